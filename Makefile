@@ -18,7 +18,7 @@ once = $(eval $(1) := $(2))$($(1))
 MPI_MODULE ?= $(call once,MPI_MODULE,$(firstword $(foreach m,ompi-c mpich,$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),$(m)))))
 HDF5_MODULE ?= $(call once,HDF5_MODULE,$(firstword $(foreach m,hdf5-openmpi hdf5-mpi hdf5,$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),$(m)))))
 HAS_OPENCL := $(filter-out 0 no,$(OPENCL))
-MODULES = $(MPI_MODULE) $(HDF5_MODULE) yaml-0.1 zlib libdeflate liblz4 libzstd liblzf cfitsio fftw3 fftw3f $(if $(HAS_OPENCL),OpenCL)
+MODULES = $(MPI_MODULE) $(HDF5_MODULE) yaml-0.1 zlib libdeflate liblz4 libzstd liblzf cfitsio fftw3 fftw3f erfa $(if $(HAS_OPENCL),OpenCL)
 MISSING = $(if $(MPI_MODULE),,MPI) $(if $(HDF5_MODULE),,HDF5) $(foreach m,$(MODULES),$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),,$(m)))
 # -isystem: our warnings are about our code.
 LIB_CFLAGS ?= $(call once,LIB_CFLAGS,$(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null)))

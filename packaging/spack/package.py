@@ -26,6 +26,7 @@ class Voltmill(MakefilePackage):
     depends_on("mpi")
     depends_on("hdf5@1.10: +mpi +hl")
     depends_on("fftw@3.3: precision=float,double")
+    depends_on("erfa")
     depends_on("libyaml")
     depends_on("zlib-api")
     depends_on("libdeflate")
@@ -41,7 +42,7 @@ class Voltmill(MakefilePackage):
 
     def pkg_config_modules(self):
         """What the Makefile asks pkg-config for; MPI comes by its compiler."""
-        names = ["hdf5", "yaml-0.1", "zlib", "libdeflate", "liblz4", "libzstd", "liblzf", "cfitsio", "fftw3", "fftw3f"]
+        names = ["hdf5", "yaml-0.1", "zlib", "libdeflate", "liblz4", "libzstd", "liblzf", "cfitsio", "fftw3", "fftw3f", "erfa"]
         return names + (["OpenCL"] if self.spec.satisfies("+opencl") else [])
 
     def edit(self, spec, prefix):

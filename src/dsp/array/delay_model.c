@@ -1,0 +1,318 @@
+/* Polynomials of unit vectors, or of delays, in equal intervals of time. */
+#include "dsp/array/delay_model.h"
+
+#include "base/memory.h"
+#include "dsp/array/geometry.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TERMS = 16, MOST_INTERVALS = 1 << 20 };
+
+/* Polynomials are in x, which goes from -1 to 1 over an interval. */
+struct delay_model {
+    uint32_t nstations, ndirections, nintervals, terms;
+    double first_s, interval_s; /* beginning and length of the intervals */
+    double *vectors;            /* [ndirections][nintervals][3][terms], or NULL: */
+    double *delays;             /* [ndirections][nstations][nintervals][terms] */
+    double (*offset_m)[3];      /* [nstations] */
+    struct delay_clock *clocks; /* [nstations] */
+    double epoch_s;
+};
+
+void delay_model_destroy(delay_model_t *model)
+{
+    if (model) {
+        free(model->vectors);
+        free(model->delays);
+        free(model->offset_m);
+        free(model->clocks);
+        free(model);
+    }
+}
+
+static status_t delay_model_new(const struct delay_spec *spec, delay_model_t **out)
+{
+    status_t st = STATUS_OK;
+    delay_model_t *m = NULL;
+    TRY(memory_zeroed(1, sizeof *m, "delays of stations", &m));
+    m->nstations = spec->nstations;
+    m->ndirections = spec->ndirections;
+    m->epoch_s = spec->epoch_s;
+    TRY(memory_zeroed(spec->nstations, sizeof *m->offset_m, "positions of stations", &m->offset_m));
+    TRY(memory_zeroed(spec->nstations, sizeof *m->clocks, "clocks of stations", &m->clocks));
+    if (spec->offset_m) {
+        memcpy(m->offset_m, spec->offset_m, spec->nstations * sizeof *m->offset_m);
+    }
+    if (spec->clocks) {
+        memcpy(m->clocks, spec->clocks, spec->nstations * sizeof *m->clocks);
+    }
+    *out = m;
+    m = NULL;
+out:
+    delay_model_destroy(m);
+    return st;
+}
+
+/* Fits a polynomial in x through values at the Chebyshev nodes cos(pi (k + 1/2) / DELAY_TERMS). */
+static void delay_fit(const double value[DELAY_TERMS], double c[DELAY_TERMS])
+{
+    const double pi = 3.14159265358979323846;
+    double before[DELAY_TERMS] = {1}; /* coefficients of T(j), and of T(j + 1) */
+    double now[DELAY_TERMS] = {0, 1};
+    memset(c, 0, DELAY_TERMS * sizeof *c);
+    for (int j = 0; j < DELAY_TERMS; j++) {
+        double sum = 0;
+        for (int k = 0; k < DELAY_TERMS; k++) {
+            sum += value[k] * cos(pi * j * (k + 0.5) / DELAY_TERMS);
+        }
+        for (int i = 0; i < DELAY_TERMS; i++) {
+            c[i] += (j > 0 ? 2 : 1) * sum / DELAY_TERMS * before[i];
+        }
+        double next[DELAY_TERMS];
+        for (int i = 0; i < DELAY_TERMS; i++) {
+            next[i] = (i > 0 ? 2 * now[i - 1] : 0) - before[i];
+        }
+        memcpy(before, now, sizeof before);
+        memcpy(now, next, sizeof now);
+    }
+}
+
+/* Fills the polynomials of one interval. `vectors` is scratch, [DELAY_TERMS][ndirections][3]. */
+static status_t delay_fill_interval(const struct delay_spec *spec, delay_model_t *m,
+                                    uint32_t interval, double (*vectors)[3])
+{
+    status_t st = STATUS_OK;
+    const double pi = 3.14159265358979323846;
+    const double centre_s = m->first_s + (interval + 0.5) * m->interval_s;
+    for (uint32_t k = 0; k < DELAY_TERMS; k++) {
+        const double node_s = centre_s + m->interval_s / 2 * cos(pi * (k + 0.5) / DELAY_TERMS);
+        TRY(geometry_vectors(&spec->observer, moment_of_utc(utc_add(spec->start, node_s)),
+                             spec->directions, m->ndirections,
+                             vectors + (size_t)k * m->ndirections));
+    }
+    for (uint32_t d = 0; d < m->ndirections; d++) {
+        for (uint32_t axis = 0; axis < 3; axis++) {
+            double value[DELAY_TERMS];
+            for (uint32_t k = 0; k < DELAY_TERMS; k++) {
+                value[k] = vectors[(size_t)k * m->ndirections + d][axis];
+            }
+            delay_fit(value, m->vectors +
+                                 (((size_t)d * m->nintervals + interval) * 3 + axis) * DELAY_TERMS);
+        }
+    }
+out:
+    return st;
+}
+
+status_t delay_model_create(const struct delay_spec *spec, delay_model_t **out)
+{
+    status_t st = STATUS_OK;
+    delay_model_t *m = NULL;
+    double(*vectors)[3] = NULL;
+    const double first = floor(spec->from_s / DELAY_INTERVAL_S);
+    const double count = fmax(ceil(spec->to_s / DELAY_INTERVAL_S) - first, 1);
+    REQUIRE(count <= MOST_INTERVALS, STATUS_USAGE,
+            "delays of %.9g s: more than %d intervals of %d s", spec->to_s - spec->from_s,
+            (int)MOST_INTERVALS, (int)DELAY_INTERVAL_S);
+    TRY(delay_model_new(spec, &m));
+    m->interval_s = DELAY_INTERVAL_S;
+    m->first_s = first * DELAY_INTERVAL_S;
+    m->nintervals = (uint32_t)count;
+    m->terms = DELAY_TERMS;
+    TRY(memory_zeroed((size_t)m->ndirections * m->nintervals, 3 * DELAY_TERMS * sizeof(double),
+                      "delays of stations", &m->vectors));
+    TRY(memory_zeroed((size_t)m->ndirections * DELAY_TERMS, sizeof *vectors, "delays of stations",
+                      &vectors));
+    for (uint32_t i = 0; i < m->nintervals; i++) {
+        TRY(delay_fill_interval(spec, m, i, vectors));
+    }
+    *out = m;
+    m = NULL;
+out:
+    free(vectors);
+    delay_model_destroy(m);
+    return st;
+}
+
+/* Rewrites sum of c[k] t^k as a polynomial in x, t = half (1 + x). */
+static void delay_move(const double *c, uint32_t terms, double half, double *out)
+{
+    memset(out, 0, terms * sizeof *out);
+    for (uint32_t k = terms; k-- > 0;) {
+        for (uint32_t i = terms; i-- > 0;) {
+            out[i] = half * (out[i] + (i > 0 ? out[i - 1] : 0));
+        }
+        out[0] += c[k];
+    }
+}
+
+status_t delay_model_create_table(const struct delay_spec *spec, const struct delay_table *table,
+                                  const uint32_t *stations, const uint32_t *directions,
+                                  delay_model_t **out)
+{
+    status_t st = STATUS_OK;
+    delay_model_t *m = NULL;
+    const double first_s = utc_difference(table->first, spec->start);
+    const double end_s = first_s + table->nintervals * table->interval_s;
+    REQUIRE(table->terms >= 1 && table->terms <= MOST_TERMS && table->nintervals >= 1, STATUS_USAGE,
+            "a table of delays has %u intervals of %u terms, expected at least 1 of 1 to %d",
+            (unsigned)table->nintervals, (unsigned)table->terms, (int)MOST_TERMS);
+    REQUIRE(
+        first_s <= spec->from_s && end_s >= spec->to_s, STATUS_USAGE,
+        "the table of delays covers %.9g to %.9g s after the observation's start, expected %.9g "
+        "to %.9g s",
+        first_s, end_s, spec->from_s, spec->to_s);
+    TRY(delay_model_new(spec, &m));
+    m->interval_s = table->interval_s;
+    m->first_s = first_s;
+    m->nintervals = table->nintervals;
+    m->terms = table->terms;
+    const size_t row = (size_t)m->nintervals * m->terms;
+    TRY(memory_zeroed((size_t)m->ndirections * m->nstations, row * sizeof(double),
+                      "delays of stations", &m->delays));
+    for (size_t i = 0; i < (size_t)m->ndirections * m->nstations; i++) {
+        const size_t from =
+            (size_t)directions[i / m->nstations] * table->nstations + stations[i % m->nstations];
+        for (size_t at = 0; at < row; at += m->terms) {
+            delay_move(table->delay_s + from * row + at, m->terms, m->interval_s / 2,
+                       m->delays + i * row + at);
+        }
+    }
+    *out = m;
+    m = NULL;
+out:
+    delay_model_destroy(m);
+    return st;
+}
+
+void delay_split_time(uint64_t number, double rate_hz, double seconds[2])
+{
+    const double high = (double)(number >> 32) * 4294967296.0; /* both exact */
+    const double low = (double)(number & 0xffffffffu);
+    const double sum = high + low;
+    const double rest = low - (sum - high);
+    seconds[0] = sum / rate_hz;
+    seconds[1] = (fma(-seconds[0], rate_hz, sum) + rest) / rate_hz;
+}
+
+/* The interval in which a time lies, the outermost ones for all beyond; *x: its place there. */
+static uint32_t delay_find(const delay_model_t *m, const double seconds[2], double *x)
+{
+    const double at = (seconds[0] - m->first_s + seconds[1]) / m->interval_s;
+    const uint32_t i = (uint32_t)fmin(fmax(floor(at), 0), m->nintervals - 1);
+    *x = ((seconds[0] - (m->first_s + i * m->interval_s)) + seconds[1]) / (m->interval_s / 2) - 1;
+    return i;
+}
+
+/* The polynomial of a station's geometry in an interval. */
+static void delay_terms(const delay_model_t *m, uint32_t direction, uint32_t station, uint32_t i,
+                        double c[MOST_TERMS])
+{
+    if (m->delays) {
+        const size_t row = (size_t)direction * m->nstations + station;
+        memcpy(c, m->delays + (row * m->nintervals + i) * m->terms, m->terms * sizeof *c);
+        return;
+    }
+    const double *v = m->vectors + ((size_t)direction * m->nintervals + i) * 3 * DELAY_TERMS;
+    const double *b = m->offset_m[station];
+    for (uint32_t k = 0; k < DELAY_TERMS; k++) {
+        c[k] = -(b[0] * v[k] + b[1] * v[DELAY_TERMS + k] + b[2] * v[2 * DELAY_TERMS + k]) /
+               LIGHT_M_PER_S;
+    }
+}
+
+static double delay_polynomial(const double *c, uint32_t terms, double x)
+{
+    double sum = 0;
+    for (uint32_t k = terms; k-- > 0;) {
+        sum = sum * x + c[k];
+    }
+    return sum;
+}
+
+/* Makes c[] that of the derivative. */
+static void delay_derive(double *c, uint32_t terms)
+{
+    for (uint32_t k = 0; k < terms; k++) {
+        c[k] = k + 1 < terms ? (k + 1) * c[k + 1] : 0;
+    }
+}
+
+double delay_clock_at(const delay_model_t *m, uint32_t station, const double seconds[2])
+{
+    const double t = (seconds[0] - m->epoch_s) + seconds[1];
+    return delay_polynomial(m->clocks[station].c, DELAY_CLOCK_TERMS, t);
+}
+
+double delay_at(const delay_model_t *m, uint32_t direction, uint32_t station,
+                const double seconds[2])
+{
+    double c[MOST_TERMS];
+    double x;
+    delay_terms(m, direction, station, delay_find(m, seconds, &x), c);
+    return delay_polynomial(c, m->terms, x) + delay_clock_at(m, station, seconds);
+}
+
+double delay_rate(const delay_model_t *m, uint32_t direction, uint32_t station,
+                  const double seconds[2])
+{
+    double c[MOST_TERMS];
+    double x;
+    struct delay_clock clock = m->clocks[station];
+    delay_terms(m, direction, station, delay_find(m, seconds, &x), c);
+    delay_derive(c, m->terms);
+    delay_derive(clock.c, DELAY_CLOCK_TERMS);
+    return delay_polynomial(c, m->terms, x) / (m->interval_s / 2) +
+           delay_polynomial(clock.c, DELAY_CLOCK_TERMS, (seconds[0] - m->epoch_s) + seconds[1]);
+}
+
+/* Bounds of a polynomial for `middle` - `half` <= x <= `middle` + `half`: where a few of its
+ * derivatives may be added up without their signs. */
+static void delay_bound(const double *from, uint32_t terms, double middle, double half,
+                        double range[2])
+{
+    double c[MOST_TERMS] = {0};
+    double power = half;
+    double value;
+    double spread = 0;
+    memcpy(c, from, terms * sizeof *c);
+    value = delay_polynomial(c, terms, middle);
+    for (uint32_t k = 1; k < terms; k++) {
+        delay_derive(c, terms);
+        spread += fabs(delay_polynomial(c, terms, middle)) * power;
+        power *= half / (k + 1);
+    }
+    range[0] += value - spread;
+    range[1] += value + spread;
+}
+
+void delay_range(const delay_model_t *m, uint32_t direction, uint32_t station, double from_s,
+                 double to_s, double range[2])
+{
+    const double step_s = 10; /* bounds are wider by the curvature over as long */
+    double at_s = from_s;
+    range[0] = INFINITY;
+    range[1] = -INFINITY;
+    do {
+        double c[MOST_TERMS];
+        double x;
+        double end_x;
+        double bound[2] = {0, 0};
+        double end_s = fmin(at_s + step_s, to_s);
+        const uint32_t i = delay_find(m, (const double[]){at_s, 0}, &x);
+        const double next_s = m->first_s + (i + 1) * m->interval_s;
+        if (next_s > at_s) {
+            end_s = fmin(end_s, next_s);
+        }
+        end_x = x + (end_s - at_s) / (m->interval_s / 2);
+        delay_terms(m, direction, station, i, c);
+        delay_bound(c, m->terms, (x + end_x) / 2, (end_x - x) / 2, bound);
+        delay_bound(m->clocks[station].c, DELAY_CLOCK_TERMS, (at_s + end_s) / 2 - m->epoch_s,
+                    (end_s - at_s) / 2, bound);
+        range[0] = fmin(range[0], bound[0]);
+        range[1] = fmax(range[1], bound[1]);
+        at_s = end_s;
+    } while (at_s < to_s);
+}

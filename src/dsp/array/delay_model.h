@@ -1,0 +1,80 @@
+/* Delays of an array's stations as polynomials of time.
+ *
+ * A model is made once and is then a pure function of direction, station and time. Time is counted
+ * in seconds from sample 0 of the observation, in equal intervals, so a delay depends neither on
+ * where reading begins nor on how long the observation is. */
+#ifndef VOLTMILL_DSP_ARRAY_DELAY_MODEL_H
+#define VOLTMILL_DSP_ARRAY_DELAY_MODEL_H
+
+#include "base/status.h"
+#include "base/units.h"
+#include "dsp/array/geometry.h"
+
+#include <stdint.h>
+
+enum {
+    DELAY_TERMS = 8,        /* of a polynomial of the geometry: degree 7 */
+    DELAY_INTERVAL_S = 600, /* of such a polynomial */
+    DELAY_CLOCK_TERMS = 4   /* of a station's own delay: s, s/s, s/s^2, s/s^3 */
+};
+
+/* Delay of a station's cable and clock: c[0] + c[1] t + ..., t in seconds from the table's epoch.
+ * Positive where its samples are late. */
+struct delay_clock {
+    double c[DELAY_CLOCK_TERMS];
+};
+
+/* The array, and what is pointed at. */
+struct delay_spec {
+    struct observer observer;
+    const double (*offset_m)[3]; /* [nstations] position minus the reference place, ITRF axes */
+    const struct delay_clock *clocks; /* [nstations]; NULL: all 0 */
+    uint32_t nstations;
+    const struct direction *directions; /* [ndirections] */
+    uint32_t ndirections;
+    struct utc start;    /* of sample 0 */
+    double epoch_s;      /* epoch of the clocks, seconds after `start`; 0: `start` */
+    double from_s, to_s; /* the seconds after `start` that the model covers */
+};
+
+/* Polynomials of a table as CALC writes them: interval i covers first_s + i interval_s on, and its
+ * delay is sum over k of c[k] t^k, t in seconds from the interval's beginning. */
+struct delay_table {
+    uint32_t ndirections, nstations, nintervals, terms;
+    struct utc first; /* beginning of interval 0 */
+    double interval_s;
+    double *delay_s; /* [ndirections][nstations][nintervals][terms] */
+};
+
+typedef struct delay_model delay_model_t;
+
+/* Creates a model from the geometry. Its error against geometry_delay() is below 1e-17 s for
+ * 100 km, 1e-15 s for the whole Earth. Fails with USAGE (dates), DEVICE (memory). */
+status_t delay_model_create(const struct delay_spec *spec, delay_model_t **out);
+
+/* Creates a model from a table of delays. Of `spec`, positions and directions do not count: station
+ * i of the model is column `stations[i]` of the table, direction i `directions[i]`. Fails with
+ * USAGE (a table that does not cover from_s .. to_s, or of more than 16 terms), DEVICE (memory). */
+status_t delay_model_create_table(const struct delay_spec *spec, const struct delay_table *table,
+                                  const uint32_t *stations, const uint32_t *directions,
+                                  delay_model_t **out);
+void delay_model_destroy(delay_model_t *model);
+
+/* Splits the time of sample `number` / `rate_hz` into two doubles whose sum is it to 1e-30. */
+void delay_split_time(uint64_t number, double rate_hz, double seconds[2]);
+
+/* delay_at(): the whole delay of a station in seconds, geometry and clock, at time seconds[0] +
+ * seconds[1] after sample 0. delay_rate(): its derivative, seconds per second. delay_clock_at():
+ * the part of cable and clock alone. Times outside of the model take its outermost polynomials. */
+double delay_at(const delay_model_t *model, uint32_t direction, uint32_t station,
+                const double seconds[2]);
+double delay_rate(const delay_model_t *model, uint32_t direction, uint32_t station,
+                  const double seconds[2]);
+double delay_clock_at(const delay_model_t *model, uint32_t station, const double seconds[2]);
+
+/* Computes bounds of a station's delay over from_s .. to_s: range[0] <= delay <= range[1]; at most
+ * a few millionths of the delay wider than they must be. */
+void delay_range(const delay_model_t *model, uint32_t direction, uint32_t station, double from_s,
+                 double to_s, double range[2]);
+
+#endif
