@@ -22,32 +22,31 @@ static const double DEGREE = 3.14159265358979323846 / 180;
 
 static struct observer make_observer(int has_diurnal)
 {
-    return (struct observer){
-        .place = earth_place_of_geodetic(21.443 * DEGREE, -30.713 * DEGREE, 1038),
-        .earth = {-0.1734, 0.123 * DEGREE / 3600, 0.345 * DEGREE / 3600},
-        .has_diurnal = has_diurnal};
+    return (struct observer){.place =
+                                 earth_place_of_geodetic(21.443 * DEGREE, -30.713 * DEGREE, 1038),
+                             .earth = {-0.1734, 0.123 * DEGREE / 3600, 0.345 * DEGREE / 3600},
+                             .has_diurnal = has_diurnal};
 }
 
 static const struct {
     const char *utc;
     double ra_deg, dec_deg;
     double vector[2][3]; /* without and with diurnal aberration */
-} skies[] = {
-    {"2026-11-29T00:00:00",
-     83.633,
-     22.0145,
-     {{0.8903911188066038, 0.25782648560185145, 0.37513885278990056},
-      {0.8903907323763672, 0.2578277577870817, 0.37513889562768876}}},
-    {"2026-11-29T07:43:12.345",
-     201.365,
-     -43.019,
-     {{0.6947959594784568, 0.22228844218891183, -0.6839929993513366},
-      {0.6947955150683788, 0.2222896989102724, -0.6839930423617238}}},
-    {"2016-12-31T23:59:60.5",
-     0.0,
-     89.9,
-     {{2.8850883839866278e-05, -1.3951962315892544e-05, 0.9999999994864848},
-      {2.8362771899479817e-05, -1.2709189241194777e-05, 0.999999999517015}}}};
+} skies[] = {{"2026-11-29T00:00:00",
+              83.633,
+              22.0145,
+              {{0.8903911188066038, 0.25782648560185145, 0.37513885278990056},
+               {0.8903907323763672, 0.2578277577870817, 0.37513889562768876}}},
+             {"2026-11-29T07:43:12.345",
+              201.365,
+              -43.019,
+              {{0.6947959594784568, 0.22228844218891183, -0.6839929993513366},
+               {0.6947955150683788, 0.2222896989102724, -0.6839930423617238}}},
+             {"2016-12-31T23:59:60.5",
+              0.0,
+              89.9,
+              {{2.8850883839866278e-05, -1.3951962315892544e-05, 0.9999999994864848},
+               {2.8362771899479817e-05, -1.2709189241194777e-05, 0.999999999517015}}}};
 
 static struct moment moment_of(const char *text)
 {
@@ -65,9 +64,9 @@ static void test_vectors(void **state)
             const struct direction direction = {0, skies[i].ra_deg * DEGREE,
                                                 skies[i].dec_deg * DEGREE};
             double vector[1][3];
-            assert_int_equal(geometry_vectors(&observer, moment_of(skies[i].utc), &direction, 1,
-                                              vector),
-                             STATUS_OK);
+            assert_int_equal(
+                geometry_vectors(&observer, moment_of(skies[i].utc), &direction, 1, vector),
+                STATUS_OK);
             for (int axis = 0; axis < 3; axis++) {
                 assert_true(fabs(vector[0][axis] - skies[i].vector[diurnal][axis]) < 1e-9);
             }
@@ -119,8 +118,8 @@ static void test_azel(void **state)
     }
     assert_int_equal(geometry_vectors(&observer, moment_of("2026-11-29"), &east, 1, vector),
                      STATUS_OK);
-    assert_true(
-        fabs(geometry_delay(offset, vector[0]) + 1000 * cos(30 * DEGREE) / LIGHT_M_PER_S) < 1e-16);
+    assert_true(fabs(geometry_delay(offset, vector[0]) + 1000 * cos(30 * DEGREE) / LIGHT_M_PER_S) <
+                1e-16);
     assert_int_equal(geometry_axes(&observer, moment_of("2026-11-29"), &east, axes), STATUS_OK);
     geometry_uvw((const double(*)[3])axes, offset, uvw);
     assert_true(fabs(uvw[2] - 1000 * cos(30 * DEGREE)) < 1e-8);

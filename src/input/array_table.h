@@ -1,0 +1,83 @@
+/* The table of an array: its stations, where they are, and how their samples are corrected.
+ *
+ * Read from YAML, from HDF5, or from an archive that states positions (docs/array-table.md). Rank 0
+ * reads it (apart, io/apart.h) and packs it by array_table_type; the others unpack it. */
+#ifndef VOLTMILL_INPUT_ARRAY_TABLE_H
+#define VOLTMILL_INPUT_ARRAY_TABLE_H
+
+#include "base/status.h"
+#include "base/units.h"
+#include "dsp/array/delay_model.h"
+#include "io/apart.h"
+#include "io/pack.h"
+
+#include <stdint.h>
+
+/* A factor by which the spectra of a station are multiplied, at one frequency. */
+struct array_gain {
+    char *pol; /* name of the polarisation; NULL: all that have no gains of their own */
+    double freq_hz;
+    double value[2]; /* re, im */
+};
+
+struct array_station {
+    char *name;
+    double itrf_m[3];
+    struct delay_clock clock; /* of cable and clock, counted from the table's epoch */
+    int is_flagged;           /* the station counts as missing */
+    int is_swapped;           /* its two polarisations are exchanged */
+    struct array_gain *gains; /* [ngains] by polarisation, then ascending frequency; none: 1 */
+    uint32_t ngains;
+};
+
+struct array_table {
+    char *path; /* for messages: the table's, or the archive's */
+    char *name; /* of the array; NULL: unknown */
+    /* Where delays are 0 and uvw have their origin. Unless it is stated, the mean of the stations'
+     * positions. */
+    struct earth_place reference;
+    int has_epoch; /* 0: clocks are counted from the observation's first sample */
+    struct utc epoch;
+    struct array_station *stations; /* [nstations] */
+    uint32_t nstations;
+};
+
+/* Reads a table, YAML or HDF5. Fails with USAGE (mistakes in YAML, all at once), DATA: file,
+ * station, and what is wrong (two stations of one name, a position that is not on the Earth, NaN,
+ * ...). */
+status_t array_table_read(const char *path, struct array_table **out);
+
+struct archive;
+
+/* Makes a table of the positions that an archive states, its stations in their order, selected or
+ * not; *out = NULL if it states none. Fails with DATA, DEVICE. */
+status_t array_table_of_archive(const struct archive *archive, struct array_table **out);
+void array_table_destroy(struct array_table *table);
+
+extern const struct pack_type array_table_type;
+/* For the table of tasks (main.c). */
+extern const struct description array_table_description;
+
+/* Computes the identity of what the table says: equal for equal contents, whatever the file's
+ * format, comments and order of keys. Fails with DEVICE (memory). */
+status_t array_table_identity(const struct array_table *table, uint32_t *out);
+
+/* Finds the table's station for each station that the archive's selection has, by name, or by
+ * number if the archive has no names and as many stations as the table.
+ *
+ *   out   uint32_t [archive->nselected[AXIS_STATION]]   numbers of stations in the table
+ *
+ * Fails with DATA: a station that the table does not have. */
+status_t array_table_match(const struct array_table *table, const struct archive *archive,
+                           uint32_t *out);
+
+/* Computes the factor of a polarisation at a frequency: real and imaginary part are interpolated
+ * linearly between the station's gains, and are those of the nearest one beyond them. */
+void array_gain_at(const struct array_station *station, const char *pol, double freq_hz,
+                   double gain[2]);
+
+/* Converts the table's epoch to the `epoch_s` of struct delay_spec for an observation that begins
+ * at `start`. */
+double array_table_epoch_s(const struct array_table *table, struct utc start);
+
+#endif
