@@ -504,6 +504,7 @@ static const struct pack_field archive_pointers[] = {
     PACK_FIELD(struct archive, layout),
     PACK_FIELD(struct archive, assumed),
     PACK_FIELD(struct archive, dataset),
+    PACK_LIST(struct archive, states.itrf_m, states.nitrf_m, &pack_numbers),
     PACK_SKY(struct archive),
     PACK_AXIS(AXIS_STATION),
     PACK_AXIS(AXIS_BEAM),

@@ -185,6 +185,11 @@ struct archive {
     struct {
         int start; /* the files say when they start: sky.has_start is not the job's word */
         int freq;  /* the files say where their coarse channels lie */
+        /* Positions of stations: [count[AXIS_STATION]][3] x, y, z in metres (ITRF); NULL: none. */
+        double *itrf_m;
+        uint64_t nitrf_m; /* numbers */
+        int has_reference;
+        double reference_m[3]; /* where the array's delays are 0 */
     } states;
     char *dataset;
     struct sky sky;

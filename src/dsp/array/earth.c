@@ -70,8 +70,8 @@ status_t earth_find(const char *path, const char *text, size_t length, struct ut
             "finals2000A of the IERS",
             path);
     REQUIRE(found == 3 || (found == 1 && utc.second == 0), STATUS_DATA,
-            "%s covers MJD %d to %d, but the observation is on MJD %d", path, (int)first, (int)last,
-            (int)utc.mjd_day);
+            "%s covers 0 h of MJD %d to 0 h of MJD %d, but the observation is at %.0f s of MJD %d",
+            path, (int)first, (int)last, utc.second, (int)utc.mjd_day);
     /* UT1 - UTC jumps by a leap second at the end of the day, UT1 does not. */
     const int leap = leap_day_seconds(utc.mjd_day) - 86400;
     const double share = utc.second / (86400 + leap);
@@ -81,7 +81,8 @@ status_t earth_find(const char *path, const char *text, size_t length, struct ut
         value[i] =
             days[0].value[i] + (share > 0 ? share * (days[1].value[i] - days[0].value[i]) : 0);
     }
-    *out = (struct earth){value[2], value[0] * ARC_SECOND_RAD, value[1] * ARC_SECOND_RAD};
+    *out =
+        (struct earth){value[2], value[0] * ARC_SECOND_RAD, value[1] * ARC_SECOND_RAD, utc.mjd_day};
 out:
     return st;
 }

@@ -6,11 +6,13 @@
 #include "base/units.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
-/* All 0: unknown. */
+/* All 0: unknown. It is kept over an observation: UT1 drifts from that by about 1 ms a day. */
 struct earth {
     double ut1_utc_s;
     double polar_x_rad, polar_y_rad;
+    int32_t mjd_day; /* of ut1_utc_s: a leap second after it changes that; 0: any day */
 };
 
 /* Finds the orientation at a moment in the text of a file finals2000A (all, data or daily): columns

@@ -6,10 +6,11 @@
 #include <math.h>
 #include <string.h>
 
+static const double MJD_0 = 2400000.5;
+
 struct moment moment_of_utc(struct utc utc)
 {
-    const double mjd_0 = 2400000.5;
-    return (struct moment){mjd_0 + utc.mjd_day, utc.second / leap_day_seconds(utc.mjd_day)};
+    return (struct moment){MJD_0 + utc.mjd_day, utc.second / leap_day_seconds(utc.mjd_day)};
 }
 
 struct earth_place earth_place_of_xyz(const double xyz_m[3])
@@ -81,8 +82,11 @@ static status_t geometry_sky_at(const struct observer *observer, struct moment m
     double ut1[2];
     double polar[3][3];
     double origins;
+    const int32_t day = (int32_t)floor(moment.jd1 - MJD_0 + moment.jd2);
+    const int leaps =
+        earth->mjd_day > 0 ? leap_seconds_before(day) - leap_seconds_before(earth->mjd_day) : 0;
     REQUIRE(eraUtctai(moment.jd1, moment.jd2, &tai[0], &tai[1]) >= 0 &&
-                eraUtcut1(moment.jd1, moment.jd2, earth->ut1_utc_s, &ut1[0], &ut1[1]) >= 0,
+                eraUtcut1(moment.jd1, moment.jd2, earth->ut1_utc_s + leaps, &ut1[0], &ut1[1]) >= 0,
             STATUS_USAGE, "Julian date %.9g is no date of UTC", moment.jd1 + moment.jd2);
     eraTaitt(tai[0], tai[1], &tt[0], &tt[1]);
     eraApci13(tt[0], tt[1], &sky->astrom, &origins); /* TT for TDB: 2 ms of the Earth's orbit */
