@@ -20,6 +20,8 @@ struct array_gain {
     double value[2]; /* re, im */
 };
 
+enum array_numbers { ARRAY_ITRF, ARRAY_ENU, ARRAY_DELAY, ARRAY_NUMBERS };
+
 struct array_station {
     char *name;
     double itrf_m[3];
@@ -28,6 +30,8 @@ struct array_station {
     int is_swapped;           /* its two polarisations are exchanged */
     struct array_gain *gains; /* [ngains] by polarisation, then ascending frequency; none: 1 */
     uint32_t ngains;
+    double *stated[ARRAY_NUMBERS]; /* as a file states them; none once it is read */
+    uint32_t nstated[ARRAY_NUMBERS];
 };
 
 struct array_table {
@@ -36,6 +40,12 @@ struct array_table {
     /* Where delays are 0 and uvw have their origin. Unless it is stated, the mean of the stations'
      * positions. */
     struct earth_place reference;
+    struct { /* as a file states it */
+        double *itrf_m;
+        uint32_t nitrf_m;
+        double lon_deg, lat_deg, height_m;
+        int has_lon, has_lat;
+    } stated;
     int has_epoch; /* 0: clocks are counted from the observation's first sample */
     struct utc epoch;
     struct array_station *stations; /* [nstations] */

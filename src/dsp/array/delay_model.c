@@ -268,51 +268,16 @@ double delay_rate(const delay_model_t *m, uint32_t direction, uint32_t station,
            delay_polynomial(clock.c, DELAY_CLOCK_TERMS, (seconds[0] - m->epoch_s) + seconds[1]);
 }
 
-/* Bounds of a polynomial for `middle` - `half` <= x <= `middle` + `half`: where a few of its
- * derivatives may be added up without their signs. */
-static void delay_bound(const double *from, uint32_t terms, double middle, double half,
-                        double range[2])
-{
-    double c[MOST_TERMS] = {0};
-    double power = half;
-    double value;
-    double spread = 0;
-    memcpy(c, from, terms * sizeof *c);
-    value = delay_polynomial(c, terms, middle);
-    for (uint32_t k = 1; k < terms; k++) {
-        delay_derive(c, terms);
-        spread += fabs(delay_polynomial(c, terms, middle)) * power;
-        power *= half / (k + 1);
-    }
-    range[0] += value - spread;
-    range[1] += value + spread;
-}
-
 void delay_range(const delay_model_t *m, uint32_t direction, uint32_t station, double from_s,
                  double to_s, double range[2])
 {
-    const double step_s = 10; /* bounds are wider by the curvature over as long */
-    double at_s = from_s;
+    const double step_s = 5;
+    const double between_s = 1e-9; /* the whole Earth's delay turns by less within a step */
     range[0] = INFINITY;
     range[1] = -INFINITY;
-    do {
-        double c[MOST_TERMS];
-        double x;
-        double end_x;
-        double bound[2] = {0, 0};
-        double end_s = fmin(at_s + step_s, to_s);
-        const uint32_t i = delay_find(m, (const double[]){at_s, 0}, &x);
-        const double next_s = m->first_s + (i + 1) * m->interval_s;
-        if (next_s > at_s) {
-            end_s = fmin(end_s, next_s);
-        }
-        end_x = x + (end_s - at_s) / (m->interval_s / 2);
-        delay_terms(m, direction, station, i, c);
-        delay_bound(c, m->terms, (x + end_x) / 2, (end_x - x) / 2, bound);
-        delay_bound(m->clocks[station].c, DELAY_CLOCK_TERMS, (at_s + end_s) / 2 - m->epoch_s,
-                    (end_s - at_s) / 2, bound);
-        range[0] = fmin(range[0], bound[0]);
-        range[1] = fmax(range[1], bound[1]);
-        at_s = end_s;
-    } while (at_s < to_s);
+    for (double at_s = from_s; at_s < to_s + step_s; at_s += step_s) {
+        const double now = delay_at(m, direction, station, (const double[]){fmin(at_s, to_s), 0});
+        range[0] = fmin(range[0], now - between_s);
+        range[1] = fmax(range[1], now + between_s);
+    }
 }

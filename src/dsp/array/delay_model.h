@@ -72,8 +72,8 @@ double delay_rate(const delay_model_t *model, uint32_t direction, uint32_t stati
                   const double seconds[2]);
 double delay_clock_at(const delay_model_t *model, uint32_t station, const double seconds[2]);
 
-/* Computes bounds of a station's delay over from_s .. to_s: range[0] <= delay <= range[1]; at most
- * a few millionths of the delay wider than they must be. */
+/* Computes bounds of a station's delay over from_s .. to_s: range[0] <= delay <= range[1], each
+ * within 2 ns of the extreme. */
 void delay_range(const delay_model_t *model, uint32_t direction, uint32_t station, double from_s,
                  double to_s, double range[2]);
 
