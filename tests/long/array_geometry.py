@@ -104,7 +104,7 @@ for module in (intermediate_rotation_transforms, erfa_astrom, frame_utils):
 
 
 class Given(iers.IERS):
-    """What pyuvdata asks the tables of the IERS for."""
+    """Answers pyuvdata in place of the tables of the IERS."""
 
     def pm_xy(self, times):
         return tuple(np.full(times.shape, p) * u.rad for p in POLAR)
