@@ -447,6 +447,26 @@ out:
     return st;
 }
 
+/* Positions of stations, and the array's reference place. */
+static status_t voltages_put_positions(hid_t file, const struct voltages_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t set[2] = {-1, -1};
+    const hsize_t dims[2] = {spec->axes[AXIS_STATION].count, 3};
+    if (spec->itrf_m) {
+        TRY(parts_dataset(file, "station_itrf_m", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dims,
+                          spec->itrf_m, &set[0]));
+    }
+    if (spec->reference_m) {
+        TRY(parts_dataset(file, "reference_itrf_m", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &dims[1],
+                          spec->reference_m, &set[1]));
+    }
+out:
+    h5_close(set[0]);
+    h5_close(set[1]);
+    return st;
+}
+
 static status_t voltages_put_levels(hid_t file, const struct voltages_spec *spec)
 {
     status_t st = STATUS_OK;
@@ -472,6 +492,7 @@ status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
     TRY(voltages_put_names(file, voltages, axes.data, AXIS_POL, &spec->axes[AXIS_POL]));
     TRY(voltages_put_names(file, voltages, axes.data, AXIS_STATION, &spec->axes[AXIS_STATION]));
     TRY(voltages_put_levels(file, spec));
+    TRY(voltages_put_positions(file, spec));
     TRY(voltages_put_gaps(file, spec));
 out:
     text_free(&axes);

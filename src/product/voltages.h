@@ -55,6 +55,8 @@ struct voltages_spec {
     const char *telescope, *source; /* NULL: unknown */
     int has_position;
     double ra_deg, dec_deg;
+    const double (*itrf_m)[3]; /* [stations] positions, ITRF; NULL: unknown */
+    const double *reference_m; /* [3] where the array's delays are 0; NULL: unknown */
 };
 
 /* Place of the file's samples: at data_offset, [time][station][beam][pol][chan][re, im], or as

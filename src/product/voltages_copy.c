@@ -8,6 +8,7 @@
 #include "product/voltages_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct voltages_axis voltages_axis_of(const struct archive *archive, enum axis axis)
 {
@@ -20,18 +21,20 @@ struct voltages_spec voltages_of_archive(const struct archive *archive)
 {
     double first =
         (double)archive->first_sample / archive->sample_rate_hz + archive->offset_seconds;
-    struct voltages_spec spec = {.is_complex = archive->is_complex,
-                                 .sample_rate_hz = archive->sample_rate_hz,
-                                 .sideband = archive->sideband,
-                                 .oversampling_num = archive->oversample.num,
-                                 .oversampling_den = archive->oversample.den,
-                                 .has_start = archive->sky.has_start,
-                                 .start = utc_add(archive->sky.start, first),
-                                 .telescope = archive->sky.telescope,
-                                 .source = archive->sky.source,
-                                 .has_position = archive->sky.has_position,
-                                 .ra_deg = archive->sky.ra_deg,
-                                 .dec_deg = archive->sky.dec_deg};
+    struct voltages_spec spec = {
+        .is_complex = archive->is_complex,
+        .sample_rate_hz = archive->sample_rate_hz,
+        .sideband = archive->sideband,
+        .oversampling_num = archive->oversample.num,
+        .oversampling_den = archive->oversample.den,
+        .has_start = archive->sky.has_start,
+        .start = utc_add(archive->sky.start, first),
+        .telescope = archive->sky.telescope,
+        .source = archive->sky.source,
+        .has_position = archive->sky.has_position,
+        .ra_deg = archive->sky.ra_deg,
+        .dec_deg = archive->sky.dec_deg,
+        .reference_m = archive->states.has_reference ? archive->states.reference_m : NULL};
     for (int i = 0; i < STREAM_AXES; i++) {
         enum axis axis = archive_stream_axes[i];
         spec.axes[axis] = voltages_axis_of(archive, axis);
@@ -47,7 +50,17 @@ status_t voltages_describe_streams(hid_t file, const struct archive *archive,
     double *hz = NULL;
     char **pols = NULL;
     char **stations = NULL;
+    double(*itrf_m)[3] = NULL;
+    const uint32_t count = archive->nselected[AXIS_STATION];
     TRY(memory_zeroed(chans, sizeof *hz, "frequencies", &hz));
+    TRY(memory_zeroed(count, sizeof *itrf_m, "positions of stations", &itrf_m));
+    if (archive->states.nitrf_m == 3 * archive->count[AXIS_STATION]) {
+        for (uint32_t i = 0; i < count; i++) {
+            memcpy(itrf_m[i], archive->states.itrf_m + 3 * archive->selected[AXIS_STATION][i],
+                   sizeof *itrf_m);
+        }
+        spec.itrf_m = (const double(*)[3])itrf_m;
+    }
     for (uint32_t i = 0; i < chans; i++) {
         hz[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
     }
@@ -69,6 +82,7 @@ out:
     h5_free_texts(pols, archive->nselected[AXIS_POL]);
     h5_free_texts(stations, archive->nselected[AXIS_STATION]);
     free(hz);
+    free(itrf_m);
     return st;
 }
 

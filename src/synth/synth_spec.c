@@ -425,6 +425,28 @@ out:
     return st;
 }
 
+/* A source with a direction has one, and an array sees it. */
+static status_t synth_check_directions(const struct synth_spec *spec, struct tree *root,
+                                       struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const struct tree *sources = tree_list(root, "noise_sources");
+    for (size_t i = 0; sources && i < sources->nchildren && i < spec->nnoise_sources; i++) {
+        const struct synth_noise_source *source = &spec->noise_sources[i];
+        struct tree *at = sources->child[i];
+        if (tree_at(at, "radec_deg") && tree_at(at, "azel_deg")) {
+            TRY(mistakes_at(mistakes, at, NULL, "has radec_deg and azel_deg, expected one"));
+        } else if (source->direction && !spec->array.file) {
+            TRY(mistakes_at(mistakes, at, NULL, "has a direction, so array.file is needed"));
+        } else if (source->direction && fabs(source->lat_deg) > 90) {
+            TRY(mistakes_at(mistakes, at, NULL, "is at %.9g degrees, expected -90 to 90",
+                            source->lat_deg));
+        }
+    }
+out:
+    return st;
+}
+
 /* Adds the mistakes of a specification that schema_fill() has filled from `root`. Fails with DEVICE
  * (memory). */
 static status_t synth_check(const struct synth_spec *spec, struct tree *root,
@@ -440,6 +462,7 @@ static status_t synth_check(const struct synth_spec *spec, struct tree *root,
     TRY(synth_check_gaps(spec, root, mistakes));
     TRY(synth_check_sources(spec, root, mistakes));
     TRY(synth_check_names(spec, root, mistakes));
+    TRY(synth_check_directions(spec, root, mistakes));
     TRY(synth_check_polarisations(spec, root, mistakes));
 out:
     return st;
@@ -520,6 +543,18 @@ static const struct schema noise_source_rows[] = {
      .max = 1e15},
     PULSED_OF(struct synth_noise_source),
     POLARISED(struct synth_noise_source),
+    {"radec_deg", SCHEMA_NUMBER, SCHEMA_PAIR(struct synth_noise_source, lon_deg),
+     SCHEMA_GIVEN(struct synth_noise_source, direction, SYNTH_RADEC), .min = -360, .max = 360},
+    {"azel_deg", SCHEMA_NUMBER, SCHEMA_PAIR(struct synth_noise_source, lon_deg),
+     SCHEMA_GIVEN(struct synth_noise_source, direction, SYNTH_AZEL), .min = -360, .max = 360},
+    {.key = NULL},
+};
+
+static const struct schema array_rows[] = {
+    {"file", SCHEMA_TEXT, SPEC(array.file), .is_path = 1, .is_required = 1},
+    {"ut1_utc_s", SCHEMA_NUMBER, SPEC(array.ut1_utc_s), .min = -1, .max = 1},
+    {"polar_motion_arcsec", SCHEMA_NUMBER, SCHEMA_PAIR(struct synth_spec, array.polar_x_arcsec),
+     .min = -5, .max = 5},
     {.key = NULL},
 };
 
@@ -602,8 +637,10 @@ static const struct schema spec_rows[] = {
     {"seed", SCHEMA_WHOLE, SPEC(seed)},
     {"start", SCHEMA_UTC, SPEC(start), .otherwise = "2020-01-01",
      .expected = "a UTC date and time such as 2020-01-01T00:00:00"},
-    {"telescope", SCHEMA_TEXT, SPEC(telescope), .otherwise = "voltmill synth"},
-    {"source", SCHEMA_TEXT, SPEC(source)},
+    {"telescope", SCHEMA_TEXT, SPEC(names.telescope), .otherwise = "voltmill synth"},
+    {"source", SCHEMA_TEXT, SPEC(names.source)},
+    {"array", SCHEMA_MAPPING, .members = array_rows,
+     .expected = "a mapping with file, and ut1_utc_s and polar_motion_arcsec if need be"},
     {.key = NULL},
 };
 

@@ -42,7 +42,10 @@ struct synth_noise_source {
     double from_hz, to_hz;
     struct synth_pulsed pulsed;
     struct synth_polarisation polarisation;
+    int direction; /* 0: the same in all stations; else SYNTH_RADEC or SYNTH_AZEL */
+    double lon_deg, lat_deg;
 };
+enum { SYNTH_RADEC = 1, SYNTH_AZEL };
 
 /* Single samples, in all streams. */
 struct synth_impulses {
@@ -103,8 +106,16 @@ struct synth_spec {
     uint32_t ngaps;
     uint64_t seed;
     struct utc start; /* start: UTC, default 2020-01-01 */
-    char *telescope;  /* default "voltmill synth" */
-    char *source;     /* may be NULL */
+    struct {
+        char *telescope; /* default "voltmill synth" */
+        char *source;    /* may be NULL */
+    } names;
+    struct {
+        char *file; /* of the table (input/array_table.h), or NULL */
+        double ut1_utc_s;
+        double polar_x_arcsec, polar_y_arcsec;
+        const struct delay_model *delays; /* noise source i is direction i; not of the file */
+    } array;
 };
 
 /* As job_parse(). Fails with USAGE, DEVICE (memory). */

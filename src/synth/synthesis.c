@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "dsp/array/delay_model.h"
+#include "input/array_table.h"
 #include "io/file.h"
 #include "io/file_rights.h"
 #include "io/folder.h"
@@ -35,6 +37,8 @@ struct synthesis {
     int rank;
     struct text text;
     struct synth_spec *spec;
+    struct array_table *array; /* NULL: none */
+    delay_model_t *delays;
     double *chan_hz;
     signal_t *signal;
     uint32_t antennas; /* stations x beams x polarisations */
@@ -59,6 +63,8 @@ static void synthesis_end(struct synthesis *s)
     before_end(&s->before);
     file_close(s->fd);
     signal_destroy(s->signal);
+    delay_model_destroy(s->delays);
+    array_table_destroy(s->array);
     synth_spec_destroy(s->spec);
     text_free(&s->text);
     free(s->chan_hz);
@@ -67,9 +73,99 @@ static void synthesis_end(struct synthesis *s)
     free(s->floats);
 }
 
+/* Reads the array's table for all ranks. */
+static status_t synthesis_share_array_all(struct synthesis *s)
+{
+    status_t st = STATUS_OK;
+    struct text packed = {0};
+    void *table = NULL;
+    if (!s->spec->array.file) {
+        goto out;
+    }
+    if (s->rank == 0) {
+        st = array_table_read(s->spec->array.file, &s->array);
+        st = st == STATUS_OK ? pack_struct(&packed, s->array, &array_table_type) : st;
+    }
+    TRY(agree_all(s->comm, st));
+    TRY(share_text_all(s->comm, &packed));
+    if (s->rank > 0) {
+        struct unpack in = {packed.data, packed.length, 0, 0};
+        st = unpack_new(&in, &array_table_type, "a table of stations", &table);
+        s->array = table;
+    }
+    TRY(agree_all(s->comm, st));
+out:
+    text_free(&packed);
+    return st;
+}
+
+/* Positions of the array's stations, [stations][3], for free(). */
+static status_t synthesis_positions(const struct synthesis *s, double (**out)[3])
+{
+    status_t st = STATUS_OK;
+    REQUIRE(s->array->nstations == s->spec->stations, STATUS_USAGE,
+            "%s: streams.stations is %u, expected the %u stations of %s", s->spec->path,
+            (unsigned)s->spec->stations, (unsigned)s->array->nstations, s->array->path);
+    TRY(memory_zeroed(s->spec->stations, sizeof **out, "positions of stations", out));
+    for (uint32_t i = 0; i < s->spec->stations; i++) {
+        memcpy((*out)[i], s->array->stations[i].itrf_m, sizeof **out);
+    }
+out:
+    return st;
+}
+
+/* The delays of the array towards each source of noise. */
+static status_t synthesis_make_delays(struct synthesis *s)
+{
+    status_t st = STATUS_OK;
+    const double degree = 0.01745329251994329577;
+    const double second = degree / 3600;
+    const struct synth_spec *spec = s->spec;
+    const struct array_table *array = s->array;
+    struct direction *directions = NULL;
+    struct delay_clock *clocks = NULL;
+    double(*offset_m)[3] = NULL;
+    TRY(synthesis_positions(s, &offset_m));
+    TRY(memory_zeroed(spec->nnoise_sources, sizeof *directions, "directions", &directions));
+    TRY(memory_zeroed(spec->stations, sizeof *clocks, "clocks of stations", &clocks));
+    for (uint32_t i = 0; i < spec->nnoise_sources; i++) {
+        const struct synth_noise_source *source = &spec->noise_sources[i];
+        directions[i] = (struct direction){source->direction == SYNTH_AZEL,
+                                           source->lon_deg * degree, source->lat_deg * degree};
+    }
+    for (uint32_t i = 0; i < spec->stations; i++) {
+        clocks[i] = array->stations[i].clock;
+        for (int k = 0; k < 3; k++) {
+            offset_m[i][k] -= array->reference.xyz_m[k];
+        }
+    }
+    const double seconds = (double)spec->samples / spec->sample_rate_hz;
+    const struct delay_spec delays = {
+        .observer = {array->reference,
+                     {spec->array.ut1_utc_s, spec->array.polar_x_arcsec * second,
+                      spec->array.polar_y_arcsec * second, spec->start.mjd_day},
+                     0},
+        .offset_m = (const double(*)[3])offset_m,
+        .clocks = clocks,
+        .nstations = spec->stations,
+        .directions = directions,
+        .ndirections = spec->nnoise_sources,
+        .start = spec->start,
+        .epoch_s = array_table_epoch_s(array, spec->start),
+        .to_s = seconds};
+    TRY(delay_model_create(&delays, &s->delays));
+    s->spec->array.delays = s->delays;
+out:
+    free(directions);
+    free(clocks);
+    free(offset_m);
+    return st;
+}
+
 static status_t synthesis_make_signal(struct synthesis *s)
 {
     status_t st = STATUS_OK;
+    TRY(s->array ? synthesis_make_delays(s) : STATUS_OK);
     TRY(memory_zeroed(s->spec->chans, sizeof(double), "frequencies", &s->chan_hz));
     for (uint32_t i = 0; i < s->spec->chans; i++) {
         s->chan_hz[i] = synth_spec_chan_hz(s->spec, i);
@@ -87,15 +183,18 @@ static void synthesis_free_names(char **names, uint32_t count)
     free(names);
 }
 
-/* Names polarisations as the specification does, else by numbers; stations are "S000" ... */
-static status_t synthesis_name(const struct synth_spec *spec, enum axis axis, uint32_t count,
+/* Names polarisations as the specification does, else by numbers; stations as the array's table,
+ * else "S000" ... */
+static status_t synthesis_name(const struct synthesis *s, enum axis axis, uint32_t count,
                                char ***out)
 {
     status_t st = STATUS_OK;
     char **names = NULL;
     TRY(memory_zeroed(count, sizeof *names, "names", &names));
     for (uint32_t i = 0; i < count; i++) {
-        const char *said = axis == AXIS_POL ? synth_spec_pol_name(spec, i) : NULL;
+        const char *said = axis == AXIS_POL ? synth_spec_pol_name(s->spec, i)
+                           : s->array       ? s->array->stations[i].name
+                                            : NULL;
         TRY(said ? memory_text(said, &names[i])
                  : memory_format(&names[i], axis == AXIS_POL ? "%u" : "S%03u", i));
     }
@@ -114,16 +213,18 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     const struct synth_spec *spec = s->spec;
     char **pols = NULL;
     char **stations = NULL;
+    double(*itrf_m)[3] = NULL;
     struct synth_gaps gaps = {.count = 0};
     int fd = -1;
     TRY(synth_gaps_list(spec, &gaps));
-    TRY(synthesis_name(spec, AXIS_POL, spec->pols, &pols));
-    if (spec->stations > 1) {
-        TRY(synthesis_name(spec, AXIS_STATION, spec->stations, &stations));
+    TRY(synthesis_name(s, AXIS_POL, spec->pols, &pols));
+    if (spec->stations > 1 || s->array) {
+        TRY(synthesis_name(s, AXIS_STATION, spec->stations, &stations));
     }
+    TRY(s->array ? synthesis_positions(s, &itrf_m) : STATUS_OK);
     struct voltages_spec native = {
         .samples = spec->samples,
-        .axes = {[AXIS_STATION] = {spec->stations, spec->stations > 1, stations},
+        .axes = {[AXIS_STATION] = {spec->stations, stations != NULL, stations},
                  [AXIS_BEAM] = {spec->beams, spec->beams > 1, NULL},
                  [AXIS_POL] = {spec->pols, 1, pols},
                  [AXIS_CHAN] = {spec->chans, 1, NULL}},
@@ -138,9 +239,12 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
         .sample_rate_hz = spec->sample_rate_hz,
         .freq_hz = s->chan_hz,
         .start = spec->start,
-        .telescope = spec->telescope,
-        .source = spec->source};
+        .itrf_m = (const double(*)[3])itrf_m,
+        .reference_m = s->array ? s->array->reference.xyz_m : NULL,
+        .telescope = spec->names.telescope,
+        .source = spec->names.source};
     TRY(guard_add(&reads, "its specification", spec->path));
+    TRY(s->array ? guard_add(&reads, "the table of stations", s->array->path) : STATUS_OK);
     TRY(guard_check_part(&reads, "observation", spec->file));
     TRY(before_claim(&s->before, force));
     TRY(s->before.is_ours ? claim_mark_of(s->before.claim_fd, s->part, &s->mark) : STATUS_OK);
@@ -150,6 +254,7 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     TRY(s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
                           : STATUS_OK);
 out:
+    free(itrf_m);
     free(gaps.all);
     free(gaps.streams);
     synthesis_free_names(pols, spec->pols);
@@ -261,6 +366,7 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct synthesi
     st = synth_spec_parse(options->path, s->text.data, s->text.length, options->sets,
                           options->nsets, &s->spec);
     TRY(agree_all(s->comm, st));
+    TRY(synthesis_share_array_all(s));
     s->antennas = s->spec->stations * s->spec->beams * s->spec->pols;
     int local_rank;
     int local_size;

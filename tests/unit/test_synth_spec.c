@@ -75,8 +75,8 @@ static void defaults(void **state)
     assert_int_equal(spec->seed, 0);
     assert_int_equal(spec->start.mjd_day, 58849);
     assert_true(spec->start.second == 0);
-    assert_string_equal(spec->telescope, "voltmill synth");
-    assert_null(spec->source);
+    assert_string_equal(spec->names.telescope, "voltmill synth");
+    assert_null(spec->names.source);
     synth_spec_destroy(spec);
     synth_spec_destroy(NULL);
 }
@@ -129,8 +129,8 @@ static void every_key(void **state)
     assert_true(spec->bursts[1].reference_hz == 1.4e9);
     assert_true(spec->seed == UINT64_MAX);
     assert_int_equal(spec->start.mjd_day, 56837);
-    assert_string_equal(spec->telescope, "Lovell");
-    assert_string_equal(spec->source, "Crab");
+    assert_string_equal(spec->names.telescope, "Lovell");
+    assert_string_equal(spec->names.source, "Crab");
     synth_spec_destroy(spec);
 }
 

@@ -346,6 +346,39 @@ out:
 }
 
 /* Reads the file: as a description, and what only the native layout has. */
+/* Reads positions of stations, and the array's reference place. */
+static status_t native_read_positions(hid_t file, const char *path, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    static const char *const names[] = {"station_itrf_m", "reference_itrf_m"};
+    struct h5_dataset set = {0};
+    int found = 0;
+    for (int i = 0; i < 2; i++) {
+        TRY(h5_has(file, path, names[i], &found));
+        if (!found) {
+            continue;
+        }
+        TRY(stored_require_whole(path, names[i], &archive->parts[0].storage));
+        TRY(h5_dataset_open(file, path, names[i], &set));
+        REQUIRE(set.count % 3 == 0 && set.count <= 3 * 65536 && (i == 0 || set.count == 3),
+                STATUS_DATA, "%s: /%s has %llu numbers, expected 3 of each place", path, names[i],
+                (unsigned long long)set.count);
+        if (i == 0) {
+            TRY(memory_zeroed((size_t)set.count, sizeof(double), "positions of stations",
+                              &archive->states.itrf_m));
+            archive->states.nitrf_m = set.count;
+        }
+        TRY(h5_dataset_read(&set, path, names[i], H5T_NATIVE_DOUBLE, set.count,
+                            i == 0 ? archive->states.itrf_m : archive->states.reference_m));
+        archive->states.has_reference = i;
+        h5_dataset_close(&set);
+        set = (struct h5_dataset){0};
+    }
+out:
+    h5_dataset_close(&set);
+    return st;
+}
+
 static status_t native_read(hid_t file, const char *path, struct job_layout *layout,
                             struct archive *archive, size_t *ndelays)
 {
@@ -358,6 +391,7 @@ static status_t native_read(hid_t file, const char *path, struct job_layout *lay
     TRY(native_read_names(file, path, AXIS_STATION, archive));
     TRY(native_read_names(file, path, AXIS_POL, archive));
     TRY(native_read_gaps(file, path, archive));
+    TRY(native_read_positions(file, path, archive));
     TRY(native_read_coherent(file, path, archive, ndelays));
     TRY(assumed_read(file, path, &archive->assumed));
     TRY(h5_has(file, path, "freq_hz", &found));

@@ -1,0 +1,79 @@
+# Synthetic arrays: the same bytes by any number of ranks, delays as astropy has them, positions in the file and
+# in a copy of two stations, mistakes.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+
+cat >array.yaml <<'E'
+name: TEST
+reference: {lon_deg: 21.443, lat_deg: -30.713, height_m: 1038}
+stations:
+  - {name: a, enu_m: [0, 0, 0]}
+  - {name: b, enu_m: [30000, 2000, 0], delay_s: 1.1e-6}
+  - {name: c, enu_m: [-700, 40000, 10]}
+E
+sed 's/name: b/name: a/' array.yaml >twice.yaml
+cat >obs.yaml <<'E'
+file: one.h5
+samples: 40000
+streams: {stations: 3, chans: 2}
+bits: 16
+sample_rate_hz: 2e6
+freq_hz: 1.4e9
+start: 2026-11-29T00:00:00
+noise: 3
+array: {file: array.yaml, ut1_utc_s: -0.1734, polar_motion_arcsec: [0.123, 0.345]}
+noise_sources:
+  - {amplitude: 100, radec_deg: [83.633, 22.0145]}
+  - {amplitude: 10, azel_deg: [10, 70]}
+E
+runs "an array is made" "$voltmill" synth obs.yaml
+runs "by three ranks" mpirun -n 3 "$voltmill" synth obs.yaml --set file=three.h5
+runs "with the same bytes" cmp one.h5 three.h5
+
+# Cross spectra in both coarse channels: their phase at each sky frequency is that of the delay. The unit vector is
+# astropy's (tests/unit/test_geometry.c).
+cat >delay.py <<'E'
+import h5py
+import numpy as np
+
+with h5py.File("one.h5") as file:
+    v = file["voltages"][...].astype(float)
+    freq_hz = file["freq_hz"][...]
+    itrf = file["station_itrf_m"][...] - file["reference_itrf_m"][...]
+x = (v[..., 0] + 1j * v[..., 1])[:, :, 0, :]
+vector = np.array([0.8903911188066038, 0.25782648560185145, 0.37513885278990056])
+worst = 0
+for station, cable in ((1, 1.1e-6), (2, 0)):
+    whole = int(round((-itrf[station] @ vector / 299792458 + cable) * 2e6))
+    turned = 7.2921159e-5 * (1000 + 16384 + whole) / 2e6  # by the Earth until the middle of the samples
+    there = np.array([[np.cos(turned), np.sin(turned), 0], [-np.sin(turned), np.cos(turned), 0], [0, 0, 1]]) @ vector
+    delay = -itrf[station] @ there / 299792458 + cable
+    for chan in range(2):
+        a, b = x[1000:34768, 0, chan], x[1000 + whole:34768 + whole, station, chan]
+        a, b = (np.fft.fft(y[:32768].reshape(-1, 1024), axis=1) for y in (a, b))
+        cross = np.mean(b * a.conj(), axis=0)
+        hz = np.fft.fftfreq(1024, 5e-7)
+        turn = np.exp(2j * np.pi * (freq_hz[chan] * delay + hz * (delay - whole / 2e6)))
+        band = np.abs(hz) < 9e5
+        mean = np.mean((cross * turn)[band])
+        worst = max(worst, abs(np.angle(mean)), 1 - abs(mean) / np.mean(np.abs(cross[band])))
+print("right" if worst < 0.01 else worst)
+E
+same "phases are those of the delays, within 0.01 rad at 1.4 GHz" right "$(warm delay.py)"
+
+runs "two stations are copied" "$voltmill" import -o copy.h5 one.h5 --set input.select.stations='[c, a]'
+same "with their positions" "True True" "$(warm -c '
+import h5py
+one, copy = h5py.File("one.h5"), h5py.File("copy.h5")
+print((copy["station_itrf_m"][...] == one["station_itrf_m"][...][[2, 0]]).all(),
+      (copy["reference_itrf_m"][...] == one["reference_itrf_m"][...]).all())')"
+
+fails "a direction without an array" 2 'has a direction, so array.file is needed' \
+    "$voltmill" synth obs.yaml --set array= --set file=no.h5
+fails "two directions" 2 'has radec_deg and azel_deg, expected one' \
+    "$voltmill" synth obs.yaml --set noise_sources.0.azel_deg='[1, 2]' --set file=no.h5
+fails "an array of another size" 2 'streams.stations is 2, expected the 3 stations of array.yaml' \
+    "$voltmill" synth obs.yaml --set streams.stations=2 --set file=no.h5
+fails "a station twice" 4 'two stations have the name a' \
+    "$voltmill" synth obs.yaml --set array.file=twice.yaml --set file=no.h5
+plan
