@@ -333,6 +333,15 @@ status_t join_append_stack(struct archive *base, const struct archive *next)
         h5_free_texts(base->names[axis], (size_t)had);
         base->names[axis] = NULL;
     }
+    /* Positions of all stations, or of none. */
+    const uint64_t known = base->states.nitrf_m;
+    if (axis == AXIS_STATION && known == 3 * had && next->states.nitrf_m == 3 * more) {
+        TRY(memory_grown((size_t)(3 * (had + more)), sizeof(double), "positions of stations",
+                         &base->states.itrf_m));
+        memcpy(base->states.itrf_m + known, next->states.itrf_m,
+               (size_t)(3 * more) * sizeof(double));
+        base->states.nitrf_m = 3 * (had + more);
+    }
     base->count[axis] = had + more;
     base->present[axis] = 1;
 out:

@@ -68,6 +68,21 @@ one, copy = h5py.File("one.h5"), h5py.File("copy.h5")
 print((copy["station_itrf_m"][...] == one["station_itrf_m"][...][[2, 0]]).all(),
       (copy["reference_itrf_m"][...] == one["reference_itrf_m"][...]).all())')"
 
+# LOFAR's dipoles state where they are.
+PYTHONPATH=$here/tests/clients warm - <<'E'
+import h5py
+import numpy as np
+from mocks.hdf5 import tbb_write
+
+tbb_write("tbb.h5", np.zeros((3, 400), "<i2"), 400, [5, 5, 5], ANTENNA_POSITION_FRAME="ITRF")
+with h5py.File("tbb.h5", "r+") as file:
+    for i in range(3):
+        file[f"STATION_X/DIPOLE_00100100{i}"].attrs["ANTENNA_POSITION"] = [3826669.0 + i, 461280.0, 5064800.0]
+E
+runs "dipoles are imported" "$voltmill" import -o dipoles.h5 tbb.h5
+same "with their positions" "[3826669. 3826670. 3826671.]" \
+    "$(warm -c 'import h5py; print(h5py.File("dipoles.h5")["station_itrf_m"][:, 0])')"
+
 fails "a direction without an array" 2 'has a direction, so array.file is needed' \
     "$voltmill" synth obs.yaml --set array= --set file=no.h5
 fails "two directions" 2 'has radec_deg and azel_deg, expected one' \

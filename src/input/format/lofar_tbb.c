@@ -221,6 +221,31 @@ out:
     return st;
 }
 
+/* Reads the position of the antenna, ITRF; the files of 2008 state zeros. */
+static status_t lofar_tbb_read_position(const struct fields *fields, const char *name,
+                                        struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    static const char *const names[] = {"ANTENNA_POSITION", "ANTENNA_POSITION_VALUE"};
+    char *frame = NULL;
+    int found = 0;
+    TRY(fields_text(fields, name, "ANTENNA_POSITION_FRAME", &frame, &found));
+    for (int i = 0; i < 2 && found && strcmp(frame, "ITRF") == 0 && !archive->states.itrf_m; i++) {
+        size_t count = 0;
+        double *itrf_m = NULL;
+        TRY(fields_attribute_f64s(fields, name, names[i], &itrf_m, &count));
+        if (count == 3 && itrf_m[0] != 0) {
+            archive->states.itrf_m = itrf_m;
+            archive->states.nitrf_m = 3;
+        } else {
+            free(itrf_m);
+        }
+    }
+out:
+    free(frame);
+    return st;
+}
+
 /* Opens one dipole; its samples are counted from 1970 on. */
 static status_t lofar_tbb_open_dipole(const struct fields *fields, const char *name,
                                       const struct job_layout *layout, struct place *place)
@@ -234,6 +259,7 @@ static status_t lofar_tbb_open_dipole(const struct fields *fields, const char *n
     TRY(lofar_tbb_fill(&dipole, name, layout, &own, &archive->assumed));
     TRY(fields_describe(fields, "LOFAR TBB", layout, &own, archive));
     TRY(lofar_tbb_read_words(fields, archive));
+    TRY(lofar_tbb_read_position(fields, name, archive));
     struct archive_part *part = &archive->parts[0];
     REQUIRE(!dipole.has_length || (dipole.length > 0 && (uint64_t)dipole.length <= part->samples),
             STATUS_DATA, "%s: %s: DATA_LENGTH is %" PRId64 ", but it holds %" PRIu64 " samples",
