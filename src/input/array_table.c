@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "input/archive.h"
+#include "input/calc_table.h"
 #include "io/crc.h"
 #include "io/file_rights.h"
 #include "io/hdf5/h5.h"
@@ -553,7 +554,46 @@ void array_gain_at(const struct array_station *station, const char *pol, double 
     }
 }
 
-double array_table_epoch_s(const struct array_table *table, struct utc start)
+status_t array_table_delays(const struct array_table *table, const struct array_aim *aim,
+                            const struct calc_table *calc, const uint32_t *sources,
+                            delay_model_t **out)
 {
-    return table->has_epoch ? utc_difference(table->epoch, start) : 0;
+    status_t st = STATUS_OK;
+    double(*offset_m)[3] = NULL;
+    struct delay_clock *clocks = NULL;
+    uint32_t *columns = NULL;
+    TRY(memory_zeroed(aim->nstations, sizeof *offset_m, "positions of stations", &offset_m));
+    TRY(memory_zeroed(aim->nstations, sizeof *clocks, "clocks of stations", &clocks));
+    TRY(memory_zeroed(aim->nstations, sizeof *columns, "stations", &columns));
+    for (uint32_t i = 0; i < aim->nstations; i++) {
+        const struct array_station *s = &table->stations[aim->stations ? aim->stations[i] : i];
+        clocks[i] = s->clock;
+        for (int k = 0; k < 3; k++) {
+            offset_m[i][k] = s->itrf_m[k] - table->reference.xyz_m[k];
+        }
+        while (calc && columns[i] < calc->table.nstations &&
+               strcmp(calc->stations[columns[i]], s->name) != 0) {
+            columns[i]++;
+        }
+        REQUIRE(!calc || columns[i] < calc->table.nstations, STATUS_DATA,
+                "the table of delays has no telescope %s, which %s has", s->name, table->path);
+    }
+    const struct delay_spec spec = {
+        .observer = {table->reference, aim->earth, aim->has_diurnal},
+        .offset_m = (const double(*)[3])offset_m,
+        .clocks = clocks,
+        .nstations = aim->nstations,
+        .directions = aim->directions,
+        .ndirections = aim->ndirections,
+        .start = aim->start,
+        .epoch_s = table->has_epoch ? utc_difference(table->epoch, aim->start) : 0,
+        .from_s = aim->from_s,
+        .to_s = aim->to_s};
+    TRY(calc ? delay_model_create_table(&spec, &calc->table, columns, sources, out)
+             : delay_model_create(&spec, out));
+out:
+    free(offset_m);
+    free(clocks);
+    free(columns);
+    return st;
 }

@@ -86,8 +86,28 @@ status_t array_table_match(const struct array_table *table, const struct archive
 void array_gain_at(const struct array_station *station, const char *pol, double freq_hz,
                    double gain[2]);
 
-/* Converts the table's epoch to the `epoch_s` of struct delay_spec for an observation that begins
- * at `start`. */
-double array_table_epoch_s(const struct array_table *table, struct utc start);
+/* The delays that are wanted of a table. */
+struct array_aim {
+    struct earth earth;
+    int has_diurnal;
+    const uint32_t *stations; /* [nstations] numbers in the table; NULL: all in their order */
+    uint32_t nstations;
+    const struct direction *directions; /* [ndirections] */
+    uint32_t ndirections;
+    struct utc start;    /* of the observation's sample 0 */
+    double from_s, to_s; /* after it: the time to be covered */
+};
+
+struct calc_table;
+
+/* Makes the model of their delays, from the reference place and with cables and clocks.
+ *
+ * `calc`: polynomials that CALC wrote take the place of the geometry. Stations are found there by
+ * name, direction i is `sources[i]` of that table; aim->directions do not count. NULL: none.
+ *
+ * Fails with DATA: a station that `calc` does not have; as delay_model_create(). */
+status_t array_table_delays(const struct array_table *table, const struct array_aim *aim,
+                            const struct calc_table *calc, const uint32_t *sources,
+                            delay_model_t **out);
 
 #endif

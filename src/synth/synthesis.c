@@ -94,6 +94,9 @@ static status_t synthesis_share_array_all(struct synthesis *s)
         s->array = table;
     }
     TRY(agree_all(s->comm, st));
+    REQUIRE(s->array->nstations == s->spec->stations, STATUS_USAGE,
+            "%s: streams.stations is %u, expected the %u stations of %s", s->spec->path,
+            (unsigned)s->spec->stations, (unsigned)s->array->nstations, s->array->path);
 out:
     text_free(&packed);
     return st;
@@ -103,9 +106,6 @@ out:
 static status_t synthesis_positions(const struct synthesis *s, double (**out)[3])
 {
     status_t st = STATUS_OK;
-    REQUIRE(s->array->nstations == s->spec->stations, STATUS_USAGE,
-            "%s: streams.stations is %u, expected the %u stations of %s", s->spec->path,
-            (unsigned)s->spec->stations, (unsigned)s->array->nstations, s->array->path);
     TRY(memory_zeroed(s->spec->stations, sizeof **out, "positions of stations", out));
     for (uint32_t i = 0; i < s->spec->stations; i++) {
         memcpy((*out)[i], s->array->stations[i].itrf_m, sizeof **out);
@@ -121,44 +121,25 @@ static status_t synthesis_make_delays(struct synthesis *s)
     const double degree = 0.01745329251994329577;
     const double second = degree / 3600;
     const struct synth_spec *spec = s->spec;
-    const struct array_table *array = s->array;
     struct direction *directions = NULL;
-    struct delay_clock *clocks = NULL;
-    double(*offset_m)[3] = NULL;
-    TRY(synthesis_positions(s, &offset_m));
     TRY(memory_zeroed(spec->nnoise_sources, sizeof *directions, "directions", &directions));
-    TRY(memory_zeroed(spec->stations, sizeof *clocks, "clocks of stations", &clocks));
     for (uint32_t i = 0; i < spec->nnoise_sources; i++) {
         const struct synth_noise_source *source = &spec->noise_sources[i];
         directions[i] = (struct direction){source->direction == SYNTH_AZEL,
                                            source->lon_deg * degree, source->lat_deg * degree};
     }
-    for (uint32_t i = 0; i < spec->stations; i++) {
-        clocks[i] = array->stations[i].clock;
-        for (int k = 0; k < 3; k++) {
-            offset_m[i][k] -= array->reference.xyz_m[k];
-        }
-    }
-    const double seconds = (double)spec->samples / spec->sample_rate_hz;
-    const struct delay_spec delays = {
-        .observer = {array->reference,
-                     {spec->array.ut1_utc_s, spec->array.polar_x_arcsec * second,
-                      spec->array.polar_y_arcsec * second, spec->start.mjd_day},
-                     0},
-        .offset_m = (const double(*)[3])offset_m,
-        .clocks = clocks,
+    const struct array_aim aim = {
+        .earth = {spec->array.ut1_utc_s, spec->array.polar_x_arcsec * second,
+                  spec->array.polar_y_arcsec * second, spec->start.mjd_day},
         .nstations = spec->stations,
         .directions = directions,
         .ndirections = spec->nnoise_sources,
         .start = spec->start,
-        .epoch_s = array_table_epoch_s(array, spec->start),
-        .to_s = seconds};
-    TRY(delay_model_create(&delays, &s->delays));
+        .to_s = (double)spec->samples / spec->sample_rate_hz};
+    TRY(array_table_delays(s->array, &aim, NULL, NULL, &s->delays));
     s->spec->array.delays = s->delays;
 out:
     free(directions);
-    free(clocks);
-    free(offset_m);
     return st;
 }
 

@@ -2,6 +2,7 @@
 #include "input/array_table.h"
 
 #include "input/archive.h"
+#include "input/calc_table.h"
 #include "io/hdf5/h5.h"
 
 #include <hdf5.h>
@@ -83,8 +84,36 @@ static void yaml_is_read(void **state)
     assert_true(gain[0] == 2 && gain[1] == 0);
     array_gain_at(&table->stations[0], "X", 1e9, gain);
     assert_true(gain[0] == 1 && gain[1] == 0);
-    struct utc start = {61372, 60}; /* 2026-11-28 */
-    assert_true(array_table_epoch_s(table, start) == 86340);
+    /* The epoch is a day, less a minute, after the start. */
+    const struct direction direction = {1, 0.3, 0.9};
+    const struct array_aim aim = {.stations = (const uint32_t[]){0, 1},
+                                  .nstations = 2,
+                                  .directions = &direction,
+                                  .ndirections = 1,
+                                  .start = {61372, 60},
+                                  .to_s = 1};
+    const double at_start[2] = {0, 0};
+    delay_model_t *delays = NULL;
+    assert_int_equal(array_table_delays(table, &aim, NULL, NULL, &delays), STATUS_OK);
+    assert_true(fabs(delay_at(delays, 0, 0, at_start) - 1e-9) < 1e-17);
+    assert_true(fabs(delay_clock_at(delays, 1, at_start) - (2e-9 - 8.634e-9)) < 1e-17);
+    delay_model_destroy(delays);
+    /* CALC knows two others, and one of these. */
+    char a[] = "A";
+    char z[] = "Z";
+    char *names[] = {z, a};
+    double delay_s[] = {3e-3, 4e-3};
+    const struct calc_table calc = {.table = {1, 2, 1, 1, {61372, 0}, 120, delay_s},
+                                    .stations = names};
+    const uint32_t source = 0;
+    assert_int_equal(array_table_delays(table, &aim, &calc, &source, &delays), STATUS_DATA);
+    assert_non_null(strstr(report_cause(), "has no telescope B"));
+    report_clear();
+    struct array_aim one = aim;
+    one.nstations = 1;
+    assert_int_equal(array_table_delays(table, &one, &calc, &source, &delays), STATUS_OK);
+    assert_true(fabs(delay_at(delays, 0, 0, at_start) - 4e-3 - 1e-9) < 1e-15);
+    delay_model_destroy(delays);
     array_table_destroy(table);
 }
 

@@ -54,16 +54,6 @@ void earth_place_add_enu(const struct earth_place *place, const double enu_m[3],
     }
 }
 
-void earth_place_turn_to_enu(const struct earth_place *place, const double xyz_m[3],
-                             double enu_m[3])
-{
-    double axes[3][3];
-    earth_place_axes(place, axes);
-    for (int i = 0; i < 3; i++) {
-        enu_m[i] = geometry_dot(axes[i], xyz_m);
-    }
-}
-
 /* The sky at a moment: ICRS to CIRS, CIRS to ITRS. */
 struct geometry_sky {
     eraASTROM astrom;
