@@ -61,7 +61,11 @@ static void delay_fit(const double value[DELAY_TERMS], double c[DELAY_TERMS])
     const double pi = 3.14159265358979323846;
     double before[DELAY_TERMS] = {1}; /* coefficients of T(j), and of T(j + 1) */
     double now[DELAY_TERMS] = {0, 1};
+    int is_constant = 1;
     memset(c, 0, DELAY_TERMS * sizeof *c);
+    for (int k = 1; k < DELAY_TERMS; k++) {
+        is_constant = is_constant && value[k] == value[0];
+    }
     for (int j = 0; j < DELAY_TERMS; j++) {
         double sum = 0;
         for (int k = 0; k < DELAY_TERMS; k++) {
@@ -76,6 +80,10 @@ static void delay_fit(const double value[DELAY_TERMS], double c[DELAY_TERMS])
         }
         memcpy(before, now, sizeof before);
         memcpy(now, next, sizeof now);
+    }
+    if (is_constant) { /* exactly, towards a place on the ground */
+        memset(c, 0, DELAY_TERMS * sizeof *c);
+        c[0] = value[0];
     }
 }
 
