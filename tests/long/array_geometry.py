@@ -145,7 +145,7 @@ worst = {name: 0.0 for name in ("vector", "topocentric", "delay", "w", "uvw", "a
 
 
 def take(name, value):
-    worst[name] = max(worst[name], float(np.max(np.abs(value))))
+    worst[name] = max(worst.get(name, 0.0), float(np.max(np.abs(value))))
 
 
 def pyuvdata_frames(utc):
@@ -203,6 +203,28 @@ for day, second in STARTS:
                     antenna_numbers=np.arange(9), ant_1_array=np.zeros(8, int),
                     ant_2_array=np.arange(1, 9), telescope_lat=LAT, telescope_lon=LON)
                 take("apparent", offsets @ np.array(axes).T - mine)
+
+# A finals file of the IERS beside astropy, which interpolates linearly, too; over a leap second as well.
+try:
+    import astropy_iers_data
+
+    table = iers.IERS_A.open(astropy_iers_data.IERS_A_FILE)
+    with open(astropy_iers_data.IERS_A_FILE, "rb") as file:
+        text = file.read()
+except (ImportError, AttributeError, OSError) as error:
+    note(f"no finals file: {error}")
+else:
+    for day, second in [(48000, 3600.0), (57753, 60000.0), (57753, 86300.0), (60000, 86399.0), (61300, 1.0)]:
+        earth = Earth()
+        status = lib.earth_find(b"finals", text, ctypes.c_size_t(len(text)), Utc(day, second),
+                                ctypes.byref(earth))
+        time = Time(2400000.5 + day, second / (86401 if day == 57753 else 86400), format="jd", scale="utc")
+        x, y = table.pm_xy(time)
+        take("ut1", earth.ut1_utc - table.ut1_utc(time).to_value("s"))
+        take("polar", [earth.x - x.to_value("rad"), earth.y - y.to_value("rad")])
+        ok(status == 0, f"a finals file has MJD {day}")
+    ok(worst["ut1"] < 1e-4, "UT1 - UTC is astropy's, who takes Bulletin B for old dates", worst["ut1"])
+    ok(worst["polar"] < 1e-8, "polar motion is astropy's", worst["polar"])
 
 # Phases at 10 GHz: polynomials beside vectors at 50 digits, for which astropy gives the direction at 13
 # nodes of the hour and mpmath the polynomial through them.
