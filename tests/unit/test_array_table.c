@@ -58,6 +58,7 @@ static const char whole[] = "name: KAT\n" REFERENCE "epoch: 2026-11-29\n"
                             "      - {gain: [2, 0]}\n"
                             "      - {pol: Y, freq_hz: 1 GHz, gain: [1, 1]}\n"
                             "      - {pol: Y, freq_hz: 2e9, gain: [3, -1]}\n"
+                            "      - {pol: Y, freq_hz: 4e9, gain: [7, 0]}\n"
                             "  - {name: C, itrf_m: [5109249, 2006717, -3239108], flagged: true}\n";
 
 static void yaml_is_read(void **state)
@@ -79,7 +80,7 @@ static void yaml_is_read(void **state)
     array_gain_at(&table->stations[1], "Y", 1.25e9, gain);
     assert_true(gain[0] == 1.5 && gain[1] == 0.5);
     array_gain_at(&table->stations[1], "Y", 9e9, gain);
-    assert_true(gain[0] == 3 && gain[1] == -1);
+    assert_true(gain[0] == 7 && gain[1] == 0);
     array_gain_at(&table->stations[1], "X", 1e9, gain);
     assert_true(gain[0] == 2 && gain[1] == 0);
     array_gain_at(&table->stations[0], "X", 1e9, gain);
