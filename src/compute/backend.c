@@ -97,6 +97,18 @@ uint64_t channelise_device_bytes(enum backend_kind kind, const struct channelise
     return ops && ops->channelise->device_bytes ? ops->channelise->device_bytes(spec) : 0;
 }
 
+uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *spec)
+{
+    const struct backend_ops *ops = backend_ops_of(kind);
+    return ops ? ops->correlate->bytes(spec) : 0;
+}
+
+uint64_t correlate_device_bytes(enum backend_kind kind, const struct correlate_spec *spec)
+{
+    const struct backend_ops *ops = backend_ops_of(kind);
+    return ops && ops->correlate->device_bytes ? ops->correlate->device_bytes(spec) : 0;
+}
+
 uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *spec)
 {
     const struct backend_ops *ops = backend_ops_of(kind);

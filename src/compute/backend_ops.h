@@ -4,6 +4,7 @@
 #define VOLTMILL_COMPUTE_BACKEND_OPS_H
 
 #include "compute/channelise.h"
+#include "compute/correlate.h"
 #include "compute/dedisperse.h"
 #include "compute/device_side.h"
 #include "compute/filter.h"
@@ -21,6 +22,14 @@ struct buffer {
 struct channelise {
     const struct channelise_ops *ops;
     struct channelise_spec spec;
+};
+
+struct correlate {
+    const struct correlate_ops *ops;
+    struct correlate_spec spec;
+    uint64_t next; /* spectrum that comes next */
+    void *pairs;   /* copies, to which the spec points */
+    float *gains;
 };
 
 struct dedisperse {
@@ -164,6 +173,18 @@ struct synthesise_ops {
     status_t (*times)(synthesise_t *synthesise, double seconds[SYNTHESISE_STEPS]);
 };
 
+struct correlate_ops {
+    status_t (*create)(backend_t *backend, const struct correlate_spec *spec, correlate_t **out);
+    void (*destroy)(correlate_t *correlate);
+    uint64_t (*bytes)(const struct correlate_spec *spec);
+    void (*begin)(correlate_t *correlate); /* at spectrum correlate->next */
+    status_t (*run)(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,
+                    buffer_t *out);
+    /* NULL: none; zeros. */
+    uint64_t (*device_bytes)(const struct correlate_spec *spec);
+    status_t (*times)(correlate_t *correlate, double seconds[CORRELATE_STEPS]);
+};
+
 struct fft_baseline_ops {
     status_t (*create)(backend_t *backend, const struct channelise_spec *spec, uint64_t spectra,
                        fft_baseline_t **out);
@@ -180,7 +201,8 @@ struct backend_ops {
     const struct resident_rows_ops *resident_rows; /* NULL: keeps none */
     const struct ingest_ops *ingest;               /* NULL: samples are worked on where they are */
     const struct synthesise_ops *synthesise;       /* NULL: has none */
-    const struct fft_baseline_ops *fft_baseline;   /* NULL: has none */
+    const struct correlate_ops *correlate;
+    const struct fft_baseline_ops *fft_baseline; /* NULL: has none */
     status_t (*open)(const struct backend_options *options, backend_t **out);
     void (*close)(backend_t *backend);
     uint32_t (*simd)(void);                          /* NULL: all are alike */
@@ -199,6 +221,7 @@ extern const struct backend_ops cpu_ops;
 extern const struct backend_ops reference_ops;
 extern const struct filter_ops cpu_filter, opencl_filter, reference_filter;
 extern const struct synthesise_ops reference_synthesise;
+extern const struct correlate_ops reference_correlate;
 /* Rows of tables that have an entry for each kind of backend. */
 enum { BACKEND_KINDS = BACKEND_REFERENCE + 1 };
 #ifdef VOLTMILL_OPENCL

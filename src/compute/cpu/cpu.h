@@ -17,7 +17,7 @@ struct cpu_buffer {
     uint64_t block; /* of the pool */
 };
 
-/* Operations of the backend (cpu.c; ppf/cpu_channelise.c, dedisperse/, filter/, synthesis/,
+/* Operations of the backend (cpu.c; ppf/cpu_channelise.c, dedisperse/, filter/, synthesis/, correlate/,
  * fft/fft_baseline.c). They fail with DEVICE. */
 status_t cpu_open(const struct backend_options *options, backend_t **out);
 void cpu_close(backend_t *backend);
@@ -32,6 +32,7 @@ status_t cpu_identity(const backend_t *backend, struct text *out);
 extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;
 extern const struct synthesise_ops cpu_synthesise;
+extern const struct correlate_ops cpu_correlate;
 extern const struct fft_baseline_ops cpu_fft_baseline;
 
 /* Writes the line of /proc/cpuinfo that names the processor. */

@@ -20,6 +20,7 @@ const struct backend_ops cpu_ops = {
     .channelise = &cpu_channelise,
     .dedisperse = &cpu_dedisperse,
     .synthesise = &cpu_synthesise,
+    .correlate = &cpu_correlate,
     .fft_baseline = &cpu_fft_baseline,
     .open = cpu_open,
     .close = cpu_close,

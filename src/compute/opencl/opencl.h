@@ -63,11 +63,12 @@ status_t opencl_channelise_identity(const backend_t *backend, struct text *out);
 extern const struct ingest_ops opencl_ingest;
 
 /* The stages: ppf/opencl_channelise.c, dedisperse/opencl_dedisperse.c, opencl_peaks.c,
- * resident_rows.c, opencl_synthesise.c. */
+ * resident_rows.c, opencl_synthesise.c, opencl_correlate.c. */
 extern const struct channelise_ops opencl_channelise;
 extern const struct dedisperse_ops opencl_dedisperse;
 extern const struct peaks_ops opencl_peaks;
 extern const struct resident_rows_ops opencl_resident_rows;
 extern const struct synthesise_ops opencl_synthesise;
+extern const struct correlate_ops opencl_correlate;
 
 #endif

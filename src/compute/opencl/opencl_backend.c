@@ -401,6 +401,7 @@ const struct backend_ops opencl_ops = {
     .resident_rows = &opencl_resident_rows,
     .ingest = &opencl_ingest,
     .synthesise = &opencl_synthesise,
+    .correlate = &opencl_correlate,
     .open = backend_open_opencl,
     .close = backend_close_opencl,
     .device = backend_name_device,

@@ -75,7 +75,8 @@ void stopwatch_free(struct stopwatch *watch);
     X(FILTER_LOCAL, filter_local, "filter/")                                                       \
     X(FILTER_OVERLAP, filter_overlap, "filter/")                                                   \
     X(SYNTHESIS_ROWS, synthesis_rows, "synthesis/")                                                \
-    X(SYNTHESIS_FIR, synthesis_fir, "synthesis/")
+    X(SYNTHESIS_FIR, synthesis_fir, "synthesis/")                                                  \
+    X(CORRELATE, correlate, "")
 #define PROGRAM_SOURCE_NUMBER(upper, name, folder) SOURCE_##upper,
 enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
 const char *program_source(enum program_source source);

@@ -1,0 +1,117 @@
+/* The stage `correlate`, checked and handed on to its backend. */
+#include "compute/correlate.h"
+
+#include "base/memory.h"
+#include "compute/backend_ops.h"
+#include "compute/shared/correlate_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t correlate_row_floats(const struct correlate_spec *spec)
+{
+    return spec->npairs * (correlate_columns(spec) / spec->average) * correlate_products(spec) * 2;
+}
+
+static status_t correlate_check_pairs(const struct correlate_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const size_t stations = spec->stations;
+    char *seen = NULL;
+    TRY(memory_zeroed(stations * stations, 1, "pairs of stations", &seen));
+    for (uint32_t i = 0; i < spec->npairs; i++) {
+        const uint32_t a = spec->pairs[i][0];
+        const uint32_t b = spec->pairs[i][1];
+        REQUIRE(a <= b && b < stations, STATUS_USAGE,
+                "correlate: pair %u is of stations %u and %u, expected ascending ones below %u", i,
+                a, b, spec->stations);
+        REQUIRE(!seen[a * stations + b], STATUS_USAGE,
+                "correlate: the pair of stations %u and %u is listed twice", a, b);
+        seen[a * stations + b] = 1;
+    }
+out:
+    free(seen);
+    return st;
+}
+
+static status_t correlate_check(const struct correlate_spec *spec)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(spec->pols == 1 || spec->pols == 2, STATUS_USAGE,
+            "correlate: %u polarisations, expected 1 or 2", spec->pols);
+    REQUIRE(spec->stations > 0 && spec->coarse > 0 && spec->nchannels > 0 && spec->npairs > 0 &&
+                spec->integrate > 0,
+            STATUS_USAGE,
+            "correlate: %u pairs of %u stations, %u x %u channels, %llu spectra a dump: expected "
+            "at least 1 of each",
+            spec->npairs, spec->stations, spec->coarse, spec->nchannels,
+            (unsigned long long)spec->integrate);
+    REQUIRE(spec->average > 0 && spec->nchannels % spec->average == 0, STATUS_USAGE,
+            "correlate: %u channels are averaged, expected a divisor of %u", spec->average,
+            spec->nchannels);
+    TRY(correlate_check_pairs(spec));
+out:
+    return st;
+}
+
+status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out)
+{
+    status_t st = STATUS_OK;
+    struct correlate_spec own = *spec;
+    uint32_t(*pairs)[2] = NULL;
+    float *gains = NULL;
+    TRY(correlate_check(spec));
+    const size_t count = spec->gains ? 2 * correlate_inputs(spec) * correlate_columns(spec) : 0;
+    TRY(memory_zeroed(spec->npairs, sizeof *pairs, "pairs of stations", &pairs));
+    TRY(memory_zeroed(count, sizeof *gains, "gains", &gains));
+    memcpy(pairs, spec->pairs, spec->npairs * sizeof *pairs);
+    if (spec->gains) {
+        memcpy(gains, spec->gains, count * sizeof *gains);
+    }
+    own.pairs = (const uint32_t(*)[2])pairs;
+    own.gains = spec->gains ? gains : NULL;
+    TRY(backend->ops->correlate->create(backend, &own, out));
+    (*out)->ops = backend->ops->correlate;
+    (*out)->pairs = pairs;
+    (*out)->gains = gains;
+    pairs = NULL;
+    gains = NULL;
+out:
+    free(pairs);
+    free(gains);
+    return st;
+}
+
+void correlate_destroy(correlate_t *correlate)
+{
+    if (correlate) {
+        void *pairs = correlate->pairs;
+        float *gains = correlate->gains;
+        correlate->ops->destroy(correlate);
+        free(pairs);
+        free(gains);
+    }
+}
+
+void correlate_begin(correlate_t *correlate, uint64_t first_spectrum)
+{
+    correlate->next = first_spectrum;
+    correlate->ops->begin(correlate);
+}
+
+status_t correlate_run(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,
+                       buffer_t *out, uint64_t *rows)
+{
+    status_t st = STATUS_OK;
+    TRY(correlate->ops->run(correlate, in, spectra, turns, out));
+    *rows = dumps_finished(correlate->next, spectra, correlate->spec.integrate);
+    correlate->next += spectra;
+out:
+    return st;
+}
+
+status_t correlate_times(correlate_t *correlate, double seconds[CORRELATE_STEPS])
+{
+    memset(seconds, 0, CORRELATE_STEPS * sizeof *seconds);
+    return correlate->ops->times ? correlate->ops->times(correlate, seconds) : STATUS_OK;
+}

@@ -1,0 +1,382 @@
+/* The stage `correlate` on an OpenCL device: rotates spectra if need be, sums powers and pairs of
+ * inputs dump by dump, averages channels. */
+#include "base/memory.h"
+#include "compute/opencl/correlate_groups.h"
+#include "compute/opencl/opencl.h"
+#include "compute/opencl/program.h"
+#include "compute/shared/correlate_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WIDTH = 256,            /* work-items of a group of the small kernels */
+    CARRIED = 3,            /* floats of each sum that is carried */
+    FINISH_BYTES = 64 << 20 /* of dumps that are to be averaged at a time, or one */
+};
+
+struct stage {
+    struct correlate base;
+    struct opencl *opencl;
+    struct correlate_groups groups;
+    cl_kernel crosses, autos, turn, finish; /* NULL: not needed */
+    cl_mem members, slots, pairs, stations, auto_list, gains;
+    cl_mem carry, turned, sums;
+    cl_uint nautos;
+    uint64_t sums_rows; /* that `sums` has; 0: dumps go to the output at once */
+    buffer_t *turns[2]; /* in turns */
+    uint64_t nruns;
+    struct stopwatch watch;
+};
+
+static void opencl_correlate_destroy(correlate_t *correlate)
+{
+    struct stage *stage = (struct stage *)correlate;
+    device_t *device = stage->opencl->device;
+    clFinish(device->compute);
+    launch_release(stage->crosses);
+    launch_release(stage->autos);
+    launch_release(stage->turn);
+    launch_release(stage->finish);
+    const cl_mem memory[] = {stage->members,  stage->slots, stage->pairs,
+                             stage->stations, stage->gains, stage->carry,
+                             stage->turned,   stage->sums,  stage->auto_list};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+        device_release(device, memory[i]);
+    }
+    buffer_destroy(stage->turns[0]);
+    buffer_destroy(stage->turns[1]);
+    correlate_groups_free(&stage->groups);
+    stopwatch_free(&stage->watch);
+    free(stage);
+}
+
+/* Floats of a dump before channels are averaged. */
+static uint64_t correlate_plane(const struct correlate_spec *spec)
+{
+    return correlate_row_floats(spec) * spec->average;
+}
+
+static uint64_t correlate_spectrum_bytes(const struct correlate_spec *spec)
+{
+    return correlate_inputs(spec) * correlate_columns(spec) * 2 * sizeof(float);
+}
+
+static uint64_t correlate_turns_bytes(const struct correlate_spec *spec, uint64_t spectra)
+{
+    return spectra * spec->stations * spec->coarse * 2 * sizeof(float);
+}
+
+static uint64_t correlate_sums_rows(const struct correlate_spec *spec)
+{
+    const uint64_t bytes = correlate_plane(spec) * sizeof(float);
+    const uint64_t most = spec->max_spectra / spec->integrate + 1;
+    return spec->average > 1 || spec->gains ? min_u64(max_u64(FINISH_BYTES / bytes, 1), most) : 0;
+}
+
+static status_t correlate_put_tables(struct stage *stage)
+{
+    status_t st = STATUS_OK;
+    device_t *device = stage->opencl->device;
+    const struct correlate_spec *spec = &stage->base.spec;
+    const struct correlate_groups *groups = &stage->groups;
+    const size_t slots = (size_t)groups->count * groups->shape.slots;
+    cl_uint(*autos)[2] = NULL;
+    TRY(memory_zeroed(spec->npairs, sizeof *autos, "pairs", &autos));
+    for (uint32_t i = 0; i < spec->npairs; i++) {
+        if (spec->pairs[i][0] == spec->pairs[i][1]) {
+            autos[stage->nautos][0] = spec->pairs[i][0];
+            autos[stage->nautos++][1] = i;
+        }
+    }
+    if (stage->nautos > 0) {
+        TRY(device_put(device, autos, stage->nautos * sizeof *autos, "pairs", &stage->auto_list));
+    }
+    if (groups->count > 0) {
+        TRY(device_put(device, groups->members,
+                       (uint64_t)groups->count * groups->shape.members * sizeof(cl_uint), "inputs",
+                       &stage->members));
+        TRY(device_put(device, groups->slots, slots * sizeof(cl_uint), "inputs", &stage->slots));
+        TRY(device_put(device, groups->pairs, slots * correlate_groups_pairs(spec) * sizeof(cl_int),
+                       "pairs", &stage->pairs));
+    }
+    if (stage->sums_rows > 0) {
+        TRY(device_put(device, spec->pairs, spec->npairs * sizeof *spec->pairs, "pairs",
+                       &stage->stations));
+    }
+    if (spec->gains) {
+        TRY(device_put(device, spec->gains, correlate_spectrum_bytes(spec), "gains",
+                       &stage->gains));
+    }
+out:
+    free(autos);
+    return st;
+}
+
+static status_t correlate_build(struct stage *stage)
+{
+    status_t st = STATUS_OK;
+    static const enum program_source source = SOURCE_CORRELATE;
+    const struct correlate_spec *spec = &stage->base.spec;
+    const device_t *device = stage->opencl->device;
+    const struct correlate_shape *shape = &stage->groups.shape;
+    struct text options = {0};
+    cl_program program = NULL;
+    TRY(text_add(&options, "-DPOLS=%u -DSLOTS=%u -DCOLUMNS=%u -DMEMBERS=%u", spec->pols,
+                 shape->slots, shape->columns, shape->members));
+    TRY(program_build(device, &source, 1, options.data, &program));
+    if (stage->groups.count > 0) {
+        TRY(program_kernel(device, program, "correlate", &stage->crosses));
+    }
+    if (stage->nautos > 0) {
+        TRY(program_kernel(device, program, "correlate_autos", &stage->autos));
+    }
+    if (spec->is_turned) {
+        TRY(program_kernel(device, program, "correlate_turn", &stage->turn));
+    }
+    if (stage->sums_rows > 0) {
+        TRY(program_kernel(device, program, "correlate_finish", &stage->finish));
+    }
+out:
+    if (program) {
+        clReleaseProgram(program);
+    }
+    text_free(&options);
+    return st;
+}
+
+static status_t correlate_allocate(struct stage *stage, backend_t *backend)
+{
+    status_t st = STATUS_OK;
+    device_t *device = stage->opencl->device;
+    const struct correlate_spec *spec = &stage->base.spec;
+    const uint64_t plane = correlate_plane(spec) * sizeof(float);
+    TRY(device_allocate(device, CARRIED * plane, "visibilities", &stage->carry));
+    if (stage->sums_rows > 0) {
+        TRY(device_allocate(device, stage->sums_rows * plane, "visibilities", &stage->sums));
+    }
+    if (spec->is_turned) {
+        TRY(device_allocate(device, spec->max_spectra * correlate_spectrum_bytes(spec), "spectra",
+                            &stage->turned));
+        for (int i = 0; i < 2; i++) {
+            TRY(buffer_create(backend, BUFFER_IN, correlate_turns_bytes(spec, spec->max_spectra),
+                              &stage->turns[i]));
+        }
+    }
+out:
+    return st;
+}
+
+static status_t opencl_correlate_create(backend_t *backend, const struct correlate_spec *spec,
+                                        correlate_t **out)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = NULL;
+    REQUIRE(correlate_columns(spec) <= INT32_MAX && spec->max_spectra <= INT32_MAX, STATUS_USAGE,
+            "correlate: %llu spectra of %llu channels in a run, %d are the most on a device",
+            (unsigned long long)spec->max_spectra, (unsigned long long)correlate_columns(spec),
+            INT32_MAX);
+    TRY(memory_zeroed(1, sizeof *stage, "the correlation", &stage));
+    stage->base.spec = *spec;
+    stage->opencl = (struct opencl *)backend;
+    stage->watch.is_on = spec->is_timed;
+    stage->sums_rows = correlate_sums_rows(spec);
+    TRY(correlate_groups_make(spec, &stage->groups));
+    TRY(correlate_put_tables(stage));
+    TRY(correlate_build(stage));
+    TRY(correlate_allocate(stage, backend));
+    *out = &stage->base;
+    stage = NULL;
+out:
+    if (stage) {
+        opencl_correlate_destroy(&stage->base);
+    }
+    return st;
+}
+
+static void opencl_correlate_begin(correlate_t *correlate)
+{
+    (void)correlate; /* a dump that begins in a run takes nothing that was carried */
+}
+
+/* Some dumps of a run. */
+struct launch {
+    cl_mem in, turned, out; /* spectra, those of the crosses */
+    uint64_t end;           /* of the run's spectra */
+    uint64_t dump, dumps, out_row;
+    int is_complete;
+};
+
+static struct launch_size correlate_size(uint64_t items)
+{
+    return (struct launch_size){(size_t)ceil_div_u64(items, WIDTH), WIDTH};
+}
+
+static status_t correlate_launch_sums(struct stage *stage, const struct launch *launch, cl_mem out,
+                                      uint64_t row)
+{
+    status_t st = STATUS_OK;
+    const struct correlate_spec *spec = &stage->base.spec;
+    const device_t *device = stage->opencl->device;
+    const uint64_t columns = correlate_columns(spec);
+    const struct correlate_shape *shape = &stage->groups.shape;
+    if (stage->nautos > 0) {
+        TRY(LAUNCH(device, stage->autos, correlate_size(columns * stage->nautos * launch->dumps),
+                   &stage->watch, STEP_TRANSFORM, ARGUMENT(launch->in), ARGUMENT(out),
+                   ARGUMENT(stage->carry), ARGUMENT(stage->auto_list),
+                   ARGUMENT_ULONG(stage->base.next), ARGUMENT_ULONG(launch->end),
+                   ARGUMENT_ULONG(spec->integrate), ARGUMENT_ULONG(launch->dump),
+                   ARGUMENT_ULONG(row), ARGUMENT_ULONG(launch->dumps),
+                   ARGUMENT_UINT((cl_uint)columns), ARGUMENT_UINT(correlate_inputs(spec)),
+                   ARGUMENT(stage->nautos), ARGUMENT_UINT(spec->npairs)));
+    }
+    if (stage->groups.count > 0) {
+        const struct launch_size size = {
+            (size_t)(stage->groups.count * ceil_div_u64(columns, shape->columns) * launch->dumps),
+            shape->slots * shape->columns};
+        TRY(LAUNCH(
+            device, stage->crosses, size, &stage->watch, STEP_FILTER, ARGUMENT(launch->turned),
+            ARGUMENT(out), ARGUMENT(stage->carry), ARGUMENT(stage->members), ARGUMENT(stage->slots),
+            ARGUMENT(stage->pairs), ARGUMENT_ULONG(stage->base.next), ARGUMENT_ULONG(launch->end),
+            ARGUMENT_ULONG(spec->integrate), ARGUMENT_ULONG(launch->dump), ARGUMENT_ULONG(row),
+            ARGUMENT_UINT((cl_uint)columns), ARGUMENT_UINT(correlate_inputs(spec)),
+            ARGUMENT_UINT(stage->groups.count), ARGUMENT_UINT(spec->npairs)));
+    }
+out:
+    return st;
+}
+
+static status_t correlate_launch(struct stage *stage, const struct launch *launch)
+{
+    status_t st = STATUS_OK;
+    const struct correlate_spec *spec = &stage->base.spec;
+    if (stage->sums_rows == 0) {
+        TRY(correlate_launch_sums(stage, launch, launch->out, launch->out_row));
+        goto out;
+    }
+    TRY(correlate_launch_sums(stage, launch, stage->sums, 0));
+    if (launch->is_complete) {
+        const uint64_t items = launch->dumps * correlate_row_floats(spec) / 2;
+        const cl_mem gains = spec->gains ? stage->gains : stage->sums;
+        TRY(LAUNCH(stage->opencl->device, stage->finish, correlate_size(items), &stage->watch,
+                   STEP_DETECT, ARGUMENT(stage->sums), ARGUMENT(launch->out),
+                   ARGUMENT(stage->stations), ARGUMENT(gains), ARGUMENT_ULONG(launch->out_row),
+                   ARGUMENT_ULONG(launch->dumps), ARGUMENT_UINT(spec->npairs),
+                   ARGUMENT_UINT((cl_uint)correlate_columns(spec)), ARGUMENT_UINT(spec->average),
+                   ARGUMENT_UINT(spec->gains != NULL)));
+    }
+out:
+    return st;
+}
+
+/* Dumps that are whole in the run and have one tile go together; others, which use the carry, go
+ * one after the other. */
+static status_t correlate_launch_dumps(struct stage *stage, struct launch *launch)
+{
+    status_t st = STATUS_OK;
+    const struct correlate_spec *spec = &stage->base.spec;
+    const uint64_t integrate = spec->integrate;
+    const uint64_t first_dump = stage->base.next / integrate;
+    const uint64_t last_dump = (launch->end - 1) / integrate;
+    const uint64_t whole = launch->end / integrate; /* dumps that end in the run or before it */
+    const uint64_t most = stage->sums_rows > 0 ? stage->sums_rows : UINT64_MAX;
+    for (uint64_t dump = first_dump; dump <= last_dump; dump += launch->dumps) {
+        const int is_alone =
+            correlate_has_tiles(integrate) || dump >= whole || dump * integrate < stage->base.next;
+        launch->dump = dump;
+        launch->dumps = is_alone ? 1 : min_u64(whole - dump, most);
+        launch->out_row = dump - first_dump;
+        launch->is_complete = dump < whole;
+        TRY(correlate_launch(stage, launch));
+    }
+out:
+    return st;
+}
+
+static status_t correlate_launch_turn(struct stage *stage, struct opencl_buffer *turns,
+                                      uint64_t spectra, cl_mem in)
+{
+    const struct correlate_spec *spec = &stage->base.spec;
+    const uint64_t columns = correlate_columns(spec);
+    return LAUNCH(stage->opencl->device, stage->turn,
+                  correlate_size(spectra * spec->stations * columns), &stage->watch,
+                  STEP_DEINTERLEAVE, ARGUMENT(in), ARGUMENT(stage->turned), ARGUMENT(turns->memory),
+                  ARGUMENT_ULONG(spectra), ARGUMENT_UINT(spec->stations),
+                  ARGUMENT_UINT((cl_uint)columns), ARGUMENT_UINT(spec->nchannels));
+}
+
+static status_t opencl_correlate_run(correlate_t *correlate, buffer_t *in_buffer, uint64_t spectra,
+                                     const float *turns, buffer_t *out_buffer)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)correlate;
+    const struct correlate_spec *spec = &stage->base.spec;
+    struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
+    const uint64_t rows = dumps_finished(correlate->next, spectra, spec->integrate);
+    const uint64_t bytes = rows * correlate_row_floats(spec) * sizeof(float);
+    struct launch launch = {.in = in->memory,
+                            .turned = in->memory,
+                            .out = ((struct opencl_buffer *)out_buffer)->memory,
+                            .end = correlate->next + spectra};
+    if (turns) {
+        buffer_t *buffer = stage->turns[stage->nruns++ % 2];
+        struct opencl_buffer *turns_in = (struct opencl_buffer *)buffer;
+        const uint64_t turns_bytes = correlate_turns_bytes(spec, spectra);
+        void *to = NULL;
+        TRY(buffer_get(buffer, &to)); /* once the run before the last has fetched its own */
+        memcpy(to, turns, (size_t)turns_bytes);
+        TRY(opencl_block_begin(turns_in, turns_bytes, NULL, 0, &stage->watch));
+        TRY(opencl_block_begin(in, spectra * correlate_spectrum_bytes(spec), &out_buffer, 1,
+                               &stage->watch));
+        TRY(correlate_launch_turn(stage, turns_in, spectra, in->memory));
+        TRY(opencl_block_end(turns_in, NULL, NULL, 0, &stage->watch));
+        launch.turned = stage->turned;
+    } else {
+        TRY(opencl_block_begin(in, spectra * correlate_spectrum_bytes(spec), &out_buffer, 1,
+                               &stage->watch));
+    }
+    TRY(correlate_launch_dumps(stage, &launch));
+    TRY(opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch));
+out:
+    return st;
+}
+
+static uint64_t opencl_correlate_bytes(const struct correlate_spec *spec)
+{
+    enum { DRIVER_BYTES = 64 << 20 }; /* of a driver and its compiler */
+    return DRIVER_BYTES + correlate_groups_bytes(spec) +
+           (spec->is_turned ? 2 * correlate_turns_bytes(spec, spec->max_spectra) : 0);
+}
+
+static uint64_t opencl_correlate_device_bytes(const struct correlate_spec *spec)
+{
+    const uint64_t plane = correlate_plane(spec) * sizeof(float);
+    const uint64_t turned = correlate_spectrum_bytes(spec) * spec->max_spectra +
+                            2 * correlate_turns_bytes(spec, spec->max_spectra);
+    return (CARRIED + correlate_sums_rows(spec)) * plane + (spec->is_turned ? turned : 0) +
+           (spec->gains ? correlate_spectrum_bytes(spec) : 0) + correlate_groups_bytes(spec);
+}
+
+static status_t opencl_correlate_times(correlate_t *correlate, double seconds[CORRELATE_STEPS])
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)correlate;
+    double steps[CHANNELISE_STEPS];
+    TRY(stopwatch_collect(&stage->watch, stage->opencl->device, steps));
+    seconds[CORRELATE_STEP_UPLOAD] = steps[STEP_UPLOAD];
+    seconds[CORRELATE_STEP_TURN] = steps[STEP_DEINTERLEAVE];
+    seconds[CORRELATE_STEP_AUTOS] = steps[STEP_TRANSFORM];
+    seconds[CORRELATE_STEP_CROSSES] = steps[STEP_FILTER];
+    seconds[CORRELATE_STEP_FINISH] = steps[STEP_DETECT];
+    seconds[CORRELATE_STEP_DOWNLOAD] = steps[STEP_DOWNLOAD];
+out:
+    return st;
+}
+
+const struct correlate_ops opencl_correlate = {.create = opencl_correlate_create,
+                                               .destroy = opencl_correlate_destroy,
+                                               .bytes = opencl_correlate_bytes,
+                                               .begin = opencl_correlate_begin,
+                                               .run = opencl_correlate_run,
+                                               .device_bytes = opencl_correlate_device_bytes,
+                                               .times = opencl_correlate_times};

@@ -1,0 +1,45 @@
+/* Tables and numbers that implementations of `correlate` share. */
+#ifndef VOLTMILL_COMPUTE_SHARED_CORRELATE_TABLE_H
+#define VOLTMILL_COMPUTE_SHARED_CORRELATE_TABLE_H
+
+#include "compute/correlate.h"
+
+/* Return coarse x nchannels; the inputs, stations x pols; and the products of a pair, pols^2. */
+uint64_t correlate_columns(const struct correlate_spec *spec);
+uint32_t correlate_inputs(const struct correlate_spec *spec);
+uint32_t correlate_products(const struct correlate_spec *spec);
+
+/* Returns the place of p, q = 0, 1 in a pair's products. */
+static inline uint32_t correlate_product(uint32_t p, uint32_t q)
+{
+    return p == q ? p : 2 + p;
+}
+
+/* Returns the end of the tile of a dump that spectrum `at` is in: tiles are CORRELATE_TILE grains,
+ * counted from the grain in which the dump begins. */
+uint64_t correlate_tile_end(uint64_t at, uint64_t integrate);
+/* Returns whether a dump may have more than one tile. */
+int correlate_has_tiles(uint64_t integrate);
+
+/* Sets *out to [stations][stations] numbers of pairs, -1 where there is none; free() returns it.
+ * Fails with DEVICE (memory). */
+status_t correlate_lookup(const struct correlate_spec *spec, int32_t **out);
+
+/* A block of `rows` inputs beside one of `columns`: inputs a * rows + i times b * columns + j
+ * conjugated, among which are pairs of different stations. */
+struct correlate_block {
+    uint32_t a, b;
+};
+struct correlate_blocks {
+    uint32_t rows, columns;             /* inputs of a block; multiples of pols */
+    uint32_t group_rows, group_columns; /* blocks that stand together in the list */
+    struct correlate_block *list;
+    uint32_t count;
+};
+
+/* Lists the blocks that hold pairs, as `out` says; free() returns the list. Fails with DEVICE
+ * (memory). */
+status_t correlate_blocks(const struct correlate_spec *spec, const int32_t *lookup,
+                          struct correlate_blocks *out);
+
+#endif
