@@ -86,9 +86,9 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(BUILD)/libraries
 # The inner loops of the CPU backend and of bitshuffle, for each instruction set; the program takes the best that the
 # machine has. Multiplications and additions become one operation where there is one.
 IS_X86 = $(call once,IS_X86,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),y))
-$(BUILD)/src/compute/cpu/ppf/kernels_%.o $(BUILD)/src/compute/cpu/filter/filter_kernels_%.o $(BUILD)/src/compute/cpu/synthesis/synthesis_kernels_%.o $(BUILD)/src/compute/cpu/correlate/correlate_kernels_%.o: LOOP_CFLAGS = -ffp-contract=fast
-$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.o filter/filter_kernels_avx2.o synthesis/synthesis_kernels_avx2.o correlate/correlate_kernels_avx2.o) input/hdf5/transpose_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
-$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o filter/filter_kernels_avx512.o synthesis/synthesis_kernels_avx512.o correlate/correlate_kernels_avx512.o) input/hdf5/transpose_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
+$(BUILD)/src/compute/cpu/ppf/kernels_%.o $(BUILD)/src/compute/cpu/filter/filter_kernels_%.o $(BUILD)/src/compute/cpu/synthesis/synthesis_kernels_%.o $(BUILD)/src/compute/cpu/correlate/correlate_kernels_%.o $(BUILD)/src/compute/cpu/beams/beam_kernels_%.o: LOOP_CFLAGS = -ffp-contract=fast
+$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.o filter/filter_kernels_avx2.o synthesis/synthesis_kernels_avx2.o correlate/correlate_kernels_avx2.o beams/beam_kernels_avx2.o) input/hdf5/transpose_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
+$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o filter/filter_kernels_avx512.o synthesis/synthesis_kernels_avx512.o correlate/correlate_kernels_avx512.o beams/beam_kernels_avx512.o) input/hdf5/transpose_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
     -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
 $(BUILD)/src/compute/boxcar/boxcar_avx2.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx2)
 $(BUILD)/src/compute/boxcar/boxcar_avx512.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)

@@ -109,6 +109,19 @@ uint64_t correlate_device_bytes(enum backend_kind kind, const struct correlate_s
     return ops && ops->correlate->device_bytes ? ops->correlate->device_bytes(spec) : 0;
 }
 
+uint64_t beamform_bytes(enum backend_kind kind, const struct beamform_spec *spec)
+{
+    const struct backend_ops *ops = backend_ops_of(kind);
+    return ops && ops->beamform ? ops->beamform->bytes(spec) : 0;
+}
+
+uint64_t beamform_device_bytes(enum backend_kind kind, const struct beamform_spec *spec)
+{
+    const struct backend_ops *ops = backend_ops_of(kind);
+    return ops && ops->beamform && ops->beamform->device_bytes ? ops->beamform->device_bytes(spec)
+                                                               : 0;
+}
+
 uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *spec)
 {
     const struct backend_ops *ops = backend_ops_of(kind);

@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_BACKEND_OPS_H
 #define VOLTMILL_COMPUTE_BACKEND_OPS_H
 
+#include "compute/beamform.h"
 #include "compute/channelise.h"
 #include "compute/correlate.h"
 #include "compute/dedisperse.h"
@@ -17,6 +18,11 @@ struct backend {
 
 struct buffer {
     const struct backend_ops *ops;
+};
+
+struct beamform {
+    const struct beamform_ops *ops;
+    struct beamform_spec spec;
 };
 
 struct channelise {
@@ -62,6 +68,17 @@ struct synthesise {
 
 struct fft_baseline {
     const struct fft_baseline_ops *ops;
+};
+
+struct beamform_ops {
+    uint64_t (*bytes)(const struct beamform_spec *spec);
+    status_t (*create)(backend_t *backend, const struct beamform_spec *spec, beamform_t **out);
+    void (*destroy)(beamform_t *beamform);
+    status_t (*run)(beamform_t *beamform, buffer_t *in, uint64_t first, uint64_t spectra,
+                    const struct beamform_turns *turns, buffer_t *out);
+    /* NULL: none; zero. */
+    uint64_t (*device_bytes)(const struct beamform_spec *spec);
+    status_t (*times)(beamform_t *beamform, double *seconds);
 };
 
 struct channelise_ops {
@@ -195,6 +212,7 @@ struct fft_baseline_ops {
 struct backend_ops {
     enum backend_kind kind;
     struct backend_abilities abilities;
+    const struct beamform_ops *beamform; /* NULL: has none */
     const struct channelise_ops *channelise;
     const struct dedisperse_ops *dedisperse;
     const struct peaks_ops *peaks;                 /* NULL: the host searches */
@@ -220,6 +238,7 @@ struct backend_ops {
 extern const struct backend_ops cpu_ops;
 extern const struct backend_ops reference_ops;
 extern const struct filter_ops cpu_filter, opencl_filter, reference_filter;
+extern const struct beamform_ops reference_beamform;
 extern const struct synthesise_ops reference_synthesise;
 extern const struct correlate_ops reference_correlate;
 /* Rows of tables that have an entry for each kind of backend. */

@@ -29,6 +29,7 @@ status_t cpu_buffer_missing(buffer_t *in, uint64_t *out);
 /* Appends what the speed of a configuration depends on: processor, instruction set, version. Fails
  * with DEVICE (memory). */
 status_t cpu_identity(const backend_t *backend, struct text *out);
+extern const struct beamform_ops cpu_beamform;
 extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;
 extern const struct synthesise_ops cpu_synthesise;

@@ -1,4 +1,5 @@
 /* Which compilation of the kernels runs on this machine. */
+#include "compute/cpu/beams/beam_kernels.h"
 #include "compute/cpu/correlate/correlate_kernels.h"
 #include "compute/cpu/dedisperse/strips.h"
 #include "compute/cpu/filter/filter_kernels.h"
@@ -8,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const struct beam_kernels beam_kernels_base;
 extern const struct cpu_kernels cpu_kernels_base;
 extern const struct strip_kernels strip_kernels_base;
 extern const struct filter_kernels filter_kernels_base;
 extern const struct synthesis_kernels synthesis_kernels_base;
 extern const struct correlate_kernels correlate_kernels_base;
 #ifdef __x86_64__
+extern const struct beam_kernels beam_kernels_avx2, beam_kernels_avx512;
 extern const struct cpu_kernels cpu_kernels_avx2, cpu_kernels_avx512;
 extern const struct strip_kernels strip_kernels_avx2, strip_kernels_avx512;
 extern const struct filter_kernels filter_kernels_avx2, filter_kernels_avx512;
@@ -28,17 +31,18 @@ static const struct {
     const struct filter_kernels *filter;
     const struct synthesis_kernels *synthesis;
     const struct correlate_kernels *correlate;
+    const struct beam_kernels *beams;
 } levels[SIMD_LEVELS] = {
     [SIMD_BASE] = {"base", &cpu_kernels_base, &strip_kernels_base, &filter_kernels_base,
-                   &synthesis_kernels_base, &correlate_kernels_base},
+                   &synthesis_kernels_base, &correlate_kernels_base, &beam_kernels_base},
 #ifdef __x86_64__
     [SIMD_AVX2] = {"avx2", &cpu_kernels_avx2, &strip_kernels_avx2, &filter_kernels_avx2,
-                   &synthesis_kernels_avx2, &correlate_kernels_avx2},
+                   &synthesis_kernels_avx2, &correlate_kernels_avx2, &beam_kernels_avx2},
     [SIMD_AVX512] = {"avx512", &cpu_kernels_avx512, &strip_kernels_avx512, &filter_kernels_avx512,
-                     &synthesis_kernels_avx512, &correlate_kernels_avx512},
+                     &synthesis_kernels_avx512, &correlate_kernels_avx512, &beam_kernels_avx512},
 #else
-    [SIMD_AVX2] = {"avx2", NULL, NULL, NULL, NULL, NULL},
-    [SIMD_AVX512] = {"avx512", NULL, NULL, NULL, NULL, NULL},
+    [SIMD_AVX2] = {"avx2", NULL, NULL, NULL, NULL, NULL, NULL},
+    [SIMD_AVX512] = {"avx512", NULL, NULL, NULL, NULL, NULL, NULL},
 #endif
 };
 
@@ -79,6 +83,11 @@ const struct synthesis_kernels *synthesis_kernels(enum simd_level level)
 const struct correlate_kernels *correlate_kernels(enum simd_level level)
 {
     return simd_has(level) ? levels[level].correlate : NULL;
+}
+
+const struct beam_kernels *beam_kernels(enum simd_level level)
+{
+    return simd_has(level) ? levels[level].beams : NULL;
 }
 
 /* The level that VOLTMILL_SIMD names: the highest when it is not set, -1 when it is none. */

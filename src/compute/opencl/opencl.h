@@ -63,7 +63,8 @@ status_t opencl_channelise_identity(const backend_t *backend, struct text *out);
 extern const struct ingest_ops opencl_ingest;
 
 /* The stages: ppf/opencl_channelise.c, dedisperse/opencl_dedisperse.c, opencl_peaks.c,
- * resident_rows.c, opencl_synthesise.c, opencl_correlate.c. */
+ * resident_rows.c, opencl_synthesise.c, opencl_correlate.c, opencl_beamform.c. */
+extern const struct beamform_ops opencl_beamform;
 extern const struct channelise_ops opencl_channelise;
 extern const struct dedisperse_ops opencl_dedisperse;
 extern const struct peaks_ops opencl_peaks;

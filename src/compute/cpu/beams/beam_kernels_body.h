@@ -1,0 +1,219 @@
+/* beam_kernels.h for vectors of LANES floats, which are channels. A tile of sums stays in registers
+ * while stations go by: each vector of x that is loaded serves all beams, and each weight all
+ * spectra of the tile. */
+#include "compute/cpu/beams/beam_kernels.h"
+
+#include <string.h>
+
+/* Sums stay in registers only in loops that are unrolled; sanitizers have none to spare. */
+#ifdef __SANITIZE_ADDRESS__
+#define UNROLLED
+#else
+#define UNROLLED _Pragma("GCC unroll 8")
+#endif
+
+/* 2 x 3 x 4 sums, 6 of weights and 2 of x, of 32 registers; 2 x 2 x 2 sums of 16. */
+#if LANES == 16
+enum { BEAMS = 3, SPECTRA = 4 };
+#else
+enum { BEAMS = 2, SPECTRA = 2 };
+#endif
+
+/* Its sum with a smaller number has this number's whole part in its lowest bits. */
+#define ROUND 0x1.8p23f
+
+typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
+typedef float lanes_anywhere __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
+typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (mask_t){__VA_ARGS__})
+#endif
+/* Of two vectors of pairs the real and the imaginary parts; and back, the first and last half. */
+#if LANES == 16
+#define REAL_PARTS 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define IMAGINARY_PARTS 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define FIRST_PAIRS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define LAST_PAIRS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define COUNTED 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#elif LANES == 8
+#define REAL_PARTS 0, 2, 4, 6, 8, 10, 12, 14
+#define IMAGINARY_PARTS 1, 3, 5, 7, 9, 11, 13, 15
+#define FIRST_PAIRS 0, 8, 1, 9, 2, 10, 3, 11
+#define LAST_PAIRS 4, 12, 5, 13, 6, 14, 7, 15
+#define COUNTED 0, 1, 2, 3, 4, 5, 6, 7
+#else
+#define REAL_PARTS 0, 2, 4, 6
+#define IMAGINARY_PARTS 1, 3, 5, 7
+#define FIRST_PAIRS 0, 4, 1, 5
+#define LAST_PAIRS 2, 6, 3, 7
+#define COUNTED 0, 1, 2, 3
+#endif
+
+static inline lanes_t select_lanes(mask_t mask, lanes_t a, lanes_t b)
+{
+    return (lanes_t)((mask & (mask_t)a) | (~mask & (mask_t)b));
+}
+
+/* Turns at channels, less whole ones: rounded once, and once more when turns[0] is added. */
+static inline lanes_t turns_along(const float *turns, uint32_t channel)
+{
+    float r[LANES];
+    lanes_t out;
+    for (int i = 0; i < LANES; i++) {
+        const float k = (float)(channel + (uint32_t)i);
+#if defined __FMA__ || defined __ARM_FEATURE_FMA
+        const float whole = (k * turns[1] + ROUND) - ROUND;
+        r[i] = __builtin_fmaf(k, turns[1], -whole) + turns[0];
+#else
+        const double along = (double)turns[1] * (double)k;
+        r[i] = (float)(along - ((along + 0x1.8p52) - 0x1.8p52)) + turns[0];
+#endif
+    }
+    memcpy(&out, r, sizeof out);
+    return out;
+}
+
+/* Polynomials of minimal error over an eighth of a turn: 1e-9. */
+static void turn(const float *turns, uint32_t channel, float *out)
+{
+    const lanes_t r = turns_along(turns, channel);
+    const lanes_t quarters = r * 4 + ROUND;
+    const mask_t q = (mask_t)quarters;
+    const lanes_t f = r - (quarters - ROUND) * 0.25f;
+    const lanes_t z = f * f;
+    const lanes_t sine = f * (z * (z * (z * -75.4f + 81.592514f) - 41.341663f) + 6.2831855f);
+    const lanes_t cosine =
+        z * (z * (z * (z * 59.928913f - 85.461075f) + 64.939445f) - 19.739208f) + 1;
+    const mask_t is_odd = (q & 1) != 0;
+    const mask_t re = (mask_t)select_lanes(is_odd, sine, cosine) ^ (((q + 1) & 2) << 30);
+    const mask_t im = (mask_t)select_lanes(is_odd, cosine, sine) ^ ((q & 2) << 30);
+    memcpy(out, &re, sizeof re);
+    memcpy(out + LANES, &im, sizeof im);
+}
+
+static inline void multiply(lanes_t a_re, lanes_t a_im, lanes_t b_re, lanes_t b_im, float *out)
+{
+    const lanes_t re = a_re * b_re - a_im * b_im;
+    const lanes_t im = a_re * b_im + a_im * b_re;
+    memcpy(out, &re, sizeof re);
+    memcpy(out + LANES, &im, sizeof im);
+}
+
+static int take(const float *pairs, size_t count, const float *by, float *out)
+{
+    float part[2 * LANES] = {0};
+    if (count < LANES) {
+        memcpy(part, pairs, 2 * count * sizeof *part);
+        pairs = part;
+    }
+    const lanes_t a = *(const lanes_anywhere *)pairs;
+    const lanes_t b = *(const lanes_anywhere *)(pairs + LANES);
+    const lanes_t re = SHUFFLE(a, b, REAL_PARTS);
+    const lanes_t im = SHUFFLE(a, b, IMAGINARY_PARTS);
+    if (by) {
+        multiply(re, im, *(const lanes_t *)by, *(const lanes_t *)(by + LANES), out);
+    } else {
+        memcpy(out, &re, sizeof re);
+        memcpy(out + LANES, &im, sizeof im);
+    }
+    /* The difference of an infinity or a NaN and itself is a NaN. */
+    const mask_t is_not = ((a - a) + (b - b)) != 0;
+    int any = 0;
+    for (int i = 0; i < LANES; i++) {
+        any |= is_not[i];
+    }
+    return !any;
+}
+
+static void scale(const float *factor, float *number)
+{
+    const lanes_t zero = {0};
+    multiply(*(const lanes_t *)number, *(const lanes_t *)(number + LANES), zero + factor[0],
+             zero + factor[1], number);
+}
+
+static inline __attribute__((always_inline)) void
+sum_tile(const float *weights, const float *x, size_t stations, const int skips, float *out)
+{
+    lanes_t re[BEAMS][SPECTRA];
+    lanes_t im[BEAMS][SPECTRA];
+    UNROLLED
+    for (int b = 0; b < BEAMS; b++) {
+        UNROLLED
+        for (int s = 0; s < SPECTRA; s++) {
+            re[b][s] = im[b][s] = (lanes_t){0};
+        }
+    }
+    for (size_t k = 0; k < stations; k++) {
+        const lanes_t *w = (const lanes_t *)weights + 2 * BEAMS * k;
+        const lanes_t *one = (const lanes_t *)x + 2 * SPECTRA * k;
+        UNROLLED
+        for (int s = 0; s < SPECTRA; s++) {
+            UNROLLED
+            for (int b = 0; b < BEAMS; b++) {
+                const lanes_t w_re = w[2 * b];
+                const lanes_t w_im = w[2 * b + 1];
+                lanes_t x_re = one[2 * s];
+                lanes_t x_im = one[2 * s + 1];
+                if (skips) {
+                    const mask_t counts = (w_re != 0) | (w_im != 0);
+                    x_re = (lanes_t)(counts & (mask_t)x_re);
+                    x_im = (lanes_t)(counts & (mask_t)x_im);
+                }
+                re[b][s] += w_re * x_re;
+                im[b][s] += w_re * x_im;
+                re[b][s] -= w_im * x_im;
+                im[b][s] += w_im * x_re;
+            }
+        }
+    }
+    UNROLLED
+    for (int b = 0; b < BEAMS; b++) {
+        UNROLLED
+        for (int s = 0; s < SPECTRA; s++) {
+            lanes_t *to = (lanes_t *)out + 2 * (b * SPECTRA + s);
+            to[0] = re[b][s];
+            to[1] = im[b][s];
+        }
+    }
+}
+
+static void sum(const float *weights, const float *x, size_t stations, float *out)
+{
+    sum_tile(weights, x, stations, 0, out);
+}
+
+static void sum_some(const float *weights, const float *x, size_t stations, float *out)
+{
+    sum_tile(weights, x, stations, 1, out);
+}
+
+static void put(const float *number, size_t count, float *pairs)
+{
+    const lanes_t re = *(const lanes_t *)number;
+    const lanes_t im = *(const lanes_t *)(number + LANES);
+    const lanes_t first = SHUFFLE(re, im, FIRST_PAIRS);
+    const lanes_t last = SHUFFLE(re, im, LAST_PAIRS);
+    if (count == LANES) {
+        memcpy(pairs, &first, sizeof first);
+        memcpy(pairs + LANES, &last, sizeof last);
+        return;
+    }
+    float part[2 * LANES];
+    memcpy(part, &first, sizeof first);
+    memcpy(part + LANES, &last, sizeof last);
+    memcpy(pairs, part, 2 * count * sizeof *part);
+}
+
+extern const struct beam_kernels KERNELS;
+const struct beam_kernels KERNELS = {.lanes = LANES,
+                                     .beams = BEAMS,
+                                     .spectra = SPECTRA,
+                                     .turn = turn,
+                                     .take = take,
+                                     .scale = scale,
+                                     .sum = {sum, sum_some},
+                                     .put = put};

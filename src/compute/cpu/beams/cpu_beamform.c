@@ -1,0 +1,394 @@
+/* The CPU's beams.
+ *
+ * A task makes all beams of some neighbouring channels, as many as a vector has lanes, of one
+ * coarse channel, for at most SEGMENT spectra of one cell. It takes the spectra of all stations,
+ * turned, into its thread's memory, real and imaginary parts apart. Then it makes the weights of a
+ * few beams, and sums tile by tile. Tiles are always whole, so that all numbers meet the same
+ * arithmetic. */
+#include "base/memory.h"
+#include "compute/cpu/beams/beam_kernels.h"
+#include "compute/cpu/cpu.h"
+#include "compute/shared/beam_weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEGMENT = 16 /* spectra; a multiple of those of all tiles */ };
+
+/* A thread's; numbers as beam_kernels.h says. */
+struct beam_scratch {
+    float *x;       /* [pols][SEGMENT / spectra of a tile][stations][spectra of a tile] */
+    float *turned;  /* [stations][beams of a tile]: the turns of beams, times factors */
+    float *weights; /* likewise, times gains */
+    float *sums;    /* a tile */
+};
+
+/* A call of run(), in the pool until it is done. */
+struct beam_block {
+    struct cpu_beamform *stage;
+    uint64_t number; /* in the pool */
+    const float *in;
+    float *out;
+    uint64_t first, spectra;
+    uint64_t cell, parts; /* spectra, and its segments */
+    float *turns[2];      /* of stations and beams; copies */
+    int has[2];           /* such turns */
+};
+
+struct cpu_beamform {
+    struct beamform base;
+    const struct beam_kernels *kernels;
+    pool_t *pool;
+    uint32_t *copied; /* [beams] beam_copied() */
+    struct beam_scratch *scratch;
+    struct beam_block blocks[POOL_BLOCKS];
+    uint64_t nblocks; /* so far */
+};
+
+/* Spectra and channels of a task. */
+struct beam_task {
+    uint64_t begin, end; /* of the run */
+    uint64_t cell;       /* of the run */
+    uint32_t coarse, channel;
+    size_t count; /* channels */
+};
+
+static size_t beam_number(const struct cpu_beamform *stage)
+{
+    return 2 * stage->kernels->lanes;
+}
+
+/* The first of a task's channels of a row of `series` [pols][coarse][nchannels] pairs. */
+static size_t beam_at(const struct beamform_spec *spec, const struct beam_task *task, size_t series,
+                      uint32_t pol)
+{
+    return 2 * (((series * spec->pols + pol) * spec->coarse + task->coarse) * spec->nchannels +
+                task->channel);
+}
+
+/* Turns of a station in a spectrum, or of a beam in a cell; NULL: none. */
+static const float *beam_turns(const struct beam_block *block, int of_beam, uint64_t row,
+                               uint32_t station, uint32_t coarse)
+{
+    const struct beamform_spec *spec = &block->stage->base.spec;
+    return block->has[of_beam] ? block->turns[of_beam] +
+                                     2 * ((row * spec->stations + station) * spec->coarse + coarse)
+                               : NULL;
+}
+
+static struct beam_task beam_task_of(const struct beam_block *block, uint64_t task)
+{
+    const struct beamform_spec *spec = &block->stage->base.spec;
+    const uint64_t lanes = block->stage->kernels->lanes;
+    const uint64_t across = ceil_div_u64(spec->nchannels, lanes);
+    const uint64_t segment = task / across / spec->coarse;
+    const uint64_t cell = segment / block->parts;
+    const uint64_t start = (block->first / block->cell + cell) * block->cell;
+    const uint64_t from = start + segment % block->parts * SEGMENT;
+    const uint64_t to =
+        min_u64(min_u64(from + SEGMENT, start + block->cell), block->first + block->spectra);
+    const uint64_t begin = max_u64(from, block->first);
+    const uint32_t channel = (uint32_t)(task % across * lanes);
+    return (struct beam_task){.begin = begin - block->first,
+                              .end = max_u64(begin, to) - block->first,
+                              .cell = cell,
+                              .coarse = (uint32_t)(task / across % spec->coarse),
+                              .channel = channel,
+                              .count = (size_t)min_u64(lanes, spec->nchannels - channel)};
+}
+
+/* Takes the spectra of a task, and zeros up to a whole tile. Returns whether all are finite. */
+static int beam_take(const struct beam_block *block, const struct beam_task *task,
+                     struct beam_scratch *scratch)
+{
+    const struct cpu_beamform *stage = block->stage;
+    const struct beamform_spec *spec = &stage->base.spec;
+    const size_t spectra = stage->kernels->spectra;
+    const size_t number = beam_number(stage);
+    const size_t panel = SEGMENT * spec->stations * number;
+    int is_finite = 1;
+    for (uint64_t s = 0; s < ceil_div_u64(task->end - task->begin, spectra) * spectra; s++) {
+        for (uint32_t i = 0; i < spec->stations; i++) {
+            float *to =
+                scratch->x + ((s / spectra * spec->stations + i) * spectra + s % spectra) * number;
+            const uint64_t row = task->begin + s;
+            const float *turns = beam_turns(block, 0, row, i, task->coarse);
+            if (row < task->end && turns) {
+                stage->kernels->turn(turns, task->channel, scratch->sums);
+            }
+            for (uint32_t pol = 0; pol < spec->pols; pol++, to += panel) {
+                if (row >= task->end) {
+                    memset(to, 0, number * sizeof *to);
+                    continue;
+                }
+                is_finite &= stage->kernels->take(
+                    block->in + beam_at(spec, task, row * spec->stations + i, pol), task->count,
+                    turns ? scratch->sums : NULL, to);
+            }
+        }
+    }
+    return is_finite;
+}
+
+/* The turns of a tile's beams times their factors; beams that there are not have zeros. */
+static void beam_turn(const struct beam_block *block, const struct beam_task *task, uint32_t beam,
+                      struct beam_scratch *scratch)
+{
+    static const float none[2] = {0, 0};
+    const struct cpu_beamform *stage = block->stage;
+    const struct beamform_spec *spec = &stage->base.spec;
+    const uint32_t beams = (uint32_t)stage->kernels->beams;
+    for (uint32_t i = 0; i < spec->stations; i++) {
+        for (uint32_t b = beam; b < beam + beams; b++) {
+            float *to = scratch->turned + (i * beams + b - beam) * beam_number(stage);
+            const float *turns =
+                b < spec->beams
+                    ? beam_turns(block, 1, task->cell * spec->beams + b, i, task->coarse)
+                    : NULL;
+            const float *factor = b >= spec->beams ? none
+                                  : spec->factors
+                                      ? spec->factors + 2 * ((size_t)b * spec->stations + i)
+                                      : NULL;
+            stage->kernels->turn(turns ? turns : none, task->channel, to);
+            if (factor) {
+                stage->kernels->scale(factor, to);
+            }
+        }
+    }
+}
+
+/* The weights of a tile's beams. */
+static const float *beam_weigh(const struct beam_block *block, const struct beam_task *task,
+                               uint32_t beam, uint32_t pol, struct beam_scratch *scratch)
+{
+    const struct cpu_beamform *stage = block->stage;
+    const struct beamform_spec *spec = &stage->base.spec;
+    const uint32_t beams = (uint32_t)stage->kernels->beams;
+    if (!spec->weights && !spec->gains) {
+        return scratch->turned;
+    }
+    for (uint32_t i = 0; i < spec->stations; i++) {
+        for (uint32_t b = beam; b < beam + beams; b++) {
+            const size_t at = (i * beams + b - beam) * beam_number(stage);
+            const size_t pair =
+                spec->weights ? (size_t)min_u64(b, spec->beams - 1) * spec->stations : 0;
+            const float *table = spec->weights ? spec->weights : spec->gains;
+            (void)stage->kernels->take(table + beam_at(spec, task, pair + i, pol), task->count,
+                                       scratch->turned + at, scratch->weights + at);
+        }
+    }
+    return scratch->weights;
+}
+
+/* Sums of a tile's beams, tile by tile, to where they belong. */
+static void beam_sum(const struct beam_block *block, const struct beam_task *task, uint32_t beam,
+                     uint32_t pol, int is_finite, struct beam_scratch *scratch)
+{
+    const struct cpu_beamform *stage = block->stage;
+    const struct beamform_spec *spec = &stage->base.spec;
+    const struct beam_kernels *kernels = stage->kernels;
+    const size_t number = beam_number(stage);
+    const float *weights = beam_weigh(block, task, beam, pol, scratch);
+    const float *x = scratch->x + pol * SEGMENT * spec->stations * number;
+    const uint32_t beams = (uint32_t)min_u64(kernels->beams, spec->beams - beam);
+    for (uint64_t row = task->begin; row < task->end; row += kernels->spectra) {
+        kernels->sum[!is_finite](weights, x, spec->stations, scratch->sums);
+        x += kernels->spectra * spec->stations * number;
+        for (uint64_t s = row; s < min_u64(row + kernels->spectra, task->end); s++) {
+            for (uint32_t b = 0; b < beams; b++) {
+                kernels->put(scratch->sums + (b * kernels->spectra + s - row) * number, task->count,
+                             block->out + beam_at(spec, task, s * spec->beams + beam + b, pol));
+            }
+        }
+    }
+}
+
+static int beam_is_turned(const float *turns)
+{
+    return turns && (turns[0] != 0 || turns[1] != 0);
+}
+
+/* A beam that is a station's spectra: sums have changed the sign of zeros. */
+static void beam_copy(const struct beam_block *block, const struct beam_task *task, uint32_t beam)
+{
+    const struct beamform_spec *spec = &block->stage->base.spec;
+    const uint32_t i = block->stage->copied[beam];
+    if (i == spec->stations ||
+        beam_is_turned(beam_turns(block, 1, task->cell * spec->beams + beam, i, task->coarse))) {
+        return;
+    }
+    for (uint64_t s = task->begin; s < task->end; s++) {
+        for (uint32_t pol = 0;
+             pol < spec->pols && !beam_is_turned(beam_turns(block, 0, s, i, task->coarse)); pol++) {
+            memcpy(block->out + beam_at(spec, task, s * spec->beams + beam, pol),
+                   block->in + beam_at(spec, task, s * spec->stations + i, pol),
+                   task->count * 2 * sizeof(float));
+        }
+    }
+}
+
+static void beam_run(void *context, uint32_t thread, uint64_t number)
+{
+    const struct beam_block *block = context;
+    const struct cpu_beamform *stage = block->stage;
+    const struct beamform_spec *spec = &stage->base.spec;
+    struct beam_scratch *scratch = &stage->scratch[thread];
+    const struct beam_task task = beam_task_of(block, number);
+    if (task.begin == task.end) {
+        return;
+    }
+    const int is_finite = beam_take(block, &task, scratch);
+    for (uint32_t beam = 0; beam < spec->beams; beam += (uint32_t)stage->kernels->beams) {
+        beam_turn(block, &task, beam, scratch);
+        for (uint32_t pol = 0; pol < spec->pols; pol++) {
+            beam_sum(block, &task, beam, pol, is_finite, scratch);
+        }
+    }
+    for (uint32_t beam = 0; beam < spec->beams; beam++) {
+        beam_copy(block, &task, beam);
+    }
+}
+
+static status_t cpu_beamform_run(beamform_t *beamform, buffer_t *in, uint64_t first,
+                                 uint64_t spectra, const struct beamform_turns *turns,
+                                 buffer_t *out)
+{
+    status_t st = STATUS_OK;
+    struct cpu_beamform *stage = (struct cpu_beamform *)beamform;
+    const struct beamform_spec *spec = &stage->base.spec;
+    struct beam_block *block = &stage->blocks[stage->nblocks % POOL_BLOCKS];
+    const float *const given[2] = {turns->stations, turns->beams};
+    const size_t floats[2] = {spectra * beam_station_turns(spec),
+                              beamform_cells(spec, first, spectra) * beam_cell_turns(spec)};
+    void *from = NULL;
+    void *to = NULL;
+    pool_wait(stage->pool, block->number);
+    TRY(buffer_get(in, &from));
+    TRY(buffer_get(out, &to));
+    block->stage = stage;
+    block->in = from;
+    block->out = to;
+    block->first = first;
+    block->spectra = spectra;
+    block->cell = turns->beams ? spec->cell : SEGMENT;
+    block->parts = ceil_div_u64(block->cell, SEGMENT);
+    for (int i = 0; i < 2; i++) {
+        block->has[i] = given[i] != NULL;
+        if (given[i]) {
+            memcpy(block->turns[i], given[i], floats[i] * sizeof(float));
+        }
+    }
+    struct pool_block work = {.context = block, .run = {beam_run, NULL}};
+    const uint64_t cells =
+        spectra > 0 ? (first + spectra - 1) / block->cell - first / block->cell + 1 : 0;
+    work.tasks[0] =
+        cells * block->parts * spec->coarse * ceil_div_u64(spec->nchannels, stage->kernels->lanes);
+    block->number = pool_submit(stage->pool, &work);
+    cpu_buffer_mark(in, stage->pool, block->number);
+    cpu_buffer_mark(out, stage->pool, block->number);
+    stage->nblocks++;
+out:
+    return st;
+}
+
+/* Floats of a thread's memory: x, turns or weights, a tile. */
+static void beam_floats(const struct beamform_spec *spec, const struct beam_kernels *kernels,
+                        size_t floats[3])
+{
+    const size_t number = 2 * kernels->lanes;
+    floats[0] = (size_t)spec->pols * SEGMENT * spec->stations * number;
+    floats[1] = spec->stations * kernels->beams * number;
+    floats[2] = kernels->beams * kernels->spectra * number;
+}
+
+static const struct beam_kernels *beam_kernels_of(const struct beamform_spec *spec)
+{
+    return beam_kernels(spec->simd ? (enum simd_level)(spec->simd - 1) : simd_best());
+}
+
+static uint64_t cpu_beamform_bytes(const struct beamform_spec *spec)
+{
+    const struct beam_kernels *kernels = beam_kernels_of(spec);
+    size_t floats[3] = {0};
+    beam_floats(spec, kernels ? kernels : beam_kernels(SIMD_BASE), floats);
+    const uint64_t turns = spec->max_spectra * beam_station_turns(spec) +
+                           beam_most_cells(spec) * beam_cell_turns(spec);
+    return sizeof(float) * (spec->threads * (floats[0] + 2 * floats[1] + floats[2]) +
+                            (uint64_t)POOL_BLOCKS * turns + spec->beams) +
+           beam_spec_bytes(spec);
+}
+
+static void beam_free(struct cpu_beamform *stage)
+{
+    for (uint32_t i = 0; stage->scratch && i < stage->base.spec.threads; i++) {
+        free(stage->scratch[i].x);
+        free(stage->scratch[i].turned);
+        free(stage->scratch[i].weights);
+        free(stage->scratch[i].sums);
+    }
+    for (int i = 0; i < POOL_BLOCKS; i++) {
+        free(stage->blocks[i].turns[0]);
+        free(stage->blocks[i].turns[1]);
+    }
+    free(stage->scratch);
+    free(stage->copied);
+    beam_spec_free(&stage->base.spec);
+    free(stage);
+}
+
+static void cpu_beamform_destroy(beamform_t *beamform)
+{
+    struct cpu_beamform *stage = (struct cpu_beamform *)beamform;
+    for (int i = 0; i < POOL_BLOCKS; i++) {
+        if (stage->blocks[i].number > 0) {
+            pool_wait(stage->pool, stage->blocks[i].number);
+        }
+    }
+    beam_free(stage);
+}
+
+static status_t cpu_beamform_create(backend_t *backend, const struct beamform_spec *spec,
+                                    beamform_t **out)
+{
+    status_t st = STATUS_OK;
+    struct cpu_beamform *stage = NULL;
+    size_t floats[3];
+    TRY(memory_zeroed(1, sizeof *stage, "beams", &stage));
+    stage->kernels = beam_kernels_of(spec);
+    REQUIRE(stage->kernels, STATUS_DEVICE,
+            "this machine's processor lacks the vectors that are used");
+    TRY(beam_spec_copy(spec, &stage->base.spec));
+    beam_spec_combine(&stage->base.spec);
+    TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &stage->pool));
+    TRY(memory_zeroed(spec->beams, sizeof *stage->copied, "beams", &stage->copied));
+    for (uint32_t beam = 0; beam < spec->beams; beam++) {
+        stage->copied[beam] = beam_copied(spec, beam);
+    }
+    for (int i = 0; i < POOL_BLOCKS; i++) {
+        TRY(memory_aligned(spec->max_spectra * beam_station_turns(spec), sizeof(float), "turns",
+                           &stage->blocks[i].turns[0]));
+        TRY(memory_aligned(beam_most_cells(spec) * beam_cell_turns(spec), sizeof(float), "turns",
+                           &stage->blocks[i].turns[1]));
+    }
+    beam_floats(spec, stage->kernels, floats);
+    TRY(memory_zeroed(spec->threads, sizeof *stage->scratch, "threads", &stage->scratch));
+    for (uint32_t i = 0; i < spec->threads; i++) {
+        struct beam_scratch *scratch = &stage->scratch[i];
+        TRY(memory_aligned(floats[0], sizeof(float), "spectra", &scratch->x));
+        TRY(memory_aligned(floats[1], sizeof(float), "weights", &scratch->turned));
+        TRY(memory_aligned(floats[1], sizeof(float), "weights", &scratch->weights));
+        TRY(memory_aligned(floats[2], sizeof(float), "sums", &scratch->sums));
+    }
+    *out = &stage->base;
+    stage = NULL;
+out:
+    if (stage) {
+        beam_free(stage);
+    }
+    return st;
+}
+
+const struct beamform_ops cpu_beamform = {.bytes = cpu_beamform_bytes,
+                                          .create = cpu_beamform_create,
+                                          .destroy = cpu_beamform_destroy,
+                                          .run = cpu_beamform_run};

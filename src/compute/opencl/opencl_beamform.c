@@ -1,0 +1,329 @@
+/* Beams on an OpenCL device: kernels/beamform.cl. */
+#include "base/memory.h"
+#include "compute/opencl/opencl.h"
+#include "compute/opencl/program.h"
+#include "compute/shared/beam_weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RUNS = 3,         /* whose turns are on the device, or on their way there */
+    COPY_ITEMS = 256, /* of a group that copies */
+    PAIR = 2 * sizeof(float)
+};
+
+/* Constants of the kernel. */
+struct beam_tile {
+    uint32_t channels, pols;             /* of a group */
+    uint32_t beam_lanes, spectrum_lanes; /* work-items of a column */
+    uint32_t beams, spectra;             /* of a work-item */
+    uint32_t stations;                   /* at a time */
+};
+
+/* Turns of a run. */
+struct beam_slot {
+    cl_mem memory;
+    struct pinned pinned;
+    cl_event used; /* the run's last kernel is done */
+};
+
+/* Kernels for runs with and without turns of stations and beams, built when first used. */
+struct beam_kernels {
+    cl_kernel sum, copy;
+    struct beam_tile tile;
+};
+
+struct stage {
+    struct beamform base;
+    struct opencl *opencl;
+    struct beam_kernels kernels[2][2];
+    cl_mem factors, table, copies;
+    int table_kind; /* TABLE */
+    uint32_t ncopies;
+    struct beam_slot slots[RUNS];
+    uint64_t runs;
+    struct stopwatch watch;
+};
+
+static void opencl_beamform_destroy(beamform_t *beamform)
+{
+    struct stage *stage = (struct stage *)beamform;
+    device_t *device = stage->opencl->device;
+    clFinish(device->compute);
+    for (int i = 0; i < 4; i++) {
+        launch_release(stage->kernels[i / 2][i % 2].sum);
+        launch_release(stage->kernels[i / 2][i % 2].copy);
+    }
+    device_release(device, stage->factors);
+    device_release(device, stage->table);
+    device_release(device, stage->copies);
+    for (int i = 0; i < RUNS; i++) {
+        device_release(device, stage->slots[i].memory);
+        pinned_release(&stage->slots[i].pinned, device->upload);
+        device_forget(&stage->slots[i].used);
+    }
+    stopwatch_free(&stage->watch);
+    free(stage);
+}
+
+static uint64_t beam_turn_bytes(const struct beamform_spec *spec)
+{
+    return (spec->max_spectra * beam_station_turns(spec) +
+            beam_most_cells(spec) * beam_cell_turns(spec)) *
+           sizeof(float);
+}
+
+/* Tiles for the beams and spectra that there are. Two groups of 256 work-items, with 64 sums each,
+ * share the registers of a GPU's unit. */
+static struct beam_tile beam_tile_of(const struct beamform_spec *spec,
+                                     const struct device_info *info, int has_cells)
+{
+    struct beam_tile tile = {.pols = spec->pols == 2 ? 2 : 1,
+                             .beam_lanes = 8,
+                             .spectrum_lanes = 4,
+                             .beams = spec->beams > 32   ? 8
+                                      : spec->beams > 16 ? 4
+                                                         : 2,
+                             .spectra = 4,
+                             .stations = 8};
+    const uint64_t together = has_cells ? spec->cell : spec->max_spectra;
+    if (together <= 8) {
+        tile.spectra = 2;
+    } else if (together > 16 && tile.beams <= 4) {
+        tile.spectra = 8;
+    }
+    const uint32_t items = tile.beam_lanes * tile.spectrum_lanes * tile.pols;
+    tile.channels = (uint32_t)max_u64(min_u64(8 / tile.pols, info->group_size / items), 1);
+    return tile;
+}
+
+static status_t beam_build(struct stage *stage, int has_turns, int has_cells)
+{
+    status_t st = STATUS_OK;
+    static const enum program_source source = SOURCE_BEAMFORM;
+    const struct beamform_spec *spec = &stage->base.spec;
+    struct beam_kernels *kernels = &stage->kernels[has_turns][has_cells];
+    struct text options = {0};
+    if (kernels->sum) {
+        goto out;
+    }
+    const struct beam_tile tile = beam_tile_of(spec, &stage->opencl->device->info, has_cells);
+    kernels->tile = tile;
+    TRY(text_add(&options,
+                 "-DSTATIONS=%u -DBEAMS=%u -DPOLS=%u -DCOARSE=%u -DNCHANNELS=%u -DCELL=%u "
+                 "-DHAS_TURNS=%d -DHAS_BEAM_TURNS=%d -DHAS_FACTORS=%d -DTABLE=%d",
+                 spec->stations, spec->beams, spec->pols, spec->coarse, spec->nchannels, spec->cell,
+                 has_turns, has_cells, stage->factors != NULL, stage->table_kind));
+    TRY(text_add(&options, " -DCHANNELS=%u -DPT=%u -DBL=%u -DTL=%u -DRB=%u -DRT=%u -DKT=%u",
+                 tile.channels, tile.pols, tile.beam_lanes, tile.spectrum_lanes, tile.beams,
+                 tile.spectra, tile.stations));
+    TRY(launch_build(stage->opencl->device, &source, 1, options.data, "beamform", &kernels->sum));
+    if (stage->ncopies > 0) {
+        TRY(launch_build(stage->opencl->device, &source, 1, options.data, "beam_copies",
+                         &kernels->copy));
+    }
+out:
+    text_free(&options);
+    return st;
+}
+
+/* Beams that are copies. */
+static status_t beam_put_copies(struct stage *stage, const struct beamform_spec *spec)
+{
+    status_t st = STATUS_OK;
+    cl_uint *pairs = NULL;
+    TRY(memory_zeroed(spec->beams, 2 * sizeof *pairs, "beams", &pairs));
+    for (uint32_t beam = 0; beam < spec->beams; beam++) {
+        const uint32_t station = beam_copied(spec, beam);
+        if (station < spec->stations) {
+            pairs[2 * stage->ncopies] = beam;
+            pairs[2 * stage->ncopies++ + 1] = station;
+        }
+    }
+    if (stage->ncopies > 0) {
+        TRY(device_put(stage->opencl->device, pairs, stage->ncopies * 2 * sizeof *pairs, "beams",
+                       &stage->copies));
+    }
+out:
+    free(pairs);
+    return st;
+}
+
+static status_t beam_put_weights(struct stage *stage, const struct beamform_spec *spec)
+{
+    status_t st = STATUS_OK;
+    device_t *device = stage->opencl->device;
+    struct beamform_spec own;
+    TRY(beam_spec_copy(spec, &own));
+    beam_spec_combine(&own);
+    const uint64_t station = (uint64_t)spec->pols * spec->coarse * spec->nchannels * PAIR;
+    const uint64_t pairs = (uint64_t)spec->beams * spec->stations;
+    stage->table_kind = own.weights ? 2 : own.gains ? 1 : 0;
+    if (own.weights || own.gains) {
+        TRY(device_put(device, own.weights ? own.weights : own.gains,
+                       (own.weights ? pairs : spec->stations) * station, "weights of beams",
+                       &stage->table));
+    }
+    if (own.factors && !own.weights) {
+        TRY(device_put(device, own.factors, pairs * PAIR, "weights of beams", &stage->factors));
+    }
+out:
+    beam_spec_free(&own);
+    return st;
+}
+
+static status_t opencl_beamform_create(backend_t *backend, const struct beamform_spec *spec,
+                                       beamform_t **out)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = NULL;
+    struct opencl *opencl = (struct opencl *)backend;
+    device_t *device = opencl->device;
+    TRY(memory_zeroed(1, sizeof *stage, "beams", &stage));
+    stage->opencl = opencl;
+    stage->base.spec = *spec;
+    stage->base.spec.gains = stage->base.spec.weights = stage->base.spec.factors = NULL;
+    stage->watch.is_on = spec->is_timed;
+    TRY(beam_put_weights(stage, spec));
+    TRY(beam_put_copies(stage, spec));
+    for (int i = 0; i < RUNS; i++) {
+        TRY(device_allocate(device, max_u64(beam_turn_bytes(spec), PAIR), "turns",
+                            &stage->slots[i].memory));
+    }
+    *out = &stage->base;
+    stage = NULL;
+out:
+    if (stage) {
+        opencl_beamform_destroy(&stage->base);
+    }
+    return st;
+}
+
+/* Brings a run's turns to the device, before its kernels. */
+static status_t beam_upload(struct stage *stage, struct beam_slot *slot, uint64_t first,
+                            uint64_t spectra, const struct beamform_turns *turns)
+{
+    status_t st = STATUS_OK;
+    device_t *device = stage->opencl->device;
+    const struct beamform_spec *spec = &stage->base.spec;
+    const float *const given[2] = {turns->stations, turns->beams};
+    const uint64_t bytes[2] = {spectra * beam_station_turns(spec) * sizeof(float),
+                               beamform_cells(spec, first, spectra) * beam_cell_turns(spec) *
+                                   sizeof(float)};
+    uint64_t at = 0;
+    TRY(device_wait(device, slot->used));
+    for (int i = 0; i < 2; i++) {
+        if (given[i]) {
+            if (!slot->pinned.host) {
+                const cl_int error =
+                    pinned_take(device->context, device->upload, device->info.is_nvidia,
+                                beam_turn_bytes(spec), &slot->pinned);
+                CL_TRY(device, error, "take pinned host memory");
+            }
+            cl_event *timed = NULL;
+            TRY(stopwatch_event(&stage->watch, STEP_UPLOAD, &timed));
+            memcpy((char *)slot->pinned.host + at, given[i], bytes[i]);
+            CL_TRY(device,
+                   clEnqueueWriteBuffer(device->compute, slot->memory, CL_FALSE, at, bytes[i],
+                                        (char *)slot->pinned.host + at, 0, NULL, timed),
+                   "bring turns to the device");
+        }
+        at += spec->max_spectra * beam_station_turns(spec) * sizeof(float);
+    }
+out:
+    return st;
+}
+
+static status_t beam_launch(struct stage *stage, const struct beam_kernels *kernels,
+                            const struct beam_slot *slot, int has_cells, cl_mem in, uint64_t first,
+                            uint64_t spectra, cl_mem out)
+{
+    status_t st = STATUS_OK;
+    const struct beamform_spec *spec = &stage->base.spec;
+    const struct beam_tile *tile = &kernels->tile;
+    const device_t *device = stage->opencl->device;
+    const uint64_t together = tile->spectrum_lanes * tile->spectra;
+    const uint64_t times =
+        has_cells ? beamform_cells(spec, first, spectra) * ceil_div_u64(spec->cell, together)
+                  : ceil_div_u64(spectra, together);
+    const uint64_t beam_turns = spec->max_spectra * beam_station_turns(spec) / 2;
+    const cl_mem factors = stage->factors ? stage->factors : slot->memory;
+    const cl_mem table = stage->table ? stage->table : slot->memory;
+    const struct launch_size size = {
+        (size_t)(ceil_div_u64(spec->nchannels, tile->channels) * spec->coarse *
+                 (spec->pols / tile->pols) *
+                 ceil_div_u64(spec->beams, tile->beam_lanes * tile->beams) * times),
+        tile->channels * tile->pols * tile->beam_lanes * tile->spectrum_lanes};
+    TRY(LAUNCH(device, kernels->sum, size, &stage->watch, STEP_FILTER, ARGUMENT(in), ARGUMENT(out),
+               ARGUMENT(slot->memory), ARGUMENT_ULONG(beam_turns), ARGUMENT(factors),
+               ARGUMENT(table), ARGUMENT_ULONG(first), ARGUMENT_ULONG(spectra)));
+    if (stage->ncopies > 0) {
+        const uint64_t numbers =
+            (uint64_t)spec->pols * spec->coarse * spec->nchannels * stage->ncopies * spectra;
+        const struct launch_size copy = {(size_t)ceil_div_u64(numbers, COPY_ITEMS), COPY_ITEMS};
+        TRY(LAUNCH(device, kernels->copy, copy, &stage->watch, STEP_FILTER, ARGUMENT(in),
+                   ARGUMENT(out), ARGUMENT(slot->memory), ARGUMENT_ULONG(beam_turns),
+                   ARGUMENT(stage->copies), ARGUMENT_UINT(stage->ncopies), ARGUMENT_ULONG(first),
+                   ARGUMENT_ULONG(spectra)));
+    }
+out:
+    return st;
+}
+
+static status_t opencl_beamform_run(beamform_t *beamform, buffer_t *in_buffer, uint64_t first,
+                                    uint64_t spectra, const struct beamform_turns *turns,
+                                    buffer_t *out)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)beamform;
+    const struct beamform_spec *spec = &stage->base.spec;
+    struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
+    struct beam_slot *slot = &stage->slots[stage->runs++ % RUNS];
+    const int has_turns = turns->stations != NULL;
+    const int has_cells = turns->beams != NULL;
+    const uint64_t row = (uint64_t)spec->pols * spec->coarse * spec->nchannels * PAIR;
+    const uint64_t bytes = spectra * spec->beams * row;
+    TRY(beam_build(stage, has_turns, has_cells));
+    TRY(opencl_block_begin(in, spectra * spec->stations * row, &out, 1, &stage->watch));
+    if (spectra > 0) {
+        TRY(beam_upload(stage, slot, first, spectra, turns));
+        TRY(beam_launch(stage, &stage->kernels[has_turns][has_cells], slot, has_cells, in->memory,
+                        first, spectra, ((struct opencl_buffer *)out)->memory));
+    }
+    TRY(opencl_block_end(in, &out, &bytes, 1, &stage->watch));
+    device_forget(&slot->used);
+    clRetainEvent(in->used);
+    slot->used = in->used;
+out:
+    return st;
+}
+
+static uint64_t opencl_beamform_bytes(const struct beamform_spec *spec)
+{
+    enum { DRIVER_BYTES = 64 << 20 }; /* of a driver and its compiler */
+    return DRIVER_BYTES + RUNS * beam_turn_bytes(spec) + beam_spec_bytes(spec);
+}
+
+static uint64_t opencl_beamform_device_bytes(const struct beamform_spec *spec)
+{
+    return RUNS * beam_turn_bytes(spec) + beam_spec_bytes(spec) + spec->beams * PAIR;
+}
+
+static status_t opencl_beamform_times(beamform_t *beamform, double *seconds)
+{
+    status_t st = STATUS_OK;
+    struct stage *stage = (struct stage *)beamform;
+    double steps[CHANNELISE_STEPS];
+    TRY(stopwatch_collect(&stage->watch, stage->opencl->device, steps));
+    *seconds = steps[STEP_FILTER];
+out:
+    return st;
+}
+
+const struct beamform_ops opencl_beamform = {.bytes = opencl_beamform_bytes,
+                                             .create = opencl_beamform_create,
+                                             .destroy = opencl_beamform_destroy,
+                                             .run = opencl_beamform_run,
+                                             .device_bytes = opencl_beamform_device_bytes,
+                                             .times = opencl_beamform_times};

@@ -1,0 +1,33 @@
+/* Weights of beams, as the backends need them. */
+#ifndef VOLTMILL_COMPUTE_SHARED_BEAM_WEIGHTS_H
+#define VOLTMILL_COMPUTE_SHARED_BEAM_WEIGHTS_H
+
+#include "compute/beamform.h"
+
+/* Returns the most cells that a run touches, and the floats of a spectrum's, or of a cell's turns.
+ */
+uint64_t beam_most_cells(const struct beamform_spec *spec);
+size_t beam_station_turns(const struct beamform_spec *spec);
+size_t beam_cell_turns(const struct beamform_spec *spec);
+
+/* Computes the weight of a beam times the gain, of channel `series` of a station: counted over
+ * [pols][coarse][nchannels]. */
+void beam_weight(const struct beamform_spec *spec, uint32_t beam, uint32_t station, size_t series,
+                 double out[2]);
+
+/* Returns the only station whose weight in a beam is not 0, if it is exactly 1 everywhere and there
+ * are no gains; else `stations`. */
+uint32_t beam_copied(const struct beamform_spec *spec, uint32_t beam);
+
+/* Multiplies the weights of a copy by its gains, which it then has no longer. No effect on factors.
+ */
+void beam_spec_combine(struct beamform_spec *spec);
+
+/* Copies a spec with its gains, weights and factors; beam_spec_free() frees these. Fails with
+ * DEVICE (memory). */
+status_t beam_spec_copy(const struct beamform_spec *spec, struct beamform_spec *out);
+void beam_spec_free(struct beamform_spec *spec);
+/* Returns the bytes of the copies. */
+uint64_t beam_spec_bytes(const struct beamform_spec *spec);
+
+#endif
