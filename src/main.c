@@ -35,6 +35,7 @@
     ROW(bench_ppf)                                                                                 \
     ROW(bench_dedisperse)                                                                          \
     ROW(bench_fir)                                                                                 \
+    ROW(bench_beams)                                                                               \
     ROW(bench_run)                                                                                 \
     ROW(bench_driver)
 

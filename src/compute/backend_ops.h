@@ -233,6 +233,7 @@ struct backend_ops {
     int (*buffer_lend)(buffer_t *in, const void *data); /* NULL: cannot */
     status_t (*buffer_missing)(buffer_t *in, uint64_t *out);
     status_t (*measure)(backend_t *backend, struct backend_rates *out);
+    status_t (*measure_fma)(backend_t *backend, uint32_t threads, double *out); /* NULL: zero */
 };
 
 extern const struct backend_ops cpu_ops;

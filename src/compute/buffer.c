@@ -33,6 +33,12 @@ status_t backend_measure(backend_t *backend, struct backend_rates *out)
     return backend->ops->measure(backend, out);
 }
 
+status_t backend_measure_fma(backend_t *backend, uint32_t threads, double *out)
+{
+    *out = 0;
+    return backend->ops->measure_fma ? backend->ops->measure_fma(backend, threads, out) : STATUS_OK;
+}
+
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out)
 {
     status_t st = STATUS_OK;

@@ -29,6 +29,8 @@ status_t cpu_buffer_missing(buffer_t *in, uint64_t *out);
 /* Appends what the speed of a configuration depends on: processor, instruction set, version. Fails
  * with DEVICE (memory). */
 status_t cpu_identity(const backend_t *backend, struct text *out);
+/* beams/cpu_beamform.c. */
+status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out);
 extern const struct beamform_ops cpu_beamform;
 extern const struct channelise_ops cpu_channelise;
 extern const struct dedisperse_ops cpu_dedisperse;

@@ -31,4 +31,5 @@ const struct backend_ops cpu_ops = {
     .buffer_get = cpu_buffer_get,
     .buffer_lend = cpu_buffer_lend,
     .buffer_missing = cpu_buffer_missing,
-    .measure = host_measure};
+    .measure = host_measure,
+    .measure_fma = cpu_measure_fma};

@@ -5,6 +5,7 @@
 #include "compute/opencl/opencl.h"
 
 #include <CL/cl_ext.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -387,6 +388,36 @@ out:
     return st;
 }
 
+static status_t backend_measure_device_fma(backend_t *backend, uint32_t threads, double *out)
+{
+    status_t st = STATUS_OK;
+    enum { GROUPS = 64, ITEMS = 256, CHAINS = 16, TIMES = 3 };
+    static const enum program_source source = SOURCE_FMA_RATE;
+    device_t *device = ((struct opencl *)backend)->device;
+    const size_t items = (size_t)device->info.units * GROUPS * ITEMS;
+    const cl_uint rounds = device->info.is_gpu ? 1 << 14 : 1 << 8;
+    const cl_float a = 0.5F, b = 1;
+    struct stopwatch watch = {.is_on = 1};
+    double steps[CHANNELISE_STEPS];
+    cl_kernel kernel = NULL;
+    cl_mem sums = NULL;
+    (void)threads;
+    TRY(launch_build(device, &source, 1, "", "fma_rate", &kernel));
+    TRY(device_allocate(device, items * sizeof(float), "sums", &sums));
+    for (int i = 0; i < TIMES; i++) {
+        const struct launch_size size = {items / ITEMS, ITEMS};
+        TRY(LAUNCH(device, kernel, size, &watch, STEP_FILTER, ARGUMENT(sums), ARGUMENT(a),
+                   ARGUMENT(b), ARGUMENT(rounds)));
+        TRY(stopwatch_collect(&watch, device, steps));
+        *out = fmax(*out, 2.0 * CHAINS * rounds * (double)items / steps[STEP_FILTER]);
+    }
+out:
+    stopwatch_free(&watch);
+    launch_release(kernel);
+    device_release(device, sums);
+    return st;
+}
+
 const struct backend_ops opencl_ops = {
     .kind = BACKEND_OPENCL,
     .abilities = {.has_device = 1,
@@ -411,4 +442,5 @@ const struct backend_ops opencl_ops = {
     .buffer_destroy = opencl_buffer_destroy,
     .buffer_get = opencl_buffer_get,
     .buffer_missing = opencl_buffer_missing,
-    .measure = backend_measure_copies};
+    .measure = backend_measure_copies,
+    .measure_fma = backend_measure_device_fma};

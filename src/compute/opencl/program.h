@@ -64,6 +64,7 @@ void stopwatch_free(struct stopwatch *watch);
     X(SUM, sum, "")                                                                                \
     X(ADD_ROWS, add_rows, "")                                                                      \
     X(BEAMFORM, beamform, "")                                                                      \
+    X(FMA_RATE, fma_rate, "")                                                                      \
     X(BLOCKS, blocks, "peaks/")                                                                    \
     X(PEAKS_WHOLE, peaks_whole, "peaks/")                                                          \
     X(PEAKS_ANY, peaks_any, "peaks/")                                                              \

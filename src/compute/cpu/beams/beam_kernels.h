@@ -7,6 +7,8 @@
 
 #include "compute/cpu/ppf/kernels.h"
 
+enum { FMA_CHAINS = 12 };
+
 struct beam_kernels {
     size_t lanes;
     size_t beams, spectra; /* of a tile of sums */
@@ -24,6 +26,9 @@ struct beam_kernels {
      *   x         [stations][spectra] numbers
      *   out       [beams][spectra] numbers */
     void (*sum[2])(const float *weights, const float *x, size_t stations, float *out);
+    /* Makes `rounds` times FMA_CHAINS independent multiply-adds of vectors, and returns a number
+     * that depends on all of them. */
+    float (*multiply_add)(uint64_t rounds);
     /* Writes the first `count` channels of a number as pairs. */
     void (*put)(const float *number, size_t count, float *pairs);
 };

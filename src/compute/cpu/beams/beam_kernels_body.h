@@ -8,8 +8,10 @@
 /* Sums stay in registers only in loops that are unrolled; sanitizers have none to spare. */
 #ifdef __SANITIZE_ADDRESS__
 #define UNROLLED
+#define UNROLLED_ALL
 #else
 #define UNROLLED _Pragma("GCC unroll 8")
+#define UNROLLED_ALL _Pragma("GCC unroll 12")
 #endif
 
 /* 2 x 3 x 4 sums, 6 of weights and 2 of x, of 32 registers; 2 x 2 x 2 sums of 16. */
@@ -24,6 +26,7 @@ enum { BEAMS = 2, SPECTRA = 2 };
 
 typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
 typedef float lanes_anywhere __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
+typedef uint32_t bits_t __attribute__((vector_size(LANES * sizeof(uint32_t))));
 typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
 
 #ifdef __clang__
@@ -31,7 +34,7 @@ typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
 #else
 #define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (mask_t){__VA_ARGS__})
 #endif
-/* Of two vectors of pairs the real and the imaginary parts; and back, the first and last half. */
+/* Real and imaginary parts of two vectors of pairs; and back, the first and last half. */
 #if LANES == 16
 #define REAL_PARTS 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
 #define IMAGINARY_PARTS 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
@@ -81,15 +84,15 @@ static void turn(const float *turns, uint32_t channel, float *out)
 {
     const lanes_t r = turns_along(turns, channel);
     const lanes_t quarters = r * 4 + ROUND;
-    const mask_t q = (mask_t)quarters;
+    const bits_t q = (bits_t)quarters;
     const lanes_t f = r - (quarters - ROUND) * 0.25f;
     const lanes_t z = f * f;
     const lanes_t sine = f * (z * (z * (z * -75.4f + 81.592514f) - 41.341663f) + 6.2831855f);
     const lanes_t cosine =
         z * (z * (z * (z * 59.928913f - 85.461075f) + 64.939445f) - 19.739208f) + 1;
     const mask_t is_odd = (q & 1) != 0;
-    const mask_t re = (mask_t)select_lanes(is_odd, sine, cosine) ^ (((q + 1) & 2) << 30);
-    const mask_t im = (mask_t)select_lanes(is_odd, cosine, sine) ^ ((q & 2) << 30);
+    const bits_t re = (bits_t)select_lanes(is_odd, sine, cosine) ^ (((q + 1) & 2) << 30);
+    const bits_t im = (bits_t)select_lanes(is_odd, cosine, sine) ^ ((q & 2) << 30);
     memcpy(out, &re, sizeof re);
     memcpy(out + LANES, &im, sizeof im);
 }
@@ -208,6 +211,29 @@ static void put(const float *number, size_t count, float *pairs)
     memcpy(pairs, part, 2 * count * sizeof *part);
 }
 
+static float multiply_add(uint64_t rounds)
+{
+    lanes_t sums[FMA_CHAINS];
+    lanes_t sum = {0};
+    const lanes_t a = sum + 0.5f;
+    const lanes_t b = sum + 1;
+    UNROLLED_ALL
+    for (int i = 0; i < FMA_CHAINS; i++) {
+        sums[i] = sum + (float)i;
+    }
+    for (uint64_t round = 0; round < rounds; round++) {
+        UNROLLED_ALL
+        for (int i = 0; i < FMA_CHAINS; i++) {
+            sums[i] = sums[i] * a + b;
+        }
+    }
+    UNROLLED_ALL
+    for (int i = 0; i < FMA_CHAINS; i++) {
+        sum += sums[i];
+    }
+    return sum[0];
+}
+
 extern const struct beam_kernels KERNELS;
 const struct beam_kernels KERNELS = {.lanes = LANES,
                                      .beams = BEAMS,
@@ -216,4 +242,5 @@ const struct beam_kernels KERNELS = {.lanes = LANES,
                                      .take = take,
                                      .scale = scale,
                                      .sum = {sum, sum_some},
+                                     .multiply_add = multiply_add,
                                      .put = put};

@@ -5,15 +5,20 @@
  * turned, into its thread's memory, real and imaginary parts apart. Then it makes the weights of a
  * few beams, and sums tile by tile. Tiles are always whole, so that all numbers meet the same
  * arithmetic. */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "compute/cpu/beams/beam_kernels.h"
 #include "compute/cpu/cpu.h"
 #include "compute/shared/beam_weights.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEGMENT = 16 /* spectra; a multiple of those of all tiles */ };
+enum {
+    SEGMENT = 16, /* spectra; a multiple of those of all tiles */
+    FMA_ROUNDS = 1 << 20
+};
 
 /* A thread's; numbers as beam_kernels.h says. */
 struct beam_scratch {
@@ -386,6 +391,36 @@ out:
         beam_free(stage);
     }
     return st;
+}
+
+/* Sums of threads, so that no compiler leaves them out. */
+struct beam_rate {
+    const struct beam_kernels *kernels;
+    float sum;
+};
+
+static void beam_multiply_add(void *context, uint32_t thread, uint64_t task)
+{
+    struct beam_rate *rate = context;
+    const float sum = rate->kernels->multiply_add(FMA_ROUNDS);
+    (void)thread;
+    (void)task;
+    __atomic_store(&rate->sum, &sum, __ATOMIC_RELAXED);
+}
+
+status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out)
+{
+    enum { TIMES = 5 };
+    struct beam_rate rate = {.kernels = beam_kernels(simd_best())};
+    (void)backend;
+    for (int i = 0; i < TIMES; i++) {
+        const double started = clock_now();
+        pool_each(threads, threads, beam_multiply_add, &rate);
+        const double seconds = clock_now() - started;
+        const double operations = 2.0 * FMA_CHAINS * FMA_ROUNDS * (double)rate.kernels->lanes;
+        *out = fmax(*out, operations * threads / seconds);
+    }
+    return STATUS_OK;
 }
 
 const struct beamform_ops cpu_beamform = {.bytes = cpu_beamform_bytes,
