@@ -213,7 +213,7 @@ SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so $(
     $(BUILD)/tests/tools/no-curl/built \
     $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels \
       $(BUILD)/tests/unit/opencl_dedisperse_kernels $(BUILD)/tests/unit/opencl_filter_kernels \
-       $(BUILD)/tests/unit/opencl_peaks_kernels $(BUILD)/tests/unit/opencl_synthesise_kernels)
+       $(BUILD)/tests/unit/opencl_peaks_kernels $(BUILD)/tests/unit/opencl_synthesise_kernels $(BUILD)/tests/unit/opencl_beamform_kernels)
 
 # The device of tests, whose programs take less time to build.
 SMALL_POCL = $(if $(HAS_OPENCL),build/small-pocl/made)

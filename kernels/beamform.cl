@@ -5,8 +5,9 @@
  *   turns     float2 [spectra][STATIONS][COARSE] of stations, if HAS_TURNS; and `beam_turns` float2s
  *             from its beginning [cells][BEAMS][STATIONS][COARSE] of beams, if HAS_BEAM_TURNS
  *   factors   float2 [BEAMS][STATIONS], if HAS_FACTORS
- *   table     float2 [STATIONS][POLS][COARSE][NCHANNELS] gains, if TABLE is 1;
- *             [BEAMS][STATIONS][..] weights, if it is 2
+ *   table     float2 [STATIONS][POLS][COARSE][NCHANNELS] gains, if TABLE is 1; if it is 2 weights,
+ *             as work-groups take them: [groups of a time][STATIONS / KT][KT][COLUMNS][BT], both
+ *             rounded up
  *
  * A column is one polarisation of one channel: its beams are a matrix product of BEAMS x STATIONS
  * weights and STATIONS x spectra numbers. A work-group makes COLUMNS columns, CHANNELS neighbouring
@@ -43,6 +44,10 @@
 #define BT (BL * RB)
 #define TT (TL * RT)
 #define ITEMS (COLUMNS * BL * TL)
+/* Numbers and pairs of beams and stations that a work-item brings at a time. */
+#define NX ((KT * TT * CHANNELS + ITEMS - 1) / ITEMS)
+#define NW ((KT * BT + ITEMS - 1) / ITEMS)
+#define NT ((KT * COLUMNS * BT / 2 + ITEMS - 1) / ITEMS)
 /* Strides in local memory, pairs: of columns of x, of beams and columns of what leaves. */
 #define X_COLUMN (TT + 4)
 #define OUT_BEAM (TT + 2)
@@ -124,6 +129,11 @@ beamform(const __global float2 *restrict in, __global float2 *restrict out,
     const uint item = get_local_id(0);
     const uint across = (NCHANNELS + CHANNELS - 1) / CHANNELS;
     size_t group = get_group_id(0);
+#if TABLE == 2
+    const uint groups = across * COARSE * (POLS / PT) * ((BEAMS + BT - 1) / BT);
+    const __global float4 *my_table = (const __global float4 *)table +
+        (size_t)(group % groups) * ((STATIONS + KT - 1) / KT * (KT * COLUMNS * BT / 2));
+#endif
     const uint channel = (uint)(group % across) * CHANNELS;
     group /= across;
     const uint coarse = group % COARSE;
@@ -163,71 +173,127 @@ beamform(const __global float2 *restrict in, __global float2 *restrict out,
     if (item == 0) {
         is_any_infinite = 0;
     }
-    for (uint k0 = 0; k0 < STATIONS; k0 += KT) {
-        const uint stations = min((uint)KT, STATIONS - k0);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint e = item; e < KT * TT * CHANNELS; e += ITEMS) {
-            const uint c = e % CHANNELS;
-            const uint s = e / CHANNELS % TT;
-            const uint k = e / (CHANNELS * TT);
-            const int is_there = k < stations && s < count && channel + c < NCHANNELS;
-            const size_t row = (begin + s) * STATIONS + k0 + k;
+    /* The next stations' numbers, on their way while sums are made of those before. Places beyond
+     * the last station, beam, spectrum or channel repeat the last one: nothing is made of them. */
+    float2 next[NX][PT];
+    float2 next_turns[NX];
+    float2 next_weights[NW];
+    float2 next_factors[NW];
+    for (uint k0 = 0; k0 < STATIONS + KT; k0 += KT) {
+        if (k0 > 0) {
+            /* Numbers that have come go to local memory. */
+            barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+            for (uint i = 0; i < NX; i++) {
+                const uint e = item + i * ITEMS;
+                const uint c = e % CHANNELS;
+                __local float2 *to = x + (e / (CHANNELS * TT) * COLUMNS + c) * X_COLUMN + e / CHANNELS % TT;
 #if HAS_TURNS
-            const float2 by = is_there ? turn(turns[row * COARSE + coarse], channel + c) : (float2)(0.0f);
+                const float2 by = turn(next_turns[i], channel + c);
 #endif
 #pragma unroll
-            for (uint p = 0; p < PT; p++) {
-                float2 one = 0.0f;
-                if (is_there) {
-                    one = in[((row * POLS + pol + p) * COARSE + coarse) * NCHANNELS + channel + c];
+                for (uint p = 0; p < PT; p++) {
+                    float2 one = next[i][p];
 #if HAS_TURNS
                     one = multiply(one, by);
 #endif
                     if (!(fabs(one.x) + fabs(one.y) < INFINITY)) {
                         is_any_infinite = 1;
                     }
+                    if (e < KT * TT * CHANNELS) {
+                        to[p * CHANNELS * X_COLUMN] = one;
+                    }
                 }
-                x[(k * COLUMNS + p * CHANNELS + c) * X_COLUMN + s] = one;
             }
-        }
-        for (uint e = item; e < KT * BT; e += ITEMS) {
-            const uint b = e % BT;
-            const uint k = e / BT;
-            const int is_there = k < stations && beam + b < BEAMS;
-            const size_t pair = (size_t)(beam + b) * STATIONS + k0 + k;
-            float2 factor = is_there ? (float2)(1.0f, 0.0f) : (float2)(0.0f);
-#if HAS_FACTORS
-            factor = is_there ? factors[pair] : factor;
-#endif
+#pragma unroll
+#if TABLE == 2
+            for (uint i = 0; i < NT; i++) {
+                const uint e = item + i * ITEMS;
+                float4 two = my_table[min(e, (uint)(KT * COLUMNS * BT / 2 - 1))];
 #if HAS_BEAM_TURNS
-            const float2 by = is_there ? turns[beam_turns + (cell * BEAMS * STATIONS + pair) * COARSE + coarse]
-                                       : (float2)(0.0f);
+                const uint b = min(beam + e * 2 % BT, (uint)BEAMS - 1);
+                const uint k = min(k0 - KT + e * 2 / (COLUMNS * BT), (uint)STATIONS - 1);
+                const size_t at = beam_turns + ((cell * BEAMS + b) * STATIONS + k) * COARSE + coarse;
+                const uint c = channel + e * 2 / BT % CHANNELS;
+                two.xy = multiply(two.xy, turn(turns[at], c));
+                two.zw = multiply(two.zw, turn(turns[b + 1 < BEAMS ? at + STATIONS * COARSE : at], c));
+#endif
+                if (e < KT * COLUMNS * BT / 2) {
+                    ((__local float4 *)w)[e] = two;
+                }
+            }
+            my_table += KT * COLUMNS * BT / 2;
+#else
+            for (uint i = 0; i < NW; i++) {
+                const uint e = item + i * ITEMS;
+                const uint b = e % BT;
+                const uint k = e / BT;
+                float2 one = (float2)(1.0f, 0.0f);
+#if HAS_BEAM_TURNS
+                one = turn(next_weights[i], channel);
+                const float2 step = turn((float2)(next_weights[i].y, 0.0f), 0);
+#endif
+#if HAS_FACTORS
+                one = multiply(one, next_factors[i]);
 #endif
 #pragma unroll
-            for (uint c = 0; c < CHANNELS; c++) {
-                float2 one = factor;
-#if HAS_BEAM_TURNS
-                one = turn(by, channel + c);
-#if HAS_FACTORS
-                one = multiply(one, factor);
-#else
-                one = is_there ? one : factor;
+                for (uint c = 0; c < CHANNELS; c++) {
+#pragma unroll
+                    for (uint p = 0; p < PT; p++) {
+                        float2 weight = one;
+#if TABLE
+                        const size_t station = min(k0 - KT + k, (uint)STATIONS - 1);
+                        const uint at = min(channel + c, (uint)NCHANNELS - 1);
+                        weight = multiply(one, table[((station * POLS + pol + p) * COARSE + coarse) * NCHANNELS + at]);
 #endif
+                        if (e < KT * BT) {
+                            w[(k * COLUMNS + p * CHANNELS + c) * BT + b] = weight;
+                        }
+                    }
+#if HAS_BEAM_TURNS
+                    one = multiply(one, step);
+#endif
+                }
+            }
+#endif
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (k0 < STATIONS) {
+#pragma unroll
+            for (uint i = 0; i < NX; i++) {
+                const uint e = item + i * ITEMS;
+                const uint c = min(channel + e % CHANNELS, (uint)NCHANNELS - 1);
+                const uint s = min(e / CHANNELS % TT, (uint)count - 1);
+                const uint k = min(k0 + e / (CHANNELS * TT), (uint)STATIONS - 1);
+                const size_t row = (begin + s) * STATIONS + k;
+#if HAS_TURNS
+                next_turns[i] = turns[row * COARSE + coarse];
 #endif
 #pragma unroll
                 for (uint p = 0; p < PT; p++) {
-                    float2 weight = one;
-#if TABLE
-                    const size_t row = TABLE == 2 ? pair : k0 + k;
-                    if (is_there && channel + c < NCHANNELS) {
-                        weight = multiply(one, table[((row * POLS + pol + p) * COARSE + coarse) * NCHANNELS + channel + c]);
-                    }
-#endif
-                    w[(k * COLUMNS + p * CHANNELS + c) * BT + b] = weight;
+                    next[i][p] = in[((row * POLS + pol + p) * COARSE + coarse) * NCHANNELS + c];
                 }
             }
+#if TABLE != 2
+#pragma unroll
+            for (uint i = 0; i < NW; i++) {
+                const uint e = item + i * ITEMS;
+                const uint b = min(beam + e % BT, (uint)BEAMS - 1);
+                const uint k = min(k0 + e / BT, (uint)STATIONS - 1);
+                const uint pair = b * STATIONS + k;
+#if HAS_BEAM_TURNS
+                next_weights[i] = turns[beam_turns + (cell * BEAMS * STATIONS + pair) * COARSE + coarse];
+#endif
+#if HAS_FACTORS
+                next_factors[i] = factors[pair];
+#endif
+            }
+#endif
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        if (k0 == 0) {
+            continue;
+        }
+        const uint stations = min((uint)KT, STATIONS - (k0 - KT));
         const __local float4 *my_w = (const __local float4 *)(w + column * BT) + bl;
         const __local float4 *my_x = (const __local float4 *)(x + column * X_COLUMN) + tl;
         if (is_any_infinite) {

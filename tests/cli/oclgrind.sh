@@ -52,4 +52,8 @@ same "syntheses: nothing but their transforms is said" "vkfft of 12 points
 vkfft of 10 points
 fused (8 values, 4 spectra an item, radices 8 4) of 32 points
 fused (8 values, 4 spectra an item, radices 8 4) of 32 points" "$(grep -v "^note: compiling kernels" "$work/output")"
+runs "beams run" timeout -k 5 400 oclgrind --build-options -cl-opt-disable --check-api --data-races \
+    "$(dirname "$program")/opencl_beamform_kernels"
+same "beams: nothing but their numbers is said" "3 beams: ok
+2 beams: ok" "$(grep -v "^note: compiling kernels" "$work/output")"
 plan

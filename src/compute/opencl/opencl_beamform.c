@@ -8,8 +8,9 @@
 #include <string.h>
 
 enum {
-    RUNS = 3,         /* whose turns are on the device, or on their way there */
-    COPY_ITEMS = 256, /* of a group that copies */
+    RUNS = 3,               /* whose turns are on the device, or on their way there */
+    COPY_ITEMS = 256,       /* of a group that copies */
+    LOCAL_BYTES = 43 << 10, /* that the largest tile takes, at most */
     PAIR = 2 * sizeof(float)
 };
 
@@ -90,11 +91,14 @@ static struct beam_tile beam_tile_of(const struct beamform_spec *spec,
     const uint64_t together = has_cells ? spec->cell : spec->max_spectra;
     if (together <= 8) {
         tile.spectra = 2;
-    } else if (together > 16 && tile.beams <= 4) {
+    } else if (together > 16 && tile.beams <= 4 && info->local_bytes >= LOCAL_BYTES) {
         tile.spectra = 8;
     }
     const uint32_t items = tile.beam_lanes * tile.spectrum_lanes * tile.pols;
     tile.channels = (uint32_t)max_u64(min_u64(8 / tile.pols, info->group_size / items), 1);
+    if (info->local_bytes < LOCAL_BYTES) {
+        tile.stations /= 2;
+    }
     return tile;
 }
 
@@ -150,26 +154,74 @@ out:
     return st;
 }
 
+/* Numbers of the table of weights of the kernel. */
+static uint64_t beam_table_numbers(const struct beamform_spec *spec, const struct beam_tile *tile)
+{
+    const uint64_t beams = tile->beam_lanes * tile->beams;
+    return ceil_div_u64(spec->beams, beams) * beams * ceil_div_u64(spec->stations, tile->stations) *
+           tile->stations * spec->pols * spec->coarse *
+           ceil_div_u64(spec->nchannels, tile->channels) * tile->channels;
+}
+
+/* Place of a weight in that table, `series` counted over [pols][coarse][nchannels]. */
+static size_t beam_table_at(const struct beamform_spec *spec, const struct beam_tile *tile,
+                            uint32_t beam, uint32_t station, size_t series)
+{
+    const uint32_t beams = tile->beam_lanes * tile->beams;
+    const size_t across = ceil_div_u64(spec->nchannels, tile->channels);
+    const size_t steps = ceil_div_u64(spec->stations, tile->stations);
+    const size_t channel = series % spec->nchannels;
+    const size_t coarse = series / spec->nchannels % spec->coarse;
+    const size_t pol = series / spec->nchannels / spec->coarse;
+    size_t at = (size_t)(beam / beams) * (spec->pols / tile->pols) + pol / tile->pols;
+    at = (at * spec->coarse + coarse) * across + channel / tile->channels;
+    at = (at * steps + station / tile->stations) * tile->stations + station % tile->stations;
+    at = (at * tile->pols + pol % tile->pols) * tile->channels + channel % tile->channels;
+    return at * beams + beam % beams;
+}
+
+/* Weights in the order in which work-groups take them; zeros of beams, stations and channels that
+ * there are not. */
+static status_t beam_put_table(struct stage *stage, const struct beamform_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct beam_tile tile = beam_tile_of(spec, &stage->opencl->device->info, 0);
+    const size_t series = (size_t)spec->pols * spec->coarse * spec->nchannels;
+    const size_t numbers = beam_table_numbers(spec, &tile);
+    float *table = NULL;
+    TRY(memory_zeroed(numbers, PAIR, "weights of beams", &table));
+    for (size_t i = 0; i < spec->beams * spec->stations * series; i++) {
+        const uint32_t beam = (uint32_t)(i / series / spec->stations);
+        const uint32_t station = (uint32_t)(i / series % spec->stations);
+        float *to = table + 2 * beam_table_at(spec, &tile, beam, station, i % series);
+        double weight[2];
+        beam_weight(spec, beam, station, i % series, weight);
+        to[0] = (float)weight[0];
+        to[1] = (float)weight[1];
+    }
+    TRY(device_put(stage->opencl->device, table, numbers * PAIR, "weights of beams",
+                   &stage->table));
+out:
+    free(table);
+    return st;
+}
+
 static status_t beam_put_weights(struct stage *stage, const struct beamform_spec *spec)
 {
     status_t st = STATUS_OK;
     device_t *device = stage->opencl->device;
-    struct beamform_spec own;
-    TRY(beam_spec_copy(spec, &own));
-    beam_spec_combine(&own);
-    const uint64_t station = (uint64_t)spec->pols * spec->coarse * spec->nchannels * PAIR;
     const uint64_t pairs = (uint64_t)spec->beams * spec->stations;
-    stage->table_kind = own.weights ? 2 : own.gains ? 1 : 0;
-    if (own.weights || own.gains) {
-        TRY(device_put(device, own.weights ? own.weights : own.gains,
-                       (own.weights ? pairs : spec->stations) * station, "weights of beams",
-                       &stage->table));
+    const uint64_t gains = (uint64_t)spec->stations * spec->pols * spec->coarse * spec->nchannels;
+    stage->table_kind = spec->weights ? 2 : spec->gains ? 1 : 0;
+    if (spec->weights) {
+        TRY(beam_put_table(stage, spec));
+    } else if (spec->gains) {
+        TRY(device_put(device, spec->gains, gains * PAIR, "gains", &stage->table));
     }
-    if (own.factors && !own.weights) {
-        TRY(device_put(device, own.factors, pairs * PAIR, "weights of beams", &stage->factors));
+    if (spec->factors && !spec->weights) {
+        TRY(device_put(device, spec->factors, pairs * PAIR, "weights of beams", &stage->factors));
     }
 out:
-    beam_spec_free(&own);
     return st;
 }
 
@@ -299,15 +351,23 @@ out:
     return st;
 }
 
+/* Of the weights; their table on a device whose groups are large enough. */
+static uint64_t beam_weight_bytes(const struct beamform_spec *spec)
+{
+    const struct device_info info = {.group_size = 256, .local_bytes = LOCAL_BYTES};
+    const struct beam_tile tile = beam_tile_of(spec, &info, 0);
+    return spec->weights ? beam_table_numbers(spec, &tile) * PAIR : beam_spec_bytes(spec);
+}
+
 static uint64_t opencl_beamform_bytes(const struct beamform_spec *spec)
 {
     enum { DRIVER_BYTES = 64 << 20 }; /* of a driver and its compiler */
-    return DRIVER_BYTES + RUNS * beam_turn_bytes(spec) + beam_spec_bytes(spec);
+    return DRIVER_BYTES + RUNS * beam_turn_bytes(spec) + beam_weight_bytes(spec);
 }
 
 static uint64_t opencl_beamform_device_bytes(const struct beamform_spec *spec)
 {
-    return RUNS * beam_turn_bytes(spec) + beam_spec_bytes(spec) + spec->beams * PAIR;
+    return RUNS * beam_turn_bytes(spec) + beam_weight_bytes(spec) + spec->beams * PAIR;
 }
 
 static status_t opencl_beamform_times(beamform_t *beamform, double *seconds)

@@ -97,26 +97,6 @@ out:
     return st;
 }
 
-void beam_spec_combine(struct beamform_spec *spec)
-{
-    float *to = (float *)(uintptr_t)spec->weights;
-    if (!spec->weights || !spec->gains) {
-        return;
-    }
-    for (uint32_t beam = 0; beam < spec->beams; beam++) {
-        for (uint32_t i = 0; i < spec->stations; i++) {
-            for (size_t k = 0; k < beam_series(spec); k++, to += 2) {
-                double weight[2];
-                beam_weight(spec, beam, i, k, weight);
-                to[0] = (float)weight[0];
-                to[1] = (float)weight[1];
-            }
-        }
-    }
-    free((void *)(uintptr_t)spec->gains);
-    spec->gains = NULL;
-}
-
 void beam_spec_free(struct beamform_spec *spec)
 {
     free((void *)(uintptr_t)spec->gains);

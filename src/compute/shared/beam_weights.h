@@ -19,10 +19,6 @@ void beam_weight(const struct beamform_spec *spec, uint32_t beam, uint32_t stati
  * are no gains; else `stations`. */
 uint32_t beam_copied(const struct beamform_spec *spec, uint32_t beam);
 
-/* Multiplies the weights of a copy by its gains, which it then has no longer. No effect on factors.
- */
-void beam_spec_combine(struct beamform_spec *spec);
-
 /* Copies a spec with its gains, weights and factors; beam_spec_free() frees these. Fails with
  * DEVICE (memory). */
 status_t beam_spec_copy(const struct beamform_spec *spec, struct beamform_spec *out);

@@ -9,16 +9,23 @@
 
 enum { FMA_CHAINS = 12 };
 
+/* A row of things, one for each of `count` stations, `from` and `to` floats apart. */
+struct beam_row {
+    size_t count, from, to;
+};
+
 struct beam_kernels {
     size_t lanes;
     size_t beams, spectra; /* of a tile of sums */
     /* out = exp(2 pi i (turns[0] + k turns[1])) of channels k from `channel` on. */
-    void (*turn)(const float *turns, uint32_t channel, float *out);
-    /* Takes `count` <= lanes pairs, and zeros after them; times `turn`, a number, unless it is
-     * NULL. Returns whether all of them are finite. */
-    int (*take)(const float *pairs, size_t count, const float *turn, float *out);
-    /* number *= factor, a pair. */
-    void (*scale)(const float *factor, float *number);
+    void (*turn)(const struct beam_row *row, const float *turns, uint32_t channel, float *out);
+    /* Numbers *= factors, pairs. */
+    void (*scale)(const struct beam_row *row, const float *factors, float *numbers);
+    /* Takes pairs of the first `channels` <= lanes channels, and zeros after them; times `by`,
+     * numbers `by_step` apart, unless it is NULL. Adds to `wrong`, [lanes], zeros, or NaN where a
+     * number is not finite. */
+    void (*take)(const struct beam_row *row, const float *pairs, size_t channels, const float *by,
+                 size_t by_step, float *wrong, float *out);
     /* out[b][s] = sum over k, ascending, of weights[k][b] x[k][s]. [1]: where a weight is exactly
      * 0, x is not used.
      *
@@ -29,8 +36,8 @@ struct beam_kernels {
     /* Makes `rounds` times FMA_CHAINS independent multiply-adds of vectors, and returns a number
      * that depends on all of them. */
     float (*multiply_add)(uint64_t rounds);
-    /* Writes the first `count` channels of a number as pairs. */
-    void (*put)(const float *number, size_t count, float *pairs);
+    /* Writes the first `channels` channels of numbers as pairs. */
+    void (*put)(const struct beam_row *row, const float *numbers, size_t channels, float *pairs);
 };
 
 /* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */

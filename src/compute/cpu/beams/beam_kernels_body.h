@@ -18,7 +18,7 @@
 #if LANES == 16
 enum { BEAMS = 3, SPECTRA = 4 };
 #else
-enum { BEAMS = 2, SPECTRA = 2 };
+enum { BEAMS = 3, SPECTRA = 2 };
 #endif
 
 /* Its sum with a smaller number has this number's whole part in its lowest bits. */
@@ -55,87 +55,89 @@ typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
 #define COUNTED 0, 1, 2, 3
 #endif
 
-static inline lanes_t select_lanes(mask_t mask, lanes_t a, lanes_t b)
+/* Turns at channels k, less whole ones: rounded once, and once more when turns[0] is added. */
+static inline lanes_t turns_along(const float *turns, lanes_t k)
 {
-    return (lanes_t)((mask & (mask_t)a) | (~mask & (mask_t)b));
-}
-
-/* Turns at channels, less whole ones: rounded once, and once more when turns[0] is added. */
-static inline lanes_t turns_along(const float *turns, uint32_t channel)
-{
-    float r[LANES];
     lanes_t out;
-    for (int i = 0; i < LANES; i++) {
-        const float k = (float)(channel + (uint32_t)i);
 #if defined __FMA__ || defined __ARM_FEATURE_FMA
-        const float whole = (k * turns[1] + ROUND) - ROUND;
-        r[i] = __builtin_fmaf(k, turns[1], -whole) + turns[0];
-#else
-        const double along = (double)turns[1] * (double)k;
-        r[i] = (float)(along - ((along + 0x1.8p52) - 0x1.8p52)) + turns[0];
-#endif
+    const lanes_t whole = (k * turns[1] + ROUND) - ROUND;
+    for (int i = 0; i < LANES; i++) {
+        out[i] = __builtin_fmaf(k[i], turns[1], -whole[i]);
     }
-    memcpy(&out, r, sizeof out);
-    return out;
+#else
+    for (int i = 0; i < LANES; i++) {
+        const double along = (double)turns[1] * (double)k[i];
+        out[i] = (float)(along - ((along + 0x1.8p52) - 0x1.8p52));
+    }
+#endif
+    return out + turns[0];
 }
 
-/* Polynomials of minimal error over an eighth of a turn: 1e-9. */
-static void turn(const float *turns, uint32_t channel, float *out)
+static inline void store(lanes_t re, lanes_t im, float *out)
 {
-    const lanes_t r = turns_along(turns, channel);
-    const lanes_t quarters = r * 4 + ROUND;
-    const bits_t q = (bits_t)quarters;
-    const lanes_t f = r - (quarters - ROUND) * 0.25f;
-    const lanes_t z = f * f;
-    const lanes_t sine = f * (z * (z * (z * -75.4f + 81.592514f) - 41.341663f) + 6.2831855f);
-    const lanes_t cosine =
-        z * (z * (z * (z * 59.928913f - 85.461075f) + 64.939445f) - 19.739208f) + 1;
-    const mask_t is_odd = (q & 1) != 0;
-    const bits_t re = (bits_t)select_lanes(is_odd, sine, cosine) ^ (((q + 1) & 2) << 30);
-    const bits_t im = (bits_t)select_lanes(is_odd, cosine, sine) ^ ((q & 2) << 30);
-    memcpy(out, &re, sizeof re);
-    memcpy(out + LANES, &im, sizeof im);
+    *(lanes_t *)out = re;
+    *(lanes_t *)(out + LANES) = im;
 }
 
 static inline void multiply(lanes_t a_re, lanes_t a_im, lanes_t b_re, lanes_t b_im, float *out)
 {
-    const lanes_t re = a_re * b_re - a_im * b_im;
-    const lanes_t im = a_re * b_im + a_im * b_re;
-    memcpy(out, &re, sizeof re);
-    memcpy(out + LANES, &im, sizeof im);
+    store(a_re * b_re - a_im * b_im, a_re * b_im + a_im * b_re, out);
 }
 
-static int take(const float *pairs, size_t count, const float *by, float *out)
+/* Polynomials of minimal error over an eighth of a turn: 1e-9. */
+static void turn(const struct beam_row *row, const float *turns, uint32_t channel, float *out)
 {
-    float part[2 * LANES] = {0};
-    if (count < LANES) {
-        memcpy(part, pairs, 2 * count * sizeof *part);
-        pairs = part;
+    const lanes_t k = (lanes_t){COUNTED} + (float)channel;
+    for (size_t i = 0; i < row->count; i++, turns += row->from, out += row->to) {
+        const lanes_t r = turns_along(turns, k);
+        const lanes_t quarters = r * 4 + ROUND;
+        const bits_t q = (bits_t)quarters;
+        const lanes_t f = r - (quarters - ROUND) * 0.25f;
+        const lanes_t z = f * f;
+        const lanes_t sine = f * (z * (z * (z * -75.4f + 81.592514f) - 41.341663f) + 6.2831855f);
+        const lanes_t cosine =
+            z * (z * (z * (z * 59.928913f - 85.461075f) + 64.939445f) - 19.739208f) + 1;
+        /* In odd quarters the two change places. */
+        const bits_t change = ((bits_t)sine ^ (bits_t)cosine) & -(q & 1);
+        store((lanes_t)(((bits_t)cosine ^ change) ^ (((q + 1) & 2) << 30)),
+              (lanes_t)(((bits_t)sine ^ change) ^ ((q & 2) << 30)), out);
     }
-    const lanes_t a = *(const lanes_anywhere *)pairs;
-    const lanes_t b = *(const lanes_anywhere *)(pairs + LANES);
-    const lanes_t re = SHUFFLE(a, b, REAL_PARTS);
-    const lanes_t im = SHUFFLE(a, b, IMAGINARY_PARTS);
-    if (by) {
-        multiply(re, im, *(const lanes_t *)by, *(const lanes_t *)(by + LANES), out);
-    } else {
-        memcpy(out, &re, sizeof re);
-        memcpy(out + LANES, &im, sizeof im);
-    }
-    /* The difference of an infinity or a NaN and itself is a NaN. */
-    const mask_t is_not = ((a - a) + (b - b)) != 0;
-    int any = 0;
-    for (int i = 0; i < LANES; i++) {
-        any |= is_not[i];
-    }
-    return !any;
 }
 
-static void scale(const float *factor, float *number)
+static void scale(const struct beam_row *row, const float *factors, float *numbers)
 {
     const lanes_t zero = {0};
-    multiply(*(const lanes_t *)number, *(const lanes_t *)(number + LANES), zero + factor[0],
-             zero + factor[1], number);
+    for (size_t i = 0; i < row->count; i++, factors += row->from, numbers += row->to) {
+        multiply(*(const lanes_t *)numbers, *(const lanes_t *)(numbers + LANES), zero + factors[0],
+                 zero + factors[1], numbers);
+    }
+}
+
+static void take(const struct beam_row *row, const float *pairs, size_t channels, const float *by,
+                 size_t by_step, float *wrong, float *out)
+{
+    float part[2 * LANES] = {0};
+    lanes_t sum = *(const lanes_t *)wrong;
+    for (size_t i = 0; i < row->count; i++, pairs += row->from, out += row->to) {
+        const float *from = pairs;
+        if (channels < LANES) {
+            memcpy(part, pairs, 2 * channels * sizeof *part);
+            from = part;
+        }
+        const lanes_t a = *(const lanes_anywhere *)from;
+        const lanes_t b = *(const lanes_anywhere *)(from + LANES);
+        const lanes_t re = SHUFFLE(a, b, REAL_PARTS);
+        const lanes_t im = SHUFFLE(a, b, IMAGINARY_PARTS);
+        /* The difference of an infinity or a NaN and itself is a NaN. */
+        sum += (a - a) + (b - b);
+        if (by) {
+            multiply(re, im, *(const lanes_t *)by, *(const lanes_t *)(by + LANES), out);
+            by += by_step;
+        } else {
+            store(re, im, out);
+        }
+    }
+    *(lanes_t *)wrong = sum;
 }
 
 static inline __attribute__((always_inline)) void
@@ -177,9 +179,7 @@ sum_tile(const float *weights, const float *x, size_t stations, const int skips,
     for (int b = 0; b < BEAMS; b++) {
         UNROLLED
         for (int s = 0; s < SPECTRA; s++) {
-            lanes_t *to = (lanes_t *)out + 2 * (b * SPECTRA + s);
-            to[0] = re[b][s];
-            to[1] = im[b][s];
+            store(re[b][s], im[b][s], out + 2 * LANES * (b * SPECTRA + s));
         }
     }
 }
@@ -194,21 +194,18 @@ static void sum_some(const float *weights, const float *x, size_t stations, floa
     sum_tile(weights, x, stations, 1, out);
 }
 
-static void put(const float *number, size_t count, float *pairs)
+static void put(const struct beam_row *row, const float *numbers, size_t channels, float *pairs)
 {
-    const lanes_t re = *(const lanes_t *)number;
-    const lanes_t im = *(const lanes_t *)(number + LANES);
-    const lanes_t first = SHUFFLE(re, im, FIRST_PAIRS);
-    const lanes_t last = SHUFFLE(re, im, LAST_PAIRS);
-    if (count == LANES) {
-        memcpy(pairs, &first, sizeof first);
-        memcpy(pairs + LANES, &last, sizeof last);
-        return;
+    for (size_t i = 0; i < row->count; i++, numbers += row->from, pairs += row->to) {
+        const lanes_t re = *(const lanes_t *)numbers;
+        const lanes_t im = *(const lanes_t *)(numbers + LANES);
+        const lanes_t both[2] = {SHUFFLE(re, im, FIRST_PAIRS), SHUFFLE(re, im, LAST_PAIRS)};
+        if (channels < LANES) {
+            memcpy(pairs, both, 2 * channels * sizeof *pairs);
+        } else {
+            memcpy(pairs, both, sizeof both);
+        }
     }
-    float part[2 * LANES];
-    memcpy(part, &first, sizeof first);
-    memcpy(part + LANES, &last, sizeof last);
-    memcpy(pairs, part, 2 * count * sizeof *part);
 }
 
 static float multiply_add(uint64_t rounds)

@@ -1,10 +1,13 @@
 /* The CPU's beams.
  *
- * A task makes all beams of some neighbouring channels, as many as a vector has lanes, of one
- * coarse channel, for at most SEGMENT spectra of one cell. It takes the spectra of all stations,
- * turned, into its thread's memory, real and imaginary parts apart. Then it makes the weights of a
- * few beams, and sums tile by tile. Tiles are always whole, so that all numbers meet the same
- * arithmetic. */
+ * A task makes all beams of WIDTH neighbouring channels of one coarse channel, for at most SEGMENT
+ * spectra of one cell. It takes the spectra of all stations, turned, into its thread's memory, real
+ * and imaginary parts apart. Then it makes the weights of a few beams, and sums tile by tile, for
+ * as many channels as a vector has lanes. Tiles are always whole, so that all numbers meet the same
+ * arithmetic.
+ *
+ * Neighbouring numbers of a channel are pages apart: with WIDTH of one vector the processor spent a
+ * third of the time on addresses, which prefetches did not hide. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "compute/cpu/beams/beam_kernels.h"
@@ -17,12 +20,14 @@
 
 enum {
     SEGMENT = 16, /* spectra; a multiple of those of all tiles */
+    WIDTH = 32,   /* channels of a task; a multiple of all vectors' lanes */
     FMA_ROUNDS = 1 << 20
 };
 
 /* A thread's; numbers as beam_kernels.h says. */
 struct beam_scratch {
-    float *x;       /* [pols][SEGMENT / spectra of a tile][stations][spectra of a tile] */
+    float *x;       /* [WIDTH / lanes][pols][SEGMENT / spectra of a tile][stations][spectra of a
+                       tile] */
     float *turned;  /* [stations][beams of a tile]: the turns of beams, times factors */
     float *weights; /* likewise, times gains */
     float *sums;    /* a tile */
@@ -54,13 +59,15 @@ struct cpu_beamform {
 struct beam_task {
     uint64_t begin, end; /* of the run */
     uint64_t cell;       /* of the run */
-    uint32_t coarse, channel;
-    size_t count; /* channels */
+    uint32_t coarse;
+    uint32_t channel, count; /* of one vector */
+    uint32_t vector, vectors;
 };
 
-static size_t beam_number(const struct cpu_beamform *stage)
+/* Floats of a station's channels in a spectrum. */
+static size_t beam_series(const struct beamform_spec *spec)
 {
-    return 2 * stage->kernels->lanes;
+    return (size_t)2 * spec->pols * spec->coarse * spec->nchannels;
 }
 
 /* The first of a task's channels of a row of `series` [pols][coarse][nchannels] pairs. */
@@ -85,7 +92,7 @@ static struct beam_task beam_task_of(const struct beam_block *block, uint64_t ta
 {
     const struct beamform_spec *spec = &block->stage->base.spec;
     const uint64_t lanes = block->stage->kernels->lanes;
-    const uint64_t across = ceil_div_u64(spec->nchannels, lanes);
+    const uint64_t across = ceil_div_u64(spec->nchannels, WIDTH);
     const uint64_t segment = task / across / spec->coarse;
     const uint64_t cell = segment / block->parts;
     const uint64_t start = (block->first / block->cell + cell) * block->cell;
@@ -93,71 +100,96 @@ static struct beam_task beam_task_of(const struct beam_block *block, uint64_t ta
     const uint64_t to =
         min_u64(min_u64(from + SEGMENT, start + block->cell), block->first + block->spectra);
     const uint64_t begin = max_u64(from, block->first);
-    const uint32_t channel = (uint32_t)(task % across * lanes);
+    const uint64_t channel = task % across * WIDTH;
+    const uint64_t count = min_u64(WIDTH, spec->nchannels - channel);
     return (struct beam_task){.begin = begin - block->first,
                               .end = max_u64(begin, to) - block->first,
                               .cell = cell,
                               .coarse = (uint32_t)(task / across % spec->coarse),
-                              .channel = channel,
-                              .count = (size_t)min_u64(lanes, spec->nchannels - channel)};
+                              .channel = (uint32_t)channel,
+                              .vectors = (uint32_t)ceil_div_u64(count, lanes)};
 }
 
-/* Takes the spectra of a task, and zeros up to a whole tile. Returns whether all are finite. */
-static int beam_take(const struct beam_block *block, const struct beam_task *task,
-                     struct beam_scratch *scratch)
+/* Goes to a vector of a task's channels. */
+static void beam_vector(const struct beam_block *block, struct beam_task *task, uint32_t vector)
+{
+    const uint32_t lanes = (uint32_t)block->stage->kernels->lanes;
+    task->channel = task->channel / WIDTH * WIDTH + vector * lanes;
+    task->count = (uint32_t)min_u64(lanes, block->stage->base.spec.nchannels - task->channel);
+    task->vector = vector;
+}
+
+/* Numbers of a vector of channels, of a polarisation. */
+static float *beam_x(const struct beam_block *block, const struct beam_task *task, uint32_t pol,
+                     const struct beam_scratch *scratch)
+{
+    const struct beamform_spec *spec = &block->stage->base.spec;
+    const size_t panel = SEGMENT * spec->stations * 2 * block->stage->kernels->lanes;
+    return scratch->x + (task->vector * spec->pols + pol) * panel;
+}
+
+/* Takes a spectrum of a task. */
+static void beam_take_spectrum(const struct beam_block *block, const struct beam_task *task,
+                               uint64_t s, struct beam_scratch *scratch)
 {
     const struct cpu_beamform *stage = block->stage;
     const struct beamform_spec *spec = &stage->base.spec;
-    const size_t spectra = stage->kernels->spectra;
-    const size_t number = beam_number(stage);
-    const size_t panel = SEGMENT * spec->stations * number;
-    int is_finite = 1;
-    for (uint64_t s = 0; s < ceil_div_u64(task->end - task->begin, spectra) * spectra; s++) {
-        for (uint32_t i = 0; i < spec->stations; i++) {
-            float *to =
-                scratch->x + ((s / spectra * spec->stations + i) * spectra + s % spectra) * number;
-            const uint64_t row = task->begin + s;
-            const float *turns = beam_turns(block, 0, row, i, task->coarse);
-            if (row < task->end && turns) {
-                stage->kernels->turn(turns, task->channel, scratch->sums);
-            }
-            for (uint32_t pol = 0; pol < spec->pols; pol++, to += panel) {
-                if (row >= task->end) {
-                    memset(to, 0, number * sizeof *to);
-                    continue;
-                }
-                is_finite &= stage->kernels->take(
-                    block->in + beam_at(spec, task, row * spec->stations + i, pol), task->count,
-                    turns ? scratch->sums : NULL, to);
-            }
-        }
+    const struct beam_kernels *kernels = stage->kernels;
+    const size_t number = 2 * kernels->lanes;
+    const size_t tile = kernels->spectra * number;
+    const size_t at = s / kernels->spectra * spec->stations * tile + s % kernels->spectra * number;
+    const struct beam_row turn = {spec->stations, 2 * spec->coarse, number};
+    const struct beam_row take = {spec->stations, beam_series(spec), tile};
+    const uint64_t row = task->begin + s;
+    const float *turns = beam_turns(block, 0, row, 0, task->coarse);
+    if (turns) {
+        kernels->turn(&turn, turns, task->channel, scratch->turned);
     }
-    return is_finite;
+    for (uint32_t pol = 0; pol < spec->pols; pol++) {
+        kernels->take(&take, block->in + beam_at(spec, task, row * spec->stations, pol),
+                      task->count, turns ? scratch->turned : NULL, number, scratch->sums,
+                      beam_x(block, task, pol, scratch) + at);
+    }
 }
 
-/* The turns of a tile's beams times their factors; beams that there are not have zeros. */
+/* Takes the spectra of a task. Returns whether all are finite. */
+static int beam_take(const struct beam_block *block, struct beam_task *task,
+                     struct beam_scratch *scratch)
+{
+    const size_t lanes = block->stage->kernels->lanes;
+    float sum = 0;
+    memset(scratch->sums, 0, lanes * sizeof *scratch->sums);
+    for (uint64_t s = 0; s < task->end - task->begin; s++) {
+        for (uint32_t vector = 0; vector < task->vectors; vector++) {
+            beam_vector(block, task, vector);
+            beam_take_spectrum(block, task, s, scratch);
+        }
+    }
+    for (size_t i = 0; i < lanes; i++) {
+        sum += scratch->sums[i];
+    }
+    return sum == 0;
+}
+
+/* The turns of a tile's beams times their factors. A tile of fewer beams repeats the last one. */
 static void beam_turn(const struct beam_block *block, const struct beam_task *task, uint32_t beam,
                       struct beam_scratch *scratch)
 {
     static const float none[2] = {0, 0};
     const struct cpu_beamform *stage = block->stage;
     const struct beamform_spec *spec = &stage->base.spec;
-    const uint32_t beams = (uint32_t)stage->kernels->beams;
-    for (uint32_t i = 0; i < spec->stations; i++) {
-        for (uint32_t b = beam; b < beam + beams; b++) {
-            float *to = scratch->turned + (i * beams + b - beam) * beam_number(stage);
-            const float *turns =
-                b < spec->beams
-                    ? beam_turns(block, 1, task->cell * spec->beams + b, i, task->coarse)
-                    : NULL;
-            const float *factor = b >= spec->beams ? none
-                                  : spec->factors
-                                      ? spec->factors + 2 * ((size_t)b * spec->stations + i)
-                                      : NULL;
-            stage->kernels->turn(turns ? turns : none, task->channel, to);
-            if (factor) {
-                stage->kernels->scale(factor, to);
-            }
+    const struct beam_kernels *kernels = stage->kernels;
+    const size_t number = 2 * kernels->lanes;
+    for (uint32_t i = 0; i < kernels->beams; i++) {
+        const uint64_t b = min_u64(beam + i, spec->beams - 1);
+        const float *turns = beam_turns(block, 1, task->cell * spec->beams + b, 0, task->coarse);
+        const struct beam_row turn = {spec->stations, turns ? 2 * spec->coarse : 0,
+                                      kernels->beams * number};
+        const struct beam_row scale = {spec->stations, 2, turn.to};
+        kernels->turn(&turn, turns ? turns : none, task->channel, scratch->turned + i * number);
+        if (spec->factors) {
+            kernels->scale(&scale, spec->factors + 2 * b * spec->stations,
+                           scratch->turned + i * number);
         }
     }
 }
@@ -168,21 +200,20 @@ static const float *beam_weigh(const struct beam_block *block, const struct beam
 {
     const struct cpu_beamform *stage = block->stage;
     const struct beamform_spec *spec = &stage->base.spec;
-    const uint32_t beams = (uint32_t)stage->kernels->beams;
-    if (!spec->weights && !spec->gains) {
-        return scratch->turned;
-    }
-    for (uint32_t i = 0; i < spec->stations; i++) {
-        for (uint32_t b = beam; b < beam + beams; b++) {
-            const size_t at = (i * beams + b - beam) * beam_number(stage);
-            const size_t pair =
-                spec->weights ? (size_t)min_u64(b, spec->beams - 1) * spec->stations : 0;
-            const float *table = spec->weights ? spec->weights : spec->gains;
-            (void)stage->kernels->take(table + beam_at(spec, task, pair + i, pol), task->count,
-                                       scratch->turned + at, scratch->weights + at);
+    const struct beam_kernels *kernels = stage->kernels;
+    const size_t number = 2 * kernels->lanes;
+    const struct beam_row row = {spec->stations, beam_series(spec), kernels->beams * number};
+    const float *const tables[2] = {spec->weights, spec->gains};
+    const float *by = scratch->turned;
+    for (int t = 0; t < 2; t++) {
+        for (uint32_t i = 0; i < kernels->beams && tables[t]; i++) {
+            const uint64_t pair = t == 0 ? min_u64(beam + i, spec->beams - 1) * spec->stations : 0;
+            kernels->take(&row, tables[t] + beam_at(spec, task, pair, pol), task->count,
+                          by + i * number, row.to, scratch->sums, scratch->weights + i * number);
         }
+        by = tables[t] ? scratch->weights : by;
     }
-    return scratch->weights;
+    return by;
 }
 
 /* Sums of a tile's beams, tile by tile, to where they belong. */
@@ -192,18 +223,17 @@ static void beam_sum(const struct beam_block *block, const struct beam_task *tas
     const struct cpu_beamform *stage = block->stage;
     const struct beamform_spec *spec = &stage->base.spec;
     const struct beam_kernels *kernels = stage->kernels;
-    const size_t number = beam_number(stage);
+    const size_t number = 2 * kernels->lanes;
     const float *weights = beam_weigh(block, task, beam, pol, scratch);
-    const float *x = scratch->x + pol * SEGMENT * spec->stations * number;
-    const uint32_t beams = (uint32_t)min_u64(kernels->beams, spec->beams - beam);
-    for (uint64_t row = task->begin; row < task->end; row += kernels->spectra) {
+    const float *x = beam_x(block, task, pol, scratch);
+    for (uint64_t s = task->begin; s < task->end; s += kernels->spectra) {
+        const struct beam_row row = {(size_t)min_u64(kernels->spectra, task->end - s), number,
+                                     spec->beams * beam_series(spec)};
         kernels->sum[!is_finite](weights, x, spec->stations, scratch->sums);
         x += kernels->spectra * spec->stations * number;
-        for (uint64_t s = row; s < min_u64(row + kernels->spectra, task->end); s++) {
-            for (uint32_t b = 0; b < beams; b++) {
-                kernels->put(scratch->sums + (b * kernels->spectra + s - row) * number, task->count,
-                             block->out + beam_at(spec, task, s * spec->beams + beam + b, pol));
-            }
+        for (uint32_t b = 0; b < kernels->beams && beam + b < spec->beams; b++) {
+            kernels->put(&row, scratch->sums + b * kernels->spectra * number, task->count,
+                         block->out + beam_at(spec, task, s * spec->beams + beam + b, pol));
         }
     }
 }
@@ -238,19 +268,23 @@ static void beam_run(void *context, uint32_t thread, uint64_t number)
     const struct cpu_beamform *stage = block->stage;
     const struct beamform_spec *spec = &stage->base.spec;
     struct beam_scratch *scratch = &stage->scratch[thread];
-    const struct beam_task task = beam_task_of(block, number);
+    struct beam_task task = beam_task_of(block, number);
     if (task.begin == task.end) {
         return;
     }
     const int is_finite = beam_take(block, &task, scratch);
     for (uint32_t beam = 0; beam < spec->beams; beam += (uint32_t)stage->kernels->beams) {
-        beam_turn(block, &task, beam, scratch);
-        for (uint32_t pol = 0; pol < spec->pols; pol++) {
-            beam_sum(block, &task, beam, pol, is_finite, scratch);
+        for (uint32_t vector = 0; vector < task.vectors; vector++) {
+            beam_vector(block, &task, vector);
+            beam_turn(block, &task, beam, scratch);
+            for (uint32_t pol = 0; pol < spec->pols; pol++) {
+                beam_sum(block, &task, beam, pol, is_finite, scratch);
+            }
         }
     }
-    for (uint32_t beam = 0; beam < spec->beams; beam++) {
-        beam_copy(block, &task, beam);
+    for (uint32_t i = 0; i < spec->beams * task.vectors; i++) {
+        beam_vector(block, &task, i % task.vectors);
+        beam_copy(block, &task, i / task.vectors);
     }
 }
 
@@ -301,7 +335,7 @@ static void beam_floats(const struct beamform_spec *spec, const struct beam_kern
                         size_t floats[3])
 {
     const size_t number = 2 * kernels->lanes;
-    floats[0] = (size_t)spec->pols * SEGMENT * spec->stations * number;
+    floats[0] = (size_t)2 * WIDTH * spec->pols * SEGMENT * spec->stations;
     floats[1] = spec->stations * kernels->beams * number;
     floats[2] = kernels->beams * kernels->spectra * number;
 }
@@ -363,7 +397,6 @@ static status_t cpu_beamform_create(backend_t *backend, const struct beamform_sp
     REQUIRE(stage->kernels, STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
     TRY(beam_spec_copy(spec, &stage->base.spec));
-    beam_spec_combine(&stage->base.spec);
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &stage->pool));
     TRY(memory_zeroed(spec->beams, sizeof *stage->copied, "beams", &stage->copied));
     for (uint32_t beam = 0; beam < spec->beams; beam++) {
