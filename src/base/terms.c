@@ -40,7 +40,8 @@ NAMES(kernel, kernel_kind, "auto", "fused", "slide", "cache", "local", "fine", "
 NAMES(fft, fft_kind, "auto", "vkfft", "clfft")
 NAMES(filter_method, filter_method, "auto", "direct", "overlap-save")
 NAMES(planning, fft_planning, "auto", "estimate", "measure", "patient")
-NAMES(quantity, quantity, "spectra", "power", "series", "voltages", "coherency", "squares", "peaks")
+NAMES(quantity, quantity, "spectra", "power", "series", "voltages", "coherency", "squares", "peaks",
+      "visibilities")
 NAMES(polarisation, polarisation, "separate", "I", "IQUV", "coherency")
 NAMES(stokes_v, stokes_v, "iau", "psr")
 NAMES(feed, feed, "auto", "linear", "circular")

@@ -175,7 +175,8 @@ enum check_resumed { CHECK_RESUMED_ALL, CHECK_RESUMED_OFF };
  *   voltages   samples as an archive stores them
  *   coherency  float, |A|^2, |B|^2, Re A B*, Im A B* of two polarisations, summed
  *   squares    float, |spectrum|^4 summed over a row
- *   peaks      struct peak (dsp/boxes.h) of series */
+ *   peaks      struct peak (dsp/boxes.h) of series
+ *   visibilities  float [2], A B* of two stations, its mean over a row */
 enum quantity {
     QUANTITY_SPECTRA,
     QUANTITY_POWER,
@@ -183,7 +184,8 @@ enum quantity {
     QUANTITY_VOLTAGES,
     QUANTITY_COHERENCY,
     QUANTITY_SQUARES,
-    QUANTITY_PEAKS
+    QUANTITY_PEAKS,
+    QUANTITY_VISIBILITIES
 };
 const char *quantity_name(enum quantity quantity);
 
@@ -236,7 +238,8 @@ const char *feed_name(enum feed feed);
 #define PRODUCT_KINDS(KIND)                                                                        \
     PRODUCT_KINDS_OF_JOB(KIND)                                                                     \
     KIND(DEDISPERSED, dedispersed, QUANTITY_SERIES, 0)                                             \
-    KIND(CANDIDATES, candidates, QUANTITY_PEAKS, 0)
+    KIND(CANDIDATES, candidates, QUANTITY_PEAKS, 0)                                                \
+    KIND(VISIBILITIES, visibilities, QUANTITY_VISIBILITIES, 0)
 
 #define PRODUCT_KIND_ID(id, name, quantity, is_filterbank) PRODUCT_##id,
 enum product_kind { PRODUCT_KINDS(PRODUCT_KIND_ID) };

@@ -217,6 +217,11 @@ void describe_archive(const struct archive *archive)
 static void describe_print_ifs(const struct product *product)
 {
     unsigned long long ifs = product->streams;
+    if (product->array.pairs > 0) {
+        display_print("  %-13s %u of %u stations, %u products of polarisations each\n", "pairs",
+                      product->array.pairs, product->array.stations, product->array.pols);
+        return;
+    }
     display_print("  %-13s %llu", product->ifs.pol_type ? "pols" : "streams", ifs);
     if (product->ifs.pol_type) {
         display_print(", pol_type %s", product->ifs.pol_type);
@@ -373,7 +378,8 @@ static void describe_print_flags(const struct product *product, const struct pro
     if (flags->count == 0) {
         return;
     }
-    uint64_t cells = product->flags.rows / product->rows;
+    uint64_t rows = product->array.pairs > 0 ? product->flags.rows : product->rows;
+    uint64_t cells = product->flags.rows / rows;
     double all = (double)flags->count / 100;
     display_print("  %-13s %.4g %% of %s cells of %llu spectra are left out", "flags",
                   (double)flags->flagged / all, units_count(flags->count),

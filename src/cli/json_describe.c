@@ -180,6 +180,10 @@ static void json_bank(struct json *json, const struct product *product,
     struct derived_band band = derived_band_of_product(product);
     json_u64(json, "rows", product->rows);
     json_u64(json, "streams", product->streams);
+    if (product->array.pairs > 0) {
+        json_u64(json, "pairs", product->array.pairs);
+        json_u64(json, "stations", product->array.stations);
+    }
     json_u64(json, "integrate", product->integrate);
     json_u64(json, "frequencies", product->frequencies);
     json_f64(json, "first_channel_hz", band.low_hz);

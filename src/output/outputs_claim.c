@@ -8,6 +8,7 @@
 #include "output/outputs_parts.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
+#include "product/kind/visibilities_kind.h"
 #include "product/stamp.h"
 
 #include <errno.h>
@@ -61,6 +62,28 @@ out:
     return st;
 }
 
+/* The flags of visibilities, from their weights. */
+static status_t beside_put_flags(const outputs_t *outputs, struct output *output,
+                                 const struct chunk *chunk, const struct product_spec *spec,
+                                 uint64_t first_row, uint64_t rows, const float *weights)
+{
+    status_t st = STATUS_OK;
+    unsigned char flags[1 << 16];
+    const struct beside beside = {output->place.flags_offset, ifs_weights(spec), first_row, rows};
+    const struct beside_runs runs = beside_runs_of(&outputs->spec->chunking, chunk, &beside);
+    for (uint64_t i = 0; i < runs.count; i++) {
+        for (uint64_t done = 0; done < runs.bytes; done += sizeof flags) {
+            uint64_t at = runs.at + i * runs.step + done;
+            uint64_t count = min_u64(runs.bytes - done, sizeof flags);
+            visibilities_flag(weights + i * runs.bytes + done, count, spec->weights.least, flags);
+            beside_add(&output->place, at, flags, count, &output->beside);
+            TRY(file_write(output->fd, output->part, at, flags, count));
+        }
+    }
+out:
+    return st;
+}
+
 struct journal_rows outputs_rows_of(const outputs_t *outputs, uint32_t product,
                                     const struct chunk *chunk)
 {
@@ -86,12 +109,18 @@ struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t produc
 status_t outputs_weigh(void *context, uint32_t product, const struct chunk *chunk,
                        uint64_t first_row, uint64_t rows, const float *weights)
 {
+    status_t st = STATUS_OK;
     const outputs_t *outputs = context;
     struct output *output = &outputs->outputs[product];
     const struct product_spec *spec = &outputs->spec->items[product].spec;
     const struct beside beside = {output->place.weights_offset, ifs_weights(spec) * sizeof *weights,
                                   first_row, rows};
-    return beside_put(outputs, output, chunk, &beside, weights);
+    TRY(beside_put(outputs, output, chunk, &beside, weights));
+    TRY(spec->visibilities
+            ? beside_put_flags(outputs, output, chunk, spec, first_row, rows, weights)
+            : STATUS_OK);
+out:
+    return st;
 }
 
 status_t outputs_flag(void *context, uint32_t product, const struct chunk *chunk,

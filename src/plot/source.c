@@ -278,6 +278,9 @@ static status_t source_open_product(struct source *s, const struct plot_choice *
             "%s: voltages (%s), expected power, spectra or dedispersed series; `voltmill look` "
             "draws voltages",
             s->path, format ? format->name : "a product");
+    REQUIRE(kind != PRODUCT_VISIBILITIES, STATUS_USAGE,
+            "%s: visibilities, expected power, spectra or dedispersed series: pyuvdata shows them",
+            s->path);
     if (is_series) {
         TRY(source_open_series(s, json));
     } else if (kind == PRODUCT_CANDIDATES) {

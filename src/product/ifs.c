@@ -33,8 +33,9 @@ uint32_t ifs_count(const struct product_spec *spec)
 
 uint64_t ifs_weights(const struct product_spec *spec)
 {
-    return spec->nifs *
-           (spec->flag.is_on ? spec->frequencies : (uint64_t)spec->archive->nselected[AXIS_CHAN]);
+    return spec->nifs * (spec->flag.is_on || spec->visibilities
+                             ? spec->frequencies
+                             : (uint64_t)spec->archive->nselected[AXIS_CHAN]);
 }
 
 uint32_t ifs_streams(const struct product_spec *spec)

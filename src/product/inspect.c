@@ -208,12 +208,13 @@ static status_t inspect_find_weights(hid_t file, struct product *product)
     status_t st = STATUS_OK;
     struct h5_dataset weights = {0};
     int found = 0;
+    enum place which = product->array.pairs > 0 ? PLACE_NSAMPLES : PLACE_WEIGHTS;
     TRY(product_quantity(product->kind) == QUANTITY_SERIES
             ? STATUS_OK
-            : place_find_any(file, product->path, PLACE_WEIGHTS, &product->place, &weights,
-                             &found));
-    uint64_t row = weights.rank == 3 ? weights.dims[1] * weights.dims[2] : 0;
-    REQUIRE(!found || (weights.dims[0] == product->rows && row > 0 && row <= UINT32_MAX &&
+            : place_find_any(file, product->path, which, &product->place, &weights, &found));
+    uint64_t times = max_u64(product->array.pairs, 1);
+    uint64_t row = weights.rank == 3 ? weights.dims[1] * weights.dims[2] * times : 0;
+    REQUIRE(!found || (weights.dims[0] == product->rows * times && row > 0 && row <= UINT32_MAX &&
                        weights.count == product->rows * row),
             STATUS_DATA, "%s: its weights are not those of its rows", product->path);
     product->weights = (uint32_t)row;
@@ -228,7 +229,8 @@ static status_t inspect_find_flags(hid_t file, struct product *product)
     status_t st = STATUS_OK;
     struct h5_dataset data[2] = {{0}, {0}};
     for (int i = 0; i < 2 && product->weights > 0; i++) {
-        enum place which = PLACE_FLAGS + i;
+        enum place which =
+            i == 0 && product->array.pairs > 0 ? PLACE_BAD : (enum place)(PLACE_FLAGS + i);
         int found = 0;
         TRY(place_find_any(file, product->path, which, &product->place, &data[i], &found));
         if (!found) {
@@ -301,6 +303,36 @@ static uint64_t inspect_row_bytes(hid_t data, const struct product *product)
     return fits ? bytes : 0;
 }
 
+/* How many rows there are of how many numbers. Those of visibilities are several times as many as
+ * a dataset of times says. */
+static status_t inspect_read_shape(hid_t file, const struct h5_dataset *data,
+                                   struct product *product)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset time = {0};
+    product->rows = data->dims[0];
+    product->streams = 1;
+    for (int i = 1; i < data->rank - 1; i++) {
+        product->streams *= data->dims[i];
+    }
+    product->frequencies = data->dims[data->rank - 1];
+    if (product_quantity(product->kind) == QUANTITY_VISIBILITIES) {
+        TRY(h5_dataset_open(file, product->path, "time", &time));
+        REQUIRE(time.count > 0 && data->dims[0] > 0 && data->dims[0] % time.count == 0 &&
+                    data->dims[0] / time.count <= UINT32_MAX && data->dims[2] <= UINT32_MAX,
+                STATUS_DATA, "%s: /Data/visdata has %llu baselines and times, but %llu times",
+                product->path, (unsigned long long)data->dims[0], (unsigned long long)time.count);
+        product->rows = time.count;
+        product->array.pairs = (uint32_t)(data->dims[0] / time.count);
+        product->array.pols = (uint32_t)data->dims[2];
+        product->streams = (uint64_t)product->array.pairs * product->array.pols;
+        product->frequencies = data->dims[1];
+    }
+out:
+    h5_dataset_close(&time);
+    return st;
+}
+
 /* Where the rows lie, and that the file really is as long as it says. */
 static status_t inspect_read_place(hid_t file, struct product *product)
 {
@@ -313,12 +345,7 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     TRY(h5_dataset_open(file, path, kind->rows, &data));
     REQUIRE(data.rank >= kind->least_dims && data.rank <= kind->most_dims, STATUS_DATA,
             "%s: its rows have %d dimensions", path, data.rank);
-    product->rows = data.dims[0];
-    product->streams = 1;
-    for (int i = 1; i < data.rank - 1; i++) {
-        product->streams *= data.dims[i];
-    }
-    product->frequencies = data.dims[data.rank - 1];
+    TRY(inspect_read_shape(file, &data, product));
     uint64_t row_bytes = inspect_row_bytes(data.id, product);
     REQUIRE(row_bytes > 0, STATUS_DATA, "%s holds empty rows", path);
     haddr_t data_at = h5_offset(data.id);

@@ -23,6 +23,8 @@ static const struct place_row {
     [PLACE_OFFSET] = {"offset", offsetof(struct product_place, offset_offset), 4},
     [PLACE_LOW] = {"clipped_low", offsetof(struct product_place, low_offset), 2},
     [PLACE_HIGH] = {"clipped_high", offsetof(struct product_place, high_offset), 2},
+    [PLACE_NSAMPLES] = {"Data/nsamples", offsetof(struct product_place, weights_offset), 4},
+    [PLACE_BAD] = {"Data/flags", offsetof(struct product_place, flags_offset), 1},
 };
 
 const char *place_name(enum place which)

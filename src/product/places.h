@@ -21,6 +21,8 @@ enum place {
     PLACE_OFFSET,
     PLACE_LOW,
     PLACE_HIGH,
+    PLACE_NSAMPLES, /* visibilities have these in place of PLACE_WEIGHTS and PLACE_FLAGS */
+    PLACE_BAD,
     PLACE_COUNT
 };
 

@@ -76,16 +76,19 @@ static status_t product_find_places(hid_t file, const char *path, const struct p
 {
     status_t st = STATUS_OK;
     int is_archive = kind_of(spec->kind)->is_archive;
+    int is_pairs = spec->visibilities != NULL;
     const int has[PLACE_COUNT] = {
         [PLACE_CRC] = 1,
         [PLACE_MISSING] = 1,
         [PLACE_CLIPPED] = is_archive,
         [PLACE_TIME] = !is_archive,
         [PLACE_HOLES] = !is_archive,
-        [PLACE_WEIGHTS] = spec->weights.are_kept,
+        [PLACE_WEIGHTS] = spec->weights.are_kept && !is_pairs,
         [PLACE_BANDPASS] = spec->has_bandpass,
         [PLACE_FLAGS] = spec->flag.is_on,
         [PLACE_KURTOSIS] = spec->flag.has_kurtosis,
+        [PLACE_NSAMPLES] = is_pairs,
+        [PLACE_BAD] = is_pairs,
     };
     for (enum place which = 0; which < PLACE_COUNT; which++) {
         TRY(has[which] ? place_find(file, path, which, place, NULL) : STATUS_OK);

@@ -21,6 +21,7 @@
 
 struct dedispersed;
 struct dedispersed_spec;
+struct visibilities_spec;
 
 /* The filter bank of a product. */
 struct product_spec_bank {
@@ -66,6 +67,9 @@ struct product_spec {
      * these weights (of both: [stations][beams]; NULL: 1). */
     struct combining combine;
     struct flagging flag;
+    /* For QUANTITY_VISIBILITIES, else NULL: nifs are its pairs times npols, and weights are kept.
+     */
+    const struct visibilities_spec *visibilities;
     const double *droop; /* gain in power by which channels are divided, [all of the bank]; NULL:
                             they are not */
     int has_bandpass;    /* it has the medians of its rows */
@@ -87,8 +91,10 @@ struct product_spec {
  * stamps and holes, and only they count clipped numbers so. Of spectra and power in fewer bits than
  * 32 (dsp/steps.h): blocks of scale_rows rows (0: floats) have scale and offset, floats
  * [scales][ifs][frequencies] (scales: as many as blocks, or 1: of the first for all), and counts of
- * numbers clipped low and high, uint16 [blocks][ifs][frequencies]. Journals store this struct in
- * its memory layout: its bytes are part of their format. */
+ * numbers clipped low and high, uint16 [blocks][ifs][frequencies]. A row of visibilities is float
+ * [pairs][frequencies][pols][2]; its weights, float, and flags, a byte each, are
+ * [pairs][frequencies][pols]. Journals store this struct in its memory layout: its bytes are part
+ * of their format. */
 struct product_place {
     uint64_t rows, row_bytes, span_rows;
     uint64_t data_offset, time_offset, crc_offset, missing_offset, holes_offset;
@@ -205,6 +211,10 @@ struct product {
     struct {
         uint64_t rows, ifs, channels;
     } flags;
+    /* Visibilities, whose streams are pairs times pols; pairs 0: others. */
+    struct {
+        uint32_t stations, pairs, pols;
+    } array;
     enum compression compression; /* of the rows; else they are contiguous */
     struct product_place place;
 };

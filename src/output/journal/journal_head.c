@@ -364,8 +364,12 @@ struct beside_shape beside_shape_of(const struct product_place *place,
 {
     return (struct beside_shape){.lines = (uint64_t)spec->nifs * spec->frequencies,
                                  .weights = place->weights_offset > 0 ? ifs_weights(spec) : 0,
-                                 .cells = spec->flag.is_on ? flagged_cells(spec) : 0,
-                                 .cell = spec->flag.is_on ? flagged_row(spec) : 0};
+                                 .cells = spec->flag.is_on     ? flagged_cells(spec)
+                                          : spec->visibilities ? 1
+                                                               : 0,
+                                 .cell = spec->flag.is_on     ? flagged_row(spec)
+                                         : spec->visibilities ? ifs_weights(spec)
+                                                              : 0};
 }
 
 struct beside_shape beside_shape_of_product(const struct product *product)

@@ -1,0 +1,503 @@
+/* UVH5: /Header as pyuvdata reads it, /Data with visibilities, flags and shares of good samples. */
+#include "product/kind/visibilities_kind.h"
+
+#include "base/memory.h"
+#include "dsp/stokes.h"
+#include "io/hdf5/h5_dataset.h"
+#include "product/ifs.h"
+#include "product/kind/bank_kind.h"
+#include "product/kind/kinds.h"
+#include "product/kind/parts.h"
+#include "product/places.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char visibility_convention[] =
+    "visdata is the mean of A B* over a dump, volts^2 of the archive times the filter's gain; A is "
+    "of ant_2_array, B of ant_1_array, both amplitudes of exp(+ i omega t); of polarisation xy B "
+    "is "
+    "that of x, A that of y. So a source turns drift data by exp(+ 2 pi i w / lambda), w the "
+    "component of ant_2 - ant_1 towards it, and phased data by exp(+ 2 pi i (u l + v m + w (n - "
+    "1)) / lambda).";
+
+static const char nsamples_long_name[] =
+    "share of the samples of a dump that were good in both streams";
+
+void visibilities_flag(const float *weights, uint64_t count, double least, unsigned char *flags)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        flags[i] = !(weights[i] > 0 && (double)weights[i] >= least);
+    }
+}
+
+/* Single values of /Header. */
+
+static status_t header_put(hid_t header, const char *name, hid_t stored, hid_t type, int rank,
+                           hsize_t count, const void *values)
+{
+    hid_t dataset = -1;
+    status_t st = parts_dataset(header, name, stored, type, rank, &count, values, &dataset);
+    h5_close(dataset);
+    return st;
+}
+
+static status_t header_put_whole(hid_t header, const char *name, int64_t value)
+{
+    return header_put(header, name, H5T_STD_I64LE, H5T_NATIVE_INT64, 0, 1, &value);
+}
+
+static status_t header_put_number(hid_t header, const char *name, double value)
+{
+    return header_put(header, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 0, 1, &value);
+}
+
+static status_t header_put_text(hid_t header, const char *name, const char *value)
+{
+    status_t st = STATUS_OK;
+    hid_t type = H5Tcopy(H5T_C_S1);
+    H5_TRY(H5Tset_size(type, max_u64(strlen(value), 1)), "%s cannot be written", name);
+    H5_TRY(H5Tset_strpad(type, H5T_STR_NULLPAD), "%s cannot be written", name);
+    H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "%s cannot be written", name);
+    TRY(header_put(header, name, type, type, 0, 1, value));
+out:
+    h5_close(type);
+    return st;
+}
+
+/* Truth as h5py has it. */
+static status_t header_make_bool(hid_t *out)
+{
+    status_t st = STATUS_OK;
+    static const signed char values[] = {0, 1};
+    *out = H5Tenum_create(H5T_STD_I8LE);
+    H5_TRY(H5Tenum_insert(*out, "FALSE", &values[0]), "the type of flags cannot be made");
+    H5_TRY(H5Tenum_insert(*out, "TRUE", &values[1]), "the type of flags cannot be made");
+out:
+    return st;
+}
+
+static status_t header_put_bool(hid_t header, const char *name, signed char value)
+{
+    status_t st = STATUS_OK;
+    hid_t type = -1;
+    TRY(header_make_bool(&type));
+    TRY(header_put(header, name, type, type, 0, 1, &value));
+out:
+    h5_close(type);
+    return st;
+}
+
+static status_t header_make_group(hid_t file, const char *name, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
+    H5_TRY(H5Pset_obj_track_times(plist, 0), "group %s cannot be made", name);
+    *out = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5_TRY(*out, "group %s cannot be made", name);
+out:
+    h5_close(plist);
+    return st;
+}
+
+/* Polarisations. */
+
+/* UVH5 and AIPS: -1 .. -4, -5 .. -8. */
+static const char *const pol_names[] = {"rr", "ll", "rl", "lr", "xx", "yy", "xy", "yx"};
+
+/* One polarisation is known when some other would make a pair with it. */
+static int pols_know_one(const char *name, struct stokes *out)
+{
+    static const char *const others[] = {"X", "Y", "R", "L", "H", "V", "0x", "0y", "RCP", "LCP"};
+    int is_known = 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others && !is_known; i++) {
+        is_known = stokes_of_names(name, others[i], &out->feed, &out->is_swapped);
+    }
+    return is_known;
+}
+
+/* The feeds as the job says, or else by the names of the polarisations. */
+static status_t pols_find_feed(const struct product_spec *spec, struct stokes *out)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    const char *names[2] = {"", ""};
+    *out = spec->combine.stokes;
+    for (uint32_t i = 0; i < min_u64(archive->nselected[AXIS_POL], 2) && archive->names[AXIS_POL];
+         i++) {
+        names[i] = archive->names[AXIS_POL][archive->selected[AXIS_POL][i]];
+    }
+    int is_known = out->feed != FEED_AUTO ||
+                   (spec->visibilities->npols == 1
+                        ? pols_know_one(names[0], out)
+                        : stokes_of_names(names[0], names[1], &out->feed, &out->is_swapped));
+    REQUIRE(is_known, STATUS_USAGE,
+            "visibilities have polarisations X and Y or R and L, but those of %s are called \"%s\" "
+            "and \"%s\": feed: linear (the first one is X) or circular (R)",
+            archive->parts[0].path, names[0], names[1]);
+out:
+    return st;
+}
+
+static void pols_number(const struct stokes *stokes, int64_t out[VISIBILITIES_MOST_POLS])
+{
+    static const int of_a[] = {0, 1, 0, 1};
+    static const int of_b[] = {0, 1, 1, 0};
+    int is_linear = stokes->feed == FEED_LINEAR;
+    for (int i = 0; i < VISIBILITIES_MOST_POLS; i++) {
+        int first = of_b[i] ^ (stokes->is_swapped != 0);
+        int second = of_a[i] ^ (stokes->is_swapped != 0);
+        out[i] = -1 - 4 * is_linear - (first == second ? first : 2 + first);
+    }
+}
+
+/* Arrays over baselines and times: all are numbers of 8 bytes. */
+enum { BLT_ANT_1, BLT_ANT_2, BLT_CENTRE, BLT_WHOLES };
+enum { BLT_TIME = BLT_WHOLES, BLT_LENGTH, BLT_LST, BLT_RA, BLT_DEC, BLT_ANGLE, BLT_UVW, BLT_COUNT };
+static const char *const blt_names[BLT_COUNT] = {[BLT_ANT_1] = "ant_1_array",
+                                                 [BLT_ANT_2] = "ant_2_array",
+                                                 [BLT_CENTRE] = "phase_center_id_array",
+                                                 [BLT_TIME] = "time_array",
+                                                 [BLT_LENGTH] = "integration_time",
+                                                 [BLT_LST] = "lst_array",
+                                                 [BLT_RA] = "phase_center_app_ra",
+                                                 [BLT_DEC] = "phase_center_app_dec",
+                                                 [BLT_ANGLE] = "phase_center_frame_pa",
+                                                 [BLT_UVW] = "uvw_array"};
+
+enum { BLT_TILE = 1 << 13 };
+
+struct blt_tile {
+    int64_t wholes[BLT_WHOLES][BLT_TILE];
+    double numbers[BLT_UVW - BLT_WHOLES][BLT_TILE];
+    double uvw[BLT_TILE][3];
+};
+
+static void blt_fill(const struct product_spec *spec, uint64_t first, uint64_t count,
+                     struct blt_tile *tile)
+{
+    const struct visibilities_spec *v = spec->visibilities;
+    const struct time_axis time = bank_time(spec);
+    struct visibilities_sky sky = {0};
+    double day = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t row = (first + i) / v->npairs;
+        const uint32_t *pair = v->pairs[(first + i) % v->npairs];
+        if (i == 0 || pair == v->pairs[0]) {
+            double seconds = time.first + (double)row * time.step;
+            struct utc utc = utc_add(spec->archive->sky.start, seconds);
+            v->look(v->context, row, seconds, &sky);
+            day = utc.mjd_day + 2400000.5 + utc.second / 86400;
+        }
+        const double *a = v->antennas[pair[0]].itrf;
+        const double *b = v->antennas[pair[1]].itrf;
+        const int64_t wholes[BLT_WHOLES] = {pair[1], pair[0], 0};
+        const double numbers[BLT_UVW - BLT_WHOLES] = {day,        time.step,   sky.lst,
+                                                      sky.app_ra, sky.app_dec, sky.frame_pa};
+        for (int k = 0; k < BLT_WHOLES; k++) {
+            tile->wholes[k][i] = wholes[k];
+        }
+        for (int k = 0; k < BLT_UVW - BLT_WHOLES; k++) {
+            tile->numbers[k][i] = numbers[k];
+        }
+        for (int k = 0; k < 3; k++) {
+            const double *unit = sky.uvw[k];
+            tile->uvw[i][k] =
+                unit[0] * (a[0] - b[0]) + unit[1] * (a[1] - b[1]) + unit[2] * (a[2] - b[2]);
+        }
+    }
+}
+
+static status_t blt_write(hid_t dataset, int which, uint64_t first, uint64_t count,
+                          const struct blt_tile *tile)
+{
+    status_t st = STATUS_OK;
+    const hsize_t start[2] = {first, 0};
+    const hsize_t size[2] = {count, 3};
+    int rank = which == BLT_UVW ? 2 : 1;
+    const void *values = which == BLT_UVW      ? (const void *)tile->uvw
+                         : which >= BLT_WHOLES ? (const void *)tile->numbers[which - BLT_WHOLES]
+                                               : (const void *)tile->wholes[which];
+    hid_t memory = H5Screate_simple(rank, size, NULL);
+    hid_t space = H5Dget_space(dataset);
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+           "%s cannot be written", blt_names[which]);
+    H5_TRY(H5Dwrite(dataset, which < BLT_WHOLES ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, memory,
+                    space, H5P_DEFAULT, values),
+           "%s cannot be written", blt_names[which]);
+out:
+    h5_close(memory);
+    h5_close(space);
+    return st;
+}
+
+static status_t blt_put(hid_t header, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    hid_t datasets[BLT_COUNT];
+    struct blt_tile *tile = NULL;
+    const hsize_t dims[2] = {spec->rows * spec->visibilities->npairs, 3};
+    for (int k = 0; k < BLT_COUNT; k++) {
+        datasets[k] = -1;
+    }
+    TRY(memory_zeroed(1, sizeof *tile, "baselines", &tile));
+    for (int k = 0; k < BLT_COUNT; k++) {
+        TRY(h5_create_dataset(header, blt_names[k], k < BLT_WHOLES ? H5T_STD_I64LE : H5T_IEEE_F64LE,
+                              k == BLT_UVW ? 2 : 1, dims, &datasets[k]));
+    }
+    for (uint64_t at = 0; at < dims[0] && !spec->omits_frequencies; at += BLT_TILE) {
+        uint64_t count = min_u64(BLT_TILE, dims[0] - at);
+        blt_fill(spec, at, count, tile);
+        for (int k = 0; k < BLT_COUNT; k++) {
+            TRY(blt_write(datasets[k], k, at, count, tile));
+        }
+    }
+out:
+    for (int k = 0; k < BLT_COUNT; k++) {
+        h5_close(datasets[k]);
+    }
+    free(tile);
+    return st;
+}
+
+/* The antennas, and where the array is. */
+static status_t header_put_array(hid_t header, const struct visibilities_spec *v)
+{
+    status_t st = STATUS_OK;
+    hid_t dataset = -1;
+    const char **names = NULL;
+    int64_t *numbers = NULL;
+    double(*offsets)[3] = NULL;
+    const hsize_t dims[2] = {v->nantennas, 3};
+    TRY(memory_zeroed(v->nantennas, sizeof *names, "antennas", &names));
+    TRY(memory_zeroed(v->nantennas, sizeof *numbers, "antennas", &numbers));
+    TRY(memory_zeroed(v->nantennas, sizeof *offsets, "antennas", &offsets));
+    for (uint32_t i = 0; i < v->nantennas; i++) {
+        names[i] = v->antennas[i].name;
+        numbers[i] = i;
+        for (int k = 0; k < 3; k++) {
+            offsets[i][k] = v->antennas[i].itrf[k] - v->place[k];
+        }
+    }
+    TRY(header_put_text(header, "telescope_name", v->name));
+    TRY(header_put_text(header, "instrument", v->name));
+    TRY(header_put_text(header, "telescope_frame", "itrs"));
+    TRY(header_put_number(header, "latitude", v->latitude_deg));
+    TRY(header_put_number(header, "longitude", v->longitude_deg));
+    TRY(header_put_number(header, "altitude", v->altitude_m));
+    TRY(header_put_whole(header, "Nants_telescope", v->nantennas));
+    TRY(parts_scale_texts(header, "antenna_names", (char *const *)names, v->nantennas,
+                          "stations of the archive"));
+    TRY(header_put(header, "antenna_numbers", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, v->nantennas,
+                   numbers));
+    TRY(parts_dataset(header, "antenna_positions", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dims,
+                      offsets, &dataset));
+out:
+    h5_close(dataset);
+    free(names);
+    free(numbers);
+    free(offsets);
+    return st;
+}
+
+/* The only entry of the catalogue. */
+static status_t header_put_centre(hid_t header, const struct visibilities_centre *centre)
+{
+    status_t st = STATUS_OK;
+    hid_t catalogue = -1;
+    hid_t entry = -1;
+    const double degree = M_PI / 180;
+    TRY(header_put_whole(header, "Nphase", 1));
+    TRY(header_make_group(header, "phase_center_catalog", &catalogue));
+    TRY(header_make_group(catalogue, "0", &entry));
+    TRY(header_put_text(entry, "cat_name", centre ? centre->name : "unprojected"));
+    TRY(header_put_text(entry, "cat_type", centre ? "sidereal" : "unprojected"));
+    TRY(header_put_text(entry, "cat_frame", centre ? "icrs" : "altaz"));
+    TRY(header_put_number(entry, "cat_lon", centre ? centre->ra_deg * degree : 0));
+    TRY(header_put_number(entry, "cat_lat", centre ? centre->dec_deg * degree : M_PI / 2));
+    TRY(header_put_text(entry, "info_source", "voltmill"));
+out:
+    h5_close(entry);
+    h5_close(catalogue);
+    return st;
+}
+
+static status_t header_put_band(hid_t header, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    double *numbers = NULL;
+    int64_t *windows = NULL;
+    int64_t window = 0;
+    const struct archive *archive = spec->archive;
+    uint64_t count = spec->frequencies;
+    double width = archive_chan_width_hz(archive) / spec->bank.channels * spec->average;
+    TRY(memory_zeroed((size_t)count, sizeof *numbers, "frequencies", &numbers));
+    TRY(memory_zeroed((size_t)count, sizeof *windows, "frequencies", &windows));
+    for (uint64_t i = 0; i < count; i++) {
+        numbers[i] = bank_frequency(spec, i);
+    }
+    TRY(header_put(header, "freq_array", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, count, numbers));
+    for (uint64_t i = 0; i < count; i++) {
+        numbers[i] = width;
+    }
+    TRY(header_put(header, "channel_width", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, count, numbers));
+    TRY(header_put(header, "flex_spw_id_array", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, count,
+                   windows));
+    TRY(header_put(header, "spw_array", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, 1, &window));
+    TRY(header_put_whole(header, "Nspws", 1));
+    TRY(header_put_whole(header, "Nfreqs", (int64_t)count));
+out:
+    free(numbers);
+    free(windows);
+    return st;
+}
+
+/* Antennas that pairs have. */
+static status_t header_count_antennas(const struct visibilities_spec *v, int64_t *out)
+{
+    status_t st = STATUS_OK;
+    char *is_used = NULL;
+    TRY(memory_zeroed(v->nantennas, 1, "antennas", &is_used));
+    *out = 0;
+    for (uint32_t i = 0; i < 2 * v->npairs; i++) {
+        char *used = &is_used[v->pairs[i / 2][i % 2]];
+        *out += !*used;
+        *used = 1;
+    }
+out:
+    free(is_used);
+    return st;
+}
+
+static status_t header_describe(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct visibilities_spec *v = spec->visibilities;
+    hid_t header = -1;
+    struct stokes stokes = {0};
+    int64_t pols[VISIBILITIES_MOST_POLS];
+    int64_t antennas = 0;
+    TRY(pols_find_feed(spec, &stokes));
+    pols_number(&stokes, pols);
+    TRY(header_count_antennas(v, &antennas));
+    TRY(header_make_group(file, "Header", &header));
+    TRY(header_put_text(header, "version", "1.2"));
+    TRY(header_put_text(header, "vis_units", "uncalib"));
+    TRY(header_put_text(header, "history",
+                        "Made by voltmill: /provenance has its version, the job and the inputs."));
+    TRY(header_put_text(header, "object_name", v->centre ? v->centre->name : "unprojected"));
+    TRY(header_put_text(header, "timesys", "UTC"));
+    TRY(header_put_text(header, "blt_order", "time, baseline"));
+    TRY(header_put_bool(header, "blts_are_rectangular", 1));
+    TRY(header_put_bool(header, "time_axis_faster_than_bls", 0));
+    TRY(header_put_whole(header, "Ntimes", (int64_t)spec->rows));
+    TRY(header_put_whole(header, "Nbls", v->npairs));
+    TRY(header_put_whole(header, "Nblts", (int64_t)(spec->rows * v->npairs)));
+    TRY(header_put_whole(header, "Npols", v->npols));
+    TRY(header_put_whole(header, "Nants_data", antennas));
+    TRY(header_put(header, "polarization_array", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, v->npols,
+                   pols));
+    TRY(header_put_array(header, v));
+    TRY(header_put_centre(header, v->centre));
+    TRY(header_put_band(header, spec));
+    TRY(blt_put(header, spec));
+out:
+    h5_close(header);
+    return st;
+}
+
+static status_t data_describe(hid_t file, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct visibilities_spec *v = spec->visibilities;
+    const hsize_t dims[3] = {spec->rows * v->npairs, spec->frequencies, v->npols};
+    hid_t group = -1;
+    hid_t types[2] = {-1, -1};
+    hid_t datasets[3] = {-1, -1, -1};
+    TRY(header_make_group(file, "Data", &group));
+    types[0] = H5Tcreate(H5T_COMPOUND, 2 * sizeof(float));
+    H5_TRY(H5Tinsert(types[0], "r", 0, H5T_IEEE_F32LE), "the type of visdata cannot be made");
+    H5_TRY(H5Tinsert(types[0], "i", sizeof(float), H5T_IEEE_F32LE),
+           "the type of visdata cannot be made");
+    TRY(header_make_bool(&types[1]));
+    TRY(h5_create_dataset(group, "visdata", types[0], 3, dims, &datasets[0]));
+    TRY(h5_put_text(datasets[0], "units", "V2"));
+    TRY(h5_put_text(datasets[0], "long_name", visibility_convention));
+    TRY(h5_create_dataset(file, place_name(PLACE_NSAMPLES), H5T_IEEE_F32LE, 3, dims, &datasets[1]));
+    TRY(h5_put_text(datasets[1], "long_name", nsamples_long_name));
+    TRY(h5_put_f64(datasets[1], "min_weight", spec->weights.least));
+    TRY(h5_create_dataset(file, place_name(PLACE_BAD), types[1], 3, dims, &datasets[2]));
+    TRY(h5_put_text(datasets[2], "long_name", "nsamples are 0, or below their min_weight"));
+out:
+    for (int i = 0; i < 3; i++) {
+        h5_close(datasets[i]);
+        h5_close(i < 2 ? types[i] : group);
+    }
+    return st;
+}
+
+static status_t visibilities_describe(hid_t file, const struct product_spec *spec,
+                                      const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    double step = bank_time(spec).step;
+    const char *path = spec->archive->parts[0].path;
+    REQUIRE(spec->archive->sky.has_start, STATUS_USAGE,
+            "visibilities have Julian dates, but %s does not say when it starts: input.start",
+            path);
+    REQUIRE(step >= VISIBILITIES_LEAST_STEP, STATUS_USAGE,
+            "visibilities of %s: a dump lasts %.3g s, but UVH5 tells dumps apart by their Julian "
+            "dates, expected %.3g s or more: a greater `integrate`",
+            path, step, VISIBILITIES_LEAST_STEP);
+    REQUIRE(spec->compression == COMPRESSION_NONE && spec->steps.bits == 32, STATUS_USAGE,
+            "visibilities of %s are floats, and are not compressed", path);
+    TRY(bank_describe(file, spec, place, "visibilities"));
+    TRY(header_describe(file, spec));
+    TRY(data_describe(file, spec));
+out:
+    return st;
+}
+
+static status_t visibilities_inspect(hid_t file, struct product *product)
+{
+    status_t st = STATUS_OK;
+    static const char name[] = "Header/polarization_array";
+    const char *path = product->path;
+    struct h5_dataset pols = {0};
+    struct h5_dataset antennas = {0};
+    struct text names = {0};
+    int64_t numbers[VISIBILITIES_MOST_POLS];
+    TRY(bank_inspect(file, product));
+    TRY(h5_dataset_open(file, path, name, &pols));
+    REQUIRE(
+        pols.count > 0 && pols.count == product->array.pols && pols.count <= VISIBILITIES_MOST_POLS,
+        STATUS_DATA,
+        "%s: /%s has %llu polarisations, expected the %u of /Data/visdata, at "
+        "most %d",
+        path, name, (unsigned long long)pols.count, product->array.pols, VISIBILITIES_MOST_POLS);
+    TRY(h5_dataset_read(&pols, path, name, H5T_NATIVE_INT64, pols.count, numbers));
+    for (uint64_t i = 0; i < pols.count; i++) {
+        REQUIRE(numbers[i] >= -8 && numbers[i] <= -1, STATUS_DATA,
+                "%s: /%s has %lld, expected -8 to -1", path, name, (long long)numbers[i]);
+        TRY(text_add(&names, "%s%s", i > 0 ? ", " : "", pol_names[-1 - numbers[i]]));
+    }
+    TRY(h5_dataset_open(file, path, "Header/antenna_numbers", &antennas));
+    product->array.stations = (uint32_t)min_u64(antennas.count, UINT32_MAX);
+    free(product->ifs.pols);
+    product->ifs.pols = names.data;
+    names.data = NULL;
+out:
+    text_free(&names);
+    h5_dataset_close(&pols);
+    h5_dataset_close(&antennas);
+    return st;
+}
+
+extern const struct kind visibilities_kind;
+const struct kind visibilities_kind = {.rows = "Data/visdata",
+                                       .bytes = 2 * sizeof(float),
+                                       .least_dims = 3,
+                                       .most_dims = 3,
+                                       .describe = visibilities_describe,
+                                       .inspect = visibilities_inspect};
