@@ -210,7 +210,7 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/fuz
 
 # What scripts preload or run beside the program.
 SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so $(BUILD)/tests/tools/bench_bitshuffle \
-    $(BUILD)/tests/tools/no-curl/built \
+    $(BUILD)/tests/tools/no-curl/built $(BUILD)/tests/unit/test_visibilities_kind \
     $(if $(HAS_OPENCL),$(BUILD)/tests/faults/opencl_shim.so $(BUILD)/tests/unit/opencl_kernels \
       $(BUILD)/tests/unit/opencl_dedisperse_kernels $(BUILD)/tests/unit/opencl_filter_kernels \
        $(BUILD)/tests/unit/opencl_peaks_kernels $(BUILD)/tests/unit/opencl_synthesise_kernels $(BUILD)/tests/unit/opencl_beamform_kernels)

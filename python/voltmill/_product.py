@@ -21,7 +21,7 @@ except ImportError:
 # The dataset that holds the rows of each kind, and its dimensions where the file does not name them.
 KINDS = {"spectra": ("spectra", None), "power": ("data", ("time", "pol", "frequency")),
          "dedispersed": ("dedispersed", ("dm", "time")), "candidates": ("peaks", ("dm", "time")),
-         "voltage": ("voltages", None)}
+         "voltage": ("voltages", None), "visibilities": ("Data/visdata", ("blt", "frequency", "pol"))}
 MARKS = {b"r": "voltmill run JOB", b"s": "voltmill synth SPEC", b"i": "voltmill import -o FILE INPUT...",
          b"j": "voltmill join -o FILE PRODUCT PRODUCT...", b"e": "voltmill export --format FORMAT PRODUCT", b"p": "voltmill plot PRODUCT"}
 UNITS = {"time": "s", "frequency": "Hz", "chan": "Hz", "dm": "pc cm^-3"}
@@ -74,8 +74,8 @@ class Product:
     """Made by voltmill.open(). Indexing reads what is asked for, as numpy arrays: product[:100, 0] are the first 100
     rows of one if. Closing it, or leaving its `with`, closes the file.
 
-    kind        "spectra", "power", "dedispersed", "candidates" or "voltages"
-    dims        names of the axes: time, station, beam, pol, if, frequency, chan, dm
+    kind        "spectra", "power", "dedispersed", "candidates", "voltages" or "visibilities"
+    dims        names of the axes: time, station, beam, pol, if, frequency, chan, dm, blt
     axes        {name: values along it}: seconds after `start`, Hz, pc cm^-3, or names
     attributes  what the file says of itself: those of its root, then of its rows
     """
@@ -211,7 +211,7 @@ class Product:
     @property
     def seconds(self) -> np.ndarray:
         """Seconds after `start` of each row (of dedispersed series: of each time)."""
-        return self._axis("time")
+        return self._axis("time") if "time" in self.dims else self._file["time"][()]
 
     @property
     def start(self) -> np.datetime64 | None:

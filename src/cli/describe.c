@@ -218,8 +218,9 @@ static void describe_print_ifs(const struct product *product)
 {
     unsigned long long ifs = product->streams;
     if (product->array.pairs > 0) {
-        display_print("  %-13s %u of %u stations, %u products of polarisations each\n", "pairs",
-                      product->array.pairs, product->array.stations, product->array.pols);
+        display_print("  %-13s %u of %u stations; products of polarisations %s\n", "pairs",
+                      product->array.pairs, product->array.stations,
+                      product->ifs.pol_type ? product->ifs.pol_type : "unknown");
         return;
     }
     display_print("  %-13s %llu", product->ifs.pol_type ? "pols" : "streams", ifs);

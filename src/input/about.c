@@ -22,6 +22,7 @@ const char *holds_what(hid_t file)
     } known[] = {{"dedispersed", "holds dedispersed series (--format dat or tim)"},
                  {"spectra", "holds complex spectra, which no other format keeps"},
                  {"voltages", "holds voltages"},
+                 {"Data/visdata", "holds visibilities (UVH5), which pyuvdata reads and converts"},
                  {"data", "holds /data, as a filterbank does (--format fil)"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (H5Lexists(file, known[i].dataset, H5P_DEFAULT) > 0) {

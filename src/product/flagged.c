@@ -43,7 +43,7 @@ static status_t flag_count_piece(struct flag_counting *c, uint32_t thread, uint6
     }
     for (uint64_t i = 0; i < count; i++) {
         found.flagged += flags[i] != 0;
-        found.by_kurtosis += (flags[i] & FLAG_KURTOSIS) != 0;
+        found.by_kurtosis += c->place->kurtosis_offset > 0 && (flags[i] & FLAG_KURTOSIS) != 0;
         found.unknown += isnan(kurtosis[i]) ? 1 : 0;
     }
     atomic_fetch_add(&c->flagged, found.flagged);

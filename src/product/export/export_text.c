@@ -50,6 +50,10 @@ static status_t text_make_kerchunk(const struct export_text_options *options, st
     REQUIRE(product, STATUS_DATA,
             "%s is no product of voltmill: kerchunk itself makes references to other HDF5 files",
             options->product);
+    REQUIRE(product->kind != PRODUCT_VISIBILITIES, STATUS_USAGE,
+            "%s holds visibilities (UVH5), which pyuvdata reads and converts; kerchunk refers to "
+            "other products",
+            options->product);
     path = realpath(options->product, NULL);
     REQUIRE(path, STATUS_DATA, "%s has no path", options->product);
     const char *url = options->url ? options->url : path;

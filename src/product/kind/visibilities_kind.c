@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "dsp/stokes.h"
 #include "io/hdf5/h5_dataset.h"
-#include "product/ifs.h"
+#include "product/attributes.h"
 #include "product/kind/bank_kind.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
@@ -13,6 +13,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char rows_name[] = "Data/visdata";
 
 static const char visibility_convention[] =
     "visdata is the mean of A B* over a dump, volts^2 of the archive times the filter's gain; A is "
@@ -103,9 +105,6 @@ out:
 
 /* Polarisations. */
 
-/* UVH5 and AIPS: -1 .. -4, -5 .. -8. */
-static const char *const pol_names[] = {"rr", "ll", "rl", "lr", "xx", "yy", "xy", "yx"};
-
 /* One polarisation is known when some other would make a pair with it. */
 static int pols_know_one(const char *name, struct stokes *out)
 {
@@ -139,6 +138,9 @@ static status_t pols_find_feed(const struct product_spec *spec, struct stokes *o
 out:
     return st;
 }
+
+/* UVH5 has AIPS's numbers: -1 .. -4, -5 .. -8. */
+static const char *const pol_names[] = {"rr", "ll", "rl", "lr", "xx", "yy", "xy", "yx"};
 
 static void pols_number(const struct stokes *stokes, int64_t out[VISIBILITIES_MOST_POLS])
 {
@@ -370,16 +372,12 @@ out:
     return st;
 }
 
-static status_t header_describe(hid_t file, const struct product_spec *spec)
+static status_t header_describe(hid_t file, const struct product_spec *spec, const int64_t *pols)
 {
     status_t st = STATUS_OK;
     const struct visibilities_spec *v = spec->visibilities;
     hid_t header = -1;
-    struct stokes stokes = {0};
-    int64_t pols[VISIBILITIES_MOST_POLS];
     int64_t antennas = 0;
-    TRY(pols_find_feed(spec, &stokes));
-    pols_number(&stokes, pols);
     TRY(header_count_antennas(v, &antennas));
     TRY(header_make_group(file, "Header", &header));
     TRY(header_put_text(header, "version", "1.2"));
@@ -407,7 +405,7 @@ out:
     return st;
 }
 
-static status_t data_describe(hid_t file, const struct product_spec *spec)
+static status_t data_describe(hid_t file, const struct product_spec *spec, const int64_t *pols)
 {
     status_t st = STATUS_OK;
     const struct visibilities_spec *v = spec->visibilities;
@@ -415,13 +413,18 @@ static status_t data_describe(hid_t file, const struct product_spec *spec)
     hid_t group = -1;
     hid_t types[2] = {-1, -1};
     hid_t datasets[3] = {-1, -1, -1};
+    struct text names = {0};
     TRY(header_make_group(file, "Data", &group));
     types[0] = H5Tcreate(H5T_COMPOUND, 2 * sizeof(float));
     H5_TRY(H5Tinsert(types[0], "r", 0, H5T_IEEE_F32LE), "the type of visdata cannot be made");
     H5_TRY(H5Tinsert(types[0], "i", sizeof(float), H5T_IEEE_F32LE),
            "the type of visdata cannot be made");
     TRY(header_make_bool(&types[1]));
-    TRY(h5_create_dataset(group, "visdata", types[0], 3, dims, &datasets[0]));
+    TRY(h5_create_dataset(file, rows_name, types[0], 3, dims, &datasets[0]));
+    for (uint32_t i = 0; i < v->npols; i++) {
+        TRY(text_add(&names, "%s%s", i > 0 ? "," : "", pol_names[-1 - pols[i]]));
+    }
+    TRY(h5_put_text(datasets[0], "pol_type", names.data));
     TRY(h5_put_text(datasets[0], "units", "V2"));
     TRY(h5_put_text(datasets[0], "long_name", visibility_convention));
     TRY(h5_create_dataset(file, place_name(PLACE_NSAMPLES), H5T_IEEE_F32LE, 3, dims, &datasets[1]));
@@ -430,6 +433,7 @@ static status_t data_describe(hid_t file, const struct product_spec *spec)
     TRY(h5_create_dataset(file, place_name(PLACE_BAD), types[1], 3, dims, &datasets[2]));
     TRY(h5_put_text(datasets[2], "long_name", "nsamples are 0, or below their min_weight"));
 out:
+    text_free(&names);
     for (int i = 0; i < 3; i++) {
         h5_close(datasets[i]);
         h5_close(i < 2 ? types[i] : group);
@@ -441,6 +445,8 @@ static status_t visibilities_describe(hid_t file, const struct product_spec *spe
                                       const struct product_place *place)
 {
     status_t st = STATUS_OK;
+    struct stokes stokes = {0};
+    int64_t pols[VISIBILITIES_MOST_POLS];
     double step = bank_time(spec).step;
     const char *path = spec->archive->parts[0].path;
     REQUIRE(spec->archive->sky.has_start, STATUS_USAGE,
@@ -453,8 +459,10 @@ static status_t visibilities_describe(hid_t file, const struct product_spec *spe
     REQUIRE(spec->compression == COMPRESSION_NONE && spec->steps.bits == 32, STATUS_USAGE,
             "visibilities of %s are floats, and are not compressed", path);
     TRY(bank_describe(file, spec, place, "visibilities"));
-    TRY(header_describe(file, spec));
-    TRY(data_describe(file, spec));
+    TRY(pols_find_feed(spec, &stokes));
+    pols_number(&stokes, pols);
+    TRY(header_describe(file, spec, pols));
+    TRY(data_describe(file, spec, pols));
 out:
     return st;
 }
@@ -462,40 +470,22 @@ out:
 static status_t visibilities_inspect(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
-    static const char name[] = "Header/polarization_array";
     const char *path = product->path;
-    struct h5_dataset pols = {0};
+    struct h5_dataset data = {0};
     struct h5_dataset antennas = {0};
-    struct text names = {0};
-    int64_t numbers[VISIBILITIES_MOST_POLS];
     TRY(bank_inspect(file, product));
-    TRY(h5_dataset_open(file, path, name, &pols));
-    REQUIRE(
-        pols.count > 0 && pols.count == product->array.pols && pols.count <= VISIBILITIES_MOST_POLS,
-        STATUS_DATA,
-        "%s: /%s has %llu polarisations, expected the %u of /Data/visdata, at "
-        "most %d",
-        path, name, (unsigned long long)pols.count, product->array.pols, VISIBILITIES_MOST_POLS);
-    TRY(h5_dataset_read(&pols, path, name, H5T_NATIVE_INT64, pols.count, numbers));
-    for (uint64_t i = 0; i < pols.count; i++) {
-        REQUIRE(numbers[i] >= -8 && numbers[i] <= -1, STATUS_DATA,
-                "%s: /%s has %lld, expected -8 to -1", path, name, (long long)numbers[i]);
-        TRY(text_add(&names, "%s%s", i > 0 ? ", " : "", pol_names[-1 - numbers[i]]));
-    }
+    TRY(h5_dataset_open(file, path, rows_name, &data));
+    TRY(attributes_get(data.id, AT_IFS, product));
     TRY(h5_dataset_open(file, path, "Header/antenna_numbers", &antennas));
     product->array.stations = (uint32_t)min_u64(antennas.count, UINT32_MAX);
-    free(product->ifs.pols);
-    product->ifs.pols = names.data;
-    names.data = NULL;
 out:
-    text_free(&names);
-    h5_dataset_close(&pols);
+    h5_dataset_close(&data);
     h5_dataset_close(&antennas);
     return st;
 }
 
 extern const struct kind visibilities_kind;
-const struct kind visibilities_kind = {.rows = "Data/visdata",
+const struct kind visibilities_kind = {.rows = rows_name,
                                        .bytes = 2 * sizeof(float),
                                        .least_dims = 3,
                                        .most_dims = 3,
