@@ -204,13 +204,13 @@ static void write_product(const struct product_spec *spec, struct product_place 
     file_close(fd);
 }
 
-static void read_wholes(const char *name, int64_t *to, uint64_t count)
+static void read_values(const char *name, hid_t type, void *to, uint64_t count)
 {
     struct h5_dataset dataset = {0};
     hid_t file = -1;
     assert_int_equal(h5_open_file(out, &file), STATUS_OK);
     assert_int_equal(h5_dataset_open(file, out, name, &dataset), STATUS_OK);
-    assert_int_equal(h5_dataset_read(&dataset, out, name, H5T_NATIVE_INT64, count, to), STATUS_OK);
+    assert_int_equal(h5_dataset_read(&dataset, out, name, type, count, to), STATUS_OK);
     h5_dataset_close(&dataset);
     h5_close(file);
 }
@@ -269,7 +269,7 @@ static void products_are_read_again(void **state)
     write_product(&m.spec, &place);
     check_product(&m, &place, "xx,yy,yx,xy");
     check_differences(&m);
-    read_wholes("Header/ant_2_array", numbers, ROWS * MOST_PAIRS);
+    read_values("Header/ant_2_array", H5T_NATIVE_INT64, numbers, ROWS * MOST_PAIRS);
     for (int i = 0; i < ROWS * MOST_PAIRS; i++) {
         assert_int_equal(numbers[i], all[i % MOST_PAIRS][0]);
     }
@@ -279,15 +279,48 @@ static void products_are_read_again(void **state)
     m.spec.combine.stokes = (struct stokes){.feed = FEED_CIRCULAR, .is_swapped = 1};
     write_product(&m.spec, &place);
     check_product(&m, &place, "ll,rr,rl,lr");
-    read_wholes("Header/Nants_data", numbers, 1);
+    read_values("Header/Nants_data", H5T_NATIVE_INT64, numbers, 1);
     assert_int_equal(numbers[0], 3);
-    read_wholes("Header/ant_1_array", numbers, ROWS * 3);
+    read_values("Header/ant_1_array", H5T_NATIVE_INT64, numbers, ROWS * 3);
     assert_int_equal(numbers[0], 2);
     archive_destroy(m.archive);
 
     make_spec(&m, 3, some, 1, NULL);
     write_product(&m.spec, &place);
     check_product(&m, &place, "xx");
+    archive_destroy(m.archive);
+}
+
+/* More baselines and times than are written at once. */
+static void long_axes_are_whole(void **state)
+{
+    (void)state;
+    enum { LONG = 2000 };
+    static double days[LONG * MOST_PAIRS], uvw[LONG * MOST_PAIRS][3];
+    struct making m;
+    struct product_place place;
+    struct visibilities_sky sky;
+    int fd = -1;
+    make_spec(&m, MOST_PAIRS, all, 1, &centre);
+    m.spec.rows = LONG;
+    unlink(out);
+    assert_int_equal(file_open_new(out, &fd), STATUS_OK);
+    assert_int_equal(product_create(fd, out, &m.spec, &place), STATUS_OK);
+    assert_int_equal(mark_hdf5(fd, out, MARK_NONE), STATUS_OK);
+    file_close(fd);
+    read_values("Header/time_array", H5T_NATIVE_DOUBLE, days, LONG * MOST_PAIRS);
+    read_values("Header/uvw_array", H5T_NATIVE_DOUBLE, uvw, LONG * MOST_PAIRS * 3);
+    for (uint64_t i = 0; i < LONG * MOST_PAIRS; i++) {
+        double seconds = product_time(&m.spec).first + (double)(i / MOST_PAIRS) * 16.384;
+        const uint32_t *pair = all[i % MOST_PAIRS];
+        look(&centre, i / MOST_PAIRS, seconds, &sky);
+        double w = 0;
+        for (int k = 0; k < 3; k++) {
+            w += sky.uvw[2][k] * (antennas[pair[0]].itrf[k] - antennas[pair[1]].itrf[k]);
+        }
+        assert_true(fabs(days[i] - (2458849.5 + seconds / 86400)) < 1e-9);
+        assert_true(fabs(uvw[i][2] - w) < 1e-6);
+    }
     archive_destroy(m.archive);
 }
 
@@ -375,9 +408,9 @@ static void leave_products(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_read_again),
-                                       cmocka_unit_test(size_is_foreseen),
-                                       cmocka_unit_test(what_uvh5_cannot_say_is_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_read_again), cmocka_unit_test(long_axes_are_whole),
+        cmocka_unit_test(size_is_foreseen), cmocka_unit_test(what_uvh5_cannot_say_is_refused)};
     const struct CMUnitTest leaving[] = {cmocka_unit_test(leave_products)};
     left_in = argc > 1 ? argv[1] : NULL;
     return left_in ? cmocka_run_group_tests(leaving, begin, end)
