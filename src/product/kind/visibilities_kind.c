@@ -176,9 +176,10 @@ struct blt_tile {
     double uvw[BLT_TILE][3];
 };
 
-static void blt_fill(const struct product_spec *spec, uint64_t first, uint64_t count,
-                     struct blt_tile *tile)
+static status_t blt_fill(const struct product_spec *spec, uint64_t first, uint64_t count,
+                         struct blt_tile *tile)
 {
+    status_t st = STATUS_OK;
     const struct visibilities_spec *v = spec->visibilities;
     const struct time_axis time = bank_time(spec);
     struct visibilities_sky sky = {0};
@@ -189,7 +190,7 @@ static void blt_fill(const struct product_spec *spec, uint64_t first, uint64_t c
         if (i == 0 || pair == v->pairs[0]) {
             double seconds = time.first + (double)row * time.step;
             struct utc utc = utc_add(spec->archive->sky.start, seconds);
-            v->look(v->context, row, seconds, &sky);
+            TRY(v->look(v->context, row, seconds, &sky));
             day = utc.mjd_day + 2400000.5 + utc.second / 86400;
         }
         const double *a = v->antennas[pair[0]].itrf;
@@ -209,6 +210,8 @@ static void blt_fill(const struct product_spec *spec, uint64_t first, uint64_t c
                 unit[0] * (a[0] - b[0]) + unit[1] * (a[1] - b[1]) + unit[2] * (a[2] - b[2]);
         }
     }
+out:
+    return st;
 }
 
 static status_t blt_write(hid_t dataset, int which, uint64_t first, uint64_t count,
@@ -250,7 +253,7 @@ static status_t blt_put(hid_t header, const struct product_spec *spec)
     }
     for (uint64_t at = 0; at < dims[0] && !spec->omits_frequencies; at += BLT_TILE) {
         uint64_t count = min_u64(BLT_TILE, dims[0] - at);
-        blt_fill(spec, at, count, tile);
+        TRY(blt_fill(spec, at, count, tile));
         for (int k = 0; k < BLT_COUNT; k++) {
             TRY(blt_write(datasets[k], k, at, count, tile));
         }
