@@ -234,12 +234,12 @@ const char *feed_name(enum feed feed);
     KIND(POWER, power, QUANTITY_POWER, 1)
 #define PRODUCT_KINDS_OF_JOB(KIND)                                                                 \
     PRODUCT_KINDS_OF_BANK(KIND)                                                                    \
-    KIND(VOLTAGES, voltages, QUANTITY_VOLTAGES, 0)
+    KIND(VOLTAGES, voltages, QUANTITY_VOLTAGES, 0)                                                 \
+    KIND(VISIBILITIES, visibilities, QUANTITY_VISIBILITIES, 0)
 #define PRODUCT_KINDS(KIND)                                                                        \
     PRODUCT_KINDS_OF_JOB(KIND)                                                                     \
     KIND(DEDISPERSED, dedispersed, QUANTITY_SERIES, 0)                                             \
-    KIND(CANDIDATES, candidates, QUANTITY_PEAKS, 0)                                                \
-    KIND(VISIBILITIES, visibilities, QUANTITY_VISIBILITIES, 0)
+    KIND(CANDIDATES, candidates, QUANTITY_PEAKS, 0)
 
 #define PRODUCT_KIND_ID(id, name, quantity, is_filterbank) PRODUCT_##id,
 enum product_kind { PRODUCT_KINDS(PRODUCT_KIND_ID) };

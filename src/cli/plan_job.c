@@ -12,6 +12,7 @@
 #include "job/yaml/yaml_file.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
+#include "plan/array_plan.h"
 #include "plan/channelise_needs.h"
 #include "plan/plan_products.h"
 
@@ -339,12 +340,42 @@ out:
 }
 
 /* One of its passes. */
+static void plan_print_direction(const char *name, const struct job_direction *at)
+{
+    if (at->kind == DIRECTION_NONE) {
+        display_print("  %-13s none: delays of cables and clocks alone\n", name);
+    } else if (at->kind == DIRECTION_RADEC) {
+        display_print("  %-13s right ascension %.6f deg, declination %.6f deg\n", name, at->lon_deg,
+                      at->lat_deg);
+    } else {
+        display_print("  %-13s azimuth %.4f deg, elevation %.4f deg\n", name, at->azimuth_deg,
+                      at->elevation_deg);
+    }
+}
+
+/* Prints where the array looks, and what its delays cost. */
+static status_t plan_array_print(const struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    struct text lines = {0};
+    if (work->array) {
+        display_print("array\n");
+        plan_print_direction("centre", &work->job->array.centre);
+        TRY(array_plan_words(work, &lines));
+        display_print("%s", lines.data);
+    }
+out:
+    text_free(&lines);
+    return st;
+}
+
 static status_t plan_bank_print(const struct channelise_pass *bank)
 {
     status_t st = STATUS_OK;
     describe_archive(bank->archive);
     TRY(elsewhere_of_archive(bank->archive, NULL));
     plan_filters_print(bank->work);
+    TRY(plan_array_print(bank->work));
     for (uint32_t i = 0; i < bank->work->nbanks && bank->work->is_bank; i++) {
         bank_print_work(bank->work, i);
         TRY(bank_print_filter(bank->work, i));

@@ -158,10 +158,9 @@ static void calc_end_scan(struct calc_table *calc)
 static status_t calc_check(const char *path, const struct calc_table *calc, struct utc utc)
 {
     status_t st = STATUS_OK;
-    char text[UNITS_TEXT];
     REQUIRE(calc_contains(calc, utc), STATUS_DATA,
             "%s has no scan with polynomials at %s, expected a file .im of difxcalc or calcif2",
-            path, units_utc(utc, text));
+            path, units_utc(utc));
     for (uint32_t i = 0; i < calc->table.nstations + calc->table.ndirections; i++) {
         REQUIRE(i < calc->table.nstations ? calc->stations[i]
                                           : calc->directions[i - calc->table.nstations],

@@ -593,6 +593,7 @@ void job_destroy(struct job *job)
         free(job->banks[i].window.values);
     }
     free(job->synthesise.coeff);
+    free(job->array.packed);
     schema_free(job_schema, job);
     free(job->path);
     free(job);

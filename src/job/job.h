@@ -222,6 +222,10 @@ struct job_product {
     uint64_t first_channel, last_channel;
     double from_hz, to_hz;
     uint32_t average; /* >= 1 */
+    /* For visibilities: "all", "crosses", "autos", or "A*B" of names or numbers of stations; none:
+     * all. */
+    char **pairs;
+    uint32_t npairs;
     /* For power: the combination of polarisations, and the axes that are summed. */
     struct combining combine; /* its sums and weights: of the next */
     enum axis *sums;          /* AXIS_STATION, AXIS_BEAM */
@@ -405,6 +409,30 @@ struct job_dedisperse {
     char *search_text; /* and of the search; NULL: there is none */
 };
 
+/* A direction of `array` or `beams`. */
+enum direction_kind { DIRECTION_NONE, DIRECTION_RADEC, DIRECTION_AZEL };
+struct job_direction {
+    char *name; /* NULL: none */
+    enum direction_kind kind;
+    double lon_deg, lat_deg;           /* right ascension and declination, */
+    double azimuth_deg, elevation_deg; /* or these */
+};
+
+/* `array`: the delays of stations. */
+struct job_array {
+    char *table;  /* a path; NULL: the archive says where its stations are */
+    char *delays; /* a table of delay polynomials; NULL: by geometry */
+    char *iers;
+    int has_ut1_utc, has_polar_motion;
+    double ut1_utc_s;
+    double polar_motion[2]; /* x, y, arc seconds */
+    struct job_direction centre;
+    /* The table of stations, once read (input/array_job.h); with it the numbers above are those of
+     * the IERS file. */
+    char *packed;
+    uint64_t npacked;
+};
+
 /* How many of them a job may have. */
 enum {
     JOB_PRODUCTS = 16,
@@ -413,6 +441,7 @@ enum {
     JOB_DEDISPERSE = 16,
     JOB_DMS = 1 << 20,
     JOB_COHERENT = 4096,
+    JOB_BEAMS = 4096,
     JOB_MOST_DM = 1000000
 };
 
@@ -433,6 +462,11 @@ struct job {
     struct job_synthesise synthesise;
     struct job_filter *filters; /* applied in order, before `channelise` */
     uint32_t nfilters;
+
+    int is_array; /* there is an `array` */
+    struct job_array array;
+    struct job_direction *beams; /* that products are of, in the place of stations */
+    uint32_t nbeams;
 
     struct job_product *products; /* none when the files are dedispersed as they are */
     uint32_t nproducts;

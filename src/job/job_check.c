@@ -382,6 +382,21 @@ out:
     return st;
 }
 
+/* Visibilities are floats in a file that other programs read, too. */
+static status_t job_check_visibilities(struct tree *product, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    if (!tree_says(product, "bits", "32") && tree_value(product, "bits")) {
+        TRY(mistakes_at(mistakes, product, "bits", "expected 32: visibilities are floats"));
+    }
+    if (!tree_says(product, "compress", "none") && tree_value(product, "compress")) {
+        TRY(mistakes_at(mistakes, product, "compress",
+                        "is for products of kind power and spectra"));
+    }
+out:
+    return st;
+}
+
 /* Which of its frequencies a product has. */
 static status_t job_check_kept(struct tree *product, struct mistakes *mistakes)
 {
@@ -390,7 +405,8 @@ static status_t job_check_kept(struct tree *product, struct mistakes *mistakes)
     if (tree_member(product, "average") &&
         (tree_says(product, "kind", "voltages") ||
          (tree_says(product, "kind", "spectra") && tree_number(product, "average", 1) > 1))) {
-        TRY(mistakes_at(mistakes, product, "average", "is for products of kind power"));
+        TRY(mistakes_at(mistakes, product, "average",
+                        "is for products of kind power and visibilities"));
     }
     if (tree_list(product, "channels") && band) {
         TRY(mistakes_at(mistakes, band, NULL, "says which channels, too, expected one of them"));
@@ -447,17 +463,25 @@ static status_t job_check_product(struct tree *root, struct tree *product,
     time = time && units_of(time) ? time : NULL;
     if ((is_voltages || tree_says(product, "kind", "spectra")) && time) {
         TRY(mistakes_at(mistakes, product, "integrate",
-                        "is %s, but only products of kind power are integrated", time));
+                        "is %s, but only products of kind power and visibilities are integrated",
+                        time));
     } else if ((is_voltages || tree_says(product, "kind", "spectra")) && integrate != 1) {
         TRY(mistakes_at(mistakes, product, "integrate",
-                        "is %.0f, but only products of kind power are integrated", integrate));
+                        "is %.0f, but only products of kind power and visibilities are integrated",
+                        integrate));
     }
     TRY(is_voltages ? job_check_stored(root, product, mistakes) : STATUS_OK);
+    TRY(tree_says(product, "kind", "visibilities") ? job_check_visibilities(product, mistakes)
+                                                   : STATUS_OK);
     TRY(job_check_steps(product, is_voltages, mistakes));
     TRY(job_check_kept(product, mistakes));
     TRY(job_check_sums(product, mistakes));
     TRY(job_format_check(product, mistakes));
     TRY(job_check_bandpass(product, mistakes));
+    if (tree_says(product, "kind", "power") && tree_value(product, "feed") &&
+        !tree_says(product, "polarisation", "IQUV")) {
+        TRY(mistakes_at(mistakes, product, "feed", "is for polarisation: IQUV"));
+    }
     TRY(job_flag_check(product, mistakes));
     TRY(job_droop_check(root, product, mistakes));
     TRY(job_bank_check_product(root, product, mistakes));

@@ -62,11 +62,20 @@ const struct schema job_input_schema[] = {
 static const struct schema_need for_power[] = {FOR_POWER, {.key = NULL}};
 static const struct schema_need for_rows[] = {
     {"kind", "power|spectra", "is for products of kind power and spectra"}, {.key = NULL}};
+static const struct schema_need for_weighed[] = {
+    {"kind", "power|spectra|visibilities",
+     "is for products of kind power, spectra and visibilities"},
+    {.key = NULL}};
 static const struct schema_need for_renormalised[] = {
     {"kind", "power", "is for products of kind power: nothing else is renormalised"},
     {.key = NULL}};
+static const struct schema_need for_visibilities[] = {
+    {"kind", "visibilities", "is for products of kind visibilities"}, {.key = NULL}};
 static const struct schema_need for_iquv[] = {
     FOR_POWER, {"polarisation", "IQUV", "is for polarisation: IQUV"}, {.key = NULL}};
+static const struct schema_need for_feed[] = {
+    {"kind", "power|visibilities", "is for products of kind power and visibilities"},
+    {.key = NULL}};
 static const struct schema_need for_sums[] = {
     FOR_POWER,
     {"sum", NULL, "is for sums, expected sum: stations, beams or both, too"},
@@ -75,7 +84,8 @@ static const struct schema_need for_sums[] = {
 static const struct schema product_rows[] = {
     {"kind", SCHEMA_CHOICE,
      "`spectra`: complex voltages of every channel; `power`: detected and integrated (FBH5, for "
-     "blimpy and turbo_seti); `voltages`: filtered samples, an archive in the native layout",
+     "blimpy and turbo_seti); `voltages`: filtered samples, an archive in the native layout; "
+     "`visibilities`: correlations of stations (UVH5)",
      SCHEMA_AT(struct job_product, kind), .is_required = 1,
      .choices = (const char *const[]){PRODUCT_KINDS_OF_JOB(PRODUCT_NAME) NULL}},
     {"file", SCHEMA_TEXT,
@@ -86,7 +96,8 @@ static const struct schema product_rows[] = {
      SCHEMA_AT(struct job_product, bank_name), JOB_WITHOUT_EFFECT,
      .expected = "the name of an entry of channelise"},
     {"integrate", SCHEMA_WHOLE,
-     "spectra summed into one row (only `power`), or a time such as `10 ms`, of which the nearest "
+     "spectra summed into one row (`power`, `visibilities`), or a time such as `10 ms`, of which "
+     "the nearest "
      "number of spectra is made",
      SCHEMA_AT(struct job_product, integrate), .unit = UNITS_TIME,
      .amount_at = offsetof(struct job_product, integrate_s), .min = 1, .max = 0x1p40,
@@ -105,9 +116,16 @@ static const struct schema product_rows[] = {
      SCHEMA_GIVEN(struct job_product, has_freq, 1), .unit = UNITS_FREQUENCY, .min = -1e15,
      .max = 1e15, .expected = "two frequencies in Hz: [from, to]", .needs = for_rows},
     {"average", SCHEMA_WHOLE,
-     "`power`: number of neighbouring channels averaged into one, without NaN; it divides the "
-     "number of channels that are kept",
+     "`power` and `visibilities`: number of neighbouring channels averaged into one (of power "
+     "without NaN); it divides the number of channels that are kept, of visibilities those of a "
+     "coarse channel",
      SCHEMA_AT(struct job_product, average), .min = 1, .max = 1 << 30, .otherwise = "1"},
+    {"pairs", SCHEMA_TEXT,
+     "`visibilities`: pairs of stations: `all`, `crosses` (without autocorrelations), `autos`, or "
+     "a list of pairs such as `CS001*CS002`, by name or number",
+     SCHEMA_LIST(struct job_product, pairs, npairs, 1, 1 << 20), .absent = "all",
+     .expected = "all, crosses, autos, or a list of pairs such as CS001*CS002",
+     .needs = for_visibilities},
     {"polarisation", SCHEMA_CHOICE,
      "`power` of two polarisations: each by itself, their sum, Stokes parameters, or `|A|^2`, "
      "`|B|^2`, `Re A B*`, `Im A B*` (products.md)",
@@ -117,9 +135,10 @@ static const struct schema product_rows[] = {
      "`IQUV`: sign of V, which is RR - LL with `iau` and LL - RR with `psr`",
      SCHEMA_AT(struct job_product, combine.stokes.v), .choices = stokes_v_names, .needs = for_iquv},
     {"feed", SCHEMA_CHOICE,
-     "`IQUV`: type of the feed; `auto` knows the names of polarisations X and Y, H and V (H is X), "
-     "R and L",
-     SCHEMA_AT(struct job_product, combine.stokes.feed), .choices = feed_names, .needs = for_iquv},
+     "`IQUV` and `visibilities`: type of the feed; `auto` knows the names of polarisations X and "
+     "Y, "
+     "H and V (H is X), R and L",
+     SCHEMA_AT(struct job_product, combine.stokes.feed), .choices = feed_names, .needs = for_feed},
     {"sum", SCHEMA_CHOICE, "`power`: streams that are summed incoherently",
      SCHEMA_LIST(struct job_product, sums, nsums, 1, 2),
      .choices = (const char *const[]){"stations", "beams", NULL},
@@ -135,8 +154,9 @@ static const struct schema product_rows[] = {
      "does not",
      SCHEMA_AT(struct job_product, is_raw),
      .choices = (const char *const[]){"renormalise", "raw", NULL}, .needs = for_renormalised},
-    {"min_weight", SCHEMA_NUMBER, "`power` and `spectra`: rows with a smaller weight are NaN",
-     SCHEMA_AT(struct job_product, weights.least), .max = 1, .otherwise = "0.1", .needs = for_rows},
+    {"min_weight", SCHEMA_NUMBER, "rows (of visibilities: pairs) with a smaller weight are NaN",
+     SCHEMA_AT(struct job_product, weights.least), .max = 1, .otherwise = "0.1",
+     .needs = for_weighed},
     {"flag", SCHEMA_MAPPING, "`power`: cells of a channel that are omitted from the sums",
      SCHEMA_AT(struct job_product, flag), .members = job_flag_schema,
      SCHEMA_GIVEN(struct job_product, is_flagged, 1),
@@ -239,6 +259,15 @@ const struct schema job_schema[] = {
      SCHEMA_LIST(struct job, banks, nbanks, 1, JOB_BANKS), .members = job_bank_schema,
      .expected =
          "a mapping with channels and what else describes a filter bank, or a list of them"},
+    {"array", SCHEMA_MAPPING, "stations of an array: their delays, and where it looks", JOB(array),
+     .members = job_array_schema, SCHEMA_GIVEN(struct job, is_array, 1),
+     .expected = "a mapping, {} if nothing is to be said"},
+    {"beams", SCHEMA_MAPPING,
+     "directions of coherent beams: products other than visibilities are of these beams in the "
+     "place of stations",
+     SCHEMA_LIST(struct job, beams, nbeams, 1, JOB_BEAMS), .members = job_beam_schema,
+     .expected = "a list of directions, each with ra_deg and dec_deg, or azimuth_deg and "
+                 "elevation_deg"},
     {"products", SCHEMA_MAPPING, "files to write",
      SCHEMA_LIST(struct job, products, nproducts, 1, JOB_PRODUCTS), .members = product_rows,
      .unless = "dedisperse", .expected = "a list of products, each with kind and file"},

@@ -3,6 +3,8 @@
 #ifndef VOLTMILL_PIPELINE_CHANNELISE_PARTS_H
 #define VOLTMILL_PIPELINE_CHANNELISE_PARTS_H
 
+#include "compute/beamform.h"
+#include "compute/correlate.h"
 #include "compute/device_side.h"
 #include "pipeline/finish/finish.h"
 #include "pipeline/pipeline_kinds.h"
@@ -32,8 +34,11 @@ struct weights_block {
     uint64_t first, count;          /* spectra of the bank */
     uint32_t first_stream, streams; /* of the archive's selected ones */
     struct losses *losses;          /* found by the reader; they are put in order */
-    const struct losses *unread;    /* and of these what could not be read (run.on_bad: nan) */
-    const char *samples;            /* from this one on: checked; */
+    const uint64_t *shifts; /* [streams] samples by which the archive's come later than these; NULL:
+                               0 */
+    int64_t shift;          /* and less this */
+    const struct losses *unread; /* and of these what could not be read (run.on_bad: nan) */
+    const char *samples;         /* from this one on: checked; */
     int64_t first_sample;
     uint64_t nsamples; /* 0: none is missing that the reader does not know */
     struct sample_input input;
@@ -85,12 +90,21 @@ struct slot {
     int is_begun;     /* they are on their way */
     buffer_t *out[MOST_OUTPUTS];
     buffer_t *squares[MOST_OUTPUTS]; /* of power with kurtosis; else NULL */
-    mapping_t *mapping;              /* of samples that were not copied; else NULL */
-    struct slab *slab; /* of the streams worked on: most jobs have one group of them */
+    buffer_t *between[JOB_BANKS]; /* spectra of which beams or visibilities are made; else NULL */
+    buffer_t *formed[JOB_BANKS];  /* spectra of beams; NULL: none are made */
+    mapping_t *mapping;           /* of samples that were not copied; else NULL */
+    struct slab *slab;            /* of the streams worked on: most jobs have one group of them */
     size_t *re, *im;
-    struct filter_block filtered; /* where there are filters */
-    struct losses losses, unread; /* samples that are missing, and that are unreadable */
-    uint64_t first_sample, nsamples;
+    struct filter_block filtered;           /* where there are filters */
+    struct losses losses, unread;           /* samples that are missing, and that are unreadable */
+    uint64_t first_sample, nsamples;        /* that are read */
+    int64_t from_sample;                    /* the first of a stream's own, after whole samples of
+                                               its delay: */
+    uint64_t *shifts;                       /* [streams]; NULL: there are no delays */
+    size_t *swapped;                        /* [2][streams] re and im of streams as they count;
+                                               NULL: as the archive has them */
+    float *turns;                           /* [spectra][stations][coarse][2]; likewise */
+    float *beam_turns;                      /* beams_plan_turns(); NULL: no beams */
     struct overlap_rows spectra[JOB_BANKS]; /* of each bank: those of the block, */
     struct overlap_rows counted[JOB_BANKS]; /* and of these samples it answers for the missing */
     struct overlap_rows looked_at;          /* that all of them are made of */
@@ -111,6 +125,9 @@ struct channelising {
     int has_looked;          /* for the next block: the reader's */
     filter_chain_t *filters; /* NULL: none */
     channelise_t *banks[JOB_BANKS];
+    beamform_t *beams[JOB_BANKS];            /* NULL: none are made; else */
+    channelise_t *makers[JOB_BANKS];         /* what their spectra become */
+    correlate_t *correlations[MOST_OUTPUTS]; /* of products; NULL: no visibilities */
     int is_scaled[JOB_BANKS]; /* what it rounds, by the scales of streams from here on */
     uint32_t scaled_from[JOB_BANKS];
     struct slot slots[PIPELINE_MOST_SLOTS];

@@ -7,9 +7,12 @@
 #include "compute/shared/quantise.h"
 #include "dsp/steps.h"
 #include "pipeline/channelise_parts.h"
+#include "plan/array_plan.h"
+#include "plan/beams_plan.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
 #include "plan/plan_products.h"
+#include "plan/visibilities_plan.h"
 #include "product/ifs.h"
 
 #include <stdlib.h>
@@ -143,7 +146,8 @@ static status_t channelising_largest_slab(const struct channelising *p, uint64_t
     for (uint32_t i = 0; i < groups; i++) {
         struct chunk chunk = chunk_at(&p->chunking, i);
         struct slab *slab = NULL;
-        TRY(slab_create(work->archive, chunk.first_stream * fan, chunk.streams * fan, &slab));
+        TRY(slab_create(work->archive, chunk.first_stream * fan,
+                        channelise_plan_taken(work, chunk.streams) * fan, &slab));
         *out = max_u64(*out, slab_bytes(slab, samples));
         slab_destroy(slab);
     }
@@ -158,6 +162,10 @@ static void channelising_drop_slot(struct slot *slot)
         buffer_destroy(slot->out[j]);
         buffer_destroy(slot->squares[j]);
     }
+    for (uint32_t j = 0; j < JOB_BANKS; j++) {
+        buffer_destroy(slot->between[j]);
+        buffer_destroy(slot->formed[j]);
+    }
     mapping_close(slot->mapping);
     slab_destroy(slot->slab);
     filter_block_free(&slot->filtered);
@@ -165,6 +173,10 @@ static void channelising_drop_slot(struct slot *slot)
     losses_free(&slot->unread);
     free(slot->re);
     free(slot->im);
+    free(slot->shifts);
+    free(slot->swapped);
+    free(slot->turns);
+    free(slot->beam_turns);
     *slot = (struct slot){0};
 }
 
@@ -175,6 +187,16 @@ static void channelising_drop_stages(struct channelising *p)
     }
     filter_chain_destroy(p->filters);
     p->filters = NULL;
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        correlate_destroy(p->correlations[i]);
+        p->correlations[i] = NULL;
+    }
+    for (uint32_t i = 0; i < JOB_BANKS; i++) {
+        beamform_destroy(p->beams[i]);
+        channelise_destroy(p->makers[i]);
+        p->beams[i] = NULL;
+        p->makers[i] = NULL;
+    }
     for (uint32_t i = JOB_BANKS; i > 0; i--) { /* what others share goes last */
         channelise_destroy(p->banks[i - 1]);
         p->banks[i - 1] = NULL;
@@ -188,8 +210,9 @@ static uint64_t channelising_out_bytes(const struct channelise_plan *work, uint3
 {
     uint32_t streams = work->chunking.group_streams;
     return plan_products_rounds(work, i)
-               ? channelise_output_bytes(&channelise_plan_bank_of(work, i)->channelise,
-                                         channelising_output(work, i), streams, rows)
+               ? channelise_output_bytes(
+                     channelise_plan_maker(work, channelise_plan_bank_of(work, i)),
+                     channelising_output(work, i), streams, rows)
                : rows * plan_products_made_bytes(work, i, streams);
 }
 
@@ -198,9 +221,30 @@ static status_t channelising_create_slot(const struct channelising *p, struct sl
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     uint32_t streams = work->chunking.group_streams;
-    uint32_t read = streams * filter_plan_fan(work->filters);
+    uint32_t taken = channelise_plan_taken(work, streams);
+    uint32_t read = taken * filter_plan_fan(work->filters);
     TRY(memory_zeroed(read, sizeof *slot->re, "offsets", &slot->re));
     TRY(memory_zeroed(read, sizeof *slot->im, "offsets", &slot->im));
+    if (work->array) {
+        const uint64_t each = 2 * work->array->stations * work->seen->nselected[AXIS_CHAN];
+        uint64_t spectra = 0;
+        for (uint32_t i = 0; i < work->nbanks; i++) {
+            spectra = max_u64(spectra, p->chunking.block_spectra * work->banks[i].ratio);
+        }
+        TRY(memory_zeroed(read, sizeof *slot->shifts, "delays", &slot->shifts));
+        TRY(work->array->has_swaps
+                ? memory_zeroed((size_t)read * 2, sizeof *slot->swapped, "offsets", &slot->swapped)
+                : STATUS_OK);
+        TRY(memory_zeroed((size_t)spectra, (size_t)each * sizeof *slot->turns, "phases",
+                          &slot->turns));
+        uint64_t floats = 0;
+        for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
+            floats = max_u64(floats, beams_plan_floats(work, i, spectra));
+        }
+        TRY(floats > 0 ? memory_zeroed((size_t)floats, sizeof *slot->beam_turns, "phases",
+                                       &slot->beam_turns)
+                       : STATUS_OK);
+    }
     TRY(p->ingest ? ingest_buffer(p->ingest, p->in_bytes, &slot->in)
                   : buffer_create(p->backend, BUFFER_IN, p->in_bytes, &slot->in));
     if (p->filters) {
@@ -215,6 +259,48 @@ static status_t channelising_create_slot(const struct channelising *p, struct sl
         TRY(squares > 0 ? buffer_create(p->backend, BUFFER_OUT, rows * squares, &slot->squares[i])
                         : STATUS_OK);
     }
+    for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
+        const uint64_t block = p->chunking.block_spectra;
+        uint64_t bytes = visibilities_plan_between(&work->banks[i], taken, block);
+        TRY(bytes > 0 ? buffer_create(p->backend, BUFFER_BETWEEN, bytes, &slot->between[i])
+                      : STATUS_OK);
+        bytes = work->beams ? visibilities_plan_between(&work->banks[i], streams, block) : 0;
+        TRY(bytes > 0 ? buffer_create(p->backend, BUFFER_BETWEEN, bytes, &slot->formed[i])
+                      : STATUS_OK);
+    }
+out:
+    return st;
+}
+
+/* Outputs whose scales may still have to be found are floats. */
+static void channelising_clear_bits(const struct channelise_plan *work, uint32_t i,
+                                    struct channelise_spec *spec)
+{
+    for (uint32_t j = 0; j < spec->noutputs; j++) {
+        int rounds = plan_products_rounds(work, work->banks[i].products[j]);
+        spec->outputs[j].bits = rounds ? spec->outputs[j].bits : 0;
+    }
+}
+
+/* The stages that make beams of the spectra of bank i, and products of these. */
+static status_t channelising_create_beams(struct channelising *p, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    struct channelise_spec detect = work->banks[i].detect;
+    struct beamform_spec spec;
+    if (detect.noutputs == 0) {
+        return STATUS_OK;
+    }
+    beams_plan_spec(work, i, p->chunking.block_spectra, &spec);
+    TRY(beamform_create(p->backend, &spec, &p->beams[i]));
+    detect.max_spectra = spec.max_spectra;
+    detect.nstreams = work->chunking.group_streams;
+    detect.threads = work->threads;
+    detect.choice = work->banks[i].channelise.choice;
+    detect.simd = work->banks[i].channelise.simd;
+    channelising_clear_bits(work, i, &detect);
+    TRY(channelise_create(p->backend, &detect, &p->makers[i]));
 out:
     return st;
 }
@@ -232,14 +318,20 @@ static status_t channelising_create_stages(struct channelising *p, uint32_t *mad
         spec.max_spectra = block * work->banks[i].ratio;
         channelise_plan_share_samples(work, i, block, &spec);
         spec.beside = p->banks[0];
-        for (uint32_t j = 0; j < spec.noutputs; j++) { /* scales may still have to be found */
-            int rounds = plan_products_rounds(work, work->banks[i].products[j]);
-            spec.outputs[j].bits = rounds ? spec.outputs[j].bits : 0;
-        }
+        channelising_clear_bits(work, i, &spec);
         TRY(channelise_create(p->backend, &spec, &p->banks[i]));
+        TRY(work->beams ? channelising_create_beams(p, i) : STATUS_OK);
+    }
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        struct correlate_spec spec;
+        if (work->products[i].visibilities) {
+            visibilities_plan_spec(work, i, block, &spec);
+            TRY(correlate_create(p->backend, &spec, &p->correlations[i]));
+        }
     }
     if (work->filters) {
-        TRY(filter_chain_create(p->backend, work->filters, work->chunking.group_streams,
+        TRY(filter_chain_create(p->backend, work->filters,
+                                channelise_plan_taken(work, work->chunking.group_streams),
                                 channelise_plan_inputs(work, block), &p->filters));
     }
     TRY(channelising_largest_slab(p, &p->in_bytes));
@@ -476,13 +568,14 @@ static status_t channelising_prepare(void *context, void *of)
     struct overlap_rows *needs = slot->filtered.needs;
     struct overlap_rows reach[FILTER_PLAN_ROWS];
     const uint32_t fan = filter_plan_fan(work->filters);
-    slot->block.count = chunk_block(&p->chunking, chunk, from);
+    slot->block.count = min_u64(chunk_block(&p->chunking, chunk, from),
+                                array_plan_cell_end(work->array, from) - from);
+    const uint32_t taken = channelise_plan_taken(work, chunk->streams) * fan;
     if (!slot->slab || slot->slab->first_stream != chunk->first_stream * fan ||
-        slot->slab->nstreams != chunk->streams * fan) {
+        slot->slab->nstreams != taken) {
         slab_destroy(slot->slab);
         slot->slab = NULL;
-        TRY(slab_create(work->archive, chunk->first_stream * fan, chunk->streams * fan,
-                        &slot->slab));
+        TRY(slab_create(work->archive, chunk->first_stream * fan, taken, &slot->slab));
     }
     TRY(channelise_plan_samples(work, from, slot->block.count, 1, needs));
     TRY(channelise_plan_samples(work, from, slot->block.count, 0, reach));
@@ -505,8 +598,13 @@ static status_t channelising_prepare(void *context, void *of)
         most = reach[0].end > most ? reach[0].end : most;
         slot->looked_at = overlap_union(slot->looked_at, slot->counted[i]);
     }
+    slot->from_sample = needs[0].first;
     slot->first_sample = (uint64_t)needs[0].first;
-    slot->nsamples = (uint64_t)(needs[0].end - needs[0].first);
+    slot->nsamples = (uint64_t)(needs[0].end - needs[0].first) + array_plan_spread(work->array);
+    if (work->array) {
+        slot->first_sample -= (uint64_t)-work->array->least;
+        array_plan_shifts(work->array, work, from, slot->shifts);
+    }
 out:
     return st;
 }
@@ -516,7 +614,7 @@ static status_t channelising_keep_rows(const struct channelising *p, const struc
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
-    int is_whole = slot->block.chunk.streams == work->seen->nstreams;
+    int is_whole = slot->block.chunk.streams == work->chunking.streams;
     for (uint32_t i = 0; i < work->job->nproducts && p->resident && is_whole; i++) {
         if (p->resident[i]) {
             TRY(resident_rows_keep(p->resident[i], slot->out[i], slot->first_rows[i],
@@ -533,11 +631,13 @@ static status_t channelising_scale(struct channelising *p, uint32_t i, const str
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     const struct channelise_plan_bank *bank = &work->banks[i];
+    const struct channelise_spec *maker = channelise_plan_maker(work, bank);
+    channelise_t *stage = work->beams ? p->makers[i] : p->banks[i];
     float *factors = NULL;
     if (p->is_scaled[i] && p->scaled_from[i] == chunk->first_stream) {
         return STATUS_OK;
     }
-    for (uint32_t j = 0; j < bank->channelise.noutputs; j++) {
+    for (uint32_t j = 0; j < maker->noutputs; j++) {
         uint32_t product = bank->products[j];
         if (plan_products_rounds(work, product)) {
             uint64_t all = plan_products_lines(work, product, work->chunking.streams);
@@ -547,13 +647,63 @@ static status_t channelising_scale(struct channelising *p, uint32_t i, const str
             factors = NULL;
             TRY(memory_zeroed(lines, sizeof *factors, "scales", &factors));
             steps_factors(work->products[product].first_scales + first, lines, factors);
-            TRY(channelise_scale(p->banks[i], j, chunk->streams, factors));
+            TRY(channelise_scale(stage, j, chunk->streams, factors));
         }
     }
     p->is_scaled[i] = 1;
     p->scaled_from[i] = chunk->first_stream;
 out:
     free(factors);
+    return st;
+}
+
+/* Correlates the spectra of bank i of the block. */
+static status_t channelising_correlate(struct channelising *p, struct slot *slot, uint32_t i,
+                                       uint64_t first, uint64_t spectra)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t j = 0; j < p->work->job->nproducts; j++) {
+        if (!p->correlations[j] || p->work->job->products[j].bank != i) {
+            continue;
+        }
+        if (slot->block.is_first) {
+            correlate_begin(p->correlations[j], first);
+        }
+        slot->first_rows[j] = first / p->work->job->products[j].integrate;
+        TRY(correlate_run(p->correlations[j], slot->between[i], spectra, slot->turns, slot->out[j],
+                          &slot->rows[j]));
+    }
+out:
+    return st;
+}
+
+/* Where the outputs of the stage that makes the products of bank i go. */
+static void channelising_set_outputs(const struct channelising *p, struct slot *slot, uint32_t i,
+                                     uint64_t first, buffer_t *out[MOST_OUTPUTS])
+{
+    const struct channelise_plan_bank *bank = &p->work->banks[i];
+    const struct channelise_spec *maker = channelise_plan_maker(p->work, bank);
+    for (uint32_t j = 0; j < maker->noutputs; j++) {
+        const uint32_t product = bank->products[j];
+        out[j] = bank->is_between[j] ? slot->between[i]
+                                     : (bank->is_squares[j] ? slot->squares : slot->out)[product];
+        slot->first_rows[product] = first / maker->outputs[j].integrate;
+        slot->rows[product] = 0;
+    }
+}
+
+/* Makes beams of the spectra of bank i of the block, and products of these. */
+static status_t channelising_form(struct channelising *p, struct slot *slot, uint32_t i,
+                                  uint64_t first, uint64_t spectra, buffer_t *const *out,
+                                  uint64_t *rows)
+{
+    status_t st = STATUS_OK;
+    const struct beamform_turns turns = {slot->turns, slot->beam_turns};
+    beams_plan_turns(p->work, i, first, spectra, slot->beam_turns);
+    TRY(beamform_run(p->beams[i], slot->between[i], first, spectra, &turns, slot->formed[i]));
+    TRY(channelise_run(p->makers[i], slot->formed[i], NULL, slot->block.chunk.streams, spectra, 0,
+                       out, rows));
+out:
     return st;
 }
 
@@ -564,35 +714,42 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
 {
     status_t st = STATUS_OK;
     const struct channelise_plan_bank *bank = &p->work->banks[i];
+    const struct channelise_spec *maker = channelise_plan_maker(p->work, bank);
     uint64_t first = (uint64_t)slot->spectra[i].first;
     uint64_t spectra = (uint64_t)(slot->spectra[i].end - slot->spectra[i].first);
     uint64_t counted = (uint64_t)(slot->looked_at.end - slot->looked_at.first);
-    uint32_t streams = slot->slab->nstreams;
+    uint32_t streams = channelise_plan_taken(p->work, slot->block.chunk.streams);
     buffer_t *out[MOST_OUTPUTS];
     uint64_t rows[MOST_OUTPUTS] = {0};
-    for (uint32_t j = 0; j < bank->channelise.noutputs; j++) {
-        uint64_t integrate = bank->channelise.outputs[j].integrate;
-        out[j] = (bank->is_squares[j] ? slot->squares : slot->out)[bank->products[j]];
-        slot->first_rows[bank->products[j]] = first / integrate;
-        slot->rows[bank->products[j]] = 0;
-    }
+    uint64_t made[MOST_OUTPUTS] = {0}; /* of spectra for beams */
+    channelising_set_outputs(p, slot, i, first, out);
     if (spectra == 0) {
         goto out;
     }
     if (slot->block.is_first) {
         channelise_begin(p->banks[i], first);
+        if (p->makers[i]) {
+            channelise_begin(p->makers[i], first);
+        }
         TRY(channelising_scale(p, i, &slot->block.chunk));
     }
+    buffer_t *const *of_bank = p->work->beams ? &slot->between[i] : out;
+    uint64_t *rows_of_bank = p->work->beams ? made : rows;
     if (i == slot->farthest) {
-        TRY(channelise_run(p->banks[i], in, input, streams, spectra, p->filters ? 0 : counted, out,
-                           rows));
+        TRY(channelise_run(p->banks[i], in, input, streams, spectra, p->filters ? 0 : counted,
+                           of_bank, rows_of_bank));
     } else {
         TRY(channelise_run_after(p->banks[i], p->banks[slot->farthest], in, input, streams, spectra,
-                                 out, rows));
+                                 of_bank, rows_of_bank));
     }
-    for (uint32_t j = 0; j < bank->channelise.noutputs; j++) {
+    if (slot->turns && slot->between[i]) {
+        array_plan_turns(p->work->array, p->work, i, first, spectra, slot->turns);
+    }
+    TRY(p->beams[i] ? channelising_form(p, slot, i, first, spectra, out, rows) : STATUS_OK);
+    for (uint32_t j = 0; j < maker->noutputs; j++) {
         slot->rows[bank->products[j]] = rows[j];
     }
+    TRY(channelising_correlate(p, slot, i, first, spectra));
 out:
     return st;
 }
@@ -603,12 +760,25 @@ static status_t channelising_compute(void *context, void *of)
     struct channelising *p = context;
     struct slot *slot = of;
     slab_offsets(slot->slab, slot->nsamples, slot->re, slot->im);
+    for (uint32_t i = 0; i < slot->slab->nstreams && slot->shifts; i++) {
+        slot->re[i] += (size_t)slot->shifts[i] * (size_t)slot->slab->width;
+        slot->im[i] += (size_t)slot->shifts[i] * (size_t)slot->slab->width;
+    }
     struct sample_input input = {slot->re, slot->im, (size_t)slot->slab->width};
+    if (slot->swapped) {
+        for (uint32_t i = 0; i < slot->slab->nstreams; i++) {
+            const uint32_t held = array_plan_stream(p->work->array, p->work, i);
+            slot->swapped[i] = slot->re[held];
+            slot->swapped[slot->slab->nstreams + i] = slot->im[held];
+        }
+        input = (struct sample_input){slot->swapped, slot->swapped + slot->slab->nstreams,
+                                      (size_t)slot->slab->width};
+    }
     buffer_t *in = slot->in;
     if (p->filters) {
-        TRY(filter_chain_run(p->filters, &slot->filtered, in, &input,
-                             slot->block.chunk.first_stream, slot->block.chunk.streams,
-                             slot->looked_at, &input));
+        TRY(filter_chain_run(
+            p->filters, &slot->filtered, in, &input, slot->block.chunk.first_stream,
+            channelise_plan_taken(p->work, slot->block.chunk.streams), slot->looked_at, &input));
         in = filter_block_last(p->filters, &slot->filtered);
     }
     if (!p->work->is_bank) {

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "compute/shared/quantise.h"
 #include "pipeline/channelise_parts.h"
+#include "plan/array_plan.h"
 #include "plan/channelise_needs.h"
 #include "plan/channelise_plan.h"
 #include "plan/plan_products.h"
@@ -70,7 +71,7 @@ status_t range_create(const struct channelise_plan *work, range_t **out)
 {
     status_t st = STATUS_OK;
     range_t *range = NULL;
-    if (!range_matters(work)) {
+    if (work->beams || !range_matters(work)) { /* the power of beams has no samples of its own */
         *out = NULL;
         goto out;
     }
@@ -268,17 +269,20 @@ static status_t channelising_weigh(struct channelising *p, struct slot *slot)
     status_t st = STATUS_OK;
     uint64_t shown = 0;
     const uint32_t fan = filter_plan_fan(p->work->filters);
-    struct weights_block block = {.is_first = slot->block.is_first,
-                                  .first_stream = slot->block.chunk.first_stream * fan,
-                                  .streams = slot->block.chunk.streams * fan,
-                                  .losses = &slot->losses,
-                                  .unread = &slot->unread,
-                                  .first_sample = (int64_t)slot->first_sample,
-                                  .input = {slot->re, slot->im, (size_t)slot->slab->width}};
+    struct weights_block block = {
+        .is_first = slot->block.is_first,
+        .first_stream = slot->block.chunk.first_stream * fan,
+        .streams = channelise_plan_taken(p->work, slot->block.chunk.streams) * fan,
+        .losses = &slot->losses,
+        .unread = &slot->unread,
+        .first_sample = slot->from_sample,
+        .shifts = slot->shifts,
+        .shift = p->work->array ? -p->work->array->least : 0,
+        .input = {slot->re, slot->im, (size_t)slot->slab->width}};
     TRY(pipeline_missing(p->pipeline, slot->in, &shown));
     if (shown > 0) {
         TRY(channelising_samples(slot, &block.samples));
-        block.nsamples = slot->nsamples;
+        block.nsamples = slot->nsamples - array_plan_spread(p->work->array);
     }
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
         TRY(p->weights[i] ? channelising_weigh_bank(p, slot, i, &block) : STATUS_OK);
@@ -297,7 +301,7 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
     for (uint32_t i = 0; i < job->nproducts; i++) {
         void *power = NULL;
         const struct channelise_output output = plan_ifs_output(&job->products[i]);
-        if (output.quantity == QUANTITY_SPECTRA) {
+        if (output.quantity == QUANTITY_SPECTRA || output.quantity == QUANTITY_VISIBILITIES) {
             continue;
         }
         TRY(buffer_get(slot->out[i], &power));
@@ -309,7 +313,7 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
                                     .sums = channelise_sums(&output, slot->block.chunk.streams),
                                     .power = power,
                                     .samples = samples,
-                                    .first_sample = (int64_t)slot->first_sample,
+                                    .first_sample = slot->from_sample,
                                     .input = {slot->re, slot->im, (size_t)slot->slab->width}};
         TRY(range_look(p->range, &block));
     }
@@ -346,7 +350,8 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     const struct chunk *chunk = &slot->block.chunk;
     const struct product_spec *spec = &p->work->products[i].spec;
     weights_t *weigh = p->weights[p->work->job->products[i].bank];
-    int is_combined = ifs_are_combined(spec) || spec->flag.is_on;
+    int is_combined =
+        ifs_are_combined(spec) || spec->flag.is_on || p->work->products[i].visibilities;
     void *squares = NULL;
     struct finish_rows rows = {.chunk = chunk,
                                .is_first = slot->block.is_first,
@@ -358,8 +363,8 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
     if (plan_products_rounds(p->work, i)) {
         const struct channelise_clipped clipped = channelise_clipped(
-            &channelise_plan_bank_of(p->work, i)->channelise, channelising_output(p->work, i),
-            chunk->streams, rows.first, rows.count);
+            channelise_plan_maker(p->work, channelise_plan_bank_of(p->work, i)),
+            channelising_output(p->work, i), chunk->streams, rows.first, rows.count);
         rows.clipped = (const uint32_t *)(const void *)((const char *)rows.data + clipped.at);
         rows.clipped_blocks = clipped.blocks;
     }

@@ -3,9 +3,11 @@
 #include "dsp/fir/energy.h"
 #include "pipeline/channelise_parts.h"
 #include "pipeline/runs.h"
+#include "plan/beams_plan.h"
 #include "plan/channelise_needs.h"
 #include "plan/filter_plan.h"
 #include "plan/plan_products.h"
+#include "plan/visibilities_plan.h"
 
 #include <float.h>
 #include <math.h>
@@ -230,6 +232,10 @@ struct weights {
     struct both {
         struct runs known, declared;
     } * first;
+    struct both *streams; /* [nstreams] what each of all stations lacks; NULL: there are neither
+                             visibilities nor beams */
+    uint32_t nstreams;
+    uint64_t *sums[2];  /* [block] lost of spectra of beams, as `lost` */
     uint32_t pol_inner; /* streams from one polarisation to the other */
     struct combine_weights combined;
     struct weights_block block;
@@ -250,6 +256,13 @@ void weights_destroy(weights_t *weights)
         runs_free(&weights->first[i].declared);
     }
     free(weights->first);
+    for (uint32_t i = 0; weights->streams && i < weights->nstreams; i++) {
+        runs_free(&weights->streams[i].known);
+        runs_free(&weights->streams[i].declared);
+    }
+    free(weights->streams);
+    free(weights->sums[0]);
+    free(weights->sums[1]);
     for (uint32_t i = 0; i < RUNS_TILE; i++) {
         runs_free(&weights->found[i]);
     }
@@ -273,12 +286,19 @@ static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t 
     const struct channelise_plan *work = weights->work;
     uint32_t streams = work->chunking.group_streams;
     uint32_t inner = work->archive->nselected[AXIS_CHAN];
+    if (work->products[i].visibilities) {
+        uint64_t lines = visibilities_lines(work->products[i].visibilities);
+        REQUIRE(lines <= UINT32_MAX, STATUS_USAGE, "%s: too many pairs of streams: %llu",
+                work->job->path, (unsigned long long)lines);
+        TRY(dumps_create(work, i, (uint32_t)lines, block_units, &weights->products[i]));
+        goto out;
+    }
     TRY(dumps_create(work, i, streams, block_units, &weights->products[i]));
     if (work->products[i].spec.combine.polarisation == POLARISATION_SEPARATE) {
         goto out;
     }
     TRY(dumps_create(work, i, streams / 2, block_units, &weights->pairs[i]));
-    if (!weights->first) {
+    if (!weights->first && !work->beams) {
         TRY(memory_zeroed(inner, sizeof *weights->first, "weights", &weights->first));
         weights->pol_inner = inner;
     }
@@ -312,6 +332,18 @@ static status_t weights_create_bank(weights_t *weights, uint64_t block_units)
     }
     for (int i = 0; i < 2; i++) {
         TRY(memory_zeroed((size_t)spectra, sizeof *weights->lost[i], "weights", &weights->lost[i]));
+    }
+    int has_visibilities = 0;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        has_visibilities |= work->products[i].visibilities != NULL;
+    }
+    if (has_visibilities || work->beams) {
+        weights->nstreams = work->seen->nstreams;
+        TRY(memory_zeroed(weights->nstreams, sizeof *weights->streams, "weights",
+                          &weights->streams));
+    }
+    for (int i = 0; i < 2 && work->beams; i++) {
+        TRY(memory_zeroed((size_t)spectra, sizeof *weights->sums[i], "weights", &weights->sums[i]));
     }
     TRY(weights_create_energy(weights));
     if (work->filters) {
@@ -431,19 +463,20 @@ out:
     return st;
 }
 
+/* `later`: samples by which a loss comes earlier, after the delay of its station. */
 /* Losses of a stream: its own, items at .. end - 1 of the list, and those of all, at its end. */
 struct mine {
     size_t at, end, common;
 };
 
 static status_t weights_add_losses(const struct losses *losses, size_t at, size_t end,
-                                   struct runs *out)
+                                   int64_t later, struct runs *out)
 {
     status_t st = STATUS_OK;
     for (; at < end; at++) {
         const struct loss *loss = &losses->items[at];
-        TRY(runs_add(out,
-                     (struct run){(int64_t)loss->first, (int64_t)(loss->first + loss->count)}));
+        const int64_t first = (int64_t)loss->first - later;
+        TRY(runs_add(out, (struct run){first, first + (int64_t)loss->count}));
     }
 out:
     return st;
@@ -451,7 +484,7 @@ out:
 
 /* Returns the samples that the reader did not find, and that the archive had not declared
  * missing. */
-static uint64_t weights_undeclared(const weights_t *weights, uint32_t stream)
+static uint64_t weights_undeclared(const weights_t *weights, uint32_t stream, int64_t later)
 {
     const struct archive *archive = weights->work->archive;
     struct overlap_rows counted = weights->block.counted;
@@ -459,7 +492,7 @@ static uint64_t weights_undeclared(const weights_t *weights, uint32_t stream)
         return 0;
     }
     uint64_t lacks = runs_count(&weights->declared, counted.first, counted.end);
-    return lacks - min_u64(lacks, archive_gap_of(archive, stream, (uint64_t)counted.first,
+    return lacks - min_u64(lacks, archive_gap_of(archive, stream, (uint64_t)(counted.first + later),
                                                  (uint64_t)(counted.end - counted.first)));
 }
 
@@ -472,14 +505,15 @@ static status_t weights_gather(weights_t *weights, uint32_t stream, const struct
     const struct weights_block *block = &weights->block;
     struct runs *known = &weights->known;
     struct runs *declared = &weights->declared;
+    const int64_t later = block->shifts ? (int64_t)block->shifts[stream] - block->shift : 0;
     known->count = 0;
-    TRY(weights_add_losses(block->losses, mine->at, mine->end, known));
-    TRY(weights_add_losses(block->losses, mine->common, block->losses->count, known));
+    TRY(weights_add_losses(block->losses, mine->at, mine->end, later, known));
+    TRY(weights_add_losses(block->losses, mine->common, block->losses->count, later, known));
     declared->count = 0;
     TRY(runs_add_all(declared, known));
     runs_join(declared);
-    *missing += weights_undeclared(weights, block->first_stream + stream);
-    TRY(weights_add_losses(block->unread, 0, block->unread->count, known));
+    *missing += weights_undeclared(weights, block->first_stream + stream, later);
+    TRY(weights_add_losses(block->unread, 0, block->unread->count, later, known));
     runs_join(known);
     TRY(runs_subtract(found, known, &weights->more));
     *missing += runs_count(&weights->more, block->counted.first, block->counted.end);
@@ -552,12 +586,129 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
     TRY(weights_find_partial(weights, block->first_stream + stream, block->first_stream + stream));
     TRY(weights_lose_all(weights, stream));
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        if (weights->products[i]) {
+        if (weights->products[i] && !work->products[i].visibilities && !work->beams) {
             dumps_add(weights->products[i], stream, weights->lost[0],
                       has_unread ? weights->lost[1] : NULL);
         }
     }
+    if (weights->streams) {
+        struct both *mine_too = &weights->streams[array_plan_stream(work->array, work, stream)];
+        mine_too->known.count = mine_too->declared.count = 0;
+        TRY(runs_add_all(&mine_too->known, &weights->known));
+        TRY(runs_add_all(&mine_too->declared, &weights->declared));
+    }
     TRY(weights->first ? weights_add_pair(weights, stream) : STATUS_OK);
+out:
+    return st;
+}
+
+/* Computes the losses of spectra by samples that either of two streams lacks. */
+static status_t weights_lose_both(weights_t *weights, uint32_t a, uint32_t b)
+{
+    status_t st = STATUS_OK;
+    const struct both *both[2] = {&weights->streams[a], &weights->streams[b]};
+    weights->known.count = weights->declared.count = 0;
+    for (int i = 0; i < 2; i++) {
+        TRY(runs_add_all(&weights->known, &both[i]->known));
+        TRY(runs_add_all(&weights->declared, &both[i]->declared));
+    }
+    runs_join(&weights->known);
+    runs_join(&weights->declared);
+    TRY(weights_find_partial(weights, weights->block.first_stream + a,
+                             weights->block.first_stream + b));
+    TRY(weights_lose_all(weights, a));
+out:
+    return st;
+}
+
+/* A sample that either stream lacks is missing of their visibility. */
+static status_t weights_add_line(weights_t *weights, dumps_t *dumps, uint32_t line, uint32_t a,
+                                 uint32_t b)
+{
+    status_t st = STATUS_OK;
+    const struct weights_block *block = &weights->block;
+    const struct both *both[2] = {&weights->streams[a], &weights->streams[b]};
+    if (both[0]->known.count + both[1]->known.count == 0 && !weights->is_partial &&
+        dumps->open[line].all == 0) {
+        goto out;
+    }
+    TRY(weights_lose_both(weights, a, b));
+    dumps_add(dumps, line, weights->lost[0], block->unread->count > 0 ? weights->lost[1] : NULL);
+out:
+    return st;
+}
+
+/* Adds to `sums` what a station's stream `a` loses, or it and `b` together, as one of `count`. */
+static status_t weights_sum_station(weights_t *weights, uint32_t a, uint32_t b, uint32_t count,
+                                    int *is_less)
+{
+    status_t st = STATUS_OK;
+    const struct weights_block *block = &weights->block;
+    const struct both *both[2] = {&weights->streams[a], &weights->streams[b]};
+    if (both[0]->known.count + both[1]->known.count == 0 && !weights->is_partial) {
+        goto out;
+    }
+    TRY(weights_lose_both(weights, a, b));
+    for (uint64_t i = 0; i < block->count; i++) {
+        weights->sums[0][i] += weights->lost[0][i] / count;
+        weights->sums[1][i] += block->unread->count > 0 ? weights->lost[1][i] / count : 0;
+    }
+    *is_less = 1;
+out:
+    return st;
+}
+
+/* Lines of beams: all stations of a beam count alike, so all beams have the same weights. `dumps`
+ * are of single polarisations, or of two together. */
+static status_t weights_add_beams(weights_t *weights, dumps_t *dumps, int is_joint)
+{
+    status_t st = STATUS_OK;
+    const struct weights_block *block = &weights->block;
+    const struct beamform_spec *spec = &weights->work->beams->spec[weights->number];
+    const uint32_t lines = (is_joint ? 1 : spec->pols) * spec->coarse;
+    const uint32_t station = spec->pols * spec->coarse;
+    uint32_t active = 0;
+    for (uint32_t i = 0; i < spec->stations; i++) {
+        active += !spec->factors || spec->factors[2 * i] != 0;
+    }
+    for (uint32_t line = 0; line < lines; line++) {
+        int is_less = dumps->open[line].all > 0;
+        memset(weights->sums[0], 0, (size_t)block->count * sizeof *weights->sums[0]);
+        memset(weights->sums[1], 0, (size_t)block->count * sizeof *weights->sums[1]);
+        for (uint32_t i = 0; i < spec->stations; i++) {
+            const uint32_t a = i * station + line;
+            if (!spec->factors || spec->factors[2 * i] != 0) {
+                TRY(weights_sum_station(weights, a, is_joint ? a + spec->coarse : a, active,
+                                        &is_less));
+            }
+        }
+        for (uint32_t beam = 0; beam < spec->beams && is_less; beam++) {
+            dumps_add(dumps, beam * lines + line, weights->sums[0],
+                      block->unread->count > 0 ? weights->sums[1] : NULL);
+        }
+    }
+out:
+    return st;
+}
+
+/* All lines of a product of visibilities. */
+static status_t weights_add_lines(weights_t *weights, uint32_t product)
+{
+    status_t st = STATUS_OK;
+    const struct visibilities_plan *plan = weights->work->products[product].visibilities;
+    const struct correlate_spec *spec = &plan->spec;
+    const uint32_t lines = (uint32_t)visibilities_lines(plan);
+    for (uint32_t line = 0; line < lines; line++) {
+        const uint32_t q = line % plan->products;
+        const uint32_t coarse = line / plan->products % spec->coarse;
+        const uint32_t *pair = plan->pairs[line / plan->products / spec->coarse];
+        uint32_t streams[2];
+        for (int i = 0; i < 2; i++) {
+            streams[i] =
+                (pair[i] * spec->pols + visibilities_pol(spec->pols, q, i)) * spec->coarse + coarse;
+        }
+        TRY(weights_add_line(weights, weights->products[product], line, streams[0], streams[1]));
+    }
 out:
     return st;
 }
@@ -602,6 +753,22 @@ out:
     return st;
 }
 
+/* Products of several stations, when all streams are known. */
+static status_t weights_add_array(weights_t *weights)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        if (weights->products[i] && weights->work->products[i].visibilities) {
+            TRY(weights_add_lines(weights, i));
+        } else if (weights->products[i] && weights->work->beams) {
+            TRY(weights_add_beams(weights, weights->products[i], 0));
+            TRY(weights->pairs[i] ? weights_add_beams(weights, weights->pairs[i], 1) : STATUS_OK);
+        }
+    }
+out:
+    return st;
+}
+
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing)
 {
     status_t st = STATUS_OK;
@@ -613,16 +780,22 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
     *missing = 0;
     int is_open = 0;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        const struct visibilities_plan *plan =
+            weights->products[i] ? weights->work->products[i].visibilities : NULL;
+        const uint32_t streams =
+            weights->work->beams ? weights->work->formed->nstreams : block->streams;
+        const uint32_t lines = plan ? (uint32_t)visibilities_lines(plan) : streams;
         is_open |= weights->products[i] && dumps_begin(weights->products[i], block->is_first,
-                                                       block->first, block->count, block->streams);
+                                                       block->first, block->count, lines);
         is_open |= weights->pairs[i] && dumps_begin(weights->pairs[i], block->is_first,
-                                                    block->first, block->count, block->streams / 2);
+                                                    block->first, block->count, streams / 2);
     }
     if (is_open || weights->is_partial || block->nsamples > 0 || block->losses->count > 0 ||
         block->unread->count > 0) {
         TRY(channelise_plan_samples_of(weights->work, weights->number, block->first, block->count,
                                        0, weights->needs));
         TRY(weights_add_streams(weights, missing));
+        TRY(weights->streams ? weights_add_array(weights) : STATUS_OK);
     }
 out:
     return st;

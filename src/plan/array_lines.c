@@ -50,7 +50,6 @@ static status_t array_add_delays(const struct array_lines *lines, uint32_t direc
     const double time[2] = {at_s, 0};
     uint32_t ends[2] = {0, 0};
     double delay_s[2];
-    char text[2][UNITS_TEXT];
     delay_s[0] = delay_s[1] = delay_at(lines->delays, direction, 0, time);
     for (uint32_t i = 1; i < lines->nstations; i++) {
         const double d = delay_at(lines->delays, direction, i, time);
@@ -61,8 +60,8 @@ static status_t array_add_delays(const struct array_lines *lines, uint32_t direc
             }
         }
     }
-    TRY(text_add_shown(out, "%s (%s) to %s (%s)", units_seconds(delay_s[0], text[0]),
-                       array_station_name(lines, ends[0]), units_seconds(delay_s[1], text[1]),
+    TRY(text_add_shown(out, "%s (%s) to %s (%s)", units_seconds(delay_s[0]),
+                       array_station_name(lines, ends[0]), units_seconds(delay_s[1]),
                        array_station_name(lines, ends[1])));
 out:
     return st;

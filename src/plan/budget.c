@@ -5,9 +5,11 @@
 #include "base/units.h"
 #include "compute/device_side.h"
 #include "input/read/reader.h"
+#include "plan/beams_plan.h"
 #include "plan/channelise_needs.h"
 #include "plan/channelise_plan.h"
 #include "plan/plan_products.h"
+#include "plan/visibilities_plan.h"
 #include "product/ifs.h"
 #include "product/spans.h"
 
@@ -35,15 +37,16 @@ static status_t budget_measure_group(const struct channelise_plan *work, uint32_
 {
     status_t st = STATUS_OK;
     uint32_t fan = filter_plan_fan(work->filters);
-    uint32_t all = work->seen->nstreams;
+    uint32_t all = work->formed->nstreams;
     /* The host reads no samples, unless they are floats (pipeline/channelise_write.c). */
     *out = (struct budget_group){.streams = streams,
                                  .is_ingested = backend_abilities(work->backend)->ingests &&
                                                 !sample_types[work->seen->format].is_float};
     for (uint32_t first = 0; first < all; first += streams) {
         struct slab *slab = NULL;
-        TRY(slab_create(work->archive, first * fan, (uint32_t)min_u64(streams, all - first) * fan,
-                        &slab));
+        const uint32_t taken =
+            channelise_plan_taken(work, (uint32_t)min_u64(streams, all - first)) * fan;
+        TRY(slab_create(work->archive, first * fan, taken, &slab));
         out->is_ingested = out->is_ingested && slab->width <= INGEST_PIECE &&
                            reader_can_ingest(work->archive, slab);
         out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
@@ -76,7 +79,7 @@ static uint64_t budget_filtered_bytes(const struct channelise_plan *work,
         if (is_between && (work->is_bank || i + 1 < count)) {
             continue;
         }
-        bytes += filter_plan_stride(rows[i + 1]) * group->streams *
+        bytes += filter_plan_stride(rows[i + 1]) * channelise_plan_taken(work, group->streams) *
                  filter_plan_row_bytes(work->filters, i);
     }
     return bytes;
@@ -92,10 +95,28 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
         struct channelise_spec spec = work->banks[i].channelise;
         spec.max_spectra = spectra * work->banks[i].ratio;
-        spec.nstreams = group->streams;
+        spec.nstreams = channelise_plan_taken(work, group->streams);
         channelise_plan_share_samples(work, i, spectra, &spec);
         bytes +=
             (memory == HOST ? channelise_bytes : channelise_device_bytes)(work->backend, &spec);
+    }
+    for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
+        struct beamform_spec spec;
+        struct channelise_spec detect = work->banks[i].detect;
+        beams_plan_spec(work, i, spectra, &spec);
+        detect.max_spectra = spec.max_spectra;
+        detect.nstreams = group->streams;
+        bytes += (memory == HOST ? beamform_bytes : beamform_device_bytes)(work->backend, &spec);
+        bytes +=
+            (memory == HOST ? channelise_bytes : channelise_device_bytes)(work->backend, &detect);
+    }
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        struct correlate_spec spec;
+        if (work->products[i].visibilities) {
+            visibilities_plan_spec(work, i, spectra, &spec);
+            bytes +=
+                (memory == HOST ? correlate_bytes : correlate_device_bytes)(work->backend, &spec);
+        }
     }
     if (work->filters) {
         filter_plan_lengths(work->filters, channelise_plan_inputs(work, spectra), rows);
@@ -103,9 +124,25 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
     for (uint32_t i = 0; work->filters && i < filter_plan_count(work->filters); i++) {
         const struct stage_plan *stage = filter_plan_stage(work->filters, i);
         bytes +=
-            stage->kind->bytes(work->backend, stage, group->streams, rows[i + 1], memory == DEVICE);
+            stage->kind->bytes(work->backend, stage, channelise_plan_taken(work, group->streams),
+                               rows[i + 1], memory == DEVICE);
     }
     return bytes;
+}
+
+/* Bytes of the spectra of which visibilities are made. */
+static uint64_t budget_between_bytes(const struct channelise_plan *work,
+                                     const struct budget_group *group, uint64_t spectra,
+                                     enum memory memory)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        bytes += visibilities_plan_between(&work->banks[i],
+                                           channelise_plan_taken(work, group->streams), spectra);
+        bytes +=
+            work->beams ? visibilities_plan_between(&work->banks[i], group->streams, spectra) : 0;
+    }
+    return memory == HOST && backend_abilities(work->backend)->has_device ? 0 : bytes;
 }
 
 /* Bytes of the samples and rows of a block of `spectra` spectra. */
@@ -114,7 +151,8 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work,
                                   enum memory memory)
 {
     uint64_t bytes = group->step_bytes * channelise_plan_most_samples(work, spectra) +
-                     budget_filtered_bytes(work, group, spectra, memory);
+                     budget_filtered_bytes(work, group, spectra, memory) +
+                     budget_between_bytes(work, group, spectra, memory);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += channelise_plan_rows(work, i, spectra) *
                  (plan_products_made_bytes(work, i, group->streams) +
@@ -143,6 +181,11 @@ static uint64_t budget_weights_bytes(const struct channelise_plan *work,
         /* The common part of two polarisations is weighed, too, and the result of both. */
         uint64_t times = ifs_are_combined(&work->products[i].spec) ? 3 : 1;
         times = channelise_plan_bank_of(work, i)->has_weights ? times : 0;
+        if (work->products[i].visibilities) {
+            const uint64_t lines = visibilities_lines(work->products[i].visibilities);
+            bytes += (of_dump * channelise_plan_rows(work, i, spectra) + open) * lines;
+            continue;
+        }
         bytes += times * (of_dump * channelise_plan_rows(work, i, spectra) + open) * group->streams;
     }
     return bytes;
@@ -382,7 +425,7 @@ static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budg
 {
     status_t st = STATUS_OK;
     uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
-    TRY(budget_measure_group(work, begun ? begun->group_streams : work->seen->nstreams, group));
+    TRY(budget_measure_group(work, begun ? begun->group_streams : work->formed->nstreams, group));
     while ((budget_block_bytes(work, group, least) > budget || !budget_fits_device(work, group)) &&
            budget_less_streams(work, group->streams) < group->streams && !begun) {
         TRY(budget_measure_group(work, budget_less_streams(work, group->streams), group));
@@ -663,7 +706,7 @@ static void budget_settle_blocks(struct channelise_plan *work, const struct budg
     }
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_spec *spec = &work->banks[i].channelise;
-        spec->nstreams = group->streams;
+        spec->nstreams = channelise_plan_taken(work, group->streams);
         spec->max_spectra = chunking->block_spectra * work->banks[i].ratio;
     }
     work->memory_bytes =

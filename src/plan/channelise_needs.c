@@ -2,6 +2,7 @@
 #include "plan/channelise_needs.h"
 
 #include "base/memory.h"
+#include "plan/array_plan.h"
 
 /* From the spectra that are wanted of each bank. */
 static status_t needs_find(const struct channelise_plan *work, struct overlap_rows *needs,
@@ -62,7 +63,7 @@ uint64_t channelise_plan_most_samples(const struct channelise_plan *work, uint64
     if (work->filters) {
         filter_plan_lengths(work->filters, rows[0], rows);
     }
-    return rows[0];
+    return rows[0] + array_plan_spread(work->array);
 }
 
 uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t units)

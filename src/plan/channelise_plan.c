@@ -5,10 +5,13 @@
 #include "base/units.h"
 #include "dsp/fir/filter_report.h"
 #include "dsp/fir/prototype.h"
+#include "plan/array_plan.h"
+#include "plan/beams_plan.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
 #include "plan/flag_mask.h"
 #include "plan/plan_products.h"
+#include "plan/visibilities_plan.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -39,6 +42,11 @@ uint32_t channelise_plan_threads(const struct job *job, int local_size)
     return threads > 1 ? (uint32_t)threads : 1;
 }
 
+uint32_t channelise_plan_taken(const struct channelise_plan *work, uint32_t streams)
+{
+    return work->beams ? work->seen->nstreams : streams;
+}
+
 uint64_t channelise_plan_block(const struct channelise_plan *work)
 {
     return work->chunking.block_spectra * work->chunking.group_streams;
@@ -59,8 +67,9 @@ static void plan_settle_weights(struct channelise_plan *work, const struct chann
             work->is_bank && (weights == WEIGHTS_AS_SUITS ? may_lack : weights == WEIGHTS_KEPT);
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        int is_flagged = work->job->products[i].is_flagged;
-        work->banks[work->job->products[i].bank].has_weights |= is_flagged;
+        const struct job_product *product = &work->job->products[i];
+        work->banks[product->bank].has_weights |=
+            product->is_flagged || product->kind == PRODUCT_VISIBILITIES;
     }
 }
 
@@ -120,6 +129,49 @@ static int plan_is_shifted(const struct channelise_plan *work, const struct job_
     return job->order == ORDER_ASCENDING && (work->seen->is_complex || work->seen->sideband < 0);
 }
 
+/* Adds an output of a stage, of product i. */
+static void plan_add_output(struct channelise_plan_bank *bank, struct channelise_spec *spec,
+                            uint32_t i, struct channelise_output output)
+{
+    bank->products[spec->noutputs] = i;
+    bank->is_squares[spec->noutputs] = output.quantity == QUANTITY_SQUARES;
+    spec->outputs[spec->noutputs++] = output;
+}
+
+/* Outputs of the bank: its products, and spectra for beams or all visibilities. */
+static void plan_set_outputs(const struct channelise_plan *work, struct channelise_plan_bank *bank)
+{
+    static const struct channelise_output spectra = {.quantity = QUANTITY_SPECTRA, .integrate = 1};
+    const struct job *job = work->job;
+    struct channelise_spec *maker = work->beams ? &bank->detect : &bank->channelise;
+    int has_spectra = work->beams != NULL;
+    if (work->beams) {
+        bank->channelise.noutputs = 1;
+        bank->channelise.outputs[0] = spectra;
+        bank->detect = channelise_of_spectra(&bank->channelise);
+        bank->detect.noutputs = 0;
+    }
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        if (channelise_plan_bank_of(work, i) != bank) {
+            continue;
+        }
+        if (job->products[i].kind != PRODUCT_VISIBILITIES) {
+            plan_add_output(bank, maker, i, plan_ifs_output(&job->products[i]));
+        } else if (!has_spectra) {
+            bank->is_between[maker->noutputs] = 1;
+            plan_add_output(bank, maker, i, spectra);
+            has_spectra = 1;
+        }
+        bank->has_between = has_spectra;
+        if (job->products[i].flag.has_kurtosis) {
+            const struct channelise_output squares = {
+                .quantity = QUANTITY_SQUARES,
+                .integrate = plan_ifs_output(&job->products[i]).integrate};
+            plan_add_output(bank, maker, i, squares);
+        }
+    }
+}
+
 static void plan_set_channelise(const struct channelise_plan *work,
                                 struct channelise_plan_bank *bank)
 {
@@ -139,23 +191,11 @@ static void plan_set_channelise(const struct channelise_plan *work,
     spec->missing.is_none = work->filters != NULL;
     spec->threads = work->threads;
     spec->planning = job->planning;
-    spec->expected = bank->spectra * work->chunking.streams;
+    spec->expected = bank->spectra * work->seen->nstreams;
     spec->kernel = bank->job ? bank->job->kernel : KERNEL_AUTO;
     spec->fft = bank->job ? bank->job->fft : FFT_AUTO;
     spec->pol_inner = archive->nselected[AXIS_CHAN];
-    for (uint32_t i = 0; i < job->nproducts; i++) {
-        if (channelise_plan_bank_of(work, i) == bank) {
-            bank->products[spec->noutputs] = i;
-            spec->outputs[spec->noutputs++] = plan_ifs_output(&job->products[i]);
-        }
-        if (channelise_plan_bank_of(work, i) == bank && job->products[i].flag.has_kurtosis) {
-            bank->products[spec->noutputs] = i;
-            bank->is_squares[spec->noutputs] = 1;
-            spec->outputs[spec->noutputs++] = (struct channelise_output){
-                .quantity = QUANTITY_SQUARES,
-                .integrate = plan_ifs_output(&job->products[i]).integrate};
-        }
-    }
+    plan_set_outputs(work, bank);
 }
 
 /* The samples from one spectrum to the next. */
@@ -254,7 +294,7 @@ static status_t plan_count_spectra(struct channelise_plan *work)
     uint64_t samples = work->seen->samples;
     TRY(plan_settle_units(work));
     TRY(plan_count_rows(work));
-    work->chunking.streams = work->seen->nstreams;
+    work->chunking.streams = work->formed->nstreams;
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_plan_bank *bank = &work->banks[i];
         const uint64_t period = bank->samples_per_spectrum;
@@ -325,6 +365,37 @@ static status_t plan_check_count(const struct job *job)
                     MOST_OUTPUTS);
 }
 
+/* Leaves out the samples at both ends that not all stations have, after their delays. */
+static status_t plan_trim(struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    const uint64_t before = (uint64_t)-work->array->least;
+    const uint64_t spread = array_plan_spread(work->array);
+    REQUIRE(spread < work->seen->samples, STATUS_USAGE,
+            "%s: the stations' delays differ by %" PRIu64
+            " samples, but the observation has only %" PRIu64,
+            work->job->path, spread, work->seen->samples);
+    work->trimmed = *work->seen;
+    work->trimmed.first_sample += before;
+    work->trimmed.samples -= spread;
+    work->seen = &work->trimmed;
+out:
+    return st;
+}
+
+/* Beams have as many channels as the banks keep. */
+static void plan_settle_beams(struct channelise_plan *work)
+{
+    beams_plan_settle(work->beams, work);
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        struct channelise_plan_bank *bank = &work->banks[i];
+        const struct channelise_spec made = bank->detect;
+        bank->detect = channelise_of_spectra(&bank->channelise);
+        bank->detect.noutputs = made.noutputs;
+        memcpy(bank->detect.outputs, made.outputs, sizeof made.outputs);
+    }
+}
+
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
                                 enum backend_kind backend, uint32_t threads,
                                 const struct channelise_plan_cut *cut, struct channelise_plan **out)
@@ -338,10 +409,15 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     work->backend = backend;
     work->threads = threads;
     work->archive = archive;
+    work->is_judged = cut && cut->is_judged;
     TRY(filter_plan_create(job, archive, backend, threads, cut ? cut->filters : NULL,
                            &work->filters));
     TRY(work->filters ? filter_plan_words(work->filters, &work->filter_words) : STATUS_OK);
     work->seen = work->filters ? filter_plan_seen(work->filters) : archive;
+    TRY(array_plan_create(work, &work->array));
+    TRY(work->array ? plan_trim(work) : STATUS_OK);
+    TRY(beams_plan_create(work, &work->beams));
+    work->formed = work->beams ? &work->beams->formed : work->seen;
     TRY(plan_check_count(job));
     TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
     TRY(plan_count_spectra(work));
@@ -350,10 +426,13 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
         plan_set_channelise(work, &work->banks[i]);
         TRY(plan_settle_kept(work, &work->banks[i]));
     }
+    TRY(work->array ? array_plan_settle(work->array, work) : STATUS_OK);
+    if (work->beams) {
+        plan_settle_beams(work);
+    }
     TRY(plan_products_settle(work));
     TRY(plan_settle_order(work));
     work->wanted_block = cut ? cut->block : 0;
-    work->is_judged = cut && cut->is_judged;
     work->judged = cut ? cut->judged : NULL;
     TRY(budget_settle(work, cut ? cut->begun : NULL));
     TRY(plan_count_bytes(work));
@@ -390,10 +469,13 @@ void channelise_plan_destroy(struct channelise_plan *work)
         for (uint32_t i = 0; work->products && i < work->job->nproducts; i++) {
             free(work->products[i].sum_factors);
             flag_mask_destroy(work->products[i].mask);
+            visibilities_plan_destroy(work->products[i].visibilities);
             free(work->products[i].droop);
             free(work->products[i].first_scales);
         }
         free(work->products);
+        beams_plan_destroy(work->beams);
+        array_plan_destroy(work->array);
         filter_plan_destroy(work->filters);
         text_free(&work->filter_words);
         free(work);

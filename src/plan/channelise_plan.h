@@ -18,10 +18,11 @@
 struct channelise_plan_product {
     struct product_spec spec;
     uint64_t row_bytes;
-    uint64_t dropped_spectra; /* at the end, too few for a dump */
-    double *sum_factors;      /* of struct product_spec */
-    double *droop;            /* likewise */
-    struct flag_mask *mask;   /* of flagged power (plan/flag_mask.h); NULL: none */
+    uint64_t dropped_spectra;               /* at the end, too few for a dump */
+    double *sum_factors;                    /* of struct product_spec */
+    double *droop;                          /* likewise */
+    struct visibilities_plan *visibilities; /* plan/visibilities_plan.h; NULL: none */
+    struct flag_mask *mask;                 /* of flagged power (plan/flag_mask.h); NULL: none */
     float *first_scales; /* of quantised rows with has_first_scales: scale, then offset, of each
                             frequency of all ifs; NULL: not known yet */
 };
@@ -43,7 +44,12 @@ struct channelise_plan_bank {
     uint64_t ratio;   /* spectra of a unit of the chunking: 1 of an only bank */
     uint64_t spectra; /* of the observation; those after the last unit are dropped */
     uint32_t products[MOST_OUTPUTS]; /* of the stage's outputs: places among the job's products, */
-    int is_squares[MOST_OUTPUTS];    /* and whether it is the squares of one's power */
+    int is_squares[MOST_OUTPUTS];    /* whether it is the squares of one's power, */
+    int is_between[MOST_OUTPUTS];    /* or spectra of which visibilities are made */
+    int has_between;                 /* its spectra go to another stage */
+    /* Stage that makes products of the spectra of beams, where a job has these: `channelise` then
+     * makes spectra alone. noutputs 0: not needed. */
+    struct channelise_spec detect;
     uint64_t gap_samples; /* of the samples in use, all streams together: in declared gaps */
     int has_weights;      /* samples may be missing: products say how much of each dump was there */
     double *coeff;        /* [taps][samples_per_spectrum], as the product stores it */
@@ -60,6 +66,12 @@ struct channelise_plan {
     struct filter_plan *filters;   /* NULL: none */
     struct text filter_words;      /* filter_plan_words() */
     const struct archive *seen;    /* input of the filter bank, after the filters; else archive */
+    const struct archive *formed;  /* of which products are: beams in the place of stations; else
+                                      seen */
+    struct beams_plan *beams;      /* plan/beams_plan.h; NULL: none */
+    struct array_plan *array;      /* plan/array_plan.h; NULL: no delays of stations */
+    struct archive trimmed;        /* with delays `seen` is this one, which owns nothing: without
+                                      the samples that not all stations have */
     int is_bank;                   /* else its only product are the voltages as they are seen */
     enum backend_kind backend;     /* not AUTO */
     uint32_t threads;              /* of a rank */
@@ -117,6 +129,17 @@ channelise_plan_bank_of(const struct channelise_plan *work, uint32_t i)
 {
     return &work->banks[work->job->products[i].bank];
 }
+
+/* The stage that makes the products of a bank. */
+static inline const struct channelise_spec *
+channelise_plan_maker(const struct channelise_plan *work, const struct channelise_plan_bank *bank)
+{
+    return work->beams ? &bank->detect : &bank->channelise;
+}
+
+/* Returns the streams of a chunk's products of which the filter banks take the spectra: with beams
+ * those of all stations. */
+uint32_t channelise_plan_taken(const struct channelise_plan *work, uint32_t streams);
 
 /* Returns the spectra of a bank in units first .. first + count - 1. */
 static inline struct overlap_rows channelise_plan_spectra(const struct channelise_plan_bank *bank,

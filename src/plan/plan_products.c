@@ -8,6 +8,7 @@
 #include "dsp/dft.h"
 #include "plan/channelise_plan.h"
 #include "plan/flag_mask.h"
+#include "plan/visibilities_plan.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"
@@ -96,7 +97,7 @@ static status_t plan_ifs_settle_feed(const struct channelise_plan *work, uint32_
 {
     status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
-    const struct archive *archive = work->seen;
+    const struct archive *archive = work->formed;
     const uint64_t *at = archive->selected[AXIS_POL];
     char **names = archive->names[AXIS_POL];
     enum feed feed = FEED_AUTO;
@@ -125,7 +126,7 @@ static status_t plan_ifs_settle_sum(struct channelise_plan *work, uint32_t i)
 {
     status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
-    const struct archive *archive = work->seen;
+    const struct archive *archive = work->formed;
     struct channelise_plan_product *product = &work->products[i];
     struct product_spec *spec = &product->spec;
     uint32_t count = 1;
@@ -159,7 +160,7 @@ static status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
     status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
     struct product_spec *spec = &work->products[i].spec;
-    uint32_t pols = work->seen->nselected[AXIS_POL];
+    uint32_t pols = work->formed->nselected[AXIS_POL];
     spec->combine = job->combine;
     REQUIRE(job->combine.polarisation == POLARISATION_SEPARATE || pols == 2, STATUS_USAGE,
             "%s: products.%u.polarisation is %s, which takes two polarisations, but %s",
@@ -172,6 +173,13 @@ static status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
     }
     TRY(plan_ifs_settle_sum(work, i));
     spec->nifs = ifs_count(spec);
+    if (job->kind == PRODUCT_VISIBILITIES) {
+        struct visibilities_plan **plan = &work->products[i].visibilities;
+        TRY(visibilities_plan_create(work, i, plan));
+        spec->nifs = (*plan)->npairs * (*plan)->products;
+        spec->visibilities = &(*plan)->product;
+        spec->archive = work->seen;
+    }
 out:
     return st;
 }
@@ -487,7 +495,7 @@ static void products_set(struct channelise_plan *work, uint32_t i)
     product->spec = (struct product_spec){
         .kind = job->kind,
         .job_text = job->text,
-        .archive = work->seen,
+        .archive = work->formed,
         .gap_samples = bank->gap_samples,
         .bank.order = bank->job ? bank->job->order : ORDER_ASCENDING,
         .bank.channels = bank->channelise.channels,
@@ -506,7 +514,8 @@ static void products_set(struct channelise_plan *work, uint32_t i)
         .flag.sigma = job->flag.kurtosis,
         .flag.spectra = job->is_flagged ? job->flag.spectra : 0,
         .weights.are_kept = bank->has_weights,
-        .weights.divide = bank->has_weights && job->kind == PRODUCT_POWER && !job->is_raw,
+        .weights.divide = bank->has_weights && !job->is_raw &&
+                          (job->kind == PRODUCT_POWER || job->kind == PRODUCT_VISIBILITIES),
         .weights.least = job->weights.least,
         .rows = product->spec.rows,
         .bank.coeff = bank->coeff,
@@ -522,7 +531,7 @@ static int plan_products_is_finished(const struct channelise_plan *work, uint32_
 {
     const struct product_spec *spec = &work->products[i].spec;
     return work->is_bank && (spec->frequencies != bank_channels(spec) || ifs_are_combined(spec) ||
-                             spec->flag.is_on || spec->droop);
+                             spec->flag.is_on || spec->droop || work->products[i].visibilities);
 }
 
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i)
@@ -573,10 +582,11 @@ static void products_settle_output(struct channelise_plan *work, uint32_t i)
 {
     struct channelise_plan_bank *bank = &work->banks[work->job->products[i].bank];
     const struct product_spec *spec = &work->products[i].spec;
-    for (uint32_t j = 0; j < bank->channelise.noutputs && plan_products_can_round(work, i); j++) {
+    struct channelise_spec *maker = work->beams ? &bank->detect : &bank->channelise;
+    for (uint32_t j = 0; j < maker->noutputs && plan_products_can_round(work, i); j++) {
         if (bank->products[j] == i) {
-            bank->channelise.outputs[j].bits = spec->steps.bits;
-            bank->channelise.outputs[j].scale_rows = spec->steps.rows;
+            maker->outputs[j].bits = spec->steps.bits;
+            maker->outputs[j].scale_rows = spec->steps.rows;
         }
     }
 }
@@ -621,6 +631,10 @@ uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i
 {
     const struct product_spec *spec = &work->products[i].spec;
     const struct channelise_output output = plan_ifs_output(&work->job->products[i]);
+    if (work->products[i].visibilities) { /* of all streams, which are in one group */
+        const struct visibilities_plan *plan = work->products[i].visibilities;
+        return work->products[i].row_bytes / plan->npairs * plan->spec.npairs;
+    }
     return work->is_bank ? product_row_bytes(spec->kind, channelise_sums(&output, streams),
                                              spec->bank.nchannels)
                          : work->products[i].row_bytes / work->seen->nstreams * streams;
@@ -637,7 +651,7 @@ uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_
 struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    uint32_t streams = work->seen->nstreams;
+    uint32_t streams = work->formed->nstreams;
     if (plan_products_is_finished(work, i)) {
         return (struct plan_products_shape){spec->nifs, units_plural(spec->nifs, "pol", "pols"),
                                             spec->frequencies};
@@ -650,7 +664,10 @@ struct plan_products_shape plan_products_shape_of(const struct channelise_plan *
 static uint64_t products_together(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    const uint32_t *selected = work->archive->nselected;
+    const uint32_t *selected = work->formed->nselected;
+    if (work->products[i].visibilities || work->beams) {
+        return work->formed->nstreams;
+    }
     uint64_t streams = max_u64(ifs_streams(spec), spec->flag.is_on ? selected[AXIS_POL] : 1);
     return plan_products_is_finished(work, i) ? streams * selected[AXIS_CHAN] : 1;
 }

@@ -7,6 +7,7 @@
 #include "dsp/dispersion/ddplan.h"
 #include "dsp/fir/prototype.h"
 #include "input/archive.h"
+#include "input/array_job.h"
 #include "input/assumed.h"
 #include "input/coefficients.h"
 #include "input/open.h"
@@ -453,9 +454,9 @@ out:
     return st;
 }
 
-/* The same of the files that filters' coefficients lie in, and of the filter of a synthesis. */
-static status_t share_coefficients_all(MPI_Comm comm, const struct archive *archive,
-                                       struct job *job)
+/* The same of the files that filters' coefficients lie in, of the filter of a synthesis, and of the
+ * table of an array's stations. */
+static status_t share_coefficients_all(MPI_Comm comm, struct archive *archive, struct job *job)
 {
     status_t st = STATUS_OK;
     struct text packed = {0};
@@ -465,6 +466,8 @@ static status_t share_coefficients_all(MPI_Comm comm, const struct archive *arch
         st = st == STATUS_OK ? coefficients_pack(job, &packed) : st;
         st = st == STATUS_OK ? synthesis_filter_make(job, archive) : st;
         st = st == STATUS_OK ? synthesis_filter_pack(job, &packed) : st;
+        st = st == STATUS_OK ? array_job_read(job, archive) : st;
+        st = st == STATUS_OK ? array_job_pack(job, &packed) : st;
     }
     TRY(agree_all(comm, st));
     TRY(share_text_all(comm, &packed));
@@ -472,6 +475,7 @@ static status_t share_coefficients_all(MPI_Comm comm, const struct archive *arch
         struct unpack in = {.data = packed.data, .length = packed.length};
         st = coefficients_unpack(&in, job);
         st = st == STATUS_OK ? synthesis_filter_unpack(&in, job) : st;
+        st = st == STATUS_OK ? array_job_unpack(&in, job) : st;
     }
     TRY(agree_all(comm, st));
 out:
@@ -483,7 +487,7 @@ out:
  * from the input on rank 0, beside those that are known. Collective. */
 static status_t share_divided_all(MPI_Comm comm, const char *path, const struct text *text,
                                   const char *const *sets, uint32_t nsets,
-                                  const struct job_each *each, const struct archive *archive,
+                                  const struct job_each *each, struct archive *archive,
                                   status_t (*find)(const struct job *, const struct archive *,
                                                    struct job_division *),
                                   struct job_division *known, struct job **job)
@@ -537,7 +541,7 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
         TRY(share_archive_all(comm, job, out_archive));
         TRY(share_coefficients_all(comm, *out_archive, job));
     }
-    const struct archive *archive = job_reads_voltages(job) ? *out_archive : NULL;
+    struct archive *archive = job_reads_voltages(job) ? *out_archive : NULL;
     TRY(job_needs_rate(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
                                                 rate_resolve, &division, &job)
                             : STATUS_OK);

@@ -6,6 +6,7 @@
 #include "input/read/reader.h"
 #include "io/file.h"
 #include "plan/channelise_plan.h"
+#include "plan/visibilities_plan.h"
 #include "product/ifs.h"
 
 #include <math.h>
@@ -147,7 +148,8 @@ struct verify_rows {
     double *went_in; /* [streams] verify_measure_input(); NULL: no filters */
     float *weights;  /* of a row, [ifs][coarse channels], of flagged power [ifs][frequencies]; NULL:
                         it was not renormalised */
-    float *plain[2]; /* a part before it was renormalised: found, expected */
+    uint32_t products; /* of polarisations, of a pair of stations; 0: no visibilities */
+    float *plain[2];   /* a part before it was renormalised: found, expected */
 };
 
 status_t verify_rows_create(const struct channelise_plan *plan, struct verify_rows **out)
@@ -157,6 +159,7 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
     struct verify_rows *rows = NULL;
     TRY(memory_zeroed(1, sizeof *rows, "rows", &rows));
     rows->spec = spec;
+    rows->products = plan->products[0].visibilities ? plan->products[0].visibilities->products : 0;
     TRY(verify_measure_input(plan, &rows->went_in));
     if (spec->weights.divide) {
         TRY(memory_zeroed((size_t)ifs_weights(spec), sizeof *rows->weights, "weights",
@@ -411,12 +414,40 @@ out:
     return st;
 }
 
+/* Visibilities, float [pairs][frequencies][products][2], line by line. */
+static status_t rows_compare_visibilities(struct verify *verify, const struct verify_rows *rows,
+                                          uint64_t row, const float *expected,
+                                          const struct agreement_whole *wholes)
+{
+    status_t st = STATUS_OK;
+    const struct product_spec *spec = rows->spec;
+    const uint32_t products = rows->products;
+    const uint64_t pair = 2 * spec->frequencies * products;
+    const float *stored = (const float *)(void *)verify->stored;
+    for (uint64_t i = 0; i < spec->nifs * spec->frequencies * 2; i++) {
+        REQUIRE(isnan(stored[i]) == isnan(expected[i]), STATUS_DATA,
+                "%s: row %llu: number %llu is %g, expected %g", verify->product->path,
+                (unsigned long long)row, (unsigned long long)i, (double)stored[i],
+                (double)expected[i]);
+    }
+    for (uint32_t i = 0; i < spec->nifs; i++) {
+        const uint64_t at = i / products * pair + 2 * (i % products);
+        agreement_visibilities(&verify->found.agreement, stored + at, expected + at, 2 * products,
+                               spec->frequencies, &wholes[i]);
+    }
+out:
+    return st;
+}
+
 status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
                              const struct chunk *chunk, uint64_t row, int is_marked,
                              const float *expected, const struct agreement_whole *wholes)
 {
     status_t st = STATUS_OK;
     const struct product *product = verify->product;
+    if (rows->products > 0) {
+        return rows_compare_visibilities(verify, rows, row, expected, wholes);
+    }
     struct judged judged = rows_judged(verify, rows->spec, chunk, wholes);
     if (rows->weights) {
         uint64_t bytes = product->weights * sizeof *rows->weights;

@@ -7,6 +7,7 @@
 #include "product/compare.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
+#include "product/kind/visibilities_kind.h"
 #include "product/medians.h"
 #include "ranks/agree.h"
 #include "run/share.h"
@@ -125,6 +126,29 @@ out:
     return st;
 }
 
+/* Flags of visibilities are made of their weights, `count` from number `first` on. */
+static status_t spectra_compare_made_flags(const struct verify *verify, uint64_t first,
+                                           uint64_t count, const float *weights)
+{
+    status_t st = STATUS_OK;
+    const struct product *product = verify->product;
+    const struct spectra *spectra = verify->kind;
+    unsigned char *flags[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        TRY(memory_zeroed((size_t)count, 1, "flags", &flags[i]));
+    }
+    TRY(file_read(verify->fd, product->path, product->place.flags_offset + first, flags[0], count));
+    visibilities_flag(weights, count, spectra->plan->products[0].spec.weights.least, flags[1]);
+    REQUIRE(memcmp(flags[0], flags[1], (size_t)count) == 0, STATUS_DATA,
+            "%s is not what its job and input make of it: /Data/flags differ from what "
+            "/Data/nsamples make, from number %llu on",
+            product->path, (unsigned long long)first);
+out:
+    free(flags[0]);
+    free(flags[1]);
+    return st;
+}
+
 /* The sink of the pipeline: weights as the reference's are, to the last bit. */
 static status_t spectra_compare_weights(void *context, uint32_t index, const struct chunk *chunk,
                                         uint64_t first_row, uint64_t rows, const float *weights)
@@ -151,6 +175,9 @@ static status_t spectra_compare_weights(void *context, uint32_t index, const str
                     verify->holes > 0 ? ": could its input not be read then? --force makes it anew"
                                       : "");
         }
+        TRY(product->kind == PRODUCT_VISIBILITIES
+                ? spectra_compare_made_flags(verify, at, lines, weights)
+                : STATUS_OK);
     }
 out:
     free(stored);
@@ -338,10 +365,11 @@ static status_t spectra_compare_description(const struct verify *verify)
             (unsigned long long)ifs, (unsigned long long)frequencies);
     uint64_t weights = ifs_weights(spec);
     uint64_t cells = spec->flag.is_on ? spec->rows * flagged_cells(spec) : 0;
-    REQUIRE(product->flags.rows == cells &&
-                (cells == 0 || (product->flags.ifs == flagged_ifs(spec) &&
-                                product->flags.channels == flagged_channels(spec))) &&
-                (product->place.kurtosis_offset > 0) == spec->flag.has_kurtosis,
+    REQUIRE(spec->visibilities ||
+                (product->flags.rows == cells &&
+                 (cells == 0 || (product->flags.ifs == flagged_ifs(spec) &&
+                                 product->flags.channels == flagged_channels(spec))) &&
+                 (product->place.kurtosis_offset > 0) == spec->flag.has_kurtosis),
             STATUS_DATA, "%s does not have the flags that its job makes", product->path);
     REQUIRE(product->bits == spec->steps.bits && product->place.scale_rows == spec->steps.rows,
             STATUS_DATA,

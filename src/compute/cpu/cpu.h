@@ -17,8 +17,8 @@ struct cpu_buffer {
     uint64_t block; /* of the pool */
 };
 
-/* Operations of the backend (cpu.c; ppf/cpu_channelise.c, dedisperse/, filter/, synthesis/, correlate/,
- * fft/fft_baseline.c). They fail with DEVICE. */
+/* Operations of the backend (cpu.c; ppf/cpu_channelise.c, dedisperse/, filter/, synthesis/,
+ * correlate/, fft/fft_baseline.c). They fail with DEVICE. */
 status_t cpu_open(const struct backend_options *options, backend_t **out);
 void cpu_close(backend_t *backend);
 status_t cpu_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);

@@ -136,7 +136,8 @@ uint64_t correlate_groups_bytes(const struct correlate_spec *spec)
     const uint64_t across = ceil_div_u64(correlate_inputs(spec), BLOCK);
     const uint64_t blocks = min_u64(across * across, spec->npairs);
     const uint64_t slot = sizeof(cl_uint) + correlate_groups_pairs(spec) * sizeof(cl_int);
-    return 2 * (uint64_t)GROUP * blocks * (slot + 4 * sizeof(cl_uint) + sizeof(struct correlate_block)) +
+    return 2 * (uint64_t)GROUP * blocks *
+               (slot + 4 * sizeof(cl_uint) + sizeof(struct correlate_block)) +
            (uint64_t)spec->stations * spec->stations * sizeof(int32_t) +
            spec->npairs * 4 * sizeof(cl_uint);
 }

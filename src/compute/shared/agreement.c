@@ -283,6 +283,24 @@ void agreement_row(struct agreement *agreement, enum quantity quantity, const fl
     }
 }
 
+/* As agreement_cross() has it, |A| E_b + |B| E_a, of a mean. */
+void agreement_visibilities(struct agreement *agreement, const float *found, const float *expected,
+                            uint64_t stride, uint64_t channels, const struct agreement_whole *whole)
+{
+    const double unit = whole->mean + line_share * whole->most;
+    for (uint64_t i = 0; i < 2 * channels; i++) {
+        const uint64_t at = i / 2 * stride + i % 2;
+        if (agreement_are_finite(agreement, found[at], expected[at])) {
+            double error = fabs((double)found[at] - (double)expected[at]);
+            agreement_take(agreement, error, agreement_least_power(GRAIN),
+                           2 * unit * agreement_worst_limit, sqrt(unit + error) - sqrt(unit), 1);
+        }
+    }
+    agreement->numbers += (double)channels * agreement_square(whole->mean);
+    agreement->power += (double)channels * whole->mean;
+    agreement->count += (double)channels;
+}
+
 void agreement_sums(struct agreement *agreement, const float *found, const float *expected,
                     uint64_t count)
 {

@@ -54,6 +54,12 @@ void agreement_stokes(struct agreement *agreement, const float *found, const flo
                       uint64_t stride, uint64_t channels, uint64_t integrate,
                       const struct agreement_whole *whole);
 
+/* Compares a line of visibilities, the means of A B*, `stride` floats from one to the next, each
+ * (re, im); `whole`: of sqrt(|A|^2 |B|^2), to which errors are relative. */
+void agreement_visibilities(struct agreement *agreement, const float *found, const float *expected,
+                            uint64_t stride, uint64_t channels,
+                            const struct agreement_whole *whole);
+
 /* Compares sums (dedispersed series): the worst error is in units of their rms, or of the number
  * itself if that is larger. */
 void agreement_sums(struct agreement *agreement, const float *found, const float *expected,

@@ -28,8 +28,7 @@ struct earth_place earth_place_of_geodetic(double lon_rad, double lat_rad, doubl
     return place;
 }
 
-/* Rows east, north, up of the place, in ITRF axes. */
-static void earth_place_axes(const struct earth_place *place, double axes[3][3])
+void earth_place_axes(const struct earth_place *place, double axes[3][3])
 {
     const double sl = sin(place->lon_rad);
     const double cl = cos(place->lon_rad);

@@ -38,6 +38,9 @@ struct earth_place earth_place_of_xyz(const double xyz_m[3]);
 struct earth_place earth_place_of_geodetic(double lon_rad, double lat_rad, double height_m);
 /* Computes ITRF coordinates of a point given by metres east, north and up of the place. */
 void earth_place_add_enu(const struct earth_place *place, const double enu_m[3], double xyz_m[3]);
+/* Computes unit vectors east, north and up of the place, rows in ITRF axes. */
+void earth_place_axes(const struct earth_place *place, double axes[3][3]);
+
 struct direction {
     int is_azel;             /* 0: right ascension and declination, ICRS */
     double lon_rad, lat_rad; /* azimuth from north through east, and elevation */

@@ -160,6 +160,8 @@ extern const struct finish_step finish_combine;
 extern const struct finish_step finish_droop;
 /* Leaves channels out, and averages neighbours. */
 extern const struct finish_step finish_keep;
+/* Makes means of the sums of visibilities, and weights of all of their numbers. */
+extern const struct finish_step finish_visibilities;
 /* Rounds to few bits, a block of rows at a time: holds back what is not a whole one yet. Comes
  * last: only the sink takes what it leaves. */
 extern const struct finish_step finish_quantise;

@@ -37,7 +37,7 @@ static status_t keep_create(const struct channelise_plan *work, uint32_t i, uint
     const struct product_spec *spec = &work->products[i].spec;
     struct keep *keep = NULL;
     *out = NULL;
-    if (spec->frequencies == bank_channels(spec)) {
+    if (spec->frequencies == bank_channels(spec) || work->products[i].visibilities) {
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *keep, "kept channels", &keep));

@@ -1,0 +1,162 @@
+/* Reads, packs and unpacks what `array` of a job names. */
+#include "input/array_job.h"
+
+#include "base/memory.h"
+#include "input/assumed.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double rad_per_arcsec = 3.14159265358979323846 / 180 / 3600;
+
+/* The numbers of the observation's first sample. */
+static status_t array_job_read_iers(struct job *job, const struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct job_array *array = &job->array;
+    FILE *file = NULL;
+    struct text text = {0};
+    struct earth earth;
+    char *line = NULL;
+    size_t room = 0;
+    REQUIRE(archive->sky.has_start, STATUS_USAGE,
+            "%s: array.iers: the archive does not say when it starts (input.layout.start sets it)",
+            job->path);
+    TRY(text_open(array->iers, "the IERS file ", 0, &file));
+    while (getline(&line, &room, file) >= 0) {
+        TRY(text_add(&text, "%s", line));
+    }
+    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", array->iers, strerror(errno));
+    TRY(earth_find(array->iers, text.data ? text.data : "", text.length, archive->sky.start,
+                   &earth));
+    array->ut1_utc_s = array->has_ut1_utc ? array->ut1_utc_s : earth.ut1_utc_s;
+    if (!array->has_polar_motion) {
+        array->polar_motion[0] = earth.polar_x_rad / rad_per_arcsec;
+        array->polar_motion[1] = earth.polar_y_rad / rad_per_arcsec;
+    }
+    array->has_ut1_utc = array->has_polar_motion = 1;
+out:
+    if (file) {
+        fclose(file);
+    }
+    free(line);
+    text_free(&text);
+    return st;
+}
+
+/* Directions on the sky depend on how the Earth is turned. */
+static status_t array_job_assume(const struct job *job, const struct array_table *table,
+                                 struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    static const char words[] = "array.ut1_utc";
+    double longest = 0;
+    int is_needed = job->array.centre.kind == DIRECTION_RADEC;
+    for (uint32_t i = 0; i < job->nbeams; i++) {
+        is_needed |= job->beams[i].kind == DIRECTION_RADEC;
+    }
+    if (!is_needed || job->array.iers || (job->array.has_ut1_utc && job->array.has_polar_motion) ||
+        (archive->assumed && strstr(archive->assumed, words))) {
+        return STATUS_OK;
+    }
+    for (uint32_t i = 0; i < table->nstations; i++) {
+        const double *at = table->stations[i].itrf_m;
+        const double *from = table->reference.xyz_m;
+        longest = fmax(longest, hypot(hypot(at[0] - from[0], at[1] - from[1]), at[2] - from[2]));
+    }
+    TRY(assume(&archive->assumed,
+               "%s%s 0: delays may be wrong by %.2g ns (array.iers names a file that says them)",
+               job->array.has_ut1_utc ? "" : words,
+               job->array.has_ut1_utc        ? "array.polar_motion is"
+               : job->array.has_polar_motion ? " is"
+                                             : " and array.polar_motion are",
+               earth_unknown_error_s(longest) * 1e9));
+out:
+    return st;
+}
+
+status_t array_job_read(struct job *job, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    struct array_table *table = NULL;
+    struct calc_table *calc = NULL;
+    struct text packed = {0};
+    if (!job->is_array) {
+        return STATUS_OK;
+    }
+    TRY(job->array.table ? array_table_read(job->array.table, &table)
+                         : array_table_of_archive(archive, &table));
+    REQUIRE(table, STATUS_USAGE,
+            "%s: array: %s does not say where its stations are: expected array.table, a file with "
+            "their positions (docs/array-table.md)",
+            job->path, archive->parts[0].path);
+    TRY(array_job_assume(job, table, archive));
+    TRY(job->array.iers ? array_job_read_iers(job, archive) : STATUS_OK);
+    TRY(pack_struct(&packed, table, &array_table_type));
+    TRY(job->array.delays ? calc_table_read(job->array.delays, archive->sky.start, &calc)
+                          : STATUS_OK);
+    TRY(calc ? pack_struct(&packed, calc, &calc_table_type) : STATUS_OK);
+    job->array.packed = packed.data;
+    job->array.npacked = packed.length;
+    packed.data = NULL;
+out:
+    if (table) {
+        array_table_destroy(table);
+    }
+    if (calc) {
+        calc_table_destroy(calc);
+    }
+    text_free(&packed);
+    return st;
+}
+
+status_t array_job_pack(const struct job *job, struct text *out)
+{
+    status_t st = STATUS_OK;
+    TRY(pack_u64(out, job->array.npacked));
+    TRY(text_add_bytes(out, job->array.packed ? job->array.packed : "", job->array.npacked));
+    uint64_t numbers[3];
+    memcpy(&numbers[0], &job->array.ut1_utc_s, sizeof numbers[0]);
+    memcpy(&numbers[1], job->array.polar_motion, 2 * sizeof numbers[0]);
+    for (int i = 0; i < 3; i++) {
+        TRY(pack_u64(out, numbers[i]));
+    }
+out:
+    return st;
+}
+
+status_t array_job_unpack(struct unpack *in, struct job *job)
+{
+    status_t st = STATUS_OK;
+    uint64_t numbers[3];
+    job->array.npacked = unpack_u64(in);
+    REQUIRE(job->array.npacked <= in->length - in->at, STATUS_DATA, "the array is incomplete");
+    TRY(memory_zeroed((size_t)job->array.npacked, 1, "the array", &job->array.packed));
+    unpack_bytes(in, job->array.packed, (size_t)job->array.npacked);
+    for (int i = 0; i < 3; i++) {
+        numbers[i] = unpack_u64(in);
+    }
+    memcpy(&job->array.ut1_utc_s, &numbers[0], sizeof numbers[0]);
+    memcpy(job->array.polar_motion, &numbers[1], 2 * sizeof numbers[0]);
+    TRY(unpack_check(in, "the array"));
+out:
+    return st;
+}
+
+status_t array_job_table(const struct job *job, struct array_table **table,
+                         struct calc_table **calc)
+{
+    status_t st = STATUS_OK;
+    void *found = NULL;
+    struct unpack in = {.data = job->array.packed, .length = (size_t)job->array.npacked};
+    TRY(unpack_new(&in, &array_table_type, "the array", &found));
+    *table = found;
+    if (job->array.delays) {
+        TRY(unpack_new(&in, &calc_table_type, "delays", &found));
+        *calc = found;
+    }
+out:
+    return st;
+}

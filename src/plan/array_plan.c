@@ -1,0 +1,440 @@
+/* Delays become whole samples and phases. */
+#include "plan/array_plan.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "dsp/axes.h"
+#include "input/array_job.h"
+#include "plan/array_lines.h"
+#include "plan/beams_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void array_plan_destroy(struct array_plan *plan)
+{
+    if (plan) {
+        delay_model_destroy(plan->delays);
+        if (plan->table) {
+            array_table_destroy(plan->table);
+        }
+        if (plan->calc) {
+            calc_table_destroy(plan->calc);
+        }
+        free(plan->sources);
+        free(plan->station_of);
+        for (uint32_t i = 0; i < JOB_BANKS; i++) {
+            free(plan->bands[i]);
+            free(plan->gains[i]);
+        }
+        free(plan->factors);
+        free(plan);
+    }
+}
+
+static const double rad_per_deg = 3.14159265358979323846 / 180;
+
+static struct direction array_direction(const struct job_direction *job)
+{
+    const int is_azel = job->kind == DIRECTION_AZEL;
+    return (struct direction){.is_azel = is_azel,
+                              .lon_rad = rad_per_deg * (is_azel ? job->azimuth_deg : job->lon_deg),
+                              .lat_rad =
+                                  rad_per_deg * (is_azel ? job->elevation_deg : job->lat_deg)};
+}
+
+/* The delays of all stations towards the centre and all beams. */
+static status_t array_make_delays(const struct channelise_plan *work, struct array_plan *plan)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    const struct archive *archive = work->archive;
+    const double rate = archive->sample_rate_hz;
+    struct direction *directions = NULL;
+    struct array_aim aim = {.earth = plan->observer.earth,
+                            .stations = plan->station_of,
+                            .nstations = plan->stations,
+                            .ndirections = 1 + job->nbeams,
+                            .start = archive->sky.start,
+                            .from_s = (double)archive->first_sample / rate,
+                            .to_s = (double)(archive->first_sample + archive->samples) / rate};
+    TRY(memory_zeroed(aim.ndirections, sizeof *directions, "directions", &directions));
+    directions[0] = plan->centre;
+    for (uint32_t i = 0; i < job->nbeams; i++) {
+        directions[1 + i] = array_direction(&job->beams[i]);
+    }
+    aim.directions = directions;
+    TRY(array_table_delays(plan->table, &aim, plan->calc, plan->sources, &plan->delays));
+    for (uint32_t i = 0; i < plan->stations && plan->is_shifted; i++) {
+        double range[2];
+        if (plan->is_steered) {
+            delay_range(plan->delays, 0, i, aim.from_s, aim.to_s, range);
+        } else {
+            const double ends[2][2] = {{aim.from_s, 0}, {aim.to_s, 0}};
+            const double own[2] = {delay_clock_at(plan->delays, i, ends[0]),
+                                   delay_clock_at(plan->delays, i, ends[1])};
+            range[0] = fmin(own[0], own[1]);
+            range[1] = fmax(own[0], own[1]);
+        }
+        plan->least = (int64_t)fmin((double)plan->least, floor(range[0] * rate));
+        plan->most = (int64_t)fmax((double)plan->most, ceil(range[1] * rate));
+    }
+out:
+    free(directions);
+    return st;
+}
+
+/* Finds the sources of the table of delays for the centre and the beams, by name. A centre without
+ * a name is the table's first source. */
+static status_t array_find_sources(const struct channelise_plan *work, struct array_plan *plan)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    TRY(memory_zeroed(1 + job->nbeams, sizeof *plan->sources, "sources", &plan->sources));
+    for (uint32_t i = 0; i <= job->nbeams; i++) {
+        const char *name = i == 0 ? job->array.centre.name : job->beams[i - 1].name;
+        uint32_t at = 0;
+        while (name && at < plan->calc->table.ndirections &&
+               strcmp(plan->calc->directions[at], name) != 0) {
+            at++;
+        }
+        REQUIRE(at < plan->calc->table.ndirections && (name || i == 0), STATUS_USAGE,
+                "%s: %s: %s%s, expected the name of a source of %s, such as %s", job->path,
+                i == 0 ? "array.centre" : "beams", name ? "there is no source " : "no name",
+                name ? name : "", job->array.delays, plan->calc->directions[0]);
+        plan->sources[i] = at;
+    }
+out:
+    return st;
+}
+
+/* Makes the weights of stations in beams: 0 for those that the table flags. */
+static status_t array_make_factors(const struct job *job, struct array_plan *plan)
+{
+    status_t st = STATUS_OK;
+    int is_flagged = 0;
+    for (uint32_t i = 0; i < plan->stations; i++) {
+        is_flagged |= array_plan_is_flagged(plan, i);
+        plan->has_swaps |= plan->table->stations[plan->station_of[i]].is_swapped;
+    }
+    if (!is_flagged || job->nbeams == 0) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed((size_t)job->nbeams * plan->stations * 2, sizeof *plan->factors, "weights",
+                      &plan->factors));
+    for (uint32_t i = 0; i < job->nbeams * plan->stations; i++) {
+        plan->factors[2 * i] = array_plan_is_flagged(plan, i % plan->stations) ? 0 : 1;
+    }
+out:
+    return st;
+}
+
+int array_plan_is_flagged(const struct array_plan *plan, uint32_t station)
+{
+    return plan && plan->table->stations[plan->station_of[station]].is_flagged;
+}
+
+uint32_t array_plan_stream(const struct array_plan *plan, const struct channelise_plan *work,
+                           uint32_t stream)
+{
+    const uint32_t coarse = work->seen->nselected[AXIS_CHAN];
+    if (!plan || !plan->has_swaps || work->seen->nselected[AXIS_POL] != 2 ||
+        !plan->table->stations[plan->station_of[stream / plan->streams]].is_swapped) {
+        return stream;
+    }
+    return stream / coarse % 2 == 0 ? stream + coarse : stream - coarse;
+}
+
+status_t array_plan_create(const struct channelise_plan *work, struct array_plan **out)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    const struct archive *archive = work->archive;
+    static const double rad_per_arcsec = rad_per_deg / 3600;
+    struct array_plan *plan = NULL;
+    *out = NULL;
+    if (!job->is_array) {
+        return STATUS_OK;
+    }
+    REQUIRE(archive->present[AXIS_STATION], STATUS_USAGE,
+            "%s: array: %s has no stations that it tells apart", job->path, archive->parts[0].path);
+    TRY(memory_zeroed(1, sizeof *plan, "the array", &plan));
+    TRY(array_job_table(job, &plan->table, &plan->calc));
+    plan->stations = archive->nselected[AXIS_STATION];
+    plan->streams = archive->nstreams / plan->stations;
+    plan->rate_hz = archive->sample_rate_hz;
+    plan->is_shifted = !work->filters;
+    TRY(memory_zeroed(plan->stations, sizeof *plan->station_of, "stations", &plan->station_of));
+    TRY(array_table_match(plan->table, archive, plan->station_of));
+    plan->observer =
+        (struct observer){.place = plan->table->reference,
+                          .earth = {.ut1_utc_s = job->array.ut1_utc_s,
+                                    .polar_x_rad = job->array.polar_motion[0] * rad_per_arcsec,
+                                    .polar_y_rad = job->array.polar_motion[1] * rad_per_arcsec,
+                                    .mjd_day = (int32_t)archive->sky.start.mjd_day}};
+    const struct job_direction *centre = &job->array.centre;
+    plan->is_steered = centre->kind != DIRECTION_NONE;
+    plan->centre = array_direction(centre);
+    plan->centre.is_azel |= !plan->is_steered;
+    REQUIRE(archive->sky.has_start || plan->centre.is_azel, STATUS_USAGE,
+            "%s: array.centre is a place on the sky, but the archive does not say when it starts "
+            "(input.layout.start sets it)",
+            job->path);
+    TRY(job->array.delays ? array_find_sources(work, plan) : STATUS_OK);
+    TRY(array_make_delays(work, plan));
+    TRY(array_make_factors(job, plan));
+    *out = plan;
+    plan = NULL;
+out:
+    array_plan_destroy(plan);
+    return st;
+}
+
+void array_plan_time(const struct channelise_plan *work, uint64_t at, uint64_t more,
+                     double seconds[2])
+{
+    delay_split_time(at, work->seen->sample_rate_hz, seconds);
+    seconds[1] += (double)more / 2 / work->seen->sample_rate_hz + work->seen->offset_seconds;
+}
+
+/* Seconds after sample 0 of the middle of the cell of unit `from`. */
+static void array_cell_time(const struct array_plan *plan, const struct channelise_plan *work,
+                            uint64_t from, double seconds[2])
+{
+    const uint64_t unit = work->banks[0].ratio * work->banks[0].hop;
+    const uint64_t first = from / plan->cell * plan->cell;
+    const uint64_t count = min_u64(plan->cell, work->chunking.spectra - first);
+    array_plan_time(work, work->seen->first_sample + first * unit, count * unit, seconds);
+}
+
+double array_plan_delay(const struct array_plan *plan, uint32_t station, const double seconds[2])
+{
+    return plan->is_steered ? delay_at(plan->delays, 0, station, seconds)
+                            : delay_clock_at(plan->delays, station, seconds);
+}
+
+static int64_t array_shift(const struct array_plan *plan, uint32_t station, const double seconds[2])
+{
+    return plan->is_shifted ? llround(array_plan_delay(plan, station, seconds) * plan->rate_hz) : 0;
+}
+
+uint64_t array_plan_spread(const struct array_plan *plan)
+{
+    return plan ? (uint64_t)(plan->most - plan->least) : 0;
+}
+
+uint64_t array_plan_cell_end(const struct array_plan *plan, uint64_t from)
+{
+    return plan ? (from / plan->cell + 1) * plan->cell : UINT64_MAX;
+}
+
+/* Units whose delays in whole samples may be alike: at most half a sample is left in the middle of
+ * a cell, and half of one more at its ends. */
+static uint64_t array_cell(const struct array_plan *plan, const struct channelise_plan *work)
+{
+    enum { TIMES = 64 };
+    const uint64_t unit = work->banks[0].ratio * work->banks[0].hop;
+    const uint64_t all = max_u64(work->chunking.spectra, 1);
+    double most = 0; /* samples a unit */
+    for (uint32_t i = 0; i < TIMES; i++) {
+        double seconds[2];
+        array_plan_time(work, work->seen->first_sample + all * i / TIMES * unit, 0, seconds);
+        const double later[2] = {seconds[0] + 1, seconds[1]};
+        for (uint32_t station = 0; station < plan->stations && plan->is_shifted; station++) {
+            const double rate =
+                array_plan_delay(plan, station, later) - array_plan_delay(plan, station, seconds);
+            most =
+                fmax(most, fabs(rate) * plan->rate_hz * (double)unit / work->seen->sample_rate_hz);
+        }
+    }
+    const double longest = most > 0 ? 1 / most : INFINITY;
+    uint64_t cell = ceil_div_u64(all, CHUNK_GRAIN) * CHUNK_GRAIN;
+    if (longest < (double)cell) {
+        for (cell = CHUNK_GRAIN; (double)cell * 2 <= longest; cell *= 2) {
+        }
+    }
+    return cell;
+}
+
+/* Real samples of sideband -1 are the conjugates of the sky's signal. The bank conjugates them
+ * again where it turns the band round to ascending order. */
+static struct array_band array_band(const struct channelise_plan *work, uint32_t bank,
+                                    uint32_t coarse)
+{
+    const struct archive *seen = work->seen;
+    const struct channelise_plan_bank *b = &work->banks[bank];
+    const double centre = seen->freq_hz[seen->selected[AXIS_CHAN][coarse]];
+    double hz[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        hz[i] =
+            axes_channel_hz(centre, seen->sample_rate_hz, seen->is_complex, seen->sideband,
+                            b->job->order, b->channelise.channels, b->channelise.first_channel + i);
+    }
+    const int is_conjugate = !seen->is_complex && seen->sideband < 0 && b->job->order == ORDER_FFT;
+    return (struct array_band){
+        .zero_hz = seen->is_complex ? centre : centre - seen->sideband * seen->sample_rate_hz / 4,
+        .first_hz = hz[0],
+        .step_hz = hz[1] - hz[0],
+        .sign = is_conjugate ? -1 : 1};
+}
+
+/* The complex gains of all stations at the channels of a bank, where the table has any. */
+static status_t array_make_gains(struct array_plan *plan, const struct channelise_plan *work,
+                                 uint32_t bank)
+{
+    status_t st = STATUS_OK;
+    const struct archive *seen = work->seen;
+    const uint32_t pols = seen->nselected[AXIS_POL];
+    const uint32_t coarse = seen->nselected[AXIS_CHAN];
+    const uint32_t channels = work->banks[bank].channelise.nchannels;
+    int has_gains = 0;
+    for (uint32_t i = 0; i < plan->stations; i++) {
+        has_gains |= plan->table->stations[plan->station_of[i]].ngains > 0;
+    }
+    if (!has_gains) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed((size_t)plan->stations * pols * coarse, (size_t)channels * 2 * sizeof(float),
+                      "gains", &plan->gains[bank]));
+    float *out = plan->gains[bank];
+    for (uint32_t line = 0; line < plan->stations * pols * coarse; line++) {
+        const struct array_band *band = &plan->bands[bank][line % coarse];
+        const uint32_t pol = line / coarse % pols;
+        char **names = seen->names[AXIS_POL];
+        for (uint32_t k = 0; k < channels; k++, out += 2) {
+            double gain[2];
+            array_gain_at(&plan->table->stations[plan->station_of[line / coarse / pols]],
+                          names ? names[seen->selected[AXIS_POL][pol]] : NULL,
+                          band->first_hz + k * band->step_hz, gain);
+            out[0] = (float)gain[0];
+            out[1] = (float)(band->sign * gain[1]);
+        }
+    }
+out:
+    return st;
+}
+
+status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    const uint32_t coarse = work->seen->nselected[AXIS_CHAN];
+    plan->cell = array_cell(plan, work);
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        REQUIRE(work->banks[i].job->order == ORDER_ASCENDING || !work->seen->is_complex,
+                STATUS_USAGE,
+                "%s: channelise.order is fft, whose frequencies jump in the middle: expected "
+                "ascending with `array`",
+                work->job->path);
+        TRY(memory_zeroed(coarse, sizeof *plan->bands[i], "bands", &plan->bands[i]));
+        for (uint32_t c = 0; c < coarse; c++) {
+            plan->bands[i][c] = array_band(work, i, c);
+        }
+        TRY(array_make_gains(plan, work, i));
+    }
+out:
+    return st;
+}
+
+void array_plan_shifts(const struct array_plan *plan, const struct channelise_plan *work,
+                       uint64_t from, uint64_t *shifts)
+{
+    double seconds[2];
+    array_cell_time(plan, work, from, seconds);
+    for (uint32_t station = 0; station < plan->stations; station++) {
+        int64_t shift = array_shift(plan, station, seconds);
+        shift = shift < plan->least ? plan->least : shift > plan->most ? plan->most : shift;
+        for (uint32_t i = 0; i < plan->streams; i++) {
+            shifts[station * plan->streams + i] = (uint64_t)(shift - plan->least);
+        }
+    }
+}
+
+/* With f0 = zero_hz, and `rest` of the delay left after whole samples, frequency f is turned by
+ * f0 delay + (f - f0) rest. */
+void array_plan_turns(const struct array_plan *plan, const struct channelise_plan *work,
+                      uint32_t bank, uint64_t first, uint64_t count, float *turns)
+{
+    const struct channelise_plan_bank *b = &work->banks[bank];
+    const uint32_t coarse = work->seen->nselected[AXIS_CHAN];
+    double middle[2];
+    array_cell_time(plan, work, first / b->ratio, middle);
+    for (uint32_t station = 0; station < plan->stations; station++) {
+        const double whole = (double)array_shift(plan, station, middle) / plan->rate_hz;
+        for (uint64_t s = 0; s < count; s++) {
+            double seconds[2];
+            float *out = turns + (s * plan->stations + station) * coarse * 2;
+            array_plan_time(work, work->seen->first_sample + (first + s) * b->hop,
+                            b->samples_per_spectrum * b->channelise.taps - 1, seconds);
+            const double delay = array_plan_delay(plan, station, seconds);
+            for (uint32_t c = 0; c < coarse; c++) {
+                const struct array_band *band = &plan->bands[bank][c];
+                const double turn =
+                    band->zero_hz * delay + (band->first_hz - band->zero_hz) * (delay - whole);
+                out[2 * c] = (float)(band->sign * (turn - rint(turn)));
+                out[2 * c + 1] = (float)(band->sign * band->step_hz * (delay - whole));
+            }
+        }
+    }
+}
+
+/* The largest delay of a station at this time that phases alone take out. */
+static double array_left(const struct channelise_plan *work, uint32_t station,
+                         const double seconds[2])
+{
+    const struct array_plan *plan = work->array;
+    const double delay = array_plan_delay(plan, station, seconds);
+    double most = 0;
+    for (uint32_t beam = 0; beam < work->job->nbeams; beam++) {
+        most = fmax(most, fabs(delay_at(plan->delays, 1 + beam, station, seconds) - delay));
+    }
+    return most + (plan->is_shifted ? 1 / plan->rate_hz : fabs(delay));
+}
+
+double array_plan_left(const struct channelise_plan *work)
+{
+    const uint64_t ends[2] = {work->seen->first_sample,
+                              work->seen->first_sample + work->seen->samples};
+    double most = 0;
+    for (uint32_t end = 0; end < 2; end++) {
+        double seconds[2];
+        array_plan_time(work, ends[end], 0, seconds);
+        for (uint32_t station = 0; station < work->array->stations; station++) {
+            most = fmax(most, array_left(work, station, seconds));
+        }
+    }
+    return most;
+}
+
+status_t array_plan_words(const struct channelise_plan *work, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct array_plan *plan = work->array;
+    const struct archive *seen = work->seen;
+    const struct channelise_plan_bank *bank = &work->banks[0];
+    const int has_directions = plan->is_steered || work->job->nbeams > 0;
+    const struct array_lines lines = {
+        .table = plan->table,
+        .stations = plan->station_of,
+        .nstations = plan->stations,
+        .delays = has_directions ? plan->delays : NULL,
+        .ndirections = 1 + work->job->nbeams,
+        .from_s = (double)seen->first_sample / seen->sample_rate_hz,
+        .to_s = (double)(seen->first_sample + seen->samples) / seen->sample_rate_hz,
+        .left_s = array_plan_left(work),
+        .channel_hz = seen->sample_rate_hz / (double)bank->samples_per_spectrum,
+        .top_hz = seen->freq_hz[seen->selected[AXIS_CHAN][seen->nselected[AXIS_CHAN] - 1]],
+        .spectrum_s =
+            (double)bank->samples_per_spectrum * bank->channelise.taps / seen->sample_rate_hz};
+    TRY(array_lines_add(&lines, out));
+    TRY(plan->is_shifted ? text_add(out, "  whole samples renewed every %s %s\n",
+                                    units_count(plan->cell), work->nbanks > 1 ? "units" : "spectra")
+                         : text_add(out, "  whole samples none: phases take all delays out\n"));
+    if (work->beams) {
+        TRY(text_add(out, "  beams         %u, phases renewed every %u %s\n", work->beams->beams,
+                     work->beams->cells[0],
+                     units_plural(work->beams->cells[0], "spectrum", "spectra")));
+    }
+out:
+    return st;
+}

@@ -1,0 +1,101 @@
+/* The delays of an array's stations, worked out: which sample of each station goes into a spectrum,
+ * and by which phase its channels are turned.
+ *
+ * A station's delay is applied as whole samples, which stay the same for a cell of spectra, and as
+ * a phase of each channel and spectrum for the rest. Both are functions of the spectrum's number
+ * alone, so no cut of the work changes them. */
+#ifndef VOLTMILL_PLAN_ARRAY_PLAN_H
+#define VOLTMILL_PLAN_ARRAY_PLAN_H
+
+#include "dsp/array/delay_model.h"
+#include "input/array_table.h"
+#include "input/calc_table.h"
+#include "plan/channelise_plan.h"
+
+/* How the channels of a bank lie on the sky, in one coarse channel. */
+struct array_band {
+    double zero_hz;  /* sky frequency of frequency 0 of the samples */
+    double first_hz; /* of the first channel that is kept, */
+    double step_hz;  /* and to the next */
+    double sign;     /* -1: the spectra are the conjugates of the sky's */
+};
+
+struct array_plan {
+    struct array_table *table;
+    uint32_t *station_of;    /* [stations] places in the table */
+    struct calc_table *calc; /* delays in the place of the geometry; NULL: none */
+    uint32_t *sources;       /* [1 + beams] its sources; NULL likewise */
+    struct observer observer;
+    struct direction centre;
+    int is_steered;        /* there is a centre; else delays are those of cables and clocks */
+    delay_model_t *delays; /* directions: the centre, and the beams of the job */
+    uint32_t stations;
+    uint32_t streams; /* of a station */
+    double rate_hz;   /* of the archive's samples */
+    int is_shifted;   /* by whole samples; else all of the delay is left to the phases */
+    uint64_t cell;    /* units with the same whole samples; a multiple of CHUNK_GRAIN */
+    /* Smallest and largest of the whole samples of all stations and times: samples of the
+     * observation before -least, and the last `most`, begin or end no spectrum. */
+    int64_t least, most;
+    struct array_band *bands[JOB_BANKS]; /* [coarse] */
+    int has_swaps;                       /* a station's two polarisations are exchanged */
+    float *gains[JOB_BANKS]; /* complex, [stations][pols][coarse][channels][2]; NULL: all 1 */
+    float *factors;          /* [beams][stations][2]: 0 for flagged stations; NULL: none is */
+};
+
+/* Plans the delays of a job with `array`; *out = NULL for others. The archive is work->archive, and
+ * the filters of `work` are known. Fails with USAGE: stations that the table lacks, delays that are
+ * longer than the observation; with DEVICE (memory). */
+status_t array_plan_create(const struct channelise_plan *work, struct array_plan **out);
+/* Settles cells and bands, when units are known. Fails with USAGE: an order of channels whose
+ * frequencies do not ascend; with DEVICE (memory). */
+status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan *work);
+void array_plan_destroy(struct array_plan *plan); /* takes NULL */
+
+/* Sets the seconds after sample 0 of the observation of sample `at` of what the banks see, and of
+ * half of `more` samples. */
+void array_plan_time(const struct channelise_plan *work, uint64_t at, uint64_t more,
+                     double seconds[2]);
+
+/* Returns the delay of a station towards the centre, without one that of its cable and clock. */
+double array_plan_delay(const struct array_plan *plan, uint32_t station, const double seconds[2]);
+
+/* Returns the largest delay that is left to phases at both ends of the observation: of beams with
+ * that relative to the centre. */
+double array_plan_left(const struct channelise_plan *work);
+
+/* Appends lines for `voltmill plan` (plan/array_lines.h), and how whole samples and phases are
+ * renewed. Fails with DEVICE (memory). */
+status_t array_plan_words(const struct channelise_plan *work, struct text *out);
+
+/* Returns how many more samples a block reads than each stream of it needs; 0 without a plan. */
+uint64_t array_plan_spread(const struct array_plan *plan);
+
+/* Returns the end of the cell that unit `from` is in; UINT64_MAX without a plan. */
+uint64_t array_plan_cell_end(const struct array_plan *plan, uint64_t from);
+
+/* Computes the whole samples of each stream for units from `from` to the end of their cell, counted
+ * from plan->least: sample n of a stream is the archive's sample n + least + shifts[stream].
+ *
+ *   shifts   uint64 [streams] */
+void array_plan_shifts(const struct array_plan *plan, const struct channelise_plan *work,
+                       uint64_t from, uint64_t *shifts);
+
+/* Returns the stream that holds what counts as this one: of a station whose polarisations are
+ * exchanged the other one. */
+uint32_t array_plan_stream(const struct array_plan *plan, const struct channelise_plan *work,
+                           uint32_t stream);
+
+/* Returns whether a station is flagged. */
+int array_plan_is_flagged(const struct array_plan *plan, uint32_t station);
+
+/* Computes the phases of spectra first .. first + count - 1 of a bank, in one cell:
+ *
+ *   turns   float [count][stations][coarse][2]: of the first channel that is kept, in -0.5 .. 0.5,
+ *           and from one channel to the next
+ *
+ * so that a plane wave from the array's direction has the same phase in all stations. */
+void array_plan_turns(const struct array_plan *plan, const struct channelise_plan *work,
+                      uint32_t bank, uint64_t first, uint64_t count, float *turns);
+
+#endif

@@ -1,0 +1,171 @@
+/* Directions of beams become phases relative to the array's centre. */
+#include "plan/beams_plan.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void beams_plan_destroy(struct beams_plan *plan)
+{
+    if (plan) {
+        free(plan->selected);
+        free(plan->names);
+        free(plan);
+    }
+}
+
+status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan **out)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    const struct archive *seen = work->seen;
+    struct beams_plan *plan = NULL;
+    int has_names = 0;
+    *out = NULL;
+    if (job->nbeams == 0) {
+        return STATUS_OK;
+    }
+    REQUIRE(work->array && seen->present[AXIS_STATION] && seen->nselected[AXIS_BEAM] == 1,
+            STATUS_USAGE,
+            "%s: beams are made of stations: expected `array`, and an archive with stations and at "
+            "most one beam selected",
+            job->path);
+    TRY(memory_zeroed(1, sizeof *plan, "beams", &plan));
+    plan->beams = job->nbeams;
+    TRY(memory_zeroed(plan->beams, sizeof *plan->selected, "beams", &plan->selected));
+    TRY(memory_zeroed(plan->beams, sizeof *plan->names, "beams", &plan->names));
+    for (uint32_t i = 0; i < plan->beams; i++) {
+        plan->selected[i] = i;
+        plan->names[i] = job->beams[i].name;
+        has_names += plan->names[i] != NULL;
+    }
+    REQUIRE(has_names == 0 || has_names == (int)plan->beams, STATUS_USAGE,
+            "%s: %d of %u beams have a name, expected all or none", job->path, has_names,
+            plan->beams);
+    plan->formed = *seen;
+    plan->formed.count[AXIS_STATION] = 1;
+    plan->formed.present[AXIS_STATION] = 0;
+    plan->formed.nselected[AXIS_STATION] = 1;
+    plan->formed.selected[AXIS_STATION] = plan->selected; /* the first: 0 */
+    plan->formed.names[AXIS_STATION] = NULL;
+    plan->formed.count[AXIS_BEAM] = plan->beams;
+    plan->formed.present[AXIS_BEAM] = 1;
+    plan->formed.nselected[AXIS_BEAM] = plan->beams;
+    plan->formed.selected[AXIS_BEAM] = plan->selected;
+    plan->formed.names[AXIS_BEAM] = has_names > 0 ? plan->names : NULL;
+    plan->formed.nstreams = plan->beams * seen->nselected[AXIS_POL] * seen->nselected[AXIS_CHAN];
+    if (plan->beams == 1 && job->beams[0].kind == DIRECTION_RADEC) {
+        plan->formed.sky.has_position = 1;
+        plan->formed.sky.ra_deg = job->beams[0].lon_deg;
+        plan->formed.sky.dec_deg = job->beams[0].lat_deg;
+    }
+    *out = plan;
+    plan = NULL;
+out:
+    beams_plan_destroy(plan);
+    return st;
+}
+
+/* Seconds after sample 0 of the middle of spectra first .. first + count - 1 of a bank. */
+static void beams_time(const struct channelise_plan *work, uint32_t bank, uint64_t first,
+                       uint64_t count, double seconds[2])
+{
+    const struct channelise_plan_bank *b = &work->banks[bank];
+    array_plan_time(work, work->seen->first_sample + first * b->hop,
+                    b->samples_per_spectrum * b->channelise.taps - 1 + (count - 1) * b->hop,
+                    seconds);
+}
+
+/* Returns the delay of a station in the direction of a beam, less that towards the centre. */
+static double beams_delay(const struct array_plan *array, uint32_t beam, uint32_t station,
+                          const double seconds[2])
+{
+    return delay_at(array->delays, 1 + beam, station, seconds) -
+           array_plan_delay(array, station, seconds);
+}
+
+/* Spectra in which no phase of a beam turns by more than about 1e-5 from the middle of a cell: a
+ * power of two, at most a grain. */
+static uint32_t beams_cell(const struct beams_plan *plan, const struct channelise_plan *work,
+                           uint32_t bank)
+{
+    enum { TIMES = 16, MOST = CHUNK_GRAIN };
+    static const double most_turns = 1e-5;
+    const struct archive *seen = work->seen;
+    const struct channelise_plan_bank *b = &work->banks[bank];
+    const uint64_t last = seen->selected[AXIS_CHAN][seen->nselected[AXIS_CHAN] - 1];
+    const double hz = fabs(seen->freq_hz[last]) + seen->sample_rate_hz;
+    double rate = 0;
+    uint32_t cell = MOST;
+    for (uint32_t i = 0; i < TIMES; i++) {
+        double seconds[2];
+        beams_time(work, bank, b->spectra * i / TIMES, 1, seconds);
+        for (uint32_t beam = 0; beam < plan->beams; beam++) {
+            for (uint32_t station = 0; station < work->array->stations; station++) {
+                const double later[2] = {seconds[0] + 1, seconds[1]};
+                rate = fmax(rate, fabs(beams_delay(work->array, beam, station, later) -
+                                       beams_delay(work->array, beam, station, seconds)));
+            }
+        }
+    }
+    const double turns = rate * hz * (double)b->hop / seen->sample_rate_hz; /* of a spectrum */
+    while (cell > 1 && turns * cell / 2 > most_turns) {
+        cell /= 2;
+    }
+    return cell;
+}
+
+void beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work)
+{
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const struct archive *seen = work->seen;
+        plan->cells[i] = beams_cell(plan, work, i);
+        plan->spec[i] = (struct beamform_spec){.stations = seen->nselected[AXIS_STATION],
+                                               .beams = plan->beams,
+                                               .pols = seen->nselected[AXIS_POL],
+                                               .coarse = seen->nselected[AXIS_CHAN],
+                                               .nchannels = work->banks[i].channelise.nchannels,
+                                               .cell = plan->cells[i],
+                                               .gains = work->array->gains[i],
+                                               .factors = work->array->factors};
+    }
+}
+
+void beams_plan_spec(const struct channelise_plan *work, uint32_t bank, uint64_t units,
+                     struct beamform_spec *out)
+{
+    *out = work->beams->spec[bank];
+    out->max_spectra = units * work->banks[bank].ratio;
+    out->threads = work->threads;
+    out->simd = work->banks[bank].channelise.simd;
+}
+
+uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank, uint64_t spectra)
+{
+    const struct beamform_spec *spec = &work->beams->spec[bank];
+    return 2 * (spectra / spec->cell + 2) * spec->beams * spec->stations * spec->coarse;
+}
+
+void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_t first,
+                      uint64_t count, float *turns)
+{
+    const struct beamform_spec *spec = &work->beams->spec[bank];
+    const uint64_t from = first / spec->cell;
+    const uint64_t cells = beamform_cells(spec, first, count);
+    for (uint64_t cell = from; cell < from + cells; cell++) {
+        double seconds[2];
+        beams_time(work, bank, cell * spec->cell, spec->cell, seconds);
+        for (uint32_t beam = 0; beam < spec->beams; beam++) {
+            for (uint32_t station = 0; station < spec->stations; station++) {
+                const double delay = beams_delay(work->array, beam, station, seconds);
+                for (uint32_t c = 0; c < spec->coarse; c++, turns += 2) {
+                    const struct array_band *band = &work->array->bands[bank][c];
+                    const double turn = band->first_hz * delay;
+                    turns[0] = (float)(band->sign * (turn - rint(turn)));
+                    turns[1] = (float)(band->sign * band->step_hz * delay);
+                }
+            }
+        }
+    }
+}

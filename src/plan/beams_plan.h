@@ -1,0 +1,39 @@
+/* Coherent beams of an array, worked out: their directions and weights, and the voltages as they
+ * would be of a telescope that looks there. */
+#ifndef VOLTMILL_PLAN_BEAMS_PLAN_H
+#define VOLTMILL_PLAN_BEAMS_PLAN_H
+
+#include "compute/beamform.h"
+#include "plan/array_plan.h"
+
+struct beams_plan {
+    struct archive formed; /* what products see: beams in the place of stations; it owns the next */
+    uint64_t *selected;    /* [beams] */
+    char **names;          /* [beams], of the job; NULL: none has a name */
+    uint32_t beams;
+    uint32_t cells[JOB_BANKS];            /* spectra of each bank whose beams have the same turns */
+    struct beamform_spec spec[JOB_BANKS]; /* of each bank, for the largest block */
+};
+
+/* Plans the beams of a job with `beams`; *out = NULL for others. work->array and `seen` are known.
+ * Fails with USAGE: no stations, beams that are there already; with DEVICE (memory). */
+status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan **out);
+/* Settles cells and stages, when banks are known. */
+void beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work);
+void beams_plan_destroy(struct beams_plan *plan); /* takes NULL */
+
+/* Sets the specification of a bank's beams for blocks of `units` units. */
+void beams_plan_spec(const struct channelise_plan *work, uint32_t bank, uint64_t units,
+                     struct beamform_spec *out);
+
+/* Returns the floats of the turns of `spectra` spectra of a bank at most, as beams_plan_turns()
+ * makes them. */
+uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank, uint64_t spectra);
+
+/* Computes the turns of beams relative to the array's centre for the cells of spectra first ..
+ * first + count - 1 of a bank: float [cells][beams][stations][coarse][2], as beamform_run() takes
+ * them. */
+void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_t first,
+                      uint64_t count, float *turns);
+
+#endif

@@ -1,0 +1,54 @@
+/* The visibilities of a job, worked out: which pairs of stations, of which streams, in which order.
+ * A pure function of the job and the archive. */
+#ifndef VOLTMILL_PLAN_VISIBILITIES_PLAN_H
+#define VOLTMILL_PLAN_VISIBILITIES_PLAN_H
+
+#include "compute/correlate.h"
+#include "plan/array_plan.h"
+#include "product/kind/visibilities_kind.h"
+
+struct visibilities_plan {
+    uint32_t (*pairs)[2]; /* of stations, ascending */
+    uint32_t npairs;      /* of the product */
+    /* Where rows are judged (struct channelise_plan), the autocorrelations of all stations are
+     * made, too: those that are missing follow the pairs (spec.npairs is with them). */
+    uint32_t *autos;   /* [stations] places of them among the pairs; NULL: rows are not judged */
+    uint32_t products; /* of polarisations, of a pair: 1 or 4 */
+    struct correlate_spec spec;       /* the user sets max_spectra and threads */
+    struct visibilities_spec product; /* of the file: its lists are */
+    struct visibilities_antenna *antennas;
+    struct visibilities_centre centre;
+    const struct array_plan *array;
+    struct utc start; /* of sample 0 */
+};
+
+/* Polarisations of product `q` of `pols` polarisations: of the first station, and of the second. */
+static inline uint32_t visibilities_pol(uint32_t pols, uint32_t q, int is_second)
+{
+    static const uint32_t of[4][2] = {{0, 0}, {1, 1}, {0, 1}, {1, 0}};
+    return pols == 1 ? 0 : of[q][is_second != 0];
+}
+
+/* Plans product i of the job, whose bank is settled. Fails with USAGE: no `array`, a centre that is
+ * fixed to the ground, a pair that there is not, more than two polarisations, an average that does
+ * not divide the channels of a coarse one; or DEVICE (memory). */
+status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i,
+                                  struct visibilities_plan **out);
+void visibilities_plan_destroy(struct visibilities_plan *plan); /* takes NULL */
+
+/* Sets the specification of its correlation for blocks of `units` units. */
+void visibilities_plan_spec(const struct channelise_plan *work, uint32_t i, uint64_t units,
+                            struct correlate_spec *out);
+
+/* Returns the bytes of the spectra of `streams` streams of a block of `units` units of which
+ * visibilities are made; 0: the bank makes none. */
+uint64_t visibilities_plan_between(const struct channelise_plan_bank *bank, uint32_t streams,
+                                   uint64_t units);
+
+/* Lines of a row that have weights of their own: [pairs][coarse][products]. */
+static inline uint64_t visibilities_lines(const struct visibilities_plan *plan)
+{
+    return (uint64_t)plan->npairs * plan->spec.coarse * plan->products;
+}
+
+#endif
