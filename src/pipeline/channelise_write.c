@@ -48,8 +48,9 @@ static int range_matters_of(const struct channelise_plan *work, uint32_t number)
     double most = 0;
     uint64_t integrate = 1;
     for (uint64_t i = 0; i < bank->samples_per_spectrum * bank->channelise.taps; i++) {
-        sum += fabs(bank->folded[i]);
-        most = fmax(most, fabs(bank->folded[i]));
+        double size = fabs(bank->folded[i]);
+        sum += size;
+        most = size > most ? size : most;
     }
     for (uint32_t i = 0; i < bank->channelise.noutputs; i++) {
         integrate = max_u64(integrate, bank->channelise.outputs[i].integrate);

@@ -446,10 +446,12 @@ static status_t prototype_find_divisor(enum normalise normalise, size_t count, c
     struct sum sum = {0, 0};
     struct sum energy = {0, 0};
     double magnitude = 0;
-    for (size_t j = 0; j < count; j++) {
+    for (size_t j = 0; j < count && normalise == NORMALISE_PEAK; j++) {
         prototype_sum_add(&sum, coeff[j]);
-        prototype_sum_add(&energy, coeff[j] * coeff[j]);
         magnitude += fabs(coeff[j]);
+    }
+    for (size_t j = 0; j < count && normalise == NORMALISE_ENERGY; j++) {
+        prototype_sum_add(&energy, coeff[j] * coeff[j]);
     }
     double divisor = 1;
     double least = 0;

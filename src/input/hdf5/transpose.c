@@ -135,7 +135,7 @@ static void transpose_large(const unsigned char *in, size_t count, size_t size, 
 }
 
 WIDE void transpose_into_bytes(const unsigned char *in, size_t count, size_t size,
-                                         unsigned char *out)
+                               unsigned char *out)
 {
     for (size_t i = 0; i < count; i += TILE) {
         size_t now = count - i < TILE ? count - i : TILE;
