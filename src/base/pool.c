@@ -147,7 +147,7 @@ static void pool_linger(const uint64_t *number, uint64_t is, int leaves)
 
 static void pool_work(pool_t *pool, uint32_t thread)
 {
-    const int lingers = pool->kind == POOL_HELPERS;
+    const int lingers = pool->kind == POOL_EAGER;
     int has_worked = 0;
     pthread_setname_np(pthread_self(), pool->name);
     pthread_mutex_lock(&pool->lock);
@@ -177,7 +177,7 @@ static void *pool_lead(void *argument)
 {
     const struct helper *helper = argument;
     pool_t *pool = helper->pool;
-    if (pool->kind == POOL_HELPERS) {
+    if (pool->kind != POOL_TEAM) {
         pool_work(pool, helper->number);
         return NULL;
     }
@@ -307,7 +307,9 @@ void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context)
     pthread_mutex_lock(&pool->lock);
     if (!pool_has_done(pool, number) && pool_take(pool, entry, 0, &task)) {
         pool_work_in(pool, entry, 0, task);
-        pool_linger(&entry->left, 0, 0);
+        if (pool->kind == POOL_EAGER) {
+            pool_linger(&entry->left, 0, 0);
+        }
     } else {
         pthread_mutex_unlock(&pool->lock);
     }

@@ -3,10 +3,9 @@
  * A pool takes blocks of tasks, one after the other, and never waits for the end of one: a thread
  * that finds nothing to do in one block continues with the next. A block has up to three phases of
  * independent tasks. Those of the first phase may run beside those of other blocks. The next phase
- * of a block begins when the one before is over and the block before is done. Idle threads sleep,
- * helpers after a tenth of a millisecond. Threads receive no signals but those of their own
- * accesses (base/thread.h), and carry the pool's name. A task that can fail leaves its status in
- * its context. */
+ * of a block begins when the one before is over and the block before is done. Idle threads sleep.
+ * Threads receive no signals but those of their own accesses (base/thread.h), and carry the pool's
+ * name. A task that can fail leaves its status in its context. */
 #ifndef VOLTMILL_BASE_POOL_H
 #define VOLTMILL_BASE_POOL_H
 
@@ -32,7 +31,10 @@ enum pool_kind {
     POOL_TEAM,
     /* Threads beside the one that submits, which is thread 0 and helps; tasks are taken in their
      * order. */
-    POOL_HELPERS
+    POOL_HELPERS,
+    /* The same, but they linger for a tenth of a millisecond before they sleep, for work that comes
+     * in many short phases. */
+    POOL_EAGER
 };
 
 typedef struct pool pool_t;

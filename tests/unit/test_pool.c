@@ -56,10 +56,12 @@ static void check(const struct counts *counts, int times)
 static void every_task_once(void **state)
 {
     (void)state;
-    for (uint32_t threads = 1; threads <= THREADS; threads++) {
+    for (uint32_t i = 0; i < 2 * THREADS; i++) {
+        uint32_t threads = i / 2 + 1;
         struct counts counts = {.done = 0};
         pool_t *pool = NULL;
-        assert_int_equal(pool_create(POOL_HELPERS, "helpers", threads, &pool), STATUS_OK);
+        assert_int_equal(pool_create(i % 2 ? POOL_EAGER : POOL_HELPERS, "helpers", threads, &pool),
+                         STATUS_OK);
         for (int times = 1; times <= 20; times++) {
             pool_run(pool, TASKS, count, &counts);
             check(&counts, times);
