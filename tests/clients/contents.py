@@ -155,6 +155,13 @@ for product, rows in ROWS.items():
     bad = [name for name in names if name != rows and not changed(product, name)]
     same(bad, [], f"{product}: {len(names)} changes are found, and named")
 
+# Datasets of several pieces, which threads read.
+wide = {"input": {"files": synth("long", samples=400000, bits=8, sample_rate_hz=1e6, freq_hz=1.4e9, noise=20)},
+        "channelise": {"channels": 50000, "taps": 4, "backend": "cpu"},
+        "products": [{"kind": "power", "file": "wide.h5"}]}
+voltmill("run", write_yaml("wide.yaml", wide))
+same(table_of(scratch("wide.h5")), contents_of(scratch("wide.h5"), "/data"), "long axes: every CRC is as documented")
+
 shutil.copy(scratch("power.h5"), scratch("changed.h5"))
 with h5py.File(scratch("changed.h5"), "r+") as file:
     file["data"].attrs["comment"] = "seen"
