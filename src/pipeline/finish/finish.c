@@ -36,8 +36,7 @@ status_t finish_pool(const struct channelise_plan *work, pool_t **out)
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         is_changed |= plan_products_is_changed(work, i);
     }
-    return is_changed && threads > 1 ? pool_create(POOL_EAGER, "finish", threads, out)
-                                     : STATUS_OK;
+    return is_changed && threads > 1 ? pool_create(POOL_EAGER, "finish", threads, out) : STATUS_OK;
 }
 
 status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t rows, pool_t *pool,
