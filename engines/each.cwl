@@ -1,4 +1,3 @@
-#!/usr/bin/env cwl-runner
 # One job over many observations: cwltool --cachedir cache --on-error continue engines/each.cwl observations.yaml
 # The same command again runs only those that failed.
 cwlVersion: v1.2

@@ -1,4 +1,3 @@
-#!/usr/bin/env cwl-runner
 # A run of a job over one observation as a CWL tool; engines/each.cwl runs it over many.
 cwlVersion: v1.2
 class: CommandLineTool
