@@ -482,6 +482,9 @@ static void test_filter(void **state)
     check_filter(c);
     c.dm = 0;
     check_filter(c);
+    c = MEERKAT;
+    c.dm = 15000;
+    check_filter(c); /* twice its length: in tiles, by threads */
 }
 
 /* The whole stream at once: the chirp and its inverse cancel to rounding, whatever the band. */

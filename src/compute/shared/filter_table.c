@@ -18,11 +18,10 @@ uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream)
     return spec->response ? spec->response_of[stream] : 0;
 }
 
-/* Threads that make responses. */
+/* Threads that make responses, each one after the other; 1: responses whose makers use threads. */
 static uint32_t table_makers(const struct filter_spec *spec)
 {
-    uint64_t responses = filter_table_responses(spec);
-    return (uint32_t)max_u64(min_u64(spec->threads, responses), 1);
+    return filter_table_responses(spec) < spec->threads ? 1 : (uint32_t)max_u64(spec->threads, 1);
 }
 
 uint64_t filter_table_bytes(const struct filter_spec *spec, uint32_t length)

@@ -1,6 +1,8 @@
 /* Delays and lengths, and the exact chirp as a filter of a given number of taps. */
 #include "dsp/dispersion/chirp.h"
 
+#include "base/memory.h"
+#include "base/pool.h"
 #include "dsp/dispersion/chirp_exact.h"
 #include "dsp/dispersion/dispersion.h"
 #include "dsp/phasor.h"
@@ -14,7 +16,12 @@
  * Radix 2, one half after the other, so that what fits a cache stays there; roots of unity are made
  * as they are needed. Gentleman and Sande 1966, Fast Fourier transforms: for fun and profit. */
 
-enum { PIECE = 512 }; /* roots of unity at a time */
+enum {
+    PIECE = 512,    /* roots of unity at a time */
+    TILE = 1 << 15, /* points of a task */
+    LEAVES = 16,    /* parts of a long transform that threads do in one go */
+    MOST_THREADS = 8
+};
 
 /* exp(2 pi i (first + j) / length), j < count. */
 static void round_trip_roots(uint32_t length, uint32_t first, uint32_t count,
@@ -59,9 +66,10 @@ static void round_trip_join(uint32_t count, uint32_t stride, double (*restrict r
 typedef void round_trip_step(uint32_t count, uint32_t stride, double (*restrict root)[2],
                              double (*restrict low)[2], double (*restrict high)[2]);
 
-/* One step over neighbouring halves of `length` points. */
-static void round_trip_halves(round_trip_step *step, uint32_t length, double (*restrict table)[2],
-                              double (*data)[2])
+/* One step over butterflies first .. first + count - 1 of the neighbouring halves of `length`
+ * points. */
+static void round_trip_halves(round_trip_step *step, uint32_t length, uint32_t first,
+                              uint32_t count, double (*restrict table)[2], double (*data)[2])
 {
     const uint32_t half = length / 2;
     double root[PIECE][2];
@@ -69,27 +77,9 @@ static void round_trip_halves(round_trip_step *step, uint32_t length, double (*r
         step(half, PIECE / half, table, data, data + half);
         return;
     }
-    for (uint32_t first = 0; first < half; first += PIECE) {
-        round_trip_roots(length, first, PIECE, root);
-        step(PIECE, 1, root, data + first, data + half + first);
-    }
-}
-
-static void round_trip_down(uint32_t length, double (*restrict table)[2], double (*data)[2])
-{
-    if (length > 1) {
-        round_trip_halves(round_trip_split, length, table, data);
-        round_trip_down(length / 2, table, data);
-        round_trip_down(length / 2, table, data + length / 2);
-    }
-}
-
-static void round_trip_up(uint32_t length, double (*restrict table)[2], double (*data)[2])
-{
-    if (length > 1) {
-        round_trip_up(length / 2, table, data);
-        round_trip_up(length / 2, table, data + length / 2);
-        round_trip_halves(round_trip_join, length, table, data);
+    for (uint32_t at = first; at < first + count; at += PIECE) {
+        round_trip_roots(length, at, PIECE, root);
+        step(PIECE, 1, root, data + at, data + half + at);
     }
 }
 
@@ -98,19 +88,23 @@ static void round_trip_up(uint32_t length, double (*restrict table)[2], double (
  *
  *   data   [length][2] in: frequency k at place k; out: sample n at the place whose number is
  *                        n with its bits in reverse order */
-static void round_trip_there(uint32_t length, double (*data)[2])
+static void round_trip_down(uint32_t length, double (*restrict table)[2], double (*data)[2])
 {
-    double table[PIECE][2];
-    round_trip_roots(2 * PIECE, 0, PIECE, table);
-    round_trip_down(length, table, data);
+    if (length > 1) {
+        round_trip_halves(round_trip_split, length, 0, length / 2, table, data);
+        round_trip_down(length / 2, table, data);
+        round_trip_down(length / 2, table, data + length / 2);
+    }
 }
 
 /* And back, times `length`. */
-static void round_trip_back(uint32_t length, double (*data)[2])
+static void round_trip_up(uint32_t length, double (*restrict table)[2], double (*data)[2])
 {
-    double table[PIECE][2];
-    round_trip_roots(2 * PIECE, 0, PIECE, table);
-    round_trip_up(length, table, data);
+    if (length > 1) {
+        round_trip_up(length / 2, table, data);
+        round_trip_up(length / 2, table, data + length / 2);
+        round_trip_halves(round_trip_join, length, 0, length / 2, table, data);
+    }
 }
 
 /* Returns the index after n in bit-reversed order. */
@@ -267,17 +261,96 @@ static void chirp_mirror(uint32_t length, double (*h)[2])
     }
 }
 
+/* A response that threads make together: the bits do not depend on how many. */
+struct responding {
+    const struct chirp *chirp;
+    struct window window;
+    uint32_t length, part; /* of the transform that is split or joined, or done in one go */
+    double (*table)[2];
+    double (*out)[2];
+};
+
+static void responding_exact(void *context, uint32_t thread, uint64_t tile)
+{
+    const struct responding *r = context;
+    const uint32_t first = (uint32_t)tile * TILE;
+    (void)thread;
+    chirp_exact(r->chirp, r->length, first, (uint32_t)min_u64(TILE, r->length), r->out + first);
+}
+
+static void responding_step(const struct responding *r, round_trip_step *step, uint64_t tile)
+{
+    const uint64_t tiles = r->part / 2 / TILE;
+    round_trip_halves(step, r->part, (uint32_t)(tile % tiles) * TILE, TILE, r->table,
+                      r->out + tile / tiles * r->part);
+}
+
+static void responding_split(void *context, uint32_t thread, uint64_t tile)
+{
+    (void)thread;
+    responding_step(context, round_trip_split, tile);
+}
+
+static void responding_join(void *context, uint32_t thread, uint64_t tile)
+{
+    (void)thread;
+    responding_step(context, round_trip_join, tile);
+}
+
+static void responding_down(void *context, uint32_t thread, uint64_t leaf)
+{
+    const struct responding *r = context;
+    (void)thread;
+    round_trip_down(r->part, r->table, r->out + leaf * r->part);
+}
+
+static void responding_up(void *context, uint32_t thread, uint64_t leaf)
+{
+    const struct responding *r = context;
+    (void)thread;
+    round_trip_up(r->part, r->table, r->out + leaf * r->part);
+}
+
+static void responding_fade(void *context, uint32_t thread, uint64_t tile)
+{
+    const struct responding *r = context;
+    const uint32_t first = (uint32_t)tile * TILE;
+    const uint32_t count = (uint32_t)min_u64(TILE, r->length);
+    uint32_t n = 0;
+    (void)thread;
+    for (uint32_t bit = 1; bit < r->length; bit *= 2) {
+        n |= first & bit ? r->length / 2 / bit : 0;
+    }
+    for (uint32_t i = first; i < first + count; i++, n = round_trip_next(r->length, n)) {
+        const double left = chirp_left(&r->window, n) / r->length;
+        r->out[i][0] *= left;
+        r->out[i][1] *= r->chirp->is_complex ? left : 0;
+    }
+}
+
+static void responding_each(struct responding *r, uint64_t tasks, pool_task_t *run)
+{
+    pool_each((uint32_t)min_u64(tasks, MOST_THREADS), tasks, run, r);
+}
+
 void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2])
 {
-    const struct window window = chirp_window(chirp, length);
-    chirp_exact(chirp, length, 0, length, out);
-    round_trip_there(length, out);
-    for (uint32_t i = 0, n = 0; i < length; i++, n = round_trip_next(length, n)) {
-        const double left = chirp_left(&window, n) / length;
-        out[i][0] *= left;
-        out[i][1] *= chirp->is_complex ? left : 0;
+    double table[PIECE][2];
+    const uint64_t tiles = ceil_div_u64(length, TILE);
+    const uint32_t leaf = tiles < LEAVES ? length : length / LEAVES;
+    struct responding r = {chirp, chirp_window(chirp, length), length, length, table, out};
+    round_trip_roots(2 * PIECE, 0, PIECE, table);
+    responding_each(&r, tiles, responding_exact);
+    for (; r.part > leaf; r.part /= 2) {
+        responding_each(&r, tiles / 2, responding_split);
     }
-    round_trip_back(length, out);
+    responding_each(&r, length / leaf, responding_down);
+    responding_each(&r, tiles, responding_fade);
+    responding_each(&r, length / leaf, responding_up);
+    while (r.part < length) {
+        r.part *= 2;
+        responding_each(&r, tiles / 2, responding_join);
+    }
     if (!chirp->is_complex) {
         chirp_mirror(length, out);
     }
