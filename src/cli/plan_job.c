@@ -69,7 +69,6 @@ static void filters_print_source(const struct job_filter *filter,
  * sqrt(guard) (chirp_response()). */
 static void filters_print_edges(const struct filter_plan_stage *stage)
 {
-    char width[UNITS_TEXT];
     char digits[32];
     double guard = (double)UINT32_MAX;
     double least;
@@ -82,7 +81,7 @@ static void filters_print_edges(const struct filter_plan_stage *stage)
     display_print(
         "  edges         within %s of a coarse channel's edges, amplitudes change by more "
         "than 1 %% (of white noise at most %.2g %% rms)\n",
-        units_hertz(strtod(digits, NULL), width), 63 / sqrt(guard));
+        units_hertz(strtod(digits, NULL)), 63 / sqrt(guard));
 }
 
 static void filters_print_method(const struct filter_plan_stage *stage)
