@@ -38,7 +38,7 @@ double bench_beams_flops(const struct bench_beams *c, uint64_t spectra)
     return 8.0 * c->stations * c->beams * c->pols * c->channels * (double)spectra;
 }
 
-/* Floats of a spectrum of so many stations, or beams. */
+/* Floats of a spectrum of `streams` stations, or beams. */
 static size_t bench_row(const struct beamform_spec *spec, uint32_t streams)
 {
     return (size_t)2 * streams * spec->pols * spec->coarse * spec->nchannels;

@@ -101,8 +101,8 @@ struct backend_rates {
     double copy, upload, download;
 };
 status_t backend_measure(backend_t *backend, struct backend_rates *out);
-/* Measures fused multiply-adds of floats in registers, in operations a second, two each, on so many
- * threads; 0 where that is not known. Fails with DEVICE. */
+/* Measures fused multiply-adds of floats in registers, in operations a second, two each, on
+ * `threads` threads; 0 where that is not known. Fails with DEVICE. */
 status_t backend_measure_fma(backend_t *backend, uint32_t threads, double *out);
 
 #endif

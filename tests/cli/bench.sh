@@ -54,6 +54,15 @@ db = [float(re.search("synthesis to (-?[0-9]+) dB", r["how"]).group(1)) for r in
 print(db[0] > -100 > db[1])')"
 done
 
+# Beams, of turns and of a table.
+for kind in --fixed ""; do
+    # shellcheck disable=SC2086
+    runs "beams ${kind:-that turn}" "$voltmill" bench beams --backend cpu --threads 2 --stations 5 --beams 3,4 \
+        --channels 37 --cell 5 --spectra 21 --repeat 1 --csv beams.csv $kind
+    same "are right" "3 ok 4 ok" "$("$python" -c 'import csv
+print(*(r[c] for r in csv.DictReader(open("beams.csv")) for c in ("beams", "result")))')"
+done
+
 # Long filters: each row beside the double reference and the plain loop, also where fewer points are computed.
 fir() { # fir OPTION...
     "$voltmill" bench fir --backend cpu --threads 1 --repeat 1 --csv fir.csv "$@"

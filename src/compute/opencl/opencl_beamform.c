@@ -351,7 +351,7 @@ out:
     return st;
 }
 
-/* Of the weights; their table on a device whose groups are large enough. */
+/* Returns the bytes of the weights: of a table on a device whose groups are large enough. */
 static uint64_t beam_weight_bytes(const struct beamform_spec *spec)
 {
     const struct device_info info = {.group_size = 256, .local_bytes = LOCAL_BYTES};

@@ -58,7 +58,7 @@ typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
 /* Turns at channels k, less whole ones: rounded once, and once more when turns[0] is added. */
 static inline lanes_t turns_along(const float *turns, lanes_t k)
 {
-    lanes_t out;
+    lanes_t out = {0};
 #if defined __FMA__ || defined __ARM_FEATURE_FMA
     const lanes_t whole = (k * turns[1] + ROUND) - ROUND;
     for (int i = 0; i < LANES; i++) {
