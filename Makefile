@@ -172,7 +172,7 @@ LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
 test-long: test-deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
 	$(Q)VOLTMILL=$(abspath $(BUILD))/voltmill PYTHON=$(PYTHON) TEST_TIMEOUT=3600 VOLTMILL_TEST_ALL=1 \
-	  $(PROVE) $(filter %/test_channelise_steps %/test_coherency %/test_filter %/test_filter_fused %/test_opencl %/test_opencl_channelise \
+	  $(PROVE) $(filter %/test_channelise_steps %/test_coherency %/test_correlate %/test_filter %/test_filter_fused %/test_opencl %/test_opencl_channelise \
 	    %/test_opencl_dedisperse %/test_opencl_filter %/test_opencl_mixed %/test_opencl_peaks \
 	    %/test_oversampled %/test_synthesise %/test_opencl_synthesise %/test_tune_bank,$(TEST_PROGRAMS)) $(LONG_TESTS)
 

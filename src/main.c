@@ -36,6 +36,7 @@
     ROW(bench_dedisperse)                                                                          \
     ROW(bench_fir)                                                                                 \
     ROW(bench_beams)                                                                               \
+    ROW(bench_correlate)                                                                           \
     ROW(bench_run)                                                                                 \
     ROW(bench_driver)
 

@@ -63,6 +63,15 @@ for kind in --fixed ""; do
 print(*(r[c] for r in csv.DictReader(open("beams.csv")) for c in ("beams", "result")))')"
 done
 
+# The correlation: rotated or not, beside bare multiply-adds.
+for turns in "" --turns; do
+    # shellcheck disable=SC2086
+    runs "correlate $turns" "$voltmill" bench correlate --backend cpu --threads 2 --stations 3,9 --channels 20 \
+        --integrate 16 --spectra 32 --repeat 1 --csv correlate.csv $turns
+    same "is right" "[('3', 'ok'), ('9', 'ok')]" \
+        "$("$python" -c 'import csv; print([(r["stations"], r["result"]) for r in csv.DictReader(open("correlate.csv"))])')"
+done
+
 # Long filters: each row beside the double reference and the plain loop, also where fewer points are computed.
 fir() { # fir OPTION...
     "$voltmill" bench fir --backend cpu --threads 1 --repeat 1 --csv fir.csv "$@"

@@ -19,13 +19,14 @@ uint32_t correlate_groups_pairs(const struct correlate_spec *spec)
     return (BLOCK / spec->pols) * (BLOCK / spec->pols);
 }
 
-/* The smallest that takes all pairs; of more, the largest. */
-static struct correlate_shape groups_shape(uint32_t blocks)
+/* The smallest that takes all pairs; of more, the largest. On processors the smallest, so that
+ * there is one kernel to build. */
+static struct correlate_shape groups_shape(uint32_t blocks, int is_gpu)
 {
     static const struct correlate_shape shapes[] = {
         {8, 16, 4}, {16, 8, 6}, {32, 8, 8}, {64, 4, MOST_MEMBERS}};
     size_t i = 0;
-    while (i + 1 < sizeof shapes / sizeof *shapes && shapes[i].slots < blocks) {
+    while (is_gpu && i + 1 < sizeof shapes / sizeof *shapes && shapes[i].slots < blocks) {
         i++;
     }
     return shapes[i];
@@ -93,7 +94,8 @@ static void groups_fill(const struct correlate_spec *spec, const int32_t *lookup
     out->count++;
 }
 
-status_t correlate_groups_make(const struct correlate_spec *spec, struct correlate_groups *out)
+status_t correlate_groups_make(const struct correlate_spec *spec, int is_gpu,
+                               struct correlate_groups *out)
 {
     status_t st = STATUS_OK;
     int32_t *lookup = NULL;
@@ -102,7 +104,7 @@ status_t correlate_groups_make(const struct correlate_spec *spec, struct correla
     struct correlate_groups groups = {.count = 0};
     TRY(correlate_lookup(spec, &lookup));
     TRY(correlate_blocks(spec, lookup, &blocks));
-    groups.shape = groups_shape(blocks.count);
+    groups.shape = groups_shape(blocks.count, is_gpu);
     while (blocks.count > 0) {
         const struct correlate_shape *shape = &groups.shape;
         const size_t next = groups.count + 1;

@@ -23,7 +23,8 @@ struct correlate_groups {
 uint32_t correlate_groups_pairs(const struct correlate_spec *spec);
 
 /* Packs blocks of pairs into as few groups as a greedy search finds. Fails with DEVICE (memory). */
-status_t correlate_groups_make(const struct correlate_spec *spec, struct correlate_groups *out);
+status_t correlate_groups_make(const struct correlate_spec *spec, int is_gpu,
+                               struct correlate_groups *out);
 void correlate_groups_free(struct correlate_groups *groups);
 
 /* Returns the bytes of the tables, and of making them, from above. */

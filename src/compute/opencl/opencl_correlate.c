@@ -12,6 +12,7 @@
 enum {
     WIDTH = 256,            /* work-items of a group of the small kernels */
     CARRIED = 3,            /* floats of each sum that is carried */
+    MOST_TILED = 16,        /* columns of a tile */
     FINISH_BYTES = 64 << 20 /* of dumps that are to be averaged at a time, or one */
 };
 
@@ -60,6 +61,13 @@ static uint64_t correlate_plane(const struct correlate_spec *spec)
 static uint64_t correlate_spectrum_bytes(const struct correlate_spec *spec)
 {
     return correlate_inputs(spec) * correlate_columns(spec) * 2 * sizeof(float);
+}
+
+/* Rotated spectra are in tiles of columns, the last of which may not be full. */
+static uint64_t correlate_turned_bytes(const struct correlate_spec *spec, uint32_t tiled)
+{
+    return spec->max_spectra * correlate_inputs(spec) *
+           ceil_div_u64(correlate_columns(spec), tiled) * tiled * 2 * sizeof(float);
 }
 
 static uint64_t correlate_turns_bytes(const struct correlate_spec *spec, uint64_t spectra)
@@ -113,33 +121,39 @@ out:
     return st;
 }
 
+/* Two programs: that of the rows is the same for many specs. */
 static status_t correlate_build(struct stage *stage)
 {
     status_t st = STATUS_OK;
     static const enum program_source source = SOURCE_CORRELATE;
+    static const enum program_source rows_source = SOURCE_CORRELATE_ROWS;
     const struct correlate_spec *spec = &stage->base.spec;
     const device_t *device = stage->opencl->device;
     const struct correlate_shape *shape = &stage->groups.shape;
     struct text options = {0};
-    cl_program program = NULL;
-    TRY(text_add(&options, "-DPOLS=%u -DSLOTS=%u -DCOLUMNS=%u -DMEMBERS=%u", spec->pols,
-                 shape->slots, shape->columns, shape->members));
-    TRY(program_build(device, &source, 1, options.data, &program));
-    if (stage->groups.count > 0) {
-        TRY(program_kernel(device, program, "correlate", &stage->crosses));
+    cl_program rows = NULL;
+    TRY(text_add(&options, "-DPOLS=%u", spec->pols));
+    if (stage->nautos > 0 || spec->is_turned || stage->sums_rows > 0) {
+        TRY(program_build(device, &rows_source, 1, options.data, &rows));
     }
     if (stage->nautos > 0) {
-        TRY(program_kernel(device, program, "correlate_autos", &stage->autos));
+        TRY(program_kernel(device, rows, "correlate_autos", &stage->autos));
     }
     if (spec->is_turned) {
-        TRY(program_kernel(device, program, "correlate_turn", &stage->turn));
+        TRY(program_kernel(device, rows, "correlate_turn", &stage->turn));
     }
     if (stage->sums_rows > 0) {
-        TRY(program_kernel(device, program, "correlate_finish", &stage->finish));
+        TRY(program_kernel(device, rows, "correlate_finish", &stage->finish));
+    }
+    if (stage->groups.count > 0) {
+        TRY(text_add(&options, " -DSLOTS=%u -DCOLUMNS=%u -DMEMBERS=%u -DUNROLLED=%d%s",
+                     shape->slots, shape->columns, shape->members, device->info.is_gpu,
+                     device->info.is_gpu ? "" : " -DSTEP=1"));
+        TRY(launch_build(device, &source, 1, options.data, "correlate", &stage->crosses));
     }
 out:
-    if (program) {
-        clReleaseProgram(program);
+    if (rows) {
+        clReleaseProgram(rows);
     }
     text_free(&options);
     return st;
@@ -156,8 +170,8 @@ static status_t correlate_allocate(struct stage *stage, backend_t *backend)
         TRY(device_allocate(device, stage->sums_rows * plane, "visibilities", &stage->sums));
     }
     if (spec->is_turned) {
-        TRY(device_allocate(device, spec->max_spectra * correlate_spectrum_bytes(spec), "spectra",
-                            &stage->turned));
+        TRY(device_allocate(device, correlate_turned_bytes(spec, stage->groups.shape.columns),
+                            "spectra", &stage->turned));
         for (int i = 0; i < 2; i++) {
             TRY(buffer_create(backend, BUFFER_IN, correlate_turns_bytes(spec, spec->max_spectra),
                               &stage->turns[i]));
@@ -181,7 +195,7 @@ static status_t opencl_correlate_create(backend_t *backend, const struct correla
     stage->opencl = (struct opencl *)backend;
     stage->watch.is_on = spec->is_timed;
     stage->sums_rows = correlate_sums_rows(spec);
-    TRY(correlate_groups_make(spec, &stage->groups));
+    TRY(correlate_groups_make(spec, stage->opencl->device->info.is_gpu, &stage->groups));
     TRY(correlate_put_tables(stage));
     TRY(correlate_build(stage));
     TRY(correlate_allocate(stage, backend));
@@ -234,13 +248,14 @@ static status_t correlate_launch_sums(struct stage *stage, const struct launch *
         const struct launch_size size = {
             (size_t)(stage->groups.count * ceil_div_u64(columns, shape->columns) * launch->dumps),
             shape->slots * shape->columns};
-        TRY(LAUNCH(
-            device, stage->crosses, size, &stage->watch, STEP_FILTER, ARGUMENT(launch->turned),
-            ARGUMENT(out), ARGUMENT(stage->carry), ARGUMENT(stage->members), ARGUMENT(stage->slots),
-            ARGUMENT(stage->pairs), ARGUMENT_ULONG(stage->base.next), ARGUMENT_ULONG(launch->end),
-            ARGUMENT_ULONG(spec->integrate), ARGUMENT_ULONG(launch->dump), ARGUMENT_ULONG(row),
-            ARGUMENT_UINT((cl_uint)columns), ARGUMENT_UINT(correlate_inputs(spec)),
-            ARGUMENT_UINT(stage->groups.count), ARGUMENT_UINT(spec->npairs)));
+        TRY(LAUNCH(device, stage->crosses, size, &stage->watch, STEP_FILTER,
+                   ARGUMENT(launch->turned), ARGUMENT(out), ARGUMENT(stage->carry),
+                   ARGUMENT(stage->members), ARGUMENT(stage->slots), ARGUMENT(stage->pairs),
+                   ARGUMENT_ULONG(stage->base.next), ARGUMENT_ULONG(launch->end),
+                   ARGUMENT_ULONG(spec->integrate), ARGUMENT_ULONG(launch->dump),
+                   ARGUMENT_ULONG(row), ARGUMENT_UINT((cl_uint)columns),
+                   ARGUMENT_UINT(correlate_inputs(spec)), ARGUMENT_UINT(stage->groups.count),
+                   ARGUMENT_UINT(spec->npairs), ARGUMENT_UINT(launch->turned != launch->in)));
     }
 out:
     return st;
@@ -298,11 +313,13 @@ static status_t correlate_launch_turn(struct stage *stage, struct opencl_buffer 
 {
     const struct correlate_spec *spec = &stage->base.spec;
     const uint64_t columns = correlate_columns(spec);
-    return LAUNCH(stage->opencl->device, stage->turn,
-                  correlate_size(spectra * spec->stations * columns), &stage->watch,
+    const uint32_t tiled = stage->groups.shape.columns;
+    const uint64_t items = spectra * spec->stations * ceil_div_u64(columns, tiled) * tiled;
+    return LAUNCH(stage->opencl->device, stage->turn, correlate_size(items), &stage->watch,
                   STEP_DEINTERLEAVE, ARGUMENT(in), ARGUMENT(stage->turned), ARGUMENT(turns->memory),
                   ARGUMENT_ULONG(spectra), ARGUMENT_UINT(spec->stations),
-                  ARGUMENT_UINT((cl_uint)columns), ARGUMENT_UINT(spec->nchannels));
+                  ARGUMENT_UINT((cl_uint)columns), ARGUMENT_UINT(spec->nchannels),
+                  ARGUMENT_UINT(tiled));
 }
 
 static status_t opencl_correlate_run(correlate_t *correlate, buffer_t *in_buffer, uint64_t spectra,
@@ -351,7 +368,7 @@ static uint64_t opencl_correlate_bytes(const struct correlate_spec *spec)
 static uint64_t opencl_correlate_device_bytes(const struct correlate_spec *spec)
 {
     const uint64_t plane = correlate_plane(spec) * sizeof(float);
-    const uint64_t turned = correlate_spectrum_bytes(spec) * spec->max_spectra +
+    const uint64_t turned = correlate_turned_bytes(spec, MOST_TILED) +
                             2 * correlate_turns_bytes(spec, spec->max_spectra);
     return (CARRIED + correlate_sums_rows(spec)) * plane + (spec->is_turned ? turned : 0) +
            (spec->gains ? correlate_spectrum_bytes(spec) : 0) + correlate_groups_bytes(spec);

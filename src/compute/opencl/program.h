@@ -78,6 +78,7 @@ void stopwatch_free(struct stopwatch *watch);
     X(FILTER_OVERLAP, filter_overlap, "filter/")                                                   \
     X(SYNTHESIS_ROWS, synthesis_rows, "synthesis/")                                                \
     X(SYNTHESIS_FIR, synthesis_fir, "synthesis/")                                                  \
+    X(CORRELATE_ROWS, correlate_rows, "")                                                          \
     X(CORRELATE, correlate, "")
 #define PROGRAM_SOURCE_NUMBER(upper, name, folder) SOURCE_##upper,
 enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };

@@ -10,7 +10,7 @@
 #ifdef __SANITIZE_ADDRESS__
 #define UNROLLED
 #else
-#define UNROLLED _Pragma("GCC unroll 8")
+#define UNROLLED _Pragma("GCC unroll 12")
 #endif
 
 typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
@@ -99,8 +99,8 @@ static inline pairs_t phasors(lanes_t x)
         f * (6.28318531F +
              g * (-41.3417022F + g * (81.6052493F + g * (-76.7058598F + g * 42.0586939F))));
     const mask_t is_odd = (number & 1) != 0;
-    const mask_t minus_re = ((number + 1) & 2) << 30;
-    const mask_t minus_im = (number & 2) << 30;
+    const mask_t minus_re = (((number + 1) & 2) != 0) & INT32_MIN;
+    const mask_t minus_im = ((number & 2) != 0) & INT32_MIN;
     return (pairs_t){(lanes_t)((mask_t)choose(is_odd, s, c) ^ minus_re),
                      (lanes_t)((mask_t)choose(is_odd, c, s) ^ minus_im)};
 }

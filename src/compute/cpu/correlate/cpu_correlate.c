@@ -1,6 +1,7 @@
 /* The CPU's correlation. A task takes some neighbouring columns through all spectra of a run: grain
  * by grain, inputs become planes that stay in the second-level cache, and blocks of them meet in
  * registers. */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "compute/cpu/correlate/correlate_kernels.h"
 #include "compute/cpu/cpu.h"
@@ -550,7 +551,7 @@ out:
     return st;
 }
 
-/* Whose planes a part of the blocks needs, and which pairs it makes. */
+/* Notes the stations whose planes each part of the blocks needs, and the pairs that it makes. */
 static status_t correlate_divide(struct cpu_correlate *stage)
 {
     status_t st = STATUS_OK;
