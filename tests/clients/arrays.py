@@ -1,0 +1,354 @@
+"""Visibilities and beams of arrays, computed once more in numpy: stations whose samples are late by whole samples and
+parts of them, also by delays that change fast; real and complex samples of both sidebands, filter banks that are
+oversampled, means over channels, lists of pairs; gaps of single stations, gains, swapped feeds and flagged stations.
+Autocorrelations are the mean of power, and a beam of one station its spectra, to the bit. The same bytes however the
+work is cut, and `verify` holds.
+
+The stations' delays are those of the table, and beams have azimuths and elevations, so this model needs no sky."""
+import hashlib
+import os
+import re
+
+import h5py
+import numpy as np
+
+from common import (Failed, finish, frequencies_of, note, ok, same, scratch, voltmill, write_archive, write_yaml)
+
+RATE, LIGHT, LIMIT, LEAST = 1e5, 299792458.0, 5e-7, np.float32(0.1)
+CENTRES = np.array([1.4e9, 1.4001e9])
+BEAMS = {"up": (0, 90), "east": (90, 40), "low": (200.5, 20)}
+ENU = np.array([[0, 0, 0], [31, -20, 1], [-70, 55, 2], [12, 140, -3], [200, 9, 0], [-90, -90, 4], [33, 77, 0]], float)
+POLS = [(0, 0), (1, 1), (0, 1), (1, 0)]
+worst = {"visibilities": 0, "beams": 0}
+
+
+class Array:
+    """An archive of an array, what numpy makes of it, and the jobs that voltmill does."""
+
+    def __init__(self, name, stations, pols=2, chans=2, samples=6000, real=False, sideband=1, delays=None, integrate=12,
+                 bank=None, gaps=(), flagged=(), swapped=(), gains=False, archive=None):
+        self.name, self.stations, self.pols, self.chans, self.samples = name, stations, pols, chans, samples
+        self.real, self.sideband, self.integrate = real, sideband, integrate
+        self.flagged, self.swapped, self.gains = set(flagged), set(swapped), gains
+        self.random = np.random.default_rng(len(name) + stations)
+        self.delays = np.zeros((stations, 4))
+        given = np.atleast_2d(delays if delays is not None else
+                              self.random.normal(0, 5e-5, (stations, 1)) * (np.arange(stations) > 0)[:, None])
+        self.delays[:, :given.shape[1]] = given
+        self.bank = {"channels": 16, "taps": 4, **(bank or {})}
+        oversampling = self.bank.get("oversample", {"num": 1, "den": 1})
+        self.period = self.bank["channels"] * (2 if real else 1)
+        self.hop = self.period * oversampling["den"] // oversampling["num"]
+        self.keep = None
+        if archive:
+            self.keep = self.bank["channels"] * archive["oversampling_den"] // archive["oversampling_num"]
+        self.centres = CENTRES[:chans] if not archive else 1.4e9 + np.arange(chans) * RATE * self.keep / self.bank["channels"]
+        self.zero = self.centres - sideband * RATE / 4 if real else self.centres
+        self.gaps = np.array(gaps, "u8").reshape(-1, 3)
+        self.good = np.ones((stations * pols * chans, samples), bool)
+        for first, count, stream in self.gaps.astype(int):
+            self.good[stream, first:first + count] = False
+        self.good = self.good.reshape(stations, pols, chans, samples)
+        self._write(archive)
+
+    def _receive(self):
+        """What the stations receive: noise common to all, late by the delay at the beginning, and noise of their own."""
+        hertz = np.fft.rfftfreq(self.samples, 1 / RATE) if self.real else np.fft.fftfreq(self.samples, 1 / RATE)
+        x = np.zeros((self.stations, self.pols, self.chans, self.samples), float if self.real else complex)
+        for p, c in np.ndindex(self.pols, self.chans):
+            wave = self.random.normal(size=(len(hertz), 2)) @ [1, 1j]
+            for s in range(self.stations):
+                own = self.random.normal(size=(len(hertz), 2)) @ [0.5, 0.5j]
+                if self.real:
+                    sky = self.zero[c] + self.sideband * hertz
+                    late = wave * np.exp(-2j * np.pi * sky * self.delays[s, 0])
+                    x[s, p, c] = np.fft.irfft((late if self.sideband > 0 else late.conj()) + own, self.samples)
+                else:
+                    x[s, p, c] = np.fft.ifft(wave * np.exp(-2j * np.pi * (self.zero[c] + hertz) * self.delays[s, 0]) + own)
+        return x.conj() if self.sideband < 0 and not self.real else x
+
+    def _write(self, archive):
+        x = self._receive()
+        for s in self.swapped:
+            x[s] = x[s, ::-1]
+        x *= 30 / np.sqrt(np.mean(np.abs(x) ** 2))
+        parts = x if self.real else np.stack([x.real, x.imag], -1)
+        stored = np.moveaxis(parts.round().clip(-127, 127).astype("i1"), 3, 0)
+        x = np.moveaxis(stored.astype(float), 0, 3)
+        self.volts = (x if self.real else x[..., 0] + 1j * x[..., 1]) * self.good
+        names = {"pol": ["X", "Y"][:self.pols], "station": [f"S{i}" for i in range(self.stations)]}
+        self.archive = write_archive(
+            self.name, stored, "time,station,pol,chan" + ("" if self.real else ",reim"), RATE,
+            "real" if self.real else "complex", centres=self.centres, names=names,
+            gaps=self.gaps if len(self.gaps) else None,
+            root={"start_mjd_day": 60000, "start_second": 0.0, "time_scale": "UTC"},
+            attributes={"sideband": np.int32(self.sideband), **{k: np.int32(v) for k, v in (archive or {}).items()}})
+        self.write_table(self.name, self.flagged)
+
+    def write_table(self, name, flagged):
+        stations = []
+        for s in range(self.stations):
+            one = {"name": f"S{s}", "enu_m": list(ENU[s]), "delay_s": list(self.delays[s])}
+            if s in flagged:
+                one["flagged"] = True
+            if s in self.swapped:
+                one["swapped"] = True
+            if self.gains and s != 1:
+                one["gains"] = [{"pol": "Y", "freq_hz": 1.39999e9, "gain": [0.5, 0.25 * s]},
+                                {"pol": "Y", "freq_hz": 1.40009e9, "gain": [1 + s, -0.5]},
+                                {"freq_hz": 0, "gain": [0.75, -1]}][0 if self.pols == 2 else 2:]
+            stations.append(one)
+        path = write_yaml(name + "-table.yaml", {
+            "reference": {"lon_deg": 21.4, "lat_deg": -30.7, "height_m": 1000}, "stations": stations})
+        with open(path) as file:
+            text = file.read().replace('"True"', "true").replace("True", "true")
+        with open(path, "w") as file:
+            file.write(text)
+
+    # ---- numpy
+
+    def delay(self, seconds):
+        """[station][time]"""
+        return sum(self.delays[:, k, None] * np.asarray(seconds) ** k for k in range(4))
+
+    def compute(self, b, cell):
+        taps, period = b.shape
+        times = np.linspace(0, self.samples / RATE, 10001)
+        late = self.delay(times) * RATE
+        self.first = -int(min(np.floor(late.min()), 0))
+        spread = int(max(np.ceil(late.max()), 0)) + self.first
+        self.spectra = (self.samples - spread - taps * period) // self.hop + 1
+        at = np.arange(self.spectra)
+        begin = at // cell * cell
+        middle = (self.first + self.hop * (begin + np.minimum(cell, self.spectra - begin) / 2)) / RATE
+        shift = np.rint(self.delay(middle) * RATE).astype(int)  # [station][spectrum]
+        self.times = (self.first + at * self.hop + (taps * period - 1) / 2) / RATE
+        delay = self.delay(self.times)
+        rest = delay - shift / RATE
+        self.hertz = frequencies_of(self.centres, RATE, self.bank["channels"], self.real, self.sideband,
+                                    keep=self.keep).reshape(self.chans, -1)
+        spectra, shares = [], []
+        energy = b.ravel() ** 2 / np.sum(b ** 2)
+        self.windows = (self.first + shift[:, :, None] + at[:, None] * self.hop + np.arange(taps * period))
+        self.energy = energy
+        for s in range(self.stations):
+            x = self.volts[s][:, :, self.windows[s]]  # [pol][chan][spectrum][sample]
+            if self.sideband < 0 and not self.real:
+                x = x.conj()
+            folded = (x * b.ravel()).reshape(*x.shape[:3], taps, period).sum(3)
+            m = np.arange(period)
+            y = np.fft.fft(folded) * np.exp(-2j * np.pi * (at[:, None] * self.hop * m % period) / period)
+            y = self._order(y, period)
+            turns = (self.zero[:, None, None] * delay[s, :, None] +
+                     (self.hertz - self.zero[:, None])[:, None, :] * rest[s, :, None])
+            y = y * np.exp(2j * np.pi * turns)
+            y = y[::-1] if s in self.swapped else y
+            spectra.append(y * self.gain(s))
+            share = self.good[s][:, :, self.windows[s]]
+            shares.append(share[::-1] if s in self.swapped else share)
+        self.y = np.array(spectra)  # [station][pol][chan][spectrum][channel]
+        self.share = np.array(shares)  # [station][pol][chan][spectrum][sample]
+
+    def _order(self, y, period):
+        channels = self.bank["channels"]
+        if not self.real:
+            y = np.roll(y, channels // 2, axis=-1)
+        elif self.sideband < 0:
+            y = y[..., (channels + np.arange(channels)) % period]
+        else:
+            y = y[..., :channels]
+        if self.keep:
+            first = (channels - self.keep) // 2
+            y = y[..., first:first + self.keep]
+        return y
+
+    def gain(self, s):
+        """[pol][chan][1][channel]"""
+        out = np.ones((self.pols, self.chans, 1, self.hertz.shape[-1]), complex)
+        if self.gains and s != 1:
+            out[:] = 0.75 - 1j
+            if self.pols == 2:
+                share = np.clip((self.hertz - 1.39999e9) / 1e5, 0, 1)
+                out[1, :, 0] = (1 - share) * (0.5 + 0.25j * s) + share * (1 + s - 0.5j)
+        return out
+
+    def dumps(self, rows, count):
+        """Sums of [spectrum] ... over dumps."""
+        n = rows.shape[0] // count
+        return rows[:n * count].reshape(n, count, *rows.shape[1:]).sum(1)
+
+    def visibility(self, a, b, q, integrate, average):
+        """Of pair a, b and product q of polarisations: mean [dump][chan][channel], weights [dump][chan], scale."""
+        p, r = POLS[q]
+        product = np.moveaxis(self.y[a, p] * self.y[b, r].conj(), 1, 0)  # [spectrum][chan][channel]
+        unit = [np.moveaxis(np.abs(self.y[i, k]) ** 2, 1, 0) for i, k in ((a, p), (b, r))]
+        weight = self.dumps(np.moveaxis((self.share[a, p] & self.share[b, r]) @ self.energy, 1, 0), integrate) / integrate
+        sums = self.dumps(product, integrate).reshape(-1, self.chans, product.shape[-1] // average, average).sum(3)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = sums / (integrate * average) / weight[..., None]
+        return mean, weight, np.sqrt(np.mean(unit[0]) * np.mean(unit[1]))
+
+    def beams(self):
+        """[spectrum][beam][pol][chan][channel], and weights [spectrum][pol][chan] or of both polarisations."""
+        out = []
+        active = [s for s in range(self.stations) if s not in self.flagged]
+        for azimuth, elevation in np.deg2rad(list(BEAMS.values())):
+            unit = np.array([np.sin(azimuth) * np.cos(elevation), np.cos(azimuth) * np.cos(elevation), np.sin(elevation)])
+            late = -(ENU[:self.stations] @ unit) / LIGHT
+            out.append(sum(self.y[s] * np.exp(2j * np.pi * self.hertz[:, None, :] * late[s]) for s in active))
+        weights = sum(self.share[s] @ self.energy for s in active) / len(active)
+        both = sum((self.share[s, 0] & self.share[s, -1]) @ self.energy for s in active) / len(active)
+        return np.moveaxis(np.array(out), 3, 0), np.moveaxis(weights, 2, 0), np.moveaxis(both, 1, 0)
+
+    # ---- voltmill
+
+    def job(self, name, products, beams=None, table=None, **more):
+        array = {"table": scratch((table or self.name) + "-table.yaml")}
+        listed = {"beams": [{"name": k, "azimuth_deg": v[0], "elevation_deg": v[1]} for k, v in beams.items()]} if beams else {}
+        made = [dict(product, file=f"{name}-{i}.h5") for i, product in enumerate(products)]
+        return write_yaml(name + ".yaml", {"input": {"files": self.archive}, "array": array, **listed,
+                                           "channelise": self.bank, "products": made, **more})
+
+    def products(self, average):
+        return [{"kind": "visibilities", "integrate": self.integrate},
+                {"kind": "power", "integrate": self.integrate}, {"kind": "spectra"},
+                {"kind": "visibilities", "integrate": 1, "average": average, "pairs": ["S0*S1", "S2*S0", "2*2"]}]
+
+    def beam_products(self):
+        total = [{"kind": "power", "integrate": 7, "polarisation": "IQUV"}] if self.pols == 2 else []
+        return [{"kind": "spectra"}, {"kind": "power", "integrate": self.integrate}, *total,
+                {"kind": "visibilities", "integrate": self.integrate}]
+
+
+def visdata(name):
+    with h5py.File(scratch(name)) as file:
+        data, header = file["Data/visdata"][...], file["Header"]
+        data = data["r"] + 1j * data["i"] if data.dtype.names else data
+        times, pairs = header["Ntimes"][()], header["Nbls"][()]
+        ants = list(zip(header["ant_2_array"][:pairs], header["ant_1_array"][:pairs]))
+        shape = (times, pairs, *data.shape[1:])
+        return (ants, data.reshape(shape), file["Data/nsamples"][...].reshape(shape),
+                file["Data/flags"][...].reshape(shape), file["time"][...], file["frequency"][...])
+
+
+def spectra_of(name):
+    with h5py.File(scratch(name)) as file:
+        data = file["spectra"][...]
+        return data["r"] + 1j * data["i"] if data.dtype.names else data, file["weights"][...] if "weights" in file else None
+
+
+def near(found, expected, scale, kind, name):
+    """rms of all differences, of the real and imaginary part together, in units of `scale`."""
+    if found.shape != expected.shape:
+        return ok(False, name, f"shape {found.shape}, expected {expected.shape}")
+    there = np.isfinite(expected)
+    if not (np.isfinite(found) == there).all() or not there.any():
+        return ok(False, name, f"{np.isnan(found).sum()} NaN, expected {np.isnan(expected).sum()} of {found.size}")
+    rms = np.sqrt(np.mean(np.abs(found[there] - expected[there]) ** 2)) / scale
+    worst[kind] = max(worst[kind], rms)
+    return rms <= LIMIT or ok(False, name, f"rms {rms:.3g}, {LIMIT:g} allowed")
+
+
+def check_visibilities(array, file, integrate, average, pairs):
+    """Every line of a product."""
+    found, data, nsamples, flags, times, hertz = visdata(file)
+    same(found, pairs, f"{file}: pairs")
+    right = np.allclose(times, array.dumps(array.times, integrate) / integrate, rtol=0, atol=1e-12)
+    right &= np.allclose(hertz, array.hertz.reshape(-1, average).mean(1), rtol=0, atol=1e-3)
+    ok(right, f"{file}: times and frequencies")
+    data = data.reshape(*data.shape[:2], array.chans, -1, array.pols ** 2)
+    nsamples, flags = nsamples.reshape(data.shape), flags.reshape(data.shape)
+    fits = True
+    for line, (a, b) in enumerate(pairs):
+        for q in range(array.pols ** 2):
+            mean, weight, scale = array.visibility(a, b, q, integrate, average)
+            of = nsamples[:, line, :, :, q]
+            fits &= np.abs(of - weight[..., None]).max() < 1.5 * 2.0 ** -24
+            blank = np.broadcast_to(of < LEAST, mean.shape)
+            fits &= (flags[:, line, :, :, q] == blank).all()
+            mean = np.where(blank, np.nan, mean)
+            it = data[:, line, :, :, q].copy()
+            if a == b and q < 2:
+                fits &= (it.imag == 0).all()
+            fits &= bool(near(it, mean, scale, "visibilities", f"{file}: {a}*{b} {q}"))
+    ok(fits, f"{file}: visibilities, nsamples and flags are numpy's")
+
+
+def check(array, average=4):
+    name = array.name
+    job = array.job(name, array.products(average))
+    plan = voltmill("plan", job)
+    cell = re.search(r"whole samples renewed every ([0-9,]+) spectra", plan)
+    array.cell = int(cell.group(1).replace(",", ""))
+    voltmill("run", job)
+    with h5py.File(scratch(name + "-1.h5")) as file:
+        array.compute(file["coefficients"][...], array.cell)
+        power = file["data"][...].reshape(-1, array.stations, array.pols, array.chans * array.hertz.shape[1])
+    usable = [s for s in range(array.stations) if s not in array.flagged]
+    check_visibilities(array, name + "-0.h5", array.integrate, 1, [(a, b) for a in usable for b in usable if a <= b])
+    check_visibilities(array, name + "-3.h5", 1, average, [(0, 1), (0, 2), (2, 2)])
+    ants, data = visdata(name + "-0.h5")[:2]
+    if not array.gains and not array.swapped:
+        autos = all(np.array_equal(data[:, i, :, p].real, (power[:, a, p] / np.float64(array.integrate)).astype("f4"),
+                                   equal_nan=not len(array.gaps) == 0)
+                    for i, (a, b) in enumerate(ants) if a == b for p in range(array.pols))
+        ok(autos, f"{name}: autocorrelations are the mean of power, to the bit")
+    # In phase, as long as delays stay as they were when the sky was made.
+    if not array.delays[:, 1:].any() and not array.gains:
+        of = {pair: np.nanmean(data[:, i, :, 0]) for i, pair in enumerate(ants)}
+        least = min((of[a, b] / np.sqrt(of[a, a] * of[b, b])).real for a, b in ants)
+        ok(least > 0.75, f"{name}: stations are in phase", least)
+    return array
+
+
+def check_beams(array):
+    name = array.name + "-beams"
+    voltmill("run", array.job(name, array.beam_products(), BEAMS))
+    expected, weights, both = array.beams()
+    found, its = spectra_of(name + "-0.h5")
+    expected_spectra = expected.reshape(found.shape)
+    if its is not None:
+        same(its.shape, (array.spectra, len(BEAMS) * array.pols, array.chans), f"{name}: shape of weights")
+        off = np.abs(its.reshape(array.spectra, len(BEAMS), array.pols, array.chans) - weights[:, None]).max()
+        ok(off < 1.5 * 2.0 ** -24, f"{name}: weights", off)
+        blank = np.repeat(its < LEAST, array.hertz.shape[1], axis=2).reshape(found.shape)
+        expected_spectra = np.where(blank, np.nan, expected_spectra)
+    scale = np.sqrt(np.mean(np.abs(expected) ** 2, axis=(0, 2, 3, 4)))
+    for beam in range(len(BEAMS)):
+        ok(near(found.reshape(expected.shape)[:, beam], expected_spectra.reshape(expected.shape)[:, beam], scale[beam],
+                "beams", f"{name} {beam}"), f"{name}: spectra of beam {beam} are numpy's")
+    rows = array.dumps(np.abs(expected) ** 2, array.integrate)
+    weigh = (array.dumps(weights, array.integrate) / array.integrate)[:, None, :, :, None]
+    with h5py.File(scratch(name + "-1.h5")) as file:
+        power = file["data"][...].reshape(rows.shape)
+    blank = np.broadcast_to(weigh < 0.1, rows.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows = np.where(blank, np.nan, rows / weigh)
+    ok(near(power, rows, np.nanmean(rows), "beams", name), f"{name}: power is numpy's")
+    return name
+
+
+def digest(name, count):
+    return [hashlib.sha256(open(scratch(f"{name}-{i}.h5"), "rb").read()).hexdigest() for i in range(count)]
+
+
+simple = check(Array("complex", 3))
+check_beams(simple)
+check(Array("lower", 4, pols=1, sideband=-1, bank={"channels": 32, "taps": 3}))
+real = check(Array("real", 5, chans=1, real=True), average=2)
+check_beams(real)
+check(Array("real-lower", 3, real=True, sideband=-1))
+check(Array("kept", 3, archive={"oversampling_num": 4, "oversampling_den": 3}), average=3)
+fast = np.zeros((7, 3))
+fast[:, 0] = [0, 3e-5, -2.2e-5, 1e-9, 0, 7.77e-5, -1e-4]
+fast[:, 1] = [0, 1e-3, -2e-3, 4e-3, 0, 1e-9, -1e-3]
+over = check(Array("over", 7, samples=8000, delays=fast, bank={"oversample": {"num": 4, "den": 3}}))
+ok(over.cell < over.spectra / 4, f"fast delays: whole samples change every {over.cell} of {over.spectra} spectra")
+check_beams(over)
+GAPS = [[0, 900, 0], [500, 40, 5], [1000, 3, 3], [1010, 700, 1], [1010, 700, 4], [2000, 130, 8], [2400, 3000, 11], [5990, 10, 2]]
+gaps = check(Array("gaps", 3, gaps=GAPS, delays=fast[:3] * [1, 0.2, 1]))
+check_beams(gaps)
+mended = check(Array("gains", 4, gains=True, swapped=[1, 2], flagged=[3], gaps=GAPS))
+check_beams(mended)
+note(f"largest rms: {worst}")
+finish()
