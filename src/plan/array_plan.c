@@ -68,15 +68,14 @@ static status_t array_make_delays(const struct channelise_plan *work, struct arr
     TRY(array_table_delays(plan->table, &aim, plan->calc, plan->sources, &plan->delays));
     for (uint32_t i = 0; i < plan->stations && plan->is_shifted; i++) {
         double range[2];
-        if (plan->is_steered) {
-            delay_range(plan->delays, 0, i, aim.from_s, aim.to_s, range);
-        } else {
-            const double ends[2][2] = {{aim.from_s, 0}, {aim.to_s, 0}};
-            const double own[2] = {delay_clock_at(plan->delays, i, ends[0]),
-                                   delay_clock_at(plan->delays, i, ends[1])};
-            range[0] = fmin(own[0], own[1]);
-            range[1] = fmax(own[0], own[1]);
-        }
+        delay_range(plan->delays, plan->is_steered ? 0 : DELAY_CLOCK_ALONE, i, aim.from_s, aim.to_s,
+                    range);
+        REQUIRE(fmax(fabs(range[0]), fabs(range[1])) * rate < (double)archive->samples,
+                STATUS_USAGE,
+                "%s: array: station %s is late by %.6g to %.6g s, more than the observation's "
+                "%.6g s",
+                job->path, plan->table->stations[plan->station_of[i]].name, range[0], range[1],
+                (double)archive->samples / rate);
         plan->least = (int64_t)fmin((double)plan->least, floor(range[0] * rate));
         plan->most = (int64_t)fmax((double)plan->most, ceil(range[1] * rate));
     }
@@ -177,9 +176,13 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
     plan->is_steered = centre->kind != DIRECTION_NONE;
     plan->centre = array_direction(centre);
     plan->centre.is_azel |= !plan->is_steered;
-    REQUIRE(archive->sky.has_start || plan->centre.is_azel, STATUS_USAGE,
-            "%s: array.centre is a place on the sky, but the archive does not say when it starts "
-            "(input.layout.start sets it)",
+    int on_sky = !plan->centre.is_azel || plan->table->has_epoch;
+    for (uint32_t i = 0; i < job->nbeams; i++) {
+        on_sky |= job->beams[i].kind != DIRECTION_AZEL;
+    }
+    REQUIRE(archive->sky.has_start || !on_sky, STATUS_USAGE,
+            "%s: array: delays towards the sky, and those of a table with an epoch, change with "
+            "time, but the archive does not say when it starts (input.layout.start sets it)",
             job->path);
     TRY(job->array.delays ? array_find_sources(work, plan) : STATUS_OK);
     TRY(array_make_delays(work, plan));
@@ -216,7 +219,11 @@ double array_plan_delay(const struct array_plan *plan, uint32_t station, const d
 
 static int64_t array_shift(const struct array_plan *plan, uint32_t station, const double seconds[2])
 {
-    return plan->is_shifted ? llround(array_plan_delay(plan, station, seconds) * plan->rate_hz) : 0;
+    if (!plan->is_shifted) {
+        return 0;
+    }
+    const int64_t shift = llround(array_plan_delay(plan, station, seconds) * plan->rate_hz);
+    return shift < plan->least ? plan->least : shift > plan->most ? plan->most : shift;
 }
 
 uint64_t array_plan_spread(const struct array_plan *plan)
@@ -234,18 +241,19 @@ uint64_t array_plan_cell_end(const struct array_plan *plan, uint64_t from)
 static uint64_t array_cell(const struct array_plan *plan, const struct channelise_plan *work)
 {
     enum { TIMES = 64 };
+    const double step_s = 1e-3;
     const uint64_t unit = work->banks[0].ratio * work->banks[0].hop;
     const uint64_t all = max_u64(work->chunking.spectra, 1);
     double most = 0; /* samples a unit */
     for (uint32_t i = 0; i < TIMES; i++) {
         double seconds[2];
         array_plan_time(work, work->seen->first_sample + all * i / TIMES * unit, 0, seconds);
-        const double later[2] = {seconds[0] + 1, seconds[1]};
+        const double later[2] = {seconds[0] + step_s, seconds[1]};
         for (uint32_t station = 0; station < plan->stations && plan->is_shifted; station++) {
-            const double rate =
+            const double change =
                 array_plan_delay(plan, station, later) - array_plan_delay(plan, station, seconds);
-            most =
-                fmax(most, fabs(rate) * plan->rate_hz * (double)unit / work->seen->sample_rate_hz);
+            most = fmax(most, fabs(change) / step_s * plan->rate_hz * (double)unit /
+                                  work->seen->sample_rate_hz);
         }
     }
     const double longest = most > 0 ? 1 / most : INFINITY;
@@ -342,8 +350,7 @@ void array_plan_shifts(const struct array_plan *plan, const struct channelise_pl
     double seconds[2];
     array_cell_time(plan, work, from, seconds);
     for (uint32_t station = 0; station < plan->stations; station++) {
-        int64_t shift = array_shift(plan, station, seconds);
-        shift = shift < plan->least ? plan->least : shift > plan->most ? plan->most : shift;
+        const int64_t shift = array_shift(plan, station, seconds);
         for (uint32_t i = 0; i < plan->streams; i++) {
             shifts[station * plan->streams + i] = (uint64_t)(shift - plan->least);
         }

@@ -341,7 +341,8 @@ check(Array("real-lower", 3, real=True, sideband=-1))
 check(Array("kept", 3, archive={"oversampling_num": 4, "oversampling_den": 3}), average=3)
 fast = np.zeros((7, 3))
 fast[:, 0] = [0, 3e-5, -2.2e-5, 1e-9, 0, 7.77e-5, -1e-4]
-fast[:, 1] = [0, 1e-3, -2e-3, 4e-3, 0, 1e-9, -1e-3]
+fast[:, 1] = [0, 1e-3, -2e-3, 4e-3, 7.9e-3, 1e-9, -1e-3]
+fast[4, 2] = -0.1 # late by most in the middle
 over = check(Array("over", 7, samples=8000, delays=fast, bank={"oversample": {"num": 4, "den": 3}}))
 ok(over.cell < over.spectra / 4, f"fast delays: whole samples change every {over.cell} of {over.spectra} spectra")
 check_beams(over)

@@ -276,16 +276,33 @@ double delay_rate(const delay_model_t *m, uint32_t direction, uint32_t station,
            delay_polynomial(clock.c, DELAY_CLOCK_TERMS, (seconds[0] - m->epoch_s) + seconds[1]);
 }
 
+/* Bounds of the second derivative of a clock's delay over times after `start`. */
+static double delay_clock_bend(const delay_model_t *m, uint32_t station, double from_s, double to_s)
+{
+    const double *c = m->clocks[station].c;
+    const double ends[2] = {from_s - m->epoch_s, to_s - m->epoch_s};
+    return fmax(fabs(2 * c[2] + 6 * c[3] * ends[0]), fabs(2 * c[2] + 6 * c[3] * ends[1]));
+}
+
 void delay_range(const delay_model_t *m, uint32_t direction, uint32_t station, double from_s,
                  double to_s, double range[2])
 {
-    const double step_s = 5;
-    const double between_s = 1e-9; /* the whole Earth's delay turns by less within a step */
+    enum { MOST_STEPS = 1 << 16 };
+    const int is_clock = direction == DELAY_CLOCK_ALONE;
+    const double between_s = 1e-9; /* the whole Earth's delay turns by less within 5 s */
+    const double bend = delay_clock_bend(m, station, from_s, to_s);
+    double steps = is_clock ? 1 : ceil((to_s - from_s) / 5);
+    steps = fmax(steps, ceil((to_s - from_s) * sqrt(bend / 8 / between_s)));
+    steps = fmin(fmax(steps, 1), MOST_STEPS);
+    const double step_s = (to_s - from_s) / steps;
+    const double slack = (is_clock ? 0 : between_s) + bend * step_s * step_s / 8;
     range[0] = INFINITY;
     range[1] = -INFINITY;
-    for (double at_s = from_s; at_s < to_s + step_s; at_s += step_s) {
-        const double now = delay_at(m, direction, station, (const double[]){fmin(at_s, to_s), 0});
-        range[0] = fmin(range[0], now - between_s);
-        range[1] = fmax(range[1], now + between_s);
+    for (uint32_t i = 0; i <= (uint32_t)steps; i++) {
+        const double at[2] = {i < (uint32_t)steps ? from_s + i * step_s : to_s, 0};
+        const double now =
+            is_clock ? delay_clock_at(m, station, at) : delay_at(m, direction, station, at);
+        range[0] = fmin(range[0], now - slack);
+        range[1] = fmax(range[1], now + slack);
     }
 }

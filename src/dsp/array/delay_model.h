@@ -18,6 +18,8 @@ enum {
     DELAY_CLOCK_TERMS = 4   /* of a station's own delay: s, s/s, s/s^2, s/s^3 */
 };
 
+#define DELAY_CLOCK_ALONE UINT32_MAX
+
 /* Delay of a station's cable and clock: c[0] + c[1] t + ..., t in seconds from the table's epoch.
  * Positive where its samples are late. */
 struct delay_clock {
@@ -73,7 +75,8 @@ double delay_rate(const delay_model_t *model, uint32_t direction, uint32_t stati
 double delay_clock_at(const delay_model_t *model, uint32_t station, const double seconds[2]);
 
 /* Computes bounds of a station's delay over from_s .. to_s: range[0] <= delay <= range[1], each
- * within 2 ns of the extreme. */
+ * within 2 ns of the extreme unless the clock's polynomial bends fast. DELAY_CLOCK_ALONE in the
+ * place of a direction: the part of cable and clock, exact if it is linear. */
 void delay_range(const delay_model_t *model, uint32_t direction, uint32_t station, double from_s,
                  double to_s, double range[2]);
 
