@@ -502,6 +502,7 @@ status_t job_check(const struct job *job, struct tree *root, struct mistakes *mi
     }
     TRY(job_passes_check(root, mistakes));
     TRY(job_synthesise_check(root, mistakes));
+    TRY(job_array_check(root, mistakes));
     const struct tree *filters = tree_list(root, "filter");
     for (size_t i = 0; filters && i < filters->nchildren && i < JOB_FILTERS; i++) {
         TRY(job_filter_check(filters->child[i], mistakes));

@@ -50,6 +50,8 @@ status_t job_layout_check(struct tree *root, struct mistakes *mistakes);
 /* The same of one entry of `filter`, of `dedisperse`, by itself. Fail with DEVICE (memory). */
 status_t job_filter_check(struct tree *entry, struct mistakes *mistakes);
 status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
+/* The same of `array` and `beams`. Fails with DEVICE (memory). */
+status_t job_array_check(struct tree *root, struct mistakes *mistakes);
 /* The same of `synthesise`, and what it needs of the rest; then what it selects. Fails with DEVICE
  * (memory). */
 status_t job_synthesise_check(struct tree *root, struct mistakes *mistakes);
