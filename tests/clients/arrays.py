@@ -332,6 +332,33 @@ def digest(name, count):
     return [hashlib.sha256(open(scratch(f"{name}-{i}.h5"), "rb").read()).hexdigest() for i in range(count)]
 
 
+def same_bytes(array, beams, cuts):
+    """Of visibilities, power and spectra, and of beams."""
+    name = array.name + ("-beams" if beams else "")
+    products = array.beam_products() if beams else array.products(4)
+    first = digest(name, len(products))
+    for how, ranks, run in cuts:
+        voltmill("run", "--force", array.job(name + "-again", products, BEAMS if beams else None, run=run), ranks=ranks)
+        same(digest(name + "-again", len(products)), first, f"{name}: the same bytes, {how}")
+    for i in range(len(products)):
+        said = voltmill("verify", "--all", scratch(f"{name}-{i}.h5"))
+        ok("agrees with the reference" in said, f"{name}-{i}: verify", said)
+
+
+def check_one(array, station):
+    """A beam of a table that flags all stations but one: spectra of that station, to the bit."""
+    name = array.name + "-one"
+    array.write_table(name, set(range(array.stations)) - {station})
+    voltmill("run", array.job(name, [{"kind": "spectra"}], {"up": (0, 90)}, table=name))
+    beam, its = spectra_of(name + "-0.h5")
+    spectra, weights = spectra_of(array.name + "-2.h5")
+    spectra = spectra.reshape(len(spectra), array.stations, -1)[:, station]
+    same(beam.reshape(spectra.shape).view("u4"), spectra.copy().view("u4"), f"{name}: a beam of one station is its spectra")
+    if its is not None:
+        weights = weights.reshape(len(weights), array.stations, -1)[:, station]
+        same(its.reshape(weights.shape), weights, f"{name}: and has its weights")
+
+
 simple = check(Array("complex", 3))
 check_beams(simple)
 check(Array("lower", 4, pols=1, sideband=-1, bank={"channels": 32, "taps": 3}))
@@ -351,5 +378,32 @@ gaps = check(Array("gaps", 3, gaps=GAPS, delays=fast[:3] * [1, 0.2, 1]))
 check_beams(gaps)
 mended = check(Array("gains", 4, gains=True, swapped=[1, 2], flagged=[3], gaps=GAPS))
 check_beams(mended)
+
+ENU[:] = 0
+still = check(Array("still", 3, delays=np.zeros(3), gaps=GAPS))
+check_one(still, 1)
+
+all_cuts = os.environ.get("VOLTMILL_TEST_ALL")
+CUTS = [("chunks of 16 spectra", None, {"chunk": 16, "threads": 1}), ("2 ranks", 2, {"chunk": 48}),
+        ("3 ranks, 3 threads", 3, {"threads": 3}), ("7 ranks", 7, {"chunk": 16}),
+        ("little memory", None, {"memory": "96MiB", "chunk": 160})]
+same_bytes(over, False, CUTS if all_cuts else CUTS[1:2])
+same_bytes(over, True, CUTS if all_cuts else CUTS[3:4])
+same_bytes(gaps, False, CUTS if all_cuts else CUTS[2:3])
+same_bytes(gaps, True, CUTS if all_cuts else CUTS[:1])
+
+# On a device, if there is one: within its tolerance.
+try:
+    for beams in (False, True):
+        products = gaps.beam_products() if beams else gaps.products(4)
+        name = "gaps-beams" if beams else "gaps"
+        voltmill("run", "--force", gaps.job("device", products, BEAMS if beams else None,
+                                 channelise={**gaps.bank, "backend": "opencl"}))
+        for i, product in enumerate(products):
+            said = voltmill("verify", "--all", scratch(f"device-{i}.h5"))
+            ok("agrees with the reference" in said, f"OpenCL, {name}: {product['kind']}", said)
+except Failed as failure:
+    ok("error: no OpenCL " in str(failure), "OpenCL: # SKIP there is no device", failure)
+
 note(f"largest rms: {worst}")
 finish()
