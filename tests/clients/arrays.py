@@ -27,8 +27,10 @@ class Array:
     """An archive of an array, what numpy makes of it, and the jobs that voltmill does."""
 
     def __init__(self, name, stations, pols=2, chans=2, samples=6000, real=False, sideband=1, delays=None, integrate=12,
-                 bank=None, gaps=(), flagged=(), swapped=(), gains=False, archive=None):
+                 bank=None, gaps=(), flagged=(), swapped=(), gains=False, archive=None,
+                 filtered=False):
         self.name, self.stations, self.pols, self.chans, self.samples = name, stations, pols, chans, samples
+        self.filtered = filtered
         self.real, self.sideband, self.integrate = real, sideband, integrate
         self.flagged, self.swapped, self.gains = set(flagged), set(swapped), gains
         self.random = np.random.default_rng(len(name) + stations)
@@ -115,14 +117,14 @@ class Array:
     def compute(self, b, cell):
         taps, period = b.shape
         times = np.linspace(0, self.samples / RATE, 10001)
-        late = self.delay(times) * RATE
+        late = self.delay(times) * RATE * (not self.filtered)
         self.first = -int(min(np.floor(late.min()), 0))
         spread = int(max(np.ceil(late.max()), 0)) + self.first
         self.spectra = (self.samples - spread - taps * period) // self.hop + 1
         at = np.arange(self.spectra)
         begin = at // cell * cell
         middle = (self.first + self.hop * (begin + np.minimum(cell, self.spectra - begin) / 2)) / RATE
-        shift = np.rint(self.delay(middle) * RATE).astype(int)  # [station][spectrum]
+        shift = np.rint(self.delay(middle) * RATE).astype(int) * (not self.filtered)  # [station][spectrum]
         self.times = (self.first + at * self.hop + (taps * period - 1) / 2) / RATE
         delay = self.delay(self.times)
         rest = delay - shift / RATE
@@ -206,6 +208,10 @@ class Array:
     def job(self, name, products, beams=None, table=None, **more):
         array = {"table": scratch((table or self.name) + "-table.yaml")}
         listed = {"beams": [{"name": k, "azimuth_deg": v[0], "elevation_deg": v[1]} for k, v in beams.items()]} if beams else {}
+        if self.filtered:
+            with open(scratch("one.txt"), "w") as file:
+                file.write("1\n")
+            more["filter"] = {"coefficients": scratch("one.txt")}
         made = [dict(product, file=f"{name}-{i}.h5") for i, product in enumerate(products)]
         return write_yaml(name + ".yaml", {"input": {"files": self.archive}, "array": array, **listed,
                                            "channelise": self.bank, "products": made, **more})
@@ -280,7 +286,8 @@ def check(array, average=4):
     job = array.job(name, array.products(average))
     plan = voltmill("plan", job)
     cell = re.search(r"whole samples renewed every ([0-9,]+) spectra", plan)
-    array.cell = int(cell.group(1).replace(",", ""))
+    array.cell = int(cell.group(1).replace(",", "")) if not array.filtered else 16
+    ok(bool(cell) != array.filtered, f"{name}: plan says how whole samples are", plan)
     voltmill("run", job)
     with h5py.File(scratch(name + "-1.h5")) as file:
         array.compute(file["coefficients"][...], array.cell)
@@ -379,6 +386,7 @@ gaps = check(Array("gaps", 3, gaps=GAPS, delays=fast[:3] * [1, 0.2, 1]))
 check_beams(gaps)
 mended = check(Array("gains", 4, gains=True, swapped=[1, 2], flagged=[3], gaps=GAPS))
 check_beams(mended)
+check(Array("filtered", 3, delays=fast[:3] * 0.5, filtered=True))
 
 ENU[:] = 0
 still = check(Array("still", 3, delays=np.zeros(3), gaps=GAPS))
