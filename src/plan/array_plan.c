@@ -8,6 +8,7 @@
 #include "plan/array_lines.h"
 #include "plan/beams_plan.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,14 +202,19 @@ void array_plan_time(const struct channelise_plan *work, uint64_t at, uint64_t m
     seconds[1] += (double)more / 2 / work->seen->sample_rate_hz + work->seen->offset_seconds;
 }
 
+/* Samples of a unit. */
+static uint64_t array_unit(const struct channelise_plan *work)
+{
+    return work->banks[0].ratio * work->banks[0].hop;
+}
+
 /* Seconds after sample 0 of the middle of the cell of unit `from`. */
 static void array_cell_time(const struct array_plan *plan, const struct channelise_plan *work,
                             uint64_t from, double seconds[2])
 {
-    const uint64_t unit = work->banks[0].ratio * work->banks[0].hop;
-    const uint64_t first = from / plan->cell * plan->cell;
-    const uint64_t count = min_u64(plan->cell, work->chunking.spectra - first);
-    array_plan_time(work, work->seen->first_sample + first * unit, count * unit, seconds);
+    const uint64_t first = from / plan->cell * plan->cell * array_unit(work);
+    const uint64_t count = min_u64(plan->cell * array_unit(work), work->seen->samples - first);
+    array_plan_time(work, work->seen->first_sample + first, count, seconds);
 }
 
 double array_plan_delay(const struct array_plan *plan, uint32_t station, const double seconds[2])
@@ -236,33 +242,55 @@ uint64_t array_plan_cell_end(const struct array_plan *plan, uint64_t from)
     return plan ? (from / plan->cell + 1) * plan->cell : UINT64_MAX;
 }
 
-/* Units whose delays in whole samples may be alike: at most half a sample is left in the middle of
- * a cell, and half of one more at its ends. */
-static uint64_t array_cell(const struct array_plan *plan, const struct channelise_plan *work)
+/* Samples in which no delay changes by more than a sample. */
+static double array_longest(const struct array_plan *plan, const struct channelise_plan *work)
 {
     enum { TIMES = 64 };
     const double step_s = 1e-3;
-    const uint64_t unit = work->banks[0].ratio * work->banks[0].hop;
-    const uint64_t all = max_u64(work->chunking.spectra, 1);
-    double most = 0; /* samples a unit */
+    const uint64_t all = work->seen->samples;
+    double most = 0; /* samples a sample */
     for (uint32_t i = 0; i < TIMES; i++) {
         double seconds[2];
-        array_plan_time(work, work->seen->first_sample + all * i / TIMES * unit, 0, seconds);
+        array_plan_time(work, work->seen->first_sample + all / TIMES * i, 0, seconds);
         const double later[2] = {seconds[0] + step_s, seconds[1]};
         for (uint32_t station = 0; station < plan->stations && plan->is_shifted; station++) {
             const double change =
                 array_plan_delay(plan, station, later) - array_plan_delay(plan, station, seconds);
-            most = fmax(most, fabs(change) / step_s * plan->rate_hz * (double)unit /
-                                  work->seen->sample_rate_hz);
+            most = fmax(most, fabs(change) / step_s);
         }
     }
-    const double longest = most > 0 ? 1 / most : INFINITY;
+    return most > 0 ? 1 / most : INFINITY;
+}
+
+/* Units of so many samples whose delays in whole samples are alike: at most half a sample is left
+ * in the middle of a cell, and half of one more at its ends. */
+static uint64_t array_cell(const struct channelise_plan *work, double longest, uint64_t unit)
+{
+    const uint64_t all = ceil_div_u64(work->seen->samples, unit);
     uint64_t cell = ceil_div_u64(all, CHUNK_GRAIN) * CHUNK_GRAIN;
-    if (longest < (double)cell) {
-        for (cell = CHUNK_GRAIN; (double)cell * 2 <= longest; cell *= 2) {
+    if (longest < (double)work->seen->samples) {
+        for (cell = CHUNK_GRAIN; (double)cell * 2 * (double)unit <= longest; cell *= 2) {
         }
     }
     return cell;
+}
+
+/* Fails with USAGE if what a bank makes depended on the others of the job. */
+static status_t array_settle_cell(struct array_plan *plan, const struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    const double longest = array_longest(plan, work);
+    plan->cell = array_cell(work, longest, array_unit(work));
+    for (uint32_t i = 0; i < work->nbanks && longest < (double)work->seen->samples; i++) {
+        const uint64_t hop = work->banks[i].hop;
+        REQUIRE(array_cell(work, longest, hop) * hop == plan->cell * array_unit(work), STATUS_USAGE,
+                "%s: channelise: a delay changes by a sample within %.4g samples, but filter banks "
+                "beside each other renew whole samples every %" PRIu64
+                ": expected a job for each, or channels that are powers of two",
+                work->job->path, longest, plan->cell * array_unit(work));
+    }
+out:
+    return st;
 }
 
 /* Real samples of sideband -1 are the conjugates of the sky's signal. The bank conjugates them
@@ -327,7 +355,7 @@ status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan
 {
     status_t st = STATUS_OK;
     const uint32_t coarse = work->seen->nselected[AXIS_CHAN];
-    plan->cell = array_cell(plan, work);
+    TRY(array_settle_cell(plan, work));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         REQUIRE(work->banks[i].job->order == ORDER_ASCENDING || !work->seen->is_complex,
                 STATUS_USAGE,

@@ -122,8 +122,8 @@ class Array:
         spread = int(max(np.ceil(late.max()), 0)) + self.first
         self.spectra = (self.samples - spread - taps * period) // self.hop + 1
         at = np.arange(self.spectra)
-        begin = at // cell * cell
-        middle = (self.first + self.hop * (begin + np.minimum(cell, self.spectra - begin) / 2)) / RATE
+        begin = at // cell * cell * self.hop
+        middle = (self.first + begin + np.minimum(cell * self.hop, self.samples - spread - begin) / 2) / RATE
         shift = np.rint(self.delay(middle) * RATE).astype(int) * (not self.filtered)  # [station][spectrum]
         self.times = (self.first + at * self.hop + (taps * period - 1) / 2) / RATE
         delay = self.delay(self.times)
