@@ -1,0 +1,66 @@
+# Jobs of arrays that ask for what is none: one error each, and nothing is made. array: {} counts.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+
+warm - <<'PYTHON'
+import h5py
+import numpy as np
+
+for name in ("obs.h5", "nostart.h5", "places.h5"):
+    with h5py.File(name, "w") as f:
+        f.attrs.update({"format": "voltage", "format_version": 1})
+        if name != "nostart.h5":
+            f.attrs.update({"start_mjd_day": 60000, "start_second": 0.0, "time_scale": "UTC"})
+        v = f.create_dataset("voltages", data=np.random.default_rng(3).integers(-99, 100, (4000, 3, 2, 2), "i1"))
+        v.attrs.update({"axes": "time,station,pol,reim", "sample_rate_hz": 1e5, "sideband": 1, "domain": "complex"})
+        f["freq_hz"] = [1.4e9]
+        f["pol"] = np.array(["X", "Y"], "S")
+        f["station"] = np.array(["a", "b", "c"], "S")
+        if name == "places.h5":
+            f["station_itrf_m"] = [[5109300.0 + 10 * i, 2006650.0, -3239111.0] for i in range(3)]
+PYTHON
+table() { # table DELAY FURTHER: of station b; lines of the table
+    printf '%s\nstations:\n  - {name: a, enu_m: [0, 0, 0]}\n  - {name: b, enu_m: [30, 20, 1], delay_s: %s}\n' "${2:-}" "$1"
+    printf '  - {name: c, enu_m: [9, 9, 9]}\nreference: {lon_deg: 21.4, lat_deg: -30.7}\n'
+}
+table '[0]' >table.yaml
+table '[0.1]' >late.yaml
+table '[0, 1e-2]' >fast.yaml
+table '[0]' 'epoch: 2020-01-01' >epoch.yaml
+table '[0, 0, 0, 0.9]' 'epoch: 1990-01-01' >cubic.yaml
+cat >job.yaml <<'YAML'
+input: {files: obs.h5}
+array: {table: table.yaml}
+channelise: {channels: 16, taps: 4}
+products: [{kind: power, file: power.h5, integrate: 10}]
+YAML
+
+bad_job() { # bad_job NAME PATTERN OVERRIDE...
+    local name=$1 pattern=$2 words=()
+    shift 2
+    for word in "$@"; do words+=(--set "$word"); done
+    fails "$name" 2 "$pattern" "$voltmill" run "${words[@]}" job.yaml
+}
+bad_job "a beam without a direction" 'beams.0: has no direction' 'beams=[{name: x}]'
+bad_job "a beam with two" 'beams.1: has two directions' \
+    'beams=[{azimuth_deg: 1, elevation_deg: 2}, {azimuth_deg: 1, elevation_deg: 2, ra_deg: 1, dec_deg: 2}]'
+bad_job "a centre without" 'array.centre: has no direction' 'array.centre={name: x}'
+bad_job "half of one" 'expected dec_deg, too' 'array.centre={ra_deg: 3}'
+printf '%s\n' 'input: {files: obs.h5}' 'array: {table: table.yaml}' 'products: [{kind: voltages, file: v.h5}]' >voltages.yaml
+fails "voltages of an array" 2 'array: needs channelise' "$voltmill" run voltages.yaml
+bad_job "beams of no array" 'expected .array.' array= 'beams=[{azimuth_deg: 1, elevation_deg: 2}]'
+bad_job "visibilities of no array" 'expected .array.' array= products.0.kind=visibilities
+bad_job "positions that are nowhere" 'does not say where its stations are' 'array={}'
+bad_job "the sky without a start" 'does not say when it starts' input.files=nostart.h5 'beams=[{ra_deg: 1, dec_deg: 2}]'
+bad_job "an epoch without a start" 'does not say when it starts' input.files=nostart.h5 array.table=epoch.yaml
+bad_job "a delay longer than the observation" 'station b is late by 0.1 to 0.1 s, more than' array.table=late.yaml
+bad_job "one that left the range long ago" 'station b is late by' array.table=cubic.yaml
+bad_job "fast delays and several banks" 'expected a job for each' array.table=fast.yaml \
+    'channelise=[{name: m, channels: 16, taps: 1}, {name: n, channels: 48, taps: 1}]' \
+    'products=[{kind: power, file: p.h5, bank: m}, {kind: power, file: q.h5, bank: n}]'
+bad_job "dumps as short as a Julian date tells" 'UVH5 tells dumps apart' products.0.kind=visibilities products.0.integrate=1 \
+    channelise.channels=2
+same "nothing was made" "" "$(ls ./*.uvh5 power.h5 p.h5 q.h5 v.h5 2>/dev/null)"
+runs "an archive that states positions needs no more" "$voltmill" run --set input.files=places.h5 --set 'array={}' \
+    --set products.0.kind=visibilities job.yaml
+plan
