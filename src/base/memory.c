@@ -109,6 +109,29 @@ uint64_t lcm_u64(uint64_t a, uint64_t b)
     return multiply_u64(a / gcd_u64(a, b), b, &out) ? out : 0;
 }
 
+uint64_t power_below(uint64_t value)
+{
+    uint64_t power = 1;
+    while (power <= value / 2) {
+        power *= 2;
+    }
+    return power;
+}
+
+uint32_t take_digit(uint64_t *number, uint32_t base)
+{
+    uint32_t digit = (uint32_t)(*number % base);
+    *number /= base;
+    return digit;
+}
+
+int compare_f64(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
 uint64_t ceil_div_u64(uint64_t a, uint64_t b)
 {
     return a / b + (a % b != 0);

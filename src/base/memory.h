@@ -41,6 +41,12 @@ int add_u64(uint64_t a, uint64_t b, uint64_t *out) __attribute__((warn_unused_re
 uint64_t gcd_u64(uint64_t a, uint64_t b);
 /* Returns the least common multiple; 0 on overflow. a, b >= 1. */
 uint64_t lcm_u64(uint64_t a, uint64_t b);
+/* Returns the largest power of two that is at most `value` >= 1. */
+uint64_t power_below(uint64_t value);
+/* Returns the lowest digit of *number in a mixed base, and takes it off. */
+uint32_t take_digit(uint64_t *number, uint32_t base);
+/* For qsort() of doubles that are not NaN. */
+int compare_f64(const void *left, const void *right);
 /* Returns a / b, rounded up; b >= 1. */
 uint64_t ceil_div_u64(uint64_t a, uint64_t b);
 /* compare_u64(): for qsort() and bsearch() over uint64_t. min_u64(), max_u64(): the minimum and the

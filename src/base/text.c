@@ -325,6 +325,15 @@ const char *text_line(const char *lines, size_t at, size_t *length)
     return lines;
 }
 
+int text_is_among(const char *const *names, size_t count, const char *name)
+{
+    int is = 0;
+    for (size_t i = 0; i < count; i++) {
+        is |= strcmp(names[i], name) == 0;
+    }
+    return is;
+}
+
 int text_ends(const char *name, const char *ending)
 {
     size_t length = strlen(name);

@@ -64,6 +64,10 @@ const char *text_line(const char *lines, size_t at, size_t *length);
 /* Returns the part of `path` after the last '/'. */
 const char *text_basename(const char *path);
 
+/* Whether a name is one of `count`, or of an array. */
+int text_is_among(const char *const *names, size_t count, const char *name);
+#define TEXT_IS_AMONG(names, name) text_is_among(names, sizeof(names) / sizeof *(names), name)
+
 /* Whether a name ends so, after one character or more. */
 int text_ends(const char *name, const char *ending);
 

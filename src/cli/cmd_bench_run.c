@@ -89,10 +89,7 @@ static status_t bench_run_settled_all(void *settings)
                                         .force = s->force,
                                         .csv = s->csv,
                                         .repeats = s->repeats};
-    if (s->rank == 0) {
-        st = csv_check(s->csv, heading);
-    }
-    TRY(agree_all(MPI_COMM_WORLD, st));
+    TRY(agree_all(MPI_COMM_WORLD, s->rank == 0 ? csv_check(s->csv, heading) : STATUS_OK));
     TRY(bench_run_all(MPI_COMM_WORLD, &options, &result));
     if (s->rank == 0) {
         bench_print_result(&result, s->ranks);

@@ -69,11 +69,10 @@ static const struct option_row rows[] = {
      NULL,
      "fil: a filterbank in HDF5 (FBH5, voltmill's or anybody's) as SIGPROC filterbank, the highest "
      "frequency first; psrfits: as search-mode PSRFITS; dat: series of a dedispersed product as "
-     "PRESTO's BASE_DM475.00.dat and "
-     ".inf; tim: as SIGPROC's .tim; kerchunk: a JSON of references by which xarray, dask and "
-     "others "
-     "read any product as zarr, without a copy; csv, heimdall, fetch: the candidates of a search, "
-     "all columns, or those of heimdall's .cand or FETCH's table"},
+     "PRESTO's BASE_DM475.00.dat and .inf; tim: as SIGPROC's .tim; kerchunk: a JSON of references "
+     "by which xarray, dask and others read any product as zarr, without a copy; csv, heimdall, "
+     "fetch: the candidates of a search, all columns, or those of heimdall's .cand or FETCH's "
+     "table"},
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the file, or what the names of series begin with (default: the product's name, ending in "
      ".fil, .fits, .json, .csv, .cand, .fetch.csv; without its ending)"},
@@ -85,9 +84,8 @@ static const struct option_row rows[] = {
      "of a sample; 32 are floats (default: as it is stored)"},
     {"scale", "HOW", export_read_scale, AT(scale), "channels|range|LOW..HIGH such as 0..4e6", NULL,
      "how floats fit into 8 or 16 bits (psrfits keeps what undoes it; default there: channels): "
-     "channels: each channel's mean becomes a quarter of the "
-     "numbers, its rms a sixteenth; range: the least value becomes 0, the greatest the largest; "
-     "LOW..HIGH: these do"},
+     "channels: each channel's mean becomes a quarter of the numbers, its rms a sixteenth; range: "
+     "the least value becomes 0, the greatest the largest; LOW..HIGH: these do"},
     {"pol", "X", value_text, AT(only_pol), NULL, NULL,
      "only this polarisation, by name such as X or by number from 0 on (default: all)"},
     {"sum", NULL, value_flag, AT(sum), NULL, NULL, "the sum of the polarisations"},

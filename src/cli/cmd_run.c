@@ -84,10 +84,8 @@ static const struct option_row rows[] = {
     {.name = "progress"},
     {"report", "FILE", value_text, AT(report), NULL, NULL,
      "when the products are complete, writes a page (HTML, one file) about them: what ran, how "
-     "fast, "
-     "what is missing, the filter, and pictures of each product, if Python has matplotlib. An "
-     "earlier "
-     "report is replaced"},
+     "fast, what is missing, the filter, and pictures of each product, if Python has matplotlib. "
+     "An earlier report is replaced"},
     {"dry-run", NULL, value_flag, AT(dry_run), NULL, NULL,
      "only prints what would be done, as `voltmill plan`"},
     {.name = NULL}};
@@ -194,10 +192,9 @@ const struct command cli_run = {
         "A product is written as FILE.part and renamed when it is complete. A run that was killed, "
         "stopped or failed leaves what it has done, and FILE.journal beside it: the same command "
         "goes on from there, on any number of ranks. SIGTERM and SIGINT (Ctrl-C), to any rank, "
-        "drop "
-        "the work in hand and stop a run within 0.8 seconds; SIGUSR1, a batch system's warning, "
-        "leaves it 8 seconds to finish that; a second SIGINT ends it at once. `mpirun` may hand "
-        "signals on a second later. `voltmill status FILE` says how far a product is.",
+        "drop the work in hand and stop a run within 0.8 seconds; SIGUSR1, a batch system's "
+        "warning, leaves it 8 seconds to finish that; a second SIGINT ends it at once. `mpirun` "
+        "may hand signals on a second later. `voltmill status FILE` says how far a product is.",
     .ending =
         "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or memory, 6 "
         "complete, but rows are NaN because their input could not be read (run.on_bad: nan), 75 "

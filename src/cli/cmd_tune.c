@@ -428,11 +428,10 @@ const struct command cli_tune = {
     .usage = "[OPTION]... JOB\n--setup NAME [OPTION]...",
     .about =
         "Finds the fastest way to do what a job does (its filters, its filter bank, its "
-        "dedispersions) on this "
-        "device, and keeps it in a database, where `voltmill run` finds it. Every configuration "
-        "that is timed is checked against sums in double; a wrong one never wins. With --setup: "
-        "dedispersion for each of some numbers of DMs, and what tuning gains (Sclocco et al. "
-        "2014).",
+        "dedispersions) on this device, and keeps it in a database, where `voltmill run` finds it. "
+        "Every configuration that is timed is checked against sums in double; a wrong one never "
+        "wins. With --setup: dedispersion for each of some numbers of DMs, and what tuning gains "
+        "(Sclocco et al. 2014).",
     .operand = "job file",
     .ends = "yaml",
     .instead = "setup",

@@ -58,8 +58,7 @@ const struct command cli_verify = {
         "and compares: the first, the last and a random sample of the others, or all. The product "
         "holds its job; the archive (of dedispersed series: the filterbank) must lie where the job "
         "says, relative to the current folder. It is read as the run read it: a fault of the "
-        "reader "
-        "is not seen.\n\n"
+        "reader is not seen.\n\n"
         "With --crc it computes nothing, but reads all of it: a finished product against the CRCs "
         "that it holds, a FILE.part against its journal. That needs neither archive nor job.",
     .ending = "Exit status: 0 agrees, 4 differs, is damaged or cannot be read, 2 usage.",

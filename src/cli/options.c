@@ -42,8 +42,7 @@ static const struct option_row rows[] = {
     /* Options of dedispersion without a job. */
     {"setup", "NAME", value_word, SHARED(setup), "apertif|askap|chime|lofar|meerkat", NULL,
      "apertif (1,024 channels of 0.29 MHz from 1,420 MHz up, 20,000 samples/s), askap (336 of 1 "
-     "MHz "
-     "from 1,130 MHz, 790/s), chime (1,024 of 0.39 MHz from 400 MHz, 1,017/s), lofar (32 of "
+     "MHz from 1,130 MHz, 790/s), chime (1,024 of 0.39 MHz from 400 MHz, 1,017/s), lofar (32 of "
      "0.19 MHz from 138 MHz, 200,000/s), meerkat (1,024 of 0.84 MHz from 856 MHz, 13,055/s)"},
     {"dms", "LIST", value_list, SHARED(dms), "1..1048576", "2..4096",
      "numbers of DMs, such as 512,4096 or, doubling, 2..4096"},

@@ -20,7 +20,7 @@ uint64_t dedisperse_inputs(const struct dedisperse_spec *spec, uint64_t outputs)
     return overlap_inputs(&delays, outputs);
 }
 
-static uint32_t dedisperse_count_used(const struct dedisperse_spec *spec)
+uint32_t dedisperse_count_used(const struct dedisperse_spec *spec)
 {
     uint32_t used = 0;
     for (uint32_t c = 0; c < spec->delays->nchannels; c++) {

@@ -76,6 +76,9 @@ typedef struct dedisperse dedisperse_t;
  * (dsp/overlap.h). */
 uint64_t dedisperse_inputs(const struct dedisperse_spec *spec, uint64_t outputs);
 
+/* Channels that are not ignored. */
+uint32_t dedisperse_count_used(const struct dedisperse_spec *spec);
+
 /* Plans the stage. Fails with USAGE (no channel left; more than 2^16 channels of uint16, 2^24 of
  * uint8; a shape that cannot be: says why), DEVICE (memory). */
 status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,

@@ -133,3 +133,10 @@ out:
     free(scratch);
     return st;
 }
+
+void dft_factor(size_t k, size_t length, float out[2])
+{
+    double angle = -2 * M_PI * (double)k / (double)length;
+    out[0] = (float)cos(angle);
+    out[1] = (float)sin(angle);
+}

@@ -16,4 +16,7 @@
  * Fails with DEVICE (memory). */
 status_t dft_forward(size_t length, const double complex *in, double complex *out);
 
+/* Writes exp(-2 pi i k / length), real and imaginary part; k < length. */
+void dft_factor(size_t k, size_t length, float out[2]);
+
 #endif

@@ -411,10 +411,7 @@ uint64_t job_share_memory(uint64_t left, uint32_t ranks)
 {
     const uint64_t least = (uint64_t)256 << 20;
     uint64_t share = left / 2 / max_u64(ranks, 1);
-    uint64_t power = least;
-    while (power <= share / 2) {
-        power *= 2;
-    }
+    uint64_t power = max_u64(least, power_below(max_u64(share, 1)));
     return power / 2 * 3 <= share ? power / 2 * 3 : power;
 }
 

@@ -284,8 +284,7 @@ const struct schema job_layout_schema[] = {
      SAID(FIRST_SAMPLE, said_rows)},
     {"oversampling", SCHEMA_PARSED,
      "sample rate of the coarse channels relative to critical sampling; required if they are "
-     "closer than "
-     "their rate",
+     "closer than their rate",
      .absent = "1/1", SCHEMA_SPAN(struct job_layout, oversample.num, oversample.den),
      LAYOUT_HAS(has_oversampling), .parse = job_layout_parse_oversampling,
      .expected = "a ratio of at least 1, such as 32/27", SAID(OVERSAMPLING, said_rows)},

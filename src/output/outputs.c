@@ -199,10 +199,7 @@ status_t outputs_open_all(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     outputs->is_open = 1;
-    if (outputs->rank == 0) {
-        st = outputs_make_files(outputs);
-    }
-    TRY(agree_all(outputs->comm, st));
+    TRY(agree_all(outputs->comm, outputs->rank == 0 ? outputs_make_files(outputs) : STATUS_OK));
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         share_bytes_all(outputs->comm, &output->place, sizeof output->place);

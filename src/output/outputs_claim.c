@@ -556,9 +556,8 @@ static status_t claim_check_company(const outputs_t *outputs)
         missing = claim_has_traces(output) ? missing : output;
     }
     return REQUIRED(!begun || !missing, STATUS_USAGE,
-                    "%s holds %" PRIu64 " of %" PRIu64
-                    " chunks, but %s was never begun: has the job other "
-                    "products now? --restart begins all anew",
+                    "%s holds %" PRIu64 " of %" PRIu64 " chunks, but %s was never begun: has the "
+                    "job other products now? --restart begins all anew",
                     begun->part, begun->journal->done, begun->journal->chunks, missing->part);
 }
 

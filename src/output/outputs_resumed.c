@@ -354,11 +354,11 @@ status_t resumed_begin_all(outputs_t *outputs)
         goto out;
     }
     st = outputs->rank == 0 ? resumed_gather(outputs, &records) : STATUS_OK;
-    if (st == STATUS_OK && outputs->rank == 0) {
-        st = memory_zeroed((size_t)outputs->outputs[0].journal->chunks / 8 + 1, 1, "a journal",
-                           &outputs->differ);
-    }
-    TRY(agree_all(outputs->comm, st));
+    TRY(agree_all(outputs->comm,
+                  st == STATUS_OK && outputs->rank == 0
+                      ? memory_zeroed((size_t)outputs->outputs[0].journal->chunks / 8 + 1, 1,
+                                      "a journal", &outputs->differ)
+                      : STATUS_OK));
     TRY(share_text_all(outputs->comm, &records));
     TRY(agree_all(outputs->comm, resumed_start(outputs, &records)));
 out:

@@ -9,8 +9,7 @@
 static const char oversampling_convention[] =
     "Spectra begin every H = samples_between_spectra = P oversampling_den / oversampling_num "
     "samples: in time_convention and filter_convention x[(s + t) P + n] is x[s H + t P + n], and "
-    "in "
-    "frequency_convention n is (n + s H) mod P, so that phases count from the first selected "
+    "in frequency_convention n is (n + s H) mod P, so that phases count from the first selected "
     "sample: a tone at frequency f above a channel's centre turns by f H / sample_rate_hz from "
     "spectrum to spectrum. A channel has complex samples of channel_width_hz, and holds what lies "
     "within half of that of its centre; within half of channel_spacing_hz nothing folds into it "
@@ -23,13 +22,11 @@ static const char kept_convention[] =
 
 static const char weights_convention[] =
     "The weight of a spectrum is the sum of b^2 over the good ones of its taps * "
-    "samples_per_spectrum "
-    "samples, divided by the sum over all; behind filters a sample counts with the share of the "
-    "filter's energy (of dispersion: of its taps, all alike) that came from good ones. A dump has "
-    "the "
-    "mean of its spectra. Where it is below min_weight, the rows are NaN; where is_renormalised is "
-    "1, "
-    "power was divided by it, as 32-bit floats (and is NaN where it is 0).";
+    "samples_per_spectrum samples, divided by the sum over all; behind filters a sample counts "
+    "with the share of the filter's energy (of dispersion: of its taps, all alike) that came from "
+    "good ones. A dump has the mean of its spectra. Where it is below min_weight, the rows are "
+    "NaN; where is_renormalised is 1, power was divided by it, as 32-bit floats (and is NaN where "
+    "it is 0).";
 
 static const char flagged_convention[] =
     "Each channel has a weight of its own: the mean over the cells of a dump, in which those that "
@@ -55,12 +52,9 @@ static const char coherency_convention[] = "A A*, B B*, Re A B*, Im A B* of the 
 
 static const char sum_convention[] =
     "Powers were added up, each divided by its own weight before (where is_renormalised is 1), "
-    "times "
-    "sum_weights where there are any; those whose weight is below min_weight were left out, and "
-    "what "
-    "was left was multiplied by the sum_weights of all over those of what was left. The weight of "
-    "a "
-    "sum is the mean of theirs by sum_weights, 0 for those that were left out.";
+    "times sum_weights where there are any; those whose weight is below min_weight were left out, "
+    "and what was left was multiplied by the sum_weights of all over those of what was left. The "
+    "weight of a sum is the mean of theirs by sum_weights, 0 for those that were left out.";
 
 static const char raw_sum_convention[] =
     "Powers were added up as the filter bank made them, times sum_weights where there are any; "

@@ -310,17 +310,6 @@ static const char *const added[] = {
     "pol_type", "cutoff",   "units", "standard_name", "axis",
     "type",     "observer", "scale", "_Encoding",     "ancillary_variables"};
 
-#define IS_AMONG(names, name) compare_is_among(names, sizeof(names) / sizeof *(names), name)
-
-static int compare_is_among(const char *const *names, size_t count, const char *name)
-{
-    int is = 0;
-    for (size_t i = 0; i < count; i++) {
-        is |= strcmp(names[i], name) == 0;
-    }
-    return is;
-}
-
 /* Whether it only explains. */
 static int compare_is_prose(const char *name)
 {
@@ -330,7 +319,7 @@ static int compare_is_prose(const char *name)
 
 static int compare_has_name(const struct h5_names *names, const char *name)
 {
-    return compare_is_among((const char *const *)names->names, names->count, name);
+    return text_is_among((const char *const *)names->names, names->count, name);
 }
 
 /* Notes what only one of both has. */
@@ -340,14 +329,15 @@ static status_t compare_names(struct comparison *comparison, const struct pair *
     status_t st = STATUS_OK;
     const char *what = of_links ? "object" : "attribute";
     for (size_t i = 0; i < expected->count && !comparison->is_old; i++) {
-        if (!compare_has_name(found, expected->names[i]) && !IS_AMONG(added, expected->names[i])) {
+        if (!compare_has_name(found, expected->names[i]) &&
+            !TEXT_IS_AMONG(added, expected->names[i])) {
             TRY(compare_differ(comparison, "%s has no %s %s", pair->name, what,
                                expected->names[i]));
         }
     }
     for (size_t i = 0; i < found->count && !comparison->is_old; i++) {
         const char *name = found->names[i];
-        if (!compare_has_name(expected, name) && !IS_AMONG(makers, name) &&
+        if (!compare_has_name(expected, name) && !TEXT_IS_AMONG(makers, name) &&
             strcmp(name, made_last) != 0) {
             TRY(compare_differ(comparison,
                                "%s has an %s %.80s, which its job and input do not make",
@@ -360,9 +350,9 @@ out:
 
 static int compare_is_passed_over(const struct comparison *comparison, const char *name)
 {
-    return IS_AMONG(makers, name) || IS_AMONG(links, name) ||
-           (comparison->is_moved && IS_AMONG(file_names, name)) ||
-           (comparison->is_old && (IS_AMONG(changed, name) || compare_is_prose(name)));
+    return TEXT_IS_AMONG(makers, name) || TEXT_IS_AMONG(links, name) ||
+           (comparison->is_moved && TEXT_IS_AMONG(file_names, name)) ||
+           (comparison->is_old && (TEXT_IS_AMONG(changed, name) || compare_is_prose(name)));
 }
 
 /* Lists the names that both objects have, except ignored ones: of links, or of attributes. */
@@ -446,7 +436,7 @@ static status_t compare_datasets(struct comparison *comparison, const struct pai
     hid_t spaces[2] = {H5Dget_space(pair->found), H5Dget_space(pair->expected)};
     hid_t types[2] = {H5Dget_type(pair->found), H5Dget_type(pair->expected)};
     int is_later =
-        IS_AMONG(made_later, pair->name) || strcmp(pair->name + 1, comparison->rows) == 0;
+        TEXT_IS_AMONG(made_later, pair->name) || strcmp(pair->name + 1, comparison->rows) == 0;
     if (H5Sextent_equal(spaces[0], spaces[1]) <= 0 || H5Tequal(types[0], types[1]) <= 0) {
         TRY(compare_differ(comparison, "%s is of another type or shape", pair->name));
     } else {

@@ -306,9 +306,8 @@ out:
 static const char table_name[] = "/provenance/objects";
 static const char convention[] =
     "crc32 is the CRC-32 (zlib, PNG) of the type and the shape of a dataset (/name) or an "
-    "attribute "
-    "(/name@attribute), a line of text such as \"<f8 [4, 64]\\n\", and its values behind it. The "
-    "rows, whose values have provenance/crc32, and this table count by their line alone. "
+    "attribute (/name@attribute), a line of text such as \"<f8 [4, 64]\\n\", and its values behind "
+    "it. The rows, whose values have provenance/crc32, and this table count by their line alone. "
     "docs/products.md";
 
 enum { MOST_OBJECTS = 1 << 16 };

@@ -13,10 +13,9 @@
 
 static const char convention[] =
     "value = scale q + offset, q the stored number; blank_value is no number (NaN). Block b is "
-    "rows "
-    "b * scale_rows to (b + 1) * scale_rows - 1, the last one ending with the last row. Of "
-    "/scale and /offset, [block][if][frequency], row b is block b's; of scales `first` all "
-    "have row 0, that of the first block. With factor = 1 / scale and t = value - offset as 32-bit "
+    "rows b * scale_rows to (b + 1) * scale_rows - 1, the last one ending with the last row. Of "
+    "/scale and /offset, [block][if][frequency], row b is block b's; of scales `first` all have "
+    "row 0, that of the first block. With factor = 1 / scale and t = value - offset as 32-bit "
     "floats, q is t * factor, exact, rounded to the nearest whole number (halves to the even one) "
     "and clipped; /clipped_low and /clipped_high count clipped numbers of each block.";
 

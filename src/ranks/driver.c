@@ -826,8 +826,7 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
     status_t st = STATUS_OK;
     MPI_Comm_rank(comm, &driver.rank);
     MPI_Comm_size(comm, &driver.size);
-    st = driver.rank == 0 ? driver_make_room(&driver) : STATUS_OK;
-    TRY(agree_all(comm, st));
+    TRY(agree_all(comm, driver.rank == 0 ? driver_make_room(&driver) : STATUS_OK));
     TRY(liveness_create_all(comm, work->timeout, &driver.liveness));
     if (driver.rank == 0) {
         if (progress) {

@@ -304,11 +304,10 @@ static status_t batch_list_all(struct batch *batch)
 {
     status_t st = STATUS_OK;
     struct observations *list = &batch->observations;
-    if (batch->rank == 0) {
-        st = observations_find(batch->choice->pattern, batch->choice->list,
-                               batch->choice->keep_going, &list->texts);
-    }
-    TRY(agree_all(batch->comm, st));
+    TRY(agree_all(batch->comm, batch->rank == 0
+                                   ? observations_find(batch->choice->pattern, batch->choice->list,
+                                                       batch->choice->keep_going, &list->texts)
+                                   : STATUS_OK));
     TRY(share_text_all(batch->comm, &list->texts));
     TRY(observations_index(list));
 out:
@@ -361,8 +360,8 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
     MPI_Comm_rank(comm, &batch.rank);
     TRY(batch_list_all(&batch));
     TRY(opened_create_all(comm, 1, &batch.opened));
-    st = batch.rank == 0 ? batch_check(options, choice, &batch.observations) : STATUS_OK;
-    TRY(agree_all(comm, st));
+    TRY(agree_all(comm,
+                  batch.rank == 0 ? batch_check(options, choice, &batch.observations) : STATUS_OK));
     uint32_t count = batch.observations.count;
     status_t first = STATUS_OK;
     int is_over = 0;

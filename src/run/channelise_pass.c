@@ -144,8 +144,8 @@ static status_t pass_plan_all(struct channelise_pass *p)
         cut.filters = p->has_filters ? p->filters : p->pass.begun.filters;
     }
     channelise_plan_drop_coefficients(before); /* first: they may be large */
-    st = channelise_plan_create(job, p->archive, means.backend, means.most_threads, &cut, &p->work);
-    TRY(agree_all(p->pass.comm, st));
+    TRY(agree_all(p->pass.comm, channelise_plan_create(job, p->archive, means.backend,
+                                                       means.most_threads, &cut, &p->work)));
     TRY(pass_same_plan_all(&p->pass, &p->work->chunking));
     p->work->threads = means.threads;
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
@@ -194,8 +194,9 @@ status_t channelise_pass_plan_all(struct channelise_pass *p)
     TRY(agree_all(pass->comm, output_spec_of_products(pass->job, p->archive, &pass->making)));
     TRY(pass_plan_all(p));
     /* Errors of later dedispersions are found before the work. */
-    st = pass->rank == 0 ? dedisperse_pass_foresee(pass, p->skip, p->work, p->later) : STATUS_OK;
-    TRY(agree_all(pass->comm, st));
+    TRY(agree_all(pass->comm, pass->rank == 0
+                                  ? dedisperse_pass_foresee(pass, p->skip, p->work, p->later)
+                                  : STATUS_OK));
     TRY(pass_claim_all(pass));
     TRY(pass->begun.is_begun ? pass_plan_all(p) : STATUS_OK);
     TRY(agree_all(pass->comm, pass_describe_problem(p)));
@@ -385,9 +386,8 @@ static status_t pass_prepare_all(struct pass *pass)
     pass_step(p, RUN_STEP_FILES);
     TRY(pass_find_scales_all(p));
     const struct pipeline_sink sink = pass_sink(pass);
-    st = channelise_pipeline_create(p->work, p->backend, &sink, p->between->resident,
-                                    &pass->pipeline);
-    TRY(agree_all(comm, st));
+    TRY(agree_all(comm, channelise_pipeline_create(p->work, p->backend, &sink, p->between->resident,
+                                                   &pass->pipeline)));
     /* Who is no device's does not wake OpenCL up. */
     p->between->automatic = backend_abilities(p->work->backend)->has_device
                                 ? share_settle_backend_all(comm, BACKEND_AUTO)

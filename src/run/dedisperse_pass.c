@@ -72,9 +72,8 @@ static status_t pass_plan_all(struct dedisperse_pass *p)
     struct pass_means means = pass_means_all(&p->pass, job->dedisperse[p->number].backend);
     dedisperse_plan_destroy(p->plan);
     p->plan = NULL;
-    st = dedisperse_plan_create(job, p->number, p->fbh5, means.backend, means.most_threads,
-                                means.begun, &p->plan);
-    TRY(agree_all(p->pass.comm, st));
+    TRY(agree_all(p->pass.comm, dedisperse_plan_create(job, p->number, p->fbh5, means.backend,
+                                                       means.most_threads, means.begun, &p->plan)));
     TRY(pass_same_plan_all(&p->pass, &p->plan->chunking));
     p->plan->threads = means.threads;
 out:
@@ -103,15 +102,13 @@ static status_t dedisperse_pass_plan_all(struct dedisperse_pass *p,
     struct pass *pass = &p->pass;
     TRY(work ? dedisperse_plan_foresee(work, pass->job->dedisperse[p->number].input, &p->fbh5)
              : pass_open_filterbank_all(p));
-    st = p->between && pass->rank == 0
-             ? device_carry_check(p->between, pass->job, p->number, p->fbh5)
-             : STATUS_OK;
-    TRY(agree_all(pass->comm, st));
+    TRY(agree_all(pass->comm, p->between && pass->rank == 0
+                                  ? device_carry_check(p->between, pass->job, p->number, p->fbh5)
+                                  : STATUS_OK));
     TRY(pass_plan_all(p));
-    st = p->search
-             ? output_spec_of_search(pass->job, p->search, &pass->making)
-             : output_spec_of_series(pass->job, p->number, p->fbh5->path, p->fbh5, &pass->making);
-    TRY(agree_all(pass->comm, st));
+    TRY(agree_all(pass->comm, p->search ? output_spec_of_search(pass->job, p->search, &pass->making)
+                                        : output_spec_of_series(pass->job, p->number, p->fbh5->path,
+                                                                p->fbh5, &pass->making)));
     TRY(p->is_foreseen ? outputs_check(&pass->making, pass->options->force) : pass_claim_all(pass));
     TRY(pass->begun.is_begun ? pass_plan_all(p) : STATUS_OK);
     output_spec_plan_series(&pass->making, p->plan);
@@ -182,8 +179,7 @@ static status_t pass_choose_shape_all(struct dedisperse_pass *p)
     struct dedisperse_plan *plan = p->plan;
     uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
     struct dm_group group = {.base = 0};
-    st = dm_group_create(plan, 0, (uint32_t)count, &group);
-    TRY(agree_all(p->pass.comm, st));
+    TRY(agree_all(p->pass.comm, dm_group_create(plan, 0, (uint32_t)count, &group)));
     struct dedisperse_spec spec = dedisperse_plan_stage(plan, &group, plan->block_outputs);
     TRY(tuned_dedispersion_all(p->pass.comm, p->backend, &spec, p->pass.options, &plan->shape));
 out:
@@ -216,8 +212,8 @@ static status_t pass_prepare_all(struct pass *pass)
     pass_limit(pass, p->plan->backend);
     TRY(pass_open_all(pass));
     const struct pipeline_sink sink = pass_sink(pass);
-    st = dedisperse_pipeline_create(p->plan, p->backend, p->between, &sink, &pass->pipeline);
-    TRY(agree_all(pass->comm, st));
+    TRY(agree_all(pass->comm, dedisperse_pipeline_create(p->plan, p->backend, p->between, &sink,
+                                                         &pass->pipeline)));
     pass->in_bytes = p->plan->read_bytes;
     pass->series_plan = p->plan;
     pass->stage = p->backend;

@@ -486,8 +486,7 @@ static status_t import_prepare_all(struct import *s)
     TRY(agree_all(s->comm, file_part_name(s->options->file, &s->part)));
     s->before.file = s->options->file;
     s->before.part = s->part;
-    st = s->rank == 0 ? import_make_file(s) : STATUS_OK;
-    TRY(agree_all(s->comm, st));
+    TRY(agree_all(s->comm, s->rank == 0 ? import_make_file(s) : STATUS_OK));
     share_bytes_all(s->comm, &s->place, sizeof s->place);
     share_bytes_all(s->comm, &s->before.kind, sizeof s->before.kind);
     share_bytes_all(s->comm, &s->mark, sizeof s->mark);

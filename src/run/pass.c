@@ -135,12 +135,13 @@ status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine
     status_t st = STATUS_OK;
     struct chunking first = *mine;
     share_bytes_all(pass->comm, &first, sizeof first);
-    if (first.spectra != mine->spectra || first.chunk_spectra != mine->chunk_spectra ||
-        first.streams != mine->streams || first.group_streams != mine->group_streams) {
-        st = report_fail(STATUS_USAGE, "this rank plans other chunks than rank 0: do all run the "
-                                       "same program?");
-    }
-    TRY(agree_all(pass->comm, st));
+    TRY(agree_all(
+        pass->comm,
+        first.spectra != mine->spectra || first.chunk_spectra != mine->chunk_spectra ||
+                first.streams != mine->streams || first.group_streams != mine->group_streams
+            ? report_fail(STATUS_USAGE, "this rank plans other chunks than rank 0: do all run the "
+                                        "same program?")
+            : STATUS_OK));
 out:
     return st;
 }
@@ -342,8 +343,8 @@ static status_t pass_work_within_limit_all(const struct pass *pass, const char *
 {
     status_t st = STATUS_OK;
     liveness_watchdog_t *watchdog = NULL;
-    st = pass->rank == 0 ? pass_begin_limit(pass, what, &watchdog) : STATUS_OK;
-    TRY(agree_all(pass->comm, st));
+    TRY(agree_all(pass->comm,
+                  pass->rank == 0 ? pass_begin_limit(pass, what, &watchdog) : STATUS_OK));
     TRY(work_all(pass->outputs));
 out:
     liveness_watchdog_end(watchdog);

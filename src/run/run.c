@@ -164,8 +164,8 @@ static status_t run_parts_all(MPI_Comm comm, const struct run_begin *begun,
     if (begun->left.all) {
         st = run_conclude_all(comm, begun->job, options);
     } else {
-        st = rank == 0 ? run_plan_check_parts(grid, begun->archive, options) : STATUS_OK;
-        TRY(agree_all(comm, st));
+        TRY(agree_all(comm,
+                      rank == 0 ? run_plan_check_parts(grid, begun->archive, options) : STATUS_OK));
         for (uint32_t i = 0; i < grid->count; i++, started = clock_now()) {
             TRY(run_part_all(comm, grid, i, begun->archive, options, started));
         }

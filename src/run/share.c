@@ -497,8 +497,8 @@ static status_t share_divided_all(MPI_Comm comm, const char *path, const struct 
     struct job *divided = NULL;
     TRY(agree_all(comm, agree_rank(comm) == 0 ? find(*job, archive, &division) : STATUS_OK));
     share_bytes_all(comm, &division, sizeof division);
-    st = job_parse_divided(path, text->data, text->length, sets, nsets, each, &division, &divided);
-    TRY(agree_all(comm, st));
+    TRY(agree_all(comm, job_parse_divided(path, text->data, text->length, sets, nsets, each,
+                                          &division, &divided)));
     TRY(archive ? share_coefficients_all(comm, archive, divided) : STATUS_OK);
     job_take_memory(divided, (*job)->memory);
     job_destroy(*job);
@@ -533,8 +533,7 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
     struct job_division division = {.count = {0}};
     TRY(agree_all(comm, st));
     TRY(share_text_all(comm, text));
-    st = job_parse_each(path, text->data, text->length, sets, nsets, each, &job);
-    TRY(agree_all(comm, st));
+    TRY(agree_all(comm, job_parse_each(path, text->data, text->length, sets, nsets, each, &job)));
     share_memory_all(comm, job);
     opened_begin(opened, job);
     if (job_reads_voltages(job)) {

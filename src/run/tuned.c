@@ -68,11 +68,9 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
     int is_found = 0;
     MPI_Comm_rank(comm, &rank);
     *shape = (struct dedisperse_shape){0};
-    if (rank == 0) {
-        st = tuned_find(&tune_dedispersion, backend, spec, 0, options, "dedispersion", shape,
-                        sizeof *shape, &is_found);
-    }
-    TRY(agree_all(comm, st));
+    TRY(agree_all(comm, rank == 0 ? tuned_find(&tune_dedispersion, backend, spec, 0, options,
+                                               "dedispersion", shape, sizeof *shape, &is_found)
+                                  : STATUS_OK));
     share_bytes_all(comm, shape, sizeof *shape);
 out:
     return st;

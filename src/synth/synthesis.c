@@ -339,14 +339,12 @@ out:
 static status_t synthesis_prepare_all(struct synthesis *s, const struct synthesis_options *options)
 {
     status_t st = STATUS_OK;
-    if (s->rank == 0) {
-        st = text_read_file(&s->text, options->path, MOST_SPEC_BYTES, "a specification (YAML)");
-    }
-    TRY(agree_all(s->comm, st));
+    TRY(agree_all(s->comm, s->rank == 0 ? text_read_file(&s->text, options->path, MOST_SPEC_BYTES,
+                                                         "a specification (YAML)")
+                                        : STATUS_OK));
     TRY(share_text_all(s->comm, &s->text));
-    st = synth_spec_parse(options->path, s->text.data, s->text.length, options->sets,
-                          options->nsets, &s->spec);
-    TRY(agree_all(s->comm, st));
+    TRY(agree_all(s->comm, synth_spec_parse(options->path, s->text.data, s->text.length,
+                                            options->sets, options->nsets, &s->spec)));
     TRY(synthesis_share_array_all(s));
     s->antennas = s->spec->stations * s->spec->beams * s->spec->pols;
     int local_rank;
@@ -361,10 +359,7 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct synthesi
     s->before.file = s->spec->file;
     s->before.part = s->part;
     TRY(agree_all(s->comm, st));
-    if (s->rank == 0) {
-        st = synthesis_make_file(s, options->force);
-    }
-    TRY(agree_all(s->comm, st));
+    TRY(agree_all(s->comm, s->rank == 0 ? synthesis_make_file(s, options->force) : STATUS_OK));
     share_bytes_all(s->comm, &s->place, sizeof s->place);
     share_bytes_all(s->comm, &s->before.kind, sizeof s->before.kind);
     share_bytes_all(s->comm, &s->mark, sizeof s->mark);

@@ -322,8 +322,7 @@ status_t store_open(const char *path, store_t **out)
         report_warn("%s: cannot be read: %s; going on as if nothing was tuned", shown,
                     strerror(error));
     } else if ((*out)->corrupt > 0) {
-        report_warn("%s: %u lines are corrupt: what is good counts, the next write "
-                    "rebuilds it",
+        report_warn("%s: %u lines are corrupt: what is good counts, the next write rebuilds it",
                     shown, (*out)->corrupt);
     }
 out:

@@ -35,16 +35,9 @@ void tune_budget_end(struct tune_budget *budget, const struct tune_time *time)
     budget->spent += clock_now() - time->from;
 }
 
-static int trial_compare(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 double tune_median(double *numbers, uint32_t count)
 {
-    qsort(numbers, count, sizeof *numbers, trial_compare);
+    qsort(numbers, count, sizeof *numbers, compare_f64);
     return (numbers[count / 2] + numbers[(count - 1) / 2]) / 2;
 }
 

@@ -80,9 +80,8 @@ status_t verify_spans_judge(const struct verify *verify)
     const struct product_place *place = &product->place;
     uint64_t first = verify->spans.first_bad * place->span_rows;
     return REQUIRED(verify->spans.bad == 0, STATUS_DATA,
-                    "%s: rows %" PRIu64 " to %" PRIu64
-                    " do not have the CRC of /provenance/crc32 (%" PRIu64
-                    " %s): rows or CRC were changed since it was made",
+                    "%s: rows %" PRIu64 " to %" PRIu64 " do not have the CRC of /provenance/crc32 "
+                    "(%" PRIu64 " %s): rows or CRC were changed since it was made",
                     product->path, first, min_u64(first + place->span_rows, place->rows) - 1,
                     verify->spans.bad, verify->spans.bad == 1 ? "span" : "spans");
 }

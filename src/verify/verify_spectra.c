@@ -518,8 +518,7 @@ static status_t spectra_prepare_all(struct verify *verify)
 {
     status_t st = STATUS_OK;
     struct spectra *spectra = NULL;
-    st = memory_zeroed(1, sizeof *spectra, "spectra", &spectra);
-    TRY(agree_all(verify->comm, st));
+    TRY(agree_all(verify->comm, memory_zeroed(1, sizeof *spectra, "spectra", &spectra)));
     verify->kind = spectra;
     verify->input = "its archive";
     TRY(spectra_open_job_all(verify, spectra));

@@ -127,13 +127,6 @@ out:
     return st;
 }
 
-static status_t chime_raw_recognise(const char *path, int *is_it)
-{
-    static const char *const names[] = {"baseband", "@freq", "@time0_fpga_count", "@delta_time",
-                                        NULL};
-    return fields_have(path, names, is_it);
-}
-
 /* Inputs have serial numbers; what is no name for each is none at all. */
 static status_t chime_raw_read_inputs(const struct fields *fields, struct archive *archive)
 {
@@ -294,23 +287,17 @@ out:
     return st;
 }
 
-const struct format chime_raw_format = {.name = "chime_raw",
-                                        .title = raw_title,
-                                        .recognise = chime_raw_recognise,
-                                        .open = chime_raw_open};
+const struct format chime_raw_format = {
+    .name = "chime_raw",
+    .title = raw_title,
+    .shows = {"baseband", "@freq", "@time0_fpga_count", "@delta_time"},
+    .open = chime_raw_open};
 
 /* CHIME/FRB's beamformed baseband (BBData, "singlebeam"): /tiedbeam_baseband [freq][beam * pol]
  * [time], of which each coarse channel has a start of its own (baseband_analysis, core/bbdata.py).
  * Channels that are missing are absent, times that are missing are NaN. */
 static const char beam_title[] = "a CHIME/FRB beamformed baseband file";
 static const char data[] = "tiedbeam_baseband";
-
-static status_t chime_beam_recognise(const char *path, int *is_it)
-{
-    static const char *const names[] = {"tiedbeam_baseband", "index_map/freq", "time0",
-                                        "@delta_time", NULL};
-    return fields_have(path, names, is_it);
-}
 
 /* When each coarse channel begins. */
 struct chime_beam {
@@ -554,7 +541,8 @@ out:
     return st;
 }
 
-const struct format chime_beam_format = {.name = "chime_beam",
-                                         .title = beam_title,
-                                         .recognise = chime_beam_recognise,
-                                         .open = chime_beam_open};
+const struct format chime_beam_format = {
+    .name = "chime_beam",
+    .title = beam_title,
+    .shows = {"tiedbeam_baseband", "index_map/freq", "time0", "@delta_time"},
+    .open = chime_beam_open};

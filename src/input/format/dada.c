@@ -70,8 +70,7 @@ static status_t dada_read_offset(const struct ascii *header, struct dada *out, c
     int found = 0;
     TRY(ascii_u64(header, "OBS_OFFSET", 0, UINT64_C(1) << 60, &offset, &found));
     TRY(found ? STATUS_OK
-              : assume(assumed, "OBS_OFFSET is not there: the file begins the "
-                                "observation"));
+              : assume(assumed, "OBS_OFFSET is not there: the file begins the observation"));
     REQUIRE(8 * offset % out->step_bits == 0, STATUS_DATA,
             "%s: OBS_OFFSET = %" PRIu64 " bytes, expected whole time steps of %" PRIu64 " bits",
             out->path, offset, out->step_bits);

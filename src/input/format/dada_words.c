@@ -385,8 +385,7 @@ static status_t dada_read_state(const struct ascii *header, const struct dada *d
     TRY(is_complex == dada->is_complex
             ? STATUS_OK
             : assume(assumed,
-                     "STATE = %s and NDIM = %d differ: NDIM is used, which TSAMP and BW "
-                     "agree with",
+                     "STATE = %s and NDIM = %d differ: NDIM is used, which TSAMP and BW agree with",
                      state, dada->is_complex ? 2 : 1));
 out:
     return st;

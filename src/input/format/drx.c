@@ -169,9 +169,8 @@ static status_t drx_check_steps(const struct drx_survey *survey, const char *pat
     enum { LEAST = 8 };
     uint64_t packet = (uint64_t)survey->first.decimation * DRX_SAMPLES;
     return REQUIRED(survey->steps < LEAST || survey->step <= packet, STATUS_DATA,
-                    "%s: time tags of its DRX packets grow by %" PRIu64
-                    " ticks or multiples of that, but decimation %u of %d samples makes %" PRIu64
-                    " ticks",
+                    "%s: time tags of its DRX packets grow by %" PRIu64 " ticks or multiples of "
+                    "that, but decimation %u of %d samples makes %" PRIu64 " ticks",
                     path, survey->step, survey->first.decimation, (int)DRX_SAMPLES, packet);
 }
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "input/assumed.h"
 #include "input/format/dada.h"
+#include "input/format/fields.h"
 #include "input/format/gather.h"
 #include "input/format/recorder.h"
 #include "input/format/vdif_first.h"
@@ -315,7 +316,9 @@ status_t formats_recognise(const char *path, const struct format **out)
     TRY(mark_refuse(path));
     for (size_t i = 0; i < ROWS && !is_it; i++) {
         TRY(rows[i] == &native_format ? formats_check_hdf5(path) : STATUS_OK);
-        TRY(rows[i]->recognise ? rows[i]->recognise(path, &is_it) : STATUS_OK);
+        TRY(rows[i]->recognise  ? rows[i]->recognise(path, &is_it)
+            : rows[i]->shows[0] ? fields_have(path, rows[i]->shows, &is_it)
+                                : STATUS_OK);
         *out = is_it ? rows[i] : NULL;
     }
 out:

@@ -33,6 +33,10 @@ struct format {
      * behind formats of other files. NULL: only a description leads to it. */
     status_t (*recognise)(const char *path, int *is_it);
 
+    /* In place of recognise(): all names that such an HDF5 file has, as fields_have() takes them.
+     */
+    const char *shows[6];
+
     /* One of these; of an observation's files, or of one of them, which are then gathered
      * (gather_files()). Voltages: an archive whose parts say where their bytes lie (archive_part),
      * of what type the samples are and along which axes, their times, frequencies, gaps and what is

@@ -82,9 +82,8 @@ static status_t place_check_common(const struct place *places, size_t count)
         }
     }
     return REQUIRED(places[latest].first_sample < first_end, STATUS_DATA,
-                    "%s starts %" PRIu64
-                    " samples behind the end of %s: beside each other they have no "
-                    "sample in common, do they belong to one observation?",
+                    "%s starts %" PRIu64 " samples behind the end of %s: beside each other they "
+                    "have no sample in common, do they belong to one observation?",
                     place_path(&places[latest]), places[latest].first_sample - first_end,
                     place_path(&places[ends_first]));
 }

@@ -13,12 +13,6 @@
 static const char title[] = "a GReX voltage dump";
 static const double cadence_seconds = 8.192e-6; /* 2048 channels of 250 MHz */
 
-static status_t grex_recognise(const char *path, int *is_it)
-{
-    static const char *const names[] = {"voltages", "freq", "time", "pol", "reim", NULL};
-    return fields_have(path, names, is_it);
-}
-
 /* TAI days since MJD 0. */
 static struct utc grex_utc(double tai_days)
 {
@@ -142,5 +136,7 @@ out:
     return st;
 }
 
-const struct format grex_format = {
-    .name = "grex", .title = title, .recognise = grex_recognise, .open_file = grex_open_file};
+const struct format grex_format = {.name = "grex",
+                                   .title = title,
+                                   .shows = {"voltages", "freq", "time", "pol", "reim"},
+                                   .open_file = grex_open_file};

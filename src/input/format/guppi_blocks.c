@@ -37,9 +37,8 @@ static status_t guppi_read_counts(const struct ascii *header, struct guppi_count
         goto out;
     }
     REQUIRE(!out->has_dropped || out->dropped == dropped, STATUS_DATA,
-            "%s: the header at byte %" PRIu64
-            " says DROPSTAT = %s, but NDROP = %.9g: which packets "
-            "were lost is unknown (input.layout.dropped: ignore reads all as if none were)",
+            "%s: the header at byte %" PRIu64 " says DROPSTAT = %s, but NDROP = %.9g: which "
+            "packets were lost is unknown (input.layout.dropped: ignore reads all as if none were)",
             header->path, header->at, text, out->dropped);
     out->has_dropped = 1;
     out->dropped = dropped;

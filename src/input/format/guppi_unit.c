@@ -315,10 +315,9 @@ static status_t guppi_place_blocks(struct guppi_file *file, struct guppi_unit un
                 ": too far for one observation",
                 path, block[i].at, block[i].packet, block[0].packet);
         REQUIRE(guppi_unit_count(unit, grows, &samples) && samples >= least, STATUS_DATA,
-                "%s: the block at byte %" PRIu64
-                " begins %.9g samples behind the first one (PKTIDX "
-                "%" PRIu64 " behind %" PRIu64 "), expected a whole number from %" PRIu64
-                " on, where the block before it ends",
+                "%s: the block at byte %" PRIu64 " begins %.9g samples behind the first one "
+                "(PKTIDX %" PRIu64 " behind %" PRIu64 "), expected a whole number from %" PRIu64 " "
+                "on, where the block before it ends",
                 path, block[i].at, about, block[i].packet, block[0].packet, least);
         *has_gaps |= samples > block[i - 1].first + block[i - 1].stored;
         block[i].first = samples;
@@ -473,8 +472,7 @@ static status_t guppi_place_unnumbered(struct guppi_file *files, size_t count,
         }
         if (!blocks->has_packets) {
             TRY(assume(&files[i].archive->assumed,
-                       "no PKTIDX: blocks%s are taken to follow each "
-                       "other without a gap",
+                       "no PKTIDX: blocks%s are taken to follow each other without a gap",
                        is_alike && count > 1 ? ", and files," : ""));
         }
         blocks->before = is_alike ? before : blocks->before;

@@ -30,12 +30,6 @@ struct meerkat {
     char *pol;
 };
 
-static status_t meerkat_recognise(const char *path, int *is_it)
-{
-    static const char *const names[] = {"Data/bf_raw", "Data/timestamps", "Data/flags", NULL};
-    return fields_have(path, names, is_it);
-}
-
 /* Heaps of which data were lost: of some coarse channels each. */
 static status_t meerkat_read_flags(const struct fields *fields, struct meerkat *said)
 {
@@ -344,5 +338,7 @@ out:
     return st;
 }
 
-const struct format meerkat_format = {
-    .name = "meerkat", .title = title, .recognise = meerkat_recognise, .open = meerkat_open};
+const struct format meerkat_format = {.name = "meerkat",
+                                      .title = title,
+                                      .shows = {"Data/bf_raw", "Data/timestamps", "Data/flags"},
+                                      .open = meerkat_open};

@@ -126,9 +126,7 @@ static status_t psrfits_place_by_times(struct psrfits *fits, const double *times
     }
     if (unset > 0) {
         TRY(assume(&fbh5->assumed,
-                   "OFFS_SUB of %u rows is 0 or no number: each follows the row "
-                   "before it",
-                   unset));
+                   "OFFS_SUB of %u rows is 0 or no number: each follows the row before it", unset));
     }
 out:
     return st;

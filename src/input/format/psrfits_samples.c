@@ -36,9 +36,8 @@ static status_t psrfits_assume_band(struct psrfits *fits, double width)
             fits->path, why, fits->band_mhz, (unsigned)fits->channels, fbh5->nchannels);
     if (has_width && has_other && (width > 0) != (other > 0)) {
         TRY(assume(&fbh5->assumed,
-                   "CHAN_BW %.9g and OBSBW %.9g have different signs: CHAN_BW is "
-                   "used",
-                   width, fits->band_mhz));
+                   "CHAN_BW %.9g and OBSBW %.9g have different signs: CHAN_BW is used", width,
+                   fits->band_mhz));
     }
     fbh5->foff_mhz = has_width ? width : other;
     fbh5->fch1_mhz = fits->centre_mhz - fbh5->foff_mhz * (n - 1) / 2;

@@ -32,13 +32,6 @@ struct pydaq {
     double timestamp;       /* of the file; 0: it does not say */
 };
 
-static status_t pydaq_recognise(const char *path, int *is_it)
-{
-    static const char *const names[] = {"root@n_antennas", "root@n_pols", "root@tsamp",
-                                        "root@n_blocks", NULL};
-    return fields_have(path, names, is_it);
-}
-
 /* The first of the times of samples, where there are any; of a truncated file none. */
 static status_t pydaq_read_first(const struct fields *fields, double *first)
 {
@@ -83,9 +76,8 @@ static status_t pydaq_check_rate(const struct fields *fields, const struct job_l
     return REQUIRED(override_has_spacing(layout) || override_has(layout, SAID_OVERSAMPLING) ||
                         fabs(said->tsamp * rate - 1) < 1e-3,
                     STATUS_DATA,
-                    "%s: /root says tsamp %.9g s, but samples of type %" PRId64
-                    " are %.9g s apart: "
-                    "input.layout.sample_rate_hz says which is right",
+                    "%s: /root says tsamp %.9g s, but samples of type %" PRId64 " are %.9g s "
+                    "apart: input.layout.sample_rate_hz says which is right",
                     fields->path, said->tsamp, said->type, 1 / rate);
 }
 
@@ -93,15 +85,14 @@ static status_t pydaq_check_rate(const struct fields *fields, const struct job_l
 static status_t pydaq_check_channels(const struct fields *fields, const struct job_layout *layout,
                                      const struct pydaq *said)
 {
-    return REQUIRED(
-        said->type == TYPE_RAW || override_has_frequencies(layout) ||
-            (said->channel >= 0 && said->channel < CHANNELS &&
-             said->channel + said->chans <= CHANNELS),
-        STATUS_DATA,
-        "%s: channel_id %" PRId64 " and n_chans %" PRId64
-        " are no coarse channels of the 0 .. %d of SKA-Low: input.layout.freq_hz says their "
-        "frequencies",
-        fields->path, said->channel, said->chans, CHANNELS - 1);
+    return REQUIRED(said->type == TYPE_RAW || override_has_frequencies(layout) ||
+                        (said->channel >= 0 && said->channel < CHANNELS &&
+                         said->channel + said->chans <= CHANNELS),
+                    STATUS_DATA,
+                    "%s: channel_id %" PRId64 " and n_chans %" PRId64
+                    " are no coarse channels of the 0 .. %d "
+                    "of SKA-Low: input.layout.freq_hz says their frequencies",
+                    fields->path, said->channel, said->chans, CHANNELS - 1);
 }
 
 /* Times that are there twice; which of them is kept up depends on the version of the writer. */
@@ -424,4 +415,7 @@ out:
 }
 
 const struct format pydaq_format = {
-    .name = "pydaq", .title = title, .recognise = pydaq_recognise, .open = pydaq_open};
+    .name = "pydaq",
+    .title = title,
+    .shows = {"root@n_antennas", "root@n_pols", "root@tsamp", "root@n_blocks"},
+    .open = pydaq_open};

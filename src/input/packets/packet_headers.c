@@ -195,9 +195,8 @@ static status_t vdif_check_station(const struct packets *packets, const char *pa
     char a[UNITS_TEXT];
     char b[UNITS_TEXT];
     return REQUIRED(header->station == packets->station || packets->has_others, STATUS_DATA,
-                    "%s: the VDIF frame at byte %" PRIu64
-                    " is of station %s, those before it of %s: "
-                    "input.layout.station says which to read",
+                    "%s: the VDIF frame at byte %" PRIu64 " is of station %s, those before it of "
+                    "%s: input.layout.station says which to read",
                     path, offset, vdif_station_name(header->station, a),
                     vdif_station_name(packets->station, b));
 }
@@ -210,8 +209,8 @@ status_t vdif_complain(const struct packets *packets, const char *path, uint64_t
     return report_fail(STATUS_DATA,
                        "%s: the VDIF frame at byte %" PRIu64
                        " is number %u of its second, but at %" PRIu64
-                       " samples a second, %u in a frame, there are %" PRIu64
-                       " in one: input.layout.sample_rate_hz says the rate",
+                       " samples a second, %u in a frame, there are %" PRIu64 " in one: "
+                       "input.layout.sample_rate_hz says the rate",
                        path, offset, header.frame, packets->rate * packets->samples,
                        packets->samples, packets->rate);
 }
@@ -234,9 +233,8 @@ status_t vdif_parse(const struct packets *packets, const char *path, uint64_t of
     TRY(vdif_check_alike(packets, path, offset, &header));
     int16_t place = packets->place[header.thread];
     REQUIRE(place >= 0 || packets->has_list, STATUS_DATA,
-            "%s: the VDIF frame at byte %" PRIu64
-            " is of thread %u, which none of the first and last frames is of: "
-            "input.layout.streams says which threads to read",
+            "%s: the VDIF frame at byte %" PRIu64 " is of thread %u, which none of the first and "
+            "last frames is of: input.layout.streams says which threads to read",
             path, offset, header.thread);
     if (place < 0) {
         goto out;
@@ -333,9 +331,8 @@ status_t drx_parse(const struct packets *packets, const char *path, uint64_t off
     int64_t ticks = (int64_t)(header.tag - header.offset - packets->origin);
     int64_t in_frame = (int64_t)packets->rate * packets->samples;
     REQUIRE(ticks % in_frame == 0, STATUS_DATA,
-            "%s: the DRX packet at byte %" PRIu64 " begins %" PRId64
-            " ticks behind the observation's first, expected a multiple of the %" PRId64
-            " ticks of a packet",
+            "%s: the DRX packet at byte %" PRIu64 " begins %" PRId64 " ticks behind the "
+            "observation's first, expected a multiple of the %" PRId64 " ticks of a packet",
             path, offset, ticks, in_frame);
     out->is_known = 1;
     out->is_good = 1;

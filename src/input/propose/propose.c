@@ -120,16 +120,6 @@ out:
     return st;
 }
 
-/* The largest power of two up to `most`. */
-static uint64_t job_power_of_two(uint64_t most)
-{
-    uint64_t power = 1;
-    while (power <= most / 2) {
-        power *= 2;
-    }
-    return power;
-}
-
 /* Appends the rest of a job, which runs: a filter bank and power for this number of samples.
  * `parts`: its channels are a multiple of them. */
 static status_t propose_add_passes(const char *path, uint64_t samples, uint64_t parts, int is_real,
@@ -144,7 +134,7 @@ static status_t propose_add_passes(const char *path, uint64_t samples, uint64_t 
     uint64_t raw = is_real ? 2 : 1; /* samples of a spectrum, of each channel */
     uint64_t most = min_u64(samples / raw / (TAPS + SPECTRA), MOST_CHANNELS);
     uint64_t part = parts > 1 ? parts : 1;
-    uint64_t channels = part * max_u64(job_power_of_two(most / part), 2);
+    uint64_t channels = part * max_u64(power_below(most / part), 2);
     uint64_t integrate = max_u64(samples / (raw * channels) / ROWS, 1);
     TRY(text_add(&file, "%.*s-power.h5", (int)length, name));
     TRY(text_add(out, "channelise: {channels: %llu, taps: %d}\n", (unsigned long long)channels,

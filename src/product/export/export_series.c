@@ -258,13 +258,6 @@ out:
     return st;
 }
 
-static int series_compare_f64(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static double series_rounded(double dm, int decimals)
 {
     return rint(dm * pow(10, decimals));
@@ -280,7 +273,7 @@ static status_t series_choose_decimals(struct choice *choice)
     for (uint64_t i = 0; i < choice->ndms; i++) {
         sorted[i] = choice->in->dm[choice->dms[i]];
     }
-    qsort(sorted, (size_t)choice->ndms, sizeof *sorted, series_compare_f64);
+    qsort(sorted, (size_t)choice->ndms, sizeof *sorted, compare_f64);
     choice->decimals = 2;
     for (uint64_t i = 1; i < choice->ndms; i++) {
         while (choice->decimals <= MOST && series_rounded(sorted[i], choice->decimals) ==

@@ -1,6 +1,7 @@
 /* The file of a join: objects and attributes of the first part, with axes as long as all parts
  * need, once it is certain that the others say the same. */
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/hdf5/h5_file.h"
 #include "io/hdf5/h5_scales.h"
 #include "product/contents.h"
@@ -15,16 +16,6 @@
 /* Made anew for the whole, or by counting. */
 static const char *const counted[] = {"provenance/crc32", "provenance/missing_samples",
                                       "provenance/objects"};
-
-static int join_is_among(const char *const *names, size_t count, const char *name)
-{
-    int is = 0;
-    for (size_t i = 0; i < count; i++) {
-        is |= strcmp(names[i], name) == 0;
-    }
-    return is;
-}
-#define IS_AMONG(names, name) join_is_among(names, sizeof(names) / sizeof *(names), name)
 
 /* Finds the name of an axis of a dataset by its scale; "" if it has none. */
 static status_t join_name_axis(const struct h5_dataset *data, const char *name, int axis,
@@ -58,7 +49,7 @@ static status_t join_find_own_axis(const struct join *join, const struct h5_data
     static const char *const bands[] = {"frequency", "cell_frequency", "coarse_frequency"};
     for (int i = 0; i < data->rank; i++) {
         TRY(join_name_axis(data, name, i, scale));
-        if (join->along == JOIN_TIME ? IS_AMONG(times, scale) : IS_AMONG(bands, scale)) {
+        if (join->along == JOIN_TIME ? TEXT_IS_AMONG(times, scale) : TEXT_IS_AMONG(bands, scale)) {
             *axis = i;
             goto out;
         }
@@ -218,7 +209,7 @@ static status_t join_make_dataset(struct join *join, hid_t out, const char *name
     uint32_t first = 0;
     int at = -1;
     int is_scale = 0;
-    int is_counted = IS_AMONG(counted, name);
+    int is_counted = TEXT_IS_AMONG(counted, name);
     int is_alike = 0;
     TRY(join_find(join, name, &first));
     const struct join_part *part = &join->parts[first];

@@ -2,6 +2,7 @@
 #include "product/join/join_words.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "product/kind/kinds.h"
 
 #include <stdio.h>
@@ -26,30 +27,21 @@ static const char *const own_of_bands[] = {"fch1",    "nchans",        "nfpc",
 /* Datasets that a part without missing samples does not have. */
 static const char *const of_weights[] = {"weights", "coarse_frequency"};
 
-static int words_are_among(const char *const *names, size_t count, const char *name)
-{
-    int is = 0;
-    for (size_t i = 0; i < count; i++) {
-        is |= strcmp(names[i], name) == 0;
-    }
-    return is;
-}
-#define IS_AMONG(names, name) words_are_among(names, sizeof(names) / sizeof *(names), name)
-
 static int words_may_differ(const struct join *join, const char *name)
 {
-    return IS_AMONG(own, name) ||
-           (join->along == JOIN_TIME ? IS_AMONG(own_of_times, name) : IS_AMONG(own_of_bands, name));
+    return TEXT_IS_AMONG(own, name) ||
+           (join->along == JOIN_TIME ? TEXT_IS_AMONG(own_of_times, name)
+                                     : TEXT_IS_AMONG(own_of_bands, name));
 }
 
 static int words_have(const struct h5_names *names, const char *name)
 {
-    return words_are_among((const char *const *)names->names, names->count, name);
+    return text_is_among((const char *const *)names->names, names->count, name);
 }
 
 static int words_are_shared(const struct join *join, const char *name)
 {
-    return !IS_AMONG(left_out, name) && !words_may_differ(join, name);
+    return !TEXT_IS_AMONG(left_out, name) && !words_may_differ(join, name);
 }
 
 status_t join_list_names(const struct join *join, struct h5_names *out)
@@ -65,7 +57,7 @@ status_t join_list_names(const struct join *join, struct h5_names *out)
         uint32_t here = is_fuller ? i : fullest;
         uint32_t other = is_fuller ? fullest : i;
         for (size_t j = 0; j < most->count && i > 0; j++) {
-            int may_lack = join->along == JOIN_TIME && IS_AMONG(of_weights, most->names[j]);
+            int may_lack = join->along == JOIN_TIME && TEXT_IS_AMONG(of_weights, most->names[j]);
             REQUIRE(may_lack || words_have(least, most->names[j]), STATUS_USAGE,
                     "join: %s has /%s, but %s has not", join->parts[here].path, most->names[j],
                     join->parts[other].path);
@@ -96,8 +88,9 @@ out:
 status_t join_has(const struct join *join, uint32_t i, const char *name, int *out)
 {
     *out = 1;
-    return IS_AMONG(of_weights, name) ? h5_has(join->parts[i].file, join->parts[i].path, name, out)
-                                      : STATUS_OK;
+    return TEXT_IS_AMONG(of_weights, name)
+               ? h5_has(join->parts[i].file, join->parts[i].path, name, out)
+               : STATUS_OK;
 }
 
 status_t join_find(const struct join *join, const char *name, uint32_t *out)
@@ -240,7 +233,7 @@ status_t join_copy_attributes(const struct join *join, const char *name, hid_t f
         hid_t type = -1;
         hid_t space = -1;
         hid_t made = -1;
-        if (IS_AMONG(left_out, word) && !(is_root && strcmp(word, "CLASS") == 0)) {
+        if (TEXT_IS_AMONG(left_out, word) && !(is_root && strcmp(word, "CLASS") == 0)) {
             continue;
         }
         st = words_read(from, word, &value, &bytes, &type, &space);

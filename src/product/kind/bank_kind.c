@@ -28,10 +28,8 @@ static const char frequency_convention[] =
 static const char filter_convention[] =
     "y[n] = sum_t x[(s + t) P + n] b[t][n], t = 0 .. taps - 1, P = samples_per_spectrum; b is "
     "/coefficients, b[0][0] weighs the oldest sample. In ascending order the filter also "
-    "multiplies "
-    "by (-1)^n if samples are complex, which moves frequency 0 to channel P / 2, or real of "
-    "sideband "
-    "-1, which turns the band round.";
+    "multiplies by (-1)^n if samples are complex, which moves frequency 0 to channel P / 2, or "
+    "real of sideband -1, which turns the band round.";
 
 static const char scale_convention[] =
     "x[] are volts: the samples as they are stored, times the archive's `scale`, which is folded "
@@ -39,15 +37,13 @@ static const char scale_convention[] =
 
 static const char missing_convention[] =
     "Samples that are missing (not a number, infinite, equal to the archive's missing_value, or in "
-    "a gap that it declares) entered the filter as zero volts. gap_samples counts those in "
-    "gaps, missing_samples the others, over all selected streams and the raw spectra that the "
-    "filter "
+    "a gap that it declares) entered the filter as zero volts. gap_samples counts those in gaps, "
+    "missing_samples the others, over all selected streams and the raw spectra that the filter "
     "took: the selection but for a last incomplete one.";
 
 static const char filtered_convention[] =
     "Samples are those behind the filters: sample n of them was made for sample n D of the "
-    "archive, "
-    "D the product of all `decimate`, and counts as taken at start + offset_seconds + n / "
+    "archive, D the product of all `decimate`, and counts as taken at start + offset_seconds + n / "
     "sample_rate_hz, offset_seconds being what the filters' delays come to.";
 
 static const char droop_convention[] =

@@ -12,8 +12,7 @@
 
 static const char coherent_convention[] =
     "The voltages were dedispersed coherently before: delays + origin is round((coherent_constant "
-    "* "
-    "coherent_dm * (1 / v^2 - 1 / r^2) + constant * (dm - coherent_dm) * (1 / f^2 - 1 / r^2)) / "
+    "* coherent_dm * (1 / v^2 - 1 / r^2) + constant * (dm - coherent_dm) * (1 / f^2 - 1 / r^2)) / "
     "tsamp_s), v the frequency in /provenance/delay_hz, whose delay a channel still had. Where "
     "/provenance/coherent_dms is there, coherent_dm is that of each DM.";
 
@@ -36,8 +35,7 @@ static const char time_convention[] =
     "/time holds seconds after start_mjd_day (Modified Julian Day, UTC) and start_second of the "
     "root: the time at which a pulse arrives at reference_hz; it is first_time + t * time_step. "
     "Stamps are the centres of the filterbank's dumps; of samples that were added up in time, "
-    "their "
-    "mean.";
+    "their mean.";
 
 static const char tstart_convention[] = "MJD (UTC) of the leading edge of sample 0, = start + "
                                         "first_time - time_step / 2 of the root; 0 "

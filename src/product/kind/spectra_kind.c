@@ -77,8 +77,7 @@ static status_t spectra_describe(hid_t file, const struct product_spec *spec,
     TRY(packed_rows_create(file, spec, "spectra", type, rank, dims, &data));
     TRY(h5_put_text(data, "axes", words.data));
     TRY(h5_put_text(data, "long_name",
-                    "complex spectra, volts of the archive times the filter's "
-                    "gain"));
+                    "complex spectra, volts of the archive times the filter's gain"));
     TRY(h5_put_text(data, "units", "V"));
     TRY(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
     TRY(parts_attach(file, data, "time", 0, "time"));

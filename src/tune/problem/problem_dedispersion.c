@@ -62,15 +62,6 @@ out:
     return st;
 }
 
-static uint32_t dedispersion_count_used(const struct dedisperse_spec *spec)
-{
-    uint32_t used = 0;
-    for (uint32_t c = 0; c < spec->delays->nchannels; c++) {
-        used += !spec->mask || !spec->mask[c];
-    }
-    return used;
-}
-
 static uint64_t dedispersion_hash_delays(const struct dedisperse_spec *spec)
 {
     const struct dispersion *delays = spec->delays;
@@ -86,7 +77,7 @@ static status_t dedispersion_describe(backend_t *backend, const void *what, stru
     status_t st = STATUS_OK;
     const struct dedisperse_spec *spec = what;
     const struct dispersion *delays = spec->delays;
-    uint32_t used = dedispersion_count_used(spec);
+    uint32_t used = dedisperse_count_used(spec);
     out->features[0] = used;
     out->features[1] = delays->ndms;
     out->features[2] = (double)spec->max_samples;

@@ -3,6 +3,7 @@
 #include "compute/cpu/fft/fine_fft.h"
 
 #include "base/memory.h"
+#include "dsp/dft.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -191,14 +192,6 @@ status_t fine_fft_wisdom(struct fine_shape shape, enum fft_planning planning, ui
                           out, room);
 }
 
-/* w(C, k), k < C. */
-static void fine_factor(size_t k, size_t points, float out[2])
-{
-    double angle = -2 * M_PI * (double)k / (double)points;
-    out[0] = (float)cos(angle);
-    out[1] = (float)sin(angle);
-}
-
 static void fine_set_factors(fine_fft_t *fine)
 {
     size_t height = fine->shape.height;
@@ -206,14 +199,14 @@ static void fine_set_factors(fine_fft_t *fine)
     for (size_t k = 0; k < height; k++) {
         for (size_t c = 0; c < FINE_COLUMNS; c++) {
             float factor[2];
-            fine_factor(k * c, points, factor);
+            dft_factor(k * c, points, factor);
             for (size_t part = 0; part < 2; part++) {
                 fine->step[fine->shape.is_beside ? (2 * k + part) * FINE_COLUMNS + c
                                                  : 2 * (c * height + k) + part] = factor[part];
             }
         }
         for (size_t j = 0; j < fine->shape.width; j += FINE_COLUMNS) {
-            fine_factor(k * j, points, fine->base + 2 * (j / FINE_COLUMNS * height + k));
+            dft_factor(k * j, points, fine->base + 2 * (j / FINE_COLUMNS * height + k));
         }
     }
 }

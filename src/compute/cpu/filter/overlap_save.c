@@ -4,9 +4,9 @@
 
 #include "base/memory.h"
 #include "compute/shared/filter_table.h"
+#include "dsp/dft.h"
 
 #include <fftw3.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,14 +106,6 @@ out:
     return st;
 }
 
-/* w(N, k), k < N. */
-static void convolution_factor(size_t k, size_t length, float out[2])
-{
-    double angle = -2 * M_PI * (double)k / (double)length;
-    out[0] = (float)cos(angle);
-    out[1] = (float)sin(angle);
-}
-
 static void convolution_set_factors(convolution_t *c)
 {
     size_t length = c->rows * c->row;
@@ -122,14 +114,13 @@ static void convolution_set_factors(convolution_t *c)
         float *cross = same + 2 * FILTER_COLUMNS;
         for (size_t i = 0; i < FILTER_COLUMNS; i++) {
             float w[2];
-            convolution_factor(k1 * i, length, w);
+            dft_factor(k1 * i, length, w);
             same[2 * i] = same[2 * i + 1] = w[0];
             cross[2 * i] = -w[1];
             cross[2 * i + 1] = w[1];
         }
         for (size_t group = 0; group < c->row / FILTER_COLUMNS; group++) {
-            convolution_factor(k1 * group * FILTER_COLUMNS, length,
-                               c->base + 2 * (group * c->rows + k1));
+            dft_factor(k1 * group * FILTER_COLUMNS, length, c->base + 2 * (group * c->rows + k1));
         }
     }
 }

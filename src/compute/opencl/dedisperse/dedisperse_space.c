@@ -324,30 +324,22 @@ static uint32_t space_slope_of_tree(const struct dedisperse_shape_problem *p)
     return slope < 1 << 20 ? (uint32_t)slope : 0;
 }
 
-/* Digit of *i in a mixed base; takes it off. */
-static uint32_t space_digit(uint64_t *i, uint32_t base)
-{
-    uint32_t value = (uint32_t)(*i % base);
-    *i /= base;
-    return value;
-}
-
 /* Shape number i of the whole space, not all of which fit; 0 when there are no more. */
 static int space_number(const struct dedisperse_shape_problem *p, uint32_t skew, uint64_t i,
                         struct dedisperse_shape *out)
 {
     static const uint32_t time_outs[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16};
     int packs = !p->is_float && p->sample_bytes < 4;
-    out->is_ptx = space_digit(&i, 2);
-    out->staging = space_digit(&i, STAGING_STRIPS);
-    out->chunk = 2U << space_digit(&i, 5);
-    out->time_out = time_outs[space_digit(&i, sizeof time_outs / sizeof *time_outs)];
-    out->time_items = 16U << space_digit(&i, 6);
-    out->pack = packs && space_digit(&i, 2) == 0 ? 4 / p->sample_bytes : 1;
+    out->is_ptx = take_digit(&i, 2);
+    out->staging = take_digit(&i, STAGING_STRIPS);
+    out->chunk = 2U << take_digit(&i, 5);
+    out->time_out = time_outs[take_digit(&i, sizeof time_outs / sizeof *time_outs)];
+    out->time_items = 16U << take_digit(&i, 6);
+    out->pack = packs && take_digit(&i, 2) == 0 ? 4 / p->sample_bytes : 1;
     /* Parameters that change the spans come last, so that known spans are reused for long. */
-    out->dm_items = 1U << space_digit(&i, 7);
-    out->dm_out = 1U << space_digit(&i, 4);
-    out->skew = skew > 0 && space_digit(&i, 2) == 1 ? skew : 0;
+    out->dm_items = 1U << take_digit(&i, 7);
+    out->dm_out = 1U << take_digit(&i, 4);
+    out->skew = skew > 0 && take_digit(&i, 2) == 1 ? skew : 0;
     out->group = 0;
     return i == 0;
 }
@@ -370,14 +362,14 @@ static int space_tree_number(const struct dedisperse_shape_problem *p,
     int packs = p->sample_bytes == 1;
     *out = (struct dedisperse_shape){
         .staging = STAGING_DIRECT, .pack = packs ? 2 : 1, .is_ptx = (uint32_t)device->is_nvidia};
-    out->time_out = time_outs[space_digit(&i, 4)];
-    out->time_items = device->is_gpu ? 32U << space_digit(&i, 2) : 64;
-    out->dm_items = device->is_gpu ? 4U << space_digit(&i, 4) : 1;
-    out->dm_out = 4U << space_digit(&i, 3);
-    out->group = 4U << space_digit(&i, 3);
-    out->chunk = 8U << space_digit(&i, 2);
+    out->time_out = time_outs[take_digit(&i, 4)];
+    out->time_items = device->is_gpu ? 32U << take_digit(&i, 2) : 64;
+    out->dm_items = device->is_gpu ? 4U << take_digit(&i, 4) : 1;
+    out->dm_out = 4U << take_digit(&i, 3);
+    out->group = 4U << take_digit(&i, 3);
+    out->chunk = 8U << take_digit(&i, 2);
     out->chunk = out->chunk > out->group ? out->chunk : out->group;
-    out->skew = skew > 0 && space_digit(&i, 2) == 1 ? skew : 0;
+    out->skew = skew > 0 && take_digit(&i, 2) == 1 ? skew : 0;
     return i == 0;
 }
 

@@ -48,16 +48,6 @@ int fft_can(enum fft_kind kind, uint32_t length)
     return fft_library_of(kind)->can(length);
 }
 
-/* The largest power of two that is at most `value` >= 1. */
-static uint64_t fft_power_below(uint64_t value)
-{
-    uint64_t out = 1;
-    while (out <= value / 2) {
-        out *= 2;
-    }
-    return out;
-}
-
 /* Transforms between starts at which a sub-buffer may begin: the alignment is a power of two. */
 static status_t fft_find_step(const device_t *device, uint32_t length, uint64_t *out)
 {
@@ -105,8 +95,8 @@ static status_t fft_settle_most(fft_t *fft, uint64_t most)
     status_t st = STATUS_OK;
     void *plan = NULL;
     uint64_t limit = max_u64(plan_points / fft->length, 1);
-    uint64_t small = fft_power_below(max_u64(work_limit / fft->length / COMPLEX_BYTES, 1));
-    fft->most = most <= limit ? most : fft_power_below(limit);
+    uint64_t small = power_below(max_u64(work_limit / fft->length / COMPLEX_BYTES, 1));
+    fft->most = most <= limit ? most : power_below(limit);
     if (fft->most > small) {
         TRY(fft_find_plan(fft, small, &plan));
         fft->most = fft->work_bytes > 0 ? small : fft->most;
@@ -131,7 +121,7 @@ status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint6
     fft->library = library;
     TRY(fft_find_step(device, length, &fft->step));
     TRY(fft_settle_most(fft, most));
-    fft->grain = min_u64(fft->most, fft_power_below(max_u64(grain_points / length, 1)));
+    fft->grain = min_u64(fft->most, power_below(max_u64(grain_points / length, 1)));
     TRY(fft_find_plan(fft, fft->most, &plan));
     if (fft->grain > 1 || fft->step > 1) {
         TRY(fft_find_plan(fft, fft->grain, &plan));
@@ -214,7 +204,7 @@ status_t fft_run(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)
         if (beyond == 0 && count >= fft->grain) {
             now = fft->most;
             if (count < now) {
-                now = fft->grain * fft_power_below(count / fft->grain);
+                now = fft->grain * power_below(count / fft->grain);
             }
             TRY(fft_run_in_place(fft, data, first, now));
         } else {

@@ -200,13 +200,6 @@ static int fine_can(const struct channelise_spec *spec)
            (channels & (channels - 1)) == 0;
 }
 
-static uint32_t fine_digit(uint64_t *i, uint32_t base)
-{
-    uint32_t digit = (uint32_t)(*i % base);
-    *i /= base;
-    return digit;
-}
-
 /* Whether the last two steps may be one launch: NVIDIA's devices tell what they have stored for as
  * little as it must cost. Sums over grains take spectra of several slices. */
 static int fine_can_relay(int mode, const struct device_info *device)
@@ -222,15 +215,15 @@ int fine_number(const struct channelise_spec *spec, int mode, const struct devic
     static const uint32_t nears[] = {1, 4, 16, 64};
     enum { COLUMN_LOGS = COLUMN_PASSES };
     struct channelise_shape shape = {.kernel = KERNEL_FINE, .radix = {1, 1, 1, 1}};
-    shape.radix[0] = (uint32_t)LEAST_COLUMNS << fine_digit(&i, COLUMN_LOGS);
-    uint32_t middle = fine_digit(&i, COLUMN_LOGS + 1);
+    shape.radix[0] = (uint32_t)LEAST_COLUMNS << take_digit(&i, COLUMN_LOGS);
+    uint32_t middle = take_digit(&i, COLUMN_LOGS + 1);
     uint32_t second = middle ? (uint32_t)LEAST_COLUMNS << (middle - 1) : 1;
-    shape.width = widths[fine_digit(&i, 4)];
-    shape.batch = batches[fine_digit(&i, 5)];
-    shape.buffers = fine_digit(&i, 2) ? 1 : shape.batch;
-    shape.vector = lanes[fine_digit(&i, 3)];
-    shape.run = nears[fine_digit(&i, 4)];
-    shape.streaming = fine_digit(&i, fine_can_relay(mode, device) ? 2 : 1);
+    shape.width = widths[take_digit(&i, 4)];
+    shape.batch = batches[take_digit(&i, 5)];
+    shape.buffers = take_digit(&i, 2) ? 1 : shape.batch;
+    shape.vector = lanes[take_digit(&i, 3)];
+    shape.run = nears[take_digit(&i, 4)];
+    shape.streaming = take_digit(&i, fine_can_relay(mode, device) ? 2 : 1);
     *fits = 0;
     if (fine_can(spec) && spec->channels % (shape.radix[0] * second) == 0) {
         uint32_t third = spec->channels / (shape.radix[0] * second);

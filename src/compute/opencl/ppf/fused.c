@@ -280,14 +280,6 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
     return count;
 }
 
-/* Digit of *i in a mixed base; takes it off. */
-static uint32_t fused_digit(uint64_t *i, uint32_t base)
-{
-    uint32_t value = (uint32_t)(*i % base);
-    *i /= base;
-    return value;
-}
-
 /* Whether the kernel can be built so: stages that make all channels, butterflies that an item's
  * values fill, loads of at most four neighbours, registers that hold the values. */
 static int fused_can_be(const struct channelise_spec *spec, const struct channelise_shape *shape)
@@ -319,17 +311,17 @@ int fused_number(const struct channelise_spec *spec, int mode, const struct devi
     if (mixed_is(spec->channels)) {
         return mixed_number(spec, mode, device, i, out, fits);
     }
-    struct channelise_shape shape = {.kernel = KERNEL_FUSED, .values = 4U << fused_digit(&i, 3)};
-    shape.batch = batches[fused_digit(&i, 7)];
+    struct channelise_shape shape = {.kernel = KERNEL_FUSED, .values = 4U << take_digit(&i, 3)};
+    shape.batch = batches[take_digit(&i, 7)];
     for (uint32_t k = 0; k < CHANNELISE_STAGES; k++) {
-        shape.radix[k] = 1U << fused_digit(&i, 5);
+        shape.radix[k] = 1U << take_digit(&i, 5);
     }
-    uint32_t buffers = fused_digit(&i, 3);
+    uint32_t buffers = take_digit(&i, 3);
     shape.buffers = buffers < shape.batch ? buffers : 0;
-    shape.split = fused_digit(&i, 2);
-    shape.padded = fused_digit(&i, 2);
-    shape.paired = fused_digit(&i, 2);
-    shape.streaming = fused_digit(&i, device->is_nvidia && mode == FUSED_SPECTRA ? 2 : 1);
+    shape.split = take_digit(&i, 2);
+    shape.padded = take_digit(&i, 2);
+    shape.paired = take_digit(&i, 2);
+    shape.streaming = take_digit(&i, device->is_nvidia && mode == FUSED_SPECTRA ? 2 : 1);
     struct channelise_shape wished = shape;
     *fits = fused_can_be(spec, &shape) && fused_fit(spec, mode, device, &shape) &&
             shape.split == wished.split && shape.paired == wished.paired &&
