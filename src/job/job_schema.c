@@ -251,8 +251,7 @@ const struct schema job_schema[] = {
     {"synthesise", SCHEMA_MAPPING,
      "synthesis filter bank: makes channels a stream again, before all filters", JOB(synthesise),
      .members = job_synthesise_schema, SCHEMA_GIVEN(struct job, is_synthesised, 1),
-     .may_be_empty = 1,
-     .expected = "a mapping, {} if nothing is to be said"},
+     .may_be_empty = 1, .expected = "a mapping, {} if nothing is to be said"},
     {"filter", SCHEMA_MAPPING, "long FIR filters, applied in order to the samples of every stream",
      SCHEMA_LIST(struct job, filters, nfilters, 1, JOB_FILTERS), .members = job_filter_schema,
      .expected = "a mapping with coefficients, design or dispersion, or a list of them"},
@@ -261,8 +260,7 @@ const struct schema job_schema[] = {
      .expected =
          "a mapping with channels and what else describes a filter bank, or a list of them"},
     {"array", SCHEMA_MAPPING, "stations of an array: their delays, and where it looks", JOB(array),
-     .members = job_array_schema, SCHEMA_GIVEN(struct job, is_array, 1),
-     .may_be_empty = 1,
+     .members = job_array_schema, SCHEMA_GIVEN(struct job, is_array, 1), .may_be_empty = 1,
      .expected = "a mapping, {} if nothing is to be said"},
     {"beams", SCHEMA_MAPPING,
      "directions of coherent beams: products other than visibilities are of these beams in the "

@@ -262,8 +262,8 @@ static double array_longest(const struct array_plan *plan, const struct channeli
     return most > 0 ? 1 / most : INFINITY;
 }
 
-/* Units of so many samples whose delays in whole samples are alike: at most half a sample is left
- * in the middle of a cell, and half of one more at its ends. */
+/* Counts units of `unit` samples whose delays in whole samples are alike: half a sample is left
+ * in the middle of a cell at most, and half of one more at its ends. */
 static uint64_t array_cell(const struct channelise_plan *work, double longest, uint64_t unit)
 {
     const uint64_t all = ceil_div_u64(work->seen->samples, unit);

@@ -55,7 +55,7 @@ class Array:
         self._write(archive)
 
     def _receive(self):
-        """What the stations receive: noise common to all, late by the delay at the beginning, and noise of their own."""
+        """Noise that the stations receive: common to all, late by the delay at the beginning, and noise of their own."""
         hertz = np.fft.rfftfreq(self.samples, 1 / RATE) if self.real else np.fft.fftfreq(self.samples, 1 / RATE)
         x = np.zeros((self.stations, self.pols, self.chans, self.samples), float if self.real else complex)
         for p, c in np.ndindex(self.pols, self.chans):
@@ -181,7 +181,7 @@ class Array:
         return rows[:n * count].reshape(n, count, *rows.shape[1:]).sum(1)
 
     def visibility(self, a, b, q, integrate, average):
-        """Of pair a, b and product q of polarisations: mean [dump][chan][channel], weights [dump][chan], scale."""
+        """Pair a, b and product q of polarisations: mean [dump][chan][channel], weights [dump][chan], scale."""
         p, r = POLS[q]
         product = np.moveaxis(self.y[a, p] * self.y[b, r].conj(), 1, 0)  # [spectrum][chan][channel]
         unit = [np.moveaxis(np.abs(self.y[i, k]) ** 2, 1, 0) for i, k in ((a, p), (b, r))]
@@ -341,7 +341,7 @@ def digest(name, count):
 
 
 def same_bytes(array, beams, cuts):
-    """Of visibilities, power and spectra, and of beams."""
+    """Compares visibilities, power and spectra, and beams."""
     name = array.name + ("-beams" if beams else "")
     products = array.beam_products() if beams else array.products(4)
     first = digest(name, len(products))

@@ -509,8 +509,8 @@ out:
 static int schema_says_nothing(const struct tree *node, const struct schema *row)
 {
     int is_auto = node->kind == TREE_VALUE && strcmp(node->text, "auto") == 0;
-    int is_bare = tree_is_empty(node) || (node->kind == TREE_MAPPING && node->nchildren == 0 &&
-                                          !row->may_be_empty);
+    int is_bare = tree_is_empty(node) ||
+                  (node->kind == TREE_MAPPING && node->nchildren == 0 && !row->may_be_empty);
     return (is_auto && row->may_be_auto) || (is_bare && row->type == SCHEMA_MAPPING && !row->most &&
                                              !row->is_required && !row->unless);
 }
