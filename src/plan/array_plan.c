@@ -113,14 +113,16 @@ out:
 static status_t array_make_factors(const struct job *job, struct array_plan *plan)
 {
     status_t st = STATUS_OK;
-    int is_flagged = 0;
+    uint32_t flagged = 0;
     for (uint32_t i = 0; i < plan->stations; i++) {
-        is_flagged |= array_plan_is_flagged(plan, i);
+        flagged += (uint32_t)array_plan_is_flagged(plan, i);
         plan->has_swaps |= plan->table->stations[plan->station_of[i]].is_swapped;
     }
-    if (!is_flagged || job->nbeams == 0) {
+    if (flagged == 0 || job->nbeams == 0) {
         return STATUS_OK;
     }
+    REQUIRE(flagged < plan->stations, STATUS_USAGE,
+            "%s: beams: all %u stations are flagged in the array's table", job->path, flagged);
     TRY(memory_zeroed((size_t)job->nbeams * plan->stations * 2, sizeof *plan->factors, "weights",
                       &plan->factors));
     for (uint32_t i = 0; i < job->nbeams * plan->stations; i++) {

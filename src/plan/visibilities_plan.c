@@ -107,6 +107,8 @@ static status_t pairs_find(const struct channelise_plan *work, uint32_t i,
     for (uint32_t at = 0; at < max_u64(job->npairs, 1); at++) {
         TRY(pairs_add(work, i, job->npairs > 0 ? job->pairs[at] : all, plan));
     }
+    REQUIRE(plan->npairs > 0, STATUS_USAGE, "%s: products.%u.pairs: none is left", work->job->path,
+            i);
     qsort(plan->pairs, plan->npairs, sizeof *plan->pairs, pairs_order);
     for (uint32_t at = 0; at < plan->npairs; at++) {
         if (at == 0 || pairs_order(plan->pairs[at], plan->pairs[count - 1]) != 0) {
@@ -114,7 +116,6 @@ static status_t pairs_find(const struct channelise_plan *work, uint32_t i,
         }
     }
     plan->npairs = plan->spec.npairs = count;
-    REQUIRE(count > 0, STATUS_USAGE, "%s: products.%u.pairs: none is left", work->job->path, i);
 out:
     return st;
 }

@@ -60,6 +60,10 @@ bad_job "fast delays and several banks" 'expected a job for each' array.table=fa
     'products=[{kind: power, file: p.h5, bank: m}, {kind: power, file: q.h5, bank: n}]'
 bad_job "dumps as short as a Julian date tells" 'UVH5 tells dumps apart' products.0.kind=visibilities products.0.integrate=1 \
     channelise.channels=2
+sed 's/name: [abc]/&, flagged: true/' table.yaml >flagged.yaml
+bad_job "beams of flagged stations alone" 'all 3 stations are flagged' array.table=flagged.yaml \
+    'beams=[{azimuth_deg: 1, elevation_deg: 2}]'
+bad_job "and their visibilities" 'pairs: none is left' array.table=flagged.yaml products.0.kind=visibilities
 same "nothing was made" "" "$(ls ./*.uvh5 power.h5 p.h5 q.h5 v.h5 2>/dev/null)"
 runs "an archive that states positions needs no more" "$voltmill" run --set input.files=places.h5 --set 'array={}' \
     --set products.0.kind=visibilities job.yaml
