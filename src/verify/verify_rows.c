@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "input/read/reader.h"
 #include "io/file.h"
+#include "plan/array_plan.h"
 #include "plan/channelise_plan.h"
 #include "plan/visibilities_plan.h"
 #include "product/ifs.h"
@@ -146,6 +147,7 @@ enum { MOST_TOGETHER = 4 };
 struct verify_rows {
     const struct product_spec *spec;
     double *went_in; /* [streams] verify_measure_input(); NULL: no filters */
+    int has_one;     /* all rows are made of several stations: one number for all lines */
     float *weights;  /* of a row, [ifs][coarse channels], of flagged power [ifs][frequencies]; NULL:
                         it was not renormalised */
     uint32_t products; /* of polarisations, of a pair of stations; 0: no visibilities */
@@ -161,6 +163,13 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
     rows->spec = spec;
     rows->products = plan->products[0].visibilities ? plan->products[0].visibilities->products : 0;
     TRY(verify_measure_input(plan, &rows->went_in));
+    rows->has_one = plan->beams || plan->products[0].visibilities;
+    for (uint32_t i = 1; rows->went_in && rows->has_one && i < plan->archive->nstreams; i++) {
+        rows->went_in[0] = fmax(rows->went_in[0], rows->went_in[i]);
+    }
+    if (rows->went_in && plan->beams) {
+        rows->went_in[0] *= sqrt((double)plan->array->stations);
+    }
     if (spec->weights.divide) {
         TRY(memory_zeroed((size_t)ifs_weights(spec), sizeof *rows->weights, "weights",
                           &rows->weights));
@@ -191,7 +200,8 @@ double verify_rows_went_in(const struct verify_rows *rows)
     for (uint32_t i = 0; i < spec->combine.nweights; i++) {
         factor = fmax(factor, spec->combine.weights[i]);
     }
-    for (uint32_t i = 0; rows->went_in && i < spec->archive->nstreams; i++) {
+    const uint32_t count = rows->has_one ? 1 : spec->archive->nstreams;
+    for (uint32_t i = 0; rows->went_in && i < count; i++) {
         most = fmax(most, rows->went_in[i]);
     }
     return most * sqrt(factor);
@@ -278,8 +288,8 @@ static double rows_went_in(const struct verify_rows *rows, const struct judged *
     const struct product_spec *spec = rows->spec;
     const uint32_t *selected = spec->archive->nselected;
     double most = 0;
-    if (!rows->went_in || !judged->has_ifs) {
-        return rows->went_in ? rows->went_in[part->first] : 0;
+    if (!rows->went_in || rows->has_one || !judged->has_ifs) {
+        return rows->went_in ? rows->went_in[rows->has_one ? 0 : part->first] : 0;
     }
     uint32_t together = ifs_streams(spec);
     uint32_t antenna = ifs_are_combined(spec) ? selected[AXIS_POL] : 1;
