@@ -2,6 +2,7 @@
 #include "bench/tune_job.h"
 
 #include "base/memory.h"
+#include "input/array_job.h"
 #include "input/open.h"
 #include "plan/channelise_plan.h"
 #include "plan/dedisperse_plan.h"
@@ -145,7 +146,7 @@ out:
     return st;
 }
 
-status_t tune_job(const struct job *job, const struct tune_request *request, tune_job_told *told)
+status_t tune_job(struct job *job, const struct tune_request *request, tune_job_told *told)
 {
     status_t st = STATUS_OK;
     struct tuned_job t = {.job = job, .request = *request, .told = told};
@@ -158,6 +159,7 @@ status_t tune_job(const struct job *job, const struct tune_request *request, tun
         (job->nbanks == 1 ? 2 : job->nbanks) + job->nfilters + job->ndedisperse;
     if (job->nbanks > 0 || job->nfilters > 0) {
         TRY(archive_open(job, &t.archive));
+        TRY(array_job_read(job, t.archive));
         TRY(channelise_plan_create(job, t.archive, backend_settle(job->backend),
                                    channelise_plan_threads(job, 1), NULL, &t.work));
         TRY(job->nfilters > 0 ? tune_filters(&t) : STATUS_OK);

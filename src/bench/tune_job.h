@@ -13,6 +13,6 @@ typedef void tune_job_told(const char *what, const struct tune_summary *summary,
  * compute them, and stores the results in the database. The request's budget is for all together:
  * problems beyond it are reported as cut. Fails as opening and planning a job do; with STOPPED if
  * the budget's owner requests it; with DEVICE if no configuration of a problem is right. */
-status_t tune_job(const struct job *job, const struct tune_request *request, tune_job_told *told);
+status_t tune_job(struct job *job, const struct tune_request *request, tune_job_told *told);
 
 #endif
