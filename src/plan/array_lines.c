@@ -98,7 +98,7 @@ status_t array_lines_add(const struct array_lines *lines, struct text *out)
     status_t st = STATUS_OK;
     double drift = 0;
     TRY(array_add_baselines(lines, out));
-    for (uint32_t d = 0; lines->delays && d < lines->ndirections; d++) {
+    for (uint32_t d = lines->first; lines->delays && d < lines->ndirections; d++) {
         const double one = array_find_drift(lines, d);
         drift = fmax(drift, one);
         if (d < SHOWN_DIRECTIONS) {

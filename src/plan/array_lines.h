@@ -11,6 +11,7 @@ struct array_lines {
     uint32_t nstations;
     const delay_model_t *delays; /* of these stations; NULL: no directions */
     uint32_t ndirections;
+    uint32_t first;      /* direction that is told: 1 where there is no centre */
     double from_s, to_s; /* of the observation */
     double left_s;       /* largest delay left within a channel: half a sample that is shifted */
     double channel_hz;   /* width of a channel, sky frequency of the highest one, Hz */

@@ -456,6 +456,7 @@ status_t array_plan_words(const struct channelise_plan *work, struct text *out)
         .nstations = plan->stations,
         .delays = has_directions ? plan->delays : NULL,
         .ndirections = 1 + work->job->nbeams,
+        .first = plan->is_steered ? 0 : 1,
         .from_s = (double)seen->first_sample / seen->sample_rate_hz,
         .to_s = (double)(seen->first_sample + seen->samples) / seen->sample_rate_hz,
         .left_s = array_plan_left(work),
