@@ -23,14 +23,21 @@ ALL = os.environ.get("VOLTMILL_TEST_ALL")
 worst = {"visibilities": 0, "beams": 0}
 
 
+def late_towards(azimuth, elevation):
+    """Delays of the stations towards a place on the ground's sky."""
+    azimuth, elevation = np.deg2rad([azimuth, elevation])
+    unit = np.array([np.sin(azimuth) * np.cos(elevation), np.cos(azimuth) * np.cos(elevation), np.sin(elevation)])
+    return -(ENU @ unit) / LIGHT
+
+
 class Array:
     """An archive of an array, what numpy makes of it, and the jobs that voltmill does."""
 
     def __init__(self, name, stations, pols=2, chans=2, samples=6000, real=False, sideband=1, delays=None, integrate=12,
                  bank=None, gaps=(), flagged=(), swapped=(), gains=False, archive=None,
-                 filtered=False):
+                 filtered=False, centre=None):
         self.name, self.stations, self.pols, self.chans, self.samples = name, stations, pols, chans, samples
-        self.filtered = filtered
+        self.filtered, self.centre = filtered, centre
         self.real, self.sideband, self.integrate = real, sideband, integrate
         self.flagged, self.swapped, self.gains = set(flagged), set(swapped), gains
         self.random = np.random.default_rng(len(name) + stations)
@@ -40,6 +47,9 @@ class Array:
         self.delays[:, :given.shape[1]] = given
         self.bank = {"channels": 16, "taps": 4, **(bank or {})}
         oversampling = self.bank.get("oversample", {"num": 1, "den": 1})
+        self.seen = np.zeros(stations) # delays towards the centre
+        if centre:
+            self.seen = late_towards(*centre)[:stations]
         self.period = self.bank["channels"] * (2 if real else 1)
         self.hop = self.period * oversampling["den"] // oversampling["num"]
         self.keep = None
@@ -112,14 +122,15 @@ class Array:
 
     def delay(self, seconds):
         """[station][time]"""
-        return sum(self.delays[:, k, None] * np.asarray(seconds) ** k for k in range(4))
+        return self.seen[:, None] + sum(self.delays[:, k, None] * np.asarray(seconds) ** k for k in range(4))
 
     def compute(self, b, cell):
         taps, period = b.shape
         times = np.linspace(0, self.samples / RATE, 10001)
         late = self.delay(times) * RATE * (not self.filtered)
-        self.first = -int(min(np.floor(late.min()), 0))
-        spread = int(max(np.ceil(late.max()), 0)) + self.first
+        slack = 1e-9 * RATE * bool(self.centre)  # of the bounds of delays towards a direction
+        self.first = -int(min(np.floor(late.min() - slack), 0))
+        spread = int(max(np.ceil(late.max() + slack), 0)) + self.first
         self.spectra = (self.samples - spread - taps * period) // self.hop + 1
         at = np.arange(self.spectra)
         begin = at // cell * cell * self.hop
@@ -195,9 +206,8 @@ class Array:
         """[spectrum][beam][pol][chan][channel], and weights [spectrum][pol][chan] or of both polarisations."""
         out = []
         active = [s for s in range(self.stations) if s not in self.flagged]
-        for azimuth, elevation in np.deg2rad(list(BEAMS.values())):
-            unit = np.array([np.sin(azimuth) * np.cos(elevation), np.cos(azimuth) * np.cos(elevation), np.sin(elevation)])
-            late = -(ENU[:self.stations] @ unit) / LIGHT
+        for direction in BEAMS.values():
+            late = late_towards(*direction)[:self.stations] - self.seen
             out.append(sum(self.y[s] * np.exp(2j * np.pi * self.hertz[:, None, :] * late[s]) for s in active))
         weights = sum(self.share[s] @ self.energy for s in active) / len(active)
         both = sum((self.share[s, 0] & self.share[s, -1]) @ self.energy for s in active) / len(active)
@@ -207,6 +217,8 @@ class Array:
 
     def job(self, name, products, beams=None, table=None, **more):
         array = {"table": scratch((table or self.name) + "-table.yaml")}
+        if self.centre:
+            array["centre"] = dict(zip(("azimuth_deg", "elevation_deg"), self.centre))
         listed = {"beams": [{"name": k, "azimuth_deg": v[0], "elevation_deg": v[1]} for k, v in beams.items()]} if beams else {}
         if self.filtered:
             with open(scratch("one.txt"), "w") as file:
@@ -223,8 +235,8 @@ class Array:
 
     def beam_products(self):
         total = [{"kind": "power", "integrate": 7, "polarisation": "IQUV"}] if self.pols == 2 else []
-        return [{"kind": "spectra"}, {"kind": "power", "integrate": self.integrate}, *total,
-                {"kind": "visibilities", "integrate": self.integrate}]
+        cross = [] if self.centre else [{"kind": "visibilities", "integrate": self.integrate}]
+        return [{"kind": "spectra"}, {"kind": "power", "integrate": self.integrate}, *total, *cross]
 
 
 def visdata(name):
@@ -281,13 +293,17 @@ def check_visibilities(array, file, integrate, average, pairs):
     ok(fits, f"{file}: visibilities, nsamples and flags are numpy's")
 
 
+def plan_cell(said):
+    cell = re.search(r"whole samples renewed every ([0-9,]+) spectra", said)
+    return int(cell.group(1).replace(",", "")) if cell else None
+
+
 def check(array, average=4):
     name = array.name
     job = array.job(name, array.products(average))
     plan = voltmill("plan", job)
-    cell = re.search(r"whole samples renewed every ([0-9,]+) spectra", plan)
-    array.cell = int(cell.group(1).replace(",", "")) if not array.filtered else 16
-    ok(bool(cell) != array.filtered, f"{name}: plan says how whole samples are", plan)
+    array.cell = plan_cell(plan) or 1
+    ok(bool(plan_cell(plan)) != array.filtered, f"{name}: plan says how whole samples are", plan)
     voltmill("run", job)
     with h5py.File(scratch(name + "-1.h5")) as file:
         array.compute(file["coefficients"][...], array.cell)
@@ -387,6 +403,12 @@ check_beams(gaps)
 mended = check(Array("gains", 4, gains=True, swapped=[1, 2], flagged=[3], gaps=GAPS))
 check_beams(mended)
 check(Array("filtered", 3, delays=fast[:3] * 0.5, filtered=True))
+ENU *= 20
+far = Array("far", 5, chans=1, centre=(70, 35), delays=fast[:5] * 0.3)
+voltmill("run", far.job("far", [{"kind": "power", "integrate": 7}], {"up": (0, 90)}))
+with h5py.File(scratch("far-0.h5")) as file:
+    far.compute(file["coefficients"][...], plan_cell(voltmill("plan", "--force", scratch("far.yaml"))))
+check_beams(far)
 
 ENU[:] = 0
 still = check(Array("still", 3, delays=np.zeros(3), gaps=GAPS))
