@@ -327,7 +327,8 @@ static void wrong_together(void **state)
                 "expected at most 17179869184");
     job_destroy(small_with("channelise={channels: 1073741824, taps: 16}"));
     set_refused("products.0={kind: spectra, file: s.h5, integrate: 2}",
-                "products.0.integrate: is 2, but only products of kind power are integrated");
+                "products.0.integrate: is 2, but only products of kind power and visibilities are "
+                "integrated");
     job_destroy(small_with("products.0={kind: spectra, file: s.h5, integrate: 1}"));
     job_destroy(small_with("products.0={kind: spectra, file: s.h5, bits: 8, scales: first}"));
     set_refused("products.0={kind: spectra, file: s.h5, scales: first}",
