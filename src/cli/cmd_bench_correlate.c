@@ -102,7 +102,7 @@ static const struct option_row rows[] = {
     {.name = "device"},
     {"stations", "LIST", value_list, AT(stations), "1..4096", "37,64,128", "stations"},
     {"pols", "N", value_u32, AT(pols), "1..2", "2", "polarisations of a station: 1 or 2"},
-    {"channels", "LIST", value_list, AT(channels), "1..1048576", "256", "channels of a spectrum"},
+    {"channels", "LIST", value_list, AT(channels), "1..1048576", "512", "channels of a spectrum"},
     {"integrate", "LIST", value_list, AT(integrate), "1..1073741824", "1024",
      "spectra that are summed"},
     {"spectra", "COUNT", value_u64, AT(spectra), "1..1073741824", NULL,

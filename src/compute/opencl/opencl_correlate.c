@@ -13,6 +13,7 @@ enum {
     WIDTH = 256,            /* work-items of a group of the small kernels */
     CARRIED = 3,            /* floats of each sum that is carried */
     MOST_TILED = 16,        /* columns of a tile */
+    LOCAL_BYTES = 48 << 10, /* of local memory, for longer steps */
     FINISH_BYTES = 64 << 20 /* of dumps that are to be averaged at a time, or one */
 };
 
@@ -146,9 +147,10 @@ static status_t correlate_build(struct stage *stage)
         TRY(program_kernel(device, rows, "correlate_finish", &stage->finish));
     }
     if (stage->groups.count > 0) {
-        TRY(text_add(&options, " -DSLOTS=%u -DCOLUMNS=%u -DMEMBERS=%u -DUNROLLED=%d%s",
-                     shape->slots, shape->columns, shape->members, device->info.is_gpu,
-                     device->info.is_gpu ? "" : " -DSTEP=1"));
+        const int is_gpu = device->info.is_gpu;
+        const unsigned step = !is_gpu ? 1 : device->info.local_bytes >= LOCAL_BYTES ? 8 : 4;
+        TRY(text_add(&options, " -DSLOTS=%u -DCOLUMNS=%u -DMEMBERS=%u -DUNROLLED=%d -DSTEP=%u",
+                     shape->slots, shape->columns, shape->members, is_gpu, step));
         TRY(launch_build(device, &source, 1, options.data, "correlate", &stage->crosses));
     }
 out:
