@@ -35,9 +35,18 @@ typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
 #define LANE_NUMBERS 0, 1, 2, 3
 #endif
 
-/* As the filter bank's kernels multiply (cpu/ppf/kernels_body.h), so that the bits are the same. */
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMAF)
-#define MULTIPLY_ADD(a, b, c) __builtin_fmaf(a, b, c)
+/* a * b + c as the filter bank's kernels have it (cpu/ppf/kernels_body.h), so that the bits are the
+ * same: fused where the instruction set can, two roundings where it cannot. */
+#if LANES == 16 && defined __AVX512F__
+#include <immintrin.h>
+#define MULTIPLY_ADD(a, b, c) ((lanes_t)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#elif LANES == 8 && defined __FMA__
+#include <immintrin.h>
+#define MULTIPLY_ADD(a, b, c) ((lanes_t)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#elif defined __ARM_FEATURE_FMA
+#include <arm_neon.h>
+#define MULTIPLY_ADD(a, b, c)                                                                      \
+    ((lanes_t)vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b)))
 #else
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
@@ -58,20 +67,14 @@ static inline pairs_t load_pairs(const float *from, uint32_t count)
     return (pairs_t){SHUFFLE(half[0], half[1], EVEN), SHUFFLE(half[0], half[1], ODD)};
 }
 
-static inline void add_powers(const pairs_t *x, uint32_t pols, float *autos)
+static inline void add_powers(const pairs_t *x, uint32_t pols, lanes_t *autos)
 {
-    float re[2][LANES];
-    float im[2][LANES];
     for (uint32_t p = 0; p < pols; p++) {
-        memcpy(re[p], &x[p].re, sizeof re[p]);
-        memcpy(im[p], &x[p].im, sizeof im[p]);
-        for (int i = 0; i < LANES; i++) {
-            autos[p * LANES + (uint32_t)i] += MULTIPLY_ADD(re[p][i], re[p][i], im[p][i] * im[p][i]);
-        }
+        autos[p] += MULTIPLY_ADD(x[p].re, x[p].re, x[p].im * x[p].im);
     }
-    for (int i = 0; i < LANES && pols == 2; i++) {
-        autos[2 * LANES + i] += MULTIPLY_ADD(re[0][i], re[1][i], im[0][i] * im[1][i]);
-        autos[3 * LANES + i] += MULTIPLY_ADD(im[0][i], re[1][i], -(re[0][i] * im[1][i]));
+    if (pols == 2) {
+        autos[2] += MULTIPLY_ADD(x[0].re, x[1].re, x[0].im * x[1].im);
+        autos[3] += MULTIPLY_ADD(x[0].im, x[1].re, -(x[0].re * x[1].im));
     }
 }
 
@@ -135,16 +138,18 @@ static inline lanes_t turns_of(const struct correlate_station *station, const fl
     return out;
 }
 
-static void prepare(const struct correlate_station *station)
+static inline __attribute__((always_inline)) void
+prepare_pols(const struct correlate_station *station, const uint32_t pols)
 {
+    lanes_t autos[4] = {{0}, {0}, {0}, {0}};
     for (uint32_t s = 0; s < station->spectra; s++) {
         pairs_t x[2];
-        for (uint32_t p = 0; p < station->pols; p++) {
+        for (uint32_t p = 0; p < pols; p++) {
             x[p] = load_pairs(station->from + s * station->spectrum + p * station->input,
                               station->count);
         }
         if (station->autos) {
-            add_powers(x, station->pols, station->autos);
+            add_powers(x, pols, autos);
         }
         if (station->turns) {
             const pairs_t by = phasors(turns_of(station, station->turns + s * station->turn));
@@ -153,9 +158,21 @@ static void prepare(const struct correlate_station *station)
                     (pairs_t){x[p].re * by.re - x[p].im * by.im, x[p].re * by.im + x[p].im * by.re};
             }
         }
-        for (uint32_t p = 0; p < station->pols; p++) {
+        for (uint32_t p = 0; p < pols; p++) {
             memcpy(station->planes + p * station->plane + 2 * s * LANES, &x[p], sizeof x[p]);
         }
+    }
+    if (station->autos) {
+        memcpy(station->autos, autos, pols * pols * sizeof *autos);
+    }
+}
+
+static void prepare(const struct correlate_station *station)
+{
+    if (station->pols == 2) {
+        prepare_pols(station, 2);
+    } else {
+        prepare_pols(station, 1);
     }
 }
 

@@ -109,7 +109,6 @@ static void correlate_prepare(const struct correlate_place *place, uint64_t at, 
                         : NULL;
         one.planes = place->scratch->planes + i * spec->pols * one.plane;
         one.autos = place->part == 0 && correlate_is_auto(stage, i) ? autos : NULL;
-        memset(autos, 0, sizeof autos);
         stage->kernels->prepare(&one);
         double *total = place->scratch->autos + i * stage->layout.station;
         for (size_t k = 0; one.autos && k < stage->layout.station; k++) {
