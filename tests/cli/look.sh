@@ -94,6 +94,7 @@ else
 fi
 
 # --- every format
+! has_pictures || warm_pictures
 while read -r name files; do
     look --text $files && grep -q 'rms .*clipped' stdout && ! grep -q 'nothing but' stdout
     ok $? "$name"

@@ -2,6 +2,7 @@
 # a tone, a pulse and NaN at their places in the numbers that are drawn; large files in little memory; what is wrong.
 . "$(dirname "$0")/../tools/lib.sh"
 cd "$work" || exit 1
+own_python=${VOLTMILL_PYTHON:-/usr/bin/python3}
 has_pictures || { echo "1..0 # SKIP matplotlib is not installed (make deps)"; exit 0; }
 "$python" - <<'END'
 import h5py
@@ -89,7 +90,7 @@ letters() { "$python" -c 'import sys, xml.etree.ElementTree as x; print("|".join
 # colours FILE: how many rows and columns of a picture are viridis' brightest colour by 40 % or more, and whether its
 # middle row has 5 pixels or more of the colour of NaN
 colours() {
-    "${VOLTMILL_PYTHON:-/usr/bin/python3}" - "$1" <<'END'
+    "$own_python" - "$1" <<'END'
 import sys
 import numpy as np
 from PIL import Image # which matplotlib needs
@@ -107,6 +108,7 @@ same "by default as PNG beside the file" "1320 1053" "$(size_of tone.png)"
 same "of a size that it states" 1 "$(grep -c '^tone.png: 1320 x 1053 pixels$' output)"
 runs "the same again" "$voltmill" plot tone.h5
 same "is complete before" "complete before: tone.png" "$(cat output)"
+warm_pictures
 runs "an older picture is replaced" "$voltmill" plot --size 400x300 --kind time tone.h5
 same "by one of the size that is asked for" "400 300" "$(size_of tone.png)"
 runs "and as SVG, with its numbers" plot -o tone.svg --data numbers.csv tone.h5
@@ -241,7 +243,7 @@ same "names a problem by what was the best for it" 1 "$(letters tuner.svg | grep
 
 peak() { /usr/bin/env "$python" -c 'import resource, subprocess, sys; code = subprocess.call(sys.argv[1:]); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024); sys.exit(code)' "$@" | tail -n 1; }
 # 234 MiB of it are drawn.
-megabytes=$(peak "$voltmill" plot --force --time 0..150 -o huge.png --data numbers.csv huge.h5)
+megabytes=$(peak env VOLTMILL_PYTHON="$own_python" "$voltmill" plot --force --time 0..150 -o huge.png --data numbers.csv huge.h5)
 same "a file larger than memory takes little of it" yes "$([ "$megabytes" -lt 200 ] && echo yes || echo "$megabytes MiB")"
 same "and is drawn" "3.0103" "$(values bandpass largest | awk 'NR == 1 { printf "%.4f\n", $3 }')"
 

@@ -18,6 +18,7 @@ done
 echo 'exec bash "$@"' >>"$work/path/sbatch"
 echo 'exec "$@"' >>"$work/path/srun"
 chmod +x "$work"/path/*
+! has_pictures || warm_pictures
 
 observations() {
     mkdir -p obs

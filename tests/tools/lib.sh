@@ -11,7 +11,8 @@ count=0
 
 clean() {
     [ ! -e "$work.warm/pid" ] || kill "$(<"$work.warm/pid")"
-    rm -rf "$work" "$work.warm"
+    [ ! -e "$work.draw/pid" ] || kill "$(<"$work.draw/pid")"
+    rm -rf "$work" "$work.warm" "$work.draw"
 }
 
 # warm -c TEXT ARGUMENT..., warm - ARGUMENT... <TEXT, warm FILE ARGUMENT...: as "$python" does it, by one process that
@@ -34,6 +35,19 @@ warm() {
 
 # has_pictures: whether the Python that draws has matplotlib
 has_pictures() { "${VOLTMILL_PYTHON:-/usr/bin/python3}" -Ic 'import numpy, matplotlib' 2>/dev/null; }
+
+# warm_pictures: from here on pictures are drawn by one process that has loaded matplotlib, half of what a picture takes
+warm_pictures() {
+    mkdir "$work.draw"
+    export WARM_DRAW=$work.draw/socket
+    # shellcheck disable=SC2094
+    ("$here/tests/tools/warm_draw.py" serve "$WARM_DRAW" <&- >"$work.draw/started" 2>&1 & echo $! >"$work.draw/pid")
+    for _ in {1..500}; do
+        [ ! -S "$WARM_DRAW" ] || { export VOLTMILL_PYTHON=$here/tests/tools/warm_draw.py; return; }
+        sleep 0.1
+    done
+    cat "$work.draw/started" >&2
+}
 
 # no_devices: for scripts that speak of OpenCL, but need none (run-test hides it from those that do not)
 no_devices() { export OCL_ICD_VENDORS=$here/tests/tools/; }
