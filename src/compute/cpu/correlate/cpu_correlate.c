@@ -87,7 +87,7 @@ static void correlate_prepare(const struct correlate_place *place, uint64_t at, 
     const size_t lanes = stage->kernels->lanes;
     const size_t turn = (size_t)spec->stations * spec->coarse * 2;
     const uint8_t *needed = stage->needed + (size_t)place->part * spec->stations;
-    float autos[4 * MOST_LANES];
+    float autos[4 * MOST_LANES] = {0};
     struct correlate_station one = {.spectrum = correlate_inputs(spec) * columns * 2,
                                     .input = columns * 2,
                                     .pols = spec->pols,
