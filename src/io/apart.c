@@ -85,8 +85,13 @@ static int apart_connect(int *ends)
     if (!page) {
         int fd = memfd_create("place", MFD_CLOEXEC);
         void *map = MAP_FAILED;
+        if (fd >= 0 && ftruncate(fd, sizeof *page) != 0) {
+            /* A limit on the size of files: each gets memory of its own, and no place is known. */
+            file_close(fd);
+            fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
+        }
         page_fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-        if (page_fd >= 0 && ftruncate(page_fd, sizeof *page) == 0) {
+        if (page_fd >= 0) {
             map = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd, 0);
         }
         file_close(fd);

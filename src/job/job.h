@@ -221,11 +221,13 @@ struct job_product {
     int has_channels, has_freq;
     uint64_t first_channel, last_channel;
     double from_hz, to_hz;
-    uint32_t average; /* >= 1 */
-    /* For visibilities: "all", "crosses", "autos", or "A*B" of names or numbers of stations; none:
-     * all. */
-    char **pairs;
-    uint32_t npairs;
+    struct {
+        uint32_t average; /* >= 1 */
+        /* For visibilities: "all", "crosses", "autos", or "A*B" of names or numbers of stations;
+         * none: all. */
+        char **pairs;
+        uint32_t npairs;
+    };
     /* For power: the combination of polarisations, and the axes that are summed. */
     struct combining combine; /* its sums and weights: of the next */
     enum axis *sums;          /* AXIS_STATION, AXIS_BEAM */
@@ -463,10 +465,12 @@ struct job {
     struct job_filter *filters; /* applied in order, before `channelise` */
     uint32_t nfilters;
 
-    int is_array; /* there is an `array` */
-    struct job_array array;
-    struct job_direction *beams; /* that products are of, in the place of stations */
-    uint32_t nbeams;
+    struct {
+        int is_array; /* there is an `array` */
+        struct job_array array;
+        struct job_direction *beams; /* that products are of, in the place of stations */
+        uint32_t nbeams;
+    };
 
     struct job_product *products; /* none when the files are dedispersed as they are */
     uint32_t nproducts;

@@ -77,7 +77,7 @@ const struct schema job_array_schema[] = {
      ARRAY(ut1_utc_s), SCHEMA_GIVEN(struct job_array, has_ut1_utc, 1), .unit = UNITS_TIME,
      .min = -1, .max = 1},
     {"polar_motion", SCHEMA_NUMBER, "position of the pole, x and y in arc seconds",
-     .absent = "`iers`, or 0 (assumed)", SCHEMA_PAIR(struct job_array, polar_motion),
+     .absent = "`iers`, or 0 (assumed)", SCHEMA_PAIR(struct job_array, polar_motion[0]),
      SCHEMA_GIVEN(struct job_array, has_polar_motion, 1), .min = -1, .max = 1,
      .expected = "two numbers of arc seconds: [x, y]"},
     {"iers", SCHEMA_TEXT, "a file finals2000A of the IERS, which says both", ARRAY(iers),

@@ -353,6 +353,59 @@ out:
     return st;
 }
 
+/* The largest error of a delay, in the direction of the centre or a beam, half-way between two
+ * times `steps` spectra apart. */
+static double array_bend(const struct array_plan *plan, const struct channelise_plan *work,
+                         uint32_t bank, uint64_t steps)
+{
+    enum { TIMES = 16 };
+    const struct channelise_plan_bank *b = &work->banks[bank];
+    double most = 0;
+    for (uint64_t i = 0; i < TIMES; i++) {
+        double seconds[3][2];
+        for (uint64_t k = 0; k < 3; k++) {
+            array_plan_time(work,
+                            work->seen->first_sample + b->spectra * i / TIMES * b->hop +
+                                steps * b->hop * k / 2,
+                            0, seconds[k]);
+        }
+        for (uint32_t station = 0; station < plan->stations; station++) {
+            double delay[3];
+            for (uint64_t k = 0; k < 3; k++) {
+                delay[k] = array_plan_delay(plan, station, seconds[k]);
+            }
+            most = fmax(most, fabs(delay[1] - (delay[0] + delay[2]) / 2));
+            for (uint32_t beam = 0; beam < work->job->nbeams; beam++) {
+                for (uint64_t k = 0; k < 3; k++) {
+                    delay[k] = delay_at(plan->delays, 1 + beam, station, seconds[k]);
+                }
+                most = fmax(most, fabs(delay[1] - (delay[0] + delay[2]) / 2));
+            }
+        }
+    }
+    return most;
+}
+
+/* Spectra between two times at which delays are computed: a power of two, at most 0.05 s, so few
+ * that no phase is wrong by more than 1e-6 turns. */
+static uint64_t array_grid(const struct array_plan *plan, const struct channelise_plan *work,
+                           uint32_t bank)
+{
+    enum { MOST = 4096 };
+    static const double most_seconds = 0.05;
+    static const double most_turns = 1e-6;
+    const struct archive *seen = work->seen;
+    const uint64_t last = seen->selected[AXIS_CHAN][seen->nselected[AXIS_CHAN] - 1];
+    const double hz = fabs(seen->freq_hz[last]) + seen->sample_rate_hz;
+    const double one = (double)work->banks[bank].hop / seen->sample_rate_hz;
+    uint64_t steps = MOST;
+    while (steps > 1 && ((double)steps * one > most_seconds ||
+                         array_bend(plan, work, bank, steps) * hz > most_turns)) {
+        steps /= 2;
+    }
+    return steps;
+}
+
 status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
@@ -369,6 +422,7 @@ status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan
             plan->bands[i][c] = array_band(work, i, c);
         }
         TRY(array_make_gains(plan, work, i));
+        plan->grid[i] = array_grid(plan, work, i);
     }
 out:
     return st;
@@ -394,16 +448,22 @@ void array_plan_turns(const struct array_plan *plan, const struct channelise_pla
 {
     const struct channelise_plan_bank *b = &work->banks[bank];
     const uint32_t coarse = work->seen->nselected[AXIS_CHAN];
+    const uint64_t more = b->samples_per_spectrum * b->channelise.taps - 1;
+    const uint64_t grid = plan->grid[bank];
     double middle[2];
     array_cell_time(plan, work, first / b->ratio, middle);
     for (uint32_t station = 0; station < plan->stations; station++) {
         const double whole = (double)array_shift(plan, station, middle) / plan->rate_hz;
-        for (uint64_t s = 0; s < count; s++) {
-            double seconds[2];
-            float *out = turns + (s * plan->stations + station) * coarse * 2;
-            array_plan_time(work, work->seen->first_sample + (first + s) * b->hop,
-                            b->samples_per_spectrum * b->channelise.taps - 1, seconds);
-            const double delay = array_plan_delay(plan, station, seconds);
+        double ends[2] = {0, 0}; /* delays at both ends of a step of the grid */
+        for (uint64_t s = first; s < first + count; s++) {
+            float *out = turns + ((s - first) * plan->stations + station) * coarse * 2;
+            for (uint64_t end = 0; end < 2 && (s == first || s % grid == 0); end++) {
+                double seconds[2];
+                const uint64_t at = (s / grid + end) * grid;
+                array_plan_time(work, work->seen->first_sample + at * b->hop, more, seconds);
+                ends[end] = array_plan_delay(plan, station, seconds);
+            }
+            const double delay = ends[0] + (ends[1] - ends[0]) * (double)(s % grid) / (double)grid;
             for (uint32_t c = 0; c < coarse; c++) {
                 const struct array_band *band = &plan->bands[bank][c];
                 const double turn =

@@ -38,7 +38,10 @@ struct array_plan {
      * observation before -least, and the last `most`, begin or end no spectrum. */
     int64_t least, most;
     struct array_band *bands[JOB_BANKS]; /* [coarse] */
-    int has_swaps;                       /* a station's two polarisations are exchanged */
+    /* Spectra between two times at which delays are computed, counted from spectrum 0; those
+     * between are interpolated. */
+    uint64_t grid[JOB_BANKS];
+    int has_swaps;           /* a station's two polarisations are exchanged */
     float *gains[JOB_BANKS]; /* complex, [stations][pols][coarse][channels][2]; NULL: all 1 */
     float *factors;          /* [beams][stations][2]: 0 for flagged stations; NULL: none is */
 };

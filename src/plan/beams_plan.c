@@ -147,25 +147,38 @@ uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank, ui
     return 2 * (spectra / spec->cell + 2) * spec->beams * spec->stations * spec->coarse;
 }
 
+/* Turns of one beam and station in cells from .. from + cells - 1, `step` floats from one cell to
+ * the next. */
+static void beams_turn(const struct channelise_plan *work, uint32_t bank, uint32_t beam,
+                       uint32_t station, uint64_t from, uint64_t cells, uint64_t step, float *turns)
+{
+    const struct beamform_spec *spec = &work->beams->spec[bank];
+    const uint64_t grid = max_u64(work->array->grid[bank] / spec->cell, 1); /* cells */
+    double ends[2] = {0, 0}; /* delays at both ends of a step of the grid */
+    for (uint64_t cell = from; cell < from + cells; cell++, turns += step) {
+        for (uint64_t end = 0; end < 2 && (cell == from || cell % grid == 0); end++) {
+            double seconds[2];
+            beams_time(work, bank, (cell / grid + end) * grid * spec->cell, spec->cell, seconds);
+            ends[end] = beams_delay(work->array, beam, station, seconds);
+        }
+        const double delay = ends[0] + (ends[1] - ends[0]) * (double)(cell % grid) / (double)grid;
+        for (uint32_t c = 0; c < spec->coarse; c++) {
+            const struct array_band *band = &work->array->bands[bank][c];
+            const double turn = band->first_hz * delay;
+            turns[2 * c] = (float)(band->sign * (turn - rint(turn)));
+            turns[2 * c + 1] = (float)(band->sign * band->step_hz * delay);
+        }
+    }
+}
+
 void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_t first,
                       uint64_t count, float *turns)
 {
     const struct beamform_spec *spec = &work->beams->spec[bank];
-    const uint64_t from = first / spec->cell;
-    const uint64_t cells = beamform_cells(spec, first, count);
-    for (uint64_t cell = from; cell < from + cells; cell++) {
-        double seconds[2];
-        beams_time(work, bank, cell * spec->cell, spec->cell, seconds);
-        for (uint32_t beam = 0; beam < spec->beams; beam++) {
-            for (uint32_t station = 0; station < spec->stations; station++) {
-                const double delay = beams_delay(work->array, beam, station, seconds);
-                for (uint32_t c = 0; c < spec->coarse; c++, turns += 2) {
-                    const struct array_band *band = &work->array->bands[bank][c];
-                    const double turn = band->first_hz * delay;
-                    turns[0] = (float)(band->sign * (turn - rint(turn)));
-                    turns[1] = (float)(band->sign * band->step_hz * delay);
-                }
-            }
-        }
+    const uint64_t pairs = (uint64_t)spec->beams * spec->stations;
+    for (uint32_t i = 0; i < pairs; i++) {
+        beams_turn(work, bank, i / spec->stations, i % spec->stations, first / spec->cell,
+                   beamform_cells(spec, first, count), 2 * pairs * spec->coarse,
+                   turns + (uint64_t)2 * i * spec->coarse);
     }
 }

@@ -620,14 +620,9 @@ static status_t budget_check_count(const struct channelise_plan *work)
     status_t st = STATUS_OK;
     unsigned long long count = chunk_count(&work->chunking);
     unsigned long long most = CHUNK_MOST;
-    REQUIRE(count <= most || work->job->chunk_spectra == 0, STATUS_USAGE,
-            "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
-            work->job->path, (unsigned long long)work->job->chunk_spectra, count, most);
     REQUIRE(count <= most, STATUS_USAGE,
-            "%s: the input is too long: %llu spectra are %llu chunks of %llu, expected at most "
-            "%llu: select less of it, or set a larger run.chunk",
-            work->job->path, (unsigned long long)work->chunking.spectra, count,
-            (unsigned long long)work->chunking.chunk_spectra, most);
+            "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
+            work->job->path, (unsigned long long)work->chunking.chunk_spectra, count, most);
 out:
     return st;
 }

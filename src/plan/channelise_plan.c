@@ -42,11 +42,6 @@ uint32_t channelise_plan_threads(const struct job *job, int local_size)
     return threads > 1 ? (uint32_t)threads : 1;
 }
 
-uint32_t channelise_plan_taken(const struct channelise_plan *work, uint32_t streams)
-{
-    return work->beams ? work->seen->nstreams : streams;
-}
-
 uint64_t channelise_plan_block(const struct channelise_plan *work)
 {
     return work->chunking.block_spectra * work->chunking.group_streams;

@@ -139,7 +139,10 @@ channelise_plan_maker(const struct channelise_plan *work, const struct channelis
 
 /* Returns the streams of a chunk's products of which the filter banks take the spectra: with beams
  * those of all stations. */
-uint32_t channelise_plan_taken(const struct channelise_plan *work, uint32_t streams);
+static inline uint32_t channelise_plan_taken(const struct channelise_plan *work, uint32_t streams)
+{
+    return work->beams ? work->seen->nstreams : streams;
+}
 
 /* Returns the spectra of a bank in units first .. first + count - 1. */
 static inline struct overlap_rows channelise_plan_spectra(const struct channelise_plan_bank *bank,

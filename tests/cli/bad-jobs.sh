@@ -89,8 +89,8 @@ bad "integrate without a common multiple" 2 'no sensible common multiple' \
     {kind: power, file: o7.h5, integrate: 223}, {kind: power, file: o8.h5, integrate: 211},
     {kind: power, file: o9.h5, integrate: 199}]'
 bad "threads 0" 2 'run\.threads: is 0, expected auto or a whole number from 1 to 4096' run.threads=0
-bad "more chunks than can be counted" 2 'job\.yaml: the input is too long: .* expected at most .* run\.chunk' \
-    input.files=endless.h5 run.on_bad=nan
+bad "more chunks than can be counted" 2 'job\.yaml: run\.chunk is 1, which makes .* expected at most' \
+    input.files=endless.h5 run.on_bad=nan run.chunk=1
 bad "chunk 0" 2 'run\.chunk: is 0, expected auto or a whole number' run.chunk=0
 for value in 63MiB lots -1 0 1XiB; do
     bad "memory $value" 2 "run\.memory: is $value, expected auto or an amount of memory of at least 64MiB" run.memory=$value

@@ -68,12 +68,12 @@ cp obs-2.h5 sound.h5
 truncate -s 50000 obs-2.h5
 errs 4 'obs-2\.h5' mpirun -n 2 "$voltmill" run --each 'obs-*.h5' job.yaml
 same "ends with the one that fails" "complete obs-1.h5,failed obs-2.h5,not begun obs-3.h5,not begun obs-4.h5," \
-    "$(sed -n 's/  *\(obs-[0-9].h5\)\(: .*\)\{0,1\}$/ \1/p' stdout | tr '\n' ',')"
+    "$(sed -n 's/  *\(obs-[0-9].h5\)\(:[[:space:]].*\)\{0,1\}$/ \1/p' stdout | tr '\n' ',')"
 status=0
 mpirun -n 2 "$voltmill" run --keep-going --each 'obs-*.h5' job.yaml >stdout 2>stderr || status=$?
 same "--keep-going: status" 4 $status
 same "--keep-going: the others are done" "complete before obs-1.h5,failed obs-2.h5,complete obs-3.h5,complete obs-4.h5," \
-    "$(sed -n 's/  *\(obs-[0-9].h5\)\(: .*\)\{0,1\}$/ \1/p' stdout | tr '\n' ',')"
+    "$(sed -n 's/  *\(obs-[0-9].h5\)\(:[[:space:]].*\)\{0,1\}$/ \1/p' stdout | tr '\n' ',')"
 grep -q '^error: 1 of 4 observations are not complete$' stderr && [ "$(grep -c '^error: ' stderr)" = 2 ]
 ok $? "says which and how many"
 cp sound.h5 obs-2.h5

@@ -10,7 +10,7 @@ options() { awk -F '\t' -v name="$1" '$1 == "option" && $2 == name { print $3 }'
 same "the list of commands" "$(printf '%s\n' "${commands[@]}")" \
     "$("$voltmill" --help | sed -n 's/^  \([a-z]*\( [a-z]*\)\{0,1\}\)  *[a-z]* .*/\1/p' | sed 's/ *$//')"
 same "many of them" 1 "$((${#commands[@]} >= 11))"
-same "those of bench" 5 "$("$voltmill" bench --help | grep -c '^  bench ')"
+same "those of bench" 7 "$("$voltmill" bench --help | grep -c '^  bench ')"
 same "seven columns each" 7 "$(awk -F '\t' '{ print NF }' table | sort -u)"
 for command in "${commands[@]}"; do
     "$voltmill" $command --help >help 2>errors
@@ -69,7 +69,7 @@ fails "-o and --output are the same" 4 'nowhere' "$voltmill" export -o out.fil -
 fails "-oFILE" 4 'nowhere' "$voltmill" export -oout.fil --output=other.fil --format=fil nowhere
 fails "instead of an operand" 2 'info: expected files or --devices, not both' "$voltmill" info --devices obs.h5
 fails "no use for an operand" 2 'bench ppf: there is no use for obs.h5; see voltmill bench ppf --help' "$voltmill" bench ppf obs.h5
-fails "half a command" 2 'expected a command behind bench: ppf, dedisperse, fir, beams, run, driver; see voltmill bench --help' "$voltmill" bench
+fails "half a command" 2 'expected a command behind bench: ppf, dedisperse, fir, beams, correlate, run, driver; see voltmill bench --help' "$voltmill" bench
 fails "no command of the two words" 2 'unknown command bench walk; see voltmill bench --help' "$voltmill" bench walk
 fails "only its own options" 2 'plan: unknown option --dry-run' "$voltmill" plan --dry-run spec.yaml
 
@@ -96,7 +96,7 @@ completes() { # completes NAME EXPECTED WORD...: what the last word may become
 mkdir in && touch in/a.yaml in/b.h5 in/c.h5.part in/d.csv
 completes "commands" "$(printf '%s\n' "${commands[@]%% *}" | sort -u | xargs)" ""
 completes "a command" "status" st
-completes "the second word of a command" "beams dedisperse driver fir ppf run" bench ""
+completes "the second word of a command" "beams correlate dedisperse driver fir ppf run" bench ""
 completes "options" "$( (options run && echo --help) | sort | paste -sd ' ')" run -
 completes "an option" "--stall-timeout" run --sta
 completes "options of a command of two words" "--transfers" bench ppf --tr
