@@ -160,11 +160,11 @@ check: test-deps
 	$(Q)$(MAKE) --no-print-directory $(if $(filter %.c,$(CHECKED)),$(CHECKED:%.c=$(BUILD)/%),all $(SHIMS)) $(SMALL_POCL)
 	$(Q)VOLTMILL=$(abspath $(BUILD))/voltmill PYTHON=$(PYTHON) $(PROVE) -v $(if $(filter %.c,$(CHECKED)),$(CHECKED:%.c=$(BUILD)/%),$(CHECKED))
 
-## test-unit: the unit tests alone, for example with SANITIZE=address,undefined
+## test-unit: the unit tests alone, for example with SANITIZE=address,undefined; QUICK=1: without those that take longest
 .PHONY: test-unit
 test-unit: test-deps
 	$(Q)$(MAKE) --no-print-directory unit-programs
-	$(Q)$(UNIT_PROVE) $(call longest_first,$(UNIT_PROGRAMS))
+	$(Q)$(UNIT_PROVE) $(if $(QUICK),$(filter-out $(LONGEST),$(UNIT_PROGRAMS)),$(call longest_first,$(UNIT_PROGRAMS)))
 
 ## test-long: what takes too long for every change (1,500 attacks, every format killed and failing, 200 storages, runs killed and killed again, every kernel)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
