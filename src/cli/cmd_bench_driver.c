@@ -172,7 +172,7 @@ static const struct option_row rows[] = {
     {.name = "set"},
     {"ranks", "N", value_u32, FIELD(simulated), "1..1000000", "4096", "ranks of the simulated run"},
     {"chunks", "N", value_u64, FIELD(most_chunks), "1..4294967294", "2^22",
-     "at most so many chunks are given out"},
+     "maximum number of chunks that are given out"},
     {"rate", "BYTES", value_positive, FIELD(rate), "0..1e15", "1e10",
      "bytes of samples that a rank processes in a second"},
     {.name = NULL}};

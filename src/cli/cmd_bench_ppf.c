@@ -309,7 +309,8 @@ static const struct option_row rows[] = {
      "spectra come NUM/DEN times as often as channels are apart, with the prototype for that"},
     {"synthesise", "LIST", value_list, AT(synthesise), "1..4096", NULL,
      "also the way back from the channels, as numbers of --bits, to a stream, by the bank's dual "
-     "of so many taps: a row each, whose taps are the dual's and which says the error it leaves"},
+     "with these numbers of taps: a row each, with the taps of the dual and the error that is "
+     "left"},
     {"out", "KIND", bench_read_out, AT(out), "spectra|spectra:8|spectra:16|power|power:N",
      "spectra",
      "spectra (of 32-bit floats, or, with given scales, of 8 or 16 bits), power, or power:N, "

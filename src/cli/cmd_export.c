@@ -85,7 +85,8 @@ static const struct option_row rows[] = {
     {"scale", "HOW", export_read_scale, AT(scale), "channels|range|LOW..HIGH such as 0..4e6", NULL,
      "how floats fit into 8 or 16 bits (psrfits keeps what undoes it; default there: channels): "
      "channels: each channel's mean becomes a quarter of the numbers, its rms a sixteenth; range: "
-     "the least value becomes 0, the greatest the largest; LOW..HIGH: these do"},
+     "the smallest value becomes 0, the largest value the largest number; LOW..HIGH: these "
+     "instead"},
     {"pol", "X", value_text, AT(only_pol), NULL, NULL,
      "only this polarisation, by name such as X or by number from 0 on (default: all)"},
     {"sum", NULL, value_flag, AT(sum), NULL, NULL, "the sum of the polarisations"},

@@ -145,6 +145,21 @@ static uint64_t budget_between_bytes(const struct channelise_plan *work,
     return memory == HOST && backend_abilities(work->backend)->has_device ? 0 : bytes;
 }
 
+/* Bytes of the phases of an array's stations and beams in a block. */
+static uint64_t budget_turns_bytes(const struct channelise_plan *work, uint64_t spectra)
+{
+    uint64_t most = 0;
+    uint64_t floats = 0;
+    for (uint32_t i = 0; i < work->nbanks && work->array; i++) {
+        most = max_u64(most, spectra * work->banks[i].ratio);
+    }
+    for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
+        floats = max_u64(floats, beams_plan_floats(work, i, most));
+    }
+    floats += work->array ? 2 * most * work->array->stations * work->seen->nselected[AXIS_CHAN] : 0;
+    return floats * sizeof(float);
+}
+
 /* Bytes of the samples and rows of a block of `spectra` spectra. */
 static uint64_t budget_slot_bytes(const struct channelise_plan *work,
                                   const struct budget_group *group, uint64_t spectra,
@@ -152,7 +167,8 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work,
 {
     uint64_t bytes = group->step_bytes * channelise_plan_most_samples(work, spectra) +
                      budget_filtered_bytes(work, group, spectra, memory) +
-                     budget_between_bytes(work, group, spectra, memory);
+                     budget_between_bytes(work, group, spectra, memory) +
+                     (memory == HOST ? budget_turns_bytes(work, spectra) : 0);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += channelise_plan_rows(work, i, spectra) *
                  (plan_products_made_bytes(work, i, group->streams) +
