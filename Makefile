@@ -48,7 +48,10 @@ VKFFT := src/compute/opencl/fft/fft_vkfft.c
 $(BUILD)/$(VKFFT:.c=.o): LOOP_CFLAGS = $(if $(SANITIZE),-O0 -fno-sanitize=all,-O1) -Wno-unknown-warning-option -Wno-maybe-uninitialized
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 SOURCES := $(if $(HAS_OPENCL),$(VKFFT) $(filter-out $(VKFFT),$(SOURCES)),$(filter-out src/compute/opencl/%,$(SOURCES)))
-OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+IS_X86 = $(call once,IS_X86,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),y))
+KERNELS := $(addprefix src/compute/cpu/,ppf/kernels dedisperse/strips filter/filter_kernels synthesis/synthesis_kernels \
+    correlate/correlate_kernels beams/beam_kernels)
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(if $(IS_X86),$(foreach set,avx2 avx512,$(KERNELS:%=$(BUILD)/%.$(set).o)))
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/mpi/test_*.c))
 TEST_SOURCES := $(if $(HAS_OPENCL),$(TEST_SOURCES),$(filter-out tests/unit/test_opencl% tests/unit/test_fused%,$(TEST_SOURCES)))
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
@@ -79,17 +82,27 @@ $(BUILD)/libraries: Makefile
 	  { echo "pkg-config does not find: $$missing (make deps installs them, or names the packages)" >&2; exit 1; }
 	$(Q)touch $@
 
-$(BUILD)/%.o: %.c Makefile VERSION | $(BUILD)/libraries
+define COMPILE
 	$(if $(wildcard $(@D)),,$(Q)mkdir -p $(@D))
 	$(call step,CC)$(CC) $(ALL_CFLAGS) $(LOOP_CFLAGS) -MMD -MP -c -o $@ $<
+endef
+$(BUILD)/%.o: %.c Makefile VERSION | $(BUILD)/libraries
+	$(COMPILE)
+# Once more for another instruction set.
+$(BUILD)/%.avx2.o: %.c Makefile VERSION | $(BUILD)/libraries
+	$(COMPILE)
+$(BUILD)/%.avx512.o: %.c Makefile VERSION | $(BUILD)/libraries
+	$(COMPILE)
 
-# The inner loops of the CPU backend and of bitshuffle, for each instruction set; the program takes the best that the
-# machine has. Multiplications and additions become one operation where there is one.
-IS_X86 = $(call once,IS_X86,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),y))
-$(BUILD)/src/compute/cpu/ppf/kernels_%.o $(BUILD)/src/compute/cpu/filter/filter_kernels_%.o $(BUILD)/src/compute/cpu/synthesis/synthesis_kernels_%.o $(BUILD)/src/compute/cpu/correlate/correlate_kernels_%.o $(BUILD)/src/compute/cpu/beams/beam_kernels_%.o: LOOP_CFLAGS = -ffp-contract=fast
-$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx2.o dedisperse/strips_avx2.o filter/filter_kernels_avx2.o synthesis/synthesis_kernels_avx2.o correlate/correlate_kernels_avx2.o beams/beam_kernels_avx2.o) input/hdf5/transpose_avx2.o): LOOP_CFLAGS += $(if $(IS_X86),-mavx2 -mfma -mprfchw)
-$(addprefix $(BUILD)/src/,$(addprefix compute/cpu/,ppf/kernels_avx512.o dedisperse/strips_avx512.o filter/filter_kernels_avx512.o synthesis/synthesis_kernels_avx512.o correlate/correlate_kernels_avx512.o beams/beam_kernels_avx512.o) input/hdf5/transpose_avx512.o): LOOP_CFLAGS += $(if $(IS_X86), \
-    -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
+# The kernels of the CPU backend and of bitshuffle, for each instruction set of x86-64; the program takes the best that
+# the machine has. Multiplications and additions become one operation where there is one.
+AVX2 = $(if $(IS_X86),-mavx2 -mfma -mprfchw)
+AVX512 = $(if $(IS_X86),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
+$(KERNELS:%=$(BUILD)/%.o): LOOP_CFLAGS = -ffp-contract=fast
+$(KERNELS:%=$(BUILD)/%.avx2.o): LOOP_CFLAGS = -ffp-contract=fast -DLANES=8 $(AVX2)
+$(KERNELS:%=$(BUILD)/%.avx512.o): LOOP_CFLAGS = -ffp-contract=fast -DLANES=16 $(AVX512)
+$(BUILD)/src/input/hdf5/transpose_avx2.o: LOOP_CFLAGS = $(AVX2)
+$(BUILD)/src/input/hdf5/transpose_avx512.o: LOOP_CFLAGS = $(AVX512)
 $(BUILD)/src/compute/boxcar/boxcar_avx2.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx2)
 $(BUILD)/src/compute/boxcar/boxcar_avx512.o: LOOP_CFLAGS = $(if $(IS_X86),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 

@@ -9,42 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct beam_kernels beam_kernels_base;
-extern const struct cpu_kernels cpu_kernels_base;
-extern const struct strip_kernels strip_kernels_base;
-extern const struct filter_kernels filter_kernels_base;
-extern const struct synthesis_kernels synthesis_kernels_base;
-extern const struct correlate_kernels correlate_kernels_base;
-#ifdef __x86_64__
-extern const struct beam_kernels beam_kernels_avx2, beam_kernels_avx512;
-extern const struct cpu_kernels cpu_kernels_avx2, cpu_kernels_avx512;
-extern const struct strip_kernels strip_kernels_avx2, strip_kernels_avx512;
-extern const struct filter_kernels filter_kernels_avx2, filter_kernels_avx512;
-extern const struct synthesis_kernels synthesis_kernels_avx2, synthesis_kernels_avx512;
-extern const struct correlate_kernels correlate_kernels_avx2, correlate_kernels_avx512;
-#endif
-
-static const struct {
-    const char *name; /* in VOLTMILL_SIMD */
-    const struct cpu_kernels *kernels;
-    const struct strip_kernels *strips;
-    const struct filter_kernels *filter;
-    const struct synthesis_kernels *synthesis;
-    const struct correlate_kernels *correlate;
-    const struct beam_kernels *beams;
-} levels[SIMD_LEVELS] = {
-    [SIMD_BASE] = {"base", &cpu_kernels_base, &strip_kernels_base, &filter_kernels_base,
-                   &synthesis_kernels_base, &correlate_kernels_base, &beam_kernels_base},
-#ifdef __x86_64__
-    [SIMD_AVX2] = {"avx2", &cpu_kernels_avx2, &strip_kernels_avx2, &filter_kernels_avx2,
-                   &synthesis_kernels_avx2, &correlate_kernels_avx2, &beam_kernels_avx2},
-    [SIMD_AVX512] = {"avx512", &cpu_kernels_avx512, &strip_kernels_avx512, &filter_kernels_avx512,
-                     &synthesis_kernels_avx512, &correlate_kernels_avx512, &beam_kernels_avx512},
-#else
-    [SIMD_AVX2] = {"avx2", NULL, NULL, NULL, NULL, NULL, NULL},
-    [SIMD_AVX512] = {"avx512", NULL, NULL, NULL, NULL, NULL, NULL},
-#endif
-};
+static const char *const level_names[SIMD_LEVELS] = {"base", "avx2", "avx512"}; /* VOLTMILL_SIMD */
 
 static int simd_has(enum simd_level level)
 {
@@ -60,35 +25,31 @@ static int simd_has(enum simd_level level)
     return level == SIMD_BASE;
 }
 
-const struct cpu_kernels *simd_kernels(enum simd_level level)
-{
-    return simd_has(level) ? levels[level].kernels : NULL;
-}
+/* Defines the function that finds the table of an instruction set (cpu/lanes.h). */
+#ifdef __x86_64__
+#define DEFINE_FIND(function, table)                                                               \
+    extern const struct table table##_base, table##_avx2, table##_avx512;                          \
+    const struct table *function(enum simd_level level)                                            \
+    {                                                                                              \
+        static const struct table *const tables[] = {&table##_base, &table##_avx2,                 \
+                                                     &table##_avx512};                             \
+        return simd_has(level) ? tables[level] : NULL;                                             \
+    }
+#else
+#define DEFINE_FIND(function, table)                                                               \
+    extern const struct table table##_base;                                                        \
+    const struct table *function(enum simd_level level)                                            \
+    {                                                                                              \
+        return simd_has(level) ? &table##_base : NULL;                                             \
+    }
+#endif
 
-const struct strip_kernels *strip_kernels(enum simd_level level)
-{
-    return simd_has(level) ? levels[level].strips : NULL;
-}
-
-const struct filter_kernels *filter_kernels(enum simd_level level)
-{
-    return simd_has(level) ? levels[level].filter : NULL;
-}
-
-const struct synthesis_kernels *synthesis_kernels(enum simd_level level)
-{
-    return simd_has(level) ? levels[level].synthesis : NULL;
-}
-
-const struct correlate_kernels *correlate_kernels(enum simd_level level)
-{
-    return simd_has(level) ? levels[level].correlate : NULL;
-}
-
-const struct beam_kernels *beam_kernels(enum simd_level level)
-{
-    return simd_has(level) ? levels[level].beams : NULL;
-}
+DEFINE_FIND(simd_kernels, cpu_kernels)
+DEFINE_FIND(strip_kernels, strip_kernels)
+DEFINE_FIND(filter_kernels, filter_kernels)
+DEFINE_FIND(synthesis_kernels, synthesis_kernels)
+DEFINE_FIND(correlate_kernels, correlate_kernels)
+DEFINE_FIND(beam_kernels, beam_kernels)
 
 /* The level that VOLTMILL_SIMD names: the highest when it is not set, -1 when it is none. */
 static int simd_named_level(void)
@@ -98,7 +59,7 @@ static int simd_named_level(void)
         return SIMD_LEVELS - 1;
     }
     for (int level = 0; level < SIMD_LEVELS; level++) {
-        if (strcmp(name, levels[level].name) == 0) {
+        if (strcmp(name, level_names[level]) == 0) {
             return level;
         }
     }

@@ -7,43 +7,7 @@
  * numbers are sixteen registers, half of what AVX-512 has. */
 #include "compute/cpu/fft/fine_fft.h"
 
-#define SIDE_INLINE static inline __attribute__((always_inline))
-
-/* Numbers of LANES columns. */
-struct side {
-    lanes_t re, im;
-};
-
-#if LANES == 16
-#define EVEN_LANES 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
-#define ODD_LANES 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
-#define LANES_BY(f, b)                                                                             \
-    f(0, b), f(1, b), f(2, b), f(3, b), f(4, b), f(5, b), f(6, b), f(7, b), f(8, b), f(9, b),      \
-        f(10, b), f(11, b), f(12, b), f(13, b), f(14, b), f(15, b)
-#elif LANES == 8
-#define EVEN_LANES 0, 2, 4, 6, 8, 10, 12, 14
-#define ODD_LANES 1, 3, 5, 7, 9, 11, 13, 15
-#define LANES_BY(f, b) f(0, b), f(1, b), f(2, b), f(3, b), f(4, b), f(5, b), f(6, b), f(7, b)
-#else
-#define EVEN_LANES 0, 2, 4, 6
-#define ODD_LANES 1, 3, 5, 7
-#define LANES_BY(f, b) f(0, b), f(1, b), f(2, b), f(3, b)
-#endif
-
-/* Lanes whose number has bit b set change places with those of the row b further that have not. */
-#define LOW_LANE(l, b) ((l) & (b) ? LANES + (l) - (b) : (l))
-#define HIGH_LANE(l, b) ((l) & (b) ? LANES + (l) : (l) + (b))
-#define EXCHANGE_LANES(x, b)                                                                       \
-    _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++)                                       \
-    {                                                                                              \
-        if ((i & (b)) == 0) {                                                                      \
-            lanes_t low = SHUFFLE((x)[i], (x)[i + (b)], LANES_BY(LOW_LANE, b));                    \
-            (x)[i + (b)] = SHUFFLE((x)[i], (x)[i + (b)], LANES_BY(HIGH_LANE, b));                  \
-            (x)[i] = low;                                                                          \
-        }                                                                                          \
-    }
-
-SIDE_INLINE void side_transpose(lanes_t x[2 * LANES])
+INLINE void side_transpose(lanes_t x[2 * LANES])
 {
     EXCHANGE_LANES(x, 1)
     EXCHANGE_LANES(x, 2)
@@ -55,59 +19,34 @@ SIDE_INLINE void side_transpose(lanes_t x[2 * LANES])
 #endif
 }
 
-SIDE_INLINE struct side side_load_pairs(const float *from)
+INLINE struct lanes_pair side_add(struct lanes_pair a, struct lanes_pair b)
 {
-    const lanes_t *pairs = (const lanes_t *)from;
-    return (struct side){SHUFFLE(pairs[0], pairs[1], EVEN_LANES),
-                         SHUFFLE(pairs[0], pairs[1], ODD_LANES)};
+    return (struct lanes_pair){a.re + b.re, a.im + b.im};
 }
 
-SIDE_INLINE struct side side_load(const float *from)
+INLINE struct lanes_pair side_subtract(struct lanes_pair a, struct lanes_pair b)
 {
-    const lanes_t *parts = (const lanes_t *)from;
-    return (struct side){parts[0], parts[1]};
-}
-
-SIDE_INLINE void side_store(struct side x, float *to)
-{
-    lanes_t *parts = (lanes_t *)to;
-    parts[0] = x.re;
-    parts[1] = x.im;
-}
-
-SIDE_INLINE struct side side_multiply(struct side x, lanes_t re, lanes_t im)
-{
-    return (struct side){x.re * re - x.im * im, x.re * im + x.im * re};
-}
-
-SIDE_INLINE struct side side_add(struct side a, struct side b)
-{
-    return (struct side){a.re + b.re, a.im + b.im};
-}
-
-SIDE_INLINE struct side side_subtract(struct side a, struct side b)
-{
-    return (struct side){a.re - b.re, a.im - b.im};
+    return (struct lanes_pair){a.re - b.re, a.im - b.im};
 }
 
 /* a - i b, a + i b */
-SIDE_INLINE struct side side_turn_down(struct side a, struct side b)
+INLINE struct lanes_pair side_turn_down(struct lanes_pair a, struct lanes_pair b)
 {
-    return (struct side){a.re + b.im, a.im - b.re};
+    return (struct lanes_pair){a.re + b.im, a.im - b.re};
 }
 
-SIDE_INLINE struct side side_turn_up(struct side a, struct side b)
+INLINE struct lanes_pair side_turn_up(struct lanes_pair a, struct lanes_pair b)
 {
-    return (struct side){a.re - b.im, a.im + b.re};
+    return (struct lanes_pair){a.re - b.im, a.im + b.re};
 }
 
 /* Bins 0 to 3 of four numbers. */
-SIDE_INLINE void side_four(const struct side *x, struct side out[4])
+INLINE void side_four(const struct lanes_pair *x, struct lanes_pair out[4])
 {
-    struct side a = side_add(x[0], x[2]);
-    struct side b = side_subtract(x[0], x[2]);
-    struct side c = side_add(x[1], x[3]);
-    struct side d = side_subtract(x[1], x[3]);
+    struct lanes_pair a = side_add(x[0], x[2]);
+    struct lanes_pair b = side_subtract(x[0], x[2]);
+    struct lanes_pair c = side_add(x[1], x[3]);
+    struct lanes_pair d = side_subtract(x[1], x[3]);
     out[0] = side_add(a, c);
     out[1] = side_turn_down(b, d);
     out[2] = side_subtract(a, c);
@@ -116,31 +55,31 @@ SIDE_INLINE void side_four(const struct side *x, struct side out[4])
 
 /* Transform of eight points: even bins are those of sums of points four apart, odd bins those of
  * rotated differences. */
-SIDE_INLINE void side_eight(const struct side x[8], struct side out[8])
+INLINE void side_eight(const struct lanes_pair x[8], struct lanes_pair out[8])
 {
     const float half = 0.70710678118654752440F;
-    struct side sum[4];
-    struct side odd[4];
-    struct side even_bins[4];
-    struct side odd_bins[4];
-#pragma GCC unroll 4
+    struct lanes_pair sum[4];
+    struct lanes_pair odd[4];
+    struct lanes_pair even_bins[4];
+    struct lanes_pair odd_bins[4];
+    UNROLLED
     for (int q = 0; q < 4; q++) {
         sum[q] = side_add(x[q], x[q + 4]);
         odd[q] = side_subtract(x[q], x[q + 4]);
     }
-    odd[1] = (struct side){(odd[1].re + odd[1].im) * half, (odd[1].im - odd[1].re) * half};
-    odd[2] = (struct side){odd[2].im, -odd[2].re};
-    odd[3] = (struct side){(odd[3].im - odd[3].re) * half, (odd[3].re + odd[3].im) * -half};
+    odd[1] = (struct lanes_pair){(odd[1].re + odd[1].im) * half, (odd[1].im - odd[1].re) * half};
+    odd[2] = (struct lanes_pair){odd[2].im, -odd[2].re};
+    odd[3] = (struct lanes_pair){(odd[3].im - odd[3].re) * half, (odd[3].re + odd[3].im) * -half};
     side_four(sum, even_bins);
     side_four(odd, odd_bins);
-#pragma GCC unroll 4
+    UNROLLED
     for (int k = 0; k < 4; k++) {
         out[2 * k] = even_bins[k];
         out[2 * k + 1] = odd_bins[k];
     }
 }
 
-SIDE_INLINE void side_transform(const struct side x[8], const int radix, struct side out[8])
+INLINE void side_transform(const struct lanes_pair x[8], const int radix, struct lanes_pair out[8])
 {
     if (radix == 8) {
         side_eight(x, out);
@@ -150,30 +89,30 @@ SIDE_INLINE void side_transform(const struct side x[8], const int radix, struct 
 }
 
 /* A stage that is not the last. The first takes pairs from rows `stride` floats apart. */
-SIDE_INLINE void side_stage(const struct side_fft *fft, const struct side_stage *stage,
-                            const float *pairs, size_t stride, float *work, const int radix)
+INLINE void side_stage(const struct side_fft *fft, const struct side_stage *stage,
+                       const float *pairs, size_t stride, float *work, const int radix)
 {
     const size_t part = stage->span / (size_t)radix;
     for (size_t block = 0; block < fft->points; block += stage->span) {
         const float *w = stage->factors;
         for (size_t j = 0; j < part; j++, w += 2 * (radix - 1)) {
-            struct side x[8];
-            struct side bins[8];
-#pragma GCC unroll 8
+            struct lanes_pair x[8];
+            struct lanes_pair bins[8];
+            UNROLLED
             for (int q = 0; q < radix; q++) {
                 const size_t row = block + j + (size_t)q * part;
-                x[q] = pairs ? side_load_pairs(pairs + row * stride)
-                             : side_load(work + row * 2 * LANES);
+                x[q] = pairs ? lanes_load_pairs(pairs + row * stride)
+                             : lanes_load_parts(work + row * 2 * LANES);
             }
             side_transform(x, radix, bins);
-#pragma GCC unroll 8
+            UNROLLED
             for (int k = 0; k < radix; k++) {
                 if (k > 0) {
-                    const lanes_t zero = {0};
-                    bins[k] =
-                        side_multiply(bins[k], zero + w[2 * (k - 1)], zero + w[2 * (k - 1) + 1]);
+                    const float *by = w + 2 * (k - 1);
+                    bins[k] = lanes_multiply(bins[k],
+                                             (struct lanes_pair){lanes_of(by[0]), lanes_of(by[1])});
                 }
-                side_store(bins[k], work + (block + j + (size_t)k * part) * 2 * LANES);
+                lanes_store_parts(bins[k], work + (block + j + (size_t)k * part) * 2 * LANES);
             }
         }
     }
@@ -203,37 +142,37 @@ struct side_bins {
     int past; /* the caches */
 };
 
-SIDE_INLINE void side_store_pairs(struct side x, int past, float *to)
+INLINE void side_store_pairs(struct lanes_pair x, int past, float *to)
 {
     if (past) {
-        store_past(to, SHUFFLE(x.re, x.im, FIRST_PAIRS));
-        store_past(to + LANES, SHUFFLE(x.re, x.im, LAST_PAIRS));
+        LANES_STORE_PAST(to, lanes_first_pairs(x));
+        LANES_STORE_PAST(to + LANES, lanes_last_pairs(x));
     } else {
         store_pairs(x.re, x.im, 1, to);
     }
 }
 
 /* The last stage, in place or into bins. */
-SIDE_INLINE void side_last(const struct side_fft *fft, float *work, const struct side_bins *bins,
-                           const int radix)
+INLINE void side_last(const struct side_fft *fft, float *work, const struct side_bins *bins,
+                      const int radix)
 {
     const size_t part = fft->points / (size_t)radix;
     for (size_t m = 0; m < part; m++) {
         float *block = work + (size_t)fft->order[m] * 2 * LANES;
-        struct side x[8];
-        struct side out[8];
-#pragma GCC unroll 8
+        struct lanes_pair x[8];
+        struct lanes_pair out[8];
+        UNROLLED
         for (int q = 0; q < radix; q++) {
-            x[q] = side_load(block + (size_t)q * 2 * LANES);
+            x[q] = lanes_load_parts(block + (size_t)q * 2 * LANES);
         }
         side_transform(x, radix, out);
-#pragma GCC unroll 8
+        UNROLLED
         for (int k = 0; k < radix; k++) {
             if (bins) {
                 side_store_pairs(out[k], bins->past,
                                  bins->to + (m + (size_t)k * part) * bins->stride);
             } else {
-                side_store(out[k], block + (size_t)k * 2 * LANES);
+                lanes_store_parts(out[k], block + (size_t)k * 2 * LANES);
             }
         }
     }
@@ -259,28 +198,27 @@ static void side_end_bins(const struct side_fft *fft, float *work, const struct 
 
 /* LANES bins from k on of LANES columns, from column `first` of FINE_COLUMNS on, times their
  * factors, and transposed. */
-SIDE_INLINE void side_turn_bins(const struct side_columns *c, size_t first, size_t k)
+INLINE void side_turn_bins(const struct side_columns *c, size_t first, size_t k)
 {
     lanes_t re[2 * LANES];
     lanes_t im[2 * LANES];
-#pragma GCC unroll 16
+    UNROLLED
     for (size_t i = 0; i < LANES; i++) {
-        const lanes_t zero = {0};
         const float *step = c->step + (k + i) * 2 * FINE_COLUMNS + first;
         const float *base = c->base + 2 * (k + i);
-        struct side w = {*(const lanes_t *)step, *(const lanes_t *)(step + FINE_COLUMNS)};
-        w = side_multiply(w, zero + base[0], zero + base[1]);
-        struct side x = side_load(c->work + (size_t)c->fft->order[k + i] * 2 * LANES);
-        x = side_multiply(x, w.re, w.im);
+        struct lanes_pair w = {*(const lanes_t *)step, *(const lanes_t *)(step + FINE_COLUMNS)};
+        w = lanes_multiply(w, (struct lanes_pair){lanes_of(base[0]), lanes_of(base[1])});
+        struct lanes_pair x = lanes_load_parts(c->work + (size_t)c->fft->order[k + i] * 2 * LANES);
+        x = lanes_multiply(x, w);
         re[i] = x.re;
         im[i] = x.im;
     }
     side_transpose(re);
     side_transpose(im);
     float *to = c->to + k / FINE_COLUMNS * c->block + 2 * (first * FINE_COLUMNS + k % FINE_COLUMNS);
-#pragma GCC unroll 16
+    UNROLLED
     for (size_t i = 0; i < LANES; i++, to += 2 * FINE_COLUMNS) {
-        side_store_pairs((struct side){re[i], im[i]}, c->past, to);
+        side_store_pairs((struct lanes_pair){re[i], im[i]}, c->past, to);
     }
 }
 

@@ -8,38 +8,36 @@
 enum { HOP_BLOCKS = 4 /* that are summed side by side: additions need not wait for each other */ };
 
 /* Sums of `taps` taps of `count` blocks, a constant where this is inlined. */
-static inline __attribute__((always_inline)) void
-hop_sum_taps(const float *window, size_t window_stride, const float *coeff, size_t coeff_stride,
-             size_t taps, const int count, const int parts, lanes_t *sum)
+INLINE void hop_sum_taps(const float *window, size_t window_stride, const float *coeff,
+                         size_t coeff_stride, size_t taps, const int count, const int parts,
+                         lanes_t *sum)
 {
     const lanes_t *x = (const lanes_t *)window;
     lanes_t total[2 * HOP_BLOCKS];
-#pragma GCC unroll 8
+    UNROLLED
     for (int i = 0; i < parts * count; i++) {
         total[i] = (lanes_t){0};
     }
     for (size_t t = 0; t < taps; t++, x += window_stride / LANES, coeff += coeff_stride) {
-#pragma GCC unroll 4
+        UNROLLED
         for (int block = 0; block < count; block++) {
             lanes_t c;
             memcpy(&c, coeff + block * LANES, sizeof c);
-#pragma GCC unroll 2
+            UNROLLED
             for (int part = 0; part < parts; part++) {
                 total[block * parts + part] += x[block * parts + part] * c;
             }
         }
     }
-#pragma GCC unroll 8
+    UNROLLED
     for (int i = 0; i < parts * count; i++) {
         sum[i] = total[i];
     }
 }
 
 /* The same of any number of taps: of many in pieces, added in double. */
-static inline __attribute__((always_inline)) void hop_sum(const float *window,
-                                                          const struct fir_hops *h,
-                                                          const float *coeff, const int count,
-                                                          const int parts, lanes_t *sum)
+INLINE void hop_sum(const float *window, const struct fir_hops *h, const float *coeff,
+                    const int count, const int parts, lanes_t *sum)
 {
     if (h->taps <= FIR_PIECE) {
         hop_sum_taps(window, h->window_stride, coeff, h->samples, h->taps, count, parts, sum);
@@ -50,17 +48,9 @@ static inline __attribute__((always_inline)) void hop_sum(const float *window,
         size_t taps = h->taps - t < FIR_PIECE ? h->taps - t : FIR_PIECE;
         hop_sum_taps(window + t * h->window_stride, h->window_stride, coeff + t * h->samples,
                      h->samples, taps, count, parts, sum);
-        for (int i = 0; i < parts * count; i++) {
-            for (int lane = 0; lane < LANES; lane++) {
-                total[i][lane] += (double)sum[i][lane];
-            }
-        }
+        lanes_add_pieces(sum, parts * count, total);
     }
-    for (int i = 0; i < parts * count; i++) {
-        for (int lane = 0; lane < LANES; lane++) {
-            sum[i][lane] = (float)total[i][lane];
-        }
-    }
+    lanes_of_pieces(total, parts * count, sum);
 }
 
 static inline void hop_store(const struct fir_hops *h, lanes_t *sum, float sign, const int parts,
@@ -75,9 +65,8 @@ static inline void hop_store(const struct fir_hops *h, lanes_t *sum, float sign,
 
 /* Filters blocks from .. end - 1 of a spectrum, whose columns are all on one side of its
  * beginning. */
-static inline __attribute__((always_inline)) void
-hop_blocks(const struct fir_hops *h, const float *window, const float *coeff, size_t from,
-           size_t end, float sign, const int parts, float *out)
+INLINE void hop_blocks(const struct fir_hops *h, const float *window, const float *coeff,
+                       size_t from, size_t end, float sign, const int parts, float *out)
 {
     const size_t width = LANES * (size_t)parts;
     lanes_t sum[2 * HOP_BLOCKS];
@@ -95,25 +84,22 @@ hop_blocks(const struct fir_hops *h, const float *window, const float *coeff, si
 
 /* Filters the block in which a spectrum begins, `lanes` columns after the block's first: both ways,
  * each for its columns. */
-static inline __attribute__((always_inline)) void
-hop_border(const struct fir_hops *h, const float *before, const float *coeff_before,
-           const float *behind, const float *coeff_behind, int32_t lanes, float sign,
-           const int parts, float *out)
+INLINE void hop_border(const struct fir_hops *h, const float *before, const float *coeff_before,
+                       const float *behind, const float *coeff_behind, int32_t lanes, float sign,
+                       const int parts, float *out)
 {
-    const mask_t lane = {LANE_NUMBERS};
-    const mask_t is_before = lane < lanes;
+    const mask_t is_before = (mask_t){EACH_LANE(LANE_NUMBER, 0)} < lanes;
     lanes_t first[2];
     lanes_t second[2];
     hop_sum(before, h, coeff_before, 1, parts, first);
     hop_sum(behind, h, coeff_behind, 1, parts, second);
     for (int part = 0; part < parts; part++) {
-        first[part] =
-            (lanes_t)(((mask_t)first[part] & is_before) | ((mask_t)second[part] & ~is_before));
+        first[part] = lanes_choose(is_before, first[part], second[part]);
     }
     hop_store(h, first, sign, parts, out);
 }
 
-static inline __attribute__((always_inline)) void hops(const struct fir_hops *h, const int parts)
+INLINE void hops(const struct fir_hops *h, const int parts)
 {
     const size_t width = LANES * (size_t)parts;
     const size_t end = h->column + h->blocks * LANES;

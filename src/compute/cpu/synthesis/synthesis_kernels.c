@@ -1,57 +1,16 @@
-/* The kernels of synthesis_kernels.h for one instruction set. Included by one source file for each,
- * which defines KERNELS (the name of the table) and LANES, and is compiled with that set's flags.
+/* The kernels of synthesis_kernels.h, compiled once for each instruction set (cpu/lanes.h).
  *
  * Vectors of rows stay in registers while spectra go by; each number of g that is loaded serves
  * both parts of a pair. All of them are loaded at any address. */
 #include "compute/cpu/synthesis/synthesis_kernels.h"
-
-#include <string.h>
-
-/* Sums stay in registers only in loops that are unrolled; sanitizers have none to spare, and say
- * so. */
-#ifdef __SANITIZE_ADDRESS__
-#define UNROLLED
-#else
-#define UNROLLED _Pragma("GCC unroll 8")
-#endif
-
-typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
-typedef float lanes_anywhere __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
-typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
-
-#ifdef __clang__
-#define SHUFFLE(a, ...) __builtin_shufflevector(a, a, __VA_ARGS__)
-#else
-#define SHUFFLE(a, ...) __builtin_shuffle(a, (mask_t){__VA_ARGS__})
-#endif
-/* Each of the first, and of the last half, twice. */
-#if LANES == 16
-#define FIRST_TWICE 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7
-#define LAST_TWICE 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15
-#elif LANES == 8
-#define FIRST_TWICE 0, 0, 1, 1, 2, 2, 3, 3
-#define LAST_TWICE 4, 4, 5, 5, 6, 6, 7, 7
-#else
-#define FIRST_TWICE 0, 0, 1, 1
-#define LAST_TWICE 2, 2, 3, 3
-#endif
-
-/* One load serves both halves: compilers would load twice, each time across two lines of the cache
- * (measured: a quarter of the sums' time). */
-#ifdef __x86_64__
-#define KEEP(vector) __asm__("" : "+v"(vector))
-#else
-#define KEEP(vector) (void)0
-#endif
+#include "compute/cpu/lanes.h"
 
 enum { MOST_SUMS = 8 /* vectors that are under way: they hide the time of an addition */ };
 
 /* `vectors` vectors of rows from row i on; `parts` and `vectors` are constants where this is
  * inlined. */
-static inline __attribute__((always_inline)) void sum_spectra(const struct synthesis_sums *s,
-                                                              size_t i, const size_t parts,
-                                                              const size_t vectors,
-                                                              lanes_t sum[MOST_SUMS])
+INLINE void sum_spectra(const struct synthesis_sums *s, size_t i, const size_t parts,
+                        const size_t vectors, lanes_t sum[MOST_SUMS])
 {
     const float *coeff = s->coeff + i;
     const size_t column = (s->column + i) * parts;
@@ -73,12 +32,12 @@ static inline __attribute__((always_inline)) void sum_spectra(const struct synth
             UNROLLED
             for (size_t v = 0; v < vectors; v += parts) {
                 lanes_t c = g[v / parts];
-                KEEP(c);
+                LANES_KEEP(c);
                 if (parts == 1) {
                     total[v] += u[v] * c;
                 } else {
-                    total[v] += u[v] * SHUFFLE(c, FIRST_TWICE);
-                    total[v + 1] += u[v + 1] * SHUFFLE(c, LAST_TWICE);
+                    total[v] += u[v] * SHUFFLE(c, c, EACH_LANE(LANE_TWICE, 0));
+                    total[v + 1] += u[v + 1] * SHUFFLE(c, c, EACH_LANE(LANE_TWICE, LANES));
                 }
             }
         }
@@ -89,8 +48,7 @@ static inline __attribute__((always_inline)) void sum_spectra(const struct synth
     }
 }
 
-static inline __attribute__((always_inline)) void sum_rows(const struct synthesis_sums *s,
-                                                           const size_t parts)
+INLINE void sum_rows(const struct synthesis_sums *s, const size_t parts)
 {
     enum { WIDE = MOST_SUMS * LANES };
     lanes_t sum[MOST_SUMS];
@@ -121,5 +79,5 @@ static void sum_pairs(const struct synthesis_sums *s)
     sum_rows(s, 2);
 }
 
-extern const struct synthesis_kernels KERNELS;
-const struct synthesis_kernels KERNELS = {.sum = {sum_numbers, sum_pairs}};
+extern const struct synthesis_kernels FOR_LEVEL(synthesis_kernels);
+const struct synthesis_kernels FOR_LEVEL(synthesis_kernels) = {.sum = {sum_numbers, sum_pairs}};

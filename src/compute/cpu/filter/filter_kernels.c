@@ -1,54 +1,17 @@
-/* The kernels of filter_kernels.h for one instruction set. Included by one source file for each,
- * which defines KERNELS (the name of the table) and LANES, and is compiled with that set's flags.
+/* The kernels of filter_kernels.h, compiled once for each instruction set (cpu/lanes.h).
  *
  * The direct form keeps several vectors of rows in registers, so that each coefficient that is
  * loaded serves them all; samples are loaded at any address. */
 #include "compute/cpu/filter/filter_kernels.h"
-
-#include <string.h>
-
-/* Sums stay in registers only in loops that are unrolled; sanitizers have none to spare, and say
- * so. */
-#ifdef __SANITIZE_ADDRESS__
-#define UNROLLED
-#else
-#define UNROLLED _Pragma("GCC unroll 16")
-#endif
-
-typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
-typedef float lanes_anywhere __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
-/* Stored numbers have any alignment. */
-typedef float lanes_packed
-    __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
-
-typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
-
-#ifdef __clang__
-#define SHUFFLE(a, ...) __builtin_shufflevector(a, a, __VA_ARGS__)
-#else
-#define SHUFFLE(a, ...) __builtin_shuffle(a, (mask_t){__VA_ARGS__})
-#endif
-/* Both parts of pairs exchanged; and a factor for their real parts, another for the others. */
-#if LANES == 16
-#define EXCHANGED 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
-#define ALTERNATE(a, b) a, b, a, b, a, b, a, b, a, b, a, b, a, b, a, b
-#elif LANES == 8
-#define EXCHANGED 1, 0, 3, 2, 5, 4, 7, 6
-#define ALTERNATE(a, b) a, b, a, b, a, b, a, b
-#else
-#define EXCHANGED 1, 0, 3, 2
-#define ALTERNATE(a, b) a, b, a, b
-#endif
+#include "compute/cpu/lanes.h"
 
 /* Vectors of sums that are under way: as many as hide the time of an addition, and no more than
  * half of the registers. */
-enum { SUMS = LANES == 16 ? 16 : 8 };
+enum { SUMS = HAS_32_REGISTERS ? 16 : 8 };
 
 /* The next `taps` of them into `sum`; xparts, cparts are constants where this is inlined. */
-static inline __attribute__((always_inline)) void direct_piece(const struct direct_sums *s,
-                                                               size_t row, size_t from, size_t taps,
-                                                               const int xparts, const int cparts,
-                                                               lanes_t sum[SUMS])
+INLINE void direct_piece(const struct direct_sums *s, size_t row, size_t from, size_t taps,
+                         const int xparts, const int cparts, lanes_t sum[SUMS])
 {
     const int parts = xparts == 2 || cparts == 2 ? 2 : 1;
     const float *re = s->x[0] + row;
@@ -85,29 +48,19 @@ static inline __attribute__((always_inline)) void direct_piece(const struct dire
 }
 
 /* Pieces added in double. */
-static inline __attribute__((always_inline)) void direct_pieces(const struct direct_sums *s,
-                                                                size_t row, const int xparts,
-                                                                const int cparts, lanes_t sum[SUMS])
+INLINE void direct_pieces(const struct direct_sums *s, size_t row, const int xparts,
+                          const int cparts, lanes_t sum[SUMS])
 {
     double total[SUMS][LANES] = {{0}};
     for (size_t k = 0; k < s->taps; k += DIRECT_PIECE) {
         size_t taps = s->taps - k < DIRECT_PIECE ? s->taps - k : DIRECT_PIECE;
         direct_piece(s, row, k, taps, xparts, cparts, sum);
-        for (int i = 0; i < SUMS; i++) {
-            for (int lane = 0; lane < LANES; lane++) {
-                total[i][lane] += (double)sum[i][lane];
-            }
-        }
+        lanes_add_pieces(sum, SUMS, total);
     }
-    for (int i = 0; i < SUMS; i++) {
-        for (int lane = 0; lane < LANES; lane++) {
-            sum[i][lane] = (float)total[i][lane];
-        }
-    }
+    lanes_of_pieces(total, SUMS, sum);
 }
 
-static inline __attribute__((always_inline)) void direct(const struct direct_sums *s,
-                                                         const int xparts, const int cparts)
+INLINE void direct(const struct direct_sums *s, const int xparts, const int cparts)
 {
     const size_t parts = xparts == 2 || cparts == 2 ? 2 : 1;
     const size_t step = SUMS / parts * LANES;
@@ -172,44 +125,39 @@ static void pair(const float *restrict re, const float *restrict im, size_t coun
 }
 
 /* Vectors of pairs, of which `missing` counts the parts of missing ones. */
-static inline __attribute__((always_inline)) lanes_t
-take_pairs(const struct missing_rule *rule, lanes_t x, lanes_t signs, mask_t *missing)
+INLINE lanes_t take_pairs(const struct missing_rule *rule, lanes_t x, lanes_t signs,
+                          mask_t *missing)
 {
     const mask_t none = {0};
-    /* Infinities and NaN minus themselves are not zero. */
-    mask_t bad = ~(x - x == 0) & (none - rule->finite);
+    mask_t bad = lanes_odd(x) & (none - rule->finite);
     bad |= (x == rule->re) & (none - rule->value);
-    bad |= SHUFFLE(bad, EXCHANGED);
+    bad |= (mask_t)lanes_exchange((lanes_t)bad);
     *missing -= bad;
-    return (lanes_t)((mask_t)(x * signs) & ~bad);
+    return lanes_drop(x * signs, bad);
 }
 
 static uint64_t take(const struct missing_rule *rule, const char *from, size_t count, float sign,
                      float *out)
 {
-    const lanes_t signs = {ALTERNATE(1, sign)};
+    const lanes_t signs = {EACH_LANE(ONE_AND, sign)};
     mask_t missing = {0};
+    mask_t last = {0};
     size_t whole = 2 * count / LANES * LANES;
     size_t rest = (2 * count - whole) * sizeof(float);
-    uint64_t parts = 0;
     for (size_t i = 0; i < whole; i += LANES) {
         lanes_t x = *(const lanes_packed *)(from + i * sizeof(float));
         *(lanes_anywhere *)(out + i) = take_pairs(rule, x, signs, &missing);
     }
     if (rest > 0) {
         lanes_t x = {0};
-        mask_t last = {0};
         memcpy(&x, from + whole * sizeof(float), rest);
         x = take_pairs(rule, x, signs, &last);
         memcpy(out + whole, &x, rest);
         for (size_t i = 0; i < rest / sizeof(float); i++) {
-            parts += (uint64_t)last[i];
+            missing[i] += last[i];
         }
     }
-    for (int i = 0; i < LANES; i++) {
-        parts += (uint64_t)missing[i];
-    }
-    return parts / 2;
+    return lanes_count(missing) / 2;
 }
 
 static void multiply(const float *restrict response, size_t count, float *restrict spectrum)
@@ -226,7 +174,7 @@ static void turn(const float *step, const float *base, size_t rows, int sign, co
                  size_t from_stride, float *to, size_t to_stride)
 {
     enum { VECTORS = 2 * FILTER_COLUMNS / LANES };
-    const lanes_t other = {ALTERNATE(-1, 1)};
+    const lanes_t other = -(lanes_t){EACH_LANE(ONE_AND, -1)};
     const float direction = (float)sign;
     for (size_t k = 0; k < rows; k++) {
         const lanes_t *same = (const lanes_t *)(step + k * 4 * FILTER_COLUMNS);
@@ -235,21 +183,22 @@ static void turn(const float *step, const float *base, size_t rows, int sign, co
         lanes_t *y = (lanes_t *)(to + k * to_stride);
         float re = base[2 * k];
         float im = base[2 * k + 1];
-#pragma GCC unroll 8
+        UNROLLED
         for (int v = 0; v < VECTORS; v++) {
             /* (re, re) and (-im, im) of the factor. */
             lanes_t w_same = same[v] * re - cross[v] * other * im;
             lanes_t w_cross = (same[v] * other * im + cross[v] * re) * direction;
-            y[v] = x[v] * w_same + SHUFFLE(x[v], EXCHANGED) * w_cross;
+            y[v] = x[v] * w_same + lanes_exchange(x[v]) * w_cross;
         }
     }
 }
 
-extern const struct filter_kernels KERNELS;
-const struct filter_kernels KERNELS = {.direct = {{direct_real_real, direct_real_complex},
-                                                  {direct_complex_real, direct_complex_complex}},
-                                       .split = split,
-                                       .pair = pair,
-                                       .take = take,
-                                       .multiply = multiply,
-                                       .turn = turn};
+extern const struct filter_kernels FOR_LEVEL(filter_kernels);
+const struct filter_kernels FOR_LEVEL(filter_kernels) = {
+    .direct = {{direct_real_real, direct_real_complex},
+               {direct_complex_real, direct_complex_complex}},
+    .split = split,
+    .pair = pair,
+    .take = take,
+    .multiply = multiply,
+    .turn = turn};

@@ -1,22 +1,13 @@
-/* The kernels of strips.h for one instruction set. Included by one source file for each, which
- * defines STRIPS (the name of the table), VECTOR (bytes of a register) and PASS (registers of a
- * pass over the channels) and is compiled with that set's flags. */
+/* The kernels of strips.h, compiled once for each instruction set (cpu/lanes.h). */
 #include "compute/cpu/dedisperse/strips.h"
+#include "compute/cpu/lanes.h"
 
-#include <string.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
+/* Registers of a pass over the channels. */
+enum { PASS = LANES == 16 ? 8 : 4, PASS_BYTES = VECTOR * PASS };
 
-#define PASS_BYTES (VECTOR * PASS)
-
-typedef uint16_t lanes16_t __attribute__((vector_size(VECTOR)));
-typedef uint32_t lanes32_t __attribute__((vector_size(VECTOR)));
-typedef float lanesf_t __attribute__((vector_size(VECTOR)));
 /* Strips begin at any byte. */
 typedef lanes16_t loose16_t __attribute__((aligned(1), may_alias));
 typedef lanes32_t loose32_t __attribute__((aligned(1), may_alias));
-typedef lanesf_t loosef_t __attribute__((aligned(1), may_alias));
 
 /* Which sample of a lane is its upper half. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -25,14 +16,6 @@ typedef lanesf_t loosef_t __attribute__((aligned(1), may_alias));
 #else
 #define LOWER 1
 #define UPPER 0
-#endif
-
-/* A word that is used twice is loaded once: compilers like to take it from memory both times, and
- * loads across cache lines are what binds. */
-#ifdef __x86_64__
-#define KEEP(word) __asm__("" : "+v"(word))
-#else
-#define KEEP(word) (void)(word)
 #endif
 
 /* Two samples of `half` bits in a lane. */
@@ -47,22 +30,22 @@ typedef lanesf_t loosef_t __attribute__((aligned(1), may_alias));
             const char *row = rows + at;                                                           \
             lanes s[PASS];                                                                         \
             lanes o[PASS];                                                                         \
-            _Pragma("GCC unroll 16") for (int i = 0; i < PASS; i++)                                \
+            UNROLLED for (int i = 0; i < PASS; i++)                                                \
             {                                                                                      \
                 s[i] = begins ? none : whole[i];                                                   \
                 o[i] = begins ? none : upper[i];                                                   \
             }                                                                                      \
             for (uint32_t c = 0; c < count; c++, row += stride) {                                  \
                 const loose *w = (const loose *)(row + (size_t)delays[c] * ((half) / 8));          \
-                _Pragma("GCC unroll 16") for (int i = 0; i < PASS; i++)                            \
+                UNROLLED for (int i = 0; i < PASS; i++)                                            \
                 {                                                                                  \
                     lanes word = w[i];                                                             \
-                    KEEP(word);                                                                    \
+                    LANES_KEEP(word);                                                              \
                     s[i] += word;                                                                  \
                     o[i] += word >> (half);                                                        \
                 }                                                                                  \
             }                                                                                      \
-            _Pragma("GCC unroll 16") for (int i = 0; i < PASS; i++)                                \
+            UNROLLED for (int i = 0; i < PASS; i++)                                                \
             {                                                                                      \
                 whole[i] = s[i];                                                                   \
                 upper[i] = o[i];                                                                   \
@@ -80,18 +63,18 @@ typedef lanesf_t loosef_t __attribute__((aligned(1), may_alias));
             lanes *whole = (lanes *)(void *)((char *)sums + at);                                   \
             const char *row = rows + at;                                                           \
             lanes s[PASS];                                                                         \
-            _Pragma("GCC unroll 16") for (int i = 0; i < PASS; i++)                                \
+            UNROLLED for (int i = 0; i < PASS; i++)                                                \
             {                                                                                      \
                 s[i] = begins ? none : whole[i];                                                   \
             }                                                                                      \
             for (uint32_t c = 0; c < count; c++, row += stride) {                                  \
                 const loose *w = (const loose *)(row + (size_t)delays[c] * (bytes));               \
-                _Pragma("GCC unroll 16") for (int i = 0; i < PASS; i++)                            \
+                UNROLLED for (int i = 0; i < PASS; i++)                                            \
                 {                                                                                  \
                     s[i] += w[i];                                                                  \
                 }                                                                                  \
             }                                                                                      \
-            _Pragma("GCC unroll 16") for (int i = 0; i < PASS; i++)                                \
+            UNROLLED for (int i = 0; i < PASS; i++)                                                \
             {                                                                                      \
                 whole[i] = s[i];                                                                   \
             }                                                                                      \
@@ -108,22 +91,20 @@ DEFINE_ADD_PLAIN(add_sum32, lanes32_t, loose32_t, 4)
 
 /* Floats, 2, 4 or 16 rows of them in binary order; what is missing of the last ones is zeros. Of
  * sixteen four at a time are read along: caches would fetch each line too late. */
-#define W(k) (*(const loosef_t *)(w[k] + i * VECTOR))
+#define W(k) (*(const lanes_packed *)(w[k] + i * VECTOR))
 #define SUM4(k) ((W(k) + W((k) + 1)) + (W((k) + 2) + W((k) + 3)))
-static inline __attribute__((always_inline)) void add_in_order(const char *rows, size_t stride,
-                                                               const uint32_t *delays,
-                                                               uint32_t count, int begins,
-                                                               void *sums, const uint32_t at_once)
+INLINE void add_in_order(const char *rows, size_t stride, const uint32_t *delays, uint32_t count,
+                         int begins, void *sums, const uint32_t at_once)
 {
     static const _Alignas(VECTOR) char zeros[PASS_BYTES];
-    const lanesf_t none = {0};
+    const lanes_t none = {0};
     for (size_t at = 0; at < STRIP_BYTES; at += PASS_BYTES) {
-        lanesf_t *whole = (lanesf_t *)(void *)((char *)sums + at);
+        lanes_t *whole = (lanes_t *)(void *)((char *)sums + at);
         const char *row = rows + at;
-        lanesf_t s[PASS];
-        lanesf_t t[PASS];
-        lanesf_t u[PASS];
-#pragma GCC unroll 16
+        lanes_t s[PASS];
+        lanes_t t[PASS];
+        lanes_t u[PASS];
+        UNROLLED
         for (int i = 0; i < PASS; i++) {
             s[i] = begins ? none : whole[i];
         }
@@ -135,30 +116,30 @@ static inline __attribute__((always_inline)) void add_in_order(const char *rows,
                            : zeros;
             }
             KEEP_HERE;
-#pragma GCC unroll 16
+            UNROLLED
             for (int i = 0; i < PASS; i++) {
                 t[i] = at_once == 2 ? W(0) + W(1) : SUM4(0);
             }
             if (at_once == 16) {
-#pragma GCC unroll 16
+                UNROLLED
                 for (int i = 0; i < PASS; i++) {
                     t[i] += SUM4(4);
                 }
-#pragma GCC unroll 16
+                UNROLLED
                 for (int i = 0; i < PASS; i++) {
                     u[i] = SUM4(8);
                 }
-#pragma GCC unroll 16
+                UNROLLED
                 for (int i = 0; i < PASS; i++) {
                     t[i] += u[i] + SUM4(12);
                 }
             }
-#pragma GCC unroll 16
+            UNROLLED
             for (int i = 0; i < PASS; i++) {
                 s[i] += t[i];
             }
         }
-#pragma GCC unroll 16
+        UNROLLED
         for (int i = 0; i < PASS; i++) {
             whole[i] = s[i];
         }
@@ -175,25 +156,11 @@ static inline __attribute__((always_inline)) void add_in_order(const char *rows,
 DEFINE_ADD_IN_ORDER(add_f32, 16)
 DEFINE_ADD_IN_ORDER(add_f32_by_4, 4)
 DEFINE_ADD_IN_ORDER(add_f32_by_2, 2)
-DEFINE_ADD_PLAIN(add_f32_by_1, lanesf_t, loosef_t, 4)
+DEFINE_ADD_PLAIN(add_f32_by_1, lanes_t, lanes_packed, 4)
 
-/* A register of samples in lanes of twice their size; what compilers make of
- * __builtin_convertvector() takes three times as long. */
-#if VECTOR == 64 && defined(__AVX512BW__)
-#define WIDEN_8(p) ((lanes16_t)_mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(p))))
-#define WIDEN_16(p) ((lanes32_t)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(p))))
-#elif VECTOR == 32 && defined(__AVX2__)
-#define WIDEN_8(p) ((lanes16_t)_mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(p))))
-#define WIDEN_16(p) ((lanes32_t)_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(p))))
-#else
-typedef uint8_t short8_t __attribute__((vector_size(VECTOR / 2), aligned(1), may_alias));
-typedef uint16_t short16_t __attribute__((vector_size(VECTOR / 2), aligned(1), may_alias));
-#define WIDEN_8(p) __builtin_convertvector(*(const short8_t *)(p), lanes16_t)
-#define WIDEN_16(p) __builtin_convertvector(*(const short16_t *)(p), lanes32_t)
-#endif
 #define TAKE_16(p) (*(const loose16_t *)(p))
 #define TAKE_32(p) (*(const loose32_t *)(p))
-#define TAKE_F(p) (*(const loosef_t *)(p))
+#define TAKE_F(p) (*(const lanes_packed *)(p))
 
 /* Loads samples of `bytes` bytes into lanes. */
 #define DEFINE_JOIN_FOUR(name, bytes, take, loose, lane_bytes)                                     \
@@ -219,12 +186,12 @@ typedef uint16_t short16_t __attribute__((vector_size(VECTOR / 2), aligned(1), m
         }                                                                                          \
     }
 
-DEFINE_JOIN_FOUR(join_u8, 1, WIDEN_8, loose16_t, 2)
-DEFINE_JOIN_FOUR(join_u16, 2, WIDEN_16, loose32_t, 4)
-DEFINE_JOIN_FOUR(join_f32, 4, TAKE_F, loosef_t, 4)
+DEFINE_JOIN_FOUR(join_u8, 1, LANES_WIDEN_8, loose16_t, 2)
+DEFINE_JOIN_FOUR(join_u16, 2, LANES_WIDEN_16, loose32_t, 4)
+DEFINE_JOIN_FOUR(join_f32, 4, TAKE_F, lanes_packed, 4)
 DEFINE_JOIN_TWO(join_sum16, 2, TAKE_16, loose16_t)
 DEFINE_JOIN_TWO(join_sum32, 4, TAKE_32, loose32_t)
-DEFINE_JOIN_TWO(join_sum_f32, 4, TAKE_F, loosef_t)
+DEFINE_JOIN_TWO(join_sum_f32, 4, TAKE_F, lanes_packed)
 
 /* Sums of 16 bits are widened once, on their way from registers to the totals. */
 static void total_sum16(const char *rows, const uint32_t *starts, uint32_t count, unsigned part,
@@ -236,27 +203,27 @@ static void total_sum16(const char *rows, const uint32_t *starts, uint32_t count
         char *kept = (char *)sums + at;
         lanes32_t *to = (lanes32_t *)(void *)((char *)total + 2 * at);
         lanes16_t s[PASS];
-#pragma GCC unroll 16
+        UNROLLED
         for (int i = 0; i < PASS; i++) {
             s[i] = part & PART_BEGINS ? none : ((lanes16_t *)(void *)kept)[i];
         }
         for (uint32_t c = 0; c < count; c++) {
             const loose16_t *w = (const loose16_t *)(rows + at + (size_t)starts[c] * 2);
-#pragma GCC unroll 16
+            UNROLLED
             for (int i = 0; i < PASS; i++) {
                 s[i] += w[i];
             }
         }
-#pragma GCC unroll 16
+        UNROLLED
         for (int i = 0; i < PASS; i++) {
             ((lanes16_t *)(void *)kept)[i] = s[i];
         }
         if (!(part & PART_ENDS)) {
             continue;
         }
-#pragma GCC unroll 32
+        UNROLLED
         for (int i = 0; i < HALVES; i++) {
-            lanes32_t wide = WIDEN_16(kept + i * VECTOR / 2);
+            lanes32_t wide = LANES_WIDEN_16(kept + i * VECTOR / 2);
             to[i] = part & PART_IS_FIRST ? wide : to[i] + wide;
         }
     }
@@ -276,34 +243,22 @@ DEFINE_TOTAL(total_f32_by_4, add_f32_by_4)
 DEFINE_TOTAL(total_f32_by_2, add_f32_by_2)
 DEFINE_TOTAL(total_f32_by_1, add_f32_by_1)
 
-#if VECTOR == 64 && defined(__AVX512F__)
-#define STREAM(to, from) _mm512_stream_ps(to, _mm512_loadu_ps(from))
-#elif VECTOR == 32 && defined(__AVX__)
-#define STREAM(to, from) _mm256_stream_ps(to, _mm256_loadu_ps(from))
-#elif defined(__SSE__)
-#define STREAM(to, from) _mm_stream_ps(to, _mm_loadu_ps(from))
-#endif
-
 /* Lines that are not whole are written as usual. */
 static void stream_floats(const void *from, size_t count, float *out)
 {
-#ifdef STREAM
     enum { LINE = 64 };
     const float *f = from;
     size_t head = (size_t)(-(uintptr_t)out % LINE) / sizeof *out;
     size_t i = head < count ? head : count;
     memcpy(out, f, i * sizeof *out);
     for (; i + LINE / sizeof *out <= count; i += LINE / sizeof *out) {
-#pragma GCC unroll 4
-        for (size_t k = 0; k < LINE / sizeof *out; k += VECTOR / sizeof *out) {
-            STREAM(out + i + k, f + i + k);
+        UNROLLED
+        for (size_t k = 0; k < LINE / sizeof *out; k += LANES) {
+            LANES_STORE_PAST(out + i + k, *(const lanes_packed *)(f + i + k));
         }
     }
     memcpy(out + i, f + i, (count - i) * sizeof *out);
-    _mm_sfence();
-#else
-    memcpy(out, from, count * sizeof *out);
-#endif
+    lanes_settle();
 }
 
 static void flush_u8(const void *sums, void *total)
@@ -402,8 +357,8 @@ static void spread_f32(const void *sums, void *restrict out)
         4, NO_LIMIT, add, flush_f32, give_floats, spread_f32, join, total, stream_floats           \
     }
 
-extern const struct strip_kernels STRIPS;
-const struct strip_kernels STRIPS = {
+extern const struct strip_kernels FOR_LEVEL(strip_kernels);
+const struct strip_kernels FOR_LEVEL(strip_kernels) = {
     .kinds = {
         [STRIP_U8] = {1, 256, add_u8, flush_u8, give_integers, spread_u8, join_u8, NULL, NULL},
         [STRIP_U16] = {2, 1 << 16, add_u16, flush_u16, give_integers, spread_u16, join_u16, NULL,

@@ -1,34 +1,9 @@
-/* The kernels of kernels.h for one instruction set. Included by one source file for each, which
- * defines KERNELS (the name of the table), KERNELS_NAME and LANES (samples of a block: a vector
- * register of floats) and is compiled with that set's flags.
+/* The kernels of kernels.h, compiled once for each instruction set (cpu/lanes.h).
  *
  * Loops of a constant LANES rounds over neighbouring elements are written so that the compiler
  * makes each one vector operation. */
 #include "compute/cpu/ppf/kernels.h"
-
-#include <string.h>
-typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
-typedef int32_t mask_t __attribute__((vector_size(LANES * sizeof(int32_t))));
-
-#ifdef __clang__
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (mask_t){__VA_ARGS__})
-#endif
-/* Indices into two registers, one after the other, that make the first and the last pairs. */
-#if LANES == 16
-#define FIRST_PAIRS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define LAST_PAIRS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#define LANE_NUMBERS 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-#elif LANES == 8
-#define FIRST_PAIRS 0, 8, 1, 9, 2, 10, 3, 11
-#define LAST_PAIRS 4, 12, 5, 13, 6, 14, 7, 15
-#define LANE_NUMBERS 0, 1, 2, 3, 4, 5, 6, 7
-#else
-#define FIRST_PAIRS 0, 4, 1, 5
-#define LAST_PAIRS 2, 6, 3, 7
-#define LANE_NUMBERS 0, 1, 2, 3
-#endif
+#include "compute/cpu/lanes.h"
 
 /* Stored numbers have any alignment. */
 typedef uint8_t packed_u8 __attribute__((may_alias));
@@ -141,48 +116,32 @@ DEFINE_UNPACK_REAL(unpack_i8_real, packed_i8)
 DEFINE_UNPACK_REAL(unpack_i16_real, packed_i16)
 DEFINE_UNPACK_REAL(unpack_f32_real, packed_float)
 
-/* Returns the lanes with NaN or infinity: minus themselves these are not zero. */
-static inline mask_t odd_lanes(lanes_t x)
-{
-    return ~(x - x == 0);
-}
-
-static inline lanes_t keep_lanes(lanes_t x, mask_t dropped)
-{
-    return (lanes_t)((mask_t)x & ~dropped);
-}
-
-static inline __attribute__((always_inline)) uint64_t
-drop(const struct missing_rule *rule, size_t count, float *out, const int parts)
+INLINE uint64_t drop(const struct missing_rule *rule, size_t count, float *out, const int parts)
 {
     mask_t found = {0};
-    uint64_t missing = 0;
     const mask_t none = {0};
-    const mask_t lane = {LANE_NUMBERS};
+    const mask_t lane = {EACH_LANE(LANE_NUMBER, 0)};
     const mask_t finite = none - rule->finite;
     const mask_t value = none - rule->value;
     for (size_t from = 0; from < count; from += LANES, out += parts * LANES) {
         lanes_t *x = (lanes_t *)out;
         int32_t here = count - from < LANES ? (int32_t)(count - from) : LANES;
-        mask_t bad = odd_lanes(x[0]) & finite;
+        mask_t bad = lanes_odd(x[0]) & finite;
         mask_t is_value = x[0] == rule->re;
         if (parts == 2) {
             mask_t other = x[1] == rule->im;
-            bad |= odd_lanes(x[1]) & finite;
+            bad |= lanes_odd(x[1]) & finite;
             is_value = rule->both ? is_value & other : is_value | other;
         }
         bad |= is_value & value;
         bad &= lane < here;
-        x[0] = keep_lanes(x[0], bad);
+        x[0] = lanes_drop(x[0], bad);
         if (parts == 2) {
-            x[1] = keep_lanes(x[1], bad);
+            x[1] = lanes_drop(x[1], bad);
         }
         found -= bad;
     }
-    for (int i = 0; i < LANES; i++) {
-        missing += (uint64_t)found[i];
-    }
-    return missing;
+    return lanes_count(found);
 }
 
 static uint64_t drop_real(const struct missing_rule *rule, size_t count, float *out)
@@ -198,28 +157,27 @@ static uint64_t drop_pairs(const struct missing_rule *rule, size_t count, float 
 /* Adamek's C_B x S_B blocking: FIR_ROWS spectra of one block of columns are summed in registers, so
  * each coefficient that is loaded serves all of them. `parts` is a constant where this is inlined.
  */
-static inline __attribute__((always_inline)) void
-sum_taps(const float *window, const struct fir_block *b, const float *coeff, size_t taps,
-         const int parts, lanes_t sum[2 * FIR_ROWS])
+INLINE void sum_taps(const float *window, const struct fir_block *b, const float *coeff,
+                     size_t taps, const int parts, lanes_t sum[2 * FIR_ROWS])
 {
     size_t stride = b->window_stride / LANES;
     const lanes_t *x = (const lanes_t *)window;
     lanes_t total[2 * FIR_ROWS];
-#pragma GCC unroll 8
+    UNROLLED
     for (int i = 0; i < parts * FIR_ROWS; i++) {
         total[i] = (lanes_t){0};
     }
     for (size_t t = 0; t < taps; t++, x += stride, coeff += b->coeff_stride) {
         lanes_t c = *(const lanes_t *)coeff;
-#pragma GCC unroll 4
+        UNROLLED
         for (int row = 0; row < FIR_ROWS; row++) {
-#pragma GCC unroll 2
+            UNROLLED
             for (int part = 0; part < parts; part++) {
                 total[row * parts + part] += x[(size_t)row * stride + (size_t)part] * c;
             }
         }
     }
-#pragma GCC unroll 8
+    UNROLLED
     for (int i = 0; i < parts * FIR_ROWS; i++) {
         sum[i] = total[i];
     }
@@ -245,11 +203,7 @@ static void sum_pieces(const float *window, const struct fir_block *b, const flo
             } else {
                 sum_taps(x, b, c, count, 1, sum);
             }
-            for (int i = 0; i < parts * FIR_ROWS; i++) {
-                for (int lane = 0; lane < LANES; lane++) {
-                    total[s * (size_t)parts + (size_t)i][lane] += (double)sum[i][lane];
-                }
-            }
+            lanes_add_pieces(sum, parts * FIR_ROWS, total + s * (size_t)parts);
         }
     }
 }
@@ -257,10 +211,9 @@ static void sum_pieces(const float *window, const struct fir_block *b, const flo
 /* LANES real parts and LANES imaginary ones to LANES pairs. */
 static inline void store_pairs(lanes_t re, lanes_t im, float sign, float *out)
 {
-    lanes_t *pairs = (lanes_t *)out;
-    im *= sign;
-    pairs[0] = SHUFFLE(re, im, FIRST_PAIRS);
-    pairs[1] = SHUFFLE(re, im, LAST_PAIRS);
+    const struct lanes_pair x = {re, im * sign};
+    *(lanes_t *)out = lanes_first_pairs(x);
+    *(lanes_t *)(out + LANES) = lanes_last_pairs(x);
 }
 
 /* A cache line holds 16 floats. */
@@ -273,7 +226,7 @@ static inline void touch_columns(const struct fir_block *b, size_t column, size_
     }
 }
 
-static inline __attribute__((always_inline)) void fir(const struct fir_block *b, const int parts)
+INLINE void fir(const struct fir_block *b, const int parts)
 {
     const float sign = b->conjugate ? -1.0F : 1.0F;
     const size_t width = LANES * (size_t)parts;
@@ -296,11 +249,7 @@ static inline __attribute__((always_inline)) void fir(const struct fir_block *b,
                     sum_pieces(window, b, coeff, left < PIECE_ROWS ? left : PIECE_ROWS, parts,
                                total);
                 }
-                for (int i = 0; i < parts * FIR_ROWS; i++) {
-                    for (int lane = 0; lane < LANES; lane++) {
-                        sum[i][lane] = (float)total[from + (size_t)i][lane];
-                    }
-                }
+                lanes_of_pieces(total + from, parts * FIR_ROWS, sum);
             }
             for (size_t row = 0; row < FIR_ROWS; row++, out += b->out_stride) {
                 if (parts == 2) {
@@ -325,15 +274,6 @@ static void fir_pairs(const struct fir_block *block)
 
 #include "compute/cpu/ppf/kernels_hop.h"
 
-/* a * b + c in the stated order: fused where the instruction set can, two roundings where it
- * cannot. A sum of two products, left to the compiler, is fused either way: in a loop's vectors and
- * in its last numbers differently, so that a channel would depend on which others are kept. */
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMAF)
-#define MULTIPLY_ADD(a, b, c) __builtin_fmaf(a, b, c)
-#else
-#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
-#endif
-
 static inline float power_of(const float *bin)
 {
     return MULTIPLY_ADD(bin[0], bin[0], bin[1] * bin[1]);
@@ -352,8 +292,8 @@ static void power(const float *restrict bins, size_t count, int add, float *rest
     }
 }
 
-static inline __attribute__((always_inline)) void
-square_sums(const float *restrict bins, size_t count, const int add, float *restrict out)
+INLINE void square_sums(const float *restrict bins, size_t count, const int add,
+                        float *restrict out)
 {
     for (size_t k = 0; k < count; k++) {
         float one = power_of(bins + 2 * k);
@@ -370,10 +310,8 @@ static void squares(const float *restrict bins, size_t count, int add, float *re
     }
 }
 
-static inline __attribute__((always_inline)) void cross_sums(const float *restrict a,
-                                                             const float *restrict b, size_t count,
-                                                             const int add, float *restrict re,
-                                                             float *restrict im)
+INLINE void cross_sums(const float *restrict a, const float *restrict b, size_t count,
+                       const int add, float *restrict re, float *restrict im)
 {
     for (size_t k = 0; k < count; k++) {
         float x = MULTIPLY_ADD(a[2 * k], b[2 * k], a[2 * k + 1] * b[2 * k + 1]);
@@ -396,22 +334,22 @@ static void cross(const float *restrict a, const float *restrict b, size_t count
 #include "compute/cpu/fft/fine_kernels_body.h"
 #include "compute/cpu/fft/side_kernels_body.h"
 
-extern const struct cpu_kernels KERNELS;
-const struct cpu_kernels KERNELS = {.name = KERNELS_NAME,
-                                    .lanes = LANES,
-                                    .unpack = {{NULL, unpack_i4_pairs},
-                                               {unpack_i8_real, unpack_i8_pairs},
-                                               {unpack_i16_real, unpack_i16_pairs},
-                                               {unpack_f32_real, unpack_f32_pairs}},
-                                    .drop = {drop_real, drop_pairs},
-                                    .fir = {fir_real, fir_pairs},
-                                    .hops = {hops_real, hops_pairs},
-                                    .power = power,
-                                    .squares = squares,
-                                    .cross = cross,
-                                    .transpose = transpose,
-                                    .twiddle = twiddle,
-                                    .spread = spread,
-                                    .side_columns = side_columns,
-                                    .side_rows = side_rows,
-                                    .settle = settle};
+extern const struct cpu_kernels FOR_LEVEL(cpu_kernels);
+const struct cpu_kernels FOR_LEVEL(cpu_kernels) = {.name = LEVEL_NAME,
+                                                   .lanes = LANES,
+                                                   .unpack = {{NULL, unpack_i4_pairs},
+                                                              {unpack_i8_real, unpack_i8_pairs},
+                                                              {unpack_i16_real, unpack_i16_pairs},
+                                                              {unpack_f32_real, unpack_f32_pairs}},
+                                                   .drop = {drop_real, drop_pairs},
+                                                   .fir = {fir_real, fir_pairs},
+                                                   .hops = {hops_real, hops_pairs},
+                                                   .power = power,
+                                                   .squares = squares,
+                                                   .cross = cross,
+                                                   .transpose = transpose,
+                                                   .twiddle = twiddle,
+                                                   .spread = spread,
+                                                   .side_columns = side_columns,
+                                                   .side_rows = side_rows,
+                                                   .settle = lanes_settle};

@@ -1,8 +1,0 @@
-/* AVX-512: 32 registers of 16 floats. */
-#ifdef __x86_64__
-#define KERNELS filter_kernels_avx512
-#define LANES 16
-#include "compute/cpu/filter/filter_kernels_body.h"
-#else
-typedef int no_avx512_here;
-#endif

@@ -1,0 +1,257 @@
+/* Vectors of the CPU's kernels. A file of kernels is compiled once for each instruction set
+ * (Makefile): with LANES floats in a register, 16 for AVX-512, 8 for AVX2; otherwise 4, the
+ * baseline, SSE2 on x86-64 and NEON on 64-bit ARM. Included by these files alone.
+ *
+ * Kernels are written in the vector extensions of GCC and Clang. The end of this file has what
+ * these lack: fused multiply-adds in a stated order, stores past the caches, fast wider integers.
+ */
+#ifndef VOLTMILL_COMPUTE_CPU_LANES_H
+#define VOLTMILL_COMPUTE_CPU_LANES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#elif defined __ARM_FEATURE_FMA
+#include <arm_neon.h>
+#endif
+
+#ifndef LANES
+#define LANES 4
+#endif
+
+/* FOR_LEVEL(name) is the name of this instruction set's table, and EACH_LANE(f, b) is f(lane, b) of
+ * each lane. */
+#define FOUR_LANES(f, l, b) f(l, b), f((l) + 1, b), f((l) + 2, b), f((l) + 3, b)
+#define EIGHT_LANES(f, l, b) FOUR_LANES(f, l, b), FOUR_LANES(f, (l) + 4, b)
+#if LANES == 16
+#define LEVEL_NAME "avx512"
+#define FOR_LEVEL(name) name##_avx512
+#define EACH_LANE(f, b) EIGHT_LANES(f, 0, b), EIGHT_LANES(f, 8, b)
+#elif LANES == 8
+#define LEVEL_NAME "avx2"
+#define FOR_LEVEL(name) name##_avx2
+#define EACH_LANE(f, b) EIGHT_LANES(f, 0, b)
+#else
+#if defined __x86_64__
+#define LEVEL_NAME "sse2"
+#elif defined __ARM_NEON
+#define LEVEL_NAME "neon"
+#else
+#define LEVEL_NAME "base"
+#endif
+#define FOR_LEVEL(name) name##_base
+#define EACH_LANE(f, b) FOUR_LANES(f, 0, b)
+#endif
+
+enum {
+    VECTOR = 4 * LANES, /* bytes of a register */
+    HAS_32_REGISTERS = LANES == 16 ||
+#ifdef __x86_64__
+                       0
+#else
+                       1
+#endif
+};
+
+#define INLINE static inline __attribute__((always_inline))
+/* Sums stay in registers only in loops that are unrolled; sanitizers have none to spare. */
+#ifdef __SANITIZE_ADDRESS__
+#define UNROLLED
+#else
+#define UNROLLED _Pragma("GCC unroll 16")
+#endif
+
+typedef float lanes_t __attribute__((vector_size(VECTOR)));
+typedef int32_t mask_t __attribute__((vector_size(VECTOR)));
+typedef uint16_t lanes16_t __attribute__((vector_size(VECTOR)));
+typedef uint32_t lanes32_t __attribute__((vector_size(VECTOR)));
+/* Floats at any address of a float, and at any address. */
+typedef lanes_t lanes_anywhere __attribute__((aligned(4)));
+typedef lanes_t lanes_packed __attribute__((aligned(1), may_alias));
+
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (mask_t){__VA_ARGS__})
+#endif
+/* Lanes of two registers, one after the other, from number b on or half of it: every second one;
+ * lanes of the first and the second register in turn; every lane twice. Lane b of each two lanes
+ * twice, and both exchanged for b = 1. */
+#define LANE_SECOND(l, b) 2 * (l) + (b)
+#define LANE_IN_TURN(l, b) ((b) + (l)) / 2 + (l) % 2 * LANES
+#define LANE_TWICE(l, b) ((b) + (l)) / 2
+#define LANE_OF_TWO(l, b) (l) / 2 * 2 + (b)
+#define LANE_EXCHANGED(l, b) (l) ^ (b)
+/* The number of a lane; 1 and b in turn. */
+#define LANE_NUMBER(l, b) (l) + (b)
+#define ONE_AND(l, b) (l) % 2 ? (b) : 1
+
+/* Real and imaginary parts of LANES complex numbers. */
+struct lanes_pair {
+    lanes_t re, im;
+};
+
+INLINE struct lanes_pair lanes_load_parts(const float *from)
+{
+    const lanes_t *parts = (const lanes_t *)from;
+    return (struct lanes_pair){parts[0], parts[1]};
+}
+
+INLINE void lanes_store_parts(struct lanes_pair x, float *to)
+{
+    lanes_t *parts = (lanes_t *)to;
+    parts[0] = x.re;
+    parts[1] = x.im;
+}
+
+/* Splits the first and last half of LANES pairs into their parts. */
+INLINE struct lanes_pair lanes_split(lanes_t first, lanes_t last)
+{
+    return (struct lanes_pair){SHUFFLE(first, last, EACH_LANE(LANE_SECOND, 0)),
+                               SHUFFLE(first, last, EACH_LANE(LANE_SECOND, 1))};
+}
+
+INLINE struct lanes_pair lanes_load_pairs(const float *from)
+{
+    const lanes_t *pairs = (const lanes_t *)from;
+    return lanes_split(pairs[0], pairs[1]);
+}
+
+/* The first and last half of LANES pairs. */
+INLINE lanes_t lanes_first_pairs(struct lanes_pair x)
+{
+    return SHUFFLE(x.re, x.im, EACH_LANE(LANE_IN_TURN, 0));
+}
+
+INLINE lanes_t lanes_last_pairs(struct lanes_pair x)
+{
+    return SHUFFLE(x.re, x.im, EACH_LANE(LANE_IN_TURN, LANES));
+}
+
+INLINE struct lanes_pair lanes_multiply(struct lanes_pair a, struct lanes_pair b)
+{
+    return (struct lanes_pair){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+/* Exchanges both parts of pairs. */
+INLINE lanes_t lanes_exchange(lanes_t x)
+{
+    return SHUFFLE(x, x, EACH_LANE(LANE_EXCHANGED, 1));
+}
+
+INLINE lanes_t lanes_of(float x)
+{
+    const lanes_t zero = {0};
+    return zero + x;
+}
+
+INLINE lanes_t lanes_choose(mask_t which, lanes_t yes, lanes_t no)
+{
+    return (lanes_t)(((mask_t)yes & which) | ((mask_t)no & ~which));
+}
+
+/* Sets lanes to zero. */
+INLINE lanes_t lanes_drop(lanes_t x, mask_t dropped)
+{
+    return (lanes_t)((mask_t)x & ~dropped);
+}
+
+/* Returns the lanes with NaN or infinity: minus themselves these are not zero. */
+INLINE mask_t lanes_odd(lanes_t x)
+{
+    return ~(x - x == 0);
+}
+
+/* Returns the sum of the lanes. */
+INLINE uint64_t lanes_count(mask_t found)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < LANES; i++) {
+        count += (uint64_t)found[i];
+    }
+    return count;
+}
+
+/* Long sums are made in pieces, which are added in double: total += sums; and back to floats. */
+INLINE void lanes_add_pieces(const lanes_t *sums, int count, double total[][LANES])
+{
+    for (int i = 0; i < count; i++) {
+        for (int lane = 0; lane < LANES; lane++) {
+            total[i][lane] += (double)sums[i][lane];
+        }
+    }
+}
+
+INLINE void lanes_of_pieces(double total[][LANES], int count, lanes_t *sums)
+{
+    for (int i = 0; i < count; i++) {
+        for (int lane = 0; lane < LANES; lane++) {
+            sums[i][lane] = (float)total[i][lane];
+        }
+    }
+}
+
+/* a * b + c in the stated order: fused where the instruction set can, two roundings where it
+ * cannot. A sum of two products, left to the compiler, is fused either way: in a loop's vectors and
+ * in its last numbers differently, so that a channel would depend on which others are kept. */
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMAF)
+#define MULTIPLY_ADD(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
+
+/* MULTIPLY_ADD of vectors. Stores past the caches, for numbers that are not read soon: the cache
+ * lines that they replace need not be loaded. Half a register of unsigned integers in lanes of
+ * twice their size, for which compilers take three times as long. */
+#if LANES == 16 && defined __AVX512F__
+#define LANES_MULTIPLY_ADD(a, b, c) (lanes_t) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
+#define LANES_STORE_PAST(to, x) _mm512_stream_ps(to, (__m512)(x))
+#define LANES_WIDEN_8(from)                                                                        \
+    (lanes16_t) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(from)))
+#define LANES_WIDEN_16(from)                                                                       \
+    (lanes32_t) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(from)))
+#elif LANES == 8 && defined __AVX2__ && defined __FMA__
+#define LANES_MULTIPLY_ADD(a, b, c) (lanes_t) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+#define LANES_STORE_PAST(to, x) _mm256_stream_ps(to, (__m256)(x))
+#define LANES_WIDEN_8(from) (lanes16_t) _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(from)))
+#define LANES_WIDEN_16(from)                                                                       \
+    (lanes32_t) _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(from)))
+#else
+#ifdef __ARM_FEATURE_FMA
+#define LANES_MULTIPLY_ADD(a, b, c)                                                                \
+    (lanes_t) vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b))
+#else
+#define LANES_MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
+#ifdef __SSE__
+#define LANES_STORE_PAST(to, x) _mm_stream_ps(to, (__m128)(x))
+#else
+#define LANES_STORE_PAST(to, x) (void)(*(lanes_t *)(to) = (x))
+#endif
+typedef uint8_t half8_t __attribute__((vector_size(VECTOR / 2), aligned(1), may_alias));
+typedef uint16_t half16_t __attribute__((vector_size(VECTOR / 2), aligned(1), may_alias));
+#define LANES_WIDEN_8(from) __builtin_convertvector(*(const half8_t *)(from), lanes16_t)
+#define LANES_WIDEN_16(from) __builtin_convertvector(*(const half16_t *)(from), lanes32_t)
+#endif
+
+/* Makes stores past the caches visible to other threads. */
+static inline void lanes_settle(void)
+{
+#ifdef __x86_64__
+    _mm_sfence();
+#endif
+}
+
+/* A register that is used twice is loaded once: compilers like to take it from memory both times,
+ * and loads across cache lines are what binds (measured: a quarter of the time of synthesis). */
+#ifdef __x86_64__
+#define LANES_KEEP(x) __asm__("" : "+v"(x))
+#elif defined __aarch64__
+#define LANES_KEEP(x) __asm__("" : "+w"(x))
+#else
+#define LANES_KEEP(x) (void)(x)
+#endif
+
+#endif

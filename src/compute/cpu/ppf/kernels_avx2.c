@@ -1,9 +1,0 @@
-/* AVX2 and FMA: 16 registers of 8 floats. */
-#ifdef __x86_64__
-#define KERNELS cpu_kernels_avx2
-#define KERNELS_NAME "avx2"
-#define LANES 8
-#include "compute/cpu/ppf/kernels_body.h"
-#else
-typedef int no_avx2_here;
-#endif
