@@ -167,8 +167,8 @@ status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
     double high = low;
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
         double mhz = fbh5->freq_hz ? fbh5->freq_hz[c] / 1e6 : fbh5_stated_mhz(fbh5, c);
-        low = fmin(low, mhz);
-        high = fmax(high, mhz);
+        low = mhz < low ? mhz : low; /* GCC 12 for ARM crashes at fmin() here */
+        high = mhz > high ? mhz : high;
     }
     return low > 0 ? STATUS_OK
                    : assume(&fbh5->assumed,

@@ -194,20 +194,13 @@ static void transpose_plain_into(const unsigned char *in, size_t count, size_t s
 const struct transpose_simd transpose_plain = {"plain", 0, transpose_plain_from,
                                                transpose_plain_into};
 
-static int transpose_has_avx512(void)
-{
-#ifdef __x86_64__
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-#else
-    return 0;
-#endif
-}
-
 const struct transpose_simd *transpose_simd(size_t i)
 {
 #ifdef __x86_64__
-    const struct transpose_simd *all[] = {transpose_has_avx512() ? &transpose_avx512 : NULL,
+    const int has_avx512 = __builtin_cpu_supports("avx512f") &&
+                           __builtin_cpu_supports("avx512bw") &&
+                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    const struct transpose_simd *all[] = {has_avx512 ? &transpose_avx512 : NULL,
                                           __builtin_cpu_supports("avx2") ? &transpose_avx2 : NULL,
                                           &transpose_sse2, &transpose_plain};
 #else
