@@ -49,8 +49,7 @@ $(BUILD)/$(VKFFT:.c=.o): LOOP_CFLAGS = $(if $(SANITIZE),-O0 -fno-sanitize=all,-O
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 SOURCES := $(if $(HAS_OPENCL),$(VKFFT) $(filter-out $(VKFFT),$(SOURCES)),$(filter-out src/compute/opencl/%,$(SOURCES)))
 IS_X86 = $(call once,IS_X86,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),y))
-KERNELS := $(addprefix src/compute/cpu/,ppf/kernels dedisperse/strips filter/filter_kernels synthesis/synthesis_kernels \
-    correlate/correlate_kernels beams/beam_kernels)
+KERNELS := $(patsubst %.c,%,$(wildcard src/compute/cpu/*/*kernels.c) src/compute/cpu/dedisperse/strips.c)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(if $(IS_X86),$(foreach set,avx2 avx512,$(KERNELS:%=$(BUILD)/%.$(set).o)))
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/mpi/test_*.c))
 TEST_SOURCES := $(if $(HAS_OPENCL),$(TEST_SOURCES),$(filter-out tests/unit/test_opencl% tests/unit/test_fused%,$(TEST_SOURCES)))

@@ -17,8 +17,8 @@ struct cpu_buffer {
     uint64_t block; /* of the pool */
 };
 
-/* Operations of the backend (cpu.c; ppf/cpu_channelise.c, dedisperse/, filter/, synthesis/,
- * correlate/, fft/fft_baseline.c). They fail with DEVICE. */
+/* Operations of the backend (cpu.c; ppf/, dedisperse/, filter/, arrays/, fft/fft_baseline.c). They
+ * fail with DEVICE. */
 status_t cpu_open(const struct backend_options *options, backend_t **out);
 void cpu_close(backend_t *backend);
 status_t cpu_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
@@ -29,7 +29,7 @@ status_t cpu_buffer_missing(buffer_t *in, uint64_t *out);
 /* Appends what the speed of a configuration depends on: processor, instruction set, version. Fails
  * with DEVICE (memory). */
 status_t cpu_identity(const backend_t *backend, struct text *out);
-/* beams/cpu_beamform.c. */
+/* arrays/cpu_beamform.c. */
 status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out);
 extern const struct beamform_ops cpu_beamform;
 extern const struct channelise_ops cpu_channelise;

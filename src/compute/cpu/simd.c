@@ -1,10 +1,10 @@
 /* Which compilation of the kernels runs on this machine. */
-#include "compute/cpu/beams/beam_kernels.h"
-#include "compute/cpu/correlate/correlate_kernels.h"
+#include "compute/cpu/arrays/beam_kernels.h"
+#include "compute/cpu/arrays/correlate_kernels.h"
 #include "compute/cpu/dedisperse/strips.h"
 #include "compute/cpu/filter/filter_kernels.h"
 #include "compute/cpu/ppf/kernels.h"
-#include "compute/cpu/synthesis/synthesis_kernels.h"
+#include "compute/cpu/ppf/synthesis_kernels.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  * third of the time on addresses, which prefetches did not hide. */
 #include "base/clock.h"
 #include "base/memory.h"
-#include "compute/cpu/beams/beam_kernels.h"
+#include "compute/cpu/arrays/beam_kernels.h"
 #include "compute/cpu/cpu.h"
 #include "compute/shared/beam_weights.h"
 

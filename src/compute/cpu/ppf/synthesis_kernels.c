@@ -2,7 +2,7 @@
  *
  * Vectors of rows stay in registers while spectra go by; each number of g that is loaded serves
  * both parts of a pair. All of them are loaded at any address. */
-#include "compute/cpu/synthesis/synthesis_kernels.h"
+#include "compute/cpu/ppf/synthesis_kernels.h"
 #include "compute/cpu/lanes.h"
 
 enum { MOST_SUMS = 8 /* vectors that are under way: they hide the time of an addition */ };

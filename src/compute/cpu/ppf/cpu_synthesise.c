@@ -3,7 +3,7 @@
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/fft/cpu_fft.h"
 #include "compute/cpu/filter/filter_samples.h"
-#include "compute/cpu/synthesis/synthesis_kernels.h"
+#include "compute/cpu/ppf/synthesis_kernels.h"
 #include "dsp/overlap.h"
 
 #include <stdlib.h>

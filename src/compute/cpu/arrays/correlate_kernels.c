@@ -1,5 +1,5 @@
 /* The kernels of correlate_kernels.h, compiled once for each instruction set (cpu/lanes.h). */
-#include "compute/cpu/correlate/correlate_kernels.h"
+#include "compute/cpu/arrays/correlate_kernels.h"
 #include "compute/cpu/lanes.h"
 #include "compute/shared/grains.h"
 

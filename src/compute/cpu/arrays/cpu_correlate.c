@@ -3,7 +3,7 @@
  * registers. */
 #include "base/clock.h"
 #include "base/memory.h"
-#include "compute/cpu/correlate/correlate_kernels.h"
+#include "compute/cpu/arrays/correlate_kernels.h"
 #include "compute/cpu/cpu.h"
 #include "compute/shared/correlate_table.h"
 #include "compute/shared/grains.h"
