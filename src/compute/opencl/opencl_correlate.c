@@ -1,16 +1,18 @@
-/* The stage `correlate` on an OpenCL device: rotates spectra if need be, sums powers and pairs of
- * inputs dump by dump, averages channels. */
+/* The stage `correlate` on an OpenCL device: rotates spectra if need be and sums their powers, sums
+ * pairs of inputs dump by dump, averages channels. */
 #include "base/memory.h"
 #include "compute/opencl/correlate_groups.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/program.h"
 #include "compute/shared/correlate_table.h"
+#include "compute/shared/grains.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    WIDTH = 256,            /* work-items of a group of the small kernels */
+    WIDTH = 256,            /* work-items of a group of the small kernels, */
+    SPREAD = 16,            /* columns, and stations, of one that rotates */
     CARRIED = 3,            /* floats of each sum that is carried */
     MOST_TILED = 16,        /* columns of a tile */
     LOCAL_BYTES = 48 << 10, /* of local memory, for longer steps */
@@ -21,10 +23,10 @@ struct stage {
     struct correlate base;
     struct opencl *opencl;
     struct correlate_groups groups;
-    cl_kernel crosses, autos, turn, finish; /* NULL: not needed */
-    cl_mem members, slots, pairs, stations, auto_list, gains;
-    cl_mem carry, turned, sums;
-    cl_uint nautos;
+    cl_kernel crosses, autos, turn, finish; /* the first NULL: not needed */
+    cl_mem tables[4], stations, gains;      /* members, slots, pairs, powers */
+    cl_mem carry, turned, pieces, sums;
+    uint32_t nautos;
     uint64_t sums_rows; /* that `sums` has; 0: dumps go to the output at once */
     buffer_t *turns[2]; /* in turns */
     uint64_t nruns;
@@ -40,9 +42,9 @@ static void opencl_correlate_destroy(correlate_t *correlate)
     launch_release(stage->autos);
     launch_release(stage->turn);
     launch_release(stage->finish);
-    const cl_mem memory[] = {stage->members,  stage->slots, stage->pairs,
-                             stage->stations, stage->gains, stage->carry,
-                             stage->turned,   stage->sums,  stage->auto_list};
+    const cl_mem memory[] = {stage->tables[0], stage->tables[1], stage->tables[2], stage->tables[3],
+                             stage->stations,  stage->gains,     stage->carry,     stage->turned,
+                             stage->pieces,    stage->sums};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
         device_release(device, memory[i]);
     }
@@ -71,6 +73,13 @@ static uint64_t correlate_turned_bytes(const struct correlate_spec *spec, uint32
            ceil_div_u64(correlate_columns(spec), tiled) * tiled * 2 * sizeof(float);
 }
 
+/* Sums of the powers of `nautos` stations end with grains and with dumps. */
+static uint64_t correlate_pieces_bytes(const struct correlate_spec *spec, uint32_t nautos)
+{
+    const uint64_t pieces = spec->max_spectra / GRAIN + spec->max_spectra / spec->integrate + 3;
+    return pieces * nautos * correlate_columns(spec) * correlate_products(spec) * sizeof(float);
+}
+
 static uint64_t correlate_turns_bytes(const struct correlate_spec *spec, uint64_t spectra)
 {
     return spectra * spec->stations * spec->coarse * 2 * sizeof(float);
@@ -91,31 +100,31 @@ static status_t correlate_put_tables(struct stage *stage)
     const struct correlate_groups *groups = &stage->groups;
     const size_t slots = (size_t)groups->count * groups->shape.slots;
     cl_uint(*autos)[2] = NULL;
-    TRY(memory_zeroed(spec->npairs, sizeof *autos, "pairs", &autos));
+    TRY(memory_zeroed(spec->stations, sizeof *autos, "pairs", &autos));
+    memset(autos, 0xff, spec->stations * sizeof *autos);
     for (uint32_t i = 0; i < spec->npairs; i++) {
         if (spec->pairs[i][0] == spec->pairs[i][1]) {
-            autos[stage->nautos][0] = spec->pairs[i][0];
-            autos[stage->nautos++][1] = i;
+            autos[spec->pairs[i][0]][0] = stage->nautos++;
+            autos[spec->pairs[i][0]][1] = i;
         }
     }
-    if (stage->nautos > 0) {
-        TRY(device_put(device, autos, stage->nautos * sizeof *autos, "pairs", &stage->auto_list));
-    }
-    if (groups->count > 0) {
-        TRY(device_put(device, groups->members,
-                       (uint64_t)groups->count * groups->shape.members * sizeof(cl_uint), "inputs",
-                       &stage->members));
-        TRY(device_put(device, groups->slots, slots * sizeof(cl_uint), "inputs", &stage->slots));
-        TRY(device_put(device, groups->pairs, slots * correlate_groups_pairs(spec) * sizeof(cl_int),
-                       "pairs", &stage->pairs));
-    }
-    if (stage->sums_rows > 0) {
-        TRY(device_put(device, spec->pairs, spec->npairs * sizeof *spec->pairs, "pairs",
-                       &stage->stations));
-    }
-    if (spec->gains) {
-        TRY(device_put(device, spec->gains, correlate_spectrum_bytes(spec), "gains",
-                       &stage->gains));
+    const struct {
+        const void *data;
+        uint64_t bytes;
+        cl_mem *out;
+    } tables[] = {
+        {groups->members, (uint64_t)groups->count * groups->shape.members * sizeof(cl_uint),
+         &stage->tables[0]},
+        {groups->slots, slots * sizeof(cl_uint), &stage->tables[1]},
+        {groups->pairs, slots * correlate_groups_pairs(spec) * sizeof(cl_int), &stage->tables[2]},
+        {autos, spec->stations * sizeof *autos, &stage->tables[3]},
+        {spec->pairs, spec->npairs * sizeof *spec->pairs, &stage->stations},
+        {spec->gains, spec->gains ? correlate_spectrum_bytes(spec) : 0, &stage->gains}};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (tables[i].bytes > 0) {
+            TRY(device_put(device, tables[i].data, tables[i].bytes, "tables of a correlation",
+                           tables[i].out));
+        }
     }
 out:
     free(autos);
@@ -134,18 +143,10 @@ static status_t correlate_build(struct stage *stage)
     struct text options = {0};
     cl_program rows = NULL;
     TRY(text_add(&options, "-DPOLS=%u", spec->pols));
-    if (stage->nautos > 0 || spec->is_turned || stage->sums_rows > 0) {
-        TRY(program_build(device, &rows_source, 1, options.data, &rows));
-    }
-    if (stage->nautos > 0) {
-        TRY(program_kernel(device, rows, "correlate_autos", &stage->autos));
-    }
-    if (spec->is_turned) {
-        TRY(program_kernel(device, rows, "correlate_turn", &stage->turn));
-    }
-    if (stage->sums_rows > 0) {
-        TRY(program_kernel(device, rows, "correlate_finish", &stage->finish));
-    }
+    TRY(program_build(device, &rows_source, 1, options.data, &rows));
+    TRY(program_kernel(device, rows, "correlate_turn", &stage->turn));
+    TRY(program_kernel(device, rows, "correlate_autos", &stage->autos));
+    TRY(program_kernel(device, rows, "correlate_finish", &stage->finish));
     if (stage->groups.count > 0) {
         const int is_gpu = device->info.is_gpu;
         const unsigned step = !is_gpu ? 1 : device->info.local_bytes >= LOCAL_BYTES ? 8 : 4;
@@ -168,6 +169,8 @@ static status_t correlate_allocate(struct stage *stage, backend_t *backend)
     const struct correlate_spec *spec = &stage->base.spec;
     const uint64_t plane = correlate_plane(spec) * sizeof(float);
     TRY(device_allocate(device, CARRIED * plane, "visibilities", &stage->carry));
+    TRY(device_allocate(device, max_u64(correlate_pieces_bytes(spec, stage->nautos), 1), "powers",
+                        &stage->pieces));
     if (stage->sums_rows > 0) {
         TRY(device_allocate(device, stage->sums_rows * plane, "visibilities", &stage->sums));
     }
@@ -236,15 +239,16 @@ static status_t correlate_launch_sums(struct stage *stage, const struct launch *
     const device_t *device = stage->opencl->device;
     const uint64_t columns = correlate_columns(spec);
     const struct correlate_shape *shape = &stage->groups.shape;
+    const cl_mem *tables = stage->tables;
     if (stage->nautos > 0) {
-        TRY(LAUNCH(device, stage->autos, correlate_size(columns * stage->nautos * launch->dumps),
-                   &stage->watch, STEP_TRANSFORM, ARGUMENT(launch->in), ARGUMENT(out),
-                   ARGUMENT(stage->carry), ARGUMENT(stage->auto_list),
-                   ARGUMENT_ULONG(stage->base.next), ARGUMENT_ULONG(launch->end),
-                   ARGUMENT_ULONG(spec->integrate), ARGUMENT_ULONG(launch->dump),
-                   ARGUMENT_ULONG(row), ARGUMENT_ULONG(launch->dumps),
-                   ARGUMENT_UINT((cl_uint)columns), ARGUMENT_UINT(correlate_inputs(spec)),
-                   ARGUMENT(stage->nautos), ARGUMENT_UINT(spec->npairs)));
+        const uint64_t items = columns * correlate_products(spec) * spec->stations * launch->dumps;
+        TRY(LAUNCH(device, stage->autos, correlate_size(items), &stage->watch, STEP_TRANSFORM,
+                   ARGUMENT(stage->pieces), ARGUMENT(out), ARGUMENT(stage->carry),
+                   ARGUMENT(tables[3]), ARGUMENT_ULONG(stage->base.next),
+                   ARGUMENT_ULONG(launch->end), ARGUMENT_ULONG(spec->integrate),
+                   ARGUMENT_ULONG(launch->dump), ARGUMENT_ULONG(row), ARGUMENT_ULONG(launch->dumps),
+                   ARGUMENT_UINT((cl_uint)columns), ARGUMENT_UINT(spec->stations),
+                   ARGUMENT_UINT(stage->nautos), ARGUMENT_UINT(spec->npairs)));
     }
     if (stage->groups.count > 0) {
         const struct launch_size size = {
@@ -252,7 +256,7 @@ static status_t correlate_launch_sums(struct stage *stage, const struct launch *
             shape->slots * shape->columns};
         TRY(LAUNCH(device, stage->crosses, size, &stage->watch, STEP_FILTER,
                    ARGUMENT(launch->turned), ARGUMENT(out), ARGUMENT(stage->carry),
-                   ARGUMENT(stage->members), ARGUMENT(stage->slots), ARGUMENT(stage->pairs),
+                   ARGUMENT(tables[0]), ARGUMENT(tables[1]), ARGUMENT(tables[2]),
                    ARGUMENT_ULONG(stage->base.next), ARGUMENT_ULONG(launch->end),
                    ARGUMENT_ULONG(spec->integrate), ARGUMENT_ULONG(launch->dump),
                    ARGUMENT_ULONG(row), ARGUMENT_UINT((cl_uint)columns),
@@ -288,40 +292,47 @@ out:
 
 /* Dumps that are whole in the run and have one tile go together; others, which use the carry, go
  * one after the other. */
-static status_t correlate_launch_dumps(struct stage *stage, struct launch *launch)
+static status_t correlate_launch_dumps(struct stage *stage, struct launch launch)
 {
     status_t st = STATUS_OK;
     const struct correlate_spec *spec = &stage->base.spec;
     const uint64_t integrate = spec->integrate;
     const uint64_t first_dump = stage->base.next / integrate;
-    const uint64_t last_dump = (launch->end - 1) / integrate;
-    const uint64_t whole = launch->end / integrate; /* dumps that end in the run or before it */
+    const uint64_t last_dump = (launch.end - 1) / integrate;
+    const uint64_t whole = launch.end / integrate; /* dumps that end in the run or before it */
     const uint64_t most = stage->sums_rows > 0 ? stage->sums_rows : UINT64_MAX;
-    for (uint64_t dump = first_dump; dump <= last_dump; dump += launch->dumps) {
+    for (uint64_t dump = first_dump; dump <= last_dump; dump += launch.dumps) {
         const int is_alone =
             correlate_has_tiles(integrate) || dump >= whole || dump * integrate < stage->base.next;
-        launch->dump = dump;
-        launch->dumps = is_alone ? 1 : min_u64(whole - dump, most);
-        launch->out_row = dump - first_dump;
-        launch->is_complete = dump < whole;
-        TRY(correlate_launch(stage, launch));
+        launch.dump = dump;
+        launch.dumps = is_alone ? 1 : min_u64(whole - dump, most);
+        launch.out_row = dump - first_dump;
+        launch.is_complete = dump < whole;
+        TRY(correlate_launch(stage, &launch));
     }
 out:
     return st;
 }
 
-static status_t correlate_launch_turn(struct stage *stage, struct opencl_buffer *turns,
-                                      uint64_t spectra, cl_mem in)
+/* Rotates the run's spectra, if there are turns, and sums their powers. */
+static status_t correlate_launch_turn(struct stage *stage, const struct launch *launch,
+                                      cl_mem turns)
 {
     const struct correlate_spec *spec = &stage->base.spec;
+    const uint64_t first = stage->base.next;
     const uint64_t columns = correlate_columns(spec);
-    const uint32_t tiled = stage->groups.shape.columns;
-    const uint64_t items = spectra * spec->stations * ceil_div_u64(columns, tiled) * tiled;
-    return LAUNCH(stage->opencl->device, stage->turn, correlate_size(items), &stage->watch,
-                  STEP_DEINTERLEAVE, ARGUMENT(in), ARGUMENT(stage->turned), ARGUMENT(turns->memory),
-                  ARGUMENT_ULONG(spectra), ARGUMENT_UINT(spec->stations),
-                  ARGUMENT_UINT((cl_uint)columns), ARGUMENT_UINT(spec->nchannels),
-                  ARGUMENT_UINT(tiled));
+    const uint64_t grains = (launch->end - 1) / GRAIN - first / GRAIN + 1;
+    const struct launch_size size = {
+        (size_t)(grains * ceil_div_u64(columns, SPREAD) * ceil_div_u64(spec->stations, SPREAD)),
+        WIDTH};
+    return LAUNCH(stage->opencl->device, stage->turn, size, &stage->watch, STEP_DEINTERLEAVE,
+                  ARGUMENT(launch->in), ARGUMENT(launch->turned), ARGUMENT(turns),
+                  ARGUMENT(stage->pieces), ARGUMENT(stage->tables[3]), ARGUMENT_ULONG(first),
+                  ARGUMENT_ULONG(launch->end), ARGUMENT_ULONG(spec->integrate),
+                  ARGUMENT_UINT(spec->stations), ARGUMENT_UINT((cl_uint)columns),
+                  ARGUMENT_UINT(spec->nchannels),
+                  ARGUMENT_UINT(launch->turned != launch->in ? stage->groups.shape.columns : 0),
+                  ARGUMENT_UINT(stage->nautos));
 }
 
 static status_t opencl_correlate_run(correlate_t *correlate, buffer_t *in_buffer, uint64_t spectra,
@@ -331,30 +342,29 @@ static status_t opencl_correlate_run(correlate_t *correlate, buffer_t *in_buffer
     struct stage *stage = (struct stage *)correlate;
     const struct correlate_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
+    struct opencl_buffer *turns_in = NULL;
     const uint64_t rows = dumps_finished(correlate->next, spectra, spec->integrate);
     const uint64_t bytes = rows * correlate_row_floats(spec) * sizeof(float);
-    struct launch launch = {.in = in->memory,
-                            .turned = in->memory,
-                            .out = ((struct opencl_buffer *)out_buffer)->memory,
-                            .end = correlate->next + spectra};
+    const struct launch launch = {.in = in->memory,
+                                  .turned = turns ? stage->turned : in->memory,
+                                  .out = ((struct opencl_buffer *)out_buffer)->memory,
+                                  .end = correlate->next + spectra};
     if (turns) {
         buffer_t *buffer = stage->turns[stage->nruns++ % 2];
-        struct opencl_buffer *turns_in = (struct opencl_buffer *)buffer;
         const uint64_t turns_bytes = correlate_turns_bytes(spec, spectra);
         void *to = NULL;
+        turns_in = (struct opencl_buffer *)buffer;
         TRY(buffer_get(buffer, &to)); /* once the run before the last has fetched its own */
         memcpy(to, turns, (size_t)turns_bytes);
         TRY(opencl_block_begin(turns_in, turns_bytes, NULL, 0, &stage->watch));
-        TRY(opencl_block_begin(in, spectra * correlate_spectrum_bytes(spec), &out_buffer, 1,
-                               &stage->watch));
-        TRY(correlate_launch_turn(stage, turns_in, spectra, in->memory));
-        TRY(opencl_block_end(turns_in, NULL, NULL, 0, &stage->watch));
-        launch.turned = stage->turned;
-    } else {
-        TRY(opencl_block_begin(in, spectra * correlate_spectrum_bytes(spec), &out_buffer, 1,
-                               &stage->watch));
     }
-    TRY(correlate_launch_dumps(stage, &launch));
+    TRY(opencl_block_begin(in, spectra * correlate_spectrum_bytes(spec), &out_buffer, 1,
+                           &stage->watch));
+    if (turns || stage->nautos > 0) {
+        TRY(correlate_launch_turn(stage, &launch, turns ? turns_in->memory : in->memory));
+    }
+    TRY(turns ? opencl_block_end(turns_in, NULL, NULL, 0, &stage->watch) : STATUS_OK);
+    TRY(correlate_launch_dumps(stage, launch));
     TRY(opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch));
 out:
     return st;
@@ -373,6 +383,7 @@ static uint64_t opencl_correlate_device_bytes(const struct correlate_spec *spec)
     const uint64_t turned = correlate_turned_bytes(spec, MOST_TILED) +
                             2 * correlate_turns_bytes(spec, spec->max_spectra);
     return (CARRIED + correlate_sums_rows(spec)) * plane + (spec->is_turned ? turned : 0) +
+           correlate_pieces_bytes(spec, spec->stations) +
            (spec->gains ? correlate_spectrum_bytes(spec) : 0) + correlate_groups_bytes(spec);
 }
 
