@@ -8,6 +8,7 @@
 #include "compute/device_side.h"
 #include "pipeline/finish/finish.h"
 #include "pipeline/pipeline_kinds.h"
+#include "plan/beams_plan.h"
 #include "plan/channelise_plan.h"
 
 /* Weights: the share of a row's input that consists of good samples, for each stream; and the
@@ -125,7 +126,8 @@ struct channelising {
     int has_looked;          /* for the next block: the reader's */
     filter_chain_t *filters; /* NULL: none */
     channelise_t *banks[JOB_BANKS];
-    beamform_t *beams[JOB_BANKS];            /* NULL: none are made; else */
+    beamform_t *beams[JOB_BANKS]; /* NULL: none are made; else */
+    struct beams_step beam_steps[JOB_BANKS];
     channelise_t *makers[JOB_BANKS];         /* what their spectra become */
     correlate_t *correlations[MOST_OUTPUTS]; /* of products; NULL: no visibilities */
     int is_scaled[JOB_BANKS]; /* what it rounds, by the scales of streams from here on */

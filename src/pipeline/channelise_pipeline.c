@@ -8,7 +8,6 @@
 #include "dsp/steps.h"
 #include "pipeline/channelise_parts.h"
 #include "plan/array_plan.h"
-#include "plan/beams_plan.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
 #include "plan/plan_products.h"
@@ -194,8 +193,10 @@ static void channelising_drop_stages(struct channelising *p)
     for (uint32_t i = 0; i < JOB_BANKS; i++) {
         beamform_destroy(p->beams[i]);
         channelise_destroy(p->makers[i]);
+        free(p->beam_steps[i].delays);
         p->beams[i] = NULL;
         p->makers[i] = NULL;
+        p->beam_steps[i].delays = NULL;
     }
     for (uint32_t i = JOB_BANKS; i > 0; i--) { /* what others share goes last */
         channelise_destroy(p->banks[i - 1]);
@@ -294,6 +295,7 @@ static status_t channelising_create_beams(struct channelising *p, uint32_t i)
     }
     beams_plan_spec(work, i, p->chunking.block_spectra, &spec);
     TRY(beamform_create(p->backend, &spec, &p->beams[i]));
+    TRY(beams_plan_begin(work, &p->beam_steps[i]));
     detect.max_spectra = spec.max_spectra;
     detect.nstreams = work->chunking.group_streams;
     detect.threads = work->threads;
@@ -699,7 +701,7 @@ static status_t channelising_form(struct channelising *p, struct slot *slot, uin
 {
     status_t st = STATUS_OK;
     const struct beamform_turns turns = {slot->turns, slot->beam_turns};
-    beams_plan_turns(p->work, i, first, spectra, slot->beam_turns);
+    beams_plan_turns(p->work, i, first, spectra, &p->beam_steps[i], slot->beam_turns);
     TRY(beamform_run(p->beams[i], slot->between[i], first, spectra, &turns, slot->formed[i]));
     TRY(channelise_run(p->makers[i], slot->formed[i], NULL, slot->block.chunk.streams, spectra, 0,
                        out, rows));

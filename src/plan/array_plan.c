@@ -468,7 +468,7 @@ void array_plan_turns(const struct array_plan *plan, const struct channelise_pla
                 const struct array_band *band = &plan->bands[bank][c];
                 const double turn =
                     band->zero_hz * delay + (band->first_hz - band->zero_hz) * (delay - whole);
-                out[2 * c] = (float)(band->sign * (turn - rint(turn)));
+                out[2 * c] = (float)(band->sign * array_plan_part(turn));
                 out[2 * c + 1] = (float)(band->sign * band->step_hz * (delay - whole));
             }
         }

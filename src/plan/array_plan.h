@@ -60,6 +60,12 @@ void array_plan_destroy(struct array_plan *plan); /* takes NULL */
 void array_plan_time(const struct channelise_plan *work, uint64_t at, uint64_t more,
                      double seconds[2]);
 
+/* Returns turns without whole ones: -0.5 .. 0.5, for turns below 2^51. */
+static inline double array_plan_part(double turns)
+{
+    return turns - ((turns + 0x1.8p52) - 0x1.8p52);
+}
+
 /* Returns the delay of a station towards the centre, without one that of its cable and clock. */
 double array_plan_delay(const struct array_plan *plan, uint32_t station, const double seconds[2]);
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void beams_plan_destroy(struct beams_plan *plan)
 {
@@ -147,38 +148,55 @@ uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank, ui
     return 2 * (spectra / spec->cell + 2) * spec->beams * spec->stations * spec->coarse;
 }
 
-/* Turns of one beam and station in cells from .. from + cells - 1, `step` floats from one cell to
- * the next. */
-static void beams_turn(const struct channelise_plan *work, uint32_t bank, uint32_t beam,
-                       uint32_t station, uint64_t from, uint64_t cells, uint64_t step, float *turns)
+uint64_t beams_plan_step_bytes(const struct channelise_plan *work)
 {
-    const struct beamform_spec *spec = &work->beams->spec[bank];
-    const uint64_t grid = max_u64(work->array->grid[bank] / spec->cell, 1); /* cells */
-    double ends[2] = {0, 0}; /* delays at both ends of a step of the grid */
-    for (uint64_t cell = from; cell < from + cells; cell++, turns += step) {
-        for (uint64_t end = 0; end < 2 && (cell == from || cell % grid == 0); end++) {
-            double seconds[2];
-            beams_time(work, bank, (cell / grid + end) * grid * spec->cell, spec->cell, seconds);
-            ends[end] = beams_delay(work->array, beam, station, seconds);
-        }
-        const double delay = ends[0] + (ends[1] - ends[0]) * (double)(cell % grid) / (double)grid;
-        for (uint32_t c = 0; c < spec->coarse; c++) {
-            const struct array_band *band = &work->array->bands[bank][c];
-            const double turn = band->first_hz * delay;
-            turns[2 * c] = (float)(band->sign * (turn - rint(turn)));
-            turns[2 * c + 1] = (float)(band->sign * band->step_hz * delay);
-        }
+    return (uint64_t)2 * work->beams->beams * work->array->stations * sizeof(double);
+}
+
+status_t beams_plan_begin(const struct channelise_plan *work, struct beams_step *step)
+{
+    step->next = 0;
+    return memory_zeroed(beams_plan_step_bytes(work), 1, "delays", &step->delays);
+}
+
+/* Goes to a step of the grid. The step after the last one begins where that ends. */
+static void beams_go(const struct channelise_plan *work, uint32_t bank, uint64_t number,
+                     uint64_t spectra, struct beams_step *step)
+{
+    const uint32_t stations = work->array->stations;
+    const uint32_t pairs = work->beams->beams * stations;
+    const uint32_t is_next = step->next > 0 && step->next == number;
+    if (is_next) {
+        memcpy(step->delays, step->delays + pairs, pairs * sizeof *step->delays);
     }
+    for (uint32_t i = is_next ? pairs : 0; i < 2 * pairs; i++) {
+        double seconds[2];
+        beams_time(work, bank, (number + i / pairs) * spectra, work->beams->cells[bank], seconds);
+        step->delays[i] = beams_delay(work->array, i % pairs / stations, i % stations, seconds);
+    }
+    step->next = number + 1;
 }
 
 void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_t first,
-                      uint64_t count, float *turns)
+                      uint64_t count, struct beams_step *step, float *turns)
 {
     const struct beamform_spec *spec = &work->beams->spec[bank];
-    const uint64_t pairs = (uint64_t)spec->beams * spec->stations;
-    for (uint32_t i = 0; i < pairs; i++) {
-        beams_turn(work, bank, i / spec->stations, i % spec->stations, first / spec->cell,
-                   beamform_cells(spec, first, count), 2 * pairs * spec->coarse,
-                   turns + (uint64_t)2 * i * spec->coarse);
+    const uint32_t pairs = spec->beams * spec->stations;
+    const uint64_t grid = max_u64(work->array->grid[bank] / spec->cell, 1); /* cells */
+    const uint64_t end = first / spec->cell + beamform_cells(spec, first, count);
+    for (uint64_t cell = first / spec->cell; cell < end; cell++) {
+        if (step->next != cell / grid + 1) {
+            beams_go(work, bank, cell / grid, grid * spec->cell, step);
+        }
+        const double *ends = step->delays;
+        const double place = (double)(cell % grid) / (double)grid;
+        for (uint32_t i = 0; i < pairs; i++) {
+            const double delay = ends[i] + (ends[i + pairs] - ends[i]) * place;
+            for (uint32_t c = 0; c < spec->coarse; c++, turns += 2) {
+                const struct array_band *band = &work->array->bands[bank][c];
+                turns[0] = (float)(band->sign * array_plan_part(band->first_hz * delay));
+                turns[1] = (float)(band->sign * band->step_hz * delay);
+            }
+        }
     }
 }

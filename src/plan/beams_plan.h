@@ -30,10 +30,20 @@ void beams_plan_spec(const struct channelise_plan *work, uint32_t bank, uint64_t
  * makes them. */
 uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank, uint64_t spectra);
 
+/* Delays of beams and stations at both ends of the step of the grid of times (array_plan.h) at
+ * which a bank was last: they serve many runs. */
+struct beams_step {
+    double *delays; /* [2][beams][stations]; free() returns them */
+    uint64_t next;  /* number of the step after it; 0: none yet */
+};
+uint64_t beams_plan_step_bytes(const struct channelise_plan *work);
+/* Fails with DEVICE (memory). */
+status_t beams_plan_begin(const struct channelise_plan *work, struct beams_step *step);
+
 /* Computes the turns of beams relative to the array's centre for the cells of spectra first ..
  * first + count - 1 of a bank: float [cells][beams][stations][coarse][2], as beamform_run() takes
- * them. */
+ * them. They do not depend on `step`. */
 void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_t first,
-                      uint64_t count, float *turns);
+                      uint64_t count, struct beams_step *step, float *turns);
 
 #endif

@@ -107,6 +107,7 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
         detect.max_spectra = spec.max_spectra;
         detect.nstreams = group->streams;
         bytes += (memory == HOST ? beamform_bytes : beamform_device_bytes)(work->backend, &spec);
+        bytes += memory == HOST ? beams_plan_step_bytes(work) : 0;
         bytes +=
             (memory == HOST ? channelise_bytes : channelise_device_bytes)(work->backend, &detect);
     }
