@@ -17,19 +17,10 @@ struct correlate_layout {
     uint32_t range, ranges; /* columns of a range; ranges */
     uint32_t vectors;       /* of a range */
     uint32_t parts;         /* into which the blocks of inputs are divided for more tasks */
-    uint64_t most_blocks;   /* of a part */
     size_t block, station;  /* numbers of a block's and of a station's sums */
-    size_t inputs;          /* whose planes are kept: whole blocks */
+    size_t sums, autos;     /* numbers of all blocks' and stations' sums of a vector */
+    size_t planes;          /* numbers of a thread's planes: of whole blocks */
     int has_tiles;
-};
-
-/* A thread's. */
-struct correlate_scratch {
-    float *planes;  /* [inputs][GRAIN][2][lanes] */
-    float *sums;    /* [blocks of a part][rows][columns][2][lanes] of a tile */
-    double *totals; /* of the tiles before; NULL: a dump has one tile */
-    double *autos;  /* [stations][products][lanes] */
-    double *cells;  /* [npairs][range / average][products][2]; NULL: no channels are averaged */
 };
 
 /* A call of run(), in the pool until it is done. */
@@ -43,6 +34,7 @@ struct correlate_work {
     float *out;
 };
 
+/* Sums stay between runs, so that a dump may go on in the next one. */
 struct cpu_correlate {
     struct correlate base;
     const struct correlate_kernels *kernels;
@@ -50,26 +42,27 @@ struct cpu_correlate {
     struct correlate_layout layout;
     struct correlate_blocks blocks;
     int32_t *lookup;
-    uint8_t *needed;   /* [parts][stations] */
-    uint32_t *part_of; /* [npairs] */
-    struct correlate_scratch *scratch;
-    /* The dump that is not complete yet, of each vector of columns: as in the scratch. */
-    float *carry_sums;
-    double *carry_totals, *carry_autos;
+    float *planes;   /* [threads][inputs][GRAIN][2][lanes] */
+    uint8_t *needed; /* [threads][stations] in the task: they have pairs or powers */
+    float *sums;     /* [vectors][blocks][rows][columns][2][lanes] of a tile */
+    double *totals;  /* of the tiles before, likewise; NULL: a dump has one tile */
+    double *autos;   /* [vectors][stations][products][lanes] */
     struct correlate_work work[POOL_BLOCKS];
     uint64_t nworks;
 };
 
-/* The vector of columns that a task is at. */
+/* A task: blocks of a part, and columns. */
 struct correlate_place {
     const struct correlate_work *work;
-    struct correlate_scratch *scratch;
-    uint32_t part, vector; /* of all vectors */
-    uint64_t column;
-    uint32_t count;             /* columns */
-    uint64_t first_cell, cells; /* of the range */
+    uint32_t part;
     size_t first_block, nblocks;
-    uint64_t dump;
+    uint64_t first, end; /* columns of the range */
+    float *planes;
+    uint8_t *needed;
+    /* Of the vector that is at hand: */
+    size_t vector; /* of all */
+    uint64_t column;
+    uint32_t count; /* columns */
 };
 
 static int correlate_is_auto(const struct cpu_correlate *stage, uint32_t station)
@@ -86,7 +79,6 @@ static void correlate_prepare(const struct correlate_place *place, uint64_t at, 
     const size_t columns = correlate_columns(spec);
     const size_t lanes = stage->kernels->lanes;
     const size_t turn = (size_t)spec->stations * spec->coarse * 2;
-    const uint8_t *needed = stage->needed + (size_t)place->part * spec->stations;
     float autos[4 * MOST_LANES] = {0};
     struct correlate_station one = {.spectrum = correlate_inputs(spec) * columns * 2,
                                     .input = columns * 2,
@@ -98,7 +90,7 @@ static void correlate_prepare(const struct correlate_place *place, uint64_t at, 
                                     .nchannels = spec->nchannels,
                                     .plane = 2 * GRAIN * lanes};
     for (uint32_t i = 0; i < spec->stations; i++) {
-        if (!needed[i]) {
+        if (!place->needed[i]) {
             continue;
         }
         one.from = work->in + (at - work->first) * one.spectrum + i * one.input * spec->pols +
@@ -107,43 +99,49 @@ static void correlate_prepare(const struct correlate_place *place, uint64_t at, 
                         ? work->turns + (at - work->first) * turn +
                               2 * (i * (size_t)spec->coarse + place->column / spec->nchannels)
                         : NULL;
-        one.planes = place->scratch->planes + i * spec->pols * one.plane;
+        one.planes = place->planes + i * spec->pols * one.plane;
         one.autos = place->part == 0 && correlate_is_auto(stage, i) ? autos : NULL;
         stage->kernels->prepare(&one);
-        double *total = place->scratch->autos + i * stage->layout.station;
+        double *total =
+            stage->autos + place->vector * stage->layout.autos + i * stage->layout.station;
         for (size_t k = 0; one.autos && k < stage->layout.station; k++) {
             total[k] += (double)autos[k];
         }
     }
 }
 
-static void correlate_add_tile(const struct correlate_place *place)
+/* Number in stage->sums, and totals, of block i of the part. */
+static size_t correlate_at(const struct correlate_place *place, size_t i)
 {
-    const struct correlate_scratch *scratch = place->scratch;
-    const size_t count = place->nblocks * place->work->stage->layout.block;
-    for (size_t i = 0; i < count; i++) {
-        scratch->totals[i] += (double)scratch->sums[i];
-    }
-    memset(scratch->sums, 0, count * sizeof *scratch->sums);
+    const struct correlate_layout *layout = &place->work->stage->layout;
+    return place->vector * layout->sums + (place->first_block + i) * layout->block;
 }
 
-/* Spectra at .. end - 1 of a dump. */
+static void correlate_add_tile(const struct correlate_place *place)
+{
+    const struct cpu_correlate *stage = place->work->stage;
+    const size_t end = correlate_at(place, place->nblocks);
+    for (size_t i = correlate_at(place, 0); i < end; i++) {
+        stage->totals[i] += (double)stage->sums[i];
+        stage->sums[i] = 0;
+    }
+}
+
+/* Adds spectra at .. end - 1 of a dump, in a vector of columns. */
 static void correlate_spectra(const struct correlate_place *place, uint64_t at, uint64_t end)
 {
     const struct cpu_correlate *stage = place->work->stage;
     const struct correlate_blocks *blocks = &stage->blocks;
     const uint64_t integrate = stage->base.spec.integrate;
     const size_t plane = 2 * GRAIN * stage->kernels->lanes;
-    const float *planes = place->scratch->planes;
     while (at < end) {
         const uint64_t next = min_u64((at / GRAIN + 1) * GRAIN, end);
         correlate_prepare(place, at, next);
         for (size_t i = 0; i < place->nblocks; i++) {
             const struct correlate_block *block = &blocks->list[place->first_block + i];
-            stage->kernels->cross(planes + block->a * blocks->rows * plane,
-                                  planes + block->b * blocks->columns * plane,
-                                  (uint32_t)(next - at),
-                                  place->scratch->sums + i * stage->layout.block);
+            stage->kernels->cross(place->planes + block->a * blocks->rows * plane,
+                                  place->planes + block->b * blocks->columns * plane,
+                                  (uint32_t)(next - at), stage->sums + correlate_at(place, i));
         }
         if (next == correlate_tile_end(at, integrate) && next % integrate != 0) {
             correlate_add_tile(place);
@@ -152,50 +150,63 @@ static void correlate_spectra(const struct correlate_place *place, uint64_t at, 
     }
 }
 
-/* Writes a product of a pair, re and im of each column, or adds it to the output channels. */
-static void correlate_put(const struct correlate_place *place, uint32_t a, uint32_t b,
-                          const double *re, const double *im)
+/* Sums of a product, or the real or imaginary parts of them: numbers of the range's first vector,
+ * `vector` numbers from one to the next; NULL: zeros. */
+struct correlate_part {
+    const float *sums;
+    const double *totals;
+    size_t vector;
+    double sign;
+};
+
+static double correlate_sum(const struct correlate_part *part, size_t at)
+{
+    return part->sign *
+           ((part->sums ? (double)part->sums[at] : 0) + (part->totals ? part->totals[at] : 0));
+}
+
+/* Writes the sums of inputs a and b over the range's output channels to a dump. */
+static void correlate_put(const struct correlate_place *place, float *dump, uint32_t a, uint32_t b,
+                          const struct correlate_part parts[2])
 {
     const struct cpu_correlate *stage = place->work->stage;
     const struct correlate_spec *spec = &stage->base.spec;
     const uint64_t columns = correlate_columns(spec);
+    const size_t lanes = stage->kernels->lanes;
     const uint32_t products = correlate_products(spec);
     const uint32_t product = correlate_product(a % spec->pols, b % spec->pols);
     const int32_t pair = stage->lookup[a / spec->pols * (size_t)spec->stations + b / spec->pols];
-    const uint64_t row = place->dump - place->work->first / spec->integrate;
-    float *out = place->work->out + row * correlate_row_floats(spec) +
-                 ((uint64_t)pair * columns / spec->average * products + product) * 2;
-    double *cells = place->scratch->cells;
-    for (uint32_t k = 0; k < place->count; k++) {
-        const uint64_t column = place->column + k;
-        double x = re[k];
-        double y = im[k];
+    float *out = dump + ((uint64_t)pair * columns / spec->average * products + product) * 2;
+    double sum[2] = {0, 0};
+    size_t vector = 0;
+    size_t lane = 0;
+    for (uint64_t column = place->first; column < place->end; column++) {
+        double re = correlate_sum(&parts[0], vector * parts[0].vector + lane);
+        double im = correlate_sum(&parts[1], vector * parts[1].vector + lane);
         if (spec->gains) {
             const float *g = spec->gains + 2 * (a * columns + column);
             const float *h = spec->gains + 2 * (b * columns + column);
             const double u = (double)g[0] * (double)h[0] + (double)g[1] * (double)h[1];
             const double v = (double)g[1] * (double)h[0] - (double)g[0] * (double)h[1];
-            x = re[k] * u - im[k] * v;
-            y = re[k] * v + im[k] * u;
+            const double x = re * u - im * v;
+            im = re * v + im * u;
+            re = x;
         }
-        if (cells) {
-            double *cell =
-                cells +
-                (((uint64_t)pair * place->cells + column / spec->average - place->first_cell) *
-                     products +
-                 product) *
-                    2;
-            cell[0] += x;
-            cell[1] += y;
-        } else {
-            out[column * products * 2] = (float)x;
-            out[column * products * 2 + 1] = (float)y;
+        sum[0] += re;
+        sum[1] += im;
+        if ((column + 1) % spec->average == 0) {
+            float *to = out + column / spec->average * products * 2;
+            to[0] = (float)sum[0];
+            to[1] = (float)sum[1];
+            sum[0] = sum[1] = 0;
         }
+        lane = lane + 1 < lanes ? lane + 1 : 0;
+        vector += lane == 0;
     }
 }
 
-/* The sums of inputs a and b of a block, in double. */
-static void correlate_put_block(const struct correlate_place *place, size_t i)
+/* Writes the pairs of a block. */
+static void correlate_put_block(const struct correlate_place *place, float *dump, size_t i)
 {
     const struct cpu_correlate *stage = place->work->stage;
     const struct correlate_spec *spec = &stage->base.spec;
@@ -207,128 +218,107 @@ static void correlate_put_block(const struct correlate_place *place, size_t i)
         const uint32_t b = block->b * blocks->columns + n % blocks->columns;
         const uint32_t first = a / spec->pols;
         const uint32_t second = b / spec->pols;
-        const size_t at = i * stage->layout.block + n * 2 * lanes;
-        double sums[2][MOST_LANES];
-        if (first >= second || second >= spec->stations ||
-            stage->lookup[first * (size_t)spec->stations + second] < 0) {
-            continue;
+        const size_t at = correlate_at(place, i) + n * 2 * lanes;
+        const double *totals = stage->totals ? stage->totals + at : NULL;
+        const struct correlate_part parts[2] = {
+            {stage->sums + at, totals, stage->layout.sums, 1},
+            {stage->sums + at + lanes, totals ? totals + lanes : NULL, stage->layout.sums, 1}};
+        if (first < second && second < spec->stations &&
+            stage->lookup[first * (size_t)spec->stations + second] >= 0) {
+            correlate_put(place, dump, a, b, parts);
         }
-        for (size_t k = 0; k < 2 * lanes; k++) {
-            sums[k / lanes][k % lanes] =
-                (double)place->scratch->sums[at + k] +
-                (stage->layout.has_tiles ? place->scratch->totals[at + k] : 0);
-        }
-        correlate_put(place, a, b, sums[0], sums[1]);
     }
 }
 
-static void correlate_put_auto(const struct correlate_place *place, uint32_t station)
+/* Writes the powers of a station; its polarisations together are conjugates of each other. */
+static void correlate_put_auto(const struct correlate_place *place, float *dump, uint32_t station)
 {
-    static const double zeros[MOST_LANES] = {0};
     const struct cpu_correlate *stage = place->work->stage;
     const uint32_t pols = stage->base.spec.pols;
     const size_t lanes = stage->kernels->lanes;
-    const double *sums = place->scratch->autos + station * stage->layout.station;
-    double minus[MOST_LANES];
-    for (uint32_t p = 0; p < pols; p++) {
-        correlate_put(place, station * pols + p, station * pols + p, sums + p * lanes, zeros);
-    }
-    if (pols == 2) {
-        for (size_t k = 0; k < lanes; k++) {
-            minus[k] = -sums[3 * lanes + k];
-        }
-        correlate_put(place, station * 2, station * 2 + 1, sums + 2 * lanes, sums + 3 * lanes);
-        correlate_put(place, station * 2 + 1, station * 2, sums + 2 * lanes, minus);
+    const size_t vector = stage->layout.autos;
+    const double *sums = stage->autos + place->vector * vector + station * stage->layout.station;
+    for (uint32_t i = 0; i < pols * pols; i++) {
+        const uint32_t p = i / pols;
+        const uint32_t q = i % pols;
+        const double *re = sums + (p == q ? p : 2) * lanes;
+        const struct correlate_part parts[2] = {
+            {NULL, re, vector, 1}, {NULL, p == q ? NULL : re + lanes, vector, p <= q ? 1 : -1}};
+        correlate_put(place, dump, station * pols + p, station * pols + q, parts);
     }
 }
 
-/* Copies sums between a thread's memory and the carried ones; NULL as `from` stands for zeros. */
-static void correlate_copy(void *to, const void *from, size_t bytes)
-{
-    if (from) {
-        memcpy(to, from, bytes);
-    } else {
-        memset(to, 0, bytes);
-    }
-}
-
-/* Begins with what was carried, or with zeros; or carries. */
-static void correlate_carry(const struct correlate_place *place, int is_begin, int is_carried)
+/* Goes to a vector of the range. */
+static void correlate_go(struct correlate_place *place, uint32_t vector)
 {
     const struct cpu_correlate *stage = place->work->stage;
-    const struct correlate_layout *layout = &stage->layout;
-    const struct correlate_scratch *scratch = place->scratch;
-    const size_t stations = stage->base.spec.stations * layout->station;
-    const size_t count = place->nblocks * layout->block;
-    const size_t at =
-        ((size_t)place->vector * stage->blocks.count + place->first_block) * layout->block;
-    float *sums = stage->carry_sums + at;
-    double *totals = layout->has_tiles ? stage->carry_totals + at : NULL;
-    double *autos = stage->carry_autos + place->vector * stations;
-    if (is_begin) {
-        correlate_copy(scratch->sums, is_carried ? sums : NULL, count * sizeof *sums);
-        correlate_copy(scratch->autos, is_carried ? autos : NULL, stations * sizeof *autos);
-        if (totals) {
-            correlate_copy(scratch->totals, is_carried ? totals : NULL, count * sizeof *totals);
-        }
-    } else {
-        memcpy(sums, scratch->sums, count * sizeof *sums);
-        if (place->part == 0) {
-            memcpy(autos, scratch->autos, stations * sizeof *autos);
-        }
-        if (totals) {
-            memcpy(totals, scratch->totals, count * sizeof *totals);
-        }
+    const uint64_t lanes = stage->kernels->lanes;
+    place->vector = place->first / stage->layout.range * stage->layout.vectors + vector;
+    place->column = place->first + vector * lanes;
+    place->count = (uint32_t)min_u64(lanes, place->end - place->column);
+}
+
+/* Begins a dump's sums in a vector of columns. */
+static void correlate_clear(const struct correlate_place *place)
+{
+    const struct cpu_correlate *stage = place->work->stage;
+    const size_t at = correlate_at(place, 0);
+    const size_t count = correlate_at(place, place->nblocks) - at;
+    memset(stage->sums + at, 0, count * sizeof *stage->sums);
+    if (stage->totals) {
+        memset(stage->totals + at, 0, count * sizeof *stage->totals);
+    }
+    if (place->part == 0) {
+        memset(stage->autos + place->vector * stage->layout.autos, 0,
+               stage->layout.autos * sizeof *stage->autos);
     }
 }
 
-static uint64_t correlate_dump_end(const struct correlate_place *place)
-{
-    const struct correlate_work *work = place->work;
-    const uint64_t integrate = work->stage->base.spec.integrate;
-    const uint64_t begin = place->dump * integrate;
-    const uint64_t end = work->first + work->spectra;
-    return end - begin < integrate ? end : begin + integrate;
-}
-
-/* A dump's spectra of the run, in some columns. */
-static void correlate_dump(const struct correlate_place *place)
+/* A dump's spectra of the run. */
+static void correlate_dump(struct correlate_place *place, uint64_t dump)
 {
     const struct correlate_work *work = place->work;
     const struct cpu_correlate *stage = work->stage;
-    const uint64_t integrate = stage->base.spec.integrate;
-    const uint64_t begin = place->dump * integrate;
-    const uint64_t end = correlate_dump_end(place);
-    correlate_carry(place, 1, begin < work->first);
-    correlate_spectra(place, max_u64(begin, work->first), end);
-    if (end - begin < integrate) {
-        correlate_carry(place, 0, 1);
-        return;
+    const struct correlate_spec *spec = &stage->base.spec;
+    const uint64_t begin = dump * spec->integrate;
+    const uint64_t run_end = work->first + work->spectra;
+    const int is_whole = run_end - begin >= spec->integrate;
+    float *out = work->out + (dump - work->first / spec->integrate) * correlate_row_floats(spec);
+    for (uint32_t v = 0; place->first + v * stage->kernels->lanes < place->end; v++) {
+        correlate_go(place, v);
+        if (begin >= work->first) {
+            correlate_clear(place);
+        }
+        correlate_spectra(place, max_u64(begin, work->first),
+                          is_whole ? begin + spec->integrate : run_end);
     }
-    for (size_t i = 0; i < place->nblocks; i++) {
-        correlate_put_block(place, i);
+    correlate_go(place, 0);
+    for (size_t i = 0; i < place->nblocks && is_whole; i++) {
+        correlate_put_block(place, out, i);
     }
-    for (uint32_t i = 0; i < stage->base.spec.stations && place->part == 0; i++) {
+    for (uint32_t i = 0; i < spec->stations && is_whole && place->part == 0; i++) {
         if (correlate_is_auto(stage, i)) {
-            correlate_put_auto(place, i);
+            correlate_put_auto(place, out, i);
         }
     }
 }
 
-/* Rounds the range's output channels of the pairs of a part. */
-static void correlate_put_cells(const struct correlate_place *place)
+/* Marks the stations of the part's blocks, and with the first part those with powers. */
+static void correlate_mark(const struct correlate_place *place)
 {
     const struct cpu_correlate *stage = place->work->stage;
     const struct correlate_spec *spec = &stage->base.spec;
-    const uint64_t floats = 2 * correlate_products(spec);
-    const uint64_t all = correlate_columns(spec) / spec->average;
-    const uint64_t row = place->dump - place->work->first / spec->integrate;
-    float *out = place->work->out + row * correlate_row_floats(spec) + place->first_cell * floats;
-    const double *cells = place->scratch->cells;
-    for (uint32_t pair = 0; pair < spec->npairs; pair++) {
-        if (stage->part_of[pair] == place->part) {
-            for (uint64_t i = 0; i < place->cells * floats; i++) {
-                out[pair * all * floats + i] = (float)cells[pair * place->cells * floats + i];
+    const struct correlate_blocks *blocks = &stage->blocks;
+    for (uint32_t i = 0; i < spec->stations; i++) {
+        place->needed[i] = place->part == 0 && correlate_is_auto(stage, i);
+    }
+    for (size_t i = 0; i < place->nblocks; i++) {
+        const struct correlate_block *block = &blocks->list[place->first_block + i];
+        for (uint32_t n = 0; n < blocks->rows + blocks->columns; n++) {
+            const uint32_t input = n < blocks->rows ? block->a * blocks->rows + n
+                                                    : block->b * blocks->columns + n - blocks->rows;
+            if (input < correlate_inputs(spec)) {
+                place->needed[input / spec->pols] = 1;
             }
         }
     }
@@ -340,34 +330,19 @@ static void correlate_task(void *context, uint32_t thread, uint64_t task)
     struct cpu_correlate *stage = work->stage;
     const struct correlate_spec *spec = &stage->base.spec;
     const struct correlate_layout *layout = &stage->layout;
-    const uint32_t lanes = (uint32_t)stage->kernels->lanes;
-    const uint32_t range = (uint32_t)(task / layout->parts);
-    const uint64_t first = (uint64_t)range * layout->range;
-    const uint64_t end = min_u64(first + layout->range, correlate_columns(spec));
     const uint64_t last_dump = (work->first + work->spectra - 1) / spec->integrate;
-    struct correlate_place place = {.work = work,
-                                    .scratch = &stage->scratch[thread],
-                                    .part = (uint32_t)(task % layout->parts),
-                                    .first_cell = first / spec->average,
-                                    .cells = (end - first) / spec->average};
     const uint64_t blocks = stage->blocks.count;
+    struct correlate_place place = {.work = work,
+                                    .part = (uint32_t)(task % layout->parts),
+                                    .first = task / layout->parts * layout->range,
+                                    .planes = stage->planes + thread * layout->planes,
+                                    .needed = stage->needed + (size_t)thread * spec->stations};
+    place.end = min_u64(place.first + layout->range, correlate_columns(spec));
     place.first_block = blocks * place.part / layout->parts;
     place.nblocks = blocks * (place.part + 1) / layout->parts - place.first_block;
-    for (place.dump = work->first / spec->integrate; place.dump <= last_dump; place.dump++) {
-        if (place.scratch->cells) {
-            memset(place.scratch->cells, 0,
-                   spec->npairs * place.cells * 2 * correlate_products(spec) * sizeof(double));
-        }
-        for (uint32_t v = 0; v < layout->vectors; v++) {
-            place.column = first + (uint64_t)v * lanes;
-            place.count = (uint32_t)min_u64(lanes, end - min_u64(place.column, end));
-            place.vector = range * layout->vectors + v;
-            correlate_dump(&place);
-        }
-        if (place.scratch->cells &&
-            correlate_dump_end(&place) == (place.dump + 1) * spec->integrate) {
-            correlate_put_cells(&place);
-        }
+    correlate_mark(&place);
+    for (uint64_t dump = work->first / spec->integrate; dump <= last_dump; dump++) {
+        correlate_dump(&place, dump);
     }
 }
 
@@ -408,34 +383,27 @@ static void cpu_correlate_begin(correlate_t *correlate)
     (void)correlate; /* a dump that begins in a run takes nothing that was carried */
 }
 
-/* With blocks of this many at most, `blocks` of which there are. */
+/* The layout for `blocks` blocks. */
 static struct correlate_layout correlate_lay_out(const struct correlate_spec *spec,
                                                  const struct correlate_kernels *kernels,
                                                  uint64_t blocks)
 {
     enum { TASKS_A_THREAD = 2 };
     const uint32_t lanes = (uint32_t)kernels->lanes;
-    const uint32_t inputs = correlate_inputs(spec);
     struct correlate_layout layout = {
         .range = spec->average < lanes ? lanes / spec->average * spec->average : spec->average,
         .block = kernels->rows * kernels->columns * 2 * kernels->lanes,
         .station = correlate_products(spec) * kernels->lanes,
-        .inputs = ceil_div_u64(inputs, kernels->rows) * kernels->rows,
+        .planes = ceil_div_u64(correlate_inputs(spec), kernels->rows) * kernels->rows * 2 * GRAIN *
+                  kernels->lanes,
         .has_tiles = correlate_has_tiles(spec->integrate)};
+    layout.sums = blocks * layout.block;
+    layout.autos = spec->stations * layout.station;
     layout.ranges = (uint32_t)ceil_div_u64(correlate_columns(spec), layout.range);
     layout.vectors = (uint32_t)ceil_div_u64(layout.range, lanes);
     const uint64_t tasks = (uint64_t)TASKS_A_THREAD * spec->threads;
     layout.parts = (uint32_t)max_u64(min_u64(ceil_div_u64(tasks, layout.ranges), blocks), 1);
-    layout.most_blocks = ceil_div_u64(blocks, layout.parts);
     return layout;
-}
-
-static uint64_t correlate_cells(const struct correlate_spec *spec,
-                                const struct correlate_layout *layout)
-{
-    return spec->average > 1 ? (uint64_t)spec->npairs * (layout->range / spec->average) *
-                                   correlate_products(spec) * 2
-                             : 0;
 }
 
 static uint64_t correlate_turns(const struct correlate_spec *spec)
@@ -460,37 +428,26 @@ static uint64_t cpu_correlate_bytes(const struct correlate_spec *spec)
     const uint64_t blocks = min_u64(all, spec->npairs);
     const struct correlate_layout layout = correlate_lay_out(spec, kernels, blocks);
     const uint64_t each = sizeof(float) + (layout.has_tiles ? sizeof(double) : 0);
-    const uint64_t vectors = (uint64_t)layout.ranges * layout.vectors;
-    const uint64_t stations = spec->stations * layout.station * sizeof(double);
-    const uint64_t planes = layout.inputs * 2 * GRAIN * kernels->lanes * sizeof(float);
-    return vectors * (blocks * layout.block * each + stations) +
-           spec->threads * (planes + layout.most_blocks * layout.block * each + stations +
-                            correlate_cells(spec, &layout) * sizeof(double)) +
+    return (uint64_t)layout.ranges * layout.vectors *
+               (layout.sums * each + layout.autos * sizeof(double)) +
+           spec->threads * (layout.planes * sizeof(float) + spec->stations) +
            POOL_BLOCKS * correlate_turns(spec) * sizeof(float) +
-           (uint64_t)spec->stations * (spec->stations * sizeof(int32_t) + layout.parts) +
-           2 * blocks * sizeof(struct correlate_block) + spec->npairs * sizeof(uint32_t);
+           (uint64_t)spec->stations * spec->stations * sizeof(int32_t) +
+           2 * blocks * sizeof(struct correlate_block);
 }
 
 static void correlate_free(struct cpu_correlate *stage)
 {
-    for (uint32_t i = 0; stage->scratch && i < stage->base.spec.threads; i++) {
-        free(stage->scratch[i].planes);
-        free(stage->scratch[i].sums);
-        free(stage->scratch[i].totals);
-        free(stage->scratch[i].autos);
-        free(stage->scratch[i].cells);
-    }
     for (int i = 0; i < POOL_BLOCKS; i++) {
         free(stage->work[i].turns);
     }
-    free(stage->scratch);
-    free(stage->carry_sums);
-    free(stage->carry_totals);
-    free(stage->carry_autos);
+    free(stage->planes);
+    free(stage->needed);
+    free(stage->sums);
+    free(stage->totals);
+    free(stage->autos);
     free(stage->blocks.list);
     free(stage->lookup);
-    free(stage->needed);
-    free(stage->part_of);
     free(stage);
 }
 
@@ -505,82 +462,23 @@ static void cpu_correlate_destroy(correlate_t *base)
     correlate_free(stage);
 }
 
-static status_t correlate_allocate_scratch(struct cpu_correlate *stage)
+static status_t correlate_allocate(struct cpu_correlate *stage)
 {
     status_t st = STATUS_OK;
     const struct correlate_spec *spec = &stage->base.spec;
     const struct correlate_layout *layout = &stage->layout;
-    const size_t planes = layout->inputs * 2 * GRAIN * stage->kernels->lanes;
-    const size_t sums = layout->most_blocks * layout->block;
-    const size_t stations = spec->stations * layout->station;
-    const uint64_t cells = correlate_cells(spec, layout);
-    TRY(memory_zeroed(spec->threads, sizeof *stage->scratch, "threads", &stage->scratch));
-    for (uint32_t i = 0; i < spec->threads; i++) {
-        struct correlate_scratch *scratch = &stage->scratch[i];
-        TRY(memory_aligned(planes, sizeof(float), "spectra", &scratch->planes));
-        memset(scratch->planes, 0, planes * sizeof(float));
-        TRY(memory_aligned(sums, sizeof(float), "visibilities", &scratch->sums));
-        TRY(layout->has_tiles
-                ? memory_aligned(sums, sizeof(double), "visibilities", &scratch->totals)
-                : STATUS_OK);
-        TRY(memory_aligned(stations, sizeof(double), "powers", &scratch->autos));
-        TRY(cells > 0 ? memory_aligned(cells, sizeof(double), "visibilities", &scratch->cells)
-                      : STATUS_OK);
-    }
+    const size_t planes = spec->threads * layout->planes;
+    const size_t vectors = (size_t)layout->ranges * layout->vectors;
+    const size_t sums = vectors * layout->sums;
+    TRY(memory_zeroed(spec->threads, spec->stations, "stations", &stage->needed));
+    TRY(memory_aligned(planes, sizeof(float), "spectra", &stage->planes));
+    memset(stage->planes, 0, planes * sizeof(float));
+    TRY(memory_aligned(sums, sizeof(float), "visibilities", &stage->sums));
+    TRY(layout->has_tiles ? memory_aligned(sums, sizeof(double), "visibilities", &stage->totals)
+                          : STATUS_OK);
+    TRY(memory_aligned(vectors * layout->autos, sizeof(double), "powers", &stage->autos));
     for (int i = 0; i < POOL_BLOCKS && spec->is_turned; i++) {
         TRY(memory_aligned(correlate_turns(spec), sizeof(float), "turns", &stage->work[i].turns));
-    }
-out:
-    return st;
-}
-
-static status_t correlate_allocate_carry(struct cpu_correlate *stage)
-{
-    status_t st = STATUS_OK;
-    const struct correlate_layout *layout = &stage->layout;
-    const size_t vectors = (size_t)layout->ranges * layout->vectors;
-    const size_t sums = vectors * stage->blocks.count * layout->block;
-    const size_t stations = vectors * stage->base.spec.stations * layout->station;
-    TRY(memory_aligned(sums, sizeof(float), "visibilities", &stage->carry_sums));
-    TRY(layout->has_tiles
-            ? memory_aligned(sums, sizeof(double), "visibilities", &stage->carry_totals)
-            : STATUS_OK);
-    TRY(memory_aligned(stations, sizeof(double), "powers", &stage->carry_autos));
-out:
-    return st;
-}
-
-/* Notes the stations whose planes each part of the blocks needs, and the pairs that it makes. */
-static status_t correlate_divide(struct cpu_correlate *stage)
-{
-    status_t st = STATUS_OK;
-    const struct correlate_spec *spec = &stage->base.spec;
-    const struct correlate_blocks *blocks = &stage->blocks;
-    const uint32_t parts = stage->layout.parts;
-    TRY(memory_zeroed((size_t)parts * spec->stations, 1, "stations", &stage->needed));
-    TRY(memory_zeroed(spec->npairs, sizeof *stage->part_of, "pairs", &stage->part_of));
-    for (uint32_t i = 0; i < spec->stations; i++) {
-        stage->needed[i] = correlate_is_auto(stage, i) != 0;
-    }
-    for (uint32_t part = 0; part < parts; part++) {
-        uint8_t *needed = stage->needed + (size_t)part * spec->stations;
-        const uint64_t end = (uint64_t)blocks->count * (part + 1) / parts;
-        for (uint64_t i = (uint64_t)blocks->count * part / parts; i < end; i++) {
-            const uint32_t a = blocks->list[i].a * blocks->rows / spec->pols;
-            const uint32_t b = blocks->list[i].b * blocks->columns / spec->pols;
-            for (uint32_t j = 0; j < blocks->rows / spec->pols * blocks->columns / spec->pols;
-                 j++) {
-                const uint32_t first = a + j / (blocks->columns / spec->pols);
-                const uint32_t second = b + j % (blocks->columns / spec->pols);
-                if (first < second && second < spec->stations) {
-                    const int32_t pair = stage->lookup[(size_t)first * spec->stations + second];
-                    if (pair >= 0) {
-                        stage->part_of[pair] = part;
-                        needed[first] = needed[second] = 1;
-                    }
-                }
-            }
-        }
     }
 out:
     return st;
@@ -605,9 +503,7 @@ static status_t cpu_correlate_create(backend_t *backend, const struct correlate_
     TRY(correlate_blocks(spec, stage->lookup, &stage->blocks));
     stage->layout = correlate_lay_out(spec, kernels, stage->blocks.count);
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &stage->pool));
-    TRY(correlate_divide(stage));
-    TRY(correlate_allocate_scratch(stage));
-    TRY(correlate_allocate_carry(stage));
+    TRY(correlate_allocate(stage));
     *out = &stage->base;
     stage = NULL;
 out:
