@@ -20,10 +20,11 @@ enum {
 
 _Static_assert((int)TRIAL_STEPS >= (int)CORRELATE_STEPS, "a run keeps the steps of a stage");
 
+/* A correlation, or that of some of its stations' first channels by the reference. */
 struct bench {
     backend_t *backend;
-    const struct bench_correlate *c;
     struct correlate_spec spec;
+    uint32_t stations[CHECKED_STATIONS]; /* of the timed one */
     uint32_t (*pairs)[2];
     float *turns;
     buffer_t *in, *out;
@@ -40,21 +41,37 @@ static void bench_end(struct bench *bench)
     free(bench->turns);
 }
 
-static status_t bench_list_pairs(uint32_t stations, struct correlate_spec *spec,
-                                 uint32_t (**out)[2])
+static uint64_t bench_dumps(const struct bench *bench)
+{
+    return bench->spec.max_spectra / bench->spec.integrate;
+}
+
+/* Makes the stage for all pairs of the spec's stations, its buffers, and zeros as turns. */
+static status_t bench_begin(struct bench *bench)
 {
     status_t st = STATUS_OK;
-    uint32_t(*pairs)[2] = NULL;
-    TRY(memory_zeroed((size_t)stations * (stations + 1) / 2, sizeof *pairs, "pairs", &pairs));
+    struct correlate_spec *spec = &bench->spec;
+    const uint32_t stations = spec->stations;
+    const uint64_t floats =
+        spec->max_spectra * correlate_inputs(spec) * correlate_columns(spec) * 2;
     spec->npairs = 0;
+    TRY(memory_zeroed((size_t)stations * (stations + 1) / 2, sizeof *bench->pairs, "pairs",
+                      &bench->pairs));
     for (uint32_t a = 0; a < stations; a++) {
         for (uint32_t b = a; b < stations; b++) {
-            pairs[spec->npairs][0] = a;
-            pairs[spec->npairs++][1] = b;
+            bench->pairs[spec->npairs][0] = a;
+            bench->pairs[spec->npairs++][1] = b;
         }
     }
-    spec->pairs = (const uint32_t(*)[2])pairs;
-    *out = pairs;
+    spec->pairs = (const uint32_t(*)[2])bench->pairs;
+    TRY(correlate_create(bench->backend, spec, &bench->stage));
+    TRY(buffer_create(bench->backend, BUFFER_IN, floats * sizeof(float), &bench->in));
+    TRY(buffer_create(bench->backend, BUFFER_OUT,
+                      bench_dumps(bench) * correlate_row_floats(spec) * sizeof(float),
+                      &bench->out));
+    TRY(spec->is_turned
+            ? memory_zeroed(spec->max_spectra * stations, 2 * sizeof(float), "turns", &bench->turns)
+            : STATUS_OK);
 out:
     return st;
 }
@@ -64,23 +81,16 @@ static status_t bench_fill(struct bench *bench)
 {
     status_t st = STATUS_OK;
     const struct correlate_spec *spec = &bench->spec;
-    const uint64_t spectra = spec->max_spectra;
-    const uint64_t floats = spectra * correlate_inputs(spec) * correlate_columns(spec) * 2;
-    const uint64_t rows = spectra / spec->integrate;
-    const size_t out_bytes = (size_t)(rows * correlate_row_floats(spec)) * sizeof(float);
     void *data = NULL;
-    TRY(buffer_create(bench->backend, BUFFER_IN, floats * sizeof(float), &bench->in));
-    TRY(buffer_create(bench->backend, BUFFER_OUT, out_bytes, &bench->out));
     TRY(buffer_get(bench->in, &data));
-    bank_noise(SAMPLE_F32, 0, floats / 2, data);
+    bank_noise(SAMPLE_F32, 0, spec->max_spectra * correlate_inputs(spec) * correlate_columns(spec),
+               data);
     TRY(buffer_get(bench->out, &data));
-    memset(data, 0xff, out_bytes); /* NaN marks numbers that are never written */
-    if (spec->is_turned) {
-        TRY(memory_zeroed(spectra * spec->stations, 2 * sizeof(float), "turns", &bench->turns));
-        for (uint64_t i = 0; i < spectra * spec->stations; i++) {
-            bench->turns[2 * i] = (float)(i * 37 % 997) / 1994.0F;
-            bench->turns[2 * i + 1] = (float)(i % spec->stations) * 0x1p-20F;
-        }
+    /* NaN marks numbers that are never written */
+    memset(data, 0xff, bench_dumps(bench) * correlate_row_floats(spec) * sizeof(float));
+    for (uint64_t i = 0; i < spec->max_spectra * spec->stations && bench->turns; i++) {
+        bench->turns[2 * i] = (float)(i * 37 % 997) / 1994.0F;
+        bench->turns[2 * i + 1] = (float)(i % spec->stations) * 0x1p-20F;
     }
 out:
     return st;
@@ -109,27 +119,8 @@ out:
     return st;
 }
 
-/* Some stations' first channels, correlated by the reference. */
-struct checked {
-    struct correlate_spec spec;
-    uint32_t stations[CHECKED_STATIONS];
-    uint32_t (*pairs)[2];
-    buffer_t *in, *out;
-    correlate_t *stage;
-    float *turns;
-};
-
-static void checked_end(struct checked *checked)
-{
-    correlate_destroy(checked->stage);
-    buffer_destroy(checked->in);
-    buffer_destroy(checked->out);
-    free(checked->pairs);
-    free(checked->turns);
-}
-
 /* Copies the part of the spectra, and of the turns, that is checked. */
-static status_t checked_fill(const struct bench *bench, struct checked *checked)
+static status_t checked_fill(const struct bench *bench, struct bench *checked)
 {
     status_t st = STATUS_OK;
     const struct correlate_spec *all = &bench->spec;
@@ -139,8 +130,6 @@ static status_t checked_fill(const struct bench *bench, struct checked *checked)
     void *to = NULL;
     TRY(buffer_get(bench->in, &from));
     TRY(buffer_get(checked->in, &to));
-    TRY(memory_zeroed(spec->max_spectra * spec->stations, 2 * sizeof(float), "turns",
-                      &checked->turns));
     for (uint64_t i = 0; i < spec->max_spectra * spec->stations; i++) {
         const uint64_t station =
             i / spec->stations * all->stations + checked->stations[i % spec->stations];
@@ -157,13 +146,12 @@ out:
     return st;
 }
 
-static status_t checked_make(const struct bench *bench, backend_t *reference,
-                             struct checked *checked)
+static status_t checked_make(const struct bench *bench, struct bench *checked)
 {
     status_t st = STATUS_OK;
     const struct correlate_spec *all = &bench->spec;
     struct correlate_spec *spec = &checked->spec;
-    uint64_t rows = 0;
+    struct trial_run run;
     *spec = *all;
     spec->stations = (uint32_t)min_u64(CHECKED_STATIONS, all->stations);
     spec->nchannels = (uint32_t)min_u64(CHECKED_CHANNELS, all->nchannels);
@@ -171,17 +159,9 @@ static status_t checked_make(const struct bench *bench, backend_t *reference,
     for (uint32_t i = 0; i < spec->stations; i++) {
         checked->stations[i] = (uint32_t)((uint64_t)i * all->stations / spec->stations);
     }
-    TRY(bench_list_pairs(spec->stations, spec, &checked->pairs));
-    const uint64_t floats = spec->max_spectra * correlate_inputs(spec) * spec->nchannels * 2;
-    const uint64_t dumps = spec->max_spectra / spec->integrate;
-    TRY(correlate_create(reference, spec, &checked->stage));
-    TRY(buffer_create(reference, BUFFER_IN, floats * sizeof(float), &checked->in));
-    TRY(buffer_create(reference, BUFFER_OUT, dumps * correlate_row_floats(spec) * sizeof(float),
-                      &checked->out));
+    TRY(bench_begin(checked));
     TRY(checked_fill(bench, checked));
-    correlate_begin(checked->stage, 0);
-    TRY(correlate_run(checked->stage, checked->in, spec->max_spectra,
-                      bench->turns ? checked->turns : NULL, checked->out, &rows));
+    TRY(bench_run(checked, &run));
 out:
     return st;
 }
@@ -193,13 +173,13 @@ static uint64_t bench_pair(uint32_t stations, uint32_t a, uint32_t b)
 }
 
 /* The mean square of errors, in units of the product of both powers, which are the reference's. */
-static double checked_error(const struct bench *bench, const struct checked *checked,
+static double checked_error(const struct bench *bench, const struct bench *checked,
                             const float *found, const float *expected)
 {
     const struct correlate_spec *all = &bench->spec;
     const struct correlate_spec *spec = &checked->spec;
     const uint32_t products = correlate_products(spec);
-    const uint64_t dumps = spec->max_spectra / spec->integrate;
+    const uint64_t dumps = bench_dumps(checked);
     double squares = 0;
     for (uint64_t i = 0; i < dumps * spec->npairs; i++) {
         const uint64_t dump = i / spec->npairs;
@@ -231,19 +211,18 @@ static status_t bench_check(void *context, uint32_t *wrong)
     struct bench *bench = context;
     const double limit = 5e-7;
     const struct backend_options options = {.local_size = 1};
-    struct checked checked = {.stage = NULL};
-    backend_t *reference = NULL;
+    struct bench checked = {.stage = NULL};
     void *found = NULL;
     void *expected = NULL;
-    TRY(backend_open(BACKEND_REFERENCE, &options, &reference));
-    TRY(checked_make(bench, reference, &checked));
+    TRY(backend_open(BACKEND_REFERENCE, &options, &checked.backend));
+    TRY(checked_make(bench, &checked));
     TRY(buffer_get(bench->out, &found));
     TRY(buffer_get(checked.out, &expected));
     bench->error = sqrt(checked_error(bench, &checked, found, expected));
     *wrong = !(bench->error <= limit);
 out:
-    checked_end(&checked);
-    backend_close(reference);
+    bench_end(&checked);
+    backend_close(checked.backend);
     return st;
 }
 
@@ -252,7 +231,7 @@ status_t bench_correlate(backend_t *backend, const struct bench_correlate *c,
 {
     status_t st = STATUS_OK;
     static const struct trial timed = {bench_run, bench_check};
-    struct bench bench = {.backend = backend, .c = c};
+    struct bench bench = {.backend = backend};
     struct trial_times times;
     struct correlate_spec *spec = &bench.spec;
     *spec = (struct correlate_spec){.stations = c->stations,
@@ -265,8 +244,7 @@ status_t bench_correlate(backend_t *backend, const struct bench_correlate *c,
                                     .threads = c->threads,
                                     .is_turned = c->is_turned,
                                     .is_timed = 1};
-    TRY(bench_list_pairs(c->stations, spec, &bench.pairs));
-    TRY(correlate_create(backend, spec, &bench.stage));
+    TRY(bench_begin(&bench));
     TRY(bench_fill(&bench));
     TRY(trial_time(&timed, &bench, c->repeats, NULL, &times));
     out->seconds = times.best.seconds;
