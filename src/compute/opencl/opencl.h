@@ -49,6 +49,20 @@ status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
                           uint32_t nout, struct stopwatch *watch);
 
+/* Turns of an array's stations and beams, which a stage takes to the device for each run: buffers
+ * that take turns. Creating and beginning fail with DEVICE. */
+struct opencl_turns {
+    buffer_t *buffers[2];
+    uint64_t runs;
+};
+status_t opencl_turns_create(backend_t *backend, uint64_t bytes, struct opencl_turns *out);
+void opencl_turns_destroy(struct opencl_turns *turns);
+/* Uploads a run's lists, one behind the other, before work that follows; opencl_block_end() of *out
+ * follows that. A list may be NULL. */
+status_t opencl_turns_begin(struct opencl_turns *turns, const float *const lists[2],
+                            const uint64_t floats[2], struct stopwatch *watch,
+                            struct opencl_buffer **out);
+
 /* Choices of the filter bank: ppf/ppf_choices.c. Fail with USAGE if the requested kernel cannot do
  * the problem, or with DEVICE. */
 status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    RUNS = 3,               /* whose turns are on the device, or on their way there */
+    RUNS = 2,               /* whose turns are on the device, or on their way there */
     COPY_ITEMS = 256,       /* of a group that copies */
     LOCAL_BYTES = 43 << 10, /* that the largest tile takes, at most */
     PAIR = 2 * sizeof(float)
@@ -20,13 +20,6 @@ struct beam_tile {
     uint32_t beam_lanes, spectrum_lanes; /* work-items of a column */
     uint32_t beams, spectra;             /* of a work-item */
     uint32_t stations;                   /* at a time */
-};
-
-/* Turns of a run. */
-struct beam_slot {
-    cl_mem memory;
-    struct pinned pinned;
-    cl_event used; /* the run's last kernel is done */
 };
 
 /* Kernels for runs with and without turns of stations and beams, built when first used. */
@@ -42,8 +35,7 @@ struct stage {
     cl_mem factors, table, copies;
     int table_kind; /* TABLE */
     uint32_t ncopies;
-    struct beam_slot slots[RUNS];
-    uint64_t runs;
+    struct opencl_turns turns;
     struct stopwatch watch;
 };
 
@@ -59,11 +51,7 @@ static void opencl_beamform_destroy(beamform_t *beamform)
     device_release(device, stage->factors);
     device_release(device, stage->table);
     device_release(device, stage->copies);
-    for (int i = 0; i < RUNS; i++) {
-        device_release(device, stage->slots[i].memory);
-        pinned_release(&stage->slots[i].pinned, device->upload);
-        device_forget(&stage->slots[i].used);
-    }
+    opencl_turns_destroy(&stage->turns);
     stopwatch_free(&stage->watch);
     free(stage);
 }
@@ -230,19 +218,14 @@ static status_t opencl_beamform_create(backend_t *backend, const struct beamform
 {
     status_t st = STATUS_OK;
     struct stage *stage = NULL;
-    struct opencl *opencl = (struct opencl *)backend;
-    device_t *device = opencl->device;
     TRY(memory_zeroed(1, sizeof *stage, "beams", &stage));
-    stage->opencl = opencl;
+    stage->opencl = (struct opencl *)backend;
     stage->base.spec = *spec;
     stage->base.spec.gains = stage->base.spec.weights = stage->base.spec.factors = NULL;
     stage->watch.is_on = spec->is_timed;
     TRY(beam_put_weights(stage, spec));
     TRY(beam_put_copies(stage, spec));
-    for (int i = 0; i < RUNS; i++) {
-        TRY(device_allocate(device, max_u64(beam_turn_bytes(spec), PAIR), "turns",
-                            &stage->slots[i].memory));
-    }
+    TRY(opencl_turns_create(backend, beam_turn_bytes(spec), &stage->turns));
     *out = &stage->base;
     stage = NULL;
 out:
@@ -252,43 +235,8 @@ out:
     return st;
 }
 
-/* Brings a run's turns to the device, before its kernels. */
-static status_t beam_upload(struct stage *stage, struct beam_slot *slot, uint64_t first,
-                            uint64_t spectra, const struct beamform_turns *turns)
-{
-    status_t st = STATUS_OK;
-    device_t *device = stage->opencl->device;
-    const struct beamform_spec *spec = &stage->base.spec;
-    const float *const given[2] = {turns->stations, turns->beams};
-    const uint64_t bytes[2] = {spectra * beam_station_turns(spec) * sizeof(float),
-                               beamform_cells(spec, first, spectra) * beam_cell_turns(spec) *
-                                   sizeof(float)};
-    uint64_t at = 0;
-    TRY(device_wait(device, slot->used));
-    for (int i = 0; i < 2; i++) {
-        if (given[i]) {
-            if (!slot->pinned.host) {
-                const cl_int error =
-                    pinned_take(device->context, device->upload, device->info.is_nvidia,
-                                beam_turn_bytes(spec), &slot->pinned);
-                CL_TRY(device, error, "take pinned host memory");
-            }
-            cl_event *timed = NULL;
-            TRY(stopwatch_event(&stage->watch, STEP_UPLOAD, &timed));
-            memcpy((char *)slot->pinned.host + at, given[i], bytes[i]);
-            CL_TRY(device,
-                   clEnqueueWriteBuffer(device->compute, slot->memory, CL_FALSE, at, bytes[i],
-                                        (char *)slot->pinned.host + at, 0, NULL, timed),
-                   "bring turns to the device");
-        }
-        at += spec->max_spectra * beam_station_turns(spec) * sizeof(float);
-    }
-out:
-    return st;
-}
-
-static status_t beam_launch(struct stage *stage, const struct beam_kernels *kernels,
-                            const struct beam_slot *slot, int has_cells, cl_mem in, uint64_t first,
+static status_t beam_launch(struct stage *stage, const struct beam_kernels *kernels, cl_mem turns,
+                            uint64_t beam_turns, int has_cells, cl_mem in, uint64_t first,
                             uint64_t spectra, cl_mem out)
 {
     status_t st = STATUS_OK;
@@ -299,23 +247,22 @@ static status_t beam_launch(struct stage *stage, const struct beam_kernels *kern
     const uint64_t times =
         has_cells ? beamform_cells(spec, first, spectra) * ceil_div_u64(spec->cell, together)
                   : ceil_div_u64(spectra, together);
-    const uint64_t beam_turns = spec->max_spectra * beam_station_turns(spec) / 2;
-    const cl_mem factors = stage->factors ? stage->factors : slot->memory;
-    const cl_mem table = stage->table ? stage->table : slot->memory;
+    const cl_mem factors = stage->factors ? stage->factors : turns;
+    const cl_mem table = stage->table ? stage->table : turns;
     const struct launch_size size = {
         (size_t)(ceil_div_u64(spec->nchannels, tile->channels) * spec->coarse *
                  (spec->pols / tile->pols) *
                  ceil_div_u64(spec->beams, tile->beam_lanes * tile->beams) * times),
         tile->channels * tile->pols * tile->beam_lanes * tile->spectrum_lanes};
     TRY(LAUNCH(device, kernels->sum, size, &stage->watch, STEP_FILTER, ARGUMENT(in), ARGUMENT(out),
-               ARGUMENT(slot->memory), ARGUMENT_ULONG(beam_turns), ARGUMENT(factors),
-               ARGUMENT(table), ARGUMENT_ULONG(first), ARGUMENT_ULONG(spectra)));
+               ARGUMENT(turns), ARGUMENT_ULONG(beam_turns), ARGUMENT(factors), ARGUMENT(table),
+               ARGUMENT_ULONG(first), ARGUMENT_ULONG(spectra)));
     if (stage->ncopies > 0) {
         const uint64_t numbers =
             (uint64_t)spec->pols * spec->coarse * spec->nchannels * stage->ncopies * spectra;
         const struct launch_size copy = {(size_t)ceil_div_u64(numbers, COPY_ITEMS), COPY_ITEMS};
         TRY(LAUNCH(device, kernels->copy, copy, &stage->watch, STEP_FILTER, ARGUMENT(in),
-                   ARGUMENT(out), ARGUMENT(slot->memory), ARGUMENT_ULONG(beam_turns),
+                   ARGUMENT(out), ARGUMENT(turns), ARGUMENT_ULONG(beam_turns),
                    ARGUMENT(stage->copies), ARGUMENT_UINT(stage->ncopies), ARGUMENT_ULONG(first),
                    ARGUMENT_ULONG(spectra)));
     }
@@ -331,22 +278,24 @@ static status_t opencl_beamform_run(beamform_t *beamform, buffer_t *in_buffer, u
     struct stage *stage = (struct stage *)beamform;
     const struct beamform_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
-    struct beam_slot *slot = &stage->slots[stage->runs++ % RUNS];
+    struct opencl_buffer *turns_in = NULL;
     const int has_turns = turns->stations != NULL;
     const int has_cells = turns->beams != NULL;
+    const float *const lists[2] = {turns->stations, turns->beams};
+    const uint64_t floats[2] = {spectra * beam_station_turns(spec),
+                                beamform_cells(spec, first, spectra) * beam_cell_turns(spec)};
     const uint64_t row = (uint64_t)spec->pols * spec->coarse * spec->nchannels * PAIR;
     const uint64_t bytes = spectra * spec->beams * row;
     TRY(beam_build(stage, has_turns, has_cells));
+    TRY(opencl_turns_begin(&stage->turns, lists, floats, &stage->watch, &turns_in));
     TRY(opencl_block_begin(in, spectra * spec->stations * row, &out, 1, &stage->watch));
     if (spectra > 0) {
-        TRY(beam_upload(stage, slot, first, spectra, turns));
-        TRY(beam_launch(stage, &stage->kernels[has_turns][has_cells], slot, has_cells, in->memory,
-                        first, spectra, ((struct opencl_buffer *)out)->memory));
+        TRY(beam_launch(stage, &stage->kernels[has_turns][has_cells], turns_in->memory,
+                        has_turns ? floats[0] / 2 : 0, has_cells, in->memory, first, spectra,
+                        ((struct opencl_buffer *)out)->memory));
     }
+    TRY(opencl_block_end(turns_in, NULL, NULL, 0, &stage->watch));
     TRY(opencl_block_end(in, &out, &bytes, 1, &stage->watch));
-    device_forget(&slot->used);
-    clRetainEvent(in->used);
-    slot->used = in->used;
 out:
     return st;
 }

@@ -5,6 +5,7 @@
 #include "compute/opencl/opencl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { KEPT_INGESTED = -1 /* where others are kept by their use */ };
 
@@ -257,6 +258,43 @@ status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *
         CL_TRY(device, clEnqueueBarrierWithWaitList(device->compute, count, events, NULL),
                "wait for transfers");
     }
+out:
+    return st;
+}
+
+status_t opencl_turns_create(backend_t *backend, uint64_t bytes, struct opencl_turns *out)
+{
+    status_t st = STATUS_OK;
+    for (int i = 0; i < 2; i++) {
+        TRY(buffer_create(backend, BUFFER_IN, bytes, &out->buffers[i]));
+    }
+out:
+    return st;
+}
+
+void opencl_turns_destroy(struct opencl_turns *turns)
+{
+    buffer_destroy(turns->buffers[0]);
+    buffer_destroy(turns->buffers[1]);
+}
+
+status_t opencl_turns_begin(struct opencl_turns *turns, const float *const lists[2],
+                            const uint64_t floats[2], struct stopwatch *watch,
+                            struct opencl_buffer **out)
+{
+    status_t st = STATUS_OK;
+    buffer_t *buffer = turns->buffers[turns->runs++ % 2];
+    uint64_t count = 0;
+    void *to = NULL;
+    TRY(buffer_get(buffer, &to)); /* once the run before the last has fetched its own */
+    for (int i = 0; i < 2; i++) {
+        if (lists[i]) {
+            memcpy((float *)to + count, lists[i], (size_t)floats[i] * sizeof(float));
+            count += floats[i];
+        }
+    }
+    *out = (struct opencl_buffer *)buffer;
+    TRY(opencl_block_begin(*out, count * sizeof(float), NULL, 0, watch));
 out:
     return st;
 }

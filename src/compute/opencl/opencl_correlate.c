@@ -28,8 +28,7 @@ struct stage {
     cl_mem carry, turned, pieces, sums;
     uint32_t nautos;
     uint64_t sums_rows; /* that `sums` has; 0: dumps go to the output at once */
-    buffer_t *turns[2]; /* in turns */
-    uint64_t nruns;
+    struct opencl_turns turns;
     struct stopwatch watch;
 };
 
@@ -48,8 +47,7 @@ static void opencl_correlate_destroy(correlate_t *correlate)
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
         device_release(device, memory[i]);
     }
-    buffer_destroy(stage->turns[0]);
-    buffer_destroy(stage->turns[1]);
+    opencl_turns_destroy(&stage->turns);
     correlate_groups_free(&stage->groups);
     stopwatch_free(&stage->watch);
     free(stage);
@@ -177,10 +175,8 @@ static status_t correlate_allocate(struct stage *stage, backend_t *backend)
     if (spec->is_turned) {
         TRY(device_allocate(device, correlate_turned_bytes(spec, stage->groups.shape.columns),
                             "spectra", &stage->turned));
-        for (int i = 0; i < 2; i++) {
-            TRY(buffer_create(backend, BUFFER_IN, correlate_turns_bytes(spec, spec->max_spectra),
-                              &stage->turns[i]));
-        }
+        TRY(opencl_turns_create(backend, correlate_turns_bytes(spec, spec->max_spectra),
+                                &stage->turns));
     }
 out:
     return st;
@@ -350,13 +346,9 @@ static status_t opencl_correlate_run(correlate_t *correlate, buffer_t *in_buffer
                                   .out = ((struct opencl_buffer *)out_buffer)->memory,
                                   .end = correlate->next + spectra};
     if (turns) {
-        buffer_t *buffer = stage->turns[stage->nruns++ % 2];
-        const uint64_t turns_bytes = correlate_turns_bytes(spec, spectra);
-        void *to = NULL;
-        turns_in = (struct opencl_buffer *)buffer;
-        TRY(buffer_get(buffer, &to)); /* once the run before the last has fetched its own */
-        memcpy(to, turns, (size_t)turns_bytes);
-        TRY(opencl_block_begin(turns_in, turns_bytes, NULL, 0, &stage->watch));
+        const float *const lists[2] = {turns, NULL};
+        const uint64_t floats[2] = {correlate_turns_bytes(spec, spectra) / sizeof(float), 0};
+        TRY(opencl_turns_begin(&stage->turns, lists, floats, &stage->watch, &turns_in));
     }
     TRY(opencl_block_begin(in, spectra * correlate_spectrum_bytes(spec), &out_buffer, 1,
                            &stage->watch));
