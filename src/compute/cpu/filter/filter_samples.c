@@ -20,25 +20,6 @@ struct filter_reader filter_reader(const struct sample_coding *coding, enum simd
     return reader;
 }
 
-/* Numbers of `bytes` bytes `step` bytes apart to numbers `out_step` apart. */
-static void reader_gather(size_t bytes, const char *at, size_t step, size_t count, size_t out_step,
-                          char *out)
-{
-    if (bytes == 1) {
-        for (size_t i = 0; i < count; i++) {
-            out[i * out_step] = at[i * step];
-        }
-    } else if (bytes == 2) {
-        for (size_t i = 0; i < count; i++) {
-            memcpy(out + i * out_step, at + i * step, 2);
-        }
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            memcpy(out + i * out_step, at + i * step, 4);
-        }
-    }
-}
-
 /* Whether samples lie without gaps, real parts before imaginary ones. */
 static int reader_is_whole(const struct filter_reader *reader, const struct filter_stream *stream)
 {
@@ -62,10 +43,10 @@ static const char *reader_bring(const struct filter_reader *reader,
         memcpy(room, re, count * reader->bytes);
         return room;
     }
-    reader_gather(reader->part_bytes, re, stream->step, count, reader->bytes, room);
+    reader->kernels->gather(reader->part_bytes, re, stream->step, count, reader->bytes, room);
     if (reader->bytes > reader->part_bytes) {
-        reader_gather(reader->part_bytes, im, stream->step, count, reader->bytes,
-                      room + reader->part_bytes);
+        reader->kernels->gather(reader->part_bytes, im, stream->step, count, reader->bytes,
+                                room + reader->part_bytes);
     }
     return room;
 }

@@ -54,57 +54,28 @@ struct interleaved interleaved_layout(const struct channelise_spec *spec,
     return layout;
 }
 
-/* Numbers (or pairs of them) `step` bytes apart to numbers `out_step` apart; `part` bytes each. */
-#define DEFINE_COPY(bytes, type)                                                                   \
-    typedef type number_##bytes __attribute__((aligned(1), may_alias));                            \
-    static void copy_##bytes(const char *at, size_t step, size_t count, size_t out_step,           \
-                             char *out)                                                            \
-    {                                                                                              \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            *(number_##bytes *)(out + i * out_step) = *(const number_##bytes *)(at + i * step);    \
-        }                                                                                          \
-    }
-
-DEFINE_COPY(1, uint8_t)
-DEFINE_COPY(2, uint16_t)
-DEFINE_COPY(4, uint32_t)
-DEFINE_COPY(8, uint64_t)
-
-static void interleaved_copy(size_t part, const char *at, size_t step, size_t count,
-                             size_t out_step, char *out)
-{
-    if (part == 1) {
-        copy_1(at, step, count, out_step, out);
-    } else if (part == 2) {
-        copy_2(at, step, count, out_step, out);
-    } else if (part == 4) {
-        copy_4(at, step, count, out_step, out);
-    } else {
-        copy_8(at, step, count, out_step, out);
-    }
-}
-
 /* Copies `count` samples from sample `first` on of `streams` streams from `stream` on.
  *
  *   out   [streams][count] samples, each with its real part before the imaginary one   */
-static void interleaved_take(const struct interleaved *layout, const char *in,
-                             const struct sample_input *input, uint32_t stream, uint32_t streams,
+static void interleaved_take(const struct block *block, uint32_t stream, uint32_t streams,
                              size_t first, size_t count, char *out)
 {
+    const struct interleaved *layout = &block->layout;
+    const struct sample_input *input = &block->input;
     size_t bytes = layout->sample_bytes;
     size_t step = input->step;
     for (size_t tile = 0; tile < count; tile += TILE) {
         size_t samples = count - tile < TILE ? count - tile : TILE;
-        const char *at = in + (first + tile) * step;
+        const char *at = block->in + (first + tile) * step;
         for (uint32_t i = 0; i < streams; i++) {
             const char *re = at + input->re[stream + i];
             const char *im = at + input->im[stream + i];
             char *to = out + (i * count + tile) * bytes;
             if (im == re || im == re + bytes / 2) {
-                interleaved_copy(bytes, re, step, samples, bytes, to);
+                block->cpu->kernels->gather(bytes, re, step, samples, bytes, to);
             } else {
-                interleaved_copy(bytes / 2, re, step, samples, bytes, to);
-                interleaved_copy(bytes / 2, im, step, samples, bytes, to + bytes / 2);
+                block->cpu->kernels->gather(bytes / 2, re, step, samples, bytes, to);
+                block->cpu->kernels->gather(bytes / 2, im, step, samples, bytes, to + bytes / 2);
             }
         }
     }
@@ -173,7 +144,7 @@ static const char *channelise_samples_of(const struct block *block, struct scrat
     }
     char *copy = scratch->deinterleaved + (size_t)half * interleaved_bytes(&cpu->base.spec);
     if (i == 0) {
-        interleaved_take(layout, block->in, &block->input, stream, streams, first, count, copy);
+        interleaved_take(block, stream, streams, first, count, copy);
     }
     return copy + i * count * layout->sample_bytes;
 }

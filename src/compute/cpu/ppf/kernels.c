@@ -10,7 +10,39 @@ typedef uint8_t packed_u8 __attribute__((may_alias));
 typedef int16_t packed_i16 __attribute__((aligned(1), may_alias));
 typedef uint16_t packed_u16 __attribute__((aligned(1), may_alias));
 typedef uint32_t packed_u32 __attribute__((aligned(1), may_alias));
+typedef uint64_t packed_u64 __attribute__((aligned(1), may_alias));
 typedef float packed_float __attribute__((aligned(1), may_alias));
+
+/* One of two polarisations that alternate is the commonest: a constant step makes vectors of it. */
+#define DEFINE_GATHER(name, type)                                                                  \
+    static void name(const char *at, size_t step, size_t count, size_t out_step, char *out)        \
+    {                                                                                              \
+        if (step == 2 * sizeof(type) && out_step == sizeof(type)) {                                \
+            const type *restrict from = (const type *)at;                                          \
+            type *restrict to = (type *)out;                                                       \
+            for (size_t i = 0; i < count; i++) {                                                   \
+                to[i] = from[2 * i];                                                               \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            *(type *)(out + i * out_step) = *(const type *)(at + i * step);                        \
+        }                                                                                          \
+    }
+
+DEFINE_GATHER(gather_1, packed_u8)
+DEFINE_GATHER(gather_2, packed_u16)
+DEFINE_GATHER(gather_4, packed_u32)
+DEFINE_GATHER(gather_8, packed_u64)
+
+static void gather(size_t bytes, const char *at, size_t step, size_t count, size_t out_step,
+                   char *out)
+{
+    (bytes == 1   ? gather_1
+     : bytes == 2 ? gather_2
+     : bytes == 4 ? gather_4
+                  : gather_8)(at, step, count, out_step, out);
+}
 
 /* The low `bits` bits of a word as a signed number. */
 static inline float signed_bits(uint32_t word, int bits)
@@ -116,8 +148,29 @@ DEFINE_UNPACK_REAL(unpack_i8_real, packed_i8)
 DEFINE_UNPACK_REAL(unpack_i16_real, packed_i16)
 DEFINE_UNPACK_REAL(unpack_f32_real, packed_float)
 
+/* Whether any of whole blocks may be missing: samples seldom are, and this reads them alone. */
+INLINE int may_drop(const struct missing_rule *rule, size_t floats, const float *out)
+{
+    mask_t any = {0};
+    const lanes_t *x = (const lanes_t *)out;
+    for (size_t i = 0; i < floats / LANES && rule->finite; i++) {
+        any |= (mask_t)(x[i] - x[i]); /* bits of NaN, or of none */
+    }
+    for (size_t i = 0; i < floats / LANES && rule->value; i++) {
+        any |= (x[i] == rule->re) | (x[i] == rule->im);
+    }
+    int32_t bits = 0;
+    for (int i = 0; i < LANES; i++) {
+        bits |= any[i];
+    }
+    return bits != 0;
+}
+
 INLINE uint64_t drop(const struct missing_rule *rule, size_t count, float *out, const int parts)
 {
+    if (!may_drop(rule, (count + LANES - 1) / LANES * LANES * (size_t)parts, out)) {
+        return 0;
+    }
     mask_t found = {0};
     const mask_t none = {0};
     const mask_t lane = {EACH_LANE(LANE_NUMBER, 0)};
@@ -341,6 +394,7 @@ const struct cpu_kernels FOR_LEVEL(cpu_kernels) = {.name = LEVEL_NAME,
                                                               {unpack_i8_real, unpack_i8_pairs},
                                                               {unpack_i16_real, unpack_i16_pairs},
                                                               {unpack_f32_real, unpack_f32_pairs}},
+                                                   .gather = gather,
                                                    .drop = {drop_real, drop_pairs},
                                                    .fir = {fir_real, fir_pairs},
                                                    .hops = {hops_real, hops_pairs},

@@ -103,6 +103,10 @@ struct cpu_kernels {
      *   out    float [blocks][parts][lanes]   */
     void (*unpack[4][2])(const void *from, size_t blocks, const struct nibbles *nibbles,
                          float *out);
+    /* Copies numbers of 1, 2, 4 or 8 bytes that are `step` bytes apart, at any address, to places
+     * that are `out_step` bytes apart. */
+    void (*gather)(size_t bytes, const char *from, size_t step, size_t count, size_t out_step,
+                   char *out);
     /* Sets missing samples among the first `count` of what unpack gave to zero; returns their
      * number. [0] real, [1] complex. */
     uint64_t (*drop[2])(const struct missing_rule *rule, size_t count, float *out);
