@@ -52,10 +52,12 @@ static int range_matters_of(const struct channelise_plan *work, uint32_t number)
         sum += size;
         most = size > most ? size : most;
     }
-    for (uint32_t i = 0; i < bank->channelise.noutputs; i++) {
-        integrate = max_u64(integrate, bank->channelise.outputs[i].integrate);
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        const struct job_product *product = &work->job->products[i];
+        integrate = max_u64(integrate, plan_ifs_output(product).integrate * product->average);
     }
     double volts = 2 * ldexp(1, (int)type->bits - 1) * sum;
+    volts *= work->beams ? work->seen->nselected[AXIS_STATION] : 1;
     return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
 }
 
@@ -72,7 +74,7 @@ status_t range_create(const struct channelise_plan *work, range_t **out)
 {
     status_t st = STATUS_OK;
     range_t *range = NULL;
-    if (work->beams || !range_matters(work)) { /* the power of beams has no samples of its own */
+    if (!range_matters(work)) {
         *out = NULL;
         goto out;
     }
@@ -111,11 +113,9 @@ static float range_largest(const float *values, size_t count)
     return most[0];
 }
 
-/* Counts values that are infinite or no numbers, and those below the smallest normal float. */
+/* Adds numbers of values that are infinite or NaN, and of those below the smallest normal float. */
 static void range_count(const float *values, size_t count, uint64_t *large, uint64_t *small)
 {
-    *large = 0;
-    *small = 0;
     for (size_t i = 0; i < count; i++) {
         *large += isfinite(values[i]) ? 0 : 1;
         *small += values[i] < FLT_MIN ? 1 : 0;
@@ -170,8 +170,8 @@ static status_t range_look_at(range_t *range, const struct range_block *block, u
             continue;
         }
         /* Sums of infinite volts are no numbers, and then all of them are. */
-        uint64_t large;
-        uint64_t small;
+        uint64_t large = 0;
+        uint64_t small = 0;
         range_count(power, channels, &large, &small);
         range->large[block->product] += large;
         int is_small = large == 0;
@@ -302,10 +302,19 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
     for (uint32_t i = 0; i < job->nproducts; i++) {
         void *power = NULL;
         const struct channelise_output output = plan_ifs_output(&job->products[i]);
-        if (output.quantity == QUANTITY_SPECTRA || output.quantity == QUANTITY_VISIBILITIES) {
+        if (output.quantity == QUANTITY_SPECTRA) {
             continue;
         }
         TRY(buffer_get(slot->out[i], &power));
+        if (p->work->beams || p->work->products[i].visibilities) { /* have no samples of their own */
+            uint64_t small = 0;
+            range_count(power,
+                        slot->rows[i] *
+                            plan_products_made_bytes(p->work, i, slot->block.chunk.streams) /
+                            sizeof(float),
+                        &p->range->large[i], &small);
+            continue;
+        }
         uint64_t from = (uint64_t)slot->spectra[job->products[i].bank].first;
         struct range_block block = {.product = i,
                                     .from = from,

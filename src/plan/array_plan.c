@@ -503,6 +503,52 @@ double array_plan_left(const struct channelise_plan *work)
     return most;
 }
 
+/* The largest elevation of a direction in the observation, in degrees. */
+static status_t array_highest(const struct channelise_plan *work, const struct direction *direction,
+                              double *out)
+{
+    enum { TIMES = 16 };
+    status_t st = STATUS_OK;
+    const struct array_plan *plan = work->array;
+    double axes[3][3];
+    double vector[3];
+    *out = direction->lat_rad / rad_per_deg;
+    earth_place_axes(&plan->observer.place, axes);
+    for (uint64_t i = 0; i <= TIMES && !direction->is_azel; i++) {
+        double seconds[2];
+        array_plan_time(work, work->seen->first_sample + work->seen->samples * i / TIMES, 0,
+                        seconds);
+        const struct utc utc = utc_add(work->archive->sky.start, seconds[0] + seconds[1]);
+        TRY(geometry_vectors(&plan->observer, moment_of_utc(utc), direction, 1, &vector));
+        const double up = axes[2][0] * vector[0] + axes[2][1] * vector[1] + axes[2][2] * vector[2];
+        *out = fmax(i > 0 ? *out : -90, asin(fmin(fmax(up, -1), 1)) / rad_per_deg);
+    }
+out:
+    return st;
+}
+
+status_t array_plan_notes(const struct channelise_plan *work, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    for (uint32_t i = work->array->is_steered ? 0 : 1; i <= job->nbeams && !job->array.delays;
+         i++) {
+        const struct direction direction =
+            array_direction(i == 0 ? &job->array.centre : &job->beams[i - 1]);
+        double degrees = 0;
+        TRY(array_highest(work, &direction, &degrees));
+        if (degrees < 0) {
+            TRY(i == 0 ? text_add(out, "array.centre") : text_add(out, "beams.%u", i - 1));
+            TRY(text_add(out,
+                         " is below the horizon all the time, at most %.1f deg high: check its "
+                         "direction, the stations' positions and the start\n",
+                         degrees));
+        }
+    }
+out:
+    return st;
+}
+
 status_t array_plan_words(const struct channelise_plan *work, struct text *out)
 {
     status_t st = STATUS_OK;

@@ -77,6 +77,10 @@ double array_plan_left(const struct channelise_plan *work);
  * renewed. Fails with DEVICE (memory). */
 status_t array_plan_words(const struct channelise_plan *work, struct text *out);
 
+/* Appends notes for the user, as lines: the centre and beams that are below the horizon in the
+ * whole observation. Fails with USAGE (dates), DEVICE (memory). */
+status_t array_plan_notes(const struct channelise_plan *work, struct text *out);
+
 /* Returns how many more samples a block reads than each stream of it needs; 0 without a plan. */
 uint64_t array_plan_spread(const struct array_plan *plan);
 

@@ -546,6 +546,7 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
 {
     status_t st = STATUS_OK;
     TRY(plan_note_dropped(work, out));
+    TRY(work->array ? array_plan_notes(work, out) : STATUS_OK);
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const struct channelise_plan_bank *bank = &work->banks[i];
         TRY(plan_note_aliasing(bank, out));

@@ -122,6 +122,33 @@ out:
     return st;
 }
 
+/* Gives stations that the array's table flags the weight 0 in a sum of `count` antennas. */
+static status_t plan_ifs_omit_flagged(const struct channelise_plan *work, uint32_t i,
+                                      uint32_t count)
+{
+    status_t st = STATUS_OK;
+    struct channelise_plan_product *product = &work->products[i];
+    const uint32_t stations = work->formed->nselected[AXIS_STATION];
+    double left = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        if (array_plan_is_flagged(work->array, k / (count / stations)) && !product->sum_factors) {
+            TRY(memory_zeroed(count, sizeof(double), "weights", &product->sum_factors));
+            for (uint32_t j = 0; j < count; j++) {
+                product->sum_factors[j] = 1;
+            }
+        }
+        if (array_plan_is_flagged(work->array, k / (count / stations))) {
+            product->sum_factors[k] = 0;
+        }
+        left += product->sum_factors ? product->sum_factors[k] : 1;
+    }
+    REQUIRE(left > 0, STATUS_USAGE,
+            "%s: products.%u.sum: all stations are flagged in the array's table, or have weight 0",
+            work->job->path, i);
+out:
+    return st;
+}
+
 static status_t plan_ifs_settle_sum(struct channelise_plan *work, uint32_t i)
 {
     status_t st = STATUS_OK;
@@ -145,9 +172,10 @@ static status_t plan_ifs_settle_sum(struct channelise_plan *work, uint32_t i)
                              : spec->combine.sums_stations ? "stations"
                                                            : "beams",
                              &product->sum_factors));
-        spec->combine.weights = product->sum_factors;
-        spec->combine.nweights = count;
     }
+    TRY(spec->combine.sums_stations ? plan_ifs_omit_flagged(work, i, count) : STATUS_OK);
+    spec->combine.weights = product->sum_factors;
+    spec->combine.nweights = product->sum_factors ? count : 0;
 out:
     return st;
 }

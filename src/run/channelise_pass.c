@@ -517,13 +517,13 @@ static void pass_warn_of_range_all(const struct channelise_pass *p)
         large = sum_u64_all(p->pass.comm, large);
         small = sum_u64_all(p->pass.comm, small);
         if (p->pass.rank == 0 && large > 0) {
-            report_warn("%s: %s powers are infinite: beyond 3.4e38, the largest 32-bit float: the "
+            report_warn("%s: %s values are infinite: beyond 3.4e38, the largest 32-bit float: the "
                         "archive's volts are too large",
                         p->pass.job->products[i].file, units_count(large));
         }
         if (p->pass.rank == 0 && small > 0) {
             report_warn(
-                "%s: %s powers are 0 or have lost digits: below 1.2e-38, the smallest whole "
+                "%s: %s values are 0 or have lost digits: below 1.2e-38, the smallest whole "
                 "32-bit float: the archive's volts are too small",
                 p->pass.job->products[i].file, units_count(small));
         }

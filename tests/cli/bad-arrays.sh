@@ -64,7 +64,30 @@ sed 's/name: [abc]/&, flagged: true/' table.yaml >flagged.yaml
 bad_job "beams of flagged stations alone" 'all 3 stations are flagged' array.table=flagged.yaml \
     'beams=[{azimuth_deg: 1, elevation_deg: 2}]'
 bad_job "and their visibilities" 'pairs: none is left' array.table=flagged.yaml products.0.kind=visibilities
+bad_job "and a sum of them" 'sum: all stations are flagged' array.table=flagged.yaml 'products.0.sum=stations'
 same "nothing was made" "" "$(ls ./*.uvh5 power.h5 p.h5 q.h5 v.h5 2>/dev/null)"
 runs "an archive that states positions needs no more" "$voltmill" run --set input.files=places.h5 --set 'array={}' \
     --set products.0.kind=visibilities job.yaml
+
+# No mistakes, but worth a word.
+runs "directions below the horizon" "$voltmill" plan --set products.0.file=no.h5 --set 'array.centre={ra_deg: 3, dec_deg: 80}' \
+    --set 'beams=[{azimuth_deg: 1, elevation_deg: 2}, {azimuth_deg: 1, elevation_deg: -2.5}]' job.yaml
+same "are noted, those above are not" "array.centre -40.5 beams.1 -2.5 " \
+    "$(sed -nE 's/^  ([a-z.0-9]+) is below the horizon all the time, at most ([0-9.-]+) deg.*/\1 \2/p' output | tr '\n' ' ')"
+warm - <<'PYTHON'
+import h5py
+
+with h5py.File("obs.h5") as obs, h5py.File("large.h5", "w") as f:
+    f.attrs.update(obs.attrs)
+    v = f.create_dataset("voltages", data=obs["voltages"][...].astype("f4") * 1e19)
+    v.attrs.update(obs["voltages"].attrs)
+    for name in ("freq_hz", "pol", "station"):
+        f[name] = obs[name][...]
+PYTHON
+for products in '[{kind: visibilities, file: large.uvh5, integrate: 10}]' '[{kind: power, file: large-beams.h5}]'; do
+    runs "volts of 1e21" "$voltmill" run --set input.files=large.h5 --set "products=$products" \
+        --set 'beams=[{azimuth_deg: 1, elevation_deg: 80}]' job.yaml
+    grep -q '^warning: large.*values are infinite' output
+    ok $? "are a warning: $products"
+done
 plan

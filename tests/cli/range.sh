@@ -39,7 +39,7 @@ outside() { warm -c 'import h5py, numpy as np
 x = h5py.File("out.h5")["data"][()]
 print((~np.isfinite(x)).sum(), (x < 2.0 ** -126).sum())'; }
 # said: what the last run has said of them
-said() { sed -n 's/^warning: out.h5: \([0-9,]*\) powers are \(infinite\|0 or\).*/\2 \1/p' stderr | tr -d , | tr '\n' ' '; }
+said() { sed -n 's/^warning: out.h5: \([0-9,]*\) values are \(infinite\|0 or\).*/\2 \1/p' stderr | tr -d , | tr '\n' ' '; }
 grind() { rm -f out.h5; "${ranks[@]}" "$voltmill" run job.yaml "$@" >stdout 2>stderr || note <stderr; }
 ranks=()
 

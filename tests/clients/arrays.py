@@ -402,6 +402,12 @@ gaps = check(Array("gaps", 3, gaps=GAPS, delays=fast[:3] * [1, 0.2, 1]))
 check_beams(gaps)
 mended = check(Array("gains", 4, gains=True, swapped=[1, 2], flagged=[3], gaps=GAPS))
 check_beams(mended)
+voltmill("run", mended.job("sums", [{"kind": "power"}, {"kind": "power", "sum": "stations"}]))
+with h5py.File(scratch("sums-0.h5")) as each, h5py.File(scratch("sums-1.h5")) as summed:
+    whole = (each["weights"][...] == 1).all(axis=(1, 2))
+    each = each["data"][...].reshape(len(whole), 4, 2, -1)
+    same(summed["provenance/sum_weights"][...], [1, 1, 1, 0], "flagged stations have weight 0 in a sum")
+    same(summed["data"][...][whole], each[whole, :3].astype("f8").sum(1).astype("f4"), "and do not enter it")
 check(Array("filtered", 3, delays=fast[:3] * 0.5, filtered=True))
 ENU *= 20
 far = Array("far", 5, chans=1, centre=(70, 35), delays=fast[:5] * 0.3)
