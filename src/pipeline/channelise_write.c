@@ -306,7 +306,8 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
             continue;
         }
         TRY(buffer_get(slot->out[i], &power));
-        if (p->work->beams || p->work->products[i].visibilities) { /* have no samples of their own */
+        if (p->work->beams ||
+            p->work->products[i].visibilities) { /* have no samples of their own */
             uint64_t small = 0;
             range_count(power,
                         slot->rows[i] *
