@@ -22,7 +22,9 @@ MODULES = $(MPI_MODULE) $(HDF5_MODULE) yaml-0.1 zlib libdeflate liblz4 libzstd l
 MISSING = $(if $(MPI_MODULE),,MPI) $(if $(HDF5_MODULE),,HDF5) $(foreach m,$(MODULES),$(if $(shell $(PKG_CONFIG) --exists $(m) 2>/dev/null && echo y),,$(m)))
 # -isystem: our warnings are about our code.
 LIB_CFLAGS ?= $(call once,LIB_CFLAGS,$(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null)))
-LIB_LIBS ?= $(call once,LIB_LIBS,-lhdf5_hl $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) -ldl -lm)
+LIBS = $(call once,LIBS,$(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null))
+# Debian calls HDF5's library hdf5, or since 2.2 hdf5_openmpi: its high-level library has the same name and _hl.
+LIB_LIBS ?= $(addsuffix _hl,$(or $(filter-out %_hl,$(filter -lhdf5%,$(LIBS))),-lhdf5)) $(LIBS) -ldl -lm
 
 # Enumerators are our integer constants, in floating-point sums too: clang 19 warns of that.
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \

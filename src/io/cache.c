@@ -26,7 +26,7 @@ struct head {
     uint64_t checksum; /* of key and data */
 };
 
-static const char magic[8] = "vmcache1";
+static const char magic[] = "vmcache1"; /* without its NUL */
 
 /* FNV-1a, 64 bit: Fowler, Noll, Vo. It guards against accidents, not against malice: the folder's
  * permissions do that. */
@@ -188,7 +188,7 @@ static status_t cache_read_entry(int fd, const char *key, void **out, size_t *si
     char *block = NULL;
     size_t key_bytes = strlen(key);
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
-        !cache_read_all(fd, &head, sizeof head) || memcmp(head.magic, magic, sizeof magic) != 0 ||
+        !cache_read_all(fd, &head, sizeof head) || memcmp(head.magic, magic, sizeof head.magic) != 0 ||
         head.key_bytes != key_bytes) {
         goto out;
     }
@@ -261,7 +261,7 @@ static int cache_write_entry(int folder, const char *name, const char *key, cons
     if (fd >= 0) {
         size_t key_bytes = strlen(key);
         struct head head = {.key_bytes = key_bytes, .data_bytes = size};
-        memcpy(head.magic, magic, sizeof magic);
+        memcpy(head.magic, magic, sizeof head.magic);
         head.checksum = cache_fnv(cache_fnv(fnv_start, key, key_bytes), data, size);
         done = cache_write_all(fd, &head, sizeof head) && cache_write_all(fd, key, key_bytes) &&
                cache_write_all(fd, data, size);

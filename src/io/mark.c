@@ -111,7 +111,7 @@ out:
     return st;
 }
 
-const char mark_hdf5_signature[MARK_BYTES] = "\211HDF\r\n\032\n";
+const char mark_hdf5_signature[MARK_BYTES + 1] = "\211HDF\r\n\032\n";
 
 status_t mark_hdf5(int fd, const char *path, enum mark mark)
 {

@@ -33,8 +33,8 @@ const char *mark_command(enum mark mark);
 status_t mark_refuse(const char *path);
 status_t mark_refuse_file(int fd, const char *path);
 
-/* How files of HDF5 begin. */
-extern const char mark_hdf5_signature[MARK_BYTES];
+/* How files of HDF5 begin, and a NUL. */
+extern const char mark_hdf5_signature[MARK_BYTES + 1];
 
 /* Puts the mark into an open file of HDF5, or takes it away (MARK_NONE), when all else is on the
  * disk; synced on return. Fails with NO_SPACE or DATA. */

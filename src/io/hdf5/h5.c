@@ -100,9 +100,8 @@ int h5_is_cut(hid_t file, uint64_t bytes)
  */
 static int h5_has_signature(int fd)
 {
-    static const char signature[8] = "\211HDF\r\n\032\n";
     enum { FIRST_USER_BLOCK = 512 };
-    char found[sizeof signature];
+    char found[MARK_BYTES];
     struct stat info;
     int is_hdf5 = 0;
     if (fd < 0 || fstat(fd, &info) != 0) {
@@ -111,7 +110,7 @@ static int h5_has_signature(int fd)
         off_t at = 0;
         while (is_hdf5 == 0 && at + (off_t)sizeof found <= info.st_size) {
             ssize_t got = pread(fd, found, sizeof found, at);
-            is_hdf5 = got < 0 ? -1 : got == sizeof found && !memcmp(found, signature, sizeof found);
+            is_hdf5 = got < 0 ? -1 : got == sizeof found && !memcmp(found, mark_hdf5_signature, sizeof found);
             at = at ? 2 * at : FIRST_USER_BLOCK;
         }
     }
