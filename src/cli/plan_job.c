@@ -553,19 +553,21 @@ static void plan_job_print_folder(const char *path)
 
 /* Lustre puts a new file on one server unless its folder says otherwise: 16 GiB for each, and all
  * servers for files of 1 TiB. */
-static void plan_job_print_stripes(const char *path, uint64_t bytes)
+static void plan_job_print_stripes(const char *path, uint64_t bytes, uint64_t align)
 {
-    enum { GIB = 30, MOST = 64 };
+    enum { KIB = 10, GIB = 30, MOST = 64, STRIPE = 16 << 20 };
     uint64_t stripes = ceil_div_u64(bytes, UINT64_C(16) << GIB);
     if (folder_is_lustre(path)) {
         int length = (int)(text_basename(path) - path);
-        display_print("  Lustre        before the run: lfs setstripe -c %d -S 16M %.*s\n",
-                      stripes >= MOST ? -1 : (int)max_u64(stripes, 1), length > 0 ? length : 2,
-                      length > 0 ? path : "./");
+        display_print("  Lustre        before the run: lfs setstripe -c %d -S %" PRIu64
+                      "K %.*s%s\n",
+                      stripes >= MOST ? -1 : (int)max_u64(stripes, 1),
+                      (align > 0 ? align : STRIPE) >> KIB, length > 0 ? length : 2,
+                      length > 0 ? path : "./", align > 0 ? "" : "; and run.align: 16MiB");
     }
 }
 
-static status_t plan_job_print_room(const struct room *room)
+static status_t plan_job_print_room(const struct room *room, uint64_t align)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < room->count; i++) {
@@ -578,7 +580,7 @@ static status_t plan_job_print_room(const struct room *room)
             plan_job_print_folder(room->needs[i].path);
             display_print("%s (%" PRIu64 " bytes) needed, %s free\n", units_bytes(bytes), bytes,
                           units_bytes(left));
-            plan_job_print_stripes(room->needs[i].path, room->needs[i].bytes);
+            plan_job_print_stripes(room->needs[i].path, room->needs[i].bytes, align);
         }
     }
 out:
@@ -697,7 +699,7 @@ status_t plan_job_print(const struct run_options *options)
     TRY(plan_job_print_passes(plan));
     plan_job_print_merge(plan);
     TRY(plan_job_print_folders(&plan->room));
-    TRY(plan_job_print_room(&plan->room));
+    TRY(plan_job_print_room(&plan->room, plan->begun.job->align));
     TRY(room_check(&plan->room));
 out:
     run_plan_destroy(plan);

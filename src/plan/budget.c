@@ -560,9 +560,9 @@ static uint64_t budget_units(uint64_t spectra, uint64_t ratio)
 }
 
 /* Chunks must hold whole dumps of every product (quantum), and whole blocks of those with a scale;
- * and should begin at page borders of every product (fine). 0 when such a number is absurd. */
-static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *quantum,
-                                uint64_t *fine)
+ * and should begin at such borders of every product (fine). 0 when such a number is absurd. */
+static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t border,
+                                uint64_t *quantum, uint64_t *fine)
 {
     *quantum = 1;
     *fine = 1;
@@ -570,7 +570,7 @@ static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t *qu
         uint64_t integrate = work->job->products[i].integrate;
         uint64_t ratio = channelise_plan_bank_of(work, i)->ratio;
         uint64_t together = max_u64(work->products[i].spec.steps.rows, 1);
-        uint64_t rows = lcm_u64(chunk_row_quantum(work->products[i].row_bytes, PAGE), together);
+        uint64_t rows = lcm_u64(chunk_row_quantum(work->products[i].row_bytes, border), together);
         uint64_t both = 0;
         if (!multiply_u64(together, integrate, &both)) {
             both = 0;
@@ -608,7 +608,8 @@ static uint64_t budget_longer(const struct channelise_plan *work, const struct b
 /* Spectra of a chunk when the job leaves it to us; `cost` bytes of memory for each spectrum. */
 static uint64_t budget_automatic_chunk(const struct channelise_plan *work,
                                        const struct budget_group *group, uint64_t block,
-                                       uint64_t quantum, uint64_t fine, uint64_t cost)
+                                       uint64_t quantum, uint64_t fine, uint64_t stripes,
+                                       uint64_t cost)
 {
     uint64_t suits = BLOCKS_A_CHUNK * backend_abilities(work->backend)->block_bytes;
     uint64_t most = ceil_div_u64(work->chunking.spectra, LEAST_CHUNKS);
@@ -623,6 +624,9 @@ static uint64_t budget_automatic_chunk(const struct channelise_plan *work,
     spectra = max_u64(min_u64(spectra, block), 1);
     uint64_t groups = ceil_div_u64(work->chunking.streams, work->chunking.group_streams);
     spectra = max_u64(spectra, ceil_div_u64(work->chunking.spectra * groups, MOST_CHUNKS));
+    if (stripes && budget_round_up(spectra, stripes) <= max_u64(most, spectra)) {
+        return budget_round_up(spectra, stripes);
+    }
     /* The finer border only where it does not make chunks much larger. */
     if (fine && budget_round_up(spectra, fine) <= max_u64(block, spectra) &&
         budget_round_up(spectra, fine) <= 2 * spectra + 64) {
@@ -660,8 +664,10 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
     status_t st = STATUS_OK;
     uint64_t quantum;
     uint64_t fine;
+    uint64_t stripes;
     *budget = budget_for_blocks(work, memory);
-    budget_chunk_quanta(work, &quantum, &fine);
+    budget_chunk_quanta(work, work->job->align, &quantum, &stripes);
+    budget_chunk_quanta(work, PAGE, &quantum, &fine);
     REQUIRE(quantum > 0 && quantum <= UINT64_C(1) << 62, STATUS_USAGE,
             "%s: no chunk holds whole dumps of all products: their integrate (times scale_rows) "
             "have no sensible common multiple",
@@ -677,8 +683,9 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
                      budget_block_bytes(work, group, CHUNK_GRAIN)) /
                     CHUNK_GRAIN;
     uint64_t asked = ceil_div_u64(work->job->chunk_spectra, work->banks[0].ratio);
-    uint64_t chunk = asked > 0 ? budget_round_up(asked, quantum)
-                               : budget_automatic_chunk(work, group, block, quantum, fine, cost);
+    uint64_t chunk = asked > 0
+                         ? budget_round_up(asked, quantum)
+                         : budget_automatic_chunk(work, group, block, quantum, fine, stripes, cost);
     chunk = min_u64(chunk, budget_round_up(work->chunking.spectra, quantum));
     work->chunking.chunk_spectra = begun ? begun->chunk_spectra : chunk;
     TRY(budget_check_count(work));

@@ -104,7 +104,8 @@ status_t product_create(int fd, const char *path, const struct product_spec *spe
     status_t st = STATUS_OK;
     struct h5_dataset rows = {0};
     hid_t file = -1;
-    TRY(h5_file_create(fd, path, MARK_RUN, &file));
+    TRY(spec->align > 0 ? h5_file_create_aligned(fd, path, MARK_RUN, spec->align, &file)
+                        : h5_file_create(fd, path, MARK_RUN, &file));
     TRY(kind_describe(file, spec, place));
     TRY(contents_reserve(file));
     const struct kind *kind = kind_of(spec->kind);

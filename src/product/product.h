@@ -74,6 +74,7 @@ struct product_spec {
                             they are not */
     int has_bandpass;    /* it has the medians of its rows */
     struct weighing weights; /* shares of each dump that were there */
+    uint64_t align;        /* bytes: larger datasets begin at its multiples; 0: at those of 1 MiB */
     int omits_frequencies; /* the values of /frequency stay unwritten: only its size matters, or the
                               rows are converted to a format that states them by a formula */
 };

@@ -132,9 +132,9 @@ same "without a cache nothing is known" 0 "$(VOLTMILL_CACHE=off time_of job.yaml
 shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
 lustre() { env SHIM_LUSTRE=1 LD_PRELOAD="$shim" "$voltmill" plan --force "$@" | sed -n 's/^  Lustre *//p'; }
 if [ -e "$shim" ]; then
-    same "stripes of a small file" "before the run: lfs setstripe -c 1 -S 16M ./" "$(lustre job.yaml)"
+    same "stripes of a small file" "before the run: lfs setstripe -c 1 -S 16384K ./; and run.align: 16MiB" "$(lustre job.yaml)"
     truncate -s 4T big.raw
-    same "of a large one" "before the run: lfs setstripe -c -1 -S 16M ./" "$(lustre --set input.files=big.raw \
+    same "of a large one" "before the run: lfs setstripe -c -1 -S 4096K ./" "$(lustre --set input.files=big.raw --set run.align=4MiB \
         --set 'input.layout={format: raw, type: ci8, sample_rate_hz: 1e9, freq_hz: 1e9}' --set channelise.channels=1024 \
         --set 'products=[{kind: spectra, file: s.h5}]' 2>stderr)"
     same "elsewhere no word of it" 0 "$("$voltmill" plan --force job.yaml | grep -c Lustre)"

@@ -118,6 +118,21 @@ fails "info: half a start is none" 4 'attribute start_second is missing: not a w
 rm rows.h5
 
 restore
+runs "with another run.align" "$voltmill" run job.yaml --set run.align=4MiB
+same "goes on in the file that it was begun in" "$expected" "$(digest)"
+placed() { warm -c "
+import h5py
+for name, rows in (('spectra.h5', 'spectra'), ('power.h5', 'data')):
+    file = h5py.File(name)
+    print(file[rows].id.get_offset() % (4 << 20), *file['provenance/crc32'])"; }
+unaligned=$(placed)
+runs "aligned from the beginning" "$voltmill" run --force job.yaml --set run.align=4MiB
+same "rows begin at a stripe and are the same; small ones stay where they are" "$(sed '1s/^[0-9]*/0/' <<<"$unaligned")" "$(placed)"
+[ "$unaligned" != "$(placed)" ]
+ok $? "which they did not before"
+clear_all
+
+restore
 truncate -s -5 power.h5.journal
 "$voltmill" status power.h5 | grep -Eq "  bad +[1-9][0-9]* bytes"
 ok $? "a torn record is seen"

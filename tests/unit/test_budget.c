@@ -147,6 +147,24 @@ static void long_observations_have_long_chunks(void **state)
     }
 }
 
+/* With run.align chunks begin at stripes where enough of them are left, else at pages. */
+static void long_chunks_begin_at_stripes(void **state)
+{
+    (void)state;
+    enum { ROW = POLS * 64 * 8, STRIPE = 8 << 20, PAGE = 4096 };
+    for (int i = 0; i < 2; i++) {
+        struct planned p;
+        pretended = UINT64_C(1) << (i == 0 ? 30 : 24);
+        status_t st = plan_job(512 * MIB, ", align: 8MiB", spectra, 2, NULL, &p);
+        pretended = 0;
+        assert_int_equal(st, STATUS_OK);
+        const uint64_t bytes = p.work->chunking.chunk_spectra * ROW;
+        assert_int_equal(bytes % (i == 0 ? STRIPE : PAGE), 0);
+        assert_true(i == 0 || bytes < STRIPE);
+        planned_end(&p);
+    }
+}
+
 static void what_was_begun_stays_as_it_was_cut(void **state)
 {
     (void)state;
@@ -423,6 +441,7 @@ int main(void)
         cmocka_unit_test(what_is_planned_fits),
         cmocka_unit_test(more_memory_never_cuts_smaller),
         cmocka_unit_test(long_observations_have_long_chunks),
+        cmocka_unit_test(long_chunks_begin_at_stripes),
         cmocka_unit_test(what_was_begun_stays_as_it_was_cut),
         cmocka_unit_test(threads_change_no_chunk_that_the_job_sets),
         cmocka_unit_test(dumps_that_share_no_chunk_are_refused),

@@ -366,8 +366,8 @@ out:
     return st;
 }
 
-static status_t h5_file_make(int fd, const char *path, enum mark mark, hsize_t alignment,
-                             hid_t *out)
+status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_t alignment,
+                                hid_t *out)
 {
     status_t st = STATUS_OK;
     const char *name = path ? path : "a file to be measured";
@@ -390,12 +390,7 @@ out:
 
 status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out)
 {
-    return h5_file_make(fd, path, mark, ALIGNMENT, out);
-}
-
-status_t h5_file_create_dense(int fd, const char *path, enum mark mark, hid_t *out)
-{
-    return h5_file_make(fd, path, mark, 1, out);
+    return h5_file_create_aligned(fd, path, mark, ALIGNMENT, out);
 }
 
 static status_t h5_file_open_as(int fd, const char *path, unsigned flags, hid_t *out)

@@ -17,9 +17,10 @@
  * h5_close() gives a file up. With a mark, the file has that instead of HDF5's signature, from the
  * first moment until mark_hdf5() takes it away. Fails with NO_SPACE or DATA. */
 status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out);
-/* Creates a file likewise, without alignment of its objects: for datasets of many small chunks.
- * Fails with DATA, NO_SPACE. */
-status_t h5_file_create_dense(int fd, const char *path, enum mark mark, hid_t *out);
+/* Creates a file likewise, in which objects of at least `alignment` bytes begin at its multiples: 1
+ * for datasets of many small chunks. Fails with DATA, NO_SPACE. */
+status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_t alignment,
+                                hid_t *out);
 
 /* Open a file by the same driver, also one that has a mark: through its descriptor, to change it;
  * by its name, to read it. Fail with DATA. */

@@ -132,7 +132,7 @@ status_t packed_begin(const struct packed_files *files, const struct product_spe
     packed->files = *files;
     TRY(packed_look(packed, spec->kind, &inputs));
     what.inputs = inputs;
-    TRY(h5_file_create_dense(files->to, files->path, MARK_RUN, &packed->file));
+    TRY(h5_file_create_aligned(files->to, files->path, MARK_RUN, 1, &packed->file));
     TRY(kind_describe(packed->file, &what, &packed->place));
     TRY(contents_reserve(packed->file));
     TRY(packed_list_taken(packed));
