@@ -329,7 +329,8 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
         TRY(steps_read(verify, place->scale_offset, lines, number, first, count, found));
         TRY(steps_read(verify, place->offset_offset, lines, number, first, count, found + count));
         for (uint64_t i = 0; i < count; i++) {
-            largest = fmax(largest, (double)scale[i]);
+            /* GCC 12 for ARM crashes at fmax() here. */
+            largest = (double)scale[i] > largest ? (double)scale[i] : largest;
         }
         for (uint64_t i = 0; i < count; i++) {
             const struct told stored = {(double)found[i], (double)found[count + i]};
