@@ -307,7 +307,7 @@ static void spoil(struct bench *b, int is_zero)
             *(uint8_t *)sample = is_zero ? 0x88 : 0x17;
         } else {
             sample[b->parts - 1] = 0;
-            sample[0] = is_zero ? 0 : -128;
+            sample[0] = is_zero ? 0 : (char)-128;
         }
     }
 }
