@@ -130,11 +130,6 @@ INLINE lanes_t lanes_last_pairs(struct lanes_pair x)
     return SHUFFLE(x.re, x.im, EACH_LANE(LANE_IN_TURN, LANES));
 }
 
-INLINE struct lanes_pair lanes_multiply(struct lanes_pair a, struct lanes_pair b)
-{
-    return (struct lanes_pair){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
 /* Exchanges both parts of pairs. */
 INLINE lanes_t lanes_exchange(lanes_t x)
 {
@@ -235,6 +230,12 @@ typedef uint16_t half16_t __attribute__((vector_size(VECTOR / 2), aligned(1), ma
 #define LANES_WIDEN_8(from) __builtin_convertvector(*(const half8_t *)(from), lanes16_t)
 #define LANES_WIDEN_16(from) __builtin_convertvector(*(const half16_t *)(from), lanes32_t)
 #endif
+
+INLINE struct lanes_pair lanes_multiply(struct lanes_pair a, struct lanes_pair b)
+{
+    return (struct lanes_pair){LANES_MULTIPLY_ADD(a.re, b.re, -(a.im * b.im)),
+                               LANES_MULTIPLY_ADD(a.re, b.im, a.im * b.re)};
+}
 
 /* Makes stores past the caches visible to other threads. */
 static inline void lanes_settle(void)

@@ -74,7 +74,7 @@ static inline lanes_t multiply_pairs(lanes_t x, lanes_t w)
     const lanes_t signs = -(lanes_t){EACH_LANE(ONE_AND, -1)};
     lanes_t re = SHUFFLE(w, w, EACH_LANE(LANE_OF_TWO, 0));
     lanes_t im = SHUFFLE(w, w, EACH_LANE(LANE_OF_TWO, 1)) * signs;
-    return x * re + lanes_exchange(x) * im;
+    return LANES_MULTIPLY_ADD(x, re, lanes_exchange(x) * im);
 }
 
 static void twiddle(const float *from, size_t count, const float *a, const float *b, int past,

@@ -165,8 +165,8 @@ static void multiply(const float *restrict response, size_t count, float *restri
     for (size_t k = 0; k < count; k++) {
         float re = spectrum[2 * k];
         float im = spectrum[2 * k + 1];
-        spectrum[2 * k] = re * response[2 * k] - im * response[2 * k + 1];
-        spectrum[2 * k + 1] = re * response[2 * k + 1] + im * response[2 * k];
+        spectrum[2 * k] = MULTIPLY_ADD(re, response[2 * k], -(im * response[2 * k + 1]));
+        spectrum[2 * k + 1] = MULTIPLY_ADD(re, response[2 * k + 1], im * response[2 * k]);
     }
 }
 
@@ -181,14 +181,14 @@ static void turn(const float *step, const float *base, size_t rows, int sign, co
         const lanes_t *cross = same + VECTORS;
         const lanes_t *x = (const lanes_t *)(from + k * from_stride);
         lanes_t *y = (lanes_t *)(to + k * to_stride);
-        float re = base[2 * k];
-        float im = base[2 * k + 1];
+        const lanes_t re = lanes_of(base[2 * k]);
+        const lanes_t im = lanes_of(base[2 * k + 1]);
         UNROLLED
         for (int v = 0; v < VECTORS; v++) {
             /* (re, re) and (-im, im) of the factor. */
-            lanes_t w_same = same[v] * re - cross[v] * other * im;
-            lanes_t w_cross = (same[v] * other * im + cross[v] * re) * direction;
-            y[v] = x[v] * w_same + lanes_exchange(x[v]) * w_cross;
+            lanes_t w_same = LANES_MULTIPLY_ADD(same[v], re, -(cross[v] * other * im));
+            lanes_t w_cross = LANES_MULTIPLY_ADD(same[v] * other, im, cross[v] * re) * direction;
+            y[v] = LANES_MULTIPLY_ADD(x[v], w_same, lanes_exchange(x[v]) * w_cross);
         }
     }
 }
