@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 status_t memory_zeroed(size_t count, size_t size, const char *what, void *out)
 {
@@ -45,11 +46,12 @@ status_t memory_grow(uint64_t count, size_t size, const char *what, void *items)
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
 {
     status_t st = STATUS_OK;
-    enum { LINE = 64, PAGE = 4096 };
+    enum { LINE = 64 };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE); /* 4 to 64 KiB */
     size_t bytes = 0;
     void *block = NULL;
-    if (!__builtin_mul_overflow(count, size, &bytes) && bytes <= SIZE_MAX - PAGE) {
-        size_t alignment = bytes < PAGE ? LINE : PAGE;
+    if (!__builtin_mul_overflow(count, size, &bytes) && bytes <= SIZE_MAX - page) {
+        size_t alignment = bytes < page ? LINE : page;
         bytes = (bytes / alignment + 1) * alignment;
         block = aligned_alloc(alignment, bytes);
     }

@@ -380,7 +380,8 @@ out:
 }
 
 enum {
-    PAGE = 4096,            /* chunk borders in products, so that network clients share no page */
+    PAGE = 4096,            /* chunk borders in products, so that network clients share no page;
+                             * not this machine's, on which no job's chunks depend */
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
     BLOCKS_A_CHUNK = 8,     /* of a backend that prefers small blocks, so that ranks end together */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share; */

@@ -9,6 +9,7 @@
 #include "compute/cpu/ppf/synthesis_kernels.h"
 #include "compute/shared/grains.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,7 +140,7 @@ static uint32_t filters(enum simd_level level)
     k->turn(numbers, numbers + 1024, 2, -1, numbers + 2048, (size_t)2 * FILTER_COLUMNS,
             out + PLACES, (size_t)2 * FILTER_COLUMNS);
     memcpy(window, numbers, (size_t)2 * 37 * sizeof *window);
-    window[21] = 1e30F * 1e30F;
+    window[21] = INFINITY;
     assert_int_equal(k->take(&rule, (const char *)window, 37, -1, out + 2 * ROWS), 1);
     return digest_floats(PLACES + (size_t)4 * FILTER_COLUMNS);
 }
@@ -188,7 +189,7 @@ static uint32_t beams(enum simd_level level)
         const struct beam_row weights = {(size_t)STATIONS * BEAMS, line, number};
         const struct beam_row put = {k->spectra, number, line};
         k->take(&weights, numbers + 2 * channel, k->lanes, NULL, 0, wrong, window);
-        /* Of spectrum s and station k, line (s, k) of the numbers. */
+        /* Line s STATIONS + k of the numbers is that of spectrum s, station k. */
         for (size_t station = 0; station < STATIONS; station++) {
             const struct beam_row row = {k->spectra, STATIONS * line, number};
             k->take(&row, numbers + (spectrum * STATIONS + station) * line + 2 * channel, k->lanes,

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-enum { HUGE_PAGE = 2 << 20, PAGE = 4096, MOST_THREADS = 8 };
+enum { HUGE_PAGE = 2 << 20, PAGE = 4096 /* the smallest of any machine */, MOST_THREADS = 8 };
 
 struct pages {
     char *first;
