@@ -130,9 +130,8 @@ static void dumps_weigh(dumps_t *dumps, size_t at, struct lost lost)
 }
 
 /* Adds the losses of the block's spectra of a stream, of its first one on: [count], in 2^-60 of a
- * spectrum's energy; `unread`, the part that they would not have lost if all had been read. NULL:
- * none. */
-static void dumps_add(dumps_t *dumps, uint32_t stream, const uint64_t *lost, const uint64_t *unread)
+ * spectrum's energy: all; the part that they would not have lost if all had been read. */
+static void dumps_add(dumps_t *dumps, uint32_t stream, uint64_t *const lost[2])
 {
     uint64_t integrate = dumps->integrate;
     struct lost sum = dumps->open[stream];
@@ -142,8 +141,8 @@ static void dumps_add(dumps_t *dumps, uint32_t stream, const uint64_t *lost, con
         uint64_t end = at + min_u64(left, dumps->count - at);
         int is_whole = end - at == left;
         for (; at < end; at++) {
-            sum.all += lost[at];
-            sum.unread += unread ? unread[at] : 0;
+            sum.all += lost[0][at];
+            sum.unread += lost[1][at];
         }
         if (is_whole) {
             dumps_weigh(dumps, (size_t)(row++ * dumps->streams + stream), sum);
@@ -172,25 +171,7 @@ static int dumps_mend(const dumps_t *dumps, size_t at, float *data)
     return is_blank;
 }
 
-/* As weights_apply(). */
-static const float *dumps_apply(dumps_t *dumps, uint64_t rows, void *data, const char **holes)
-{
-    int has_holes = 0;
-    for (uint64_t row = 0; row < rows && dumps->has_less; row++) {
-        dumps->holes[row] = 0;
-        for (uint32_t s = 0; s < dumps->streams; s++) {
-            size_t at = (size_t)row * dumps->streams + s;
-            int is_blank = dumps_mend(dumps, at, (float *)data + at * dumps->stream_floats);
-            dumps->holes[row] |= dumps->is_unread[at];
-            dumps->blanked += is_blank && !dumps->is_unread[at];
-        }
-        has_holes |= dumps->holes[row];
-    }
-    *holes = has_holes ? dumps->holes : NULL;
-    return dumps->weights;
-}
-
-/* Instead: what the block's dumps have lost; 0: nothing.
+/* What the block's dumps have lost; 0: nothing.
  *
  *   weights   float [rows][streams]
  *   unread    char [rows][streams] 1: below the least weight, but not if all had been read */
@@ -201,16 +182,33 @@ static int dumps_lost(const dumps_t *dumps, const float **weights, const char **
     return dumps->has_less;
 }
 
-/* Counts `count` more rows that became NaN by weights. */
-static void dumps_note_blank(dumps_t *dumps, uint64_t count)
+/* What a stream lacks: all of it; beside what could not be read. */
+struct lacks {
+    struct runs known, declared;
+};
+
+static void lacks_free(struct lacks *lacks)
 {
-    dumps->blanked += count;
+    runs_free(&lacks->known);
+    runs_free(&lacks->declared);
 }
 
-/* Dumps of single streams that became NaN, but not by what could not be read, so far. */
-static uint64_t dumps_blanked(const dumps_t *dumps)
+/* Adds what another stream lacks. */
+static status_t lacks_add(struct lacks *lacks, const struct lacks *more)
 {
-    return dumps->blanked;
+    status_t st = STATUS_OK;
+    TRY(runs_add_all(&lacks->known, &more->known));
+    TRY(runs_add_all(&lacks->declared, &more->declared));
+    runs_join(&lacks->known);
+    runs_join(&lacks->declared);
+out:
+    return st;
+}
+
+static status_t lacks_copy(struct lacks *lacks, const struct lacks *from)
+{
+    lacks->known.count = lacks->declared.count = 0;
+    return lacks_add(lacks, from);
 }
 
 struct weights {
@@ -221,7 +219,8 @@ struct weights {
     struct energy energy; /* of the filter bank */
     filtered_t *filtered; /* NULL: no filters */
     uint64_t *lost[2];    /* [block] of spectra of a stream: all; what was not there to be read */
-    struct runs known, declared, more, found[RUNS_TILE];
+    struct lacks lacks;   /* of a stream, or of a pair */
+    struct runs more, found[RUNS_TILE];
     int is_partial;                  /* samples may lack some of their packets: */
     struct shares partial;           /* those of a stream, or of a pair */
     struct shares shares;            /* all that is lost of them */
@@ -229,11 +228,9 @@ struct weights {
     dumps_t *pairs[MOST_OUTPUTS]; /* of what polarisations have together, where products say it */
     /* [pol_inner] what the first polarisation lacks, until the second's is known; NULL: there are
      * no pairs. */
-    struct both {
-        struct runs known, declared;
-    } * first;
-    struct both *streams; /* [nstreams] what each of all stations lacks; NULL: there are neither
-                             visibilities nor beams */
+    struct lacks *first;
+    struct lacks *streams; /* [nstreams] of each of all stations; NULL: there are neither
+                              visibilities nor beams */
     uint32_t nstreams;
     uint64_t *sums[2];  /* [block] lost of spectra of beams, as `lost` */
     uint32_t pol_inner; /* streams from one polarisation to the other */
@@ -252,13 +249,11 @@ void weights_destroy(weights_t *weights)
         dumps_destroy(weights->pairs[i]);
     }
     for (uint32_t i = 0; weights->first && i < weights->pol_inner; i++) {
-        runs_free(&weights->first[i].known);
-        runs_free(&weights->first[i].declared);
+        lacks_free(&weights->first[i]);
     }
     free(weights->first);
     for (uint32_t i = 0; weights->streams && i < weights->nstreams; i++) {
-        runs_free(&weights->streams[i].known);
-        runs_free(&weights->streams[i].declared);
+        lacks_free(&weights->streams[i]);
     }
     free(weights->streams);
     free(weights->sums[0]);
@@ -266,8 +261,7 @@ void weights_destroy(weights_t *weights)
     for (uint32_t i = 0; i < RUNS_TILE; i++) {
         runs_free(&weights->found[i]);
     }
-    runs_free(&weights->known);
-    runs_free(&weights->declared);
+    lacks_free(&weights->lacks);
     runs_free(&weights->more);
     shares_free(&weights->partial);
     shares_free(&weights->shares);
@@ -491,8 +485,8 @@ static uint64_t weights_undeclared(const weights_t *weights, uint32_t stream, in
     if (!archive->losses.may_lack) {
         return 0;
     }
-    uint64_t lacks = runs_count(&weights->declared, counted.first, counted.end);
-    return lacks - min_u64(lacks, archive_gap_of(archive, stream, (uint64_t)(counted.first + later),
+    uint64_t count = runs_count(&weights->lacks.declared, counted.first, counted.end);
+    return count - min_u64(count, archive_gap_of(archive, stream, (uint64_t)(counted.first + later),
                                                  (uint64_t)(counted.end - counted.first)));
 }
 
@@ -503,8 +497,8 @@ static status_t weights_gather(weights_t *weights, uint32_t stream, const struct
 {
     status_t st = STATUS_OK;
     const struct weights_block *block = &weights->block;
-    struct runs *known = &weights->known;
-    struct runs *declared = &weights->declared;
+    struct runs *known = &weights->lacks.known;
+    struct runs *declared = &weights->lacks.declared;
     const int64_t later = block->shifts ? (int64_t)block->shifts[stream] - block->shift : 0;
     known->count = 0;
     TRY(weights_add_losses(block->losses, mine->at, mine->end, later, known));
@@ -531,12 +525,11 @@ static status_t weights_lose_all(weights_t *weights, uint32_t stream)
     status_t st = STATUS_OK;
     const struct weights_block *block = &weights->block;
     int has_unread = block->unread->count > 0;
-    TRY(weights_lose(weights, stream, &weights->known, weights->lost[0]));
-    if (has_unread) {
-        TRY(weights_lose(weights, stream, &weights->declared, weights->lost[1]));
-    }
-    for (uint64_t i = 0; i < block->count && has_unread; i++) {
-        weights->lost[1][i] = weights->lost[0][i] - weights->lost[1][i];
+    TRY(weights_lose(weights, stream, &weights->lacks.known, weights->lost[0]));
+    TRY(has_unread ? weights_lose(weights, stream, &weights->lacks.declared, weights->lost[1])
+                   : STATUS_OK);
+    for (uint64_t i = 0; i < block->count; i++) {
+        weights->lost[1][i] = has_unread ? weights->lost[0][i] - weights->lost[1][i] : 0;
     }
 out:
     return st;
@@ -548,24 +541,18 @@ static status_t weights_add_pair(weights_t *weights, uint32_t stream)
     status_t st = STATUS_OK;
     const struct weights_block *block = &weights->block;
     uint32_t inner = weights->pol_inner;
-    struct both *first = &weights->first[stream % inner];
+    struct lacks *first = &weights->first[stream % inner];
     if (stream / inner % 2 == 0) {
-        first->known.count = first->declared.count = 0;
-        TRY(runs_add_all(&first->known, &weights->known));
-        TRY(runs_add_all(&first->declared, &weights->declared));
-        goto out;
+        return lacks_copy(first, &weights->lacks);
     }
-    TRY(runs_add_all(&weights->known, &first->known));
-    TRY(runs_add_all(&weights->declared, &first->declared));
-    runs_join(&weights->known);
-    runs_join(&weights->declared);
+    TRY(lacks_add(&weights->lacks, first));
     TRY(weights_find_partial(weights, block->first_stream + stream - inner,
                              block->first_stream + stream));
     TRY(weights_lose_all(weights, stream));
     for (uint32_t i = 0; i < weights->work->job->nproducts; i++) {
         if (weights->pairs[i]) {
             dumps_add(weights->pairs[i], stream / (2 * inner) * inner + stream % inner,
-                      weights->lost[0], block->unread->count > 0 ? weights->lost[1] : NULL);
+                      weights->lost);
         }
     }
 out:
@@ -578,7 +565,6 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
     status_t st = STATUS_OK;
     const struct channelise_plan *work = weights->work;
     const struct weights_block *block = &weights->block;
-    int has_unread = block->unread->count > 0;
     TRY(weights_gather(weights, stream, mine, found, missing));
     if (!work->is_bank) {
         goto out;
@@ -587,73 +573,32 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
     TRY(weights_lose_all(weights, stream));
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         if (weights->products[i] && !work->products[i].visibilities && !work->beams) {
-            dumps_add(weights->products[i], stream, weights->lost[0],
-                      has_unread ? weights->lost[1] : NULL);
+            dumps_add(weights->products[i], stream, weights->lost);
         }
     }
     if (weights->streams) {
-        struct both *mine_too = &weights->streams[array_plan_stream(work->array, work, stream)];
-        mine_too->known.count = mine_too->declared.count = 0;
-        TRY(runs_add_all(&mine_too->known, &weights->known));
-        TRY(runs_add_all(&mine_too->declared, &weights->declared));
+        TRY(lacks_copy(&weights->streams[array_plan_stream(work->array, work, stream)],
+                       &weights->lacks));
     }
     TRY(weights->first ? weights_add_pair(weights, stream) : STATUS_OK);
 out:
     return st;
 }
 
-/* Computes the losses of spectra by samples that either of two streams lacks. */
-static status_t weights_lose_both(weights_t *weights, uint32_t a, uint32_t b)
+/* Computes the losses of spectra by samples that either of two streams lacks, if there may be any,
+ * which sets *out, or if that is set. */
+static status_t weights_lose_both(weights_t *weights, uint32_t a, uint32_t b, int *out)
 {
     status_t st = STATUS_OK;
-    const struct both *both[2] = {&weights->streams[a], &weights->streams[b]};
-    weights->known.count = weights->declared.count = 0;
-    for (int i = 0; i < 2; i++) {
-        TRY(runs_add_all(&weights->known, &both[i]->known));
-        TRY(runs_add_all(&weights->declared, &both[i]->declared));
+    const struct lacks *streams = weights->streams;
+    const uint32_t first = weights->block.first_stream;
+    *out |= streams[a].known.count + streams[b].known.count > 0 || weights->is_partial;
+    if (*out) {
+        TRY(lacks_copy(&weights->lacks, &streams[a]));
+        TRY(lacks_add(&weights->lacks, &streams[b]));
+        TRY(weights_find_partial(weights, first + a, first + b));
+        TRY(weights_lose_all(weights, a));
     }
-    runs_join(&weights->known);
-    runs_join(&weights->declared);
-    TRY(weights_find_partial(weights, weights->block.first_stream + a,
-                             weights->block.first_stream + b));
-    TRY(weights_lose_all(weights, a));
-out:
-    return st;
-}
-
-/* A sample that either stream lacks is missing of their visibility. */
-static status_t weights_add_line(weights_t *weights, dumps_t *dumps, uint32_t line, uint32_t a,
-                                 uint32_t b)
-{
-    status_t st = STATUS_OK;
-    const struct weights_block *block = &weights->block;
-    const struct both *both[2] = {&weights->streams[a], &weights->streams[b]};
-    if (both[0]->known.count + both[1]->known.count == 0 && !weights->is_partial &&
-        dumps->open[line].all == 0) {
-        goto out;
-    }
-    TRY(weights_lose_both(weights, a, b));
-    dumps_add(dumps, line, weights->lost[0], block->unread->count > 0 ? weights->lost[1] : NULL);
-out:
-    return st;
-}
-
-/* Adds to `sums` what a station's stream `a` loses, or it and `b` together, as one of `count`. */
-static status_t weights_sum_station(weights_t *weights, uint32_t a, uint32_t b, uint32_t count,
-                                    int *is_less)
-{
-    status_t st = STATUS_OK;
-    const struct weights_block *block = &weights->block;
-    const struct both *both[2] = {&weights->streams[a], &weights->streams[b]};
-    if (both[0]->known.count + both[1]->known.count == 0 && !weights->is_partial) {
-        goto out;
-    }
-    TRY(weights_lose_both(weights, a, b));
-    for (uint64_t i = 0; i < block->count; i++) {
-        weights->sums[0][i] += weights->lost[0][i] / count;
-        weights->sums[1][i] += block->unread->count > 0 ? weights->lost[1][i] / count : 0;
-    }
-    *is_less = 1;
 out:
     return st;
 }
@@ -663,7 +608,7 @@ out:
 static status_t weights_add_beams(weights_t *weights, dumps_t *dumps, int is_joint)
 {
     status_t st = STATUS_OK;
-    const struct weights_block *block = &weights->block;
+    const uint64_t count = weights->block.count;
     const struct beamform_spec *spec = &weights->work->beams->spec[weights->number];
     const uint32_t lines = (is_joint ? 1 : spec->pols) * spec->coarse;
     const uint32_t station = spec->pols * spec->coarse;
@@ -673,41 +618,49 @@ static status_t weights_add_beams(weights_t *weights, dumps_t *dumps, int is_joi
     }
     for (uint32_t line = 0; line < lines; line++) {
         int is_less = dumps->open[line].all > 0;
-        memset(weights->sums[0], 0, (size_t)block->count * sizeof *weights->sums[0]);
-        memset(weights->sums[1], 0, (size_t)block->count * sizeof *weights->sums[1]);
+        memset(weights->sums[0], 0, (size_t)count * sizeof *weights->sums[0]);
+        memset(weights->sums[1], 0, (size_t)count * sizeof *weights->sums[1]);
         for (uint32_t i = 0; i < spec->stations; i++) {
             const uint32_t a = i * station + line;
+            int loses = 0;
             if (!spec->factors || spec->factors[2 * i] != 0) {
-                TRY(weights_sum_station(weights, a, is_joint ? a + spec->coarse : a, active,
-                                        &is_less));
+                TRY(weights_lose_both(weights, a, is_joint ? a + spec->coarse : a, &loses));
             }
+            for (uint64_t k = 0; k < 2 * count && loses; k++) {
+                weights->sums[k % 2][k / 2] += weights->lost[k % 2][k / 2] / active;
+            }
+            is_less |= loses;
         }
         for (uint32_t beam = 0; beam < spec->beams && is_less; beam++) {
-            dumps_add(dumps, beam * lines + line, weights->sums[0],
-                      block->unread->count > 0 ? weights->sums[1] : NULL);
+            dumps_add(dumps, beam * lines + line, weights->sums);
         }
     }
 out:
     return st;
 }
 
-/* All lines of a product of visibilities. */
+/* All lines of a product of visibilities: a sample that either stream lacks is missing. */
 static status_t weights_add_lines(weights_t *weights, uint32_t product)
 {
     status_t st = STATUS_OK;
     const struct visibilities_plan *plan = weights->work->products[product].visibilities;
     const struct correlate_spec *spec = &plan->spec;
     const uint32_t lines = (uint32_t)visibilities_lines(plan);
+    dumps_t *dumps = weights->products[product];
     for (uint32_t line = 0; line < lines; line++) {
         const uint32_t q = line % plan->products;
         const uint32_t coarse = line / plan->products % spec->coarse;
         const uint32_t *pair = plan->pairs[line / plan->products / spec->coarse];
         uint32_t streams[2];
+        int loses = dumps->open[line].all > 0;
         for (int i = 0; i < 2; i++) {
             streams[i] =
                 (pair[i] * spec->pols + visibilities_pol(spec->pols, q, i)) * spec->coarse + coarse;
         }
-        TRY(weights_add_line(weights, weights->products[product], line, streams[0], streams[1]));
+        TRY(weights_lose_both(weights, streams[0], streams[1], &loses));
+        if (loses) {
+            dumps_add(dumps, line, weights->lost);
+        }
     }
 out:
     return st;
@@ -804,7 +757,20 @@ out:
 const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,
                            const char **holes)
 {
-    return dumps_apply(weights->products[i], rows, data, holes);
+    dumps_t *dumps = weights->products[i];
+    int has_holes = 0;
+    for (uint64_t row = 0; row < rows && dumps->has_less; row++) {
+        dumps->holes[row] = 0;
+        for (uint32_t s = 0; s < dumps->streams; s++) {
+            size_t at = (size_t)row * dumps->streams + s;
+            int is_blank = dumps_mend(dumps, at, (float *)data + at * dumps->stream_floats);
+            dumps->holes[row] |= dumps->is_unread[at];
+            dumps->blanked += is_blank && !dumps->is_unread[at];
+        }
+        has_holes |= dumps->holes[row];
+    }
+    *holes = has_holes ? dumps->holes : NULL;
+    return dumps->weights;
 }
 
 const struct combine_weights *weights_lost(weights_t *weights, uint32_t i)
@@ -820,10 +786,10 @@ const struct combine_weights *weights_lost(weights_t *weights, uint32_t i)
 
 void weights_note_blank(weights_t *weights, uint32_t i, uint64_t lines)
 {
-    dumps_note_blank(weights->products[i], lines);
+    weights->products[i]->blanked += lines;
 }
 
 uint64_t weights_blanked(const weights_t *weights, uint32_t i)
 {
-    return weights && weights->products[i] ? dumps_blanked(weights->products[i]) : 0;
+    return weights && weights->products[i] ? weights->products[i]->blanked : 0;
 }
