@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 status_t memory_zeroed(size_t count, size_t size, const char *what, void *out)
@@ -46,14 +47,17 @@ status_t memory_grow(uint64_t count, size_t size, const char *what, void *items)
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
 {
     status_t st = STATUS_OK;
-    enum { LINE = 64 };
+    enum { LINE = 64, HUGE_PAGE = 2 << 20 };
     const size_t page = (size_t)sysconf(_SC_PAGESIZE); /* 4 to 64 KiB */
     size_t bytes = 0;
     void *block = NULL;
     if (!__builtin_mul_overflow(count, size, &bytes) && bytes <= SIZE_MAX - page) {
+        const int is_large = bytes >= 4 * HUGE_PAGE;
         size_t alignment = bytes < page ? LINE : page;
         bytes = (bytes / alignment + 1) * alignment;
-        block = aligned_alloc(alignment, bytes);
+        block = aligned_alloc(is_large ? HUGE_PAGE : alignment, bytes);
+        /* Rows of a block are pages apart: with small ones processors wait for addresses. */
+        (void)(block && is_large && madvise(block, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE));
     }
     REQUIRE(block, STATUS_DEVICE, "out of memory: %zu times %zu bytes for %s", count, size, what);
     memcpy(out, &block, sizeof block);
