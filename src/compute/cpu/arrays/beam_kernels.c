@@ -138,6 +138,17 @@ static void sum_some(const float *weights, const float *x, size_t stations, floa
     sum_tile(weights, x, stations, 1, out);
 }
 
+/* Stores past the caches: a block of beams is larger, and is not read back at once. */
+#if LANES == 16 && defined __AVX512F__
+#include <immintrin.h>
+#define STREAM(to, numbers) _mm512_stream_ps((to), (__m512)(numbers))
+#elif LANES == 8 && defined __AVX__
+#include <immintrin.h>
+#define STREAM(to, numbers) _mm256_stream_ps((to), (__m256)(numbers))
+#else
+#define STREAM(to, numbers) memcpy((to), &(numbers), sizeof(numbers))
+#endif
+
 static void put(const struct beam_row *row, const float *numbers, size_t channels, float *pairs)
 {
     for (size_t i = 0; i < row->count; i++, numbers += row->from, pairs += row->to) {
@@ -145,6 +156,9 @@ static void put(const struct beam_row *row, const float *numbers, size_t channel
         const lanes_t both[2] = {lanes_first_pairs(x), lanes_last_pairs(x)};
         if (channels < LANES) {
             memcpy(pairs, both, 2 * channels * sizeof *pairs);
+        } else if ((uintptr_t)pairs % sizeof(lanes_t) == 0) {
+            STREAM(pairs, both[0]);
+            STREAM(pairs + LANES, both[1]);
         } else {
             memcpy(pairs, both, sizeof both);
         }

@@ -286,6 +286,7 @@ static void beam_run(void *context, uint32_t thread, uint64_t number)
         beam_vector(block, &task, i % task.vectors);
         beam_copy(block, &task, i / task.vectors);
     }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* beams are stored past the caches */
 }
 
 static status_t cpu_beamform_run(beamform_t *beamform, buffer_t *in, uint64_t first,
