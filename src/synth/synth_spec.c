@@ -81,8 +81,6 @@ void polarise_gains(const struct synth_spec *spec, const struct synth_polarisati
     gains[1][0] = sqrt(fmax(weak - shared, 0));
 }
 
-/* ---- synth spec ---- */
-
 /* ---- synth gaps ---- */
 
 /* The gaps of a synthetic observation as the native layout lists them.
@@ -199,9 +197,7 @@ const char *synth_spec_pol_name(const struct synth_spec *spec, uint32_t pol)
 
 /* ---- synth spec ---- */
 
-/* Checks that concern several keys of a synthetic observation's specification.
- *
- * Checks that concern several keys of a synthetic observation's specification. */
+/* Checks that concern several keys of a synthetic observation's specification. */
 
 enum { GAP_ENTRIES = 1 << 22 };
 
@@ -210,7 +206,7 @@ static status_t synth_check_size(const struct synth_spec *spec, struct tree *roo
                                  struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
-    uint64_t streams = (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans;
+    uint64_t streams = synth_gaps_streams(spec);
     /* 2^16 each: streams that overflow have become 0. A sample has at most 8 bytes: 2^60 of them
      * still count. */
     if (spec->samples > 0 && (streams == 0 || streams > ((uint64_t)1 << 31) ||
@@ -276,7 +272,7 @@ static status_t synth_check_gaps(const struct synth_spec *spec, struct tree *roo
 {
     status_t st = STATUS_OK;
     const struct tree *gaps = tree_list(root, "gaps");
-    uint64_t streams = (uint64_t)spec->stations * spec->beams * spec->pols * spec->chans;
+    uint64_t streams = synth_gaps_streams(spec);
     for (size_t i = 0; gaps && i < gaps->nchildren && i < spec->ngaps; i++) {
         const struct synth_gap *gap = &spec->gaps[i];
         if (gap->count > 0 && spec->samples > 0 && gap->first + gap->count > spec->samples) {
@@ -294,20 +290,6 @@ static status_t synth_check_gaps(const struct synth_spec *spec, struct tree *roo
     if (spec->ngaps > 0 && synth_gaps_most(spec) > GAP_ENTRIES) {
         TRY(mistakes_at(mistakes, root, "gaps", "are more than %d when written out for each stream",
                         GAP_ENTRIES));
-    }
-out:
-    return st;
-}
-
-/* Names of polarisations are as many as there are. */
-static status_t synth_check_names(const struct synth_spec *spec, struct tree *root,
-                                  struct mistakes *mistakes)
-{
-    status_t st = STATUS_OK;
-    if (spec->npol_names > 0 && spec->pols > 0 && spec->npol_names != spec->pols) {
-        TRY(mistakes_at(mistakes, root, "polarisations",
-                        "has %u names, expected the %u that streams.pols says",
-                        (unsigned)spec->npol_names, (unsigned)spec->pols));
     }
 out:
     return st;
@@ -356,28 +338,6 @@ out:
     return st;
 }
 
-static status_t synth_check_polarisations(const struct synth_spec *spec, struct tree *root,
-                                          struct mistakes *mistakes)
-{
-    status_t st = STATUS_OK;
-    const struct tree *tones = tree_list(root, "tones");
-    const struct tree *sources = tree_list(root, "noise_sources");
-    for (size_t i = 0; sources && i < sources->nchildren && i < spec->nnoise_sources; i++) {
-        TRY(synth_check_polarisation(spec, &spec->noise_sources[i].polarisation, 0,
-                                     sources->child[i], mistakes));
-    }
-    if (tree_at(root, "pulsar")) {
-        TRY(synth_check_polarisation(spec, &spec->pulsar.polarisation, 0, tree_at(root, "pulsar"),
-                                     mistakes));
-    }
-    for (size_t i = 0; tones && i < tones->nchildren && i < spec->ntones; i++) {
-        TRY(synth_check_polarisation(spec, &spec->tones[i].polarisation, 1, tones->child[i],
-                                     mistakes));
-    }
-out:
-    return st;
-}
-
 /* Nothing comes again before a sample is over. */
 static status_t synth_check_period(const struct synth_spec *spec, double period_s, struct tree *at,
                                    const char *key, struct mistakes *mistakes)
@@ -391,6 +351,35 @@ out:
     return st;
 }
 
+/* A source of noise is in the band, and seen by an array if it has a direction. */
+static status_t synth_check_noise(const struct synth_spec *spec,
+                                  const struct synth_noise_source *source, struct tree *root,
+                                  struct tree *at, struct mistakes *mistakes)
+{
+    status_t st = STATUS_OK;
+    const double top_hz = synth_spec_top_hz(spec);
+    const double low_hz = 2 * spec->freq_hz - top_hz;
+    const int has_band = tree_value(root, "freq_hz") && spec->sample_rate_hz > 0;
+    if (source->has_band && has_band && spec->chans > 0 &&
+        !(source->from_hz < source->to_hz && source->to_hz > low_hz && source->from_hz < top_hz)) {
+        TRY(mistakes_at(mistakes, at, "band_hz",
+                        "is %.15g to %.15g, expected a part of the band from %.15g to %.15g",
+                        source->from_hz, source->to_hz, low_hz, top_hz));
+    }
+    if (tree_at(at, "radec_deg") && tree_at(at, "azel_deg")) {
+        TRY(mistakes_at(mistakes, at, NULL, "has radec_deg and azel_deg, expected one"));
+    } else if (source->direction && !spec->array.file) {
+        TRY(mistakes_at(mistakes, at, NULL, "has a direction, so array.file is needed"));
+    } else if (source->direction && fabs(source->lat_deg) > 90) {
+        TRY(mistakes_at(mistakes, at, NULL, "is at %.9g degrees, expected -90 to 90",
+                        source->lat_deg));
+    }
+    TRY(synth_check_period(spec, source->pulsed.period_s, at, "pulsed.period_s", mistakes));
+    TRY(synth_check_polarisation(spec, &source->polarisation, 0, at, mistakes));
+out:
+    return st;
+}
+
 static status_t synth_check_sources(const struct synth_spec *spec, struct tree *root,
                                     struct mistakes *mistakes)
 {
@@ -398,51 +387,22 @@ static status_t synth_check_sources(const struct synth_spec *spec, struct tree *
     const struct tree *tones = tree_list(root, "tones");
     const struct tree *sources = tree_list(root, "noise_sources");
     const struct tree *impulses = tree_list(root, "impulses");
+    struct tree *pulsar = tree_at(root, "pulsar");
     for (size_t i = 0; tones && i < tones->nchildren && i < spec->ntones; i++) {
-        TRY(synth_check_period(spec, spec->tones[i].pulsed.period_s, tones->child[i],
-                               "pulsed.period_s", mistakes));
+        const struct synth_tone *tone = &spec->tones[i];
+        struct tree *at = tones->child[i];
+        TRY(synth_check_period(spec, tone->pulsed.period_s, at, "pulsed.period_s", mistakes));
+        TRY(synth_check_polarisation(spec, &tone->polarisation, 1, at, mistakes));
     }
     for (size_t i = 0; impulses && i < impulses->nchildren && i < spec->nimpulses; i++) {
         TRY(synth_check_period(spec, spec->impulses[i].period_s, impulses->child[i], "period_s",
                                mistakes));
     }
-    const double top_hz = synth_spec_top_hz(spec);
-    const double low_hz = 2 * spec->freq_hz - top_hz;
     for (size_t i = 0; sources && i < sources->nchildren && i < spec->nnoise_sources; i++) {
-        const struct synth_noise_source *source = &spec->noise_sources[i];
-        TRY(synth_check_period(spec, source->pulsed.period_s, sources->child[i], "pulsed.period_s",
-                               mistakes));
-        if (source->has_band && tree_value(root, "freq_hz") && spec->sample_rate_hz > 0 &&
-            spec->chans > 0 &&
-            !(source->from_hz < source->to_hz && source->to_hz > low_hz &&
-              source->from_hz < top_hz)) {
-            TRY(mistakes_at(mistakes, sources->child[i], "band_hz",
-                            "is %.15g to %.15g, expected a part of the band from %.15g to %.15g",
-                            source->from_hz, source->to_hz, low_hz, top_hz));
-        }
+        TRY(synth_check_noise(spec, &spec->noise_sources[i], root, sources->child[i], mistakes));
     }
-out:
-    return st;
-}
-
-/* A source with a direction has one, and an array sees it. */
-static status_t synth_check_directions(const struct synth_spec *spec, struct tree *root,
-                                       struct mistakes *mistakes)
-{
-    status_t st = STATUS_OK;
-    const struct tree *sources = tree_list(root, "noise_sources");
-    for (size_t i = 0; sources && i < sources->nchildren && i < spec->nnoise_sources; i++) {
-        const struct synth_noise_source *source = &spec->noise_sources[i];
-        struct tree *at = sources->child[i];
-        if (tree_at(at, "radec_deg") && tree_at(at, "azel_deg")) {
-            TRY(mistakes_at(mistakes, at, NULL, "has radec_deg and azel_deg, expected one"));
-        } else if (source->direction && !spec->array.file) {
-            TRY(mistakes_at(mistakes, at, NULL, "has a direction, so array.file is needed"));
-        } else if (source->direction && fabs(source->lat_deg) > 90) {
-            TRY(mistakes_at(mistakes, at, NULL, "is at %.9g degrees, expected -90 to 90",
-                            source->lat_deg));
-        }
-    }
+    TRY(pulsar ? synth_check_polarisation(spec, &spec->pulsar.polarisation, 0, pulsar, mistakes)
+               : STATUS_OK);
 out:
     return st;
 }
@@ -457,13 +417,15 @@ static status_t synth_check(const struct synth_spec *spec, struct tree *root,
         TRY(mistakes_at(mistakes, root, "bits",
                         "is 4, but domain is real: samples of 4+4 bits are complex"));
     }
+    if (spec->npol_names > 0 && spec->pols > 0 && spec->npol_names != spec->pols) {
+        TRY(mistakes_at(mistakes, root, "polarisations",
+                        "has %u names, expected the %u that streams.pols says",
+                        (unsigned)spec->npol_names, (unsigned)spec->pols));
+    }
     TRY(synth_check_size(spec, root, mistakes));
     TRY(synth_check_band(spec, root, mistakes));
     TRY(synth_check_gaps(spec, root, mistakes));
     TRY(synth_check_sources(spec, root, mistakes));
-    TRY(synth_check_names(spec, root, mistakes));
-    TRY(synth_check_directions(spec, root, mistakes));
-    TRY(synth_check_polarisations(spec, root, mistakes));
 out:
     return st;
 }
