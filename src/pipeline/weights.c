@@ -171,7 +171,7 @@ static int dumps_mend(const dumps_t *dumps, size_t at, float *data)
     return is_blank;
 }
 
-/* What the block's dumps have lost; 0: nothing.
+/* Sets what the block's dumps have lost. Returns whether that is anything.
  *
  *   weights   float [rows][streams]
  *   unread    char [rows][streams] 1: below the least weight, but not if all had been read */
@@ -182,7 +182,7 @@ static int dumps_lost(const dumps_t *dumps, const float **weights, const char **
     return dumps->has_less;
 }
 
-/* What a stream lacks: all of it; beside what could not be read. */
+/* Missing samples of a stream: all of them; those beside what could not be read. */
 struct lacks {
     struct runs known, declared;
 };

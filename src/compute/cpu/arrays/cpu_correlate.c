@@ -59,7 +59,7 @@ struct correlate_place {
     uint64_t first, end; /* columns of the range */
     float *planes;
     uint8_t *needed;
-    /* Of the vector that is at hand: */
+    /* The vector that is at hand: */
     size_t vector; /* of all */
     uint64_t column;
     uint32_t count; /* columns */
