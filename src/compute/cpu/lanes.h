@@ -72,10 +72,11 @@ typedef lanes_t lanes_anywhere __attribute__((aligned(4)));
 typedef lanes_t lanes_packed __attribute__((aligned(1), may_alias));
 
 #ifdef __clang__
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define SHUFFLE_NUMBERS(type, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (mask_t){__VA_ARGS__})
+#define SHUFFLE_NUMBERS(type, a, b, ...) __builtin_shuffle(a, b, (type){__VA_ARGS__})
 #endif
+#define SHUFFLE(a, b, ...) SHUFFLE_NUMBERS(mask_t, a, b, __VA_ARGS__)
 /* Lanes of two registers, one after the other, from number b on or half of it: every second one;
  * lanes of the first and the second register in turn; every lane twice. Lane b of each two lanes
  * twice, and both exchanged for b = 1. */

@@ -15,8 +15,12 @@
 
 enum {
     GROUP_BYTES = 512 << 10, /* of streams in order: half of a second-level cache */
+    WIDE_BYTES = 8 << 20,    /* the same of streams that share cache lines, in the last cache: else
+                                each line would be read once for every few streams of it */
+    TASKS_A_THREAD = 4,      /* of a block, at least, where groups are wide */
     LINE_BYTES = 64,
-    TILE = 64 /* samples of one stream before the next one's: their lines stay near */
+    TURN_BYTES = 16, /* of neighbouring streams that are transposed together */
+    TILE = 64        /* samples of one stream before the next one's: their lines stay near */
 };
 
 /* Bytes of one stream's samples for a grain of spectra. */
@@ -25,11 +29,18 @@ static uint64_t interleaved_stream_bytes(const struct channelise_spec *spec)
     return channelise_inputs(spec, GRAIN) * ppf_fir_sample_bytes(spec);
 }
 
-/* As many streams as share a cache line and fit. */
+/* As many streams as share a cache line and fit, and leave tasks for all threads. */
 static uint32_t interleaved_group_size(const struct channelise_spec *spec)
 {
-    uint64_t fit = max_u64(GROUP_BYTES / interleaved_stream_bytes(spec), 1);
-    return (uint32_t)min_u64(fit, LINE_BYTES / ppf_fir_sample_bytes(spec));
+    const uint64_t each = interleaved_stream_bytes(spec);
+    const uint64_t streams = spec->nstreams / (channelise_has_pairs(spec) ? 2 : 1);
+    const uint64_t shared = streams * ceil_div_u64(spec->max_spectra, GRAIN) /
+                            ((uint64_t)TASKS_A_THREAD * spec->threads);
+    const uint64_t turned = TURN_BYTES / ppf_fir_sample_bytes(spec);
+    const uint64_t wide = min_u64(max_u64(WIDE_BYTES / each, turned), shared);
+    const uint64_t fit = max_u64(GROUP_BYTES / each, wide);
+    const uint64_t most = LINE_BYTES / ppf_fir_sample_bytes(spec);
+    return (uint32_t)(fit >= most ? most : fit > turned ? fit - fit % turned : max_u64(fit, 1));
 }
 
 uint64_t interleaved_bytes(const struct channelise_spec *spec)
@@ -49,9 +60,28 @@ struct interleaved interleaved_layout(const struct channelise_spec *spec,
     for (uint32_t i = 0; part > 0 && i < nstreams; i++) {
         layout.is_copied |= input->im[i] != input->re[i] + part;
     }
-    layout.group = layout.is_copied ? interleaved_group_size(spec) : 1;
+    layout.group = layout.is_copied ? (uint32_t)min_u64(interleaved_group_size(spec),
+                                                        max_u64(input->step / bytes, 1))
+                                    : 1;
     layout.groups = (nstreams + layout.group - 1) / layout.group;
     return layout;
+}
+
+/* How many streams from `stream` on, of `streams`, are transposed together: TURN_BYTES of
+ * neighbours, or 0. */
+static uint32_t interleaved_neighbours(const struct block *block, uint32_t stream, uint32_t streams,
+                                       size_t samples)
+{
+    const struct sample_input *input = &block->input;
+    const size_t bytes = block->layout.sample_bytes;
+    const uint32_t count = (uint32_t)(TURN_BYTES / bytes);
+    int are_beside = streams >= count && samples % count == 0;
+    for (uint32_t i = stream; i < stream + count && are_beside; i++) {
+        const size_t im = input->im[i] - input->re[i];
+        are_beside = input->re[i] == input->re[stream] + (i - stream) * bytes &&
+                     (im == 0 || im == bytes / 2);
+    }
+    return are_beside ? count : 0;
 }
 
 /* Copies `count` samples from sample `first` on of `streams` streams from `stream` on.
@@ -67,10 +97,17 @@ static void interleaved_take(const struct block *block, uint32_t stream, uint32_
     for (size_t tile = 0; tile < count; tile += TILE) {
         size_t samples = count - tile < TILE ? count - tile : TILE;
         const char *at = block->in + (first + tile) * step;
-        for (uint32_t i = 0; i < streams; i++) {
+        uint32_t now = 1;
+        for (uint32_t i = 0; i < streams; i += now) {
             const char *re = at + input->re[stream + i];
             const char *im = at + input->im[stream + i];
             char *to = out + (i * count + tile) * bytes;
+            now = interleaved_neighbours(block, stream + i, streams - i, samples);
+            if (now > 0) {
+                block->cpu->kernels->turn(bytes, re, step, samples, count * bytes, to);
+                continue;
+            }
+            now = 1;
             if (im == re || im == re + bytes / 2) {
                 block->cpu->kernels->gather(bytes, re, step, samples, bytes, to);
             } else {

@@ -35,6 +35,49 @@ DEFINE_GATHER(gather_2, packed_u16)
 DEFINE_GATHER(gather_4, packed_u32)
 DEFINE_GATHER(gather_8, packed_u64)
 
+/* 16 bytes of neighbouring streams at a time: each round interleaves the first half of the vectors
+ * with the second, and as many rounds as the logarithm of their number transpose them. */
+#define UNWRAP(...) __VA_ARGS__
+#define DEFINE_TURN(name, type, first, last)                                                       \
+    typedef type name##_t __attribute__((vector_size(16), aligned(1), may_alias));                 \
+    static void name(const char *at, size_t step, size_t count, size_t out_step, char *out)        \
+    {                                                                                              \
+        enum { N = 16 / sizeof(type) };                                                            \
+        for (size_t k = 0; k < count; k += N, at += N * step, out += 16) {                         \
+            name##_t a[2][N];                                                                      \
+            int from = 0;                                                                          \
+            for (size_t i = 0; i < N; i++) {                                                       \
+                a[0][i] = *(const name##_t *)(at + i * step);                                      \
+            }                                                                                      \
+            for (size_t n = N; n > 1; n /= 2, from ^= 1) {                                         \
+                for (size_t i = 0; i < N / 2; i++) {                                               \
+                    name##_t x = a[from][i];                                                       \
+                    name##_t y = a[from][i + N / 2];                                               \
+                    a[!from][2 * i] = SHUFFLE_NUMBERS(name##_t, x, y, UNWRAP first);               \
+                    a[!from][2 * i + 1] = SHUFFLE_NUMBERS(name##_t, x, y, UNWRAP last);            \
+                }                                                                                  \
+            }                                                                                      \
+            for (size_t i = 0; i < N; i++) {                                                       \
+                *(name##_t *)(out + i * out_step) = a[from][i];                                    \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+DEFINE_TURN(turn_1, uint8_t, (0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+            (8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31))
+DEFINE_TURN(turn_2, uint16_t, (0, 8, 1, 9, 2, 10, 3, 11), (4, 12, 5, 13, 6, 14, 7, 15))
+DEFINE_TURN(turn_4, uint32_t, (0, 4, 1, 5), (2, 6, 3, 7))
+DEFINE_TURN(turn_8, uint64_t, (0, 2), (1, 3))
+
+static void turn(size_t bytes, const char *at, size_t step, size_t count, size_t out_step,
+                 char *out)
+{
+    (bytes == 1   ? turn_1
+     : bytes == 2 ? turn_2
+     : bytes == 4 ? turn_4
+                  : turn_8)(at, step, count, out_step, out);
+}
+
 static void gather(size_t bytes, const char *at, size_t step, size_t count, size_t out_step,
                    char *out)
 {
@@ -395,6 +438,7 @@ const struct cpu_kernels FOR_LEVEL(cpu_kernels) = {.name = LEVEL_NAME,
                                                               {unpack_i16_real, unpack_i16_pairs},
                                                               {unpack_f32_real, unpack_f32_pairs}},
                                                    .gather = gather,
+                                                   .turn = turn,
                                                    .drop = {drop_real, drop_pairs},
                                                    .fir = {fir_real, fir_pairs},
                                                    .hops = {hops_real, hops_pairs},

@@ -107,6 +107,10 @@ struct cpu_kernels {
      * that are `out_step` bytes apart. */
     void (*gather)(size_t bytes, const char *from, size_t step, size_t count, size_t out_step,
                    char *out);
+    /* Transposes numbers of 16 / bytes neighbouring streams, `count` (a multiple of that) of each:
+     * samples are `step` bytes apart, and come out without gaps, streams `out_step` bytes apart. */
+    void (*turn)(size_t bytes, const char *from, size_t step, size_t count, size_t out_step,
+                 char *out);
     /* Sets missing samples among the first `count` of what unpack gave to zero; returns their
      * number. [0] real, [1] complex. */
     uint64_t (*drop[2])(const struct missing_rule *rule, size_t count, float *out);
