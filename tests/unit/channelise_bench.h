@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 /* Most streams of a bench; bench_start() takes two of them, bench_start_pairs() more. */
-enum { STREAMS = 2, MOST_STREAMS = 12 };
+enum { STREAMS = 2, MOST_STREAMS = 24 };
 
 /* Random samples of STREAMS interleaved streams, and what a backend makes of them. */
 struct bench {

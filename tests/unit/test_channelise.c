@@ -1,6 +1,7 @@
 /* The filter bank of every backend: against the plain double loop, against each other, and by what
  * must hold whatever the numbers are. */
 #include "channelise_bench.h"
+#include "compute/cpu/ppf/kernels.h"
 #include "compute/device_side.h"
 
 /* Adamek's equations 1 and 2 as they stand, for 8-bit complex samples: y[n] = sum_t x b, then the
@@ -259,6 +260,42 @@ static void variants_agree(void **state)
     }
 }
 
+/* Runs streams that lie interleaved, and the same ones each for itself, on one instruction set. */
+static void check_neighbours(enum sample_format format, int is_complex, uint32_t streams,
+                             uint32_t simd)
+{
+    enum { C = 24, T = 3, S = 20 };
+    struct bench beside;
+    bench_start_streams(&beside, streams, format, is_complex, C, T, S);
+    beside.spec.simd = simd;
+    struct bench alone = beside;
+    alone.is_side_by_side = 1;
+    add_output(&beside, QUANTITY_SPECTRA, 1);
+    add_output(&alone, QUANTITY_SPECTRA, 1);
+    bench_run(&beside, BACKEND_CPU, 0, S);
+    bench_run(&alone, BACKEND_CPU, 0, S);
+    assert_memory_equal(beside.out[0], alone.out[0],
+                        (size_t)S * streams * beside.spec.nchannels * 2 * sizeof(float));
+    free(alone.out[0]);
+    bench_end(&beside);
+}
+
+/* Neighbouring streams are transposed in vectors, and what is left of them one by one. */
+static void interleaved_streams_are_as_if_alone(void **state)
+{
+    (void)state;
+    static const uint32_t streams[] = {2, 21};
+    for (uint32_t level = SIMD_BASE; level < SIMD_LEVELS; level++) {
+        for (size_t i = 0; i < 2 && simd_kernels((enum simd_level)level); i++) {
+            check_neighbours(SAMPLE_I8, 0, streams[i], level + 1);
+            check_neighbours(SAMPLE_I4, 1, streams[i], level + 1);
+            check_neighbours(SAMPLE_I8, 1, streams[i], level + 1);
+            check_neighbours(SAMPLE_I16, 1, streams[i], level + 1);
+            check_neighbours(SAMPLE_F32, 1, streams[i], level + 1);
+        }
+    }
+}
+
 /* A kind's abilities are those of its backend. */
 static void abilities_are_those_of_the_backend(void **state)
 {
@@ -292,6 +329,7 @@ int main(void)
         cmocka_unit_test(noise_keeps_its_variance),
         cmocka_unit_test(missing_samples_are_zero_and_counted),
         cmocka_unit_test(variants_agree),
+        cmocka_unit_test(interleaved_streams_are_as_if_alone),
         cmocka_unit_test(stages_share_a_backend),
         cmocka_unit_test(abilities_are_those_of_the_backend),
     };
