@@ -22,28 +22,41 @@ with h5py.File(sys.argv[1], "w") as f:
 PYTHON
 }
 
-# Starts its arguments and writes the peak resident memory (KiB) of that process to a file of its own.
+# Starts its arguments and writes the peak resident memory (KiB) of that process to a file of its own, and its peak
+# anonymous memory, as it is seen every 2 ms, to one beside it.
 cat >"$work/peak" <<'PYTHON'
-import os, resource, sys
+import os, re, resource, sys, time
 child = os.fork()
 if child == 0:
     os.execv(sys.argv[2], sys.argv[2:])
-_, status = os.waitpid(child, 0)
+anonymous, ended = 0, 0
+while not ended:
+    with open(f"/proc/{child}/status") as f:
+        anonymous = max([anonymous] + [int(kib) for kib in re.findall(r"RssAnon:\s+(\d+)", f.read())])
+    time.sleep(0.002)
+    ended, status = os.waitpid(child, os.WNOHANG)
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-with open(f"{sys.argv[1]}.{os.getpid()}", "w") as f:
-    print(peak, file=f)
+for name, kib in (f"{sys.argv[1]}.{os.getpid()}", peak), (f"{sys.argv[1]}-anonymous.{os.getpid()}", anonymous):
+    with open(name, "w") as f:
+        print(kib, file=f)
 sys.exit(os.waitstatus_to_exitcode(status))
 PYTHON
 
 peak_below() { # peak_below NAME KIB RANKS OPTIONS...: runs $work/job.yaml
-    local name=$1 limit=$2 ranks=$3 most
+    local name=$1 limit=$2 ranks=$3 most anonymous planned
     shift 3
-    rm -f "$work"/kib.*
+    rm -f "$work"/kib*.*
     runs "$name: runs" mpirun -n "$ranks" "$python" "$work/peak" "$work/kib" "$voltmill" run --force "$@" \
         "$work/job.yaml"
     same "$name: every rank measured" "$ranks" "$(cat "$work"/kib.* | wc -l)"
     most=$(sort -n "$work"/kib.* | tail -1)
-    echo "# $name: peak $most KiB of $limit"
+    anonymous=$(sort -n "$work"/kib-anonymous.* | tail -1)
+    planned=$(mpirun -n "$ranks" "$voltmill" plan --json "$@" "$work/job.yaml" |
+        sed -n 's/.*"memory_bytes": *\([0-9]*\).*/\1/p' | head -1)
+    planned=$((planned / 1024))
+    echo "# $name: peak $most KiB of $limit, $anonymous anonymous of $planned planned"
     [ "$most" -lt "$limit" ]
     ok $? "$name: peaks below $limit KiB in every rank"
+    [ "$anonymous" -gt 0 ] && [ "$anonymous" -le "$planned" ]
+    ok $? "$name: anonymous memory stays below what is planned"
 }
