@@ -60,9 +60,9 @@ struct interleaved interleaved_layout(const struct channelise_spec *spec,
     for (uint32_t i = 0; part > 0 && i < nstreams; i++) {
         layout.is_copied |= input->im[i] != input->re[i] + part;
     }
-    layout.group = layout.is_copied ? (uint32_t)min_u64(interleaved_group_size(spec),
-                                                        max_u64(input->step / bytes, 1))
-                                    : 1;
+    const uint64_t near = GROUP_BYTES / interleaved_stream_bytes(spec);
+    const uint64_t most = max_u64(max_u64(input->step / bytes, near), 1); /* share lines, or fit */
+    layout.group = layout.is_copied ? (uint32_t)min_u64(interleaved_group_size(spec), most) : 1;
     layout.groups = (nstreams + layout.group - 1) / layout.group;
     return layout;
 }
