@@ -30,7 +30,7 @@ shape IQUV obs.h5 "$bank"$'\n'"products: [{kind: power, file: FILE.h5, integrate
 shape flagged obs.h5 "$bank"$'\n'"products: [{kind: power, file: FILE.h5, integrate: 256, flag: {kurtosis: 5, spectra: 256}}]"
 shape fil obs.h5 "$bank"$'\n'"products: [{kind: power, file: FILE.fil, format: fil, integrate: 16, polarisation: I, bits: 8}]"
 shape PSRFITS obs.h5 "$bank"$'\n'"products: [{kind: power, file: FILE.fits, format: psrfits, integrate: 16, $stokes, bits: 8}]"
-shape spectra obs.h5 "$bank"$'\n'"products: [{kind: spectra, file: FILE-s.h5, bits: 8, scales: first}]"
+shape spectra obs.h5 "$bank"$'\n'"products: [{kind: spectra, file: FILE-s.h5}]"
 shape "2^18 channels" obs.h5 "channelise: {channels: 262144, taps: 8}"$'\n'"products: [{kind: power, file: FILE.h5, integrate: 4}]"
 shape coherent obs.h5 "$bank"$'\n'"$dispersion"$'\n'"products: [{kind: power, file: FILE.h5, integrate: 64}]"
 shape voltages obs.h5 "$dispersion"$'\n'"products: [{kind: voltages, file: FILE-v.h5, bits: 8, scale: 1}]"
