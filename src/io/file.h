@@ -70,6 +70,14 @@ status_t file_open_read(const char *path, int *fd);
 void file_close(int fd);
 /* Writes all bytes at the offset. Fails with NO_SPACE (full, over quota) or DATA. */
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes);
+/* Sets the bytes from `at` on of the part of a file that file_fill() writes. */
+typedef void file_fill_t(void *context, uint64_t at, uint64_t bytes, void *to);
+/* Writes `bytes` bytes at the offset by several threads, each of which calls `fill` for some of
+ * them: multiples of 8 if both numbers are. In a file system in memory, where pwrite() writes a
+ * file on one thread at a time, they write through a mapping where the file is long enough. Fails
+ * as file_write() does. */
+status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t threads,
+                   file_fill_t *fill, void *context);
 /* Reads all bytes at the offset. Fails with DATA. */
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
 /* Hints for the system's cache of files; what it makes of them is its own affair. These bytes will

@@ -2,13 +2,11 @@
 #include "product/kind/bank_kind.h"
 
 #include "base/memory.h"
-#include "base/pool.h"
 #include "io/file.h"
 #include "product/attributes.h"
 #include "product/ifs.h"
 #include "product/kind/parts.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 static const char time_convention[] =
@@ -51,43 +49,20 @@ static const char droop_convention[] =
     "one: power was divided by it, spectra by its root; NaN where it is below 0.01 of the greatest "
     "of the whole band";
 
-/* A number of each channel, made by several threads. */
-struct bank_filling {
-    const struct product_spec *spec;
-    int fd;
-    const char *path;
-    uint64_t at;
-    atomic_int failed; /* a status_t: of any tile */
-};
-
-enum { TILE = 1 << 13, MOST_THREADS = 16 };
-
-static void bank_fill_tile(void *context, uint32_t thread, uint64_t tile)
+static void bank_fill(void *context, uint64_t at, uint64_t bytes, void *to)
 {
-    struct bank_filling *f = context;
-    double hertz[TILE];
-    uint64_t first = tile * TILE;
-    uint64_t count = min_u64(TILE, f->spec->frequencies - first);
-    for (uint64_t i = 0; i < count; i++) {
-        hertz[i] = bank_frequency(f->spec, first + i);
-    }
-    status_t st =
-        file_write(f->fd, f->path, f->at + first * sizeof *hertz, hertz, count * sizeof *hertz);
-    if (st != STATUS_OK) {
-        atomic_store(&f->failed, (int)st);
-    }
-    if (st != STATUS_OK && thread > 0) {
-        report_hand_over();
+    double *hertz = to;
+    for (uint64_t i = 0; i < bytes / sizeof *hertz; i++) {
+        hertz[i] = bank_frequency(context, at / sizeof *hertz + i);
     }
 }
 
 status_t bank_write_frequencies(int fd, const char *path, const struct product_spec *spec,
                                 uint64_t offset)
 {
-    uint64_t tiles = ceil_div_u64(spec->frequencies, TILE);
-    struct bank_filling filling = {.spec = spec, .fd = fd, .path = path, .at = offset};
-    pool_each((uint32_t)min_u64(tiles, MOST_THREADS), tiles, bank_fill_tile, &filling);
-    return (status_t)atomic_load(&filling.failed);
+    enum { THREADS = 16 };
+    return file_fill(fd, path, offset, spec->frequencies * sizeof(double), THREADS, bank_fill,
+                     (void *)(uintptr_t)spec);
 }
 
 /* /time (its values come with the rows) and /frequency (bank_write_frequencies()). */

@@ -1,0 +1,114 @@
+/* Long writes by several threads: on a disk, and in memory through a mapping. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "io/file.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { BEFORE = 1, LONG = (3 << 20) + 24, AROUND = 5000, THREADS = 3 };
+
+static unsigned char value(uint64_t at)
+{
+    return (unsigned char)((at + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+}
+
+static void fill(void *context, uint64_t at, uint64_t bytes, void *to)
+{
+    unsigned char *out = to;
+    (void)__atomic_add_fetch((uint64_t *)context, bytes, __ATOMIC_RELAXED);
+    for (uint64_t i = 0; i < bytes; i++) {
+        out[i] = value(at + i);
+    }
+}
+
+/* A file of `bytes` bytes, each BEFORE, in a folder on the disk or in memory. */
+static int make(const char *folder, uint64_t bytes)
+{
+    char path[64];
+    unsigned char *old = test_malloc((size_t)bytes + 1);
+    snprintf(path, sizeof path, "%s/voltmill.file.XXXXXX", folder);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    unlink(path);
+    memset(old, BEFORE, (size_t)bytes + 1);
+    assert_int_equal(file_write(fd, path, 0, old, bytes), STATUS_OK);
+    test_free(old);
+    return fd;
+}
+
+static void check(int fd, uint64_t offset, uint64_t before, uint64_t after)
+{
+    const uint64_t all = before + LONG + after;
+    unsigned char *found = test_malloc((size_t)all);
+    assert_int_equal(file_read(fd, "it", offset - before, found, all), STATUS_OK);
+    for (uint64_t i = 0; i < all; i++) {
+        int is_in = i >= before && i < before + LONG;
+        assert_int_equal(found[i], is_in ? value(i - before) : BEFORE);
+    }
+    test_free(found);
+    close(fd);
+}
+
+static void test_fills_and_leaves_the_rest(void **state)
+{
+    static const char *const folders[] = {"/tmp", "/dev/shm"};
+    static const uint64_t offsets[] = {0, 8, 4096, 5 * 4096 + 40, 13};
+    (void)state;
+    for (int i = 0; i < 2 * 5; i++) {
+        const uint64_t offset = offsets[i % 5];
+        uint64_t filled = 0;
+        int fd = make(folders[i / 5], offset + LONG + AROUND);
+        assert_int_equal(file_fill(fd, "it", offset, LONG, THREADS, fill, &filled), STATUS_OK);
+        assert_int_equal(filled, LONG);
+        check(fd, offset, offset, AROUND);
+    }
+}
+
+/* A file that ends before is not written through a mapping. */
+static void test_extends_a_short_file(void **state)
+{
+    uint64_t filled = 0;
+    (void)state;
+    int fd = make("/dev/shm", 1 << 20);
+    assert_int_equal(file_fill(fd, "it", 4096, LONG, THREADS, fill, &filled), STATUS_OK);
+    check(fd, 4096, 4096, 0);
+}
+
+static void test_reports_a_full_disk(void **state)
+{
+    struct rlimit old;
+    uint64_t filled = 0;
+    (void)state;
+    int fd = make("/dev/shm", 1 << 20);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    struct rlimit small = {2 << 20, old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    status_t st = file_fill(fd, "it", 8, LONG, THREADS, fill, &filled);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(st, STATUS_NO_SPACE);
+    assert_non_null(strstr(report_cause(), "it: writing "));
+    report_clear();
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fills_and_leaves_the_rest),
+        cmocka_unit_test(test_extends_a_short_file),
+        cmocka_unit_test(test_reports_a_full_disk),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
