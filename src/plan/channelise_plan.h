@@ -154,12 +154,13 @@ static inline struct overlap_rows channelise_plan_spectra(const struct channelis
 }
 
 /* Returns the maximum number of the backend's rows of product i that a block of `units` units
- * completes. */
+ * completes; a bank with fewer spectra has no more. */
 static inline uint64_t channelise_plan_rows(const struct channelise_plan *work, uint32_t i,
                                             uint64_t units)
 {
+    const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
     return overlap_ends(&work->nodes[NODE_DUMPS + i].stage,
-                        units * channelise_plan_bank_of(work, i)->ratio);
+                        min_u64(units * bank->ratio, bank->spectra));
 }
 
 /* Returns the units of all streams together in a block. */

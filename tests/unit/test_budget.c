@@ -93,6 +93,23 @@ static void what_is_planned_fits(void **state)
     }
 }
 
+/* Blocks are cut in grains, of which a short observation fills but a part. */
+static void buffers_have_no_rows_beyond_the_last(void **state)
+{
+    enum { SPECTRA = 9, INTEGRATE = 12, BLOCK = 10000 };
+    (void)state;
+    struct planned p;
+    pretended = 128 * (SPECTRA + 7);
+    assert_int_equal(plan_job(128 * MIB, "", spectra, 1, NULL, &p), STATUS_OK);
+    pretended = 0;
+    assert_true(channelise_plan_rows(p.work, 0, BLOCK) >= SPECTRA);
+    assert_true(channelise_plan_rows(p.work, 0, BLOCK) <= SPECTRA + 1);
+    planned_end(&p);
+    assert_int_equal(plan_job(128 * MIB, "", both, 1, NULL, &p), STATUS_OK);
+    assert_true(channelise_plan_rows(p.work, 1, BLOCK) >= p.work->banks[0].spectra / INTEGRATE);
+    planned_end(&p);
+}
+
 /* The least memory that will do is what the refusal of less asks for; more never cuts smaller. */
 static void more_memory_never_cuts_smaller(void **state)
 {
@@ -439,6 +456,7 @@ int main(void)
         cmocka_unit_test(more_than_is_usual_is_taken_where_it_is_there),
         cmocka_unit_test(what_a_machine_has_is_shared),
         cmocka_unit_test(what_is_planned_fits),
+        cmocka_unit_test(buffers_have_no_rows_beyond_the_last),
         cmocka_unit_test(more_memory_never_cuts_smaller),
         cmocka_unit_test(long_observations_have_long_chunks),
         cmocka_unit_test(long_chunks_begin_at_stripes),
