@@ -37,6 +37,7 @@ struct range {
     const struct channelise_plan *work;
     struct sample_coding coding; /* of the archive's samples */
     uint64_t large[MOST_OUTPUTS], small[MOST_OUTPUTS];
+    int64_t *zero; /* [streams] of a block: see range_has_samples() */
 };
 
 /* Whether sums of a bank can leave the range of floats at all. */
@@ -79,16 +80,21 @@ status_t range_create(const struct channelise_plan *work, range_t **out)
         goto out;
     }
     TRY(memory_zeroed(1, sizeof *range, "the range of power", &range));
+    *out = range;
     range->work = work;
+    TRY(memory_zeroed(work->chunking.group_streams, sizeof *range->zero, "the range of power",
+                      &range->zero));
     range->coding = work->filters ? *filter_plan_coding(work->filters)
                                   : channelise_coding(&work->banks[0].channelise);
-    *out = range;
 out:
     return st;
 }
 
 void range_destroy(range_t *range)
 {
+    if (range) {
+        free(range->zero);
+    }
     free(range);
 }
 
@@ -154,7 +160,8 @@ out:
     return st;
 }
 
-static status_t range_look_at(range_t *range, const struct range_block *block, uint32_t stream)
+static status_t range_look_at(range_t *range, const struct range_block *block, uint32_t stream,
+                              uint64_t row)
 {
     status_t st = STATUS_OK;
     size_t channels = range->work->products[block->product].spec.bank.nchannels;
@@ -162,35 +169,36 @@ static status_t range_look_at(range_t *range, const struct range_block *block, u
     /* The line within a coherency, whose powers come before the part that both have in common. */
     uint32_t line =
         block->sums > block->streams ? stream + stream / (2 * inner) * 2 * inner : stream;
-    int64_t zero = INT64_MIN;
-    for (uint64_t row = 0; row < block->rows; row++) {
-        const float *power = block->power + (row * block->sums + line) * channels;
-        float largest = range_largest(power, channels);
-        if (largest >= range_small && largest <= FLT_MAX) {
-            continue;
-        }
-        /* Sums of infinite volts are no numbers, and then all of them are. */
-        uint64_t large = 0;
-        uint64_t small = 0;
-        range_count(power, channels, &large, &small);
-        range->large[block->product] += large;
-        int is_small = large == 0;
-        if (is_small && largest == 0) {
-            TRY(range_was_made_of_some(range, block, stream, row, &zero, &is_small));
-        }
-        range->small[block->product] += is_small ? small : 0;
+    const float *power = block->power + (row * block->sums + line) * channels;
+    float largest = range_largest(power, channels);
+    if (largest >= range_small && largest <= FLT_MAX) {
+        return STATUS_OK;
     }
+    /* Sums of infinite volts are no numbers, and then all of them are. */
+    uint64_t large = 0;
+    uint64_t small = 0;
+    range_count(power, channels, &large, &small);
+    range->large[block->product] += large;
+    int is_small = large == 0;
+    if (is_small && largest == 0) {
+        TRY(range_was_made_of_some(range, block, stream, row, &range->zero[stream], &is_small));
+    }
+    range->small[block->product] += is_small ? small : 0;
 out:
     return st;
 }
 
-/* Counts what is out of range in the rows of a power product. Power that is zero because its
- * samples are (or are missing) is not. Fails with USAGE as channelise_plan_samples(). */
+/* Counts what is out of range in the rows of a power product, in the order of memory. Power that is
+ * zero because its samples are (or are missing) is not. Fails with USAGE as
+ * channelise_plan_samples(). */
 static status_t range_look(range_t *range, const struct range_block *block)
 {
     status_t st = STATUS_OK;
-    for (uint32_t stream = 0; stream < block->streams && block->rows > 0; stream++) {
-        TRY(range_look_at(range, block, stream));
+    for (uint32_t stream = 0; stream < block->streams; stream++) {
+        range->zero[stream] = INT64_MIN;
+    }
+    for (uint64_t i = 0; i < block->rows * block->streams; i++) {
+        TRY(range_look_at(range, block, (uint32_t)(i % block->streams), i / block->streams));
     }
 out:
     return st;
