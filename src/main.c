@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "compute/backend.h"
 #include "input/array_table.h"
+#include "input/beam_file.h"
 #include "input/coefficients.h"
 #include "input/open.h"
 #include "io/launch.h"
@@ -49,10 +50,10 @@ extern const struct description info_description; /* of cli/cmd_info.c */
 static const struct command *const commands[] = {COMMANDS(ADDRESS) NULL};
 
 static const struct description *const kinds[] = {
-    &info_description,        &archive_description,  &fbh5_description,
-    &product_description,     &contents_description, &series_description,
-    &candidates_description,  &sheet_description,    &coefficients_description,
-    &array_table_description,
+    &info_description,        &archive_description,   &fbh5_description,
+    &product_description,     &contents_description,  &series_description,
+    &candidates_description,  &sheet_description,     &coefficients_description,
+    &array_table_description, &beam_file_description,
 };
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "input/assumed.h"
+#include "input/beam_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -77,6 +78,32 @@ out:
     return st;
 }
 
+/* Reads weights of beams, and says what recipes leave open. */
+static status_t array_job_read_beams(struct job *job, struct archive *archive, struct text *packed)
+{
+    status_t st = STATUS_OK;
+    static const char words[] = "cal_all";
+    struct beam_file *file = NULL;
+    int is_turned = 0;
+    TRY(beam_file_read(job->beam_weights, &file));
+    for (uint64_t i = 1; i < file->nweights; i += 2) {
+        is_turned |= file->ncalc && file->weights[i] != 0;
+    }
+    TRY(is_turned && !(archive->assumed && strstr(archive->assumed, words))
+            ? assume(&archive->assumed,
+                     "%s of %s multiplies spectra as COSMIC's beamformer does it (hpguppi and "
+                     "seticore multiply by its conjugate)",
+                     words, job->beam_weights)
+            : STATUS_OK);
+    TRY(beam_file_fill(file, job));
+    TRY(pack_struct(packed, file, &beam_file_type));
+out:
+    if (file) {
+        beam_file_destroy(file);
+    }
+    return st;
+}
+
 status_t array_job_read(struct job *job, struct archive *archive)
 {
     status_t st = STATUS_OK;
@@ -87,17 +114,20 @@ status_t array_job_read(struct job *job, struct archive *archive)
         return STATUS_OK;
     }
     TRY(job->array.table ? array_table_read(job->array.table, &table)
-                         : array_table_of_archive(archive, &table));
+                         : array_table_of_archive(archive, job->beam_weights != NULL, &table));
     REQUIRE(table, STATUS_USAGE,
             "%s: array: %s does not say where its stations are: expected array.table, a file with "
             "their positions (docs/array-table.md)",
             job->path, archive->parts[0].path);
-    TRY(array_job_assume(job, table, archive));
+    if (!job->beam_weights) {
+        TRY(array_job_assume(job, table, archive));
+    }
     TRY(job->array.iers ? array_job_read_iers(job, archive) : STATUS_OK);
     TRY(pack_struct(&packed, table, &array_table_type));
     TRY(job->array.delays ? calc_table_read(job->array.delays, archive->sky.start, &calc)
                           : STATUS_OK);
     TRY(calc ? pack_struct(&packed, calc, &calc_table_type) : STATUS_OK);
+    TRY(job->beam_weights ? array_job_read_beams(job, archive, &packed) : STATUS_OK);
     job->array.packed = packed.data;
     job->array.npacked = packed.length;
     packed.data = NULL;
@@ -127,9 +157,43 @@ out:
     return st;
 }
 
+status_t array_job_tables(const struct job *job, struct array_tables *out)
+{
+    status_t st = STATUS_OK;
+    void *found = NULL;
+    struct unpack in = {.data = job->array.packed, .length = (size_t)job->array.npacked};
+    TRY(unpack_new(&in, &array_table_type, "the array", &found));
+    out->table = found;
+    if (job->array.delays) {
+        TRY(unpack_new(&in, &calc_table_type, "delays", &found));
+        out->calc = found;
+    }
+    if (job->beam_weights) {
+        TRY(unpack_new(&in, &beam_file_type, "weights of beams", &found));
+        out->beams = found;
+    }
+out:
+    return st;
+}
+
+void array_job_drop(struct array_tables *tables)
+{
+    if (tables->table) {
+        array_table_destroy(tables->table);
+    }
+    if (tables->calc) {
+        calc_table_destroy(tables->calc);
+    }
+    if (tables->beams) {
+        beam_file_destroy(tables->beams);
+    }
+    *tables = (struct array_tables){NULL};
+}
+
 status_t array_job_unpack(struct unpack *in, struct job *job)
 {
     status_t st = STATUS_OK;
+    struct array_tables tables = {NULL};
     uint64_t numbers[3];
     job->array.npacked = unpack_u64(in);
     REQUIRE(job->array.npacked <= in->length - in->at, STATUS_DATA, "the array is incomplete");
@@ -141,22 +205,11 @@ status_t array_job_unpack(struct unpack *in, struct job *job)
     memcpy(&job->array.ut1_utc_s, &numbers[0], sizeof numbers[0]);
     memcpy(job->array.polar_motion, &numbers[1], 2 * sizeof numbers[0]);
     TRY(unpack_check(in, "the array"));
-out:
-    return st;
-}
-
-status_t array_job_table(const struct job *job, struct array_table **table,
-                         struct calc_table **calc)
-{
-    status_t st = STATUS_OK;
-    void *found = NULL;
-    struct unpack in = {.data = job->array.packed, .length = (size_t)job->array.npacked};
-    TRY(unpack_new(&in, &array_table_type, "the array", &found));
-    *table = found;
-    if (job->array.delays) {
-        TRY(unpack_new(&in, &calc_table_type, "delays", &found));
-        *calc = found;
+    if (job->beam_weights) {
+        TRY(array_job_tables(job, &tables));
+        TRY(beam_file_fill(tables.beams, job));
     }
 out:
+    array_job_drop(&tables);
     return st;
 }

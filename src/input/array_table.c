@@ -430,19 +430,24 @@ status_t array_table_read(const char *path, struct array_table **out)
     return st;
 }
 
-status_t array_table_of_archive(const struct archive *archive, struct array_table **out)
+status_t array_table_of_archive(const struct archive *archive, int may_be_nowhere,
+                                struct array_table **out)
 {
+    static const double nowhere[3] = {0, 0, 0};
     status_t st = STATUS_OK;
     const uint64_t count = archive->count[AXIS_STATION];
     struct array_table *table = NULL;
     *out = NULL;
-    if (archive->states.nitrf_m != 3 * count) {
+    const int has_places = archive->states.nitrf_m == 3 * count;
+    if (!has_places && !may_be_nowhere) {
         goto out;
     }
     TRY(memory_zeroed(1, sizeof *table, "a table of stations", &table));
+    table->is_nowhere = !has_places;
+    table->stated.has_lon = table->stated.has_lat = !has_places;
     TRY(memory_text(archive->parts[0].path, &table->path));
     TRY(memory_text(archive->sky.telescope, &table->name));
-    if (archive->states.has_reference) {
+    if (has_places && archive->states.has_reference) {
         TRY(array_copy(archive->states.reference_m, 3, &table->stated.itrf_m,
                        &table->stated.nitrf_m));
     }
@@ -452,8 +457,9 @@ status_t array_table_of_archive(const struct archive *archive, struct array_tabl
         struct array_station *s = &table->stations[i];
         char *const *names = archive->names[AXIS_STATION];
         TRY(names ? memory_text(names[i], &s->name) : memory_format(&s->name, "%u", (unsigned)i));
-        TRY(array_copy(archive->states.itrf_m + 3 * (size_t)i, 3, &s->stated[ARRAY_ITRF],
-                       &s->nstated[ARRAY_ITRF]));
+        const int as = has_places ? ARRAY_ITRF : ARRAY_ENU;
+        TRY(array_copy(has_places ? archive->states.itrf_m + 3 * (size_t)i : nowhere, 3,
+                       &s->stated[as], &s->nstated[as]));
     }
     TRY(array_settle(table));
     *out = table;

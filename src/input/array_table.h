@@ -46,7 +46,8 @@ struct array_table {
         double lon_deg, lat_deg, height_m;
         int has_lon, has_lat;
     } stated;
-    int has_epoch; /* 0: clocks are counted from the observation's first sample */
+    int is_nowhere; /* positions are unknown, and all 0 */
+    int has_epoch;  /* 0: clocks are counted from the observation's first sample */
     struct utc epoch;
     struct array_station *stations; /* [nstations] */
     uint32_t nstations;
@@ -60,8 +61,10 @@ status_t array_table_read(const char *path, struct array_table **out);
 struct archive;
 
 /* Makes a table of the positions that an archive states, its stations in their order, selected or
- * not; *out = NULL if it states none. Fails with DATA, DEVICE. */
-status_t array_table_of_archive(const struct archive *archive, struct array_table **out);
+ * not; if it states none, *out = NULL, or with `may_be_nowhere` all of them are at one place. Fails
+ * with DATA, DEVICE. */
+status_t array_table_of_archive(const struct archive *archive, int may_be_nowhere,
+                                struct array_table **out);
 void array_table_destroy(struct array_table *table);
 
 extern const struct pack_type array_table_type;

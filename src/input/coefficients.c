@@ -226,41 +226,6 @@ static int coefficients_is_number(hid_t type)
     return class == H5T_INTEGER || class == H5T_FLOAT;
 }
 
-/* A compound of two doubles with the names of the file's: HDF5 matches members by name. Members
- * that lie outside of their compound would make it crash. */
-static status_t coefficients_pair_type(const struct h5_dataset *dataset, const char *where,
-                                       hid_t *out)
-{
-    status_t st = STATUS_OK;
-    hid_t pair = H5Tcreate(H5T_COMPOUND, 2 * sizeof(double));
-    hid_t member = -1;
-    char *name = NULL;
-    size_t bytes = H5Tget_size(dataset->type);
-    REQUIRE(H5Tget_nmembers(dataset->type) == 2, STATUS_DATA,
-            "%s: its compound has %d members, expected 2 (real, imaginary)", where,
-            H5Tget_nmembers(dataset->type));
-    for (unsigned i = 0; i < 2; i++) {
-        member = H5Tget_member_type(dataset->type, i);
-        size_t at = H5Tget_member_offset(dataset->type, i);
-        REQUIRE(coefficients_is_number(member) && at <= bytes && H5Tget_size(member) <= bytes - at,
-                STATUS_DATA, "%s: member %u of its compound is no number", where, i);
-        name = H5Tget_member_name(dataset->type, i);
-        H5_TRY(name ? H5Tinsert(pair, name, i * sizeof(double), H5T_NATIVE_DOUBLE) : -1,
-               "%s: the names of its compound's members cannot be read", where);
-        H5free_memory(name);
-        name = NULL;
-        h5_close(member);
-        member = -1;
-    }
-    *out = pair;
-    pair = -1;
-out:
-    H5free_memory(name);
-    h5_close(member);
-    h5_close(pair);
-    return st;
-}
-
 /* Shape and type: a number of each coefficient, or two. */
 static status_t coefficients_read_shape(const struct h5_dataset *dataset, const char *where,
                                         struct coefficients *out)
@@ -303,7 +268,7 @@ static status_t coefficients_read_hdf5(const char *path, const char *member,
     TRY(coefficients_check_place(file, &dataset, path, name));
     TRY(coefficients_read_shape(&dataset, where.data, out));
     if (H5Tget_class(dataset.type) == H5T_COMPOUND) {
-        TRY(coefficients_pair_type(&dataset, where.data, &pair));
+        TRY(h5_dataset_pair(&dataset, where.data, &pair));
     }
     TRY(memory_zeroed((size_t)out->count, sizeof *out->values, "coefficients of a filter",
                       &out->values));

@@ -136,7 +136,8 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
                 ? inputs_add_coefficients(&inputs, path, "the file of coefficients", UINT32_MAX)
                 : STATUS_OK);
     }
-    const char *const of_array[] = {job->array.table, job->array.iers, job->array.delays};
+    const char *const of_array[] = {job->array.table, job->array.iers, job->array.delays,
+                                    job->beam_weights};
     for (size_t i = 0; i < sizeof of_array / sizeof *of_array; i++) {
         TRY(of_array[i] ? inputs_add(&inputs, of_array[i], "a file of the array", UINT32_MAX)
                         : STATUS_OK);

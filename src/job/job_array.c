@@ -121,8 +121,12 @@ status_t job_array_check(struct tree *root, struct mistakes *mistakes)
                 ? job_direction_check(root, beams->child[i], mistakes)
                 : STATUS_OK);
     }
-    if ((array || beams) && !tree_member(root, "channelise")) {
-        TRY(mistakes_at(mistakes, root, array ? "array" : "beams",
+    const int has_weights = tree_member(root, "beam_weights") != NULL;
+    if ((array || beams || has_weights) && !tree_member(root, "channelise")) {
+        TRY(mistakes_at(mistakes, root,
+                        array   ? "array"
+                        : beams ? "beams"
+                                : "beam_weights",
                         "needs channelise: delays are taken out of spectra"));
     }
 out:

@@ -274,6 +274,11 @@ const struct schema job_schema[] = {
      SCHEMA_LIST(struct job, beams, nbeams, 1, JOB_BEAMS), .members = job_beam_schema,
      .expected = "a list of directions, each with ra_deg and dec_deg, or azimuth_deg and "
                  "elevation_deg"},
+    {"beam_weights", SCHEMA_TEXT,
+     "instead of `beams`, or beside them: file of complex weights of the stations in each beam, or "
+     "a beamformer recipe (bfr5) (arrays.md)",
+     JOB(beam_weights), SCHEMA_GIVEN(struct job, is_array, 1), .is_path = 1,
+     .expected = "the path of an HDF5 file of weights"},
     {"products", SCHEMA_MAPPING, "files to write",
      SCHEMA_LIST(struct job, products, nproducts, 1, JOB_PRODUCTS), .members = product_rows,
      .unless = "dedisperse", .expected = "a list of products, each with kind and file"},

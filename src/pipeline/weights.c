@@ -603,36 +603,56 @@ out:
     return st;
 }
 
-/* Lines of beams: all stations of a beam count alike, so all beams have the same weights. `dumps`
- * are of single polarisations, or of two together. */
-static status_t weights_add_beams(weights_t *weights, dumps_t *dumps, int is_joint)
+/* Sums what the stations of a beam lose on a line. Beams of the same stations have the same sums.
+ */
+static status_t weights_sum_beam(weights_t *weights, uint32_t beam, uint32_t line, int is_joint,
+                                 int *is_less)
 {
     status_t st = STATUS_OK;
     const uint64_t count = weights->block.count;
     const struct beamform_spec *spec = &weights->work->beams->spec[weights->number];
-    const uint32_t lines = (is_joint ? 1 : spec->pols) * spec->coarse;
-    const uint32_t station = spec->pols * spec->coarse;
+    const float *factors = spec->factors ? spec->factors + 2 * (size_t)beam * spec->stations : NULL;
     uint32_t active = 0;
     for (uint32_t i = 0; i < spec->stations; i++) {
-        active += !spec->factors || spec->factors[2 * i] != 0;
+        active += !factors || factors[2 * i] != 0;
     }
-    for (uint32_t line = 0; line < lines; line++) {
-        int is_less = dumps->open[line].all > 0;
-        memset(weights->sums[0], 0, (size_t)count * sizeof *weights->sums[0]);
-        memset(weights->sums[1], 0, (size_t)count * sizeof *weights->sums[1]);
-        for (uint32_t i = 0; i < spec->stations; i++) {
-            const uint32_t a = i * station + line;
-            int loses = 0;
-            if (!spec->factors || spec->factors[2 * i] != 0) {
-                TRY(weights_lose_both(weights, a, is_joint ? a + spec->coarse : a, &loses));
-            }
-            for (uint64_t k = 0; k < 2 * count && loses; k++) {
-                weights->sums[k % 2][k / 2] += weights->lost[k % 2][k / 2] / active;
-            }
-            is_less |= loses;
+    *is_less = 0;
+    memset(weights->sums[0], 0, (size_t)count * sizeof *weights->sums[0]);
+    memset(weights->sums[1], 0, (size_t)count * sizeof *weights->sums[1]);
+    for (uint32_t i = 0; i < spec->stations; i++) {
+        const uint32_t a = i * spec->pols * spec->coarse + line;
+        int loses = 0;
+        if (!factors || factors[2 * i] != 0) {
+            TRY(weights_lose_both(weights, a, is_joint ? a + spec->coarse : a, &loses));
         }
-        for (uint32_t beam = 0; beam < spec->beams && is_less; beam++) {
-            dumps_add(dumps, beam * lines + line, weights->sums);
+        for (uint64_t k = 0; k < 2 * count && loses; k++) {
+            weights->sums[k % 2][k / 2] += weights->lost[k % 2][k / 2] / active;
+        }
+        *is_less |= loses;
+    }
+out:
+    return st;
+}
+
+/* Lines of beams: all stations of a beam count alike. `dumps` are of single polarisations, or of
+ * two together. */
+static status_t weights_add_beams(weights_t *weights, dumps_t *dumps, int is_joint)
+{
+    status_t st = STATUS_OK;
+    const struct beamform_spec *spec = &weights->work->beams->spec[weights->number];
+    const uint32_t lines = (is_joint ? 1 : spec->pols) * spec->coarse;
+    const size_t row = 2 * (size_t)spec->stations;
+    for (uint32_t line = 0; line < lines; line++) {
+        int is_less = 0;
+        for (uint32_t beam = 0; beam < spec->beams; beam++) {
+            const float *factors = spec->factors ? spec->factors + row * beam : NULL;
+            if (beam == 0 ||
+                (factors && memcmp(factors, factors - row, row * sizeof *factors) != 0)) {
+                TRY(weights_sum_beam(weights, beam, line, is_joint, &is_less));
+            }
+            if (is_less || dumps->open[beam * lines + line].all > 0) {
+                dumps_add(dumps, beam * lines + line, weights->sums);
+            }
         }
     }
 out:

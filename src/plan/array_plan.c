@@ -17,12 +17,7 @@ void array_plan_destroy(struct array_plan *plan)
 {
     if (plan) {
         delay_model_destroy(plan->delays);
-        if (plan->table) {
-            array_table_destroy(plan->table);
-        }
-        if (plan->calc) {
-            calc_table_destroy(plan->calc);
-        }
+        array_job_drop(&plan->tables);
         free(plan->sources);
         free(plan->station_of);
         for (uint32_t i = 0; i < JOB_BANKS; i++) {
@@ -38,7 +33,7 @@ static const double rad_per_deg = 3.14159265358979323846 / 180;
 
 static struct direction array_direction(const struct job_direction *job)
 {
-    const int is_azel = job->kind == DIRECTION_AZEL;
+    const int is_azel = job->kind != DIRECTION_RADEC;
     return (struct direction){.is_azel = is_azel,
                               .lon_rad = rad_per_deg * (is_azel ? job->azimuth_deg : job->lon_deg),
                               .lat_rad =
@@ -95,6 +90,10 @@ static status_t array_find_sources(const struct channelise_plan *work, struct ar
     for (uint32_t i = 0; i <= job->nbeams; i++) {
         const char *name = i == 0 ? job->array.centre.name : job->beams[i - 1].name;
         uint32_t at = 0;
+        if (!job->array.delays) { /* those of a file of beams are in their order */
+            plan->sources[i] = i > 0 ? i - 1 : 0;
+            continue;
+        }
         while (name && at < plan->calc->table.ndirections &&
                strcmp(plan->calc->directions[at], name) != 0) {
             at++;
@@ -162,7 +161,10 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
     REQUIRE(archive->present[AXIS_STATION], STATUS_USAGE,
             "%s: array: %s has no stations that it tells apart", job->path, archive->parts[0].path);
     TRY(memory_zeroed(1, sizeof *plan, "the array", &plan));
-    TRY(array_job_table(job, &plan->table, &plan->calc));
+    TRY(array_job_tables(job, &plan->tables));
+    const struct beam_file *file = plan->tables.beams;
+    plan->table = plan->tables.table;
+    plan->calc = file && file->ncalc ? file->calc : plan->tables.calc;
     plan->stations = archive->nselected[AXIS_STATION];
     plan->streams = archive->nstreams / plan->stations;
     plan->rate_hz = archive->sample_rate_hz;
@@ -179,15 +181,15 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
     plan->is_steered = centre->kind != DIRECTION_NONE;
     plan->centre = array_direction(centre);
     plan->centre.is_azel |= !plan->is_steered;
-    int on_sky = !plan->centre.is_azel || plan->table->has_epoch;
+    int on_sky = !plan->centre.is_azel || plan->table->has_epoch || plan->calc;
     for (uint32_t i = 0; i < job->nbeams; i++) {
-        on_sky |= job->beams[i].kind != DIRECTION_AZEL;
+        on_sky |= job->beams[i].kind == DIRECTION_RADEC;
     }
     REQUIRE(archive->sky.has_start || !on_sky, STATUS_USAGE,
             "%s: array: delays towards the sky, and those of a table with an epoch, change with "
             "time, but the archive does not say when it starts (input.layout.start sets it)",
             job->path);
-    TRY(job->array.delays ? array_find_sources(work, plan) : STATUS_OK);
+    TRY(plan->calc ? array_find_sources(work, plan) : STATUS_OK);
     TRY(array_make_delays(work, plan));
     TRY(array_make_factors(job, plan));
     *out = plan;
@@ -223,6 +225,15 @@ double array_plan_delay(const struct array_plan *plan, uint32_t station, const d
 {
     return plan->is_steered ? delay_at(plan->delays, 0, station, seconds)
                             : delay_clock_at(plan->delays, station, seconds);
+}
+
+double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, uint32_t station,
+                             const double seconds[2])
+{
+    const struct array_plan *plan = work->array;
+    return work->job->beams[beam].kind == DIRECTION_NONE && !plan->calc
+               ? array_plan_delay(plan, station, seconds)
+               : delay_at(plan->delays, 1 + beam, station, seconds);
 }
 
 static int64_t array_shift(const struct array_plan *plan, uint32_t station, const double seconds[2])
@@ -377,7 +388,7 @@ static double array_bend(const struct array_plan *plan, const struct channelise_
             most = fmax(most, fabs(delay[1] - (delay[0] + delay[2]) / 2));
             for (uint32_t beam = 0; beam < work->job->nbeams; beam++) {
                 for (uint64_t k = 0; k < 3; k++) {
-                    delay[k] = delay_at(plan->delays, 1 + beam, station, seconds[k]);
+                    delay[k] = array_plan_beam_delay(work, beam, station, seconds[k]);
                 }
                 most = fmax(most, fabs(delay[1] - (delay[0] + delay[2]) / 2));
             }
@@ -483,7 +494,7 @@ static double array_left(const struct channelise_plan *work, uint32_t station,
     const double delay = array_plan_delay(plan, station, seconds);
     double most = 0;
     for (uint32_t beam = 0; beam < work->job->nbeams; beam++) {
-        most = fmax(most, fabs(delay_at(plan->delays, 1 + beam, station, seconds) - delay));
+        most = fmax(most, fabs(array_plan_beam_delay(work, beam, station, seconds) - delay));
     }
     return most + (plan->is_shifted ? 1 / plan->rate_hz : fabs(delay));
 }
@@ -531,8 +542,9 @@ status_t array_plan_notes(const struct channelise_plan *work, struct text *out)
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
-    for (uint32_t i = work->array->is_steered ? 0 : 1; i <= job->nbeams && !job->array.delays;
-         i++) {
+    const struct array_plan *plan = work->array;
+    for (uint32_t i = plan->is_steered ? 0 : 1;
+         i <= job->nbeams && !plan->calc && !plan->table->is_nowhere; i++) {
         const struct direction direction =
             array_direction(i == 0 ? &job->array.centre : &job->beams[i - 1]);
         double degrees = 0;
@@ -555,7 +567,8 @@ status_t array_plan_words(const struct channelise_plan *work, struct text *out)
     const struct array_plan *plan = work->array;
     const struct archive *seen = work->seen;
     const struct channelise_plan_bank *bank = &work->banks[0];
-    const int has_directions = plan->is_steered || work->job->nbeams > 0;
+    const int has_directions =
+        (plan->is_steered || work->job->nbeams > 0) && !plan->table->is_nowhere;
     const struct array_lines lines = {
         .table = plan->table,
         .stations = plan->station_of,

@@ -8,8 +8,7 @@
 #define VOLTMILL_PLAN_ARRAY_PLAN_H
 
 #include "dsp/array/delay_model.h"
-#include "input/array_table.h"
-#include "input/calc_table.h"
+#include "input/array_job.h"
 #include "plan/channelise_plan.h"
 
 /* How the channels of a bank lie on the sky, in one coarse channel. */
@@ -21,10 +20,11 @@ struct array_band {
 };
 
 struct array_plan {
-    struct array_table *table;
-    uint32_t *station_of;    /* [stations] places in the table */
-    struct calc_table *calc; /* delays in the place of the geometry; NULL: none */
-    uint32_t *sources;       /* [1 + beams] its sources; NULL likewise */
+    struct array_tables tables;
+    const struct array_table *table;
+    uint32_t *station_of;          /* [stations] places in the table */
+    const struct calc_table *calc; /* delays in the place of the geometry; NULL: none */
+    uint32_t *sources;             /* [1 + beams] its sources; NULL likewise */
     struct observer observer;
     struct direction centre;
     int is_steered;        /* there is a centre; else delays are those of cables and clocks */
@@ -68,6 +68,10 @@ static inline double array_plan_part(double turns)
 
 /* Returns the delay of a station towards the centre, without one that of its cable and clock. */
 double array_plan_delay(const struct array_plan *plan, uint32_t station, const double seconds[2]);
+
+/* Returns that towards a beam; of beams without a direction, towards the centre. */
+double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, uint32_t station,
+                             const double seconds[2]);
 
 /* Returns the largest delay that is left to phases at both ends of the observation: of beams with
  * that relative to the centre. */

@@ -10,6 +10,10 @@
 void beams_plan_destroy(struct beams_plan *plan)
 {
     if (plan) {
+        free(plan->factors);
+        for (uint32_t i = 0; i < JOB_BANKS; i++) {
+            free(plan->weights[i]);
+        }
         free(plan->selected);
         free(plan->names);
         free(plan);
@@ -79,11 +83,11 @@ static void beams_time(const struct channelise_plan *work, uint32_t bank, uint64
 }
 
 /* Returns the delay of a station in the direction of a beam, less that towards the centre. */
-static double beams_delay(const struct array_plan *array, uint32_t beam, uint32_t station,
+static double beams_delay(const struct channelise_plan *work, uint32_t beam, uint32_t station,
                           const double seconds[2])
 {
-    return delay_at(array->delays, 1 + beam, station, seconds) -
-           array_plan_delay(array, station, seconds);
+    return array_plan_beam_delay(work, beam, station, seconds) -
+           array_plan_delay(work->array, station, seconds);
 }
 
 /* Spectra in which no phase of a beam turns by more than about 1e-5 from the middle of a cell: a
@@ -105,8 +109,8 @@ static uint32_t beams_cell(const struct beams_plan *plan, const struct channelis
         for (uint32_t beam = 0; beam < plan->beams; beam++) {
             for (uint32_t station = 0; station < work->array->stations; station++) {
                 const double later[2] = {seconds[0] + 1, seconds[1]};
-                rate = fmax(rate, fabs(beams_delay(work->array, beam, station, later) -
-                                       beams_delay(work->array, beam, station, seconds)));
+                rate = fmax(rate, fabs(beams_delay(work, beam, station, later) -
+                                       beams_delay(work, beam, station, seconds)));
             }
         }
     }
@@ -117,20 +121,114 @@ static uint32_t beams_cell(const struct beams_plan *plan, const struct channelis
     return cell;
 }
 
-void beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work)
+/* Whether all weights of a file for a station in a beam are 0. */
+static int beams_is_none(const struct beam_file *file, uint32_t beam, uint32_t station)
 {
-    for (uint32_t i = 0; i < work->nbanks; i++) {
-        const struct archive *seen = work->seen;
-        plan->cells[i] = beams_cell(plan, work, i);
-        plan->spec[i] = (struct beamform_spec){.stations = seen->nselected[AXIS_STATION],
-                                               .beams = plan->beams,
-                                               .pols = seen->nselected[AXIS_POL],
-                                               .coarse = seen->nselected[AXIS_CHAN],
-                                               .nchannels = work->banks[i].channelise.nchannels,
-                                               .cell = plan->cells[i],
-                                               .gains = work->array->gains[i],
-                                               .factors = work->array->factors};
+    const uint64_t each = 2 * (uint64_t)file->npols * file->nfreqs;
+    const uint64_t line = (file->sets > 1 ? beam : 0) * (uint64_t)file->nstations + station;
+    const double *of = file->weights + line * each;
+    uint64_t i = 0;
+    while (i < each && of[i] == 0) {
+        i++;
     }
+    return i == each;
+}
+
+/* Fills the weights of a bank's channels: those of a set in common are multiplied by the gains. */
+static void beams_fill(const struct beam_file *file, const struct channelise_plan *work,
+                       uint32_t bank, const uint32_t *stations, float *out)
+{
+    const struct archive *seen = work->seen;
+    const uint64_t coarse = seen->nselected[AXIS_CHAN];
+    const uint64_t each = work->banks[bank].channelise.nchannels;
+    const float *gain = file->sets == 1 ? work->array->gains[bank] : NULL;
+    const uint64_t pols = seen->nselected[AXIS_POL];
+    for (uint64_t line = 0; line < file->sets * work->array->stations * pols * coarse; line++) {
+        const struct array_band *band = &work->array->bands[bank][line % coarse];
+        const uint64_t pol = seen->selected[AXIS_POL][line / coarse % pols];
+        const uint64_t antenna = line / coarse / pols;
+        for (uint64_t k = 0; k < each; k++, out += 2) {
+            double w[2];
+            beam_file_weight(file, (uint32_t)(antenna / work->array->stations),
+                             stations[antenna % work->array->stations], (uint32_t)pol,
+                             band->first_hz + (double)k * band->step_hz, line % coarse * each + k,
+                             coarse * each, w);
+            w[1] *= band->sign;
+            out[0] = (float)(gain ? w[0] * gain[0] - w[1] * gain[1] : w[0]);
+            out[1] = (float)(gain ? w[0] * gain[1] + w[1] * gain[0] : w[1]);
+            gain += gain ? 2 : 0;
+        }
+    }
+}
+
+/* Makes the weights of a file that the job names. */
+static status_t beams_make_weights(struct beams_plan *plan, const struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    const struct beam_file *file = work->array->tables.beams;
+    const uint32_t count = work->array->stations;
+    const uint64_t coarse = work->seen->nselected[AXIS_CHAN];
+    uint32_t *stations = NULL;
+    if (!file) {
+        return STATUS_OK;
+    }
+    TRY(memory_zeroed(count, sizeof *stations, "stations", &stations));
+    TRY(beam_file_match(file, work->seen, stations));
+    TRY(memory_zeroed((size_t)plan->beams * count, 2 * sizeof *plan->factors, "weights",
+                      &plan->factors));
+    for (uint32_t beam = 0; beam < plan->beams; beam++) {
+        float left = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            const int is_in =
+                !array_plan_is_flagged(work->array, i) && !beams_is_none(file, beam, stations[i]);
+            left += plan->factors[2 * (beam * count + i)] = (float)is_in;
+        }
+        REQUIRE(left > 0, STATUS_USAGE,
+                "%s: beam_weights: beam %u of %s has no station whose weight is not 0",
+                work->job->path, beam, file->path);
+    }
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const uint64_t each = work->banks[i].channelise.nchannels;
+        const uint64_t lines = (uint64_t)file->sets * count * work->seen->nselected[AXIS_POL];
+        REQUIRE(file->nfreq_hz > 0 || coarse * each % file->nfreqs == 0, STATUS_USAGE,
+                "%s: beam_weights: %s has weights of %u channels, which does not divide the %llu "
+                "that the filter bank makes, and no frequencies",
+                work->job->path, file->path, file->nfreqs, (unsigned long long)(coarse * each));
+        TRY(memory_zeroed((size_t)(lines * coarse), (size_t)each * 2 * sizeof **plan->weights,
+                          "weights", &plan->weights[i]));
+        beams_fill(file, work, i, stations, plan->weights[i]);
+        for (uint64_t k = 0; k < lines * coarse * each && file->sets > 1; k++) {
+            const uint64_t pair = k / (lines / file->sets / count * coarse * each);
+            plan->weights[i][2 * k] *= plan->factors[2 * pair];
+            plan->weights[i][2 * k + 1] *= plan->factors[2 * pair];
+        }
+    }
+out:
+    free(stations);
+    return st;
+}
+
+status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work)
+{
+    status_t st = STATUS_OK;
+    const struct archive *seen = work->seen;
+    TRY(beams_make_weights(plan, work));
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const int has_own = plan->weights[i] && work->array->tables.beams->sets > 1;
+        plan->cells[i] = beams_cell(plan, work, i);
+        plan->spec[i] = (struct beamform_spec){
+            .stations = seen->nselected[AXIS_STATION],
+            .beams = plan->beams,
+            .pols = seen->nselected[AXIS_POL],
+            .coarse = seen->nselected[AXIS_CHAN],
+            .nchannels = work->banks[i].channelise.nchannels,
+            .cell = plan->cells[i],
+            .gains = plan->weights[i] && !has_own ? plan->weights[i] : work->array->gains[i],
+            .weights = has_own ? plan->weights[i] : NULL,
+            .factors = plan->factors ? plan->factors : work->array->factors};
+    }
+out:
+    return st;
 }
 
 void beams_plan_spec(const struct channelise_plan *work, uint32_t bank, uint64_t units,
@@ -172,7 +270,7 @@ static void beams_go(const struct channelise_plan *work, uint32_t bank, uint64_t
     for (uint32_t i = is_next ? pairs : 0; i < 2 * pairs; i++) {
         double seconds[2];
         beams_time(work, bank, (number + i / pairs) * spectra, work->beams->cells[bank], seconds);
-        step->delays[i] = beams_delay(work->array, i % pairs / stations, i % stations, seconds);
+        step->delays[i] = beams_delay(work, i % pairs / stations, i % stations, seconds);
     }
     step->next = number + 1;
 }

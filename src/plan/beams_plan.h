@@ -11,6 +11,9 @@ struct beams_plan {
     uint64_t *selected;    /* [beams] */
     char **names;          /* [beams], of the job; NULL: none has a name */
     uint32_t beams;
+    /* Weights of a file: as struct beamform_spec has `factors`, and `weights` or `gains`. */
+    float *factors;
+    float *weights[JOB_BANKS];
     uint32_t cells[JOB_BANKS];            /* spectra of each bank whose beams have the same turns */
     struct beamform_spec spec[JOB_BANKS]; /* of each bank, for the largest block */
 };
@@ -18,8 +21,9 @@ struct beams_plan {
 /* Plans the beams of a job with `beams`; *out = NULL for others. work->array and `seen` are known.
  * Fails with USAGE: no stations, beams that are there already; with DEVICE (memory). */
 status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan **out);
-/* Settles cells and stages, when banks are known. */
-void beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work);
+/* Settles cells, weights and stages, when banks are known. Fails with USAGE: weights of other
+ * channels than the banks make, a beam without stations; with DATA: as beam_file_match(). */
+status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work);
 void beams_plan_destroy(struct beams_plan *plan); /* takes NULL */
 
 /* Sets the specification of a bank's beams for blocks of `units` units. */

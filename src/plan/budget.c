@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "compute/device_side.h"
+#include "compute/shared/beam_weights.h"
 #include "input/read/reader.h"
 #include "plan/beams_plan.h"
 #include "plan/channelise_needs.h"
@@ -107,7 +108,8 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
         detect.max_spectra = spec.max_spectra;
         detect.nstreams = group->streams;
         bytes += (memory == HOST ? beamform_bytes : beamform_device_bytes)(work->backend, &spec);
-        bytes += memory == HOST ? beams_plan_step_bytes(work) : 0;
+        /* The plan's own. */
+        bytes += memory == HOST ? beams_plan_step_bytes(work) + beam_spec_bytes(&spec) : 0;
         bytes +=
             (memory == HOST ? channelise_bytes : channelise_device_bytes)(work->backend, &detect);
     }

@@ -379,9 +379,10 @@ out:
 }
 
 /* Beams have as many channels as the banks keep. */
-static void plan_settle_beams(struct channelise_plan *work)
+static status_t plan_settle_beams(struct channelise_plan *work)
 {
-    beams_plan_settle(work->beams, work);
+    status_t st = STATUS_OK;
+    TRY(beams_plan_settle(work->beams, work));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_plan_bank *bank = &work->banks[i];
         const struct channelise_spec made = bank->detect;
@@ -389,6 +390,8 @@ static void plan_settle_beams(struct channelise_plan *work)
         bank->detect.noutputs = made.noutputs;
         memcpy(bank->detect.outputs, made.outputs, sizeof made.outputs);
     }
+out:
+    return st;
 }
 
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
@@ -423,7 +426,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     }
     TRY(work->array ? array_plan_settle(work->array, work) : STATUS_OK);
     if (work->beams) {
-        plan_settle_beams(work);
+        TRY(plan_settle_beams(work));
     }
     TRY(plan_products_settle(work));
     TRY(plan_settle_order(work));

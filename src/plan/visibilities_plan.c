@@ -225,6 +225,10 @@ status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i
             "%s: products.%u.kind is visibilities, expected `array`, which says where the stations "
             "are",
             work->job->path, i);
+    REQUIRE(!work->array->table->is_nowhere, STATUS_USAGE,
+            "%s: products.%u.kind is visibilities, but %s does not say where its stations are: "
+            "expected array.table",
+            work->job->path, i, archive->parts[0].path);
     REQUIRE(!work->array->is_steered || !work->array->centre.is_azel, STATUS_USAGE,
             "%s: array.centre is an azimuth and elevation, but visibilities have a phase centre in "
             "ra_deg and dec_deg, or none",

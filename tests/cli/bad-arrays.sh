@@ -65,6 +65,44 @@ bad_job "beams of flagged stations alone" 'all 3 stations are flagged' array.tab
     'beams=[{azimuth_deg: 1, elevation_deg: 2}]'
 bad_job "and their visibilities" 'pairs: none is left' array.table=flagged.yaml products.0.kind=visibilities
 bad_job "and a sum of them" 'sum: all stations are flagged' array.table=flagged.yaml 'products.0.sum=stations'
+warm - <<'PYTHON'
+import h5py
+import numpy as np
+
+def weights(name, shape, value=1, **more):
+    with h5py.File(name, "w") as f:
+        f["weights"] = np.full(shape, value, complex)
+        for key, one in more.items():
+            f[key] = one
+
+weights("two.h5", (2, 3, 2, 16))
+weights("three.h5", (2, 3, 2, 3))
+weights("nan.h5", (2, 3, 2, 16), freq_hz=np.full(16, np.nan))
+weights("four.h5", (2, 4, 2, 16))
+weights("names.h5", (2, 3, 1, 16), stations=np.array(["a", "b", "x"], "S"))
+weights("flat.h5", (2, 3, 16))
+weights("zero.h5", (2, 3, 2, 16), 0)
+with h5py.File("none.h5", "w") as f:
+    f["other"] = 1
+with h5py.File("short.bfr5", "w") as f:
+    f["diminfo/nants"] = 3
+PYTHON
+while read -r file status pattern; do
+    fails "beam_weights: $file" "$status" "$pattern" "$voltmill" run --set "beam_weights=$file" job.yaml
+done <<'FILES'
+three.h5 2 three.h5 has weights of 3 channels, which does not divide the 16
+nan.h5 4 freq_hz: number 0 .from 0. is not finite
+four.h5 4 has 4 stations, but the archive 3
+names.h5 4 has no station c
+flat.h5 4 expected complex .beam..station..pol..channel.
+none.h5 4 has neither
+short.bfr5 4 diminfo/npol
+zero.h5 2 beam 0 of zero.h5 has no station
+FILES
+bad_job "other beams than the file's" 'has 2 beams, and .beams. 1: expected as many' beam_weights=two.h5 \
+    'beams=[{azimuth_deg: 1, elevation_deg: 2}]'
+bad_job "visibilities of stations that are nowhere" 'does not say where its stations are' array= \
+    beam_weights=two.h5 products.0.kind=visibilities
 same "nothing was made" "" "$(ls ./*.uvh5 power.h5 p.h5 q.h5 v.h5 2>/dev/null)"
 runs "an archive that states positions needs no more" "$voltmill" run --set input.files=places.h5 --set 'array={}' \
     --set products.0.kind=visibilities job.yaml

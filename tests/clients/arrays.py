@@ -215,8 +215,8 @@ class Array:
 
     # ---- voltmill
 
-    def job(self, name, products, beams=None, table=None, **more):
-        array = {"table": scratch((table or self.name) + "-table.yaml")}
+    def job(self, name, products, beams=None, table=None, array=None, **more):
+        array = array if array is not None else {"table": scratch((table or self.name) + "-table.yaml")}
         if self.centre:
             array["centre"] = dict(zip(("azimuth_deg", "elevation_deg"), self.centre))
         listed = {"beams": [{"name": k, "azimuth_deg": v[0], "elevation_deg": v[1]} for k, v in beams.items()]} if beams else {}
@@ -383,6 +383,74 @@ def check_one(array, station):
         same(its.reshape(weights.shape), weights, f"{name}: and has its weights")
 
 
+def check_file(made_of, name, expected, weights, **more):
+    """Spectra and weights of beams that a file describes: expected is [spectrum][beam][pol][chan][channel]."""
+    job = made_of.job(name, [{"kind": "spectra"}], beam_weights=scratch(name + ".bfr5"), **more)
+    voltmill("run", job)
+    found, its = spectra_of(name + "-0.h5")
+    its = np.ones(weights.shape) if its is None else its.reshape(weights.shape)
+    off = np.abs(its - weights).max()
+    ok(off < 1.5 * 2.0 ** -24, f"{name}: weights are those of the beam's stations", off)
+    expected = np.where(its[..., None] < LEAST, np.nan, expected)
+    ok(near(found.reshape(expected.shape), expected, np.sqrt(np.nanmean(np.abs(expected) ** 2)), "beams", name),
+       f"{name}: spectra are numpy's")
+    ok("agrees with the reference" in voltmill("verify", "--all", scratch(name + "-0.h5")), f"{name}: verify")
+    return job
+
+
+def check_weights(array, name, freqs):
+    """Complex weights [beam][station][pol][channel], of frequencies that differ from the channels', or of channels."""
+    count, stations = 3, array.stations
+    w = array.random.normal(size=(count, stations, array.pols, freqs or array.hertz.size, 2))
+    w[1, 0] = w[2, :-1] = 0
+    w = w[..., 0] + 1j * w[..., 1]
+    with h5py.File(scratch(name + ".bfr5"), "w") as file:
+        file["weights"] = w
+        file["beams"] = np.array(["a", "b", "c"], "S")
+        file["stations"] = np.array([f"S{i}" for i in range(stations)][::-1], "S")
+        if freqs:
+            file["freq_hz"] = np.linspace(1.39996e9, 1.40013e9, freqs)
+            places = file["freq_hz"][...]
+    w = w[:, ::-1]
+    if freqs:
+        w = np.array([np.interp(array.hertz.ravel(), places, line) for line in w.reshape(-1, freqs)])
+    w = w.reshape(count, stations, array.pols, array.chans, -1)
+    active = [[s for s in range(stations) if w[b, s].any() and s not in array.flagged] for b in range(count)]
+    share = array.share @ array.energy  # [station][pol][chan][spectrum]
+    expected = np.array([sum(array.y[s] * w[b, s][:, :, None] for s in active[b]) for b in range(count)])
+    weights = np.array([sum(share[s] for s in active[b]) / len(active[b]) for b in range(count)])
+    check_file(array, name, np.moveaxis(expected, 3, 0), np.moveaxis(weights, 3, 0))
+
+
+def check_recipe(array, name):
+    """A beamformer recipe: calibrations of coarse channels, delays that change with time; no table, no positions."""
+    beams, stations, nchan = 2, array.stations, array.chans
+    cal = array.random.normal(size=(nchan, array.pols, stations, 2)) @ [1, 1j]
+    cal[:, :, 1] = 0
+    times = np.array([0.01, 0.03, 0.05])
+    base, rate = array.random.normal(0, 3, (2, beams, stations)) * np.array([1, 0.3])[:, None, None]  # doubles of 1.7e9 s tell 2e-7 s
+    delays = base + rate * times[:, None, None]  # ns
+    with h5py.File(scratch(name + ".bfr5"), "w") as file:
+        file.update({"diminfo/nants": stations, "diminfo/npol": array.pols, "diminfo/nchan": nchan, "diminfo/nbeams": beams,
+                     "diminfo/ntimes": 3, "calinfo/cal_all": cal.astype("c8"), "obsinfo/freq_array": array.centres / 1e9,
+                     "beaminfo/ras": [0.1, 0.2], "beaminfo/decs": [-0.3, 0.4], "delayinfo/delays": delays,
+                     "delayinfo/time_array": times + (60000 - 40587) * 86400.0,
+                     "beaminfo/src_names": np.array(["one", "two"], "S"),
+                     "telinfo/antenna_names": np.array([f"S{i}" for i in range(stations)], "S")})
+    cal = np.moveaxis(cal.astype("c8"), 0, 2).transpose(1, 0, 2)  # [station][pol][chan]
+    cal = np.array([np.interp(array.hertz.ravel(), array.centres, line) for line in cal.reshape(-1, nchan)])
+    cal = cal.reshape(stations, array.pols, nchan, 1, -1)
+    early = (base[:, :, None] + rate[:, :, None] * array.times) * 1e-9
+    turns = np.exp(-2j * np.pi * array.hertz[:, None, :] * early[:, :, None, None, :, None])
+    active = [s for s in range(stations) if s != 1]
+    expected = np.array([sum(array.y[s] * cal[s] * turns[b, s] for s in active) for b in range(beams)])
+    weights = sum((array.share @ array.energy)[s] for s in active) / len(active)
+    job = check_file(array, name, np.moveaxis(expected, 3, 0), np.moveaxis(np.array([weights] * beams), 3, 0), array={})
+    with h5py.File(scratch(name + "-0.h5")) as file:
+        same([text.decode() for text in file["beam"][...]], ["one", "two"], f"{name}: names of beams")
+    ok("cal_all" in voltmill("plan", "--force", job), f"{name}: the sign of its calibrations is assumed")
+
+
 simple = check(Array("complex", 3))
 check_beams(simple)
 check(Array("lower", 4, pols=1, sideband=-1, bank={"channels": 32, "taps": 3}))
@@ -402,6 +470,8 @@ gaps = check(Array("gaps", 3, gaps=GAPS, delays=fast[:3] * [1, 0.2, 1]))
 check_beams(gaps)
 mended = check(Array("gains", 4, gains=True, swapped=[1, 2], flagged=[3], gaps=GAPS))
 check_beams(mended)
+check_weights(mended, "weights", 5)
+check_weights(real, "weights-real", 0)
 voltmill("run", mended.job("sums", [{"kind": "power"}, {"kind": "power", "sum": "stations"}]))
 with h5py.File(scratch("sums-0.h5")) as each, h5py.File(scratch("sums-1.h5")) as summed:
     whole = (each["weights"][...] == 1).all(axis=(1, 2))
@@ -419,6 +489,7 @@ check_beams(far)
 ENU[:] = 0
 still = check(Array("still", 3, delays=np.zeros(3), gaps=GAPS))
 check_one(still, 1)
+check_recipe(still, "recipe")
 
 CUTS = [("chunks of 16 spectra", None, {"chunk": 16, "threads": 1}), ("2 ranks", 2, {"chunk": 48}),
         ("3 ranks, 3 threads", 3, {"threads": 3}), ("7 ranks", 7, {"chunk": 16}),

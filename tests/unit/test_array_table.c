@@ -241,11 +241,11 @@ static void archives_state_positions(void **state)
     archive.names[AXIS_STATION] = names;
     archive.selected[AXIS_STATION] = selected;
     archive.nselected[AXIS_STATION] = 2;
-    assert_int_equal(array_table_of_archive(&archive, &table), STATUS_OK);
+    assert_int_equal(array_table_of_archive(&archive, 0, &table), STATUS_OK);
     assert_null(table);
     archive.states.itrf_m = itrf_m;
     archive.states.nitrf_m = 6;
-    assert_int_equal(array_table_of_archive(&archive, &table), STATUS_OK);
+    assert_int_equal(array_table_of_archive(&archive, 0, &table), STATUS_OK);
     assert_string_equal(table->stations[1].name, "S000");
     assert_true(fabs(table->reference.xyz_m[0] - 5109299) < 1e-6);
     assert_int_equal(array_table_match(table, &archive, found), STATUS_OK);

@@ -66,6 +66,40 @@ out:
     return st;
 }
 
+status_t h5_dataset_pair(const struct h5_dataset *dataset, const char *where, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t pair = H5Tcreate(H5T_COMPOUND, 2 * sizeof(double));
+    hid_t member = -1;
+    char *name = NULL;
+    size_t bytes = H5Tget_size(dataset->type);
+    REQUIRE(H5Tget_nmembers(dataset->type) == 2, STATUS_DATA,
+            "%s: its compound has %d members, expected 2 (real, imaginary)", where,
+            H5Tget_nmembers(dataset->type));
+    for (unsigned i = 0; i < 2; i++) {
+        member = H5Tget_member_type(dataset->type, i);
+        size_t at = H5Tget_member_offset(dataset->type, i);
+        const H5T_class_t class = H5Tget_class(member);
+        REQUIRE((class == H5T_INTEGER || class == H5T_FLOAT) && at <= bytes &&
+                    H5Tget_size(member) <= bytes - at,
+                STATUS_DATA, "%s: member %u of its compound is no number", where, i);
+        name = H5Tget_member_name(dataset->type, i);
+        H5_TRY(name ? H5Tinsert(pair, name, i * sizeof(double), H5T_NATIVE_DOUBLE) : -1,
+               "%s: the names of its compound's members cannot be read", where);
+        H5free_memory(name);
+        name = NULL;
+        h5_close(member);
+        member = -1;
+    }
+    *out = pair;
+    pair = -1;
+out:
+    H5free_memory(name);
+    h5_close(member);
+    h5_close(pair);
+    return st;
+}
+
 static status_t h5_names_add(struct h5_names *to, const char *name)
 {
     status_t st = STATUS_OK;

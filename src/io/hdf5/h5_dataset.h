@@ -48,6 +48,11 @@ void h5_dataset_close(struct h5_dataset *dataset);
 status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
                          hid_t type, uint64_t count, void *out);
 
+/* Makes a compound of two doubles with the names of the file's: HDF5 matches members by name.
+ * Members that lie outside of their compound would make it crash: fails with DATA. h5_close()
+ * returns it. */
+status_t h5_dataset_pair(const struct h5_dataset *dataset, const char *where, hid_t *out);
+
 /* Begins as {0}; h5_free_texts() returns the names. */
 struct h5_names {
     char **names;
