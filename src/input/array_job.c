@@ -58,6 +58,9 @@ static status_t array_job_assume(const struct job *job, const struct array_table
     for (uint32_t i = 0; i < job->nbeams; i++) {
         is_needed |= job->beams[i].kind == DIRECTION_RADEC;
     }
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        is_needed |= job->products[i].centre.kind == DIRECTION_RADEC;
+    }
     if (!is_needed || job->array.iers || (job->array.has_ut1_utc && job->array.has_polar_motion) ||
         (archive->assumed && strstr(archive->assumed, words))) {
         return STATUS_OK;

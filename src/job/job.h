@@ -207,6 +207,15 @@ struct job_droop {
     const char *path; /* inside `text`; else NULL */
 };
 
+/* A direction of `array` or `beams`. */
+enum direction_kind { DIRECTION_NONE, DIRECTION_RADEC, DIRECTION_AZEL };
+struct job_direction {
+    char *name; /* NULL: none */
+    enum direction_kind kind;
+    double lon_deg, lat_deg;           /* right ascension and declination, */
+    double azimuth_deg, elevation_deg; /* or these */
+};
+
 struct job_product {
     enum product_kind kind;
     char *file;
@@ -227,6 +236,7 @@ struct job_product {
          * none: all. */
         char **pairs;
         uint32_t npairs;
+        struct job_direction centre; /* and their own phase centre */
     };
     /* For power: the combination of polarisations, and the axes that are summed. */
     struct combining combine; /* its sums and weights: of the next */
@@ -409,15 +419,6 @@ struct job_dedisperse {
     struct job_search search;
     char *text;        /* as that of struct job_product, */
     char *search_text; /* and of the search; NULL: there is none */
-};
-
-/* A direction of `array` or `beams`. */
-enum direction_kind { DIRECTION_NONE, DIRECTION_RADEC, DIRECTION_AZEL };
-struct job_direction {
-    char *name; /* NULL: none */
-    enum direction_kind kind;
-    double lon_deg, lat_deg;           /* right ascension and declination, */
-    double azimuth_deg, elevation_deg; /* or these */
 };
 
 /* `array`: the delays of stations. */

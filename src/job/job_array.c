@@ -49,7 +49,7 @@ static const struct schema_need with_azimuth[] = {
             .unit = UNITS_ANGLE, .min = -90, .max = 90, .needs = with_azimuth                      \
     }
 
-static const struct schema direction_rows[] = {
+const struct schema job_direction_schema[] = {
     {"name", SCHEMA_TEXT, "name of the source, in files and in `delays`",
      .absent = "the archive's source; of `delays` the first", DIRECTION(name)},
     DIRECTION_ROWS,
@@ -71,7 +71,7 @@ const struct schema job_array_schema[] = {
      "direction relative to which beams are steered",
      .absent = "none: only the delays of cables and clocks are taken out, and beams are steered by "
                "phases alone",
-     ARRAY(centre), .members = direction_rows,
+     ARRAY(centre), .members = job_direction_schema,
      .expected = "ra_deg and dec_deg, or azimuth_deg and elevation_deg"},
     {"ut1_utc", SCHEMA_NUMBER, "UT1 - UTC on that day", .absent = "`iers`, or 0 (assumed)",
      ARRAY(ut1_utc_s), SCHEMA_GIVEN(struct job_array, has_ut1_utc, 1), .unit = UNITS_TIME,
@@ -116,6 +116,14 @@ status_t job_array_check(struct tree *root, struct mistakes *mistakes)
     const struct tree *beams = tree_list(root, "beams");
     TRY(centre && centre->kind == TREE_MAPPING ? job_direction_check(root, centre, mistakes)
                                                : STATUS_OK);
+    const struct tree *products = tree_list(root, "products");
+    for (size_t i = 0; products && i < products->nchildren; i++) {
+        struct tree *own = products->child[i]->kind == TREE_MAPPING
+                               ? tree_member(products->child[i], "centre")
+                               : NULL;
+        TRY(own && own->kind == TREE_MAPPING ? job_direction_check(root, own, mistakes)
+                                             : STATUS_OK);
+    }
     for (size_t i = 0; beams && i < beams->nchildren && i < JOB_BEAMS; i++) {
         TRY(beams->child[i]->kind == TREE_MAPPING
                 ? job_direction_check(root, beams->child[i], mistakes)

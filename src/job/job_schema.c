@@ -120,6 +120,10 @@ static const struct schema product_rows[] = {
      "without NaN); it divides the number of channels that are kept, of visibilities those of a "
      "coarse channel",
      SCHEMA_AT(struct job_product, average), .min = 1, .max = 1 << 30, .otherwise = "1"},
+    {"centre", SCHEMA_MAPPING,
+     "`visibilities`: their own phase centre, by phases alone beyond `array.centre`",
+     SCHEMA_AT(struct job_product, centre), .members = job_direction_schema,
+     .absent = "`array.centre`", .needs = for_visibilities, .expected = "ra_deg and dec_deg"},
     {"pairs", SCHEMA_TEXT,
      "`visibilities`: pairs of stations: `all`, `crosses` (without autocorrelations), `autos`, or "
      "a list of pairs such as `CS001*CS002`, by name or number",

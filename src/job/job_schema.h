@@ -23,7 +23,8 @@ extern const struct schema job_filter_schema[];     /* fills struct job_filter *
 extern const struct schema job_synthesise_schema[]; /* fills struct job_synthesise */
 extern const struct schema job_dedisperse_schema[]; /* fills struct job_dedisperse */
 extern const struct schema job_array_schema[];      /* fills struct job_array */
-extern const struct schema job_beam_schema[];       /* fills struct job_direction */
+extern const struct schema job_direction_schema[];  /* fills struct job_direction */
+extern const struct schema job_beam_schema[];       /* likewise */
 extern const struct schema job_flag_schema[];       /* fills struct job_flag */
 
 /* Adds the mistakes that several keys make together; values that are wrong by themselves have been

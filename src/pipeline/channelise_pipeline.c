@@ -664,12 +664,18 @@ static status_t channelising_correlate(struct channelising *p, struct slot *slot
                                        uint64_t first, uint64_t spectra)
 {
     status_t st = STATUS_OK;
+    uint32_t turned = 0; /* the direction of slot->turns */
     for (uint32_t j = 0; j < p->work->job->nproducts; j++) {
         if (!p->correlations[j] || p->work->job->products[j].bank != i) {
             continue;
         }
         if (slot->block.is_first) {
             correlate_begin(p->correlations[j], first);
+        }
+        const uint32_t direction = p->work->products[j].visibilities->direction;
+        if (direction != turned) {
+            array_plan_turns(p->work->array, p->work, i, direction, first, spectra, slot->turns);
+            turned = direction;
         }
         slot->first_rows[j] = first / p->work->job->products[j].integrate;
         TRY(correlate_run(p->correlations[j], slot->between[i], spectra, slot->turns, slot->out[j],
@@ -745,7 +751,7 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
                                  of_bank, rows_of_bank));
     }
     if (slot->turns && slot->between[i]) {
-        array_plan_turns(p->work->array, p->work, i, first, spectra, slot->turns);
+        array_plan_turns(p->work->array, p->work, i, 0, first, spectra, slot->turns);
     }
     TRY(p->beams[i] ? channelising_form(p, slot, i, first, spectra, out, rows) : STATUS_OK);
     for (uint32_t j = 0; j < maker->noutputs; j++) {

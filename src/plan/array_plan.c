@@ -40,7 +40,15 @@ static struct direction array_direction(const struct job_direction *job)
                                   rad_per_deg * (is_azel ? job->elevation_deg : job->lat_deg)};
 }
 
-/* The delays of all stations towards the centre and all beams. */
+/* Direction i of the model of delays: the array's centre, all beams, those of the products. */
+static const struct job_direction *array_job_direction(const struct job *job, uint32_t i)
+{
+    return i == 0             ? &job->array.centre
+           : i <= job->nbeams ? &job->beams[i - 1]
+                              : &job->products[i - 1 - job->nbeams].centre;
+}
+
+/* The delays of all stations in these directions. */
 static status_t array_make_delays(const struct channelise_plan *work, struct array_plan *plan)
 {
     status_t st = STATUS_OK;
@@ -51,14 +59,14 @@ static status_t array_make_delays(const struct channelise_plan *work, struct arr
     struct array_aim aim = {.earth = plan->observer.earth,
                             .stations = plan->station_of,
                             .nstations = plan->stations,
-                            .ndirections = 1 + job->nbeams,
+                            .ndirections = 1 + job->nbeams + job->nproducts,
                             .start = archive->sky.start,
                             .from_s = (double)archive->first_sample / rate,
                             .to_s = (double)(archive->first_sample + archive->samples) / rate};
     TRY(memory_zeroed(aim.ndirections, sizeof *directions, "directions", &directions));
     directions[0] = plan->centre;
-    for (uint32_t i = 0; i < job->nbeams; i++) {
-        directions[1 + i] = array_direction(&job->beams[i]);
+    for (uint32_t i = 1; i < aim.ndirections; i++) {
+        directions[i] = array_direction(array_job_direction(job, i));
     }
     aim.directions = directions;
     TRY(array_table_delays(plan->table, &aim, plan->calc, plan->sources, &plan->delays));
@@ -86,12 +94,14 @@ static status_t array_find_sources(const struct channelise_plan *work, struct ar
 {
     status_t st = STATUS_OK;
     const struct job *job = work->job;
-    TRY(memory_zeroed(1 + job->nbeams, sizeof *plan->sources, "sources", &plan->sources));
-    for (uint32_t i = 0; i <= job->nbeams; i++) {
-        const char *name = i == 0 ? job->array.centre.name : job->beams[i - 1].name;
+    const uint32_t count = 1 + job->nbeams + job->nproducts;
+    TRY(memory_zeroed(count, sizeof *plan->sources, "sources", &plan->sources));
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = array_job_direction(job, i)->name;
         uint32_t at = 0;
-        if (!job->array.delays) { /* those of a file of beams are in their order */
-            plan->sources[i] = i > 0 ? i - 1 : 0;
+        if (!job->array.delays ||
+            (i > job->nbeams && !name)) { /* a file of beams has their order */
+            plan->sources[i] = i > 0 && i <= job->nbeams && !job->array.delays ? i - 1 : 0;
             continue;
         }
         while (name && at < plan->calc->table.ndirections &&
@@ -100,8 +110,11 @@ static status_t array_find_sources(const struct channelise_plan *work, struct ar
         }
         REQUIRE(at < plan->calc->table.ndirections && (name || i == 0), STATUS_USAGE,
                 "%s: %s: %s%s, expected the name of a source of %s, such as %s", job->path,
-                i == 0 ? "array.centre" : "beams", name ? "there is no source " : "no name",
-                name ? name : "", job->array.delays, plan->calc->directions[0]);
+                i == 0             ? "array.centre"
+                : i <= job->nbeams ? "beams"
+                                   : "products",
+                name ? "there is no source " : "no name", name ? name : "", job->array.delays,
+                plan->calc->directions[0]);
         plan->sources[i] = at;
     }
 out:
@@ -182,8 +195,8 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
     plan->centre = array_direction(centre);
     plan->centre.is_azel |= !plan->is_steered;
     int on_sky = !plan->centre.is_azel || plan->table->has_epoch || plan->calc;
-    for (uint32_t i = 0; i < job->nbeams; i++) {
-        on_sky |= job->beams[i].kind == DIRECTION_RADEC;
+    for (uint32_t i = 1; i <= job->nbeams + job->nproducts; i++) {
+        on_sky |= array_job_direction(job, i)->kind == DIRECTION_RADEC;
     }
     REQUIRE(archive->sky.has_start || !on_sky, STATUS_USAGE,
             "%s: array: delays towards the sky, and those of a table with an epoch, change with "
@@ -231,7 +244,9 @@ double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, 
                              const double seconds[2])
 {
     const struct array_plan *plan = work->array;
-    return work->job->beams[beam].kind == DIRECTION_NONE && !plan->calc
+    const struct job_direction *job = array_job_direction(work->job, 1 + beam);
+    const int is_named = beam < work->job->nbeams || job->name;
+    return job->kind == DIRECTION_NONE && !(plan->calc && is_named)
                ? array_plan_delay(plan, station, seconds)
                : delay_at(plan->delays, 1 + beam, station, seconds);
 }
@@ -386,7 +401,7 @@ static double array_bend(const struct array_plan *plan, const struct channelise_
                 delay[k] = array_plan_delay(plan, station, seconds[k]);
             }
             most = fmax(most, fabs(delay[1] - (delay[0] + delay[2]) / 2));
-            for (uint32_t beam = 0; beam < work->job->nbeams; beam++) {
+            for (uint32_t beam = 0; beam < work->job->nbeams + work->job->nproducts; beam++) {
                 for (uint64_t k = 0; k < 3; k++) {
                     delay[k] = array_plan_beam_delay(work, beam, station, seconds[k]);
                 }
@@ -455,7 +470,8 @@ void array_plan_shifts(const struct array_plan *plan, const struct channelise_pl
 /* With f0 = zero_hz, and `rest` of the delay left after whole samples, frequency f is turned by
  * f0 delay + (f - f0) rest. */
 void array_plan_turns(const struct array_plan *plan, const struct channelise_plan *work,
-                      uint32_t bank, uint64_t first, uint64_t count, float *turns)
+                      uint32_t bank, uint32_t direction, uint64_t first, uint64_t count,
+                      float *turns)
 {
     const struct channelise_plan_bank *b = &work->banks[bank];
     const uint32_t coarse = work->seen->nselected[AXIS_CHAN];
@@ -472,7 +488,9 @@ void array_plan_turns(const struct array_plan *plan, const struct channelise_pla
                 double seconds[2];
                 const uint64_t at = (s / grid + end) * grid;
                 array_plan_time(work, work->seen->first_sample + at * b->hop, more, seconds);
-                ends[end] = array_plan_delay(plan, station, seconds);
+                ends[end] = direction > 0
+                                ? array_plan_beam_delay(work, direction - 1, station, seconds)
+                                : array_plan_delay(plan, station, seconds);
             }
             const double delay = ends[0] + (ends[1] - ends[0]) * (double)(s % grid) / (double)grid;
             for (uint32_t c = 0; c < coarse; c++) {
@@ -493,7 +511,7 @@ static double array_left(const struct channelise_plan *work, uint32_t station,
     const struct array_plan *plan = work->array;
     const double delay = array_plan_delay(plan, station, seconds);
     double most = 0;
-    for (uint32_t beam = 0; beam < work->job->nbeams; beam++) {
+    for (uint32_t beam = 0; beam < work->job->nbeams + work->job->nproducts; beam++) {
         most = fmax(most, fabs(array_plan_beam_delay(work, beam, station, seconds) - delay));
     }
     return most + (plan->is_shifted ? 1 / plan->rate_hz : fabs(delay));
@@ -544,13 +562,14 @@ status_t array_plan_notes(const struct channelise_plan *work, struct text *out)
     const struct job *job = work->job;
     const struct array_plan *plan = work->array;
     for (uint32_t i = plan->is_steered ? 0 : 1;
-         i <= job->nbeams && !plan->calc && !plan->table->is_nowhere; i++) {
-        const struct direction direction =
-            array_direction(i == 0 ? &job->array.centre : &job->beams[i - 1]);
+         i <= job->nbeams + job->nproducts && !plan->calc && !plan->table->is_nowhere; i++) {
+        const struct direction direction = array_direction(array_job_direction(job, i));
         double degrees = 0;
         TRY(array_highest(work, &direction, &degrees));
         if (degrees < 0) {
-            TRY(i == 0 ? text_add(out, "array.centre") : text_add(out, "beams.%u", i - 1));
+            TRY(i == 0             ? text_add(out, "array.centre")
+                : i <= job->nbeams ? text_add(out, "beams.%u", i - 1)
+                                   : text_add(out, "products.%u.centre", i - 1 - job->nbeams));
             TRY(text_add(out,
                          " is below the horizon all the time, at most %.1f deg high: check its "
                          "direction, the stations' positions and the start\n",

@@ -69,7 +69,8 @@ static inline double array_plan_part(double turns)
 /* Returns the delay of a station towards the centre, without one that of its cable and clock. */
 double array_plan_delay(const struct array_plan *plan, uint32_t station, const double seconds[2]);
 
-/* Returns that towards a beam; of beams without a direction, towards the centre. */
+/* Returns that towards a beam, or, counted on after these, towards the centre of a product; of
+ * those without a direction, towards the array's centre. */
 double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, uint32_t station,
                              const double seconds[2]);
 
@@ -106,13 +107,15 @@ uint32_t array_plan_stream(const struct array_plan *plan, const struct channelis
 /* Returns whether a station is flagged. */
 int array_plan_is_flagged(const struct array_plan *plan, uint32_t station);
 
-/* Computes the phases of spectra first .. first + count - 1 of a bank, in one cell:
+/* Computes the phases of spectra first .. first + count - 1 of a bank, in one cell, towards the
+ * array's centre (direction 0), or 1 + a direction of array_plan_beam_delay():
  *
  *   turns   float [count][stations][coarse][2]: of the first channel that is kept, in -0.5 .. 0.5,
  *           and from one channel to the next
  *
  * so that a plane wave from the array's direction has the same phase in all stations. */
 void array_plan_turns(const struct array_plan *plan, const struct channelise_plan *work,
-                      uint32_t bank, uint64_t first, uint64_t count, float *turns);
+                      uint32_t bank, uint32_t direction, uint64_t first, uint64_t count,
+                      float *turns);
 
 #endif

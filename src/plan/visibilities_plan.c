@@ -156,41 +156,52 @@ static status_t visibilities_look(const void *context, uint64_t row, double seco
     struct apparent apparent = {0};
     (void)row;
     earth_place_axes(&array->observer.place, out->uvw);
-    if (array->is_steered) { /* else drift data: east, north, up */
-        TRY(geometry_axes(&array->observer, moment, &array->centre, out->uvw));
+    if (plan->is_steered) { /* else drift data: east, north, up */
+        TRY(geometry_axes(&array->observer, moment, &plan->towards, out->uvw));
     }
     TRY(geometry_apparent(&array->observer, moment, (const double(*)[3])out->uvw, &apparent));
     out->lst = apparent.lst_rad;
-    out->app_ra = array->is_steered ? apparent.ra_rad : apparent.lst_rad;
-    out->app_dec = array->is_steered ? apparent.dec_rad : array->observer.place.lat_rad;
-    out->frame_pa = array->is_steered ? apparent.frame_pa_rad : 0;
+    out->app_ra = plan->is_steered ? apparent.ra_rad : apparent.lst_rad;
+    out->app_dec = plan->is_steered ? apparent.dec_rad : array->observer.place.lat_rad;
+    out->frame_pa = plan->is_steered ? apparent.frame_pa_rad : 0;
 out:
     return st;
 }
 
 /* Fills the description of the array in the file. */
-static status_t visibilities_describe(const struct channelise_plan *work,
+static status_t visibilities_describe(const struct channelise_plan *work, uint32_t i,
                                       struct visibilities_plan *plan)
 {
     status_t st = STATUS_OK;
     static const double deg_per_rad = 180 / 3.14159265358979323846;
+    const struct job_direction *own = &work->job->products[i].centre;
+    const int has_own = own->kind != DIRECTION_NONE || own->name;
+    const struct job_direction *centre = has_own ? own : &work->job->array.centre;
+    REQUIRE(centre->kind != DIRECTION_AZEL, STATUS_USAGE,
+            "%s: %s is an azimuth and elevation, but visibilities have a phase centre in ra_deg "
+            "and dec_deg, or none",
+            work->job->path, has_own ? "products: centre" : "array.centre");
+    plan->direction = has_own ? 1 + work->job->nbeams + i : 0;
+    plan->is_steered = has_own || work->array->is_steered;
+    plan->towards = (struct direction){.lon_rad = centre->lon_deg / deg_per_rad,
+                                       .lat_rad = centre->lat_deg / deg_per_rad};
     const struct array_plan *array = work->array;
     const struct earth_place *place = &array->observer.place;
     plan->array = array;
     plan->start = work->archive->sky.start;
     TRY(memory_zeroed(array->stations, sizeof *plan->antennas, "stations", &plan->antennas));
-    for (uint32_t i = 0; i < array->stations; i++) {
-        const struct array_station *station = &array->table->stations[array->station_of[i]];
-        plan->antennas[i].name = station->name;
-        memcpy(plan->antennas[i].itrf, station->itrf_m, sizeof station->itrf_m);
+    for (uint32_t k = 0; k < array->stations; k++) {
+        const struct array_station *station = &array->table->stations[array->station_of[k]];
+        plan->antennas[k].name = station->name;
+        memcpy(plan->antennas[k].itrf, station->itrf_m, sizeof station->itrf_m);
     }
     plan->centre = (struct visibilities_centre){
 
-        .name = work->job->array.centre.name ? work->job->array.centre.name
-                : work->archive->sky.source  ? work->archive->sky.source
-                                             : "centre",
-        .ra_deg = work->job->array.centre.lon_deg,
-        .dec_deg = work->job->array.centre.lat_deg};
+        .name = centre->name                ? centre->name
+                : work->archive->sky.source ? work->archive->sky.source
+                                            : "centre",
+        .ra_deg = centre->lon_deg,
+        .dec_deg = centre->lat_deg};
     plan->product = (struct visibilities_spec){
         .npairs = plan->npairs,
         .npols = plan->products,
@@ -204,7 +215,7 @@ static status_t visibilities_describe(const struct channelise_plan *work,
         .latitude_deg = place->lat_rad * deg_per_rad,
         .longitude_deg = place->lon_rad * deg_per_rad,
         .altitude_m = place->height_m,
-        .centre = array->is_steered ? &plan->centre : NULL,
+        .centre = plan->is_steered ? &plan->centre : NULL,
         .look = visibilities_look,
         .context = plan};
 out:
@@ -229,10 +240,6 @@ status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i
             "%s: products.%u.kind is visibilities, but %s does not say where its stations are: "
             "expected array.table",
             work->job->path, i, archive->parts[0].path);
-    REQUIRE(!work->array->is_steered || !work->array->centre.is_azel, STATUS_USAGE,
-            "%s: array.centre is an azimuth and elevation, but visibilities have a phase centre in "
-            "ra_deg and dec_deg, or none",
-            work->job->path);
     REQUIRE(work->archive->sky.has_start, STATUS_USAGE,
             "%s: products.%u.kind is visibilities, but the archive does not say when it starts "
             "(input.layout.start sets it)",
@@ -258,7 +265,7 @@ status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i
     TRY(pairs_find(work, i, plan));
     TRY(work->is_judged ? pairs_add_autos(plan) : STATUS_OK);
     plan->spec.pairs = (const uint32_t(*)[2])plan->pairs;
-    TRY(visibilities_describe(work, plan));
+    TRY(visibilities_describe(work, i, plan));
     *out = plan;
     plan = NULL;
 out:

@@ -19,6 +19,9 @@ struct visibilities_plan {
     struct visibilities_antenna *antennas;
     struct visibilities_centre centre;
     const struct array_plan *array;
+    uint32_t direction; /* of array_plan_turns() */
+    int is_steered;     /* there is a centre: */
+    struct direction towards;
     struct utc start; /* of sample 0 */
 };
 

@@ -45,6 +45,9 @@ bad_job "a beam without a direction" 'beams.0: has no direction' 'beams=[{name: 
 bad_job "a beam with two" 'beams.1: has two directions' \
     'beams=[{azimuth_deg: 1, elevation_deg: 2}, {azimuth_deg: 1, elevation_deg: 2, ra_deg: 1, dec_deg: 2}]'
 bad_job "a centre without" 'array.centre: has no direction' 'array.centre={name: x}'
+bad_job "one of a product" 'products.0.centre: has no direction' products.0.kind=visibilities 'products.0.centre={name: x}'
+bad_job "one fixed to the ground" 'have a phase centre in ra_deg' products.0.kind=visibilities \
+    'products.0.centre={azimuth_deg: 1, elevation_deg: 2}'
 bad_job "half of one" 'expected dec_deg, too' 'array.centre={ra_deg: 3}'
 printf '%s\n' 'input: {files: obs.h5}' 'array: {table: table.yaml}' 'products: [{kind: voltages, file: v.h5}]' >voltages.yaml
 fails "voltages of an array" 2 'array: needs channelise' "$voltmill" run voltages.yaml

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Attacks: one fault (SIGKILL, EIO, ENOSPC) at one call on the files of a job, for `run` (two products and a
-# dedispersion, from nothing or begun before), `export` and `synth`; then the same command again, with
+# dedispersion, from nothing or begun before; visibilities and beams of an array), `export` and `synth`; then the same command again, with
 # other ranks, threads, memory and chunks. Whatever was hit, there is nothing incomplete under a final name,
 # nothing hangs, a failure is one error line, and what comes out in the end has the bytes of an undisturbed
 # run. Attacks are spread over all calls, of all ranks.
@@ -17,7 +17,7 @@ read -ra sizes <<<"${SIZES:-1 2 3}"
 shim=$(dirname "$voltmill")/tests/faults/attack_shim.so
 export VOLTMILL_CACHE=$work/cache OMP_NUM_THREADS=1
 limit=300 # seconds: what takes longer hangs
-scenarios=(run again fil dat tim synth)
+scenarios=(run again fil dat tim synth array)
 [ -e "$shim" ] || { echo "1..0 # SKIP $shim is not built"; exit 0; }
 
 # The command of a scenario, and its products. A folder contains obs.h5, the jobs, power.h5 and series.h5 to be
@@ -30,6 +30,7 @@ command_of() { # command_of SCENARIO: sets `words` and `made`
          made=(s_DM0.00.dat s_DM0.00.inf s_DM20.00.dat s_DM20.00.inf) ;;
     tim) words=(export --format tim --dm 20 -o s times.h5) made=(s_DM20.00.tim) ;;
     synth) words=(synth sky.yaml --set file=made.h5) made=(made.h5) ;;
+    array) words=(run array.yaml) made=(vis.uvh5 beams.h5) ;;
     esac
 }
 
@@ -50,6 +51,24 @@ freq_hz: 400e6
 noise: 20
 tones: [{freq_hz: 400.1e6, amplitude: 4}]
 seed: 3
+YAML
+    sed 's/obs.h5/stations.h5/; s/60000/20000/; s/pols: 2/stations: 3, pols: 2/' sky.yaml >stations.yaml
+    cat >table.yaml <<'YAML'
+reference: {lon_deg: 21.4, lat_deg: -30.7}
+stations:
+  - {name: S000, enu_m: [0, 0, 0]}
+  - {name: S001, enu_m: [30, 20, 1], delay_s: [3e-5, 1e-3]}
+  - {name: S002, enu_m: [-70, 55, 2], delay_s: [-2e-5, -2e-3]}
+YAML
+    cat >array.yaml <<'YAML'
+input: {files: stations.h5}
+array: {table: table.yaml, centre: {ra_deg: 10, dec_deg: -30}, ut1_utc: 0, polar_motion: [0, 0]}
+beams: [{ra_deg: 10, dec_deg: -30}, {ra_deg: 10.1, dec_deg: -30}]
+channelise: {channels: 32, taps: 4, backend: cpu}
+products:
+  - {kind: visibilities, file: vis.uvh5, integrate: 10, feed: linear}
+  - {kind: power, file: beams.h5, integrate: 2}
+run: {chunk: 100, sync: 0.01, threads: 1}
 YAML
     cat >job.yaml <<'YAML'
 input: {files: obs.h5}
@@ -75,7 +94,7 @@ prepare() { # prepare N
     mkdir -p "$work/$1/job" "$work/$1/whole"
     cd "$work/$1/job" || return 1
     say_jobs
-    "$voltmill" synth sky.yaml && "$voltmill" run job.yaml || return 1
+    "$voltmill" synth sky.yaml && "$voltmill" synth stations.yaml && "$voltmill" run job.yaml || return 1
     cp -p power.h5 bank.h5
     cp -p series.h5 times.h5
     local scenario words made
@@ -90,7 +109,7 @@ prepare() { # prepare N
     { begin_again; } 2>/dev/null
 }
 
-clear_made() { rm -f spectra.h5* power.h5* series.h5* bank.fil* s_DM* made.h5*; }
+clear_made() { rm -f spectra.h5* power.h5* series.h5* bank.fil* s_DM* made.h5* vis.uvh5* beams.h5*; }
 
 # Counts the calls of each rank: a line SCENARIO SIZE RANK CALLS for each.
 count_calls() {
@@ -184,7 +203,7 @@ attack() { # attack SCENARIO SIZE RANK CALL FATE SIZE THREADS MEMORY CHUNK
     [ "$fate" = kill ] || [ $status = 0 ] || is_clear $status ../first || { echo "failure: at once: $reason"; return; }
 
     case $scenario in
-    run | again) sets=(--set run.threads="$7" --set run.memory="$8" --set run.chunk="$9"); on "$6" ;;
+    run | again | array) sets=(--set run.threads="$7" --set run.memory="$8" --set run.chunk="$9"); on "$6" ;;
     synth) on "$6" ;;
     *) on 1 ;;
     esac

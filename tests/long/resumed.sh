@@ -20,6 +20,16 @@ burst: [{time_s: 0.03, dm: 11, amplitude: 1500}]
 YAML
 runs "an observation" "$voltmill" synth spec.yaml
 
+sed 's/obs.h5/array.h5/; s/pols: 2, chans: 4/stations: 3, pols: 2/; /burst/d' spec.yaml >array-spec.yaml
+runs "one of an array" "$voltmill" synth array-spec.yaml
+cat >table.yaml <<'YAML'
+reference: {lon_deg: 21.4, lat_deg: -30.7}
+stations:
+  - {name: S000, enu_m: [0, 0, 0]}
+  - {name: S001, enu_m: [30, 20, 1], delay_s: [3e-5, 1e-3]}
+  - {name: S002, enu_m: [-70, 55, 2], delay_s: [-2e-5, -2e-3]}
+YAML
+
 # job NAME, of what follows `input`
 job() { { echo 'input: {files: obs.h5}'; cat; echo "run: {threads: 1, sync: 0.01, chunk: ${2:-160}}"; } >"$1.yaml"; }
 job power <<'YAML'
@@ -64,7 +74,14 @@ channelise: {channels: 4, taps: 4, backend: cpu}
 products: [{kind: power, file: a.h5, integrate: 4}]
 dedisperse: {coherent: [5, 10, 15], dm: {start: 4, step: 0.5, count: 20}, file: b.h5}
 YAML
-names="power few-bits first-scales compressed flags groups voltages dedisperse semi-coherent"
+job array <<'YAML'
+array: {table: table.yaml}
+beams: [{azimuth_deg: 10, elevation_deg: 80}, {azimuth_deg: 100, elevation_deg: 60}]
+channelise: {channels: 16, taps: 4, backend: cpu}
+products: [{kind: visibilities, file: a.h5, integrate: 8, feed: linear}, {kind: power, file: b.h5, integrate: 8}]
+YAML
+sed -i 's/obs.h5/array.h5/' array.yaml
+names="array power few-bits first-scales compressed flags groups voltages dedisperse semi-coherent"
 
 clear_all() { rm -f [a-d].*; }
 digest() { sha256sum [a-d].* 2>&1; }
@@ -78,7 +95,7 @@ import h5py
 random.seed(int(sys.argv[1]))
 hurt = 0
 written = ("spectra", "data", "voltages", "dedispersed", "peaks", "time", "weights", "flags", "kurtosis", "scale",
-           "offset", "provenance/clipped_low", "provenance/clipped_high")
+           "offset", "provenance/clipped_low", "provenance/clipped_high", "Data/visdata", "Data/nsamples", "Data/flags")
 for name in sorted(glob.glob("*.part")):
     if "packed" in name:
         continue

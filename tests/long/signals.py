@@ -18,14 +18,35 @@ VOLTMILL = os.environ.get("VOLTMILL", os.path.join(HERE, "build/release/voltmill
 SHIM = os.environ.get("VOLTMILL_IO_SHIM", os.path.join(os.path.dirname(VOLTMILL), "tests/faults/io_shim.so"))
 SIGNALS = int(os.environ.get("SIGNALS", "100"))
 JOB = """
-input: {files: obs.h5}
+input: {files: bank.h5}
 channelise: {channels: 64, taps: 64, backend: cpu}
 products:
   - {kind: spectra, file: spectra.h5}
   - {kind: power, file: power.h5, integrate: 10}
 run: {chunk: 60, sync: 0.01, threads: 1}
 """
-OBSERVATION = "{file: obs.h5, samples: 1000000, streams: {pols: 2}, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}"
+OBSERVATION = "{file: bank.h5, samples: 1000000, streams: {pols: 2}, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}"
+# Beams and visibilities, whose delays change.
+ARRAY_JOB = """
+input: {files: array.h5}
+array: {table: stations.yaml, centre: {ra_deg: 10, dec_deg: -30}, ut1_utc: 0, polar_motion: [0, 0]}
+beams: [{ra_deg: 10, dec_deg: -30}, {ra_deg: 10.1, dec_deg: -30}]
+channelise: {channels: 64, taps: 16, backend: cpu}
+products:
+  - {kind: power, file: power.h5, integrate: 10}
+  - {kind: visibilities, file: spectra.h5, integrate: 20, feed: linear}
+run: {chunk: 60, sync: 0.01, threads: 1}
+"""
+ARRAY = OBSERVATION.replace("bank.h5", "array.h5").replace("pols: 2", "stations: 3, pols: 2").replace("1000000", "500000")
+STATIONS = """
+reference: {lon_deg: 21.4, lat_deg: -30.7}
+stations:
+  - {name: S000, enu_m: [0, 0, 0]}
+  - {name: S001, enu_m: [30, 20, 1], delay_s: [3e-5, 1e-4]}
+  - {name: S002, enu_m: [-70, 55, 2], delay_s: [-2e-5, -2e-4]}
+"""
+FILES = {"bank.yaml": JOB, "bank-obs.yaml": OBSERVATION, "array.yaml": ARRAY_JOB, "array-obs.yaml": ARRAY,
+         "stations.yaml": STATIONS}
 PRODUCTS = ("spectra.h5", "power.h5")
 # Ranks that have ended, but whose launcher says so late, and a launcher that waits for what was killed.
 LAUNCHER_SECONDS = 100
@@ -68,10 +89,10 @@ def wait(run):
         return run.communicate()[1], None
 
 
-def strike(size, number, at_mpirun, delay, words):
+def strike(job, size, number, at_mpirun, delay, words):
     """Gives what is wrong, or nothing, and what became of the run."""
     slow = ["env", f"LD_PRELOAD={SHIM}", "SHIM_NAP=6"]
-    run = subprocess.Popen(["mpirun", "-n", str(size), *slow, VOLTMILL, "run", "job.yaml", *words],
+    run = subprocess.Popen(["mpirun", "-n", str(size), *slow, VOLTMILL, "run", job, *words],
                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     time.sleep(delay)
     targets = ranks()
@@ -115,33 +136,37 @@ def main():
     os.chdir(top)
     os.environ["VOLTMILL_CACHE"] = os.path.join(top, "cache")
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    for name, text in (("job.yaml", JOB), ("obs.yaml", OBSERVATION)):
+    for name, text in FILES.items():
         with open(name, "w", encoding="utf-8") as file:
             file.write(text)
-    subprocess.run([VOLTMILL, "synth", "obs.yaml"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([VOLTMILL, "run", "job.yaml"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    expected = digest()
+    expected = {}
+    for job in ("bank.yaml", "array.yaml"):
+        subprocess.run([VOLTMILL, "synth", job.replace(".", "-obs.")], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([VOLTMILL, "run", job], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        expected[job] = digest()
+        clear()
     failures = 0
     outcomes = {}
     for i in range(SIGNALS):
         clear()
+        job = ("bank.yaml", "array.yaml")[i % 2]
         size = random.choice((1, 2, 3))
         at_mpirun = random.random() < 0.4
         number = random.choice((signal.SIGTERM, signal.SIGINT) if at_mpirun else
                                (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1))
         delay = random.uniform(0.1, 1.5)
         words = random.choice(([], [], ["--set", "run.chunk=1e6"], ["--set", "channelise.backend=reference"]))
-        bad, outcome, said = strike(size, number, at_mpirun, delay, words)
+        bad, outcome, said = strike(job, size, number, at_mpirun, delay, words)
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
-        again = subprocess.run([VOLTMILL, "run", "job.yaml", *words], capture_output=True, text=True, check=False)
+        again = subprocess.run([VOLTMILL, "run", job, *words], capture_output=True, text=True, check=False)
         if again.returncode != 0:
             bad.append(f"the same command does not go on: {again.stderr}")
-        elif not words and digest() != expected:
+        elif not words and digest() != expected[job]:
             bad.append("other bytes")
         if bad:
             failures += 1
             who = "mpirun" if at_mpirun else "a rank"
-            print(f"# {i}: {signal.Signals(number).name} to {who} of {size} after {delay:.2f} s {words}: {', '.join(bad)}")
+            print(f"# {i}, {job}: {signal.Signals(number).name} to {who} of {size} after {delay:.2f} s {words}: {', '.join(bad)}")
             print("".join(f"#   {line}\n" for line in said.splitlines()), end="", flush=True)
     print(f"# {outcomes}")
     print("ok 1" if failures == 0 else "not ok 1", f"- {SIGNALS} signals: one stated line and status each ({failures} failures)")
