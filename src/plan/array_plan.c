@@ -558,15 +558,18 @@ out:
 
 status_t array_plan_notes(const struct channelise_plan *work, struct text *out)
 {
+    enum { MOST_NOTES = 4 };
     status_t st = STATUS_OK;
     const struct job *job = work->job;
     const struct array_plan *plan = work->array;
-    for (uint32_t i = plan->is_steered ? 0 : 1;
-         i <= job->nbeams + job->nproducts && !plan->calc && !plan->table->is_nowhere; i++) {
+    const uint32_t last = plan->calc || plan->table->is_nowhere ? 0 : job->nbeams + job->nproducts;
+    int shown = 0;
+    for (uint32_t i = plan->is_steered ? 0 : 1; i <= last && shown < MOST_NOTES; i++) {
         const struct direction direction = array_direction(array_job_direction(job, i));
         double degrees = 0;
         TRY(array_highest(work, &direction, &degrees));
         if (degrees < 0) {
+            shown++;
             TRY(i == 0             ? text_add(out, "array.centre")
                 : i <= job->nbeams ? text_add(out, "beams.%u", i - 1)
                                    : text_add(out, "products.%u.centre", i - 1 - job->nbeams));
