@@ -251,7 +251,7 @@ $(BUILD)/tests/tools/no-curl/built: tests/tools/no_curl.c Makefile
 	$(Q)for name in libcurl:CURL_OPENSSL_4 libcurl-gnutls:CURL_GNUTLS_3; do \
 	  echo "$${name#*:} { *; };" >$(@D)/versions && $(CC) -std=c11 $(WARNINGS) -O2 -fPIC -shared \
 	    -Wl,--version-script=$(@D)/versions -Wl,-soname,$${name%:*}.so.4 -o $(@D)/$${name%:*}.so.4 $< || exit; done
-	$(Q)echo 'int H5open(void); int main(void) { return H5open() < 0; }' | $(CC) -xc - -o $(@D)/try $(LIB_LIBS) && \
+	$(Q)echo 'int H5open(void); int main(void) { return H5open() < 0; }' | $(CC) -xc - -o $(@D)/try -Wl,--no-as-needed $(LIB_LIBS) && \
 	  LD_BIND_NOW=1 LD_LIBRARY_PATH=$(@D) $(@D)/try 2>/dev/null || rm -f $(@D)/libcurl*.so.4
 	$(Q)rm -f $(@D)/try && touch $@
 
