@@ -339,8 +339,7 @@ static void bank_print_products(const struct channelise_pass *bank)
             display_print(", of %s spectra", units_count(product->spec.integrate));
         }
         display_print(", one every %s, %s%s%s\n", units_seconds(time.step),
-                      units_bytes(bank->pass.bytes[i]),
-                      format == FILE_HDF5 ? "" : ", as HDF5, then written as ",
+                      units_bytes(bank->pass.bytes[i]), format == FILE_HDF5 ? "" : ", as ",
                       format == FILE_HDF5 ? "" : file_format_name(format));
     }
 }

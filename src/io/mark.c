@@ -113,15 +113,20 @@ out:
 
 const char mark_hdf5_signature[MARK_BYTES + 1] = "\211HDF\r\n\032\n";
 
-status_t mark_hdf5(int fd, const char *path, enum mark mark)
+status_t mark_begin(int fd, const char *path, enum mark mark, const char first[MARK_BYTES])
 {
     status_t st = STATUS_OK;
     char bytes[MARK_BYTES];
     mark_bytes(mark, bytes);
-    TRY(file_write(fd, path, 0, mark == MARK_NONE ? mark_hdf5_signature : bytes, sizeof bytes));
+    TRY(file_write(fd, path, 0, mark == MARK_NONE ? first : bytes, sizeof bytes));
     TRY(file_sync(fd, path));
 out:
     return st;
+}
+
+status_t mark_hdf5(int fd, const char *path, enum mark mark)
+{
+    return mark_begin(fd, path, mark, mark_hdf5_signature);
 }
 
 status_t mark_put(int fd, const char *path, enum mark mark)

@@ -1,7 +1,8 @@
 /* The mark of files that are not complete. From its creation until its last byte is on the disk, a
  * file begins with eight bytes that no format begins with: so no program reads it as data, whatever
- * its name is. Of HDF5 files these stand in the place of the signature (io/hdf5/h5_file.h); of all
- * others in a first block of 512 bytes, which is written last. */
+ * its name is. Of HDF5 files, and of products of runs in other formats, these stand in the place of
+ * the first bytes, which are known (io/hdf5/h5_file.h); of all others in a first block of 512
+ * bytes, which is written last. */
 #ifndef VOLTMILL_IO_MARK_H
 #define VOLTMILL_IO_MARK_H
 
@@ -36,8 +37,9 @@ status_t mark_refuse_file(int fd, const char *path);
 /* How files of HDF5 begin, and a NUL. */
 extern const char mark_hdf5_signature[MARK_BYTES + 1];
 
-/* Puts the mark into an open file of HDF5, or takes it away (MARK_NONE), when all else is on the
- * disk; synced on return. Fails with NO_SPACE or DATA. */
+/* Puts the mark in place of the `first` bytes of an open file, or these (MARK_NONE), when all else
+ * is on the disk; synced on return. mark_hdf5(): those of HDF5. Fail with NO_SPACE or DATA. */
+status_t mark_begin(int fd, const char *path, enum mark mark, const char first[MARK_BYTES]);
 status_t mark_hdf5(int fd, const char *path, enum mark mark);
 
 /* Cuts an open file to nothing but a first block that begins with the mark. Fails with NO_SPACE,

@@ -8,6 +8,7 @@
 #include "io/file.h"
 #include "io/file_rights.h"
 #include "output/journal/product_files.h"
+#include "product/export/export_rows.h"
 #include "product/pack/packed_shape.h"
 
 #include <inttypes.h>
@@ -171,6 +172,10 @@ status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *byte
     TRY(inputs_of_product(&spec->inputs, i, &inputs));
     TRY(inputs_contents_room(&inputs, &made_of));
     TRY(output_spec_create(spec, i, -1, NULL, made_of.data, &place));
+    if (spec->items[i].format != FILE_HDF5) {
+        struct export_rows rows = export_rows_expect(spec->items[i].format, &spec->items[i].spec);
+        export_rows_place(&rows, &spec->items[i].spec, &place);
+    }
     *bytes = place.file_bytes;
 out:
     inputs_free(&inputs);

@@ -7,6 +7,7 @@
 #include "io/folder.h"
 #include "io/mark.h"
 #include "product/spans.h"
+#include "product/stamp.h"
 #include "ranks/agree.h"
 
 #include <errno.h>
@@ -90,6 +91,38 @@ out:
     return st;
 }
 
+/* Rank 0: one file of another format anew. Its head is made of a product in HDF5 without rows,
+ * which goes again. */
+static status_t outputs_create_other(outputs_t *outputs, uint32_t i, const char *made_of)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
+    const struct output_spec_item *item = &outputs->spec->items[i];
+    const struct stamp stamp = stamp_of(item->spec.job_text, made_of, item->spec.rows);
+    char *made = NULL; /* no folder: that of the .part */
+    struct text head = {0};
+    TRY(claim_part(output->packed_path, outputs->options.force, product_is_ours, &output->packed_fd,
+                   &made));
+    TRY(output_spec_create(outputs->spec, i, output->packed_fd, output->packed_path, made_of,
+                           &output->place));
+    TRY(mark_hdf5(output->packed_fd, output->packed_path, MARK_NONE));
+    const struct export_bank_options options = {
+        .format = item->format,
+        .bits = item->spec.steps.bits < 32 ? item->spec.steps.bits : 0,
+        .product = output->packed_path,
+        .is_own = 1,
+        .out = item->file,
+        .stamp = &stamp};
+    TRY(export_rows_of(&options, &head, &output->rows));
+    export_rows_place(&output->rows, &item->spec, &output->place);
+    TRY(export_rows_begin(&head, output->place.file_bytes, output->claim_fd, output->part));
+out:
+    outputs_pack_abandon(output);
+    text_free(&head);
+    free(made);
+    return st;
+}
+
 /* Rank 0: one file anew. Its journal comes when all files are there. */
 static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *made_of)
 {
@@ -98,8 +131,10 @@ static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *m
     output->is_ours = 1;
     /* A journal of something else must not stand beside it for a moment. */
     file_remove(output->journal_path);
-    TRY(output_spec_create(outputs->spec, i, output->claim_fd, output->part, made_of,
-                           &output->place));
+    TRY(outputs->spec->items[i].format == FILE_HDF5
+            ? output_spec_create(outputs->spec, i, output->claim_fd, output->part, made_of,
+                                 &output->place)
+            : outputs_create_other(outputs, i, made_of));
     TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
     TRY(file_sync(output->claim_fd, output->part));
 out:
@@ -112,6 +147,7 @@ static status_t outputs_create_journal(outputs_t *outputs, uint32_t i)
     struct output *output = &outputs->outputs[i];
     struct journal_head head = {0};
     TRY(journal_head_of(outputs->spec, i, &output->place, &head));
+    head.rows = output->rows;
     TRY(journal_create(output->journal_path, &head, &output->journal));
 out:
     journal_head_free(&head);
@@ -168,6 +204,7 @@ out:
 static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct output *output)
 {
     status_t st = STATUS_OK;
+    const struct export_sum sum = {output, outputs_sum};
     const struct output_spec *spec = outputs->spec;
     if (output->is_published) {
         goto out;
@@ -177,6 +214,9 @@ static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct ou
     uint64_t rows = spec->chunking.chunk_spectra * spec->items[i].ratio / spec->items[i].integrate;
     uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
     TRY(memory_zeroed((size_t)spans, sizeof *output->sums, "CRCs", &output->sums));
+    TRY(output->rows.format != FILE_HDF5
+            ? export_writer_create(&output->rows, output->fd, output->part, &sum, &output->writer)
+            : STATUS_OK);
 out:
     return st;
 }
@@ -203,6 +243,7 @@ status_t outputs_open_all(outputs_t *outputs)
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         share_bytes_all(outputs->comm, &output->place, sizeof output->place);
+        share_bytes_all(outputs->comm, &output->rows, sizeof output->rows);
         share_bytes_all(outputs->comm, &output->mark, sizeof output->mark);
         share_bytes_all(outputs->comm, &output->is_published, sizeof output->is_published);
     }
@@ -212,20 +253,36 @@ out:
     return st;
 }
 
-/* Rank 0: gives the file its final name. A file with compressed rows, or of another format,
- * replaces the .part. The journal is complete by then, which lets the next run distinguish the
- * two. */
-static status_t outputs_complete(struct output *output)
+/* Rank 0: counts what is behind the rows of a product in another format, before it goes. */
+static status_t outputs_count_other(const outputs_t *outputs, uint32_t i, struct output *output)
 {
     status_t st = STATUS_OK;
+    TRY(product_count_holes(output->fd, output->part, &output->place, &output->holes));
+    TRY(outputs_count_flags(outputs, i, output->part, &output->flags));
+    TRY(product_count_clips(output->fd, output->part, &output->place,
+                            output->rows.nifs * output->rows.nchans, &output->clips));
+out:
+    return st;
+}
+
+/* Rank 0: completes the file. One with compressed rows replaces the .part. The journal is complete
+ * by then, which lets the next run distinguish the two, and complete one of another format. */
+static status_t outputs_complete(const outputs_t *outputs, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    struct output *output = &outputs->outputs[i];
     int is_squeezed = output->packed_fd >= 0;
     REQUIRE(file_is_on(output->claim_fd, output->part), STATUS_DATA,
             "%s was removed or replaced while this run wrote it", output->part);
     if (!is_squeezed && !output->is_packed) {
-        TRY(outputs_put_counts(output));
+        TRY(output->writer ? outputs_count_other(outputs, i, output) : outputs_put_counts(output));
     }
     TRY(journal_complete(output->journal,
                          output->is_packed ? output->journal->holes : output->holes));
+    if (output->writer) {
+        TRY(export_rows_complete(output->writer, 0, UINT64_MAX, 1));
+        TRY(export_rows_finish(&output->rows, output->fd, output->part));
+    }
     if (is_squeezed) {
         REQUIRE(file_is_on(output->packed_fd, output->packed_path), STATUS_DATA,
                 "%s was removed or replaced while this run wrote it", output->packed_path);
@@ -265,8 +322,7 @@ static status_t outputs_publish(outputs_t *outputs)
     REQUIRE(outputs_done(outputs) == outputs->outputs[0].journal->chunks, STATUS_DATA,
             "%s: chunks are missing at the end", outputs->outputs[0].part);
     for (uint32_t i = 0; i < outputs->count; i++) {
-        struct output *output = &outputs->outputs[i];
-        TRY(output->is_published ? STATUS_OK : outputs_complete(output));
+        TRY(outputs->outputs[i].is_published ? STATUS_OK : outputs_complete(outputs, i));
     }
     /* From here on none is to be removed, and each gets its name if it can. */
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -339,6 +395,7 @@ void outputs_destroy(outputs_t *outputs)
     outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
+        export_writer_destroy(output->writer);
         file_close(output->fd);
         file_close(output->claim_fd);
         journal_destroy(output->journal);

@@ -365,6 +365,31 @@ out:
     return st;
 }
 
+/* The same of a file that is no HDF5. */
+static status_t claim_find_other(const char *path, const journal_t *journal,
+                                 struct product_place *place, int *is_same)
+{
+    status_t st = STATUS_OK;
+    const struct export_rows *rows = &journal->head.rows;
+    struct identity identity;
+    int fd = -1;
+    *is_same = 0;
+    *place = journal->head.place;
+    TRY(file_open_read(path, &fd));
+    TRY(identity_of_open(fd, path, &identity));
+    int is_cut = journal->is_complete && identity.bytes == rows->bytes;
+    if (rows->format != FILE_HDF5 && (is_cut || identity.bytes == place->file_bytes)) {
+        TRY(export_rows_is_head(rows, fd, path, is_same));
+    }
+    if (journal->is_complete) {
+        place->data_offset = 0;
+        place->file_bytes = identity.bytes;
+    }
+out:
+    file_close(fd);
+    return st;
+}
+
 /* Checks whether the file is laid out as its journal says, or has its rows in compressed chunks, or
  * another format (then *place has no offset), because it was complete. A damaged file is not the
  * same. A file that is unreadable now may be, and its content is not discarded for that: only the
@@ -373,20 +398,13 @@ static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const c
                                    const journal_t *journal, struct product_place *place,
                                    int *is_same)
 {
-    const struct output_spec_item *item = &outputs->spec->items[i];
     const struct product_place *told = &journal->head.place;
-    if (item->format != FILE_HDF5 && journal->is_complete && stamp_is_in(path)) {
-        struct identity identity = {.bytes = 0};
-        status_t found = identity_of_path(path, &identity);
-        *is_same = found == STATUS_OK;
-        *place = *told;
-        place->data_offset = 0;
-        place->file_bytes = identity.bytes;
-        return found;
-    }
-    status_t st = product_find_part(path, place);
+    int is_other = outputs->spec->items[i].format != FILE_HDF5;
+    status_t st =
+        is_other ? claim_find_other(path, journal, place, is_same) : product_find_part(path, place);
     int is_packed = st == STATUS_OK && place->data_offset == 0;
-    *is_same = is_packed
+    *is_same = is_other ? st == STATUS_OK && *is_same
+               : is_packed
                    ? journal->is_complete && place->rows == told->rows &&
                          place->row_bytes == told->row_bytes && place->span_rows == told->span_rows
                    : st == STATUS_OK && memcmp(place, told, sizeof *place) == 0;
@@ -443,7 +461,10 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
     if (output->journal && output->part_bytes > 0) {
         TRY(claim_find_told_of(outputs, i, output->part, output->journal, &place,
                                &output->is_whole));
-        output->place = output->is_whole ? place : output->place;
+        if (output->is_whole) {
+            output->place = place;
+            output->rows = output->journal->head.rows;
+        }
         output->is_packed = output->is_whole && place.data_offset == 0;
     }
 out:
@@ -534,6 +555,7 @@ static status_t claim_begin_anew(outputs_t *outputs)
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         output->is_packed = 0;
+        output->rows = (struct export_rows){.format = FILE_HDF5};
         if (!outputs->options.restart) {
             claim_warn_of(output);
         }

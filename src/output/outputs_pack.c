@@ -1,4 +1,4 @@
-/* Compresses the rows of products that are complete, makes files of other formats of them, puts in
+/* Compresses the rows of products that are complete, completes files of other formats, puts in
  * medians, before they get their names. Every rank reads chunks and compresses them, rank 0 places
  * them in order into a second file. Nothing of that is kept when it does not come to an end: the
  * next run begins it again. */
@@ -9,7 +9,6 @@
 #include "io/mark.h"
 #include "output/outputs_parts.h"
 #include "product/candidates.h"
-#include "product/export/export.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/medians.h"
 #include "product/pack/codec.h"
@@ -180,79 +179,33 @@ out:
     return st;
 }
 
-/* Writes products that are complete as files of other formats, before they get their names: rank 0
- * does, as `voltmill export` would. Nothing of that is kept when it does not come to an end: the
- * next run begins it again. */
-
-/* One product under way, and who looks whether anything moves. */
-struct converting {
-    const outputs_t *outputs;
-    const struct output *output;
-    double patience;
-    liveness_watchdog_t *watchdog;
-};
-
-static status_t convert_watch(struct converting *c)
-{
-    return pack_watch(c->outputs, c->output, c->patience, " could not be written in its format",
-                      &c->watchdog);
-}
-
-/* After each block. */
-static status_t convert_tick(void *context)
+/* Completes what ranks have written of product i in another format; each rank has some of it. Fails
+ * as outputs_pack_all(). Collective. */
+static status_t outputs_complete_all(const outputs_t *outputs, const struct output *output,
+                                     double patience)
 {
     status_t st = STATUS_OK;
-    struct converting *c = context;
-    REQUIRE(!stop_wanted(), STATUS_STOPPED,
-            "%s is complete, and was being written in its format; the same command goes on",
-            c->output->part);
-    TRY(convert_watch(c));
+    enum { ROUND = 16 }; /* rows of a table, from one message to the next */
+    MPI_Comm comm = outputs->comm;
+    liveness_watchdog_t *watchdog = NULL;
+    int size;
+    MPI_Comm_size(comm, &size);
+    uint64_t step = (uint64_t)size * ROUND;
+    for (uint64_t first = 0; first < output->rows.table.count; first += step) {
+        TRY(agree_all(comm,
+                      pack_watch(outputs, output, patience, " could not be completed", &watchdog)));
+        TRY(agree_all(comm, stop_wanted()
+                                ? report_fail(STATUS_STOPPED,
+                                              "%s has all rows, and was being completed; the same "
+                                              "command goes on",
+                                              output->part)
+                                : export_rows_complete(output->writer,
+                                                       first + (uint64_t)outputs->rank * ROUND,
+                                                       ROUND, 0)));
+    }
+    TRY(agree_all(comm, file_sync_data(output->fd, output->part)));
 out:
-    return st;
-}
-
-/* Rank 0: writes product i, all of which is there, into a second file in its format. The other
- * ranks wait meanwhile. Fails as outputs_pack_all(). */
-static status_t outputs_convert(outputs_t *outputs, uint32_t i, uint32_t threads, double patience)
-{
-    status_t st = STATUS_OK;
-    struct output *output = &outputs->outputs[i];
-    const struct output_spec_item *item = &outputs->spec->items[i];
-    struct converting converting = {.outputs = outputs, .output = output, .patience = patience};
-    struct text said = {0};
-    struct product *product = NULL;
-    char *made = NULL; /* no folder: that of the .part */
-    TRY(convert_watch(&converting));
-    TRY(outputs_put_counts(output));
-    TRY(product_count_holes(output->fd, output->part, &output->place, &output->holes));
-    TRY(outputs_count_flags(outputs, i, output->part, &output->flags));
-    TRY(product_count_clips(output->fd, output->part, &output->place,
-                            (uint64_t)item->spec.nifs * item->spec.frequencies, &output->clips));
-    TRY(claim_part(output->packed_path, outputs->options.force, stamp_is_in, &output->packed_fd,
-                   &made));
-    TRY(product_open_own(output->part, &product));
-    REQUIRE(product, STATUS_DATA, "%s is no product any more", output->part);
-    const struct stamp stamp =
-        stamp_of(product->origin.job_text, product->origin.inputs, output->place.rows);
-    const struct export_into into = {output->packed_fd, output->packed_path};
-    const struct export_bank_options options = {
-        .format = item->format,
-        .bits = item->spec.steps.bits < 32 ? item->spec.steps.bits : 0,
-        .product = output->part,
-        .is_own = 1,
-        .out = item->file,
-        .into = &into,
-        .stamp = &stamp,
-        .threads = threads,
-        .tick = convert_tick,
-        .context = &converting};
-    TRY(export_bank(&options, &said));
-    output->packed_place = output->place;
-out:
-    liveness_watchdog_end(converting.watchdog);
-    text_free(&said);
-    product_destroy(product);
-    free(made);
+    liveness_watchdog_end(watchdog);
     return st;
 }
 
@@ -508,9 +461,7 @@ status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience)
         TRY(is_left && item->has_bandpass ? outputs_median_all(outputs, i, threads, patience)
                                           : STATUS_OK);
         if (is_left && item->format != FILE_HDF5) {
-            TRY(agree_all(outputs->comm, outputs->rank == 0
-                                             ? outputs_convert(outputs, i, threads, patience)
-                                             : STATUS_OK));
+            TRY(outputs_complete_all(outputs, output, patience));
         } else if (is_left && item->compression != COMPRESSION_NONE) {
             TRY(squeeze_all(outputs, i, threads, patience));
         }

@@ -1,7 +1,7 @@
 /* Private declarations of the files of the outputs. outputs_claim.c finds files of earlier runs,
  * and writes data beside rows. outputs.c creates, opens and publishes files. outputs_rows.c writes
  * them, with a thread that syncs them. outputs_resumed.c compares rows of earlier runs.
- * outputs_pack.c compresses and converts complete products. */
+ * outputs_pack.c compresses complete products. */
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
@@ -42,7 +42,8 @@ struct output {
     char *packed_path;  /* the name of the file with compressed rows while it is made */
     int fd;             /* for rows */
     struct product_place place;
-    struct claim_mark mark; /* of part, for all ranks */
+    struct export_rows rows; /* of a file that is no HDF5 */
+    struct claim_mark mark;  /* of part, for all ranks */
     int is_published; /* it has its name already: an earlier run was killed between two renames */
     /* Rank 0. */
     char *made;          /* the first folder that was made for it; NULL: none */
@@ -50,8 +51,8 @@ struct output {
     int is_ours;         /* part may be removed: empty, or made or gone on with by this run */
     uint64_t part_bytes; /* when it was claimed */
     int is_whole;        /* part is the file that the journal describes */
-    int is_packed;       /* part is that with compressed rows, or of another format, already */
-    uint64_t holes;      /* in the rows of one that was not left as HDF5, */
+    int is_packed;       /* part is that with compressed rows, or complete in another format */
+    uint64_t holes;      /* in the rows of one that is no HDF5, */
     struct product_flags flags;        /* and its flags, if it was this run that wrote it */
     struct product_clips clips;        /* and what was clipped, if this run left it so */
     int packed_fd;                     /* holds the lock of the one that is to become part, */
@@ -60,7 +61,9 @@ struct output {
     enum journal_state state;
     journal_t *journal;
     /* The writer thread. */
-    uint32_t *sums;               /* of the chunk that is being written, by span, */
+    export_writer_t *writer;      /* of a file that is no HDF5 */
+    uint64_t first_span;          /* of the chunk that is being written, */
+    uint32_t *sums;               /* by span, */
     uint32_t beside;              /* and of what is written beside its rows */
     uint64_t put_at, put_bytes;   /* rows that were written last, not yet sent to the disk */
     uint64_t sent_at, sent_bytes; /* those before, on their way there */
@@ -103,8 +106,7 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
  * unfinished file; synced on return. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t outputs_put_counts(const struct output *output);
 
-/* Rank 0: removes the file with compressed rows, or of another format, unless it is the product by
- * now. */
+/* Rank 0: removes the file with compressed rows, unless it is the product by now. */
 void outputs_pack_abandon(struct output *output);
 
 /* Rank 0: counts the flags of product i, which is complete, in its file or .part. Fails with DATA,
@@ -133,6 +135,10 @@ status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t
 /* Rank 0: removes chunks that differ from the journals, now and then or, with is_last, now. Fails
  * as journal_revoke(). */
 status_t resumed_revoke(outputs_t *outputs, int is_last);
+
+/* Adds bytes of rows, as they are in the file, to the sums of their chunk (struct export_sum). */
+void outputs_sum(void *output, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
+                 const void *data);
 
 /* Runs the sync thread's work: syncs rows, and on rank 0 journals. Fails with DATA, NO_SPACE. */
 status_t outputs_sync(void *outputs);

@@ -148,9 +148,9 @@ static struct resumed_part resumed_part_of(const outputs_t *outputs, uint32_t pr
     return part;
 }
 
-/* Reads `count` of a chunk's rows from `row` on. */
-static status_t resumed_read(const struct resumed *resumed, const struct resumed_part *part,
-                             uint64_t row, uint64_t count)
+/* Adds `count` of a chunk's rows from `row` on to sums, from that of the first on. */
+static status_t resumed_add(const struct resumed *resumed, const struct resumed_part *part,
+                            uint64_t row, uint64_t count, uint32_t *sums)
 {
     status_t st = STATUS_OK;
     const struct output *output = part->output;
@@ -163,8 +163,39 @@ static status_t resumed_read(const struct resumed *resumed, const struct resumed
         TRY(file_read(output->fd, output->part, at + i * bytes, resumed->rows + i * part->piece,
                       part->piece));
     }
+    spans_add(&output->place, row, count, part->first, part->piece, resumed->rows, sums);
     if (file_is_huge(output->place.file_bytes)) {
         file_forget(output->fd, at, (count - 1) * bytes + part->piece);
+    }
+out:
+    return st;
+}
+
+/* The same of a file that is no HDF5. */
+static status_t resumed_add_other(const struct resumed *resumed, const struct resumed_part *part,
+                                  uint64_t row, uint64_t count, uint32_t *sums)
+{
+    status_t st = STATUS_OK;
+    const struct output *output = part->output;
+    const struct product_place *place = &output->place;
+    uint64_t first_span = row / place->span_rows;
+    for (uint64_t end = row + count; row < end; row += count) {
+        uint64_t at = 0;
+        uint64_t from = part->first;
+        uint64_t left = part->piece;
+        uint64_t begin = export_rows_at(&output->rows, row, &count);
+        count = part->piece == place->row_bytes ? min_u64(count, end - row) : 1;
+        while (left > 0) {
+            uint64_t bytes = left;
+            if (part->piece < place->row_bytes) {
+                bytes = export_rows_piece(&output->rows, &from, &left, &at);
+            } else {
+                left = 0;
+            }
+            TRY(file_read(output->fd, output->part, begin + at, resumed->rows, count * bytes));
+            spans_add(place, row, count, at, bytes, resumed->rows,
+                      sums + (row / place->span_rows - first_span));
+        }
     }
 out:
     return st;
@@ -180,9 +211,10 @@ static status_t resumed_sum(struct resumed *resumed, const struct resumed_part *
     uint64_t end = first + part->rows.count;
     for (uint64_t row = first; row < end && !resumed_move(resumed); row += step) {
         uint64_t count = min_u64(step, end - row);
-        TRY(resumed_read(resumed, part, row, count));
-        spans_add(place, row, count, part->first, part->piece, resumed->rows,
-                  resumed->sums + (row / place->span_rows - first / place->span_rows));
+        uint32_t *sums = resumed->sums + (row / place->span_rows - first / place->span_rows);
+        TRY(part->output->rows.format != FILE_HDF5
+                ? resumed_add_other(resumed, part, row, count, sums)
+                : resumed_add(resumed, part, row, count, sums));
     }
 out:
     return st;

@@ -283,11 +283,18 @@ out:
     return st;
 }
 
+void outputs_sum(void *context, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
+                 const void *data)
+{
+    const struct output *output = context;
+    spans_add(&output->place, row, count, from, bytes, data,
+              output->sums + (row / output->place.span_rows - output->first_span));
+}
+
 /* Rows to be added to the sums of the chunk that they belong to. */
 struct summing {
     struct output *output;
-    const struct chunk *chunk;
-    uint64_t integrate, ratio, first_row, rows;
+    uint64_t first_row, rows;
     uint64_t first, piece; /* bytes of each row */
     const void *data;
 };
@@ -295,11 +302,51 @@ struct summing {
 static void rows_sum(void *context)
 {
     const struct summing *of = context;
-    const struct output *output = of->output;
-    uint64_t first_span = of->chunk->first * of->ratio / of->integrate / output->place.span_rows;
-    uint64_t span = of->first_row / output->place.span_rows;
-    spans_add(&output->place, of->first_row, of->rows, of->first, of->piece, of->data,
-              output->sums + (span - first_span));
+    outputs_sum(of->output, of->first_row, of->rows, of->first, of->piece, of->data);
+}
+
+/* Writes rows of a product in HDF5, summed meanwhile. */
+static status_t rows_put(const outputs_t *outputs, struct summing *summing)
+{
+    status_t st = STATUS_OK;
+    struct output *output = summing->output;
+    uint64_t row_bytes = output->place.row_bytes;
+    uint64_t piece = summing->piece;
+    uint64_t at = output->place.data_offset + summing->first_row * row_bytes;
+    int is_long = summing->rows * piece >= LONG_SUM;
+    if (is_long) {
+        thread_worker_begin(outputs->worker, rows_sum, summing);
+    } else {
+        rows_sum(summing);
+    }
+    if (piece == row_bytes) {
+        TRY(file_write(output->fd, output->part, at, summing->data, summing->rows * row_bytes));
+        TRY(rows_flush(output, at, summing->rows * row_bytes));
+    }
+    for (uint64_t i = 0; i < summing->rows && piece < row_bytes; i++) {
+        TRY(file_write(output->fd, output->part, at + i * row_bytes + summing->first,
+                       (const char *)summing->data + i * piece, piece));
+    }
+out:
+    if (is_long) {
+        thread_worker_wait(outputs->worker);
+    }
+    return st;
+}
+
+/* The same of a product in another format, whose writer sums them. */
+static status_t rows_put_other(struct output *output, const struct summing *summing)
+{
+    status_t st = STATUS_OK;
+    uint64_t together = 0;
+    uint64_t last = summing->first_row + summing->rows - 1;
+    uint64_t at = export_rows_at(&output->rows, summing->first_row, &together);
+    TRY(export_writer_put(output->writer, summing->first_row, summing->rows, summing->first,
+                          summing->piece, summing->data));
+    TRY(rows_flush(output, at,
+                   export_rows_at(&output->rows, last, &together) + output->place.row_bytes - at));
+out:
+    return st;
 }
 
 status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
@@ -313,24 +360,9 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     const struct chunking *chunking = &outputs->spec->chunking;
     uint64_t first = chunk_columns_share(chunking, item->column, row_bytes, chunk->first_stream);
     uint64_t piece = chunk_columns_share(chunking, item->column, row_bytes, chunk->streams);
-    uint64_t at = output->place.data_offset + first_row * row_bytes;
-    struct summing summing = {output, chunk, item->integrate, item->ratio, first_row,
-                              rows,   first, piece,           data};
-    int is_long = rows * piece >= LONG_SUM;
-    if (is_long) {
-        thread_worker_begin(outputs->worker, rows_sum, &summing);
-    } else {
-        rows_sum(&summing);
-    }
-    if (piece == row_bytes) {
-        TRY(file_write(output->fd, output->part, at, data, rows * row_bytes));
-        TRY(rows_flush(output, at, rows * row_bytes));
-    } else {
-        for (uint64_t i = 0; i < rows; i++) {
-            TRY(file_write(output->fd, output->part, at + i * row_bytes + first,
-                           (const char *)data + i * piece, piece));
-        }
-    }
+    struct summing summing = {output, first_row, rows, first, piece, data};
+    output->first_span = chunk->first * item->ratio / item->integrate / output->place.span_rows;
+    TRY(output->writer ? rows_put_other(output, &summing) : rows_put(outputs, &summing));
     /* Once: with the rows of the first columns, or the columns of the first row. */
     if (item->has_times_across && first_row == 0) {
         TRY(rows_put_times(outputs, product, chunk->first_stream / item->column,
@@ -341,9 +373,6 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     TRY(rows_put_holes(outputs, product, piece == row_bytes, first_row, rows, holes));
     outputs->chunk_bytes += rows * piece;
 out:
-    if (is_long) {
-        thread_worker_wait(outputs->worker);
-    }
     return st;
 }
 
@@ -359,6 +388,7 @@ status_t outputs_end(void *context, const struct chunk *chunk, const struct chun
     for (uint32_t i = 0; i < outputs->count; i++) {
         static const struct chunk_counts none = {0, 0};
         struct output *output = &outputs->outputs[i];
+        TRY(output->writer ? export_writer_flush(output->writer) : STATUS_OK);
         struct journal_rows rows = outputs_rows_of(outputs, i, chunk);
         size_t bytes =
             (size_t)spans_touched(&output->place, rows.first, rows.count) * sizeof *output->sums;

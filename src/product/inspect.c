@@ -422,8 +422,8 @@ out:
 
 /* With INSPECT_PLACE, only the kind and the place: all else may be large. With INSPECT_PART, also
  * of a file that is not complete. With INSPECT_KIND, only the kind: what cannot be opened has none.
- * With INSPECT_ORIGIN, only the root and the provenance. */
-enum { INSPECT_ALL = 0, INSPECT_PLACE = 1, INSPECT_PART = 2, INSPECT_KIND = 4, INSPECT_ORIGIN = 8 };
+ */
+enum { INSPECT_ALL = 0, INSPECT_PLACE = 1, INSPECT_PART = 2, INSPECT_KIND = 4 };
 
 static status_t inspect_find_kind(const char *path, struct product **out)
 {
@@ -466,8 +466,8 @@ static status_t inspect_read(const char *path, int wants, struct product **out)
         TRY(inspect_read_root(file, product));
         TRY(inspect_read_provenance(file, product));
     }
-    TRY(wants & INSPECT_ORIGIN ? STATUS_OK : inspect_read_place(file, product));
-    if (!(wants & (INSPECT_PLACE | INSPECT_ORIGIN))) {
+    TRY(inspect_read_place(file, product));
+    if (!is_place_all) {
         TRY(kind_of(product->kind)->inspect(file, product));
     }
     *out = product;
@@ -515,11 +515,6 @@ int product_is_ours(const char *path)
 status_t product_open(const char *path, struct product **out)
 {
     return inspect_ask(path, INSPECT_ALL, out);
-}
-
-status_t product_open_own(const char *path, struct product **out)
-{
-    return inspect_read(path, INSPECT_PART | INSPECT_ORIGIN, out);
 }
 
 status_t product_open_part(const char *path, struct product **out)

@@ -254,9 +254,6 @@ status_t product_find_part(const char *path, struct product_place *out);
  * opens incomplete ones, too: for callers that know which of its rows are there. Fail with DATA. */
 status_t product_open(const char *path, struct product **out);
 status_t product_open_part(const char *path, struct product **out);
-/* Root and provenance of an unfinished file that this process has written, opened in this process:
- * axes and positions stay zero. Fails with DATA. */
-status_t product_open_own(const char *path, struct product **out);
 void product_destroy(struct product *product);
 
 /* These look into files of unknown origin: as a child does it (io/apart.h). */

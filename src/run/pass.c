@@ -177,7 +177,7 @@ status_t pass_add_room(const struct pass *pass, struct room *room)
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < pass->making.count && !pass->is_complete; i++) {
         const struct output_spec_item *item = &pass->making.items[i];
-        TRY(item->compression == COMPRESSION_NONE && item->format == FILE_HDF5
+        TRY(item->compression == COMPRESSION_NONE
                 ? room_add(room, item->file, pass->bytes[i])
                 : room_add_packed(room, item->file, pass->bytes[i]));
     }

@@ -261,11 +261,11 @@ part, journal = scratch("IQUV.fits.part"), scratch("IQUV.fits.journal")
 with open(scratch("IQUV.fits.packed.part"), "wb") as file:
     file.write(b"somebody else's")
 fails(2, "IQUV.fits.packed.part exists and is not what", "run", words)
-ok(os.path.exists(part) and os.path.exists(journal), "rows stay where they are")
+ok(not os.path.exists(part) and not os.path.exists(journal), "and nothing is begun")
 with open(scratch("IQUV.fits.packed.part"), "wb") as file:
     file.write(b"")
 voltmill("run", words)
-same(digest("IQUV.fits"), before["IQUV.fits"], "the next run goes on from there")
+same(digest("IQUV.fits"), before["IQUV.fits"], "what a killed run left there is replaced")
 
 SHIM = os.path.join(os.path.dirname(VOLTMILL), "tests/faults/io_shim.so")
 

@@ -91,7 +91,7 @@ status_t journal_complete(journal_t *journal, uint64_t holes);
 
 /* ---- The bytes of a journal, for its fuzz test ---- */
 
-enum { JOURNAL_FORMAT = 9, JOURNAL_HEAD_BYTES = 64 << 20 };
+enum { JOURNAL_FORMAT = 10, JOURNAL_HEAD_BYTES = 64 << 20 };
 
 /* Words of a record beside the sums of its rows: chunk, two of the missing samples, two of the
  * clipped numbers, the sum beside the rows, the CRC. */

@@ -256,6 +256,7 @@ static const struct pack_field head_fields[] = {FIELD(program),
                                                 FIELD(ratio),
                                                 FIELD(spectra),
                                                 FIELD(place),
+                                                FIELD(rows),
                                                 FIELD(chunking.spectra),
                                                 FIELD(chunking.chunk_spectra),
                                                 FIELD(chunking.streams),
@@ -321,7 +322,7 @@ static int head_makes_sense(const struct journal_head *head)
            place->row_bytes > 0 && multiply_u64(place->rows, place->row_bytes, &bytes) &&
            bytes < UINT64_C(1) << 62 &&
            place->span_rows == spans_rows(place->rows, place->row_bytes) &&
-           spans_count(place) <= MOST_SPANS;
+           spans_count(place) <= MOST_SPANS && export_rows_makes_sense(&head->rows, place);
 }
 
 int journal_head_unpack(struct unpack *in, struct journal_head *out)

@@ -8,6 +8,7 @@
 #include "io/pack.h"
 #include "output/output_spec.h"
 #include "plan/chunk.h"
+#include "product/export/export_rows.h"
 #include "product/product.h"
 
 /* Origin of a product, in words for people, line by line. It decides whether files of an earlier
@@ -33,6 +34,7 @@ struct journal_head {
     char *program, *inputs, *job, *coefficients, *arithmetic;
     uint64_t integrate, ratio, spectra; /* struct output_spec_item's */
     struct product_place place;         /* place and number of the rows */
+    struct export_rows rows;            /* of a file that is no HDF5 */
     /* Parameters that another run could choose differently without an error, but that a resumed run
      * keeps. */
     struct chunking chunking; /* its blocks are each run's own */

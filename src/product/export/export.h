@@ -10,33 +10,23 @@
 #include "product/export/export_scale.h"
 #include "product/stamp.h"
 
-/* An existing file, locked by its owner: it is written and synced, and stays the owner's. */
-struct export_into {
-    int fd;
-    const char *path;
-};
-
 struct export_bank_options {
     enum file_format format; /* FILE_FIL, FILE_PSRFITS */
     const char *product;
-    int is_own;                     /* this process has written the product: it is opened here */
-    const char *out;                /* NULL: the product's name, with the format's ending */
-    const struct export_into *into; /* that becomes `out`; NULL: makes it itself */
-    const struct stamp *stamp;      /* of the job whose product it is; NULL: of none */
-    uint32_t bits;                  /* 8, 16, 32 (float); 0: as stored */
-    const char *only_pol;           /* its number or name; NULL: all */
-    int sum;                        /* of the pols */
+    int is_own;                /* this process has written the product: it is opened here */
+    const char *out;           /* NULL: the product's name, with the format's ending */
+    const struct stamp *stamp; /* of the job whose product it is; NULL: of none */
+    uint32_t bits;             /* 8, 16, 32 (float); 0: as stored */
+    const char *only_pol;      /* its number or name; NULL: all */
+    int sum;                   /* of the pols */
     struct scale_options scale;
     struct external_list external; /* where external storage of the product may be */
     int force;
-    uint32_t threads;                /* that put blocks into the file; 0: one */
-    status_t (*tick)(void *context); /* after blocks of the calling thread; NULL: none. Ends the
-                                        export when it fails */
-    void *context;
+    uint32_t threads; /* that put blocks into the file; 0: one */
 };
 
 /* Writes a filterbank in HDF5 as SIGPROC filterbank, highest frequency first, or as search-mode
- * PSRFITS. Fails with USAGE, DATA, NO_SPACE or DEVICE (memory), or as tick() does. */
+ * PSRFITS. Fails with USAGE, DATA, NO_SPACE or DEVICE (memory). */
 status_t export_bank(const struct export_bank_options *options, struct text *said);
 
 enum export_text_format {

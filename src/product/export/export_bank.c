@@ -10,6 +10,8 @@
 #include "input/assumed.h"
 #include "input/fbh5/fbh5.h"
 #include "input/open.h"
+#include "io/crc.h"
+#include "io/file.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,8 +33,8 @@ static void bank_choose_numbers(struct export_bank *bank)
     int keeps = bank->format->keeps_scale;
     int is_wanted = options->bits == in->steps.bits || (keeps && options->bits == 0);
     if (in->steps.bits > 0 && is_wanted && !options->sum && options->scale.kind == SCALE_NONE) {
-        bank->is_raw = 1;
-        bank->steps = in->steps;
+        bank->form.is_raw = 1;
+        bank->form.steps = in->steps;
         in->sample_bytes = in->steps.bits / 8;
         in->steps.bits = 0;
     }
@@ -66,13 +68,22 @@ static status_t bank_open_input(struct export_bank *bank)
     const char *product = bank->options->product;
     TRY(bank->options->is_own ? fbh5_open_own(product, &bank->in)
                               : fbh5_open(product, FBH5_EVEN, &bank->in));
+    if (bank->options->is_own) { /* for messages */
+        free(bank->in->path);
+        bank->in->path = NULL;
+        TRY(memory_text(bank->options->out, &bank->in->path));
+    }
     TRY(external_check(&bank->in->storage.sources, bank->in->path, bank->options->external,
                        EXTERNAL_OPTION));
     if (!bank->in->is_ours) {
         assumed_say(bank->in->path, bank->in->assumed);
     }
     bank_choose_numbers(bank);
-    TRY(fbh5_reader_create(bank->in, CACHE_BYTES, 1, &bank->reader));
+    if (!bank->options->is_own) {
+        TRY(fbh5_reader_create(bank->in, CACHE_BYTES, 1, &bank->reader));
+        TRY(bank->form.is_raw ? file_open_read(product, &bank->scales_fd) : STATUS_OK);
+        bank->scales_path = product;
+    }
     bank->header = sigproc_of(bank->in);
     TRY(bank_stamp(bank));
     if (!(bank->in->time.tstart_mjd > 0)) {
@@ -146,23 +157,24 @@ static status_t bank_choose_bits(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
     uint32_t exact = bank_exact_bits(bank);
-    bank->bits = bank->options->bits ? bank->options->bits : exact;
+    bank->form.bits = bank->options->bits ? bank->options->bits : exact;
     struct scale_options scale = bank->options->scale;
     /* The file contains the scales that invert the scaling. */
-    if (bank->format->keeps_scale && bank->bits < exact && scale.kind == SCALE_NONE) {
+    if (bank->format->keeps_scale && bank->form.bits < exact && scale.kind == SCALE_NONE) {
         scale.kind = SCALE_CHANNELS;
     }
     enum scale_kind kind = scale.kind;
-    REQUIRE(kind == SCALE_NONE || bank->bits < 32, STATUS_USAGE,
+    REQUIRE(kind == SCALE_NONE || bank->form.bits < 32, STATUS_USAGE,
             "export: --scale is for --bits 8 and 16; 32 bits are floats and need none");
-    REQUIRE(kind != SCALE_NONE || bank->bits >= exact, STATUS_USAGE,
+    REQUIRE(kind != SCALE_NONE || bank->form.bits >= exact, STATUS_USAGE,
             "export: %u bits do not hold what %s holds in %u: say how with --scale channels, "
             "--scale range or --scale LOW..HIGH",
-            bank->bits, bank->in->path, exact);
+            bank->form.bits, bank->in->path, exact);
     bank->is_plain =
-        kind == SCALE_NONE && bank->bits == bank_stored_bits(bank) && !bank->options->sum;
-    bank->header.nbits = bank->bits;
-    TRY(scale_begin(&scale, bank->bits, bank->header.nifs * bank->header.nchans, &bank->scale));
+        kind == SCALE_NONE && bank->form.bits == bank_stored_bits(bank) && !bank->options->sum;
+    bank->header.nbits = bank->form.bits;
+    TRY(scale_begin(&scale, bank->form.bits, bank->header.nifs * bank->header.nchans,
+                    &bank->scale));
 out:
     return st;
 }
@@ -191,7 +203,7 @@ static status_t bank_make_room(struct export_bank *bank)
     TRY(memory_zeroed((size_t)bank->header.nchans, bank->format->room + 1, "samples", &bank->room));
     if (!bank->is_plain) {
         TRY(memory_aligned(samples, sizeof *bank->numbers, "samples", &bank->numbers));
-        TRY(memory_aligned(samples, bank->bits / 8, "samples", &bank->made));
+        TRY(memory_aligned(samples, bank->form.bits / 8, "samples", &bank->made));
     }
 out:
     return st;
@@ -200,8 +212,8 @@ out:
 /* Returns the number of threads whose buffers fit into EXPORT_MEMORY together. */
 static uint32_t bank_threads(const struct export_bank *bank)
 {
-    uint64_t bytes =
-        bank_stored_bits(bank) / 8 + (bank->is_plain ? 0 : sizeof *bank->numbers + bank->bits / 8);
+    uint64_t bytes = bank_stored_bits(bank) / 8 +
+                     (bank->is_plain ? 0 : sizeof *bank->numbers + bank->form.bits / 8);
     uint64_t most = EXPORT_MEMORY / (bank->rows * bank->nifs * bank->chans * bytes);
     return (uint32_t)min_u64(max_u64(bank->options->threads, 1), max_u64(most, 1));
 }
@@ -253,12 +265,12 @@ static status_t bank_measure_block(struct export_bank *bank, const struct fbh5_b
 
 static void bank_encode_block(struct export_bank *bank, const struct fbh5_block *block)
 {
-    uint64_t bytes = block->chans * bank->bits / 8;
+    uint64_t bytes = block->chans * bank->form.bits / 8;
     bank_make_numbers(bank, block);
     for (uint64_t line = 0; line < block->rows * bank->header.nifs; line++) {
         const float *values = bank->numbers + line * block->chans;
         char *out = (char *)bank->made + line * bytes;
-        if (bank->bits == 32) {
+        if (bank->form.bits == 32) {
             memcpy(out, values, bytes);
         } else {
             scale_encode(&bank->scale, values, block->chans, bank_first_channel(bank, block, line),
@@ -273,7 +285,7 @@ static status_t bank_write_block(struct export_bank *bank, const struct fbh5_blo
         bank_encode_block(bank, block);
     }
     char *data = bank->is_plain ? bank->stored : bank->made;
-    if (bank->bits == 32) {
+    if (bank->form.bits == 32) {
         bank->nans += export_count_nans((const float *)(void *)data,
                                         block->rows * bank->header.nifs * block->chans);
     }
@@ -307,7 +319,6 @@ static status_t bank_walk_block(struct bank_walk *walk, uint32_t thread, uint64_
 {
     status_t st = STATUS_OK;
     struct export_bank *bank = &walk->banks[thread];
-    const struct export_bank_options *options = bank->options;
     struct fbh5_block block = bank_block(bank, number);
     int is_shared = !fbh5_is_plain(bank->in, &block);
     if (is_shared) {
@@ -319,7 +330,6 @@ static status_t bank_walk_block(struct bank_walk *walk, uint32_t thread, uint64_
     }
     TRY(st);
     TRY(walk->use(bank, &block));
-    TRY(options->tick && thread == 0 ? options->tick(options->context) : STATUS_OK);
 out:
     return st;
 }
@@ -395,8 +405,7 @@ out:
     return st;
 }
 
-/* Its place: the file that was lent, or one of its own, not over what is read: the filterbank, and
- * all files that it leads to. */
+/* Its file, not over what is read: the filterbank, and all files that it leads to. */
 static status_t bank_begin_file(struct export_bank *bank, const char *path)
 {
     status_t st = STATUS_OK;
@@ -405,12 +414,8 @@ static status_t bank_begin_file(struct export_bank *bank, const char *path)
     const struct export_plan plan = {.path = path,
                                      .mark = MARK_EXPORT,
                                      .force = bank->options->force,
-                                     .bytes = bank->bytes,
+                                     .bytes = bank->form.bytes,
                                      .head = &bank->head};
-    if (bank->options->into) {
-        TRY(export_file_lend(bank->options->into, path, &bank->head, bank->file));
-        goto out;
-    }
     TRY(guard_add(&reads, what, bank->in->path));
     for (uint32_t i = 0; i < bank->in->storage.sources.count; i++) {
         TRY(guard_add(&reads, what, bank->in->storage.sources.items[i].path));
@@ -426,7 +431,7 @@ static status_t bank_write(struct export_bank *bank, const char *path)
 {
     status_t st = STATUS_OK;
     TRY(bank_begin_file(bank, path));
-    TRY(export_file_reserve(bank->file, bank->bytes));
+    TRY(export_file_reserve(bank->file, bank->form.bytes));
     if (scale_must_measure(&bank->scale)) {
         /* Sums are of the rows in their order. */
         TRY(bank_for_each_block(bank, 1, bank_measure_block));
@@ -441,13 +446,13 @@ out:
 /* Warns of properties that could surprise readers of the file. */
 static void bank_warn(const struct export_bank *bank, const char *path)
 {
-    uint64_t nans = bank->bits == 32 ? bank->nans : bank->scale.blanks;
+    uint64_t nans = bank->form.bits == 32 ? bank->nans : bank->scale.blanks;
     if (nans > 0) {
         report_note("%s: %llu %s of %s %s NaN (holes of the run?): %s", path,
                     (unsigned long long)nans, units_plural(nans, "sample", "samples"),
                     bank->in->path, units_plural(nans, "is", "are"),
-                    bank->bits == 32 ? "they stay NaN"
-                    : bank->scale.options.kind == SCALE_CHANNELS || bank->is_raw
+                    bank->form.bits == 32 ? "they stay NaN"
+                    : bank->scale.options.kind == SCALE_CHANNELS || bank->form.is_raw
                         ? "their channels' means stand there"
                         : "0 stands there");
     }
@@ -467,15 +472,15 @@ static status_t bank_say(const struct export_bank *bank, const char *path, struc
         out, "%s: %s, %s of %llu x %llu channels, %.9g to %.9g MHz%s, %s, %s\n", path,
         bank->format->title, units_amount(bank->in->rows, "spectrum", "spectra"),
         (unsigned long long)header->nifs, (unsigned long long)header->nchans, header->fch1, last,
-        bank->is_reversed ? " (reversed: the highest comes first)" : "",
-        bank->bits == 32  ? "32-bit float"
-        : bank->bits == 8 ? "8 bit"
-                          : "16 bit",
-        units_bytes(bank->bytes)));
+        bank->form.is_reversed ? " (reversed: the highest comes first)" : "",
+        bank->form.bits == 32  ? "32-bit float"
+        : bank->form.bits == 8 ? "8 bit"
+                               : "16 bit",
+        units_bytes(bank->form.bytes)));
     if (bank->scale.options.kind != SCALE_NONE) {
         TRY(scale_say(&bank->scale, out));
     }
-    if (bank->is_raw) {
+    if (bank->form.is_raw) {
         TRY(text_add(out, bank->format->keeps_scale
                               ? "numbers and scales as they are stored\n"
                               : "numbers as they are stored, each channel by its own scale, which "
@@ -487,28 +492,76 @@ out:
 
 static void bank_end(struct export_bank *bank)
 {
-    export_file_end(bank->file);
+    if (bank->file) {
+        export_file_end(bank->file);
+    }
     scale_end(&bank->scale);
     text_free(&bank->head);
     free(bank->rawdatafile);
-    free(bank->own);
+    file_close(bank->scales_fd);
     fbh5_reader_destroy(bank->reader);
     fbh5_destroy(bank->in);
+}
+
+const struct bank_format *export_bank_format(enum file_format format)
+{
+    return format == FILE_PSRFITS ? &export_psrfits_format : &export_fil_format;
+}
+
+/* Opens the input, and finds the form and head of the output. */
+static status_t bank_begin(struct export_bank *bank)
+{
+    status_t st = STATUS_OK;
+    TRY(bank_open_input(bank));
+    TRY(bank_choose_ifs(bank));
+    TRY(bank_choose_bits(bank));
+    TRY(bank->format->begin(bank));
+    const struct sigproc *header = &bank->header;
+    struct export_rows *form = &bank->form;
+    form->format = bank->options->format;
+    form->rows = bank->in->rows;
+    form->nifs = header->nifs;
+    form->nchans = header->nchans;
+    form->begin = bank->head.length;
+    form->head_crc = crc_of(bank->head.data + MARK_BYTES, bank->head.length - MARK_BYTES);
+    form->fch1 = header->fch1;
+    form->foff = header->foff;
+    form->step = bank->in->time.step;
+    form->ra = header->raj_hours * 15;
+    form->dec = header->dej_degrees;
+    form->az = header->az_start;
+    form->za = header->za_start;
+    form->lines = (uint64_t)bank->in->nifs * bank->in->nchannels;
+    form->first_line = bank->first_if * bank->in->nchannels;
+out:
+    return st;
+}
+
+status_t export_rows_of(const struct export_bank_options *options, struct text *head,
+                        struct export_rows *out)
+{
+    status_t st = STATUS_OK;
+    struct export_bank bank = {
+        .options = options, .format = export_bank_format(options->format), .scales_fd = -1};
+    TRY(bank_begin(&bank));
+    *out = bank.form;
+    *head = bank.head;
+    bank.head = (struct text){0};
+out:
+    bank_end(&bank);
+    return st;
 }
 
 status_t export_bank(const struct export_bank_options *options, struct text *said)
 {
     status_t st = STATUS_OK;
-    const struct bank_format *format =
-        options->format == FILE_PSRFITS ? &export_psrfits_format : &export_fil_format;
+    const struct bank_format *format = export_bank_format(options->format);
     struct export_file file = {.fd = -1};
-    struct export_bank bank = {.options = options, .format = format, .file = &file};
+    struct export_bank bank = {
+        .options = options, .format = format, .file = &file, .scales_fd = -1};
     char *path = NULL;
     TRY(export_name(options->out, options->product, format->ending, &path));
-    TRY(bank_open_input(&bank));
-    TRY(bank_choose_ifs(&bank));
-    TRY(bank_choose_bits(&bank));
-    TRY(format->begin(&bank));
+    TRY(bank_begin(&bank));
     bank_plan_blocks(&bank);
     TRY(bank_write(&bank, path));
     TRY(bank_say(&bank, path, said));

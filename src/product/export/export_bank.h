@@ -4,6 +4,7 @@
 
 #include "product/export/export.h"
 #include "product/export/export_file.h"
+#include "product/export/export_rows.h"
 #include "product/kind/sigproc_head.h"
 
 /* Samples of a block: 16 MiB as floats; threads that have one each, within this memory unless one
@@ -19,36 +20,49 @@ struct export_bank {
     struct sigproc header; /* of what is written; its texts are those of `in` */
     char *rawdatafile;     /* the header's, with the stamp, or without that of another file */
     struct text head;      /* what the file begins with */
-    uint64_t bytes;        /* of the whole file */
+    struct export_rows form;
     struct export_file *file;
     struct scale scale;
-    uint32_t bits;
-    int is_raw;              /* numbers are those in few bits, without their scales, */
-    struct fbh5_steps steps; /* which are these */
     int is_plain;            /* samples are written as they are stored */
-    int is_reversed;         /* the highest frequency comes first, other than as stored */
     uint64_t first_if, nifs; /* that are read */
     uint64_t together;       /* spectra that no block divides; 0: any */
     uint64_t rows, chans;    /* of a block */
-    void *own;               /* the format's, for free() */
+    int scales_fd;           /* the file with the scales of raw numbers, else -1, */
+    const char *scales_path; /* and its name */
     /* Each thread has its own of these, and of what the scale counts. */
     void *stored, *made;
     float *numbers;
     char *room; /* [format->room][nchans] */
     uint64_t nans;
+    uint64_t empty; /* channels of rows of a table without any number */
 };
 
 struct bank_format {
     const char *title;  /* "SIGPROC filterbank" */
     const char *ending; /* of names */
+    const char *first;  /* MARK_BYTES with which its files begin */
     int keeps_scale;    /* the file stores the meaning of its numbers */
     size_t room;        /* bytes of a channel that put() needs beside a block */
-    /* When ifs and bits are chosen: header, head, bytes, together. Fails with USAGE, DEVICE. */
+    /* When ifs and bits are chosen: header, head, the form's bytes, together. Fails with USAGE,
+     * DEVICE. */
     status_t (*begin)(struct export_bank *bank);
-    /* Writes a block, data [rows][header.nifs][chans] of bank->bits, which it may change; several
+    /* Writes a block, data [rows][form.nifs][chans] of form.bits, which it may change; several
      * threads at once, each with a bank of its own. Fails with NO_SPACE or DATA. */
     status_t (*put)(struct export_bank *bank, const struct fbh5_block *block, char *data);
+    /* Makes numbers those of the file, in their order. */
+    void (*encode)(const struct export_rows *form, char *data, uint64_t lines, uint64_t chans);
 };
+
+const struct bank_format *export_bank_format(enum file_format format);
+
+/* For subints of PSRFITS whose numbers alone are written: whether it is complete by now; completing
+ * it, where numbers change only with is_last. data: room for [rows_each][nifs][bank->chans]. Fail
+ * with NO_SPACE, DATA. */
+status_t export_psrfits_is_settled(struct export_bank *bank, uint64_t subint, int *out);
+status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last,
+                                 char *data);
+/* Spectra that one subint has, which are samples of `samples` numbers each. */
+uint64_t export_psrfits_cut(uint64_t rows, uint64_t samples, const struct fbh5_steps *steps);
 
 extern const struct bank_format export_fil_format, export_psrfits_format;
 

@@ -5,10 +5,10 @@ static status_t fil_begin(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
     struct sigproc *header = &bank->header;
-    bank->is_reversed = sigproc_reverse(header);
+    bank->form.is_reversed = sigproc_reverse(header);
     TRY(sigproc_write(header, &bank->head));
-    bank->bytes =
-        bank->head.length + bank->in->rows * header->nifs * header->nchans * (bank->bits / 8);
+    bank->form.bytes =
+        bank->head.length + bank->in->rows * header->nifs * header->nchans * (bank->form.bits / 8);
     if (bank->in->coherent.constant > 0) {
         report_warn("%s was dedispersed coherently to DM %g, which SIGPROC cannot say: within a "
                     "coarse channel there are no delays left at that DM",
@@ -36,26 +36,36 @@ static void fil_reverse_line(uint32_t bits, void *line, uint64_t count)
     }
 }
 
+static void fil_encode(const struct export_rows *form, char *data, uint64_t lines, uint64_t chans)
+{
+    for (uint64_t line = 0; form->is_reversed && line < lines; line++) {
+        fil_reverse_line(form->bits, data + line * chans * form->bits / 8, chans);
+    }
+}
+
 /* Writes a block of made samples: in one go if it is of whole spectra. */
 static status_t fil_put(struct export_bank *bank, const struct fbh5_block *block, char *data)
 {
     status_t st = STATUS_OK;
-    uint64_t nchans = bank->header.nchans;
-    uint64_t lines = block->rows * bank->header.nifs;
-    uint64_t width = bank->bits / 8;
-    uint64_t chan = bank->is_reversed ? nchans - block->chan - block->chans : block->chan;
-    uint64_t first = block->row * bank->header.nifs * nchans + chan;
-    for (uint64_t line = 0; bank->is_reversed && line < lines; line++) {
-        fil_reverse_line(bank->bits, data + line * block->chans * width, block->chans);
-    }
+    const struct export_rows *form = &bank->form;
+    uint64_t nchans = form->nchans;
+    uint64_t lines = block->rows * form->nifs;
+    uint64_t width = form->bits / 8;
+    uint64_t chan = form->is_reversed ? nchans - block->chan - block->chans : block->chan;
+    uint64_t first = block->row * form->nifs * nchans + chan;
+    fil_encode(form, data, lines, block->chans);
     uint64_t together = block->chans == nchans ? lines : 1;
     for (uint64_t line = 0; line < lines; line += together) {
-        TRY(export_file_put(bank->file, bank->head.length + (first + line * nchans) * width,
+        TRY(export_file_put(bank->file, form->begin + (first + line * nchans) * width,
                             data + line * block->chans * width, together * block->chans * width));
     }
 out:
     return st;
 }
 
-const struct bank_format export_fil_format = {
-    .title = "SIGPROC filterbank", .ending = ".fil", .begin = fil_begin, .put = fil_put};
+const struct bank_format export_fil_format = {.title = "SIGPROC filterbank",
+                                              .ending = ".fil",
+                                              .first = "\014\0\0\0HEAD",
+                                              .begin = fil_begin,
+                                              .put = fil_put,
+                                              .encode = fil_encode};

@@ -107,7 +107,7 @@ status_t export_file_put(struct export_file *file, uint64_t offset, const void *
 {
     status_t st = STATUS_OK;
     /* The first block is kept until the others are on the disk. */
-    uint64_t kept = offset < MARK_BLOCK ? min_u64(bytes, MARK_BLOCK - offset) : 0;
+    uint64_t kept = offset < MARK_BLOCK && !file->is_lent ? min_u64(bytes, MARK_BLOCK - offset) : 0;
     if (bytes == 0) {
         goto out;
     }
@@ -185,21 +185,6 @@ out:
     return st;
 }
 
-status_t export_file_lend(const struct export_into *into, const char *path, const struct text *head,
-                          struct export_file *out)
-{
-    status_t st = STATUS_OK;
-    struct export_file file = {.fd = into->fd, .is_lent = 1, .mark = MARK_RUN};
-    TRY(memory_text(into->path, &file.part));
-    TRY(memory_text(path, &file.path));
-    TRY(export_put_head(&file, head));
-    *out = file;
-    file = (struct export_file){.fd = -1};
-out:
-    export_file_end(&file);
-    return st;
-}
-
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes)
 {
     return file->state == EXPORT_WRITES ? file_reserve(file->fd, file->path, bytes) : STATUS_OK;
@@ -213,7 +198,7 @@ status_t export_file_publish(struct export_file *file)
     } else if (file->state == EXPORT_COMPARES_PART) {
         TRY(file_sync(file->fd, file->part));
     }
-    if (file->is_lent || file->state == EXPORT_COMPARES) {
+    if (file->state == EXPORT_COMPARES) {
         goto out;
     }
     st = file_publish(file->fd, file->part, file->path, file->force);
@@ -226,13 +211,13 @@ out:
 
 void export_file_end(struct export_file *file)
 {
-    if (file->part && !file->is_lent && file->state == EXPORT_WRITES) {
+    if (file->part && file->state == EXPORT_WRITES) {
         claim_remove(file->fd, file->part);
     }
-    if (file->path && file->fd >= 0 && !file->is_lent) {
+    if (file->path && file->fd >= 0) {
         close(file->fd);
     }
-    if (file->path && !file->is_lent) {
+    if (file->path) {
         folder_unmake(file->path, file->made);
     }
     free(file->part);

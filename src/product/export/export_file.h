@@ -35,7 +35,7 @@ struct export_file {
     char *made; /* the first folder that was made for it; NULL: none */
     int fd;
     int force;
-    int is_lent; /* another owner's, who names or removes it */
+    int is_lent; /* another owner's: export_file_put() alone, which keeps no first block */
     enum export_state state;
     enum mark mark;
     char first[MARK_BLOCK]; /* of what is written: comes last */
@@ -48,15 +48,12 @@ status_t export_file_check(const struct export_plan *plan, const struct guard *r
 /* Begins path.part, which contains the plan's head alone, after export_file_check(). Fails with
  * USAGE (exists, locked, another user's). Also fails with NO_SPACE, DATA. */
 status_t export_file_begin(const struct export_plan *plan, struct export_file *out);
-/* Begins likewise with a file that was lent. Fails with NO_SPACE or DATA. */
-status_t export_file_lend(const struct export_into *into, const char *path, const struct text *head,
-                          struct export_file *out);
 /* Reserves disk space for `bytes` bytes. Fails with NO_SPACE. Also fails with USAGE, DATA. */
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
 /* Writes some bytes, or compares them: fails with USAGE if they are not what is there. */
 status_t export_file_put(struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes);
-/* Syncs the file, removes its mark and gives it its name, unless it was lent. Fails with USAGE,
+/* Syncs the file, removes its mark and gives it its name. Fails with USAGE,
  * DATA, NO_SPACE, DEVICE (memory). */
 status_t export_file_publish(struct export_file *file);
 /* Adds that a file was complete before, if it was (*is_before). Fails with DEVICE (memory). */

@@ -1,7 +1,7 @@
 /* Search-mode PSRFITS: a table whose rows (subints) each hold some spectra [NSBLK][pol][chan],
  * big-endian, the scale and offset of every channel, and a weight, 0 where nothing of it is there:
  * readers multiply by it, so it is never a share (a dump that lacks samples has the power of a
- * whole one already). */
+ * whole one already). TSUBINT is 0 until all of a subint is written in its final form. */
 #include "base/byte_order.h"
 #include "base/memory.h"
 #include "dsp/steps.h"
@@ -17,22 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows (subints) of the table of a PSRFITS file: each holds some spectra [NSBLK][pol][chan],
- * big-endian, the scale and offset of every channel, and a weight, 0 where nothing of it is there:
- * readers multiply by it, so it is never a share (a dump that lacks samples has the power of a
- * whole one already). Private to product/export/.
- *
- * Rows of a PSRFITS file's table, piece by piece. */
-
 enum { PSRFITS_NAME = 16, PSRFITS_RECORD = 2880 };
-
-/* bank->own of an export. */
-struct psrfits_out {
-    struct psrfits_head head;
-    uint64_t begin; /* of the table's first row in the file */
-    char pol_type[PSRFITS_NAME];
-    const char *comment;
-};
 
 /* Each thread has numbers of up to 8 bytes, then a last row's spectra that there are not. */
 enum { PSRFITS_ROOM = sizeof(double) + sizeof(float) };
@@ -44,7 +29,7 @@ static uint8_t *psrfits_room(const struct export_bank *bank)
 
 static uint8_t *psrfits_filler(const struct export_bank *bank)
 {
-    return psrfits_room(bank) + bank->header.nchans * sizeof(double);
+    return psrfits_room(bank) + bank->form.nchans * sizeof(double);
 }
 
 static const double half_of_16_bits = 32768; /* FITS's 16 bits have a sign */
@@ -52,7 +37,7 @@ static const double half_of_16_bits = 32768; /* FITS's 16 bits have a sign */
 /* One subint, or some channels of it, as it goes through. */
 struct psrfits_piece {
     struct export_bank *bank;
-    const struct psrfits_out *out;
+    const struct export_rows *form;
     uint64_t subint, at;   /* its place in the file */
     uint64_t chan, chans;  /* of its channels */
     uint64_t rows, before; /* spectra; those before it in the block */
@@ -70,25 +55,24 @@ static status_t psrfits_put(const struct psrfits_piece *piece, uint64_t at, void
 static status_t psrfits_put_times(const struct psrfits_piece *piece)
 {
     status_t st = STATUS_OK;
-    const struct psrfits_head *head = &piece->out->head;
-    double length = (double)head->rows_each * head->in->time.step;
-    double numbers[] = {length, ((double)piece->subint + 0.5) * length, head->header.raj_hours * 15,
-                        head->header.dej_degrees};
-    float angles[] = {(float)head->header.az_start, (float)head->header.za_start};
-    TRY(psrfits_put(piece, 0, numbers, 4, sizeof *numbers));
+    const struct export_rows *form = piece->form;
+    double length = (double)form->table.rows_each * form->step;
+    double numbers[] = {length, ((double)piece->subint + 0.5) * length, form->ra, form->dec};
+    float angles[] = {(float)form->az, (float)form->za};
     TRY(psrfits_put(piece, sizeof numbers, angles, 2, sizeof *angles));
+    TRY(psrfits_put(piece, 0, numbers, 4, sizeof *numbers));
 out:
     return st;
 }
 
 static status_t psrfits_put_band(const struct psrfits_piece *piece)
 {
-    const struct psrfits_head *head = &piece->out->head;
+    const struct export_rows *form = piece->form;
     double *mhz = (double *)(void *)psrfits_room(piece->bank);
     for (uint64_t i = 0; i < piece->chans; i++) {
-        mhz[i] = head->header.fch1 + (double)(piece->chan + i) * head->header.foff;
+        mhz[i] = form->fch1 + (double)(piece->chan + i) * form->foff;
     }
-    return psrfits_put(piece, head->freqs + piece->chan * sizeof *mhz, mhz, piece->chans,
+    return psrfits_put(piece, form->table.freqs + piece->chan * sizeof *mhz, mhz, piece->chans,
                        sizeof *mhz);
 }
 
@@ -96,18 +80,12 @@ static status_t psrfits_put_band(const struct psrfits_piece *piece)
 static status_t psrfits_read_scales(const struct psrfits_piece *piece, uint64_t offset,
                                     uint64_t line, float *out)
 {
-    status_t st = STATUS_OK;
-    const struct export_bank *bank = piece->bank;
-    const struct fbh5_steps *steps = &bank->steps;
-    uint64_t row = piece->subint * piece->out->head.rows_each;
-    uint64_t block = steps->scales == 1 ? 0 : row / steps->rows;
-    uint64_t at = (block * bank->in->nifs + bank->first_if) * bank->in->nchannels + line;
-    int fd = -1;
-    TRY(file_open_read(bank->in->path, &fd));
-    TRY(file_read(fd, bank->in->path, offset + at * sizeof *out, out, piece->chans * sizeof *out));
-out:
-    file_close(fd);
-    return st;
+    const struct export_rows *form = piece->form;
+    uint64_t row = piece->subint * form->table.rows_each;
+    uint64_t block = form->steps.scales == 1 ? 0 : row / form->steps.rows;
+    uint64_t at = block * form->lines + form->first_line + line;
+    return file_read(piece->bank->scales_fd, piece->bank->scales_path, offset + at * sizeof *out,
+                     out, piece->chans * sizeof *out);
 }
 
 /* Offsets of numbers that are stored so much lower. */
@@ -116,7 +94,7 @@ static status_t psrfits_move_offsets(const struct psrfits_piece *piece, double m
 {
     status_t st = STATUS_OK;
     float *scales = (float *)(void *)psrfits_filler(piece->bank);
-    TRY(psrfits_read_scales(piece, piece->bank->steps.scale_offset, line, scales));
+    TRY(psrfits_read_scales(piece, piece->form->steps.scale_offset, line, scales));
     for (uint64_t i = 0; i < piece->chans; i++) {
         offsets[i] = (float)((double)offsets[i] + moved * (double)scales[i]);
     }
@@ -128,29 +106,29 @@ out:
 static status_t psrfits_put_scales(const struct psrfits_piece *piece)
 {
     status_t st = STATUS_OK;
-    const struct psrfits_head *head = &piece->out->head;
+    const struct export_rows *form = piece->form;
     const struct scale *scale = &piece->bank->scale;
-    double moved = head->header.nbits == 16 ? half_of_16_bits : 0;
+    const struct fbh5_steps *steps = &form->steps;
+    double moved = form->bits == 16 ? half_of_16_bits : 0;
     float *line = (float *)(void *)psrfits_room(piece->bank);
-    for (uint64_t k = 0; k < 2 * head->header.nifs; k++) {
-        uint64_t first = k / 2 * head->header.nchans + piece->chan;
-        const struct fbh5_steps *steps = &piece->bank->steps;
-        if (piece->bank->is_raw) {
+    for (uint64_t k = 0; k < 2 * form->nifs; k++) {
+        uint64_t first = k / 2 * form->nchans + piece->chan;
+        if (form->is_raw) {
             TRY(psrfits_read_scales(piece, k % 2 == 0 ? steps->scale_offset : steps->offset_offset,
                                     first, line));
             TRY(k % 2 == 1 && moved > 0 ? psrfits_move_offsets(piece, moved, first, line)
                                         : STATUS_OK);
         }
-        for (uint64_t i = 0; i < piece->chans && !piece->bank->is_raw; i++) {
+        for (uint64_t i = 0; i < piece->chans && !form->is_raw; i++) {
             double zero = 0;
             double step = 1;
-            if (head->header.nbits < 32) {
+            if (form->bits < 32) {
                 scale_undo(scale, first + i, &zero, &step);
             }
             line[i] = (float)(k % 2 == 0 ? step : zero + moved * step);
         }
-        TRY(psrfits_put(piece, (k % 2 == 0 ? head->scales : head->offsets) + first * sizeof *line,
-                        line, piece->chans, sizeof *line));
+        uint64_t column = k % 2 == 0 ? form->table.scales : form->table.offsets;
+        TRY(psrfits_put(piece, column + first * sizeof *line, line, piece->chans, sizeof *line));
     }
 out:
     return st;
@@ -161,7 +139,7 @@ out:
 static void psrfits_weigh_line(const struct psrfits_piece *piece, uint64_t line, float *weights)
 {
     struct export_bank *bank = piece->bank;
-    const struct steps_form form = {bank->steps.bits, 0};
+    const struct steps_form form = {piece->form->bits, 0};
     uint16_t mean = (uint16_t)steps_centre(form.bits);
     for (uint64_t i = 0; i < piece->chans; i++) {
         uint64_t at = line * piece->chans + i;
@@ -181,9 +159,9 @@ static void psrfits_weigh_line(const struct psrfits_piece *piece, uint64_t line,
 /* Weight 0 where there is none but such. Lines of bytes without any are most, and found fast. */
 static void psrfits_weigh_raw(const struct psrfits_piece *piece, float *weights)
 {
-    const struct steps_form form = {piece->bank->steps.bits, 0};
+    const struct steps_form form = {piece->form->bits, 0};
     int is_whole = 0;
-    for (uint64_t line = 0; line < piece->rows * piece->out->head.header.nifs; line++) {
+    for (uint64_t line = 0; line < piece->rows * piece->form->nifs; line++) {
         const uint8_t *bytes = piece->data + line * piece->chans;
         if (form.bits == 8 && !memchr(bytes, steps_blank(form), piece->chans)) {
             is_whole = 1;
@@ -196,37 +174,51 @@ static void psrfits_weigh_raw(const struct psrfits_piece *piece, float *weights)
     }
 }
 
-/* Weight 0 where every number of a channel is NaN; as floats these become 0, because 0 times NaN is
- * none. */
-static status_t psrfits_put_weights(const struct psrfits_piece *piece)
+/* Weight 0 where every number of a channel is NaN. */
+static void psrfits_weigh(const struct psrfits_piece *piece, float *weights)
 {
-    const struct psrfits_head *head = &piece->out->head;
     const struct export_bank *bank = piece->bank;
-    uint64_t lines = piece->rows * head->header.nifs;
-    float *weights = (float *)(void *)psrfits_room(piece->bank);
-    float *values = head->header.nbits == 32 ? (float *)(void *)piece->data : NULL;
-    const float *known = values;
-    if (!values && !bank->is_plain) {
-        known = bank->numbers + piece->before * head->header.nifs * piece->chans;
+    uint64_t lines = piece->rows * piece->form->nifs;
+    const float *known = piece->form->bits == 32 ? (const float *)(const void *)piece->data : NULL;
+    if (!known && !bank->is_plain) {
+        known = bank->numbers + piece->before * piece->form->nifs * piece->chans;
     }
     memset(weights, 0, piece->chans * sizeof *weights);
-    if (bank->is_raw) {
+    if (piece->form->is_raw) {
         psrfits_weigh_raw(piece, weights);
+        return;
     }
-    for (uint64_t line = 0; line < (known ? lines : 1) && !bank->is_raw; line++) {
+    for (uint64_t line = 0; line < (known ? lines : 1); line++) {
         for (uint64_t i = 0; i < piece->chans; i++) {
             int is_there = !known || !isnan(known[line * piece->chans + i]);
             weights[i] = is_there ? 1.0f : weights[i];
         }
     }
-    for (uint64_t line = 0; line < lines && values; line++) {
+}
+
+/* Floats without a weight become 0, because 0 times NaN is none. */
+static void psrfits_blank(const struct psrfits_piece *piece, const float *weights)
+{
+    float *values = (float *)(void *)piece->data;
+    uint64_t lines = piece->form->bits == 32 ? piece->rows * piece->form->nifs : 0;
+    for (uint64_t line = 0; line < lines; line++) {
         for (uint64_t i = 0; i < piece->chans; i++) {
             float *value = &values[line * piece->chans + i];
             *value = weights[i] > 0 ? *value : 0;
         }
     }
-    return psrfits_put(piece, head->weights + piece->chan * sizeof *weights, weights, piece->chans,
-                       sizeof *weights);
+}
+
+static status_t psrfits_put_weights(const struct psrfits_piece *piece)
+{
+    float *weights = (float *)(void *)psrfits_room(piece->bank);
+    psrfits_weigh(piece, weights);
+    psrfits_blank(piece, weights);
+    for (uint64_t i = 0; i < piece->chans; i++) {
+        piece->bank->empty += weights[i] > 0 ? 0 : 1;
+    }
+    return psrfits_put(piece, piece->form->table.weights + piece->chan * sizeof *weights, weights,
+                       piece->chans, sizeof *weights);
 }
 
 static double psrfits_number(uint64_t bits, const uint8_t *data, uint64_t i)
@@ -248,13 +240,12 @@ static double psrfits_number(uint64_t bits, const uint8_t *data, uint64_t i)
  */
 static void psrfits_make_filler(const struct psrfits_piece *piece, uint64_t at_if)
 {
-    const struct psrfits_head *head = &piece->out->head;
-    uint64_t bits = head->header.nbits;
+    uint64_t bits = piece->form->bits;
     uint8_t *out = psrfits_filler(piece->bank);
     for (uint64_t i = 0; i < piece->chans; i++) {
         double sum = 0;
         for (uint64_t row = 0; row < piece->rows; row++) {
-            uint64_t line = row * head->header.nifs + at_if;
+            uint64_t line = row * piece->form->nifs + at_if;
             sum += psrfits_number(bits, piece->data, line * piece->chans + i);
         }
         double mean = sum / (double)piece->rows;
@@ -282,25 +273,31 @@ static void psrfits_store(uint64_t bits, uint8_t *data, uint64_t count)
     turn_bytes(data, count * bits / 8, (uint32_t)bits / 8);
 }
 
+static void psrfits_encode(const struct export_rows *form, char *data, uint64_t lines,
+                           uint64_t chans)
+{
+    psrfits_store(form->bits, (uint8_t *)data, lines * chans);
+}
+
 static status_t psrfits_put_data(const struct psrfits_piece *piece)
 {
     status_t st = STATUS_OK;
-    const struct psrfits_head *head = &piece->out->head;
+    const struct export_rows *form = piece->form;
     struct export_file *file = piece->bank->file;
-    uint64_t nifs = head->header.nifs;
-    uint64_t width = head->header.nbits / 8;
+    uint64_t nifs = form->nifs;
+    uint64_t width = form->bits / 8;
     uint64_t bytes = piece->chans * width;
-    uint64_t line_bytes = head->header.nchans * width;
-    uint64_t data = piece->at + head->data + piece->chan * width;
-    for (uint64_t k = 0; k < nifs && piece->rows < head->rows_each; k++) {
+    uint64_t line_bytes = form->nchans * width;
+    uint64_t data = piece->at + form->table.data + piece->chan * width;
+    for (uint64_t k = 0; k < nifs && piece->rows < form->table.rows_each; k++) {
         psrfits_make_filler(piece, k);
-        psrfits_store(head->header.nbits, psrfits_filler(piece->bank), piece->chans);
-        for (uint64_t row = piece->rows; row < head->rows_each; row++) {
+        psrfits_store(form->bits, psrfits_filler(piece->bank), piece->chans);
+        for (uint64_t row = piece->rows; row < form->table.rows_each; row++) {
             TRY(export_file_put(file, data + (row * nifs + k) * line_bytes,
                                 psrfits_filler(piece->bank), bytes));
         }
     }
-    psrfits_store(head->header.nbits, piece->data, piece->rows * nifs * piece->chans);
+    psrfits_store(form->bits, piece->data, piece->rows * nifs * piece->chans);
     uint64_t together = bytes == line_bytes ? piece->rows * nifs : 1;
     for (uint64_t line = 0; line < piece->rows * nifs; line += together) {
         TRY(export_file_put(file, data + line * line_bytes, piece->data + line * bytes,
@@ -314,9 +311,37 @@ out:
 static status_t psrfits_put_end(const struct psrfits_piece *piece)
 {
     static const char zeros[PSRFITS_RECORD];
-    const struct psrfits_head *head = &piece->out->head;
-    uint64_t end = piece->out->begin + head->count * head->row_bytes;
-    return export_file_put(piece->bank->file, end, zeros, piece->bank->bytes - end);
+    const struct export_rows *form = piece->form;
+    uint64_t end = form->begin + form->table.count * form->table.row_bytes;
+    return export_file_put(piece->bank->file, end, zeros, form->bytes - end);
+}
+
+/* All of a subint but its numbers and times. */
+static status_t psrfits_put_beside(const struct psrfits_piece *piece)
+{
+    status_t st = STATUS_OK;
+    TRY(psrfits_put_band(piece));
+    TRY(psrfits_put_scales(piece));
+    TRY(psrfits_put_weights(piece));
+    TRY(piece->subint + 1 == piece->form->table.count ? psrfits_put_end(piece) : STATUS_OK);
+out:
+    return st;
+}
+
+static struct psrfits_piece psrfits_piece_of(struct export_bank *bank, uint64_t subint,
+                                             uint64_t chan, uint64_t chans, char *data)
+{
+    const struct export_rows *form = &bank->form;
+    const struct psrfits_table *table = &form->table;
+    return (struct psrfits_piece){
+        .bank = bank,
+        .form = form,
+        .subint = subint,
+        .at = form->begin + subint * table->row_bytes,
+        .chan = chan,
+        .chans = chans,
+        .rows = min_u64(table->rows_each, form->rows - subint * table->rows_each),
+        .data = (uint8_t *)data};
 }
 
 /* Writes a block: struct bank_format's. */
@@ -324,27 +349,81 @@ static status_t psrfits_rows_put(struct export_bank *bank, const struct fbh5_blo
                                  char *data)
 {
     status_t st = STATUS_OK;
-    const struct psrfits_out *out = bank->own;
-    const struct psrfits_head *head = &out->head;
-    for (uint64_t done = 0; done < block->rows; done += head->rows_each) {
-        uint64_t subint = (block->row + done) / head->rows_each;
-        const struct psrfits_piece piece = {
-            .bank = bank,
-            .out = out,
-            .subint = subint,
-            .at = out->begin + subint * head->row_bytes,
-            .chan = block->chan,
-            .chans = block->chans,
-            .rows = min_u64(head->rows_each, block->rows - done),
-            .before = done,
-            .data = (uint8_t *)data + done * head->header.nifs * block->chans * bank->bits / 8};
-        TRY(block->chan == 0 ? psrfits_put_times(&piece) : STATUS_OK);
-        TRY(psrfits_put_band(&piece));
-        TRY(psrfits_put_scales(&piece));
-        TRY(psrfits_put_weights(&piece));
+    const struct export_rows *form = &bank->form;
+    for (uint64_t done = 0; done < block->rows; done += form->table.rows_each) {
+        struct psrfits_piece piece = psrfits_piece_of(
+            bank, (block->row + done) / form->table.rows_each, block->chan, block->chans,
+            data + done * form->nifs * block->chans * form->bits / 8);
+        piece.before = done;
+        TRY(psrfits_put_beside(&piece));
         TRY(psrfits_put_data(&piece));
-        TRY(subint + 1 == head->count ? psrfits_put_end(&piece) : STATUS_OK);
+        TRY(block->chan + block->chans == form->nchans ? psrfits_put_times(&piece) : STATUS_OK);
     }
+out:
+    return st;
+}
+
+/* Reads the numbers of a piece back. */
+static status_t psrfits_get_data(const struct psrfits_piece *piece)
+{
+    status_t st = STATUS_OK;
+    const struct export_rows *form = piece->form;
+    uint64_t count = piece->rows * form->nifs;
+    uint64_t width = form->bits / 8;
+    uint64_t bytes = piece->chans * width;
+    uint64_t line_bytes = form->nchans * width;
+    uint64_t data = piece->at + form->table.data + piece->chan * width;
+    uint64_t together = bytes == line_bytes ? count : 1;
+    for (uint64_t line = 0; line < count; line += together) {
+        TRY(file_read(piece->bank->file->fd, piece->bank->file->part, data + line * line_bytes,
+                      piece->data + line * bytes, together * bytes));
+    }
+    turn_bytes(piece->data, count * bytes, (uint32_t)width);
+    for (uint64_t i = 0; i < count * piece->chans && form->bits == 16; i++) {
+        uint16_t half;
+        memcpy(&half, piece->data + 2 * i, sizeof half);
+        half ^= 0x8000;
+        memcpy(piece->data + 2 * i, &half, sizeof half);
+    }
+out:
+    return st;
+}
+
+status_t export_psrfits_is_settled(struct export_bank *bank, uint64_t subint, int *out)
+{
+    double length = 0;
+    status_t st =
+        file_read(bank->file->fd, bank->file->part,
+                  bank->form.begin + subint * bank->form.table.row_bytes, &length, sizeof length);
+    *out = length != 0;
+    return st;
+}
+
+status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last, char *data)
+{
+    status_t st = STATUS_OK;
+    const struct export_rows *form = &bank->form;
+    float *weights = (float *)(void *)psrfits_room(bank);
+    struct psrfits_piece piece = psrfits_piece_of(bank, subint, 0, 0, data);
+    bank->empty = bank->scale.blanks = 0;
+    while (piece.chan < form->nchans) {
+        piece.chans = min_u64(bank->chans, form->nchans - piece.chan);
+        TRY(psrfits_get_data(&piece));
+        if (is_last) {
+            uint64_t at = piece.at + form->table.weights + piece.chan * sizeof *weights;
+            psrfits_weigh(&piece, weights);
+            TRY(file_read(bank->file->fd, bank->file->part, at, weights,
+                          piece.chans * sizeof *weights));
+            turn_bytes((uint8_t *)weights, piece.chans * sizeof *weights, sizeof *weights);
+            psrfits_blank(&piece, weights);
+            TRY(psrfits_put_data(&piece));
+        } else {
+            TRY(psrfits_put_beside(&piece));
+        }
+        piece.chan += piece.chans;
+    }
+    int is_done = bank->empty + bank->scale.blanks == 0 && piece.rows == form->table.rows_each;
+    TRY(is_last || is_done ? psrfits_put_times(&piece) : STATUS_OK);
 out:
     return st;
 }
@@ -370,16 +449,15 @@ static uint64_t psrfits_cut(uint64_t spectra, uint64_t samples)
     return best;
 }
 
-/* The same of numbers that have scales of their own for blocks of rows: none has two. */
-static uint64_t psrfits_cut_blocks(const struct export_bank *bank)
+uint64_t export_psrfits_cut(uint64_t rows, uint64_t samples, const struct fbh5_steps *steps)
 {
-    uint64_t samples = bank->nifs * bank->header.nchans;
     uint64_t most = max_u64(EXPORT_BLOCK / samples, 1);
-    uint64_t each = bank->steps.rows;
-    if (!bank->is_raw || bank->steps.scales == 1) {
-        return psrfits_cut(bank->in->rows, samples);
+    uint64_t each = steps->rows;
+    if (steps->bits == 0 || steps->scales == 1) {
+        return psrfits_cut(rows, samples);
     }
-    while (each > 1 && (each > most || bank->steps.rows % each != 0)) {
+    /* Numbers that have scales of their own for blocks of rows: none has two. */
+    while (each > 1 && (each > most || steps->rows % each != 0)) {
         each--;
     }
     return each;
@@ -434,7 +512,7 @@ out:
 }
 
 /* Finds the kind of the feeds, if one of our products stores it. */
-static status_t psrfits_find_feed(const struct export_bank *bank, struct psrfits_out *out)
+static status_t psrfits_find_feed(const struct export_bank *bank, struct psrfits_head *head)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
@@ -444,20 +522,20 @@ static status_t psrfits_find_feed(const struct export_bank *bank, struct psrfits
     if (!bank->in->is_ours) {
         goto out;
     }
-    TRY(product_open(bank->in->path, &product));
+    TRY(product_open(bank->options->product, &product));
     if (product && product->ifs.feed) {
-        out->head.feed = strcmp(product->ifs.feed, "circular") == 0 ? FEED_CIRCULAR : FEED_LINEAR;
+        head->feed = strcmp(product->ifs.feed, "circular") == 0 ? FEED_CIRCULAR : FEED_LINEAR;
     } else if (product && product->ifs.pols &&
                sscanf(product->ifs.pols, "%15[^, ], %15[^, ]", first, second) == 2 &&
-               !stokes_of_names(first, second, &out->head.feed, &is_swapped)) {
-        out->head.feed = FEED_AUTO;
+               !stokes_of_names(first, second, &head->feed, &is_swapped)) {
+        head->feed = FEED_AUTO;
     }
     /* As PSRFITS has it, A is X, or L. */
-    out->head.is_left_handed = (out->head.feed == FEED_CIRCULAR) != is_swapped;
+    head->is_left_handed = (head->feed == FEED_CIRCULAR) != is_swapped;
     if (product && product->ifs.v) {
-        out->comment = strcmp(product->ifs.v, "iau") == 0
-                           ? "Stokes V is that of the IAU: RR - LL"
-                           : "Stokes V is that of van Straten et al. 2010: LL - RR";
+        head->comment = strcmp(product->ifs.v, "iau") == 0
+                            ? "Stokes V is that of the IAU: RR - LL"
+                            : "Stokes V is that of van Straten et al. 2010: LL - RR";
     }
 out:
     product_destroy(product);
@@ -467,33 +545,34 @@ out:
 static status_t psrfits_begin(struct export_bank *bank)
 {
     status_t st = STATUS_OK;
-    struct psrfits_out *out = NULL;
-    TRY(memory_zeroed(1, sizeof *out, "a table", &out));
-    bank->own = out;
-    TRY(psrfits_find_pol_type(bank, out->pol_type));
-    TRY(psrfits_find_feed(bank, out));
-    bank->together = psrfits_cut_blocks(bank);
-    struct psrfits_head *head = &out->head;
-    head->in = bank->in;
-    head->header = bank->header;
-    head->pol_type = out->pol_type;
-    head->comment = out->comment;
-    head->stamp = bank->options->stamp;
-    head->rows_each = bank->together;
-    head->spectra = bank->in->rows;
-    head->count = ceil_div_u64(head->spectra, head->rows_each);
-    psrfits_head_place(head);
-    TRY(psrfits_head_write(head, &bank->head));
-    out->begin = bank->head.length;
-    bank->bytes =
-        out->begin + ceil_div_u64(head->count * head->row_bytes, PSRFITS_RECORD) * PSRFITS_RECORD;
+    char pol_type[PSRFITS_NAME];
+    struct export_rows *form = &bank->form;
+    struct psrfits_head head = {.in = bank->in,
+                                .header = bank->header,
+                                .pol_type = pol_type,
+                                .stamp = bank->options->stamp,
+                                .spectra = bank->in->rows};
+    TRY(psrfits_find_pol_type(bank, pol_type));
+    TRY(psrfits_find_feed(bank, &head));
+    bank->together =
+        export_psrfits_cut(bank->in->rows, bank->nifs * bank->header.nchans, &form->steps);
+    head.table.rows_each = bank->together;
+    head.table.count = ceil_div_u64(head.spectra, bank->together);
+    psrfits_head_place(&head);
+    TRY(psrfits_head_write(&head, &bank->head));
+    form->table = head.table;
+    form->bytes =
+        bank->head.length +
+        ceil_div_u64(head.table.count * head.table.row_bytes, PSRFITS_RECORD) * PSRFITS_RECORD;
 out:
     return st;
 }
 
 const struct bank_format export_psrfits_format = {.title = "search-mode PSRFITS",
                                                   .ending = ".fits",
+                                                  .first = "SIMPLE  ",
                                                   .keeps_scale = 1,
                                                   .room = PSRFITS_ROOM,
                                                   .begin = psrfits_begin,
-                                                  .put = psrfits_rows_put};
+                                                  .put = psrfits_rows_put,
+                                                  .encode = psrfits_encode};

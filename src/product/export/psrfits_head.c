@@ -236,11 +236,12 @@ static void head_list_columns(struct psrfits_head *head, struct head_column out[
         {"DEC_SUB", "deg", 1, 'D', NULL},
         {"TEL_AZ", "deg", 1, 'E', NULL},
         {"TEL_ZEN", "deg", 1, 'E', NULL},
-        {"DAT_FREQ", "MHz", chans, 'D', &head->freqs},
-        {"DAT_WTS", "", chans, 'E', &head->weights},
-        {"DAT_OFFS", "", streams, 'E', &head->offsets},
-        {"DAT_SCL", "", streams, 'E', &head->scales},
-        {"DATA", "", streams * head->rows_each, head_letter(head->header.nbits), &head->data}};
+        {"DAT_FREQ", "MHz", chans, 'D', &head->table.freqs},
+        {"DAT_WTS", "", chans, 'E', &head->table.weights},
+        {"DAT_OFFS", "", streams, 'E', &head->table.offsets},
+        {"DAT_SCL", "", streams, 'E', &head->table.scales},
+        {"DATA", "", streams * head->table.rows_each, head_letter(head->header.nbits),
+         &head->table.data}};
     memcpy(out, columns, sizeof columns);
 }
 
@@ -260,7 +261,7 @@ void psrfits_head_place(struct psrfits_head *head)
         }
         at += columns[i].count * head_bytes_of(columns[i].type);
     }
-    head->row_bytes = at;
+    head->table.row_bytes = at;
 }
 
 static status_t head_put_columns(const struct psrfits_head *head, struct text *out)
@@ -281,7 +282,7 @@ static status_t head_put_columns(const struct psrfits_head *head, struct text *o
         TRY(columns[i].unit[0] ? head_text(out, key, columns[i].unit, NULL) : STATUS_OK);
     }
     snprintf(form, sizeof form, "(1,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", head->header.nchans,
-             head->header.nifs, head->rows_each);
+             head->header.nifs, head->table.rows_each);
     TRY(head_text(out, "TDIM11", form, "NBIN, NCHAN, NPOL, NSBLK"));
 out:
     return st;
@@ -294,8 +295,8 @@ static status_t head_put_table(const struct psrfits_head *head, struct text *out
     TRY(head_text(out, "XTENSION", "BINTABLE", "***** Subintegration data *****"));
     TRY(head_count(out, "BITPIX", 8, NULL));
     TRY(head_count(out, "NAXIS", 2, NULL));
-    TRY(head_count(out, "NAXIS1", (int64_t)head->row_bytes, "width of table in bytes"));
-    TRY(head_count(out, "NAXIS2", (int64_t)head->count, "Number of rows in table (NSUBINT)"));
+    TRY(head_count(out, "NAXIS1", (int64_t)head->table.row_bytes, "width of table in bytes"));
+    TRY(head_count(out, "NAXIS2", (int64_t)head->table.count, "Number of rows in table (NSUBINT)"));
     TRY(head_count(out, "PCOUNT", 0, NULL));
     TRY(head_count(out, "GCOUNT", 1, NULL));
     TRY(head_count(out, "TFIELDS", COLUMNS, "Number of fields per row"));
@@ -319,7 +320,8 @@ static status_t head_put_table(const struct psrfits_head *head, struct text *out
     TRY(head_real(out, "DM", 0, "[cm-3 pc] DM for post-detection dedispersion"));
     TRY(head_real(out, "RM", 0, "[rad m-2] RM for post-detection deFaraday"));
     TRY(head_count(out, "NCHNOFFS", 0, "Channel/sub-band offset for split files"));
-    TRY(head_count(out, "NSBLK", (int64_t)head->rows_each, "Samples/row (SEARCH mode, else 1)"));
+    TRY(head_count(out, "NSBLK", (int64_t)head->table.rows_each,
+                   "Samples/row (SEARCH mode, else 1)"));
     TRY(head_count(out, "NSTOT", (int64_t)head->spectra, "Total number of samples (SEARCH mode)"));
     TRY(head_real(out, "REFFREQ", header->fch1 + ((double)header->nchans - 1) / 2 * header->foff,
                   "[MHz] Reference frequency"));

@@ -4,21 +4,21 @@
 #define VOLTMILL_PRODUCT_EXPORT_PSRFITS_HEAD_H
 
 #include "base/terms.h"
+#include "product/export/export_rows.h"
 #include "product/kind/sigproc_head.h"
 #include "product/stamp.h"
 
 /* Content of the header, and the places of the columns in a row of the table. */
 struct psrfits_head {
     const struct fbh5 *in;
-    struct sigproc header;     /* of what is written */
-    const char *pol_type;      /* POL_TYPE */
-    enum feed feed;            /* AUTO: unknown */
-    int is_left_handed;        /* FD_HAND -1 */
-    const char *comment;       /* NULL: none */
-    const struct stamp *stamp; /* NULL: none */
-    uint64_t rows_each, count; /* NSBLK; rows of the table */
-    uint64_t spectra;          /* NSTOT: what is more in the last row is filling */
-    uint64_t freqs, weights, offsets, scales, data, row_bytes;
+    struct sigproc header;      /* of what is written */
+    const char *pol_type;       /* POL_TYPE */
+    enum feed feed;             /* AUTO: unknown */
+    int is_left_handed;         /* FD_HAND -1 */
+    const char *comment;        /* NULL: none */
+    const struct stamp *stamp;  /* NULL: none */
+    uint64_t spectra;           /* NSTOT: what is more in the last row is filling */
+    struct psrfits_table table; /* rows_each: NSBLK */
 };
 
 /* Finds the columns; the numbers before them are at 0: TSUBINT, OFFS_SUB, RA_SUB, DEC_SUB (double),

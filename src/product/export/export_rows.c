@@ -1,0 +1,363 @@
+/* Rows in files of other formats, at their places. */
+#include "product/export/export_rows.h"
+
+#include "base/memory.h"
+#include "io/crc.h"
+#include "io/file.h"
+#include "product/export/export_bank.h"
+#include "product/export/psrfits_head.h"
+#include "product/flagged.h"
+#include "product/ifs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Rows of SIGPROC that are written together, in bytes. */
+enum { TILE_BYTES = 1 << 20 };
+
+static uint64_t rows_bytes(const struct export_rows *rows)
+{
+    return rows->nifs * rows->nchans * rows->bits / 8;
+}
+
+struct export_rows export_rows_expect(enum file_format format, const struct product_spec *spec)
+{
+    enum { SIGPROC_MOST = 512, PSRFITS_MOST = 6 * 2880, RECORD = 2880 };
+    struct export_rows rows = {.format = format,
+                               .bits = spec->steps.bits,
+                               .is_raw = quantised_is(spec),
+                               .rows = spec->rows,
+                               .nifs = spec->nifs,
+                               .nchans = spec->frequencies,
+                               .begin = SIGPROC_MOST};
+    uint64_t bytes = rows.rows * rows_bytes(&rows);
+    if (format == FILE_PSRFITS) {
+        const struct fbh5_steps steps = {.bits = rows.is_raw ? rows.bits : 0,
+                                         .rows = spec->steps.rows,
+                                         .scales = spec->steps.are_first ? 1 : 0};
+        struct psrfits_head head = {
+            .header = {.nifs = rows.nifs, .nchans = rows.nchans, .nbits = rows.bits}};
+        head.table.rows_each = export_psrfits_cut(rows.rows, rows.nifs * rows.nchans, &steps);
+        head.table.count = ceil_div_u64(rows.rows, head.table.rows_each);
+        psrfits_head_place(&head);
+        rows.table = head.table;
+        rows.begin = PSRFITS_MOST;
+        bytes = rows.table.count * rows.table.row_bytes + RECORD;
+    }
+    rows.bytes = rows.begin + bytes;
+    return rows;
+}
+
+void export_rows_place(struct export_rows *rows, const struct product_spec *spec,
+                       struct product_place *place)
+{
+    uint64_t cells = spec->flag.is_on ? spec->rows * flagged_cells(spec) * flagged_row(spec) : 0;
+    uint64_t lines = rows->nifs * rows->nchans;
+    uint64_t blocks = place->scale_rows > 0 ? ceil_div_u64(place->rows, place->scale_rows) : 0;
+    struct {
+        uint64_t *offset, bytes;
+    } beside[] = {{&place->scale_offset, place->scales * lines * sizeof(float)},
+                  {&place->offset_offset, place->scales * lines * sizeof(float)},
+                  {&place->weights_offset, place->rows * ifs_weights(spec) * sizeof(float)},
+                  {&place->kurtosis_offset, cells * sizeof(float)},
+                  {&place->low_offset, blocks * lines * sizeof(uint16_t)},
+                  {&place->high_offset, blocks * lines * sizeof(uint16_t)},
+                  {&place->flags_offset, cells},
+                  {&place->holes_offset, place->rows}};
+    uint64_t at = ceil_div_u64(rows->bytes, sizeof(double)) * sizeof(double);
+    place->data_offset = rows->begin;
+    place->time_offset = place->crc_offset = place->missing_offset = 0;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        if (*beside[i].offset > 0) {
+            *beside[i].offset = at;
+            at += beside[i].bytes;
+        }
+    }
+    place->file_bytes = at;
+    rows->steps.scale_offset = place->scale_offset;
+    rows->steps.offset_offset = place->offset_offset;
+}
+
+int export_rows_makes_sense(const struct export_rows *rows, const struct product_place *place)
+{
+    enum { HEAD_MOST = 64 << 20 };
+    const struct psrfits_table *table = &rows->table;
+    int is_psrfits = rows->format == FILE_PSRFITS;
+    return rows->format == FILE_HDF5 ||
+           ((is_psrfits || rows->format == FILE_FIL) &&
+            (rows->bits == 8 || rows->bits == 16 || rows->bits == 32) && rows->nifs > 0 &&
+            rows->nchans > 0 && rows->rows == place->rows &&
+            rows->nifs <= place->row_bytes / rows->nchans && rows_bytes(rows) == place->row_bytes &&
+            rows->begin >= MARK_BYTES && rows->begin < HEAD_MOST &&
+            (table->rows_each > 0) == is_psrfits);
+}
+
+status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char *path)
+{
+    status_t st = STATUS_OK;
+    mark_bytes(MARK_RUN, head->data);
+    /* Nothing is left for a moment, but never a file without a mark. */
+    REQUIRE(ftruncate(fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", path, strerror(errno));
+    TRY(file_write(fd, path, 0, head->data, head->length));
+    REQUIRE(ftruncate(fd, (off_t)bytes) == 0, file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
+            "%s cannot be made %" PRIu64 " bytes long: %s", path, bytes, strerror(errno));
+out:
+    return st;
+}
+
+status_t export_rows_is_head(const struct export_rows *rows, int fd, const char *path, int *out)
+{
+    status_t st = STATUS_OK;
+    char *head = NULL;
+    *out = 0;
+    TRY(memory_aligned((size_t)rows->begin, 1, "a head", &head));
+    TRY(file_read(fd, path, 0, head, rows->begin));
+    *out = crc_of(head + MARK_BYTES, (size_t)rows->begin - MARK_BYTES) == rows->head_crc;
+out:
+    free(head);
+    return st;
+}
+
+uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *together)
+{
+    const struct psrfits_table *table = &rows->table;
+    uint64_t bytes = rows_bytes(rows);
+    if (rows->format != FILE_PSRFITS) {
+        *together = rows->rows - row;
+        return rows->begin + row * bytes;
+    }
+    *together = table->rows_each - row % table->rows_each;
+    return rows->begin + row / table->rows_each * table->row_bytes + table->data +
+           row % table->rows_each * bytes;
+}
+
+uint64_t export_rows_piece(const struct export_rows *rows, uint64_t *from, uint64_t *left,
+                           uint64_t *at)
+{
+    uint64_t line = rows->nchans * rows->bits / 8;
+    uint64_t before = *from % line;
+    uint64_t bytes = min_u64(*left, line - before);
+    *at = *from - before + (rows->is_reversed ? line - before - bytes : before);
+    *from += bytes;
+    *left -= bytes;
+    return bytes;
+}
+
+struct export_writer {
+    struct export_bank bank;
+    struct export_file file;
+    const struct bank_format *format;
+    struct export_sum sum;
+    uint64_t row_bytes, line_bytes;
+    uint64_t together;    /* rows that are kept until they are written */
+    uint64_t first, kept; /* these */
+    uint64_t bytes;       /* of `data` */
+    char *data;           /* [kept][nifs][chans] */
+};
+
+/* Rows, and channels of one, that are kept at most. */
+static uint64_t writer_together(const struct export_rows *rows)
+{
+    return rows->format == FILE_PSRFITS ? rows->table.rows_each
+                                        : max_u64(TILE_BYTES / rows_bytes(rows), 1);
+}
+
+static uint64_t writer_channels(const struct export_rows *rows)
+{
+    return min_u64(rows->nchans, max_u64(EXPORT_BLOCK / rows->nifs, 1));
+}
+
+static uint64_t writer_data_bytes(const struct export_rows *rows)
+{
+    return writer_together(rows) * rows->nifs * writer_channels(rows) * rows->bits / 8;
+}
+
+uint64_t export_writer_bytes(const struct export_rows *rows)
+{
+    return writer_data_bytes(rows) + rows->nchans * export_bank_format(rows->format)->room;
+}
+
+status_t export_writer_create(const struct export_rows *rows, int fd, const char *path,
+                              const struct export_sum *sum, export_writer_t **out)
+{
+    status_t st = STATUS_OK;
+    export_writer_t *writer = NULL;
+    TRY(memory_zeroed(1, sizeof *writer, "a writer", &writer));
+    writer->format = export_bank_format(rows->format);
+    writer->sum = *sum;
+    writer->file = (struct export_file){.fd = fd, .part = (char *)path, .is_lent = 1};
+    writer->bank = (struct export_bank){.form = *rows,
+                                        .file = &writer->file,
+                                        .is_plain = 1,
+                                        .scales_fd = fd,
+                                        .scales_path = path,
+                                        .chans = writer_channels(rows)};
+    writer->row_bytes = rows_bytes(rows);
+    writer->line_bytes = rows->nchans * rows->bits / 8;
+    writer->together = writer_together(rows);
+    writer->bytes = writer_data_bytes(rows);
+    TRY(memory_zeroed((size_t)rows->nchans, writer->format->room + 1, "rows", &writer->bank.room));
+    TRY(memory_aligned((size_t)writer->bytes, 1, "rows", &writer->data));
+    *out = writer;
+    writer = NULL;
+out:
+    export_writer_destroy(writer);
+    return st;
+}
+
+void export_writer_destroy(export_writer_t *writer)
+{
+    if (writer) {
+        free(writer->bank.room);
+        free(writer->data);
+        free(writer);
+    }
+}
+
+/* A row of the table is not in its final form any more. */
+static status_t writer_unsettle(export_writer_t *writer, uint64_t row)
+{
+    static const double none = 0;
+    const struct psrfits_table *table = &writer->bank.form.table;
+    return table->count == 0
+               ? STATUS_OK
+               : file_write(writer->file.fd, writer->file.part,
+                            writer->bank.form.begin + row / table->rows_each * table->row_bytes,
+                            &none, sizeof none);
+}
+
+/* Writes rows that are kept: as a whole what is a row of the table. */
+status_t export_writer_flush(export_writer_t *writer)
+{
+    status_t st = STATUS_OK;
+    const struct export_rows *form = &writer->bank.form;
+    const struct fbh5_block block = {
+        .row = writer->first, .rows = writer->kept, .nifs = form->nifs, .chans = form->nchans};
+    uint64_t together = 0;
+    uint64_t at = export_rows_at(form, writer->first, &together);
+    if (writer->kept == 0) {
+        goto out;
+    }
+    if (form->format != FILE_PSRFITS ||
+        (writer->first % form->table.rows_each == 0 &&
+         writer->kept == min_u64(form->table.rows_each, form->rows - writer->first))) {
+        TRY(writer->format->put(&writer->bank, &block, writer->data));
+    } else {
+        TRY(writer_unsettle(writer, writer->first));
+        writer->format->encode(form, writer->data, writer->kept * form->nifs, form->nchans);
+        TRY(file_write(writer->file.fd, writer->file.part, at, writer->data,
+                       writer->kept * writer->row_bytes));
+    }
+    writer->sum.add(writer->sum.context, writer->first, writer->kept, 0, writer->row_bytes,
+                    writer->data);
+    writer->kept = 0;
+out:
+    return st;
+}
+
+/* Writes a row that is too long to be kept: some channels of all ifs at a time. */
+static status_t writer_put_long(export_writer_t *writer, uint64_t row, const char *data)
+{
+    status_t st = STATUS_OK;
+    const struct export_rows *form = &writer->bank.form;
+    uint64_t width = form->bits / 8;
+    struct fbh5_block block = {.row = row, .rows = 1, .nifs = form->nifs};
+    for (; block.chan < form->nchans; block.chan += block.chans) {
+        block.chans = min_u64(writer->bank.chans, form->nchans - block.chan);
+        uint64_t bytes = block.chans * width;
+        for (uint64_t i = 0; i < form->nifs; i++) {
+            memcpy(writer->data + i * bytes, data + i * writer->line_bytes + block.chan * width,
+                   (size_t)bytes);
+        }
+        TRY(writer->format->put(&writer->bank, &block, writer->data));
+        for (uint64_t i = 0; i < form->nifs; i++) {
+            uint64_t from = i * writer->line_bytes + block.chan * width;
+            uint64_t left = bytes;
+            uint64_t at = 0;
+            (void)export_rows_piece(form, &from, &left, &at);
+            writer->sum.add(writer->sum.context, row, 1, at, bytes, writer->data + i * bytes);
+        }
+    }
+out:
+    return st;
+}
+
+/* Writes a part of a row: numbers alone. */
+static status_t writer_put_part(export_writer_t *writer, uint64_t row, uint64_t from,
+                                uint64_t piece, const char *data)
+{
+    status_t st = STATUS_OK;
+    const struct export_rows *form = &writer->bank.form;
+    uint64_t width = form->bits / 8;
+    uint64_t together = 0;
+    uint64_t begin = export_rows_at(form, row, &together);
+    TRY(writer_unsettle(writer, row));
+    for (uint64_t at = 0; piece > 0;) {
+        uint64_t left = min_u64(piece, writer->bank.chans * width);
+        uint64_t bytes = export_rows_piece(form, &from, &left, &at);
+        memcpy(writer->data, data, (size_t)bytes);
+        writer->format->encode(form, writer->data, 1, bytes / width);
+        TRY(file_write(writer->file.fd, writer->file.part, begin + at, writer->data, bytes));
+        writer->sum.add(writer->sum.context, row, 1, at, bytes, writer->data);
+        data += bytes;
+        piece -= bytes;
+    }
+out:
+    return st;
+}
+
+status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows, uint64_t from,
+                           uint64_t piece, const char *data)
+{
+    status_t st = STATUS_OK;
+    int is_whole = piece == writer->row_bytes;
+    int is_long = writer->bytes < writer->row_bytes;
+    for (uint64_t count = 0; rows > 0; row += count, rows -= count, data += count * piece) {
+        count = is_whole && !is_long ? min_u64(rows, writer->together - row % writer->together) : 1;
+        if (writer->kept > 0 && row != writer->first + writer->kept) {
+            TRY(export_writer_flush(writer));
+        }
+        if (!is_whole) {
+            TRY(writer_put_part(writer, row, from, piece, data));
+        } else if (is_long) {
+            TRY(writer_put_long(writer, row, data));
+        } else {
+            writer->first = writer->kept > 0 ? writer->first : row;
+            memcpy(writer->data + writer->kept * piece, data, (size_t)(count * piece));
+            writer->kept += count;
+            TRY((row + count) % writer->together == 0 || row + count == writer->bank.form.rows
+                    ? export_writer_flush(writer)
+                    : STATUS_OK);
+        }
+    }
+out:
+    return st;
+}
+
+status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t count, int is_last)
+{
+    status_t st = STATUS_OK;
+    uint64_t all = writer->bank.form.table.count;
+    for (uint64_t i = first; i < all && i - first < count; i++) {
+        int is_settled = 0;
+        TRY(export_psrfits_is_settled(&writer->bank, i, &is_settled));
+        TRY(is_settled ? STATUS_OK
+                       : export_psrfits_complete(&writer->bank, i, is_last, writer->data));
+    }
+out:
+    return st;
+}
+
+status_t export_rows_finish(const struct export_rows *rows, int fd, const char *path)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(ftruncate(fd, (off_t)rows->bytes) == 0, STATUS_DATA, "%s cannot be cut: %s", path,
+            strerror(errno));
+    TRY(file_sync(fd, path));
+    TRY(mark_begin(fd, path, MARK_NONE, export_bank_format(rows->format)->first));
+out:
+    return st;
+}

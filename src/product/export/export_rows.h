@@ -1,0 +1,102 @@
+/* Rows of a filterbank in a file of another format, written at their places by all ranks of a run.
+ *
+ * Rank 0 makes the head, and finds the form, before the first row. PSRFITS keeps rows_each rows in
+ * a row of its table. A row of the table that one call writes as a whole gets its times, band,
+ * scales and weights with its numbers. Of others only the numbers are written, NaN as they are:
+ * export_rows_complete() completes these when all rows are there. */
+#ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_ROWS_H
+#define VOLTMILL_PRODUCT_EXPORT_EXPORT_ROWS_H
+
+#include "product/export/export.h"
+#include "product/product.h"
+
+/* Rows of the table of a PSRFITS file: spectra in one, rows; offsets of columns; bytes. */
+struct psrfits_table {
+    uint64_t rows_each, count;
+    uint64_t freqs, weights, offsets, scales, data, row_bytes;
+};
+
+/* Form of the rows. Plain bytes: journals store this struct, and ranks send it. */
+struct export_rows {
+    enum file_format format; /* HDF5: none */
+    uint32_t bits;
+    int is_raw;        /* numbers are those in few bits, as they are stored */
+    int is_reversed;   /* the highest frequency comes first, other than in rows as they are made */
+    uint32_t head_crc; /* of the head without its first MARK_BYTES */
+    uint32_t unused;
+    uint64_t rows, nifs, nchans;
+    uint64_t begin, bytes;  /* of the head; of the whole file */
+    double fch1, foff;      /* MHz */
+    double step;            /* seconds from row to row */
+    double ra, dec, az, za; /* degrees */
+    struct psrfits_table table;
+    /* Scales of raw numbers, and where they are in the file that has them: lines of a block of
+     * rows, the first that is written. */
+    struct fbh5_steps steps;
+    uint64_t lines, first_line;
+};
+
+/* Finds the form of a product's rows, and makes the head of its file. `options`: format, bits,
+ * stamp, `out` for messages, and as product one in HDF5 without rows that this process has made.
+ * Fails as export_bank(). */
+status_t export_rows_of(const struct export_bank_options *options, struct text *head,
+                        struct export_rows *out);
+
+/* Returns the form as far as the plan determines it, with a head of the maximum length. */
+struct export_rows export_rows_expect(enum file_format format, const struct product_spec *spec);
+
+/* Gives the datasets beside the rows places behind these, for as long as the file is not complete;
+ * there are no time stamps and CRCs. `place`: those in HDF5 before. */
+void export_rows_place(struct export_rows *rows, const struct product_spec *spec,
+                       struct product_place *place);
+
+/* Returns whether a form that was read belongs to such a place. */
+int export_rows_makes_sense(const struct export_rows *rows, const struct product_place *place);
+
+/* Makes an open file anew, of `bytes` bytes, with the head, whose first bytes become the mark.
+ * Fails with NO_SPACE, DATA. */
+status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char *path);
+
+/* Returns whether the open file begins with the head, whatever stands in its first MARK_BYTES.
+ * Fails with DATA. */
+status_t export_rows_is_head(const struct export_rows *rows, int fd, const char *path, int *out);
+
+/* Returns the offset of a row in the file; *together: rows from it on that follow each other. */
+uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *together);
+/* Takes the first piece of bytes [*from, *from + *left) of a row that stays in one piece in the
+ * file: returns its bytes, moves both behind it; *at: its place in the row as it is in the file. */
+uint64_t export_rows_piece(const struct export_rows *rows, uint64_t *from, uint64_t *left,
+                           uint64_t *at);
+
+/* One thread's writer of rows to an open file. `sum` receives all bytes of rows as they are
+ * written: [count][bytes], from byte `from` of each row on. */
+struct export_sum {
+    void *context;
+    void (*add)(void *context, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
+                const void *data);
+};
+typedef struct export_writer export_writer_t;
+
+/* Creates a writer; the texts must outlive it. Fails with DEVICE (memory). */
+status_t export_writer_create(const struct export_rows *rows, int fd, const char *path,
+                              const struct export_sum *sum, export_writer_t **out);
+void export_writer_destroy(export_writer_t *writer);
+/* Returns the memory of a writer, in bytes. */
+uint64_t export_writer_bytes(const struct export_rows *rows);
+
+/* Writes bytes [from, from + piece) of some rows, data [rows][piece]. Keeps whole rows until they
+ * make a row of the table: export_writer_flush() writes these, too. Fail with NO_SPACE, DATA. */
+status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows, uint64_t from,
+                           uint64_t piece, const char *data);
+status_t export_writer_flush(export_writer_t *writer);
+
+/* All rows are there: completes rows of the table, `count` from `first` on. Numbers change only
+ * with is_last, after which no row may be written; all else is made of numbers as they were before.
+ * May be repeated. Fails with NO_SPACE, DATA. */
+status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t count, int is_last);
+
+/* Cuts off what is behind the rows, and replaces the mark by the first
+ * bytes of the head; synced on return. May be repeated. Fails with NO_SPACE, DATA. */
+status_t export_rows_finish(const struct export_rows *rows, int fd, const char *path);
+
+#endif
