@@ -214,9 +214,13 @@ static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct ou
     uint64_t rows = spec->chunking.chunk_spectra * spec->items[i].ratio / spec->items[i].integrate;
     uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
     TRY(memory_zeroed((size_t)spans, sizeof *output->sums, "CRCs", &output->sums));
-    TRY(output->rows.format != FILE_HDF5
-            ? export_writer_create(&output->rows, output->fd, output->part, &sum, &output->writer)
-            : STATUS_OK);
+    if (output->rows.format != FILE_HDF5) {
+        TRY(export_writer_create(&output->rows, output->fd, output->part, &sum, &output->writer));
+    } else {
+        output->rows = (struct export_rows){.rows = output->place.rows,
+                                            .row_bytes = output->place.row_bytes,
+                                            .begin = output->place.data_offset};
+    }
 out:
     return st;
 }

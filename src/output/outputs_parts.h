@@ -42,7 +42,7 @@ struct output {
     char *packed_path;  /* the name of the file with compressed rows while it is made */
     int fd;             /* for rows */
     struct product_place place;
-    struct export_rows rows; /* of a file that is no HDF5 */
+    struct export_rows rows; /* of HDF5: once open, rows, row_bytes and begin alone */
     struct claim_mark mark;  /* of part, for all ranks */
     int is_published; /* it has its name already: an earlier run was killed between two renames */
     /* Rank 0. */

@@ -154,47 +154,24 @@ static status_t resumed_add(const struct resumed *resumed, const struct resumed_
 {
     status_t st = STATUS_OK;
     const struct output *output = part->output;
-    uint64_t bytes = output->place.row_bytes;
-    uint64_t at = output->place.data_offset + row * bytes + part->first;
-    if (part->piece == bytes) {
-        TRY(file_read(output->fd, output->part, at, resumed->rows, count * bytes));
-    }
-    for (uint64_t i = 0; i < count && part->piece < bytes; i++) {
-        TRY(file_read(output->fd, output->part, at + i * bytes, resumed->rows + i * part->piece,
-                      part->piece));
-    }
-    spans_add(&output->place, row, count, part->first, part->piece, resumed->rows, sums);
-    if (file_is_huge(output->place.file_bytes)) {
-        file_forget(output->fd, at, (count - 1) * bytes + part->piece);
-    }
-out:
-    return st;
-}
-
-/* The same of a file that is no HDF5. */
-static status_t resumed_add_other(const struct resumed *resumed, const struct resumed_part *part,
-                                  uint64_t row, uint64_t count, uint32_t *sums)
-{
-    status_t st = STATUS_OK;
-    const struct output *output = part->output;
     const struct product_place *place = &output->place;
+    int is_whole = part->piece == place->row_bytes;
     uint64_t first_span = row / place->span_rows;
     for (uint64_t end = row + count; row < end; row += count) {
-        uint64_t at = 0;
         uint64_t from = part->first;
         uint64_t left = part->piece;
         uint64_t begin = export_rows_at(&output->rows, row, &count);
-        count = part->piece == place->row_bytes ? min_u64(count, end - row) : 1;
+        count = is_whole ? min_u64(count, end - row) : 1;
         while (left > 0) {
-            uint64_t bytes = left;
-            if (part->piece < place->row_bytes) {
-                bytes = export_rows_piece(&output->rows, &from, &left, &at);
-            } else {
-                left = 0;
-            }
+            uint64_t at = from;
+            uint64_t bytes = is_whole ? left : export_rows_piece(&output->rows, &from, &left, &at);
+            left = is_whole ? 0 : left;
             TRY(file_read(output->fd, output->part, begin + at, resumed->rows, count * bytes));
             spans_add(place, row, count, at, bytes, resumed->rows,
                       sums + (row / place->span_rows - first_span));
+        }
+        if (file_is_huge(place->file_bytes)) {
+            file_forget(output->fd, begin, count * place->row_bytes);
         }
     }
 out:
@@ -212,9 +189,7 @@ static status_t resumed_sum(struct resumed *resumed, const struct resumed_part *
     for (uint64_t row = first; row < end && !resumed_move(resumed); row += step) {
         uint64_t count = min_u64(step, end - row);
         uint32_t *sums = resumed->sums + (row / place->span_rows - first / place->span_rows);
-        TRY(part->output->rows.format != FILE_HDF5
-                ? resumed_add_other(resumed, part, row, count, sums)
-                : resumed_add(resumed, part, row, count, sums));
+        TRY(resumed_add(resumed, part, row, count, sums));
     }
 out:
     return st;

@@ -11,6 +11,7 @@
 #include "plan/channelise_plan.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
+#include "product/export/export_rows.h"
 #include "product/ifs.h"
 #include "product/spans.h"
 
@@ -318,6 +319,20 @@ static uint64_t budget_spans_bytes(const struct channelise_plan *work)
     return bytes;
 }
 
+/* Rows on their way into files of other formats. */
+static uint64_t budget_formats_bytes(const struct channelise_plan *work)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        enum file_format format = work->job->products[i].format;
+        if (format != FILE_HDF5) {
+            const struct export_rows rows = export_rows_expect(format, &work->products[i].spec);
+            bytes += export_writer_bytes(&rows);
+        }
+    }
+    return bytes;
+}
+
 /* The coefficients of filters in double. */
 static uint64_t budget_taps_bytes(const struct channelise_plan *work)
 {
@@ -347,9 +362,9 @@ static uint64_t budget_coefficients_bytes(const struct channelise_plan *work)
 /* Memory that is not a block's: that too, settled costs of the process, coefficients in double. */
 static uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 {
-    return BUDGET_BASE_BYTES + budget_spans_bytes(work) + budget_hdf5_bytes(work) +
-           budget_coefficients_bytes(work) + budget_taps_bytes(work) + budget_steps_bytes(work) +
-           (uint64_t)work->archive->nstreams * 32;
+    return BUDGET_BASE_BYTES + budget_spans_bytes(work) + budget_formats_bytes(work) +
+           budget_hdf5_bytes(work) + budget_coefficients_bytes(work) + budget_taps_bytes(work) +
+           budget_steps_bytes(work) + (uint64_t)work->archive->nstreams * 32;
 }
 
 /* Bytes of the device's memory for the smallest block, with `slots` sets of buffers; 0: the backend

@@ -522,6 +522,7 @@ static status_t bank_begin(struct export_bank *bank)
     form->rows = bank->in->rows;
     form->nifs = header->nifs;
     form->nchans = header->nchans;
+    form->row_bytes = form->nifs * form->nchans * form->bits / 8;
     form->begin = bank->head.length;
     form->head_crc = crc_of(bank->head.data + MARK_BYTES, bank->head.length - MARK_BYTES);
     form->fch1 = header->fch1;

@@ -55,10 +55,8 @@ struct bank_format {
 
 const struct bank_format *export_bank_format(enum file_format format);
 
-/* For subints of PSRFITS whose numbers alone are written: whether it is complete by now; completing
- * it, where numbers change only with is_last. data: room for [rows_each][nifs][bank->chans]. Fail
- * with NO_SPACE, DATA. */
-status_t export_psrfits_is_settled(struct export_bank *bank, uint64_t subint, int *out);
+/* Completes a subint of PSRFITS of which numbers alone are written; others stay. Numbers change
+ * only with is_last. data: memory for [rows_each][nifs][bank->chans]. Fails with NO_SPACE, DATA. */
 status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last,
                                  char *data);
 /* Spectra that one subint has, which are samples of `samples` numbers each. */

@@ -389,24 +389,16 @@ out:
     return st;
 }
 
-status_t export_psrfits_is_settled(struct export_bank *bank, uint64_t subint, int *out)
-{
-    double length = 0;
-    status_t st =
-        file_read(bank->file->fd, bank->file->part,
-                  bank->form.begin + subint * bank->form.table.row_bytes, &length, sizeof length);
-    *out = length != 0;
-    return st;
-}
-
 status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last, char *data)
 {
     status_t st = STATUS_OK;
     const struct export_rows *form = &bank->form;
     float *weights = (float *)(void *)psrfits_room(bank);
     struct psrfits_piece piece = psrfits_piece_of(bank, subint, 0, 0, data);
+    double length = 0;
     bank->empty = bank->scale.blanks = 0;
-    while (piece.chan < form->nchans) {
+    TRY(file_read(bank->file->fd, bank->file->part, piece.at, &length, sizeof length));
+    while (length == 0 && piece.chan < form->nchans) {
         piece.chans = min_u64(bank->chans, form->nchans - piece.chan);
         TRY(psrfits_get_data(&piece));
         if (is_last) {
@@ -423,7 +415,7 @@ status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int 
         piece.chan += piece.chans;
     }
     int is_done = bank->empty + bank->scale.blanks == 0 && piece.rows == form->table.rows_each;
-    TRY(is_last || is_done ? psrfits_put_times(&piece) : STATUS_OK);
+    TRY(length == 0 && (is_last || is_done) ? psrfits_put_times(&piece) : STATUS_OK);
 out:
     return st;
 }

@@ -18,11 +18,6 @@
 /* Rows of SIGPROC that are written together, in bytes. */
 enum { TILE_BYTES = 1 << 20 };
 
-static uint64_t rows_bytes(const struct export_rows *rows)
-{
-    return rows->nifs * rows->nchans * rows->bits / 8;
-}
-
 struct export_rows export_rows_expect(enum file_format format, const struct product_spec *spec)
 {
     enum { SIGPROC_MOST = 512, PSRFITS_MOST = 6 * 2880, RECORD = 2880 };
@@ -32,8 +27,9 @@ struct export_rows export_rows_expect(enum file_format format, const struct prod
                                .rows = spec->rows,
                                .nifs = spec->nifs,
                                .nchans = spec->frequencies,
+                               .row_bytes = product_spec_row_bytes(spec),
                                .begin = SIGPROC_MOST};
-    uint64_t bytes = rows.rows * rows_bytes(&rows);
+    uint64_t bytes = rows.rows * rows.row_bytes;
     if (format == FILE_PSRFITS) {
         const struct fbh5_steps steps = {.bits = rows.is_raw ? rows.bits : 0,
                                          .rows = spec->steps.rows,
@@ -90,7 +86,8 @@ int export_rows_makes_sense(const struct export_rows *rows, const struct product
            ((is_psrfits || rows->format == FILE_FIL) &&
             (rows->bits == 8 || rows->bits == 16 || rows->bits == 32) && rows->nifs > 0 &&
             rows->nchans > 0 && rows->rows == place->rows &&
-            rows->nifs <= place->row_bytes / rows->nchans && rows_bytes(rows) == place->row_bytes &&
+            rows->nifs <= place->row_bytes / rows->nchans && rows->row_bytes == place->row_bytes &&
+            rows->nifs * rows->nchans * rows->bits / 8 == rows->row_bytes &&
             rows->begin >= MARK_BYTES && rows->begin < HEAD_MOST &&
             (table->rows_each > 0) == is_psrfits);
 }
@@ -124,20 +121,19 @@ out:
 uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *together)
 {
     const struct psrfits_table *table = &rows->table;
-    uint64_t bytes = rows_bytes(rows);
     if (rows->format != FILE_PSRFITS) {
         *together = rows->rows - row;
-        return rows->begin + row * bytes;
+        return rows->begin + row * rows->row_bytes;
     }
     *together = table->rows_each - row % table->rows_each;
     return rows->begin + row / table->rows_each * table->row_bytes + table->data +
-           row % table->rows_each * bytes;
+           row % table->rows_each * rows->row_bytes;
 }
 
 uint64_t export_rows_piece(const struct export_rows *rows, uint64_t *from, uint64_t *left,
                            uint64_t *at)
 {
-    uint64_t line = rows->nchans * rows->bits / 8;
+    uint64_t line = rows->is_reversed ? rows->row_bytes / rows->nifs : rows->row_bytes;
     uint64_t before = *from % line;
     uint64_t bytes = min_u64(*left, line - before);
     *at = *from - before + (rows->is_reversed ? line - before - bytes : before);
@@ -151,7 +147,6 @@ struct export_writer {
     struct export_file file;
     const struct bank_format *format;
     struct export_sum sum;
-    uint64_t row_bytes, line_bytes;
     uint64_t together;    /* rows that are kept until they are written */
     uint64_t first, kept; /* these */
     uint64_t bytes;       /* of `data` */
@@ -162,7 +157,7 @@ struct export_writer {
 static uint64_t writer_together(const struct export_rows *rows)
 {
     return rows->format == FILE_PSRFITS ? rows->table.rows_each
-                                        : max_u64(TILE_BYTES / rows_bytes(rows), 1);
+                                        : max_u64(TILE_BYTES / rows->row_bytes, 1);
 }
 
 static uint64_t writer_channels(const struct export_rows *rows)
@@ -195,8 +190,6 @@ status_t export_writer_create(const struct export_rows *rows, int fd, const char
                                         .scales_fd = fd,
                                         .scales_path = path,
                                         .chans = writer_channels(rows)};
-    writer->row_bytes = rows_bytes(rows);
-    writer->line_bytes = rows->nchans * rows->bits / 8;
     writer->together = writer_together(rows);
     writer->bytes = writer_data_bytes(rows);
     TRY(memory_zeroed((size_t)rows->nchans, writer->format->room + 1, "rows", &writer->bank.room));
@@ -249,38 +242,11 @@ status_t export_writer_flush(export_writer_t *writer)
         TRY(writer_unsettle(writer, writer->first));
         writer->format->encode(form, writer->data, writer->kept * form->nifs, form->nchans);
         TRY(file_write(writer->file.fd, writer->file.part, at, writer->data,
-                       writer->kept * writer->row_bytes));
+                       writer->kept * form->row_bytes));
     }
-    writer->sum.add(writer->sum.context, writer->first, writer->kept, 0, writer->row_bytes,
+    writer->sum.add(writer->sum.context, writer->first, writer->kept, 0, form->row_bytes,
                     writer->data);
     writer->kept = 0;
-out:
-    return st;
-}
-
-/* Writes a row that is too long to be kept: some channels of all ifs at a time. */
-static status_t writer_put_long(export_writer_t *writer, uint64_t row, const char *data)
-{
-    status_t st = STATUS_OK;
-    const struct export_rows *form = &writer->bank.form;
-    uint64_t width = form->bits / 8;
-    struct fbh5_block block = {.row = row, .rows = 1, .nifs = form->nifs};
-    for (; block.chan < form->nchans; block.chan += block.chans) {
-        block.chans = min_u64(writer->bank.chans, form->nchans - block.chan);
-        uint64_t bytes = block.chans * width;
-        for (uint64_t i = 0; i < form->nifs; i++) {
-            memcpy(writer->data + i * bytes, data + i * writer->line_bytes + block.chan * width,
-                   (size_t)bytes);
-        }
-        TRY(writer->format->put(&writer->bank, &block, writer->data));
-        for (uint64_t i = 0; i < form->nifs; i++) {
-            uint64_t from = i * writer->line_bytes + block.chan * width;
-            uint64_t left = bytes;
-            uint64_t at = 0;
-            (void)export_rows_piece(form, &from, &left, &at);
-            writer->sum.add(writer->sum.context, row, 1, at, bytes, writer->data + i * bytes);
-        }
-    }
 out:
     return st;
 }
@@ -313,22 +279,20 @@ status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows,
                            uint64_t piece, const char *data)
 {
     status_t st = STATUS_OK;
-    int is_whole = piece == writer->row_bytes;
-    int is_long = writer->bytes < writer->row_bytes;
+    const struct export_rows *form = &writer->bank.form;
+    int is_kept = piece == form->row_bytes && piece <= writer->bytes;
     for (uint64_t count = 0; rows > 0; row += count, rows -= count, data += count * piece) {
-        count = is_whole && !is_long ? min_u64(rows, writer->together - row % writer->together) : 1;
+        count = is_kept ? min_u64(rows, writer->together - row % writer->together) : 1;
         if (writer->kept > 0 && row != writer->first + writer->kept) {
             TRY(export_writer_flush(writer));
         }
-        if (!is_whole) {
+        if (!is_kept) {
             TRY(writer_put_part(writer, row, from, piece, data));
-        } else if (is_long) {
-            TRY(writer_put_long(writer, row, data));
         } else {
             writer->first = writer->kept > 0 ? writer->first : row;
             memcpy(writer->data + writer->kept * piece, data, (size_t)(count * piece));
             writer->kept += count;
-            TRY((row + count) % writer->together == 0 || row + count == writer->bank.form.rows
+            TRY((row + count) % writer->together == 0 || row + count == form->rows
                     ? export_writer_flush(writer)
                     : STATUS_OK);
         }
@@ -342,10 +306,7 @@ status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t 
     status_t st = STATUS_OK;
     uint64_t all = writer->bank.form.table.count;
     for (uint64_t i = first; i < all && i - first < count; i++) {
-        int is_settled = 0;
-        TRY(export_psrfits_is_settled(&writer->bank, i, &is_settled));
-        TRY(is_settled ? STATUS_OK
-                       : export_psrfits_complete(&writer->bank, i, is_last, writer->data));
+        TRY(export_psrfits_complete(&writer->bank, i, is_last, writer->data));
     }
 out:
     return st;

@@ -25,7 +25,8 @@ struct export_rows {
     uint32_t head_crc; /* of the head without its first MARK_BYTES */
     uint32_t unused;
     uint64_t rows, nifs, nchans;
-    uint64_t begin, bytes;  /* of the head; of the whole file */
+    uint64_t row_bytes;
+    uint64_t begin, bytes;  /* of the first row, or table; of the whole file */
     double fch1, foff;      /* MHz */
     double step;            /* seconds from row to row */
     double ra, dec, az, za; /* degrees */
