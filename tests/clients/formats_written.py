@@ -214,6 +214,60 @@ for bits in 8, 16:
         with open(scratch("few.fil"), "rb") as file:
             raw = np.frombuffer(file.read()[-q.nbytes:], q.dtype).reshape(q.shape)
         same(raw[:, :, ::-1], q, f"{bits} bits, scales: {scales}: the .fil has the numbers")
+
+# ---- rows cut by chunks and ranks, killed and resumed: in place the bytes are those of export
+cuts = [{**POWER, "polarisation": "IQUV", "integrate": 2}, {**POWER, "polarisation": "I", "bits": 8, "scales": "first", "scale_rows": 16},
+        {**POWER, "integrate": 16, "bits": 16, "scale_rows": 16, "flag": {"kurtosis": 3, "spectra": 16}}]
+cut = job([{**product, "file": f"cut{i}.{ending}"} for i, product in enumerate(cuts) for ending in ("h5", "fil", "fits")],
+          run={"chunk": 160, "sync": 0.01, "threads": 1})
+names = [f"cut{i}.{ending}" for i in range(len(cuts)) for ending in ("fil", "fits")]
+
+
+def clear():
+    for name in os.listdir(SCRATCH):
+        if name.startswith("cut") and not name.endswith(".h5"):
+            os.remove(scratch(name))
+
+
+voltmill("run", cut, ranks=3)
+for i, product in enumerate(cuts):
+    for ending, words in ("fil", ["fil", "--bits", str(product.get("bits", 32))]), ("fits", ["psrfits"]):
+        voltmill("export", "-o", f"again.{ending}", "--force", f"cut{i}.h5", "--format", *words)
+        same(digest(f"cut{i}.{ending}", True), digest(f"again.{ending}", True), f"cut{i}.{ending}: the bytes of export")
+whole = {name: digest(name) for name in names}
+cut = job([{**product, "file": f"cut{i}.{ending}"} for i, product in enumerate(cuts) for ending in ("fil", "fits")],
+          run={"chunk": 160, "sync": 0.01, "threads": 1})
+SHIM = os.path.join(os.path.dirname(VOLTMILL), "tests/faults/io_shim.so")
+
+
+def shimmed(path, **settings):
+    environment = {**ENVIRONMENT, "LD_PRELOAD": SHIM, **settings}
+    return subprocess.run([VOLTMILL, "run", path], cwd=SCRATCH, env=environment, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode
+
+
+if not os.path.exists(SHIM):
+    note("SKIP kills: no io_shim.so")
+else:
+    clear()
+    shimmed(cut, SHIM_COUNTS=scratch("counts"))
+    same({name: digest(name) for name in names}, whole, "without HDF5 beside them")
+    with open(scratch("counts")) as file:
+        counts = {name: int(count) for name, count in map(str.split, file)}
+    # Within rows; when some chunks are in the journals; when the first file is complete; when all but the last are.
+    for name, at in (("SHIM_ROWS", counts["SHIM_ROWS"] * 2 // 3), ("SHIM_RECORDS", counts["SHIM_RECORDS"] // 2),
+                     ("SHIM_FSYNC", counts["SHIM_FSYNC"] - 4 * len(names)), ("SHIM_FSYNC", counts["SHIM_FSYNC"] - 4)):
+        clear()
+        shimmed(cut, **{name: f"{at}:kill"})
+        left = [name for name in os.listdir(SCRATCH) if name.startswith("cut") and name.endswith((".fil.part", ".fits.part"))]
+        ok(len(left) == len(names), f"killed at {name} {at}: nothing has its name", left)
+        for part in left:
+            with open(scratch(part), "rb") as file:
+                start = file.read(7)
+            ok(start in (b"", b"\x89VMPART") or digest(part) == whole[part[:-5]], f"{part} is marked or whole")
+        voltmill("run", cut, ranks=2)
+        same({name: digest(name) for name in names}, whole, "the same command makes the same bytes")
+
 # ---- subints: several, the last one full or filled with means
 data = random.normal(100, 5, (10007, 1, 8)).astype("f4")
 with h5py.File(scratch("prime.h5"), "w") as file:
@@ -266,15 +320,6 @@ with open(scratch("IQUV.fits.packed.part"), "wb") as file:
     file.write(b"")
 voltmill("run", words)
 same(digest("IQUV.fits"), before["IQUV.fits"], "what a killed run left there is replaced")
-
-SHIM = os.path.join(os.path.dirname(VOLTMILL), "tests/faults/io_shim.so")
-
-
-def shimmed(path, **settings):
-    environment = {**ENVIRONMENT, "LD_PRELOAD": SHIM, **settings}
-    return subprocess.run([VOLTMILL, "run", path], cwd=SCRATCH, env=environment, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL).returncode
-
 
 if not os.path.exists(SHIM):
     note("SKIP kills between two names: no io_shim.so")

@@ -46,7 +46,7 @@ products: [{kind: spectra, file: a.h5, bits: 8, scales: first, scale_rows: 32}, 
 YAML
 job compressed <<'YAML'
 channelise: {channels: 16, taps: 4, backend: cpu}
-products: [{kind: power, file: a.h5, integrate: 4, compress: zstd, bandpass: median}, {kind: power, file: b.fil, integrate: 2, polarisation: I}]
+products: [{kind: power, file: a.h5, integrate: 4, compress: zstd, bandpass: median}, {kind: power, file: b.fil, integrate: 2, polarisation: I}, {kind: power, file: c.fits, integrate: 2, bits: 8, scales: first, scale_rows: 16}]
 YAML
 job flags <<'YAML'
 channelise: [{name: one, channels: 16, backend: cpu}, {name: two, channels: 64, backend: cpu}]
@@ -89,7 +89,7 @@ digest() { sha256sum [a-d].* 2>&1; }
 # damage SEED: a bit here and there of what is written with chunks; says in how many files
 damage() {
     warm - "$1" <<'PYTHON'
-import glob, random, re, struct, sys
+import glob, os, random, re, struct, sys
 import io
 import h5py
 random.seed(int(sys.argv[1]))
@@ -103,13 +103,17 @@ for name in sorted(glob.glob("*.part")):
         with open(name, "rb") as part: # with HDF5's signature in place of the mark
             file = h5py.File(io.BytesIO(b"\x89HDF\r\n\x1a\n" + part.read()[8:]))
     except OSError:
+        file = None
+    if not file and not name.endswith(".fil.part"):
         continue
-    with file:
+    sets = [(1024, os.path.getsize(name) * 3 // 4 - 1024)]  # no HDF5: rows
+    if file:
         sets = []
         def see(path, it):
             if isinstance(it, h5py.Dataset) and it.id.get_offset() is not None and path in written:
                 sets.append((it.id.get_offset(), it.size * it.dtype.itemsize))
         file.visititems(see)
+        file.close()
     with open(name, "r+b") as raw:
         for at, size in random.choices(sets, k=3):
             place = at + random.randrange(size)
