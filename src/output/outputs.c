@@ -204,7 +204,7 @@ out:
 static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct output *output)
 {
     status_t st = STATUS_OK;
-    const struct export_sum sum = {output, outputs_sum};
+    const struct export_sum sum = {output, outputs->worker, outputs_sum};
     const struct output_spec *spec = outputs->spec;
     if (output->is_published) {
         goto out;
@@ -230,11 +230,11 @@ static status_t outputs_open_files(outputs_t *outputs)
     status_t st = STATUS_OK;
     struct sync_thread_work work = {outputs, outputs_sync, outputs->spec->job->sync_seconds,
                                     batch_bytes};
+    TRY(thread_worker_create("crc", &outputs->worker));
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(outputs_open_one(outputs, i, &outputs->outputs[i]));
     }
     TRY(sync_thread_create(&work, &outputs->sync));
-    TRY(thread_worker_create("crc", &outputs->worker));
 out:
     return st;
 }

@@ -79,6 +79,8 @@ struct written {
     uint32_t sums[SPANS];
 };
 
+static thread_worker_t *worker;
+
 static void add(void *context, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
                 const void *data)
 {
@@ -89,7 +91,7 @@ static void add(void *context, uint64_t row, uint64_t count, uint64_t from, uint
 static export_writer_t *writer_of(struct written *written)
 {
     export_writer_t *writer = NULL;
-    const struct export_sum sum = {written, add};
+    const struct export_sum sum = {written, worker, add};
     assert_int_equal(
         export_writer_create(&written->form, fileno(written->file), "rows", &sum, &writer), 0);
     return writer;
@@ -252,5 +254,8 @@ int main(void)
         cmocka_unit_test(psrfits),
         cmocka_unit_test(psrfits_weights),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(thread_worker_create("crc", &worker), 0);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    thread_worker_destroy(worker);
+    return failed;
 }

@@ -222,30 +222,37 @@ static status_t writer_unsettle(export_writer_t *writer, uint64_t row)
                             &none, sizeof none);
 }
 
-/* Writes rows that are kept: as a whole what is a row of the table. */
+static void writer_sum(void *context)
+{
+    const export_writer_t *writer = context;
+    writer->sum.add(writer->sum.context, writer->first, writer->kept, 0,
+                    writer->bank.form.row_bytes, writer->data);
+}
+
+/* Writes rows that are kept: as a whole what is a row of the table. Others are summed meanwhile. */
 status_t export_writer_flush(export_writer_t *writer)
 {
     status_t st = STATUS_OK;
     const struct export_rows *form = &writer->bank.form;
     const struct fbh5_block block = {
         .row = writer->first, .rows = writer->kept, .nifs = form->nifs, .chans = form->nchans};
+    uint64_t bytes = writer->kept * form->row_bytes;
     uint64_t together = 0;
     uint64_t at = export_rows_at(form, writer->first, &together);
     if (writer->kept == 0) {
         goto out;
     }
-    if (form->format != FILE_PSRFITS ||
-        (writer->first % form->table.rows_each == 0 &&
-         writer->kept == min_u64(form->table.rows_each, form->rows - writer->first))) {
+    if (form->format == FILE_PSRFITS && writer->first % form->table.rows_each == 0 &&
+        writer->kept == min_u64(form->table.rows_each, form->rows - writer->first)) {
         TRY(writer->format->put(&writer->bank, &block, writer->data));
+        writer_sum(writer);
     } else {
         TRY(writer_unsettle(writer, writer->first));
         writer->format->encode(form, writer->data, writer->kept * form->nifs, form->nchans);
-        TRY(file_write(writer->file.fd, writer->file.part, at, writer->data,
-                       writer->kept * form->row_bytes));
+        thread_worker_begin(writer->sum.worker, writer_sum, writer);
+        st = file_write(writer->file.fd, writer->file.part, at, writer->data, bytes);
+        thread_worker_wait(writer->sum.worker);
     }
-    writer->sum.add(writer->sum.context, writer->first, writer->kept, 0, form->row_bytes,
-                    writer->data);
     writer->kept = 0;
 out:
     return st;
