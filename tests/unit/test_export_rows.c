@@ -228,7 +228,7 @@ static void psrfits(void **state)
     }
 }
 
-/* What is missing stays missing, alone where all of a channel is: a weight of 0. */
+/* The weight is 0 where all numbers of a channel are missing, else 1. */
 static void psrfits_weights(void **state)
 {
     (void)state;

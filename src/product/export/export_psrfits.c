@@ -156,14 +156,30 @@ static void psrfits_weigh_line(const struct psrfits_piece *piece, uint64_t line,
     }
 }
 
-/* Weight 0 where there is none but such. Lines of bytes without any are most, and found fast. */
+/* Whether a line has such numbers. */
+static int psrfits_has_blanks(struct steps_form form, const uint8_t *line, uint64_t chans)
+{
+    uint16_t found = 0;
+    if (form.bits == 8) {
+        return memchr(line, steps_blank(form), chans) != NULL;
+    }
+    uint16_t blank = (uint16_t)steps_blank(form);
+    for (uint64_t i = 0; i < chans; i++) {
+        uint16_t number;
+        memcpy(&number, line + 2 * i, sizeof number);
+        found |= number == blank;
+    }
+    return found;
+}
+
+/* Weight 0 where there is none but such. Lines without any are most, and found fast. */
 static void psrfits_weigh_raw(const struct psrfits_piece *piece, float *weights)
 {
     const struct steps_form form = {piece->form->bits, 0};
     int is_whole = 0;
     for (uint64_t line = 0; line < piece->rows * piece->form->nifs; line++) {
-        const uint8_t *bytes = piece->data + line * piece->chans;
-        if (form.bits == 8 && !memchr(bytes, steps_blank(form), piece->chans)) {
+        if (!psrfits_has_blanks(form, piece->data + line * piece->chans * form.bits / 8,
+                                piece->chans)) {
             is_whole = 1;
         } else {
             psrfits_weigh_line(piece, line, weights);
