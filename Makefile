@@ -125,8 +125,11 @@ $(BUILD)/tested.a: $(filter-out $(addprefix $(BUILD)/src/,$(addsuffix .o,$(UNTES
 	$(Q)rm -f $@
 	$(call step,AR)$(AR) rcs $@ $^
 
-# What only checks need not be optimised for long.
-$(BUILD)/tests/%.o: LOOP_CFLAGS = -O1
+# What only checks need not be optimised for long; with SELDOM=-O0 nor rooms whose code runs seldom in unit programs:
+# optimising what sanitizers add takes twice as long as the rest of compiling (pipeline/finish has a flag of its own).
+SELDOM ?=
+$(BUILD)/tests/%.o: LOOP_CFLAGS = $(or $(SELDOM),-O1)
+$(foreach room,base bench cli input io job output pipeline plan product ranks run tune verify,$(BUILD)/src/$(room)/%.o): LOOP_CFLAGS = $(SELDOM)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(if $(HAS_OPENCL),$(BUILD)/tests/unit/one_context.o) $(TESTED)
 	$(call step,LD)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka
