@@ -88,7 +88,8 @@ INLINE void hop_border(const struct fir_hops *h, const float *before, const floa
                        const float *behind, const float *coeff_behind, int32_t lanes, float sign,
                        const int parts, float *out)
 {
-    const mask_t is_before = (mask_t){EACH_LANE(LANE_NUMBER, 0)} < lanes;
+    const mask_t lane = {EACH_LANE(LANE_NUMBER, 0)};
+    const mask_t is_before = lane < lanes;
     lanes_t first[2];
     lanes_t second[2];
     hop_sum(before, h, coeff_before, 1, parts, first);
