@@ -188,8 +188,8 @@ static status_t cache_read_entry(int fd, const char *key, void **out, size_t *si
     char *block = NULL;
     size_t key_bytes = strlen(key);
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
-        !cache_read_all(fd, &head, sizeof head) || memcmp(head.magic, magic, sizeof head.magic) != 0 ||
-        head.key_bytes != key_bytes) {
+        !cache_read_all(fd, &head, sizeof head) ||
+        memcmp(head.magic, magic, sizeof head.magic) != 0 || head.key_bytes != key_bytes) {
         goto out;
     }
     uint64_t rest = (uint64_t)info.st_size - sizeof head;

@@ -110,7 +110,9 @@ static int h5_has_signature(int fd)
         off_t at = 0;
         while (is_hdf5 == 0 && at + (off_t)sizeof found <= info.st_size) {
             ssize_t got = pread(fd, found, sizeof found, at);
-            is_hdf5 = got < 0 ? -1 : got == sizeof found && !memcmp(found, mark_hdf5_signature, sizeof found);
+            is_hdf5 =
+                got < 0 ? -1
+                        : got == sizeof found && !memcmp(found, mark_hdf5_signature, sizeof found);
             at = at ? 2 * at : FIRST_USER_BLOCK;
         }
     }
