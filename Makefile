@@ -161,7 +161,7 @@ longest_first = $(foreach one,$(LONGEST),$(filter $(one),$(1))) $(filter-out $(L
 # As many at once as there are processors, and with scripts two more: their ranks often wait.
 PROVE = prove --timer --failures --comments $(if $(V),-v) -e tests/run-test
 UNIT_PROVE = $(PROVE) -j $(shell nproc)
-TEST_PROVE = $(PROVE) -j $(shell expr $$(nproc) + 2)
+TEST_PROVE = $(PROVE) -j $(shell expr $$(nproc) + 3)
 .PHONY: test
 test: test-deps
 	$(Q)$(MAKE) --no-print-directory all test-programs
