@@ -63,9 +63,9 @@ static char *numbers_of(uint32_t bits)
         if (bits == 32) {
             ((float *)(void *)data)[i] = is_none ? NAN : (float)rand();
         } else if (bits == 16) {
-            ((uint16_t *)(void *)data)[i] = is_none ? 0 : (uint16_t)(1 + rand() % 65535);
+            ((uint16_t *)(void *)data)[i] = (uint16_t)(is_none ? 0 : 1 + rand() % 65535);
         } else {
-            data[i] = is_none ? 0 : (char)(1 + rand() % 255);
+            data[i] = (char)(is_none ? 0 : 1 + rand() % 255);
         }
     }
     return data;
