@@ -55,7 +55,9 @@ status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
         const int is_large = bytes >= 4 * HUGE_PAGE;
         size_t alignment = bytes < page ? LINE : page;
         bytes = (bytes / alignment + 1) * alignment;
-        block = aligned_alloc(is_large ? HUGE_PAGE : alignment, bytes);
+        if (posix_memalign(&block, is_large ? HUGE_PAGE : alignment, bytes) != 0) {
+            block = NULL;
+        }
         /* Rows of a block are pages apart: with small ones processors wait for addresses. */
         (void)(block && is_large && madvise(block, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE));
     }

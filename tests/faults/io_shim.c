@@ -454,7 +454,11 @@ void *realloc(void *old, size_t bytes)
     return lacks_memory(__builtin_return_address(0)) ? NULL : __libc_realloc(old, bytes);
 }
 
-void *aligned_alloc(size_t alignment, size_t bytes)
+int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
-    return lacks_memory(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
+    if (lacks_memory(__builtin_return_address(0))) {
+        return ENOMEM;
+    }
+    *out = __libc_memalign(alignment, bytes);
+    return *out ? 0 : ENOMEM;
 }
