@@ -155,7 +155,8 @@ demo: deps
 TESTS ?= $(foreach tests,slurm/*.sh faults/*.sh clients/*.py guides/*.sh cli/*.sh,$(filter-out %/common.py,$(sort $(wildcard tests/$(tests)))))
 # What takes longest first, so that none is left alone at the end; the small unit tests last.
 LONGEST = $(addprefix tests/,slurm/scripts.sh cli/opencl.sh) $(addprefix $(BUILD)/tests/unit/test_,opencl_channelise \
-    opencl_dedisperse filter tune_bank opencl coherency dedisperse channelise synthesise) \
+    opencl_dedisperse filter tune_bank opencl coherency dedisperse channelise synthesise \
+    chirp filter_coefficients fir_design filter_report flat_cutoff) \
     $(addprefix tests/,faults/lost.sh cli/resume.sh faults/changed.sh faults/allocate.sh faults/dedisperse.sh faults/late.sh)
 longest_first = $(foreach one,$(LONGEST),$(filter $(one),$(1))) $(filter-out $(LONGEST),$(1))
 # As many at once as there are processors, and with scripts two more: their ranks often wait.
@@ -181,7 +182,7 @@ check: test-deps
 .PHONY: test-unit
 test-unit: test-deps
 	$(Q)$(MAKE) --no-print-directory unit-programs
-	$(Q)$(UNIT_PROVE) $(if $(QUICK),$(filter-out $(LONGEST),$(UNIT_PROGRAMS)),$(call longest_first,$(UNIT_PROGRAMS)))
+	$(Q)$(UNIT_PROVE) $(call longest_first,$(UNIT_PROGRAMS))
 
 ## test-long: what takes too long for every change (1,500 attacks, every format killed and failing, 200 storages, runs killed and killed again, every kernel)
 LONG_TESTS = $(sort $(wildcard tests/long/*.sh tests/long/*.py))
@@ -241,7 +242,7 @@ build/small-pocl/made: tests/tools/small-pocl $(wildcard kernels/*.cl kernels/*/
 # Built by test through a second make, after what the tests need was checked.
 .PHONY: test-programs unit-programs
 test-programs: $(TEST_PROGRAMS) $(SHIMS) $(SMALL_POCL)
-UNIT_PROGRAMS = $(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS))
+UNIT_PROGRAMS = $(filter-out $(QUICK:%=$(LONGEST)),$(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS)))
 unit-programs: $(UNIT_PROGRAMS) $(SMALL_POCL)
 
 $(BUILD)/tests/%.so: tests/%.c Makefile
