@@ -27,8 +27,6 @@ struct range_block {
     struct sample_input input; /* where they lie in `samples` */
 };
 
-/* Checks the largest value of each spectrum, and examines single values only if that is out of
- * range. */
 /* 2^24 times the smallest float with all of its digits: values that matter beside a spectrum's
  * largest keep theirs where that is more. */
 static const float range_small = FLT_MIN * 0x1p24F;
@@ -160,6 +158,7 @@ out:
     return st;
 }
 
+/* Checks the largest value of a row, and examines single values only if that is out of range. */
 static status_t range_look_at(range_t *range, const struct range_block *block, uint32_t stream,
                               uint64_t row)
 {

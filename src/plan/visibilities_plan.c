@@ -178,9 +178,9 @@ static status_t visibilities_describe(const struct channelise_plan *work, uint32
     const int has_own = own->kind != DIRECTION_NONE || own->name;
     const struct job_direction *centre = has_own ? own : &work->job->array.centre;
     REQUIRE(centre->kind != DIRECTION_AZEL, STATUS_USAGE,
-            "%s: %s is an azimuth and elevation, but visibilities have a phase centre in ra_deg "
-            "and dec_deg, or none",
-            work->job->path, has_own ? "products: centre" : "array.centre");
+            "%s: the centre of %s is an azimuth and elevation, but visibilities have a phase "
+            "centre in ra_deg and dec_deg, or none",
+            work->job->path, has_own ? work->job->products[i].file : "array");
     plan->direction = has_own ? 1 + work->job->nbeams + i : 0;
     plan->is_steered = has_own || work->array->is_steered;
     plan->towards = (struct direction){.lon_rad = centre->lon_deg / deg_per_rad,

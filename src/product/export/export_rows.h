@@ -98,8 +98,8 @@ status_t export_writer_flush(export_writer_t *writer);
  * May be repeated. Fails with NO_SPACE, DATA. */
 status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t count, int is_last);
 
-/* Cuts off what is behind the rows, and replaces the mark by the first
- * bytes of the head; synced on return. May be repeated. Fails with NO_SPACE, DATA. */
+/* Cuts off what is behind the rows, and replaces the mark by the first bytes of the head; synced on
+ * return. May be repeated. Fails with NO_SPACE, DATA. */
 status_t export_rows_finish(const struct export_rows *rows, int fd, const char *path);
 
 #endif
