@@ -125,6 +125,10 @@ static void are_sums(const struct written *written)
         uint64_t together = 0;
         uint64_t at = export_rows_at(&written->form, i, &together);
         ssize_t bytes = (ssize_t)written->form.row_bytes;
+        const uint64_t last = (i + together < ROWS ? i + together : ROWS) - 1;
+        uint64_t left = 0;
+        assert_int_equal(export_rows_at(&written->form, last, &left),
+                         at + (last - i) * (uint64_t)bytes);
         assert_true(together > 0 &&
                     pread(fileno(written->file), row, (size_t)bytes, (off_t)at) == bytes);
         spans_add(&written->place, i, 1, 0, (uint64_t)bytes, row, sums + i / SPAN_ROWS);
