@@ -86,7 +86,7 @@ static void driver_print_plan(const struct driver_settings *s, const struct run_
     printf("%s: %s in, %s chunks of %s (%s)\n", plan->begun.job->path,
            units_bytes(work->input_bytes), units_count(chunk_count(&work->chunking)),
            units_bytes((uint64_t)chunk_bytes),
-           work->job->chunk_spectra ? "run.chunk" : "the default");
+           work->job->cut.chunk_spectra ? "run.chunk" : "the default");
     printf("%u ranks of %.3g GB/s request a chunk every %.3g us\n", s->simulated, 1e-9 * s->rate,
            1e6 * chunk_bytes / s->rate / s->simulated);
 }

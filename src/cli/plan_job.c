@@ -698,7 +698,7 @@ status_t plan_job_print(const struct run_options *options)
     TRY(plan_job_print_passes(plan));
     plan_job_print_merge(plan);
     TRY(plan_job_print_folders(&plan->room));
-    TRY(plan_job_print_room(&plan->room, plan->begun.job->align));
+    TRY(plan_job_print_room(&plan->room, plan->begun.job->cut.align));
     TRY(room_check(&plan->room));
 out:
     run_plan_destroy(plan);

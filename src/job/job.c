@@ -295,7 +295,7 @@ static void job_settle_memory(struct job *job)
 {
     job->is_memory_auto = job->memory == 0;
     job->memory = job->is_memory_auto ? JOB_MEMORY : job->memory;
-    job->cut_memory = job->memory;
+    job->cut.memory = job->memory;
 }
 
 static status_t job_settle(struct job *job, struct tree *root)
@@ -530,7 +530,7 @@ status_t job_copy_run(const struct job *from, struct job *to)
     schema_unpack(&in, job_run_schema, to);
     TRY(unpack_check(&in, "a job"));
     to->is_memory_auto = from->is_memory_auto;
-    to->cut_memory = from->cut_memory;
+    to->cut.memory = from->cut.memory;
 out:
     text_free(&packed);
     return st;

@@ -480,14 +480,14 @@ struct job {
     uint32_t ndedisperse;
 
     int is_memory_auto;
-    uint64_t memory;     /* bytes per rank; of auto JOB_MEMORY until job_take_memory() */
-    uint64_t cut_memory; /* that chunks and groups are cut for: of auto JOB_MEMORY */
+    uint64_t memory; /* bytes per rank; of auto JOB_MEMORY until job_take_memory() */
     struct {
+        uint64_t memory;        /* bytes per rank; of auto JOB_MEMORY */
         uint64_t chunk_spectra; /* 0: auto */
         uint64_t align;         /* bytes: borders of large datasets and of chunks; 0: auto */
-    };
-    uint32_t threads;    /* 0: auto */
-    double sync_seconds; /* between the times when rows are synced; > 0 */
+    } cut;                      /* what chunks and groups are cut for */
+    uint32_t threads;           /* 0: auto */
+    double sync_seconds;        /* between the times when rows are synced; > 0 */
     enum on_bad on_bad;
     enum check_resumed check_resumed;
     enum fft_planning planning; /* of FFTW, CPU backend */

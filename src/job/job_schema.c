@@ -216,11 +216,11 @@ const struct schema job_run_schema[] = {
      .min = 0x1p26, .max = 0x1p60, .may_be_auto = 1,
      .expected = "an amount of memory of at least 64MiB, such as 1GiB"},
     {"chunk", SCHEMA_WHOLE, "spectra (of a filterbank as input: rows) that are processed at a time",
-     JOB(chunk_spectra), JOB_WITHOUT_EFFECT, .min = 1, .max = 0x1p40, .may_be_auto = 1},
+     JOB(cut.chunk_spectra), JOB_WITHOUT_EFFECT, .min = 1, .max = 0x1p40, .may_be_auto = 1},
     {"align", SCHEMA_BYTES,
      "stripe of the file system: rows and other datasets of at least that size begin at its "
      "multiples in the file, and so do chunks where 64 or more are left (scaling.md)",
-     .absent = "`auto`: datasets at 1 MiB, chunks at 4 KiB", JOB(align), JOB_WITHOUT_EFFECT,
+     .absent = "`auto`: datasets at 1 MiB, chunks at 4 KiB", JOB(cut.align), JOB_WITHOUT_EFFECT,
      .min = 0x1p20, .max = 0x1p32, .may_be_auto = 1,
      .expected = "an amount of 1MiB to 4GiB, such as 16MiB"},
     {"threads", SCHEMA_WHOLE, "threads of each rank", JOB(threads), JOB_WITHOUT_EFFECT, .min = 1,

@@ -157,7 +157,7 @@ status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, 
 {
     struct product_spec product = spec->items[i].spec;
     product.inputs = made_of;
-    product.align = spec->job->align;
+    product.align = spec->job->cut.align;
     product.omits_frequencies = fd < 0 || spec->items[i].format != FILE_HDF5;
     return product_create(fd, path, &product, place);
 }

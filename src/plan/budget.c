@@ -684,7 +684,7 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
     uint64_t fine;
     uint64_t stripes;
     *budget = budget_for_blocks(work, memory);
-    budget_chunk_quanta(work, work->job->align, &quantum, &stripes);
+    budget_chunk_quanta(work, work->job->cut.align, &quantum, &stripes);
     budget_chunk_quanta(work, PAGE, &quantum, &fine);
     REQUIRE(quantum > 0 && quantum <= UINT64_C(1) << 62, STATUS_USAGE,
             "%s: no chunk holds whole dumps of all products: their integrate (times scale_rows) "
@@ -700,7 +700,7 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
     uint64_t cost = (budget_block_bytes(work, group, (uint64_t)CHUNK_GRAIN * 2) -
                      budget_block_bytes(work, group, CHUNK_GRAIN)) /
                     CHUNK_GRAIN;
-    uint64_t asked = ceil_div_u64(work->job->chunk_spectra, work->banks[0].ratio);
+    uint64_t asked = ceil_div_u64(work->job->cut.chunk_spectra, work->banks[0].ratio);
     uint64_t chunk = asked > 0
                          ? budget_round_up(asked, quantum)
                          : budget_automatic_chunk(work, group, block, quantum, fine, stripes, cost);
@@ -757,9 +757,9 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     const struct job *job = work->job;
     struct budget_group group;
     uint64_t usual;
-    TRY(budget_cut(work, job->cut_memory, begun, &group, &usual));
+    TRY(budget_cut(work, job->cut.memory, begun, &group, &usual));
     uint64_t budget = budget_for_blocks(work, job->memory);
-    if (!budget_fits(work, &group, budget) && job->memory < job->cut_memory) {
+    if (!budget_fits(work, &group, budget) && job->memory < job->cut.memory) {
         TRY(budget_cut(work, job->memory, begun, &group, &budget));
     }
     if (!budget_fits(work, &group, budget)) {

@@ -379,8 +379,8 @@ static uint64_t cut_given_outputs(const struct dedisperse_plan *d)
 {
     uint64_t integrate =
         job_reads_voltages(d->job) ? d->job->products[d->what->input].integrate : 1;
-    uint64_t whole = ceil_div_u64(d->job->chunk_spectra, integrate);
-    return d->job->chunk_spectra > 0
+    uint64_t whole = ceil_div_u64(d->job->cut.chunk_spectra, integrate);
+    return d->job->cut.chunk_spectra > 0
                ? cut_whole_blocks(d, max_u64(ceil_div_u64(whole, d->what->downsample), 1))
                : 0;
 }
@@ -593,12 +593,12 @@ static struct cut cut_for(struct dedisperse_plan *d, const struct chunking *begu
 static struct cut cut_of_job(struct dedisperse_plan *d, const struct chunking *begun)
 {
     const struct job *job = d->job;
-    struct cut cut = cut_for(d, begun, job->cut_memory);
-    if (cut.block > 0 && job->memory < job->cut_memory) {
+    struct cut cut = cut_for(d, begun, job->cut.memory);
+    if (cut.block > 0 && job->memory < job->cut.memory) {
         uint64_t fixed = cut_fixed_bytes(d);
         cut_settle(d, &cut, job->memory > fixed ? job->memory - fixed : 0);
     }
-    return cut.block > 0 || job->memory == job->cut_memory ? cut : cut_for(d, begun, job->memory);
+    return cut.block > 0 || job->memory == job->cut.memory ? cut : cut_for(d, begun, job->memory);
 }
 
 status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *begun)

@@ -395,10 +395,10 @@ static void plan_auto(uint64_t cut_memory, uint64_t memory, struct planned *out)
              "channelise: {channels: 64, taps: 8}\nproducts: [%s]\nrun: {memory: auto}\n",
              path, both);
     assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &out->job), STATUS_OK);
-    assert_true(out->job->cut_memory == JOB_MEMORY);
+    assert_true(out->job->cut.memory == JOB_MEMORY);
     job_take_memory(out->job, memory);
-    assert_true(out->job->memory == memory && out->job->cut_memory == JOB_MEMORY);
-    out->job->cut_memory = cut_memory;
+    assert_true(out->job->memory == memory && out->job->cut.memory == JOB_MEMORY);
+    out->job->cut.memory = cut_memory;
     assert_int_equal(archive_open(out->job, &out->archive), STATUS_OK);
     assert_int_equal(
         channelise_plan_create(out->job, out->archive, BACKEND_CPU, 2, &cut, &out->work),

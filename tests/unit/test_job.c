@@ -37,7 +37,7 @@ static void defaults(void **state)
     assert_int_equal(job->products[0].integrate, 1);
     assert_int_equal(job->memory, 1 << 30); /* until somebody asks the machine */
     assert_int_equal(job->is_memory_auto, 1);
-    assert_int_equal(job->chunk_spectra, 0);
+    assert_int_equal(job->cut.chunk_spectra, 0);
     assert_int_equal(job->threads, 0);
     job_destroy(job);
     job_destroy(NULL);
@@ -130,7 +130,7 @@ static void every_other_key(void **state)
     assert_int_equal(job->backend, BACKEND_REFERENCE);
     assert_int_equal(job->products[0].kind, PRODUCT_SPECTRA);
     assert_int_equal(job->memory, 64 << 20);
-    assert_int_equal(job->chunk_spectra, 10);
+    assert_int_equal(job->cut.chunk_spectra, 10);
     assert_int_equal(job->threads, 4);
     job_destroy(job);
 }
@@ -153,7 +153,7 @@ static void alternatives(void **state)
     assert_true(job->layout.automatic);
     job_destroy(job);
     job = small_with("run={chunk: auto, threads: auto, memory: 2 GB}");
-    assert_int_equal(job->chunk_spectra, 0);
+    assert_int_equal(job->cut.chunk_spectra, 0);
     assert_int_equal(job->threads, 0);
     assert_int_equal(job->memory, 2000000000);
     job_destroy(job);
