@@ -74,11 +74,24 @@ void h5_close(hid_t id)
     if (id < 0) {
         return;
     }
-    if (H5Iget_type(id) == H5I_DATASET) {
+    const H5I_type_t type = H5Iget_type(id);
+    if (type == H5I_DATASET) {
         H5Dclose(id); /* closed even if that fails */
+    } else if (type == H5I_FILE) {
+        h5_close_file(id);
     } else {
         H5Idec_ref(id);
     }
+}
+
+herr_t h5_close_file(hid_t file)
+{
+    /* HDF5 frees a driver that nothing else uses, and then reads where its function is that closes
+     * the file. This list uses it until then. */
+    hid_t access = H5Fget_access_plist(file);
+    herr_t closed = H5Fclose(file);
+    h5_close(access);
+    return closed;
 }
 
 void h5_allow_cut(hid_t access)

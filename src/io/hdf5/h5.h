@@ -32,6 +32,8 @@ void h5_begin(void);
 /* Closes identifiers of any kind that are open (>= 0). For a file being made, h5_file_finish()
  * reports whether all was written, by this call too. */
 void h5_close(hid_t id);
+/* Closes a file of any driver, as H5Fclose(), and returns its status. */
+herr_t h5_close_file(hid_t file);
 
 /* Returns 1 if a file has HDF5's signature, 0 if not, -1 and errno if it is unreadable. */
 int h5_is_hdf5(const char *path);

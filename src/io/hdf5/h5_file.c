@@ -434,7 +434,7 @@ status_t h5_file_finish(hid_t file, uint64_t *bytes)
            ((struct writing *)handle)->path);
     hid_t whole = file;
     file = -1;
-    H5_TRY(H5Fclose(whole), "a new file cannot be closed");
+    H5_TRY(h5_close_file(whole), "a new file cannot be closed");
     TRY(outcome.st);
     *bytes = outcome.bytes;
 out:
