@@ -145,7 +145,7 @@ static int attack_fd(const char *name, int fd, enum kind kind)
         return 0;
     }
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t length = syscall(SYS_readlink, link, path, (size_t)PATH_MAX);
+    ssize_t length = syscall(SYS_readlinkat, AT_FDCWD, link, path, (size_t)PATH_MAX);
     errno = before;
     if (length <= 0 || path[0] != '/') {
         return 0;
