@@ -396,11 +396,6 @@ static void arithmetic_is_as_stated(void **state)
     }
 }
 
-extern const struct boxcar_kernels boxcar_kernels_base;
-#ifdef __x86_64__
-extern const struct boxcar_kernels boxcar_kernels_avx2;
-#endif
-
 /* Returns the maximum sum over boxes of `width` times that begin in y[0 .. starts - 1]. */
 static float plain_most(const float *y, uint64_t starts, uint32_t width)
 {
@@ -431,8 +426,9 @@ static void sets_have_alike(const struct boxcar_kernels *a, const struct boxcar_
     }
 }
 
-/* The loops of each instruction set that this machine has, beside its best. */
-static void sets_add_alike(const struct boxcar_kernels *a, const struct boxcar_kernels *b)
+/* The loops of an instruction set that this machine has, beside those of every machine. */
+static void set_adds_alike(const struct noise_kernels *noise_a, const struct noise_kernels *noise_b,
+                           const struct boxcar_kernels *a, const struct boxcar_kernels *b)
 {
     enum { CELL = 137, BLOCK = 8192, WIDE = 512, ROOM = BLOCK + WIDE + BOXCAR_BEHIND };
     static struct boxcar_cells cells[2];
@@ -441,12 +437,12 @@ static void sets_add_alike(const struct boxcar_kernels *a, const struct boxcar_k
     for (uint32_t s = 0; s < BOXCAR_SERIES; s++) {
         fill_noise(x, BLOCK, 5 + s);
         x[100] = s % 2 ? NAN : 1e6F;
-        a->measure(x, CELL, 0, s, &cells[0]);
-        b->measure(x, CELL, 0, s, &cells[1]);
+        noise_a->measure(x, CELL, 0, s, &cells[0]);
+        noise_b->measure(x, CELL, 0, s, &cells[1]);
     }
     assert_memory_equal(&cells[0], &cells[1], sizeof cells[0]);
-    a->settle(&cells[0], &noise[0]);
-    b->settle(&cells[1], &noise[1]);
+    noise_a->settle(&cells[0], &noise[0]);
+    noise_b->settle(&cells[1], &noise[1]);
     assert_memory_equal(&noise[0], &noise[1], sizeof noise[0]);
     assert_true(noise[0].rms[3] > 9);
     for (uint64_t count = BLOCK - 20; count <= BLOCK; count++) {
@@ -466,12 +462,12 @@ static void sets_add_alike(const struct boxcar_kernels *a, const struct boxcar_k
 static void instruction_sets_add_alike(void **state)
 {
     (void)state;
-    sets_add_alike(boxcar_kernels(), &boxcar_kernels_base);
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        sets_add_alike(boxcar_kernels(), &boxcar_kernels_avx2);
+    for (enum simd_level i = SIMD_BASE + 1; i < SIMD_LEVELS; i++) {
+        if (boxcar_kernels(i)) {
+            set_adds_alike(noise_kernels(i), noise_kernels(SIMD_BASE), boxcar_kernels(i),
+                           boxcar_kernels(SIMD_BASE));
+        }
     }
-#endif
 }
 
 static void what_is_no_number_is_no_burst(void **state)

@@ -1,6 +1,7 @@
 /* Kernels of the CPU: instruction sets that fuse multiply-adds (AVX2, AVX-512, NEON) give the same
  * bytes, which are stated here, so that each machine finds what another one computes. */
 #include "base/memory.h"
+#include "compute/boxcar/boxcar_kernels.h"
 #include "compute/cpu/arrays/beam_kernels.h"
 #include "compute/cpu/arrays/correlate_kernels.h"
 #include "compute/cpu/fft/fine_fft.h"
@@ -239,6 +240,28 @@ static uint32_t correlation(enum simd_level level)
     return digest_floats((size_t)12 * CHANNELS);
 }
 
+/* Noise of sixteen series, and the largest sums over boxes of one. */
+static uint32_t boxes(enum simd_level level)
+{
+    enum { CELL = 61, STARTS = 1088, WIDTHS = 512, TIMES = STARTS + 300 };
+    const struct noise_kernels *noise = noise_kernels(level);
+    const struct boxcar_kernels *k = boxcar_kernels(level);
+    struct boxcar_cells cells;
+    struct boxcar_noise found;
+    memset(&cells, 0, sizeof cells);
+    memset(out, 0, FLOATS * sizeof *out);
+    memcpy(window, numbers, FLOATS * sizeof *window);
+    window[700] = NAN;
+    for (uint32_t i = 0; i < BOXCAR_SERIES; i++) {
+        noise->measure(window + (size_t)i * 2000, CELL, 0, i, &cells);
+    }
+    noise->settle(&cells, &found);
+    memcpy(out, &found, sizeof found);
+    k->level(window, TIMES, found.mean[0], out + 64);
+    k->most(window, TIMES, found.mean[0], STARTS, WIDTHS, other, out + 64 + TIMES);
+    return digest_floats(64 + TIMES + BOXCAR_LEVELS);
+}
+
 /* Digests where multiply-adds are fused, and where SSE2 rounds twice. */
 static const struct {
     const char *name;
@@ -253,7 +276,8 @@ static const struct {
                {"synthesis", synthesis, 0x8c9f6773, 0x5d8848cf},
                {"phases", phases, 0x01889b94, 0xbfc6d80d},
                {"beams", beams, 0xbde03011, 0x13303911},
-               {"correlation", correlation, 0x632242f9, 0xcd2ee2e1}};
+               {"correlation", correlation, 0x632242f9, 0xcd2ee2e1},
+               {"boxes", boxes, 0x3ff28f93, 0x3ff28f93}};
 
 static void bytes_are_as_stated(void **state)
 {

@@ -26,6 +26,7 @@ struct scratch {
 
 struct boxcar {
     struct boxes boxes;
+    const struct noise_kernels *noise;
     const struct boxcar_kernels *kernels;
     uint32_t threads;
     struct scratch *scratch; /* [threads] */
@@ -70,24 +71,8 @@ out:
     return st;
 }
 
-extern const struct boxcar_kernels boxcar_kernels_base;
-#ifdef __x86_64__
-extern const struct boxcar_kernels boxcar_kernels_avx2, boxcar_kernels_avx512;
-#endif
-
-const struct boxcar_kernels *boxcar_kernels(void)
-{
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-        return &boxcar_kernels_avx512;
-    }
-    if (__builtin_cpu_supports("avx2")) {
-        return &boxcar_kernels_avx2;
-    }
-#endif
-    return &boxcar_kernels_base;
-}
+SIMD_DEFINE_FIND(noise_kernels, noise_kernels)
+SIMD_DEFINE_FIND(boxcar_kernels, boxcar_kernels)
 
 void boxcar_destroy(boxcar_t *b)
 {
@@ -114,7 +99,8 @@ status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **o
     boxcar_t *b = NULL;
     TRY(memory_zeroed(1, sizeof *b, "a search", &b));
     b->boxes = *boxes;
-    b->kernels = boxcar_kernels();
+    b->noise = noise_kernels(simd_best());
+    b->kernels = boxcar_kernels(simd_best());
     b->threads = threads;
     TRY(memory_aligned(threads, sizeof *b->scratch, "a search", &b->scratch));
     memset(b->scratch, 0, threads * sizeof *b->scratch);
@@ -359,11 +345,11 @@ static void boxcar_task(void *context, uint32_t thread, uint64_t task)
     struct boxcar_noise noise = {.rms = {0}};
     memset(s->cells.count, 0, sizeof s->cells.count);
     for (uint32_t i = 0; i < count && cell >= BOXES_LEAST_TIMES / BOXES_NOISE_CELLS; i++) {
-        b->kernels->measure(b->rows->rows + (first + i) * b->rows->stride +
-                                (block->noise_first - b->rows->from),
-                            cell, i + 1 < count ? (int64_t)b->rows->stride : 0, i, &s->cells);
+        b->noise->measure(b->rows->rows + (first + i) * b->rows->stride +
+                              (block->noise_first - b->rows->from),
+                          cell, i + 1 < count ? (int64_t)b->rows->stride : 0, i, &s->cells);
     }
-    b->kernels->settle(&s->cells, &noise);
+    b->noise->settle(&s->cells, &noise);
     for (uint64_t i = 0; i < count; i++) {
         boxcar_search(b, s, first + i, noise.mean[i], noise.rms[i], b->peaks + (first + i) * cells);
     }

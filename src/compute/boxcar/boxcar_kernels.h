@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_BOXCAR_BOXCAR_KERNELS_H
 #define VOLTMILL_COMPUTE_BOXCAR_BOXCAR_KERNELS_H
 
+#include "base/simd.h"
 #include "dsp/boxes.h"
 
 enum {
@@ -27,13 +28,16 @@ struct boxcar_noise {
     float mean[BOXCAR_SERIES], rms[BOXCAR_SERIES];
 };
 
-struct boxcar_kernels {
+struct noise_kernels {
     /* Measures cells of `cell` samples of one series, which becomes number `series` of `cells`.
      * Prefetches from `next` numbers farther on; 0: does not. */
     void (*measure)(const float *x, uint64_t cell, int64_t next, uint32_t series,
                     struct boxcar_cells *cells);
     /* `cells` are changed. */
     void (*settle)(struct boxcar_cells *cells, struct boxcar_noise *noise);
+};
+
+struct boxcar_kernels {
     /* y = x - mean; 0 where x is invalid. */
     void (*level)(const float *x, uint64_t count, float mean, float *y);
     /* most[l]: the maximum sum over boxes of 1 << l times of y, as level() makes it of x [times].
@@ -44,7 +48,8 @@ struct boxcar_kernels {
                  float *sums, float *most);
 };
 
-/* Returns the fastest that this machine has. */
-const struct boxcar_kernels *boxcar_kernels(void);
+/* Return the kernels of an instruction set; NULL if this machine or this build lacks it. */
+const struct noise_kernels *noise_kernels(enum simd_level level);
+const struct boxcar_kernels *boxcar_kernels(enum simd_level level);
 
 #endif

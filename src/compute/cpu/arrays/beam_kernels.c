@@ -1,8 +1,8 @@
-/* The kernels of beam_kernels.h, compiled once for each instruction set (cpu/lanes.h). A tile of
+/* The kernels of beam_kernels.h, compiled once for each instruction set (base/lanes.h). A tile of
  * sums stays in registers while stations go by: each vector of x that is loaded serves all beams,
  * and each weight all spectra of the tile. */
 #include "compute/cpu/arrays/beam_kernels.h"
-#include "compute/cpu/lanes.h"
+#include "base/lanes.h"
 
 /* 2 x 3 x 4 sums, 6 of weights and 2 of x, of 32 registers; 2 x 3 x 2 sums of 16. */
 enum { BEAMS = 3, SPECTRA = HAS_32_REGISTERS ? 4 : 2 };

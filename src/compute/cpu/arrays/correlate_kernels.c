@@ -1,6 +1,6 @@
-/* The kernels of correlate_kernels.h, compiled once for each instruction set (cpu/lanes.h). */
+/* The kernels of correlate_kernels.h, compiled once for each instruction set (base/lanes.h). */
 #include "compute/cpu/arrays/correlate_kernels.h"
-#include "compute/cpu/lanes.h"
+#include "base/lanes.h"
 #include "compute/shared/grains.h"
 
 /* Inputs whose sums stay in registers. */

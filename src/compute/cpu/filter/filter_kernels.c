@@ -1,9 +1,9 @@
-/* The kernels of filter_kernels.h, compiled once for each instruction set (cpu/lanes.h).
+/* The kernels of filter_kernels.h, compiled once for each instruction set (base/lanes.h).
  *
  * The direct form keeps several vectors of rows in registers, so that each coefficient that is
  * loaded serves them all; samples are loaded at any address. */
 #include "compute/cpu/filter/filter_kernels.h"
-#include "compute/cpu/lanes.h"
+#include "base/lanes.h"
 
 /* Vectors of sums that are under way: as many as hide the time of an addition, and no more than
  * half of the registers. */

@@ -1,9 +1,9 @@
-/* The kernels of kernels.h, compiled once for each instruction set (cpu/lanes.h).
+/* The kernels of kernels.h, compiled once for each instruction set (base/lanes.h).
  *
  * Loops of a constant LANES rounds over neighbouring elements are written so that the compiler
  * makes each one vector operation. */
 #include "compute/cpu/ppf/kernels.h"
-#include "compute/cpu/lanes.h"
+#include "base/lanes.h"
 
 /* Stored numbers have any alignment. */
 typedef uint8_t packed_u8 __attribute__((may_alias));

@@ -7,6 +7,7 @@
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_KERNELS_H
 #define VOLTMILL_COMPUTE_CPU_PPF_KERNELS_H
 
+#include "base/simd.h"
 #include "compute/backend.h"
 #include "compute/shared/samples.h"
 
@@ -148,13 +149,6 @@ struct cpu_kernels {
 int missing_rule_of(const struct cpu_kernels *kernels, const struct sample_coding *coding,
                     struct missing_rule *out);
 
-/* Instruction sets, the poorest first. */
-enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };
-
-/* Returns the best that this machine and this build have, at most what VOLTMILL_SIMD names. */
-enum simd_level simd_best(void);
-/* Fails with DEVICE when VOLTMILL_SIMD names no instruction set. */
-status_t simd_check(void);
 /* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
 const struct cpu_kernels *simd_kernels(enum simd_level level);
 

@@ -1,9 +1,9 @@
-/* The kernels of synthesis_kernels.h, compiled once for each instruction set (cpu/lanes.h).
+/* The kernels of synthesis_kernels.h, compiled once for each instruction set (base/lanes.h).
  *
  * Vectors of rows stay in registers while spectra go by; each number of g that is loaded serves
  * both parts of a pair. All of them are loaded at any address. */
 #include "compute/cpu/ppf/synthesis_kernels.h"
-#include "compute/cpu/lanes.h"
+#include "base/lanes.h"
 
 enum { MOST_SUMS = 8 /* vectors that are under way: they hide the time of an addition */ };
 

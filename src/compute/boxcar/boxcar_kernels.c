@@ -1,24 +1,43 @@
-/* The loops; BOXCARS is the table's name, VECTOR are the bytes of a register. */
+/* Sums over boxes, compiled once for each instruction set (base/lanes.h). */
 #include "compute/boxcar/boxcar_kernels.h"
-#include "compute/boxcar/boxcar_lanes.h"
-#include "compute/boxcar/boxcar_noise_body.h"
+
+#include "base/lanes.h"
+
+#include <math.h>
 
 enum { PIECE = 1024 /* times that are worked on while they are in L1 */ };
+
+/* Lanes of two registers, one after the other. */
+#define EVERY_SECOND(a, b) SHUFFLE(a, b, EACH_LANE(LANE_SECOND, 0))
+#define FROM_THIRD(a, b) SHUFFLE(a, b, EACH_LANE(LANE_NUMBER, 2))
 
 static inline float boxcar_greater(float a, float b)
 {
     return a > b ? a : b;
 }
 
+/* The largest lane, by steps that compilers make vectors of. */
+static float boxcar_greatest(lanes_t a)
+{
+    float each[LANES];
+    lanes_store(each, a);
+    for (int half = LANES / 2; half >= 4; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            each[i] = boxcar_greater(each[i], each[i + half]);
+        }
+    }
+    return boxcar_greater(boxcar_greater(each[0], each[1]), boxcar_greater(each[2], each[3]));
+}
+
 static void boxcar_level(const float *x, uint64_t count, float mean, float *y)
 {
-    const lanes_mask_t there = (lanes_mask_t)lanes_of(BOXCAR_THERE);
-    const lanes_mask_t no_sign = (lanes_mask_t){0} + INT32_MAX;
+    const mask_t there = (mask_t)lanes_of(BOXCAR_THERE);
+    const mask_t no_sign = (mask_t){0} + INT32_MAX;
     uint64_t t = 0;
     for (; t + LANES <= count; t += LANES) {
         lanes_t value = lanes_load(x + t);
-        lanes_mask_t is_there = ((lanes_mask_t)value & no_sign) < there;
-        lanes_store(y + t, (lanes_t)((lanes_mask_t)(value - mean) & is_there));
+        mask_t is_there = ((mask_t)value & no_sign) < there;
+        lanes_store(y + t, (lanes_t)((mask_t)(value - mean) & is_there));
     }
     for (; t < count; t++) {
         y[t] = x[t] < BOXCAR_THERE && x[t] > -BOXCAR_THERE ? x[t] - mean : 0.0F;
@@ -42,23 +61,23 @@ static void boxcar_short(const float *y, uint64_t starts, uint64_t count, float 
     for (uint64_t t = 0; t < starts; t += 2 * LANES) {
         lanes_t middle = boxcar_pairs(y + t + LANES);
         lanes_t behind = boxcar_pairs(y + t + 2 * LANES);
-        lanes_t low = pairs + lanes_third(pairs, middle);
-        lanes_t high = middle + lanes_third(middle, behind);
-        one = lanes_most(one, lanes_most(lanes_load(y + t), lanes_load(y + t + LANES)));
-        two = lanes_most(two, lanes_most(pairs, middle));
-        four = lanes_most(four, lanes_most(low, high));
-        lanes_store(even + t / 2, lanes_even(low, high));
+        lanes_t low = pairs + FROM_THIRD(pairs, middle);
+        lanes_t high = middle + FROM_THIRD(middle, behind);
+        one = LANES_GREATER(one, LANES_GREATER(lanes_load(y + t), lanes_load(y + t + LANES)));
+        two = LANES_GREATER(two, LANES_GREATER(pairs, middle));
+        four = LANES_GREATER(four, LANES_GREATER(low, high));
+        lanes_store(even + t / 2, EVERY_SECOND(low, high));
         pairs = behind;
     }
     for (uint64_t k = starts / 2; k < count; k += LANES) {
         const float *at = y + 2 * k;
         lanes_t low = boxcar_pairs(at) + boxcar_pairs(at + 2);
         lanes_t high = boxcar_pairs(at + LANES) + boxcar_pairs(at + LANES + 2);
-        lanes_store(even + k, lanes_even(low, high));
+        lanes_store(even + k, EVERY_SECOND(low, high));
     }
-    most[0] = boxcar_greater(lanes_greatest(one), most[0]);
-    most[1] = boxcar_greater(lanes_greatest(two), most[1]);
-    most[2] = boxcar_greater(lanes_greatest(four), most[2]);
+    most[0] = boxcar_greater(boxcar_greatest(one), most[0]);
+    most[1] = boxcar_greater(boxcar_greatest(two), most[1]);
+    most[2] = boxcar_greater(boxcar_greatest(four), most[2]);
 }
 
 /* Boxes twice as long: sums[k] + sums[k + 2] [count] and some more, of which `starts`, which is
@@ -71,13 +90,13 @@ static float boxcar_halve(float *sums, uint64_t starts, uint64_t count)
     for (; k + 2 * LANES <= starts; k += 2 * LANES) {
         lanes_t middle = lanes_load(sums + k + LANES);
         lanes_t behind = lanes_load(sums + k + 2 * LANES);
-        lanes_t low = next + lanes_third(next, middle);
-        lanes_t high = middle + lanes_third(middle, behind);
-        most = lanes_most(most, lanes_most(low, high));
-        lanes_store(sums + k / 2, lanes_even(low, high));
+        lanes_t low = next + FROM_THIRD(next, middle);
+        lanes_t high = middle + FROM_THIRD(middle, behind);
+        most = LANES_GREATER(most, LANES_GREATER(low, high));
+        lanes_store(sums + k / 2, EVERY_SECOND(low, high));
         next = behind;
     }
-    float all = lanes_greatest(most);
+    float all = boxcar_greatest(most);
     for (; k < starts; k += 2) {
         float sum = sums[k] + sums[k + 2];
         all = boxcar_greater(boxcar_greater(sum, sums[k + 1] + sums[k + 3]), all);
@@ -86,7 +105,7 @@ static float boxcar_halve(float *sums, uint64_t starts, uint64_t count)
     for (; k < count; k += 2 * LANES) {
         lanes_t low = lanes_load(sums + k) + lanes_load(sums + k + 2);
         lanes_t high = lanes_load(sums + k + LANES) + lanes_load(sums + k + LANES + 2);
-        lanes_store(sums + k / 2, lanes_even(low, high));
+        lanes_store(sums + k / 2, EVERY_SECOND(low, high));
     }
     return all;
 }
@@ -131,6 +150,6 @@ static void boxcar_most(const float *x, uint64_t times, float mean, uint64_t sta
     }
 }
 
-extern const struct boxcar_kernels BOXCARS;
-const struct boxcar_kernels BOXCARS = {
-    .measure = boxcar_measure, .settle = boxcar_settle, .level = boxcar_level, .most = boxcar_most};
+extern const struct boxcar_kernels FOR_LEVEL(boxcar_kernels);
+const struct boxcar_kernels FOR_LEVEL(boxcar_kernels) = {.level = boxcar_level,
+                                                         .most = boxcar_most};

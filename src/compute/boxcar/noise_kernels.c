@@ -1,6 +1,7 @@
-/* Means and variances of parts of a block; those that most of them agree on. */
+/* Means and variances of parts of a block, and those that most parts agree on; compiled once for
+ * each instruction set (base/lanes.h). */
+#include "base/lanes.h"
 #include "compute/boxcar/boxcar_kernels.h"
-#include "compute/boxcar/boxcar_lanes.h"
 
 #include <math.h>
 #include <string.h>
@@ -125,8 +126,8 @@ static void noise_add_all(const float *x, uint64_t cell, int64_t next, struct bo
     }
 }
 
-static void boxcar_measure(const float *x, uint64_t cell, int64_t next, uint32_t series,
-                           struct boxcar_cells *cells)
+static void noise_measure(const float *x, uint64_t cell, int64_t next, uint32_t series,
+                          struct boxcar_cells *cells)
 {
     struct boxcar_moments m;
     float least = (float)cell / 2;
@@ -151,8 +152,8 @@ static void noise_exchange(float *low, int apart)
     for (int i = 0; i < apart * BOXCAR_SERIES; i += LANES) {
         lanes_t a = lanes_load(low + i);
         lanes_t b = lanes_load(high + i);
-        lanes_store(low + i, lanes_least(a, b));
-        lanes_store(high + i, lanes_most(a, b));
+        lanes_store(low + i, LANES_LESSER(a, b));
+        lanes_store(high + i, LANES_GREATER(a, b));
     }
 }
 
@@ -234,7 +235,7 @@ static void noise_add_cells(boxcar_cells_t x)
     }
 }
 
-static void boxcar_settle(struct boxcar_cells *cells, struct boxcar_noise *noise)
+static void noise_settle(struct boxcar_cells *cells, struct boxcar_noise *noise)
 {
     float middle[BOXCAR_SERIES];
     boxcar_cells_t above;
@@ -263,3 +264,6 @@ static void boxcar_settle(struct boxcar_cells *cells, struct boxcar_noise *noise
         noise->rms[s] = is_noise ? rms : 0;
     }
 }
+
+extern const struct noise_kernels FOR_LEVEL(noise_kernels);
+const struct noise_kernels FOR_LEVEL(noise_kernels) = {noise_measure, noise_settle};

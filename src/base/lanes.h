@@ -5,8 +5,8 @@
  * Kernels are written in the vector extensions of GCC and Clang. The end of this file has what
  * these lack: fused multiply-adds in a stated order, stores past the caches, fast wider integers.
  */
-#ifndef VOLTMILL_COMPUTE_CPU_LANES_H
-#define VOLTMILL_COMPUTE_CPU_LANES_H
+#ifndef VOLTMILL_BASE_LANES_H
+#define VOLTMILL_BASE_LANES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -143,6 +143,16 @@ INLINE lanes_t lanes_of(float x)
     return zero + x;
 }
 
+INLINE lanes_t lanes_load(const float *from)
+{
+    return *(const lanes_anywhere *)from;
+}
+
+INLINE void lanes_store(float *to, lanes_t x)
+{
+    *(lanes_anywhere *)to = x;
+}
+
 INLINE lanes_t lanes_choose(mask_t which, lanes_t yes, lanes_t no)
 {
     return (lanes_t)(((mask_t)yes & which) | ((mask_t)no & ~which));
@@ -199,11 +209,14 @@ INLINE void lanes_of_pieces(double total[][LANES], int count, lanes_t *sums)
 #endif
 
 /* MULTIPLY_ADD of vectors. Stores past the caches, for numbers that are not read soon: the cache
- * lines that they replace need not be loaded. Half a register of unsigned integers in lanes of
+ * lines that they replace need not be loaded. The greater and the lesser of two numbers, the second
+ * one where none is. Half a register of unsigned integers in lanes of
  * twice their size, for which compilers take three times as long. */
 #if LANES == 16 && defined __AVX512F__
 #define LANES_MULTIPLY_ADD(a, b, c) (lanes_t) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #define LANES_STORE_PAST(to, x) _mm512_stream_ps(to, (__m512)(x))
+#define LANES_GREATER(a, b) (lanes_t) _mm512_max_ps((__m512)(a), (__m512)(b))
+#define LANES_LESSER(a, b) (lanes_t) _mm512_min_ps((__m512)(a), (__m512)(b))
 #define LANES_WIDEN_8(from)                                                                        \
     (lanes16_t) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(from)))
 #define LANES_WIDEN_16(from)                                                                       \
@@ -211,6 +224,8 @@ INLINE void lanes_of_pieces(double total[][LANES], int count, lanes_t *sums)
 #elif LANES == 8 && defined __AVX2__ && defined __FMA__
 #define LANES_MULTIPLY_ADD(a, b, c) (lanes_t) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
 #define LANES_STORE_PAST(to, x) _mm256_stream_ps(to, (__m256)(x))
+#define LANES_GREATER(a, b) (lanes_t) _mm256_max_ps((__m256)(a), (__m256)(b))
+#define LANES_LESSER(a, b) (lanes_t) _mm256_min_ps((__m256)(a), (__m256)(b))
 #define LANES_WIDEN_8(from) (lanes16_t) _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(from)))
 #define LANES_WIDEN_16(from)                                                                       \
     (lanes32_t) _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(from)))
@@ -223,8 +238,12 @@ INLINE void lanes_of_pieces(double total[][LANES], int count, lanes_t *sums)
 #endif
 #ifdef __SSE__
 #define LANES_STORE_PAST(to, x) _mm_stream_ps(to, (__m128)(x))
+#define LANES_GREATER(a, b) (lanes_t) _mm_max_ps((__m128)(a), (__m128)(b))
+#define LANES_LESSER(a, b) (lanes_t) _mm_min_ps((__m128)(a), (__m128)(b))
 #else
 #define LANES_STORE_PAST(to, x) (void)(*(lanes_t *)(to) = (x))
+#define LANES_GREATER(a, b) lanes_choose((a) > (b), a, b)
+#define LANES_LESSER(a, b) lanes_choose((a) < (b), a, b)
 #endif
 typedef uint8_t half8_t __attribute__((vector_size(VECTOR / 2), aligned(1), may_alias));
 typedef uint16_t half16_t __attribute__((vector_size(VECTOR / 2), aligned(1), may_alias));

@@ -1,0 +1,39 @@
+/* Instruction sets of kernels that are compiled once for each (base/lanes.h), and which of them
+ * this machine runs. */
+#ifndef VOLTMILL_BASE_SIMD_H
+#define VOLTMILL_BASE_SIMD_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* The poorest first. */
+enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };
+
+int simd_has(enum simd_level level);
+/* Returns the best that this machine and this build have, at most what VOLTMILL_SIMD names. */
+enum simd_level simd_best(void);
+/* Fails with DEVICE when VOLTMILL_SIMD names no instruction set. */
+status_t simd_check(void);
+
+/* Defines the function that returns the table of an instruction set; NULL if this machine or this
+ * build lacks it. */
+#ifdef __x86_64__
+#define SIMD_DEFINE_FIND(function, table)                                                          \
+    extern const struct table table##_base, table##_avx2, table##_avx512;                          \
+    const struct table *function(enum simd_level level)                                            \
+    {                                                                                              \
+        static const struct table *const tables[] = {&table##_base, &table##_avx2,                 \
+                                                     &table##_avx512};                             \
+        return simd_has(level) ? tables[level] : NULL;                                             \
+    }
+#else
+#define SIMD_DEFINE_FIND(function, table)                                                          \
+    extern const struct table table##_base;                                                        \
+    const struct table *function(enum simd_level level)                                            \
+    {                                                                                              \
+        return simd_has(level) ? &table##_base : NULL;                                             \
+    }
+#endif
+
+#endif
