@@ -41,6 +41,6 @@ process VOLTMILL_RUN {
 }
 
 workflow {
-    observations = Channel.fromPath(params.observations).map { [[id: it.simpleName], it] }
+    observations = channel.fromPath(params.observations).map { obs -> [[id: obs.simpleName], obs] }
     VOLTMILL_RUN(observations, file(params.job))
 }

@@ -129,6 +129,15 @@ for script in run.pbs run.lsf each.pbs each.lsf; do
     env JOB= LIST= bash "$here/slurm/$script" >run.1 2>&1
     same "$script without a job" "2 1" "$? $(grep -c '^expected a job' run.1)"
 done
+mkdir bin
+for warning in : 'kill -TERM $PPID'; do
+    printf '#!/bin/bash\n%s\nexit 1\n' "$warning" >bin/mpirun
+    chmod +x bin/mpirun
+    for script in run.lsf each.lsf; do
+        PATH=$PWD/bin:$PATH "${lsf[@]}" LSB_JOBINDEX=1 LSB_JOBINDEX_END=1 bash "$here/slurm/$script" >run.1 2>&1
+        same "$script: an mpirun that fails after $warning" $([ "$warning" = : ] && echo 1 || echo 75) $?
+    done
+done
 unset JOB LIST OPTIONS VOLTMILL
 status=0
 "$here/slurm/each-summary" each.1 each.2 each.3 >stdout || status=$?
