@@ -52,7 +52,7 @@ SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 SOURCES := $(if $(HAS_OPENCL),$(VKFFT) $(filter-out $(VKFFT),$(SOURCES)),$(filter-out src/compute/opencl/%,$(SOURCES)))
 IS_X86 = $(call once,IS_X86,$(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),y))
 FUSED_KERNELS := $(patsubst %.c,%,$(wildcard src/compute/cpu/*/*kernels.c) src/compute/cpu/dedisperse/strips.c)
-KERNELS := $(FUSED_KERNELS) $(patsubst %.c,%,$(wildcard src/compute/boxcar/*kernels.c))
+KERNELS := $(FUSED_KERNELS) $(patsubst %.c,%,$(wildcard src/compute/boxcar/*kernels.c src/input/hdf5/*kernels.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(if $(IS_X86),$(foreach set,avx2 avx512,$(KERNELS:%=$(BUILD)/%.$(set).o)))
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/mpi/test_*.c))
 TEST_SOURCES := $(if $(HAS_OPENCL),$(TEST_SOURCES),$(filter-out tests/unit/test_opencl% tests/unit/test_fused%,$(TEST_SOURCES)))
@@ -96,16 +96,14 @@ $(BUILD)/%.avx2.o: %.c Makefile VERSION | $(BUILD)/libraries
 $(BUILD)/%.avx512.o: %.c Makefile VERSION | $(BUILD)/libraries
 	$(COMPILE)
 
-# Kernels (src/base/lanes.h) and those of bitshuffle, for each instruction set of x86-64; the program takes the best that
-# the machine has. In the CPU backend multiplications and additions become one operation where there is one.
+# Kernels (src/base/lanes.h), for each instruction set of x86-64; the program takes the best that the machine has. In the
+# CPU backend multiplications and additions become one operation where there is one.
 AVX2 = $(if $(IS_X86),-mavx2 -mfma -mprfchw)
 AVX512 = $(if $(IS_X86),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw -mprefer-vector-width=512)
 $(foreach end,o avx2.o avx512.o,$(FUSED_KERNELS:%=$(BUILD)/%.$(end))): CONTRACT = -ffp-contract=fast
 $(KERNELS:%=$(BUILD)/%.o): LOOP_CFLAGS = $(CONTRACT)
 $(KERNELS:%=$(BUILD)/%.avx2.o): LOOP_CFLAGS = $(CONTRACT) -DLANES=8 $(AVX2)
 $(KERNELS:%=$(BUILD)/%.avx512.o): LOOP_CFLAGS = $(CONTRACT) -DLANES=16 $(AVX512)
-$(BUILD)/src/input/hdf5/transpose_avx2.o: LOOP_CFLAGS = $(AVX2)
-$(BUILD)/src/input/hdf5/transpose_avx512.o: LOOP_CFLAGS = $(AVX512)
 
 # Compilers then make vectors of what chooses between two numbers: nothing looks at the flags of exceptions.
 $(BUILD)/src/pipeline/finish/%.o: LOOP_CFLAGS = -fno-trapping-math

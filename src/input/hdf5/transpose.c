@@ -191,37 +191,21 @@ static void transpose_plain_into(const unsigned char *in, size_t count, size_t s
     }
 }
 
-const struct transpose_simd transpose_plain = {"plain", 0, transpose_plain_from,
-                                               transpose_plain_into};
+const struct transpose_kernels transpose_plain = {"plain", 0, transpose_plain_from,
+                                                  transpose_plain_into};
 
-const struct transpose_simd *transpose_simd(size_t i)
-{
-#ifdef __x86_64__
-    const int has_avx512 = __builtin_cpu_supports("avx512f") &&
-                           __builtin_cpu_supports("avx512bw") &&
-                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    const struct transpose_simd *all[] = {has_avx512 ? &transpose_avx512 : NULL,
-                                          __builtin_cpu_supports("avx2") ? &transpose_avx2 : NULL,
-                                          &transpose_sse2, &transpose_plain};
-#else
-    const struct transpose_simd *all[] = {&transpose_plain};
-#endif
-    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
-        if (all[at] && i-- == 0) {
-            return all[at];
-        }
-    }
-    return NULL;
-}
+SIMD_DEFINE_FIND(transpose_kernels, transpose_kernels)
 
 /* The widest that finds enough columns. */
-static const struct transpose_simd *transpose_choose(size_t count)
+static const struct transpose_kernels *transpose_choose(size_t count)
 {
-    size_t i = 0;
-    while (transpose_simd(i)->least > count / 8) {
-        i++;
+    for (int level = SIMD_LEVELS - 1; level >= SIMD_BASE; level--) {
+        const struct transpose_kernels *kernels = transpose_kernels((enum simd_level)level);
+        if (kernels && kernels->least <= count / 8) {
+            return kernels;
+        }
     }
-    return transpose_simd(i);
+    return &transpose_plain;
 }
 
 void transpose_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out)

@@ -2,24 +2,20 @@
 #ifndef VOLTMILL_INPUT_HDF5_TRANSPOSE_PARTS_H
 #define VOLTMILL_INPUT_HDF5_TRANSPOSE_PARTS_H
 
-#include <stddef.h>
+#include "base/simd.h"
 
 /* transpose_bits() and transpose_into_bits() by one instruction set: of at least `least` columns
  * (eight elements each); the same bytes from all. */
-struct transpose_simd {
+struct transpose_kernels {
     const char *name;
     size_t least;
     void (*from_bits)(const unsigned char *in, size_t count, size_t size, unsigned char *out);
     void (*into_bits)(const unsigned char *in, size_t count, size_t size, unsigned char *out);
 };
 
-extern const struct transpose_simd transpose_plain;
-#ifdef __x86_64__
-extern const struct transpose_simd transpose_sse2, transpose_avx2, transpose_avx512;
-#endif
+extern const struct transpose_kernels transpose_plain;
 
-/* Returns number i of the instruction sets that this machine has, the widest first; NULL after the
- * last. */
-const struct transpose_simd *transpose_simd(size_t i);
+/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+const struct transpose_kernels *transpose_kernels(enum simd_level level);
 
 #endif
