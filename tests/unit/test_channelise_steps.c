@@ -2,6 +2,7 @@
  * dsp/steps.h made of the same backend's floats. */
 #include "channelise_bench.h"
 #include "dsp/steps.h"
+#include "find_device.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_CHANNELS = 256 };
 
@@ -197,19 +198,10 @@ static void cpu_rounds(void **state)
     check(BACKEND_CPU, KERNEL_AUTO, SAMPLE_F32, 0, 96, 8, BESIDE_SPECTRA);
 }
 
-static int has_opencl(void)
-{
-    struct text text = {0};
-    int has = backend_devices(&text) == STATUS_OK && text.length > 0;
-    text_free(&text);
-    report_clear();
-    return has;
-}
-
 static void opencl_rounds(void **state)
 {
     (void)state;
-    if (!has_opencl()) {
+    if (!has_device) {
         skip();
     }
     check(BACKEND_OPENCL, KERNEL_FUSED, SAMPLE_I8, 1, 64, 8, ALONE);
@@ -281,7 +273,7 @@ static void edges_are_exact(void **state)
     (void)state;
     check_edges(BACKEND_REFERENCE, KERNEL_AUTO);
     check_edges(BACKEND_CPU, KERNEL_AUTO);
-    if (has_opencl()) {
+    if (has_device) {
         check_edges(BACKEND_OPENCL, KERNEL_FUSED);
         check_edges(BACKEND_OPENCL, KERNEL_SLIDE);
     }
@@ -295,5 +287,5 @@ int main(void)
         cmocka_unit_test(opencl_rounds),
         cmocka_unit_test(edges_are_exact),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, find_device, NULL);
 }

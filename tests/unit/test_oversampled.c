@@ -2,20 +2,12 @@
  * reference, phases from spectrum to spectrum, what folds in, and that no cut changes a bit. */
 #include "channelise_bench.h"
 #include "dsp/fir/filter_report.h"
+#include "find_device.h"
 
 #include <stdio.h>
 
 static const struct ratio ratios[] = {{32, 27}, {4, 3}, {8, 7}, {2, 1}};
 enum { RATIOS = sizeof ratios / sizeof *ratios };
-
-static int has_opencl(void)
-{
-    struct text text = {0};
-    int has = backend_devices(&text) == STATUS_OK && text.length > 0;
-    text_free(&text);
-    report_clear();
-    return has;
-}
 
 /* The bank's own prototype. */
 static double *design(const struct channelise_spec *spec, struct ratio ratio, uint32_t taps)
@@ -137,7 +129,7 @@ static void opencl_agrees_with_the_reference(void **state)
                  {SAMPLE_I16, 1, 2048, 8, 2}};
     enum { FEW = 3 };
     size_t count = getenv("VOLTMILL_TEST_ALL") ? sizeof cases / sizeof *cases : FEW;
-    if (!has_opencl()) {
+    if (!has_device) {
         skip();
     }
     for (size_t i = 0; i < count; i++) {
@@ -166,7 +158,7 @@ static void fused_kernels_agree_with_the_reference(void **state)
                  {SAMPLE_I16, 0, 0, 64, 4, 3},
                  {SAMPLE_I4, 1, 1, 512, 17, 2}};
     size_t count = getenv("VOLTMILL_TEST_ALL") ? sizeof cases / sizeof *cases : 2;
-    if (!has_opencl()) {
+    if (!has_device) {
         skip();
     }
     for (size_t i = 0; i < count; i++) {
@@ -232,7 +224,7 @@ static void cuts_of_fused_kernels_change_nothing(void **state)
                                                      .radix = {8, 4, 1, 1},
                                                      .buffers = 4}};
     struct bench whole;
-    if (!has_opencl()) {
+    if (!has_device) {
         skip();
     }
     start(&whole, SAMPLE_I8, 1, 32, 8, SPECTRA, ratios[0]);
@@ -373,5 +365,5 @@ int main(void)
         cmocka_unit_test(taps_reach_what_is_asked_for),
         cmocka_unit_test(channels_that_will_do_are_found),
     };
-    return cmocka_run_group_tests_name("oversampled filter banks", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("oversampled filter banks", tests, find_device, NULL);
 }
