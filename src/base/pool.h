@@ -1,7 +1,7 @@
 /* A pool of threads that work on the tasks of one object together.
  *
  * A pool takes blocks of tasks, one after the other, and never waits for the end of one: a thread
- * that finds nothing to do in one block continues with the next. A block has up to three phases of
+ * that finds nothing to do in one block continues with the next. A block has up to four phases of
  * independent tasks. Those of the first phase may run beside those of other blocks. The next phase
  * of a block begins when the one before is over and the block before is done. Idle threads sleep.
  * Threads receive no signals but those of their own accesses (base/thread.h), and carry the pool's
@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-enum { POOL_PHASES = 3, POOL_BLOCKS = 4 /* at most, in the pool at once */ };
+enum { POOL_PHASES = 4, POOL_BLOCKS = 4 /* at most, in the pool at once */ };
 
 /* Task `task` on thread number `thread`, which does one at a time. */
 typedef void pool_task_t(void *context, uint32_t thread, uint64_t task);

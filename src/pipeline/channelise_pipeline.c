@@ -513,12 +513,14 @@ static status_t channelising_read(void *context, void *of)
     }
     /* A mapping detects too late that a file was truncated, or is on a failing disk. */
     if (!may_salvage && buffer_lend(slot->in, NULL)) {
+        slab_keep_steps(slot->slab, 1);
         TRY(reader_map(p->reader, slot->slab, first, count, &slot->mapping));
     }
     if (slot->mapping) {
         buffer_lend(slot->in, mapping_data(slot->mapping));
         goto out;
     }
+    slab_keep_steps(slot->slab, 0);
     TRY(buffer_get(slot->in, &in));
     st = reader_read(p->reader, slot->slab, first, count, in, &slot->losses);
     if (st == STATUS_DATA && may_salvage && reader_is_unreadable(p->reader)) {
@@ -861,6 +863,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     if (work->is_bank) {
         TRY(channelising_create_finish(p));
     } else {
+        TRY(finish_pool(work, &p->finishers));
         TRY(memory_zeroed((size_t)p->chunking.block_spectra, work->products[0].row_bytes,
                           "rows of voltages", &p->stored));
     }

@@ -21,6 +21,7 @@ struct slab {
     uint64_t inner_bytes; /* of one time step of one block, in the archive */
     uint64_t low_byte;    /* the part of it that is kept: width bytes from low_byte */
     uint64_t width;
+    uint64_t needed[2]; /* low_byte and width for these streams alone */
     uint64_t *slot[2];  /* [nstreams] place of the block of real and imaginary part in `blocks` */
     uint64_t *inner[2]; /* [nstreams] bytes from the start of a kept time step */
 };
@@ -29,6 +30,10 @@ struct slab {
 status_t slab_create(const struct archive *archive, uint32_t first_stream, uint32_t nstreams,
                      struct slab **out);
 void slab_destroy(struct slab *slab);
+
+/* Keeps whole time steps, where they are short, so that the slab may lie in the file as it is, or
+ * again what its streams need. Streams of other slabs share the pages of such a mapping. */
+void slab_keep_steps(struct slab *slab, int is_whole);
 
 /* Returns the bytes of a slab of `count` samples; 0 if that does not fit 64 bits. */
 uint64_t slab_bytes(const struct slab *slab, uint64_t count);

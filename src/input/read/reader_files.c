@@ -133,6 +133,8 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
             slab->inner[part][i] -= slab->low_byte;
         }
     }
+    slab->needed[0] = slab->low_byte;
+    slab->needed[1] = slab->width;
     TRY(slab_number_blocks(slab));
     *out = slab;
     slab = NULL;
@@ -152,6 +154,22 @@ void slab_destroy(struct slab *slab)
     }
     free(slab->blocks);
     free(slab);
+}
+
+void slab_keep_steps(struct slab *slab, int is_whole)
+{
+    enum {
+        MOST_STEP = 4096
+    }; /* bytes: of longer ones most pages would hold nothing that is needed */
+    const int is_short = is_whole && slab->inner_bytes <= MOST_STEP;
+    const uint64_t low = is_short ? 0 : slab->needed[0];
+    for (int part = 0; part < 2; part++) {
+        for (uint32_t i = 0; i < slab->nstreams; i++) {
+            slab->inner[part][i] += slab->low_byte - low;
+        }
+    }
+    slab->low_byte = low;
+    slab->width = is_short ? slab->inner_bytes : slab->needed[1];
 }
 
 uint64_t slab_bytes(const struct slab *slab, uint64_t count)

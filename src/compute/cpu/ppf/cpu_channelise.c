@@ -103,13 +103,13 @@ enum {
 };
 
 /* Spectra of a block that threads share, whole grains; 0: each makes spectra of its own, where
- * there are streams enough, or streams must be deinterleaved first. */
+ * there are streams enough. */
 static uint64_t channelise_piece(const struct cpu *cpu)
 {
     const struct channelise_spec *spec = &cpu->base.spec;
     uint64_t streams = spec->nstreams / (cpu->has_pairs ? 2 : 1);
     uint64_t strips = streams * (cpu->fine.height / FINE_COLUMNS);
-    if (cpu->fine.height == 0 || streams >= spec->threads || spec->is_interleaved) {
+    if (cpu->fine.height == 0 || streams >= spec->threads) {
         return 0;
     }
     return ceil_div_u64((uint64_t)STRIPS_A_THREAD * spec->threads, strips) * GRAIN;
@@ -148,6 +148,7 @@ static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *
     cpu->fine = channelise_fine(spec, choice);
     cpu->has_pairs = channelise_has_pairs(spec);
     cpu->piece = channelise_piece(cpu);
+    cpu->shared = min_u64(cpu->piece, spec->max_spectra);
     cpu->rows = channelise_rows(cpu);
     if (cpu->rows < cpu->shape.batch) {
         cpu->rows = cpu->shape.batch;
@@ -205,6 +206,8 @@ static void channelise_free(struct cpu *cpu)
     }
     free(cpu->matrices[0]);
     free(cpu->matrices[1]);
+    free(cpu->turned[0]);
+    free(cpu->turned[1]);
     cpu_fft_destroy(cpu->transform);
     fine_fft_destroy(cpu->fine_fft);
     ppf_fir_destroy(cpu->filter);
@@ -348,13 +351,15 @@ static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
     const int is_shared = cpu.piece > 0;
     uint64_t thread = (floats[0] + floats[1] + floats[2]) * sizeof(float);
     thread += is_shared ? 0 : floats[3] * sizeof(float);
-    thread += spec->is_interleaved ? interleaved_bytes(spec) * (cpu.has_pairs ? 2 : 1) : 0;
+    thread +=
+        spec->is_interleaved && !is_shared ? interleaved_bytes(spec) * (cpu.has_pairs ? 2 : 1) : 0;
     uint64_t bytes = spec->is_spectra ? 0 : ppf_fir_bytes(spec);
     if (cpu.fine.height > 0) {
         bytes += fine_fft_bytes(cpu.fine);
         bytes += is_shared
-                     ? 2 * cpu.piece * spec->nstreams * fine_fft_matrix(cpu.fine) * sizeof(float)
+                     ? 2 * cpu.shared * spec->nstreams * fine_fft_matrix(cpu.fine) * sizeof(float)
                      : 0;
+        bytes += is_shared && spec->is_interleaved ? 2 * interleaved_turned_bytes(&cpu) : 0;
     } else if (!spec->is_spectra) {
         /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors,
          * those of a transform of up to four times the length. */

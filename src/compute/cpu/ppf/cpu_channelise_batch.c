@@ -9,7 +9,8 @@
 
 /* ---- interleaved ---- */
 
-/* Streams that lie interleaved are deinterleaved a few at a time, by the thread that filters them.
+/* Streams that lie interleaved are deinterleaved a few at a time, by the thread that filters them,
+ * or where threads share spectra, all at once, before.
  *
  * Tiles of samples are copied stream by stream, while their cache lines are near. */
 
@@ -19,8 +20,10 @@ enum {
                                 each line would be read once for every few streams of it */
     TASKS_A_THREAD = 4,      /* of a block, at least, where groups are wide */
     LINE_BYTES = 64,
-    TURN_BYTES = 16, /* of neighbouring streams that are transposed together */
-    TILE = 64        /* samples of one stream before the next one's: their lines stay near */
+    TURN_BYTES = 16,        /* of neighbouring streams that are transposed together */
+    TILE = 64,              /* samples of one stream before the next one's: their lines stay near */
+    TURN_SAMPLES = 1 << 14, /* of each stream, of a task that deinterleaves a block */
+    TURN_PAD = 2 * TILE /* samples between streams, which begin in different sets of the cache */
 };
 
 /* Bytes of one stream's samples for a grain of spectra. */
@@ -86,9 +89,9 @@ static uint32_t interleaved_neighbours(const struct block *block, uint32_t strea
 
 /* Copies `count` samples from sample `first` on of `streams` streams from `stream` on.
  *
- *   out   [streams][count] samples, each with its real part before the imaginary one   */
+ *   out   [streams][pitch] samples, each with its real part before the imaginary one   */
 static void interleaved_take(const struct block *block, uint32_t stream, uint32_t streams,
-                             size_t first, size_t count, char *out)
+                             size_t first, size_t count, size_t pitch, char *out)
 {
     const struct interleaved *layout = &block->layout;
     const struct sample_input *input = &block->input;
@@ -101,10 +104,10 @@ static void interleaved_take(const struct block *block, uint32_t stream, uint32_
         for (uint32_t i = 0; i < streams; i += now) {
             const char *re = at + input->re[stream + i];
             const char *im = at + input->im[stream + i];
-            char *to = out + (i * count + tile) * bytes;
+            char *to = out + (i * pitch + tile) * bytes;
             now = interleaved_neighbours(block, stream + i, streams - i, samples);
             if (now > 0) {
-                block->cpu->kernels->turn(bytes, re, step, samples, count * bytes, to);
+                block->cpu->kernels->turn(bytes, re, step, samples, pitch * bytes, to);
                 continue;
             }
             now = 1;
@@ -116,6 +119,38 @@ static void interleaved_take(const struct block *block, uint32_t stream, uint32_
             }
         }
     }
+}
+
+/* Samples of a block of `spectra` spectra, and those from a stream's first to the next one's. */
+static uint64_t interleaved_samples(const struct cpu *cpu, uint64_t spectra)
+{
+    return channelise_inputs(&cpu->base.spec, spectra);
+}
+
+static uint64_t interleaved_pitch(const struct cpu *cpu)
+{
+    return interleaved_samples(cpu, cpu->shared) + TURN_PAD;
+}
+
+uint64_t interleaved_turned_bytes(const struct cpu *cpu)
+{
+    return interleaved_pitch(cpu) * cpu->base.spec.nstreams * ppf_fir_sample_bytes(&cpu->base.spec);
+}
+
+uint64_t interleaved_tasks(const struct block *block)
+{
+    return ceil_div_u64(interleaved_samples(block->cpu, block->spectra), TURN_SAMPLES);
+}
+
+void interleaved_turn(void *context, uint32_t thread, uint64_t task)
+{
+    const struct block *block = context;
+    const uint64_t all = interleaved_samples(block->cpu, block->spectra);
+    const uint64_t first = task * TURN_SAMPLES;
+    (void)thread;
+    interleaved_take(block, 0, block->nstreams, first, min_u64(TURN_SAMPLES, all - first),
+                     interleaved_pitch(block->cpu),
+                     block->turned + first * block->layout.sample_bytes);
 }
 
 /* ---- cpu channelise batch ---- */
@@ -176,12 +211,16 @@ static const char *channelise_samples_of(const struct block *block, struct scrat
         const size_t row = (size_t)batch->first * block->nstreams + stream + i;
         return block->in + row * cpu->base.spec.nchannels * layout->sample_bytes;
     }
+    if (block->turned) {
+        return block->turned +
+               ((stream + i) * interleaved_pitch(cpu) + first) * layout->sample_bytes;
+    }
     if (!layout->is_copied) {
         return block->in + block->input.re[stream + i] + first * layout->sample_bytes;
     }
     char *copy = scratch->deinterleaved + (size_t)half * interleaved_bytes(&cpu->base.spec);
     if (i == 0) {
-        interleaved_take(block, stream, streams, first, count, copy);
+        interleaved_take(block, stream, streams, first, count, count, copy);
     }
     return copy + i * count * layout->sample_bytes;
 }

@@ -11,7 +11,7 @@
 #include "compute/shared/grains.h"
 
 /* Processing of a block's streams: interleaved ones are deinterleaved a few at a time, by the
- * thread that filters them. */
+ * thread that filters them, or all before the first is filtered, where threads share spectra. */
 struct interleaved {
     int is_copied; /* 0: every stream is stored without gaps, real parts before imaginary ones */
     uint32_t group, groups; /* streams worked off together, and how many such groups */
@@ -51,6 +51,7 @@ struct block {
     uint64_t before; /* spectra of the run before those of this block */
     float
         *matrices;  /* [spectra][streams] that threads make by columns and rows together, or NULL */
+    char *turned;   /* [streams][samples], deinterleaved by a phase of its own, or NULL */
     const char *in; /* its data */
     struct sample_input input;
     size_t *re, *im; /* [streams], after input */
@@ -77,8 +78,10 @@ struct cpu {
     cpu_fft_t *transform;
     struct fine_shape fine; /* 0: spectra are transformed as a whole, by `transform` */
     fine_fft_t *fine_fft;
-    uint64_t piece;     /* spectra of a block, at most, where threads share matrices */
+    uint64_t piece;     /* spectra of a block, whole grains, where threads share matrices */
+    uint64_t shared;    /* the most of them that there are at once */
     float *matrices[2]; /* of blocks in turns; NULL until threads share them */
+    char *turned[2];    /* likewise; NULL until such streams come interleaved */
     size_t rows;        /* spectra that are filtered in one go */
     int has_pairs;
     ppf_fir_t *filter;
@@ -114,6 +117,12 @@ uint32_t cpu_channelise_batch(const struct block *block, uint64_t grain, uint32_
                               struct batch *out, uint32_t *stream);
 void cpu_channelise_batch_at(const struct block *block, struct scratch *scratch, uint32_t stream,
                              uint32_t i, uint32_t count, struct batch *batch);
+
+/* Returns the bytes of struct block's `turned`. */
+uint64_t interleaved_turned_bytes(const struct cpu *cpu);
+/* Tasks that deinterleave a block, and one of them: its context is the block. */
+uint64_t interleaved_tasks(const struct block *block);
+void interleaved_turn(void *context, uint32_t thread, uint64_t task);
 
 /* Floats of a thread's scratch: window, filtered spectra, bins; matrices where a thread makes whole
  * spectra by columns and rows. */

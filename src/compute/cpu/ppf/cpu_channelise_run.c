@@ -540,21 +540,30 @@ out:
     return st;
 }
 
-/* Where spectra stay between columns and rows: of each thread, or of all for this block. */
-static status_t channelise_create_matrices(struct cpu *cpu, struct block *block, int is_shared)
+/* Where spectra stay between columns and rows, and before them deinterleaved samples: of each
+ * thread, or of all for this block. */
+static status_t channelise_create_matrices(struct cpu *cpu, struct block *block, int is_shared,
+                                           int is_copied)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
     float **shared = &cpu->matrices[cpu->nblocks % 2];
+    char **turned = &cpu->turned[cpu->nblocks % 2];
     block->matrices = NULL;
+    block->turned = NULL;
     if (cpu->fine.height == 0) {
         goto out;
     }
     if (is_shared && !*shared) {
-        TRY(memory_aligned((size_t)cpu->piece * spec->nstreams * fine_fft_matrix(cpu->fine),
+        TRY(memory_aligned((size_t)cpu->shared * spec->nstreams * fine_fft_matrix(cpu->fine),
                            sizeof(float), "spectra by columns and rows", shared));
     }
+    if (is_shared && is_copied && !*turned) {
+        TRY(memory_aligned((size_t)interleaved_turned_bytes(cpu), 1, "deinterleaved streams",
+                           turned));
+    }
     block->matrices = is_shared ? *shared : NULL;
+    block->turned = is_shared && is_copied ? *turned : NULL;
     for (uint32_t i = 0; i < spec->threads && !is_shared; i++) {
         if (!cpu->scratch[i].matrices) {
             size_t floats[SCRATCH_PARTS];
@@ -591,13 +600,6 @@ static void channelise_set_groups(struct block *block, uint32_t nstreams)
     }
 }
 
-/* Whether threads work together on the spectra of a run: where they are long, and each stream's
- * samples lie side by side. */
-static int channelise_shares(const struct cpu *cpu, const struct interleaved *layout)
-{
-    return cpu->piece > 0 && !layout->is_copied;
-}
-
 /* State of a run, shared by all its blocks. */
 struct run {
     const struct sample_input *input;
@@ -621,8 +623,11 @@ static status_t channelise_begin_run(struct cpu *cpu, int follows, buffer_t *in,
         ((struct host_buffer *)in)->missing = 0;
     }
     run->layout = interleaved_layout(spec, run->input, run->nstreams);
-    run->is_shared = channelise_shares(cpu, &run->layout);
-    if (run->layout.is_copied) {
+    run->is_shared = cpu->piece > 0;
+    if (run->is_shared) {
+        run->layout.group = 1;
+        run->layout.groups = run->nstreams;
+    } else if (run->layout.is_copied) {
         TRY(channelise_create_deinterleaved(cpu));
     }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
@@ -684,8 +689,9 @@ static void channelise_submit(struct cpu *cpu, struct block *block)
     if (block->matrices) {
         work = (struct pool_block){
             .context = block,
-            .run = {cpu_fine_run_columns, cpu_fine_run_rows, channelise_run_sums},
-            .tasks = {batches * cpu_fine_column_tasks(cpu), batches * cpu_fine_row_tasks(cpu),
+            .run = {interleaved_turn, cpu_fine_run_columns, cpu_fine_run_rows, channelise_run_sums},
+            .tasks = {block->turned ? interleaved_tasks(block) : 0,
+                      batches * cpu_fine_column_tasks(cpu), batches * cpu_fine_row_tasks(cpu),
                       work.tasks[1]}};
     }
     block->number = pool_submit(cpu->pool, &work);
@@ -719,7 +725,7 @@ status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first,
             pool_wait(cpu->pool,
                       cpu->blocks[(cpu->nblocks + POOL_BLOCKS - 2) % POOL_BLOCKS].number);
         }
-        TRY(channelise_create_matrices(cpu, block, run.is_shared));
+        TRY(channelise_create_matrices(cpu, block, run.is_shared, run.layout.is_copied));
         block->source = (struct host_buffer *)in;
         block->in = block->source->data;
         block->follows = first != NULL;
