@@ -2,6 +2,7 @@
 #include "compute/cpu/ppf/ppf_fir.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,15 +120,31 @@ static size_t fir_strip_at(const ppf_fir_t *filter, size_t first)
     return (strip * height + first / strips->width) * filter->taps * strips->columns;
 }
 
-static void fir_set_coeff(ppf_fir_t *filter, const double *coeff, size_t margin)
+/* Coefficients on their way into a filter, PIECE samples of each tap by a task. */
+struct coefficients {
+    ppf_fir_t *filter;
+    const double *coeff;
+    size_t margin;
+};
+
+enum { PIECE = 1 << 14 };
+
+static void fir_set_coeff(void *context, uint32_t thread, uint64_t task)
 {
-    const size_t columns = filter->strips.columns;
+    const struct coefficients *all = context;
+    const ppf_fir_t *filter = all->filter;
+    const size_t first = (size_t)task * PIECE;
+    const size_t end = filter->samples - first < PIECE ? filter->samples : first + PIECE;
+    const size_t columns = filter->strips.columns > 0 ? filter->strips.columns : PIECE;
+    (void)thread;
     for (size_t t = 0; t < filter->taps; t++) {
-        const double *of_tap = coeff + t * filter->samples;
-        for (size_t i = 0; i < filter->samples; i++) {
-            size_t at = columns > 0 ? fir_strip_at(filter, i) + t * columns + i % columns
-                                    : margin + t * filter->padded + i;
-            filter->coeff[at] = (float)of_tap[i];
+        for (size_t i = first; i < end; i += columns) {
+            const double *from = all->coeff + t * filter->samples + i;
+            float *to = filter->coeff + (columns < PIECE ? fir_strip_at(filter, i) + t * columns
+                                                         : all->margin + t * filter->padded + i);
+            for (size_t k = 0; k < columns && i + k < end; k++) {
+                to[k] = (float)from[k];
+            }
         }
     }
 }
@@ -157,8 +174,11 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
     size_t margin = fir_margin(spec);
     size_t count = filter->padded * filter->taps + 2 * margin;
     TRY(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
-    memset(filter->coeff, 0, count * sizeof(float));
-    fir_set_coeff(filter, spec->coeff, margin);
+    if (strips.columns == 0) {
+        memset(filter->coeff, 0, count * sizeof(float));
+    }
+    struct coefficients all = {filter, spec->coeff, margin};
+    pool_each(spec->threads, ceil_div_u64(filter->samples, PIECE), fir_set_coeff, &all);
     *out = filter;
     filter = NULL;
 out:
