@@ -339,21 +339,58 @@ out:
     return st;
 }
 
+/* Rows of the last filter on their way into p->stored, STORED_ROWS of them by a task. */
+struct storing {
+    struct quantise how;
+    const float *rows;
+    uint64_t stride, count;
+    char *out;
+    uint64_t row_bytes;
+    uint64_t clipped; /* so far */
+};
+
+enum { STORED_ROWS = 1 << 12 };
+
+static void storing_run(void *context, uint32_t thread, uint64_t task)
+{
+    struct storing *storing = context;
+    const uint64_t first = task * STORED_ROWS;
+    const uint64_t count = min_u64(storing->count - first, STORED_ROWS);
+    const uint64_t clipped =
+        quantise_rows(&storing->how, storing->rows + first * storing->how.parts, storing->stride,
+                      count, storing->out + first * storing->row_bytes);
+    (void)thread;
+    __atomic_fetch_add(&storing->clipped, clipped, __ATOMIC_RELAXED);
+}
+
 /* Writes the rows of the last filter as samples are stored. */
 static status_t channelising_write_voltages(struct channelising *p, struct slot *slot)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     const struct job_product *product = &work->job->products[0];
-    struct quantise how = {.bits = product->steps.bits,
-                           .scale = product->scale,
-                           .streams = slot->block.chunk.streams,
-                           .parts = work->seen->is_complex ? 2 : 1};
+    const uint32_t streams = slot->block.chunk.streams;
+    const uint32_t parts = work->seen->is_complex ? 2 : 1;
+    struct storing storing = {.how = {.bits = product->steps.bits,
+                                      .scale = product->scale,
+                                      .streams = streams,
+                                      .parts = parts},
+                              .stride = slot->filtered.stride,
+                              .count = slot->block.count,
+                              .out = p->stored,
+                              .row_bytes = (uint64_t)streams * parts * product->steps.bits / 8};
+    const uint64_t tasks = ceil_div_u64(storing.count, STORED_ROWS);
     void *rows = NULL;
     TRY(pipeline_get(p->pipeline, slot->filtered.rows[filter_plan_count(work->filters) - 1],
                      &rows));
-    p->counts[0].clipped +=
-        quantise_rows(&how, rows, slot->filtered.stride, slot->block.count, p->stored);
+    storing.rows = rows;
+    if (p->finishers) {
+        pool_run(p->finishers, tasks, storing_run, &storing);
+    }
+    for (uint64_t i = 0; i < tasks && !p->finishers; i++) {
+        storing_run(&storing, 0, i);
+    }
+    p->counts[0].clipped += storing.clipped;
     TRY(p->sink.put(p->sink.context, 0, &slot->block.chunk, slot->block.from, slot->block.count,
                     p->stored, NULL));
 out:

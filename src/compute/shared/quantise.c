@@ -20,13 +20,17 @@ struct quantise_tile {
     _Alignas(64) unsigned char numbers[TILE_STREAMS][TILE_ROWS * MOST_PARTS * MOST_BYTES];
 };
 
-/* Rounded and clipped to least .. most; counts what did not fit. */
-static uint32_t quantise_clip(const float *in, uint32_t count, double scale, double least,
-                              double most, int32_t *out)
+/* Rounded and clipped to least .. most; counts what did not fit. `is_exact` is a constant where
+ * this is inlined: 1 / scale has no error, and multiplying takes half as long. */
+__attribute__((always_inline)) static inline uint32_t quantise_clip_by(const float *in,
+                                                                       uint32_t count, double scale,
+                                                                       int is_exact, double least,
+                                                                       double most, int32_t *out)
 {
+    const double inverse = 1 / scale;
     uint32_t fits = 0;
     for (uint32_t i = 0; i < count; i++) {
-        double value = (double)in[i] / scale;
+        double value = is_exact ? (double)in[i] * inverse : (double)in[i] / scale;
         /* Values that round to the ends fit; NaN does not fit. */
         double low = value > least ? value : least;
         double near = low < most ? low : most;
@@ -37,6 +41,17 @@ static uint32_t quantise_clip(const float *in, uint32_t count, double scale, dou
         fits += value >= least - 0.5 && value < most + 0.5;
     }
     return count - fits;
+}
+
+static uint32_t quantise_clip(const float *in, uint32_t count, double scale, double least,
+                              double most, int32_t *out)
+{
+    enum { MOST = 1000 }; /* bits of an exponent, so that 1 / scale is no subnormal */
+    int exponent = 0;
+    const int is_exact =
+        frexp(scale, &exponent) == 0.5 && exponent > -MOST && exponent < MOST; /* 2^n */
+    return is_exact ? quantise_clip_by(in, count, scale, 1, least, most, out)
+                    : quantise_clip_by(in, count, scale, 0, least, most, out);
 }
 
 static uint32_t quantise_floats(const float *in, uint32_t count, double scale, float *out)

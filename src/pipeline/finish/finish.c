@@ -34,7 +34,7 @@ status_t finish_pool(const struct channelise_plan *work, pool_t **out)
     int is_changed = 0;
     *out = NULL;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        is_changed |= plan_products_is_changed(work, i);
+        is_changed |= !work->is_bank || plan_products_is_changed(work, i);
     }
     return is_changed && threads > 1 ? pool_create(POOL_EAGER, "finish", threads, out) : STATUS_OK;
 }
