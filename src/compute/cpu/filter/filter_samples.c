@@ -43,8 +43,10 @@ static const char *reader_bring(const struct filter_reader *reader,
         memcpy(room, re, count * reader->bytes);
         return room;
     }
-    reader->kernels->gather(reader->part_bytes, re, stream->step, count, reader->bytes, room);
-    if (reader->bytes > reader->part_bytes) {
+    const int is_pair = im == re + reader->part_bytes;
+    reader->kernels->gather(is_pair ? reader->bytes : reader->part_bytes, re, stream->step, count,
+                            reader->bytes, room);
+    if (reader->bytes > reader->part_bytes && !is_pair) {
         reader->kernels->gather(reader->part_bytes, im, stream->step, count, reader->bytes,
                                 room + reader->part_bytes);
     }
