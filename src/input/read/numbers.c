@@ -1,4 +1,5 @@
-/* Stored numbers made into others: those below 8 bits by a table of all bytes. */
+/* Stored numbers made into others: by a table of all bytes those below 8 bits, and those of 8 of
+ * which one means that there is none. */
 #include "input/read/numbers.h"
 
 #include "base/byte_order.h"
@@ -550,7 +551,10 @@ status_t numbers_create(const struct archive *archive, numbers_t **out)
     } else {
         numbers->is_swapped =
             !archive->stored.number.is_big_endian != !(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-        numbers->per_byte = archive->stored.number.bits < 8 ? 8 / archive->stored.number.bits : 0;
+        const uint32_t bits = archive->stored.number.bits;
+        const int is_byte =
+            bits == 8 && archive->stored.number.has_missing && archive->format == SAMPLE_F32;
+        numbers->per_byte = bits < 8 || is_byte ? 8 / bits : 0;
         numbers_fill_table(numbers);
     }
     *out = numbers;
