@@ -73,6 +73,11 @@ static void fine_channels_agree_with_reference(void **state)
             again.spec.threads = 2;
             bench_run(&again, BACKEND_CPU, FIRST, 1000);
             assert_same(&bench, &again);
+            /* Interleaved, which threads deinterleave first. */
+            again.is_side_by_side = 0;
+            again.spec.threads = 3;
+            bench_run(&again, BACKEND_CPU, FIRST, 16);
+            assert_same(&bench, &again);
             bench_end(&bench);
             bench_end(&expected);
             bench_end(&again);

@@ -83,9 +83,34 @@ static void changed(void **state)
     read_replaced(STEPS, POLS - 1, 1, STATUS_DATA);
 }
 
+/* Whole time steps and back: every stream stays where it is in the file. */
+static void steps_are_kept(void **state)
+{
+    enum { ALL = 8, FIRST = 2, TAKEN = 2 };
+    struct slab *slab = NULL;
+    size_t re[TAKEN];
+    size_t im[TAKEN];
+    (void)state;
+    small_archive_write(path, STEPS, ALL, CHUNK);
+    struct archive *archive = open_archive();
+    assert_int_equal(slab_create(archive, FIRST, TAKEN, &slab), STATUS_OK);
+    for (int i = 0; i < 4; i++) {
+        const int is_whole = i == 1 || i == 2; /* a second time, too */
+        slab_keep_steps(slab, is_whole);
+        slab_offsets(slab, STEPS, re, im);
+        assert_int_equal(slab->width, is_whole ? ALL : TAKEN);
+        assert_int_equal(slab->low_byte, is_whole ? 0 : FIRST);
+        assert_int_equal(slab->low_byte + re[0], FIRST);
+        assert_int_equal(slab->low_byte + re[1], FIRST + 1);
+    }
+    slab_destroy(slab);
+    archive_destroy(archive);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(unchanged), cmocka_unit_test(changed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unchanged), cmocka_unit_test(changed),
+                                       cmocka_unit_test(steps_are_kept)};
     int fd = mkstemp(path);
     if (fd < 0) {
         return 1;
