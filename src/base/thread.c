@@ -129,6 +129,10 @@ void thread_worker_destroy(thread_worker_t *worker)
 
 void thread_worker_begin(thread_worker_t *worker, void (*work)(void *context), void *context)
 {
+    if (!worker) {
+        work(context);
+        return;
+    }
     pthread_mutex_lock(&worker->lock);
     worker->work = work;
     worker->context = context;
@@ -138,6 +142,9 @@ void thread_worker_begin(thread_worker_t *worker, void (*work)(void *context), v
 
 void thread_worker_wait(thread_worker_t *worker)
 {
+    if (!worker) {
+        return;
+    }
     pthread_mutex_lock(&worker->lock);
     while (worker->work) {
         pthread_cond_wait(&worker->changed, &worker->lock);

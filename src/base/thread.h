@@ -30,9 +30,9 @@ status_t thread_worker_create(const char *name, thread_worker_t **out);
 void thread_worker_destroy(thread_worker_t *worker);
 
 /* Has `work` done with `context`, whose failure is handed over to the main thread; what was begun
- * before must have been waited for. */
+ * before must have been waited for. Without a worker (NULL) the caller does it at once. */
 void thread_worker_begin(thread_worker_t *worker, void (*work)(void *context), void *context);
-/* Returns when nothing is being done. */
+/* Returns when nothing is being done. Takes NULL. */
 void thread_worker_wait(thread_worker_t *worker);
 
 #endif

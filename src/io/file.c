@@ -271,6 +271,37 @@ status_t file_open_read(const char *path, int *fd)
 /* file_write() fills where that is faster: not with less, nor with few processors. */
 enum { FILL_PIECE = 1 << 17, FILL_LEAST = 8 << 20, FILL_THREADS = 4, FILL_PROCESSORS = 8 };
 
+/* Maps bytes of a file in memory, from a page's begin on; data NULL: not possible. */
+static struct file_part file_map(int fd, uint64_t offset, uint64_t bytes)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    struct file_part part = {.offset = offset, .bytes = bytes, .mapped = bytes + offset % page};
+    part.map = mmap(NULL, part.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                    (off_t)(offset / page * page));
+    part.data = part.map == MAP_FAILED ? NULL : (char *)part.map + offset % page;
+    return part;
+}
+
+void file_part_unmap(struct file_part *part)
+{
+    if (part->data) {
+        munmap(part->map, part->mapped);
+    }
+    part->data = NULL;
+}
+
+struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes)
+{
+    struct file_part part = {.data = NULL};
+    if (file_is_in_memory(fd)) {
+        part = file_map(fd, offset, bytes);
+    }
+    if (part.data && madvise(part.map, part.mapped, MADV_POPULATE_WRITE) != 0) {
+        file_part_unmap(&part);
+    }
+    return part;
+}
+
 /* A part of a file that several threads write. */
 struct filling {
     int fd;
@@ -307,18 +338,15 @@ status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, ui
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     struct filling f = {fd, path, fill, context, offset, offset, offset + bytes, NULL, STATUS_OK};
-    void *map = MAP_FAILED;
+    struct file_part part = {.data = NULL};
     if (file_is_in_memory(fd) && offset % sizeof(double) == 0) {
         f.begin = offset / page * page;
-        map = mmap(NULL, (size_t)(f.end - f.begin), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                   (off_t)f.begin);
+        part = file_map(fd, offset, bytes);
+        f.map = part.data ? part.map : NULL;
     }
-    f.map = map == MAP_FAILED ? NULL : map;
     const uint64_t pieces = ceil_div_u64(f.end - f.begin, FILL_PIECE);
     pool_each((uint32_t)min_u64(pieces, threads), pieces, fill_piece, &f);
-    if (f.map) {
-        munmap(f.map, (size_t)(f.end - f.begin));
-    }
+    file_part_unmap(&part);
     return (status_t)atomic_load(&f.failed);
 }
 

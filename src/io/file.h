@@ -78,6 +78,19 @@ typedef void file_fill_t(void *context, uint64_t at, uint64_t bytes, void *to);
  * as file_write() does. */
 status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t threads,
                    file_fill_t *fill, void *context);
+/* Some bytes of a file in memory, as memory that its owner writes: several threads write their
+ * parts of one file at once, for which pwrite() would take turns. */
+struct file_part {
+    char *data; /* NULL: none */
+    uint64_t offset, bytes;
+    void *map; /* from the page's begin on */
+    uint64_t mapped;
+};
+/* Maps bytes of a file that is long enough, and allocates their pages. There are none (data NULL)
+ * where that is not possible: file_write() reports the cause. */
+struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes);
+/* Takes one that has none. */
+void file_part_unmap(struct file_part *part);
 /* Reads all bytes at the offset. Fails with DATA. */
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
 /* Hints for the system's cache of files; what it makes of them is its own affair. These bytes will

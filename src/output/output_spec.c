@@ -8,6 +8,7 @@
 #include "io/file.h"
 #include "io/file_rights.h"
 #include "output/journal/product_files.h"
+#include "plan/budget.h"
 #include "product/export/export_rows.h"
 #include "product/pack/packed_shape.h"
 
@@ -86,6 +87,7 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
     spec->is_planned = 1;
     spec->chunking = work->chunking;
     spec->backend = work->backend;
+    spec->writers = (uint32_t)min_u64(work->writers, budget_finishers(work));
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         spec->filters[i] = work->filters->stages[i].spec.choice;
     }

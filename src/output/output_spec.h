@@ -43,6 +43,7 @@ struct output_spec {
     int is_planned;
     struct chunking chunking;
     enum backend_kind backend;
+    uint32_t writers; /* threads of this rank that write rows of other formats; of series 0 */
     struct filter_choice filters[JOB_FILTERS]; /* backend AUTO: there is none, also of the next */
     struct synthesise_choice synthesis;
 };

@@ -215,7 +215,8 @@ static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct ou
     uint64_t spans = min_u64(spans_count(&output->place), rows / output->place.span_rows + 2);
     TRY(memory_zeroed((size_t)spans, sizeof *output->sums, "CRCs", &output->sums));
     if (output->rows.format != FILE_HDF5) {
-        TRY(export_writer_create(&output->rows, output->fd, output->part, &sum, &output->writer));
+        TRY(export_writer_create(&output->rows, output->fd, output->part, spec->writers, &sum,
+                                 &output->writer));
     } else {
         output->rows = (struct export_rows){.rows = output->place.rows,
                                             .row_bytes = output->place.row_bytes,

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "compute/backend.h"
 #include "compute/device_side.h"
 #include "compute/shared/beam_weights.h"
 #include "input/read/reader.h"
@@ -327,10 +328,16 @@ static uint64_t budget_formats_bytes(const struct channelise_plan *work)
         enum file_format format = work->job->products[i].format;
         if (format != FILE_HDF5) {
             const struct export_rows rows = export_rows_expect(format, &work->products[i].spec);
-            bytes += export_writer_bytes(&rows);
+            bytes += export_writer_bytes(&rows, work->writers);
         }
     }
     return bytes;
+}
+
+uint32_t budget_finishers(const struct channelise_plan *work)
+{
+    const int is_shared = backend_abilities(work->backend)->uses_threads;
+    return (uint32_t)max_u64(work->threads / (is_shared ? 4 : 1), 1);
 }
 
 /* The coefficients of filters in double. */
@@ -729,6 +736,18 @@ static void budget_settle_ingest(struct channelise_plan *work, const struct budg
     }
 }
 
+/* Threads for rows of other formats, as far as memory is left. */
+static void budget_settle_writers(struct channelise_plan *work)
+{
+    const uint64_t one = budget_formats_bytes(work);
+    const uint64_t left = budget_fixed_bytes(work) + work->stage_bytes - work->memory_bytes;
+    work->writers = budget_finishers(work);
+    while (budget_formats_bytes(work) - one > left) {
+        work->writers--;
+    }
+    work->memory_bytes += budget_formats_bytes(work) - one;
+}
+
 /* Blocks of at most `budget` bytes. */
 static void budget_settle_blocks(struct channelise_plan *work, const struct budget_group *group,
                                  uint64_t budget)
@@ -749,6 +768,7 @@ static void budget_settle_blocks(struct channelise_plan *work, const struct budg
     work->memory_bytes =
         budget_fixed_bytes(work) + budget_block_bytes(work, group, chunking->block_spectra);
     budget_settle_ingest(work, group);
+    budget_settle_writers(work);
 }
 
 status_t budget_settle(struct channelise_plan *work, const struct chunking *begun)
@@ -757,6 +777,7 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     const struct job *job = work->job;
     struct budget_group group;
     uint64_t usual;
+    work->writers = 1;
     TRY(budget_cut(work, job->cut.memory, begun, &group, &usual));
     uint64_t budget = budget_for_blocks(work, job->memory);
     if (!budget_fits(work, &group, budget) && job->memory < job->cut.memory) {

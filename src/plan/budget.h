@@ -16,6 +16,10 @@ enum {
  * NULL. */
 status_t budget_settle(struct channelise_plan *work, const struct chunking *begun);
 
+/* Returns the threads that make rows of the backend into a file's: where it has all cores itself,
+ * waiting for many would take longer. */
+uint32_t budget_finishers(const struct channelise_plan *work);
+
 /* Estimates the device memory, in bytes, of the smallest block, alone. 0: the backend has no memory
  * of its own. Fails with DEVICE. */
 status_t budget_device_bytes(const struct channelise_plan *work, uint64_t *out);

@@ -87,6 +87,7 @@ struct channelise_plan {
     uint64_t read_bytes;                      /* with overlaps */
     uint64_t cache_bytes;  /* for chunks of datasets that are read through HDF5 */
     uint32_t unpackers;    /* threads that decompress them */
+    uint32_t writers;      /* threads that write rows of other formats */
     uint32_t fillers;      /* threads that put samples into pieces on their way to a device, while
                               they are read; 0: they are read into blocks */
     uint64_t memory_bytes; /* that a rank needs in all */

@@ -60,7 +60,8 @@ void spans_add(const struct product_place *place, uint64_t first_row, uint64_t r
         uint64_t end = spans_end(place, row / place->span_rows);
         uint64_t count = min_u64(end, first_row + rows) - row;
         uint64_t behind = (end - row - count + 1) * place->row_bytes - from - piece;
-        *sums ^= crc_times(spans_rows_part(place, count, piece, at), crc_power(behind));
+        uint32_t part = crc_times(spans_rows_part(place, count, piece, at), crc_power(behind));
+        (void)__atomic_fetch_xor(sums, part, __ATOMIC_RELAXED);
         at += count * piece;
         row += count;
     }

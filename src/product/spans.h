@@ -19,7 +19,7 @@ uint64_t spans_rows(uint64_t rows, uint64_t row_bytes);
 uint64_t spans_touched(const struct product_place *place, uint64_t first_row, uint64_t rows);
 uint64_t spans_count(const struct product_place *place);
 
-/* Adds bytes [from, from + piece) of each of some rows.
+/* Adds bytes [from, from + piece) of each of some rows. Several threads may add to the same sums.
  *
  *   data   char [rows][piece]
  *   sums   uint32 [spans_touched()], of the span that contains first_row and those after it */

@@ -384,6 +384,28 @@ static void threads_change_no_chunk_of_a_device(void **state)
     }
 }
 
+/* Threads that write rows of other formats take memory that is left, and refuse no job. */
+static void writers_take_what_is_left(void **state)
+{
+    (void)state;
+    static const char fil[] = "{kind: power, file: a.fil, format: fil}";
+    uint32_t seen = 0;
+    uint32_t before = 0;
+    for (uint64_t memory = 88 * MIB; memory < 128 * MIB; memory += MIB / 4) {
+        struct planned p;
+        if (plan_job(memory, "", fil, 32, NULL, &p) == STATUS_OK) {
+            assert_sound(&p, 1);
+            assert_true(p.work->writers >= 1 && p.work->writers <= 8);
+            seen |= 1U << p.work->writers;
+            before = p.work->writers;
+        } else {
+            assert_int_equal(before, 0);
+        }
+        planned_end(&p);
+    }
+    assert_true((seen & 1U << 1) && (seen & 1U << 8));
+}
+
 /* Plans the same job where memory is left to the machine, which has so much. */
 static void plan_auto(uint64_t cut_memory, uint64_t memory, struct planned *out)
 {
@@ -467,6 +489,7 @@ int main(void)
         cmocka_unit_test(what_stays_on_a_device_is_not_the_hosts),
         cmocka_unit_test(chunks_that_are_ingested_are_long),
         cmocka_unit_test(threads_change_no_chunk_of_a_device),
+        cmocka_unit_test(writers_take_what_is_left),
     };
     int fd = mkstemp(path);
     if (fd < 0) {

@@ -2,8 +2,10 @@
  * and sums of what is in the file. */
 #include "product/export/export_rows.h"
 
+#include "base/report.h"
 #include "product/spans.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +77,7 @@ static char *numbers_of(uint32_t bits)
 struct written {
     struct export_rows form;
     struct product_place place;
-    FILE *file;
+    int fd;
     uint32_t sums[SPANS];
 };
 
@@ -88,12 +90,12 @@ static void add(void *context, uint64_t row, uint64_t count, uint64_t from, uint
     spans_add(&written->place, row, count, from, bytes, data, written->sums + row / SPAN_ROWS);
 }
 
-static export_writer_t *writer_of(struct written *written)
+static export_writer_t *writer_of(struct written *written, uint32_t threads)
 {
     export_writer_t *writer = NULL;
     const struct export_sum sum = {written, worker, add};
     assert_int_equal(
-        export_writer_create(&written->form, fileno(written->file), "rows", &sum, &writer), 0);
+        export_writer_create(&written->form, written->fd, "rows", threads, &sum, &writer), 0);
     return writer;
 }
 
@@ -102,17 +104,18 @@ static void begin(const struct export_rows *form, struct written *out)
     float scales[2 * IFS * CHANS];
     struct text head = {0};
     char bytes[BEGIN] = "the head";
+    char path[] = "/dev/shm/voltmill.rows.XXXXXX"; /* where rows are written in memory */
     for (int i = 0; i < 2 * IFS * CHANS; i++) {
         scales[i] = 1 + (float)i;
     }
     *out = (struct written){
         .form = *form,
         .place = {.rows = ROWS, .row_bytes = form->row_bytes, .span_rows = SPAN_ROWS},
-        .file = tmpfile()};
-    assert_non_null(out->file);
+        .fd = mkstemp(path)};
+    assert_true(out->fd >= 0 && unlink(path) == 0);
     assert_int_equal(text_add_bytes(&head, bytes, sizeof bytes), 0);
-    assert_int_equal(export_rows_begin(&head, MOST_BYTES, fileno(out->file), "rows"), 0);
-    assert_true(pwrite(fileno(out->file), scales, sizeof scales, SCALES) == sizeof scales);
+    assert_int_equal(export_rows_begin(&head, MOST_BYTES, out->fd, "rows"), 0);
+    assert_true(pwrite(out->fd, scales, sizeof scales, SCALES) == sizeof scales);
     text_free(&head);
 }
 
@@ -129,8 +132,7 @@ static void are_sums(const struct written *written)
         uint64_t left = 0;
         assert_int_equal(export_rows_at(&written->form, last, &left),
                          at + (last - i) * (uint64_t)bytes);
-        assert_true(together > 0 &&
-                    pread(fileno(written->file), row, (size_t)bytes, (off_t)at) == bytes);
+        assert_true(together > 0 && pread(written->fd, row, (size_t)bytes, (off_t)at) == bytes);
         spans_add(&written->place, i, 1, 0, (uint64_t)bytes, row, sums + i / SPAN_ROWS);
     }
     assert_memory_equal(sums, written->sums, sizeof sums);
@@ -141,23 +143,25 @@ static void end(struct written *written, char out[MOST_BYTES])
 {
     memset(out, 0, MOST_BYTES);
     for (int turn = 0; turn < 2; turn++) { /* a second run does the last steps again */
-        export_writer_t *writer = writer_of(written);
+        export_writer_t *writer = writer_of(written, 1);
         assert_int_equal(export_rows_complete(writer, 0, UINT64_MAX, 1), 0);
-        assert_int_equal(export_rows_finish(&written->form, fileno(written->file), "rows"), 0);
+        assert_int_equal(export_rows_finish(&written->form, written->fd, "rows"), 0);
         export_writer_destroy(writer);
     }
-    assert_true(pread(fileno(written->file), out, MOST_BYTES, 0) == (ssize_t)written->form.bytes);
-    fclose(written->file);
+    assert_true(pread(written->fd, out, MOST_BYTES, 0) == (ssize_t)written->form.bytes);
+    close(written->fd);
 }
 
-/* All rows in one go. */
-static void write_at_once(const struct export_rows *form, const char *data, char *out)
+/* All rows in one go, by some threads. */
+static void write_at_once(const struct export_rows *form, const char *data, uint32_t threads,
+                          char *out)
 {
     struct written written;
     begin(form, &written);
-    export_writer_t *writer = writer_of(&written);
+    export_writer_t *writer = writer_of(&written, threads);
     assert_int_equal(export_writer_put(writer, 0, ROWS, 0, form->row_bytes, data), 0);
     assert_int_equal(export_writer_flush(writer), 0);
+    are_sums(&written);
     export_writer_destroy(writer);
     end(&written, out);
 }
@@ -168,7 +172,7 @@ static void write_in_parts(const struct export_rows *form, const char *data, uin
 {
     struct written written;
     begin(form, &written);
-    export_writer_t *writers[2] = {writer_of(&written), writer_of(&written)};
+    export_writer_t *writers[2] = {writer_of(&written, 1), writer_of(&written, 5)};
     /* An earlier run had other rows, all of them. */
     char *other = numbers_of(form->bits);
     assert_int_equal(export_writer_put(writers[0], 0, ROWS, 0, form->row_bytes, other), 0);
@@ -210,9 +214,13 @@ static void same_bytes(enum file_format format, uint32_t bits, const char first[
     static char found[MOST_BYTES];
     const struct export_rows form = form_of(format, bits);
     char *data = numbers_of(bits);
-    write_at_once(&form, data, expected);
+    write_at_once(&form, data, 1, expected);
     assert_memory_equal(expected, first, 8);
     assert_string_equal(expected + 8, "");
+    for (uint32_t threads = 2; threads < 6; threads += 3) { /* at their places, and in memory */
+        write_at_once(&form, data, threads, found);
+        assert_memory_equal(found, expected, MOST_BYTES);
+    }
     for (uint64_t chunk = 1; chunk <= ROWS; chunk += 1 + chunk / 3) {
         write_in_parts(&form, data, chunk, form.row_bytes, found);
         assert_memory_equal(found, expected, MOST_BYTES);
@@ -256,13 +264,58 @@ static void psrfits_weights(void **state)
     free(data);
 }
 
+/* A thread that cannot write fails the call, of whole rows of the table. */
+static void psrfits_failure(void **state)
+{
+    (void)state;
+    struct written written;
+    const struct export_rows form = form_of(FILE_PSRFITS, 8);
+    char *data = numbers_of(8);
+    begin(&form, &written);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", written.fd);
+    const int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    close(written.fd);
+    written.fd = fd;
+    for (uint32_t threads = 1; threads <= 5; threads += 2) {
+        export_writer_t *writer = writer_of(&written, threads);
+        assert_int_equal(export_writer_put(writer, 0, ROWS / EACH * EACH, 0, form.row_bytes, data),
+                         STATUS_DATA);
+        assert_non_null(strstr(report_cause(), "rows: writing "));
+        report_clear();
+        export_writer_destroy(writer);
+    }
+    close(fd);
+    free(data);
+}
+
+/* Each thread has memory for a row of the table, as long as all have little, and no more threads
+ * than rows of the table. */
+static void threads_memory(void **state)
+{
+    (void)state;
+    struct export_rows form = form_of(FILE_PSRFITS, 8);
+    const uint64_t one = export_writer_bytes(&form, 1);
+    assert_int_equal(export_writer_bytes(&form, 3), 3 * one);
+    assert_int_equal(export_writer_bytes(&form, 100), ROWS / EACH * one);
+    form.nchans = form.table.rows_each = 1024;
+    form.rows = form.table.rows_each * 100;
+    const uint64_t large = export_writer_bytes(&form, 1);
+    assert_true(export_writer_bytes(&form, 100) == 8 * large);
+    form.nchans = 1 << 14;
+    form.nifs = 1;
+    const uint64_t huge = export_writer_bytes(&form, 1);
+    assert_true(huge > 16 << 20 && export_writer_bytes(&form, 100) == (64 << 20) / huge * huge);
+}
+
 int main(void)
 {
     srand(7);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sigproc),
-        cmocka_unit_test(psrfits),
-        cmocka_unit_test(psrfits_weights),
+        cmocka_unit_test(sigproc),         cmocka_unit_test(psrfits),
+        cmocka_unit_test(psrfits_weights), cmocka_unit_test(psrfits_failure),
+        cmocka_unit_test(threads_memory),
     };
     assert_int_equal(thread_worker_create("crc", &worker), 0);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,24 @@ static void test_fills_and_leaves_the_rest(void **state)
     }
 }
 
+/* A part of a file as memory; none where the file ends before. */
+static void test_maps_a_part(void **state)
+{
+    (void)state;
+    for (uint64_t offset = 8; offset < 40000; offset += 13000) {
+        int fd = make("/dev/shm", offset + LONG + AROUND);
+        struct file_part part = file_part_map(fd, offset, LONG);
+        assert_non_null(part.data);
+        uint64_t filled = 0;
+        fill(&filled, 0, LONG, part.data);
+        file_part_unmap(&part);
+        assert_null(part.data);
+        file_part_unmap(&part);
+        assert_null(file_part_map(fd, offset, 2 * LONG).data);
+        check(fd, offset, offset, AROUND);
+    }
+}
+
 /* A file that ends before is not written through a mapping. */
 static void test_extends_a_short_file(void **state)
 {
@@ -107,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fills_and_leaves_the_rest),
+        cmocka_unit_test(test_maps_a_part),
         cmocka_unit_test(test_extends_a_short_file),
         cmocka_unit_test(test_reports_a_full_disk),
     };

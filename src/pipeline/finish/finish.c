@@ -1,7 +1,7 @@
 /* The chain of steps. */
 #include "pipeline/finish/finish.h"
 #include "base/memory.h"
-#include "compute/backend.h"
+#include "plan/budget.h"
 #include "plan/plan_products.h"
 
 #include <stdlib.h>
@@ -28,9 +28,7 @@ void finish_destroy(finish_t *finish)
 
 status_t finish_pool(const struct channelise_plan *work, pool_t **out)
 {
-    /* Where the filter bank has all cores, waiting for many threads would take longer. */
-    uint32_t threads =
-        backend_abilities(work->backend)->uses_threads ? work->threads / 4 : work->threads;
+    const uint32_t threads = budget_finishers(work);
     int is_changed = 0;
     *out = NULL;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {

@@ -115,6 +115,11 @@ status_t export_file_put(struct export_file *file, uint64_t offset, const void *
         TRY(export_compare(file, offset, data, bytes));
         goto out;
     }
+    if (file->memory.data && offset >= file->memory.offset &&
+        offset + bytes <= file->memory.offset + file->memory.bytes) {
+        memcpy(file->memory.data + (offset - file->memory.offset), data, (size_t)bytes);
+        goto out;
+    }
     if (kept > 0) {
         memcpy(file->first + offset, data, (size_t)kept);
     }

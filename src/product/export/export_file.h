@@ -5,6 +5,7 @@
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_FILE_H
 
 #include "base/text.h"
+#include "io/file.h"
 #include "io/file_rights.h"
 #include "io/mark.h"
 #include "product/export/export.h"
@@ -35,7 +36,8 @@ struct export_file {
     char *made; /* the first folder that was made for it; NULL: none */
     int fd;
     int force;
-    int is_lent; /* another owner's: export_file_put() alone, which keeps no first block */
+    int is_lent; /* another owner's: export_file_put() alone, which keeps no first block; */
+    struct file_part memory; /* bytes of it are put there */
     enum export_state state;
     enum mark mark;
     char first[MARK_BLOCK]; /* of what is written: comes last */

@@ -2,6 +2,8 @@
 #include "product/export/export_rows.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
+#include "base/report.h"
 #include "io/crc.h"
 #include "io/file.h"
 #include "product/export/export_bank.h"
@@ -11,12 +13,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Rows of SIGPROC that are written together, in bytes. */
-enum { TILE_BYTES = 1 << 20 };
+/* Rows of SIGPROC that are written together, in bytes; threads from which on files in memory are
+ * written in memory. */
+enum { TILE_BYTES = 1 << 20, MAPPING_THREADS = 4 };
 
 struct export_rows export_rows_expect(enum file_format format, const struct product_spec *spec)
 {
@@ -147,10 +151,13 @@ struct export_writer {
     struct export_file file;
     const struct bank_format *format;
     struct export_sum sum;
-    uint64_t together;    /* rows that are kept until they are written */
+    uint64_t together;    /* rows that are kept until they are written: a group */
     uint64_t first, kept; /* these */
     uint64_t bytes;       /* of `data` */
     char *data;           /* [kept][nifs][chans] */
+    int is_mapped;        /* they are written in memory */
+    uint32_t threads;     /* of whole groups: the caller, and */
+    struct export_writer *helpers[EXPORT_THREADS - 1]; /* writers of the others */
 };
 
 /* Rows, and channels of one, that are kept at most. */
@@ -170,15 +177,30 @@ static uint64_t writer_data_bytes(const struct export_rows *rows)
     return writer_together(rows) * rows->nifs * writer_channels(rows) * rows->bits / 8;
 }
 
-uint64_t export_writer_bytes(const struct export_rows *rows)
+/* Memory of one thread. */
+static uint64_t writer_own_bytes(const struct export_rows *rows)
 {
     return writer_data_bytes(rows) + rows->nchans * export_bank_format(rows->format)->room;
 }
 
+/* Threads for whole groups: no more than groups, and as far as their memory is little. */
+static uint32_t writer_threads(const struct export_rows *rows, uint32_t threads)
+{
+    uint64_t most = min_u64(EXPORT_THREADS, EXPORT_MEMORY / writer_own_bytes(rows));
+    most = min_u64(most, rows->rows / writer_together(rows));
+    return (uint32_t)max_u64(min_u64(most, threads), 1);
+}
+
+uint64_t export_writer_bytes(const struct export_rows *rows, uint32_t threads)
+{
+    return writer_own_bytes(rows) * writer_threads(rows, threads);
+}
+
 status_t export_writer_create(const struct export_rows *rows, int fd, const char *path,
-                              const struct export_sum *sum, export_writer_t **out)
+                              uint32_t threads, const struct export_sum *sum, export_writer_t **out)
 {
     status_t st = STATUS_OK;
+    const struct export_sum alone = {sum->context, NULL, sum->add};
     export_writer_t *writer = NULL;
     TRY(memory_zeroed(1, sizeof *writer, "a writer", &writer));
     writer->format = export_bank_format(rows->format);
@@ -194,6 +216,10 @@ status_t export_writer_create(const struct export_rows *rows, int fd, const char
     writer->bytes = writer_data_bytes(rows);
     TRY(memory_zeroed((size_t)rows->nchans, writer->format->room + 1, "rows", &writer->bank.room));
     TRY(memory_aligned((size_t)writer->bytes, 1, "rows", &writer->data));
+    writer->threads = writer_threads(rows, threads);
+    for (uint32_t i = 0; i + 1 < writer->threads; i++) {
+        TRY(export_writer_create(rows, fd, path, 1, &alone, &writer->helpers[i]));
+    }
     *out = writer;
     writer = NULL;
 out:
@@ -204,6 +230,9 @@ out:
 void export_writer_destroy(export_writer_t *writer)
 {
     if (writer) {
+        for (uint32_t i = 0; i + 1 < writer->threads; i++) {
+            export_writer_destroy(writer->helpers[i]);
+        }
         free(writer->bank.room);
         free(writer->data);
         free(writer);
@@ -229,6 +258,13 @@ static void writer_sum(void *context)
                     writer->bank.form.row_bytes, writer->data);
 }
 
+static void writer_map(export_writer_t *writer, uint64_t at, uint64_t bytes)
+{
+    if (writer->is_mapped) {
+        writer->file.memory = file_part_map(writer->file.fd, at, bytes);
+    }
+}
+
 /* Writes rows that are kept: as a whole what is a row of the table. Others are summed meanwhile. */
 status_t export_writer_flush(export_writer_t *writer)
 {
@@ -244,17 +280,20 @@ status_t export_writer_flush(export_writer_t *writer)
     }
     if (form->format == FILE_PSRFITS && writer->first % form->table.rows_each == 0 &&
         writer->kept == min_u64(form->table.rows_each, form->rows - writer->first)) {
+        writer_map(writer, at - form->table.data, form->table.row_bytes);
         TRY(writer->format->put(&writer->bank, &block, writer->data));
         writer_sum(writer);
     } else {
+        writer_map(writer, at, bytes);
         TRY(writer_unsettle(writer, writer->first));
         writer->format->encode(form, writer->data, writer->kept * form->nifs, form->nchans);
         thread_worker_begin(writer->sum.worker, writer_sum, writer);
-        st = file_write(writer->file.fd, writer->file.part, at, writer->data, bytes);
+        st = export_file_put(&writer->file, at, writer->data, bytes);
         thread_worker_wait(writer->sum.worker);
     }
-    writer->kept = 0;
 out:
+    writer->kept = 0; /* after a failure, too: threads take further groups */
+    file_part_unmap(&writer->file.memory);
     return st;
 }
 
@@ -282,6 +321,46 @@ out:
     return st;
 }
 
+/* Whole groups of rows, a task each. */
+struct writer_groups {
+    export_writer_t *writer;
+    uint64_t row;
+    const char *data;
+    atomic_int failed; /* the status_t of any that failed */
+};
+
+static void writer_put_group(void *context, uint32_t thread, uint64_t group)
+{
+    struct writer_groups *groups = context;
+    export_writer_t *writer = thread == 0 ? groups->writer : groups->writer->helpers[thread - 1];
+    const uint64_t bytes = writer->bank.form.row_bytes;
+    const uint64_t first = group * writer->together;
+    writer->is_mapped = groups->writer->threads >= MAPPING_THREADS;
+    status_t st = export_writer_put(writer, groups->row + first, writer->together, 0, bytes,
+                                    groups->data + first * bytes);
+    writer->is_mapped = 0;
+    if (st != STATUS_OK) {
+        atomic_store(&groups->failed, (int)st);
+    }
+    if (st != STATUS_OK && thread > 0) {
+        report_hand_over();
+    }
+}
+
+/* Writes the whole groups at the begin of some rows by all threads; *out: rows of them. */
+static status_t writer_put_groups(export_writer_t *writer, uint64_t row, uint64_t rows,
+                                  const char *data, uint64_t *out)
+{
+    struct writer_groups all = {writer, row, data, STATUS_OK};
+    const uint64_t groups = rows / writer->together;
+    *out = 0;
+    if (writer->threads > 1 && groups > 1 && writer->kept == 0 && row % writer->together == 0) {
+        *out = groups * writer->together;
+        pool_each(writer->threads, groups, writer_put_group, &all);
+    }
+    return (status_t)atomic_load(&all.failed);
+}
+
 status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows, uint64_t from,
                            uint64_t piece, const char *data)
 {
@@ -289,10 +368,14 @@ status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows,
     const struct export_rows *form = &writer->bank.form;
     int is_kept = piece == form->row_bytes && piece <= writer->bytes;
     for (uint64_t count = 0; rows > 0; row += count, rows -= count, data += count * piece) {
-        count = is_kept ? min_u64(rows, writer->together - row % writer->together) : 1;
         if (writer->kept > 0 && row != writer->first + writer->kept) {
             TRY(export_writer_flush(writer));
         }
+        TRY(is_kept ? writer_put_groups(writer, row, rows, data, &count) : STATUS_OK);
+        if (is_kept && count > 0) {
+            continue;
+        }
+        count = is_kept ? min_u64(rows, writer->together - row % writer->together) : 1;
         if (!is_kept) {
             TRY(writer_put_part(writer, row, from, piece, data));
         } else {

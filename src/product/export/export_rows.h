@@ -70,11 +70,13 @@ uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *
 uint64_t export_rows_piece(const struct export_rows *rows, uint64_t *from, uint64_t *left,
                            uint64_t *at);
 
-/* One thread's writer of rows to an open file. `sum` receives all bytes of rows as they are
- * written: [count][bytes], from byte `from` of each row on. */
+/* Writer of rows to an open file, for one caller, which up to `threads` threads help with the rows
+ * of one call. `sum` receives all bytes of rows as they are written: [count][bytes], from byte
+ * `from` of each row on. */
 struct export_sum {
     void *context;
-    thread_worker_t *worker; /* that may call add() while the bytes are written */
+    thread_worker_t *worker; /* that may call add() while the bytes are written; may be NULL */
+    /* Several threads at once. */
     void (*add)(void *context, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
                 const void *data);
 };
@@ -82,10 +84,11 @@ typedef struct export_writer export_writer_t;
 
 /* Creates a writer; the texts must outlive it. Fails with DEVICE (memory). */
 status_t export_writer_create(const struct export_rows *rows, int fd, const char *path,
-                              const struct export_sum *sum, export_writer_t **out);
+                              uint32_t threads, const struct export_sum *sum,
+                              export_writer_t **out);
 void export_writer_destroy(export_writer_t *writer);
 /* Returns the memory of a writer, in bytes. */
-uint64_t export_writer_bytes(const struct export_rows *rows);
+uint64_t export_writer_bytes(const struct export_rows *rows, uint32_t threads);
 
 /* Writes bytes [from, from + piece) of some rows, data [rows][piece]. Keeps whole rows until they
  * make a row of the table: export_writer_flush() writes these, too. Fail with NO_SPACE, DATA. */
