@@ -358,7 +358,7 @@ status_t job_parse_divided(const char *path, const char *text, size_t length,
     TRY(division ? job_resolve(root, division) : STATUS_OK);
     TRY(division ? job_divide(root, division) : STATUS_OK);
     TRY(schema_fill(root, job_schema, &mistakes, job));
-    TRY(job_check(job, root, &mistakes));
+    job_check(job, root, &mistakes);
     TRY(mistakes_report(&mistakes));
     TRY(job_settle(job, root));
     *out = job;

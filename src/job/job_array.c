@@ -90,53 +90,47 @@ const struct schema job_array_schema[] = {
 };
 
 /* A direction is one, unless a table of delays knows it by its name. */
-static status_t job_direction_check(struct tree *root, struct tree *at, struct mistakes *mistakes)
+static void job_direction_check(struct tree *root, struct tree *at, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const int has_sky = tree_member(at, "ra_deg") || tree_member(at, "dec_deg");
     const int has_ground = tree_member(at, "azimuth_deg") || tree_member(at, "elevation_deg");
     if (has_sky && has_ground) {
-        TRY(mistakes_at(mistakes, at, NULL,
-                        "has two directions, expected ra_deg and dec_deg, or azimuth_deg and "
-                        "elevation_deg"));
+        mistakes_at(mistakes, at, NULL,
+                    "has two directions, expected ra_deg and dec_deg, or azimuth_deg and "
+                    "elevation_deg");
     } else if (!has_sky && !has_ground && !tree_value(root, "array.delays")) {
-        TRY(mistakes_at(mistakes, at, NULL,
-                        "has no direction, expected ra_deg and dec_deg, or azimuth_deg and "
-                        "elevation_deg"));
+        mistakes_at(mistakes, at, NULL,
+                    "has no direction, expected ra_deg and dec_deg, or azimuth_deg and "
+                    "elevation_deg");
     }
-out:
-    return st;
 }
 
-status_t job_array_check(struct tree *root, struct mistakes *mistakes)
+void job_array_check(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct tree *array = tree_member(root, "array");
     struct tree *centre = array ? tree_member(array, "centre") : NULL;
     const struct tree *beams = tree_list(root, "beams");
-    TRY(centre && centre->kind == TREE_MAPPING ? job_direction_check(root, centre, mistakes)
-                                               : STATUS_OK);
+    if (centre && centre->kind == TREE_MAPPING) {
+        job_direction_check(root, centre, mistakes);
+    }
     const struct tree *products = tree_list(root, "products");
     for (size_t i = 0; products && i < products->nchildren; i++) {
         struct tree *own = products->child[i]->kind == TREE_MAPPING
                                ? tree_member(products->child[i], "centre")
                                : NULL;
-        TRY(own && own->kind == TREE_MAPPING ? job_direction_check(root, own, mistakes)
-                                             : STATUS_OK);
+        if (own && own->kind == TREE_MAPPING) {
+            job_direction_check(root, own, mistakes);
+        }
     }
     for (size_t i = 0; beams && i < beams->nchildren && i < JOB_BEAMS; i++) {
-        TRY(beams->child[i]->kind == TREE_MAPPING
-                ? job_direction_check(root, beams->child[i], mistakes)
-                : STATUS_OK);
+        if (beams->child[i]->kind == TREE_MAPPING) {
+            job_direction_check(root, beams->child[i], mistakes);
+        }
     }
     const int has_weights = tree_member(root, "beam_weights") != NULL;
-    if ((array || beams || has_weights) && !tree_member(root, "channelise")) {
-        TRY(mistakes_at(mistakes, root,
-                        array   ? "array"
-                        : beams ? "beams"
-                                : "beam_weights",
-                        "needs channelise: delays are taken out of spectra"));
-    }
-out:
-    return st;
+    mistakes_if((array || beams || has_weights) && !tree_member(root, "channelise"), mistakes, root,
+                array   ? "array"
+                : beams ? "beams"
+                        : "beam_weights",
+                "needs channelise: delays are taken out of spectra");
 }

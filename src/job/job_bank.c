@@ -18,9 +18,8 @@ const struct schema job_synthesise_schema[] = {
      "it); a file as in `filter.coefficients`, oldest sample first; or the name of a telescope, "
      "`chime` or `katgpucbf`",
      SYNTHESISE(prototype), .is_path = 1, .may_be_auto = 1,
-     .expected =
-         "the path of a file with the prototype of the channels' filter bank, or a telescope's "
-         "name"},
+     .expected = "the path of a file with the prototype of the channels' filter bank, or a "
+                 "telescope's name"},
     {"prototype_taps", SCHEMA_WHOLE,
      "taps of a prototype from a file; its points are numbers / taps. Spectra of voltmill need "
      "their own taps and points",
@@ -46,65 +45,48 @@ const struct schema job_synthesise_schema[] = {
 };
 
 /* It stands before all else, and what comes of it are voltages. */
-static status_t job_synthesise_check_place(struct tree *root, struct mistakes *mistakes)
+static void job_synthesise_check_place(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     static const char *const others[] = {"channelise", "dedisperse"};
     for (size_t i = 0; i < 2; i++) {
-        if (tree_member(root, others[i])) {
-            TRY(mistakes_at(mistakes, root, "synthesise",
-                            "makes voltages, which this job does not write but %s: expected two "
-                            "jobs, the second of which reads the voltages of the first",
-                            strcmp(others[i], "channelise") == 0 ? "channelises" : "dedisperses"));
-        }
+        mistakes_if(tree_member(root, others[i]) != NULL, mistakes, root, "synthesise",
+                    "makes voltages, which this job does not write but %s: expected two jobs, the "
+                    "second of which reads the voltages of the first",
+                    strcmp(others[i], "channelise") == 0 ? "channelises" : "dedisperses");
     }
-out:
-    return st;
 }
 
 /* One backend computes all. */
-static status_t job_synthesise_check_backend(struct tree *root, struct mistakes *mistakes)
+static void job_synthesise_check_backend(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const char *mine = tree_value(root, "synthesise.backend");
     const struct tree *filters = tree_list(root, "filter");
     for (size_t i = 0; mine && filters && i < filters->nchildren; i++) {
         const char *backend = tree_value(filters->child[i], "backend");
-        if (backend && strcmp(backend, mine) != 0) {
-            TRY(mistakes_at(mistakes, filters->child[i], "backend",
-                            "is %s, but synthesise.backend is %s: both have one backend", backend,
-                            mine));
-        }
+        mistakes_if(backend && strcmp(backend, mine) != 0, mistakes, filters->child[i], "backend",
+                    "is %s, but synthesise.backend is %s: both have one backend", backend, mine);
     }
-out:
-    return st;
 }
 
-status_t job_synthesise_check(struct tree *root, struct mistakes *mistakes)
+void job_synthesise_check(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct tree *entry = tree_member(root, "synthesise");
     if (!entry) {
-        return STATUS_OK;
+        return;
     }
     const char *taps = tree_value(entry, "taps");
     const char *prototype = tree_value(entry, "prototype");
-    TRY(job_synthesise_check_place(root, mistakes));
-    TRY(job_synthesise_check_backend(root, mistakes));
-    if (taps && strcmp(taps, "auto") != 0 && tree_value(entry, "accuracy")) {
-        TRY(mistakes_at(mistakes, entry, "accuracy",
-                        "chooses the taps, but taps is %s: expected one of them", taps));
-    }
-    if (tree_value(entry, "prototype_taps") && (!prototype || strcmp(prototype, "auto") == 0)) {
-        TRY(mistakes_at(mistakes, entry, "prototype_taps",
-                        "is for a prototype from a file: an archive says its own"));
-    }
-    if (tree_number(entry, "channels.1", 0) < tree_number(entry, "channels.0", 0)) {
-        TRY(mistakes_at(mistakes, entry, "channels", "ends at %s, before the %s where it begins",
-                        tree_value(entry, "channels.1"), tree_value(entry, "channels.0")));
-    }
-out:
-    return st;
+    job_synthesise_check_place(root, mistakes);
+    job_synthesise_check_backend(root, mistakes);
+    mistakes_if(taps && strcmp(taps, "auto") != 0 && tree_value(entry, "accuracy"), mistakes, entry,
+                "accuracy", "chooses the taps, but taps is %s: expected one of them", taps);
+    mistakes_if(tree_value(entry, "prototype_taps") &&
+                    (!prototype || strcmp(prototype, "auto") == 0),
+                mistakes, entry, "prototype_taps",
+                "is for a prototype from a file: an archive says its own");
+    mistakes_if(tree_number(entry, "channels.1", 0) < tree_number(entry, "channels.0", 0), mistakes,
+                entry, "channels", "ends at %s, before the %s where it begins",
+                tree_value(entry, "channels.1"), tree_value(entry, "channels.0"));
 }
 
 void job_synthesise_settle(struct job *job)
@@ -129,8 +111,8 @@ static const struct schema range_rows[] = {
 
 const struct schema job_flag_schema[] = {
     {"kurtosis", SCHEMA_NUMBER,
-     "omits cells whose spectral kurtosis differs by N sigma from that of noise (steady "
-     "tones are below, pulses above), and stores it; 0 only stores it",
+     "omits cells whose spectral kurtosis differs by N sigma from that of noise (steady tones are "
+     "below, pulses above), and stores it; 0 only stores it",
      FLAG(kurtosis), SCHEMA_GIVEN(struct job_flag, has_kurtosis, 1), .max = JOB_KURTOSIS_SIGMA},
     {"spectra", SCHEMA_WHOLE,
      "spectra of a cell; it divides `integrate`. Kurtosis needs at least 8, and detects more with "
@@ -158,55 +140,45 @@ void job_flag_settle(struct job_product *product)
     flag->spectra = flag->spectra > 0 ? flag->spectra : job_flag_spectra(product->integrate);
 }
 
-static status_t job_flag_check_spectra(struct tree *product, struct tree *flag,
-                                       struct mistakes *mistakes)
+static void job_flag_check_spectra(struct tree *product, struct tree *flag,
+                                   struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     uint64_t integrate = (uint64_t)tree_number(product, "integrate", 1);
     uint64_t spectra = (uint64_t)tree_number(flag, "spectra", 0);
     uint64_t cell = spectra > 0 ? spectra : job_flag_spectra(max_u64(integrate, 1));
     const char *key = spectra > 0 ? "spectra" : NULL;
     const char *written = tree_value(product, "integrate");
     if (written && units_of(written)) {
-        return STATUS_OK; /* a time: the number of spectra is not known yet */
+        return; /* a time: the number of spectra is not known yet */
     }
     if (integrate % cell != 0) {
-        TRY(mistakes_at(mistakes, flag, key,
-                        "is %llu, expected a number that divides integrate, %llu: a dump is made "
-                        "of whole cells",
-                        (unsigned long long)cell, (unsigned long long)integrate));
+        mistakes_at(mistakes, flag, key,
+                    "is %llu, expected a number that divides integrate, %llu: a dump is made of "
+                    "whole cells",
+                    (unsigned long long)cell, (unsigned long long)integrate);
     } else if (tree_value(flag, "kurtosis") && cell < JOB_KURTOSIS_SPECTRA) {
-        TRY(mistakes_at(mistakes, flag, key,
-                        "takes the kurtosis of %llu spectra, expected at least %d (integrate is "
-                        "%llu)",
-                        (unsigned long long)cell, JOB_KURTOSIS_SPECTRA,
-                        (unsigned long long)integrate));
+        mistakes_at(mistakes, flag, key,
+                    "takes the kurtosis of %llu spectra, expected at least %d (integrate is %llu)",
+                    (unsigned long long)cell, JOB_KURTOSIS_SPECTRA, (unsigned long long)integrate);
     }
-out:
-    return st;
 }
 
-status_t job_flag_check(struct tree *product, struct mistakes *mistakes)
+void job_flag_check(struct tree *product, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct tree *flag = tree_at(product, "flag");
     if (!flag) {
-        goto out;
+        return;
     }
     const struct tree *ranges = tree_list(flag, "channels");
-    if (!tree_value(flag, "kurtosis") && !tree_value(flag, "mask") && !ranges) {
-        TRY(mistakes_at(mistakes, product, "flag", "expected kurtosis, mask or channels in it"));
-    }
+    mistakes_if(!tree_value(flag, "kurtosis") && !tree_value(flag, "mask") && !ranges, mistakes,
+                product, "flag", "expected kurtosis, mask or channels in it");
     for (size_t i = 0; ranges && i < ranges->nchildren; i++) {
         struct tree *range = ranges->child[i];
-        if (tree_number(range, "range.1", 0) < tree_number(range, "range.0", 0)) {
-            TRY(mistakes_at(mistakes, range, NULL, "ends at %s, before the %s where it begins",
-                            tree_value(range, "range.1"), tree_value(range, "range.0")));
-        }
+        mistakes_if(tree_number(range, "range.1", 0) < tree_number(range, "range.0", 0), mistakes,
+                    range, NULL, "ends at %s, before the %s where it begins",
+                    tree_value(range, "range.1"), tree_value(range, "range.0"));
     }
-    TRY(job_flag_check_spectra(product, flag, mistakes));
-out:
-    return st;
+    job_flag_check_spectra(product, flag, mistakes);
 }
 
 static int job_bank_parse_window(const char *text, void *out, char *message)
@@ -335,32 +307,23 @@ static struct tree *job_bank_of(struct tree *root, struct tree *product)
     return banks && place < banks->nchildren ? banks->child[place] : NULL;
 }
 
-status_t job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes)
+void job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const char *name = tree_value(product, "bank");
     struct tree *bank = job_bank_of(root, product);
-    if (name && !bank) {
-        TRY(mistakes_at(mistakes, product, "bank",
-                        "is %.40s, expected the name of an entry of channelise", name));
-    }
-    if (bank && tree_says(product, "kind", "power") && tree_says(bank, "order", "fft")) {
-        TRY(mistakes_at(mistakes, product, "kind",
-                        "is power, but channelise.order is fft: the frequency axis of a power "
-                        "product must ascend"));
-    }
-    if (bank && tree_member(bank, "oversample") && tree_at(product, "flag.kurtosis")) {
-        TRY(mistakes_at(mistakes, product, "flag.kurtosis",
-                        "takes spectra for independent ones, but those of an oversampled bank "
-                        "share samples: expected flag.mask or flag.channels"));
-    }
-    if (bank && tree_list(product, "freq_hz") && tree_says(bank, "order", "fft")) {
-        TRY(mistakes_at(mistakes, product, "freq_hz",
-                        "is for frequencies that ascend, but channelise.order is fft: expected "
-                        "channels"));
-    }
-out:
-    return st;
+    mistakes_if(name && !bank, mistakes, product, "bank",
+                "is %.40s, expected the name of an entry of channelise", name);
+    mistakes_if(
+        bank && tree_says(product, "kind", "power") && tree_says(bank, "order", "fft"), mistakes,
+        product, "kind",
+        "is power, but channelise.order is fft: the frequency axis of a power product must ascend");
+    mistakes_if(bank && tree_member(bank, "oversample") && tree_at(product, "flag.kurtosis"),
+                mistakes, product, "flag.kurtosis",
+                "takes spectra for independent ones, but those of an oversampled bank share "
+                "samples: expected flag.mask or flag.channels");
+    mistakes_if(bank && tree_list(product, "freq_hz") && tree_says(bank, "order", "fft"), mistakes,
+                product, "freq_hz",
+                "is for frequencies that ascend, but channelise.order is fft: expected channels");
 }
 
 /* Whether some product is of the bank. */
@@ -376,136 +339,110 @@ static int job_bank_is_used(struct tree *root, const struct tree *bank)
 }
 
 /* Checks that the prototype of an oversampled bank leaves a number of taps to choose. */
-static status_t job_bank_check_oversample(const struct job_bank *bank, struct tree *entry,
-                                          struct mistakes *mistakes)
+static void job_bank_check_oversample(const struct job_bank *bank, struct tree *entry,
+                                      struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const struct ratio ratio = bank->oversample;
     const int is_told = bank->attenuation > 0;
     if (bank->is_oversampled && ratio.num > 0 && ratio.den > 0 && ratio.num <= ratio.den) {
-        TRY(mistakes_at(mistakes, entry, "oversample",
-                        "is %u/%u, expected num to be greater than den: so many times as often as "
-                        "channels are apart",
-                        ratio.num, ratio.den));
+        mistakes_at(mistakes, entry, "oversample",
+                    "is %u/%u, expected num to be greater than den: so many times as often as "
+                    "channels are apart",
+                    ratio.num, ratio.den);
     } else if (bank->is_oversampled && tree_says(entry, "cutoff", "flat")) {
-        TRY(mistakes_at(mistakes, entry, "cutoff",
-                        "is flat, but channels that are oversampled are flat as they are: expected "
-                        "a number, or none"));
+        mistakes_at(mistakes, entry, "cutoff",
+                    "is flat, but channels that are oversampled are flat as they are: expected a "
+                    "number, or none");
     }
     if (is_told && !bank->is_oversampled) {
-        TRY(mistakes_at(mistakes, entry, "attenuation",
-                        "designs the prototype of an oversampled bank, expected oversample beside "
-                        "it"));
+        mistakes_at(mistakes, entry, "attenuation",
+                    "designs the prototype of an oversampled bank, expected oversample beside it");
     } else if (is_told && bank->has_taps) {
-        TRY(mistakes_at(mistakes, entry, "attenuation",
-                        "finds the number of taps, but taps says it, too: expected one of them"));
+        mistakes_at(mistakes, entry, "attenuation",
+                    "finds the number of taps, but taps says it, too: expected one of them");
     } else if (is_told && (bank->has_window || bank->has_cutoff)) {
-        TRY(mistakes_at(mistakes, entry, "attenuation",
-                        "finds window and cutoff, but %s says it, too: expected one of them",
-                        bank->has_window ? "window" : "cutoff"));
+        mistakes_at(mistakes, entry, "attenuation",
+                    "finds window and cutoff, but %s says it, too: expected one of them",
+                    bank->has_window ? "window" : "cutoff");
     }
-out:
-    return st;
 }
 
 /* Several banks take the same samples, so what becomes of those must suit all. */
-static status_t job_bank_check_several(struct tree *root, struct tree *bank,
-                                       struct mistakes *mistakes)
+static void job_bank_check_several(struct tree *root, struct tree *bank, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    if (tree_value(bank, "name") && !job_bank_is_used(root, bank)) {
-        TRY(mistakes_at(mistakes, bank, "name",
-                        "is %.40s, but no product says that as its bank, expected one",
-                        tree_value(bank, "name")));
-    }
-out:
-    return st;
+    mistakes_if(tree_value(bank, "name") && !job_bank_is_used(root, bank), mistakes, bank, "name",
+                "is %.40s, but no product says that as its bank, expected one",
+                tree_value(bank, "name"));
 }
 
 /* Names tell banks apart. */
-static status_t job_bank_check_name(const struct tree *banks, struct tree *bank,
-                                    struct mistakes *mistakes)
+static void job_bank_check_name(const struct tree *banks, struct tree *bank,
+                                struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const char *name = tree_value(bank, "name");
     size_t place = name ? job_bank_place(banks, name) : bank->index;
     if (!tree_member(bank, "name") && banks->nchildren > 1) {
-        TRY(mistakes_at(mistakes, bank, "name",
-                        "is missing, expected a name, which products say as their bank"));
+        mistakes_at(mistakes, bank, "name",
+                    "is missing, expected a name, which products say as their bank");
     } else if (place < bank->index) {
-        TRY(mistakes_at(mistakes, bank, "name", "is that of channelise.%zu, too", place));
+        mistakes_at(mistakes, bank, "name", "is that of channelise.%zu, too", place);
     }
-out:
-    return st;
 }
 
-static status_t job_bank_check_window(const struct job_bank *bank, struct tree *entry,
-                                      struct mistakes *mistakes)
+static void job_bank_check_window(const struct job_bank *bank, struct tree *entry,
+                                  struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     if (bank->window_points > 0 && bank->has_window && bank->window.kind != WINDOW_FILE) {
-        TRY(mistakes_at(mistakes, entry, "window_points",
-                        "is how many coefficients a tap has in a file, but window is none: "
-                        "expected file:PATH there"));
+        mistakes_at(mistakes, entry, "window_points",
+                    "is how many coefficients a tap has in a file, but window is none: expected "
+                    "file:PATH there");
     } else if (bank->window_points > 0 && !bank->has_window) {
-        TRY(mistakes_at(mistakes, entry, "window_points",
-                        "is how many coefficients a tap has in a file, expected window: file:PATH "
-                        "beside it"));
+        mistakes_at(
+            mistakes, entry, "window_points",
+            "is how many coefficients a tap has in a file, expected window: file:PATH beside it");
     }
-out:
-    return st;
 }
 
 /* A cutoff that is to be found must be able to make a channel wider or narrower. */
-static status_t job_bank_check_cutoff(const struct job_bank *bank, struct tree *entry,
-                                      struct mistakes *mistakes)
+static void job_bank_check_cutoff(const struct job_bank *bank, struct tree *entry,
+                                  struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     if (!tree_says(entry, "cutoff", "flat")) {
-        return STATUS_OK;
+        return;
     }
     if (bank->window.kind == WINDOW_FILE) {
-        TRY(mistakes_at(mistakes, entry, "cutoff",
-                        "is flat, but window is a file, which has the coefficients themselves: no "
-                        "cutoff is applied to them, expected another window, or no cutoff"));
+        mistakes_at(mistakes, entry, "cutoff",
+                    "is flat, but window is a file, which has the coefficients themselves: no "
+                    "cutoff is applied to them, expected another window, or no cutoff");
     } else if (bank->taps == 1) {
-        TRY(mistakes_at(mistakes, entry, "cutoff",
-                        "is flat, but taps is 1, a Fourier transform whose channels are as wide as "
-                        "its window makes them: expected at least 2 taps, or a number"));
+        mistakes_at(mistakes, entry, "cutoff",
+                    "is flat, but taps is 1, a Fourier transform whose channels are as wide as its "
+                    "window makes them: expected at least 2 taps, or a number");
     }
-out:
-    return st;
 }
 
-status_t job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes)
+void job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const uint64_t most = (uint64_t)1 << 34; /* 64 GiB of coefficients */
     const struct tree *banks = tree_list(root, "channelise");
     for (uint32_t i = 0; banks && i < job->nbanks && i < JOB_BANKS; i++) {
         const struct job_bank *bank = &job->banks[i];
         struct tree *entry = banks->child[i];
         uint64_t coefficients = (uint64_t)bank->channels * bank->taps;
-        if (coefficients > most) {
-            TRY(mistakes_at(
-                mistakes, entry, tree_value(entry, "taps") ? "taps" : "channels",
-                "%u channels times %u taps are %llu coefficients, expected at most %llu",
-                bank->channels, bank->taps, (unsigned long long)coefficients,
-                (unsigned long long)most));
+        mistakes_if(
+            coefficients > most, mistakes, entry, tree_value(entry, "taps") ? "taps" : "channels",
+            "%u channels times %u taps are %llu coefficients, expected at most %llu",
+            bank->channels, bank->taps, (unsigned long long)coefficients, (unsigned long long)most);
+        mistakes_if(bank->width_hz > 0 && tree_member(entry, "channels"), mistakes, entry, "width",
+                    "gives the number of channels, as channels does: expected one of them");
+        job_bank_check_name(banks, entry, mistakes);
+        job_bank_check_window(bank, entry, mistakes);
+        job_bank_check_cutoff(bank, entry, mistakes);
+        job_bank_check_oversample(bank, entry, mistakes);
+        if (job->nbanks > 1) {
+            job_bank_check_several(root, entry, mistakes);
         }
-        if (bank->width_hz > 0 && tree_member(entry, "channels")) {
-            TRY(mistakes_at(
-                mistakes, entry, "width",
-                "gives the number of channels, as channels does: expected one of them"));
-        }
-        TRY(job_bank_check_name(banks, entry, mistakes));
-        TRY(job_bank_check_window(bank, entry, mistakes));
-        TRY(job_bank_check_cutoff(bank, entry, mistakes));
-        TRY(job_bank_check_oversample(bank, entry, mistakes));
-        TRY(job->nbanks > 1 ? job_bank_check_several(root, entry, mistakes) : STATUS_OK);
     }
-out:
-    return st;
 }
 
 /* Puts a number under `key` in the place of the member `was` of an entry of a list at the root. */

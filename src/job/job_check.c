@@ -20,33 +20,23 @@ static int job_passes_has_voltages(struct tree *root)
 }
 
 /* Without `channelise`, a job dedisperses a filterbank as it is. */
-static status_t job_passes_filterbank(struct tree *root, struct mistakes *mistakes)
+static void job_passes_filterbank(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     static const char *const keys[] = {"input.layout", "input.select", "filter"};
-    if (tree_member(root, "products")) {
-        TRY(mistakes_at(mistakes, root, "products",
-                        "expected none without channelise: dedisperse has a file of its own"));
-    }
+    mistakes_if(tree_member(root, "products") != NULL, mistakes, root, "products",
+                "expected none without channelise: dedisperse has a file of its own");
     for (size_t i = 0; i < 3; i++) {
-        if (tree_count(root, keys[i]) > 0) {
-            TRY(mistakes_at(mistakes, root, keys[i],
-                            "is for voltages, but without channelise the input is a filterbank "
-                            "(FBH5)"));
-        }
+        mistakes_if(tree_count(root, keys[i]) > 0, mistakes, root, keys[i],
+                    "is for voltages, but without channelise the input is a filterbank (FBH5)");
     }
-    if (tree_count(root, "input.files") > 1) {
-        TRY(mistakes_at(mistakes, root, "input.files", "expected one filterbank to dedisperse"));
-    }
-out:
-    return st;
+    mistakes_if(tree_count(root, "input.files") > 1, mistakes, root, "input.files",
+                "expected one filterbank to dedisperse");
 }
 
 /* A product of kind voltages is what comes out of the filters, or of the archive: it stands alone,
  * where no filter bank is. */
-static status_t job_passes_voltages(struct tree *root, struct mistakes *mistakes)
+static void job_passes_voltages(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const struct tree *products = tree_list(root, "products");
     int has_bank = tree_member(root, "channelise") != NULL;
     for (size_t i = 0; products && i < products->nchildren; i++) {
@@ -54,48 +44,38 @@ static status_t job_passes_voltages(struct tree *root, struct mistakes *mistakes
         const char *kind = tree_value(product, "kind");
         int is_voltages = kind && strcmp(kind, "voltages") == 0;
         if (is_voltages && has_bank) {
-            TRY(mistakes_at(mistakes, product, "kind",
-                            "is voltages, which a job without channelise writes, alone"));
+            mistakes_at(mistakes, product, "kind",
+                        "is voltages, which a job without channelise writes, alone");
         } else if (kind && !is_voltages && !has_bank) {
-            TRY(mistakes_at(mistakes, product, "kind",
-                            "is %s, which needs channelise: beside voltages there is no other "
-                            "product",
-                            kind));
+            mistakes_at(mistakes, product, "kind",
+                        "is %s, which needs channelise: beside voltages there is no other product",
+                        kind);
         } else if (is_voltages && i > 0) {
-            TRY(mistakes_at(mistakes, product, "kind",
-                            "is voltages, expected one such product, alone"));
+            mistakes_at(mistakes, product, "kind", "is voltages, expected one such product, alone");
         }
     }
-out:
-    return st;
 }
 
 /* A job channelises and may dedisperse what comes of it; or writes voltages again, filtered or cut;
  * or dedisperses a filterbank as it is. */
-static status_t job_passes_order(struct tree *root, struct mistakes *mistakes)
+static void job_passes_order(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     int dedisperses = tree_member(root, "dedisperse") != NULL;
     int has_bank = tree_member(root, "channelise") != NULL;
-    if (dedisperses && has_bank && !tree_member(root, "products")) {
-        TRY(mistakes_at(mistakes, root, "products",
-                        "is missing, expected a list of products, each with kind and file"));
-    }
+    mistakes_if(dedisperses && has_bank && !tree_member(root, "products"), mistakes, root,
+                "products", "is missing, expected a list of products, each with kind and file");
     if (dedisperses && !has_bank) {
-        TRY(job_passes_filterbank(root, mistakes));
+        job_passes_filterbank(root, mistakes);
     } else if (job_passes_has_voltages(root)) {
-        TRY(job_passes_voltages(root, mistakes));
+        job_passes_voltages(root, mistakes);
     } else {
-        TRY(schema_require(mistakes, root, job_schema, "channelise"));
+        schema_require(mistakes, root, job_schema, "channelise");
     }
-out:
-    return st;
 }
 
 /* All that computes does so by one backend: those that are named must be alike. */
-static status_t job_passes_backends(struct tree *root, struct mistakes *mistakes)
+static void job_passes_backends(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     static const char *const lists[] = {"channelise", "filter"};
     struct text path = {0};
     const char *first = NULL;
@@ -105,91 +85,75 @@ static status_t job_passes_backends(struct tree *root, struct mistakes *mistakes
             const char *backend = tree_value(entries->child[i], "backend");
             if (backend && !first) {
                 first = backend;
-                TRY(tree_path(entries->child[i], &path));
+                mistakes_keep(mistakes, tree_path(entries->child[i], &path));
             } else if (backend && strcmp(backend, first) != 0) {
-                TRY(mistakes_at(mistakes, entries->child[i], "backend",
-                                "is %s, but %s.backend is %s: filters and filter banks have one "
-                                "backend",
-                                backend, path.data, first));
+                mistakes_at(
+                    mistakes, entries->child[i], "backend",
+                    "is %s, but %s.backend is %s: filters and filter banks have one backend",
+                    backend, path.data, first);
             }
         }
     }
-out:
     text_free(&path);
-    return st;
 }
 
 /* `dedisperse.N.input` must name a power product. */
-static status_t job_passes_dedisperse_input(struct tree *root, struct tree *entry,
-                                            struct mistakes *mistakes)
+static void job_passes_dedisperse_input(struct tree *root, struct tree *entry,
+                                        struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const char *text = tree_value(entry, "input"); /* at most JOB_PRODUCTS, in digits */
     size_t input = text ? (size_t)tree_number(entry, "input", 0) : 0;
     const struct tree *products = tree_list(root, "products");
     size_t count = products ? products->nchildren : 0;
     if (!text) {
-        goto out;
+        return;
     }
     if (!tree_member(root, "channelise")) {
-        TRY(mistakes_at(mistakes, entry, "input", "names a product, but the job makes none"));
+        mistakes_at(mistakes, entry, "input", "names a product, but the job makes none");
     } else if (input >= count) {
-        TRY(mistakes_at(mistakes, entry, "input",
-                        "is %s, but there are %zu products (counted from 0)", text, count));
+        mistakes_at(mistakes, entry, "input", "is %s, but there are %zu products (counted from 0)",
+                    text, count);
     } else if (!tree_says(products->child[input], "kind", "power")) {
-        TRY(mistakes_at(mistakes, entry, "input",
-                        "is %s, but products.%s is not of kind power: only power can be "
-                        "dedispersed here",
-                        text, text));
+        mistakes_at(
+            mistakes, entry, "input",
+            "is %s, but products.%s is not of kind power: only power can be dedispersed here", text,
+            text);
     }
-out:
-    return st;
 }
 
 /* A semi-coherent search makes one power product after the other, each of a filter of its own. */
-static status_t job_passes_coherent(struct tree *root, struct tree *entry,
-                                    struct mistakes *mistakes)
+static void job_passes_coherent(struct tree *root, struct tree *entry, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const struct tree *filters = tree_list(root, "filter");
     int is_filtered = 0;
     for (size_t i = 0; filters && i < filters->nchildren; i++) {
         is_filtered |= tree_member(filters->child[i], "dispersion") != NULL;
     }
     if (!tree_list(entry, "coherent") || !tree_member(root, "channelise") || is_filtered) {
-        goto out; /* the share of what is dedispersed already */
+        return; /* the share of what is dedispersed already */
     }
-    if (tree_count(root, "dedisperse") > 1) {
-        TRY(mistakes_at(mistakes, entry, "coherent",
-                        "expected one dedispersion: a semi-coherent search has no other"));
-    }
-    if (tree_count(root, "products") > 1) {
-        TRY(mistakes_at(mistakes, root, "products",
-                        "expected the power product alone: a semi-coherent search makes it for "
-                        "each coherent DM, and removes it"));
-    }
+    mistakes_if(tree_count(root, "dedisperse") > 1, mistakes, entry, "coherent",
+                "expected one dedispersion: a semi-coherent search has no other");
+    mistakes_if(tree_count(root, "products") > 1, mistakes, root, "products",
+                "expected the power product alone: a semi-coherent search makes it for each "
+                "coherent DM, and removes it");
     if (filters && filters->nchildren >= JOB_FILTERS) {
-        TRY(mistakes_at(mistakes, root, "filter",
-                        "has %zu entries, expected at most %d: a semi-coherent search adds one",
-                        filters->nchildren, JOB_FILTERS - 1));
+        mistakes_at(mistakes, root, "filter",
+                    "has %zu entries, expected at most %d: a semi-coherent search adds one",
+                    filters->nchildren, JOB_FILTERS - 1);
     }
-out:
-    return st;
 }
 
 /* The same of what archive, filters, filter bank and dedispersions need of each other. */
-static status_t job_passes_check(struct tree *root, struct mistakes *mistakes)
+static void job_passes_check(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    TRY(job_passes_order(root, mistakes));
-    TRY(job_passes_backends(root, mistakes));
+    job_passes_order(root, mistakes);
+    job_passes_backends(root, mistakes);
     const struct tree *entries = tree_list(root, "dedisperse");
     for (size_t i = 0; entries && i < entries->nchildren && i < JOB_DEDISPERSE; i++) {
-        TRY(job_passes_dedisperse_input(root, entries->child[i], mistakes));
-        TRY(job_passes_coherent(root, entries->child[i], mistakes));
+        job_passes_dedisperse_input(root, entries->child[i], mistakes);
+        job_passes_coherent(root, entries->child[i], mistakes);
     }
-out:
-    return st;
 }
 
 /* The format of a product's complete file. */
@@ -207,46 +171,37 @@ static enum file_format job_format_of(struct tree *product)
 }
 
 /* The same of what its file is when it is complete. */
-static status_t job_format_check(struct tree *product, struct mistakes *mistakes)
+static void job_format_check(struct tree *product, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     static const char *const endings[] = {".h5", ".fil", ".fits or .sf"};
     enum file_format format = job_format_of(product);
     const char *file = tree_value(product, "file");
-    if (tree_value(product, "format") && file && file_format_of(file) != format) {
-        TRY(mistakes_at(mistakes, product, "file",
-                        "is %s, expected a name that ends in %s, as its format is %s", file,
-                        endings[format], file_format_name(format)));
-    }
+    mistakes_if(tree_value(product, "format") && file && file_format_of(file) != format, mistakes,
+                product, "file", "is %s, expected a name that ends in %s, as its format is %s",
+                file, endings[format], file_format_name(format));
     if (format == FILE_HDF5) {
-        goto out;
+        return;
     }
-    if (!tree_says(product, "kind", "power")) {
-        TRY(mistakes_at(mistakes, product, tree_value(product, "format") ? "format" : "file",
-                        "makes it a file of %s, which holds products of kind power alone",
-                        format == FILE_FIL ? "SIGPROC" : "PSRFITS"));
-    }
-    if (tree_value(product, "compress") && !tree_says(product, "compress", "none")) {
-        TRY(mistakes_at(mistakes, product, "compress", "is for products in HDF5, expected none"));
-    }
-    if (tree_says(product, "bandpass", "median")) {
-        TRY(mistakes_at(mistakes, product, "bandpass", "is for products in HDF5, expected none"));
-    }
-out:
-    return st;
+    mistakes_if(!tree_says(product, "kind", "power"), mistakes, product,
+                tree_value(product, "format") ? "format" : "file",
+                "makes it a file of %s, which holds products of kind power alone",
+                format == FILE_FIL ? "SIGPROC" : "PSRFITS");
+    mistakes_if(tree_value(product, "compress") && !tree_says(product, "compress", "none"),
+                mistakes, product, "compress", "is for products in HDF5, expected none");
+    mistakes_if(tree_says(product, "bandpass", "median"), mistakes, product, "bandpass",
+                "is for products in HDF5, expected none");
 }
 
-/* The two bounds of a selection. */
-static status_t job_check_bounds(struct tree *list, int is_utc, struct mistakes *mistakes)
+/* The two bounds of a selection, if there is one. */
+static void job_check_bounds(struct tree *list, int is_utc, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const char *first = tree_value(list, "0");
     const char *second = tree_value(list, "1");
     struct utc utc[2];
     uint64_t whole[2];
     int is_behind = 1;
     if (!first || !second) {
-        goto out;
+        return;
     }
     if (is_utc) {
         is_behind = units_parse_utc(first, &utc[0]) && units_parse_utc(second, &utc[1]) &&
@@ -257,39 +212,29 @@ static status_t job_check_bounds(struct tree *list, int is_utc, struct mistakes 
     } else {
         is_behind = tree_number(list, "1", 0) > tree_number(list, "0", 0);
     }
-    if (!is_behind) {
-        TRY(mistakes_at(mistakes, list, NULL, "ends at %.40s, expected %s than %.40s", second,
-                        is_utc ? "later" : "more", first));
-    }
-out:
-    return st;
+    mistakes_if(!is_behind, mistakes, list, NULL, "ends at %.40s, expected %s than %.40s", second,
+                is_utc ? "later" : "more", first);
 }
 
-static status_t job_check_select(struct tree *root, struct mistakes *mistakes)
+static void job_check_select(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     static const char *const lists[] = {"input.select.samples", "input.select.seconds",
                                         "input.select.utc"};
     int found = 0;
     for (size_t i = 0; i < 3; i++) {
         int is_there = tree_count(root, lists[i]) > 0;
-        if (is_there && found) {
-            TRY(mistakes_at(mistakes, root, lists[i],
-                            "expected at most one of samples, seconds, utc"));
-        }
+        mistakes_if(is_there && found, mistakes, root, lists[i],
+                    "expected at most one of samples, seconds, utc");
         found |= is_there;
     }
     struct tree *band = tree_at(root, "input.select.freq_hz");
-    TRY(band ? job_check_bounds(band, 0, mistakes) : STATUS_OK);
-    if (band && tree_at(root, "input.select.chans")) {
-        TRY(mistakes_at(mistakes, band, NULL, "says which chans, too, expected one of them"));
-    }
+    job_check_bounds(band, 0, mistakes);
+    mistakes_if(band && tree_at(root, "input.select.chans"), mistakes, band, NULL,
+                "says which chans, too, expected one of them");
     for (size_t i = 0; i < 3; i++) {
         struct tree *list = tree_at(root, lists[i]);
-        TRY(list ? job_check_bounds(list, i == 2, mistakes) : STATUS_OK);
+        job_check_bounds(list, i == 2, mistakes);
     }
-out:
-    return st;
 }
 
 /* Whether two paths are the same text, a leading "./" aside. */
@@ -301,10 +246,9 @@ static int job_check_is_same(const char *a, const char *b)
 }
 
 /* Adds a mistake when a file of `entry`, an output, is that of an output before it, or an input. */
-static status_t job_check_file(struct tree *root, struct tree *entry, const char *key,
-                               struct mistakes *mistakes)
+static void job_check_file(struct tree *root, struct tree *entry, const char *key,
+                           struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     /* Lists of outputs, then two of inputs. */
     enum { OUTPUTS = 4, LISTS = 6 };
     static const char *const lists[LISTS][2] = {
@@ -321,199 +265,155 @@ static status_t job_check_file(struct tree *root, struct tree *entry, const char
             const char *name = tree_value(other, lists[list][1]);
             is_before = is_before && !(is_mine && other == entry);
             if ((is_before || list >= OUTPUTS) && name && job_check_is_same(file, name)) {
-                TRY(tree_path(other, &path));
-                TRY(mistakes_at(mistakes, entry, key,
-                                "is the same as %s%s%s, expected a file of its own", path.data,
-                                *lists[list][1] ? "." : "", lists[list][1]));
+                mistakes_keep(mistakes, tree_path(other, &path));
+                mistakes_at(mistakes, entry, key,
+                            "is the same as %s%s%s, expected a file of its own", path.data,
+                            *lists[list][1] ? "." : "", lists[list][1]);
                 goto out;
             }
         }
     }
 out:
     text_free(&path);
-    return st;
 }
 
 /* How voltages are stored. Their rows are samples: none of them can say that it is a hole. */
-static status_t job_check_stored(struct tree *root, struct tree *product, struct mistakes *mistakes)
+static void job_check_stored(struct tree *root, struct tree *product, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const char *bits = tree_value(product, "bits");
     int is_float = !bits || strcmp(bits, "32") == 0;
-    if (!is_float && !tree_value(product, "scale")) {
-        TRY(mistakes_at(mistakes, product, "scale",
-                        "is missing, expected the volts of 1 as it is stored: %s bits hold whole "
-                        "numbers",
-                        bits));
-    }
-    if (tree_value(product, "compress") && !tree_says(product, "compress", "none")) {
-        TRY(mistakes_at(mistakes, product, "compress",
-                        "is for products of kind power and spectra: archives of voltages are read "
-                        "where they lie"));
-    }
-    if (tree_says(root, "run.on_bad", "nan")) {
-        TRY(mistakes_at(mistakes, root, "run.on_bad",
-                        "is nan, but voltages have no rows that are marked: what cannot be read "
-                        "must stop the run, or be left out by input.select"));
-    }
-out:
-    return st;
+    mistakes_if(!is_float && !tree_value(product, "scale"), mistakes, product, "scale",
+                "is missing, expected the volts of 1 as it is stored: %s bits hold whole numbers",
+                bits);
+    mistakes_if(
+        tree_value(product, "compress") && !tree_says(product, "compress", "none"), mistakes,
+        product, "compress",
+        "is for products of kind power and spectra: archives of voltages are read where they lie");
+    mistakes_if(tree_says(root, "run.on_bad", "nan"), mistakes, root, "run.on_bad",
+                "is nan, but voltages have no rows that are marked: what cannot be read must stop "
+                "the run, or be left out by input.select");
 }
 
 /* How spectra and power are stored. */
-static status_t job_check_steps(struct tree *product, int is_voltages, struct mistakes *mistakes)
+static void job_check_steps(struct tree *product, int is_voltages, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     static const char *const keys[] = {"scales", "scale_rows"};
     const char *bits = tree_value(product, "bits");
     int is_float = !bits || strcmp(bits, "32") == 0;
     for (size_t i = 0; i < 2 && (is_voltages || is_float); i++) {
-        if (tree_value(product, keys[i])) {
-            TRY(mistakes_at(mistakes, product, keys[i],
-                            "is for products of kind power and spectra with 8 or 16 bits"));
-        }
+        mistakes_if(tree_value(product, keys[i]) != NULL, mistakes, product, keys[i],
+                    "is for products of kind power and spectra with 8 or 16 bits");
     }
-    if (!is_voltages && tree_value(product, "scale")) {
-        TRY(mistakes_at(mistakes, product, "scale",
-                        "is for products of kind voltages: each channel of power and spectra has "
-                        "scales of its own"));
-    }
-out:
-    return st;
+    mistakes_if(!is_voltages && tree_value(product, "scale"), mistakes, product, "scale",
+                "is for products of kind voltages: each channel of power and spectra has scales of "
+                "its own");
 }
 
 /* Visibilities are floats in a file that other programs read, too. */
-static status_t job_check_visibilities(struct tree *product, struct mistakes *mistakes)
+static void job_check_visibilities(struct tree *product, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    if (!tree_says(product, "bits", "32") && tree_value(product, "bits")) {
-        TRY(mistakes_at(mistakes, product, "bits", "expected 32: visibilities are floats"));
-    }
-    if (!tree_says(product, "compress", "none") && tree_value(product, "compress")) {
-        TRY(mistakes_at(mistakes, product, "compress",
-                        "is for products of kind power and spectra"));
-    }
-out:
-    return st;
+    mistakes_if(!tree_says(product, "bits", "32") && tree_value(product, "bits"), mistakes, product,
+                "bits", "expected 32: visibilities are floats");
+    mistakes_if(!tree_says(product, "compress", "none") && tree_value(product, "compress"),
+                mistakes, product, "compress", "is for products of kind power and spectra");
 }
 
 /* Which of its frequencies a product has. */
-static status_t job_check_kept(struct tree *product, struct mistakes *mistakes)
+static void job_check_kept(struct tree *product, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct tree *band = tree_list(product, "freq_hz");
-    if (tree_member(product, "average") &&
-        (tree_says(product, "kind", "voltages") ||
-         (tree_says(product, "kind", "spectra") && tree_number(product, "average", 1) > 1))) {
-        TRY(mistakes_at(mistakes, product, "average",
-                        "is for products of kind power and visibilities"));
-    }
-    if (tree_list(product, "channels") && band) {
-        TRY(mistakes_at(mistakes, band, NULL, "says which channels, too, expected one of them"));
-    }
-    if (tree_number(product, "channels.1", 0) < tree_number(product, "channels.0", 0)) {
-        TRY(mistakes_at(mistakes, product, "channels", "ends at %s, before the %s where it begins",
-                        tree_value(product, "channels.1"), tree_value(product, "channels.0")));
-    }
-    TRY(band ? job_check_bounds(band, 0, mistakes) : STATUS_OK);
-out:
-    return st;
+    mistakes_if(tree_member(product, "average") && (tree_says(product, "kind", "voltages") ||
+                                                    (tree_says(product, "kind", "spectra") &&
+                                                     tree_number(product, "average", 1) > 1)),
+                mistakes, product, "average", "is for products of kind power and visibilities");
+    mistakes_if(tree_list(product, "channels") && band, mistakes, band, NULL,
+                "says which channels, too, expected one of them");
+    mistakes_if(tree_number(product, "channels.1", 0) < tree_number(product, "channels.0", 0),
+                mistakes, product, "channels", "ends at %s, before the %s where it begins",
+                tree_value(product, "channels.1"), tree_value(product, "channels.0"));
+    job_check_bounds(band, 0, mistakes);
 }
 
-static status_t job_check_sums(struct tree *product, struct mistakes *mistakes)
+static void job_check_sums(struct tree *product, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct tree *sums = tree_list(product, "sum");
-    if (sums && sums->nchildren == 2 && tree_value(product, "sum.0") &&
-        tree_value(product, "sum.1") &&
-        strcmp(tree_value(product, "sum.0"), tree_value(product, "sum.1")) == 0) {
-        TRY(mistakes_at(mistakes, sums, NULL, "is twice the same"));
-    }
-out:
-    return st;
+    mistakes_if(sums && sums->nchildren == 2 && tree_value(product, "sum.0") &&
+                    tree_value(product, "sum.1") &&
+                    strcmp(tree_value(product, "sum.0"), tree_value(product, "sum.1")) == 0,
+                mistakes, sums, NULL, "is twice the same");
 }
 
 /* Medians are of the numbers themselves. */
-static status_t job_check_bandpass(struct tree *product, struct mistakes *mistakes)
+static void job_check_bandpass(struct tree *product, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const char *bits = tree_value(product, "bits");
     if (!tree_says(product, "bandpass", "median")) {
-        goto out;
+        return;
     }
     if (!tree_says(product, "kind", "power")) {
-        TRY(mistakes_at(mistakes, product, "bandpass", "is for products of kind power"));
+        mistakes_at(mistakes, product, "bandpass", "is for products of kind power");
     } else if (bits && strcmp(bits, "32") != 0) {
-        TRY(mistakes_at(mistakes, product, "bandpass",
-                        "is for floats, bits: 32: each block of rows of %s bits has scales of its "
-                        "own",
-                        bits));
+        mistakes_at(mistakes, product, "bandpass",
+                    "is for floats, bits: 32: each block of rows of %s bits has scales of its own",
+                    bits);
     }
-out:
-    return st;
 }
 
-static status_t job_check_product(struct tree *root, struct tree *product,
-                                  struct mistakes *mistakes)
+static void job_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     double integrate = tree_number(product, "integrate", 1);
     int is_voltages = tree_says(product, "kind", "voltages");
     const char *time = tree_value(product, "integrate");
     time = time && units_of(time) ? time : NULL;
     if ((is_voltages || tree_says(product, "kind", "spectra")) && time) {
-        TRY(mistakes_at(mistakes, product, "integrate",
-                        "is %s, but only products of kind power and visibilities are integrated",
-                        time));
+        mistakes_at(mistakes, product, "integrate",
+                    "is %s, but only products of kind power and visibilities are integrated", time);
     } else if ((is_voltages || tree_says(product, "kind", "spectra")) && integrate != 1) {
-        TRY(mistakes_at(mistakes, product, "integrate",
-                        "is %.0f, but only products of kind power and visibilities are integrated",
-                        integrate));
+        mistakes_at(mistakes, product, "integrate",
+                    "is %.0f, but only products of kind power and visibilities are integrated",
+                    integrate);
     }
-    TRY(is_voltages ? job_check_stored(root, product, mistakes) : STATUS_OK);
-    TRY(tree_says(product, "kind", "visibilities") ? job_check_visibilities(product, mistakes)
-                                                   : STATUS_OK);
-    TRY(job_check_steps(product, is_voltages, mistakes));
-    TRY(job_check_kept(product, mistakes));
-    TRY(job_check_sums(product, mistakes));
-    TRY(job_format_check(product, mistakes));
-    TRY(job_check_bandpass(product, mistakes));
-    if (tree_says(product, "kind", "power") && tree_value(product, "feed") &&
-        !tree_says(product, "polarisation", "IQUV")) {
-        TRY(mistakes_at(mistakes, product, "feed", "is for polarisation: IQUV"));
+    if (is_voltages) {
+        job_check_stored(root, product, mistakes);
     }
-    TRY(job_flag_check(product, mistakes));
-    TRY(job_droop_check(root, product, mistakes));
-    TRY(job_bank_check_product(root, product, mistakes));
-    TRY(job_check_file(root, product, "file", mistakes));
-out:
-    return st;
+    if (tree_says(product, "kind", "visibilities")) {
+        job_check_visibilities(product, mistakes);
+    }
+    job_check_steps(product, is_voltages, mistakes);
+    job_check_kept(product, mistakes);
+    job_check_sums(product, mistakes);
+    job_format_check(product, mistakes);
+    job_check_bandpass(product, mistakes);
+    mistakes_if(tree_says(product, "kind", "power") && tree_value(product, "feed") &&
+                    !tree_says(product, "polarisation", "IQUV"),
+                mistakes, product, "feed", "is for polarisation: IQUV");
+    job_flag_check(product, mistakes);
+    job_droop_check(root, product, mistakes);
+    job_bank_check_product(root, product, mistakes);
+    job_check_file(root, product, "file", mistakes);
 }
 
-status_t job_check(const struct job *job, struct tree *root, struct mistakes *mistakes)
+void job_check(const struct job *job, struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    TRY(job_layout_check(root, mistakes));
-    TRY(job_check_select(root, mistakes));
-    TRY(job_bank_check(job, root, mistakes));
+    job_layout_check(root, mistakes);
+    job_check_select(root, mistakes);
+    job_bank_check(job, root, mistakes);
     const struct tree *products = tree_list(root, "products");
     for (size_t i = 0; products && i < products->nchildren && i < JOB_PRODUCTS; i++) {
-        TRY(job_check_product(root, products->child[i], mistakes));
+        job_check_product(root, products->child[i], mistakes);
     }
-    TRY(job_passes_check(root, mistakes));
-    TRY(job_synthesise_check(root, mistakes));
-    TRY(job_array_check(root, mistakes));
+    job_passes_check(root, mistakes);
+    job_synthesise_check(root, mistakes);
+    job_array_check(root, mistakes);
     const struct tree *filters = tree_list(root, "filter");
     for (size_t i = 0; filters && i < filters->nchildren && i < JOB_FILTERS; i++) {
-        TRY(job_filter_check(filters->child[i], mistakes));
+        job_filter_check(filters->child[i], mistakes);
     }
     const struct tree *entries = tree_list(root, "dedisperse");
     for (size_t i = 0; entries && i < entries->nchildren && i < JOB_DEDISPERSE; i++) {
-        TRY(job_dedisperse_check(entries->child[i], mistakes));
-        TRY(job_check_file(root, entries->child[i], "file", mistakes));
-        TRY(job_check_file(root, entries->child[i], "search.file", mistakes));
-        TRY(job_check_file(root, entries->child[i], "search.csv", mistakes));
+        job_dedisperse_check(entries->child[i], mistakes);
+        job_check_file(root, entries->child[i], "file", mistakes);
+        job_check_file(root, entries->child[i], "search.file", mistakes);
+        job_check_file(root, entries->child[i], "search.csv", mistakes);
     }
-out:
-    return st;
 }

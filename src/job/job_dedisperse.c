@@ -128,46 +128,35 @@ out:
 }
 
 /* One file for all ranges, or a name of ranges where there are none. */
-static status_t divide_check_file(struct tree *entry, const char *key, int is_divided,
-                                  struct mistakes *mistakes)
+static void divide_check_file(struct tree *entry, const char *key, int is_divided,
+                              struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const char *file = tree_value(entry, key);
     int has_place = file && strstr(file, JOB_RANGE_PLACE);
     if (file && is_divided && !has_place) {
-        TRY(mistakes_at(mistakes, entry, key,
-                        "is %s, expected " JOB_RANGE_PLACE " in it: dm.downsample is auto, which "
-                        "writes a file for each range of DMs, such as series-" JOB_RANGE_PLACE
-                        ".h5",
-                        file));
+        mistakes_at(mistakes, entry, key,
+                    "is %s, expected " JOB_RANGE_PLACE " in it: dm.downsample is auto, which "
+                    "writes a file for each range of DMs, such as series-" JOB_RANGE_PLACE ".h5",
+                    file);
     } else if (has_place && !is_divided) {
-        TRY(mistakes_at(mistakes, entry, key,
-                        "holds " JOB_RANGE_PLACE ", which stands for the ranges of DMs that "
-                        "dm.downsample: auto makes: there is but one file"));
+        mistakes_at(mistakes, entry, key,
+                    "holds " JOB_RANGE_PLACE ", which stands for the ranges of DMs that "
+                    "dm.downsample: auto makes: there is but one file");
     }
-out:
-    return st;
 }
 
 /* Adds the mistakes of an entry of `dedisperse` that is to be divided, or speaks of ranges. */
-static status_t job_divide_check(struct tree *entry, struct mistakes *mistakes)
+static void job_divide_check(struct tree *entry, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     int is_divided = tree_says(entry, "dm.downsample", "auto");
-    if (is_divided && !tree_value(entry, "dm.tolerance")) {
-        TRY(mistakes_at(mistakes, entry, "dm.downsample",
-                        "is auto, which divides the DMs of start, end and tolerance"));
-    }
-    if (is_divided && tree_value(entry, "downsample")) {
-        TRY(mistakes_at(mistakes, entry, "downsample",
-                        "is %s, but dm.downsample is auto, which says it for each range",
-                        tree_value(entry, "downsample")));
-    }
-    TRY(divide_check_file(entry, "file", is_divided, mistakes));
-    TRY(divide_check_file(entry, "search.file", is_divided, mistakes));
-    TRY(divide_check_file(entry, "search.csv", is_divided, mistakes));
-out:
-    return st;
+    mistakes_if(is_divided && !tree_value(entry, "dm.tolerance"), mistakes, entry, "dm.downsample",
+                "is auto, which divides the DMs of start, end and tolerance");
+    mistakes_if(is_divided && tree_value(entry, "downsample"), mistakes, entry, "downsample",
+                "is %s, but dm.downsample is auto, which says it for each range",
+                tree_value(entry, "downsample"));
+    divide_check_file(entry, "file", is_divided, mistakes);
+    divide_check_file(entry, "search.file", is_divided, mistakes);
+    divide_check_file(entry, "search.csv", is_divided, mistakes);
 }
 
 enum { JOB_CHANNELS = 1 << 24, JOB_MOST_WIDTHS = 16384 };
@@ -304,21 +293,18 @@ const struct schema job_dedisperse_schema[] = {
     {.key = NULL},
 };
 
-static status_t job_dedisperse_check_list(struct tree *list, struct mistakes *mistakes)
+static void job_dedisperse_check_list(struct tree *list, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     double before = -1;
     for (size_t i = 0; i < list->nchildren; i++) {
         double dm = tree_number(list->child[i], "", before + 1);
         if (dm <= before) {
-            TRY(mistakes_at(mistakes, list->child[i], NULL,
-                            "is %g, expected more than the %g before it", dm, before));
+            mistakes_at(mistakes, list->child[i], NULL,
+                        "is %g, expected more than the %g before it", dm, before);
             break;
         }
         before = dm;
     }
-out:
-    return st;
 }
 
 static int job_dedisperse_has(struct tree *entry, const char *key)
@@ -327,9 +313,8 @@ static int job_dedisperse_has(struct tree *entry, const char *key)
 }
 
 /* Exactly one of the three forms that say which DMs. */
-static status_t job_dedisperse_check_dms(struct tree *entry, struct mistakes *mistakes)
+static void job_dedisperse_check_dms(struct tree *entry, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct tree *list = tree_list(entry, "dm.list");
     int has_list = tree_count(entry, "dm.list") > 0;
     int has_step = job_dedisperse_has(entry, "dm.step");
@@ -345,81 +330,61 @@ static status_t job_dedisperse_check_dms(struct tree *entry, struct mistakes *mi
     double last = start + fmax(count - 1, 0) * tree_number(entry, "dm.step", 0);
     if (has_list + is_linear + is_tolerant != 1 ||
         (has_list && job_dedisperse_has(entry, "dm.start"))) {
-        TRY(mistakes_at(mistakes, entry, "dm",
-                        "expected a list of DMs, or start, step and count, or start, end and "
-                        "tolerance"));
+        mistakes_at(mistakes, entry, "dm",
+                    "expected a list of DMs, or start, step and count, or start, end and "
+                    "tolerance");
     } else if (is_linear && (count == 0 || (count > 1 && !has_step))) {
-        TRY(mistakes_at(mistakes, entry, "dm", "expected start, step and count"));
+        mistakes_at(mistakes, entry, "dm", "expected start, step and count");
     } else if (is_tolerant && !has_bounds) {
-        TRY(mistakes_at(mistakes, entry, "dm", "expected start, end and tolerance"));
+        mistakes_at(mistakes, entry, "dm", "expected start, end and tolerance");
     }
-    if (is_linear && last > JOB_MOST_DM * (1 + 1e-9)) {
-        TRY(mistakes_at(mistakes, entry, "dm.count",
-                        "is %.0f, which goes up to a DM of %.12g, expected at most %d", count, last,
-                        JOB_MOST_DM));
+    mistakes_if(is_linear && last > JOB_MOST_DM * (1 + 1e-9), mistakes, entry, "dm.count",
+                "is %.0f, which goes up to a DM of %.12g, expected at most %d", count, last,
+                JOB_MOST_DM);
+    mistakes_if(end < start, mistakes, entry, "dm.end", "is %g, expected at least the start, %g",
+                end, start);
+    if (list) {
+        job_dedisperse_check_list(list, mistakes);
     }
-    if (end < start) {
-        TRY(mistakes_at(mistakes, entry, "dm.end", "is %g, expected at least the start, %g", end,
-                        start));
-    }
-    TRY(list ? job_dedisperse_check_list(list, mistakes) : STATUS_OK);
-out:
-    return st;
 }
 
 /* Checks the keys of a semi-coherent search. */
-static status_t job_dedisperse_check_coherent(struct tree *entry, struct mistakes *mistakes)
+static void job_dedisperse_check_coherent(struct tree *entry, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    TRY(job_dedisperse_check_list(tree_list(entry, "coherent"), mistakes));
-    if (job_dedisperse_has(entry, "dm.tolerance")) {
-        TRY(mistakes_at(mistakes, entry, "dm",
-                        "has a tolerance, which counts what each DM smears within channels, but "
-                        "coherent takes that out: expected a list of DMs, or start, step and "
-                        "count"));
-    }
-    if (tree_says(entry, "mode", "two-step")) {
-        TRY(mistakes_at(mistakes, entry, "mode",
-                        "is two-step, expected auto, brute or tree beside coherent"));
-    }
-out:
-    return st;
+    job_dedisperse_check_list(tree_list(entry, "coherent"), mistakes);
+    mistakes_if(job_dedisperse_has(entry, "dm.tolerance"), mistakes, entry, "dm",
+                "has a tolerance, which counts what each DM smears within channels, but "
+                "coherent takes that out: expected a list of DMs, or start, step and "
+                "count");
+    mistakes_if(tree_says(entry, "mode", "two-step"), mistakes, entry, "mode",
+                "is two-step, expected auto, brute or tree beside coherent");
 }
 
-static status_t job_dedisperse_check_search(struct tree *entry, struct mistakes *mistakes)
+static void job_dedisperse_check_search(struct tree *entry, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     double widths = tree_number(entry, "search.widths", 1);
     uint32_t whole = widths >= 1 && widths <= JOB_MOST_WIDTHS ? (uint32_t)widths : 1;
-    if ((whole & (whole - 1)) != 0) {
-        TRY(mistakes_at(mistakes, entry, "search.widths",
-                        "is %u, expected a power of two, such as 64", whole));
-    }
-    if (tree_list(entry, "coherent")) {
-        TRY(mistakes_at(mistakes, entry, "search",
-                        "is not there for a semi-coherent search, which makes series: expected "
-                        "search without coherent"));
-    }
-    if (tree_says(entry, "edges", "pad")) {
-        TRY(mistakes_at(mistakes, entry, "edges",
-                        "is pad: zeros beyond the input would be found as bursts; expected valid "
-                        "beside search"));
-    }
-out:
-    return st;
+    mistakes_if((whole & (whole - 1)) != 0, mistakes, entry, "search.widths",
+                "is %u, expected a power of two, such as 64", whole);
+    mistakes_if(tree_list(entry, "coherent") != NULL, mistakes, entry, "search",
+                "is not there for a semi-coherent search, which makes series: expected "
+                "search without coherent");
+    mistakes_if(tree_says(entry, "edges", "pad"), mistakes, entry, "edges",
+                "is pad: zeros beyond the input would be found as bursts; expected valid "
+                "beside search");
 }
 
-status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes)
+void job_dedisperse_check(struct tree *entry, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    TRY(tree_member(entry, "search") ? job_dedisperse_check_search(entry, mistakes) : STATUS_OK);
-    TRY(job_dedisperse_check_dms(entry, mistakes));
-    TRY(job_divide_check(entry, mistakes));
-    TRY(tree_list(entry, "coherent") ? job_dedisperse_check_coherent(entry, mistakes) : STATUS_OK);
-    if (job_dedisperse_has(entry, "group") && !tree_says(entry, "mode", "two-step")) {
-        TRY(mistakes_at(mistakes, entry, "group",
-                        "is for mode: two-step, which adds up groups of channels first"));
+    if (tree_member(entry, "search")) {
+        job_dedisperse_check_search(entry, mistakes);
     }
-out:
-    return st;
+    job_dedisperse_check_dms(entry, mistakes);
+    job_divide_check(entry, mistakes);
+    if (tree_list(entry, "coherent")) {
+        job_dedisperse_check_coherent(entry, mistakes);
+    }
+    mistakes_if(job_dedisperse_has(entry, "group") && !tree_says(entry, "mode", "two-step"),
+                mistakes, entry, "group",
+                "is for mode: two-step, which adds up groups of channels first");
 }

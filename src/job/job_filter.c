@@ -18,29 +18,22 @@ int job_droop_parse(const char *text, void *out, char *message)
     return strcmp(text, "correct") == 0;
 }
 
-status_t job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes)
+void job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct tree *droop = tree_list(product, "droop");
     int is_own = 0;
     int is_file = 0;
     for (size_t i = 0; droop && i < droop->nchildren; i++) {
         const char *text = tree_value(droop->child[i], "");
         int is_correct = text && strcmp(text, "correct") == 0;
-        if (is_correct ? is_own : text && is_file) {
-            TRY(mistakes_at(mistakes, droop, NULL, "has two %s, expected one of each",
-                            is_correct ? "of correct" : "files"));
-        }
+        mistakes_if(is_correct ? is_own : text && is_file, mistakes, droop, NULL,
+                    "has two %s, expected one of each", is_correct ? "of correct" : "files");
         is_own |= is_correct;
         is_file |= text && !is_correct;
     }
-    if (is_own && !tree_at(root, "filter")) {
-        TRY(mistakes_at(mistakes, product, "droop",
-                        "is correct, which is for what the job's own filters do, but it has no "
-                        "filter: expected file:PATH, a table of gains"));
-    }
-out:
-    return st;
+    mistakes_if(is_own && !tree_at(root, "filter"), mistakes, product, "droop",
+                "is correct, which is for what the job's own filters do, but it has no filter: "
+                "expected file:PATH, a table of gains");
 }
 
 /* "channel", or a frequency in Hz above 0. */
@@ -145,94 +138,75 @@ const struct schema job_filter_schema[] = {
 };
 
 /* Two or four edges, as the kind of the band has, which ascend. */
-static status_t job_filter_check_edges(struct tree *entry, struct mistakes *mistakes)
+static void job_filter_check_edges(struct tree *entry, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct tree *edges = tree_list(entry, "design.edges");
     const char *kind = tree_value(entry, "design.kind");
     if (!edges) {
-        goto out;
+        return;
     }
     int has_four = kind && strncmp(kind, "band", 4) == 0;
     size_t expected = has_four ? 4 : 2;
-    if (kind && !edges->is_bad && edges->nchildren != expected) {
-        TRY(mistakes_at(mistakes, edges, NULL, "has %zu entries, expected %zu: a %s has %s",
-                        edges->nchildren, expected, kind,
-                        has_four ? "two transitions" : "one transition"));
-    }
+    mistakes_if(kind && !edges->is_bad && edges->nchildren != expected, mistakes, edges, NULL,
+                "has %zu entries, expected %zu: a %s has %s", edges->nchildren, expected, kind,
+                has_four ? "two transitions" : "one transition");
     double before = -INFINITY;
     for (size_t i = 0; i < edges->nchildren; i++) {
         double edge = tree_number(edges->child[i], "", INFINITY);
         if (edge <= before) {
-            TRY(mistakes_at(mistakes, edges->child[i], NULL,
-                            "is %.15g, expected more than the %.15g before it", edge, before));
+            mistakes_at(mistakes, edges->child[i], NULL,
+                        "is %.15g, expected more than the %.15g before it", edge, before);
             break;
         }
         before = edge < INFINITY ? edge : before;
     }
-out:
-    return st;
 }
 
 /* Checks decimation by a filter that passes the whole band. */
-static status_t job_filter_check_decimate(struct tree *entry, const char *what,
-                                          struct mistakes *mistakes)
+static void job_filter_check_decimate(struct tree *entry, const char *what,
+                                      struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    if (tree_number(entry, "decimate", 1) > 1 && !tree_says(entry, "aliasing", "allow")) {
-        TRY(mistakes_at(mistakes, entry, "decimate",
-                        "aliases the band, which %s passes whole, expected 1, or aliasing: "
-                        "allow where a filter before has narrowed it",
-                        what));
-    }
-out:
-    return st;
+    mistakes_if(tree_number(entry, "decimate", 1) > 1 && !tree_says(entry, "aliasing", "allow"),
+                mistakes, entry, "decimate",
+                "aliases the band, which %s passes whole, expected 1, or aliasing: allow where a "
+                "filter before has narrowed it",
+                what);
 }
 
 /* A chirp has no direct form. */
-static status_t job_filter_check_dispersion(struct tree *entry, struct mistakes *mistakes)
+static void job_filter_check_dispersion(struct tree *entry, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    if (tree_says(entry, "method", "direct")) {
-        TRY(mistakes_at(mistakes, entry, "method",
-                        "is direct, but dispersion goes through transforms, expected auto or "
-                        "overlap-save"));
-    }
-    TRY(job_filter_check_decimate(entry, "dispersion", mistakes));
+    mistakes_if(tree_says(entry, "method", "direct"), mistakes, entry, "method",
+                "is direct, but dispersion goes through transforms, expected auto or overlap-save");
+    job_filter_check_decimate(entry, "dispersion", mistakes);
     const char *reference = tree_value(entry, "dispersion.reference");
-    if (tree_value(entry, "dispersion.span") && reference && strcmp(reference, "channel") != 0) {
-        TRY(mistakes_at(mistakes, entry, "dispersion.span",
-                        "is for the reference channel, but reference is %s", reference));
-    }
-out:
-    return st;
+    mistakes_if(tree_value(entry, "dispersion.span") && reference &&
+                    strcmp(reference, "channel") != 0,
+                mistakes, entry, "dispersion.span",
+                "is for the reference channel, but reference is %s", reference);
 }
 
-status_t job_filter_check(struct tree *entry, struct mistakes *mistakes)
+void job_filter_check(struct tree *entry, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct text sources = {0};
     int found = 0;
     /* Sources come first. */
     for (const struct schema *row = job_filter_schema; row == job_filter_schema || row->given.as;
          row++) {
-        TRY(text_add(&sources, "%s%s", sources.length > 0 ? ", " : "", row->key));
+        mistakes_keep(mistakes,
+                      text_add(&sources, "%s%s", sources.length > 0 ? ", " : "", row->key));
         found += tree_member(entry, row->key) != NULL;
     }
-    if (found != 1) {
-        TRY(mistakes_at(mistakes, entry, NULL, "has %s of %s, expected exactly one",
-                        found ? "more than one" : "none", sources.data));
-    }
-    TRY(job_filter_check_edges(entry, mistakes));
+    mistakes_if(found != 1, mistakes, entry, NULL, "has %s of %s, expected exactly one",
+                found ? "more than one" : "none", sources.data);
+    job_filter_check_edges(entry, mistakes);
     if (tree_member(entry, "dispersion")) {
-        TRY(job_filter_check_dispersion(entry, mistakes));
+        job_filter_check_dispersion(entry, mistakes);
     }
     if (tree_member(entry, "deripple")) {
-        TRY(job_filter_check_decimate(entry, "deripple", mistakes));
+        job_filter_check_decimate(entry, "deripple", mistakes);
     }
-out:
     text_free(&sources);
-    return st;
 }
 
 const char *job_filter_file(const struct job_filter *filter)

@@ -353,38 +353,30 @@ out:
 }
 
 /* Where the samples lie: by a format, or by a dataset (or two) and what its dimensions are. */
-static status_t job_layout_check_place(struct tree *layout, struct mistakes *mistakes)
+static void job_layout_check_place(struct tree *layout, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     int has_parts = tree_member(layout, "parts") != NULL;
     int has_dataset = tree_member(layout, "dataset") != NULL;
     int has_axes = tree_member(layout, "axes") != NULL;
     if (tree_member(layout, "format")) {
-        if (has_dataset || has_parts) {
-            TRY(mistakes_at(mistakes, layout, "format",
-                            "says where the samples lie; dataset and axes do so for a file of no "
-                            "format: expected one or the other"));
-        }
+        mistakes_if(has_dataset || has_parts, mistakes, layout, "format",
+                    "says where the samples lie; dataset and axes do so for a file of no "
+                    "format: expected one or the other");
     } else if ((has_dataset || has_parts) != has_axes) {
-        TRY(mistakes_at(mistakes, layout, NULL, "has %s, but no %s",
-                        has_axes    ? "axes"
-                        : has_parts ? "parts"
-                                    : "dataset",
-                        has_axes ? "dataset" : "axes"));
+        mistakes_at(mistakes, layout, NULL, "has %s, but no %s",
+                    has_axes    ? "axes"
+                    : has_parts ? "parts"
+                                : "dataset",
+                    has_axes ? "dataset" : "axes");
     }
-    if (has_dataset && has_parts) {
-        TRY(mistakes_at(mistakes, layout, "parts",
-                        "names the datasets of real and imaginary parts, dataset one that holds "
-                        "both: expected one or the other"));
-    }
-out:
-    return st;
+    mistakes_if(has_dataset && has_parts, mistakes, layout, "parts",
+                "names the datasets of real and imaginary parts, dataset one that holds "
+                "both: expected one or the other");
 }
 
 /* Checks that the parts of a complex sample are given once. */
-static status_t job_layout_check_complex(struct tree *layout, struct mistakes *mistakes)
+static void job_layout_check_complex(struct tree *layout, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     char message[AXES_TEXT_MESSAGE];
     struct axes_text axes;
     const char *text = tree_value(layout, "axes");
@@ -395,105 +387,79 @@ static status_t job_layout_check_complex(struct tree *layout, struct mistakes *m
     int is_real = tree_says(layout, "domain", "real");
     int has_parts = tree_member(layout, "parts") != NULL;
     int is_along = along && strstr(along, "reim") != NULL;
-    if (is_real && has_reim) {
-        TRY(mistakes_at(mistakes, layout, "domain",
-                        "is real, but the axes hold reim, which complex samples have"));
-    }
-    if (is_real && has_nibbles) {
-        TRY(mistakes_at(mistakes, layout, "domain",
-                        "is real, but samples with a packing of 4+4 bits are complex"));
-    }
-    if (has_reim && has_nibbles) {
-        TRY(mistakes_at(mistakes, layout, "packing",
-                        "both parts of a packed sample share a byte, but the axes hold reim"));
-    }
-    if (has_parts + is_along + (has_reim || has_nibbles) + is_real > 1 && (has_parts || is_along)) {
-        TRY(mistakes_at(mistakes, layout, has_parts ? "parts" : "files_along",
-                        "real and imaginary parts lie in %s of their own, but %s",
-                        has_parts ? "datasets" : "files",
-                        is_real                 ? "domain is real"
-                        : has_parts && is_along ? "files_along says reim, too"
-                        : has_reim              ? "the axes hold reim"
-                                                : "a packing of 4+4 bits holds both"));
-    }
-out:
-    return st;
+    mistakes_if(is_real && has_reim, mistakes, layout, "domain",
+                "is real, but the axes hold reim, which complex samples have");
+    mistakes_if(is_real && has_nibbles, mistakes, layout, "domain",
+                "is real, but samples with a packing of 4+4 bits are complex");
+    mistakes_if(has_reim && has_nibbles, mistakes, layout, "packing",
+                "both parts of a packed sample share a byte, but the axes hold reim");
+    mistakes_if(
+        has_parts + is_along + (has_reim || has_nibbles) + is_real > 1 && (has_parts || is_along),
+        mistakes, layout, has_parts ? "parts" : "files_along",
+        "real and imaginary parts lie in %s of their own, but %s", has_parts ? "datasets" : "files",
+        is_real                 ? "domain is real"
+        : has_parts && is_along ? "files_along says reim, too"
+        : has_reim              ? "the axes hold reim"
+                                : "a packing of 4+4 bits holds both");
 }
 
-static status_t job_layout_check_frequencies(struct tree *freq, struct mistakes *mistakes)
+static void job_layout_check_frequencies(struct tree *freq, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     int has_start = tree_member(freq, "start") != NULL;
     int has_from = tree_member(freq, "from") != NULL;
     int has_attribute = tree_member(freq, "attribute") != NULL;
     static const char *const of_files[] = {"member", "unit"};
-    if (has_start + has_from + has_attribute != 1) {
-        TRY(mistakes_at(mistakes, freq, NULL,
-                        "has %s of start, from, attribute, expected exactly one",
-                        has_start || has_from || has_attribute ? "more than one" : "none"));
-    }
-    if (has_start != (tree_member(freq, "step") != NULL)) {
-        TRY(mistakes_at(mistakes, freq, has_start ? "step" : "start",
-                        "is missing, expected start and step: the first centre in Hz, and how far "
-                        "the next lies above it"));
-    }
+    mistakes_if(has_start + has_from + has_attribute != 1, mistakes, freq, NULL,
+                "has %s of start, from, attribute, expected exactly one",
+                has_start || has_from || has_attribute ? "more than one" : "none");
+    mistakes_if(has_start != (tree_member(freq, "step") != NULL), mistakes, freq,
+                has_start ? "step" : "start",
+                "is missing, expected start and step: the first centre in Hz, and how far "
+                "the next lies above it");
     for (size_t i = 0; i < 2 && has_start; i++) {
-        if (tree_member(freq, of_files[i])) {
-            TRY(mistakes_at(mistakes, freq, of_files[i], "is for frequencies from the file"));
-        }
+        mistakes_if(tree_member(freq, of_files[i]) != NULL, mistakes, freq, of_files[i],
+                    "is for frequencies from the file");
     }
-out:
-    return st;
 }
 
 /* Checks that there is one level for each number that the bits can store. */
-static status_t job_layout_check_levels(struct tree *layout, struct mistakes *mistakes)
+static void job_layout_check_levels(struct tree *layout, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const char *text = tree_value(layout, "packing");
     struct tree *levels = tree_member(layout, "levels");
     struct packing packing;
     if (!levels || levels->kind != TREE_LIST) {
-        goto out;
+        return;
     }
     int is_small = text && packing_parse(text, &packing) && packing.bits > 0 && packing.bits < 8;
     if (!is_small) {
-        TRY(mistakes_at(mistakes, layout, "levels",
-                        "are of a packing of 1, 2 or 4 bits, which must be said, too"));
+        mistakes_at(mistakes, layout, "levels",
+                    "are of a packing of 1, 2 or 4 bits, which must be said, too");
     } else if (levels->nchildren != 1u << packing.bits) {
-        TRY(mistakes_at(mistakes, layout, "levels", "lists %zu, expected %u of %u %s",
-                        levels->nchildren, 1u << packing.bits, packing.bits,
-                        units_plural(packing.bits, "bit", "bits")));
+        mistakes_at(mistakes, layout, "levels", "lists %zu, expected %u of %u %s",
+                    levels->nchildren, 1u << packing.bits, packing.bits,
+                    units_plural(packing.bits, "bit", "bits"));
     }
-out:
-    return st;
 }
 
-status_t job_layout_check(struct tree *root, struct mistakes *mistakes)
+void job_layout_check(struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct tree *layout = tree_at(root, "input.layout");
     struct tree *freq = layout ? tree_member(layout, "freq_hz") : NULL;
     if (!layout || layout->kind != TREE_MAPPING) {
-        goto out;
+        return;
     }
-    TRY(job_layout_check_place(layout, mistakes));
-    TRY(job_layout_check_complex(layout, mistakes));
-    if (tree_member(layout, "sample_rate_hz") && tree_member(layout, "sample_period_s")) {
-        TRY(mistakes_at(mistakes, layout, "sample_period_s",
-                        "says what sample_rate_hz says, expected one of them"));
-    }
-    if (!tree_member(layout, "ra_deg") != !tree_member(layout, "dec_deg")) {
-        TRY(mistakes_at(mistakes, layout, NULL, "has one of ra_deg, dec_deg, expected both"));
-    }
-    if (tree_member(layout, "offset") && tree_member(layout, "packing")) {
-        TRY(mistakes_at(mistakes, layout, "offset",
-                        "is for numbers that are not packed, but there is a packing"));
-    }
-    TRY(job_layout_check_levels(layout, mistakes));
+    job_layout_check_place(layout, mistakes);
+    job_layout_check_complex(layout, mistakes);
+    mistakes_if(tree_member(layout, "sample_rate_hz") && tree_member(layout, "sample_period_s"),
+                mistakes, layout, "sample_period_s",
+                "says what sample_rate_hz says, expected one of them");
+    mistakes_if(!tree_member(layout, "ra_deg") != !tree_member(layout, "dec_deg"), mistakes, layout,
+                NULL, "has one of ra_deg, dec_deg, expected both");
+    mistakes_if(tree_member(layout, "offset") && tree_member(layout, "packing"), mistakes, layout,
+                "offset", "is for numbers that are not packed, but there is a packing");
+    job_layout_check_levels(layout, mistakes);
     if (freq && freq->kind == TREE_MAPPING) {
-        TRY(job_layout_check_frequencies(freq, mistakes));
+        job_layout_check_frequencies(freq, mistakes);
     }
-out:
-    return st;
 }

@@ -28,34 +28,32 @@ extern const struct schema job_beam_schema[];       /* likewise */
 extern const struct schema job_flag_schema[];       /* fills struct job_flag */
 
 /* Adds the mistakes that several keys make together; values that are wrong by themselves have been
- * reported already and are skipped. `job` was filled from `root`. Fails with DEVICE (memory). */
-status_t job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
+ * reported already and are skipped. `job` was filled from `root`. */
+void job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 
-/* The same of `channelise`; and of a product and its bank. Fails with DEVICE (memory). */
-status_t job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
+/* The same of `channelise`; and of a product and its bank. */
+void job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 /* Then brings its ratio into lowest terms, in the entry too, so that products of 8/6 and 4/3 tell
  * of the same job, and writes the cutoff of a bare transform there. Fails with DEVICE (memory). */
 status_t job_bank_settle(struct job_bank *bank, struct tree *entry);
-status_t job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes);
-/* The same of its `flag`; then the spectra of a cell, where that is left to us. Fails with DEVICE
- * (memory). */
-status_t job_flag_check(struct tree *product, struct mistakes *mistakes);
+void job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes);
+/* The same of its `flag`; then the spectra of a cell, where that is left to us. */
+void job_flag_check(struct tree *product, struct mistakes *mistakes);
 void job_flag_settle(struct job_product *product);
-/* Its `droop`: an entry, as a schema's `parse`; and the check. Fails with DEVICE (memory). */
+/* Its `droop`: an entry, as a schema's `parse`; and the check. */
 int job_droop_parse(const char *text, void *out, char *message);
-status_t job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes);
+void job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes);
 
-/* The same of input.layout. Fails with DEVICE (memory). */
-status_t job_layout_check(struct tree *root, struct mistakes *mistakes);
+/* The same of input.layout. */
+void job_layout_check(struct tree *root, struct mistakes *mistakes);
 
-/* The same of one entry of `filter`, of `dedisperse`, by itself. Fail with DEVICE (memory). */
-status_t job_filter_check(struct tree *entry, struct mistakes *mistakes);
-status_t job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
-/* The same of `array` and `beams`. Fails with DEVICE (memory). */
-status_t job_array_check(struct tree *root, struct mistakes *mistakes);
-/* The same of `synthesise`, and what it needs of the rest; then what it selects. Fails with DEVICE
- * (memory). */
-status_t job_synthesise_check(struct tree *root, struct mistakes *mistakes);
+/* The same of one entry of `filter`, of `dedisperse`, by itself. */
+void job_filter_check(struct tree *entry, struct mistakes *mistakes);
+void job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
+/* The same of `array` and `beams`. */
+void job_array_check(struct tree *root, struct mistakes *mistakes);
+/* The same of `synthesise`, and what it needs of the rest; then what it selects. */
+void job_synthesise_check(struct tree *root, struct mistakes *mistakes);
 void job_synthesise_settle(struct job *job);
 
 /* Before the tables see it: puts the numbers of channels and spectra in the place of widths and

@@ -202,37 +202,30 @@ const char *synth_spec_pol_name(const struct synth_spec *spec, uint32_t pol)
 enum { GAP_ENTRIES = 1 << 22 };
 
 /* The archive's bytes must be a number that files, MPI and HDF5 can hold. */
-static status_t synth_check_size(const struct synth_spec *spec, struct tree *root,
-                                 struct mistakes *mistakes)
+static void synth_check_size(const struct synth_spec *spec, struct tree *root,
+                             struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     uint64_t streams = synth_gaps_streams(spec);
     /* 2^16 each: streams that overflow have become 0. A sample has at most 8 bytes: 2^60 of them
      * still count. */
-    if (spec->samples > 0 && (streams == 0 || streams > ((uint64_t)1 << 31) ||
-                              spec->samples > ((uint64_t)1 << 60) / streams)) {
-        TRY(mistakes_at(mistakes, root, "samples",
-                        "makes too much with these streams, expected at most 2^31 streams and 2^60 "
-                        "samples in all of them"));
-    }
-out:
-    return st;
+    mistakes_if(spec->samples > 0 && (streams == 0 || streams > ((uint64_t)1 << 31) ||
+                                      spec->samples > ((uint64_t)1 << 60) / streams),
+                mistakes, root, "samples",
+                "makes too much with these streams, expected at most 2^31 streams and 2^60 samples "
+                "in all of them");
 }
 
-static status_t synth_check_refuse_dm(struct mistakes *mistakes, struct tree *at, const char *key,
-                                      double low)
+static void synth_check_refuse_dm(struct mistakes *mistakes, struct tree *at, const char *key,
+                                  double low)
 {
-    return mistakes_at(mistakes, at, key,
-                       "delays the lowest frequency, %.15g Hz, for ever: expected a band above 0 "
-                       "Hz",
-                       low);
+    mistakes_at(mistakes, at, key,
+                "delays the lowest frequency, %.15g Hz, for ever: expected a band above 0 Hz", low);
 }
 
 /* Checks that frequencies are within the band, if the specification gives it. */
-static status_t synth_check_band(const struct synth_spec *spec, struct tree *root,
-                                 struct mistakes *mistakes)
+static void synth_check_band(const struct synth_spec *spec, struct tree *root,
+                             struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const struct tree *tones = tree_list(root, "tones");
     const struct tree *bursts = tree_list(root, "burst");
     double width = spec->is_complex ? spec->sample_rate_hz : spec->sample_rate_hz / 2;
@@ -240,150 +233,124 @@ static status_t synth_check_band(const struct synth_spec *spec, struct tree *roo
     double high = spec->freq_hz + width * spec->chans / 2;
     double seconds = (double)spec->samples / spec->sample_rate_hz;
     if (!tree_value(root, "freq_hz") || spec->sample_rate_hz == 0) {
-        goto out;
+        return;
     }
     for (size_t i = 0; tones && i < tones->nchildren; i++) {
         struct tree *tone = tones->child[i];
         double freq = tree_number(tone, "freq_hz", low);
         double last = freq + tree_number(tone, "drift_hz_per_s", 0) * seconds;
-        if (fmax(freq, last) < low || fmin(freq, last) > high) {
-            TRY(mistakes_at(mistakes, tone, "freq_hz",
-                            freq == last ? "is %.15g, outside of the band from %.15g to %.15g"
-                                         : "is %.15g, outside of the band from %.15g to %.15g, "
-                                           "which its drift does not lead into",
-                            freq, low, high));
-        }
+        mistakes_if(fmax(freq, last) < low || fmin(freq, last) > high, mistakes, tone, "freq_hz",
+                    freq == last ? "is %.15g, outside of the band from %.15g to %.15g"
+                                 : "is %.15g, outside of the band from %.15g to %.15g, which its "
+                                   "drift does not lead into",
+                    freq, low, high);
     }
     for (size_t i = 0; bursts && i < bursts->nchildren && low <= 0; i++) {
         if (tree_number(bursts->child[i], "dm", 0) > 0) {
-            TRY(synth_check_refuse_dm(mistakes, bursts->child[i], "dm", low));
+            synth_check_refuse_dm(mistakes, bursts->child[i], "dm", low);
         }
     }
     if (spec->pulsar.dm > 0 && low <= 0) {
-        TRY(synth_check_refuse_dm(mistakes, root, "pulsar.dm", low));
+        synth_check_refuse_dm(mistakes, root, "pulsar.dm", low);
     }
-out:
-    return st;
 }
 
 /* Missing samples must be within the observation. */
-static status_t synth_check_gaps(const struct synth_spec *spec, struct tree *root,
-                                 struct mistakes *mistakes)
+static void synth_check_gaps(const struct synth_spec *spec, struct tree *root,
+                             struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const struct tree *gaps = tree_list(root, "gaps");
     uint64_t streams = synth_gaps_streams(spec);
     for (size_t i = 0; gaps && i < gaps->nchildren && i < spec->ngaps; i++) {
         const struct synth_gap *gap = &spec->gaps[i];
-        if (gap->count > 0 && spec->samples > 0 && gap->first + gap->count > spec->samples) {
-            TRY(mistakes_at(mistakes, gaps->child[i], NULL,
-                            "ends at sample %llu, expected at most the %llu that there are",
-                            (unsigned long long)(gap->first + gap->count),
-                            (unsigned long long)spec->samples));
-        }
-        if (gap->has_stream && gap->stream >= streams) {
-            TRY(mistakes_at(mistakes, gaps->child[i], "stream",
-                            "is %llu, expected less than the %llu that there are",
-                            (unsigned long long)gap->stream, (unsigned long long)streams));
-        }
+        mistakes_if(gap->count > 0 && spec->samples > 0 && gap->first + gap->count > spec->samples,
+                    mistakes, gaps->child[i], NULL,
+                    "ends at sample %llu, expected at most the %llu that there are",
+                    (unsigned long long)(gap->first + gap->count),
+                    (unsigned long long)spec->samples);
+        mistakes_if(gap->has_stream && gap->stream >= streams, mistakes, gaps->child[i], "stream",
+                    "is %llu, expected less than the %llu that there are",
+                    (unsigned long long)gap->stream, (unsigned long long)streams);
     }
-    if (spec->ngaps > 0 && synth_gaps_most(spec) > GAP_ENTRIES) {
-        TRY(mistakes_at(mistakes, root, "gaps", "are more than %d when written out for each stream",
-                        GAP_ENTRIES));
-    }
-out:
-    return st;
+    mistakes_if(spec->ngaps > 0 && synth_gaps_most(spec) > GAP_ENTRIES, mistakes, root, "gaps",
+                "are more than %d when written out for each stream", GAP_ENTRIES);
 }
 
 /* The polarisation of a source, and the feeds that it needs. */
-static status_t synth_check_polarisation(const struct synth_spec *spec,
-                                         const struct synth_polarisation *polarisation,
-                                         int is_wholly, struct tree *source,
-                                         struct mistakes *mistakes)
+static void synth_check_polarisation(const struct synth_spec *spec,
+                                     const struct synth_polarisation *polarisation, int is_wholly,
+                                     struct tree *source, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const struct synth_polarisation *p = polarisation;
     struct tree *at = tree_at(source, "polarisation");
     const double slack = 1e-3; /* of 0.707 and the like */
     enum feed feed;
     int is_swapped;
     if (!at || !polarise_is_given(p)) {
-        goto out;
+        return;
     }
     const double degree = p->has_stokes ? sqrt(p->q * p->q + p->u * p->u + p->v * p->v) / p->i : 1;
     if (p->has_stokes + p->has_linear + (p->circular != 0) > 1) {
-        TRY(mistakes_at(mistakes, at, NULL,
-                        "is said in several ways, expected one: i, q, u, v, or linear_deg, or "
-                        "circular"));
-    } else if (degree > 1 + slack) {
-        TRY(mistakes_at(mistakes, at, NULL,
-                        "is %.6g of i, expected at most 1: the root of q^2 + u^2 + v^2", degree));
-    } else if (is_wholly && degree < 1 - slack) {
-        TRY(mistakes_at(
+        mistakes_at(
             mistakes, at, NULL,
-            "is %.6g of i, expected 1, the root of q^2 + u^2 + v^2: one frequency alone "
-            "is wholly polarised",
-            degree));
+            "is said in several ways, expected one: i, q, u, v, or linear_deg, or circular");
+    } else if (degree > 1 + slack) {
+        mistakes_at(mistakes, at, NULL,
+                    "is %.6g of i, expected at most 1: the root of q^2 + u^2 + v^2", degree);
+    } else if (is_wholly && degree < 1 - slack) {
+        mistakes_at(mistakes, at, NULL,
+                    "is %.6g of i, expected 1, the root of q^2 + u^2 + v^2: one frequency alone is "
+                    "wholly polarised",
+                    degree);
     }
     if (spec->pols != 2 || (spec->npol_names != 0 && spec->npol_names != 2)) {
-        TRY(mistakes_at(mistakes, at, NULL, "needs two polarisations, expected streams.pols of 2"));
+        mistakes_at(mistakes, at, NULL, "needs two polarisations, expected streams.pols of 2");
     } else if (!stokes_of_names(synth_spec_pol_name(spec, 0), synth_spec_pol_name(spec, 1), &feed,
                                 &is_swapped)) {
-        TRY(mistakes_at(mistakes, at, NULL,
-                        "needs polarisations whose names say what feeds they are of, such as X and "
-                        "Y or R and L, but they are %s and %s",
-                        synth_spec_pol_name(spec, 0), synth_spec_pol_name(spec, 1)));
+        mistakes_at(mistakes, at, NULL,
+                    "needs polarisations whose names say what feeds they are of, such as X and Y "
+                    "or R and L, but they are %s and %s",
+                    synth_spec_pol_name(spec, 0), synth_spec_pol_name(spec, 1));
     }
-out:
-    return st;
 }
 
 /* Nothing comes again before a sample is over. */
-static status_t synth_check_period(const struct synth_spec *spec, double period_s, struct tree *at,
-                                   const char *key, struct mistakes *mistakes)
+static void synth_check_period(const struct synth_spec *spec, double period_s, struct tree *at,
+                               const char *key, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    if (period_s > 0 && spec->sample_rate_hz > 0 && period_s * spec->sample_rate_hz < 1) {
-        TRY(mistakes_at(mistakes, at, key, "is %.9g samples, expected at least 1",
-                        period_s * spec->sample_rate_hz));
-    }
-out:
-    return st;
+    mistakes_if(period_s > 0 && spec->sample_rate_hz > 0 && period_s * spec->sample_rate_hz < 1,
+                mistakes, at, key, "is %.9g samples, expected at least 1",
+                period_s * spec->sample_rate_hz);
 }
 
 /* A source of noise is in the band, and seen by an array if it has a direction. */
-static status_t synth_check_noise(const struct synth_spec *spec,
-                                  const struct synth_noise_source *source, struct tree *root,
-                                  struct tree *at, struct mistakes *mistakes)
+static void synth_check_noise(const struct synth_spec *spec,
+                              const struct synth_noise_source *source, struct tree *root,
+                              struct tree *at, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const double top_hz = synth_spec_top_hz(spec);
     const double low_hz = 2 * spec->freq_hz - top_hz;
     const int has_band = tree_value(root, "freq_hz") && spec->sample_rate_hz > 0;
-    if (source->has_band && has_band && spec->chans > 0 &&
-        !(source->from_hz < source->to_hz && source->to_hz > low_hz && source->from_hz < top_hz)) {
-        TRY(mistakes_at(mistakes, at, "band_hz",
-                        "is %.15g to %.15g, expected a part of the band from %.15g to %.15g",
-                        source->from_hz, source->to_hz, low_hz, top_hz));
-    }
+    mistakes_if(source->has_band && has_band && spec->chans > 0 &&
+                    !(source->from_hz < source->to_hz && source->to_hz > low_hz &&
+                      source->from_hz < top_hz),
+                mistakes, at, "band_hz",
+                "is %.15g to %.15g, expected a part of the band from %.15g to %.15g",
+                source->from_hz, source->to_hz, low_hz, top_hz);
     if (tree_at(at, "radec_deg") && tree_at(at, "azel_deg")) {
-        TRY(mistakes_at(mistakes, at, NULL, "has radec_deg and azel_deg, expected one"));
+        mistakes_at(mistakes, at, NULL, "has radec_deg and azel_deg, expected one");
     } else if (source->direction && !spec->array.file) {
-        TRY(mistakes_at(mistakes, at, NULL, "has a direction, so array.file is needed"));
+        mistakes_at(mistakes, at, NULL, "has a direction, so array.file is needed");
     } else if (source->direction && fabs(source->lat_deg) > 90) {
-        TRY(mistakes_at(mistakes, at, NULL, "is at %.9g degrees, expected -90 to 90",
-                        source->lat_deg));
+        mistakes_at(mistakes, at, NULL, "is at %.9g degrees, expected -90 to 90", source->lat_deg);
     }
-    TRY(synth_check_period(spec, source->pulsed.period_s, at, "pulsed.period_s", mistakes));
-    TRY(synth_check_polarisation(spec, &source->polarisation, 0, at, mistakes));
-out:
-    return st;
+    synth_check_period(spec, source->pulsed.period_s, at, "pulsed.period_s", mistakes);
+    synth_check_polarisation(spec, &source->polarisation, 0, at, mistakes);
 }
 
-static status_t synth_check_sources(const struct synth_spec *spec, struct tree *root,
-                                    struct mistakes *mistakes)
+static void synth_check_sources(const struct synth_spec *spec, struct tree *root,
+                                struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     const struct tree *tones = tree_list(root, "tones");
     const struct tree *sources = tree_list(root, "noise_sources");
     const struct tree *impulses = tree_list(root, "impulses");
@@ -391,43 +358,33 @@ static status_t synth_check_sources(const struct synth_spec *spec, struct tree *
     for (size_t i = 0; tones && i < tones->nchildren && i < spec->ntones; i++) {
         const struct synth_tone *tone = &spec->tones[i];
         struct tree *at = tones->child[i];
-        TRY(synth_check_period(spec, tone->pulsed.period_s, at, "pulsed.period_s", mistakes));
-        TRY(synth_check_polarisation(spec, &tone->polarisation, 1, at, mistakes));
+        synth_check_period(spec, tone->pulsed.period_s, at, "pulsed.period_s", mistakes);
+        synth_check_polarisation(spec, &tone->polarisation, 1, at, mistakes);
     }
     for (size_t i = 0; impulses && i < impulses->nchildren && i < spec->nimpulses; i++) {
-        TRY(synth_check_period(spec, spec->impulses[i].period_s, impulses->child[i], "period_s",
-                               mistakes));
+        synth_check_period(spec, spec->impulses[i].period_s, impulses->child[i], "period_s",
+                           mistakes);
     }
     for (size_t i = 0; sources && i < sources->nchildren && i < spec->nnoise_sources; i++) {
-        TRY(synth_check_noise(spec, &spec->noise_sources[i], root, sources->child[i], mistakes));
+        synth_check_noise(spec, &spec->noise_sources[i], root, sources->child[i], mistakes);
     }
-    TRY(pulsar ? synth_check_polarisation(spec, &spec->pulsar.polarisation, 0, pulsar, mistakes)
-               : STATUS_OK);
-out:
-    return st;
+    if (pulsar) {
+        synth_check_polarisation(spec, &spec->pulsar.polarisation, 0, pulsar, mistakes);
+    }
 }
 
-/* Adds the mistakes of a specification that schema_fill() has filled from `root`. Fails with DEVICE
- * (memory). */
-static status_t synth_check(const struct synth_spec *spec, struct tree *root,
-                            struct mistakes *mistakes)
+/* Adds the mistakes of a specification that schema_fill() has filled from `root`. */
+static void synth_check(const struct synth_spec *spec, struct tree *root, struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
-    if (tree_says(root, "bits", "4") && tree_says(root, "domain", "real")) {
-        TRY(mistakes_at(mistakes, root, "bits",
-                        "is 4, but domain is real: samples of 4+4 bits are complex"));
-    }
-    if (spec->npol_names > 0 && spec->pols > 0 && spec->npol_names != spec->pols) {
-        TRY(mistakes_at(mistakes, root, "polarisations",
-                        "has %u names, expected the %u that streams.pols says",
-                        (unsigned)spec->npol_names, (unsigned)spec->pols));
-    }
-    TRY(synth_check_size(spec, root, mistakes));
-    TRY(synth_check_band(spec, root, mistakes));
-    TRY(synth_check_gaps(spec, root, mistakes));
-    TRY(synth_check_sources(spec, root, mistakes));
-out:
-    return st;
+    mistakes_if(tree_says(root, "bits", "4") && tree_says(root, "domain", "real"), mistakes, root,
+                "bits", "is 4, but domain is real: samples of 4+4 bits are complex");
+    mistakes_if(spec->npol_names > 0 && spec->pols > 0 && spec->npol_names != spec->pols, mistakes,
+                root, "polarisations", "has %u names, expected the %u that streams.pols says",
+                (unsigned)spec->npol_names, (unsigned)spec->pols);
+    synth_check_size(spec, root, mistakes);
+    synth_check_band(spec, root, mistakes);
+    synth_check_gaps(spec, root, mistakes);
+    synth_check_sources(spec, root, mistakes);
 }
 
 enum { SYNTH_TONES = 10000, SYNTH_BURSTS = 1000, SYNTH_SOURCES = 1000, SYNTH_GAPS = 100000 };
@@ -617,7 +574,7 @@ status_t synth_spec_parse(const char *path, const char *text, size_t length,
     TRY(memory_text(path, &spec->path));
     TRY(yaml_file_read(text, length, sets, nsets, NULL, &mistakes, &root));
     TRY(schema_fill(root, spec_rows, &mistakes, spec));
-    TRY(synth_check(spec, root, &mistakes));
+    synth_check(spec, root, &mistakes);
     TRY(mistakes_report(&mistakes));
     *out = spec;
     spec = NULL;

@@ -34,56 +34,78 @@ static void mistakes_place(const struct mistakes *mistakes, const char *set, uin
     }
 }
 
-status_t mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line, const char *key,
-                      const char *format, ...)
+void mistakes_keep(struct mistakes *mistakes, status_t st)
+{
+    mistakes->status = mistakes->status == STATUS_OK ? st : mistakes->status;
+}
+
+void mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line, const char *key,
+                  const char *format, ...)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
+    char message[MISTAKE_BYTES];
+    char place[PLACE_BYTES];
+    va_list args;
     mistakes->count++;
     if (mistakes->kept == KEPT) {
-        goto out;
+        return;
     }
     if (!mistakes->list) {
         TRY(memory_zeroed(KEPT, sizeof *mistakes->list, "mistakes", &mistakes->list));
     }
-    char message[MISTAKE_BYTES];
-    va_list args;
     va_start(args, format);
     display_format_list(message, sizeof message, format, args);
     va_end(args);
-    char place[PLACE_BYTES];
     mistakes_place(mistakes, set, line, key, place);
     TRY(text_add(&text, "%s%s", place, message));
-    mistakes->list[mistakes->kept] =
-        (struct mistake){.is_set = set != NULL, .line = line, .order = mistakes->kept};
-    mistakes->list[mistakes->kept++].text = text.data;
+    mistakes->list[mistakes->kept] = (struct mistake){
+        .is_set = set != NULL, .line = line, .order = mistakes->kept, .text = text.data};
+    mistakes->kept++;
     text.data = NULL;
 out:
     text_free(&text);
-    return st;
+    mistakes_keep(mistakes, st);
 }
 
-status_t mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path,
-                     const char *format, ...)
+static void mistakes_add_at(struct mistakes *mistakes, struct tree *node, const char *path,
+                            const char *format, va_list args)
 {
     status_t st = STATUS_OK;
     struct text key = {0};
     char message[MISTAKE_BYTES];
     const char *missing = NULL;
-    va_list args;
-    va_start(args, format);
     display_format_list(message, sizeof message, format, args);
-    va_end(args);
     node = tree_walk(node, path ? path : "", &missing);
     node->is_bad = 1;
     TRY(tree_path(node, &key));
     if (*missing) {
         TRY(text_add(&key, "%s%.100s", key.length ? "." : "", missing));
     }
-    TRY(mistakes_add(mistakes, node->set, node->line, key.data, "%s", message));
+    mistakes_add(mistakes, node->set, node->line, key.data, "%s", message);
 out:
     text_free(&key);
-    return st;
+    mistakes_keep(mistakes, st);
+}
+
+void mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path, const char *format,
+                 ...)
+{
+    va_list args;
+    va_start(args, format);
+    mistakes_add_at(mistakes, node, path, format, args);
+    va_end(args);
+}
+
+void mistakes_if(int is_wrong, struct mistakes *mistakes, struct tree *node, const char *path,
+                 const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (is_wrong) {
+        mistakes_add_at(mistakes, node, path, format, args);
+    }
+    va_end(args);
 }
 
 static int mistakes_compare(const void *left, const void *right)
@@ -104,8 +126,8 @@ status_t mistakes_report(const struct mistakes *mistakes)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    if (mistakes->count == 0) {
-        goto out;
+    if (mistakes->status != STATUS_OK || mistakes->count == 0) {
+        return mistakes->status;
     }
     qsort(mistakes->list, mistakes->kept, sizeof *mistakes->list, mistakes_compare);
     if (mistakes->count == 1) {

@@ -276,18 +276,18 @@ static status_t schema_wrong(struct mistakes *mistakes, struct tree *node, const
     char meant_word[MISTAKE_BYTES];
     TRY(schema_fill_default(row, base));
     if (node->kind == TREE_VALUE && strstr(node->text, schema_placeholder)) {
-        TRY(mistakes_at(mistakes, node, NULL, "%s: replace %s by %s", words_is(node, is),
-                        schema_placeholder, words_expected(row, expected)));
+        mistakes_at(mistakes, node, NULL, "%s: replace %s by %s", words_is(node, is),
+                    schema_placeholder, words_expected(row, expected));
     } else if (schema_expects_unit(node, row)) {
-        TRY(mistakes_at(mistakes, node, NULL, "%s, expected the unit %s", words_is(node, is),
-                        words_units(row->unit, expected)));
+        mistakes_at(mistakes, node, NULL, "%s, expected the unit %s", words_is(node, is),
+                    words_units(row->unit, expected));
     } else if (*message) {
-        TRY(mistakes_at(mistakes, node, NULL, "%s: %s", words_is(node, is), message));
+        mistakes_at(mistakes, node, NULL, "%s: %s", words_is(node, is), message);
     } else {
         const char *meant = words_meant(node, row, meant_word);
-        TRY(mistakes_at(mistakes, node, NULL, "%s, expected %s%s%s%s", words_is(node, is),
-                        words_expected(row, expected), meant ? "; did you mean " : "",
-                        meant ? meant : "", meant ? "?" : ""));
+        mistakes_at(mistakes, node, NULL, "%s, expected %s%s%s%s", words_is(node, is),
+                    words_expected(row, expected), meant ? "; did you mean " : "",
+                    meant ? meant : "", meant ? "?" : "");
     }
 out:
     return st;
@@ -437,9 +437,9 @@ static status_t schema_fill_list(struct mistakes *mistakes, struct tree *node,
     size_t count = node->nchildren;
     if (count < row->least || count > row->most) {
         const char *bound = row->is_pair ? "" : count < row->least ? "at least " : "at most ";
-        TRY(mistakes_at(mistakes, node, NULL, "has %zu %s, expected %s%u", count,
-                        units_plural(count, "entry", "entries"), bound,
-                        count < row->least ? row->least : row->most));
+        mistakes_at(mistakes, node, NULL, "has %zu %s, expected %s%u", count,
+                    units_plural(count, "entry", "entries"), bound,
+                    count < row->least ? row->least : row->most);
     }
     TRY(schema_fill_entries(mistakes, node, row, base));
 out:
@@ -477,19 +477,15 @@ static int schema_is_misspelt(const struct tree *node, const struct schema *rows
     return 0;
 }
 
-status_t schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
-                        const char *key)
+void schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
+                    const char *key)
 {
-    status_t st = STATUS_OK;
     char expected[MISTAKE_BYTES];
     const struct schema *row = schema_find(rows, key);
     if (node->kind == TREE_MAPPING && !tree_member(node, key) &&
         !schema_is_misspelt(node, rows, row)) {
-        TRY(mistakes_at(mistakes, node, key, "is missing, expected %s",
-                        words_expected(row, expected)));
+        mistakes_at(mistakes, node, key, "is missing, expected %s", words_expected(row, expected));
     }
-out:
-    return st;
 }
 
 /* Fills a row whose key is not in the mapping `node`. */
@@ -498,7 +494,7 @@ static status_t schema_fill_missing(struct mistakes *mistakes, struct tree *node
 {
     status_t st = STATUS_OK;
     if (row->is_required || (row->unless && !tree_member(node, row->unless))) {
-        TRY(schema_require(mistakes, node, rows, row->key));
+        schema_require(mistakes, node, rows, row->key);
     }
     TRY(schema_fill_default(row, base));
 out:
@@ -529,11 +525,11 @@ static status_t schema_fill_member(struct mistakes *mistakes, struct tree *node,
         return STATUS_OK;
     }
     if (!row) {
-        TRY(mistakes_at(mistakes, child, NULL, "%s", words_unknown_key(child->key, rows, message)));
+        mistakes_at(mistakes, child, NULL, "%s", words_unknown_key(child->key, rows, message));
     } else if (*seen && child->set) {
-        TRY(mistakes_at(mistakes, child, NULL, "given twice"));
+        mistakes_at(mistakes, child, NULL, "given twice");
     } else if (*seen) {
-        TRY(mistakes_at(mistakes, child, NULL, "given twice, first in line %u", *seen - 1));
+        mistakes_at(mistakes, child, NULL, "given twice, first in line %u", *seen - 1);
     } else if (schema_says_nothing(child, row)) {
         *seen = child->line + 1;
         tree_remove(node, --*at);
@@ -570,20 +566,18 @@ static int schema_has_need(struct tree *node, const struct schema_need *need)
 }
 
 /* Keys that have no meaning beside the others of their mapping. */
-static status_t schema_check_needs(struct mistakes *mistakes, struct tree *node)
+static void schema_check_needs(struct mistakes *mistakes, struct tree *node)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < node->nchildren; i++) {
         const struct schema *row = node->child[i]->row;
         const struct schema_need *need = row ? row->needs : NULL;
         while (need && need->key && schema_has_need(node, need)) {
             need++;
         }
-        TRY(need && need->key ? mistakes_at(mistakes, node->child[i], NULL, "%s", need->words)
-                              : STATUS_OK);
+        if (need && need->key) {
+            mistakes_at(mistakes, node->child[i], NULL, "%s", need->words);
+        }
     }
-out:
-    return st;
 }
 
 /* Makes a list, or a value, the only member of a mapping. */
@@ -626,7 +620,7 @@ static status_t schema_fill_mapping(struct mistakes *mistakes, struct tree *node
             TRY(schema_fill_missing(mistakes, node, rows, &rows[i], inner));
         }
     }
-    TRY(schema_check_needs(mistakes, node));
+    schema_check_needs(mistakes, node);
 out:
     return st;
 }

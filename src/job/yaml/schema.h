@@ -116,10 +116,9 @@ status_t schema_fill(struct tree *root, const struct schema *rows, struct mistak
 int schema_has_effect(const struct tree *member, unsigned products);
 
 /* Adds the mistake that `key`, which one of `rows` describes, is missing in the mapping `node`,
- * unless it is there, or misspelt, or `node` is none, which has been told. Fails with DEVICE
- * (memory). */
-status_t schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
-                        const char *key);
+ * unless it is there, or misspelt, or `node` is none, which has been told. */
+void schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
+                    const char *key);
 
 /* Adds members to a JSON object that is open: what a document may contain, as a JSON Schema (draft
  * 2020-12). Members of keys beyond that standard: x-values and x-default, values and default in

@@ -141,8 +141,8 @@ struct tree *tree_walk(struct tree *root, const char *path, const char **rest)
 struct tree *tree_at(struct tree *from, const char *path)
 {
     const char *rest = NULL;
-    struct tree *node = tree_walk(from, path, &rest);
-    return *rest ? NULL : node;
+    struct tree *node = from ? tree_walk(from, path, &rest) : NULL;
+    return node && !*rest ? node : NULL;
 }
 
 struct tree *tree_list(struct tree *from, const char *path)

@@ -54,7 +54,7 @@ struct tree *tree_member(const struct tree *node, const char *key);
  * "" when all was found. */
 struct tree *tree_walk(struct tree *root, const char *path, const char **rest);
 
-/* The node at a dotted path; NULL when there is none. */
+/* The node at a dotted path; NULL when there is none, or `from` is NULL. */
 struct tree *tree_at(struct tree *from, const char *path);
 
 /* The same, but NULL when the node is no list. */

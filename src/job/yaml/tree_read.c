@@ -45,8 +45,8 @@ static status_t tree_refuse(struct reader *reader, uint32_t line, const char *fo
     va_start(args, format);
     display_format_list(message, sizeof message, format, args);
     va_end(args);
-    status_t st = mistakes_add(reader->mistakes, reader->set, line, NULL, "%s", message);
-    return st == STATUS_OK ? STATUS_USAGE : st;
+    mistakes_add(reader->mistakes, reader->set, line, NULL, "%s", message);
+    return STATUS_USAGE;
 }
 
 /* Whether a tab of a line's indentation stands at `mark`. */
@@ -273,8 +273,9 @@ status_t tree_read(const char *text, size_t length, const char *set, struct mist
     *out = NULL;
     size_t line = text_line_of_nul(text, length);
     if (line > 0) {
-        return mistakes_add(mistakes, set, set ? 0 : (uint32_t)line, NULL,
-                            "holds a NUL byte, expected text in YAML, such as a job file");
+        mistakes_add(mistakes, set, set ? 0 : (uint32_t)line, NULL,
+                     "holds a NUL byte, expected text in YAML, such as a job file");
+        return STATUS_OK;
     }
     REQUIRE(yaml_parser_initialize(&reader.parser), STATUS_DEVICE, "out of memory: reading YAML");
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, length);

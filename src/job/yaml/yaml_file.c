@@ -34,12 +34,12 @@ static status_t yaml_file_cannot_go(const struct tree *node, const char *name, c
     TRY(tree_path(node, &path));
     const char *place = path.data ? path.data : "the document";
     if (node->kind == TREE_VALUE) {
-        TRY(mistakes_add(mistakes, set, 0, NULL, "%.200s is a single value: it holds no %s", place,
-                         name));
+        mistakes_add(mistakes, set, 0, NULL, "%.200s is a single value: it holds no %s", place,
+                     name);
     } else {
-        TRY(mistakes_add(mistakes, set, 0, NULL,
-                         "%.200s is a list: expected a number from 0 to %zu, not %s", place,
-                         node->nchildren, name));
+        mistakes_add(mistakes, set, 0, NULL,
+                     "%.200s is a list: expected a number from 0 to %zu, not %s", place,
+                     node->nchildren, name);
     }
 out:
     text_free(&path);
@@ -120,8 +120,7 @@ static status_t yaml_file_set(struct tree *root, const char *set, struct mistake
     status_t st = STATUS_OK;
     struct tree *value = NULL;
     if (!yaml_file_is_override(set)) {
-        TRY(mistakes_add(mistakes, set, 0, NULL,
-                         "expected key.path=value, such as channelise.taps=16"));
+        mistakes_add(mistakes, set, 0, NULL, "expected key.path=value, such as channelise.taps=16");
         goto out;
     }
     const char *text = strchr(set, '=') + 1;
