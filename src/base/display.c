@@ -1,7 +1,6 @@
 /* A printf() that reads its own formats: only what is put in is escaped. */
 #include "base/display.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "compute/shared/correlate_table.h"
-#include "dsp/noise.h"
 #include "tune/problem/problem_bank.h"
 #include "tune/trial.h"
 

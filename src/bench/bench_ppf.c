@@ -2,7 +2,6 @@
 #include "bench/bench_ppf.h"
 
 #include "base/memory.h"
-#include "dsp/fir/prototype.h"
 #include "tune/problem/problem_bank.h"
 #include "tune/problem/problems.h"
 

@@ -2,12 +2,10 @@
 #include "bench/bench_dedisperse.h"
 
 #include "base/clock.h"
-#include "base/memory.h"
 #include "base/units.h"
 #include "cli/csv.h"
 #include "cli/values.h"
 #include "plan/channelise_plan.h"
-#include "ranks/progress.h"
 #include "tune/problem/problems.h"
 #include "tune/tuning.h"
 

@@ -5,7 +5,6 @@
 #include "cli/values.h"
 #include "io/file.h"
 #include "output/journal/journal.h"
-#include "plan/plan_products.h"
 #include "ranks/driver.h"
 
 #include <stdio.h>

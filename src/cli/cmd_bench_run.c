@@ -1,7 +1,6 @@
 /* voltmill bench run JOB */
 #include "bench/bench_run.h"
 
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/csv.h"
 #include "cli/values.h"

@@ -7,8 +7,6 @@
 #include "input/fbh5/fbh5.h"
 #include "input/open.h"
 
-#include <math.h>
-
 enum { MOST_DMS = 1 << 20 };
 
 struct ddplan_settings {

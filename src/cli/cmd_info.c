@@ -1,6 +1,5 @@
 /* voltmill info FILE... */
 #include "base/display.h"
-#include "base/memory.h"
 #include "cli/describe.h"
 #include "cli/elsewhere.h"
 #include "cli/json_describe.h"

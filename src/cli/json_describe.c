@@ -1,7 +1,6 @@
 /* Archives, filterbanks and products as members of a JSON object. */
 #include "cli/json_describe.h"
 
-#include "base/json.h"
 #include "cli/elsewhere.h"
 #include "cli/plan_job.h"
 #include "dsp/fir/filter_report.h"

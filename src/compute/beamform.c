@@ -1,5 +1,4 @@
 /* The stage `beamform`, handed on to its backend. */
-#include "base/memory.h"
 #include "compute/backend_ops.h"
 
 uint64_t beamform_cells(const struct beamform_spec *spec, uint64_t first, uint64_t spectra)

@@ -1,5 +1,4 @@
 /* The stage `synthesise`, handed on to its backend. */
-#include "base/memory.h"
 #include "compute/backend_ops.h"
 
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 struct dft {

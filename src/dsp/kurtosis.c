@@ -2,8 +2,6 @@
  * all types. */
 #include "dsp/kurtosis.h"
 
-#include <math.h>
-
 void kurtosis_moments(uint64_t count, double moments[3])
 {
     double m = (double)count;

@@ -1,8 +1,6 @@
 /* Products and sums of two doubles as the sum of two doubles, which is exact. */
 #include "dsp/sample_time.h"
 
-#include "base/units.h"
-
 #include <math.h>
 
 /* How far a double may be from the number that was rounded to it. */

@@ -2,12 +2,10 @@
 #include "input/about.h"
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_walk.h"
 
-#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

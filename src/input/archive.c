@@ -2,7 +2,6 @@
 #include "input/archive.h"
 
 #include "base/memory.h"
-#include "base/units.h"
 #include "input/packets/packets.h"
 #include "io/hdf5/h5.h"
 

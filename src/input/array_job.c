@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "input/assumed.h"
-#include "input/beam_file.h"
 
 #include <errno.h>
 #include <math.h>

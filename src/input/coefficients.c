@@ -2,21 +2,17 @@
 #include "input/coefficients.h"
 
 #include "base/memory.h"
-#include "base/status.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dsp/fir/fir_design.h"
 #include "dsp/telescope.h"
 #include "input/about.h"
-#include "io/apart.h"
 #include "io/file_rights.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_versions.h"
 #include "io/hdf5/h5_walk.h"
 #include "io/mark.h"
-#include "io/pack.h"
-#include "job/job.h"
 
 #include <ctype.h>
 #include <float.h>

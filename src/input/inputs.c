@@ -5,7 +5,6 @@
 #include "dsp/telescope.h"
 #include "input/coefficients.h"
 #include "io/crc.h"
-#include "io/file_rights.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "input/join_files.h"
 
 #include "base/memory.h"
-#include "dsp/sample_time.h"
 #include "input/assumed.h"
 #include "input/read/numbers.h"
 #include "io/hdf5/h5.h"

@@ -3,7 +3,6 @@
 #include "input/lost.h"
 
 #include "base/memory.h"
-#include "input/archive.h"
 
 #include <stdlib.h>
 #include <string.h>

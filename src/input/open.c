@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "dsp/sample_time.h"
-#include "input/archive.h"
 #include "input/format/formats.h"
 #include "input/format/recorder.h"
 #include "input/hdf5/sources.h"

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "io/folder.h"
 

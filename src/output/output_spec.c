@@ -2,7 +2,6 @@
 #include "output/output_spec.h"
 
 #include "base/memory.h"
-#include "input/inputs.h"
 #include "input/open.h"
 #include "io/crc.h"
 #include "io/file.h"

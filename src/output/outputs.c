@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "io/file.h"
-#include "io/file_rights.h"
 #include "io/folder.h"
 #include "io/mark.h"
 #include "product/spans.h"

@@ -6,7 +6,6 @@
 #include "io/mark.h"
 #include "output/outputs_parts.h"
 #include "product/spans.h"
-#include "ranks/progress.h"
 
 #include <math.h>
 #include <stdlib.h>

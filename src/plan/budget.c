@@ -9,7 +9,6 @@
 #include "input/read/reader.h"
 #include "plan/beams_plan.h"
 #include "plan/channelise_needs.h"
-#include "plan/channelise_plan.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
 #include "product/export/export_rows.h"

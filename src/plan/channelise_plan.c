@@ -1,7 +1,6 @@
 /* Works a filter bank out: rows, channels, coefficients, products, bytes; and what to say of it. */
 #include "plan/channelise_plan.h"
 
-#include "base/memory.h"
 #include "base/units.h"
 #include "dsp/fir/filter_report.h"
 #include "dsp/fir/prototype.h"

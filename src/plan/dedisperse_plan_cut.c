@@ -22,7 +22,6 @@
 #include "plan/dedisperse_plan.h"
 #include "product/spans.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,9 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "dsp/fir/fir_design.h"
-#include "dsp/fir/prototype.h"
 #include "dsp/telescope.h"
 
 #include <math.h>

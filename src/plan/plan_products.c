@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dsp/dft.h"
-#include "plan/channelise_plan.h"
 #include "plan/flag_mask.h"
 #include "plan/visibilities_plan.h"
 #include "product/flagged.h"

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "plan/array_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

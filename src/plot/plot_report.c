@@ -2,14 +2,12 @@
 #include "plot/plot_report.h"
 
 #include "base/display.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "io/file.h"
 #include "job/job.h"
 #include "plot/drawing.h"
 #include "plot/plot.h"
-#include "product/kind/dedispersed_kind.h"
 #include "product/product.h"
 #include "run/share.h"
 

@@ -3,10 +3,8 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
-#include "base/text.h"
 #include "io/crc.h"
 #include "io/file.h"
-#include "io/hdf5/h5.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
 #include "io/hdf5/h5_versions.h"

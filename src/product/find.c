@@ -9,7 +9,6 @@
 #include "io/file.h"
 #include "product/kind/dedispersed_kind.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

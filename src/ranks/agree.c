@@ -5,9 +5,7 @@
 #include "base/memory.h"
 
 #include <limits.h>
-#include <mpi.h>
 #include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "base/thread.h"
 #include "io/launch.h"
 #include "ranks/agree.h"
-#include "ranks/peers.h"
 #include "ranks/stop.h"
 
 #include <math.h>

@@ -5,10 +5,8 @@
 #include "io/apart.h"
 #include "io/launch.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Seconds from a request to the end of the process. Open MPI kills ranks a second after it has

@@ -2,14 +2,11 @@
 #include "synth/signal.h"
 
 #include "base/memory.h"
-#include "base/units.h"
 #include "dsp/dispersion/dispersion.h"
-#include "dsp/noise.h"
 #include "synth/burst.h"
 #include "synth/disperse.h"
 #include "synth/emitter.h"
 #include "synth/gate.h"
-#include "synth/synth_spec.h"
 
 #include <fftw3.h>
 #include <math.h>

@@ -10,7 +10,6 @@
 #include "input/array_table.h"
 #include "io/file.h"
 #include "io/file_rights.h"
-#include "io/folder.h"
 #include "io/mark.h"
 #include "plan/channelise_plan.h"
 #include "product/before.h"

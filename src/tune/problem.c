@@ -1,7 +1,6 @@
 /* Configurations in words, and the keys of cases. */
 #include "tune/problem.h"
 
-#include "base/memory.h"
 #include "base/units.h"
 #include "io/cache.h"
 

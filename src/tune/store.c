@@ -2,7 +2,6 @@
 #include "tune/store.h"
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "io/cache.h"
 #include "io/file_rights.h"

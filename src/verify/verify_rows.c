@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "input/read/reader.h"
 #include "io/file.h"
-#include "plan/array_plan.h"
 #include "plan/channelise_plan.h"
 #include "plan/visibilities_plan.h"
 #include "product/ifs.h"

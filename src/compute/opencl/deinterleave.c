@@ -2,7 +2,6 @@
 #include "compute/opencl/deinterleave.h"
 
 #include "base/memory.h"
-#include "compute/opencl/program.h"
 
 #include <math.h>
 #include <stdlib.h>

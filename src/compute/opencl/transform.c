@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "compute/opencl/deinterleave.h"
 #include "compute/opencl/ppf/ppf_steps.h"
-#include "compute/opencl/program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "dsp/steps.h"
 
 #include <complex.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "dsp/array/delay_model.h"
 
 #include "base/memory.h"
-#include "dsp/array/geometry.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include "dsp/phasor.h"
 
 #include <math.h>
-#include <stdint.h>
 
 /* An FFT there and back in place, for those who only scale what they find there: no order is put
  * right in between, no memory is needed beside the data, and every machine gives the same bits.

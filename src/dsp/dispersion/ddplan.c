@@ -1,8 +1,6 @@
 /* Where each doubling of the sampling time begins to cost no more than is tolerated. */
 #include "dsp/dispersion/ddplan.h"
 
-#include "dsp/dispersion/dispersion.h"
-
 #include <math.h>
 #include <stdlib.h>
 

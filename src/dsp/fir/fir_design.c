@@ -7,7 +7,6 @@
 
 #include <complex.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 enum {

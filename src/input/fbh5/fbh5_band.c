@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "input/assumed.h"
-#include "input/fbh5/fbh5_parts.h"
 #include "io/hdf5/h5_dataset.h"
 
 #include <ctype.h>

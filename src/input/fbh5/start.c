@@ -1,7 +1,6 @@
 /* Start times of our own products' roots and of SIGPROC's `tstart`, made to agree. */
 #include "input/fbh5/start.h"
 
-#include "base/terms.h"
 #include "input/assumed.h"
 
 #include <math.h>

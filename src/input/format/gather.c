@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "dsp/sample_time.h"
-#include "input/archive.h"
 #include "input/assumed.h"
 #include "input/join_files.h"
 #include "input/lost.h"

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "input/assumed.h"
 #include "input/format/gather.h"
-#include "input/format/recorder.h"
 #include "input/format/said.h"
 #include "io/file.h"
 

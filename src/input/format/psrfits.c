@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "input/assumed.h"
-#include "input/fbh5/fbh5.h"
 #include "input/format/ascii.h"
 #include "input/format/recorder.h"
 #include "input/lost.h"

@@ -7,7 +7,6 @@
 #include "input/hdf5/links.h"
 #include "input/hdf5/stored.h"
 #include "io/apart.h"
-#include "job/job.h"
 #include "job/yaml/mistakes.h"
 
 #include <math.h>

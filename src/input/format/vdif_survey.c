@@ -6,7 +6,6 @@
 #include "input/format/packet_files.h"
 #include "input/format/recorder.h"
 #include "input/format/vdif_first.h"
-#include "input/packets/packet_headers.h"
 #include "io/apart.h"
 #include "io/file.h"
 #include "io/file_rights.h"

@@ -2,14 +2,12 @@
 #include "input/hdf5/unfilter.h"
 
 #include "base/memory.h"
-#include "input/hdf5/transpose.h"
 
 #include <libdeflate.h>
 #include <lz4.h>
 #include <lzf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
 /* LZ4 and Zstandard, alone and in blocks, and the checksum of HDF5. */
 

@@ -2,8 +2,6 @@
 #include "input/packets/packet_headers.h"
 
 #include "base/memory.h"
-#include "base/units.h"
-#include "input/packets/packets.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "input/packets/packet_headers.h"
 #include "input/packets/sync.h"
 #include "io/file.h"
-#include "io/mapping.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "input/propose/propose_parts.h"
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "input/propose/propose.h"
 #include "io/apart.h"
 #include "io/hdf5/h5_dataset.h"

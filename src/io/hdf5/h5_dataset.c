@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "io/apart.h"
 #include "io/file.h"
-#include "io/hdf5/h5.h"
 #include "io/hdf5/h5_versions.h"
 #include "io/hdf5/h5_walk.h"
 

@@ -1,7 +1,6 @@
 /* HDF5 calls that differ between its versions. */
 #include "io/hdf5/h5_versions.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* HDF5 1.12 replaced addresses by tokens, and with them the second version of these calls. */

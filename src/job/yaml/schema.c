@@ -2,7 +2,6 @@
 #include "job/yaml/schema.h"
 
 #include "base/memory.h"
-#include "base/units.h"
 
 #include <ctype.h>
 #include <inttypes.h>

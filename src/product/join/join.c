@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "io/crc.h"
 #include "io/file.h"
 #include "io/file_rights.h"
 #include "io/folder.h"

@@ -1,7 +1,6 @@
 /* Candidates: the peaks of every DM and cell, from which they are grouped, and their table. */
 #include "product/candidates.h"
 
-#include "base/memory.h"
 #include "dsp/boxes.h"
 #include "io/hdf5/h5_dataset.h"
 #include "product/kind/dedispersed_kind.h"

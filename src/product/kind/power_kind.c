@@ -1,6 +1,5 @@
 /* Power as an FBH5 filterbank: /data float [time][if][frequency], as blimpy, turbo_seti and rawspec
  * read and write it. An "if" is one station, beam and polarisation. */
-#include "base/memory.h"
 #include "io/hdf5/h5_dataset.h"
 #include "product/attributes.h"
 #include "product/flagged.h"
@@ -12,7 +11,6 @@
 #include "product/pack/packed_rows.h"
 #include "product/quantised.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static const char *power_long_name(const struct product_spec *spec)

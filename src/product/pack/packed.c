@@ -7,7 +7,6 @@
 #include "io/hdf5/h5_file.h"
 #include "product/contents.h"
 #include "product/kind/kinds.h"
-#include "product/pack/codec.h"
 #include "product/pack/packed_rows.h"
 
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "compute/opencl/dedisperse/dedisperse_space.h"
 #include "compute/opencl/dedisperse/tree_tables.h"
-#include "compute/opencl/program.h"
 
 #include <stdlib.h>
 

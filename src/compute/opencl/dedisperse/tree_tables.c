@@ -2,7 +2,6 @@
 #include "compute/opencl/dedisperse/tree_tables.h"
 
 #include "base/memory.h"
-#include "compute/opencl/dedisperse/dedisperse_shape.h"
 #include "dsp/dispersion/patterns.h"
 
 #include <stdlib.h>

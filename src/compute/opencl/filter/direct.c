@@ -1,7 +1,6 @@
 /* Direct sums: few taps with a window in registers, more with samples and coefficients in local
  * memory, in several passes beyond. */
 #include "base/memory.h"
-#include "compute/opencl/deinterleave.h"
 #include "compute/opencl/filter/filter_parts.h"
 
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "compute/shared/filter_table.h"
 #include "dsp/overlap.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* Which ways of filtering there are, and what a problem can choose from. The rule by which a filter
