@@ -17,9 +17,9 @@ enum { SHOWN_BYTES = 16384 };
 
 static status_t text_reserve(struct text *text, size_t more)
 {
-    status_t st = STATUS_OK;
+    status_t st = text->status;
     size_t needed = text->length + more + 1;
-    if (needed > text->capacity) {
+    if (st == STATUS_OK && needed > text->capacity) {
         size_t capacity = text->capacity * 2 > needed ? text->capacity * 2 : needed + 64;
         char *data = realloc(text->data, capacity);
         REQUIRE(data, STATUS_DEVICE, "out of memory: a text of %zu bytes", capacity);
@@ -27,6 +27,7 @@ static status_t text_reserve(struct text *text, size_t more)
         text->capacity = capacity;
     }
 out:
+    text->status = st;
     return st;
 }
 
@@ -58,6 +59,7 @@ status_t text_add(struct text *text, const char *format, ...)
 out:
     va_end(args);
     va_end(again);
+    text->status = st;
     return st;
 }
 

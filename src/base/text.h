@@ -12,9 +12,11 @@ struct text {
     char *data;
     size_t length;
     size_t capacity;
+    status_t status; /* the first failure to append, after which nothing is appended */
 };
 
-/* Appends. Fails with DEVICE (memory). */
+/* Append. Fail with DEVICE (memory). Functions that append line by line may check text->status
+ * once, at the end. */
 status_t text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 status_t text_add_bytes(struct text *text, const char *bytes, size_t count);
 /* Appends a path, HOME in the place of "~" at its beginning; *ok = 0: HOME is not set. */

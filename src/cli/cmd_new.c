@@ -51,26 +51,25 @@ static status_t new_add_output(const char *path, struct text *out)
     const char *dot = strrchr(base, '.');
     size_t length = dot && dot > base ? (size_t)(dot - base) : strlen(base);
     for (size_t i = 0; i < length; i++) {
-        TRY(strchr("*?[].", base[i]) ? STATUS_OK : text_add(&name, "%c", base[i]));
+        if (!strchr("*?[].", base[i])) {
+            text_add(&name, "%c", base[i]);
+        }
     }
     TRY(text_add(&name, "%s", name.length > 0 ? "-power.h5" : "power.h5"));
-    TRY(propose_add_path(out, name.data));
+    propose_add_path(out, name.data);
 out:
     text_free(&name);
     return st;
 }
 
-static status_t new_add_input(char **files, uint32_t count, struct text *out)
+static void new_add_input(char **files, uint32_t count, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(text_add(out, "input:\n  files:\n"));
+    text_add(out, "input:\n  files:\n");
     for (uint32_t i = 0; i < count; i++) {
-        TRY(text_add(out, "    - "));
-        TRY(propose_add_path(out, files[i]));
-        TRY(text_add(out, "\n"));
+        text_add(out, "    - ");
+        propose_add_path(out, files[i]);
+        text_add(out, "\n");
     }
-out:
-    return st;
 }
 
 static status_t new_compose(const struct archive *archive, char **files, uint32_t count,
@@ -79,32 +78,33 @@ static status_t new_compose(const struct archive *archive, char **files, uint32_
     status_t st = STATUS_OK;
     const struct new_shape shape = new_settle(archive);
     const struct derived_band band = derived_band_of_archive(archive);
-    TRY(text_add(out, "# %s: %s, %u %s of %s %s samples,\n", archive->layout,
-                 units_seconds((double)archive->samples / archive->sample_rate_hz),
-                 archive->nstreams, units_plural(archive->nstreams, "stream", "streams"),
-                 units_count(archive->samples), archive->is_complex ? "complex" : "real"));
-    TRY(text_add(out, "# %s each, %u coarse %s, %s to ", units_hertz(archive->sample_rate_hz),
-                 archive->nselected[AXIS_CHAN],
-                 units_plural(archive->nselected[AXIS_CHAN], "channel", "channels"),
-                 units_hertz(band.low_hz)));
-    TRY(text_add(out, "%s. docs/job-file.md has all keys.\n", units_hertz(band.high_hz)));
-    TRY(new_add_input(files, count, out));
-    TRY(text_add(out,
-                 "channelise:\n"
-                 "  channels: %-10u # of each coarse channel: %s apart; or width: 1 kHz\n"
-                 "  taps: %-14u # length of the filter; 1: a windowed Fourier transform\n",
-                 shape.channels, units_hertz(archive_chan_width_hz(archive) / shape.channels),
-                 shape.taps));
-    TRY(text_add(out, "products:\n  - kind: power\n    file: "));
+    text_add(out, "# %s: %s, %u %s of %s %s samples,\n", archive->layout,
+             units_seconds((double)archive->samples / archive->sample_rate_hz), archive->nstreams,
+             units_plural(archive->nstreams, "stream", "streams"), units_count(archive->samples),
+             archive->is_complex ? "complex" : "real");
+    text_add(out, "# %s each, %u coarse %s, %s to ", units_hertz(archive->sample_rate_hz),
+             archive->nselected[AXIS_CHAN],
+             units_plural(archive->nselected[AXIS_CHAN], "channel", "channels"),
+             units_hertz(band.low_hz));
+    text_add(out, "%s. docs/job-file.md has all keys.\n", units_hertz(band.high_hz));
+    new_add_input(files, count, out);
+    text_add(out,
+             "channelise:\n"
+             "  channels: %-10u # of each coarse channel: %s apart; or width: 1 kHz\n"
+             "  taps: %-14u # length of the filter; 1: a windowed Fourier transform\n",
+             shape.channels, units_hertz(archive_chan_width_hz(archive) / shape.channels),
+             shape.taps);
+    text_add(out, "products:\n  - kind: power\n    file: ");
     TRY(new_add_output(files[0], out));
-    TRY(text_add(out,
-                 " # .fil or .fits: SIGPROC or PSRFITS\n"
-                 "    integrate: %-7llu # spectra of %s in a row: %s; or a time such as 10 ms\n",
-                 (unsigned long long)shape.integrate, units_seconds(shape.spectrum_s),
-                 units_seconds((double)shape.integrate * shape.spectrum_s)));
+    text_add(out,
+             " # .fil or .fits: SIGPROC or PSRFITS\n"
+             "    integrate: %-7llu # spectra of %s in a row: %s; or a time such as 10 ms\n",
+             (unsigned long long)shape.integrate, units_seconds(shape.spectrum_s),
+             units_seconds((double)shape.integrate * shape.spectrum_s));
     if (archive->nselected[AXIS_POL] == 2) {
-        TRY(text_add(out, "    # polarisation: I    # the sum of both; IQUV: Stokes parameters\n"));
+        text_add(out, "    # polarisation: I    # the sum of both; IQUV: Stokes parameters\n");
     }
+    TRY(out->status);
 out:
     return st;
 }
@@ -118,7 +118,8 @@ static status_t new_run(void *settings)
     struct text out = {0};
     struct job *job = NULL;
     struct archive *archive = NULL;
-    TRY(new_add_input(s->operands, s->noperands, &text));
+    new_add_input(s->operands, s->noperands, &text);
+    TRY(text.status);
     TRY(job_parse_each(s->operand, text.data, text.length, NULL, 0, &input, &job));
     TRY(archive_open(job, &archive));
     TRY(new_compose(archive, s->operands, s->noperands, &out));

@@ -39,37 +39,34 @@ static const struct option_row rows[] = {
     {.name = NULL}};
 
 /* Appends `before`, and the value as a text of YAML; nothing for NULL. */
-static status_t spec_add(struct text *out, const char *before, const char *value)
+static void spec_add(struct text *out, const char *before, const char *value)
 {
-    status_t st = STATUS_OK;
     double number = 0;
     if (!value) {
-        return STATUS_OK;
+        return;
     }
-    TRY(text_add(out, "%s", before));
-    TRY(units_parse_f64(value, &number) ? text_add(out, "%s", value)
-                                        : propose_add_path(out, value));
-out:
-    return st;
+    text_add(out, "%s", before);
+    if (units_parse_f64(value, &number)) {
+        text_add(out, "%s", value);
+    } else {
+        propose_add_path(out, value);
+    }
 }
 
-static status_t spec_compose(const struct spec_settings *s, struct text *out)
+static void spec_compose(const struct spec_settings *s, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(text_add(out, "input:\n  files: ["));
+    text_add(out, "input:\n  files: [");
     for (uint32_t i = 0; i < s->shared.noperands; i++) {
-        TRY(spec_add(out, i > 0 ? ", " : "", s->shared.operands[i]));
+        spec_add(out, i > 0 ? ", " : "", s->shared.operands[i]);
     }
-    TRY(text_add(out, "]\nchannelise: {"));
-    TRY(spec_add(out, units_of(s->channels) ? "width: " : "channels: ", s->channels));
-    TRY(spec_add(out, ", taps: ", s->taps));
-    TRY(text_add(out, "}\nproducts:\n  - {kind: power"));
-    TRY(spec_add(out, ", file: ", s->output));
-    TRY(spec_add(out, ", integrate: ", s->integrate));
-    TRY(spec_add(out, ", polarisation: ", s->pol));
-    TRY(text_add(out, "}\n"));
-out:
-    return st;
+    text_add(out, "]\nchannelise: {");
+    spec_add(out, units_of(s->channels) ? "width: " : "channels: ", s->channels);
+    spec_add(out, ", taps: ", s->taps);
+    text_add(out, "}\nproducts:\n  - {kind: power");
+    spec_add(out, ", file: ", s->output);
+    spec_add(out, ", integrate: ", s->integrate);
+    spec_add(out, ", polarisation: ", s->pol);
+    text_add(out, "}\n");
 }
 
 static int spec_has_ending(const char *name)
@@ -103,7 +100,8 @@ static status_t spec_run_all(void *settings)
     status_t st = STATUS_OK;
     const struct spec_settings *s = settings;
     struct text text = {0};
-    TRY(agree_all(MPI_COMM_WORLD, spec_compose(s, &text)));
+    spec_compose(s, &text);
+    TRY(agree_all(MPI_COMM_WORLD, text.status));
     if (s->shared.rank == 0) {
         display_print("%s", text.data);
         for (uint32_t i = 0; i < s->shared.sets.count; i++) {

@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 /* A page of HTML that is one file: no link leads out of it, all text of others is escaped, pictures
- * are inside. Reads well at the width of a phone, light and dark. All fail with DEVICE (memory).
+ * are inside. Reads well at the width of a phone, light and dark. page.status tells whether there
+ * was memory for all.
  *
  * HTML by hand: a few elements, and one style for all. */
 
@@ -49,9 +50,8 @@ static const char style[] =
     "border:1px solid var(--line)}\n"
     "@media(prefers-color-scheme:dark){.pictures img{filter:brightness(.9)}}\n";
 
-static status_t page_text(struct text *page, const char *text)
+static void page_text(struct text *page, const char *text)
 {
-    status_t st = STATUS_OK;
     size_t left = strlen(text);
     while (left > 0) {
         size_t bytes = display_character(text, left);
@@ -61,56 +61,44 @@ static status_t page_text(struct text *page, const char *text)
                            : *text == '"' ? "&quot;"
                                           : NULL;
         if (word) {
-            TRY(text_add(page, "%s", word));
+            text_add(page, "%s", word);
         } else if (bytes > 0 || *text == '\n') {
-            TRY(text_add_bytes(page, text, bytes ? bytes : 1));
+            text_add_bytes(page, text, bytes ? bytes : 1);
         } else {
-            TRY(text_add(page, *text == '\t' ? " " : "\\x%02x", (unsigned)(unsigned char)*text));
+            text_add(page, *text == '\t' ? " " : "\\x%02x", (unsigned)(unsigned char)*text);
         }
         bytes = bytes ? bytes : 1;
         text += bytes;
         left -= bytes;
     }
-out:
-    return st;
 }
 
 /* Appends HTML in which a text of anybody's is in place of the '%', "<p>%</p>": nothing in the text
  * means anything to HTML, or steers a terminal. */
-static status_t page_add(struct text *page, const char *form, const char *text)
+static void page_add(struct text *page, const char *form, const char *text)
 {
-    status_t st = STATUS_OK;
     const char *at = strchr(form, '%');
-    TRY(text_add_bytes(page, form, (size_t)(at - form)));
-    TRY(page_text(page, text));
-    TRY(text_add(page, "%s", at + 1));
-out:
-    return st;
+    text_add_bytes(page, form, (size_t)(at - form));
+    page_text(page, text);
+    text_add(page, "%s", at + 1);
 }
 
-static status_t page_begin(struct text *page, const char *title)
+static void page_begin(struct text *page, const char *title)
 {
-    status_t st = STATUS_OK;
-    TRY(text_add(page, "%s", begin));
-    TRY(text_add(page,
-                 "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"));
-    TRY(page_add(page, "<title>%</title>\n", title));
-    TRY(text_add(page, "<style>\n%s</style>\n</head>\n<body>\n", style));
-    TRY(page_add(page, "<h1>%</h1>\n", title));
-out:
-    return st;
+    text_add(page, "%s", begin);
+    text_add(page, "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
+    page_add(page, "<title>%</title>\n", title);
+    text_add(page, "<style>\n%s</style>\n</head>\n<body>\n", style);
+    page_add(page, "<h1>%</h1>\n", title);
 }
 
 /* A row of a table; without a value it is omitted. */
-static status_t page_row(struct text *page, const char *name, const char *value)
+static void page_row(struct text *page, const char *name, const char *value)
 {
-    status_t st = STATUS_OK;
     if (value && *value) {
-        TRY(page_add(page, "<tr><th scope=\"row\">%</th>", name));
-        TRY(page_add(page, "<td>%</td></tr>\n", value));
+        page_add(page, "<tr><th scope=\"row\">%</th>", name);
+        page_add(page, "<td>%</td></tr>\n", value);
     }
-out:
-    return st;
 }
 
 enum { HOST = 256, MOST_JOB = 1 << 24 };
@@ -162,7 +150,7 @@ static status_t glance_excuse(struct glance *glance, status_t st, const char *wh
     st = text_add_shown(&words, "%s: no picture: %s", what, report_cause());
     report_clear();
     TRY(st);
-    TRY(page_add(glance->page, "<p>%</p>\n", words.data));
+    page_add(glance->page, "<p>%</p>\n", words.data);
     report_warn("%s", words.data);
 out:
     text_free(&words);
@@ -197,20 +185,20 @@ static status_t glance_add_losses(struct glance *glance, const struct product *p
         TRY(product_count_holes(fd, p->path, &p->place, &holes));
         TRY(product_weigh(p, &weights));
     }
-    TRY(page_row(glance->page, "missing samples", units_count(p->missing)));
-    TRY(page_row(glance->page, "samples in gaps", units_count(p->gaps)));
+    page_row(glance->page, "missing samples", units_count(p->missing));
+    page_row(glance->page, "samples in gaps", units_count(p->gaps));
     if (p->kind != PRODUCT_VOLTAGES) {
-        TRY(page_row(glance->page, "rows with NaN for unread input", units_count(holes)));
+        page_row(glance->page, "rows with NaN for unread input", units_count(holes));
     } else {
-        TRY(page_row(glance->page, "clipped numbers", units_count(p->clipped)));
+        page_row(glance->page, "clipped numbers", units_count(p->clipped));
     }
     if (p->place.scale_rows > 0) {
-        TRY(page_row(glance->page, "numbers clipped low", units_count(weights.clips.low)));
-        TRY(page_row(glance->page, "numbers clipped high", units_count(weights.clips.high)));
+        page_row(glance->page, "numbers clipped low", units_count(weights.clips.low));
+        page_row(glance->page, "numbers clipped high", units_count(weights.clips.high));
     }
     if (weights.count > 0) {
         snprintf(text, sizeof text, "%.6g", weights.mean);
-        TRY(page_row(glance->page, "mean weight", text));
+        page_row(glance->page, "mean weight", text);
     }
 out:
     file_close(fd);
@@ -235,20 +223,22 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
                  : is_series ? "times"
                              : units_plural(p->frequencies, "channel", "channels"),
                  units_bytes(p->place.file_bytes)));
-    TRY(text_add(glance->page, "<table>\n"));
-    TRY(page_row(glance->page, "kind", product_name(p->kind)));
-    TRY(page_row(glance->page, "size", size.data));
-    TRY(is_search ? page_row(glance->page, "candidates", units_count(p->candidates)) : STATUS_OK);
-    if (p->kind != PRODUCT_VOLTAGES) {
-        TRY(page_row(glance->page,
-                     is_search   ? "a cell"
-                     : is_series ? "a sample"
-                                 : "a row",
-                     units_seconds(p->time_step)));
+    text_add(glance->page, "<table>\n");
+    page_row(glance->page, "kind", product_name(p->kind));
+    page_row(glance->page, "size", size.data);
+    if (is_search) {
+        page_row(glance->page, "candidates", units_count(p->candidates));
     }
-    TRY(page_row(glance->page, "filters", p->origin.filters));
+    if (p->kind != PRODUCT_VOLTAGES) {
+        page_row(glance->page,
+                 is_search   ? "a cell"
+                 : is_series ? "a sample"
+                             : "a row",
+                 units_seconds(p->time_step));
+    }
+    page_row(glance->page, "filters", p->origin.filters);
     TRY(glance_excuse(glance, glance_add_losses(glance, p), "losses"));
-    TRY(text_add(glance->page, "</table>\n"));
+    text_add(glance->page, "</table>\n");
 out:
     text_free(&size);
     return st;
@@ -273,12 +263,12 @@ static status_t glance_at_product(struct glance *glance, const char *path)
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
-    TRY(page_add(glance->page, "<h2>%</h2>\n", path));
+    page_add(glance->page, "<h2>%</h2>\n", path);
     if (file_format_of(path) != FILE_HDF5) {
-        TRY(page_add(glance->page, "<p>%</p>\n",
-                     file_format_of(path) == FILE_FIL
-                         ? "A SIGPROC filterbank: voltmill info says what is in it."
-                         : "Search-mode PSRFITS: voltmill info says what is in it."));
+        page_add(glance->page, "<p>%</p>\n",
+                 file_format_of(path) == FILE_FIL
+                     ? "A SIGPROC filterbank: voltmill info says what is in it."
+                     : "Search-mode PSRFITS: voltmill info says what is in it.");
         goto out;
     }
     st = product_open(path, &product);
@@ -292,9 +282,9 @@ static status_t glance_at_product(struct glance *glance, const char *path)
         const struct drawing drawing = {
             .files = &file, .nfiles = 1, .format = "html", .choice = glance_choice(product)};
         TRY(glance_draw(glance, &drawing, path));
-        TRY(drawing.choice.has_time
-                ? page_add(glance->page, "<p>%</p>\n", "Only its first GiB is shown.")
-                : STATUS_OK);
+        if (drawing.choice.has_time) {
+            page_add(glance->page, "<p>%</p>\n", "Only its first GiB is shown.");
+        }
     }
 out:
     product_destroy(product);
@@ -305,38 +295,31 @@ static status_t glance_at_filter(struct glance *glance, const struct job *job)
 {
     status_t st = STATUS_OK;
     const struct drawing drawing = {.of = PLOT_FILTER, .job = job, .format = "html"};
-    TRY(page_add(glance->page, "<h2>%</h2>\n", "The filter bank"));
+    page_add(glance->page, "<h2>%</h2>\n", "The filter bank");
     TRY(glance->is_blind ? STATUS_OK : glance_draw(glance, &drawing, "filter bank"));
 out:
     return st;
 }
 
-static status_t report_add_sets(const struct report_run *run, struct text *page)
+static void report_add_sets(const struct report_run *run, struct text *page)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < run->nsets; i++) {
-        TRY(page_row(page, i ? "" : "set", run->sets[i]));
+        page_row(page, i ? "" : "set", run->sets[i]);
     }
-out:
-    return st;
 }
 
 /* The observation, as its first product has it. */
-static status_t report_add_observation(const struct product *product, struct text *page)
+static void report_add_observation(const struct product *product, struct text *page)
 {
-    status_t st = STATUS_OK;
-    struct text start = {0};
-    TRY(page_row(page, "telescope", product->sky.telescope));
-    TRY(page_row(page, "source", product->sky.source));
+    char start[UNITS_TEXT + sizeof " UTC"];
+    page_row(page, "telescope", product->sky.telescope);
+    page_row(page, "source", product->sky.source);
     if (product->sky.has_start) {
-        TRY(text_add(&start, "%s UTC", units_utc(product->sky.start)));
-        TRY(page_row(page, "observation from", start.data));
+        snprintf(start, sizeof start, "%s UTC", units_utc(product->sky.start));
+        page_row(page, "observation from", start);
     }
-    TRY(page_row(page, "made of", product->origin.inputs));
-    TRY(page_row(page, "computed by", product->origin.arithmetic));
-out:
-    text_free(&start);
-    return st;
+    page_row(page, "made of", product->origin.inputs);
+    page_row(page, "computed by", product->origin.arithmetic);
 }
 
 static status_t report_add_summary(const struct report_run *run, const struct job *job,
@@ -348,21 +331,23 @@ static status_t report_add_summary(const struct report_run *run, const struct jo
     struct tm utc;
     struct text words = {0};
     struct product *product = NULL;
-    TRY(page_add(page, "<p>%</p>\n", run->holes ? run->holes : "All products are complete."));
-    TRY(text_add(page, "<table>\n"));
-    TRY(page_row(page, "job", run->job));
-    TRY(report_add_sets(run, page));
+    page_add(page, "<p>%</p>\n", run->holes ? run->holes : "All products are complete.");
+    text_add(page, "<table>\n");
+    page_row(page, "job", run->job);
+    report_add_sets(run, page);
     TRY(report_forgive(product_open(job_file(job, 0), &product)));
-    TRY(product ? report_add_observation(product, page) : STATUS_OK);
+    if (product) {
+        report_add_observation(product, page);
+    }
     (void)gethostname(host, sizeof host - 1);
     strftime(began, sizeof began, "%Y-%m-%dT%H:%M:%S", gmtime_r(&run->began, &utc));
     TRY(text_add(&words, "%s UTC, for %s, on %d %s", began,
                  units_seconds((double)(long long)(1e3 * run->seconds) / 1e3), run->ranks,
                  units_plural((uint64_t)run->ranks, "rank", "ranks")));
     TRY(text_add_shown(&words, ", rank 0 on %s", host));
-    TRY(page_row(page, "ran", words.data));
-    TRY(page_row(page, "program", "voltmill " VOLTMILL_VERSION));
-    TRY(text_add(page, "</table>\n"));
+    page_row(page, "ran", words.data);
+    page_row(page, "program", "voltmill " VOLTMILL_VERSION);
+    text_add(page, "</table>\n");
 out:
     product_destroy(product);
     text_free(&words);
@@ -374,8 +359,8 @@ static status_t report_add_job(const struct report_run *run, struct text *page)
     status_t st = STATUS_OK;
     struct text job = {0};
     TRY(share_read_job(run->job, run->given, &job));
-    TRY(page_add(page, "<h2>%</h2>\n", "The job"));
-    TRY(page_add(page, "<pre>%</pre>\n", job.data ? job.data : ""));
+    page_add(page, "<h2>%</h2>\n", "The job");
+    page_add(page, "<pre>%</pre>\n", job.data ? job.data : "");
 out:
     text_free(&job);
     return st;
@@ -388,7 +373,7 @@ static status_t report_compose(const struct report_run *run, const struct job *j
     struct text title = {0};
     struct glance glance = {.page = page};
     TRY(text_add_shown(&title, "voltmill: %s", text_basename(run->job)));
-    TRY(page_begin(page, title.data));
+    page_begin(page, title.data);
     TRY(report_add_summary(run, job, page));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
         TRY(glance_at_product(&glance, job_file(job, i)));
@@ -397,11 +382,11 @@ static status_t report_compose(const struct report_run *run, const struct job *j
         TRY(glance_at_filter(&glance, job));
     }
     if (said.length > 0) {
-        TRY(page_add(page, "<h2>%</h2>\n", "What the run said"));
-        TRY(page_add(page, "<pre>%</pre>\n", said.data));
+        page_add(page, "<h2>%</h2>\n", "What the run said");
+        page_add(page, "<pre>%</pre>\n", said.data);
     }
     TRY(report_add_job(run, page));
-    TRY(text_add(page, "</body>\n</html>\n"));
+    text_add(page, "</body>\n</html>\n");
 out:
     text_free(&title);
     return st;
@@ -416,6 +401,7 @@ status_t report_write(const struct report_run *run)
     int is_before = 0;
     TRY(share_load_job(run->job, run->given, run->sets, run->nsets, &job));
     TRY(report_compose(run, job, &page));
+    TRY(page.status);
     TRY(plot_publish(run->path, &page, MARK_RUN, run->force, &reads, &is_before));
     display_print("%s: the report\n", run->path);
 out:

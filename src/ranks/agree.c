@@ -240,7 +240,7 @@ status_t share_text_all(MPI_Comm comm, struct text *text)
     if (rank != 0) {
         TRY(memory_zeroed((size_t)length + 1, 1, "what rank 0 says", &data));
         text_free(text);
-        *text = (struct text){data, (size_t)length, (size_t)length + 1};
+        *text = (struct text){data, (size_t)length, (size_t)length + 1, STATUS_OK};
     }
 out:
     st = agree_all(comm, st);

@@ -160,42 +160,37 @@ static int deinterleave_missing_literal(const struct sample_coding *coding, doub
     return *value >= type->least && *value <= type->most && *value == (double)(int64_t)*value;
 }
 
-status_t deinterleave_options(const struct sample_coding *coding, struct text *out)
+void deinterleave_options(const struct sample_coding *coding, struct text *out)
 {
-    return text_add(out,
-                    " -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d -DNIBBLE_OFFSET=%d "
-                    "-DNIBBLE_HIGH_RE=%d",
-                    (int)coding->format, coding->is_complex != 0,
-                    coding->is_complex && coding->conjugate, coding->nibbles.offset_binary != 0,
-                    coding->nibbles.high_is_real != 0);
+    text_add(out,
+             " -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d -DNIBBLE_OFFSET=%d "
+             "-DNIBBLE_HIGH_RE=%d",
+             (int)coding->format, coding->is_complex != 0, coding->is_complex && coding->conjugate,
+             coding->nibbles.offset_binary != 0, coding->nibbles.high_is_real != 0);
 }
 
-status_t missing_options(const struct sample_coding *coding, struct text *out)
+void missing_options(const struct sample_coding *coding, struct text *out)
 {
-    status_t st = STATUS_OK;
     double missing = 0;
     if (coding->has_missing_value && deinterleave_missing_literal(coding, &missing)) {
-        TRY(coding->format == SAMPLE_F32
-                ? text_add(out, " -DHAS_MISSING=1 -DMISSING=%af", (double)(float)missing)
-                : text_add(out, " -DHAS_MISSING=1 -DMISSING=%d", (int)missing));
+        if (coding->format == SAMPLE_F32) {
+            text_add(out, " -DHAS_MISSING=1 -DMISSING=%af", (double)(float)missing);
+        } else {
+            text_add(out, " -DHAS_MISSING=1 -DMISSING=%d", (int)missing);
+        }
     }
-out:
-    return st;
 }
 
-static status_t deinterleave_kernel_options(const deinterleave_t *d, int aligned, struct text *out)
+static void deinterleave_kernel_options(const deinterleave_t *d, int aligned, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct sample_coding *coding = &d->coding;
     uint32_t streams = 1;
     while (streams < d->nstreams && streams < MOST_STREAMS) {
         streams *= 2;
     }
-    TRY(deinterleave_options(coding, out));
-    TRY(text_add(out, " -DTILE_STREAMS=%u -DALIGNED=%d -DWIDTH=%d", streams, aligned != 0, WIDTH));
-    TRY(missing_options(coding, out));
-out:
-    return st;
+    deinterleave_options(coding, out);
+    text_add(out, " -DTILE_STREAMS=%u -DALIGNED=%d -DWIDTH=%d", streams, aligned != 0, WIDTH);
+    missing_options(coding, out);
 }
 
 static struct launch_size deinterleave_size(uint64_t samples, uint32_t streams)
@@ -212,8 +207,8 @@ static status_t deinterleave_find_kernel(deinterleave_t *d, enum variant variant
                                                                    : SOURCE_DEINTERLEAVE};
     struct text options = {0};
     if (!d->kernels[variant]) {
-        TRY(deinterleave_kernel_options(d, variant == VARIANT_ALIGNED, &options));
-        TRY(launch_build(d->device, sources, 3, options.data,
+        deinterleave_kernel_options(d, variant == VARIANT_ALIGNED, &options);
+        TRY(launch_build(d->device, sources, 3, &options,
                          variant == VARIANT_SCAN ? "scan" : "deinterleave", &d->kernels[variant]));
     }
     *out = d->kernels[variant];

@@ -10,12 +10,11 @@ enum { DEINTERLEAVE_GROUPS = 1024 };
 
 typedef struct deinterleave deinterleave_t;
 
-/* Appends the options of kernels that read samples: " -DFORMAT=... -DCOMPLEX=...". Fails with
- * DEVICE (memory). */
-status_t deinterleave_options(const struct sample_coding *coding, struct text *out);
+/* Appends the options of kernels that read samples: " -DFORMAT=... -DCOMPLEX=...". */
+void deinterleave_options(const struct sample_coding *coding, struct text *out);
 /* Appends the options of kernels/missing.cl: " -DHAS_MISSING=1 -DMISSING=-128", or nothing. Fails
  * with DEVICE (memory). */
-status_t missing_options(const struct sample_coding *coding, struct text *out);
+void missing_options(const struct sample_coding *coding, struct text *out);
 
 /* Returns the bytes of device memory for `nstreams` streams of `samples` samples. */
 uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstreams,

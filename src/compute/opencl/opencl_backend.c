@@ -402,7 +402,7 @@ static status_t backend_measure_device_fma(backend_t *backend, uint32_t threads,
     cl_kernel kernel = NULL;
     cl_mem sums = NULL;
     (void)threads;
-    TRY(launch_build(device, &source, 1, "", "fma_rate", &kernel));
+    TRY(launch_build(device, &source, 1, &(struct text){0}, "fma_rate", &kernel));
     TRY(device_allocate(device, items * sizeof(float), "sums", &sums));
     for (int i = 0; i < TIMES; i++) {
         const struct launch_size size = {items / ITEMS, ITEMS};

@@ -102,17 +102,17 @@ static status_t beam_build(struct stage *stage, int has_turns, int has_cells)
     }
     const struct beam_tile tile = beam_tile_of(spec, &stage->opencl->device->info, has_cells);
     kernels->tile = tile;
-    TRY(text_add(&options,
-                 "-DSTATIONS=%u -DBEAMS=%u -DPOLS=%u -DCOARSE=%u -DNCHANNELS=%u -DCELL=%u "
-                 "-DHAS_TURNS=%d -DHAS_BEAM_TURNS=%d -DHAS_FACTORS=%d -DTABLE=%d",
-                 spec->stations, spec->beams, spec->pols, spec->coarse, spec->nchannels, spec->cell,
-                 has_turns, has_cells, stage->factors != NULL, stage->table_kind));
-    TRY(text_add(&options, " -DCHANNELS=%u -DPT=%u -DBL=%u -DTL=%u -DRB=%u -DRT=%u -DKT=%u",
-                 tile.channels, tile.pols, tile.beam_lanes, tile.spectrum_lanes, tile.beams,
-                 tile.spectra, tile.stations));
-    TRY(launch_build(stage->opencl->device, &source, 1, options.data, "beamform", &kernels->sum));
+    text_add(&options,
+             "-DSTATIONS=%u -DBEAMS=%u -DPOLS=%u -DCOARSE=%u -DNCHANNELS=%u -DCELL=%u "
+             "-DHAS_TURNS=%d -DHAS_BEAM_TURNS=%d -DHAS_FACTORS=%d -DTABLE=%d",
+             spec->stations, spec->beams, spec->pols, spec->coarse, spec->nchannels, spec->cell,
+             has_turns, has_cells, stage->factors != NULL, stage->table_kind);
+    text_add(&options, " -DCHANNELS=%u -DPT=%u -DBL=%u -DTL=%u -DRB=%u -DRT=%u -DKT=%u",
+             tile.channels, tile.pols, tile.beam_lanes, tile.spectrum_lanes, tile.beams,
+             tile.spectra, tile.stations);
+    TRY(launch_build(stage->opencl->device, &source, 1, &options, "beamform", &kernels->sum));
     if (stage->ncopies > 0) {
-        TRY(launch_build(stage->opencl->device, &source, 1, options.data, "beam_copies",
+        TRY(launch_build(stage->opencl->device, &source, 1, &options, "beam_copies",
                          &kernels->copy));
     }
 out:

@@ -139,23 +139,19 @@ static status_t correlate_build(struct stage *stage)
     const device_t *device = stage->opencl->device;
     const struct correlate_shape *shape = &stage->groups.shape;
     struct text options = {0};
-    cl_program rows = NULL;
-    TRY(text_add(&options, "-DPOLS=%u", spec->pols));
-    TRY(program_build(device, &rows_source, 1, options.data, &rows));
-    TRY(program_kernel(device, rows, "correlate_turn", &stage->turn));
-    TRY(program_kernel(device, rows, "correlate_autos", &stage->autos));
-    TRY(program_kernel(device, rows, "correlate_finish", &stage->finish));
+    const struct launch_made rows[] = {{"correlate_turn", &stage->turn},
+                                       {"correlate_autos", &stage->autos},
+                                       {"correlate_finish", &stage->finish}};
+    text_add(&options, "-DPOLS=%u", spec->pols);
+    TRY(launch_build_all(device, &rows_source, 1, &options, rows, 3));
     if (stage->groups.count > 0) {
         const int is_gpu = device->info.is_gpu;
         const unsigned step = !is_gpu ? 1 : device->info.local_bytes >= LOCAL_BYTES ? 8 : 4;
-        TRY(text_add(&options, " -DSLOTS=%u -DCOLUMNS=%u -DMEMBERS=%u -DUNROLLED=%d -DSTEP=%u",
-                     shape->slots, shape->columns, shape->members, is_gpu, step));
-        TRY(launch_build(device, &source, 1, options.data, "correlate", &stage->crosses));
+        text_add(&options, " -DSLOTS=%u -DCOLUMNS=%u -DMEMBERS=%u -DUNROLLED=%d -DSTEP=%u",
+                 shape->slots, shape->columns, shape->members, is_gpu, step);
+        TRY(launch_build(device, &source, 1, &options, "correlate", &stage->crosses));
     }
 out:
-    if (rows) {
-        clReleaseProgram(rows);
-    }
     text_free(&options);
     return st;
 }

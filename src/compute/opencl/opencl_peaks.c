@@ -72,24 +72,18 @@ static int peaks_divides_exactly(const device_t *device)
 
 static status_t peaks_build(struct stage *stage)
 {
-    status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_BLOCKS, SOURCE_PEAKS_WHOLE,
                                                   SOURCE_PEAKS_ANY, SOURCE_REFINE};
     const device_t *device = stage->device;
     struct text options = {0};
-    cl_program program = NULL;
     int is_exact = peaks_divides_exactly(device);
-    TRY(text_add(&options, "-DWIDTHS=%u -DEXACT=%d -DPTX=%d%s", stage->boxes.widths, is_exact,
-                 device->info.capability >= PTX_CAPABILITY,
-                 is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : ""));
-    TRY(program_build(device, sources, sizeof sources / sizeof *sources, options.data, &program));
-    TRY(program_kernel(device, program, "peaks_whole", &stage->whole));
-    TRY(program_kernel(device, program, "peaks_any", &stage->any));
-    TRY(program_kernel(device, program, "refine", &stage->refine));
-out:
-    if (program) {
-        clReleaseProgram(program);
-    }
+    const struct launch_made kernels[] = {
+        {"peaks_whole", &stage->whole}, {"peaks_any", &stage->any}, {"refine", &stage->refine}};
+    text_add(&options, "-DWIDTHS=%u -DEXACT=%d -DPTX=%d%s", stage->boxes.widths, is_exact,
+             device->info.capability >= PTX_CAPABILITY,
+             is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    status_t st =
+        launch_build_all(device, sources, sizeof sources / sizeof *sources, &options, kernels, 3);
     text_free(&options);
     return st;
 }

@@ -116,19 +116,17 @@ static void synthesise_settle_rows(struct stage *stage)
 
 static status_t synthesise_build(struct stage *stage)
 {
-    status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_BUTTERFLIES, SOURCE_SYNTHESIS_FIR};
     const struct synthesise_spec *spec = &stage->base.spec;
     struct text options = {0};
-    TRY(text_add(&options,
-                 "-DPOINTS=%u -DHOP=%u -DLENGTH=%llu -DSIGNED=%d -DIS_REAL_OUT=%d -DROWS=%u "
-                 "-DUNROLLED=%d -DFIR_WIDTH=%d",
-                 spec->points, spec->hop, (unsigned long long)synthesise_length(spec),
-                 transform_is_signed(stage->transform), spec->is_real_out != 0, stage->rows,
-                 stage->is_unrolled, (int)FIR_WIDTH));
-    TRY(launch_build(stage->opencl->device, sources, 2, options.data, "synthesis_fir",
-                     &stage->fir));
-out:
+    text_add(&options,
+             "-DPOINTS=%u -DHOP=%u -DLENGTH=%llu -DSIGNED=%d -DIS_REAL_OUT=%d -DROWS=%u "
+             "-DUNROLLED=%d -DFIR_WIDTH=%d",
+             spec->points, spec->hop, (unsigned long long)synthesise_length(spec),
+             transform_is_signed(stage->transform), spec->is_real_out != 0, stage->rows,
+             stage->is_unrolled, (int)FIR_WIDTH);
+    status_t st =
+        launch_build(stage->opencl->device, sources, 2, &options, "synthesis_fir", &stage->fir);
     text_free(&options);
     return st;
 }

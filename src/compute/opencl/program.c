@@ -269,21 +269,23 @@ out:
     return st;
 }
 
-status_t program_build(const device_t *device, const enum program_source *sources, uint32_t count,
-                       const char *options, cl_program *out)
+static status_t program_build(const device_t *device, const enum program_source *sources,
+                              uint32_t count, const struct text *options, cl_program *out)
 {
     status_t st = STATUS_OK;
+    const char *words = options->data ? options->data : "";
     struct text text = {0};
     struct text what = {0};
+    TRY(options->status);
     /* Kernels state their order with fma(): a compiler that fused on its own would change bits. */
-    TRY(text_add(&text, "#pragma OPENCL FP_CONTRACT OFF\n"));
+    text_add(&text, "#pragma OPENCL FP_CONTRACT OFF\n");
     for (uint32_t i = 0; i < count; i++) {
-        const char *source = program_source(sources[i]);
-        TRY(text_add_bytes(&text, source, strlen(source)));
-        TRY(text_add(&what, "%s%s.cl", i > 0 ? " + " : "", program_source_name(sources[i])));
+        text_add(&text, "%s", program_source(sources[i]));
+        text_add(&what, "%s%s.cl", i > 0 ? " + " : "", program_source_name(sources[i]));
     }
-    TRY(text_add(&what, " (%s)", options));
-    TRY(program_build_text(device, what.data, text.data, options, out));
+    TRY(text.status);
+    TRY(text_add(&what, " (%s)", words));
+    TRY(program_build_text(device, what.data, text.data, words, out));
 out:
     text_free(&text);
     text_free(&what);
@@ -303,18 +305,28 @@ out:
     return st;
 }
 
-status_t launch_build(const device_t *device, const enum program_source *sources, uint32_t count,
-                      const char *options, const char *name, cl_kernel *out)
+status_t launch_build_all(const device_t *device, const enum program_source *sources,
+                          uint32_t count, const struct text *options,
+                          const struct launch_made *kernels, uint32_t nkernels)
 {
     status_t st = STATUS_OK;
     cl_program program = NULL;
     TRY(program_build(device, sources, count, options, &program));
-    TRY(program_kernel(device, program, name, out));
+    for (uint32_t i = 0; i < nkernels; i++) {
+        TRY(program_kernel(device, program, kernels[i].name, kernels[i].out));
+    }
 out:
     if (program) {
-        clReleaseProgram(program); /* the kernel holds on to it */
+        clReleaseProgram(program); /* the kernels hold on to it */
     }
     return st;
+}
+
+status_t launch_build(const device_t *device, const enum program_source *sources, uint32_t count,
+                      const struct text *options, const char *name, cl_kernel *out)
+{
+    const struct launch_made kernel = {name, out};
+    return launch_build_all(device, sources, count, options, &kernel, 1);
 }
 
 void launch_release(cl_kernel kernel)

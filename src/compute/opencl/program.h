@@ -86,14 +86,10 @@ const char *program_source(enum program_source source);
 /* Returns a source's name: "fir_slide". */
 const char *program_source_name(enum program_source source);
 
-/* Builds the concatenation of `count` sources with `options` ("-DCHANNELS=1024 ..."), or takes the
- * binary from the cache (key: device, platform, driver, sources, options). Many ranks may do so at
- * once. A stale or corrupt entry is built anew; a cache that cannot be written is ignored. Fails
- * with DEVICE if it does not compile (the message contains the build log). */
-status_t program_build(const device_t *device, const enum program_source *sources, uint32_t count,
-                       const char *options, cl_program *out);
-
-/* Builds any text likewise; `what` names it in messages. Fails with DEVICE. */
+/* Builds a program with `options` ("-DCHANNELS=1024 ..."), or takes the binary from the cache (key:
+ * device, platform, driver, text, options). Many ranks may do so at once. A stale or corrupt entry
+ * is built anew; a cache that cannot be written is ignored. `what` names the text in messages.
+ * Fails with DEVICE if it does not compile (the message contains the build log). */
 status_t program_build_text(const device_t *device, const char *what, const char *text,
                             const char *options, cl_program *out);
 
@@ -101,9 +97,19 @@ status_t program_build_text(const device_t *device, const char *what, const char
 status_t program_kernel(const device_t *device, cl_program program, const char *name,
                         cl_kernel *out);
 
-/* Builds a program, see program_build(), and takes one kernel of it. Fails with DEVICE. */
+/* A kernel of a program, and where it goes. */
+struct launch_made {
+    const char *name;
+    cl_kernel *out;
+};
+
+/* Builds the concatenation of `count` sources, see program_build_text(), and takes kernels of it,
+ * or one. Fails with DEVICE, or as options->status says. */
+status_t launch_build_all(const device_t *device, const enum program_source *sources,
+                          uint32_t count, const struct text *options,
+                          const struct launch_made *kernels, uint32_t nkernels);
 status_t launch_build(const device_t *device, const enum program_source *sources, uint32_t count,
-                      const char *options, const char *name, cl_kernel *out);
+                      const struct text *options, const char *name, cl_kernel *out);
 /* Takes NULL. */
 void launch_release(cl_kernel kernel);
 

@@ -244,7 +244,7 @@ static status_t rows_prepare_sums(struct rows *r, const struct resident_rows_sum
     device_t *device = r->device;
     const enum program_source source = SOURCE_ADD_ROWS;
     if (!r->add) {
-        TRY(launch_build(device, &source, 1, "", "add_rows", &r->add));
+        TRY(launch_build(device, &source, 1, &(struct text){0}, "add_rows", &r->add));
     }
     TRY(rows_take_raw(r, sums->each));
     if (r->nifs < sums->nifs) {

@@ -165,8 +165,8 @@ static status_t fused_points_build(fused_points_t *fused, int is_stored, cl_kern
     const struct channelise_spec view = fused_points_view(&fused->spec, is_stored);
     struct text options = {0};
     if (!*kernel) {
-        TRY(fused_options(&view, FUSED_SPECTRA, &fused->shape, &fused->device->info, &options));
-        TRY(launch_build(fused->device, sources, nsources, options.data, "ppf_fused", kernel));
+        fused_options(&view, FUSED_SPECTRA, &fused->shape, &fused->device->info, &options);
+        TRY(launch_build(fused->device, sources, nsources, &options, "ppf_fused", kernel));
     }
 out:
     text_free(&options);
@@ -406,21 +406,17 @@ static int line_up_is_aligned(const line_up_t *line_up, const struct sample_inpu
     return odd == 0;
 }
 
-static status_t line_up_options(const line_up_t *line_up, struct text *out)
+static void line_up_options(const line_up_t *line_up, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct synthesise_spec *spec = &line_up->spec;
     const uint32_t first_point =
         (uint32_t)((spec->first_point + (int64_t)spec->points) % spec->points);
-    TRY(deinterleave_options(&spec->coding, out));
-    TRY(missing_options(&spec->coding, out));
-    TRY(text_add(out, " -DPOINTS=%u -DCHANNELS_IN=%u -DFIRST_POINT=%u -DIS_REAL_OUT=%d",
-                 spec->points, spec->channels, line_up->is_ascending ? 0 : first_point,
-                 spec->is_real_out != 0));
-    TRY(text_add(out, " -DALONG_TIME=%d -DALIGNED=%d -DLOOKS=%d -DWIDTH=%d", line_up->is_along_time,
-                 line_up->is_aligned, !spec->coding.is_made, (int)WIDTH));
-out:
-    return st;
+    deinterleave_options(&spec->coding, out);
+    missing_options(&spec->coding, out);
+    text_add(out, " -DPOINTS=%u -DCHANNELS_IN=%u -DFIRST_POINT=%u -DIS_REAL_OUT=%d", spec->points,
+             spec->channels, line_up->is_ascending ? 0 : first_point, spec->is_real_out != 0);
+    text_add(out, " -DALONG_TIME=%d -DALIGNED=%d -DLOOKS=%d -DWIDTH=%d", line_up->is_along_time,
+             line_up->is_aligned, !spec->coding.is_made, (int)WIDTH);
 }
 
 /* The kernel that reads along what lies side by side. */
@@ -442,9 +438,8 @@ static status_t line_up_find_kernel(line_up_t *line_up, const struct sample_inpu
     line_up->kernel = NULL;
     line_up->is_along_time = is_along_time;
     line_up->is_aligned = is_aligned;
-    TRY(line_up_options(line_up, &options));
-    TRY(launch_build(line_up->device, sources, 3, options.data, "synthesis_rows",
-                     &line_up->kernel));
+    line_up_options(line_up, &options);
+    TRY(launch_build(line_up->device, sources, 3, &options, "synthesis_rows", &line_up->kernel));
 out:
     text_free(&options);
     return st;

@@ -31,12 +31,12 @@ static int text_is_yaml(const char *text)
     return 1;
 }
 
-status_t propose_add_quoted(struct text *out, const char *text)
+void propose_add_quoted(struct text *out, const char *text)
 {
-    return tree_quote(text_is_yaml(text) ? text : "???", out);
+    tree_quote(text_is_yaml(text) ? text : "???", out);
 }
 
-status_t propose_add_path(struct text *out, const char *path)
+void propose_add_path(struct text *out, const char *path)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
     static const char *const others[] = {"y",   "n",    "yes",   "no",  "on",
@@ -46,42 +46,40 @@ status_t propose_add_path(struct text *out, const char *path)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         is_plain = is_plain && strcasecmp(path, others[i]) != 0;
     }
-    return is_plain ? text_add(out, "%s", path) : propose_add_quoted(out, path);
+    if (is_plain) {
+        text_add(out, "%s", path);
+    } else {
+        propose_add_quoted(out, path);
+    }
 }
 
-status_t propose_add_number(struct text *out, double value)
+void propose_add_number(struct text *out, double value)
 {
-    status_t st = STATUS_OK;
     const char *text = units_exact(value);
     size_t digits = strcspn(text, "e");
     if (value == floor(value) && fabs(value) < 1e15) {
-        TRY(text_add(out, "%.0f", value));
+        text_add(out, "%.0f", value);
     } else if (text[digits] && !strchr(text, '.')) {
-        TRY(text_add(out, "%.*s.0%s", (int)digits, text, text + digits));
+        text_add(out, "%.*s.0%s", (int)digits, text, text + digits);
     } else {
-        TRY(text_add(out, "%s", text));
+        text_add(out, "%s", text);
     }
-out:
-    return st;
 }
 
-status_t propose_add_fact(struct text *out, const struct propose_fact *fact)
+void propose_add_fact(struct text *out, const struct propose_fact *fact)
 {
     static const char *const names[] = {
         [UNIT_HZ] = " Hz",   [UNIT_KHZ] = " kHz",  [UNIT_MHZ] = " MHz", [UNIT_GHZ] = " GHz",
         [UNIT_S] = " s",     [UNIT_MS] = " ms",    [UNIT_US] = " us",   [UNIT_NS] = " ns",
         [UNIT_MJD] = " MJD", [UNIT_UNIX] = " unix"};
-    status_t st = STATUS_OK;
     const char *unit = names[fact->unit];
     if (fact->text) {
-        TRY(text_add_shown(out, "%s = \"%.60s\"", fact->where, fact->text));
+        text_add_shown(out, "%s = \"%.60s\"", fact->where, fact->text);
     } else {
-        TRY(text_add_shown(out, "%s = ", fact->where));
-        TRY(propose_add_number(out, fact->first));
-        TRY(text_add(out, "%s", unit ? unit : ""));
+        text_add_shown(out, "%s = ", fact->where);
+        propose_add_number(out, fact->first);
+        text_add(out, "%s", unit ? unit : "");
     }
-out:
-    return st;
 }
 
 enum { MOST_FACTS = 4096, MOST_VALUES = 1 << 20, MOST_TEXT = 4096 };

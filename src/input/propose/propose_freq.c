@@ -27,60 +27,53 @@ static const char *freq_unit(double factor)
     return factor == 1 ? "Hz" : factor == 1e3 ? "kHz" : factor == 1e6 ? "MHz" : "GHz";
 }
 
-static status_t freq_add_size(const struct proposal *p, int is_guess, double factor)
-{
-    return is_guess ? text_add(p->out, "  # assumed: %s, by its size", freq_unit(factor))
-                    : STATUS_OK;
-}
-
 /* "???" with facts that do not decide it. */
-static status_t freq_add_open(const struct proposal *p, const char *why)
+static void freq_add_open(const struct proposal *p, const char *why)
 {
     static const enum propose_meaning means[] = {MEANS_CENTRE, MEANS_FIRST, MEANS_STEP, MEANS_WIDTH,
                                                  MEANS_BAND};
-    status_t st = STATUS_OK;
     const struct propose_fact *facts[PROPOSE_FACTS];
-    TRY(text_add(p->out, "    freq_hz: ???  # Hz, centre of each coarse channel%s", why));
+    text_add(p->out, "    freq_hz: ???  # Hz, centre of each coarse channel%s", why);
     for (size_t k = 0; k < sizeof means / sizeof *means; k++) {
         size_t count = propose_facts_of(p, means[k], facts);
         for (size_t i = 0; i < count; i++) {
-            TRY(text_add(p->out, ", "));
-            TRY(propose_add_fact(p->out, facts[i]));
-            TRY(facts[i]->count > 1
-                    ? text_add(p->out, " (%llu values)", (unsigned long long)facts[i]->count)
-                    : STATUS_OK);
+            text_add(p->out, ", ");
+            propose_add_fact(p->out, facts[i]);
+            if (facts[i]->count > 1) {
+                text_add(p->out, " (%llu values)", (unsigned long long)facts[i]->count);
+            }
         }
     }
-    TRY(text_add(p->out, "\n"));
-out:
-    return st;
+    text_add(p->out, "\n");
 }
 
 /* Leads into the file. */
-static status_t freq_add_stated(const struct proposal *p, const struct propose_fact *fact)
+static void freq_add_stated(const struct proposal *p, const struct propose_fact *fact)
 {
-    status_t st = STATUS_OK;
     int is_guess = 0;
     double factor = propose_hz_factor(fact, &is_guess);
     if (fact->text) {
-        TRY(text_add(p->out, "    freq_hz: "));
-        TRY(propose_add_number(p->out, fact->first * factor));
-        TRY(text_add(p->out, "  # "));
-        TRY(propose_add_fact(p->out, fact));
+        text_add(p->out, "    freq_hz: ");
+        propose_add_number(p->out, fact->first * factor);
+        text_add(p->out, "  # ");
+        propose_add_fact(p->out, fact);
     } else {
-        TRY(text_add(p->out, "    freq_hz: {%s: ", fact->is_attribute ? "attribute" : "from"));
-        TRY(fact->is_attribute ? propose_add_quoted(p->out, fact->where)
-                               : propose_add_path(p->out, fact->where));
-        if (fact->member) {
-            TRY(text_add(p->out, ", member: "));
-            TRY(propose_add_path(p->out, fact->member));
+        text_add(p->out, "    freq_hz: {%s: ", fact->is_attribute ? "attribute" : "from");
+        if (fact->is_attribute) {
+            propose_add_quoted(p->out, fact->where);
+        } else {
+            propose_add_path(p->out, fact->where);
         }
-        TRY(text_add(p->out, ", unit: %s}", freq_unit(factor)));
-        TRY(freq_add_size(p, is_guess, factor));
+        if (fact->member) {
+            text_add(p->out, ", member: ");
+            propose_add_path(p->out, fact->member);
+        }
+        text_add(p->out, ", unit: %s}", freq_unit(factor));
+        if (is_guess) {
+            text_add(p->out, "  # assumed: %s, by its size", freq_unit(factor));
+        }
     }
-    TRY(text_add(p->out, "\n"));
-out:
-    return st;
+    text_add(p->out, "\n");
 }
 
 /* The first of some facts with as many values as there are channels and a known unit; *differ: two
@@ -129,33 +122,29 @@ static double freq_step(const struct proposal *p, const struct propose_fact *fir
 }
 
 /* Counted from the first channel, or from the middle of the band. */
-static status_t freq_add_counted(const struct proposal *p, const struct propose_fact *fact,
-                                 double step, int *is_done)
+static void freq_add_counted(const struct proposal *p, const struct propose_fact *fact, double step,
+                             int *is_done)
 {
-    status_t st = STATUS_OK;
     int is_guess = 0;
     double factor = propose_hz_factor(fact, &is_guess);
     int is_centre = fact->word->means == MEANS_CENTRE;
     double first = fact->first * factor - (is_centre ? step * (double)(p->axes.chans - 1) / 2 : 0);
     *is_done = step != 0;
     if (!*is_done) {
-        goto out;
+        return;
     }
-    TRY(text_add(p->out, "    freq_hz: {start: "));
-    TRY(propose_add_number(p->out, first));
-    TRY(text_add(p->out, ", step: "));
-    TRY(propose_add_number(p->out, step));
-    TRY(text_add(p->out, "}  # "));
-    TRY(propose_add_fact(p->out, fact));
-    TRY(text_add(p->out, "%s%s\n", is_guess ? "; assumed: its unit, by its size" : "",
-                 is_centre ? "; assumed: this is the middle of the band" : ""));
-out:
-    return st;
+    text_add(p->out, "    freq_hz: {start: ");
+    propose_add_number(p->out, first);
+    text_add(p->out, ", step: ");
+    propose_add_number(p->out, step);
+    text_add(p->out, "}  # ");
+    propose_add_fact(p->out, fact);
+    text_add(p->out, "%s%s\n", is_guess ? "; assumed: its unit, by its size" : "",
+             is_centre ? "; assumed: this is the middle of the band" : "");
 }
 
-status_t propose_add_frequencies(const struct proposal *p)
+void propose_add_frequencies(const struct proposal *p)
 {
-    status_t st = STATUS_OK;
     const struct propose_fact *facts[PROPOSE_FACTS];
     int differ = 0;
     int is_done = 0;
@@ -166,20 +155,19 @@ status_t propose_add_frequencies(const struct proposal *p)
     size_t stated = propose_facts_of(p, MEANS_CENTRE, facts);
     stated += propose_facts_of(p, MEANS_FIRST, facts);
     if (p->axes.is_open || differ) {
-        TRY(freq_add_open(p, differ ? "; these differ" : ""));
+        freq_add_open(p, differ ? "; these differ" : "");
     } else if (listed || (chans == 1 && first)) {
-        TRY(freq_add_stated(p, listed ? listed : first));
+        freq_add_stated(p, listed ? listed : first);
     } else if (first || centre) {
-        TRY(freq_add_counted(p, first ? first : centre, freq_step(p, first ? first : centre),
-                             &is_done));
-        TRY(is_done ? STATUS_OK : freq_add_open(p, ""));
+        freq_add_counted(p, first ? first : centre, freq_step(p, first ? first : centre), &is_done);
+        if (!(is_done)) {
+            freq_add_open(p, "");
+        }
     } else if (chans > 1 || stated > 0) {
-        TRY(freq_add_open(p, ""));
+        freq_add_open(p, "");
     } else {
-        TRY(text_add(p->out, "    # freq_hz: ???  # Hz, centre of the coarse channel, if known\n"));
+        text_add(p->out, "    # freq_hz: ???  # Hz, centre of the coarse channel, if known\n");
     }
-out:
-    return st;
 }
 
 /* Rates without a unit from here on are taken as Hz, and their periods as seconds. */
@@ -264,88 +252,79 @@ static int rate_fits(const struct proposal *p, double hz, const struct rate_widt
            (is_narrow && (is_list || ratio >= LEAST_OVERSAMPLING));
 }
 
-static status_t rate_add_open(const struct proposal *p, const struct propose_fact *const *facts,
-                              size_t count, const char *why)
+static void rate_add_open(const struct proposal *p, const struct propose_fact *const *facts,
+                          size_t count, const char *why)
 {
-    status_t st = STATUS_OK;
-    TRY(text_add(p->out, "    sample_rate_hz: ???  # Hz, of one stream"));
+    text_add(p->out, "    sample_rate_hz: ???  # Hz, of one stream");
     for (size_t i = 0; i < count; i++) {
-        TRY(text_add(p->out, i == 0 ? "; " : ", "));
-        TRY(propose_add_fact(p->out, facts[i]));
+        text_add(p->out, i == 0 ? "; " : ", ");
+        propose_add_fact(p->out, facts[i]);
     }
-    TRY(text_add(p->out, "%s\n", count > 0 ? why : ""));
-out:
-    return st;
+    text_add(p->out, "%s\n", count > 0 ? why : "");
 }
 
-static status_t rate_add_stated(const struct proposal *p, const struct propose_fact *fact,
-                                double hz)
+static void rate_add_stated(const struct proposal *p, const struct propose_fact *fact, double hz)
 {
     static const char *const units[] = {[UNIT_KHZ] = "kHz", [UNIT_MHZ] = "MHz", [UNIT_GHZ] = "GHz",
                                         [UNIT_MS] = "ms",   [UNIT_US] = "us",   [UNIT_NS] = "ns"};
-    status_t st = STATUS_OK;
     int is_period = fact->word->means == MEANS_PERIOD;
     const char *unit = (size_t)fact->unit < sizeof units / sizeof *units ? units[fact->unit] : NULL;
-    TRY(text_add(p->out, "    %s: ", is_period ? "sample_period_s" : "sample_rate_hz"));
+    text_add(p->out, "    %s: ", is_period ? "sample_period_s" : "sample_rate_hz");
     if (fact->is_attribute && !fact->text) {
-        TRY(text_add(p->out, "{attribute: "));
-        TRY(propose_add_quoted(p->out, fact->where));
-        TRY(unit ? text_add(p->out, ", unit: %s", unit) : STATUS_OK);
-        TRY(text_add(p->out, "}\n"));
+        text_add(p->out, "{attribute: ");
+        propose_add_quoted(p->out, fact->where);
+        if (unit) {
+            text_add(p->out, ", unit: %s", unit);
+        }
+        text_add(p->out, "}\n");
     } else {
         double value = fact->first * job_unit_factor(fact->unit);
-        TRY(propose_add_number(p->out, is_period ? value : hz));
-        TRY(text_add(p->out, "  # "));
-        TRY(propose_add_fact(p->out, fact));
-        TRY(text_add(p->out, "\n"));
+        propose_add_number(p->out, is_period ? value : hz);
+        text_add(p->out, "  # ");
+        propose_add_fact(p->out, fact);
+        text_add(p->out, "\n");
     }
-out:
-    return st;
 }
 
 /* The channels' width, critically sampled. */
-static status_t rate_add_width(const struct proposal *p, const struct rate_width *width)
+static void rate_add_width(const struct proposal *p, const struct rate_width *width)
 {
-    status_t st = STATUS_OK;
-    TRY(text_add(p->out, "    sample_rate_hz: "));
-    TRY(propose_add_number(p->out, width->hz * (p->axes.is_real ? 2 : 1)));
-    TRY(text_add(p->out, "  # assumed: critically sampled, "));
-    TRY(propose_add_fact(p->out, width->fact));
-    TRY(width->parts > 1 ? text_add(p->out, " of %llu channels", (unsigned long long)width->parts)
-                         : STATUS_OK);
-    TRY(text_add(p->out, "\n"));
-out:
-    return st;
+    text_add(p->out, "    sample_rate_hz: ");
+    propose_add_number(p->out, width->hz * (p->axes.is_real ? 2 : 1));
+    text_add(p->out, "  # assumed: critically sampled, ");
+    propose_add_fact(p->out, width->fact);
+    if (width->parts > 1) {
+        text_add(p->out, " of %llu channels", (unsigned long long)width->parts);
+    }
+    text_add(p->out, "\n");
 }
 
 /* Coarse channels that are closer together than their rate: the ratio, if it is that of small
  * numbers. */
-static status_t rate_add_oversampling(struct proposal *p, double hz, const struct rate_width *width)
+static void rate_add_oversampling(struct proposal *p, double hz, const struct rate_width *width)
 {
     enum { MOST_DEN = 64 };
-    status_t st = STATUS_OK;
     double ratio = width->fact && width->hz > 0 ? hz / width->hz : 1;
     int den = 1;
     if (p->axes.chans == 1 || p->axes.is_real || ratio < 1 + RATIO_NEAR) {
-        goto out;
+        return;
     }
     while (den < MOST_DEN && fabs(ratio * den - round(ratio * den)) > RATIO_NEAR * den) {
         den++;
     }
     p->oversampling_num = den < MOST_DEN ? (uint64_t)round(ratio * den) : 1;
-    TRY(den < MOST_DEN
-            ? text_add(p->out, "    oversampling: %.0f/%d  # assumed: ", round(ratio * den), den)
-            : text_add(p->out, "    oversampling: ???  # a ratio; "));
-    TRY(text_add(p->out, "rate %.9g Hz of channels %.9g Hz apart, ", hz, width->hz));
-    TRY(propose_add_fact(p->out, width->fact));
-    TRY(text_add(p->out, "\n"));
-out:
-    return st;
+    if (den < MOST_DEN) {
+        text_add(p->out, "    oversampling: %.0f/%d  # assumed: ", round(ratio * den), den);
+    } else {
+        text_add(p->out, "    oversampling: ???  # a ratio; ");
+    }
+    text_add(p->out, "rate %.9g Hz of channels %.9g Hz apart, ", hz, width->hz);
+    propose_add_fact(p->out, width->fact);
+    text_add(p->out, "\n");
 }
 
-status_t propose_add_rate(struct proposal *p)
+void propose_add_rate(struct proposal *p)
 {
-    status_t st = STATUS_OK;
     const struct propose_fact *facts[2 * PROPOSE_FACTS];
     size_t count = propose_facts_of(p, MEANS_RATE, facts);
     count += propose_facts_of(p, MEANS_PERIOD, facts + count);
@@ -360,20 +339,18 @@ status_t propose_add_rate(struct proposal *p)
         first = one > 0 && !first ? facts[i] : first;
     }
     if (!first && count == 0 && width.fact && width.parts > 0) {
-        TRY(rate_add_width(p, &width));
+        rate_add_width(p, &width);
     } else if (!first) {
-        TRY(rate_add_open(p, facts, count, ": the unit is not stated"));
+        rate_add_open(p, facts, count, ": the unit is not stated");
     } else if (!are_same) {
-        TRY(rate_add_open(p, facts, count, ": these differ"));
+        rate_add_open(p, facts, count, ": these differ");
     } else if (!rate_fits(p, hz, &width)) {
         const struct propose_fact *both[] = {first, width.fact};
-        TRY(rate_add_open(p, both, 2, ": these are not of one stream"));
+        rate_add_open(p, both, 2, ": these are not of one stream");
     } else {
-        TRY(rate_add_stated(p, first, hz));
-        TRY(rate_add_oversampling(p, hz, &width));
+        rate_add_stated(p, first, hz);
+        rate_add_oversampling(p, hz, &width);
     }
-out:
-    return st;
 }
 
 enum { DAY_SECONDS = 86400, EPOCH_MJD = 40587 };
@@ -529,9 +506,8 @@ static int start_find(const struct proposal *p, const struct propose_fact *const
     return found > 0;
 }
 
-status_t propose_add_start(const struct proposal *p)
+void propose_add_start(const struct proposal *p)
 {
-    status_t st = STATUS_OK;
     const struct propose_fact *facts[PROPOSE_FACTS];
     size_t count = propose_facts_of(p, MEANS_START, facts);
     struct start start = {.fact = NULL};
@@ -539,24 +515,24 @@ status_t propose_add_start(const struct proposal *p)
     int is_found = start_find(p, facts, count, &start, &differ);
     if (is_found && !differ && start.fine < DAY_SECONDS) {
         if (start.is_direct) {
-            TRY(text_add(p->out, "    start: {attribute: "));
-            TRY(propose_add_quoted(p->out, start.fact->where));
-            TRY(start.unit ? text_add(p->out, ", unit: %s", start.unit) : STATUS_OK);
-            TRY(text_add(p->out, "}%s\n", start.is_guess ? "  # assumed: by its size" : ""));
+            text_add(p->out, "    start: {attribute: ");
+            propose_add_quoted(p->out, start.fact->where);
+            if (start.unit) {
+                text_add(p->out, ", unit: %s", start.unit);
+            }
+            text_add(p->out, "}%s\n", start.is_guess ? "  # assumed: by its size" : "");
         } else {
-            TRY(text_add(p->out, "    start: %s  # ", start.text));
-            TRY(propose_add_fact(p->out, start.fact));
-            TRY(text_add(p->out, "%s\n", start.is_guess ? "; assumed: its unit, by its size" : ""));
+            text_add(p->out, "    start: %s  # ", start.text);
+            propose_add_fact(p->out, start.fact);
+            text_add(p->out, "%s\n", start.is_guess ? "; assumed: its unit, by its size" : "");
         }
-        goto out;
+        return;
     }
-    TRY(text_add(p->out, "    %sstart: ???  # UTC of the first sample%s",
-                 count > 0 || is_found ? "" : "# ", count > 0 || is_found ? "" : ", if known"));
+    text_add(p->out, "    %sstart: ???  # UTC of the first sample%s",
+             count > 0 || is_found ? "" : "# ", count > 0 || is_found ? "" : ", if known");
     for (size_t i = 0; i < count; i++) {
-        TRY(text_add(p->out, i == 0 ? "; " : ", "));
-        TRY(propose_add_fact(p->out, facts[i]));
+        text_add(p->out, i == 0 ? "; " : ", ");
+        propose_add_fact(p->out, facts[i]);
     }
-    TRY(text_add(p->out, "%s\n", differ ? ": these differ" : ""));
-out:
-    return st;
+    text_add(p->out, "%s\n", differ ? ": these differ" : "");
 }

@@ -131,18 +131,18 @@ void propose_facts_free(struct proposal *p);
 /* Finds what the dimensions of the samples are. Fails with DATA. */
 status_t propose_find_axes(struct proposal *p);
 
-/* Appends "/@fs = 1.28e6 Hz". Fails with DEVICE (memory). */
-status_t propose_add_fact(struct text *out, const struct propose_fact *fact);
-/* Append a text in quotes; a path or name without, if it needs none. Fail with DEVICE (memory). */
-status_t propose_add_quoted(struct text *out, const char *text);
-status_t propose_add_path(struct text *out, const char *path);
-/* Appends a number in a form that YAML reads as one. Fails with DEVICE (memory). */
-status_t propose_add_number(struct text *out, double value);
+/* Appends "/@fs = 1.28e6 Hz". As the next ones, fails as out->status says. */
+void propose_add_fact(struct text *out, const struct propose_fact *fact);
+/* Append a text in quotes; a path or name without, if it needs none. */
+void propose_add_quoted(struct text *out, const char *text);
+void propose_add_path(struct text *out, const char *path);
+/* Appends a number in a form that YAML reads as one. */
+void propose_add_number(struct text *out, double value);
 
 /* Append lines of a layout to p->out, with "???" for what is missing, or stated twice and
- * differently. Fail with DEVICE. */
-status_t propose_add_rate(struct proposal *p);
-status_t propose_add_frequencies(const struct proposal *p);
-status_t propose_add_start(const struct proposal *p);
+ * differently. Fail as p->out->status says. */
+void propose_add_rate(struct proposal *p);
+void propose_add_frequencies(const struct proposal *p);
+void propose_add_start(const struct proposal *p);
 
 #endif

@@ -190,25 +190,19 @@ out:
 
 static status_t kernel_build(dedisperse_kernel_t *kernel)
 {
-    status_t st = STATUS_OK;
     struct text options = {0};
-    cl_program program = NULL;
     int is_tree = kernel->shape.group > 0;
     const enum program_source source = is_tree ? SOURCE_DEDISPERSE_TREE : SOURCE_DEDISPERSE;
-    TRY(is_tree
-            ? tree_tables_options(&kernel->problem, &kernel->shape, &kernel->tree,
-                                  &kernel->device->info, &options)
-            : dedisperse_shape_options(&kernel->problem, &kernel->shape, &kernel->spans, &options));
-    TRY(program_build(kernel->device, &source, 1, options.data, &program));
-    TRY(program_kernel(kernel->device, program, is_tree ? "dedisperse_tree" : "dedisperse",
-                       &kernel->id));
-    if (kernel_folds(kernel)) {
-        TRY(program_kernel(kernel->device, program, "fold", &kernel->fold));
+    if (is_tree) {
+        tree_tables_options(&kernel->problem, &kernel->shape, &kernel->tree, &kernel->device->info,
+                            &options);
+    } else {
+        dedisperse_shape_options(&kernel->problem, &kernel->shape, &kernel->spans, &options);
     }
-out:
-    if (program) {
-        clReleaseProgram(program);
-    }
+    const struct launch_made kernels[] = {{is_tree ? "dedisperse_tree" : "dedisperse", &kernel->id},
+                                          {"fold", &kernel->fold}};
+    status_t st = launch_build_all(kernel->device, &source, 1, &options, kernels,
+                                   kernel_folds(kernel) ? 2 : 1);
     text_free(&options);
     return st;
 }

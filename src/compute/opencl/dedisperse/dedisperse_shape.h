@@ -51,15 +51,15 @@ uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *probl
 
 /* Return the samples and the DMs of a tile; the rows of `delays` and of the table, rounded up to
  * whole chunks; the words of a staged row. dedisperse_shape_options() appends constants for the
- * compiler, and fails with DEVICE (memory). */
+ * compiler. */
 uint32_t dedisperse_shape_tile_samples(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_tile_dms(const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *problem,
                                  const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_row_words(const struct dedisperse_shape *shape,
                                     const struct dedisperse_shape_spans *spans);
-status_t dedisperse_shape_options(const struct dedisperse_shape_problem *problem,
-                                  const struct dedisperse_shape *shape,
-                                  const struct dedisperse_shape_spans *spans, struct text *out);
+void dedisperse_shape_options(const struct dedisperse_shape_problem *problem,
+                              const struct dedisperse_shape *shape,
+                              const struct dedisperse_shape_spans *spans, struct text *out);
 
 #endif

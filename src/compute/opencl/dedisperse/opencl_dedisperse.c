@@ -45,22 +45,13 @@ static void transpose_destroy(transpose_t *transpose)
 
 static status_t transpose_build(transpose_t *transpose)
 {
-    status_t st = STATUS_OK;
     struct text options = {0};
-    cl_program program = NULL;
-    const device_t *device = transpose->device;
     const enum program_source source = SOURCE_TRANSPOSE;
-    TRY(text_add(&options, "-DSAMPLE=%zu -DFLOATS=%d", transpose->sample_bytes,
-                 transpose->is_float));
-    TRY(program_build(device, &source, 1, options.data, &program));
-    TRY(program_kernel(device, program, "transpose", &transpose->samples));
-    if (transpose->steps) {
-        TRY(program_kernel(device, program, "sub_bands", &transpose->sub_bands));
-    }
-out:
-    if (program) {
-        clReleaseProgram(program);
-    }
+    const struct launch_made kernels[] = {{"transpose", &transpose->samples},
+                                          {"sub_bands", &transpose->sub_bands}};
+    text_add(&options, "-DSAMPLE=%zu -DFLOATS=%d", transpose->sample_bytes, transpose->is_float);
+    status_t st = launch_build_all(transpose->device, &source, 1, &options, kernels,
+                                   transpose->steps ? 2 : 1);
     text_free(&options);
     return st;
 }

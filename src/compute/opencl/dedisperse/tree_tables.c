@@ -695,21 +695,19 @@ static uint32_t tables_most_registers(const struct dedisperse_shape_problem *p,
     return most > MOST ? MOST : most;
 }
 
-status_t tree_tables_options(const struct dedisperse_shape_problem *p,
-                             const struct dedisperse_shape *s, const struct tree_tables *tables,
-                             const struct device_info *device, struct text *out)
+void tree_tables_options(const struct dedisperse_shape_problem *p, const struct dedisperse_shape *s,
+                         const struct tree_tables *tables, const struct device_info *device,
+                         struct text *out)
 {
-    status_t st = STATUS_OK;
     uint32_t most = tables_most_registers(p, s);
-    TRY(text_add(out,
-                 "-DSAMPLE=%u -DFLOATS=%d -DPACK=%u -DNROWS=%u -DGROUP_ROWS=%u -DMEMORY=%u "
-                 "-DBLOCK=%u -DLANES=%u -DTIME_ITEMS=%u -DDM_ITEMS=%u -DTIME_OUT=%u -DDM_OUT=%u "
-                 "-DSKEW=%u -DPTX=%u -DASYNC=%d -DPIECE=%u",
-                 p->sample_bytes, p->is_float, s->pack, p->nrows, s->group, tables->memory, BLOCK,
-                 tree_tile_lanes(s), s->time_items, s->dm_items, s->time_out, s->dm_out, s->skew,
-                 s->is_ptx, s->is_ptx && device->capability >= ASYNC_CAPABILITY,
-                 tree_tile_rounds(s)));
-    TRY(s->is_ptx ? text_add(out, " -cl-nv-maxrregcount=%u", most) : STATUS_OK);
-out:
-    return st;
+    text_add(out,
+             "-DSAMPLE=%u -DFLOATS=%d -DPACK=%u -DNROWS=%u -DGROUP_ROWS=%u -DMEMORY=%u "
+             "-DBLOCK=%u -DLANES=%u -DTIME_ITEMS=%u -DDM_ITEMS=%u -DTIME_OUT=%u -DDM_OUT=%u "
+             "-DSKEW=%u -DPTX=%u -DASYNC=%d -DPIECE=%u",
+             p->sample_bytes, p->is_float, s->pack, p->nrows, s->group, tables->memory, BLOCK,
+             tree_tile_lanes(s), s->time_items, s->dm_items, s->time_out, s->dm_out, s->skew,
+             s->is_ptx, s->is_ptx && device->capability >= ASYNC_CAPABILITY, tree_tile_rounds(s));
+    if (s->is_ptx) {
+        text_add(out, " -cl-nv-maxrregcount=%u", most);
+    }
 }

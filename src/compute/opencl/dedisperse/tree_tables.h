@@ -49,9 +49,9 @@ void tree_tables_free(struct tree_tables *tables);
 /* Returns the bytes of local memory that a group takes. */
 uint64_t tree_tables_local_bytes(const struct tree_tables *tables);
 
-/* Constants for the compiler. Fails with DEVICE (memory). */
-status_t tree_tables_options(const struct dedisperse_shape_problem *problem,
-                             const struct dedisperse_shape *shape, const struct tree_tables *tables,
-                             const struct device_info *device, struct text *out);
+/* Constants for the compiler. */
+void tree_tables_options(const struct dedisperse_shape_problem *problem,
+                         const struct dedisperse_shape *shape, const struct tree_tables *tables,
+                         const struct device_info *device, struct text *out);
 
 #endif

@@ -116,10 +116,10 @@ static status_t registers_create(device_t *device, const struct filter_spec *spe
     for (uint64_t i = 0; i < spec->taps * (uint64_t)parts; i++) {
         direct->table[i] = (float)direct_coefficient(spec, i / parts, (uint32_t)(i % parts));
     }
-    TRY(filter_options(spec, &options));
-    TRY(text_add(&options, " -DTAPS=%u -DROWS=%u -DWIDTH=%u", registers_taps(spec),
-                 spec->choice.shape.values, spec->choice.shape.width));
-    TRY(launch_build(device, sources, 2, options.data, "filter_registers", &direct->kernel));
+    filter_options(spec, &options);
+    text_add(&options, " -DTAPS=%u -DROWS=%u -DWIDTH=%u", registers_taps(spec),
+             spec->choice.shape.values, spec->choice.shape.width);
+    TRY(launch_build(device, sources, 2, &options, "filter_registers", &direct->kernel));
     *out = direct;
     direct = NULL;
 out:
@@ -235,10 +235,10 @@ static status_t local_create(device_t *device, const struct filter_spec *spec, v
     TRY(direct_make(device, spec, &direct));
     direct->count = (uint64_t)cut.phases * cut.pieces;
     TRY(local_put(direct));
-    TRY(filter_options(spec, &options));
-    TRY(text_add(&options, " -DPHASES=%u -DTAPS=%u -DPIECE=%u -DPIECES=%u -DWIDTH=%u", cut.phases,
-                 cut.taps, cut.piece, cut.pieces, spec->choice.shape.width));
-    TRY(launch_build(device, sources, 2, options.data, "filter_local", &direct->kernel));
+    filter_options(spec, &options);
+    text_add(&options, " -DPHASES=%u -DTAPS=%u -DPIECE=%u -DPIECES=%u -DWIDTH=%u", cut.phases,
+             cut.taps, cut.piece, cut.pieces, spec->choice.shape.width);
+    TRY(launch_build(device, sources, 2, &options, "filter_local", &direct->kernel));
     *out = direct;
     direct = NULL;
 out:

@@ -49,8 +49,8 @@ struct filter_way {
 extern const struct filter_way filter_registers, filter_local, filter_library, filter_fused;
 
 /* Appends the options of kernels/filter/filter_samples.cl: " -DFORMAT=... -DCOMPLEX_OUT=...
- * -DDECIMATE=...". Fails with DEVICE (memory). */
-status_t filter_options(const struct filter_spec *spec, struct text *out);
+ * -DDECIMATE=...". */
+void filter_options(const struct filter_spec *spec, struct text *out);
 
 /* Sizes of overlap-save. filter_valid(): rows of a block, V. filter_blocks(): blocks (of real rows:
  * pairs of blocks, filter_grain() rows each) that a run touches. filter_take(): the value of the

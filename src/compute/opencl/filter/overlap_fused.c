@@ -278,7 +278,6 @@ enum {
 };
 
 enum fused_kernel { FUSED_ALL, ROWS_THERE = 0, ROWS_MIDDLE, ROWS_BACK, FUSED_KERNELS };
-static const char *const rows_names[] = {"rows_there", "rows_middle", "rows_back"};
 
 struct fused {
     device_t *device;
@@ -362,54 +361,45 @@ out:
     return st;
 }
 
-static status_t fused_options(const struct fused *fused, const struct overlap_stages *stages,
-                              struct text *out)
+static void fused_options(const struct fused *fused, const struct overlap_stages *stages,
+                          struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct overlap_kind *kind = fused->kind;
     const struct filter_spec *spec = &fused->spec;
     const int is_nvidia = fused->device->info.is_nvidia;
-    TRY(filter_options(spec, out));
-    TRY(text_add(out, " -DPOINTS=%u -DVALUES=%u -DSTAGES=%u -DTEAMS=%u", stages->points,
-                 kind->values, overlap_stage_count(stages), kind->teams));
+    filter_options(spec, out);
+    text_add(out, " -DPOINTS=%u -DVALUES=%u -DSTAGES=%u -DTEAMS=%u", stages->points, kind->values,
+             overlap_stage_count(stages), kind->teams);
     for (int i = 0; i < OVERLAP_STAGES; i++) {
-        TRY(text_add(out, " -DRADIX%d=%u", i, kind->radix[i]));
+        text_add(out, " -DRADIX%d=%u", i, kind->radix[i]);
     }
-    TRY(text_add(out, " -DPAD=%u -DPARTS=%u -DIN_WARP=%d", kind->pad, kind->parts,
-                 is_nvidia && overlap_kind_width(kind) % NEIGHBOURS == 0));
-    TRY(text_add(out, " -DTAPS=%u -DTAKE=%u -DVALID=%llu", spec->taps, filter_take(spec),
-                 (unsigned long long)filter_valid(spec)));
+    text_add(out, " -DPAD=%u -DPARTS=%u -DIN_WARP=%d", kind->pad, kind->parts,
+             is_nvidia && overlap_kind_width(kind) % NEIGHBOURS == 0);
+    text_add(out, " -DTAPS=%u -DTAKE=%u -DVALID=%llu", spec->taps, filter_take(spec),
+             (unsigned long long)filter_valid(spec));
     if (kind->rows > 1) {
-        TRY(text_add(out, " -DROWS=%u -DFIRST_BLOCKS=%u -DWIDTH=%d", kind->rows, kind->rows,
-                     (int)COLUMN_WIDTH));
+        text_add(out, " -DROWS=%u -DFIRST_BLOCKS=%u -DWIDTH=%d", kind->rows, kind->rows,
+                 (int)COLUMN_WIDTH);
     }
     if (is_nvidia && kind->registers > 0) {
-        TRY(text_add(out, " -DFREE_SIZE=1 -cl-nv-maxrregcount=%u", kind->registers));
+        text_add(out, " -DFREE_SIZE=1 -cl-nv-maxrregcount=%u", kind->registers);
     }
-out:
-    return st;
 }
 
 static status_t fused_build(struct fused *fused, const struct overlap_stages *stages)
 {
-    status_t st = STATUS_OK;
     const int is_rows = fused->kind->rows > 1;
     const enum program_source sources[] = {SOURCE_FILTER_SAMPLES, SOURCE_BUTTERFLIES,
                                            SOURCE_SCRAMBLED,
                                            is_rows ? SOURCE_FILTER_ROWS : SOURCE_FILTER_FUSED};
+    const struct launch_made kernels[FUSED_KERNELS] = {
+        {is_rows ? "rows_there" : "filter_fused", &fused->kernels[ROWS_THERE]},
+        {"rows_middle", &fused->kernels[ROWS_MIDDLE]},
+        {"rows_back", &fused->kernels[ROWS_BACK]}};
     struct text options = {0};
-    cl_program program = NULL;
-    TRY(fused_options(fused, stages, &options));
-    TRY(program_build(fused->device, sources, sizeof sources / sizeof *sources, options.data,
-                      &program));
-    for (int i = 0; i < (is_rows ? FUSED_KERNELS : 1); i++) {
-        TRY(program_kernel(fused->device, program, is_rows ? rows_names[i] : "filter_fused",
-                           &fused->kernels[i]));
-    }
-out:
-    if (program) {
-        clReleaseProgram(program); /* the kernels hold on to it */
-    }
+    fused_options(fused, stages, &options);
+    status_t st = launch_build_all(fused->device, sources, sizeof sources / sizeof *sources,
+                                   &options, kernels, is_rows ? FUSED_KERNELS : 1);
     text_free(&options);
     return st;
 }

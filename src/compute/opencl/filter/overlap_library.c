@@ -11,14 +11,11 @@
 
 /* Code common to all ways of overlap-save, and kernel options for samples and rows. */
 
-status_t filter_options(const struct filter_spec *spec, struct text *out)
+void filter_options(const struct filter_spec *spec, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(deinterleave_options(&spec->coding, out));
-    TRY(text_add(out, " -DCOMPLEX_COEFF=%d -DCOMPLEX_OUT=%d -DDECIMATE=%u",
-                 spec->is_complex_coeff != 0, spec->is_complex_out != 0, spec->decimate));
-out:
-    return st;
+    deinterleave_options(&spec->coding, out);
+    text_add(out, " -DCOMPLEX_COEFF=%d -DCOMPLEX_OUT=%d -DDECIMATE=%u", spec->is_complex_coeff != 0,
+             spec->is_complex_out != 0, spec->decimate);
 }
 
 uint64_t filter_valid(const struct filter_spec *spec)
@@ -123,26 +120,19 @@ out:
 
 static status_t library_build(struct library *library)
 {
-    status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_FILTER_SAMPLES, SOURCE_FILTER_OVERLAP};
-    static const char *const names[] = {"filter_gather", "filter_multiply", "filter_store"};
+    const struct launch_made kernels[KERNELS] = {
+        {"filter_gather", &library->kernels[KERNEL_GATHER]},
+        {"filter_multiply", &library->kernels[KERNEL_MULTIPLY]},
+        {"filter_store", &library->kernels[KERNEL_STORE]}};
     const struct filter_spec *spec = &library->spec;
     uint64_t valid = filter_valid(spec);
     struct text options = {0};
-    cl_program program = NULL;
-    TRY(filter_options(spec, &options));
-    TRY(text_add(&options, " -DLENGTH=%u -DVALID=%llu -DUSED=%llu -DTAKE=%u",
-                 spec->choice.shape.length, (unsigned long long)valid,
-                 (unsigned long long)((valid - 1) * spec->decimate + spec->taps),
-                 filter_take(spec)));
-    TRY(program_build(library->device, sources, 2, options.data, &program));
-    for (int i = 0; i < KERNELS; i++) {
-        TRY(program_kernel(library->device, program, names[i], &library->kernels[i]));
-    }
-out:
-    if (program) {
-        clReleaseProgram(program); /* the kernels hold on to it */
-    }
+    filter_options(spec, &options);
+    text_add(&options, " -DLENGTH=%u -DVALID=%llu -DUSED=%llu -DTAKE=%u", spec->choice.shape.length,
+             (unsigned long long)valid,
+             (unsigned long long)((valid - 1) * spec->decimate + spec->taps), filter_take(spec));
+    status_t st = launch_build_all(library->device, sources, 2, &options, kernels, KERNELS);
     text_free(&options);
     return st;
 }

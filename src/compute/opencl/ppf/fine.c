@@ -289,69 +289,59 @@ static uint32_t fine_length(const struct channelise_spec *spec,
     return i == 0 ? spec->channels : fine_columns_of(spec, shape);
 }
 
-static status_t fine_column_options(const struct channelise_spec *spec,
-                                    const struct channelise_shape *shape, uint32_t i,
-                                    struct text *out)
+static void fine_column_options(const struct channelise_spec *spec,
+                                const struct channelise_shape *shape, uint32_t i, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct fine_pass *pass = fine_pass(shape, i);
     const struct fine_group group = fine_group_of(shape, i);
     const uint32_t length = fine_length(spec, shape, i);
-    TRY(text_add(out, " -DCOLUMN_POINTS=%u -DCOLUMN_LENGTH=%u -DCOLUMN_WIDTH=%u", pass->points,
-                 length, group.width));
-    TRY(text_add(out, " -DCOLUMN_VALUES=%u -DCOLUMN_BATCH=%u -DCOLUMN_BUFFERS=%u", pass->values,
-                 group.batch, group.buffers));
-    TRY(text_add(out, " -DCOLUMN_NEAR=%u -DCOLUMN_FILTERS=%d",
-                 i == 0 ? shape->run : length / pass->points / group.width, i == 0));
-    TRY(text_add(out, " -DCOLUMN_STAGES=%d", pass->radix[2] > 1 ? 3 : 2));
+    text_add(out, " -DCOLUMN_POINTS=%u -DCOLUMN_LENGTH=%u -DCOLUMN_WIDTH=%u", pass->points, length,
+             group.width);
+    text_add(out, " -DCOLUMN_VALUES=%u -DCOLUMN_BATCH=%u -DCOLUMN_BUFFERS=%u", pass->values,
+             group.batch, group.buffers);
+    text_add(out, " -DCOLUMN_NEAR=%u -DCOLUMN_FILTERS=%d",
+             i == 0 ? shape->run : length / pass->points / group.width, i == 0);
+    text_add(out, " -DCOLUMN_STAGES=%d", pass->radix[2] > 1 ? 3 : 2);
     for (uint32_t k = 0; k + 1 < CHANNELISE_STAGES; k++) {
-        TRY(text_add(out, " -DCOLUMN_RADIX%u=%u", k, pass->radix[k]));
+        text_add(out, " -DCOLUMN_RADIX%u=%u", k, pass->radix[k]);
     }
-out:
-    return st;
 }
 
-static status_t fine_row_options(const struct channelise_spec *spec, int mode,
-                                 const struct channelise_shape *shape, struct text *out)
+static void fine_row_options(const struct channelise_spec *spec, int mode,
+                             const struct channelise_shape *shape, struct text *out)
 {
-    status_t st = STATUS_OK;
     const uint32_t last = fine_steps(shape) - 1;
     const struct fine_pass *pass = fine_pass(shape, last);
     int stages = 2;
-    TRY(text_add(out, " -DKEPT_FIRST=%u -DKEPT=%u -DMODE=%d", spec->first_channel, spec->nchannels,
-                 mode));
-    TRY(text_add(out, " -DN1=%u -DN2=%u -DROW_POINTS=%u -DROW_LANES=%u -DROW_VALUES=%u",
-                 shape->radix[0], last > 1 ? shape->radix[1] : 1, pass->points, shape->vector,
-                 pass->values));
+    text_add(out, " -DKEPT_FIRST=%u -DKEPT=%u -DMODE=%d", spec->first_channel, spec->nchannels,
+             mode);
+    text_add(out, " -DN1=%u -DN2=%u -DROW_POINTS=%u -DROW_LANES=%u -DROW_VALUES=%u",
+             shape->radix[0], last > 1 ? shape->radix[1] : 1, pass->points, shape->vector,
+             pass->values);
     for (uint32_t k = 0; k < CHANNELISE_STAGES; k++) {
-        TRY(text_add(out, " -DROW_RADIX%u=%u", k, pass->radix[k]));
+        text_add(out, " -DROW_RADIX%u=%u", k, pass->radix[k]);
         stages = k > 1 && pass->radix[k] > 1 ? (int)k + 1 : stages;
     }
-    TRY(text_add(out, " -DROW_STAGES=%d", stages));
+    text_add(out, " -DROW_STAGES=%d", stages);
     if (mode == FUSED_STEPS) {
-        TRY(text_add(out, " -DSTEP_BITS=%u", spec->outputs[0].bits));
+        text_add(out, " -DSTEP_BITS=%u", spec->outputs[0].bits);
     }
-out:
-    return st;
 }
 
 /* Build options of step i, whose mode is that of the product; relayed: of it and the next. */
-static status_t fine_options(const struct channelise_spec *spec, int mode,
-                             const struct channelise_shape *shape, uint32_t i, struct text *out)
+static void fine_options(const struct channelise_spec *spec, int mode,
+                         const struct channelise_shape *shape, uint32_t i, struct text *out)
 {
-    status_t st = STATUS_OK;
     const int is_last = i + 1 == fine_steps(shape);
     const int is_relay = shape->streaming && i + 2 == fine_steps(shape);
-    TRY(samples_options(spec, out));
+    samples_options(spec, out);
     if (!is_last) {
-        TRY(fine_column_options(spec, shape, i, out));
+        fine_column_options(spec, shape, i, out);
     }
     if (is_last || is_relay) {
-        TRY(fine_row_options(spec, mode, shape, out));
+        fine_row_options(spec, mode, shape, out);
     }
-    TRY(text_add(out, " -DRELAYED=%d", is_relay));
-out:
-    return st;
+    text_add(out, " -DRELAYED=%d", is_relay);
 }
 
 struct fine_relay fine_relay(const struct channelise_spec *spec,
@@ -504,7 +494,6 @@ static int fine_is_relay(const fine_t *fine, uint32_t i)
 
 static status_t fine_build(fine_t *fine, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const int is_relay = fine_is_relay(fine, i);
     const int is_last = i + 1 == fine_steps(&fine->shape);
     enum program_source sources[] = {SOURCE_SAMPLES,      SOURCE_STEPS,     SOURCE_BUTTERFLIES,
@@ -513,14 +502,13 @@ static status_t fine_build(fine_t *fine, uint32_t i)
     if (is_last) {
         sources[3] = SOURCE_FINE_ROWS;
     }
-    TRY(fine_options(&fine->spec, fine->mode, &fine->shape, i, &options));
-    TRY(text_add(&options, " -DRELAY_PTX=%d", fine->device->info.is_nvidia));
-    TRY(launch_build(fine->device, sources, is_relay ? 6 : 4, options.data,
-                     is_relay  ? "fine_relay"
-                     : is_last ? "fine_rows"
-                               : "fine_columns",
-                     &fine->kernels[i]));
-out:
+    fine_options(&fine->spec, fine->mode, &fine->shape, i, &options);
+    text_add(&options, " -DRELAY_PTX=%d", fine->device->info.is_nvidia);
+    status_t st = launch_build(fine->device, sources, is_relay ? 6 : 4, &options,
+                               is_relay  ? "fine_relay"
+                               : is_last ? "fine_rows"
+                                         : "fine_columns",
+                               &fine->kernels[i]);
     text_free(&options);
     return st;
 }

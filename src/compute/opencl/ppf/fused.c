@@ -447,41 +447,37 @@ static uint32_t fused_ahead(const struct channelise_spec *spec, int mode,
     return !channelise_is_oversampled(spec) ? 0 : fused_apart(spec, mode, shape) ? SOME : NEXT;
 }
 
-status_t fused_options(const struct channelise_spec *spec, int mode,
-                       const struct channelise_shape *shape, const struct device_info *device,
-                       struct text *out)
+void fused_options(const struct channelise_spec *spec, int mode,
+                   const struct channelise_shape *shape, const struct device_info *device,
+                   struct text *out)
 {
-    status_t st = STATUS_OK;
     uint32_t stages = fused_stages_of(shape);
-    TRY(samples_options(spec, out));
-    TRY(text_add(out, " -DKEPT_FIRST=%u -DKEPT=%u -DMODE=%d", spec->first_channel, spec->nchannels,
-                 mode));
-    TRY(text_add(out, " -DVALUES=%u -DBATCH=%u -DTEAMS=%u -DBUFFERS=%u -DSPLIT=%u -DPADDED=%u",
-                 shape->values, shape->batch, shape->teams, shape->buffers, shape->split,
-                 shape->padded));
-    TRY(text_add(out, " -DPAIRED=%u -DCHECKED=%d -DFOUND=%d", shape->paired, fused_looks(spec),
-                 (int)DEINTERLEAVE_GROUPS));
-    TRY(text_add(out, " -DSTEP_BITS=%u", mode == FUSED_STEPS ? spec->outputs[0].bits : 0));
-    TRY(text_add(out, " -DNEAR=%d -DFOURS=%d", fused_is_near(spec, mode, shape),
-                 fused_takes_fours(spec, mode, shape)));
-    TRY(text_add(out, " -DAHEAD=%u", fused_ahead(spec, mode, shape, device)));
-    TRY(hop_options(spec, out));
-    TRY(text_add(out, " -DAPART=%u", fused_apart(spec, mode, shape)));
-    TRY(text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia,
-                 stages));
+    samples_options(spec, out);
+    text_add(out, " -DKEPT_FIRST=%u -DKEPT=%u -DMODE=%d", spec->first_channel, spec->nchannels,
+             mode);
+    text_add(out, " -DVALUES=%u -DBATCH=%u -DTEAMS=%u -DBUFFERS=%u -DSPLIT=%u -DPADDED=%u",
+             shape->values, shape->batch, shape->teams, shape->buffers, shape->split,
+             shape->padded);
+    text_add(out, " -DPAIRED=%u -DCHECKED=%d -DFOUND=%d", shape->paired, fused_looks(spec),
+             (int)DEINTERLEAVE_GROUPS);
+    text_add(out, " -DSTEP_BITS=%u", mode == FUSED_STEPS ? spec->outputs[0].bits : 0);
+    text_add(out, " -DNEAR=%d -DFOURS=%d", fused_is_near(spec, mode, shape),
+             fused_takes_fours(spec, mode, shape));
+    text_add(out, " -DAHEAD=%u", fused_ahead(spec, mode, shape, device));
+    hop_options(spec, out);
+    text_add(out, " -DAPART=%u", fused_apart(spec, mode, shape));
+    text_add(out, " -DSTREAMING=%d -DSTAGES=%u", shape->streaming && device->is_nvidia, stages);
     if (mixed_makes(shape)) {
-        TRY(mixed_options(spec, mode, shape, device, fused_factor_count(spec, shape), out));
+        mixed_options(spec, mode, shape, device, fused_factor_count(spec, shape), out);
     }
     for (uint32_t i = 0; i < CHANNELISE_STAGES; i++) {
-        TRY(text_add(out, " -DRADIX%u=%u", i, shape->radix[i]));
+        text_add(out, " -DRADIX%u=%u", i, shape->radix[i]);
         if (i + 1 < CHANNELISE_STAGES) {
-            TRY(text_add(out, " -DSWIZZLE%u=%u", i,
-                         i + 1 < stages && !mixed_makes(shape) ? fused_best_swizzle(spec, shape, i)
-                                                               : 0));
+            text_add(out, " -DSWIZZLE%u=%u", i,
+                     i + 1 < stages && !mixed_makes(shape) ? fused_best_swizzle(spec, shape, i)
+                                                           : 0);
         }
     }
-out:
-    return st;
 }
 
 const enum program_source *fused_sources(const struct channelise_shape *shape, uint32_t *count)

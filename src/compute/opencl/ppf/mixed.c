@@ -251,36 +251,29 @@ static int mixed_mirrored(const struct channelise_spec *spec)
 
 /* Appends the options of long spectra: on NVIDIA's devices two groups of 256 items share a unit's
  * registers. */
-static status_t mixed_wide_options(const struct channelise_spec *spec, int mode,
-                                   const struct channelise_shape *shape,
-                                   const struct device_info *device, struct text *out)
+static void mixed_wide_options(const struct channelise_spec *spec, int mode,
+                               const struct channelise_shape *shape,
+                               const struct device_info *device, struct text *out)
 {
     enum { REGISTERS = 128 };
-    status_t st = STATUS_OK;
     if (mixed_filters_neighbours(spec, mode, shape)) {
-        TRY(text_add(out, " -DNEIGHBOURS=1 -DMIRRORED=%d", mixed_mirrored(spec)));
+        text_add(out, " -DNEIGHBOURS=1 -DMIRRORED=%d", mixed_mirrored(spec));
     }
     if (device->is_nvidia) {
-        TRY(text_add(out, " -cl-nv-maxrregcount=%d", (int)REGISTERS));
+        text_add(out, " -cl-nv-maxrregcount=%d", (int)REGISTERS);
     }
-out:
-    return st;
 }
 
-status_t mixed_options(const struct channelise_spec *spec, int mode,
-                       const struct channelise_shape *shape, const struct device_info *device,
-                       size_t factors, struct text *out)
+void mixed_options(const struct channelise_spec *spec, int mode,
+                   const struct channelise_shape *shape, const struct device_info *device,
+                   size_t factors, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct mixed_layout layout = mixed_layout(spec, shape);
-    TRY(text_add(out, " -DIN_PLACE=1 -DSTEP=%u -DSPAN=%u -DXORED=%d -DORDERED=%d -DMIXED_ORDER=%zu",
-                 layout.step, layout.span, layout.is_xored, mixed_is_ordered(spec, shape),
-                 factors));
+    text_add(out, " -DIN_PLACE=1 -DSTEP=%u -DSPAN=%u -DXORED=%d -DORDERED=%d -DMIXED_ORDER=%zu",
+             layout.step, layout.span, layout.is_xored, mixed_is_ordered(spec, shape), factors);
     if (mixed_is_power_of_two(spec->channels)) {
-        TRY(mixed_wide_options(spec, mode, shape, device, out));
+        mixed_wide_options(spec, mode, shape, device, out);
     }
-out:
-    return st;
 }
 
 /* Teams of a group: one, unless it is small. More wait for each other. */

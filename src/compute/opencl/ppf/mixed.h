@@ -32,10 +32,10 @@ int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,
                              const struct channelise_shape *shape);
 
 /* Appends " -DIN_PLACE=1 -DSTEP=105 ...". `factors` is the number of pairs before the order. Reads
- * the spec's coefficients, if there are any, for their symmetries. Fails with DEVICE (memory). */
-status_t mixed_options(const struct channelise_spec *spec, int mode,
-                       const struct channelise_shape *shape, const struct device_info *device,
-                       size_t factors, struct text *out);
+ * the spec's coefficients, if there are any, for their symmetries. */
+void mixed_options(const struct channelise_spec *spec, int mode,
+                   const struct channelise_shape *shape, const struct device_info *device,
+                   size_t factors, struct text *out);
 
 /* Order in which the items of a team compute the butterflies of the middle stage, so that
  * neighbours use different banks: the first cell of each, and from bit 16 on the value of the first

@@ -157,8 +157,8 @@ static status_t ppf_create_fused(ppf_t *bank)
     TRY(memory_zeroed(2 * count, sizeof *table, "twiddles", &table));
     fused_twiddles(&view, shape, table);
     TRY(device_put(bank->device, table, 2 * count * sizeof *table, "twiddles", &bank->twiddles));
-    TRY(fused_options(&view, ppf_fused_mode(&bank->spec), shape, &bank->device->info, &options));
-    TRY(launch_build(bank->device, sources, nsources, options.data, "ppf_fused", &bank->filter));
+    fused_options(&view, ppf_fused_mode(&bank->spec), shape, &bank->device->info, &options);
+    TRY(launch_build(bank->device, sources, nsources, &options, "ppf_fused", &bank->filter));
 out:
     free(table);
     text_free(&options);
@@ -214,14 +214,14 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
     /* The fused kernel has split real data already. */
     view.is_complex = view.is_complex || bank->choice.shape.kernel == KERNEL_FUSED;
     if (bank->route != ROUTE_DIRECT && !(bank->route == ROUTE_WHOLE && i == bank->full)) {
-        TRY(detect_options(&view, i, &options));
-        TRY(launch_build(bank->device, detect, 3, options.data, "detect", &last->detect));
+        detect_options(&view, i, &options);
+        TRY(launch_build(bank->device, detect, 3, &options, "detect", &last->detect));
     }
     if (last->kind == DETECT_GRAINS) {
         uint64_t integrate = bank->spec.outputs[i].integrate;
         uint64_t channels = channelise_row_floats(&bank->spec, i, bank->spec.nstreams);
-        TRY(sum_options(&bank->spec, i, &sum_text));
-        TRY(launch_build(bank->device, sum, 2, sum_text.data, "sum", &last->sum));
+        sum_options(&bank->spec, i, &sum_text);
+        TRY(launch_build(bank->device, sum, 2, &sum_text, "sum", &last->sum));
         TRY(device_allocate(
             bank->device, grain_most(bank->spec.max_spectra, integrate) * channels * sizeof(float),
             "sums of power", &last->grains));

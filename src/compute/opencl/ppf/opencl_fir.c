@@ -295,19 +295,17 @@ static uint32_t fir_teams(const struct channelise_shape *shape)
 status_t fir_build(device_t *device, const struct channelise_spec *spec,
                    const struct channelise_shape *shape, cl_kernel *out)
 {
-    status_t st = STATUS_OK;
     const struct fir_kernel *row = fir_kernels;
     struct text options = {0};
     while (row->kernel != shape->kernel) {
         row++;
     }
     const enum program_source sources[] = {SOURCE_SAMPLES, row->source};
-    TRY(samples_options(spec, &options));
-    TRY(text_add(&options, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u -DTEAMS=%u", shape->width,
-                 fir_across(spec, shape), shape->run, shape->vector, fir_teams(shape)));
-    TRY(hop_options(spec, &options));
-    TRY(launch_build(device, sources, 2, options.data, row->name, out));
-out:
+    samples_options(spec, &options);
+    text_add(&options, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u -DTEAMS=%u", shape->width,
+             fir_across(spec, shape), shape->run, shape->vector, fir_teams(shape));
+    hop_options(spec, &options);
+    status_t st = launch_build(device, sources, 2, &options, row->name, out);
     text_free(&options);
     return st;
 }

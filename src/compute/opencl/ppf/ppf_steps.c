@@ -20,27 +20,21 @@ static uint32_t steps_values(const struct channelise_spec *spec)
     return spec->nchannels % 4 == 0 ? 4 : 1;
 }
 
-status_t samples_options(const struct channelise_spec *spec, struct text *out)
+void samples_options(const struct channelise_spec *spec, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct sample_coding coding = channelise_coding(spec);
-    TRY(text_add(out, " -DCHANNELS=%u -DTAPS=%u", spec->channels, spec->taps));
-    TRY(deinterleave_options(&coding, out));
-out:
-    return st;
+    text_add(out, " -DCHANNELS=%u -DTAPS=%u", spec->channels, spec->taps);
+    deinterleave_options(&coding, out);
 }
 
-status_t hop_options(const struct channelise_spec *spec, struct text *out)
+void hop_options(const struct channelise_spec *spec, struct text *out)
 {
-    status_t st = STATUS_OK;
     if (channelise_is_oversampled(spec)) {
         /* A column of real samples is a pair, and pairs have no sign. */
-        TRY(text_add(out, " -DHOP=%zu -DIS_SHIFTED=%d",
-                     channelise_hop(spec) / (spec->is_complex ? 1 : 2),
-                     spec->is_shifted && spec->is_complex));
+        text_add(out, " -DHOP=%zu -DIS_SHIFTED=%d",
+                 channelise_hop(spec) / (spec->is_complex ? 1 : 2),
+                 spec->is_shifted && spec->is_complex);
     }
-out:
-    return st;
 }
 
 enum detect_kind detect_kind(const struct channelise_output *output)
@@ -58,16 +52,13 @@ static int steps_detected(const struct channelise_output *output)
                                                   : 0;
 }
 
-status_t detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out)
+void detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(samples_options(spec, out));
-    TRY(text_add(out, " -DKIND=%d -DDETECTED=%d -DKEPT_FIRST=%u -DKEPT=%u -DWIDTH=%d -DACROSS=%u",
-                 (int)detect_kind(&spec->outputs[i]), steps_detected(&spec->outputs[i]),
-                 spec->first_channel, spec->nchannels, (int)CHANNEL_WIDTH, steps_across(spec, 1)));
-    TRY(text_add(out, " -DSTEP_BITS=%u", spec->outputs[i].bits));
-out:
-    return st;
+    samples_options(spec, out);
+    text_add(out, " -DKIND=%d -DDETECTED=%d -DKEPT_FIRST=%u -DKEPT=%u -DWIDTH=%d -DACROSS=%u",
+             (int)detect_kind(&spec->outputs[i]), steps_detected(&spec->outputs[i]),
+             spec->first_channel, spec->nchannels, (int)CHANNEL_WIDTH, steps_across(spec, 1));
+    text_add(out, " -DSTEP_BITS=%u", spec->outputs[i].bits);
 }
 
 /* Groups along the channels x pieces of time x streams, or pairs of them, or sums. */
@@ -93,15 +84,12 @@ int sum_is_short(const struct channelise_spec *spec, uint32_t i)
     return both > 0 && both <= most && spec->max_spectra <= most;
 }
 
-status_t sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out)
+void sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(samples_options(spec, out));
-    TRY(text_add(out, " -DKEPT=%u -DWIDTH=%d -DACROSS=%u -DSUM_VALUES=%u -DSUM_INDEX=%s",
-                 spec->nchannels, (int)CHANNEL_WIDTH, steps_across(spec, steps_values(spec)),
-                 steps_values(spec), sum_is_short(spec, i) ? "uint" : "ulong"));
-out:
-    return st;
+    samples_options(spec, out);
+    text_add(out, " -DKEPT=%u -DWIDTH=%d -DACROSS=%u -DSUM_VALUES=%u -DSUM_INDEX=%s",
+             spec->nchannels, (int)CHANNEL_WIDTH, steps_across(spec, steps_values(spec)),
+             steps_values(spec), sum_is_short(spec, i) ? "uint" : "ulong");
 }
 
 struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,

@@ -9,24 +9,22 @@
  * in few bits. */
 enum detect_kind { DETECT_SPECTRA, DETECT_POWER, DETECT_GRAINS, DETECT_STEPS };
 
-/* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl).
- * Fails with DEVICE (memory). */
-status_t samples_options(const struct channelise_spec *spec, struct text *out);
-/* Appends the options of an oversampled bank: " -DHOP=864 -DIS_SHIFTED=1". Fails with DEVICE
- * (memory). */
-status_t hop_options(const struct channelise_spec *spec, struct text *out);
+/* Appends " -DCHANNELS=... -DTAPS=... -DFORMAT=..." that every kernel begins with (samples.cl). */
+void samples_options(const struct channelise_spec *spec, struct text *out);
+/* Appends the options of an oversampled bank: " -DHOP=864 -DIS_SHIFTED=1". */
+void hop_options(const struct channelise_spec *spec, struct text *out);
 
 /* Kind and options of the step after the filter: output `i` of `spectra` spectra, the first of them
- * number `first`. Fails with DEVICE (memory). */
+ * number `first`. */
 enum detect_kind detect_kind(const struct channelise_output *output);
-status_t detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
+void detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, uint64_t first,
                                uint64_t spectra, uint32_t streams);
 
 /* Whether spectra of output `i`, counted from a common multiple of its `integrate` and of a grain
- * before the block, fit numbers of 32 bits. Fails with DEVICE (memory). */
+ * before the block, fit numbers of 32 bits. */
 int sum_is_short(const struct channelise_spec *spec, uint32_t i);
-status_t sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
+void sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,
                             uint64_t spectra, uint32_t streams);
 
@@ -70,10 +68,10 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
 int fused_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
                  uint64_t i, struct channelise_shape *out, int *fits);
 
-/* Appends the kernel's build options, " -DCHANNELS=1024" and so on. Fails with DEVICE (memory). */
-status_t fused_options(const struct channelise_spec *spec, int mode,
-                       const struct channelise_shape *shape, const struct device_info *device,
-                       struct text *out);
+/* Appends the kernel's build options, " -DCHANNELS=1024" and so on. */
+void fused_options(const struct channelise_spec *spec, int mode,
+                   const struct channelise_shape *shape, const struct device_info *device,
+                   struct text *out);
 
 /* Returns the sources of the kernel `ppf_fused` of a shape, in order; sets their number. */
 const enum program_source *fused_sources(const struct channelise_shape *shape, uint32_t *count);
