@@ -131,6 +131,21 @@ out:
     return st;
 }
 
+void text_close(FILE *file)
+{
+    if (file) {
+        fclose(file);
+    }
+}
+
+void text_free_list(char **list, size_t count)
+{
+    for (size_t i = 0; list && i < count; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
 status_t text_read_file(struct text *text, const char *path, size_t limit, const char *expected)
 {
     status_t st = STATUS_OK;
@@ -153,9 +168,7 @@ status_t text_read_file(struct text *text, const char *path, size_t limit, const
     }
     TRY(text_add_bytes(text, "", 0));
 out:
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     return st;
 }
 

@@ -32,6 +32,12 @@ void text_free(struct text *text);
  * byte-order mark at the beginning. `what` precedes the path in messages. Fails with DATA. */
 status_t text_open(const char *path, const char *what, int takes_pipe, FILE **out);
 
+/* Closes it; takes NULL. */
+void text_close(FILE *file);
+
+/* Frees a list of texts, and these; takes NULL. */
+void text_free_list(char **list, size_t count);
+
 /* Reads the whole file at `path` into `text`. Fails with DATA, naming the file; one larger than
  * `limit` bytes is refused. Fails with USAGE: HDF5, where `expected` ("a job file") should be. */
 status_t text_read_file(struct text *text, const char *path, size_t limit, const char *expected);

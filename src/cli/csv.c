@@ -2,6 +2,7 @@
 #include "cli/csv.h"
 
 #include "base/report.h"
+#include "base/text.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -40,9 +41,7 @@ status_t csv_check(const char *path, const char *heading)
     REQUIRE(file, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
     TRY(csv_check_begin(file, path, heading));
 out:
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     return st;
 }
 
@@ -72,9 +71,7 @@ static status_t csv_open_file(const char *path, const char *mode, const char *he
     *out = file;
     file = NULL;
 out:
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     file_close(fd);
     return st;
 }

@@ -245,10 +245,7 @@ void options_free(void *settings)
             free(((struct option_texts *)(void *)((char *)settings + row->at))->items);
         }
     }
-    for (uint32_t i = 0; i < shared->nexpanded; i++) {
-        free(shared->expanded[i]);
-    }
-    free(shared->expanded);
+    text_free_list(shared->expanded, shared->nexpanded);
 }
 
 const char *options_first(const void *settings, const char *names)

@@ -303,7 +303,7 @@ static status_t about_add_object(hid_t file, const char *name, struct about *out
         TRY(st);
     }
 out:
-    h5_free_texts(attributes.names, attributes.count);
+    text_free_list(attributes.names, attributes.count);
     h5_close(object);
     return st;
 }

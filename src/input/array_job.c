@@ -91,12 +91,11 @@ static status_t array_job_read_beams(struct job *job, struct archive *archive, s
     for (uint64_t i = 1; i < file->nweights; i += 2) {
         is_turned |= file->ncalc && file->weights[i] != 0;
     }
-    TRY(is_turned && !(archive->assumed && strstr(archive->assumed, words))
-            ? assume(&archive->assumed,
-                     "%s of %s multiplies spectra as COSMIC's beamformer does it (hpguppi and "
-                     "seticore multiply by its conjugate)",
-                     words, job->beam_weights)
-            : STATUS_OK);
+    TRY(assume_if(is_turned && !(archive->assumed && strstr(archive->assumed, words)),
+                  &archive->assumed,
+                  "%s of %s multiplies spectra as COSMIC's beamformer does it (hpguppi and "
+                  "seticore multiply by its conjugate)",
+                  words, job->beam_weights));
     TRY(beam_file_fill(file, job));
     TRY(pack_struct(packed, file, &beam_file_type));
 out:

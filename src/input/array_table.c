@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "input/archive.h"
 #include "input/calc_table.h"
-#include "io/crc.h"
 #include "io/file_rights.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_dataset.h"
@@ -189,7 +188,7 @@ static status_t array_read_gains(hid_t file, const char *path, struct array_tabl
 out:
     free(gains);
     free(freq_hz);
-    h5_free_texts(pols, npols);
+    text_free_list(pols, npols);
     return st;
 }
 
@@ -262,7 +261,7 @@ static status_t array_read_hdf5(const char *path, struct array_table *table)
     TRY(array_read_root(file, path, table));
     TRY(array_read_stations(file, path, table));
 out:
-    h5_free_texts(names, count);
+    text_free_list(names, count);
     h5_close(file);
     return st;
 }
@@ -470,33 +469,6 @@ out:
 }
 
 /* ---- use ---- */
-
-status_t array_table_identity(const struct array_table *table, uint32_t *out)
-{
-    status_t st = STATUS_OK;
-    struct text bytes = {0};
-    const struct utc epoch = table->has_epoch ? table->epoch : (struct utc){0, -1};
-    TRY(text_add(&bytes, "%d %a", (int)epoch.mjd_day, epoch.second));
-    for (int axis = 0; axis < 3; axis++) {
-        TRY(text_add(&bytes, " %a", table->reference.xyz_m[axis]));
-    }
-    for (uint32_t i = 0; i < table->nstations; i++) {
-        const struct array_station *s = &table->stations[i];
-        TRY(text_add(&bytes, "\n%s\n%a %a %a %d %d", s->name, s->itrf_m[0], s->itrf_m[1],
-                     s->itrf_m[2], s->is_flagged != 0, s->is_swapped != 0));
-        for (int k = 0; k < DELAY_CLOCK_TERMS; k++) {
-            TRY(text_add(&bytes, " %a", s->clock.c[k]));
-        }
-        for (uint32_t g = 0; g < s->ngains; g++) {
-            TRY(text_add(&bytes, "\n%s %a %a %a", s->gains[g].pol ? s->gains[g].pol : "",
-                         s->gains[g].freq_hz, s->gains[g].value[0], s->gains[g].value[1]));
-        }
-    }
-    *out = crc_of(bytes.data, bytes.length);
-out:
-    text_free(&bytes);
-    return st;
-}
 
 static status_t array_find(const struct array_table *table, const char *name, uint32_t *out)
 {

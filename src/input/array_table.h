@@ -71,10 +71,6 @@ extern const struct pack_type array_table_type;
 /* For the table of tasks (main.c). */
 extern const struct description array_table_description;
 
-/* Computes the identity of what the table says: equal for equal contents, whatever the file's
- * format, comments and order of keys. Fails with DEVICE (memory). */
-status_t array_table_identity(const struct array_table *table, uint32_t *out);
-
 /* Finds the table's station for each station that the archive's selection has, by name, or by
  * number if the archive has no names and as many stations as the table.
  *

@@ -47,19 +47,43 @@ out:
     return st;
 }
 
-status_t assume(char **assumed, const char *format, ...)
+static status_t assumed_format(char **assumed, const char *format, va_list list)
 {
     char words[SENTENCE];
-    va_list list;
-    va_start(list, format);
     vsnprintf(words, sizeof words, format, list);
-    va_end(list);
     for (char *c = words; *c; c++) {
         *c = *c == '\n' ? '?' : *c; /* from a name or a header */
     }
     return assumed_has(*assumed, words, strlen(words))
                ? STATUS_OK
                : assumed_append(assumed, NULL, words, strlen(words));
+}
+
+status_t assume(char **assumed, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    status_t st = assumed_format(assumed, format, list);
+    va_end(list);
+    return st;
+}
+
+status_t assume_if(int is_so, char **assumed, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    status_t st = is_so ? assumed_format(assumed, format, list) : STATUS_OK;
+    va_end(list);
+    return st;
+}
+
+status_t assume_unless(int is_known, char **assumed, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    status_t st = is_known ? STATUS_OK : assumed_format(assumed, format, list);
+    va_end(list);
+    return st;
 }
 
 status_t assumed_add(char **assumed, const char *path, const char *more)

@@ -144,10 +144,7 @@ static int calc_contains(const struct calc_table *calc, struct utc utc)
 /* Forgets the scan, for the next one. */
 static void calc_end_scan(struct calc_table *calc)
 {
-    for (uint32_t i = 0; i < calc->table.ndirections; i++) {
-        free(calc->directions[i]);
-    }
-    free(calc->directions);
+    text_free_list(calc->directions, calc->table.ndirections);
     free(calc->table.delay_s);
     calc->directions = NULL;
     calc->table.delay_s = NULL;

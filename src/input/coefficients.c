@@ -329,9 +329,7 @@ static int coefficients_is_mat(const char *path)
     int is_mat =
         file && fread(head, 1, sizeof head, file) == sizeof head &&
         (memcmp(head + MARK_AT, "\0\1IM", 4) == 0 || memcmp(head + MARK_AT, "\1\0MI", 4) == 0);
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     return is_mat;
 }
 

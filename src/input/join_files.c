@@ -226,17 +226,16 @@ status_t join_take_assumed(struct archive *base, struct archive *next)
         remainder(next->sky.ra_deg - base->sky.ra_deg, 360) * cos(base->sky.dec_deg * degree);
     double dec = next->sky.dec_deg - base->sky.dec_deg;
     int are_beams = base->shape.stacked == AXIS_BEAM;
-    if (!are_beams && base->sky.source && next->sky.source &&
-        strcmp(base->sky.source, next->sky.source) != 0) {
-        TRY(assume(&next->assumed, "source %s and %s of the first file differ: %s is kept",
-                   next->sky.source, base->sky.source, base->sky.source));
-    }
-    if (!are_beams && base->sky.has_position && next->sky.has_position && hypot(ra, dec) > limit) {
-        TRY(assume(&next->assumed,
-                   "RA, Dec (%.9g, %.9g degrees) and those of the first file (%.9g, %.9g) differ: "
-                   "these are kept",
-                   next->sky.ra_deg, next->sky.dec_deg, base->sky.ra_deg, base->sky.dec_deg));
-    }
+    TRY(assume_if(!are_beams && base->sky.source && next->sky.source &&
+                      strcmp(base->sky.source, next->sky.source) != 0,
+                  &next->assumed, "source %s and %s of the first file differ: %s is kept",
+                  next->sky.source, base->sky.source, base->sky.source));
+    TRY(assume_if(!are_beams && base->sky.has_position && next->sky.has_position &&
+                      hypot(ra, dec) > limit,
+                  &next->assumed,
+                  "RA, Dec (%.9g, %.9g degrees) and those of the first file (%.9g, %.9g) differ: "
+                  "these are kept",
+                  next->sky.ra_deg, next->sky.dec_deg, base->sky.ra_deg, base->sky.dec_deg));
     TRY(assumed_add(&base->assumed, next->parts[0].path, next->assumed));
 out:
     return st;
@@ -246,11 +245,10 @@ void join_say_shift(const struct archive *next, struct sample_time start)
 {
     enum { OF_A_SAMPLE = 100 };
     if (fabs(start.over) > 1.0 / OF_A_SAMPLE + start.doubt) {
-        report_warn(
-            "%s starts %.2f of a sample (%.3g s) %s than the samples of the files before it "
-            "would go on: taken as if it did not",
-            next->parts[0].path, fabs(start.over), fabs(start.over) / next->sample_rate_hz,
-            start.over > 0 ? "later" : "earlier");
+        report_warn("%s starts %.2f of a sample (%.3g s) %s than the samples of the files before "
+                    "it would go on: taken as if it did not",
+                    next->parts[0].path, fabs(start.over), fabs(start.over) / next->sample_rate_hz,
+                    start.over > 0 ? "later" : "earlier");
     }
 }
 
@@ -299,8 +297,8 @@ static status_t join_check_phases(const struct archive *base, const struct archi
     }
     return REQUIRED(
         begin % turn == 0 && fabs(start.over) <= 1.0 / OF_A_SAMPLE + start.doubt, STATUS_DATA,
-        "%s begins %.2f spectra after %s: phases of channels count from the first sample of "
-        "their own file, and go on only from a whole number of spectra, a multiple of %" PRIu64,
+        "%s begins %.2f spectra after %s: phases of channels count from the first sample of their "
+        "own file, and go on only from a whole number of spectra, a multiple of %" PRIu64,
         next->parts[0].path, (double)begin + start.over, base->parts[0].path, turn);
 }
 
@@ -329,7 +327,7 @@ status_t join_append_stack(struct archive *base, const struct archive *next)
         memcpy(base->names[axis] + had, next->names[axis], (size_t)more * sizeof(char *));
         memset(next->names[axis], 0, (size_t)more * sizeof(char *)); /* they moved */
     } else if (base->names[axis]) {
-        h5_free_texts(base->names[axis], (size_t)had);
+        text_free_list(base->names[axis], (size_t)had);
         base->names[axis] = NULL;
     }
     /* Positions of all stations, or of none. */

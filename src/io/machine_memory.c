@@ -3,6 +3,7 @@
 #include "io/machine_memory.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,9 +43,7 @@ static int machine_number(const char *root, const char *path, const char *key, u
         found = strncmp(line, key, length) == 0 && line[length] != '\0' &&
                 strchr(" :", line[length]) && sscanf(line + length + 1, "%" SCNu64, out) == 1;
     }
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     return found;
 }
 
@@ -106,9 +105,7 @@ static int group_find_mount(const char *root, int version, struct group_mount *o
                 (version == 2 ? strcmp(type, "cgroup2") == 0
                               : strcmp(type, "cgroup") == 0 && machine_has_word(options, "memory"));
     }
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     return found;
 }
 
@@ -129,9 +126,7 @@ static int group_find_path(const char *root, int version, char path[PATH_BYTES])
         found = version == 2 ? names[1] == '\0' : machine_has_word(names + 1, "memory");
         snprintf(path, PATH_BYTES, "%s", group);
     }
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     return found;
 }
 

@@ -154,9 +154,7 @@ static status_t flag_mask_read_text(flag_mask_t *mask)
     }
     REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", mask->path, strerror(errno));
 out:
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     free(text);
     return st;
 }
@@ -332,9 +330,7 @@ static status_t flag_mask_is_hdf5(const char *path, int *out)
     *out = fread(first, 1, sizeof first, file) == sizeof first &&
            memcmp(first, signature, sizeof first) == 0;
 out:
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     return st;
 }
 

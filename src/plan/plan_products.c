@@ -73,9 +73,7 @@ static status_t sum_factors_read(const char *path, uint32_t count, const char *w
     *out = weights;
     weights = NULL;
 out:
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     free(text);
     free(weights);
     return st;
@@ -299,9 +297,7 @@ static status_t droop_read(const char *path, struct droop_table *table)
     REQUIRE(table->count >= 2, STATUS_DATA,
             "%s: expected at least two lines of a frequency and a gain", path);
 out:
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     free(text);
     return st;
 }

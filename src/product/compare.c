@@ -378,7 +378,7 @@ static status_t compare_list_names(struct comparison *comparison, const struct p
     }
     both->count = kept;
 out:
-    h5_free_texts(found.names, found.count);
+    text_free_list(found.names, found.count);
     return st;
 }
 
@@ -391,7 +391,7 @@ static status_t compare_attributes(struct comparison *comparison, const struct p
         TRY(compare_attribute(comparison, pair, names.names[i]));
     }
 out:
-    h5_free_texts(names.names, names.count);
+    text_free_list(names.names, names.count);
     return st;
 }
 
@@ -491,7 +491,7 @@ static status_t compare_groups(struct comparison *comparison, const struct pair 
         TRY(compare_object(comparison, pair, names.names[i]));
     }
 out:
-    h5_free_texts(names.names, names.count);
+    text_free_list(names.names, names.count);
     return st;
 }
 

@@ -380,7 +380,7 @@ static status_t contents_attributes(struct contents *contents, hid_t object, con
         }
     }
 out:
-    h5_free_texts(attributes.names, attributes.count);
+    text_free_list(attributes.names, attributes.count);
     return st;
 }
 
@@ -434,7 +434,7 @@ static status_t contents_list(struct contents *contents)
         TRY(contents_object(contents, path.data));
     }
 out:
-    h5_free_texts(names.names, names.count);
+    text_free_list(names.names, names.count);
     text_free(&path);
     return st;
 }

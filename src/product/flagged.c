@@ -191,7 +191,7 @@ static status_t flagged_put_ifs(hid_t file, const struct product_spec *spec, con
     TRY(ifs_name(&plain, &names, &count));
     TRY(parts_scale_texts(file, *name, names, count, "station/beam/polarisation of a cell"));
 out:
-    h5_free_texts(names, count);
+    text_free_list(names, count);
     return st;
 }
 

@@ -96,9 +96,9 @@ status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count)
     ifs = NULL;
 out:
     for (int i = 0; i < 3; i++) {
-        h5_free_texts(names[i], names[i] ? archive->nselected[axes[i]] : 0);
+        text_free_list(names[i], names[i] ? archive->nselected[axes[i]] : 0);
     }
-    h5_free_texts(ifs, total);
+    text_free_list(ifs, total);
     text_free(&text);
     return st;
 }
@@ -117,7 +117,7 @@ status_t ifs_list(const struct product_spec *spec, char **out)
     lines.data = NULL;
 out:
     text_free(&lines);
-    h5_free_texts(names, count);
+    text_free_list(names, count);
     return st;
 }
 
@@ -140,7 +140,7 @@ status_t ifs_pol_type(const struct product_spec *spec, struct text *out)
         TRY(text_add(out, "%s%s", i > 0 ? "," : "", names[i]));
     }
 out:
-    h5_free_texts(names, names ? pols : 0);
+    text_free_list(names, names ? pols : 0);
     return st;
 }
 

@@ -23,7 +23,7 @@ uint64_t ifs_weights(const struct product_spec *spec);
 uint32_t ifs_streams(const struct product_spec *spec);
 
 /* Makes the names of ifs: "CS001/X" if there are several stations or beams, else the polarisation;
- * h5_free_texts() returns them. Fails with DEVICE (memory). */
+ * text_free_list() returns them. Fails with DEVICE (memory). */
 status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count);
 
 /* Lists them likewise, one a line. Fails with DEVICE (memory). */

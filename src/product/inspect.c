@@ -77,7 +77,7 @@ static status_t inspect_name_further(hid_t file, const char *path, const char *s
 out:
     text_free(&line);
     text_free(&more);
-    h5_free_texts(names, count);
+    text_free_list(names, count);
     return st;
 }
 
@@ -124,7 +124,7 @@ static status_t inspect_read_sky(hid_t file, struct product *product)
             : STATUS_OK);
 out:
     text_free(&list);
-    h5_free_texts(names, count);
+    text_free_list(names, count);
     return st;
 }
 

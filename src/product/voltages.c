@@ -311,12 +311,8 @@ static status_t voltages_put_root(hid_t file, const struct voltages_spec *spec)
         TRY(h5_put_f64(file, "start_second", spec->start.second));
         TRY(h5_put_text(file, "time_scale", "UTC"));
     }
-    if (spec->telescope) {
-        TRY(h5_put_text(file, "telescope", spec->telescope));
-    }
-    if (spec->source) {
-        TRY(h5_put_text(file, "source", spec->source));
-    }
+    TRY(h5_put_text(file, "telescope", spec->telescope));
+    TRY(h5_put_text(file, "source", spec->source));
     if (spec->has_position) {
         TRY(h5_put_f64(file, "ra_deg", spec->ra_deg));
         TRY(h5_put_f64(file, "dec_deg", spec->dec_deg));

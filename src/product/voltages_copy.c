@@ -79,8 +79,8 @@ status_t voltages_describe_streams(hid_t file, const struct archive *archive,
         TRY(parts_put_coherent(file, archive, hz, chans));
     }
 out:
-    h5_free_texts(pols, archive->nselected[AXIS_POL]);
-    h5_free_texts(stations, archive->nselected[AXIS_STATION]);
+    text_free_list(pols, archive->nselected[AXIS_POL]);
+    text_free_list(stations, archive->nselected[AXIS_STATION]);
     free(hz);
     free(itrf_m);
     return st;

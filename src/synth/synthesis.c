@@ -157,10 +157,7 @@ out:
 
 static void synthesis_free_names(char **names, uint32_t count)
 {
-    for (uint32_t i = 0; names && i < count; i++) {
-        free(names[i]);
-    }
-    free(names);
+    text_free_list(names, count);
 }
 
 /* Names polarisations as the specification does, else by numbers; stations as the array's table,

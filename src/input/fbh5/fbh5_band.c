@@ -169,11 +169,10 @@ status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
         low = mhz < low ? mhz : low; /* GCC 12 for ARM crashes at fmin() here */
         high = mhz > high ? mhz : high;
     }
-    return low > 0 ? STATUS_OK
-                   : assume(&fbh5->assumed,
-                            "channels lie at %.9g to %.9g MHz by %s, not all above 0 Hz: they are "
-                            "read so",
-                            low, high, facts);
+    return assume_unless(low > 0, &fbh5->assumed,
+                         "channels lie at %.9g to %.9g MHz by %s, not all above 0 Hz: they are "
+                         "read so",
+                         low, high, facts);
 }
 
 status_t fbh5_check_dispersed(const struct fbh5 *fbh5)

@@ -156,9 +156,8 @@ static status_t fbh5_get_axis(hid_t file, hid_t data, struct fbh5 *fbh5, const c
     TRY(fbh5_find_number(data, fbh5->path, name, value, found));
     if (!*found) {
         TRY(fbh5_find_number(file, fbh5->path, name, value, found));
-        TRY(*found ? assume(&fbh5->assumed, "/data has no %s: that of the root is used, %.15g",
-                            name, *value)
-                   : STATUS_OK);
+        TRY(assume_if(*found, &fbh5->assumed, "/data has no %s: that of the root is used, %.15g",
+                      name, *value));
     }
 out:
     return st;
@@ -288,10 +287,9 @@ static status_t fbh5_compare_angle(hid_t file, hid_t data, struct fbh5 *fbh5, co
     double other = 0;
     TRY(fbh5_read_angle(data, fbh5, name, most, out));
     TRY(fbh5_read_angle(file, fbh5, name, most, &other));
-    if (other != 0 && fabs(other - *out) > 1e-6) {
-        TRY(assume(&fbh5->assumed, "%s of /data is %.9g, of the root %.9g: that of /data is used",
-                   name, *out, other));
-    }
+    TRY(assume_if(other != 0 && fabs(other - *out) > 1e-6, &fbh5->assumed,
+                  "%s of /data is %.9g, of the root %.9g: that of /data is used", name, *out,
+                  other));
 out:
     return st;
 }
@@ -360,7 +358,7 @@ static status_t fbh5_read_pol_names(hid_t file, struct fbh5 *fbh5)
     list.data = NULL;
 out:
     text_free(&list);
-    h5_free_texts(names, count);
+    text_free_list(names, count);
     return st;
 }
 
@@ -429,17 +427,15 @@ static status_t stated_compare_counts(hid_t object, const char *of, struct fbh5 
     for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
         double number = (double)stated[i].value;
         TRY(fbh5_find_number(object, fbh5->path, stated[i].name, &number, &found));
-        if (number != (double)stated[i].value && (number != 0 || !stated[i].is_unset)) {
-            TRY(assume(&fbh5->assumed, "%s%s is %.15g, but /data has %llu: this is used",
-                       stated[i].name, of, number, (unsigned long long)stated[i].value));
-        }
+        TRY(assume_if(number != (double)stated[i].value && (number != 0 || !stated[i].is_unset),
+                      &fbh5->assumed, "%s%s is %.15g, but /data has %llu: this is used",
+                      stated[i].name, of, number, (unsigned long long)stated[i].value));
     }
     TRY(h5_find_text(object, fbh5->path, "data_type", &text, &found));
     TRY(found ? STATUS_OK : h5_get_i64(object, fbh5->path, "data_type", &type, &found));
-    if (type != 0 && type != 1) {
-        TRY(assume(&fbh5->assumed, "data_type%s is %lld, not that of a filterbank (1): read as one",
-                   of, (long long)type));
-    }
+    TRY(assume_if(type != 0 && type != 1, &fbh5->assumed,
+                  "data_type%s is %lld, not that of a filterbank (1): read as one", of,
+                  (long long)type));
 out:
     free(text);
     return st;
@@ -493,7 +489,7 @@ static status_t stated_check_labels(hid_t data, const struct fbh5 *fbh5)
             list.data, fbh5->is_flat ? "" : "feed_id, ");
 out:
     text_free(&list);
-    h5_free_texts(labels, count);
+    text_free_list(labels, count);
     return st;
 }
 

@@ -74,11 +74,9 @@ status_t start_read(hid_t file, const char *path, double tstart, double tsamp, s
     double offset = start.first_time - (version < PRODUCT_VERSION_OF_EDGES ? 0 : tsamp / 2);
     if (has_root && has_header) {
         double expected = utc_mjd(utc_add(start.utc, offset));
-        if (!(fabs(tstart - expected) < rounding)) {
-            TRY(assume(assumed,
-                       "tstart is %.15g, start and first_time of the root make %.15g: this is used",
-                       tstart, expected));
-        }
+        TRY(assume_if(!(fabs(tstart - expected) < rounding), assumed,
+                      "tstart is %.15g, start and first_time of the root make %.15g: this is used",
+                      tstart, expected));
     } else if (has_header) {
         start.utc = utc_add(utc_of_mjd(tstart), -offset);
     }

@@ -67,11 +67,10 @@ static status_t chime_hertz(const struct fields *fields, const char *name,
             "%s: %s: %.12g MHz is beyond the 400 to 800 MHz of CHIME: input.layout.freq_hz says "
             "the frequencies",
             fields->path, name, freq[beyond]);
-    TRY(unit == 0 || is_said ? STATUS_OK
-                             : assume(assumed,
-                                      "%s: %.12g MHz is beyond the 400 to 800 MHz of CHIME: taken "
-                                      "for %s",
-                                      name, freq[beyond], units[unit].name));
+    TRY(unit == 0 || is_said
+            ? STATUS_OK
+            : assume(assumed, "%s: %.12g MHz is beyond the 400 to 800 MHz of CHIME: taken for %s",
+                     name, freq[beyond], units[unit].name));
     for (size_t i = 0; i < count; i++) {
         freq[i] *= units[unit < UNITS ? unit : 0].hz;
     }
@@ -90,8 +89,9 @@ static status_t chime_check_numbers(const struct fields *fields, const struct jo
     for (size_t i = 0; i < count && count == own->freq.count && !is_said; i++) {
         double expected = band_hz[1] - (double)numbers[i] * own->time.sample_rate_hz;
         REQUIRE(fabs(own->freq.hz[i] - expected) <= 0.01 * own->time.sample_rate_hz, STATUS_DATA,
-                "%s: coarse channel %" PRIu64 " is at %.12g MHz, but at %.12g MHz by its number "
-                "and delta_time, %.9g s: input.layout.sample_rate_hz or freq_hz says what is right",
+                "%s: coarse channel %" PRIu64
+                " is at %.12g MHz, but at %.12g MHz by its number and delta_time, %.9g s: "
+                "input.layout.sample_rate_hz or freq_hz says what is right",
                 fields->path, numbers[i], own->freq.hz[i] / 1e6, expected / 1e6,
                 1 / own->time.sample_rate_hz);
     }
@@ -103,12 +103,9 @@ out:
 static status_t chime_note_rate(double rate, const struct job_layout *layout,
                                 struct archive *archive)
 {
-    return override_has_rate(layout) || rate == rate_hz
-               ? STATUS_OK
-               : assume(&archive->assumed,
-                        "delta_time is %.9g s, CHIME's samples are 2.56e-06 s apart: delta_time is "
-                        "used",
-                        1 / rate);
+    return assume_unless(
+        override_has_rate(layout) || rate == rate_hz, &archive->assumed,
+        "delta_time is %.9g s, CHIME's samples are 2.56e-06 s apart: delta_time is used", 1 / rate);
 }
 
 /* A start in two numbers, the second of which restores what rounding took from the first, named as
@@ -144,7 +141,7 @@ static status_t chime_raw_read_inputs(const struct fields *fields, struct archiv
         names = NULL;
     }
 out:
-    h5_free_texts(names, count);
+    text_free_list(names, count);
     return st;
 }
 
@@ -219,13 +216,12 @@ static status_t chime_raw_compare_starts(const struct place *first, const struct
     double counted =
         ((double)next->first_sample - (double)first->first_sample) / archive->sample_rate_hz;
     double timed = utc_difference(next->archive->sky.start, archive->sky.start);
-    if (archive->sky.has_start && next->archive->sky.has_start &&
-        fabs(counted - timed) * archive->sample_rate_hz > 2) {
-        TRY(assume(&next->archive->assumed,
-                   "it starts %.9g s after the first file by time0_fpga_count, %.9g s by "
-                   "time0_ctime: the counts are used",
-                   counted, timed));
-    }
+    TRY(assume_if(archive->sky.has_start && next->archive->sky.has_start &&
+                      fabs(counted - timed) * archive->sample_rate_hz > 2,
+                  &next->archive->assumed,
+                  "it starts %.9g s after the first file by time0_fpga_count, %.9g s by "
+                  "time0_ctime: the counts are used",
+                  counted, timed));
 out:
     return st;
 }
@@ -273,9 +269,8 @@ static status_t chime_raw_open(const struct format_input *input, struct archive 
     TRY(fields_override_frequencies(input->layout, archive));
     TRY(override_has(&layout, SAID_SIDEBAND)
             ? STATUS_OK
-            : assume(&archive->assumed,
-                     "sideband -1: taken from the second Nyquist zone that CHIME "
-                     "samples; the files do not say"));
+            : assume(&archive->assumed, "sideband -1: taken from the second Nyquist zone that "
+                                        "CHIME samples; the files do not say"));
     *out = archive;
     archive = NULL;
 out:
@@ -450,7 +445,7 @@ static status_t chime_beam_read_locations(const struct fields *fields, struct ar
         TRY(memory_text(pols[1], &(*names)[1]));
     }
 out:
-    h5_free_texts(pols, count[2]);
+    text_free_list(pols, count[2]);
     free(ra);
     free(dec);
     return st;
@@ -495,11 +490,9 @@ static status_t chime_beam_note(const struct fields *fields, const struct job_la
     int found = 0;
     TRY(fields_f64(fields, data, "DM", &dm, &found));
     TRY(fields_note_coherent(fields, dm, archive));
-    TRY(override_has(layout, SAID_SIDEBAND)
-            ? STATUS_OK
-            : assume(&archive->assumed,
-                     "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
-                     chime_beam_sideband(said), said->conjugate == 1 ? "1" : "0 or not there"));
+    TRY(assume_unless(override_has(layout, SAID_SIDEBAND), &archive->assumed,
+                      "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
+                      chime_beam_sideband(said), said->conjugate == 1 ? "1" : "0 or not there"));
 out:
     return st;
 }

@@ -69,8 +69,7 @@ static status_t dada_read_offset(const struct ascii *header, struct dada *out, c
     uint64_t files = 0;
     int found = 0;
     TRY(ascii_u64(header, "OBS_OFFSET", 0, UINT64_C(1) << 60, &offset, &found));
-    TRY(found ? STATUS_OK
-              : assume(assumed, "OBS_OFFSET is not there: the file begins the observation"));
+    TRY(assume_unless(found, assumed, "OBS_OFFSET is not there: the file begins the observation"));
     REQUIRE(8 * offset % out->step_bits == 0, STATUS_DATA,
             "%s: OBS_OFFSET = %" PRIu64 " bytes, expected whole time steps of %" PRIu64 " bits",
             out->path, offset, out->step_bits);
@@ -125,20 +124,16 @@ static status_t dada_check_header(const struct text *text, const struct dada *da
     while (zeros < text->length && text->data[zeros] == '\0') {
         zeros++;
     }
-    TRY(is_said ? STATUS_OK
-                : assume(assumed, "HDR_SIZE is not there: samples begin at byte %d", DADA_HEADER));
-    TRY(dada->header_bytes % DADA_HEADER == 0
-            ? STATUS_OK
-            : assume(assumed,
-                     "HDR_SIZE = %" PRIu64 " is no multiple of %d, as it is by PSRDADA: samples "
-                     "begin there",
-                     dada->header_bytes, DADA_HEADER));
-    TRY(zeros >= text->length
-            ? STATUS_OK
-            : assume(assumed,
-                     "HDR_SIZE = %" PRIu64 ", but byte %zu of the header is no text and no zero: "
-                     "samples begin behind HDR_SIZE",
-                     dada->header_bytes, zeros));
+    TRY(assume_unless(is_said, assumed, "HDR_SIZE is not there: samples begin at byte %d",
+                      DADA_HEADER));
+    TRY(assume_unless(dada->header_bytes % DADA_HEADER == 0, assumed,
+                      "HDR_SIZE = %" PRIu64 " is no multiple of %d, as it is by PSRDADA: samples "
+                      "begin there",
+                      dada->header_bytes, DADA_HEADER));
+    TRY(assume_unless(zeros >= text->length, assumed,
+                      "HDR_SIZE = %" PRIu64 ", but byte %zu of the header is no text and no zero: "
+                      "samples begin behind HDR_SIZE",
+                      dada->header_bytes, zeros));
 out:
     return st;
 }
@@ -319,12 +314,11 @@ static status_t dada_compare_numbers(struct archive *archive)
         uint64_t number = 0;
         int found = 0;
         TRY(dada_read_number(part->path, &number, &found));
-        if (i > 0 && part->stack == part[-1].stack && found && has_last && number <= last) {
-            TRY(assume(&archive->assumed,
-                       "FILE_NUMBER = %" PRIu64 " comes after %" PRIu64
-                       " by UTC_START, MJD_START and OBS_OFFSET: these are used",
-                       number, last));
-        }
+        TRY(assume_if(i > 0 && part->stack == part[-1].stack && found && has_last && number <= last,
+                      &archive->assumed,
+                      "FILE_NUMBER = %" PRIu64 " comes after %" PRIu64
+                      " by UTC_START, MJD_START and OBS_OFFSET: these are used",
+                      number, last));
         last = number;
         has_last = found;
     }

@@ -78,10 +78,9 @@ status_t dada_head(const char *path, size_t most, struct text *out, char **assum
         }
         line = feed ? feed + 1 : out->data + out->length;
     }
-    if (changed.length > 0 && assumed) {
-        TRY(assume(assumed, "keys that PSRDADA has in capitals are in lower case, and read: %s",
-                   changed.data));
-    }
+    TRY(assume_if(changed.length > 0 && assumed, assumed,
+                  "keys that PSRDADA has in capitals are in lower case, and read: %s",
+                  changed.data));
 out:
     text_free(&changed);
     return st;
@@ -231,11 +230,10 @@ status_t dada_read_start(const struct ascii *header, const struct job_layout *la
                 "%s: UTC_START = %s and MJD_START = %s are %.6g s apart: input.layout.start says "
                 "when its first sample was taken",
                 out->path, utc.text, mjd.text, apart);
-        TRY(apart <= limit ? STATUS_OK
-                           : assume(assumed,
-                                    "MJD_START = %s repeats the whole second of UTC_START = %s: "
-                                    "that and PICOSECONDS are used",
-                                    mjd.text, utc.text));
+        TRY(assume_unless(apart <= limit, assumed,
+                          "MJD_START = %s repeats the whole second of UTC_START = %s: "
+                          "that and PICOSECONDS are used",
+                          mjd.text, utc.text));
     }
     int is_mjd = mjd.is_there && !(is_exact && utc.is_there) && dada_takes_mjd(&utc, &mjd, apart);
     out->start = is_mjd ? mjd.time : utc.time;
@@ -311,7 +309,7 @@ static status_t dada_note_usual(const struct ascii *header, const struct job_lay
     TRY(dada_read_choice(header, "ENDIAN", "LITTLE", "BIG", dada->bits <= 8, &has_endian));
     has_encoding = has_encoding || is_fixed || layout->numbers.has_packing;
     has_endian = has_endian || dada->bits <= 8;
-    TRY(has_order ? STATUS_OK : assume(assumed, "ORDER is not there: [time][channel][pol]"));
+    TRY(assume_unless(has_order, assumed, "ORDER is not there: [time][channel][pol]"));
     static const char *const several[] = {"NANT", "NBEAM"};
     for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
         if (ascii_find(header, several[i], word) && strtoull(word, NULL, 10) > 1) {
@@ -319,9 +317,9 @@ static status_t dada_note_usual(const struct ascii *header, const struct job_lay
                        word));
         }
     }
-    TRY(has_encoding ? STATUS_OK
-                     : assume(assumed, "ENCODING is not there: numbers are two's complement"));
-    TRY(has_endian ? STATUS_OK : assume(assumed, "ENDIAN is not there: numbers are little-endian"));
+    TRY(assume_unless(has_encoding, assumed,
+                      "ENCODING is not there: numbers are two's complement"));
+    TRY(assume_unless(has_endian, assumed, "ENDIAN is not there: numbers are little-endian"));
 out:
     return st;
 }
@@ -339,8 +337,7 @@ static status_t dada_read_bits(const struct ascii *header, struct dada *out, cha
     REQUIRE(is_float || (out->bits == bits && out->bits > 0 && (out->bits & (out->bits - 1)) == 0),
             STATUS_DATA, "%s: NBIT = %.9g, expected 1, 2, 4, 8, 16 or 32 (or -32: floating point)",
             out->path, bits);
-    TRY(is_float ? assume(assumed, "NBIT = -32: 32-bit floating point, as dspsr writes it")
-                 : STATUS_OK);
+    TRY(assume_if(is_float, assumed, "NBIT = -32: 32-bit floating point, as dspsr writes it"));
 out:
     return st;
 }
@@ -382,11 +379,10 @@ static status_t dada_read_state(const struct ascii *header, const struct dada *d
             "%s: STATE = %s: it holds detected powers, no voltages, expected STATE Nyquist or "
             "Analytic",
             dada->path, state);
-    TRY(is_complex == dada->is_complex
-            ? STATUS_OK
-            : assume(assumed,
-                     "STATE = %s and NDIM = %d differ: NDIM is used, which TSAMP and BW agree with",
-                     state, dada->is_complex ? 2 : 1));
+    TRY(assume_unless(
+        is_complex == dada->is_complex, assumed,
+        "STATE = %s and NDIM = %d differ: NDIM is used, which TSAMP and BW agree with", state,
+        dada->is_complex ? 2 : 1));
 out:
     return st;
 }

@@ -562,25 +562,18 @@ static status_t digital_rf_note_doubts(const struct job_layout *layout, const st
                                        int is_later, struct archive *archive)
 {
     status_t st = STATUS_OK;
-    if (is_later && archive->states.freq) {
-        TRY(assume(&archive->assumed,
-                   "metadata state a centre frequency only behind the first sample: it is used for "
-                   "all (input.layout.freq_hz says another)"));
-    }
-    if (fill->is_there) {
-        TRY(assume(&archive->assumed,
-                   "is_continuous is 1: samples of the fill value %.0f are missing "
-                   "(input.layout.missing_value says another)",
-                   fill->value));
-    }
-    if (!archive->states.freq && layout->freq.count == 0) {
-        TRY(assume(&archive->assumed,
-                   archive->is_complex
-                       ? "centre frequency 0 Hz: no metadata beside the recording "
-                         "says it (input.layout.freq_hz does)"
-                       : "band from 0 Hz on: real samples, taken to be of the first "
-                         "Nyquist zone (input.layout.freq_hz says the centre)"));
-    }
+    TRY(assume_if(is_later && archive->states.freq, &archive->assumed,
+                  "metadata state a centre frequency only behind the first sample: it is used for "
+                  "all (input.layout.freq_hz says another)"));
+    TRY(assume_if(fill->is_there, &archive->assumed,
+                  "is_continuous is 1: samples of the fill value %.0f are missing "
+                  "(input.layout.missing_value says another)",
+                  fill->value));
+    TRY(assume_if(!archive->states.freq && layout->freq.count == 0, &archive->assumed,
+                  archive->is_complex ? "centre frequency 0 Hz: no metadata beside the recording "
+                                        "says it (input.layout.freq_hz does)"
+                                      : "band from 0 Hz on: real samples, taken to be of the first "
+                                        "Nyquist zone (input.layout.freq_hz says the centre)"));
 out:
     return st;
 }

@@ -17,10 +17,7 @@ enum { MOST_FILES = 1 << 22 };
 
 void drf_names_free(struct drf_names *names)
 {
-    for (size_t i = 0; i < names->count; i++) {
-        free(names->items[i]);
-    }
-    free(names->items);
+    text_free_list(names->items, names->count);
     *names = (struct drf_names){NULL, 0};
 }
 
@@ -347,7 +344,7 @@ static status_t drf_search_file(struct drf_search *search, const char *path)
     }
 out:
     free(centres);
-    h5_free_texts(groups.names, groups.count);
+    text_free_list(groups.names, groups.count);
     fields_close(&fields);
     return st;
 }

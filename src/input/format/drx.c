@@ -249,11 +249,9 @@ static status_t drx_settle_frequencies(const struct job_layout *layout,
     archive->states.freq = 1;
     TRY(memory_zeroed(TUNINGS, sizeof(double), "frequencies", &archive->freq_hz));
     memcpy(archive->freq_hz, freq, *nchans * sizeof *freq);
-    if (freq[0] == 0 || freq[*nchans - 1] == 0) {
-        TRY(assume(&archive->assumed,
-                   "packets are tuned to 0 Hz, which is taken for the band's centre: "
-                   "input.layout.freq_hz says what it was"));
-    }
+    TRY(assume_if(freq[0] == 0 || freq[*nchans - 1] == 0, &archive->assumed,
+                  "packets are tuned to 0 Hz, which is taken for the band's centre: "
+                  "input.layout.freq_hz says what it was"));
 out:
     return st;
 }

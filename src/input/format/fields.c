@@ -192,12 +192,10 @@ status_t fields_start(const char *name, int64_t seconds, double fraction,
 {
     own->time.has_start = seconds >= first_start;
     own->time.start = fields_unix(seconds, fraction);
-    return own->time.has_start || override_has(layout, SAID_START)
-               ? STATUS_OK
-               : assume(assumed,
-                        "%s is %.9g s of 1970, a clock that was never set: the start is unknown; "
-                        "input.layout.start says it",
-                        name, (double)seconds + fraction);
+    return assume_unless(own->time.has_start || override_has(layout, SAID_START), assumed,
+                         "%s is %.9g s of 1970, a clock that was never set: the start is unknown; "
+                         "input.layout.start says it",
+                         name, (double)seconds + fraction);
 }
 
 status_t fields_check_rate(const struct fields *fields, double rate_hz)
@@ -522,7 +520,7 @@ status_t fields_texts(const struct fields *fields, const char *name, const char 
     *count = made;
     texts = NULL;
 out:
-    h5_free_texts(texts, made);
+    text_free_list(texts, made);
     free(bytes);
     h5_close(type);
     h5_dataset_close(&dataset);

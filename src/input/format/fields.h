@@ -48,12 +48,12 @@ status_t fields_attribute_u64s(const struct fields *fields, const char *object, 
                                uint64_t **out, size_t *count);
 
 /* Texts of fixed length of a one-dimensional dataset, or of a member of its compound: free with
- * h5_free_texts(). *count = 0 when there are none of these. Fails with DATA. */
+ * text_free_list(). *count = 0 when there are none of these. Fails with DATA. */
 status_t fields_texts(const struct fields *fields, const char *dataset, const char *member,
                       char ***out, size_t *count);
 
 /* The datasets whose path ("STATION_CS011/DIPOLE_001") is wanted and that have an attribute of that
- * name, in the order of names. h5_free_texts() returns them. Fails with DATA. */
+ * name, in the order of names. text_free_list() returns them. Fails with DATA. */
 status_t fields_datasets(const struct fields *fields, int (*is_wanted)(const char *path),
                          const char *attribute, struct h5_names *out);
 

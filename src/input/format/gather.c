@@ -498,12 +498,10 @@ static status_t gather_compare_starts(const struct gathered *gathered)
                 next->parts[0].path, layout->said[SAID_START].attribute, stated,
                 first->parts[0].path, samples, found);
     }
-    if (worst > 0) {
-        TRY(assume(&first->assumed,
-                   "starts by %s are up to %.3g s from those that the samples before them give: "
-                   "files follow each other from the first on",
-                   layout->said[SAID_START].attribute, worst));
-    }
+    TRY(assume_if(worst > 0, &first->assumed,
+                  "starts by %s are up to %.3g s from those that the samples before them give: "
+                  "files follow each other from the first on",
+                  layout->said[SAID_START].attribute, worst));
     if (is_repeated && gathered->count > each) {
         TRY(assume(&first->assumed,
                    "%s states the same start in all %zu files: the first file starts then, the "

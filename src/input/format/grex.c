@@ -91,12 +91,10 @@ static status_t grex_note_steps(const struct job_layout *layout, const struct jo
 {
     int is_said = override_has_spacing(layout);
     double step = own->freq.count > 1 ? fabs(own->freq.hz[1] - own->freq.hz[0]) : 0;
-    return is_said || step <= 1.01 * own->time.sample_rate_hz
-               ? STATUS_OK
-               : assume(&archive->assumed,
-                        "/freq has steps of %.9g Hz, but a sample every 8.192 us is of channels of "
-                        "%.9g Hz: /freq is used",
-                        step, own->time.sample_rate_hz);
+    return assume_unless(is_said || step <= 1.01 * own->time.sample_rate_hz, &archive->assumed,
+                         "/freq has steps of %.9g Hz, but a sample every 8.192 us is of channels "
+                         "of %.9g Hz: /freq is used",
+                         step, own->time.sample_rate_hz);
 }
 
 static status_t grex_open_file(const char *path, const struct job_layout *layout,
@@ -118,15 +116,13 @@ static status_t grex_open_file(const char *path, const struct job_layout *layout
     TRY(h5_read_texts(fields.file, path, "pol", &archive->names[AXIS_POL], &npols));
     archive->count[AXIS_POL] = npols;
     TRY(fields_describe(&fields, "GReX dump", layout, &own, archive));
-    TRY(override_has(layout, SAID_SIDEBAND)
-            ? STATUS_OK
-            : assume(&archive->assumed, "sideband -1: taken from the second Nyquist "
-                                        "zone that it samples; the file does not say"));
+    TRY(assume_unless(
+        override_has(layout, SAID_SIDEBAND), &archive->assumed,
+        "sideband -1: taken from the second Nyquist zone that it samples; the file does not say"));
     TRY(grex_note_steps(layout, &own, archive));
-    TRY(is_mended
-            ? assume(&archive->assumed, "frequencies: steps of the sample rate from the first "
-                                        "on; the file's labels drift by up to a channel")
-            : STATUS_OK);
+    TRY(assume_if(is_mended, &archive->assumed,
+                  "frequencies: steps of the sample rate from the first on; the file's labels "
+                  "drift by up to a channel"));
     *out = archive;
     archive = NULL;
 out:

@@ -365,13 +365,10 @@ static status_t guppi_check_synctime(const struct guppi_file *file)
     struct utc from_sync = {0, 0};
     double off = 0;
     TRY(guppi_sync_time(file, guppi->begin, &from_sync, &off));
-    if (off > GUPPI_NEAR) {
-        TRY(assume(&file->archive->assumed,
-                   "SYNCTIME and %s say that it starts at %s, STT_IMJD and STT_SMJD at %s: "
-                   "these are used",
-                   guppi->has_begin ? "PKTSTART" : "PKTIDX 0", units_utc(from_sync),
-                   units_utc(guppi->start)));
-    }
+    TRY(assume_if(
+        off > GUPPI_NEAR, &file->archive->assumed,
+        "SYNCTIME and %s say that it starts at %s, STT_IMJD and STT_SMJD at %s: these are used",
+        guppi->has_begin ? "PKTSTART" : "PKTIDX 0", units_utc(from_sync), units_utc(guppi->start)));
 out:
     return st;
 }

@@ -156,17 +156,13 @@ status_t guppi_weigh_blocks(struct guppi_file *file)
                    ndoubtful, blocks->count, doubtful->counts.received, doubtful->counts.dropped,
                    number));
     }
-    if (nlacking > 0) {
-        TRY(assume(assumed,
-                   "%zu of %zu blocks lack some of their packets (NDROP), which are unknown: "
-                   "samples of such a block weigh the share that came",
-                   nlacking, blocks->count));
-    }
-    if (nmissing > 0) {
-        TRY(assume(assumed,
-                   "%zu of %zu blocks lack all of their packets (NDROP): their samples are missing",
-                   nmissing, blocks->count));
-    }
+    TRY(assume_if(nlacking > 0, assumed,
+                  "%zu of %zu blocks lack some of their packets (NDROP), which are unknown: "
+                  "samples of such a block weigh the share that came",
+                  nlacking, blocks->count));
+    TRY(assume_if(nmissing > 0, assumed,
+                  "%zu of %zu blocks lack all of their packets (NDROP): their samples are missing",
+                  nmissing, blocks->count));
 out:
     return st;
 }
@@ -497,12 +493,10 @@ static status_t guppi_judge_skips(const struct guppi_walk *walk)
             "%" PRIu64 " bytes ends; of %zu blocks %zu are followed by one",
             walk->path, walk->missed_at, guppi->block_bytes, walk->file->blocks.count,
             walk->followed);
-    if (walk->skips > 0) {
-        TRY(assume(&walk->file->archive->assumed,
-                   "%" PRIu64 " bytes in %zu places, the first at byte %" PRIu64
-                   ", are no GUPPI RAW block: they are ignored, up to the next header",
-                   walk->skipped, walk->skips, walk->skip_at));
-    }
+    TRY(assume_if(walk->skips > 0, &walk->file->archive->assumed,
+                  "%" PRIu64 " bytes in %zu places, the first at byte %" PRIu64
+                  ", are no GUPPI RAW block: they are ignored, up to the next header",
+                  walk->skipped, walk->skips, walk->skip_at));
 out:
     return st;
 }

@@ -224,12 +224,10 @@ static status_t guppi_note_packets(struct guppi_file *file, int is_proven)
     const uint64_t each = guppi->stored / packets;
     double bytes = (double)steps * (double)guppi->step_bits / 8;
     double said = (double)guppi->packet_bytes * (double)packets;
-    if (guppi->has_packet_bytes && said != bytes) {
-        TRY(assume(assumed,
-                   "PKTSIZE %" PRIu64 " and PIPERBLK %" PRIu64
-                   " (of %.9g bytes in a block) differ: PIPERBLK is used",
-                   guppi->packet_bytes, packets, bytes));
-    }
+    TRY(assume_if(guppi->has_packet_bytes && said != bytes, assumed,
+                  "PKTSIZE %" PRIu64 " and PIPERBLK %" PRIu64
+                  " (of %.9g bytes in a block) differ: PIPERBLK is used",
+                  guppi->packet_bytes, packets, bytes));
     TRY(packets > steps && is_proven
             ? assume(assumed,
                      "PIPERBLK %" PRIu64 " and %" PRIu64 " new samples of a block (BLOCSIZE by "
@@ -355,12 +353,10 @@ static status_t guppi_settle_begin(struct guppi_file *file, uint64_t earliest, i
     TRY(guppi_sync_time(file, file->guppi.begin, &utc, &off_begin));
     TRY(guppi_sync_time(file, earliest, &utc, &off_first));
     *is_proven = off_begin > GUPPI_NEAR && off_first <= GUPPI_NEAR;
-    if (*is_proven && file->guppi.has_begin) {
-        TRY(assume(&file->archive->assumed,
-                   "the start time (STT_) is that of PKTIDX %" PRIu64
-                   ", the first block's, by SYNCTIME, not that of PKTSTART %" PRIu64,
-                   earliest, file->guppi.begin));
-    }
+    TRY(assume_if(*is_proven && file->guppi.has_begin, &file->archive->assumed,
+                  "the start time (STT_) is that of PKTIDX %" PRIu64
+                  ", the first block's, by SYNCTIME, not that of PKTSTART %" PRIu64,
+                  earliest, file->guppi.begin));
     file->guppi.begin = *is_proven ? earliest : file->guppi.begin;
 out:
     return st;
@@ -388,21 +384,16 @@ static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit uni
             "%s: PKTSTART = %" PRIu64 ", but the first block has PKTIDX %" PRIu64
             ": too far apart for one observation (input.layout.start can say when it starts)",
             file->path, guppi->begin, packet);
-    if (-file->blocks.before >= (double)guppi->stored) {
-        TRY(assume(assumed,
-                   "PKTSTART %" PRIu64 " lies behind the first block, of PKTIDX %" PRIu64
-                   ": the start time (STT_) is taken as that of PKTSTART",
-                   guppi->begin, packet));
-    }
-    if (!guppi->has_begin && packet > 0 && packet == earliest && !is_first) {
-        TRY(assume(assumed, "no PKTSTART: the start time (STT_) is taken as that of PKTIDX 0"));
-    }
-    if (unit.samples == 0 && packet != guppi->begin) {
-        TRY(assume(assumed,
-                   "neither PIPERBLK nor PKTSIZE says what PKTIDX %" PRIu64
-                   " counts: the first sample is taken at the start time (STT_)",
-                   packet));
-    }
+    TRY(assume_if(-file->blocks.before >= (double)guppi->stored, assumed,
+                  "PKTSTART %" PRIu64 " lies behind the first block, of PKTIDX %" PRIu64
+                  ": the start time (STT_) is taken as that of PKTSTART",
+                  guppi->begin, packet));
+    TRY(assume_if(!guppi->has_begin && packet > 0 && packet == earliest && !is_first, assumed,
+                  "no PKTSTART: the start time (STT_) is taken as that of PKTIDX 0"));
+    TRY(assume_if(unit.samples == 0 && packet != guppi->begin, assumed,
+                  "neither PIPERBLK nor PKTSIZE says what PKTIDX %" PRIu64
+                  " counts: the first sample is taken at the start time (STT_)",
+                  packet));
 out:
     return st;
 }
@@ -429,11 +420,9 @@ static status_t guppi_note_unit(struct guppi_file *file, const struct guppi_choi
     enum guppi_kind named = guppi_named_kind(&file->guppi);
     int is_used = has_gaps || (file->blocks.before != 0 && file->guppi.has_start);
     guppi_name_unit(&file->guppi, said, sizeof said);
-    if (choice->is_unrepeated) {
-        TRY(assume(assumed,
-                   "OVERLAP %" PRIu64 " and PKTIDX differ: blocks are taken to repeat no samples",
-                   file->guppi.overlap));
-    }
+    TRY(assume_if(choice->is_unrepeated, assumed,
+                  "OVERLAP %" PRIu64 " and PKTIDX differ: blocks are taken to repeat no samples",
+                  file->guppi.overlap));
     if (choice->kind == KINDS || (choice->is_proven && choice->kind == named)) {
         goto out;
     }
@@ -470,11 +459,9 @@ static status_t guppi_place_unnumbered(struct guppi_file *files, size_t count,
             blocks->items[k].first = at;
             at += guppi_steps(&files[i].guppi, &blocks->items[k]);
         }
-        if (!blocks->has_packets) {
-            TRY(assume(&files[i].archive->assumed,
-                       "no PKTIDX: blocks%s are taken to follow each other without a gap",
-                       is_alike && count > 1 ? ", and files," : ""));
-        }
+        TRY(assume_if(!blocks->has_packets, &files[i].archive->assumed,
+                      "no PKTIDX: blocks%s are taken to follow each other without a gap",
+                      is_alike && count > 1 ? ", and files," : ""));
         blocks->before = is_alike ? before : blocks->before;
         before += (double)at;
     }

@@ -280,10 +280,9 @@ static status_t guppi_check_channels(const struct ascii *header, const struct gu
     double channels = 0;
     int found = 0;
     TRY(ascii_f64(header, "NCHAN", -1e9, 1e9, &channels, &found));
-    if (channels > 0 && channels != guppi->channels) {
-        TRY(assume(assumed, "NCHAN %.9g and OBSNCHAN / NANTS %u differ: OBSNCHAN is used", channels,
-                   guppi->channels));
-    }
+    TRY(assume_if(channels > 0 && channels != guppi->channels, assumed,
+                  "NCHAN %.9g and OBSNCHAN / NANTS %u differ: OBSNCHAN is used", channels,
+                  guppi->channels));
 out:
     return st;
 }
@@ -302,12 +301,11 @@ static status_t guppi_check_position(const struct ascii *header, char **assumed)
         goto out;
     }
     double off = fabs(remainder(degrees[0] - text[0], 360)) * cos(text[1] * M_PI / 180);
-    if (off > 1.0 / (double)TENTH || fabs(degrees[1] - text[1]) > 1.0 / (double)TENTH) {
-        TRY(assume(assumed,
-                   "RA_STR, DEC_STR (%.9g, %.9g degrees) and RA, DEC (%.9g, %.9g) differ: RA_STR "
-                   "and DEC_STR are used",
-                   text[0], text[1], degrees[0], degrees[1]));
-    }
+    TRY(assume_if(off > 1.0 / (double)TENTH || fabs(degrees[1] - text[1]) > 1.0 / (double)TENTH,
+                  assumed,
+                  "RA_STR, DEC_STR (%.9g, %.9g degrees) and RA, DEC (%.9g, %.9g) differ: RA_STR "
+                  "and DEC_STR are used",
+                  text[0], text[1], degrees[0], degrees[1]));
 out:
     return st;
 }

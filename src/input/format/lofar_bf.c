@@ -378,7 +378,7 @@ static status_t lofar_bf_recognise(const char *path, int *is_it)
     TRY(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
     *is_it = names.count > 0;
 out:
-    h5_free_texts(names.names, names.count);
+    text_free_list(names.names, names.count);
     fields_close(&fields);
     return st;
 }
@@ -468,11 +468,9 @@ static status_t lofar_bf_open_dataset(const struct fields *fields, const char *n
     TRY(fields_describe(fields, "LOFAR beam-formed voltages", layout, &own, archive));
     all->declared = max_u64(all->declared, dims[0]);
     TRY(fields_i64(fields, name, "NOF_SAMPLES", &stated, &found));
-    TRY(found && (uint64_t)stated != dims[0]
-            ? assume(&archive->assumed,
-                     "NOF_SAMPLES is %" PRId64 ", %s has %" PRIu64 " rows: those written are read",
-                     stated, name, (uint64_t)dims[0])
-            : STATUS_OK);
+    TRY(assume_if(found && (uint64_t)stated != dims[0], &archive->assumed,
+                  "NOF_SAMPLES is %" PRId64 ", %s has %" PRIu64 " rows: those written are read",
+                  stated, name, (uint64_t)dims[0]));
     REQUIRE(!archive->is_complex, STATUS_DATA,
             "%s: %s holds complex numbers, expected real ones of one component", fields->path,
             name);
@@ -542,7 +540,7 @@ static status_t lofar_bf_open_file(const char *path, const struct job_layout *la
         all->nplaces++;
     }
 out:
-    h5_free_texts(names.names, names.count);
+    text_free_list(names.names, names.count);
     fields_close(&fields);
     return st;
 }
@@ -631,11 +629,9 @@ static status_t lofar_bf_pair(const struct lofar_bf *all, const struct job_layou
         TRY(memory_text(pols[(size_t)first + i], &archive->names[AXIS_POL][i]));
     }
     uint64_t samples = archive->count[AXIS_TIME];
-    TRY(samples == all->declared
-            ? STATUS_OK
-            : assume(&archive->assumed,
-                     "%" PRIu64 " rows are declared, the external files hold %" PRIu64,
-                     all->declared, samples));
+    TRY(assume_unless(samples == all->declared, &archive->assumed,
+                      "%" PRIu64 " rows are declared, the external files hold %" PRIu64,
+                      all->declared, samples));
 out:
     return st;
 }

@@ -58,7 +58,7 @@ static status_t lofar_tbb_recognise(const char *path, int *is_it)
     *is_it = names.count > 0 || (found && strcmp(type, "tbb") == 0);
 out:
     free(type);
-    h5_free_texts(names.names, names.count);
+    text_free_list(names.names, names.count);
     fields_close(&fields);
     return st;
 }
@@ -78,9 +78,8 @@ static status_t lofar_tbb_hertz(const struct fields *fields, const char *object,
                                               : 1e6;
     if (scale >= 1e6 && *hertz > 1e5) {
         scale = 1;
-        TRY(found
-                ? assume(assumed, "%s %s of %.12g is taken for Hz, by its size", name, unit, *hertz)
-                : STATUS_OK);
+        TRY(assume_if(found, assumed, "%s %s of %.12g is taken for Hz, by its size", name, unit,
+                      *hertz));
     }
     *hertz *= scale;
 out:
@@ -267,9 +266,8 @@ static status_t lofar_tbb_open_dipole(const struct fields *fields, const char *n
     TRY(dipole.has_length ? cut_time(archive, (uint64_t)dipole.length) : STATUS_OK);
     TRY(memory_text(name, &part->dataset));
     TRY(lofar_tbb_read_flags(fields, name, archive));
-    TRY(dipole.has_zone || override_has(layout, SAID_SIDEBAND)
-            ? STATUS_OK
-            : assume(&archive->assumed, "Nyquist zone 1: %s does not say", name));
+    TRY(assume_unless(dipole.has_zone || override_has(layout, SAID_SIDEBAND), &archive->assumed,
+                      "Nyquist zone 1: %s does not say", name));
     place->archive = archive;
     place->first_sample =
         (uint64_t)llround((double)dipole.time * dipole.rate) + (uint64_t)dipole.sample;
@@ -326,7 +324,7 @@ static status_t lofar_tbb_open_file(const char *path, const struct job_layout *l
         TRY(lofar_tbb_open_dipole(&fields, names.names[i], layout, &all->places[all->count - 1]));
     }
 out:
-    h5_free_texts(names.names, names.count);
+    text_free_list(names.names, names.count);
     fields_close(&fields);
     return st;
 }

@@ -228,10 +228,8 @@ static status_t meerkat_take_gaps(const struct meerkat *said, struct archive *ar
     for (size_t i = 0; i < said->nnever; i++) {
         never += said->never[i].count;
     }
-    TRY(never > 0
-            ? assume(&archive->assumed,
-                     "%" PRIu64 " times have timestamp 0: they never came, and are missing", never)
-            : STATUS_OK);
+    TRY(assume_if(never > 0, &archive->assumed,
+                  "%" PRIu64 " times have timestamp 0: they never came, and are missing", never));
 out:
     return st;
 }
@@ -320,9 +318,8 @@ static status_t meerkat_open(const struct format_input *input, struct archive **
     }
     TRY(meerkat_place(input, said, places));
     TRY(place_join(places, input->npaths, PLACE_NEAR, &archive));
-    TRY(override_has(layout, SAID_SIDEBAND)
-            ? STATUS_OK
-            : assume(&archive->assumed, "sideband +1: the file does not say"));
+    TRY(assume_unless(override_has(layout, SAID_SIDEBAND), &archive->assumed,
+                      "sideband +1: the file does not say"));
     *out = archive;
     archive = NULL;
 out:

@@ -115,9 +115,8 @@ static status_t native_read_root(hid_t file, const char *path, struct job_layout
     TRY(h5_get_text(file, path, "time_scale", &scale, &found));
     REQUIRE(!found || strcmp(scale, "UTC") == 0, STATUS_DATA, "%s: time_scale is %s, expected UTC",
             path, scale);
-    if (layout->time.has_start && !found) {
-        TRY(assume(&archive->assumed, "start in UTC: the file has no time_scale"));
-    }
+    TRY(assume_if(layout->time.has_start && !found, &archive->assumed,
+                  "start in UTC: the file has no time_scale"));
     TRY(h5_get_text(file, path, "telescope", &layout->sky.telescope, &found));
     TRY(h5_get_text(file, path, "source", &layout->sky.source, &found));
     TRY(h5_get_f64(file, path, "ra_deg", &archive->sky.ra_deg, &found));
@@ -153,10 +152,10 @@ static status_t native_read_offset(hid_t dataset, const char *where, int64_t ver
 {
     status_t st = STATUS_OK;
     TRY(h5_get_f64(dataset, where, "offset", &layout->numbers.offset, &layout->numbers.has_offset));
-    REQUIRE(!layout->numbers.has_offset || version >= VERSION_OF_LEVELS, STATUS_DATA,
-            "%s has an attribute offset, but the file's format_version is %lld: it is of version "
-            "%d",
-            where, (long long)version, VERSION_OF_LEVELS);
+    REQUIRE(
+        !layout->numbers.has_offset || version >= VERSION_OF_LEVELS, STATUS_DATA,
+        "%s has an attribute offset, but the file's format_version is %lld: it is of version %d",
+        where, (long long)version, VERSION_OF_LEVELS);
     REQUIRE(!layout->numbers.has_offset || !layout->numbers.has_packing, STATUS_DATA,
             "%s has attributes offset and packing, expected one of them", where);
 out:
@@ -323,11 +322,10 @@ static status_t native_read_coherent(hid_t file, const char *path, struct archiv
     TRY(h5_get_f64(file, path, "coherent_dm", &archive->coherent.dm, &has_dm));
     TRY(h5_get_f64(file, path, "coherent_constant", &archive->coherent.constant, &has_constant));
     TRY(h5_has(file, path, "delay_hz", &has_delays));
-    REQUIRE(
-        has_dm == has_constant && has_dm == has_delays, STATUS_DATA,
-        "%s: of coherent_dm, coherent_constant and /delay_hz only some are there: expected all, "
-        "or none",
-        path);
+    REQUIRE(has_dm == has_constant && has_dm == has_delays, STATUS_DATA,
+            "%s: of coherent_dm, coherent_constant and /delay_hz only some are there: expected "
+            "all, or none",
+            path);
     if (!has_dm) {
         goto out;
     }

@@ -127,10 +127,8 @@ static status_t npy_assume_axes(struct plain *plain)
                                    axis_name(axis));
     }
     plain->axes = text;
-    return plain->ndims == 1 || plain->layout->axes
-               ? STATUS_OK
-               : assume(&plain->archive->assumed,
-                        "axes %s by their sizes; input.layout.axes says more", text);
+    return assume_unless(plain->ndims == 1 || plain->layout->axes, &plain->archive->assumed,
+                         "axes %s by their sizes; input.layout.axes says more", text);
 }
 
 /* All that the dictionary says. */

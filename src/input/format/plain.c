@@ -267,11 +267,9 @@ status_t plain_assume_streams(struct plain *plain, uint64_t streams, int is_said
     plain->ndims = streams > 1 ? 2 : 1;
     plain->shape[1] = streams;
     plain->axes = streams == 1 ? "time" : streams == 2 ? "time,pol" : "time,station";
-    return streams == 1 || plain->layout->axes || is_said
-               ? STATUS_OK
-               : assume(&plain->archive->assumed,
-                        "axes %s: its %" PRIu64 " channels are %s; input.layout.axes says more",
-                        plain->axes, streams, streams == 2 ? "polarisations" : "stations");
+    return assume_unless(streams == 1 || plain->layout->axes || is_said, &plain->archive->assumed,
+                         "axes %s: its %" PRIu64 " channels are %s; input.layout.axes says more",
+                         plain->axes, streams, streams == 2 ? "polarisations" : "stations");
 }
 
 status_t plain_set_centre(struct plain *plain, double hz)

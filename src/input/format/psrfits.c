@@ -55,14 +55,12 @@ static status_t psrfits_read_start(struct psrfits *fits)
         goto out;
     }
     fbh5->sky.start = utc_add((struct utc){(int32_t)day, second}, offset);
-    TRY(has_offset ? STATUS_OK : assume(&fbh5->assumed, "no STT_OFFS: 0 is used"));
+    TRY(assume_unless(has_offset, &fbh5->assumed, "no STT_OFFS: 0 is used"));
     double late = has_date ? utc_difference(fbh5->sky.start, dated) : 0;
-    if (has_date && fabs(late) > 1.001 * psrfits_date_step(date)) {
-        TRY(assume(&fbh5->assumed,
-                   "STT_IMJD, STT_SMJD and STT_OFFS are %.9g s after DATE-OBS %s: DATE-OBS is not "
-                   "used",
-                   late, date));
-    }
+    TRY(assume_if(
+        has_date && fabs(late) > 1.001 * psrfits_date_step(date), &fbh5->assumed,
+        "STT_IMJD, STT_SMJD and STT_OFFS are %.9g s after DATE-OBS %s: DATE-OBS is not used", late,
+        date));
 out:
     free(date);
     return st;
@@ -123,10 +121,8 @@ static status_t psrfits_place_by_times(struct psrfits *fits, const double *times
                          "rows of SUBINT are missing, by OFFS_SUB"));
         }
     }
-    if (unset > 0) {
-        TRY(assume(&fbh5->assumed,
-                   "OFFS_SUB of %u rows is 0 or no number: each follows the row before it", unset));
-    }
+    TRY(assume_if(unset > 0, &fbh5->assumed,
+                  "OFFS_SUB of %u rows is 0 or no number: each follows the row before it", unset));
 out:
     return st;
 }
@@ -165,11 +161,10 @@ static status_t psrfits_compare_first(struct psrfits *fits, double row_seconds, 
                    "the start",
                    *centre));
     } else if (found && fabs(rint(by_times) - before) > 0.5) {
-        TRY(assume(
-            &fbh5->assumed,
-            "NSUBOFFS %.9g and OFFS_SUB of the first row, %.9g rows after the start, differ: "
-            "OFFS_SUB is used",
-            before, by_times));
+        TRY(assume(&fbh5->assumed,
+                   "NSUBOFFS %.9g and OFFS_SUB of the first row, %.9g rows after the start, "
+                   "differ: OFFS_SUB is used",
+                   before, by_times));
     }
     *centre = fmax(*centre, row_seconds / 2);
 out:
@@ -242,11 +237,10 @@ static status_t psrfits_set_first(struct psrfits *fits, double row_seconds, doub
     if (times[0] >= 0 && times[0] <= 0 && before > 0.5 &&
         fabs(before - rint(before)) * (double)fits->fbh5->table.rows_each < 0.5) {
         times[0] = times[1] - row_seconds;
-        TRY(assume(
-            &fits->fbh5->assumed,
-            "OFFS_SUB of the first row is 0, that of the second %.9g s: the first ends where "
-            "the second begins",
-            times[1]));
+        TRY(assume(&fits->fbh5->assumed,
+                   "OFFS_SUB of the first row is 0, that of the second %.9g s: the first ends "
+                   "where the second begins",
+                   times[1]));
     }
 out:
     return st;
@@ -339,7 +333,7 @@ static status_t psrfits_check_mode(struct psrfits *fits)
     REQUIRE(!mode || strcmp(mode, "SEARCH") == 0 || strcmp(mode, "SRCH") == 0, STATUS_DATA,
             "%s: OBS_MODE is %s, expected SEARCH: pulse profiles are no filterbank", fits->path,
             mode);
-    TRY(mode ? STATUS_OK : assume(&fits->fbh5->assumed, "no OBS_MODE: SEARCH is assumed"));
+    TRY(assume_unless(mode != NULL, &fits->fbh5->assumed, "no OBS_MODE: SEARCH is assumed"));
 out:
     free(mode);
     return st;
@@ -421,12 +415,10 @@ static status_t psrfits_count_rows(struct psrfits *fits)
                         : 0;
     TRY(held < fits->rows ? psrfits_drop_filling(fits, &held) : STATUS_OK);
     REQUIRE(held > 0, STATUS_DATA, "%s ends within the first row of its table SUBINT", fits->path);
-    if (held < fits->rows) {
-        TRY(assume(&fbh5->assumed,
-                   "NAXIS2 says %" PRIu64 " rows of SUBINT, but the file ends after %" PRIu64
-                   ": these are read",
-                   fits->rows, held));
-    }
+    TRY(assume_if(held < fits->rows, &fbh5->assumed,
+                  "NAXIS2 says %" PRIu64 " rows of SUBINT, but the file ends after %" PRIu64
+                  ": these are read",
+                  fits->rows, held));
     held = min_u64(held, fits->rows);
     REQUIRE(held <= UINT32_MAX / 2, STATUS_DATA, "%s: %" PRIu64 " rows of SUBINT", fits->path,
             held);
@@ -453,8 +445,8 @@ static status_t psrfits_open(const char *path, struct fbh5 **out)
     TRY(fbh5_note_band(fbh5, "DAT_FREQ"));
     TRY(psrfits_place_rows(&fits));
     TRY(fits_unit_has_further(fits.unit, "SUBINT", &has_further));
-    TRY(has_further ? assume(&fbh5->assumed, "a further table SUBINT follows: the first is read")
-                    : STATUS_OK);
+    TRY(assume_if(has_further, &fbh5->assumed,
+                  "a further table SUBINT follows: the first is read"));
     *out = fbh5;
     fbh5 = NULL;
 out:

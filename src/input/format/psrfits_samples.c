@@ -24,21 +24,19 @@ static status_t psrfits_assume_band(struct psrfits *fits, double width)
     int has_width = fabs(width) > 0;
     int has_other = fabs(other) > 0;
     const char *why = fits->freqs.count > 0 ? "DAT_FREQ is 0" : "no column DAT_FREQ";
-    REQUIRE(fabs(fits->centre_mhz) > 0 && (has_width || has_other), STATUS_DATA,
-            "%s: %s, and OBSFREQ or both of CHAN_BW and OBSBW are missing: its channels cannot be "
-            "told",
-            fits->path, why);
+    REQUIRE(
+        fabs(fits->centre_mhz) > 0 && (has_width || has_other), STATUS_DATA,
+        "%s: %s, and OBSFREQ or both of CHAN_BW and OBSBW are missing: its channels cannot be told",
+        fits->path, why);
     REQUIRE(!has_width || !has_other || fabs(fabs(width) - fabs(other)) * n <= fabs(width) / 2,
             STATUS_DATA, "%s: %s, and CHAN_BW %.9g and OBSBW %.9g of %u channels (NCHAN) differ",
             fits->path, why, width, fits->band_mhz, fbh5->nchannels);
     REQUIRE(has_width || fits->channels == 0 || fits->channels == fbh5->nchannels, STATUS_DATA,
             "%s: %s, no CHAN_BW, and OBSBW %.9g is of OBSNCHAN %u channels, NCHAN is %u",
             fits->path, why, fits->band_mhz, (unsigned)fits->channels, fbh5->nchannels);
-    if (has_width && has_other && (width > 0) != (other > 0)) {
-        TRY(assume(&fbh5->assumed,
-                   "CHAN_BW %.9g and OBSBW %.9g have different signs: CHAN_BW is used", width,
-                   fits->band_mhz));
-    }
+    TRY(assume_if(has_width && has_other && (width > 0) != (other > 0), &fbh5->assumed,
+                  "CHAN_BW %.9g and OBSBW %.9g have different signs: CHAN_BW is used", width,
+                  fits->band_mhz));
     fbh5->foff_mhz = has_width ? width : other;
     fbh5->fch1_mhz = fits->centre_mhz - fbh5->foff_mhz * (n - 1) / 2;
     TRY(assume(&fbh5->assumed, "%s: channels lie about OBSFREQ %.9g MHz in steps of %s, %.9g MHz",
@@ -68,19 +66,16 @@ static status_t psrfits_compare_band(struct psrfits *fits, double width, double 
                    "CHAN_BW %.9g MHz and the steps of DAT_FREQ, %.9g MHz, differ: DAT_FREQ is used",
                    width, step));
     }
-    if (fabs(fits->band_mhz) > 0 && fabs(fits->band_mhz - band) > fabs(fbh5->foff_mhz) / 2) {
-        TRY(assume(&fbh5->assumed,
-                   "OBSBW %.9g MHz and the band of NCHAN channels, %.9g MHz, differ: OBSBW is not "
-                   "used",
-                   fits->band_mhz, band));
-    }
-    if (fabs(fits->centre_mhz) > 0 &&
-        fabs(fits->centre_mhz - centre) > 1.01 * fabs(fbh5->foff_mhz)) {
-        TRY(assume(
-            &fbh5->assumed,
-            "OBSFREQ %.9g MHz and the centre of DAT_FREQ, %.9g MHz, differ: DAT_FREQ is used",
-            fits->centre_mhz, centre));
-    }
+    TRY(assume_if(
+        fabs(fits->band_mhz) > 0 && fabs(fits->band_mhz - band) > fabs(fbh5->foff_mhz) / 2,
+        &fbh5->assumed,
+        "OBSBW %.9g MHz and the band of NCHAN channels, %.9g MHz, differ: OBSBW is not used",
+        fits->band_mhz, band));
+    TRY(assume_if(fabs(fits->centre_mhz) > 0 &&
+                      fabs(fits->centre_mhz - centre) > 1.01 * fabs(fbh5->foff_mhz),
+                  &fbh5->assumed,
+                  "OBSFREQ %.9g MHz and the centre of DAT_FREQ, %.9g MHz, differ: DAT_FREQ is used",
+                  fits->centre_mhz, centre));
 out:
     return st;
 }
@@ -183,11 +178,9 @@ static status_t psrfits_check_rows(struct psrfits *fits, struct row_bytes *freqs
         }
         none += each;
     }
-    TRY(least >= 0 ? STATUS_OK
-                   : assume(&fbh5->assumed,
-                            "DAT_WTS goes down to %.9g: values are multiplied by weights below 0, "
-                            "too",
-                            least));
+    TRY(assume_unless(least >= 0, &fbh5->assumed,
+                      "DAT_WTS goes down to %.9g: values are multiplied by weights below 0, too",
+                      least));
     if (none > 0) {
         report_warn("%s: %.3g %% of its channels in time have weight 0 (DAT_WTS): they are zero in "
                     "what is made of it",
@@ -284,11 +277,9 @@ static status_t psrfits_read_counts(struct psrfits *fits)
             " are %" PRIu64 " elements of a row, but TFORM%u of DATA says %" PRIu64,
             fits->path, table->rows_each, pols, channels, bits, total / each, fits->data.number,
             fits->data.count);
-    if (fits->channels > 0 && fits->channels != channels) {
-        TRY(assume(&fbh5->assumed,
-                   "OBSNCHAN %" PRIu64 " and NCHAN %" PRIu64 " differ: NCHAN is used",
-                   fits->channels, channels));
-    }
+    TRY(assume_if(fits->channels > 0 && fits->channels != channels, &fbh5->assumed,
+                  "OBSNCHAN %" PRIu64 " and NCHAN %" PRIu64 " differ: NCHAN is used",
+                  fits->channels, channels));
 out:
     return st;
 }
@@ -411,12 +402,11 @@ static status_t psrfits_read_zero(struct psrfits *fits)
             "%s: NBITS is %u, but TSCAL%u %g and TZERO%u %g of DATA are of bytes", fits->path,
             table->bits, data->number, data->scale, data->number, data->zero);
     TRY(fits_unit_f64(fits->unit, "ZERO_OFF", -1e9, 1e9, &zero, &found));
-    TRY(found ? STATUS_OK : assume(&fbh5->assumed, "no ZERO_OFF: 0 is used"));
+    TRY(assume_unless(found, &fbh5->assumed, "no ZERO_OFF: 0 is used"));
     snprintf(key, sizeof key, "TNULL%u", data->number);
     TRY(fits_unit_text(fits->unit, key, &undefined));
-    TRY(undefined ? assume(&fbh5->assumed, "%s %s of DATA is not used: such samples are values",
-                           key, undefined)
-                  : STATUS_OK);
+    TRY(assume_if(undefined != NULL, &fbh5->assumed,
+                  "%s %s of DATA is not used: such samples are values", key, undefined));
     table->unit = data->scale;
     table->zero = (zero - data->zero) / data->scale;
 out:
@@ -434,9 +424,8 @@ static status_t psrfits_check_scales(struct psrfits *fits, const char *name,
             "%s: column %s of SUBINT has %" PRIu64 " elements (TFORM%u), but NCHAN is %" PRIu64
             " and NPOL %u",
             fits->path, name, column->count, column->number, channels, fits->fbh5->nifs);
-    if (column->count == 0) {
-        TRY(assume(&fits->fbh5->assumed, "no column %s: %d is used", name, other));
-    }
+    TRY(assume_if(column->count == 0, &fits->fbh5->assumed, "no column %s: %d is used", name,
+                  other));
 out:
     return st;
 }
@@ -500,10 +489,8 @@ static status_t psrfits_read_pols(struct psrfits *fits)
                  {"PPQQ", 2},  {"XXYY", 2},  {"RRLL", 2},     {"LLRR", 2},    {"IV", 2},
                  {"IQUV", 4},  {"STOKE", 4}, {"AABBCRCI", 4}, {"XXYYCRCI", 4}};
     TRY(fits_unit_text(fits->unit, "POL_TYPE", &fbh5->pols));
-    if (!fbh5->pols && fbh5->nifs > 1) {
-        TRY(assume(&fbh5->assumed, "no POL_TYPE: its %u polarisations are taken for powers",
-                   fbh5->nifs));
-    }
+    TRY(assume_if(!fbh5->pols && fbh5->nifs > 1, &fbh5->assumed,
+                  "no POL_TYPE: its %u polarisations are taken for powers", fbh5->nifs));
     for (size_t i = 0; fbh5->pols && i < sizeof known / sizeof *known; i++) {
         if (strcasecmp(fbh5->pols, known[i].name) == 0 && known[i].pols != fbh5->nifs) {
             REQUIRE(fbh5->nifs == 1, STATUS_DATA,

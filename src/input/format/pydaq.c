@@ -102,27 +102,21 @@ static status_t pydaq_note_times(const struct pydaq *said, struct archive *archi
     double block = (double)said->samples * said->tsamp;
     double held = (double)said->blocks * block;
     double stated = said->end - said->start;
-    TRY(said->is_start_unset
-            ? assume(&archive->assumed,
-                     "ts_start is 0, timestamp %.17g s of 1970: timestamp is used", said->timestamp)
-            : STATUS_OK);
-    TRY(said->end > 0 && (stated > held + block || stated < held - 1.5 * block)
-            ? assume(&archive->assumed,
-                     "ts_start to ts_end are %.9g s, %" PRId64 " blocks of %" PRId64
-                     " samples %.9g s: ts_start and the samples are used",
-                     stated, said->blocks, said->samples, held)
-            : STATUS_OK);
-    TRY(said->first > 0 && fabs(said->first - said->start) > 0.5
-            ? assume(&archive->assumed,
-                     "ts_start is %.17g s of 1970, the first of /sample_timestamps %.17g s: "
-                     "ts_start is used",
-                     said->start, said->first)
-            : STATUS_OK);
-    TRY(said->timestamp > 0 && said->timestamp > said->start + fmax(1, held)
-            ? assume(&archive->assumed,
-                     "ts_start is %.17g s of 1970, timestamp %.17g s: ts_start is used",
-                     said->start, said->timestamp)
-            : STATUS_OK);
+    TRY(assume_if(said->is_start_unset, &archive->assumed,
+                  "ts_start is 0, timestamp %.17g s of 1970: timestamp is used", said->timestamp));
+    TRY(assume_if(said->end > 0 && (stated > held + block || stated < held - 1.5 * block),
+                  &archive->assumed,
+                  "ts_start to ts_end are %.9g s, %" PRId64 " blocks of %" PRId64
+                  " samples %.9g s: ts_start and the samples are used",
+                  stated, said->blocks, said->samples, held));
+    TRY(assume_if(said->first > 0 && fabs(said->first - said->start) > 0.5, &archive->assumed,
+                  "ts_start is %.17g s of 1970, the first of /sample_timestamps %.17g s: "
+                  "ts_start is used",
+                  said->start, said->first));
+    TRY(assume_if(said->timestamp > 0 && said->timestamp > said->start + fmax(1, held),
+                  &archive->assumed,
+                  "ts_start is %.17g s of 1970, timestamp %.17g s: ts_start is used", said->start,
+                  said->timestamp));
 out:
     return st;
 }
@@ -269,11 +263,10 @@ static status_t pydaq_check_shape(const struct fields *fields, const struct pyda
             " channels%s are not the %" PRIu64 " streams of %s [%" PRIu64 "][%" PRIu64 "]",
             fields->path, said->antennas, said->pols, chans, is_raw ? "" : " (n_chans)",
             (uint64_t)streams, dataset, (uint64_t)dims[0], (uint64_t)dims[1]);
-    TRY(said->chans == chans ? STATUS_OK
-                             : assume(&archive->assumed,
-                                      "n_chans = %" PRId64 " and raw samples, which are of the "
-                                      "whole band, differ: n_chans is ignored",
-                                      said->chans));
+    TRY(assume_unless(said->chans == chans, &archive->assumed,
+                      "n_chans = %" PRId64 " and raw samples, which are of the "
+                      "whole band, differ: n_chans is ignored",
+                      said->chans));
 out:
     return st;
 }
@@ -377,11 +370,9 @@ static status_t pydaq_open_beams(const struct format_input *input, struct archiv
         TRY(pydaq_open_beam(input->paths[i], input->layout, &beams));
     }
     TRY(place_join(beams.places, beams.count, PLACE_NEAR, out));
-    TRY(override_has_frequencies(input->layout)
-            ? STATUS_OK
-            : assume(&(*out)->assumed,
-                     "frequencies: channel_id is taken for the number of the first "
-                     "coarse channel"));
+    TRY(assume_unless(override_has_frequencies(input->layout), &(*out)->assumed,
+                      "frequencies: channel_id is taken for the number of the first "
+                      "coarse channel"));
 out:
     for (size_t i = 0; beams.places && i < beams.count; i++) {
         archive_destroy(beams.places[i].archive);
@@ -404,9 +395,8 @@ static status_t pydaq_open(const struct format_input *input, struct archive **ou
     TRY(pydaq_is_beam(input->paths[0], &is_beam));
     TRY(is_beam ? pydaq_open_beams(input, &archive)
                 : gather_files(input, pydaq_open_file, &archive));
-    TRY(override_has(input->layout, SAID_SIDEBAND) || !archive->is_complex
-            ? STATUS_OK
-            : assume(&archive->assumed, "sideband +1: the file does not say"));
+    TRY(assume_unless(override_has(input->layout, SAID_SIDEBAND) || !archive->is_complex,
+                      &archive->assumed, "sideband +1: the file does not say"));
     *out = archive;
     archive = NULL;
 out:

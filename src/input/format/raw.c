@@ -35,13 +35,11 @@ static status_t raw_read(struct plain *out)
     out->axes = "time";
     out->at = layout->skip;
     out->bytes = out->file_bytes - layout->skip;
-    TRY(layout->axes ? STATUS_OK
-                     : assume(assumed, "axes time: one stream; input.layout.axes, such as "
-                                       "time,pol:2, says more"));
-    TRY(out->type.kind != 'u' || numbers->has_offset || numbers->has_packing
-            ? STATUS_OK
-            : assume(assumed, "offset 0 of unsigned numbers: input.layout.offset says which one "
-                              "is 0 volts"));
+    TRY(assume_unless(layout->axes != NULL, assumed,
+                      "axes time: one stream; input.layout.axes, such as time,pol:2, says more"));
+    TRY(assume_unless(
+        out->type.kind != 'u' || numbers->has_offset || numbers->has_packing, assumed,
+        "offset 0 of unsigned numbers: input.layout.offset says which one is 0 volts"));
 out:
     return st;
 }

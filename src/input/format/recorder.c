@@ -213,9 +213,8 @@ status_t recorder_check_band(const char *path, const char *frequency, double cen
             "%s: %s = %.9g MHz and %s = %.9g MHz: the band begins below 0 Hz; is %s in GHz? "
             "(input.layout.freq_hz gives the centres of coarse channels)",
             path, frequency, centre_hz / 1e6, width, width_hz / 1e6, frequency);
-    TRY(centre_hz >= usual
-            ? STATUS_OK
-            : assume(assumed, "%s = %.9g is taken as MHz, not GHz", frequency, centre_hz / 1e6));
+    TRY(assume_unless(centre_hz >= usual, assumed, "%s = %.9g is taken as MHz, not GHz", frequency,
+                      centre_hz / 1e6));
 out:
     return st;
 }

@@ -334,12 +334,11 @@ static status_t sigmf_lost_before(const struct plain *plain, uint32_t i, uint64_
     if (one->has_time && next->has_time && rate_hz > 0) {
         double apart = utc_difference(next->time, one->time);
         double expected = (double)(steps + *lost) / rate_hz;
-        TRY(fabs(apart - expected) <= fmax(1 / rate_hz, 2e-6)
-                ? STATUS_OK
-                : assume(&plain->archive->assumed,
-                         "core:datetime of capture %u is %.9g s after the one before, but its "
-                         "samples are %.9g s: samples are counted%s",
-                         i, apart, expected, next->has_index ? " by core:global_index" : ""));
+        TRY(assume_unless(fabs(apart - expected) <= fmax(1 / rate_hz, 2e-6),
+                          &plain->archive->assumed,
+                          "core:datetime of capture %u is %.9g s after the one before, but its "
+                          "samples are %.9g s: samples are counted%s",
+                          i, apart, expected, next->has_index ? " by core:global_index" : ""));
     }
 out:
     return st;

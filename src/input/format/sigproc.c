@@ -297,10 +297,9 @@ out:
 
 static status_t words_note_skipped(const struct words_reader *r, char **assumed)
 {
-    return r->nskipped == 0
-               ? STATUS_OK
-               : assume(assumed, "unknown keywords of the header are skipped, %zu bytes: %s%s",
-                        r->skipped_bytes, r->skipped.data, r->nskipped > LISTED ? " ..." : "");
+    return assume_unless(r->nskipped == 0, assumed,
+                         "unknown keywords of the header are skipped, %zu bytes: %s%s",
+                         r->skipped_bytes, r->skipped.data, r->nskipped > LISTED ? " ..." : "");
 }
 
 /* Reads a header that begins at byte 0 of `head`. Unknown keywords, whose values may have any
@@ -458,8 +457,7 @@ static status_t sigproc_settle_shape(const struct sigproc_words *words, struct f
     REQUIRE(nchans > 0 && nifs > 0 && nbits > 0 && fmax(nchans, fmax(nifs, nbits)) <= INT32_MAX,
             STATUS_DATA, "%s: nchans %.0f, nifs %.0f, nbits %.0f, expected more than 0", fbh5->path,
             nchans, nifs, nbits);
-    TRY(said[SIGPROC_NIFS].is_said ? STATUS_OK
-                                   : assume(&fbh5->assumed, "nifs is not said: 1 is used"));
+    TRY(assume_unless(said[SIGPROC_NIFS].is_said, &fbh5->assumed, "nifs is not said: 1 is used"));
     fbh5->nchannels = (uint32_t)nchans;
     fbh5->nifs = (uint32_t)nifs;
     fbh5->table.bits = (uint32_t)nbits;
@@ -469,10 +467,9 @@ static status_t sigproc_settle_shape(const struct sigproc_words *words, struct f
     TRY(words->nmhz > 0 ? sigproc_take_table(words, fbh5) : STATUS_OK);
     /* SIGPROC writes 1 or -1. */
     fbh5->table.is_signed = said[SIGPROC_SIGNED].number > 0 && nbits >= 8;
-    TRY(said[SIGPROC_SIGNED].number < 0 || (said[SIGPROC_SIGNED].number > 0 && nbits < 8)
-            ? assume(&fbh5->assumed, "signed is %.0f, nbits %.0f: numbers are read as unsigned",
-                     said[SIGPROC_SIGNED].number, nbits)
-            : STATUS_OK);
+    TRY(assume_if(said[SIGPROC_SIGNED].number < 0 || (said[SIGPROC_SIGNED].number > 0 && nbits < 8),
+                  &fbh5->assumed, "signed is %.0f, nbits %.0f: numbers are read as unsigned",
+                  said[SIGPROC_SIGNED].number, nbits));
     TRY(filterbank_finish(fbh5));
     TRY(fbh5_note_band(fbh5, words->nmhz > 0 ? "FREQUENCY_START" : "fch1 and foff"));
 out:
@@ -526,18 +523,14 @@ static status_t sigproc_note_doubts(const struct sigproc_words *words, char **as
     const struct sigproc_value *said = words->said;
     double type = said[SIGPROC_DATA_TYPE].number;
     double refdm = said[SIGPROC_REFDM].number;
-    TRY(type != 0 && type != 1
-            ? assume(assumed, "data_type is %.0f, not that of a filterbank (1): read as one", type)
-            : STATUS_OK);
-    TRY(refdm != 0
-            ? assume(assumed, "refdm is %.12g: channels are read as if they were not shifted to it",
-                     refdm)
-            : STATUS_OK);
+    TRY(assume_if(type != 0 && type != 1, assumed,
+                  "data_type is %.0f, not that of a filterbank (1): read as one", type));
+    TRY(assume_if(refdm != 0, assumed,
+                  "refdm is %.12g: channels are read as if they were not shifted to it", refdm));
     for (int i = SIGPROC_BARYCENTRIC; i <= SIGPROC_PULSARCENTRIC; i++) {
-        TRY(said[i].number != 0
-                ? assume(assumed, "%s is %.0f: its times are used as if they were the telescope's",
-                         sigproc_name((enum sigproc_word)i), said[i].number)
-                : STATUS_OK);
+        TRY(assume_if(said[i].number != 0, assumed,
+                      "%s is %.0f: its times are used as if they were the telescope's",
+                      sigproc_name((enum sigproc_word)i), said[i].number));
     }
 out:
     return st;

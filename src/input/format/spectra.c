@@ -389,9 +389,8 @@ static status_t spectra_read_start(const struct fields *fields, const struct spe
     TRY(fields_text(fields, "/", "time_scale", &scale, &has_scale));
     REQUIRE(!has_scale || strcmp(scale, "UTC") == 0, STATUS_DATA,
             "%s: time_scale is %s, expected UTC", fields->path, scale);
-    if (own->time.has_start && !has_scale) {
-        TRY(assume(&archive->assumed, "start in UTC: the file has no time_scale"));
-    }
+    TRY(assume_if(own->time.has_start && !has_scale, &archive->assumed,
+                  "start in UTC: the file has no time_scale"));
 out:
     free(scale);
     return st;

@@ -28,12 +28,10 @@ static status_t vdif_streams_note_clocks(const struct packets *packets, char **a
             most = max_u64(most, packets->threads[i].behind);
         }
     }
-    if (nlate > 0) {
-        TRY(assume(assumed,
-                   "the clock of %s %s is up to %" PRIu64
-                   " s behind that of frames beside them: taken to be the same",
-                   units_plural(nlate, "thread", "threads"), late.data, most));
-    }
+    TRY(assume_if(nlate > 0, assumed,
+                  "the clock of %s %s is up to %" PRIu64
+                  " s behind that of frames beside them: taken to be the same",
+                  units_plural(nlate, "thread", "threads"), late.data, most));
 out:
     text_free(&late);
     return st;
@@ -151,8 +149,8 @@ static status_t vdif_streams_check(const struct job_stream *row, uint32_t number
             "input.layout.streams.%u.channel is %u, but a frame of %s has channels 0 .. %u", number,
             row->channel, archive->parts[0].path, packets->channels - 1);
     REQUIRE(packets->is_complex || row->dc == STREAM_DC_CENTRE, STATUS_USAGE,
-            "input.layout.streams.%u.dc says where frequency 0 of complex samples is, but those "
-            "of %s are real",
+            "input.layout.streams.%u.dc says where frequency 0 of complex samples is, but those of "
+            "%s are real",
             number, archive->parts[0].path);
 out:
     return st;
@@ -192,11 +190,12 @@ static status_t vdif_streams_check_table(const struct job_layout *layout,
 {
     status_t st = STATUS_OK;
     for (uint64_t i = 0; i < archive->count[AXIS_POL] * nchans; i++) {
-        REQUIRE(rows[i] > 0, STATUS_USAGE,
-                "input.layout.streams has no stream of pol %s at %.9g Hz: expected each of its "
-                "%" PRIu64 " polarisations at each of its %" PRIu64 " frequencies",
-                archive->names[AXIS_POL][i / nchans], archive->freq_hz[i % nchans],
-                archive->count[AXIS_POL], nchans);
+        REQUIRE(
+            rows[i] > 0, STATUS_USAGE,
+            "input.layout.streams has no stream of pol %s at %.9g Hz: expected each of its %" PRIu64
+            " polarisations at each of its %" PRIu64 " frequencies",
+            archive->names[AXIS_POL][i / nchans], archive->freq_hz[i % nchans],
+            archive->count[AXIS_POL], nchans);
     }
     for (uint32_t i = 0; i < layout->nstreams; i++) {
         for (uint32_t j = 0; j < i; j++) {
@@ -256,10 +255,10 @@ static status_t vdif_streams_settle(const struct job_layout *layout,
                                                         : NULL;
     REQUIRE(layout->nstreams == 0 || !word, STATUS_USAGE,
             "input.layout.%s stands beside streams, which say it of each", word);
-    REQUIRE(!layout->has_dc || !layout->is_dc_at_edge || survey->first.is_complex, STATUS_USAGE,
-            "input.layout.dc says where frequency 0 of complex samples is, but those of %s are "
-            "real",
-            archive->parts[0].path);
+    REQUIRE(
+        !layout->has_dc || !layout->is_dc_at_edge || survey->first.is_complex, STATUS_USAGE,
+        "input.layout.dc says where frequency 0 of complex samples is, but those of %s are real",
+        archive->parts[0].path);
     struct packets *packets = archive->parts[0].packets;
     *nchans = packets->channels;
     TRY(vdif_streams_add_threads(survey, &archive->assumed, packets));
@@ -339,19 +338,14 @@ static status_t vdif_note_headers(const struct vdif_survey *survey, char **assum
 {
     status_t st = STATUS_OK;
     int is_long = survey->first.is_legacy && survey->header_bytes == VDIF_BYTES;
-    TRY(survey->first.unassigned == 0
-            ? STATUS_OK
-            : assume(assumed,
-                     "bits 30 and 31 of word 1, which VDIF does not assign, are %u: they "
-                     "are not used",
-                     survey->first.unassigned));
-    TRY(!is_long && !survey->is_unsure
-            ? STATUS_OK
-            : assume(assumed, "headers are flagged legacy (16 bytes), %s",
-                     is_long ? "but bytes 16 to 31 of frames are no samples: headers are taken to "
-                               "have 32 bytes"
-                             : "and bytes 20 to 23 are the same in all frames: they are taken for "
-                               "samples"));
+    TRY(assume_unless(
+        survey->first.unassigned == 0, assumed,
+        "bits 30 and 31 of word 1, which VDIF does not assign, are %u: they are not used",
+        survey->first.unassigned));
+    TRY(assume_unless(
+        !is_long && !survey->is_unsure, assumed, "headers are flagged legacy (16 bytes), %s",
+        is_long ? "but bytes 16 to 31 of frames are no samples: headers are taken to have 32 bytes"
+                : "and bytes 20 to 23 are the same in all frames: they are taken for samples"));
 out:
     return st;
 }
@@ -372,11 +366,10 @@ static status_t vdif_settle_mask(const struct vdif_survey *survey, struct archiv
             "%s: its VDIF headers (EDV 4) have a validity mask of %u bits for %u channels: "
             "expected 1 to 64 bits, a number that divides that of channels",
             archive->parts[0].path, packets->mask_bits, packets->channels);
-    TRY(packets->mask_bits > 0
-            ? STATUS_OK
-            : assume(&archive->assumed, "headers of EDV 4 %s: all channels are taken to be valid",
-                     first->has_mask ? "have a validity mask of 0 bits"
-                                     : "lack the sync word of a validity mask"));
+    TRY(assume_unless(packets->mask_bits > 0, &archive->assumed,
+                      "headers of EDV 4 %s: all channels are taken to be valid",
+                      first->has_mask ? "have a validity mask of 0 bits"
+                                      : "lack the sync word of a validity mask"));
 out:
     return st;
 }
@@ -391,12 +384,10 @@ static status_t vdif_find_real_rate(const struct vdif_survey *survey, uint32_t s
     int is_half =
         first->edv == 3 || counted == 0 || !vdif_is_counted(first->rate_hz / samples, counted);
     *out = is_half ? 2 * first->rate_hz : first->rate_hz;
-    return first->edv == 3 || counted > 0
-               ? STATUS_OK
-               : assume(assumed,
-                        "no second ends in the files, so the %.9g Hz of their headers (EDV %u) are "
-                        "taken for half the rate of real samples",
-                        first->rate_hz, first->edv);
+    return assume_unless(first->edv == 3 || counted > 0, assumed,
+                         "no second ends in the files, so the %.9g Hz of their headers (EDV %u) "
+                         "are taken for half the rate of real samples",
+                         first->rate_hz, first->edv);
 }
 
 /* Samples a second: as the job says, as headers do, as frames are counted. */
@@ -416,8 +407,8 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
         rate = (double)counted * samples;
         TRY(vdif_count_check(survey, input->paths[0]));
         TRY(assume(assumed,
-                   "no header states the sample rate: it is counted, %u frames a second, since "
-                   "the highest frame number of seconds that end in the files is %u",
+                   "no header states the sample rate: it is counted, %u frames a second, since the "
+                   "highest frame number of seconds that end in the files is %u",
                    counted, counted - 1));
     }
     REQUIRE(rate > 0, STATUS_USAGE,
@@ -428,8 +419,8 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
                 ? "; freq_hz of its channels, or streams, must be there, too"
                 : "");
     REQUIRE(vdif_is_counted(rate / samples, counted), STATUS_DATA,
-            "%s: its frames are counted up to %u in a second, but %.9g samples a second%s, %u in "
-            "a frame, make %.9g",
+            "%s: its frames are counted up to %u in a second, but %.9g samples a second%s, %u in a "
+            "frame, make %.9g",
             input->paths[0], counted, rate,
             said > 0 ? " (input.layout.sample_rate_hz)" : ", as headers say", samples,
             rate / samples);
@@ -449,8 +440,8 @@ static status_t vdif_settle_rate(const struct format_input *input, const struct 
     double frames = *rate / packets->samples;
     REQUIRE(frames >= 0.5 && frames < 0x1p24 && fabs(frames - round(frames)) < 1e-6 * frames,
             said > 0 ? STATUS_USAGE : STATUS_DATA,
-            "%s: %.9g samples a second, %u in a frame, are %.9g frames: expected a whole number "
-            "of VDIF frames in a second",
+            "%s: %.9g samples a second, %u in a frame, are %.9g frames: expected a whole number of "
+            "VDIF frames in a second",
             input->paths[0], *rate, packets->samples, frames);
     packets->rate = (uint64_t)round(frames);
 out:

@@ -74,12 +74,10 @@ static status_t wav_read_format(struct wav *wav, const unsigned char *chunk, uin
     wav->out->type.kind = code == WAV_FLOAT ? 'f' : bits == 8 ? 'u' : 'i';
     wav->out->type.bits = bits;
     wav->out->offset = bits == 8 ? 128 : 0;
-    TRY(byte_rate == rate * wav->frame
-            ? STATUS_OK
-            : assume(wav->assumed,
-                     "byte rate %u and sample rate %u Hz of %u bytes differ: the sample rate is "
-                     "used",
-                     byte_rate, rate, wav->frame));
+    TRY(assume_unless(byte_rate == rate * wav->frame, wav->assumed,
+                      "byte rate %u and sample rate %u Hz of %u bytes differ: the sample rate is "
+                      "used",
+                      byte_rate, rate, wav->frame));
 out:
     return st;
 }
@@ -109,13 +107,10 @@ static status_t wav_settle_data(struct wav *wav, uint64_t size, int is_64)
     int is_all =
         size == 0 || size == UINT32_MAX || (!is_64 && rest > size && (rest - size) % wrap == 0);
     wav->out->bytes = is_all ? rest : min_u64(size, rest);
-    return !is_all && size <= rest
-               ? STATUS_OK
-               : assume(
-                     wav->assumed,
-                     "the size of its data chunk is %" PRIu64 " and %" PRIu64 " bytes follow: %s",
-                     size, rest,
-                     is_all ? "all are samples" : "the recording was cut off, what exists is read");
+    return assume_unless(
+        !is_all && size <= rest, wav->assumed,
+        "the size of its data chunk is %" PRIu64 " and %" PRIu64 " bytes follow: %s", size, rest,
+        is_all ? "all are samples" : "the recording was cut off, what exists is read");
 }
 
 /* One chunk, whose name is at `at`; *next: that of the next. */
@@ -170,9 +165,9 @@ static status_t wav_read(struct plain *out)
     int is_iq = wav.channels == 2 && !layout->axes && !(is_two && !layout->is_complex);
     out->type.is_complex = is_iq;
     TRY(plain_assume_streams(out, is_iq ? 1 : wav.channels, is_two));
-    TRY(is_iq && !is_two ? assume(wav.assumed, "complex samples: the two channels are I and Q; "
-                                               "input.layout.domain: real makes them two streams")
-                         : STATUS_OK);
+    TRY(assume_if(is_iq && !is_two, wav.assumed,
+                  "complex samples: the two channels are I and Q; "
+                  "input.layout.domain: real makes them two streams"));
     TRY(is_iq && wav.centre_hz > 0 ? plain_set_centre(out, wav.centre_hz) : STATUS_OK);
 out:
     return st;

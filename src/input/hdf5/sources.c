@@ -132,7 +132,7 @@ void storage_free(struct storage *storage)
         free(storage->sources.items[i].from);
     }
     free(storage->sources.items);
-    h5_free_texts(storage->absent, storage->nabsent);
+    text_free_list(storage->absent, storage->nabsent);
     *storage = (struct storage){.absent = NULL};
 }
 
@@ -171,10 +171,7 @@ struct external_places {
 
 static void external_free(struct external_places *places)
 {
-    for (uint32_t i = 0; i < places->count; i++) {
-        free(places->items[i]);
-    }
-    free(places->items);
+    text_free_list(places->items, places->count);
 }
 
 /* Adds what is there of this name; there is room. */

@@ -395,7 +395,7 @@ void stored_free(struct stored *stored)
         chunks_close(stored->chunks);
         mappings_free(&stored->mappings);
         lost_pieces_free(&stored->lost);
-        h5_free_texts(stored->files, stored->nfiles);
+        text_free_list(stored->files, stored->nfiles);
         extents_free(stored->extents, stored->nextents);
         free(stored->path);
         free(stored->name);

@@ -80,7 +80,7 @@ static status_t axes_take_texts(hid_t object, const char *path, const char *attr
         axes_take_list(texts[0], names);
     }
 out:
-    h5_free_texts(texts, count);
+    text_free_list(texts, count);
     return st;
 }
 
@@ -110,7 +110,7 @@ static status_t axes_take_attributes(hid_t object, const char *path, int is_weak
         }
     }
 out:
-    h5_free_texts(attributes.names, attributes.count);
+    text_free_list(attributes.names, attributes.count);
     return st;
 }
 

@@ -417,7 +417,7 @@ out:
     if (raw && H5Tis_variable_str(from->type) > 0) {
         h5_reclaim(from->type, from->space, raw);
     }
-    h5_free_texts(texts, count);
+    text_free_list(texts, count);
     free(raw);
     return st;
 }
@@ -458,7 +458,7 @@ static status_t h5_get_a_text(hid_t object, const char *where, const char *name,
     }
 out:
     *found = st == STATUS_OK && count > 0;
-    h5_free_texts(texts, count);
+    text_free_list(texts, count);
     return st;
 }
 
@@ -533,6 +533,9 @@ out:
 status_t h5_put_text(hid_t object, const char *name, const char *value)
 {
     status_t st = STATUS_OK;
+    if (!value) {
+        return STATUS_OK;
+    }
     hid_t type = H5Tcopy(H5T_C_S1);
     H5_TRY(H5Tset_size(type, strlen(value) + 1), "attribute %s cannot be made", name);
     H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "attribute %s cannot be made", name);
@@ -584,12 +587,4 @@ out:
     free(values);
     h5_close_values(&dataset);
     return st;
-}
-
-void h5_free_texts(char **texts, size_t count)
-{
-    for (size_t i = 0; texts && i < count; i++) {
-        free(texts[i]);
-    }
-    free(texts);
 }

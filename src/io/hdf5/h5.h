@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_IO_HDF5_H5_H
 #define VOLTMILL_IO_HDF5_H5_H
 
-#include "base/status.h"
+#include "base/text.h"
 
 #include <hdf5.h>
 #include <stdint.h>
@@ -86,7 +86,7 @@ status_t h5_get_text(hid_t object, const char *where, const char *name, char **v
 /* Reads a text likewise from files of unknown origin: an attribute that is no text counts as
  * missing. Fails with DATA, DEVICE. */
 status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found);
-/* Reads all texts of such an attribute; *count is 0 if it is missing. Free with h5_free_texts().
+/* Reads all texts of such an attribute; *count is 0 if it is missing. Free with text_free_list().
  * Fails with DATA, DEVICE. */
 status_t h5_find_texts(hid_t object, const char *where, const char *name, char ***out,
                        size_t *count);
@@ -94,14 +94,14 @@ status_t h5_find_texts(hid_t object, const char *where, const char *name, char *
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
 
-/* Write an attribute. Fail with DATA, NO_SPACE. */
+/* Write an attribute; none for a NULL text. Fail with DATA, NO_SPACE. */
 status_t h5_put_text(hid_t object, const char *name, const char *value);
 status_t h5_put_f64(hid_t object, const char *name, double value);
 status_t h5_put_i32(hid_t object, const char *name, int32_t value);
 status_t h5_put_u64(hid_t object, const char *name, uint64_t value);
 /* Writes a number of this type, whose bytes are as in the file. Fails with DATA, NO_SPACE. */
 status_t h5_put_number(hid_t object, const char *name, hid_t type, const void *value);
-/* Reads a one-dimensional dataset of texts or doubles; free with h5_free_texts() and free().
+/* Reads a one-dimensional dataset of texts or doubles; free with text_free_list() and free().
  * Fails with DATA when it has another rank or more than 2^30 elements. */
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count);
 status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count);
@@ -110,7 +110,5 @@ status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **
  * crash or an endless loop then happens in a child process that opens files. Errors are left to the
  * reading. No effect without chunks. */
 void h5_try_chunks(hid_t dataset, const char *where, const char *name);
-
-void h5_free_texts(char **texts, size_t count);
 
 #endif

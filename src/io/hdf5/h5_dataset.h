@@ -53,7 +53,7 @@ status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, co
  * returns it. */
 status_t h5_dataset_pair(const struct h5_dataset *dataset, const char *where, hid_t *out);
 
-/* Begins as {0}; h5_free_texts() returns the names. */
+/* Begins as {0}; text_free_list() returns the names. */
 struct h5_names {
     char **names;
     size_t count;

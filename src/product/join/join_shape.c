@@ -363,6 +363,6 @@ status_t join_make(struct join *join, int fd, const char *path)
     TRY(product_find_part(path, &join->place));
 out:
     h5_close(out);
-    h5_free_texts(names.names, names.count);
+    text_free_list(names.names, names.count);
     return st;
 }

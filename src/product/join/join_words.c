@@ -68,11 +68,11 @@ status_t join_list_names(const struct join *join, struct h5_names *out)
                     join->parts[here].path);
         }
         if (is_fuller) {
-            h5_free_texts(names[0].names, names[0].count);
+            text_free_list(names[0].names, names[0].count);
             names[0] = names[1];
             fullest = i;
         } else {
-            h5_free_texts(names[1].names, names[1].count);
+            text_free_list(names[1].names, names[1].count);
         }
         names[1] = (struct h5_names){0};
     }
@@ -80,7 +80,7 @@ status_t join_list_names(const struct join *join, struct h5_names *out)
     names[0] = (struct h5_names){0};
 out:
     for (int k = 0; k < 2; k++) {
-        h5_free_texts(names[k].names, names[k].count);
+        text_free_list(names[k].names, names[k].count);
     }
     return st;
 }
@@ -205,14 +205,14 @@ static status_t words_check_all(const struct join *join, uint32_t first, const c
                     ? words_check(join, first, i, object, other.names[j])
                     : STATUS_OK);
         }
-        h5_free_texts(other.names, other.count);
+        text_free_list(other.names, other.count);
         other = (struct h5_names){0};
         h5_close(id);
         id = -1;
     }
 out:
     h5_close(id);
-    h5_free_texts(other.names, other.count);
+    text_free_list(other.names, other.count);
     return st;
 }
 
@@ -247,7 +247,7 @@ status_t join_copy_attributes(const struct join *join, const char *name, hid_t f
         TRY(st);
     }
 out:
-    h5_free_texts(names.names, names.count);
+    text_free_list(names.names, names.count);
     return st;
 }
 

@@ -156,7 +156,7 @@ static status_t bank_put_filters(hid_t file, hid_t provenance, const struct prod
     if (!spec->filters) {
         return STATUS_OK;
     }
-    TRY(parts_put_filters(provenance, spec));
+    TRY(h5_put_text(provenance, "filters", spec->filters));
     TRY(h5_put_text(provenance, "filtered_convention", filtered_convention));
     TRY(h5_put_f64(file, "offset_seconds", spec->archive->offset_seconds));
 out:

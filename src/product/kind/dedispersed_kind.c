@@ -61,9 +61,7 @@ static status_t dedispersed_put_header(hid_t data, const struct dedispersed_spec
     TRY(h5_put_f64(data, "foff", input->foff_mhz));
     TRY(h5_put_i32(data, "nchans", (int32_t)input->nchannels));
     TRY(h5_put_text(data, "source_name", input->sky.source ? input->sky.source : "unknown"));
-    if (input->sky.telescope) {
-        TRY(h5_put_text(data, "telescope", input->sky.telescope));
-    }
+    TRY(h5_put_text(data, "telescope", input->sky.telescope));
     TRY(h5_put_i32(data, "telescope_id", sigproc_of(input).telescope_id));
     TRY(h5_put_f64(data, "src_raj", input->head.raj_hours));
     TRY(h5_put_f64(data, "src_dej", input->head.dej_degrees));

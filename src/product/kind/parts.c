@@ -98,7 +98,7 @@ status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***
     *out = texts;
     texts = NULL;
 out:
-    h5_free_texts(texts, count);
+    text_free_list(texts, count);
     return st;
 }
 
@@ -195,11 +195,6 @@ out:
     return st;
 }
 
-status_t parts_put_filters(hid_t provenance, const struct product_spec *spec)
-{
-    return spec->filters ? h5_put_text(provenance, "filters", spec->filters) : STATUS_OK;
-}
-
 status_t parts_put_coherent(hid_t file, const struct archive *archive, const double *delay_hz,
                             uint64_t count)
 {
@@ -241,12 +236,10 @@ status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid
     }
     TRY(h5_put_text(group, "libraries", libraries));
     TRY(h5_put_text(group, "job", spec->job_text));
-    if (spec->arithmetic) {
-        TRY(h5_put_text(group, "arithmetic", spec->arithmetic));
-    }
+    TRY(h5_put_text(group, "arithmetic", spec->arithmetic));
     TRY(h5_put_text(group, "inputs", spec->inputs ? spec->inputs : ""));
     const char *assumed = spec->series ? spec->series->input->assumed : spec->archive->assumed;
-    TRY(assumed ? h5_put_text(group, "assumed", assumed) : STATUS_OK);
+    TRY(h5_put_text(group, "assumed", assumed));
     *out = group;
     group = -1;
 out:
@@ -268,12 +261,8 @@ status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
         TRY(h5_put_f64(file, "start_second", sky->start.second));
         TRY(h5_put_text(file, "time_scale", "UTC"));
     }
-    if (sky->telescope) {
-        TRY(h5_put_text(file, "telescope", sky->telescope));
-    }
-    if (sky->source) {
-        TRY(h5_put_text(file, "source", sky->source));
-    }
+    TRY(h5_put_text(file, "telescope", sky->telescope));
+    TRY(h5_put_text(file, "source", sky->source));
     if (sky->has_position) {
         TRY(h5_put_f64(file, "ra_deg", sky->ra_deg));
         TRY(h5_put_f64(file, "dec_deg", sky->dec_deg));

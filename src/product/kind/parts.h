@@ -23,17 +23,13 @@ status_t parts_scale_time(hid_t file, uint64_t count, const struct utc *start,
                           const char *long_name);
 status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label);
 
-/* Makes the names (or else numbers) of the selected indices of an axis; h5_free_texts() returns
+/* Makes the names (or else numbers) of the selected indices of an axis; text_free_list() returns
  * them. Fails with DEVICE (memory). */
 status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***out);
 
 /* Writes the attributes of the root that every product has. Fails with DATA, NO_SPACE. */
 status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
                         const struct sky *sky);
-
-/* Writes the filters that voltages passed before, if any, into /provenance. Fails with DATA,
- * NO_SPACE. */
-status_t parts_put_filters(hid_t provenance, const struct product_spec *spec);
 
 /* Writes the root's attributes of voltages that were dedispersed coherently, and /delay_hz [count],
  * Hz. Fails with DATA, NO_SPACE. */

@@ -115,7 +115,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     TRY(spec->flag.is_on ? flagged_put(file, spec, "pol") : STATUS_OK);
     TRY(quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK);
 out:
-    h5_free_texts(ifs, nifs);
+    text_free_list(ifs, nifs);
     h5_close(data);
     return st;
 }

@@ -28,7 +28,7 @@ static status_t spectra_attach_names(hid_t file, hid_t data, const struct archiv
     TRY(parts_scale_texts(file, name, names, archive->nselected[axis], name));
     TRY(parts_attach(file, data, name, dim, name));
 out:
-    h5_free_texts(names, names ? archive->nselected[axis] : 0);
+    text_free_list(names, names ? archive->nselected[axis] : 0);
     return st;
 }
 
@@ -48,7 +48,7 @@ static status_t spectra_put_beside(hid_t file, hid_t data, const struct product_
     TRY(spec->weights.are_kept ? bank_put_weights(file, spec, scale, nifs) : STATUS_OK);
     TRY(quantised_is(spec) ? quantised_put(file, data, spec, scale) : STATUS_OK);
 out:
-    h5_free_texts(ifs, nifs);
+    text_free_list(ifs, nifs);
     return st;
 }
 

@@ -88,7 +88,7 @@ static status_t voltages_put_provenance(hid_t file, const struct product_spec *s
     TRY(h5_put_text(group, "time_convention", time_convention));
     TRY(h5_put_text(group, "stored_convention", stored_convention));
     TRY(h5_put_text(group, "missing_convention", missing_convention));
-    TRY(parts_put_filters(group, spec));
+    TRY(h5_put_text(group, "filters", spec->filters));
     TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
     TRY(parts_reserve_counts(group, place));
     TRY(parts_reserve_count(group, "clipped_samples",

@@ -114,7 +114,7 @@ out:
     h5_close(pair[0]);
     h5_close(pair[1]);
     h5_close(part);
-    h5_free_texts(names.names, names.count);
+    text_free_list(names.names, names.count);
     return st;
 }
 
