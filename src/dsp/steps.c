@@ -105,8 +105,14 @@ void steps_measure(struct steps_form form, const float *rows, size_t count, size
     (form.is_signed ? steps_measure_pairs : steps_measure_power)(rows, count, stride, lines, sums);
 }
 
+/* Mean and rms of a line of power, and the scale and offset that follow, before they are
+ * rounded. */
+struct steps_line {
+    double mean, rms, scale, offset;
+};
+
 /* At least a step of floats at the mean, else the offset's own rounding would be many steps. */
-struct steps_line steps_line_of(uint32_t bits, double mean, double rms)
+static struct steps_line steps_line_of(uint32_t bits, double mean, double rms)
 {
     double scale = fmax(rms / steps_a_rms(bits), fabs(mean) * (double)FLT_EPSILON);
     scale = scale > 0 ? fmax(scale, 4 * (double)FLT_MIN) : 1;

@@ -62,13 +62,6 @@ void steps_measure(struct steps_form form, const float *rows, size_t count, size
 void steps_settle(struct steps_form form, struct steps_sums sums, size_t lines, float *scale,
                   float *offset);
 
-/* Mean and rms of a line of power, and the scale and offset that follow, before they are
- * rounded. */
-struct steps_line {
-    double mean, rms, scale, offset;
-};
-struct steps_line steps_line_of(uint32_t bits, double mean, double rms);
-
 /* Computes the factors of a row's lines: factor[lines] = 1 / scale[lines]. */
 void steps_factors(const float *scale, size_t lines, float *factor);
 

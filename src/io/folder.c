@@ -12,7 +12,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-status_t folder_of(const char *path, char **out)
+/* Returns the folder of a path: "dir" of "dir/x", "." of "x"; for free(). Fails with DEVICE
+ * (memory). */
+static status_t folder_of(const char *path, char **out)
 {
     const char *base = text_basename(path);
     int length = base - path > 1 ? (int)(base - path - 1) : 1;

@@ -7,10 +7,6 @@
 
 #include <stdint.h>
 
-/* Returns the folder of a path: "dir" of "dir/x", "." of "x"; for free(). Fails with DEVICE
- * (memory). */
-status_t folder_of(const char *path, char **out);
-
 /* Finds the folder of `path` if it exists, else the last existing folder on the way to it; for
  * free(). Fails with USAGE: unknown, no folder, or a link on the way leads nowhere. */
 status_t folder_nearest(const char *path, char **out);

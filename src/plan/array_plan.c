@@ -74,12 +74,11 @@ static status_t array_make_delays(const struct channelise_plan *work, struct arr
         double range[2];
         delay_range(plan->delays, plan->is_steered ? 0 : DELAY_CLOCK_ALONE, i, aim.from_s, aim.to_s,
                     range);
-        REQUIRE(fmax(fabs(range[0]), fabs(range[1])) * rate < (double)archive->samples,
-                STATUS_USAGE,
-                "%s: array: station %s is late by %.6g to %.6g s, more than the observation's "
-                "%.6g s",
-                job->path, plan->table->stations[plan->station_of[i]].name, range[0], range[1],
-                (double)archive->samples / rate);
+        REQUIRE(
+            fmax(fabs(range[0]), fabs(range[1])) * rate < (double)archive->samples, STATUS_USAGE,
+            "%s: array: station %s is late by %.6g to %.6g s, more than the observation's %.6g s",
+            job->path, plan->table->stations[plan->station_of[i]].name, range[0], range[1],
+            (double)archive->samples / rate);
         plan->least = (int64_t)fmin((double)plan->least, floor(range[0] * rate));
         plan->most = (int64_t)fmax((double)plan->most, ceil(range[1] * rate));
     }
@@ -517,7 +516,9 @@ static double array_left(const struct channelise_plan *work, uint32_t station,
     return most + (plan->is_shifted ? 1 / plan->rate_hz : fabs(delay));
 }
 
-double array_plan_left(const struct channelise_plan *work)
+/* Returns the largest delay that is left to phases at both ends of the observation: of beams with
+ * that relative to the centre. */
+static double array_plan_left(const struct channelise_plan *work)
 {
     const uint64_t ends[2] = {work->seen->first_sample,
                               work->seen->first_sample + work->seen->samples};

@@ -74,10 +74,6 @@ double array_plan_delay(const struct array_plan *plan, uint32_t station, const d
 double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, uint32_t station,
                              const double seconds[2]);
 
-/* Returns the largest delay that is left to phases at both ends of the observation: of beams with
- * that relative to the centre. */
-double array_plan_left(const struct channelise_plan *work);
-
 /* Appends lines for `voltmill plan` (plan/array_lines.h), and how whole samples and phases are
  * renewed. Fails with DEVICE (memory). */
 status_t array_plan_words(const struct channelise_plan *work, struct text *out);

@@ -166,11 +166,10 @@ status_t delay_model_create_table(const struct delay_spec *spec, const struct de
     REQUIRE(table->terms >= 1 && table->terms <= MOST_TERMS && table->nintervals >= 1, STATUS_USAGE,
             "a table of delays has %u intervals of %u terms, expected at least 1 of 1 to %d",
             (unsigned)table->nintervals, (unsigned)table->terms, (int)MOST_TERMS);
-    REQUIRE(
-        first_s <= spec->from_s && end_s >= spec->to_s, STATUS_USAGE,
-        "the table of delays covers %.9g to %.9g s after the observation's start, expected %.9g "
-        "to %.9g s",
-        first_s, end_s, spec->from_s, spec->to_s);
+    REQUIRE(first_s <= spec->from_s && end_s >= spec->to_s, STATUS_USAGE,
+            "the table of delays covers %.9g to %.9g s after the observation's start, expected "
+            "%.9g to %.9g s",
+            first_s, end_s, spec->from_s, spec->to_s);
     TRY(delay_model_new(spec, &m));
     m->interval_s = table->interval_s;
     m->first_s = first_s;

@@ -124,7 +124,10 @@ void patterns_free(struct patterns *patterns)
     *patterns = (struct patterns){0};
 }
 
-uint64_t patterns_adds(const struct patterns *patterns, uint32_t level)
+/* Additions for one output sample of every DM when groups go up to level `level`: one for each
+ * pattern of two halves up to there, and one for each group of each DM. Brute force takes
+ * ndms * nrows. */
+static uint64_t patterns_adds(const struct patterns *patterns, uint32_t level)
 {
     uint64_t adds = (uint64_t)patterns->ndms * patterns->levels[level].ngroups;
     for (uint32_t l = 0; l <= level; l++) {

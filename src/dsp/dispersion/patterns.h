@@ -55,11 +55,6 @@ status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, 
                          uint32_t reach, struct patterns *out);
 void patterns_free(struct patterns *patterns);
 
-/* Additions for one output sample of every DM when groups go up to level `level`: one for each
- * pattern of two halves up to there, and one for each group of each DM. Brute force takes
- * ndms * nrows. */
-uint64_t patterns_adds(const struct patterns *patterns, uint32_t level);
-
 /* Returns the level with the least of them. *adds is set. */
 uint32_t patterns_best(const struct patterns *patterns, uint64_t *adds);
 

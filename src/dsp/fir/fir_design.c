@@ -169,7 +169,8 @@ static void fir_look(const struct fir_made *made, double from, double to, struct
     }
 }
 
-struct fir_reach fir_design_reach(const struct fir_design *design, const struct fir_made *made)
+static struct fir_reach fir_design_reach(const struct fir_design *design,
+                                         const struct fir_made *made)
 {
     const double *edges = design->edges;
     struct fir_gains inside = {.least = INFINITY};

@@ -59,7 +59,6 @@ struct fir_made {
  * transitions. The margin is then increased until the specification is met. Fails with DEVICE
  * (memory). */
 status_t fir_design_make(const struct fir_design *design, struct fir_made *out);
-struct fir_reach fir_design_reach(const struct fir_design *design, const struct fir_made *made);
 
 /* Returns |C(f)| by the plain sum, f in cycles per sample. */
 double fir_gain(const double *coeff, uint32_t taps, int is_complex, double f);

@@ -430,8 +430,9 @@ static struct reader_lying lying_find(const struct archive *archive, const struc
     return found;
 }
 
-struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
-                                      uint64_t first, uint64_t count)
+/* Finds samples that are stored as a slab, uncut, plain and complete. */
+static struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
+                                             uint64_t first, uint64_t count)
 {
     struct reader_lying found = lying_find(archive, slab, first, count);
     if (found.path &&

@@ -77,9 +77,6 @@ struct reader_lying {
     const char *path; /* NULL: it does not */
     uint64_t file_offset;
 };
-/* Finds samples that are stored as a slab, uncut, plain and complete. */
-struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
-                                      uint64_t first, uint64_t count);
 
 /* A slab as it lies in the pieces of a file, each of which has all blocks of some time steps. */
 struct reader_strip {
