@@ -150,11 +150,10 @@ status_t tune_job(struct job *job, const struct tune_request *request, tune_job_
 {
     status_t st = STATUS_OK;
     struct tuned_job t = {.job = job, .request = *request, .told = told};
-    REQUIRE(
-        !job_is_semi_coherent(job), STATUS_USAGE,
-        "%s: a semi-coherent search is tuned by the share of one coherent DM: with a filter that "
-        "dedisperses to it, dispersion with dm and span",
-        job->path);
+    REQUIRE(!job_is_semi_coherent(job), STATUS_USAGE,
+            "%s: a semi-coherent search is tuned by the share of one coherent DM: with a filter "
+            "that dedisperses to it, dispersion with dm and span",
+            job->path);
     request->budget->problems =
         (job->nbanks == 1 ? 2 : job->nbanks) + job->nfilters + job->ndedisperse;
     if (job->nbanks > 0 || job->nfilters > 0) {

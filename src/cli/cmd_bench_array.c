@@ -114,8 +114,8 @@ static status_t beams_run(void *settings)
 {
     status_t st = STATUS_OK;
     struct array_settings *s = settings;
-    TRY(array_open(s, "stations,beams,pols,channels,cell,spectra,weights,ms,tflop_per_s,"
-                      "share_of_peak,gsamples_per_s,threads,rms_error,result"));
+    TRY(array_open(s, "stations,beams,pols,channels,cell,spectra,weights,ms,tflop_per_s,share_of_"
+                      "peak,gsamples_per_s,threads,rms_error,result"));
     printf("%8s %6s %5s %8s %6s %8s %10s %9s %9s %9s %9s\n", "stations", "beams", "pols", "channel",
            "cell", "spectra", "ms", "TFLOP/s", "of peak", "Gsamp/s", "rms error");
     TRY(array_rows(s, beams_print));
@@ -197,9 +197,9 @@ static status_t correlate_run_rows(void *settings)
 {
     status_t st = STATUS_OK;
     struct array_settings *s = settings;
-    TRY(array_open(s, "stations,pols,channels,integrate,spectra,ms,turn_ms,autos_ms,crosses_ms,"
-                      "finish_ms,gspectra_per_s,tflop_per_s,share_of_multiply_adds,threads,"
-                      "rms_error,result"));
+    TRY(array_open(
+        s, "stations,pols,channels,integrate,spectra,ms,turn_ms,autos_ms,crosses_ms,finish_ms,"
+           "gspectra_per_s,tflop_per_s,share_of_multiply_adds,threads,rms_error,result"));
     printf("%8s %4s %8s %9s %9s %10s %10s %9s %9s %6s %9s\n", "stations", "pols", "channels",
            "integrate", "spectra", "ms", "crosses ms", "Gnum/s", "TFLOP/s", "share", "rms error");
     TRY(array_rows(s, correlate_print));
@@ -228,13 +228,12 @@ const struct command cli_bench_correlate = {
     .name = "bench correlate",
     .summary = "time the correlation on this machine, and check it",
     .usage = "[OPTION]...",
-    .about =
-        "Times the correlation of all pairs of stations alone, on random spectra, and compares "
-        "some of its sums with the reference's; a row whose result is wrong says FAILED. "
-        "TFLOP/s count eight operations for each product of each pair, those of a station with "
-        "itself too; the share is that of multiply-adds in registers alone, measured on the "
-        "same device or threads. Times are a device's own without transfers. Lists are written "
-        "37,64 or 4..256 (doubling).",
+    .about = "Times the correlation of all pairs of stations alone, on random spectra, and "
+             "compares some of its sums with the reference's; a row whose result is wrong says "
+             "FAILED. TFLOP/s count eight operations for each product of each pair, those of a "
+             "station with itself too; the share is that of multiply-adds in registers alone, "
+             "measured on the same device or threads. Times are a device's own without transfers. "
+             "Lists are written 37,64 or 4..256 (doubling).",
     .rows = correlate_rows,
     .bytes = sizeof(struct array_settings),
     .run = correlate_run_rows};

@@ -35,9 +35,8 @@ struct dedisperse_settings {
 static const char *const bench_modes[] = {"auto", "brute", "tree"};
 
 static const char heading[] =
-    "setup,dms,bits,dm_step,mode,group,seconds_of_data,how,ms,order_ms,"
-    "upload_ms,download_ms,gadd_per_s,realtime,model_ms,search_widths,search_ms,search_share,"
-    "tree_gain,result";
+    "setup,dms,bits,dm_step,mode,group,seconds_of_data,how,ms,order_ms,upload_ms,download_ms,gadd_"
+    "per_s,realtime,model_ms,search_widths,search_ms,search_share,tree_gain,result";
 
 static void bench_print_head(struct dedisperse_settings *s)
 {

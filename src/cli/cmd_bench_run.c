@@ -58,9 +58,8 @@ static void bench_print_result(const struct bench_run_result *r, int ranks)
     printf("the run takes %.3f times the bound\n", t->total / r->bound);
 }
 
-static const char heading[] =
-    "ranks,samples,in_bytes,out_bytes,backend_s,plain_read_s,plain_write_s,before_s,read_s,"
-    "compute_s,write_s,after_s,total_s,ratio_to_bound";
+static const char heading[] = "ranks,samples,in_bytes,out_bytes,backend_s,plain_read_s,plain_write_"
+                              "s,before_s,read_s,compute_s,write_s,after_s,total_s,ratio_to_bound";
 
 static status_t bench_write_csv(const char *path, const struct bench_run_result *r, int ranks)
 {
@@ -105,8 +104,7 @@ static const struct option_row rows[] = {
     {.name = "force"},
     {.name = "adopt"},
     {"each", "PATTERN", value_text, AT(each), NULL, NULL,
-     "times it for each observation that matches, as `run "
-     "--each`"},
+     "times it for each observation that matches, as `run --each`"},
     {"list", "FILE", value_text, AT(list), NULL, NULL, "the same for each line of FILE"},
     {"csv", "FILE", value_text, SHARED(csv), NULL, NULL,
      "adds a line to FILE, with a heading when it is new"},
@@ -116,11 +114,10 @@ const struct command cli_bench_run = {
     .name = "bench run",
     .summary = "time a job beside what bounds it",
     .usage = "[OPTION]... JOB",
-    .about =
-        "Runs the job and times it beside what bounds it, measured right before each pass: the "
-        "backend alone (filters and filter banks, or dedispersion) on blocks in memory, and "
-        "plain reading and writing of the same bytes on the same file systems, by all threads "
-        "(a file each when writing). The products stay.",
+    .about = "Runs the job and times it beside what bounds it, measured right before each pass: "
+             "the backend alone (filters and filter banks, or dedispersion) on blocks in memory, "
+             "and plain reading and writing of the same bytes on the same file systems, by all "
+             "threads (a file each when writing). The products stay.",
     .operand = "job file",
     .ends = "yaml",
     .is_parallel = 1,

@@ -58,14 +58,13 @@ const struct command cli_import = {
     .name = "import",
     .summary = "write an archive into the native layout",
     .usage = "-o FILE [OPTION]... INPUT...\n-o FILE --job JOB [OPTION]... [INPUT]...",
-    .about =
-        "Writes the voltages of any archive that voltmill reads, of one file or many, into one "
-        "file in the native layout (docs/archives.md), in one pass and without changing a number: "
-        "integers stay integers, 4+4 bits stay packed, other bits become the numbers that voltmill "
-        "reads them as. Frequencies, times, names, scale and missing_value are kept, and all that "
-        "is missing stands in /gaps.\n"
-        "The file is written as FILE.part and renamed when it is complete; a command that is "
-        "stopped leaves nothing.",
+    .about = "Writes the voltages of any archive that voltmill reads, of one file or many, into "
+             "one file in the native layout (docs/archives.md), in one pass and without changing a "
+             "number: integers stay integers, 4+4 bits stay packed, other bits become the numbers "
+             "that voltmill reads them as. Frequencies, times, names, scale and missing_value are "
+             "kept, and all that is missing stands in /gaps.\n"
+             "The file is written as FILE.part and renamed when it is complete; a command that is "
+             "stopped leaves nothing.",
     .operand = "input file",
     .takes_many = 1,
     .instead = "job",

@@ -35,9 +35,8 @@ const struct command cli_job = {
     .name = "job",
     .summary = "describe the keys of a job file",
     .usage = "--schema",
-    .about =
-        "Prints every key of a job file (docs/job-file.md) with its meaning, range and default, "
-        "for editors that check and complete YAML and for other programs.",
+    .about = "Prints every key of a job file (docs/job-file.md) with its meaning, range and "
+             "default, for editors that check and complete YAML and for other programs.",
     .rows = rows,
     .bytes = sizeof(struct job_settings),
     .check = job_file_check,

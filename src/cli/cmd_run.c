@@ -95,10 +95,10 @@ static status_t run_check(void *settings)
     status_t st = STATUS_OK;
     struct run_settings *s = settings;
     const char *const *each = s->each.items;
-    REQUIRE(s->each.count < 2, STATUS_USAGE,
-            "run: --each is given twice, %s and %s: it takes one pattern, which may match many "
-            "files",
-            each[0], each[1]);
+    REQUIRE(
+        s->each.count < 2, STATUS_USAGE,
+        "run: --each is given twice, %s and %s: it takes one pattern, which may match many files",
+        each[0], each[1]);
     REQUIRE(s->each.count == 0 || !s->list, STATUS_USAGE, "run: either --each or --list, not both");
     int is_batch = s->each.count > 0 || s->list;
     REQUIRE(is_batch || !s->part[1], STATUS_USAGE, "run: --part is for --each and --list");
@@ -195,10 +195,9 @@ const struct command cli_run = {
         "drop the work in hand and stop a run within 0.8 seconds; SIGUSR1, a batch system's "
         "warning, leaves it 8 seconds to finish that; a second SIGINT ends it at once. `mpirun` "
         "may hand signals on a second later. `voltmill status FILE` says how far a product is.",
-    .ending =
-        "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or memory, 6 "
-        "complete, but rows are NaN because their input could not be read (run.on_bad: nan), 75 "
-        "stopped: the same command goes on.",
+    .ending = "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or "
+              "memory, 6 complete, but rows are NaN because their input could not be read "
+              "(run.on_bad: nan), 75 stopped: the same command goes on.",
     .operand = "job file",
     .ends = "yaml",
     .without = "set",

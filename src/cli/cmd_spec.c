@@ -128,11 +128,10 @@ const struct command cli_spec = {
     .name = "spec",
     .summary = "make power spectra of an archive, without a job file",
     .usage = "[OPTION]... -c CHANNELS -o OUTPUT FILE...",
-    .about =
-        "Prints the job that its options make, and runs it: voltages become power in channels, "
-        "summed over time. The same command resumes it.\n"
-        "voltmill spec -c 64 -t 16 -p I -o x.fil 'x.*.raw'\n"
-        "Several files, or a pattern in quotes, are one archive. --set adds any other key.",
+    .about = "Prints the job that its options make, and runs it: voltages become power in "
+             "channels, summed over time. The same command resumes it.\n"
+             "voltmill spec -c 64 -t 16 -p I -o x.fil 'x.*.raw'\n"
+             "Several files, or a pattern in quotes, are one archive. --set adds any other key.",
     .ending = "Exit status: as that of `voltmill run`.",
     .operand = "file",
     .ends = "h5|hdf5|raw|vdif|dada|dat",

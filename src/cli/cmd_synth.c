@@ -25,10 +25,9 @@ const struct command cli_synth = {
     .name = "synth",
     .summary = "write a synthetic observation",
     .usage = "[OPTION]... SPEC",
-    .about =
-        "Writes a synthetic observation in the native layout, as the YAML file SPEC says "
-        "(docs/synth.md): noise, tones, a dispersed pulsar, bursts. The bytes do not depend on "
-        "the ranks.",
+    .about = "Writes a synthetic observation in the native layout, as the YAML file SPEC says "
+             "(docs/synth.md): noise, tones, a dispersed pulsar, bursts. The bytes do not depend "
+             "on the ranks.",
     .operand = "specification",
     .ends = "yaml",
     .is_parallel = 1,

@@ -187,11 +187,10 @@ out:
 
 static void tune_print_comparison(const struct experiment_comparison *c)
 {
-    printf(
-        "  guided: %.1f %% of the best rate with %u of %u configurations (%.1f %%), %.1f of %.1f s "
-        "(%.1f %%); random ones, as many: %.1f %%\n",
-        1e2 * c->guided, c->tried, c->all, 1e2 * c->tried / c->all, c->spent, c->all_spent,
-        1e2 * c->spent / c->all_spent, 1e2 * c->random);
+    printf("  guided: %.1f %% of the best rate with %u of %u configurations (%.1f %%), %.1f of "
+           "%.1f s (%.1f %%); random ones, as many: %.1f %%\n",
+           1e2 * c->guided, c->tried, c->all, 1e2 * c->tried / c->all, c->spent, c->all_spent,
+           1e2 * c->spent / c->all_spent, 1e2 * c->random);
     report_show();
 }
 
@@ -426,12 +425,11 @@ const struct command cli_tune = {
     .name = "tune",
     .summary = "find the fastest kernels for this device, and keep them",
     .usage = "[OPTION]... JOB\n--setup NAME [OPTION]...",
-    .about =
-        "Finds the fastest way to do what a job does (its filters, its filter bank, its "
-        "dedispersions) on this device, and keeps it in a database, where `voltmill run` finds it. "
-        "Every configuration that is timed is checked against sums in double; a wrong one never "
-        "wins. With --setup: dedispersion for each of some numbers of DMs, and what tuning gains "
-        "(Sclocco et al. 2014).",
+    .about = "Finds the fastest way to do what a job does (its filters, its filter bank, its "
+             "dedispersions) on this device, and keeps it in a database, where `voltmill run` "
+             "finds it. Every configuration that is timed is checked against sums in double; a "
+             "wrong one never wins. With --setup: dedispersion for each of some numbers of DMs, "
+             "and what tuning gains (Sclocco et al. 2014).",
     .operand = "job file",
     .ends = "yaml",
     .instead = "setup",

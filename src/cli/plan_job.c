@@ -54,10 +54,10 @@ static void filters_print_source(const struct job_filter *filter,
         display_print("%u real coefficients", made->taps);
         filters_print_deripple(made->taps / 2, made->ripple_db, made->left_db);
     } else if (made->is_design) {
-        display_print("%u %s coefficients by design: ripple %.3g dB, attenuation %.3g dB (Kaiser, "
-                      "beta %.3g)",
-                      made->taps, made->is_complex ? "complex" : "real", made->ripple_db,
-                      made->attenuation_db, made->beta);
+        display_print(
+            "%u %s coefficients by design: ripple %.3g dB, attenuation %.3g dB (Kaiser, beta %.3g)",
+            made->taps, made->is_complex ? "complex" : "real", made->ripple_db,
+            made->attenuation_db, made->beta);
     } else {
         display_print("%u %s %s", made->taps, made->is_complex ? "complex" : "real",
                       units_plural(made->taps, "coefficient", "coefficients"));
@@ -78,10 +78,9 @@ static void filters_print_edges(const struct filter_plan_stage *stage)
         guard = fmin(guard, (double)chirp_guard(most - least));
     }
     snprintf(digits, sizeof digits, "%.2g", 2.25 * stage->chirps[0].sample_rate_hz / guard);
-    display_print(
-        "  edges         within %s of a coarse channel's edges, amplitudes change by more "
-        "than 1 %% (of white noise at most %.2g %% rms)\n",
-        units_hertz(strtod(digits, NULL)), 63 / sqrt(guard));
+    display_print("  edges         within %s of a coarse channel's edges, amplitudes change by "
+                  "more than 1 %% (of white noise at most %.2g %% rms)\n",
+                  units_hertz(strtod(digits, NULL)), 63 / sqrt(guard));
 }
 
 static void filters_print_method(const struct filter_plan_stage *stage)
@@ -437,11 +436,11 @@ static void series_print_files(const struct dedisperse_pass *series)
         const struct output_spec_item *item = &series->pass.making.items[i];
         const char *bytes = units_bytes(series->pass.bytes[i]);
         if (item->spec.kind == PRODUCT_CANDIDATES) {
-            display_print(
-                "  %s: candidates of S/N %g or more in boxes of 1 to %u samples, noise by "
-                "%s; %s of peaks before they are compressed\n",
-                item->file, d->bursts.boxes.threshold, d->bursts.boxes.widths,
-                units_seconds((double)d->bursts.boxes.block * d->product.time.step), bytes);
+            display_print("  %s: candidates of S/N %g or more in boxes of 1 to %u samples, noise "
+                          "by %s; %s of peaks before they are compressed\n",
+                          item->file, d->bursts.boxes.threshold, d->bursts.boxes.widths,
+                          units_seconds((double)d->bursts.boxes.block * d->product.time.step),
+                          bytes);
             if (d->what->search.csv) {
                 display_print("  %s: the same candidates as comma-separated values\n",
                               d->what->search.csv);
@@ -469,11 +468,10 @@ static void series_print(const struct dedisperse_pass *series)
     display_print("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->each.dms[0],
                   d->each.dms[d->delays.ndms - 1], d->words.plan.data, d->product.mode);
     if (d->what->is_two_step) {
-        display_print(
-            "  two steps     groups of %u channels, samples at most %u beside their delays, "
-            "%.1f %% of the additions\n",
-            d->steps.group, d->steps.error,
-            100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
+        display_print("  two steps     groups of %u channels, samples at most %u beside their "
+                      "delays, %.1f %% of the additions\n",
+                      d->steps.group, d->steps.error,
+                      100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
     }
     if (d->tree.gain > 0) {
         display_print("  additions     ");

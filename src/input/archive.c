@@ -461,10 +461,9 @@ void archive_warn_unweighed(const struct archive *archive, const char *file)
 {
     uint64_t samples = archive_count_partial(archive);
     if (samples > 0) {
-        report_warn("%s: %s of blocks that lack packets %s written as stored: voltages have no "
-                    "weights",
-                    file, units_amount(samples, "sample", "samples"),
-                    units_plural(samples, "is", "are"));
+        report_warn(
+            "%s: %s of blocks that lack packets %s written as stored: voltages have no weights",
+            file, units_amount(samples, "sample", "samples"), units_plural(samples, "is", "are"));
     }
 }
 

@@ -350,11 +350,10 @@ static status_t coefficients_read_file(const char *path, const char *member, int
     if (h5_is_hdf5(path) > 0) {
         TRY(coefficients_read_hdf5(path, member, out));
     } else {
-        REQUIRE(
-            !coefficients_is_mat(path), STATUS_DATA,
-            "%s is a MATLAB file of version 5: `python3 -m voltmill coefficients %s%s%s FILE.h5` "
-            "makes a file of coefficients of it",
-            path, path, member ? ":" : "", member ? member : "");
+        REQUIRE(!coefficients_is_mat(path), STATUS_DATA,
+                "%s is a MATLAB file of version 5: `python3 -m voltmill coefficients %s%s%s "
+                "FILE.h5` makes a file of coefficients of it",
+                path, path, member ? ":" : "", member ? member : "");
         REQUIRE(!member, STATUS_DATA,
                 "%s is not HDF5, so nothing in it has a name, but %s is asked for", path, member);
         TRY(is_window ? STATUS_OK : coefficients_read_text(path, out));

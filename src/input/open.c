@@ -388,8 +388,8 @@ static status_t open_select_time(const struct job_select *select, struct archive
                 to, 1 / archive->sample_rate_hz);
     }
     REQUIRE(first < end && end <= total, STATUS_USAGE,
-            "input.select: samples %" PRIu64 " .. %" PRIu64 " of the observation %s, which has "
-            "%" PRIu64,
+            "input.select: samples %" PRIu64 " .. %" PRIu64
+            " of the observation %s, which has %" PRIu64,
             first, end, archive->parts[0].path, total);
     archive->first_sample = first;
     archive->samples = end - first;
@@ -473,11 +473,10 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
 {
     status_t st = STATUS_OK;
     uint64_t chans = archive->count[AXIS_CHAN];
-    REQUIRE(
-        archive->sample_rate_hz > 0, STATUS_USAGE,
-        "%s: input.layout.sample_rate_hz is missing, and the file cannot say it (a job states it; "
-        "info and look: --layout '{sample_rate_hz: 1e6}')",
-        job->path);
+    REQUIRE(archive->sample_rate_hz > 0, STATUS_USAGE,
+            "%s: input.layout.sample_rate_hz is missing, and the file cannot say it (a job states "
+            "it; info and look: --layout '{sample_rate_hz: 1e6}')",
+            job->path);
     if (job->layout.freq.rule.has_start) {
         TRY(memory_grown((size_t)chans, sizeof *archive->freq_hz, "frequencies of coarse channels",
                          &archive->freq_hz));

@@ -24,9 +24,8 @@ enum { READS, WRITES, MESSAGES, FILES };
 static const char python_usual[] = "/usr/bin/python3";
 
 /* The module is found by its folder alone: isolated Python reads no PYTHONPATH. */
-static const char python_start[] =
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); from voltmill.__main__ import main; "
-    "sys.exit(main(sys.argv[1:]))";
+static const char python_start[] = "import sys; sys.path.insert(0, sys.argv.pop(1)); from "
+                                   "voltmill.__main__ import main; sys.exit(main(sys.argv[1:]))";
 
 const char *python_program(void)
 {
@@ -110,8 +109,8 @@ status_t python_begin(const char *code, const char *const *arguments, const int 
     }
     int error = python_spawn(files, (char *const *)(uintptr_t)words, &child);
     REQUIRE(error != ENOENT, STATUS_DEVICE,
-            "%s is not installed: it is needed, with python3-%s (Debian, Ubuntu: apt-get "
-            "install python3-%s; VOLTMILL_PYTHON names another Python)",
+            "%s is not installed: it is needed, with python3-%s (Debian, Ubuntu: apt-get install "
+            "python3-%s; VOLTMILL_PYTHON names another Python)",
             words[0], needs, needs);
     REQUIRE(error == 0, STATUS_DEVICE, "%s cannot be started: %s", words[0], strerror(error));
     *out = child;

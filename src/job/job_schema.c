@@ -97,8 +97,7 @@ static const struct schema product_rows[] = {
      .expected = "the name of an entry of channelise"},
     {"integrate", SCHEMA_WHOLE,
      "spectra summed into one row (`power`, `visibilities`), or a time such as `10 ms`, of which "
-     "the nearest "
-     "number of spectra is made",
+     "the nearest number of spectra is made",
      SCHEMA_AT(struct job_product, integrate), .unit = UNITS_TIME,
      .amount_at = offsetof(struct job_product, integrate_s), .min = 1, .max = 0x1p40,
      .otherwise = "1",
@@ -140,8 +139,7 @@ static const struct schema product_rows[] = {
      SCHEMA_AT(struct job_product, combine.stokes.v), .choices = stokes_v_names, .needs = for_iquv},
     {"feed", SCHEMA_CHOICE,
      "`IQUV` and `visibilities`: type of the feed; `auto` knows the names of polarisations X and "
-     "Y, "
-     "H and V (H is X), R and L",
+     "Y, H and V (H is X), R and L",
      SCHEMA_AT(struct job_product, combine.stokes.feed), .choices = feed_names, .needs = for_feed},
     {"sum", SCHEMA_CHOICE, "`power`: streams that are summed incoherently",
      SCHEMA_LIST(struct job_product, sums, nsums, 1, 2),
@@ -276,8 +274,8 @@ const struct schema job_schema[] = {
      "directions of coherent beams: products other than visibilities are of these beams in the "
      "place of stations",
      SCHEMA_LIST(struct job, beams, nbeams, 1, JOB_BEAMS), .members = job_beam_schema,
-     .expected = "a list of directions, each with ra_deg and dec_deg, or azimuth_deg and "
-                 "elevation_deg"},
+     .expected =
+         "a list of directions, each with ra_deg and dec_deg, or azimuth_deg and elevation_deg"},
     {"beam_weights", SCHEMA_TEXT,
      "instead of `beams`, or beside them: file of complex weights of the stations in each beam, or "
      "a beamformer recipe (bfr5) (arrays.md)",

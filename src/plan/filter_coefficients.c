@@ -52,12 +52,11 @@ static status_t coefficients_around_zero(const struct making *m, const double ed
                                          int is_highpass, struct fir_design *out)
 {
     status_t st = STATUS_OK;
-    REQUIRE(edges[0] >= 0, STATUS_USAGE,
-            "%s: filter.%u.design.edges: %.15g Hz lies below the centre of the coarse channel; "
-            "complex samples have a %s on both sides of it: expected edges above, or a bandpass or "
-            "bandstop",
-            m->job->path, m->number, m->filter->design.edges[0],
-            band_names[m->filter->design.kind]);
+    REQUIRE(
+        edges[0] >= 0, STATUS_USAGE,
+        "%s: filter.%u.design.edges: %.15g Hz lies below the centre of the coarse channel; complex "
+        "samples have a %s on both sides of it: expected edges above, or a bandpass or bandstop",
+        m->job->path, m->number, m->filter->design.edges[0], band_names[m->filter->design.kind]);
     out->is_stop = is_highpass;
     out->edges[0] = -edges[1];
     out->edges[1] = -edges[0];

@@ -383,11 +383,10 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
     stage->spec.method = filter->method;
     stage->spec.fft = job->nbanks > 0 ? job->banks[0].fft : FFT_AUTO;
     if (filter->source == FILTER_DISPERSION) {
-        REQUIRE(
-            !in->coherent.delay_hz, STATUS_USAGE,
-            "%s: filter.%u.dispersion: these voltages have been dedispersed coherently to DM %g "
-            "already",
-            job->path, i, in->coherent.dm);
+        REQUIRE(!in->coherent.delay_hz, STATUS_USAGE,
+                "%s: filter.%u.dispersion: these voltages have been dedispersed coherently to DM "
+                "%g already",
+                job->path, i, in->coherent.dm);
         TRY(filter_plan_make_chirps(job, i, in, rows, stage));
     } else {
         TRY(filter_plan_make_coefficients(job, i, in, stage));

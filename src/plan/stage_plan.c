@@ -233,11 +233,10 @@ static status_t synthesis_bank_find(const struct job *job, const struct archive 
     const uint32_t den = archive->oversample.den;
     REQUIRE(archive->is_complex, STATUS_USAGE,
             "%s: synthesise: the samples are real, expected complex ones of channels", job->path);
-    REQUIRE(
-        archive->bank.channels == 0 || archive->sideband > 0, STATUS_USAGE,
-        "%s: synthesise: channels in fft order, in which frequency falls, are not put together: "
-        "expected spectra in ascending order",
-        job->path);
+    REQUIRE(archive->bank.channels == 0 || archive->sideband > 0, STATUS_USAGE,
+            "%s: synthesise: channels in fft order, in which frequency falls, are not put "
+            "together: expected spectra in ascending order",
+            job->path);
     REQUIRE(bank.channels >= 2 && bank.channels <= 1u << 26, STATUS_USAGE,
             "%s: synthesise: %u %s selected, expected at least 2 that lie side by side", job->path,
             bank.channels, units_plural(bank.channels, "channel is", "channels are"));
@@ -291,10 +290,10 @@ static status_t synthesis_read_file(const struct job *job, struct synthesis_prot
         TRY(telescope_prototype(telescope, &out->coeff));
         goto out;
     }
-    REQUIRE(synthesise->prototype_taps > 0, STATUS_USAGE,
-            "%s: synthesise.prototype_taps is missing, expected how many taps the prototype of %s "
-            "has",
-            job->path, synthesise->prototype);
+    REQUIRE(
+        synthesise->prototype_taps > 0, STATUS_USAGE,
+        "%s: synthesise.prototype_taps is missing, expected how many taps the prototype of %s has",
+        job->path, synthesise->prototype);
     TRY(coefficients_read_real(synthesise->prototype, &out->coeff, &count));
     out->taps = synthesise->prototype_taps;
     out->points = (uint32_t)(count / out->taps);

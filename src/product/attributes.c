@@ -33,22 +33,20 @@ static const char flagged_convention[] =
     "are flagged (/flags) have none; of the mean of neighbouring channels, which leaves out those "
     "that are NaN, the mean of theirs.";
 
-static const char linear_convention[] = "I = XX + YY, Q = XX - YY, U = 2 Re X Y*, V = 2 Im X Y*, "
-                                        "in the frame of the feeds (no parallactic "
-                                        "angle, no calibration), of amplitudes of exp(+ i omega "
-                                        "t). V is that of the IAU, positive where "
-                                        "the field turns from x to y (right-handed by IEEE); where "
-                                        "stokes_v is psr it has the other sign.";
+static const char linear_convention[] =
+    "I = XX + YY, Q = XX - YY, U = 2 Re X Y*, V = 2 Im X Y*, in the frame of the feeds (no "
+    "parallactic angle, no calibration), of amplitudes of exp(+ i omega t). V is that of the IAU, "
+    "positive where the field turns from x to y (right-handed by IEEE); where stokes_v is psr it "
+    "has the other sign.";
 
-static const char circular_convention[] = "I = RR + LL, Q = 2 Re R L*, U = 2 Im R L*, V = RR - LL, "
-                                          "in the frame of the feeds (no parallactic "
-                                          "angle, no calibration), of amplitudes of exp(+ i omega "
-                                          "t). V is that of the IAU; where stokes_v is "
-                                          "psr it has the other sign.";
+static const char circular_convention[] =
+    "I = RR + LL, Q = 2 Re R L*, U = 2 Im R L*, V = RR - LL, in the frame of the feeds (no "
+    "parallactic angle, no calibration), of amplitudes of exp(+ i omega t). V is that of the IAU; "
+    "where stokes_v is psr it has the other sign.";
 
-static const char coherency_convention[] = "A A*, B B*, Re A B*, Im A B* of the polarisations A, B "
-                                           "in the archive's order, of amplitudes of "
-                                           "exp(+ i omega t).";
+static const char coherency_convention[] =
+    "A A*, B B*, Re A B*, Im A B* of the polarisations A, B in the archive's order, of amplitudes "
+    "of exp(+ i omega t).";
 
 static const char sum_convention[] =
     "Powers were added up, each divided by its own weight before (where is_renormalised is 1), "

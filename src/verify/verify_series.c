@@ -126,12 +126,11 @@ static status_t series_pass_holes(struct verify *verify, uint64_t row, const str
         if (!isnan(stored[j])) {
             continue;
         }
-        REQUIRE(isnan(expected[j]), STATUS_DATA, "%s: DM %.12g is NaN at time %llu%s",
-                product->path, product->series->dms[row],
-                (unsigned long long)chunk->first_stream + j,
-                is_marked ? ", as if its input could not be read, but it can be: make it anew "
-                            "(--force)"
-                          : ", but /provenance/holes does not say so");
+        REQUIRE(
+            isnan(expected[j]), STATUS_DATA, "%s: DM %.12g is NaN at time %llu%s", product->path,
+            product->series->dms[row], (unsigned long long)chunk->first_stream + j,
+            is_marked ? ", as if its input could not be read, but it can be: make it anew (--force)"
+                      : ", but /provenance/holes does not say so");
         verify->found.passed++;
         stored[j] = expected[j] = 0;
     }

@@ -162,9 +162,7 @@ static int deinterleave_missing_literal(const struct sample_coding *coding, doub
 
 void deinterleave_options(const struct sample_coding *coding, struct text *out)
 {
-    text_add(out,
-             " -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d -DNIBBLE_OFFSET=%d "
-             "-DNIBBLE_HIGH_RE=%d",
+    text_add(out, " -DFORMAT=%d -DCOMPLEX=%d -DCONJUGATE=%d -DNIBBLE_OFFSET=%d -DNIBBLE_HIGH_RE=%d",
              (int)coding->format, coding->is_complex != 0, coding->is_complex && coding->conjugate,
              coding->nibbles.offset_binary != 0, coding->nibbles.high_is_real != 0);
 }

@@ -438,9 +438,8 @@ status_t said_refuse(const char *path, const struct job_layout *layout)
     for (int i = 0; i < SAID_KEYS; i++) {
         key = layout->said[i].attribute ? job_layout_key((enum job_said_key)i, expected) : key;
     }
-    return REQUIRED(
-        !key, STATUS_USAGE,
-        "%s: input.layout.%s is to be looked up in the file, which is no HDF5 and has no "
-        "attributes",
-        path, key);
+    return REQUIRED(!key, STATUS_USAGE,
+                    "%s: input.layout.%s is to be looked up in the file, which is no HDF5 and has "
+                    "no attributes",
+                    path, key);
 }

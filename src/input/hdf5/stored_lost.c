@@ -250,10 +250,10 @@ static status_t stored_find_lost_chunks(struct stored *stored)
     if (space >= 0) {
         hid_t given = space;
         space = -1;
-        TRY(stored_lose(stored, given, "chunks of ",
-                        is_cut ? "were never written, or lie behind the end of the file, which is "
-                                 "truncated"
-                               : "were never written"));
+        TRY(stored_lose(
+            stored, given, "chunks of ",
+            is_cut ? "were never written, or lie behind the end of the file, which is truncated"
+                   : "were never written"));
     }
 out:
     joined_free(&missing.boxes);
@@ -321,12 +321,11 @@ static status_t stored_find_cut(struct stored *stored, const struct archive_exte
     if (there >= extent->bytes) {
         goto out;
     }
-    TRY(memory_format(&why,
-                      "%s is truncated: %s declares %llu bytes from offset %llu%s, but it ends at "
-                      "%llu",
-                      extent->path, is_external ? stored->home : "its dataset",
-                      (unsigned long long)extent->bytes, (unsigned long long)extent->file_offset,
-                      is_external ? " in it" : "", (unsigned long long)info.st_size));
+    TRY(memory_format(
+        &why, "%s is truncated: %s declares %llu bytes from offset %llu%s, but it ends at %llu",
+        extent->path, is_external ? stored->home : "its dataset", (unsigned long long)extent->bytes,
+        (unsigned long long)extent->file_offset, is_external ? " in it" : "",
+        (unsigned long long)info.st_size));
     TRY(stored_lose_range(stored, (at + there) / stored->element_bytes,
                           ceil_div_u64(at + extent->bytes, stored->element_bytes), why));
 out:

@@ -373,16 +373,16 @@ static status_t join_place_rows(struct join *join)
     for (uint32_t i = 0; i < join->count; i++) {
         struct join_part *part = &join->parts[i];
         double rows = (part->first - begin) / step;
-        REQUIRE(
-            rows < 0x1p52 && fabs(rows - rint(rows)) <= most, STATUS_USAGE,
-            "join: %s begins %.6f rows after %s, expected a whole number: their dumps do not lie "
-            "on one grid",
-            part->path, rows, join->parts[0].path);
+        REQUIRE(rows < 0x1p52 && fabs(rows - rint(rows)) <= most, STATUS_USAGE,
+                "join: %s begins %.6f rows after %s, expected a whole number: their dumps do not "
+                "lie on one grid",
+                part->path, rows, join->parts[0].path);
         part->first_row = (uint64_t)rint(rows);
         REQUIRE(join->parts[0].product->kind != PRODUCT_SPECTRA || part->first_row % turn == 0,
                 STATUS_USAGE,
-                "join: %s begins %" PRIu64 " rows after %s: phases of its channels count from its "
-                "own first sample, and go on only from a multiple of %u rows",
+                "join: %s begins %" PRIu64
+                " rows after %s: phases of its channels count from its own first sample, and go on "
+                "only from a multiple of %u rows",
                 part->path, part->first_row, join->parts[0].path, turn);
         REQUIRE(i == 0 || part->first_row >= join->rows, STATUS_USAGE,
                 "join: %s begins with row %" PRIu64 ", but %s ends behind row %" PRIu64
@@ -407,12 +407,11 @@ static status_t join_place_bands(struct join *join)
                 "join: %s and %s have different channels, and different times: %" PRIu64
                 " and %" PRIu64 " rows, the second begins %.6g rows later",
                 join->parts[0].path, join->parts[i].path, first->rows, product->rows, later);
-        REQUIRE(before->frequency_hz[before->frequencies - 1] < product->frequency_hz[0],
-                STATUS_USAGE,
-                "join: %s ends with %.12g Hz, %s begins with %.12g Hz: their bands overlap, or "
-                "descend",
-                join->parts[i - 1].path, before->frequency_hz[before->frequencies - 1],
-                join->parts[i].path, product->frequency_hz[0]);
+        REQUIRE(
+            before->frequency_hz[before->frequencies - 1] < product->frequency_hz[0], STATUS_USAGE,
+            "join: %s ends with %.12g Hz, %s begins with %.12g Hz: their bands overlap, or descend",
+            join->parts[i - 1].path, before->frequency_hz[before->frequencies - 1],
+            join->parts[i].path, product->frequency_hz[0]);
     }
     join->rows = first->rows;
 out:

@@ -92,11 +92,10 @@ static status_t join_place_times(const struct join *join, struct join_dataset *s
                 "join: %s: %s has %llu steps along %s for %llu rows, expected %llu", part->path,
                 set->name, (unsigned long long)set->count[i], scale,
                 (unsigned long long)part->product->rows, (unsigned long long)expected);
-        REQUIRE(
-            part->first_row % of_rows == 0, STATUS_USAGE,
-            "join: %s begins with row %llu of the whole: its numbers in few bits have scales for "
-            "blocks of %llu rows, which must begin at multiples of that",
-            part->path, (unsigned long long)part->first_row, (unsigned long long)of_rows);
+        REQUIRE(part->first_row % of_rows == 0, STATUS_USAGE,
+                "join: %s begins with row %llu of the whole: its numbers in few bits have scales "
+                "for blocks of %llu rows, which must begin at multiples of that",
+                part->path, (unsigned long long)part->first_row, (unsigned long long)of_rows);
         set->first[i] = part->first_row / of_rows * of_steps;
     }
     set->dims[set->at] = ceil_div_u64(join->rows, of_rows) * of_steps;

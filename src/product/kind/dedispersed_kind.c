@@ -21,15 +21,14 @@ static const char not_kept[] = "power of several coherent DMs, which is not kept
 static const char delay_convention[] =
     "/dedispersed[d][t] is the sum, over the channels c that are not masked, of sample t + origin "
     "+ delays[d][c] of the filterbank's channel c, after the ifs and `downsample` samples in time "
-    "were added up; with edges valid, t counts from the first time of which all samples are "
-    "there (t begins at -origin); with edges pad it counts from 0, and samples outside of the "
+    "were added up; with edges valid, t counts from the first time of which all samples are there "
+    "(t begins at -origin); with edges pad it counts from 0, and samples outside of the "
     "observation count as zero. delays + origin is round(constant * dm * (1 / f^2 - 1 / r^2) / "
     "tsamp_s), f and the reference r in MHz, halves away from zero. In mode two-step samples are "
     "taken at most error_samples beside these.";
 
-static const char zero_dm_words[] =
-    "of each sample, after ifs and times were added up, the mean of the channels that are not "
-    "masked was taken off all";
+static const char zero_dm_words[] = "of each sample, after ifs and times were added up, the mean "
+                                    "of the channels that are not masked was taken off all";
 
 static const char time_convention[] =
     "/time holds seconds after start_mjd_day (Modified Julian Day, UTC) and start_second of the "
@@ -37,9 +36,9 @@ static const char time_convention[] =
     "Stamps are the centres of the filterbank's dumps; of samples that were added up in time, "
     "their mean.";
 
-static const char tstart_convention[] = "MJD (UTC) of the leading edge of sample 0, = start + "
-                                        "first_time - time_step / 2 of the root; 0 "
-                                        "when the filterbank does not say when it starts";
+static const char tstart_convention[] =
+    "MJD (UTC) of the leading edge of sample 0, = start + first_time - time_step / 2 of the root; "
+    "0 when the filterbank does not say when it starts";
 
 /* As SIGPROC and PRESTO count. */
 static double dedispersed_tstart_of(const struct dedispersed_spec *spec)

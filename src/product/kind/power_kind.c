@@ -54,10 +54,9 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
     TRY(h5_put_f64(data, "tsamp", time.step));
     TRY(h5_put_text(data, "source_name", archive->sky.source ? archive->sky.source : "unknown"));
     TRY(h5_put_text(data, "rawdatafile", text_basename(archive->parts[0].path)));
-    TRY(text_add(&name,
-                 "%s summed over `integrate` spectra, volts^2 of the archive times the "
-                 "filter's gain",
-                 power_long_name(spec)));
+    TRY(text_add(
+        &name, "%s summed over `integrate` spectra, volts^2 of the archive times the filter's gain",
+        power_long_name(spec)));
     TRY(h5_put_text(data, "long_name", name.data));
     TRY(h5_put_text(data, "units", "V2"));
     TRY(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
@@ -104,9 +103,9 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
             (unsigned long long)dims[2], INT32_MAX);
     TRY(packed_rows_create(file, spec, "data", quantised_type(spec), 3, dims, &data));
     TRY(power_put_header(data, spec, nifs));
-    TRY(parts_scale_texts(file, "pol", ifs, nifs,
-                          "station/beam/polarisation of each if, as far as the archive has such "
-                          "axes"));
+    TRY(parts_scale_texts(
+        file, "pol", ifs, nifs,
+        "station/beam/polarisation of each if, as far as the archive has such axes"));
     TRY(parts_attach(file, data, "time", 0, "time"));
     TRY(parts_attach(file, data, "pol", 1, "feed_id"));
     TRY(parts_attach(file, data, "frequency", 2, "frequency"));

@@ -19,8 +19,7 @@ static const char rows_name[] = "Data/visdata";
 static const char visibility_convention[] =
     "visdata is the mean of A B* over a dump, volts^2 of the archive times the filter's gain; A is "
     "of ant_2_array, B of ant_1_array, both amplitudes of exp(+ i omega t); of polarisation xy B "
-    "is "
-    "that of x, A that of y. So a source turns drift data by exp(+ 2 pi i w / lambda), w the "
+    "is that of x, A that of y. So a source turns drift data by exp(+ 2 pi i w / lambda), w the "
     "component of ant_2 - ant_1 towards it, and phased data by exp(+ 2 pi i (u l + v m + w (n - "
     "1)) / lambda).";
 
