@@ -107,6 +107,39 @@ static void deflate_is_a_zlib_stream_of_byte_planes(void **state)
     free(out);
 }
 
+/* Compresses the chunk, and decompresses it by zlib. Returns the length of the stream. */
+static size_t deflated(void)
+{
+    codec_t *compress = NULL;
+    unsigned char *out = malloc(codec_most_bytes(MOST));
+    size_t made = 0;
+    uLongf bytes = MOST;
+    assert_non_null(out);
+    assert_int_equal(codec_create(COMPRESSION_DEFLATE, 4, MOST, &compress), STATUS_OK);
+    assert_int_equal(codec_chunk(compress, chunk, out, &made), STATUS_OK);
+    assert_int_equal(uncompress(again, &bytes, out, (uLong)made), Z_OK);
+    assert_int_equal(bytes, MOST);
+    for (size_t i = 0; i < MOST; i++) {
+        assert_int_equal(again[i % 4 * (MOST / 4) + i / 4], chunk[i]);
+    }
+    codec_destroy(compress);
+    free(out);
+    return made;
+}
+
+static void deflate_stores_planes_of_noise(void **state)
+{
+    (void)state;
+    fill(MOST, 0);
+    size_t floats = deflated();
+    assert_true(floats > MOST / 2 && floats < MOST / 2 + MOST / 100);
+    /* A quarter of the rows is zero: missing samples are worth compressing. */
+    memset(chunk + MOST / 4, 0, MOST / 4);
+    assert_true(deflated() < MOST / 2 * 8 / 10);
+    fill(MOST, 1);
+    assert_true(deflated() < MOST + MOST / 100);
+}
+
 static void bits_go_there_and_back(void **state)
 {
     (void)state;
@@ -163,6 +196,7 @@ int main(void)
         cmocka_unit_test(is_undone_by_readers),
         cmocka_unit_test(becomes_shorter),
         cmocka_unit_test(deflate_is_a_zlib_stream_of_byte_planes),
+        cmocka_unit_test(deflate_stores_planes_of_noise),
         cmocka_unit_test(bits_go_there_and_back),
         cmocka_unit_test(all_instruction_sets_transpose_alike),
     };

@@ -20,7 +20,11 @@ enum {
 };
 
 enum {
-    DEFLATE_LEVEL = 4, /* of noise, higher ones take twice the time for a percent */
+    DEFLATE_LEVEL = 1, /* level 4 takes twice the time for one percent of power */
+    STORED = 65535,    /* bytes of a block of deflate that is stored */
+    PROBES = 8,        /* samples of a byte plane, */
+    PROBE = 2048,      /* their bytes, */
+    PROBE_GAIN = 32,   /* and the part of them that compression must save */
     ZSTD_LEVEL = 3,
     LZ4_BLOCK = 1 << 22, /* bytes: a chunk is no longer, if its rows are not */
     PLANES_BYTES = 8192, /* of a block of bitshuffle, by its own choice, */
@@ -207,6 +211,56 @@ out:
     return st;
 }
 
+/* Returns whether a byte plane is worth compressing, by samples from all of it. They are put at
+ * `out`, and compressed behind. */
+static int codec_shrinks(const codec_t *codec, const unsigned char *plane, size_t bytes,
+                         unsigned char *out)
+{
+    enum { SAMPLE = PROBES * PROBE };
+    if (bytes < 4 * SAMPLE) {
+        return 1;
+    }
+    for (size_t i = 0; i < PROBES; i++) {
+        memcpy(out + i * PROBE, plane + bytes / PROBES * i, PROBE);
+    }
+    return libdeflate_deflate_compress(codec->deflate, out, SAMPLE, out + SAMPLE,
+                                       SAMPLE - SAMPLE / PROBE_GAIN) > 0;
+}
+
+/* A zlib stream (RFC 1950). The first byte planes are mostly noise, on which a compressor spends
+ * most of its time. Those are stored, in blocks of RFC 1951; all that follows is compressed. */
+static status_t codec_deflate(const codec_t *codec, unsigned char *out, size_t *bytes)
+{
+    status_t st = STATUS_OK;
+    enum { CMF = 0x78, FLG = 0x01, ADLER = 4 };
+    size_t total = codec->chunk_bytes;
+    size_t plane = total / codec->element_bytes;
+    size_t stored = 0;
+    while (stored + plane < total && !codec_shrinks(codec, codec->planes + stored, plane, out)) {
+        stored += plane;
+    }
+    unsigned char *to = out;
+    *to++ = CMF;
+    *to++ = FLG;
+    for (size_t at = 0; at < stored; at += STORED) {
+        size_t now = stored - at < STORED ? stored - at : STORED;
+        *to++ = 0; /* a stored block, not the last; its length comes low byte first, twice */
+        for (int i = 0; i < 4; i++) {
+            *to++ = (unsigned char)((i < 2 ? now : ~now) >> 8 * (i % 2));
+        }
+        memcpy(to, codec->planes + at, now);
+        to += now;
+    }
+    size_t room = codec_most_bytes(total) - (size_t)(to - out) - ADLER;
+    size_t made = libdeflate_deflate_compress(codec->deflate, codec->planes + stored,
+                                              total - stored, to, room);
+    REQUIRE(made > 0, STATUS_DEVICE, "deflate: %zu bytes cannot be compressed", total);
+    to = codec_put(to + made, ADLER, libdeflate_adler32(1, codec->planes, total));
+    *bytes = (size_t)(to - out);
+out:
+    return st;
+}
+
 status_t codec_chunk(codec_t *codec, const void *in, void *out, size_t *bytes)
 {
     status_t st = STATUS_OK;
@@ -217,8 +271,7 @@ status_t codec_chunk(codec_t *codec, const void *in, void *out, size_t *bytes)
     }
     transpose_into_bytes(in, total / codec->element_bytes, codec->element_bytes, codec->planes);
     if (codec->kind == COMPRESSION_DEFLATE) {
-        *bytes = libdeflate_zlib_compress(codec->deflate, codec->planes, total, out, most);
-        REQUIRE(*bytes > 0, STATUS_DEVICE, "deflate: %zu bytes cannot be packed", total);
+        TRY(codec_deflate(codec, out, bytes));
     } else if (codec->kind == COMPRESSION_ZSTD) {
         *bytes = ZSTD_compressCCtx(codec->zstd, out, most, codec->planes, total, ZSTD_LEVEL);
         REQUIRE(!ZSTD_isError(*bytes), STATUS_DEVICE, "Zstandard: %s", ZSTD_getErrorName(*bytes));
