@@ -1,7 +1,7 @@
 /* Compresses the rows of products that are complete, completes files of other formats, puts in
- * medians, before they get their names. Every rank reads chunks and compresses them, rank 0 places
- * them in order into a second file. Nothing of that is kept when it does not come to an end: the
- * next run begins it again. */
+ * medians, before they get their names. Every rank reads chunks and compresses them; rank 0 gives
+ * them their places in a second file, in order, and every rank writes its own. Nothing of that is
+ * kept when it does not come to an end: the next run begins it again. */
 #include "base/memory.h"
 #include "base/pool.h"
 #include "io/file.h"
@@ -209,9 +209,13 @@ out:
     return st;
 }
 
-enum {
-    ROUND_CHUNKS = 16, /* of a rank, from one message to the next: some 16 MiB */
-    TAG = 77
+enum { ROUND_CHUNKS = 16 /* of a rank, from one message to the next: some 16 MiB */ };
+
+/* Chunks of a round that this rank has compressed. */
+struct squeezed {
+    char *made;                    /* [ROUND_CHUNKS][most] */
+    uint64_t sizes[ROUND_CHUNKS];  /* bytes; 0: no chunk */
+    uint64_t places[ROUND_CHUNKS]; /* in the file */
 };
 
 /* One product on this rank. */
@@ -221,19 +225,22 @@ struct squeezing {
     uint32_t threads;
     double patience;
     struct packed_shape shape;
-    packed_t *packed; /* rank 0's */
-    uint64_t most;    /* bytes of a compressed chunk */
+    struct claim_mark mark; /* of the file that is made, for all ranks, */
+    int fd;                 /* and its descriptor here */
+    packed_t *packed;       /* rank 0's */
+    uint64_t *all;          /* [ranks][ROUND_CHUNKS] sizes, then places */
+    uint64_t most;          /* bytes of a compressed chunk */
     codec_t **compressors;
-    char **chunks; /* [threads] as they are, */
-    char *made;    /* [ROUND_CHUNKS][most] and compressed, side by side when they are sent */
-    uint64_t sizes[ROUND_CHUNKS];
-    char *taken; /* of another rank */
+    char **chunks;             /* [threads] uncompressed */
+    struct squeezed rounds[2]; /* one is compressed while the other is written */
 };
 
 static status_t squeeze_begin(struct squeezing *s)
 {
     status_t st = STATUS_OK;
     size_t bytes = (size_t)packed_chunk_bytes(&s->shape);
+    int size;
+    MPI_Comm_size(s->outputs->comm, &size);
     s->most = codec_most_bytes(bytes);
     TRY(memory_zeroed(s->threads, sizeof *s->compressors, "compressors", &s->compressors));
     TRY(memory_zeroed(s->threads, sizeof *s->chunks, "chunks", &s->chunks));
@@ -242,9 +249,15 @@ static status_t squeeze_begin(struct squeezing *s)
                          &s->compressors[i]));
         TRY(memory_aligned(bytes, 1, "a chunk", &s->chunks[i]));
     }
-    TRY(memory_aligned((size_t)s->most, ROUND_CHUNKS, "compressed chunks", &s->made));
+    for (int i = 0; i < 2; i++) {
+        TRY(memory_aligned((size_t)s->most, ROUND_CHUNKS, "compressed chunks", &s->rounds[i].made));
+    }
+    TRY(memory_zeroed((size_t)size * ROUND_CHUNKS, sizeof *s->all, "sizes", &s->all));
     if (s->outputs->rank == 0) {
-        TRY(memory_aligned((size_t)s->most, ROUND_CHUNKS, "compressed chunks", &s->taken));
+        s->fd = s->output->packed_fd;
+    } else {
+        TRY(claim_open(s->output->packed_path, &s->mark, &s->fd));
+        TRY(claim_share(s->fd, s->output->packed_path));
     }
 out:
     return st;
@@ -258,57 +271,78 @@ static void squeeze_end(struct squeezing *s)
     }
     free(s->compressors);
     free(s->chunks);
-    free(s->made);
-    free(s->taken);
+    free(s->rounds[0].made);
+    free(s->rounds[1].made);
+    free(s->all);
+    if (s->outputs->rank > 0) {
+        file_close(s->fd);
+    }
     packed_destroy(s->packed);
-}
-
-/* Chunks of a round that a rank has to make. */
-static uint64_t squeeze_share(const struct squeezing *s, uint64_t first, int rank)
-{
-    uint64_t count = packed_count(&s->shape);
-    uint64_t own = first + (uint64_t)rank * ROUND_CHUNKS;
-    return own < count ? min_u64(ROUND_CHUNKS, count - own) : 0;
-}
-
-static status_t squeeze_one(struct squeezing *s, uint32_t thread, uint64_t chunk, uint64_t at)
-{
-    status_t st = STATUS_OK;
-    const struct output *output = s->output;
-    size_t bytes = 0;
-    TRY(packed_read_chunk(&s->shape, output->fd, output->part, &output->place, chunk,
-                          s->chunks[thread]));
-    TRY(codec_chunk(s->compressors[thread], s->chunks[thread], s->made + at * s->most, &bytes));
-    s->sizes[at] = bytes;
-out:
-    return st;
 }
 
 struct round {
     struct squeezing *squeezing;
-    uint64_t own; /* the first of this rank's chunks */
-    status_t failed[ROUND_CHUNKS];
-    struct text causes[ROUND_CHUNKS];
+    uint64_t own, count;           /* the chunks of this rank: the first, and how many */
+    struct squeezed *now, *before; /* being compressed, and written */
+    status_t failed[2 * ROUND_CHUNKS];
+    struct text causes[2 * ROUND_CHUNKS];
 };
 
-static void squeeze_task(void *context, uint32_t thread, uint64_t i)
+/* Compresses chunk i of a round. */
+static status_t squeeze_one(const struct round *round, uint32_t thread, uint64_t i)
+{
+    status_t st = STATUS_OK;
+    const struct squeezing *s = round->squeezing;
+    const struct output *output = s->output;
+    size_t bytes = 0;
+    if (i >= round->count) {
+        goto out;
+    }
+    TRY(packed_read_chunk(&s->shape, output->fd, output->part, &output->place, round->own + i,
+                          s->chunks[thread]));
+    TRY(codec_chunk(s->compressors[thread], s->chunks[thread], round->now->made + i * s->most,
+                    &bytes));
+    round->now->sizes[i] = bytes;
+out:
+    return st;
+}
+
+/* Tasks of both kinds by turns, so that some threads compress while others write. */
+static void squeeze_task(void *context, uint32_t thread, uint64_t task)
 {
     struct round *round = context;
-    round->failed[i] = squeeze_one(round->squeezing, thread, round->own + i, i);
-    if (round->failed[i] != STATUS_OK) {
-        text_add(&round->causes[i], "%s", report_cause());
+    const struct squeezing *s = round->squeezing;
+    const struct squeezed *before = round->before;
+    uint64_t i = task / 2;
+    round->failed[task] = task % 2 == 0
+                              ? squeeze_one(round, thread, i)
+                              : file_write(s->fd, s->output->packed_path, before->places[i],
+                                           before->made + i * s->most, before->sizes[i]);
+    if (round->failed[task] != STATUS_OK) {
+        text_add(&round->causes[task], "%s", report_cause());
         report_clear();
     }
 }
 
-/* This rank's chunks of a round, compressed by its threads. */
-static status_t squeeze_round(struct squeezing *s, uint64_t first)
+/* This rank's chunks of a round, compressed by its threads, and written of the round before. */
+static status_t squeeze_round(struct squeezing *s, uint64_t first, struct squeezed *now,
+                              struct squeezed *before)
 {
     status_t st = STATUS_OK;
-    uint64_t mine = squeeze_share(s, first, s->outputs->rank);
-    struct round round = {.squeezing = s, .own = first + (uint64_t)s->outputs->rank * ROUND_CHUNKS};
-    pool_each(s->threads, mine, squeeze_task, &round);
-    for (uint64_t i = 0; i < mine; i++) {
+    uint64_t count = packed_count(&s->shape);
+    uint64_t left = count - min_u64(first, count);
+    int size;
+    MPI_Comm_size(s->outputs->comm, &size);
+    uint64_t share = min_u64(ceil_div_u64(left, (uint64_t)size), ROUND_CHUNKS);
+    uint64_t own = min_u64((uint64_t)s->outputs->rank * share, left);
+    struct round round = {.squeezing = s,
+                          .own = first + own,
+                          .count = min_u64(share, left - own),
+                          .now = now,
+                          .before = before};
+    memset(now->sizes, 0, sizeof now->sizes);
+    pool_each(s->threads, (uint64_t)2 * ROUND_CHUNKS, squeeze_task, &round);
+    for (uint64_t i = 0; i < (uint64_t)2 * ROUND_CHUNKS; i++) {
         const char *cause = round.causes[i].data;
         if (round.failed[i] != STATUS_OK && st == STATUS_OK) {
             st = report_fail(round.failed[i], "%s", cause ? cause : "a chunk");
@@ -323,45 +357,16 @@ static status_t squeeze_round(struct squeezing *s, uint64_t first)
     return st;
 }
 
-static status_t squeeze_put(struct squeezing *s, const char *made, const uint64_t *sizes,
-                            uint64_t count)
+/* Rank 0 turns the sizes of all chunks of a round into their places. */
+static status_t squeeze_place(struct squeezing *s)
 {
     status_t st = STATUS_OK;
-    for (uint64_t i = 0; i < count; i++) {
-        TRY(packed_put(s->packed, made + i * s->most, sizes[i]));
+    int size;
+    MPI_Comm_size(s->outputs->comm, &size);
+    for (uint64_t i = 0; i < (uint64_t)size * ROUND_CHUNKS; i++) {
+        TRY(s->all[i] > 0 ? packed_place(s->packed, s->all[i], &s->all[i]) : STATUS_OK);
     }
 out:
-    return st;
-}
-
-/* Rank 0 takes from each rank in turn what it has made; a failure of its own must not keep the
- * others from sending. */
-static status_t squeeze_gather(struct squeezing *s, uint64_t first)
-{
-    status_t st = STATUS_OK;
-    MPI_Comm comm = s->outputs->comm;
-    int size;
-    uint64_t sizes[ROUND_CHUNKS];
-    MPI_Comm_size(comm, &size);
-    if (s->outputs->rank != 0) {
-        uint64_t mine = squeeze_share(s, first, s->outputs->rank);
-        for (uint64_t i = 0; i < mine; i++) {
-            MPI_Send(s->made + i * s->most, (int)s->sizes[i], MPI_BYTE, 0, TAG, comm);
-        }
-        return STATUS_OK;
-    }
-    st = squeeze_put(s, s->made, s->sizes, squeeze_share(s, first, 0));
-    for (int rank = 1; rank < size; rank++) {
-        uint64_t count = squeeze_share(s, first, rank);
-        for (uint64_t i = 0; i < count; i++) {
-            MPI_Status status;
-            int bytes = 0;
-            MPI_Recv(s->taken + i * s->most, (int)s->most, MPI_BYTE, rank, TAG, comm, &status);
-            MPI_Get_count(&status, MPI_BYTE, &bytes);
-            sizes[i] = (uint64_t)bytes;
-        }
-        st = st == STATUS_OK ? squeeze_put(s, s->taken, sizes, count) : st;
-    }
     return st;
 }
 
@@ -373,12 +378,20 @@ static status_t squeeze_rounds_all(struct squeezing *s)
     int size;
     MPI_Comm_size(comm, &size);
     uint64_t step = (uint64_t)size * ROUND_CHUNKS;
-    for (uint64_t first = 0; first < packed_count(&s->shape); first += step) {
+    uint64_t end = packed_count(&s->shape) + step; /* the last round only writes */
+    for (uint64_t first = 0; first < end; first += step) {
+        struct squeezed *now = &s->rounds[first / step % 2];
+        struct squeezed *before = &s->rounds[(first / step + 1) % 2];
         TRY(agree_all(comm, pack_watch(s->outputs, s->output, s->patience,
                                        ": its rows could not be compressed", &watchdog)));
-        TRY(agree_all(comm, squeeze_round(s, first)));
-        TRY(agree_all(comm, squeeze_gather(s, first)));
+        TRY(agree_all(comm, squeeze_round(s, first, now, before)));
+        MPI_Allgather(now->sizes, ROUND_CHUNKS, MPI_UINT64_T, s->all, ROUND_CHUNKS, MPI_UINT64_T,
+                      comm);
+        TRY(agree_all(comm, s->outputs->rank == 0 ? squeeze_place(s) : STATUS_OK));
+        share_bytes_all(comm, s->all, (size_t)step * sizeof *s->all);
+        memcpy(now->places, s->all + (uint64_t)s->outputs->rank * ROUND_CHUNKS, sizeof now->places);
     }
+    TRY(agree_all(comm, file_sync_data(s->fd, s->output->packed_path)));
 out:
     liveness_watchdog_end(watchdog);
     return st;
@@ -408,6 +421,8 @@ static status_t squeeze_make_file(struct squeezing *s, uint32_t i)
                                        .part = output->part,
                                        .path = output->packed_path};
     TRY(packed_begin(&files, &spec, outputs->spec->items[i].compression, &s->packed, &s->shape));
+    TRY(claim_mark_of(output->packed_fd, output->packed_path, &s->mark));
+    TRY(claim_share(output->packed_fd, output->packed_path));
 out:
     candidates_free(&found);
     free(made);
@@ -432,9 +447,11 @@ static status_t squeeze_all(outputs_t *outputs, uint32_t i, uint32_t threads, do
     struct squeezing s = {.outputs = outputs,
                           .output = &outputs->outputs[i],
                           .threads = (uint32_t)max_u64(min_u64(threads, ROUND_CHUNKS), 1),
-                          .patience = patience};
+                          .patience = patience,
+                          .fd = -1};
     TRY(agree_all(comm, outputs->rank == 0 ? squeeze_make_file(&s, i) : STATUS_OK));
     share_bytes_all(comm, &s.shape, sizeof s.shape);
+    share_bytes_all(comm, &s.mark, sizeof s.mark);
     TRY(agree_all(comm, squeeze_begin(&s)));
     TRY(squeeze_rounds_all(&s));
     TRY(agree_all(comm, outputs->rank == 0 ? squeeze_finish_file(&s) : STATUS_OK));

@@ -147,6 +147,7 @@ struct writing {
     haddr_t eoa;    /* end of the addresses that HDF5 has allocated */
     haddr_t eof;    /* as far as the file goes */
     status_t st;    /* of all writes so far */
+    uint64_t *at;   /* raw data are not written, but would be here; or NULL */
     struct outcome *outcome;
 };
 
@@ -286,12 +287,14 @@ static herr_t h5_file_driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t transfe
 static herr_t h5_file_driver_write(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at,
                                    size_t bytes, const void *data)
 {
-    (void)type;
     (void)transfer;
     struct writing *writing = (struct writing *)driver;
     /* The mark stays. */
     uint64_t first = writing->mark != MARK_NONE && at < MARK_BYTES ? MARK_BYTES - at : 0;
-    if (writing->st == STATUS_OK && (writing->has_place || bytes <= MOST_KEPT) && first < bytes) {
+    if (writing->at && type == H5FD_MEM_DRAW) {
+        *writing->at = at;
+    } else if (writing->st == STATUS_OK && (writing->has_place || bytes <= MOST_KEPT) &&
+               first < bytes) {
         writing->st = file_write(writing->fd, writing->path, at + first, (const char *)data + first,
                                  bytes - first);
     }
@@ -420,6 +423,16 @@ status_t h5_file_open(const char *path, hid_t *out)
     TRY(h5_file_open_as(fd, path, H5F_ACC_RDONLY, out));
 out:
     file_close(fd);
+    return st;
+}
+
+status_t h5_file_place_only(hid_t file, uint64_t *at)
+{
+    status_t st = STATUS_OK;
+    void *handle = NULL;
+    H5_TRY(H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "a new file cannot be looked at");
+    ((struct writing *)handle)->at = at;
+out:
     return st;
 }
 

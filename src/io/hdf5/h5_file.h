@@ -27,6 +27,10 @@ status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_
 status_t h5_file_change(int fd, const char *path, hid_t *out);
 status_t h5_file_open(const char *path, hid_t *out);
 
+/* From now on HDF5 writes no raw data: the offset at which it would have done so goes to *at, and
+ * whoever asked for it writes there. NULL ends that. Fails with DATA. */
+status_t h5_file_place_only(hid_t file, uint64_t *at);
+
 /* Closes a file that is whole, objects in it included, whether it fails or not; *bytes is how long
  * it is. Fails with NO_SPACE or DATA if anything at all could not be written. */
 status_t h5_file_finish(hid_t file, uint64_t *bytes);

@@ -39,7 +39,9 @@ status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char 
     uint64_t line = shape->chunk_numbers * shape->element_bytes;
     uint64_t at = place->data_offset + corner.row * place->row_bytes +
                   (corner.at_if * shape->numbers + corner.number) * shape->element_bytes;
-    memset(out, 0, (size_t)packed_chunk_bytes(shape));
+    if (rows < shape->chunk_rows || count < shape->chunk_numbers) {
+        memset(out, 0, (size_t)packed_chunk_bytes(shape));
+    }
     if (line == place->row_bytes) {
         TRY(file_read(fd, path, at, out, rows * line));
         goto out;
@@ -148,20 +150,27 @@ out:
     return st;
 }
 
-status_t packed_put(packed_t *packed, const void *data, uint64_t bytes)
+status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *out)
 {
     status_t st = STATUS_OK;
+    static const char none[1]; /* is not read */
     struct packed_corner corner = packed_corner(&packed->shape, packed->next);
     hsize_t at[H5S_MAX_RANK] = {corner.row};
     uint64_t at_if = corner.at_if;
+    uint64_t place = 0;
     for (int i = packed->rank - 2; i >= 1; i--) {
         at[i] = at_if % packed->dims[i];
         at_if /= packed->dims[i];
     }
     at[packed->rank - 1] = corner.number;
-    H5_TRY(H5Dwrite_chunk(packed->rows, H5P_DEFAULT, 0, at, (size_t)bytes, data),
-           "%s: rows from %llu on cannot be written", packed->files.path,
+    TRY(h5_file_place_only(packed->file, &place));
+    herr_t put = H5Dwrite_chunk(packed->rows, H5P_DEFAULT, 0, at, (size_t)bytes, none);
+    TRY(h5_file_place_only(packed->file, NULL));
+    H5_TRY(put, "%s: rows from %llu on have no place", packed->files.path,
            (unsigned long long)corner.row);
+    REQUIRE(place > 0, STATUS_DATA, "%s: HDF5 gave rows from %llu on no place", packed->files.path,
+            (unsigned long long)corner.row);
+    *out = place;
     packed->next++;
 out:
     return st;

@@ -26,8 +26,9 @@ struct packed_files {
  * Fails with NO_SPACE or DATA. */
 status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape);
-/* Writes the next chunk, compressed. Fails with NO_SPACE or DATA. */
-status_t packed_put(packed_t *packed, const void *data, uint64_t bytes);
+/* Allocates the place of the next chunk, which is `bytes` long when compressed: offset *at of the
+ * file. By packed_finish(), any thread or rank has written it there. Fails with DATA. */
+status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
 /* Copies the other content of `part`, and sums all of it up. *place: places of the datasets; not
  * synced. Fails with NO_SPACE or DATA. */
 status_t packed_finish(packed_t *packed, struct product_place *place);
