@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 
 from common import (Failed, finish, frequencies_of, note, ok, same, scratch, voltmill, write_archive, write_yaml)
+from mocks.recorders import write_guppi
 
 RATE, LIGHT, LIMIT, LEAST = 1e5, 299792458.0, 5e-7, np.float32(0.1)
 CENTRES = np.array([1.4e9, 1.4001e9])
@@ -35,7 +36,8 @@ class Array:
 
     def __init__(self, name, stations, pols=2, chans=2, samples=6000, real=False, sideband=1, delays=None, integrate=12,
                  bank=None, gaps=(), flagged=(), swapped=(), gains=False, archive=None,
-                 filtered=False, centre=None):
+                 filtered=False, centre=None, raw=False):
+        self.raw = raw  # GUPPI RAW of several antennas, which the table has in another order
         self.name, self.stations, self.pols, self.chans, self.samples = name, stations, pols, chans, samples
         self.filtered, self.centre = filtered, centre
         self.real, self.sideband, self.integrate = real, sideband, integrate
@@ -90,7 +92,11 @@ class Array:
         x = np.moveaxis(stored.astype(float), 0, 3)
         self.volts = (x if self.real else x[..., 0] + 1j * x[..., 1]) * self.good
         names = {"pol": ["X", "Y"][:self.pols], "station": [f"S{i}" for i in range(self.stations)]}
-        self.archive = write_archive(
+        self.archive = write_guppi(
+            scratch(self.name + ".raw"), np.moveaxis(self.volts, 1, 3), 8, (self.samples - 16) // 16, overlap=16, TBIN=1 / RATE,
+            OBSFREQ=np.mean(self.centres) / 1e6, OBSBW=self.chans * RATE / 1e6, STT_IMJD=60000, STT_SMJD=0, STT_OFFS=0,
+            FD_POLN="LIN", ANTNMS00=",".join(names["station"][:2]), ANTNMS01=",".join(names["station"][2:])
+        ) if self.raw else write_archive(
             self.name, stored, "time,station,pol,chan" + ("" if self.real else ",reim"), RATE,
             "real" if self.real else "complex", centres=self.centres, names=names,
             gaps=self.gaps if len(self.gaps) else None,
@@ -110,7 +116,7 @@ class Array:
                 one["gains"] = [{"pol": "Y", "freq_hz": 1.39999e9, "gain": [0.5, 0.25 * s]},
                                 {"pol": "Y", "freq_hz": 1.40009e9, "gain": [1 + s, -0.5]},
                                 {"freq_hz": 0, "gain": [0.75, -1]}][0 if self.pols == 2 else 2:]
-            stations.append(one)
+            stations.insert(0 if self.raw else s, one)
         path = write_yaml(name + "-table.yaml", {
             "reference": {"lon_deg": 21.4, "lat_deg": -30.7, "height_m": 1000}, "stations": stations})
         with open(path) as file:
@@ -471,7 +477,7 @@ def check_centres(array):
     ok("agrees with the reference" in voltmill("verify", "--all", scratch("centres-1.h5")), "centres: verify")
 
 
-simple = check(Array("complex", 3))
+simple = check(Array("complex", 3, raw=True))
 check_beams(simple)
 check(Array("lower", 4, pols=1, sideband=-1, bank={"channels": 32, "taps": 3}))
 real = check(Array("real", 5, chans=1, real=True), average=2)
@@ -482,7 +488,7 @@ fast = np.zeros((7, 3))
 fast[:, 0] = [0, 3e-5, -2.2e-5, 1e-9, 0, 7.77e-5, -1e-4]
 fast[:, 1] = [0, 1e-3, -2e-3, 4e-3, 7.9e-3, 1e-9, -1e-3]
 fast[4, 2] = -0.1 # late by most in the middle
-over = check(Array("over", 7, samples=8000, delays=fast, bank={"oversample": {"num": 4, "den": 3}}))
+over = check(Array("over", 7, raw=True, samples=8000, delays=fast, bank={"oversample": {"num": 4, "den": 3}}))
 ok(over.cell < over.spectra / 4, f"fast delays: whole samples change every {over.cell} of {over.spectra} spectra")
 check_beams(over)
 GAPS = [[0, 900, 0], [500, 40, 5], [1000, 3, 3], [1010, 700, 1], [1010, 700, 4], [2000, 130, 8], [2400, 3000, 11], [5990, 10, 2]]

@@ -277,6 +277,9 @@ static void facts_that_are_said_twice_are_compared(void **state)
         {"CHAN_BW=-1,OBSBW=-1.6875", NULL, "CHAN_BW = -1 MHz, but OBSBW / channels is -0.84375"},
         {"OBSBW=-1", NULL, "NPOL = 4 (two polarisations of complex samples), but"},
         {"NCHAN=2", "", NULL},
+        {"NANTS=2,OBSBW=-1,ANTNMS00=a b", "", NULL},
+        {"NANTS=2,OBSBW=-1,ANTNMS00=a,ANTNMS01=a", "names, not all different, NANTS is 2", NULL},
+        {"NANTS=2,OBSBW=-1,ANTNMS00=a b,ANTNMS01=c", "have 3 names, NANTS is 2: antennas", NULL},
         {"NCHAN=64", "NCHAN 64 and OBSNCHAN / NANTS 2 differ: OBSNCHAN is used", NULL},
         {"RA_STR=12:00:00,DEC_STR=-30:00:00,RA=180.0,DEC=-30.01", "", NULL},
         {"RA_STR=12:00:00,DEC_STR=-30:00:00,RA=180.2,DEC=-30", "RA_STR, DEC_STR (180, -30 deg", 0},
@@ -378,6 +381,13 @@ static void numbers_of_all_widths(void **state)
     assert_int_equal(archive->count[AXIS_STATION], 2);
     assert_int_equal(archive->count[AXIS_CHAN], 1);
     assert_int_equal(archive->shape.dims[0].axis, AXIS_STATION);
+    assert_null(archive->names[AXIS_STATION]);
+    archive_destroy(archive);
+    make_file("a.raw", "NANTS=2,OBSBW=-1,TELESCOP=ATA,ANTNMS00='1cB',ANTNMS01='1eB'", PACKETS(0));
+    archive = open_files(1);
+    assert_string_equal(archive->names[AXIS_STATION][0], "1c");
+    assert_string_equal(archive->names[AXIS_STATION][1], "1e");
+    assert_non_null(strstr(archive->assumed, "TELESCOP is ATA"));
     archive_destroy(archive);
     make_file("a.raw", "PKTFMT='SIMPLE  '", PACKETS(0));
     archive = open_files(1);

@@ -3,13 +3,17 @@
 #include "input/format/guppi.h"
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "input/assumed.h"
 #include "input/format/gather.h"
 #include "input/format/said.h"
 #include "io/file.h"
+#include "io/hdf5/h5.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -336,6 +340,55 @@ out:
     return st;
 }
 
+/* ANTNMS00, ANTNMS01 and so on name the antennas, with commas. Names of the ATA end with the letter
+ * of a tuning, which no table of its stations has. */
+static status_t guppi_name_stations(const struct guppi *guppi, const struct ascii *header,
+                                    struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    enum { MOST_CARDS = 100 };
+    char value[ASCII_VALUE];
+    char key[ASCII_CARD];
+    char **names = NULL;
+    uint32_t count = 0;
+    int repeats = 0;
+    const int is_ata = ascii_find(header, "TELESCOP", value) && strcmp(value, "ATA") == 0;
+    TRY(memory_zeroed(guppi->stations, sizeof *names, "names", &names));
+    for (int i = 0; i < MOST_CARDS; i++) {
+        char *rest = value;
+        snprintf(key, sizeof key, "ANTNMS%02d", i);
+        for (char *name = ascii_find(header, key, value) ? strsep(&rest, ", ") : NULL; name;
+             name = strsep(&rest, ", ")) {
+            const size_t length = strlen(name);
+            name[length - (is_ata && length > 1 && isupper((unsigned char)name[length - 1]))] = 0;
+            for (uint32_t j = 0; length > 0 && j < min_u64(count, guppi->stations); j++) {
+                repeats |= strcmp(names[j], name) == 0;
+            }
+            TRY(length > 0 && count < guppi->stations ? memory_text(name, &names[count])
+                                                      : STATUS_OK);
+            count += length > 0;
+        }
+    }
+    if (count == guppi->stations && guppi->stations > 1 && !repeats) {
+        archive->names[AXIS_STATION] = names;
+        archive->count[AXIS_STATION] = count;
+        names = NULL;
+    } else if (count > 1) {
+        TRY(assume(
+            &archive->assumed,
+            "ANTNMS00 and the following have %u names%s, NANTS is %u: antennas have no names",
+            count, repeats ? ", not all different" : "", guppi->stations));
+    }
+    TRY(is_ata && !names ? assume(&archive->assumed, "names of antennas are without the letter of "
+                                                     "the tuning: TELESCOP is ATA")
+                         : STATUS_OK);
+out:
+    if (names) {
+        h5_free_texts(names, guppi->stations);
+    }
+    return st;
+}
+
 /* The words of the observation, for a description. */
 static status_t guppi_set_words(const struct guppi_file *file, const struct ascii *header,
                                 struct job_layout *own)
@@ -389,6 +442,7 @@ static status_t guppi_describe(struct guppi_file *file, const struct job_layout 
     archive->parts[0].samples = last->first + guppi_steps(guppi, last);
     guppi_set_dims(guppi, archive->parts[0].samples, archive);
     TRY(guppi_name_pols(guppi, &header, archive));
+    TRY(guppi_name_stations(guppi, &header, archive));
     TRY(guppi_set_words(file, &header, &own));
     TRY(guppi_check_synctime(file));
     if (!layout->has_oversampling) {

@@ -17,7 +17,7 @@ enum { SAME_TEXT = 5 };
 static const char *const watched[] = {"BLOCSIZE", "STT_IMJD", "STT_SMJD", "STT_OFFS", "STTVALID",
                                       "OBSNCHAN", "NANTS",    "NPOL",     "NBITS",    "PKTFMT",
                                       "OVERLAP",  "TBIN",     "OBSFREQ",  "OBSBW",    "CHAN_BW",
-                                      "PKTSIZE",  "PIPERBLK", "PKTSTART"};
+                                      "PKTSIZE",  "PIPERBLK", "PKTSTART", "ANTNMS00", "ANTNMS01"};
 enum { WATCHED = sizeof watched / sizeof *watched };
 
 int guppi_watches(const char *card)
@@ -110,7 +110,7 @@ static status_t guppi_read_streams(const struct ascii *header, struct guppi *out
     TRY(ascii_u64(header, "OBSNCHAN", 1, MOST_CHANNELS, &channels, NULL));
     REQUIRE(channels % stations == 0, STATUS_DATA,
             "%s: OBSNCHAN = %" PRIu64 " coarse channels of NANTS = %" PRIu64 " antennas together, "
-            "expected as many of each",
+            "expected a multiple of NANTS",
             header->path, channels, stations);
     TRY(ascii_u64(header, "NPOL", 1, 4, &pols, NULL));
     REQUIRE(pols != 3, STATUS_DATA, "%s: NPOL = 3, expected 1, 2 or 4", header->path);
