@@ -34,6 +34,8 @@ struct weights_block {
     int is_first;                   /* of a chunk; else it follows the one before */
     uint64_t first, count;          /* spectra of the bank */
     uint32_t first_stream, streams; /* of the archive's selected ones */
+    uint32_t made;                  /* streams of products */
+    struct beams_step beams;        /* that they are of */
     struct losses *losses;          /* found by the reader; they are put in order */
     const uint64_t *shifts; /* [streams] samples by which the archive's come later than these; NULL:
                                0 */

@@ -145,7 +145,7 @@ static status_t channelising_largest_slab(const struct channelising *p, uint64_t
     for (uint32_t i = 0; i < groups; i++) {
         struct chunk chunk = chunk_at(&p->chunking, i);
         struct slab *slab = NULL;
-        TRY(slab_create(work->archive, chunk.first_stream * fan,
+        TRY(slab_create(work->archive, channelise_plan_taken_from(work, chunk.first_stream) * fan,
                         channelise_plan_taken(work, chunk.streams) * fan, &slab));
         *out = max_u64(*out, slab_bytes(slab, samples));
         slab_destroy(slab);
@@ -240,7 +240,8 @@ static status_t channelising_create_slot(const struct channelising *p, struct sl
                           &slot->turns));
         uint64_t floats = 0;
         for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
-            floats = max_u64(floats, beams_plan_floats(work, i, spectra));
+            const struct beams_step step = beams_plan_group(work, 0, streams);
+            floats = max_u64(floats, beams_plan_floats(work, i, &step, spectra));
         }
         TRY(floats > 0 ? memory_zeroed((size_t)floats, sizeof *slot->beam_turns, "phases",
                                        &slot->beam_turns)
@@ -283,20 +284,40 @@ static void channelising_clear_bits(const struct channelise_plan *work, uint32_t
     }
 }
 
+/* The stage that makes beams of the spectra of bank i: those of a group of streams, unless they are
+ * those of before. */
+static status_t channelising_aim(struct channelising *p, uint32_t i, uint32_t first_stream,
+                                 uint32_t streams)
+{
+    status_t st = STATUS_OK;
+    struct beams_step *step = &p->beam_steps[i];
+    const struct beams_step wanted = beams_plan_group(p->work, first_stream, streams);
+    struct beamform_spec spec;
+    if (p->beams[i] && step->first == wanted.first && step->beams == wanted.beams) {
+        return STATUS_OK;
+    }
+    beamform_destroy(p->beams[i]);
+    p->beams[i] = NULL;
+    free(step->delays);
+    *step = wanted;
+    TRY(beams_plan_begin(p->work, step));
+    beams_plan_spec(p->work, i, p->chunking.block_spectra, step, &spec);
+    TRY(beamform_create(p->backend, &spec, &p->beams[i]));
+out:
+    return st;
+}
+
 /* The stages that make beams of the spectra of bank i, and products of these. */
 static status_t channelising_create_beams(struct channelising *p, uint32_t i)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     struct channelise_spec detect = work->banks[i].detect;
-    struct beamform_spec spec;
     if (detect.noutputs == 0) {
         return STATUS_OK;
     }
-    beams_plan_spec(work, i, p->chunking.block_spectra, &spec);
-    TRY(beamform_create(p->backend, &spec, &p->beams[i]));
-    TRY(beams_plan_begin(work, &p->beam_steps[i]));
-    detect.max_spectra = spec.max_spectra;
+    TRY(channelising_aim(p, i, 0, work->chunking.group_streams));
+    detect.max_spectra = p->chunking.block_spectra * work->banks[i].ratio;
     detect.nstreams = work->chunking.group_streams;
     detect.threads = work->threads;
     detect.choice = work->banks[i].channelise.choice;
@@ -575,11 +596,11 @@ static status_t channelising_prepare(void *context, void *of)
     slot->block.count = min_u64(chunk_block(&p->chunking, chunk, from),
                                 array_plan_cell_end(work->array, from) - from);
     const uint32_t taken = channelise_plan_taken(work, chunk->streams) * fan;
-    if (!slot->slab || slot->slab->first_stream != chunk->first_stream * fan ||
-        slot->slab->nstreams != taken) {
+    const uint32_t from_stream = channelise_plan_taken_from(work, chunk->first_stream) * fan;
+    if (!slot->slab || slot->slab->first_stream != from_stream || slot->slab->nstreams != taken) {
         slab_destroy(slot->slab);
         slot->slab = NULL;
-        TRY(slab_create(work->archive, chunk->first_stream * fan, taken, &slot->slab));
+        TRY(slab_create(work->archive, from_stream, taken, &slot->slab));
     }
     TRY(channelise_plan_samples(work, from, slot->block.count, 1, needs));
     TRY(channelise_plan_samples(work, from, slot->block.count, 0, reach));
@@ -740,6 +761,7 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
         channelise_begin(p->banks[i], first);
         if (p->makers[i]) {
             channelise_begin(p->makers[i], first);
+            TRY(channelising_aim(p, i, slot->block.chunk.first_stream, slot->block.chunk.streams));
         }
         TRY(channelising_scale(p, i, &slot->block.chunk));
     }
@@ -786,9 +808,10 @@ static status_t channelising_compute(void *context, void *of)
     }
     buffer_t *in = slot->in;
     if (p->filters) {
-        TRY(filter_chain_run(
-            p->filters, &slot->filtered, in, &input, slot->block.chunk.first_stream,
-            channelise_plan_taken(p->work, slot->block.chunk.streams), slot->looked_at, &input));
+        TRY(filter_chain_run(p->filters, &slot->filtered, in, &input,
+                             channelise_plan_taken_from(p->work, slot->block.chunk.first_stream),
+                             channelise_plan_taken(p->work, slot->block.chunk.streams),
+                             slot->looked_at, &input));
         in = filter_block_last(p->filters, &slot->filtered);
     }
     if (!p->work->is_bank) {

@@ -640,18 +640,19 @@ static status_t weights_add_beams(weights_t *weights, dumps_t *dumps, int is_joi
 {
     status_t st = STATUS_OK;
     const struct beamform_spec *spec = &weights->work->beams->spec[weights->number];
+    const struct beams_step *group = &weights->block.beams;
     const uint32_t lines = (is_joint ? 1 : spec->pols) * spec->coarse;
     const size_t row = 2 * (size_t)spec->stations;
     for (uint32_t line = 0; line < lines; line++) {
         int is_less = 0;
-        for (uint32_t beam = 0; beam < spec->beams; beam++) {
+        for (uint32_t i = 0; i < group->beams; i++) {
+            const uint32_t beam = group->first + i;
             const float *factors = spec->factors ? spec->factors + row * beam : NULL;
-            if (beam == 0 ||
-                (factors && memcmp(factors, factors - row, row * sizeof *factors) != 0)) {
+            if (i == 0 || (factors && memcmp(factors, factors - row, row * sizeof *factors) != 0)) {
                 TRY(weights_sum_beam(weights, beam, line, is_joint, &is_less));
             }
-            if (is_less || dumps->open[beam * lines + line].all > 0) {
-                dumps_add(dumps, beam * lines + line, weights->sums);
+            if (is_less || dumps->open[i * lines + line].all > 0) {
+                dumps_add(dumps, i * lines + line, weights->sums);
             }
         }
     }
@@ -755,13 +756,11 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         const struct visibilities_plan *plan =
             weights->products[i] ? weights->work->products[i].visibilities : NULL;
-        const uint32_t streams =
-            weights->work->beams ? weights->work->formed->nstreams : block->streams;
-        const uint32_t lines = plan ? (uint32_t)visibilities_lines(plan) : streams;
+        const uint32_t lines = plan ? (uint32_t)visibilities_lines(plan) : block->made;
         is_open |= weights->products[i] && dumps_begin(weights->products[i], block->is_first,
                                                        block->first, block->count, lines);
         is_open |= weights->pairs[i] && dumps_begin(weights->pairs[i], block->is_first,
-                                                    block->first, block->count, streams / 2);
+                                                    block->first, block->count, block->made / 2);
     }
     if (is_open || weights->is_partial || block->nsamples > 0 || block->losses->count > 0 ||
         block->unread->count > 0) {

@@ -611,9 +611,16 @@ status_t array_plan_words(const struct channelise_plan *work, struct text *out)
                                     units_count(plan->cell), work->nbanks > 1 ? "units" : "spectra")
                          : text_add(out, "  whole samples none: phases take all delays out\n"));
     if (work->beams) {
+        const uint32_t together = work->chunking.group_streams / plan->streams;
         TRY(text_add(out, "  beams         %u, phases renewed every %u %s\n", work->beams->beams,
                      work->beams->cells[0],
                      units_plural(work->beams->cells[0], "spectrum", "spectra")));
+        TRY(together < work->beams->beams
+                ? text_add(out,
+                           "  beams         %u at a time fit run.memory: all stations are read for "
+                           "each of these groups\n",
+                           together)
+                : STATUS_OK);
     }
 out:
     return st;

@@ -231,30 +231,42 @@ out:
     return st;
 }
 
+struct beams_step beams_plan_group(const struct channelise_plan *work, uint32_t first_stream,
+                                   uint32_t streams)
+{
+    const uint32_t each = work->formed->nstreams / work->beams->beams;
+    return (struct beams_step){.first = first_stream / each, .beams = streams / each};
+}
+
 void beams_plan_spec(const struct channelise_plan *work, uint32_t bank, uint64_t units,
-                     struct beamform_spec *out)
+                     const struct beams_step *step, struct beamform_spec *out)
 {
     *out = work->beams->spec[bank];
+    const size_t pairs = (size_t)step->first * out->stations;
+    out->beams = step->beams;
+    out->factors += out->factors ? 2 * pairs : 0;
+    out->weights += out->weights ? 2 * pairs * out->pols * out->coarse * out->nchannels : 0;
     out->max_spectra = units * work->banks[bank].ratio;
     out->threads = work->threads;
     out->simd = work->banks[bank].channelise.simd;
 }
 
-uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank, uint64_t spectra)
+uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank,
+                           const struct beams_step *step, uint64_t spectra)
 {
     const struct beamform_spec *spec = &work->beams->spec[bank];
-    return 2 * (spectra / spec->cell + 2) * spec->beams * spec->stations * spec->coarse;
+    return 2 * (spectra / spec->cell + 2) * step->beams * spec->stations * spec->coarse;
 }
 
-uint64_t beams_plan_step_bytes(const struct channelise_plan *work)
+uint64_t beams_plan_step_bytes(const struct channelise_plan *work, const struct beams_step *step)
 {
-    return (uint64_t)2 * work->beams->beams * work->array->stations * sizeof(double);
+    return (uint64_t)2 * step->beams * work->array->stations * sizeof(double);
 }
 
 status_t beams_plan_begin(const struct channelise_plan *work, struct beams_step *step)
 {
     step->next = 0;
-    return memory_zeroed(beams_plan_step_bytes(work), 1, "delays", &step->delays);
+    return memory_zeroed(beams_plan_step_bytes(work, step), 1, "delays", &step->delays);
 }
 
 /* Goes to a step of the grid. The step after the last one begins where that ends. */
@@ -262,7 +274,7 @@ static void beams_go(const struct channelise_plan *work, uint32_t bank, uint64_t
                      uint64_t spectra, struct beams_step *step)
 {
     const uint32_t stations = work->array->stations;
-    const uint32_t pairs = work->beams->beams * stations;
+    const uint32_t pairs = step->beams * stations;
     const uint32_t is_next = step->next > 0 && step->next == number;
     if (is_next) {
         memcpy(step->delays, step->delays + pairs, pairs * sizeof *step->delays);
@@ -270,7 +282,8 @@ static void beams_go(const struct channelise_plan *work, uint32_t bank, uint64_t
     for (uint32_t i = is_next ? pairs : 0; i < 2 * pairs; i++) {
         double seconds[2];
         beams_time(work, bank, (number + i / pairs) * spectra, work->beams->cells[bank], seconds);
-        step->delays[i] = beams_delay(work, i % pairs / stations, i % stations, seconds);
+        step->delays[i] =
+            beams_delay(work, step->first + i % pairs / stations, i % stations, seconds);
     }
     step->next = number + 1;
 }
@@ -279,7 +292,7 @@ void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_
                       uint64_t count, struct beams_step *step, float *turns)
 {
     const struct beamform_spec *spec = &work->beams->spec[bank];
-    const uint32_t pairs = spec->beams * spec->stations;
+    const uint32_t pairs = step->beams * spec->stations;
     const uint64_t grid = max_u64(work->array->grid[bank] / spec->cell, 1); /* cells */
     const uint64_t end = first / spec->cell + beamform_cells(spec, first, count);
     for (uint64_t cell = first / spec->cell; cell < end; cell++) {

@@ -26,27 +26,32 @@ status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan
 status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work);
 void beams_plan_destroy(struct beams_plan *plan); /* takes NULL */
 
-/* Sets the specification of a bank's beams for blocks of `units` units. */
-void beams_plan_spec(const struct channelise_plan *work, uint32_t bank, uint64_t units,
-                     struct beamform_spec *out);
-
-/* Returns the floats of the turns of `spectra` spectra of a bank at most, as beams_plan_turns()
- * makes them. */
-uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank, uint64_t spectra);
-
-/* Delays of beams and stations at both ends of the step of the grid of times (array_plan.h) at
- * which a bank was last: they serve many runs. */
+/* Beams whose products are a group of streams, and their delays at both ends of the step of the
+ * grid of times (array_plan.h) at which a bank was last: they serve many runs. */
 struct beams_step {
+    uint32_t first, beams;
     double *delays; /* [2][beams][stations]; free() returns them */
     uint64_t next;  /* number of the step after it; 0: none yet */
 };
-uint64_t beams_plan_step_bytes(const struct channelise_plan *work);
-/* Fails with DEVICE (memory). */
+/* Returns the beams of streams first_stream .. first_stream + streams - 1 of products. */
+struct beams_step beams_plan_group(const struct channelise_plan *work, uint32_t first_stream,
+                                   uint32_t streams);
+uint64_t beams_plan_step_bytes(const struct channelise_plan *work, const struct beams_step *step);
+/* Makes the delays. Fails with DEVICE (memory). */
 status_t beams_plan_begin(const struct channelise_plan *work, struct beams_step *step);
 
-/* Computes the turns of beams relative to the array's centre for the cells of spectra first ..
- * first + count - 1 of a bank: float [cells][beams][stations][coarse][2], as beamform_run() takes
- * them. They do not depend on `step`. */
+/* Sets the specification of a bank's beams of a group for blocks of `units` units. */
+void beams_plan_spec(const struct channelise_plan *work, uint32_t bank, uint64_t units,
+                     const struct beams_step *step, struct beamform_spec *out);
+
+/* Returns the floats of the turns of `spectra` spectra of a bank at most, as beams_plan_turns()
+ * makes them. */
+uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank,
+                           const struct beams_step *step, uint64_t spectra);
+
+/* Computes the turns of the group's beams relative to the array's centre for the cells of spectra
+ * first .. first + count - 1 of a bank: float [cells][beams][stations][coarse][2], as
+ * beamform_run() takes them. They do not depend on the step. */
 void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_t first,
                       uint64_t count, struct beams_step *step, float *turns);
 

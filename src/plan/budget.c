@@ -48,7 +48,8 @@ static status_t budget_measure_group(const struct channelise_plan *work, uint32_
         struct slab *slab = NULL;
         const uint32_t taken =
             channelise_plan_taken(work, (uint32_t)min_u64(streams, all - first)) * fan;
-        TRY(slab_create(work->archive, first * fan, taken, &slab));
+        TRY(slab_create(work->archive, channelise_plan_taken_from(work, first) * fan, taken,
+                        &slab));
         out->is_ingested = out->is_ingested && slab->width <= INGEST_PIECE &&
                            reader_can_ingest(work->archive, slab);
         out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
@@ -105,12 +106,15 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
     for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
         struct beamform_spec spec;
         struct channelise_spec detect = work->banks[i].detect;
-        beams_plan_spec(work, i, spectra, &spec);
+        const struct beams_step step = beams_plan_group(work, 0, group->streams);
+        beams_plan_spec(work, i, spectra, &step, &spec);
         detect.max_spectra = spec.max_spectra;
         detect.nstreams = group->streams;
         bytes += (memory == HOST ? beamform_bytes : beamform_device_bytes)(work->backend, &spec);
         /* The plan's own. */
-        bytes += memory == HOST ? beams_plan_step_bytes(work) + beam_spec_bytes(&spec) : 0;
+        bytes += memory == HOST
+                     ? beams_plan_step_bytes(work, &step) + beam_spec_bytes(&work->beams->spec[i])
+                     : 0;
         bytes +=
             (memory == HOST ? channelise_bytes : channelise_device_bytes)(work->backend, &detect);
     }
@@ -150,7 +154,8 @@ static uint64_t budget_between_bytes(const struct channelise_plan *work,
 }
 
 /* Bytes of the phases of an array's stations and beams in a block. */
-static uint64_t budget_turns_bytes(const struct channelise_plan *work, uint64_t spectra)
+static uint64_t budget_turns_bytes(const struct channelise_plan *work,
+                                   const struct budget_group *group, uint64_t spectra)
 {
     uint64_t most = 0;
     uint64_t floats = 0;
@@ -158,7 +163,8 @@ static uint64_t budget_turns_bytes(const struct channelise_plan *work, uint64_t 
         most = max_u64(most, spectra * work->banks[i].ratio);
     }
     for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
-        floats = max_u64(floats, beams_plan_floats(work, i, most));
+        const struct beams_step step = beams_plan_group(work, 0, group->streams);
+        floats = max_u64(floats, beams_plan_floats(work, i, &step, most));
     }
     floats += work->array ? 2 * most * work->array->stations * work->seen->nselected[AXIS_CHAN] : 0;
     return floats * sizeof(float);
@@ -172,7 +178,7 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work,
     uint64_t bytes = group->step_bytes * channelise_plan_most_samples(work, spectra) +
                      budget_filtered_bytes(work, group, spectra, memory) +
                      budget_between_bytes(work, group, spectra, memory) +
-                     (memory == HOST ? budget_turns_bytes(work, spectra) : 0);
+                     (memory == HOST ? budget_turns_bytes(work, group, spectra) : 0);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += channelise_plan_rows(work, i, spectra) *
                  (plan_products_made_bytes(work, i, group->streams) +
@@ -689,6 +695,8 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
     uint64_t quantum;
     uint64_t fine;
     uint64_t stripes;
+    /* Each group of beams reads all stations: as few groups as this machine's memory allows. */
+    uint64_t whole = work->beams ? budget_for_blocks(work, max_u64(memory, work->job->memory)) : 0;
     *budget = budget_for_blocks(work, memory);
     budget_chunk_quanta(work, work->job->cut.align, &quantum, &stripes);
     budget_chunk_quanta(work, PAGE, &quantum, &fine);
@@ -701,7 +709,7 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
                  begun->streams == work->chunking.streams && begun->chunk_spectra % quantum == 0),
             STATUS_USAGE, "%s: its products were begun in other chunks: --restart begins anew",
             work->job->path);
-    TRY(budget_settle_groups(work, *budget, begun, group));
+    TRY(budget_settle_groups(work, max_u64(*budget, whole), begun, group));
     uint64_t block = budget_largest_block(work, group, *budget);
     uint64_t cost = (budget_block_bytes(work, group, (uint64_t)CHUNK_GRAIN * 2) -
                      budget_block_bytes(work, group, CHUNK_GRAIN)) /

@@ -145,6 +145,13 @@ static inline uint32_t channelise_plan_taken(const struct channelise_plan *work,
     return work->beams ? work->seen->nstreams : streams;
 }
 
+/* Returns the first of these, where a chunk's products begin with this one. */
+static inline uint32_t channelise_plan_taken_from(const struct channelise_plan *work,
+                                                  uint32_t first_stream)
+{
+    return work->beams ? 0 : first_stream;
+}
+
 /* Returns the spectra of a bank in units first .. first + count - 1. */
 static inline struct overlap_rows channelise_plan_spectra(const struct channelise_plan_bank *bank,
                                                           uint64_t first, uint64_t count)

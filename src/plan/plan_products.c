@@ -688,11 +688,12 @@ static uint64_t products_together(const struct channelise_plan *work, uint32_t i
 {
     const struct product_spec *spec = &work->products[i].spec;
     const uint32_t *selected = work->formed->nselected;
-    if (work->products[i].visibilities || work->beams) {
+    if (work->products[i].visibilities) {
         return work->formed->nstreams;
     }
     uint64_t streams = max_u64(ifs_streams(spec), spec->flag.is_on ? selected[AXIS_POL] : 1);
-    return plan_products_is_finished(work, i) ? streams * selected[AXIS_CHAN] : 1;
+    streams = work->beams ? max_u64(streams, selected[AXIS_POL]) : streams;
+    return work->beams || plan_products_is_finished(work, i) ? streams * selected[AXIS_CHAN] : 1;
 }
 
 /* Sets the flagging of a product's cells. */

@@ -375,6 +375,21 @@ def same_bytes(array, beams, cuts):
         ok("agrees with the reference" in said, f"{name}-{i}: verify", said)
 
 
+def check_groups(array):
+    """More beams than fit the memory are made in groups, to the same bytes as together."""
+    beams = {f"b{i}": (6 * i, 30 + i % 50) for i in range(60)}
+    products = [{"kind": "power", "integrate": 20, "polarisation": "IQUV"}, {"kind": "power", "integrate": 16, "bits": 8}]
+    more = {"channelise": {"channels": 128, "taps": 2}}
+    voltmill("run", array.job("groups", products, beams, **more))
+    first = digest("groups", 2)
+    job = array.job("groups", products, beams, run={"memory": "94MiB"}, **more)
+    together = re.search("beams +([0-9]+) at a time", voltmill("plan", "--force", job))
+    ok(together and 1 < int(together.group(1)) < 60 and 60 % int(together.group(1)), "beams are made in groups", together)
+    for ranks in (None, 3):
+        voltmill("run", "--force", job, ranks=ranks)
+        same(digest("groups", 2), first, f"groups of beams, {ranks} ranks: the same bytes")
+
+
 def check_one(array, station):
     """A beam of a table that flags all stations but one: spectra of that station, to the bit."""
     name = array.name + "-one"
@@ -496,6 +511,7 @@ gaps = check(Array("gaps", 3, gaps=GAPS, delays=fast[:3] * [1, 0.2, 1]))
 check_beams(gaps)
 mended = check(Array("gains", 4, gains=True, swapped=[1, 2], flagged=[3], gaps=GAPS))
 check_beams(mended)
+check_groups(mended)
 check_weights(mended, "weights", 5)
 check_weights(real, "weights-real", 0)
 voltmill("run", mended.job("sums", [{"kind": "power"}, {"kind": "power", "sum": "stations"}]))
