@@ -628,7 +628,7 @@ static status_t channelising_prepare(void *context, void *of)
     slot->nsamples = (uint64_t)(needs[0].end - needs[0].first) + array_plan_spread(work->array);
     if (work->array) {
         slot->first_sample -= (uint64_t)-work->array->least;
-        array_plan_shifts(work->array, work, from, slot->shifts);
+        array_plan_shifts(work->array, work, from, from_stream, taken, slot->shifts);
     }
 out:
     return st;
@@ -799,7 +799,8 @@ static status_t channelising_compute(void *context, void *of)
     struct sample_input input = {slot->re, slot->im, (size_t)slot->slab->width};
     if (slot->swapped) {
         for (uint32_t i = 0; i < slot->slab->nstreams; i++) {
-            const uint32_t held = array_plan_stream(p->work->array, p->work, i);
+            const uint32_t first = slot->slab->first_stream;
+            const uint32_t held = array_plan_stream(p->work->array, p->work, first + i) - first;
             slot->swapped[i] = slot->re[held];
             slot->swapped[slot->slab->nstreams + i] = slot->im[held];
         }

@@ -565,6 +565,8 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
     status_t st = STATUS_OK;
     const struct channelise_plan *work = weights->work;
     const struct weights_block *block = &weights->block;
+    const uint32_t line =
+        array_plan_stream(work->array, work, block->first_stream + stream) - block->first_stream;
     TRY(weights_gather(weights, stream, mine, found, missing));
     if (!work->is_bank) {
         goto out;
@@ -573,12 +575,11 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
     TRY(weights_lose_all(weights, stream));
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         if (weights->products[i] && !work->products[i].visibilities && !work->beams) {
-            dumps_add(weights->products[i], stream, weights->lost);
+            dumps_add(weights->products[i], line, weights->lost);
         }
     }
     if (weights->streams) {
-        TRY(lacks_copy(&weights->streams[array_plan_stream(work->array, work, stream)],
-                       &weights->lacks));
+        TRY(lacks_copy(&weights->streams[line], &weights->lacks));
     }
     TRY(weights->first ? weights_add_pair(weights, stream) : STATUS_OK);
 out:

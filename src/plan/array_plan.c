@@ -454,15 +454,16 @@ out:
 }
 
 void array_plan_shifts(const struct array_plan *plan, const struct channelise_plan *work,
-                       uint64_t from, uint64_t *shifts)
+                       uint64_t from, uint32_t first_stream, uint32_t streams, uint64_t *shifts)
 {
     double seconds[2];
+    int64_t shift = 0;
     array_cell_time(plan, work, from, seconds);
-    for (uint32_t station = 0; station < plan->stations; station++) {
-        const int64_t shift = array_shift(plan, station, seconds);
-        for (uint32_t i = 0; i < plan->streams; i++) {
-            shifts[station * plan->streams + i] = (uint64_t)(shift - plan->least);
+    for (uint32_t i = 0; i < streams; i++) {
+        if (i == 0 || (first_stream + i) % plan->streams == 0) {
+            shift = array_shift(plan, (first_stream + i) / plan->streams, seconds);
         }
+        shifts[i] = (uint64_t)(shift - plan->least);
     }
 }
 

@@ -88,12 +88,13 @@ uint64_t array_plan_spread(const struct array_plan *plan);
 /* Returns the end of the cell that unit `from` is in; UINT64_MAX without a plan. */
 uint64_t array_plan_cell_end(const struct array_plan *plan, uint64_t from);
 
-/* Computes the whole samples of each stream for units from `from` to the end of their cell, counted
- * from plan->least: sample n of a stream is the archive's sample n + least + shifts[stream].
+/* Computes the whole samples of streams first_stream .. first_stream + streams - 1, of the selected
+ * ones, for units from `from` to the end of their cell. They are counted from plan->least: sample n
+ * of stream first_stream + i is the archive's sample n + least + shifts[i].
  *
  *   shifts   uint64 [streams] */
 void array_plan_shifts(const struct array_plan *plan, const struct channelise_plan *work,
-                       uint64_t from, uint64_t *shifts);
+                       uint64_t from, uint32_t first_stream, uint32_t streams, uint64_t *shifts);
 
 /* Returns the stream that holds what counts as this one: of a station whose polarisations are
  * exchanged the other one. */

@@ -692,8 +692,8 @@ static uint64_t products_together(const struct channelise_plan *work, uint32_t i
         return work->formed->nstreams;
     }
     uint64_t streams = max_u64(ifs_streams(spec), spec->flag.is_on ? selected[AXIS_POL] : 1);
-    streams = work->beams ? max_u64(streams, selected[AXIS_POL]) : streams;
-    return work->beams || plan_products_is_finished(work, i) ? streams * selected[AXIS_CHAN] : 1;
+    streams = work->array ? max_u64(streams, selected[AXIS_POL]) : streams; /* whole stations */
+    return work->array || plan_products_is_finished(work, i) ? streams * selected[AXIS_CHAN] : 1;
 }
 
 /* Sets the flagging of a product's cells. */
