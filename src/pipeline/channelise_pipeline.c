@@ -723,6 +723,21 @@ static void channelising_set_outputs(const struct channelising *p, struct slot *
     }
 }
 
+/* Where the outputs of bank i go that makes spectra for beams. */
+static void channelising_set_apart(const struct channelising *p, struct slot *slot, uint32_t i,
+                                   uint64_t first, buffer_t *out[MOST_OUTPUTS])
+{
+    const struct channelise_plan_bank *bank = &p->work->banks[i];
+    out[0] = slot->between[i];
+    for (uint32_t j = 1; j < bank->channelise.noutputs && p->work->beams; j++) {
+        const struct channelise_output *output = &bank->channelise.outputs[j];
+        const uint32_t product = bank->apart[j - 1];
+        out[j] = (output->quantity == QUANTITY_SQUARES ? slot->squares : slot->out)[product];
+        slot->first_rows[product] = first / output->integrate;
+        slot->rows[product] = 0;
+    }
+}
+
 /* Makes beams of the spectra of bank i of the block, and products of these. */
 static status_t channelising_form(struct channelising *p, struct slot *slot, uint32_t i,
                                   uint64_t first, uint64_t spectra, buffer_t *const *out,
@@ -752,8 +767,10 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
     uint32_t streams = channelise_plan_taken(p->work, slot->block.chunk.streams);
     buffer_t *out[MOST_OUTPUTS];
     uint64_t rows[MOST_OUTPUTS] = {0};
-    uint64_t made[MOST_OUTPUTS] = {0}; /* of spectra for beams */
+    buffer_t *apart[MOST_OUTPUTS];     /* with beams: of the bank itself, */
+    uint64_t made[MOST_OUTPUTS] = {0}; /* and its rows */
     channelising_set_outputs(p, slot, i, first, out);
+    channelising_set_apart(p, slot, i, first, apart);
     if (spectra == 0) {
         goto out;
     }
@@ -765,7 +782,7 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
         }
         TRY(channelising_scale(p, i, &slot->block.chunk));
     }
-    buffer_t *const *of_bank = p->work->beams ? &slot->between[i] : out;
+    buffer_t *const *of_bank = p->work->beams ? apart : out;
     uint64_t *rows_of_bank = p->work->beams ? made : rows;
     if (i == slot->farthest) {
         TRY(channelise_run(p->banks[i], in, input, streams, spectra, p->filters ? 0 : counted,
@@ -780,6 +797,9 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
     TRY(p->beams[i] ? channelising_form(p, slot, i, first, spectra, out, rows) : STATUS_OK);
     for (uint32_t j = 0; j < maker->noutputs; j++) {
         slot->rows[bank->products[j]] = rows[j];
+    }
+    for (uint32_t j = 1; j < bank->channelise.noutputs && p->work->beams; j++) {
+        slot->rows[bank->apart[j - 1]] = made[j];
     }
     TRY(channelising_correlate(p, slot, i, first, spectra));
 out:

@@ -412,12 +412,14 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     int is_combined =
         ifs_are_combined(spec) || spec->flag.is_on || p->work->products[i].visibilities;
     void *squares = NULL;
+    const uint32_t streams = channelise_plan_made(p->work, i, chunk->streams);
     struct finish_rows rows = {.chunk = chunk,
+                               .streams = streams,
                                .is_first = slot->block.is_first,
                                .is_last = slot->block.is_last,
                                .first = slot->first_rows[i],
                                .count = slot->rows[i],
-                               .columns = chunk->streams,
+                               .columns = streams,
                                .channels = spec->bank.nchannels};
     TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
     if (plan_products_rounds(p->work, i)) {

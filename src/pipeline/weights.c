@@ -278,7 +278,7 @@ static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t 
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = weights->work;
-    uint32_t streams = work->chunking.group_streams;
+    uint32_t streams = channelise_plan_made(work, i, work->chunking.group_streams);
     uint32_t inner = work->archive->nselected[AXIS_CHAN];
     if (work->products[i].visibilities) {
         uint64_t lines = visibilities_lines(work->products[i].visibilities);
@@ -292,7 +292,7 @@ static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t 
         goto out;
     }
     TRY(dumps_create(work, i, streams / 2, block_units, &weights->pairs[i]));
-    if (!weights->first && !work->beams) {
+    if (!weights->first && (!work->beams || channelise_plan_is_apart(work, i))) {
         TRY(memory_zeroed(inner, sizeof *weights->first, "weights", &weights->first));
         weights->pol_inner = inner;
     }
@@ -535,6 +535,12 @@ out:
     return st;
 }
 
+/* Whether lines of a product are those of the streams that are read. */
+static int weights_are_of_stations(const struct channelise_plan *work, uint32_t i)
+{
+    return !work->beams || channelise_plan_is_apart(work, i);
+}
+
 /* A sample that either polarisation lacks is missing of both together. */
 static status_t weights_add_pair(weights_t *weights, uint32_t stream)
 {
@@ -550,7 +556,7 @@ static status_t weights_add_pair(weights_t *weights, uint32_t stream)
                              block->first_stream + stream));
     TRY(weights_lose_all(weights, stream));
     for (uint32_t i = 0; i < weights->work->job->nproducts; i++) {
-        if (weights->pairs[i]) {
+        if (weights->pairs[i] && weights_are_of_stations(weights->work, i)) {
             dumps_add(weights->pairs[i], stream / (2 * inner) * inner + stream % inner,
                       weights->lost);
         }
@@ -574,7 +580,8 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
     TRY(weights_find_partial(weights, block->first_stream + stream, block->first_stream + stream));
     TRY(weights_lose_all(weights, stream));
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        if (weights->products[i] && !work->products[i].visibilities && !work->beams) {
+        if (weights->products[i] && !work->products[i].visibilities &&
+            weights_are_of_stations(work, i)) {
             dumps_add(weights->products[i], line, weights->lost);
         }
     }
@@ -735,7 +742,7 @@ static status_t weights_add_array(weights_t *weights)
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         if (weights->products[i] && weights->work->products[i].visibilities) {
             TRY(weights_add_lines(weights, i));
-        } else if (weights->products[i] && weights->work->beams) {
+        } else if (weights->products[i] && !weights_are_of_stations(weights->work, i)) {
             TRY(weights_add_beams(weights, weights->products[i], 0));
             TRY(weights->pairs[i] ? weights_add_beams(weights, weights->pairs[i], 1) : STATUS_OK);
         }
@@ -757,11 +764,13 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         const struct visibilities_plan *plan =
             weights->products[i] ? weights->work->products[i].visibilities : NULL;
-        const uint32_t lines = plan ? (uint32_t)visibilities_lines(plan) : block->made;
+        const uint32_t streams =
+            weights->products[i] ? channelise_plan_made(weights->work, i, block->made) : 0;
+        const uint32_t lines = plan ? (uint32_t)visibilities_lines(plan) : streams;
         is_open |= weights->products[i] && dumps_begin(weights->products[i], block->is_first,
                                                        block->first, block->count, lines);
         is_open |= weights->pairs[i] && dumps_begin(weights->pairs[i], block->is_first,
-                                                    block->first, block->count, block->made / 2);
+                                                    block->first, block->count, streams / 2);
     }
     if (is_open || weights->is_partial || block->nsamples > 0 || block->losses->count > 0 ||
         block->unread->count > 0) {

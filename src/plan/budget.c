@@ -212,7 +212,8 @@ static uint64_t budget_weights_bytes(const struct channelise_plan *work,
             bytes += (of_dump * channelise_plan_rows(work, i, spectra) + open) * lines;
             continue;
         }
-        bytes += times * (of_dump * channelise_plan_rows(work, i, spectra) + open) * group->streams;
+        bytes += times * (of_dump * channelise_plan_rows(work, i, spectra) + open) *
+                 channelise_plan_made(work, i, group->streams);
     }
     return bytes;
 }
@@ -231,7 +232,9 @@ static uint64_t budget_flags_bytes(const struct channelise_plan *work,
         uint64_t cells = spec->flag.is_on ? channelise_plan_rows(work, i, spectra) : 0;
         uint64_t each = spec->flag.is_on ? spec->integrate / spec->flag.spectra : 1;
         uint64_t one = of_cell * cells + of_dump * (cells / each + 1) + open;
-        bytes += spec->flag.is_on ? one * group->streams * spec->bank.nchannels : 0;
+        bytes += spec->flag.is_on
+                     ? one * channelise_plan_made(work, i, group->streams) * spec->bank.nchannels
+                     : 0;
     }
     return bytes;
 }

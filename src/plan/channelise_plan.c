@@ -132,6 +132,14 @@ static void plan_add_output(struct channelise_plan_bank *bank, struct channelise
     spec->outputs[spec->noutputs++] = output;
 }
 
+/* Adds one of the bank itself, which makes spectra for beams. */
+static void plan_add_apart(struct channelise_plan_bank *bank, uint32_t i,
+                           struct channelise_output output)
+{
+    bank->apart[bank->channelise.noutputs - 1] = i;
+    bank->channelise.outputs[bank->channelise.noutputs++] = output;
+}
+
 /* Outputs of the bank: its products, and spectra for beams or all visibilities. */
 static void plan_set_outputs(const struct channelise_plan *work, struct channelise_plan_bank *bank)
 {
@@ -149,7 +157,10 @@ static void plan_set_outputs(const struct channelise_plan *work, struct channeli
         if (channelise_plan_bank_of(work, i) != bank) {
             continue;
         }
-        if (job->products[i].kind != PRODUCT_VISIBILITIES) {
+        const int is_apart = channelise_plan_is_apart(work, i);
+        if (is_apart) {
+            plan_add_apart(bank, i, plan_ifs_output(&job->products[i]));
+        } else if (job->products[i].kind != PRODUCT_VISIBILITIES) {
             plan_add_output(bank, maker, i, plan_ifs_output(&job->products[i]));
         } else if (!has_spectra) {
             bank->is_between[maker->noutputs] = 1;
@@ -161,7 +172,7 @@ static void plan_set_outputs(const struct channelise_plan *work, struct channeli
             const struct channelise_output squares = {
                 .quantity = QUANTITY_SQUARES,
                 .integrate = plan_ifs_output(&job->products[i]).integrate};
-            plan_add_output(bank, maker, i, squares);
+            is_apart ? plan_add_apart(bank, i, squares) : plan_add_output(bank, maker, i, squares);
         }
     }
 }
@@ -349,9 +360,10 @@ out:
 }
 
 /* Checks the limits of what stages can make at once. */
-static status_t plan_check_count(const struct job *job)
+static status_t plan_check_count(const struct channelise_plan *work)
 {
-    uint32_t with_kurtosis = 0;
+    const struct job *job = work->job;
+    uint32_t with_kurtosis = work->beams ? 1 : 0; /* or the spectra of beams */
     for (uint32_t i = 0; i < job->nproducts; i++) {
         with_kurtosis += job->products[i].flag.has_kurtosis ? 1 : 0;
     }
@@ -417,7 +429,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     TRY(work->array ? plan_trim(work) : STATUS_OK);
     TRY(beams_plan_create(work, &work->beams));
     work->formed = work->beams ? &work->beams->formed : work->seen;
-    TRY(plan_check_count(job));
+    TRY(plan_check_count(work));
     TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
     TRY(plan_count_spectra(work));
     plan_settle_weights(work, cut);

@@ -47,6 +47,8 @@ struct channelise_plan_bank {
     int is_squares[MOST_OUTPUTS];    /* whether it is the squares of one's power, */
     int is_between[MOST_OUTPUTS];    /* or spectra of which visibilities are made */
     int has_between;                 /* its spectra go to another stage */
+    uint32_t apart[MOST_OUTPUTS];    /* products of stations beside beams: of channelise.outputs
+                                        after the first, which are the beams' spectra */
     /* Stage that makes products of the spectra of beams, where a job has these: `channelise` then
      * makes spectra alone. noutputs 0: not needed. */
     struct channelise_spec detect;
@@ -136,6 +138,24 @@ static inline const struct channelise_spec *
 channelise_plan_maker(const struct channelise_plan *work, const struct channelise_plan_bank *bank)
 {
     return work->beams ? &bank->detect : &bank->channelise;
+}
+
+/* Whether product i sums the power of stations, beside beams: the filter bank makes it itself. */
+static inline int channelise_plan_is_apart(const struct channelise_plan *work, uint32_t i)
+{
+    const struct job_product *job = &work->job->products[i];
+    uint32_t at = 0;
+    while (at < job->nsums && job->sums[at] != AXIS_STATION) {
+        at++;
+    }
+    return work->beams && at < job->nsums;
+}
+
+/* Returns the streams of product i in a chunk, where beams have this number. */
+static inline uint32_t channelise_plan_made(const struct channelise_plan *work, uint32_t i,
+                                            uint32_t streams)
+{
+    return channelise_plan_is_apart(work, i) ? work->seen->nstreams : streams;
 }
 
 /* Returns the streams of a chunk's products of which the filter banks take the spectra: with beams

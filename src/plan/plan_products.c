@@ -94,7 +94,7 @@ static status_t plan_ifs_settle_feed(const struct channelise_plan *work, uint32_
 {
     status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
-    const struct archive *archive = work->formed;
+    const struct archive *archive = work->products[i].spec.archive;
     const uint64_t *at = archive->selected[AXIS_POL];
     char **names = archive->names[AXIS_POL];
     enum feed feed = FEED_AUTO;
@@ -125,7 +125,7 @@ static status_t plan_ifs_omit_flagged(const struct channelise_plan *work, uint32
 {
     status_t st = STATUS_OK;
     struct channelise_plan_product *product = &work->products[i];
-    const uint32_t stations = work->formed->nselected[AXIS_STATION];
+    const uint32_t stations = product->spec.archive->nselected[AXIS_STATION];
     double left = 0;
     for (uint32_t k = 0; k < count; k++) {
         if (array_plan_is_flagged(work->array, k / (count / stations)) && !product->sum_factors) {
@@ -150,7 +150,7 @@ static status_t plan_ifs_settle_sum(struct channelise_plan *work, uint32_t i)
 {
     status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
-    const struct archive *archive = work->formed;
+    const struct archive *archive = work->products[i].spec.archive;
     struct channelise_plan_product *product = &work->products[i];
     struct product_spec *spec = &product->spec;
     uint32_t count = 1;
@@ -185,7 +185,7 @@ static status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
     status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
     struct product_spec *spec = &work->products[i].spec;
-    uint32_t pols = work->formed->nselected[AXIS_POL];
+    uint32_t pols = spec->archive->nselected[AXIS_POL];
     spec->combine = job->combine;
     REQUIRE(job->combine.polarisation == POLARISATION_SEPARATE || pols == 2, STATUS_USAGE,
             "%s: products.%u.polarisation is %s, which takes two polarisations, but %s",
@@ -518,7 +518,7 @@ static void products_set(struct channelise_plan *work, uint32_t i)
     product->spec = (struct product_spec){
         .kind = job->kind,
         .job_text = job->text,
-        .archive = work->formed,
+        .archive = channelise_plan_is_apart(work, i) ? work->seen : work->formed,
         .gap_samples = bank->gap_samples,
         .bank.order = bank->job ? bank->job->order : ORDER_ASCENDING,
         .bank.channels = bank->channelise.channels,
@@ -658,6 +658,7 @@ uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i
         const struct visibilities_plan *plan = work->products[i].visibilities;
         return work->products[i].row_bytes / plan->npairs * plan->spec.npairs;
     }
+    streams = channelise_plan_made(work, i, streams);
     return work->is_bank ? product_row_bytes(spec->kind, channelise_sums(&output, streams),
                                              spec->bank.nchannels)
                          : work->products[i].row_bytes / work->seen->nstreams * streams;
@@ -667,8 +668,10 @@ uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_
                                      uint32_t streams)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    return spec->flag.has_kurtosis ? product_row_bytes(spec->kind, streams, spec->bank.nchannels)
-                                   : 0;
+    return spec->flag.has_kurtosis
+               ? product_row_bytes(spec->kind, channelise_plan_made(work, i, streams),
+                                   spec->bank.nchannels)
+               : 0;
 }
 
 struct plan_products_shape plan_products_shape_of(const struct channelise_plan *work, uint32_t i)
@@ -688,7 +691,7 @@ static uint64_t products_together(const struct channelise_plan *work, uint32_t i
 {
     const struct product_spec *spec = &work->products[i].spec;
     const uint32_t *selected = work->formed->nselected;
-    if (work->products[i].visibilities) {
+    if (work->products[i].visibilities || channelise_plan_is_apart(work, i)) {
         return work->formed->nstreams;
     }
     uint64_t streams = max_u64(ifs_streams(spec), spec->flag.is_on ? selected[AXIS_POL] : 1);

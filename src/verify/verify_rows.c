@@ -162,11 +162,12 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
     rows->spec = spec;
     rows->products = plan->products[0].visibilities ? plan->products[0].visibilities->products : 0;
     TRY(verify_measure_input(plan, &rows->went_in));
-    rows->has_one = plan->beams || plan->products[0].visibilities;
+    const int are_beams = plan->beams && !channelise_plan_is_apart(plan, 0);
+    rows->has_one = are_beams || plan->products[0].visibilities;
     for (uint32_t i = 1; rows->went_in && rows->has_one && i < plan->archive->nstreams; i++) {
         rows->went_in[0] = fmax(rows->went_in[0], rows->went_in[i]);
     }
-    if (rows->went_in && plan->beams) {
+    if (rows->went_in && are_beams) {
         rows->went_in[0] *= sqrt((double)plan->array->stations);
     }
     if (spec->weights.divide) {

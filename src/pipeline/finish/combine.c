@@ -399,8 +399,9 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
                                      .least = spec->weights.are_kept ? spec->weights.least : 0};
     TRY(combine_expand_factors(spec, step));
     rows = spec->flag.is_on ? rows / flagged_cells(spec) + 1 : rows;
-    TRY(memory_zeroed((size_t)rows * work->chunking.group_streams * 2 * step->flagged,
-                      sizeof *step->weights, "weights of pols", &step->weights));
+    const uint32_t streams = channelise_plan_made(work, i, work->chunking.group_streams);
+    TRY(memory_zeroed((size_t)rows * streams * 2 * step->flagged, sizeof *step->weights,
+                      "weights of pols", &step->weights));
     TRY(memory_zeroed((size_t)rows, 1, "holes", &step->holes));
     size_t made = plan_products_combined_bytes(work, i, work->chunking.group_streams);
     TRY(made > 0 ? memory_zeroed((size_t)rows, made, "pols", &step->made) : STATUS_OK);
@@ -414,11 +415,12 @@ out:
 /* The stations and beams of the chunk's group: whole ones, and all beams of a station, or some of
  * one station, or as they follow each other: what is not summed may be cut anywhere between
  * antennas. */
-static struct combine combine_of_group(const struct combine_step *step, const struct chunk *chunk)
+static struct combine combine_of_group(const struct combine_step *step,
+                                       const struct finish_rows *rows)
 {
     struct combine combine = step->combine;
-    uint32_t antennas = chunk->streams / step->antenna;
-    uint32_t first = chunk->first_stream / step->antenna;
+    uint32_t antennas = rows->streams / step->antenna;
+    uint32_t first = rows->chunk->first_stream / step->antenna;
     int is_summed = combine.sums_stations || combine.sums_beams;
     combine.beams = is_summed ? step->beams : 1;
     combine.stations = antennas / combine.beams;
@@ -455,7 +457,7 @@ static status_t combine_run(void *context, struct finish_rows *rows)
 {
     enum { TASKS = 64 };
     struct combine_step *step = context;
-    struct combine_work work = {.combine = combine_of_group(step, rows->chunk),
+    struct combine_work work = {.combine = combine_of_group(step, rows),
                                 .rows = rows,
                                 .made = step->made ? step->made : rows->data,
                                 .weights = step->weights,

@@ -78,7 +78,8 @@ typedef struct finish finish_t;
  * place, or in memory of its own, which is good until it runs again. */
 struct finish_rows {
     const struct chunk *chunk;
-    pool_t *pool; /* shares out the work of each step; NULL: the calling thread does it all */
+    uint32_t streams; /* the chunk's, or of all stations */
+    pool_t *pool;     /* shares out the work of each step; NULL: the calling thread does it all */
     int is_first,
         is_last; /* of the chunk's blocks: nothing is carried from one chunk to the next */
     uint64_t first, count; /* of the product; as the backend gives them, of its dumps */

@@ -120,7 +120,7 @@ static status_t flag_cells_create(const struct channelise_plan *work, uint32_t i
     if (cells->has_limits) {
         cells->limits = kurtosis_limits(spec->flag.spectra, spec->flag.sigma);
     }
-    uint64_t ifs = work->chunking.group_streams / cells->coarse;
+    uint64_t ifs = channelise_plan_made(work, i, work->chunking.group_streams) / cells->coarse;
     size_t numbers = (size_t)(ifs * cells->all);
     size_t block = (size_t)(rows * ifs * cells->kept);
     TRY(memory_zeroed(numbers, 1, "flags", &cells->marks));
@@ -347,12 +347,13 @@ static void flag_destroy(void *step)
     }
 }
 
-static status_t flag_create_open(const struct channelise_plan *work, struct flag_step *flag,
-                                 uint64_t dumps)
+static status_t flag_create_open(const struct channelise_plan *work, uint32_t i,
+                                 struct flag_step *flag, uint64_t dumps)
 {
     status_t st = STATUS_OK;
     int is_joint = flag->spec->combine.polarisation != POLARISATION_SEPARATE;
-    size_t antennas = work->chunking.group_streams / flag->coarse / flag->pols;
+    size_t antennas =
+        channelise_plan_made(work, i, work->chunking.group_streams) / flag->coarse / flag->pols;
     size_t lines = antennas * flag->pols * flag->all;
     size_t marked = is_joint ? antennas * flag->all : lines;
     struct flag_open *open = &flag->open;
@@ -392,7 +393,7 @@ static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint
     flag->sums = combine_sums(&combine);
     flag->all = bank_channels(spec);
     flag->cells = flagged_cells(spec);
-    TRY(flag_create_open(work, flag, rows / flag->cells + 1));
+    TRY(flag_create_open(work, i, flag, rows / flag->cells + 1));
     TRY(flag_cells_create(work, i, rows, &flag->flags));
     *out = flag;
     flag = NULL;
@@ -614,7 +615,7 @@ static struct flag_row flag_row_of(const struct flag_work *work, uint64_t at)
         .antennas = flag->antennas,
         .power = (const float *)rows->data + at * numbers,
         .squares = rows->squares ? rows->squares + at * squares : NULL,
-        .weights = rows->lost ? rows->lost->streams + at * rows->chunk->streams : NULL};
+        .weights = rows->lost ? rows->lost->streams + at * rows->streams : NULL};
 }
 
 /* A dump's numbers go where no other slice reads: its row is none behind those that it is made of.
@@ -677,9 +678,8 @@ static status_t flag_run(void *step, struct finish_rows *rows)
 {
     status_t st = STATUS_OK;
     struct flag_step *flag = step;
-    flag->antennas = rows->chunk->streams / ((uint64_t)flag->pols * flag->coarse);
-    uint64_t ifs =
-        flag->spec->nifs * (uint64_t)rows->chunk->streams / flag->spec->archive->nstreams;
+    flag->antennas = rows->streams / ((uint64_t)flag->pols * flag->coarse);
+    uint64_t ifs = flag->spec->nifs * (uint64_t)rows->streams / flag->spec->archive->nstreams;
     struct flag_work all = {flag, rows, 0, rows->count, 1, 1};
     if (flag->flags->mask || flag->flags->judged || flag->wholes) {
         TRY(flag_each_row(flag, rows, ifs));
