@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "compute/shared/agreement.h"
-#include "dsp/noise.h"
 #include "tune/problem/problem_bank.h"
 #include "tune/trial.h"
 
@@ -44,35 +43,14 @@ static size_t bench_row(const struct beamform_spec *spec, uint32_t streams)
     return (size_t)2 * streams * spec->pols * spec->coarse * spec->nchannels;
 }
 
-/* Random numbers from -most to most. */
-static status_t bench_draw(size_t count, uint64_t seed, float most, float **out)
+/* Turns up to half a turn at channel 0, and over all channels. */
+static status_t bench_make_turns(const struct bench *bench, size_t pairs, float **out)
 {
     status_t st = STATUS_OK;
-    const float step = most / 32768;
-    uint64_t *words = NULL;
-    float *numbers = NULL;
-    TRY(memory_zeroed(count, sizeof *words, "random numbers", &words));
-    TRY(memory_zeroed(count, sizeof *numbers, "random numbers", &numbers));
-    noise_words(seed, 0, count, words);
-    for (size_t i = 0; i < count; i++) {
-        numbers[i] = (float)(int16_t)words[i] * step;
-    }
-    *out = numbers;
-    numbers = NULL;
-out:
-    free(words);
-    free(numbers);
-    return st;
-}
-
-/* Random turns: half a turn either way at channel 0, and over all channels. */
-static status_t bench_draw_turns(const struct bench *bench, size_t pairs, uint64_t seed,
-                                 float **out)
-{
-    status_t st = STATUS_OK;
-    TRY(bench_draw(2 * pairs, seed, 0.5F, out));
+    TRY(memory_zeroed(pairs, 2 * sizeof **out, "turns", out));
     for (size_t i = 0; i < pairs; i++) {
-        (*out)[2 * i + 1] /= (float)bench->spec.nchannels;
+        (*out)[2 * i] = (float)(i * 37 % 997) / 1994.0F;
+        (*out)[2 * i + 1] = (float)(i * 41 % 991) / 1982.0F / (float)bench->spec.nchannels;
     }
 out:
     return st;
@@ -87,11 +65,13 @@ static status_t bench_fill(struct bench *bench, const struct bench_beams *c)
     const size_t pairs = (size_t)spec->beams * spec->stations;
     void *data = NULL;
     if (c->is_fixed) {
-        TRY(bench_draw(pairs * bench_row(spec, 1), 1, 1, &bench->weights));
+        TRY(memory_zeroed(pairs * bench_row(spec, 1), sizeof *bench->weights, "weights",
+                          &bench->weights));
+        bank_noise(SAMPLE_F32, 0, pairs * bench_row(spec, 1) / 2, bench->weights);
         spec->weights = bench->weights;
     } else {
-        TRY(bench_draw_turns(bench, bench->spectra * spec->stations, 2, &bench->turns[0]));
-        TRY(bench_draw_turns(bench, beamform_cells(spec, 0, bench->spectra) * pairs, 3,
+        TRY(bench_make_turns(bench, bench->spectra * spec->stations, &bench->turns[0]));
+        TRY(bench_make_turns(bench, beamform_cells(spec, 0, bench->spectra) * pairs,
                              &bench->turns[1]));
     }
     TRY(buffer_create(bench->backend, BUFFER_IN, in * sizeof(float), &bench->in));
