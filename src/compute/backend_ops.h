@@ -194,10 +194,11 @@ struct correlate_ops {
     status_t (*create)(backend_t *backend, const struct correlate_spec *spec, correlate_t **out);
     void (*destroy)(correlate_t *correlate);
     uint64_t (*bytes)(const struct correlate_spec *spec);
-    void (*begin)(correlate_t *correlate); /* at spectrum correlate->next */
     status_t (*run)(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,
                     buffer_t *out);
-    /* NULL: none; zeros. */
+    /* NULL: a dump that begins in a run takes nothing that was carried; none; zeros. begin(): at
+     * spectrum correlate->next. */
+    void (*begin)(correlate_t *correlate);
     uint64_t (*device_bytes)(const struct correlate_spec *spec);
     status_t (*times)(correlate_t *correlate, double seconds[CORRELATE_STEPS]);
 };

@@ -96,7 +96,9 @@ void correlate_destroy(correlate_t *correlate)
 void correlate_begin(correlate_t *correlate, uint64_t first_spectrum)
 {
     correlate->next = first_spectrum;
-    correlate->ops->begin(correlate);
+    if (correlate->ops->begin) {
+        correlate->ops->begin(correlate);
+    }
 }
 
 status_t correlate_run(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,

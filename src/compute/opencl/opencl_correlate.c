@@ -19,6 +19,12 @@ enum {
     FINISH_BYTES = 64 << 20 /* of dumps that are to be averaged at a time, or one */
 };
 
+/* A stopwatch's steps are those of a filter bank: transfers at both ends, and four between. */
+#define WATCH(step) ((enum channelise_step)CORRELATE_STEP_##step)
+_Static_assert((int)CORRELATE_STEP_UPLOAD == (int)STEP_UPLOAD &&
+                   (int)CORRELATE_STEP_DOWNLOAD == (int)STEP_DOWNLOAD,
+               "steps of a correlation are counted as those of a filter bank");
+
 struct stage {
     struct correlate base;
     struct opencl *opencl;
@@ -205,11 +211,6 @@ out:
     return st;
 }
 
-static void opencl_correlate_begin(correlate_t *correlate)
-{
-    (void)correlate; /* a dump that begins in a run takes nothing that was carried */
-}
-
 /* Some dumps of a run. */
 struct launch {
     cl_mem in, turned, out; /* spectra, those of the crosses */
@@ -234,7 +235,7 @@ static status_t correlate_launch_sums(struct stage *stage, const struct launch *
     const cl_mem *tables = stage->tables;
     if (stage->nautos > 0) {
         const uint64_t items = columns * correlate_products(spec) * spec->stations * launch->dumps;
-        TRY(LAUNCH(device, stage->autos, correlate_size(items), &stage->watch, STEP_TRANSFORM,
+        TRY(LAUNCH(device, stage->autos, correlate_size(items), &stage->watch, WATCH(AUTOS),
                    ARGUMENT(stage->pieces), ARGUMENT(out), ARGUMENT(stage->carry),
                    ARGUMENT(tables[3]), ARGUMENT_ULONG(stage->base.next),
                    ARGUMENT_ULONG(launch->end), ARGUMENT_ULONG(spec->integrate),
@@ -246,7 +247,7 @@ static status_t correlate_launch_sums(struct stage *stage, const struct launch *
         const struct launch_size size = {
             (size_t)(stage->groups.count * ceil_div_u64(columns, shape->columns) * launch->dumps),
             shape->slots * shape->columns};
-        TRY(LAUNCH(device, stage->crosses, size, &stage->watch, STEP_FILTER,
+        TRY(LAUNCH(device, stage->crosses, size, &stage->watch, WATCH(CROSSES),
                    ARGUMENT(launch->turned), ARGUMENT(out), ARGUMENT(stage->carry),
                    ARGUMENT(tables[0]), ARGUMENT(tables[1]), ARGUMENT(tables[2]),
                    ARGUMENT_ULONG(stage->base.next), ARGUMENT_ULONG(launch->end),
@@ -272,7 +273,7 @@ static status_t correlate_launch(struct stage *stage, const struct launch *launc
         const uint64_t items = launch->dumps * correlate_row_floats(spec) / 2;
         const cl_mem gains = spec->gains ? stage->gains : stage->sums;
         TRY(LAUNCH(stage->opencl->device, stage->finish, correlate_size(items), &stage->watch,
-                   STEP_DETECT, ARGUMENT(stage->sums), ARGUMENT(launch->out),
+                   WATCH(FINISH), ARGUMENT(stage->sums), ARGUMENT(launch->out),
                    ARGUMENT(stage->stations), ARGUMENT(gains), ARGUMENT_ULONG(launch->out_row),
                    ARGUMENT_ULONG(launch->dumps), ARGUMENT_UINT(spec->npairs),
                    ARGUMENT_UINT((cl_uint)correlate_columns(spec)), ARGUMENT_UINT(spec->average),
@@ -317,7 +318,7 @@ static status_t correlate_launch_turn(struct stage *stage, const struct launch *
     const struct launch_size size = {
         (size_t)(grains * ceil_div_u64(columns, SPREAD) * ceil_div_u64(spec->stations, SPREAD)),
         WIDTH};
-    return LAUNCH(stage->opencl->device, stage->turn, size, &stage->watch, STEP_DEINTERLEAVE,
+    return LAUNCH(stage->opencl->device, stage->turn, size, &stage->watch, WATCH(TURN),
                   ARGUMENT(launch->in), ARGUMENT(launch->turned), ARGUMENT(turns),
                   ARGUMENT(stage->pieces), ARGUMENT(stage->tables[3]), ARGUMENT_ULONG(first),
                   ARGUMENT_ULONG(launch->end), ARGUMENT_ULONG(spec->integrate),
@@ -377,24 +378,13 @@ static uint64_t opencl_correlate_device_bytes(const struct correlate_spec *spec)
 
 static status_t opencl_correlate_times(correlate_t *correlate, double seconds[CORRELATE_STEPS])
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)correlate;
-    double steps[CHANNELISE_STEPS];
-    TRY(stopwatch_collect(&stage->watch, stage->opencl->device, steps));
-    seconds[CORRELATE_STEP_UPLOAD] = steps[STEP_UPLOAD];
-    seconds[CORRELATE_STEP_TURN] = steps[STEP_DEINTERLEAVE];
-    seconds[CORRELATE_STEP_AUTOS] = steps[STEP_TRANSFORM];
-    seconds[CORRELATE_STEP_CROSSES] = steps[STEP_FILTER];
-    seconds[CORRELATE_STEP_FINISH] = steps[STEP_DETECT];
-    seconds[CORRELATE_STEP_DOWNLOAD] = steps[STEP_DOWNLOAD];
-out:
-    return st;
+    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
 }
 
 const struct correlate_ops opencl_correlate = {.create = opencl_correlate_create,
                                                .destroy = opencl_correlate_destroy,
                                                .bytes = opencl_correlate_bytes,
-                                               .begin = opencl_correlate_begin,
                                                .run = opencl_correlate_run,
                                                .device_bytes = opencl_correlate_device_bytes,
                                                .times = opencl_correlate_times};

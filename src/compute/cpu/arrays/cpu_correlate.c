@@ -378,11 +378,6 @@ out:
     return st;
 }
 
-static void cpu_correlate_begin(correlate_t *correlate)
-{
-    (void)correlate; /* a dump that begins in a run takes nothing that was carried */
-}
-
 /* The layout for `blocks` blocks. */
 static struct correlate_layout correlate_lay_out(const struct correlate_spec *spec,
                                                  const struct correlate_kernels *kernels,
@@ -516,5 +511,4 @@ out:
 const struct correlate_ops cpu_correlate = {.create = cpu_correlate_create,
                                             .destroy = cpu_correlate_destroy,
                                             .bytes = cpu_correlate_bytes,
-                                            .begin = cpu_correlate_begin,
                                             .run = cpu_correlate_run};
