@@ -434,6 +434,9 @@ static void another_plan_is_named(void **state)
     differs(&now, &now.job, "channelise:\n  channels: 64\n  taps: 16\n",
             "job: taps: 8 then, taps: 16 now; --restart begins anew");
     differs(&now, &now.job, "channelise:\n  channels: 64\n", "job: taps: 8 then, nothing now");
+    differs(&now, &now.job, "channelise:\n  channels: 64\n  window: rect\n  taps: 8\n",
+            "job: nothing then, window: rect now");
+    differs(&now, &now.job, "channelise:\n  taps: 8\n", "job: channels: 64 then, nothing now");
     differs(&now, &now.inputs, "a.h5: 10 bytes, changed 2024-01-01T00:00:00\n",
             "input: b.h5: 20 bytes, changed 2024-01-01T00:00:01 then, nothing now");
     differs(&now, &now.coefficients, "CRC-32 12345679", "coefficients: CRC-32 12345678 then");

@@ -108,6 +108,37 @@ static int origin_is_same_number(struct line then, struct line now)
            strncmp(now.at + key, exact, strlen(exact)) == 0;
 }
 
+/* Whether a line of the text after `line` equals `wanted`. */
+static int origin_is_later(struct line line, struct line wanted)
+{
+    for (const char *at = origin_line_after(line); *at; at = origin_line_after(line)) {
+        line = origin_line_at(at);
+        if (origin_is_equal(line, wanted)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int origin_is_same_key(struct line a, struct line b)
+{
+    size_t length = strcspn(a.at, ":\n");
+    return length == strcspn(b.at, ":\n") && strncmp(a.at, b.at, length) == 0;
+}
+
+/* Replaces one of two lines of different keys by nothing: that of a key which the other text has
+ * not. */
+static void origin_align(struct line *then, struct line *now)
+{
+    if (!origin_is_same_key(*then, *now)) {
+        if (origin_is_later(*now, *then)) {
+            then->length = 0;
+        } else if (origin_is_later(*then, *now)) {
+            now->length = 0;
+        }
+    }
+}
+
 static status_t origin_compare_words(const char *what, const char *then, const char *now,
                                      struct text *out)
 {
@@ -121,6 +152,7 @@ static status_t origin_compare_words(const char *what, const char *then, const c
         struct line after = origin_line_at(now);
         int is_number = strcmp(what, "job") == 0 && origin_is_same_number(before, after);
         if (!origin_is_equal(before, after) && !is_number) {
+            origin_align(&before, &after);
             TRY(origin_say(what, before, after, out));
             break;
         }
