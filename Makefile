@@ -69,6 +69,7 @@ all: $(BUILD)/voltmill
 
 $(BUILD)/voltmill: $(BUILD)/src/main.o $(BUILD)/libvoltmill.a
 	$(call step,LD)$(CC) $(ALL_LDFLAGS) -o $@ $< $(WHOLE) $(LIB_LIBS)
+	$(Q)ln -sfn $(CURDIR)/python $(@D)/python
 
 # The whole library goes in, so that two global functions of one name do not pass unseen.
 WHOLE = -Wl,--whole-archive $(BUILD)/libvoltmill.a -Wl,--no-whole-archive

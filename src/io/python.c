@@ -33,11 +33,11 @@ const char *python_program(void)
     return chosen && *chosen ? chosen : python_usual;
 }
 
-/* The folder that contains the module's: PREFIX/share/voltmill/python of PREFIX/bin/voltmill, or
- * python of build/release/voltmill. */
+/* The folder that contains the module's: PREFIX/share/voltmill/python of PREFIX/bin/voltmill, python
+ * of build/release/voltmill, or the link to that which `make` puts beside the program. */
 static status_t python_find_module(char out[MOST_PATH])
 {
-    static const char *const places[] = {"../share/voltmill/python", "../../python"};
+    static const char *const places[] = {"../share/voltmill/python", "../../python", "python"};
     status_t st = STATUS_OK;
     char own[MOST_PATH / 2] = "";
     char file[MOST_PATH + 32];
@@ -54,8 +54,10 @@ static status_t python_find_module(char out[MOST_PATH])
             goto out;
         }
     }
-    FAIL(STATUS_DEVICE, "the Python module is missing: neither %s/%s/voltmill nor %s/%s/voltmill",
-         own, places[0], own, places[1]);
+    FAIL(STATUS_DEVICE,
+         "the Python module is missing: neither %s/%s/voltmill, %s/%s/voltmill nor %s/%s/voltmill "
+         "exists: `make install PREFIX=FOLDER` puts it where the program in FOLDER/bin finds it",
+         own, places[0], own, places[1], own, places[2]);
 out:
     return st;
 }

@@ -34,9 +34,13 @@ if has_pictures; then
     mv "$installed/share/voltmill/python" "$work/module"
     fails "and says where it is missing" 5 'the Python module is missing: neither .*/opt/volt/bin/\.\./share/voltmill/python' \
         "$installed/bin/voltmill" plot --filter -o "$work/other.png" "$here/jobs/demo.yaml"
+    ln -s "$work/module" "$installed/bin/python"
+    env VOLTMILL_PYTHON="$work/python" "$installed/bin/voltmill" export --force --format kerchunk "$work/power.h5" >"$work/output" 2>&1
+    runs "of a build in any folder: that to which a link leads" grep -q "^-IBc .*$installed/bin/python kerchunk " "$work/power.json"
+    rm "$installed/bin/python"
     mv "$work/module" "$installed/share/voltmill/python"
 else
-    for _ in 1 2; do skip "matplotlib is not installed"; done
+    for _ in 1 2 3; do skip "matplotlib is not installed"; done
 fi
 # A guide, in a folder that looks like the tree as docs/guides/README.md says.
 mkdir -p "$work/practice" "$work/path" && ln -s "$work"/root/opt/volt/share/voltmill/* "$work/practice"
