@@ -8,16 +8,14 @@
 
 struct import_settings {
     struct shared shared;
-    const char *output, *job, *layout;
+    const char *output, *job;
 };
 
 #define AT(field) offsetof(struct import_settings, field)
 
 static const struct option_row rows[] = {
     {"o,output", "FILE", value_text, AT(output), NULL, NULL, "the file to be made"},
-    {"layout", "YAML", value_text, AT(layout), NULL, NULL,
-     "what input.layout of a job says of files that do not say it: --layout \"{dataset: /x, axes: "
-     "'time,pol', sample_rate_hz: 1e6}\" (docs/archives.md)"},
+    {.name = "layout"},
     {"job", "JOB", value_text, AT(job), NULL, NULL,
      "takes the input of this job: layout, select; files, if any are given here, instead of its "
      "own"},
@@ -46,7 +44,7 @@ static status_t import_run_all(void *settings)
                                            .inputs = s->shared.operands,
                                            .ninputs = s->shared.noperands,
                                            .job = s->job,
-                                           .layout = s->layout,
+                                           .layout = s->shared.layout,
                                            .sets = s->shared.sets.items,
                                            .nsets = s->shared.sets.count,
                                            .force = s->shared.force,

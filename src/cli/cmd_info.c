@@ -118,7 +118,6 @@ static void describe_about(const struct about *about)
 struct info_settings {
     struct shared shared;
     int devices, json;
-    char *layout; /* YAML of input.layout; NULL: not given */
 };
 
 static void info_print_job(const struct text *job)
@@ -237,7 +236,7 @@ static status_t info_archive(const struct info_settings *s, const struct format 
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
-    st = archive_open_files(s->shared.operands, s->shared.noperands, s->layout, &archive);
+    st = archive_open_files(s->shared.operands, s->shared.noperands, s->shared.layout, &archive);
     if (st == STATUS_USAGE && format) {
         st = info_unsaid(s->shared.operand, format, json);
         goto out;
@@ -274,7 +273,7 @@ static status_t info_described(const struct info_settings *s, struct json *json)
 {
     status_t st = STATUS_OK;
     struct job *job = NULL;
-    TRY(job_parse_layout(s->layout, &job));
+    TRY(job_parse_layout(s->shared.layout, &job));
     const struct job_layout *said = &job->layout;
     int is_raw = said->format && strcmp(said->format, raw_format.name) == 0;
     TRY(is_raw && said->numbers.type.bits == 0 && !said->numbers.has_packing
@@ -342,7 +341,7 @@ static status_t info_describe(const struct info_settings *s, struct json *json)
     status_t st = STATUS_OK;
     int exists = 0;
     TRY(file_exists(s->shared.operand, &exists));
-    if (s->layout) {
+    if (s->shared.layout) {
         TRY(info_described(s, json));
     } else if (s->shared.noperands > 1 || (!exists && strpbrk(s->shared.operand, "*?["))) {
         TRY(info_archive(s, NULL, json));
@@ -355,7 +354,7 @@ out:
 
 static const struct pack_field settings_fields[] = {
     PACK_LIST(struct info_settings, shared.operands, shared.noperands, &pack_texts),
-    PACK_FIELD(struct info_settings, layout)};
+    PACK_FIELD(struct info_settings, shared.layout)};
 static const struct pack_type settings_type = PACK_TYPE(struct info_settings, settings_fields);
 
 /* Printed text comes through. */
@@ -364,7 +363,7 @@ static status_t info_open(const struct apart_request *request, void **out)
     status_t st = STATUS_OK;
     struct json json = {.depth = 0};
     struct json *to = request->wants ? &json : NULL;
-    struct info_settings settings = {.layout = NULL};
+    struct info_settings settings = {.json = 0};
     struct unpack in = {.data = request->more.data, .length = request->more.length};
     (void)out;
     unpack_struct(&in, &settings, &settings_type);
@@ -435,9 +434,7 @@ static const struct option_row rows[] = {
      "lists the OpenCL devices of this machine instead"},
     {"json", NULL, value_flag, offsetof(struct info_settings, json), NULL, NULL,
      "says it as a JSON object"},
-    {"layout", "YAML", value_text, offsetof(struct info_settings, layout), NULL, NULL,
-     "what input.layout of a job says of files that do not say it: --layout \"{format: raw, type: "
-     "ci16_le, sample_rate_hz: 1e6}\"; raw without a type measures the numbers as each type"},
+    {.name = "layout"},
     {.name = NULL}};
 
 const struct command cli_info = {

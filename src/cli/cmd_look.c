@@ -6,7 +6,7 @@
 
 struct look_settings {
     struct shared shared;
-    const char *output, *layout;
+    const char *output;
     int text, serve;
 };
 
@@ -17,9 +17,7 @@ static const struct option_row rows[] = {
      "the picture, PNG or SVG by its ending (default: the file's name, ending in -look.png)"},
     {.name = "force"},
     {.name = "external"},
-    {"layout", "YAML", value_text, AT(layout), NULL, NULL,
-     "what input.layout of a job says of files that do not say it: --layout \"{sample_rate_hz: "
-     "1e6, freq_hz: 1.42e9}\" of an .npy (see `voltmill info --help`)"},
+    {.name = "layout"},
     {"text", NULL, value_flag, AT(text), NULL, NULL, "only the text, no picture"},
     {"serve", NULL, value_flag, AT(serve), NULL, NULL,
      "nothing of that: hands numbers to the Python module over standard input, a socket"},
@@ -38,11 +36,11 @@ static status_t look_run(void *settings)
         .is_text = s->text || s->serve,
         .is_served = s->serve,
         .choice.external = {s->shared.externals.items, s->shared.externals.count},
-        .choice.layout = s->layout,
+        .choice.layout = s->shared.layout,
         .force = s->shared.force};
     REQUIRE(!s->output || !options.is_text, STATUS_USAGE,
             "look: -o is for a picture: neither --text nor --serve draws one");
-    for (uint32_t i = 0; s->layout && i < s->shared.noperands; i++) {
+    for (uint32_t i = 0; s->shared.layout && i < s->shared.noperands; i++) {
         REQUIRE(!text_ends(s->shared.operands[i], ".yaml"), STATUS_USAGE,
                 "look: --layout describes files, %s is a job with an input.layout of its own",
                 s->shared.operands[i]);

@@ -62,18 +62,20 @@ out:
     return st;
 }
 
-static void new_add_input(char **files, uint32_t count, struct text *out)
+static void new_add_input(const struct shared *s, struct text *out)
 {
     text_add(out, "input:\n  files:\n");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < s->noperands; i++) {
         text_add(out, "    - ");
-        propose_add_path(out, files[i]);
+        propose_add_path(out, s->operands[i]);
         text_add(out, "\n");
+    }
+    if (s->layout) {
+        text_add(out, "  layout: %s\n", s->layout);
     }
 }
 
-static status_t new_compose(const struct archive *archive, char **files, uint32_t count,
-                            struct text *out)
+static status_t new_compose(const struct archive *archive, const struct shared *s, struct text *out)
 {
     status_t st = STATUS_OK;
     const struct new_shape shape = new_settle(archive);
@@ -87,7 +89,7 @@ static status_t new_compose(const struct archive *archive, char **files, uint32_
              units_plural(archive->nselected[AXIS_CHAN], "channel", "channels"),
              units_hertz(band.low_hz));
     text_add(out, "%s. docs/job-file.md has all keys.\n", units_hertz(band.high_hz));
-    new_add_input(files, count, out);
+    new_add_input(s, out);
     text_add(out,
              "channelise:\n"
              "  channels: %-10u # of each coarse channel: %s apart; or width: 1 kHz\n"
@@ -95,7 +97,7 @@ static status_t new_compose(const struct archive *archive, char **files, uint32_
              shape.channels, units_hertz(archive_chan_width_hz(archive) / shape.channels),
              shape.taps);
     text_add(out, "products:\n  - kind: power\n    file: ");
-    TRY(new_add_output(files[0], out));
+    TRY(new_add_output(s->operands[0], out));
     text_add(out,
              " # .fil or .fits: SIGPROC or PSRFITS\n"
              "    integrate: %-7llu # spectra of %s in a row: %s; or a time such as 10 ms\n",
@@ -118,11 +120,11 @@ static status_t new_run(void *settings)
     struct text out = {0};
     struct job *job = NULL;
     struct archive *archive = NULL;
-    new_add_input(s->operands, s->noperands, &text);
+    new_add_input(s, &text);
     TRY(text.status);
     TRY(job_parse_each(s->operand, text.data, text.length, NULL, 0, &input, &job));
     TRY(archive_open(job, &archive));
-    TRY(new_compose(archive, s->operands, s->noperands, &out));
+    TRY(new_compose(archive, s, &out));
     display_print("%s", out.data);
 out:
     archive_destroy(archive);
@@ -132,13 +134,13 @@ out:
     return st;
 }
 
-static const struct option_row rows[] = {{.name = NULL}};
+static const struct option_row rows[] = {{.name = "layout"}, {.name = NULL}};
 
 const struct command cli_new = {
     .only_prints = 1,
     .name = "new",
     .summary = "print a job for these files, ready to run",
-    .usage = "FILE...",
+    .usage = "[OPTION]... FILE...",
     .about = "Prints a commented job for an archive of voltages: power in channels that suit its "
              "band and length, about a thousand rows. It runs as it is:\n"
              "voltmill new FILE > job.yaml && voltmill run job.yaml\n"

@@ -1,11 +1,29 @@
 /* voltmill plan JOB */
 #include "cli/plan_job.h"
 #include "cli/values.h"
+#include "run/observations.h"
 
 struct plan_settings {
     struct shared shared;
+    const char *each, *list; /* NULL: not given */
     int json;
 };
+
+/* Finds the observations of --each or --list; the first of them is planned. */
+static status_t plan_find_first(const struct plan_settings *s, struct observations *all,
+                                struct run_options *run)
+{
+    status_t st = STATUS_OK;
+    REQUIRE(!s->each || !s->list, STATUS_USAGE, "plan: either --each or --list, not both");
+    if (s->each || s->list) {
+        TRY(observations_find(s->each, s->list, 0, &all->texts));
+        TRY(observations_index(all));
+        run->each = &all->items[0];
+        report_note("of %u observations, %s is planned", all->count, run->each->files);
+    }
+out:
+    return st;
+}
 
 static status_t plan_run(void *settings)
 {
@@ -13,9 +31,12 @@ static status_t plan_run(void *settings)
     const struct plan_settings *s = settings;
     struct text given = {0};
     struct run_options run;
+    struct observations all = {0};
     TRY(plan_job_take(&s->shared, &given, &run));
+    TRY(plan_find_first(s, &all, &run));
     TRY(s->json ? plan_job_write(&run) : plan_job_print(&run));
 out:
+    observations_free(&all);
     text_free(&given);
     return st;
 }
@@ -28,6 +49,10 @@ static const struct option_row rows[] = {
      "as if what an earlier run has left were to be begun anew"},
     {"adopt", NULL, value_flag, SHARED(adopt), NULL, NULL,
      "as if unfinished files that another user has left were taken over"},
+    {"each", "PATTERN", value_text, offsetof(struct plan_settings, each), NULL, NULL,
+     "plans the first of the observations that match, as `voltmill run --each` would process it"},
+    {"list", "FILE", value_text, offsetof(struct plan_settings, list), NULL, NULL,
+     "the same for the first line of FILE"},
     {"json", NULL, value_flag, offsetof(struct plan_settings, json), NULL, NULL,
      "says it as a JSON object"},
     {.name = NULL}};
@@ -36,7 +61,7 @@ const struct command cli_plan = {
     .only_prints = 1,
     .name = "plan",
     .summary = "say what `run` would do: sizes, memory, the filter's report",
-    .usage = "[OPTION]... JOB\n--set KEY=VALUE... [OPTION]...",
+    .usage = "[OPTION]... JOB\n--set KEY=VALUE... [OPTION]...\n--each PATTERN [OPTION]... JOB",
     .about = "Says what `voltmill run JOB` would do, and checks that it can: files, streams, "
              "samples, chunks, bytes in and out, memory a rank, free space, what the filter does "
              "to a tone, what is complete and where a run would go on, and which files the archive "

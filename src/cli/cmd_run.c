@@ -103,8 +103,8 @@ static status_t run_check(void *settings)
     int is_batch = s->each.count > 0 || s->list;
     REQUIRE(is_batch || !s->part[1], STATUS_USAGE, "run: --part is for --each and --list");
     REQUIRE(!is_batch || !s->dry_run, STATUS_USAGE,
-            "run: --%s does not go with --dry-run: plan one of the files",
-            s->list ? "list" : "each");
+            "run: --%s does not go with --dry-run: `voltmill plan --%s` plans the first",
+            s->list ? "list" : "each", s->list ? "list" : "each");
     REQUIRE(!s->report || (!is_batch && !s->dry_run), STATUS_USAGE,
             "run: --report is of one run: it goes neither with --each nor with --dry-run");
     stop_hold(1);

@@ -24,11 +24,12 @@ static const struct option_row rows[] = {
     {"t,integrate", "N", value_text, AT(integrate), NULL, NULL,
      "spectra summed into a row, or a time: -t 16, -t 10ms (default: 1)"},
     {"p,pol", "KIND", value_word, AT(pol), "separate|I|IQUV|coherency", NULL,
-     "each polarisation by itself, their sum, Stokes parameters, or coherencies (default: "
-     "separate)"},
+     "separate: each polarisation by itself; I: their sum; IQUV: Stokes parameters; coherency: "
+     "both and their products (default: separate)"},
     {"taps", "N", value_text, AT(taps), NULL, NULL, "length of the filter (default: 8)"},
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "product: .fil SIGPROC, .fits PSRFITS, else HDF5 (FBH5)"},
+    {.name = "layout"},
     {.name = "set"},
     {.name = "force"},
     {.name = "restart"},
@@ -59,7 +60,11 @@ static void spec_compose(const struct spec_settings *s, struct text *out)
     for (uint32_t i = 0; i < s->shared.noperands; i++) {
         spec_add(out, i > 0 ? ", " : "", s->shared.operands[i]);
     }
-    text_add(out, "]\nchannelise: {");
+    text_add(out, "]\n");
+    if (s->shared.layout) {
+        text_add(out, "  layout: %s\n", s->shared.layout);
+    }
+    text_add(out, "channelise: {");
     spec_add(out, units_of(s->channels) ? "width: " : "channels: ", s->channels);
     spec_add(out, ", taps: ", s->taps);
     text_add(out, "}\nproducts:\n  - {kind: power");

@@ -70,6 +70,7 @@ struct shared {
     uint32_t nexpanded;
     int rank, ranks; /* of a parallel command */
     struct option_texts sets, externals;
+    const char *layout; /* YAML of input.layout; NULL: not given */
     int force, restart, adopt;
     double progress;      /* seconds; 0: not given */
     const char *database; /* these four NULL: not given */

@@ -23,6 +23,11 @@ int value_text(const struct option_row *row, const char *text, void *field)
     return 1;
 }
 
+int value_layout(const struct option_row *row, const char *text, void *field)
+{
+    return text[0] == '{' && value_text(row, text, field);
+}
+
 int value_texts(const struct option_row *row, const char *text, void *field)
 {
     struct option_texts *texts = field;

@@ -10,6 +10,8 @@ int value_flag(const struct option_row *row, const char *text, void *field);
 /* const char *: any text; one of the alternatives. */
 int value_text(const struct option_row *row, const char *text, void *field);
 int value_word(const struct option_row *row, const char *text, void *field);
+/* const char *: a mapping of YAML in braces. */
+int value_layout(const struct option_row *row, const char *text, void *field);
 /* struct option_texts: any texts, as often as the option is given. */
 int value_texts(const struct option_row *row, const char *text, void *field);
 /* An enum: the place of one of the alternatives, from 0 on. One that is empty cannot be given. */

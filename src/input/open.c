@@ -473,10 +473,11 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
 {
     status_t st = STATUS_OK;
     uint64_t chans = archive->count[AXIS_CHAN];
-    REQUIRE(archive->sample_rate_hz > 0, STATUS_USAGE,
-            "%s: input.layout.sample_rate_hz is missing, and the file cannot say it (a job states "
-            "it; info and look: --layout '{sample_rate_hz: 1e6}')",
-            job->path);
+    REQUIRE(
+        archive->sample_rate_hz > 0, STATUS_USAGE,
+        "%s: input.layout.sample_rate_hz is missing, and the file cannot say it (a job states it, "
+        "or an option: --layout '{sample_rate_hz: 1e6}')",
+        job->path);
     if (job->layout.freq.rule.has_start) {
         TRY(memory_grown((size_t)chans, sizeof *archive->freq_hz, "frequencies of coarse channels",
                          &archive->freq_hz));

@@ -154,8 +154,8 @@ status_t run_begin_all(MPI_Comm comm, const struct run_options *options, struct 
                       options->each, options->opened, &out->job, &out->archive));
     for (uint32_t i = 0; i < job_nfiles(out->job) && !options->each; i++) {
         REQUIRE(!strstr(job_file(out->job, i), "{name}"), STATUS_USAGE,
-                "%s: the output %s has {name}, which --each and --list replace: expected `run "
-                "--each PATTERN`, `run --list FILE`, or another name",
+                "%s: the output %s has {name}, which --each and --list replace: expected "
+                "`--each PATTERN`, `--list FILE`, or another name",
                 options->path, job_file(out->job, i));
     }
     TRY(run_protect_all(comm, out->job, out->archive, options));

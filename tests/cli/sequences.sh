@@ -153,8 +153,10 @@ same "a name with a colon is one observation" "0 == 4 of 4 observations are comp
 echo "each.pbs: part 4/4 of list.txt" >killed
 "$here/slurm/each-summary" each.2 each.3 killed >stdout
 same "an element without a table: status" 1 $?
-grep -q '^no table in killed: ' stdout
-ok $? "is named"
+grep -q '^no table in killed: ' stdout && grep -q '^== 2 of 2 .* complete, 1 element has no table$' stdout
+ok $? "is named, and counted"
+"$here/slurm/each-summary" each.2 'none-*.log' >stdout 2>stderr
+same "a pattern without logs: status" "2 none-*.log: no such log" "$? $(cut -d: -f1,2 stderr)"
 printf 'error: %s\n' first second >>killed
 "$here/slurm/each-summary" killed >stdout
 same "no table at all: status" 1 $?

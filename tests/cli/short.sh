@@ -73,6 +73,16 @@ runs "spec in units" "$voltmill" spec -c 15kHz -t '1 ms' -o units.fil --taps 4 '
 same "spec: width and time" 2 "$(grep -c 'width 15 kHz: 66 channels\|integrate 1 ms: 15 spectra' output)"
 runs "spec --dry-run" "$voltmill" spec -c 64 -o dry.h5 --dry-run obs.h5
 same "writes nothing" 1 "$([ ! -e dry.h5 ] && grep -c '^filter bank' output)"
+layout='{format: raw, type: ci8, sample_rate_hz: 1e6}'
+tail -c 65536 obs.h5 >obs.bin
+runs "spec --layout" "$voltmill" spec -c 16 -o raw.h5 --layout "$layout" obs.bin
+sed -n '/^input:/,/^  - /p' output >printed.yaml
+runs "the job that it prints" "$voltmill" run printed.yaml
+same "has the layout" 1 "$(grep -c '^complete before: raw.h5' output)"
+runs "new --layout" bash -c '"$0" new --layout "$1" obs.bin | "$0" run -' "$voltmill" "$layout"
+same "the same" 1 "$(grep -c '^obs-power.h5: power' output)"
+fails "a layout without braces" 2 'new --layout format: raw: expected a mapping in braces' "$voltmill" new --layout 'format: raw' obs.bin
+fails "raw numbers: names the option" 4 "other numbers: .*, or --layout .*voltmill info --layout '\{format: raw\}'" "$voltmill" new obs.bin
 fails "spec without -c" 2 'spec: expected -c N' "$voltmill" spec -o x.h5 obs.h5
 fails "spec -o x.txt" 2 'spec -o x.txt: expected a name that ends in' "$voltmill" spec -c 4 -o x.txt obs.h5
 fails "spec without -o" 2 'spec: expected -o FILE' "$voltmill" spec -c 4 obs.h5

@@ -299,7 +299,8 @@ static status_t formats_check_hdf5(const char *path)
          "%s is not an HDF5 file (%" PRIu64 " bytes), and shows no other format (%s): "
          "`layout: {format: NAME}` reads it as one of them (vdif: also behind other bytes); other "
          "numbers: `layout: {format: raw, type: ci16_le, skip: BYTES, axes: \"time,pol:2\", "
-         "sample_rate_hz: HZ, freq_hz: HZ, start: UTC}`",
+         "sample_rate_hz: HZ, freq_hz: HZ, start: UTC}` under input of a job, or --layout '{...}'; "
+         "`voltmill info --layout '{format: raw}' FILE` measures them as each type",
          path, (uint64_t)info.st_size, names.data);
 out:
     text_free(&names);
