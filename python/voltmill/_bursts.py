@@ -308,8 +308,7 @@ def draw_dedispersed(bank, choice):
     best = found.best[found.strongest]
     if not np.isfinite(best.snr):
         raise Refused(f"{bank.path}: no numbers to dedisperse", 4)
-    middle = Pulse(best.snr, best.time + best.width * whole.step / 2, best.width, best.dm)
-    burst = Burst(bank, whole.pols, middle, 0.0, whole.reference, channels=(whole.chan, whole.end),
+    burst = Burst(bank, whole.pols, best, 0.0, whole.reference, channels=(whole.chan, whole.end),
                   sample_s=whole.step)
     panels = burst.panels(choice)
     if len(whole.dms) > 1:  # all DMs in place of those around it
@@ -486,7 +485,7 @@ class SearchFigure:
             out.append(_histogram("candidates by DM", DM, np.array([one["dm"] for one in found]),
                                   self.map.limits))
             snr = np.array([one["snr"] for one in found])
-            out.append(_histogram("candidates by S/N", SNR, snr, (snr.min(), snr.max() + 1e-6)))
+            out.append(_histogram("candidates by S/N", SNR, snr, (snr.min() - 0.5, snr.max() + 0.5)))
         return out
 
     def _around(self):

@@ -19,7 +19,7 @@ SERIES_KINDS = ("dm-time", "snr", "series", "pulse")
 
 @dataclass
 class Pulse:
-    """A burst: of a series the first sample of the best sum, and its seconds; width in samples."""
+    """A burst: time of its middle, in seconds; width in samples."""
 
     snr: float
     time: float
@@ -167,8 +167,8 @@ class SeriesFigure:
             if np.isfinite(snr).any():
                 top = int(np.nanargmax(snr))
                 if snr[top] > best.snr:
-                    best = Pulse(float(snr[top]), self._seconds(at + top), int(widths[top]),
-                                 best.dm)
+                    best = Pulse(float(snr[top]), self._seconds(at + top + widths[top] / 2),
+                                 int(widths[top]), best.dm)
         return best
 
     def figure(self):
@@ -179,7 +179,7 @@ class SeriesFigure:
             title = f"at DM {best.dm:.7g} pc cm⁻³"
             out.panels.append(self.samples("series", title, dm, self.first, self.end))
         if wants(self.choice, "pulse") and np.isfinite(best.snr):
-            middle = round((best.time - self.series.origin) / self.series.step) + best.width // 2
+            middle = int((best.time - self.series.origin) / self.series.step + 1e-3)
             first = max(self.first, middle - 60 * best.width)
             title = f"the best: {best.words(self.series.step)}"
             out.panels.append(self.samples("pulse", title, dm, first,

@@ -120,10 +120,14 @@ static status_t plot_name(const struct plot_options *o, char **out, const char *
     const char *first = o->files[0];
     const char *base = text_basename(first);
     const char *dot = strrchr(base, '.');
-    int length = (int)(dot && dot > base ? (size_t)(dot - first) : strlen(first));
-    TRY(o->output
-            ? memory_text(o->output, out)
-            : memory_format(out, "%.*s%s.png", length, first, o->of == PLOT_LOOK ? "-look" : ""));
+    size_t length = dot && dot > base ? (size_t)(dot - base) : strlen(base);
+    /* Without a pattern's last characters: x-look.png of x.*.raw. */
+    while (length > 1 && base[strcspn(base, "*?[]")] && strchr("*?[]._", base[length - 1])) {
+        length--;
+    }
+    TRY(o->output ? memory_text(o->output, out)
+                  : memory_format(out, "%.*s%s.png", (int)(base - first) + (int)length, first,
+                                  o->of == PLOT_LOOK ? "-look" : ""));
     REQUIRE(text_ends(*out, ".png") || text_ends(*out, ".svg"), STATUS_USAGE,
             "%s: expected a name that ends in .png or .svg", *out);
     *format = strrchr(*out, '.') + 1;

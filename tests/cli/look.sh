@@ -119,10 +119,10 @@ rm obs.dada
 
 # --- the picture
 if has_pictures; then
-    look clip.h5
+    look 'clip*.h5'
     ok $? "a picture"
     [ "$(head -c 4 clip-look.png | tail -c 3)" = PNG ]
-    ok $? "beside the file"
+    ok $? "beside the file, named without the pattern"
     grep -q '^clip-look.png: [0-9]* x [0-9]* pixels' stdout && [ "$(column pol0 4)" = -100 ]
     ok $? "with the text"
     echo other >clip-look.png

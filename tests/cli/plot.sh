@@ -160,9 +160,9 @@ same "whose weights are those of their coarse channels" "1412:0.40 1415.5:0.40 1
         END { for (v in n) printf "%g:%.2f\n%g:%.2f\n", first[v], v, last[v], v }' | sort -g | tr '\n' ' ' | sed 's/ $//')"
 
 runs "dedispersed series" plot -o series.svg --data numbers.csv series.h5
-same "say where the best pulse is" 1 "$(letters series.svg | grep -c 'at 2 s, 4 samples (4 ms) wide, DM 53 pc cm⁻³')"
+same "say where the best pulse is" 1 "$(letters series.svg | grep -c 'at 2.002 s, 4 samples (4 ms) wide, DM 53 pc cm⁻³')"
 same "its map has it there" "53 2.0" "$(values dm-time | largest | awk '{ printf "%g %.1f\n", $2, $1 }')"
-same "plot says the best pulse" yes "$(grep -q '^the best: S/N .* at 2 s, .* DM 53 pc cm⁻³$' "$work/output" && echo yes)"
+same "plot says the best pulse" yes "$(grep -q '^the best: S/N .* at 2\.002 s, .* DM 53 pc cm⁻³$' "$work/output" && echo yes)"
 same "and its list of DMs" "53 -" "$(values snr | largest | awk '{ print $1, $2 }')"
 runs "some DMs alone" plot --dm 41..45 --time 1..3 --kind snr -o dms.png --data numbers.csv series.h5
 same "are drawn" "41 45" "$(values snr | awk 'NR == 1 { a = $1 } END { print a, $1 }')"
