@@ -33,8 +33,8 @@ const char *python_program(void)
     return chosen && *chosen ? chosen : python_usual;
 }
 
-/* The folder that contains the module's: PREFIX/share/voltmill/python of PREFIX/bin/voltmill, python
- * of build/release/voltmill, or the link to that which `make` puts beside the program. */
+/* The folder that contains the module's: PREFIX/share/voltmill/python of PREFIX/bin/voltmill,
+ * python of build/release/voltmill, or the link to that which `make` puts beside the program. */
 static status_t python_find_module(char out[MOST_PATH])
 {
     static const char *const places[] = {"../share/voltmill/python", "../../python", "python"};
