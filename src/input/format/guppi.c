@@ -383,9 +383,7 @@ static status_t guppi_name_stations(const struct guppi *guppi, const struct asci
                                                      "the tuning: TELESCOP is ATA")
                          : STATUS_OK);
 out:
-    if (names) {
-        h5_free_texts(names, guppi->stations);
-    }
+    text_free_list(names, guppi->stations);
     return st;
 }
 
