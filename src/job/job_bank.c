@@ -63,8 +63,11 @@ static void job_synthesise_check_backend(struct tree *root, struct mistakes *mis
     const struct tree *filters = tree_list(root, "filter");
     for (size_t i = 0; mine && filters && i < filters->nchildren; i++) {
         const char *backend = tree_value(filters->child[i], "backend");
-        mistakes_if(backend && strcmp(backend, mine) != 0, mistakes, filters->child[i], "backend",
-                    "is %s, but synthesise.backend is %s: both have one backend", backend, mine);
+        if (backend && strcmp(backend, mine) != 0) {
+            mistakes_at(mistakes, filters->child[i], "backend",
+                        "is %s, but synthesise.backend is %s: both have one backend", backend,
+                        mine);
+        }
     }
 }
 
