@@ -269,7 +269,6 @@ status_t file_open_read(const char *path, int *fd)
 
 /* file_write() fills where that is faster: not with less, nor with few processors. */
 enum { FILL_PIECE = 1 << 17, FILL_LEAST = 8 << 20, FILL_THREADS = 4, FILL_PROCESSORS = 8 };
-enum { ALLOCATE_PIECE = 2 << 20 };
 
 /* Maps bytes of a file in memory, from a page's begin on; data NULL: not possible. */
 static struct file_part file_map(int fd, uint64_t offset, uint64_t bytes)
@@ -300,33 +299,6 @@ struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes)
         file_part_unmap(&part);
     }
     return part;
-}
-
-int file_suits_threads(int fd)
-{
-    return omp_get_num_procs() >= FILL_PROCESSORS && file_is_in_memory(fd);
-}
-
-/* Part of a file whose pages are allocated. */
-struct allocating {
-    int fd;
-    uint64_t offset, bytes;
-};
-
-static void allocate_piece(void *context, uint32_t thread, uint64_t piece)
-{
-    const struct allocating *a = context;
-    const uint64_t from = piece * ALLOCATE_PIECE;
-    (void)thread;
-    struct file_part part =
-        file_part_map(a->fd, a->offset + from, min_u64(a->bytes - from, ALLOCATE_PIECE));
-    file_part_unmap(&part);
-}
-
-void file_allocate(int fd, uint64_t offset, uint64_t bytes)
-{
-    struct allocating a = {fd, offset, bytes};
-    pool_each(FILL_THREADS, ceil_div_u64(bytes, ALLOCATE_PIECE), allocate_piece, &a);
 }
 
 /* A part of a file that several threads write. */
@@ -385,7 +357,7 @@ static void fill_copy(void *context, uint64_t at, uint64_t bytes, void *to)
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
 {
     status_t st = STATUS_OK;
-    if (bytes >= FILL_LEAST && file_suits_threads(fd)) {
+    if (bytes >= FILL_LEAST && omp_get_num_procs() >= FILL_PROCESSORS && file_is_in_memory(fd)) {
         return file_fill(fd, path, offset, bytes, FILL_THREADS, fill_copy, (void *)(uintptr_t)data);
     }
     for (uint64_t done = 0; done < bytes;) {

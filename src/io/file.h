@@ -91,12 +91,6 @@ struct file_part {
 struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes);
 /* Takes one that has none. */
 void file_part_unmap(struct file_part *part);
-/* Returns whether several threads write the file faster than one: in memory, on a machine with many
- * processors. */
-int file_suits_threads(int fd);
-/* Allocates the pages of a part of a file in memory by several threads, so that whoever writes it
- * later has less to do. Bytes stay as they are. */
-void file_allocate(int fd, uint64_t offset, uint64_t bytes);
 /* Reads all bytes at the offset. Fails with DATA. */
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
 /* Hints for the system's cache of files; what it makes of them is its own affair. These bytes will

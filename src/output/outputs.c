@@ -225,26 +225,6 @@ out:
     return st;
 }
 
-/* Allocates the pages of files in memory while the first chunks are read: that takes longer than
- * copying rows into them. Files are full at the end, whether it has come so far or not. */
-static void outputs_allocate(void *context)
-{
-    enum { STEP = 64 << 20 };
-    outputs_t *outputs = context;
-    uint64_t left = 1;
-    for (uint64_t at = 0; left > 0; at += STEP) {
-        left = 0;
-        for (uint32_t i = 0; i < outputs->count && !atomic_load(&outputs->is_ending); i++) {
-            const struct output *output = &outputs->outputs[i];
-            uint64_t end = min_u64(at + STEP, output->place.file_bytes);
-            if (end > at && output->fd >= 0 && file_suits_threads(output->fd)) {
-                file_allocate(output->fd, at, end - at);
-                left += end - at;
-            }
-        }
-    }
-}
-
 static status_t outputs_open_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
@@ -253,10 +233,6 @@ static status_t outputs_open_files(outputs_t *outputs)
     TRY(thread_worker_create("crc", &outputs->worker));
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(outputs_open_one(outputs, i, &outputs->outputs[i]));
-    }
-    if (outputs->rank == 0) {
-        TRY(thread_worker_create("pages", &outputs->ahead));
-        thread_worker_begin(outputs->ahead, outputs_allocate, outputs);
     }
     TRY(sync_thread_create(&work, &outputs->sync));
 out:
@@ -420,8 +396,6 @@ void outputs_destroy(outputs_t *outputs)
     resumed_destroy(outputs->resumed);
     sync_thread_destroy(outputs->sync);
     thread_worker_destroy(outputs->worker);
-    atomic_store(&outputs->is_ending, 1);
-    thread_worker_destroy(outputs->ahead);
     outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];

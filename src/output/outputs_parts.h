@@ -14,7 +14,6 @@
 #include "output/outputs.h"
 #include "product/pack/packed.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 /* Chunks that a rank has finished, on their way into the journal. A thread of its own syncs them
@@ -83,8 +82,6 @@ struct outputs {
     thread_worker_t *worker; /* sums rows while the writer thread writes them */
     uint64_t chunk_bytes;    /* the writer thread's: rows of the chunk that is being written */
     struct text entry;       /* the writer thread's report of a chunk */
-    thread_worker_t *ahead;  /* rank 0's: allocates pages before rows come; NULL: no need */
-    atomic_int is_ending;    /* it is no longer needed */
     struct resumed *resumed; /* rows of earlier runs are being compared; NULL: they are not */
     /* Rank 0. */
     unsigned char *differ; /* a bit for each chunk whose rows were found to differ, and */

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BEFORE = 1, LONG = (3 << 20) + 24, AROUND = 5000, THREADS = 3 };
@@ -94,28 +93,6 @@ static void test_maps_a_part(void **state)
     }
 }
 
-/* Pages of a hole come to be; bytes, and pages beside them, stay as they are. */
-static void test_allocates_pages(void **state)
-{
-    (void)state;
-    enum { HOLE = 5 << 20, FROM = (1 << 20) + 100 };
-    struct stat info;
-    char found[2] = "";
-    int fd = make("/dev/shm", 2);
-    assert_int_equal(ftruncate(fd, HOLE), 0);
-    file_allocate(fd, FROM, HOLE - FROM);
-    assert_int_equal(fstat(fd, &info), 0);
-    assert_int_equal(info.st_size, HOLE);
-    assert_in_range(info.st_blocks, (HOLE - FROM) / 512, (HOLE - (1 << 20)) / 512 + 8);
-    file_allocate(fd, 0, HOLE);
-    assert_int_equal(file_read(fd, "it", 0, found, 2), STATUS_OK);
-    assert_true(found[0] == BEFORE && found[1] == BEFORE);
-    file_allocate(fd, HOLE, HOLE); /* none are there */
-    assert_int_equal(fstat(fd, &info), 0);
-    assert_int_equal(info.st_size, HOLE);
-    close(fd);
-}
-
 /* A file that ends before is not written through a mapping. */
 static void test_extends_a_short_file(void **state)
 {
@@ -149,7 +126,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fills_and_leaves_the_rest),
         cmocka_unit_test(test_maps_a_part),
-        cmocka_unit_test(test_allocates_pages),
         cmocka_unit_test(test_extends_a_short_file),
         cmocka_unit_test(test_reports_a_full_disk),
     };
