@@ -60,6 +60,7 @@ struct pack_field {
                          : PACK_I64, int32_t                                                       \
                          : PACK_I32, double                                                        \
                          : PACK_F64, char *                                                        \
+                         : PACK_TEXT, const char *                                                 \
                          : PACK_TEXT, default                                                      \
                          : PACK_BYTES),                                                            \
         .bytes = sizeof(((type *)0)->field) \

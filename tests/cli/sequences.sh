@@ -131,11 +131,12 @@ for script in run.pbs run.lsf each.pbs each.lsf; do
 done
 mkdir bin
 for warning in : 'kill -TERM $PPID'; do
+    expected=$([ "$warning" = : ] && echo 1 || echo 75)
     printf '#!/bin/bash\n%s\nexit 1\n' "$warning" >bin/mpirun
     chmod +x bin/mpirun
     for script in run.lsf each.lsf; do
         PATH=$PWD/bin:$PATH "${lsf[@]}" LSB_JOBINDEX=1 LSB_JOBINDEX_END=1 bash "$here/slurm/$script" >run.1 2>&1
-        same "$script: an mpirun that fails after $warning" $([ "$warning" = : ] && echo 1 || echo 75) $?
+        same "$script: an mpirun that fails after $warning" "$expected" $?
     done
 done
 unset JOB LIST OPTIONS VOLTMILL
