@@ -307,6 +307,8 @@ static void threads_memory(void **state)
     form.nifs = 1;
     const uint64_t huge = export_writer_bytes(&form, 1);
     assert_true(huge > 16 << 20 && export_writer_bytes(&form, 100) == (64 << 20) / huge * huge);
+    form = form_of(FILE_FIL, 8);
+    assert_int_equal(export_writer_bytes(&form, 100), export_writer_bytes(&form, 1));
 }
 
 int main(void)

@@ -71,8 +71,8 @@ uint64_t export_rows_piece(const struct export_rows *rows, uint64_t *from, uint6
                            uint64_t *at);
 
 /* Writer of rows to an open file, for one caller, which up to `threads` threads help with the rows
- * of one call. `sum` receives all bytes of rows as they are written: [count][bytes], from byte
- * `from` of each row on. */
+ * of PSRFITS in one call. `sum` receives all bytes of rows as they are written: [count][bytes],
+ * from byte `from` of each row on. */
 struct export_sum {
     void *context;
     thread_worker_t *worker; /* that may call add() while the bytes are written; may be NULL */
