@@ -5,7 +5,8 @@
 
 struct plan_settings {
     struct shared shared;
-    const char *each, *list; /* NULL: not given */
+    struct option_texts each; /* at most one */
+    const char *list;         /* NULL: not given */
     int json;
 };
 
@@ -14,12 +15,16 @@ static status_t plan_find_first(const struct plan_settings *s, struct observatio
                                 struct run_options *run)
 {
     status_t st = STATUS_OK;
-    REQUIRE(!s->each || !s->list, STATUS_USAGE, "plan: either --each or --list, not both");
-    if (s->each || s->list) {
-        TRY(observations_find(s->each, s->list, 0, &all->texts));
+    const char *each = s->each.count > 0 ? s->each.items[0] : NULL;
+    REQUIRE(s->each.count < 2, STATUS_USAGE, "plan: --each is given twice, %s and %s", each,
+            s->each.items[1]);
+    REQUIRE(!each || !s->list, STATUS_USAGE, "plan: either --each or --list, not both");
+    if (each || s->list) {
+        TRY(observations_find(each, s->list, 0, &all->texts));
         TRY(observations_index(all));
         run->each = &all->items[0];
-        report_note("of %u observations, %s is planned", all->count, run->each->files);
+        report_note("of %u %s, %s is planned", all->count,
+                    units_plural(all->count, "observation", "observations"), run->each->files);
     }
 out:
     return st;
@@ -49,7 +54,7 @@ static const struct option_row rows[] = {
      "as if what an earlier run has left were to be begun anew"},
     {"adopt", NULL, value_flag, SHARED(adopt), NULL, NULL,
      "as if unfinished files that another user has left were taken over"},
-    {"each", "PATTERN", value_text, offsetof(struct plan_settings, each), NULL, NULL,
+    {"each", "PATTERN", value_texts, offsetof(struct plan_settings, each), NULL, NULL,
      "plans the first of the observations that match, as `voltmill run --each` would process it"},
     {"list", "FILE", value_text, offsetof(struct plan_settings, list), NULL, NULL,
      "the same for the first line of FILE"},

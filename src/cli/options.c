@@ -16,7 +16,8 @@ static const struct option_row rows[] = {
     {"set", "KEY=VALUE", value_texts, SHARED(sets), NULL, NULL,
      "sets a key of the job (or specification), e.g. --set channelise.taps=16"},
     {"layout", "YAML", value_layout, SHARED(layout), "a mapping in braces", NULL,
-     "input.layout of a job, for what the files do not say: --layout \"{sample_rate_hz: 1e6, "
+     "what input.layout of a job says of files that do not say it: --layout \"{sample_rate_hz: "
+     "1e6, "
      "freq_hz: 1.42e9}\" of an .npy, \"{format: raw, type: ci16_le, sample_rate_hz: 1e6}\" of raw "
      "numbers; `voltmill info --layout \"{format: raw}\"` measures them as each type"},
     {"force", NULL, value_flag, SHARED(force), NULL, NULL,

@@ -25,7 +25,7 @@ int value_text(const struct option_row *row, const char *text, void *field)
 
 int value_layout(const struct option_row *row, const char *text, void *field)
 {
-    return text[0] == '{' && value_text(row, text, field);
+    return text[strspn(text, " \t\n")] == '{' && value_text(row, text, field);
 }
 
 int value_texts(const struct option_row *row, const char *text, void *field)

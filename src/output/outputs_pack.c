@@ -391,6 +391,9 @@ static status_t squeeze_rounds_all(struct squeezing *s)
         share_bytes_all(comm, s->all, (size_t)step * sizeof *s->all);
         memcpy(now->places, s->all + (uint64_t)s->outputs->rank * ROUND_CHUNKS, sizeof now->places);
     }
+    /* A slow disk may take longer for all of it than the watchdog waits. */
+    liveness_watchdog_end(watchdog);
+    watchdog = NULL;
     TRY(agree_all(comm, file_sync_data(s->fd, s->output->packed_path)));
 out:
     liveness_watchdog_end(watchdog);

@@ -598,13 +598,15 @@ out:
 static status_t weights_lose_both(weights_t *weights, uint32_t a, uint32_t b, int *out)
 {
     status_t st = STATUS_OK;
+    const struct channelise_plan *work = weights->work;
     const struct lacks *streams = weights->streams;
     const uint32_t first = weights->block.first_stream;
     *out |= streams[a].known.count + streams[b].known.count > 0 || weights->is_partial;
     if (*out) {
         TRY(lacks_copy(&weights->lacks, &streams[a]));
         TRY(lacks_add(&weights->lacks, &streams[b]));
-        TRY(weights_find_partial(weights, first + a, first + b));
+        TRY(weights_find_partial(weights, array_plan_stream(work->array, work, first + a),
+                                 array_plan_stream(work->array, work, first + b)));
         TRY(weights_lose_all(weights, a));
     }
 out:

@@ -618,7 +618,7 @@ status_t array_plan_words(const struct channelise_plan *work, struct text *out)
                      units_plural(work->beams->cells[0], "spectrum", "spectra")));
         TRY(together < work->beams->beams
                 ? text_add(out,
-                           "  beams         %u at a time fit run.memory: all stations are read for "
+                           "  beams         %u at a time fit the memory: all stations are read for "
                            "each of these groups\n",
                            together)
                 : STATUS_OK);

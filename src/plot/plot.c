@@ -121,8 +121,11 @@ static status_t plot_name(const struct plot_options *o, char **out, const char *
     const char *base = text_basename(first);
     const char *dot = strrchr(base, '.');
     size_t length = dot && dot > base ? (size_t)(dot - base) : strlen(base);
-    /* Without a pattern's last characters: x-look.png of x.*.raw. */
-    while (length > 1 && base[strcspn(base, "*?[]")] && strchr("*?[]._", base[length - 1])) {
+    int exists = 0;
+    /* A pattern counts as far as it is a name: x-look.png of x.*.raw. */
+    TRY(file_exists(first, &exists));
+    length = exists ? length : min_u64(length, max_u64(strcspn(base, "*?["), 1));
+    while (!exists && length > 1 && strchr("._", base[length - 1])) {
         length--;
     }
     TRY(o->output ? memory_text(o->output, out)

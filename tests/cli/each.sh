@@ -127,9 +127,11 @@ errs 2 "the output out/\{name\}\.out has \{name\}, which --each and --list repla
 ok $bad "{name} without --each or --list"
 "$voltmill" plan --each 'both/*.h5' job.yaml >stdout 2>stderr
 same "plan --each: the first observation" "0 1 1" \
-    "$? $(grep -c '^note: of [0-9]* observations, both/a\.h5 is planned' stderr) $(grep -c '^  out/a\.out: power' stdout)"
+    "$? $(grep -c '^note: of [0-9]* observations*, both/a\.h5 is planned' stderr) $(grep -c '^  out/a\.out: power' stdout)"
 errs 2 "run: --list does not go with --dry-run: .voltmill plan --list. plans the first" "$voltmill" run --list x --dry-run job.yaml
 ok $bad "run --list --dry-run"
 errs 2 "plan: either --each or --list, not both" "$voltmill" plan --each x --list x job.yaml
 ok $bad "plan --each --list"
+errs 2 "plan: --each is given twice, x and y" "$voltmill" plan --each x --each y job.yaml
+ok $bad "plan --each twice"
 plan

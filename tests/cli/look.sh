@@ -125,6 +125,9 @@ if has_pictures; then
     ok $? "beside the file, named without the pattern"
     grep -q '^clip-look.png: [0-9]* x [0-9]* pixels' stdout && [ "$(column pol0 4)" = -100 ]
     ok $? "with the text"
+    cp clip.h5 'clip[1].h5' && look 'cl*[a-z].h5' && look 'clip[1].h5' && [ -e cl-look.png ] && [ -e clip_1_-look.png ]
+    ok $? "of other patterns, and of a file whose name looks like one"
+    rm 'clip[1].h5'
     echo other >clip-look.png
     errs 2 'clip-look.png' "$voltmill" look clip.h5
     ok $bad "but no other file"

@@ -97,6 +97,7 @@ status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **o
 {
     status_t st = STATUS_OK;
     boxcar_t *b = NULL;
+    TRY(simd_check());
     TRY(memory_zeroed(1, sizeof *b, "a search", &b));
     b->boxes = *boxes;
     b->noise = noise_kernels(simd_best());

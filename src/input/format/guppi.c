@@ -373,7 +373,7 @@ static status_t guppi_name_stations(const struct guppi *guppi, const struct asci
         archive->names[AXIS_STATION] = names;
         archive->count[AXIS_STATION] = count;
         names = NULL;
-    } else if (count > 1) {
+    } else if (count > 0 && guppi->stations > 1) {
         TRY(assume(
             &archive->assumed,
             "ANTNMS00 and the following have %u names%s, NANTS is %u: antennas have no names",

@@ -687,12 +687,17 @@ static void channelise_submit(struct cpu *cpu, struct block *block)
     work.tasks[0] = batches;
     work.tasks[1] = channelise_count_sums(block);
     if (block->matrices) {
-        work = (struct pool_block){
-            .context = block,
-            .run = {interleaved_turn, cpu_fine_run_columns, cpu_fine_run_rows, channelise_run_sums},
-            .tasks = {block->turned ? interleaved_tasks(block) : 0,
-                      batches * cpu_fine_column_tasks(cpu), batches * cpu_fine_row_tasks(cpu),
-                      work.tasks[1]}};
+        /* The first phase alone may run beside the block before. */
+        const int turns = block->turned != NULL;
+        struct pool_block fine = {.context = block, .run = {interleaved_turn}};
+        fine.tasks[0] = turns ? interleaved_tasks(block) : 0;
+        fine.run[turns] = cpu_fine_run_columns;
+        fine.tasks[turns] = batches * cpu_fine_column_tasks(cpu);
+        fine.run[turns + 1] = cpu_fine_run_rows;
+        fine.tasks[turns + 1] = batches * cpu_fine_row_tasks(cpu);
+        fine.run[turns + 2] = channelise_run_sums;
+        fine.tasks[turns + 2] = work.tasks[1];
+        work = fine;
     }
     block->number = pool_submit(cpu->pool, &work);
     cpu->nblocks++;
