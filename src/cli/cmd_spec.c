@@ -24,8 +24,8 @@ static const struct option_row rows[] = {
     {"t,integrate", "N", value_text, AT(integrate), NULL, NULL,
      "spectra summed into a row, or a time: -t 16, -t 10ms (default: 1)"},
     {"p,pol", "KIND", value_word, AT(pol), "separate|I|IQUV|coherency", NULL,
-     "separate: each polarisation by itself; I: their sum; IQUV: Stokes parameters; coherency: "
-     "both and their products (default: separate)"},
+     "each polarisation by itself (separate, the default), their sum (I), Stokes parameters "
+     "(IQUV), or both and their products (coherency)"},
     {"taps", "N", value_text, AT(taps), NULL, NULL, "length of the filter (default: 8)"},
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "product: .fil SIGPROC, .fits PSRFITS, else HDF5 (FBH5)"},

@@ -349,8 +349,8 @@ static void job_bank_check_oversample(const struct job_bank *bank, struct tree *
     const int is_told = bank->attenuation > 0;
     if (bank->is_oversampled && ratio.num > 0 && ratio.den > 0 && ratio.num <= ratio.den) {
         mistakes_at(mistakes, entry, "oversample",
-                    "is %u/%u, expected num to be greater than den: so many times as often as "
-                    "channels are apart",
+                    "is %u/%u, expected num to be greater than den (rate of spectra over distance "
+                    "of channels)",
                     ratio.num, ratio.den);
     } else if (bank->is_oversampled && tree_says(entry, "cutoff", "flat")) {
         mistakes_at(mistakes, entry, "cutoff",
