@@ -82,6 +82,11 @@ unread() {
             failed=$((failed + 1))
             # Python's HDF5 may crash where a read fails while it closes a file; that it did is said.
             [ $status != 5 ] || ! grep -q '^error: .*python3 was ended by signal 11' ../stderr || status=4
+            # HDF5 2 with its assertions aborts where attributes are unreadable (HDFGroup/hdf5 #6622).
+            if [ $status = 134 ] && grep -q 'H5A__attr_release_table: Assertion' ../stderr; then
+                echo "# call $number: HDF5 aborted by an assertion of its own"
+                continue
+            fi
             [ "$(grep -c '^error: ' ../stderr)" = 1 ] && [ $status = 4 ] || { bad=1; echo "# call $number: exit $status"; note <../stderr; }
         fi
     done
