@@ -142,12 +142,13 @@ struct writing {
     H5FD_t driver;
     char *path;
     int fd;
-    int has_place;  /* else it is not to be kept */
-    enum mark mark; /* that is in the file instead of HDF5's signature */
-    haddr_t eoa;    /* end of the addresses that HDF5 has allocated */
-    haddr_t eof;    /* as far as the file goes */
-    status_t st;    /* of all writes so far */
-    uint64_t *at;   /* raw data are not written, but would be here; or NULL */
+    int has_place;        /* else it is not to be kept */
+    enum mark mark;       /* that is in the file instead of HDF5's signature */
+    haddr_t eoa;          /* end of the addresses that HDF5 has allocated */
+    haddr_t eof;          /* as far as the file goes */
+    status_t st;          /* of all writes so far */
+    uint64_t *at;         /* raw data are not written, but would be here; or NULL */
+    struct h5_seen *seen; /* notes reads of raw data; or NULL */
     struct outcome *outcome;
 };
 
@@ -156,6 +157,7 @@ struct writing_options {
     int fd;      /* below 0: the file is not to be kept */
     int is_made; /* anew: what the file holds goes */
     enum mark mark;
+    struct h5_seen *seen;
 };
 
 /* Cuts a new file to its mark, which it has before HDF5 knows of it. */
@@ -181,6 +183,7 @@ static status_t h5_file_writing_open(const char *path, const struct writing_opti
     struct stat info = {.st_size = 0};
     TRY(memory_zeroed(1, sizeof *writing, "a file", &writing));
     writing->mark = options->mark;
+    writing->seen = options->seen;
     writing->has_place = options->fd >= 0;
     writing->fd = writing->has_place ? fcntl(options->fd, F_DUPFD_CLOEXEC, 0)
                                      : memfd_create(path, MFD_CLOEXEC);
@@ -268,9 +271,13 @@ static herr_t h5_file_driver_get_handle(H5FD_t *driver, hid_t access, void **han
 static herr_t h5_file_driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t transfer, haddr_t at,
                                   size_t bytes, void *out)
 {
-    (void)type;
     (void)transfer;
     const struct writing *writing = (const struct writing *)driver;
+    struct h5_seen *seen = writing->seen;
+    if (seen && seen->is_asked && type == H5FD_MEM_DRAW) {
+        *seen = (struct h5_seen){1, seen->reads + 1, at, bytes};
+        return 0;
+    }
     uint64_t there = at < writing->eof ? min_u64(bytes, writing->eof - at) : 0;
     memset(out, 0, bytes);
     if (file_read(writing->fd, writing->path, at, out, there) != STATUS_OK) {
@@ -396,13 +403,17 @@ status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out)
     return h5_file_create_aligned(fd, path, mark, ALIGNMENT, out);
 }
 
-static status_t h5_file_open_as(int fd, const char *path, unsigned flags, hid_t *out)
+static status_t h5_file_open_as(int fd, const char *path, unsigned flags, struct h5_seen *seen,
+                                hid_t *out)
 {
     status_t st = STATUS_OK;
-    struct writing_options options = {.fd = fd};
+    struct writing_options options = {.fd = fd, .seen = seen};
     hid_t access = -1;
     TRY(mark_read(fd, path, &options.mark));
     TRY(h5_file_access(path, &options, &access));
+    if (seen) {
+        h5_allow_cut(access);
+    }
     *out = H5Fopen(path, flags, access);
     H5_TRY(*out, "%s cannot be opened", path);
 out:
@@ -412,15 +423,20 @@ out:
 
 status_t h5_file_change(int fd, const char *path, hid_t *out)
 {
-    return h5_file_open_as(fd, path, H5F_ACC_RDWR, out);
+    return h5_file_open_as(fd, path, H5F_ACC_RDWR, NULL, out);
 }
 
 status_t h5_file_open(const char *path, hid_t *out)
 {
+    return h5_file_open_cut(path, NULL, out);
+}
+
+status_t h5_file_open_cut(const char *path, struct h5_seen *seen, hid_t *out)
+{
     status_t st = STATUS_OK;
     int fd = -1;
     TRY(file_open_read(path, &fd));
-    TRY(h5_file_open_as(fd, path, H5F_ACC_RDONLY, out));
+    TRY(h5_file_open_as(fd, path, H5F_ACC_RDONLY, seen, out));
 out:
     file_close(fd);
     return st;

@@ -27,6 +27,17 @@ status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_
 status_t h5_file_change(int fd, const char *path, hid_t *out);
 status_t h5_file_open(const char *path, hid_t *out);
 
+/* Reads of raw data while the file is asked for places: they are noted, but nothing is read. */
+struct h5_seen {
+    int is_asked;
+    uint32_t reads;
+    uint64_t offset, bytes; /* of the last one */
+};
+
+/* Opens a file by its name to read it, even one that ends early, and to ask for places: `seen`
+ * must outlive it. Fails with DATA, DEVICE. */
+status_t h5_file_open_cut(const char *path, struct h5_seen *seen, hid_t *out);
+
 /* From now on HDF5 writes no raw data: the offset at which it would have done so goes to *at, and
  * whoever asked for it writes there. NULL ends that. Fails with DATA. */
 status_t h5_file_place_only(hid_t file, uint64_t *at);
