@@ -99,6 +99,29 @@ enum {
     TELL_EVERY = 1 << 16
 };
 
+/* Finds the largest box that begins at element `low` of a grid, counted with the last dimension
+ * fastest, and holds none from `high` on. Returns its elements. */
+static uint64_t box_begin(int rank, const hsize_t *sizes, uint64_t low, uint64_t high,
+                          hsize_t *start, hsize_t *count)
+{
+    uint64_t at = low;
+    uint64_t unit = 1;
+    int d = rank - 1;
+    for (int i = rank; i-- > 0;) {
+        start[i] = at % sizes[i];
+        count[i] = 1;
+        at /= sizes[i];
+    }
+    /* As many dimensions at once as begin here and end before `high`. */
+    while (d > 0 && start[d] == 0 && unit * sizes[d] <= high - low) {
+        count[d] = sizes[d];
+        unit *= sizes[d];
+        d--;
+    }
+    count[d] = min_u64((high - low) / unit, sizes[d] - start[d]);
+    return count[d] * unit;
+}
+
 /* Chunks that are not there, in boxes. */
 struct missing {
     struct joined boxes;
@@ -139,26 +162,11 @@ static status_t chunks_add_run(struct missing *missing, uint64_t low, uint64_t h
                                const struct stored *stored)
 {
     status_t st = STATUS_OK;
+    hsize_t start[H5S_MAX_RANK];
+    hsize_t count[H5S_MAX_RANK];
     while (low < high) {
-        hsize_t start[H5S_MAX_RANK] = {0};
-        hsize_t count[H5S_MAX_RANK] = {0};
-        uint64_t at = low;
-        uint64_t unit = 1;
-        int d = stored->rank - 1;
-        for (int i = stored->rank; i-- > 0;) {
-            start[i] = at % missing->grid[i];
-            count[i] = 1;
-            at /= missing->grid[i];
-        }
-        /* As many dimensions at once as begin here and end before `high`. */
-        while (d > 0 && start[d] == 0 && unit * missing->grid[d] <= high - low) {
-            count[d] = missing->grid[d];
-            unit *= missing->grid[d];
-            d--;
-        }
-        count[d] = min_u64((high - low) / unit, missing->grid[d] - start[d]);
+        low += box_begin(stored->rank, missing->grid, low, high, start, count);
         TRY(chunks_add_box(missing, start, count, stored));
-        low += count[d] * unit;
     }
 out:
     return st;
@@ -270,6 +278,8 @@ static status_t stored_lose_range(struct stored *stored, uint64_t first, uint64_
 {
     status_t st = STATUS_OK;
     hid_t space = -1;
+    hsize_t start[H5S_MAX_RANK];
+    hsize_t count[H5S_MAX_RANK];
     uint64_t row = 1;
     for (int i = stored->rank - 1; i > stored->along && stored->along >= 0; i--) {
         row *= stored->dims[i];
@@ -277,29 +287,13 @@ static status_t stored_lose_range(struct stored *stored, uint64_t first, uint64_
     first -= first % row;
     end = ceil_div_u64(end, row) * row;
     while (first < end) {
-        hsize_t start[H5S_MAX_RANK] = {0};
-        hsize_t count[H5S_MAX_RANK];
-        uint64_t at = first;
-        uint64_t unit = 1;
-        int d = stored->rank - 1;
-        for (int i = stored->rank; i-- > 0;) {
-            start[i] = at % stored->dims[i];
-            count[i] = 1;
-            at /= stored->dims[i];
-        }
-        while (d > 0 && start[d] == 0 && unit * stored->dims[d] <= end - first) {
-            count[d] = stored->dims[d];
-            unit *= stored->dims[d];
-            d--;
-        }
-        count[d] = min_u64((end - first) / unit, stored->dims[d] - start[d]);
+        first += box_begin(stored->rank, stored->dims, first, end, start, count);
         space = H5Screate_simple(stored->rank, stored->dims, NULL);
         H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
                "%s: %s cannot be selected", stored->path, stored->name);
         hid_t given = space;
         space = -1;
         TRY(stored_add_lost(&stored->lost, given, why));
-        first += count[d] * unit;
     }
 out:
     h5_close(space);
