@@ -361,9 +361,7 @@ static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)
     TRY(links_open(&request, &found, &is_there));
     REQUIRE(is_there && H5Iget_type(found) == H5I_DATASET, STATUS_DATA,
             "%s is no filterbank: its /data leads to no dataset", fbh5->path);
-    hid_t given = found;
-    found = -1;
-    TRY(h5_dataset_of(given, fbh5->path, &data));
+    TRY(h5_dataset_of(h5_move(&found), fbh5->path, &data));
     TRY(fbh5_read_shape(&data, fbh5));
     TRY(fbh5_read_type(data.type, fbh5));
     TRY(fbh5_read_layout(&data, fbh5));

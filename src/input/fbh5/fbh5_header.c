@@ -83,8 +83,7 @@ static status_t number_half(hid_t *out)
            "a type cannot be made");
     H5_TRY(H5Tset_size(type, sizeof(uint16_t)), "a type cannot be made");
     H5_TRY(H5Tset_ebias(type, BIAS), "a type cannot be made");
-    *out = type;
-    type = -1;
+    *out = h5_move(&type);
 out:
     h5_close(type);
     return st;

@@ -105,8 +105,7 @@ static status_t links_enter(struct links_way *way, const char *file)
     H5_TRY(root, "%s cannot be opened", path.data);
     links_stand_at(way, root);
     h5_close(way->file);
-    way->file = next;
-    next = -1;
+    way->file = h5_move(&next);
     text_free(&way->path);
     way->path = path;
     path = (struct text){0};
@@ -201,8 +200,7 @@ status_t links_open(const struct links_request *request, hid_t *object, int *is_
         TRY(links_step(&way, is_there));
     }
     if (*is_there) {
-        *object = way.at;
-        way.at = -1;
+        *object = h5_move(&way.at);
     }
 out:
     h5_close(way.at);

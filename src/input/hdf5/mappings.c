@@ -97,8 +97,7 @@ static status_t mappings_regular_select(const struct regular *from, const hsize_
         r.block[at] = rest;
         TRY(mappings_regular_add(&r, space, is_first ? H5S_SELECT_SET : H5S_SELECT_OR, path));
     }
-    *out = space;
-    space = -1;
+    *out = h5_move(&space);
 out:
     h5_close(space);
     return st;
@@ -113,8 +112,7 @@ static status_t mappings_selection_move(hid_t from, const hsize_t *dims, const c
     H5_TRY(space, "%s: a mapping of its virtual dataset has no shape", path);
     H5_TRY(H5Sselect_copy(space, from), "%s: a mapping of its virtual dataset cannot be copied",
            path);
-    *out = space;
-    space = -1;
+    *out = h5_move(&space);
 out:
     h5_close(space);
     return st;
@@ -277,9 +275,7 @@ static status_t mappings_add_stated(const struct stated *stated, int rank, struc
     TRY(mappings_selection_fit(stated->here, stated->dims, most, stated->home, &here));
     REQUIRE(H5Sselect_valid(here) > 0 || H5Sget_select_npoints(here) == 0, STATUS_DATA,
             "%s: a mapping of its virtual dataset lies beyond its end", stated->home);
-    hid_t given = here;
-    here = -1;
-    TRY(mappings_add(stated, 0, given, out));
+    TRY(mappings_add(stated, 0, h5_move(&here), out));
 out:
     h5_close(here);
     return st;
@@ -392,9 +388,8 @@ status_t mapping_settle(struct mapping *mapping, hid_t space)
             (long long)H5Sget_select_npoints(there),
             (long long)H5Sget_select_npoints(mapping->here));
     h5_close(mapping->there);
-    mapping->there = there;
+    mapping->there = h5_move(&there);
     mapping->is_settled = 1;
-    there = -1;
 out:
     h5_close(there);
     return st;

@@ -352,10 +352,8 @@ status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why)
     status_t st = STATUS_OK;
     TRY(memory_grown((size_t)lost->count + 1, sizeof *lost->items, "what is lost of an archive",
                      &lost->items));
-    lost->items[lost->count] = (struct lost_piece){.space = space, .why = NULL};
-    space = -1;
-    lost->count++;
-    TRY(memory_text(why, &lost->items[lost->count - 1].why));
+    lost->items[lost->count] = (struct lost_piece){.space = h5_move(&space), .why = NULL};
+    TRY(memory_text(why, &lost->items[lost->count++].why));
 out:
     h5_close(space);
     return st;
@@ -373,9 +371,7 @@ status_t stored_lose(struct stored *stored, hid_t space, const char *of, const c
     }
     TRY(text_add(&why, "%s: %s%s%s %s", stored->path, of, stored_slash(stored->name), stored->name,
                  what));
-    hid_t given = space;
-    space = -1;
-    TRY(stored_add_lost(&stored->lost, given, why.data));
+    TRY(stored_add_lost(&stored->lost, h5_move(&space), why.data));
 out:
     h5_close(space);
     text_free(&why);
@@ -619,8 +615,7 @@ static status_t stored_open_dataset(const struct noting *noting, int is_source, 
         /* Many may be open: each keeps what it needs, which only now is known. */
         stored->source.kept = min_u64(stored->row_bytes, depot_budget(noting->depot));
         TRY(stored_set_cache(stored, stored->source.kept, access));
-        h5_close(stored->dataset);
-        stored->dataset = -1;
+        h5_close(h5_move(&stored->dataset));
         request.note = NULL;
         TRY(links_open(&request, &stored->dataset, &is_there));
     }
@@ -648,8 +643,7 @@ status_t stored_open(depot_t *depot, const struct stored *by, const struct mappi
     TRY(stored_open_dataset(&noting, mapping != NULL, 0));
     TRY(stored_look(&noting));
     if (stored->is_beside && !depot->spec.found) {
-        h5_close(stored->dataset);
-        stored->dataset = -1;
+        h5_close(h5_move(&stored->dataset));
         TRY(stored_open_dataset(&noting, mapping != NULL, 1));
     }
     *out = stored;

@@ -37,8 +37,7 @@ static status_t joined_unite(const struct joined *joined, hid_t *into, hid_t fro
     status_t st = STATUS_OK;
     if (*into < 0 || H5Sget_select_npoints(*into) == 0) {
         h5_close(*into);
-        *into = from;
-        from = -1;
+        *into = h5_move(&from);
     } else if (H5Sget_select_npoints(from) > 0) {
         H5_TRY(H5Smodify_select(*into, H5S_SELECT_OR, from), "%s: selections cannot be joined",
                joined->where);
@@ -55,13 +54,9 @@ static status_t joined_add(struct joined *joined, hid_t space)
     int i = 0;
     H5_TRY(space, "%s: elements cannot be selected", joined->where);
     for (; i < PARTS - 1 && joined->parts[i] >= 0; i++) {
-        hid_t part = joined->parts[i];
-        joined->parts[i] = -1;
-        TRY(joined_unite(joined, &space, part));
+        TRY(joined_unite(joined, &space, h5_move(&joined->parts[i])));
     }
-    hid_t whole = space;
-    space = -1;
-    TRY(joined_unite(joined, &joined->parts[i], whole));
+    TRY(joined_unite(joined, &joined->parts[i], h5_move(&space)));
 out:
     h5_close(space);
     return st;
@@ -74,12 +69,11 @@ static status_t joined_end(struct joined *joined, hid_t *out)
     status_t st = STATUS_OK;
     hid_t whole = -1;
     for (int i = 0; i < PARTS; i++) {
-        hid_t part = joined->parts[i];
-        joined->parts[i] = -1;
-        TRY(part >= 0 ? joined_unite(joined, &whole, part) : STATUS_OK);
+        if (joined->parts[i] >= 0) {
+            TRY(joined_unite(joined, &whole, h5_move(&joined->parts[i])));
+        }
     }
-    *out = whole;
-    whole = -1;
+    *out = h5_move(&whole);
 out:
     h5_close(whole);
     return st;
@@ -88,8 +82,7 @@ out:
 static void joined_free(struct joined *joined)
 {
     for (int i = 0; i < PARTS; i++) {
-        h5_close(joined->parts[i]);
-        joined->parts[i] = -1;
+        h5_close(h5_move(&joined->parts[i]));
     }
 }
 
@@ -149,9 +142,7 @@ static status_t chunks_add_box(struct missing *missing, const hsize_t *start, co
     box = H5Screate_simple(stored->rank, stored->dims, NULL);
     H5_TRY(H5Sselect_hyperslab(box, H5S_SELECT_SET, first, NULL, size, NULL),
            "%s: a chunk of %s cannot be selected", stored->path, stored->name);
-    hid_t given = box;
-    box = -1;
-    TRY(joined_add(&missing->boxes, given));
+    TRY(joined_add(&missing->boxes, h5_move(&box)));
 out:
     h5_close(box);
     return st;
@@ -256,10 +247,8 @@ static status_t stored_find_lost_chunks(struct stored *stored)
     TRY(chunks_find(stored, chunks, &missing));
     TRY(joined_end(&missing.boxes, &space));
     if (space >= 0) {
-        hid_t given = space;
-        space = -1;
         TRY(stored_lose(
-            stored, given, "chunks of ",
+            stored, h5_move(&space), "chunks of ",
             is_cut ? "were never written, or lie behind the end of the file, which is truncated"
                    : "were never written"));
     }
@@ -291,9 +280,7 @@ static status_t stored_lose_range(struct stored *stored, uint64_t first, uint64_
         space = H5Screate_simple(stored->rank, stored->dims, NULL);
         H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
                "%s: %s cannot be selected", stored->path, stored->name);
-        hid_t given = space;
-        space = -1;
-        TRY(stored_add_lost(&stored->lost, given, why));
+        TRY(stored_add_lost(&stored->lost, h5_move(&space), why));
     }
 out:
     h5_close(space);
@@ -498,9 +485,8 @@ static status_t stored_find_unmapped(struct stored *stored)
                "%s: the mappings of %s cannot be joined", stored->path, stored->name);
     }
     if (H5Sget_select_npoints(rest) > 0) {
-        hid_t given = rest;
-        rest = -1;
-        TRY(stored_lose(stored, given, "", "is a virtual dataset that has no source for them"));
+        TRY(stored_lose(stored, h5_move(&rest), "",
+                        "is a virtual dataset that has no source for them"));
     }
 out:
     joined_free(&all);

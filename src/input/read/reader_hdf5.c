@@ -11,10 +11,9 @@ enum { STORED_BYTES = 4 << 20 /* of time steps that are not handed out as they a
 
 void reader_close_hdf5(reader_t *reader)
 {
-    h5_close(reader->memory_type);
+    h5_close(h5_move(&reader->memory_type));
     depot_close(reader->depot);
     reader->depot = NULL;
-    reader->memory_type = -1;
     reader->part = NULL;
 }
 
@@ -82,8 +81,7 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
     }
     H5_TRY(number, "a type of numbers cannot be made");
     if (!reader_has_pairs(archive)) {
-        type = number;
-        number = -1;
+        type = h5_move(&number);
     } else {
         size_t size = H5Tget_size(number);
         type = H5Tcreate(H5T_COMPOUND, 2 * size);
@@ -95,8 +93,7 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
             H5_TRY(status, "a compound type cannot be made");
         }
     }
-    *out = type;
-    type = -1;
+    *out = h5_move(&type);
 out:
     h5_close(type);
     h5_close(number);

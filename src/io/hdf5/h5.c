@@ -84,6 +84,13 @@ void h5_close(hid_t id)
     }
 }
 
+hid_t h5_move(hid_t *id)
+{
+    const hid_t moved = *id;
+    *id = -1;
+    return moved;
+}
+
 herr_t h5_close_file(hid_t file)
 {
     /* HDF5 frees a driver that nothing else uses, and then reads where its function is that closes
@@ -178,8 +185,7 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
      * broke off. */
     H5_TRY(file, "%s cannot be opened, is it truncated? It holds %llu bytes", path,
            (unsigned long long)info.st_size);
-    *out = file;
-    file = -1;
+    *out = h5_move(&file);
 out:
     file_close(fd);
     h5_close(root);

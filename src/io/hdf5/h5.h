@@ -32,6 +32,9 @@ void h5_begin(void);
 /* Closes identifiers of any kind that are open (>= 0). For a file being made, h5_file_finish()
  * reports whether all was written, by this call too. */
 void h5_close(hid_t id);
+/* Returns an identifier that its holder gives away: *id becomes -1. */
+hid_t h5_move(hid_t *id);
+
 /* Closes a file of any driver, as H5Fclose(), and returns its status. */
 herr_t h5_close_file(hid_t file);
 

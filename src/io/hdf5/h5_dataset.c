@@ -88,8 +88,7 @@ status_t h5_dataset_pair(const struct h5_dataset *dataset, const char *where, hi
         h5_close(member);
         member = -1;
     }
-    *out = pair;
-    pair = -1;
+    *out = h5_move(&pair);
 out:
     H5free_memory(name);
     h5_close(member);

@@ -366,8 +366,7 @@ static status_t h5_file_access(const char *name, const struct writing_options *o
     hid_t driver = h5_register_driver(&writing_class);
     H5_TRY(driver, "%s cannot be planned", name);
     H5_TRY(H5Pset_driver(access, driver, options), "%s cannot be planned", name);
-    *out = access;
-    access = -1;
+    *out = h5_move(&access);
 out:
     if (driver >= 0) {
         H5FDunregister(driver);
@@ -461,9 +460,7 @@ status_t h5_file_finish(hid_t file, uint64_t *bytes)
     ((struct writing *)handle)->outcome = &outcome;
     H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "%s cannot be written",
            ((struct writing *)handle)->path);
-    hid_t whole = file;
-    file = -1;
-    H5_TRY(h5_close_file(whole), "a new file cannot be closed");
+    H5_TRY(h5_close_file(h5_move(&file)), "a new file cannot be closed");
     TRY(outcome.st);
     *bytes = outcome.bytes;
 out:

@@ -128,9 +128,7 @@ status_t h5_walk(hid_t file, const char *where, h5_visitor visitor, void *contex
     found.at = root;
     found.address = info.address;
     TRY(visitor(&found, context, &walk.is_enough));
-    hid_t taken = root;
-    root = -1;
-    TRY(h5_walk_push(&walk, taken));
+    TRY(h5_walk_push(&walk, h5_move(&root)));
     while (walk.count > 0 && !walk.is_enough) {
         struct level *level = &walk.levels[walk.count - 1];
         if (level->at == level->links.length) {
