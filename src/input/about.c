@@ -130,71 +130,22 @@ void about_free(struct about *about)
  * from others. */
 static int about_is_known(const char *name)
 {
-    static const char *const known[] = {"CLASS",
-                                        "NAME",
-                                        "DIMENSION_LIST",
-                                        "DIMENSION_LABELS",
-                                        "REFERENCE_LIST",
-                                        "VERSION",
-                                        "Conventions",
-                                        "format",
-                                        "format_version",
-                                        "title",
-                                        "history",
-                                        "time_scale",
-                                        "start_mjd_day",
-                                        "start_second",
-                                        "first_time",
-                                        "first_sample",
-                                        "time_step",
-                                        "channels",
-                                        "taps",
-                                        "integrate",
-                                        "order",
-                                        "sample_rate_hz",
-                                        "domain",
-                                        "sideband",
-                                        "telescope",
-                                        "source",
-                                        "ra_deg",
-                                        "dec_deg",
-                                        "axes",
-                                        "packing",
-                                        "scale",
-                                        "missing_value",
-                                        "dc",
-                                        "oversampling_num",
-                                        "oversampling_den",
-                                        "coherent_dm",
-                                        "coherent_constant",
-                                        "coherent_convention",
-                                        "long_name",
-                                        "tstart_convention",
-                                        "fch1",
-                                        "foff",
-                                        "nchans",
-                                        "nifs",
-                                        "nbits",
-                                        "nfpc",
-                                        "nbeams",
-                                        "ibeam",
-                                        "machine_id",
-                                        "data_type",
-                                        "tsamp",
-                                        "tsamp_s",
-                                        "tstart",
-                                        "telescope_id",
-                                        "source_name",
-                                        "src_raj",
-                                        "src_dej",
-                                        "rawdatafile",
-                                        "pol_type"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(name, known[i]) == 0) {
-            return 1;
-        }
+    /* Each with a NUL behind it. */
+    static const char known[] =
+        "CLASS\0NAME\0DIMENSION_LIST\0DIMENSION_LABELS\0REFERENCE_LIST\0VERSION\0"
+        "Conventions\0format\0format_version\0title\0history\0time_scale\0start_mjd_day\0"
+        "start_second\0first_time\0first_sample\0time_step\0channels\0taps\0integrate\0"
+        "order\0sample_rate_hz\0domain\0sideband\0telescope\0source\0ra_deg\0dec_deg\0"
+        "axes\0packing\0scale\0missing_value\0dc\0oversampling_num\0oversampling_den\0"
+        "coherent_dm\0coherent_constant\0coherent_convention\0long_name\0"
+        "tstart_convention\0fch1\0foff\0nchans\0nifs\0nbits\0nfpc\0nbeams\0ibeam\0"
+        "machine_id\0data_type\0tsamp\0tsamp_s\0tstart\0telescope_id\0source_name\0"
+        "src_raj\0src_dej\0rawdatafile\0pol_type\0";
+    const char *at = known;
+    while (*at && strcmp(name, at) != 0) {
+        at += strlen(at) + 1;
     }
-    return 0;
+    return *at != '\0';
 }
 
 /* Numbers without sign that int64 does not hold, as text: HDF5 would make the largest one of them.
