@@ -244,73 +244,44 @@ static void numbers_make_i16(const numbers_t *numbers, const char *restrict from
 #undef NUMBERS_LOOP
 }
 
-/* The same loop for both orders of bytes. */
-#define NUMBERS_LOOP(swap, size, value)                                                            \
+/* The same loop for both orders of bytes: `swap` in the value, whose bytes begin at `at`. */
+#define NUMBERS_LOOP(size, value)                                                                  \
     for (uint64_t i = 0; i < count; i++) {                                                         \
         const char *at = from + i * (size);                                                        \
-        numbers_store(to + 4 * i, (float)(value(swap)));                                           \
+        numbers_store(to + 4 * i, (float)(value));                                                 \
     }
-#define NUMBERS_LOOPS(size, value)                                                                 \
-    if (numbers->is_swapped) {                                                                     \
-        NUMBERS_LOOP(1, size, value)                                                               \
-    } else {                                                                                       \
-        NUMBERS_LOOP(0, size, value)                                                               \
-    }                                                                                              \
-    break
+#define NUMBERS_CASE(kind, bits, value)                                                            \
+    case (kind)*128 + (bits):                                                                      \
+        if (numbers->is_swapped) {                                                                 \
+            const int swap = 1;                                                                    \
+            (void)swap;                                                                            \
+            NUMBERS_LOOP((bits) / 8, value)                                                        \
+        } else {                                                                                   \
+            const int swap = 0;                                                                    \
+            (void)swap;                                                                            \
+            NUMBERS_LOOP((bits) / 8, value)                                                        \
+        }                                                                                          \
+        break
 
 static void numbers_make_f32(const numbers_t *numbers, const char *restrict from, uint64_t count,
                              char *restrict to)
 {
     double offset = numbers->stored.offset;
     switch ((int)(numbers->stored.kind * 128 + numbers->stored.bits)) {
-#define VALUE(swap) (double)(int8_t)*at - offset
-    case NUMBER_SIGNED * 128 + 8:
-        NUMBERS_LOOPS(1, VALUE);
-#undef VALUE
-#define VALUE(swap) (double)(uint8_t)*at - offset
-    case NUMBER_UNSIGNED * 128 + 8:
-        NUMBERS_LOOPS(1, VALUE);
-#undef VALUE
-#define VALUE(swap) (double)(int16_t)load_u16(at, swap) - offset
-    case NUMBER_SIGNED * 128 + 16:
-        NUMBERS_LOOPS(2, VALUE);
-#undef VALUE
-#define VALUE(swap) (double)load_u16(at, swap) - offset
-    case NUMBER_UNSIGNED * 128 + 16:
-        NUMBERS_LOOPS(2, VALUE);
-#undef VALUE
-#define VALUE(swap) (double)((int32_t)load_u24(at, swap) / 256) - offset
-    case NUMBER_SIGNED * 128 + 24:
-        NUMBERS_LOOPS(3, VALUE);
-#undef VALUE
-#define VALUE(swap) (double)(int32_t)load_u32(at, swap) - offset
-    case NUMBER_SIGNED * 128 + 32:
-        NUMBERS_LOOPS(4, VALUE);
-#undef VALUE
-#define VALUE(swap) (double)load_u32(at, swap) - offset
-    case NUMBER_UNSIGNED * 128 + 32:
-        NUMBERS_LOOPS(4, VALUE);
-#undef VALUE
-#define VALUE(swap) (double)(int64_t)load_u64(at, swap) - offset
-    case NUMBER_SIGNED * 128 + 64:
-        NUMBERS_LOOPS(8, VALUE);
-#undef VALUE
-#define VALUE(swap) (double)load_u64(at, swap) - offset
-    case NUMBER_UNSIGNED * 128 + 64:
-        NUMBERS_LOOPS(8, VALUE);
-#undef VALUE
-#define VALUE(swap) float_of_u16(load_u16(at, swap))
-    case NUMBER_FLOAT * 128 + 16:
-        NUMBERS_LOOPS(2, VALUE);
-#undef VALUE
-#define VALUE(swap) float_of_u32(load_u32(at, swap))
-    case NUMBER_FLOAT * 128 + 32:
-        NUMBERS_LOOPS(4, VALUE);
-#undef VALUE
-#define VALUE(swap) float_of_u64(load_u64(at, swap))
+        NUMBERS_CASE(NUMBER_SIGNED, 8, (double)(int8_t)*at - offset);
+        NUMBERS_CASE(NUMBER_UNSIGNED, 8, (double)(uint8_t)*at - offset);
+        NUMBERS_CASE(NUMBER_SIGNED, 16, (double)(int16_t)load_u16(at, swap) - offset);
+        NUMBERS_CASE(NUMBER_UNSIGNED, 16, (double)load_u16(at, swap) - offset);
+        NUMBERS_CASE(NUMBER_SIGNED, 24, (double)((int32_t)load_u24(at, swap) / 256) - offset);
+        NUMBERS_CASE(NUMBER_SIGNED, 32, (double)(int32_t)load_u32(at, swap) - offset);
+        NUMBERS_CASE(NUMBER_UNSIGNED, 32, (double)load_u32(at, swap) - offset);
+        NUMBERS_CASE(NUMBER_SIGNED, 64, (double)(int64_t)load_u64(at, swap) - offset);
+        NUMBERS_CASE(NUMBER_UNSIGNED, 64, (double)load_u64(at, swap) - offset);
+        NUMBERS_CASE(NUMBER_FLOAT, 16, float_of_u16(load_u16(at, swap)));
+        NUMBERS_CASE(NUMBER_FLOAT, 32, float_of_u32(load_u32(at, swap)));
+        NUMBERS_CASE(NUMBER_FLOAT, 64, float_of_u64(load_u64(at, swap)));
     default:
-        NUMBERS_LOOPS(8, VALUE);
-#undef VALUE
+        break;
     }
 }
 
