@@ -4,6 +4,7 @@
 #include "base/byte_order.h"
 #include "base/memory.h"
 #include "input/hdf5/stored.h"
+#include "input/read/numbers.h"
 #include "io/file.h"
 
 #include <math.h>
@@ -11,79 +12,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct fbh5_reader {
+    const struct fbh5 *fbh5;
+    uint64_t cache_bytes;
+    uint32_t threads; /* that decompress */
+    int fd;
+    int own_fd; /* the file itself, where rows are marked, or scales lie; -1: it has neither */
+    depot_t *depot;
+    numbers_t *numbers; /* of tables, like the next */
+    char *scratch;
+    int is_unreadable; /* the last failure was that of rows */
+};
+
 /* Spectra from tables of files that are not HDF5: unpacked, scaled, cut. */
 
 enum { SCRATCH = 1 << 20, PIECE = 512 };
 
-/* Bytes of `each` numbers, which begin at whole ones. */
-static inline __attribute__((always_inline)) void table_unpack_bytes(const uint8_t *restrict raw,
-                                                                     uint64_t bytes, uint32_t each,
-                                                                     int is_high_first,
-                                                                     float *restrict out)
+/* The numbers of a table, made what is handed out: unsigned ones as they are, others floats. */
+static status_t table_numbers(const struct fbh5 *fbh5, numbers_t **out)
 {
-    uint32_t bits = 8 / each;
-    uint32_t mask = (1u << bits) - 1;
-    for (uint64_t i = 0; i < bytes; i++) {
-        for (uint32_t k = 0; k < each; k++) {
-            uint32_t shift = bits * (is_high_first ? each - 1 - k : k);
-            out[i * each + k] = (float)((uint32_t)raw[i] >> shift & mask);
-        }
-    }
-}
-
-/* Numbers first .. first + count - 1 of 1, 2 or 4 bits. */
-static void table_unpack_small(const struct fbh5_table *table, const uint8_t *raw, uint64_t first,
-                               uint64_t count, float *out)
-{
-    uint32_t each = 8 / table->bits;
-    int is_high = table->is_high_bit_first;
-    const uint8_t *at = raw + first / each;
-    uint64_t place = first % each;
-    float byte[8];
-    while (count > 0) {
-        uint64_t bytes = place == 0 ? count / each : 0;
-        uint64_t now = bytes > 0 ? bytes * each : min_u64(count, each - place);
-        if (bytes == 0) {
-            table_unpack_bytes(at, 1, each, is_high, byte);
-            memcpy(out, byte + place, now * sizeof *out);
-        } else if (each == 2) {
-            table_unpack_bytes(at, bytes, 2, is_high, out);
-        } else if (each == 4) {
-            table_unpack_bytes(at, bytes, 4, is_high, out);
-        } else {
-            table_unpack_bytes(at, bytes, 8, is_high, out);
-        }
-        at += max_u64(bytes, 1);
-        out += now;
-        count -= now;
-        place = 0;
-    }
-}
-
-#define TABLE_LOOP(value)                                                                          \
-    for (uint64_t i = 0; i < count; i++) {                                                         \
-        out[i] = (float)(value);                                                                   \
-    }
-
-/* Numbers first .. first + count - 1 of a spectrum, packed or plain: all are exact as floats. */
-static void table_unpack(const struct fbh5_table *table, const uint8_t *restrict raw,
-                         uint64_t first, uint64_t count, float *restrict out)
-{
-    const uint8_t *at = raw + first * (table->bits / 8);
-    int is_big = table->is_big_endian;
-    if (table->bits < 8) {
-        table_unpack_small(table, raw, first, count, out);
-    } else if (table->bits == 8 && table->is_signed) {
-        TABLE_LOOP((int8_t)at[i])
-    } else if (table->bits == 8) {
-        TABLE_LOOP(at[i])
-    } else if (table->bits == 16 && table->is_signed) {
-        TABLE_LOOP((int16_t)load_u16(at + 2 * i, is_big))
-    } else if (table->bits == 16) {
-        TABLE_LOOP(load_u16(at + 2 * i, is_big))
-    } else {
-        TABLE_LOOP(float_of_u32(load_u32(at + 4 * i, is_big)))
-    }
+    const struct fbh5_table *table = &fbh5->table;
+    const struct archive_number stored = {.kind = table->bits == 32 ? NUMBER_FLOAT
+                                                  : table->is_signed && table->bits >= 8
+                                                      ? NUMBER_SIGNED
+                                                      : NUMBER_UNSIGNED,
+                                          .bits = table->bits,
+                                          .is_big_endian = table->is_big_endian,
+                                          .is_high_bit_first = table->is_high_bit_first};
+    return numbers_create_as(&stored,
+                             fbh5->sample_bytes == 1   ? SAMPLE_I8
+                             : fbh5->sample_bytes == 2 ? SAMPLE_I16
+                                                       : SAMPLE_F32,
+                             out);
 }
 
 /* The first `count` numbers of a column in a row, as floats; `other` where there is no column. */
@@ -133,25 +93,6 @@ out:
     return st;
 }
 
-/* Numbers of one if as they are handed out, from number `at` of the row on. */
-static void table_put(uint32_t bytes, const float *restrict numbers, uint64_t count, uint64_t at,
-                      void *out)
-{
-    uint8_t *small = (uint8_t *)out + at;
-    uint16_t *half = (uint16_t *)out + at;
-    if (bytes == 1) {
-        for (uint64_t i = 0; i < count; i++) {
-            small[i] = (uint8_t)numbers[i];
-        }
-    } else if (bytes == 2) {
-        for (uint64_t i = 0; i < count; i++) {
-            half[i] = (uint16_t)numbers[i];
-        }
-    } else {
-        memcpy((float *)out + at, numbers, (size_t)count * sizeof *numbers);
-    }
-}
-
 /* [(number - zero) scale + offset] weight, in double. */
 static void table_scale(double zero, const float *restrict scale, const float *restrict offset,
                         const float *restrict weight, uint64_t count, float *restrict numbers)
@@ -162,23 +103,22 @@ static void table_scale(double zero, const float *restrict scale, const float *r
     }
 }
 
-/* One spectrum, as far as it is wanted, that begins with number `begin` of `raw`; `numbers` has
- * space for an if. */
-static void table_make_row(const struct fbh5 *fbh5, const struct fbh5_block *block,
-                           const uint8_t *raw, uint64_t begin, const float *scales, float *numbers,
-                           void *out)
+/* One spectrum, as far as it is wanted, that begins with number `begin` of `raw`. */
+static void table_make_row(const fbh5_reader_t *reader, const struct fbh5_block *block,
+                           const uint8_t *raw, uint64_t begin, const float *scales, char *out)
 {
+    const struct fbh5 *fbh5 = reader->fbh5;
     const struct fbh5_table *table = &fbh5->table;
     uint64_t scaled = (uint64_t)table->scaled_ifs * fbh5->nchannels;
     for (uint64_t k = 0; k < block->nifs; k++) {
         uint64_t first = (block->first_if + k) * fbh5->nchannels + block->chan;
-        table_unpack(table, raw, begin + first, block->chans, numbers);
+        numbers_make(reader->numbers, raw, (begin + first) * table->bits, block->chans, out);
         if (table->has_scales) {
             uint64_t j = table->scaled_ifs == 1 ? block->chan : first;
             table_scale(table->zero, scales + j, scales + scaled + j,
-                        scales + 2 * scaled + block->chan, block->chans, numbers);
+                        scales + 2 * scaled + block->chan, block->chans, (float *)(void *)out);
         }
-        table_put(fbh5->sample_bytes, numbers, block->chans, k * block->chans, out);
+        out += block->chans * fbh5->sample_bytes;
     }
 }
 
@@ -195,25 +135,22 @@ static uint64_t table_find(const struct fbh5_table *table, uint64_t spectrum)
     return low;
 }
 
-/* A block from a table in an open file. `scratch`: room of the reader's, made here and for it to
- * free. Fails with DATA. */
-static status_t fbh5_table_read(const struct fbh5 *fbh5, int fd, const struct fbh5_block *block,
-                                char **scratch, void *out)
+/* A block from a table. Fails with DATA. */
+static status_t fbh5_table_read(fbh5_reader_t *reader, const struct fbh5_block *block, char *out)
 {
     status_t st = STATUS_OK;
+    const struct fbh5 *fbh5 = reader->fbh5;
     const struct fbh5_table *table = &fbh5->table;
     uint64_t streams = (uint64_t)fbh5->nifs * fbh5->nchannels;
     uint64_t bits = streams * table->bits;
     uint64_t floats = (table->has_scales ? 2 * streams + fbh5->nchannels : 0) * sizeof(float);
-    uint64_t room = fbh5->nchannels * sizeof(float);
     uint64_t most = max_u64(1, UINT64_C(8) * SCRATCH / bits);
-    if (!*scratch) {
-        TRY(memory_aligned(1, (size_t)(floats + room + ceil_div_u64(most * bits, 8) + 1), "spectra",
-                           scratch));
+    if (!reader->scratch) {
+        TRY(memory_aligned(1, (size_t)(floats + ceil_div_u64(most * bits, 8) + 1), "spectra",
+                           &reader->scratch));
     }
-    float *scales = (float *)(void *)*scratch;
-    float *numbers = (float *)(void *)(*scratch + floats);
-    uint8_t *raw = (uint8_t *)*scratch + floats + room;
+    float *scales = (float *)(void *)reader->scratch;
+    uint8_t *raw = (uint8_t *)reader->scratch + floats;
     uint64_t known = UINT64_MAX;
     for (uint64_t at = block->row; at < block->row + block->rows;) {
         uint64_t row = table_find(table, at);
@@ -223,36 +160,26 @@ static status_t fbh5_table_read(const struct fbh5 *fbh5, int fd, const struct fb
                 fbh5->path, (unsigned long long)at);
         count = min_u64(count, table->rows_each - inside);
         if (table->has_scales && row != known) {
-            TRY(table_read_scales(fbh5, fd, row, scales));
+            TRY(table_read_scales(fbh5, reader->fd, row, scales));
             known = row;
         }
         /* Spectra may begin within a byte. */
         uint64_t from = inside * bits / 8;
         uint64_t end = ceil_div_u64((inside + count) * bits, 8);
         uint64_t begin = inside * bits % 8 / table->bits;
-        TRY(file_read(fd, fbh5->path, table->offset + row * table->row_bytes + table->data + from,
-                      raw, end - from));
+        TRY(file_read(reader->fd, fbh5->path,
+                      table->offset + row * table->row_bytes + table->data + from, raw,
+                      end - from));
         for (uint64_t i = 0; i < count; i++) {
-            table_make_row(fbh5, block, raw, begin + i * streams, scales, numbers,
-                           (char *)out + (at - block->row + i) * block->nifs * block->chans *
-                                             fbh5->sample_bytes);
+            table_make_row(reader, block, raw, begin + i * streams, scales,
+                           out + (at - block->row + i) * block->nifs * block->chans *
+                                     fbh5->sample_bytes);
         }
         at += count;
     }
 out:
     return st;
 }
-
-struct fbh5_reader {
-    const struct fbh5 *fbh5;
-    uint64_t cache_bytes;
-    uint32_t threads; /* that decompress */
-    int fd;
-    int own_fd; /* the file itself, where rows are marked, or scales lie; -1: it has neither */
-    depot_t *depot;
-    char *scratch;     /* of tables */
-    int is_unreadable; /* the last failure was that of rows */
-};
 
 static const char *fbh5_data_path(const struct fbh5 *fbh5)
 {
@@ -293,6 +220,7 @@ status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint3
                               .threads = fbh5_unpackers(fbh5, threads),
                               .fd = -1,
                               .own_fd = -1};
+    TRY(fbh5->table.bits > 0 ? table_numbers(fbh5, &reader->numbers) : STATUS_OK);
     if (fbh5->reach != REACH_HDF5) {
         TRY(file_open_read(fbh5_data_path(fbh5), &reader->fd));
         TRY(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));
@@ -318,6 +246,7 @@ void fbh5_reader_destroy(fbh5_reader_t *reader)
     file_close(reader->fd);
     file_close(reader->own_fd);
     depot_close(reader->depot);
+    numbers_destroy(reader->numbers);
     free(reader->scratch);
     free(reader);
 }
@@ -392,8 +321,7 @@ static status_t fbh5_read_stored(fbh5_reader_t *reader, const struct fbh5_block 
     int is_plain = fbh5_is_plain(fbh5, block);
     enum reach reach = is_whole ? fbh5->reach : fbh5->scattered;
     if (is_plain || reach != REACH_HDF5) {
-        st = is_plain ? fbh5_read_plain(reader, block, out)
-                      : fbh5_table_read(fbh5, reader->fd, block, &reader->scratch, out);
+        st = is_plain ? fbh5_read_plain(reader, block, out) : fbh5_table_read(reader, block, out);
         const struct sources *sources = &fbh5->storage.sources;
         TRY(st == STATUS_DATA
                 ? sources_judge(sources, fbh5_data_path(fbh5), reader->fd, &reader->is_unreadable)

@@ -504,31 +504,40 @@ static void numbers_fill_table(numbers_t *numbers)
     }
 }
 
+status_t numbers_create_as(const struct archive_number *stored, enum sample_format format,
+                           numbers_t **out)
+{
+    status_t st = STATUS_OK;
+    const int is_byte = stored->bits == 8 && stored->has_missing && format == SAMPLE_F32;
+    numbers_t *numbers = NULL;
+    TRY(memory_zeroed(1, sizeof *numbers, "stored numbers", &numbers));
+    numbers->stored = *stored;
+    numbers->format = format;
+    numbers->bytes = sample_types[format].bytes;
+    numbers->is_swapped = !stored->is_big_endian != !(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    numbers->per_byte = stored->bits < 8 || is_byte ? 8 / stored->bits : 0;
+    numbers_fill_table(numbers);
+    *out = numbers;
+out:
+    return st;
+}
+
 status_t numbers_create(const struct archive *archive, numbers_t **out)
 {
     status_t st = STATUS_OK;
     const struct sample_type *type = &sample_types[archive->format];
-    numbers_t *numbers = NULL;
-    TRY(memory_zeroed(1, sizeof *numbers, "stored numbers", &numbers));
-    numbers->stored = archive->stored.number;
-    numbers->format = archive->format;
-    numbers->bytes = type->bytes;
-    numbers->is_turned = archive->stored.is_dc_at_edge;
-    if (archive->stored.number.kind == NUMBER_PLAIN) {
-        numbers->stored.bits = 8 * type->bytes;
-        numbers->stored.kind = type->is_float ? NUMBER_FLOAT : NUMBER_SIGNED;
-        numbers->is_swapped = archive->stored.swap_bytes && type->bytes > 1;
-        numbers->is_plain = !numbers->is_swapped;
-    } else {
-        numbers->is_swapped =
-            !archive->stored.number.is_big_endian != !(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-        const uint32_t bits = archive->stored.number.bits;
-        const int is_byte =
-            bits == 8 && archive->stored.number.has_missing && archive->format == SAMPLE_F32;
-        numbers->per_byte = bits < 8 || is_byte ? 8 / bits : 0;
-        numbers_fill_table(numbers);
+    struct archive_number stored = archive->stored.number;
+    const int is_plain = stored.kind == NUMBER_PLAIN;
+    if (is_plain) {
+        stored.bits = 8 * type->bytes;
+        stored.kind = type->is_float ? NUMBER_FLOAT : NUMBER_SIGNED;
     }
-    *out = numbers;
+    TRY(numbers_create_as(&stored, archive->format, out));
+    (*out)->is_turned = archive->stored.is_dc_at_edge;
+    if (is_plain) {
+        (*out)->is_swapped = archive->stored.swap_bytes && type->bytes > 1;
+        (*out)->is_plain = !(*out)->is_swapped;
+    }
 out:
     return st;
 }
