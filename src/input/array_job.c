@@ -38,9 +38,7 @@ static status_t array_job_read_iers(struct job *job, const struct archive *archi
     }
     array->has_ut1_utc = array->has_polar_motion = 1;
 out:
-    if (file) {
-        fclose(file);
-    }
+    text_close(file);
     free(line);
     text_free(&text);
     return st;
@@ -99,9 +97,7 @@ static status_t array_job_read_beams(struct job *job, struct archive *archive, s
     TRY(beam_file_fill(file, job));
     TRY(pack_struct(packed, file, &beam_file_type));
 out:
-    if (file) {
-        beam_file_destroy(file);
-    }
+    beam_file_destroy(file);
     return st;
 }
 
@@ -133,12 +129,8 @@ status_t array_job_read(struct job *job, struct archive *archive)
     job->array.npacked = packed.length;
     packed.data = NULL;
 out:
-    if (table) {
-        array_table_destroy(table);
-    }
-    if (calc) {
-        calc_table_destroy(calc);
-    }
+    array_table_destroy(table);
+    calc_table_destroy(calc);
     text_free(&packed);
     return st;
 }
@@ -161,33 +153,20 @@ out:
 status_t array_job_tables(const struct job *job, struct array_tables *out)
 {
     status_t st = STATUS_OK;
-    void *found = NULL;
     struct unpack in = {.data = job->array.packed, .length = (size_t)job->array.npacked};
-    TRY(unpack_new(&in, &array_table_type, "the array", &found));
-    out->table = found;
-    if (job->array.delays) {
-        TRY(unpack_new(&in, &calc_table_type, "delays", &found));
-        out->calc = found;
-    }
-    if (job->beam_weights) {
-        TRY(unpack_new(&in, &beam_file_type, "weights of beams", &found));
-        out->beams = found;
-    }
+    TRY(unpack_new(&in, &array_table_type, "the array", &out->table));
+    TRY(job->array.delays ? unpack_new(&in, &calc_table_type, "delays", &out->calc) : STATUS_OK);
+    TRY(job->beam_weights ? unpack_new(&in, &beam_file_type, "weights of beams", &out->beams)
+                          : STATUS_OK);
 out:
     return st;
 }
 
 void array_job_drop(struct array_tables *tables)
 {
-    if (tables->table) {
-        array_table_destroy(tables->table);
-    }
-    if (tables->calc) {
-        calc_table_destroy(tables->calc);
-    }
-    if (tables->beams) {
-        beam_file_destroy(tables->beams);
-    }
+    array_table_destroy(tables->table);
+    calc_table_destroy(tables->calc);
+    beam_file_destroy(tables->beams);
     *tables = (struct array_tables){NULL};
 }
 

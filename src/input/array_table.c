@@ -422,11 +422,7 @@ const struct description array_table_description = {"a table of stations", &arra
 
 status_t array_table_read(const char *path, struct array_table **out)
 {
-    const struct apart_request request = {.path = path};
-    void *found = NULL;
-    const status_t st = apart_describe(&array_table_description, &request, &found);
-    *out = st == STATUS_OK ? found : *out;
-    return st;
+    return apart_describe(&array_table_description, &(struct apart_request){.path = path}, out);
 }
 
 status_t array_table_of_archive(const struct archive *archive, int may_be_nowhere,

@@ -281,11 +281,7 @@ const struct description beam_file_description = {"weights of beams", &beam_file
 
 status_t beam_file_read(const char *path, struct beam_file **out)
 {
-    const struct apart_request request = {.path = path};
-    void *found = NULL;
-    const status_t st = apart_describe(&beam_file_description, &request, &found);
-    *out = st == STATUS_OK ? found : *out;
-    return st;
+    return apart_describe(&beam_file_description, &(struct apart_request){.path = path}, out);
 }
 
 status_t beam_file_fill(const struct beam_file *file, struct job *job)

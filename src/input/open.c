@@ -611,10 +611,8 @@ status_t archive_open(const struct job *job, struct archive **out)
 {
     status_t st = STATUS_OK;
     struct apart_request request = {.path = NULL};
-    void *found = NULL;
     TRY(job_pack_input(&request.more, job));
-    TRY(apart_describe(&archive_description, &request, &found));
-    *out = found;
+    TRY(apart_describe(&archive_description, &request, out));
 out:
     text_free(&request.more);
     return st;
@@ -638,13 +636,8 @@ const struct description fbh5_description = {"a filterbank", &fbh5_type, open_de
 
 status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out)
 {
-    status_t st = STATUS_OK;
     const struct apart_request request = {.path = path, .wants = wants};
-    void *found = NULL;
-    TRY(apart_describe(&fbh5_description, &request, &found));
-    *out = found;
-out:
-    return st;
+    return apart_describe(&fbh5_description, &request, out);
 }
 
 status_t fbh5_open_own(const char *path, struct fbh5 **out)

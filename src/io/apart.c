@@ -418,17 +418,13 @@ out:
     return st;
 }
 
-status_t apart_describe(const struct description *kind, const struct apart_request *request,
-                        void **out)
+/* By a child. */
+static status_t apart_describe_there(const struct description *kind,
+                                     const struct apart_request *request, void **out)
 {
     status_t st = STATUS_OK;
     struct text question = {0};
     struct text answer = {0};
-    *out = NULL;
-    if (!is_used) {
-        TRY(kind->open(request, out));
-        goto out;
-    }
     TRY(pack_text(&question, request->path));
     TRY(pack_text(&question, request->name));
     TRY(pack_u64(&question, request->wants));
@@ -441,6 +437,17 @@ status_t apart_describe(const struct description *kind, const struct apart_reque
 out:
     text_free(&question);
     text_free(&answer);
+    return st;
+}
+
+status_t apart_describe(const struct description *kind, const struct apart_request *request,
+                        void *out)
+{
+    status_t st = STATUS_OK;
+    void *found = NULL;
+    TRY(is_used ? apart_describe_there(kind, request, &found) : kind->open(request, &found));
+    memcpy(out, &found, sizeof found);
+out:
     return st;
 }
 

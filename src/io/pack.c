@@ -273,14 +273,14 @@ void pack_destroy(void *at, const struct pack_type *type)
     }
 }
 
-status_t unpack_new(struct unpack *in, const struct pack_type *type, const char *what, void **out)
+status_t unpack_new(struct unpack *in, const struct pack_type *type, const char *what, void *out)
 {
     status_t st = STATUS_OK;
     void *made = NULL;
     TRY(memory_zeroed(1, type->size, what, &made));
     unpack_struct(in, made, type);
     TRY(unpack_check(in, what));
-    *out = made;
+    memcpy(out, &made, sizeof made);
     made = NULL;
 out:
     pack_destroy(made, type);
