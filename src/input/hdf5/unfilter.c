@@ -20,15 +20,17 @@ struct bytes {
     size_t count;
 };
 
-/* Where a filter's input goes: `room` bytes, of which `count` are made. */
-struct room {
+/* One filter, what it made, and where its input goes: `room` bytes, of which `count` are made. */
+struct undoing {
+    unfilter_t *unfilter;
+    const struct chunk_filter *filter;
+    struct bytes in;
     unsigned char *at;
     size_t room, count;
 };
 
 /* Undoes one filter. Fails with DATA: what is wrong with its bytes. */
-typedef status_t (*undo_t)(unfilter_t *unfilter, const struct chunk_filter *filter, struct bytes in,
-                           struct room *out);
+typedef status_t (*undo_t)(struct undoing *u);
 
 /* Takes a big-endian number of 4 or 8 bytes from the front. Fails with DATA: they end before. */
 static status_t unfilter_take(struct bytes *in, size_t size, uint64_t *out)
@@ -72,37 +74,33 @@ out:
     return st;
 }
 
-static status_t unfilter_zstd(unfilter_t *unfilter, const struct chunk_filter *filter,
-                              struct bytes in, struct room *out)
+static status_t unfilter_zstd(struct undoing *u)
 {
     status_t st = STATUS_OK;
-    (void)filter;
-    size_t count = ZSTD_decompressDCtx(unfilter->zstd, out->at, out->room, in.at, in.count);
+    size_t count = ZSTD_decompressDCtx(u->unfilter->zstd, u->at, u->room, u->in.at, u->in.count);
     REQUIRE(!ZSTD_isError(count), STATUS_DATA, "Zstandard: %s", ZSTD_getErrorName(count));
-    out->count = count;
+    u->count = count;
 out:
     return st;
 }
 
 /* The length of all, that of a block; then each block behind its own length in the file, as it was
  * if it did not become shorter. */
-static status_t unfilter_lz4(unfilter_t *unfilter, const struct chunk_filter *filter,
-                             struct bytes in, struct room *out)
+static status_t unfilter_lz4(struct undoing *u)
 {
     status_t st = STATUS_OK;
+    struct bytes in = u->in;
     uint64_t left = 0;
     uint64_t block = 0;
-    (void)unfilter;
-    (void)filter;
     TRY(unfilter_take(&in, 8, &left));
     TRY(unfilter_take(&in, 4, &block));
-    REQUIRE(left <= out->room && (block > 0 || left == 0), STATUS_DATA,
+    REQUIRE(left <= u->room && (block > 0 || left == 0), STATUS_DATA,
             "LZ4: %llu bytes in blocks of %llu, where a chunk has %zu", (unsigned long long)left,
-            (unsigned long long)block, out->room);
-    for (out->count = 0; left > 0;) {
+            (unsigned long long)block, u->room);
+    for (u->count = 0; left > 0;) {
         uint64_t stored = 0;
         size_t made = (size_t)min_u64(block, left);
-        unsigned char *to = out->at + out->count;
+        unsigned char *to = u->at + u->count;
         TRY(unfilter_take(&in, 4, &stored));
         REQUIRE(stored <= in.count, STATUS_DATA, "LZ4: it ends in a block of %llu bytes",
                 (unsigned long long)stored);
@@ -113,7 +111,7 @@ static status_t unfilter_lz4(unfilter_t *unfilter, const struct chunk_filter *fi
         }
         in.at += stored;
         in.count -= (size_t)stored;
-        out->count += made;
+        u->count += made;
         left -= made;
     }
 out:
@@ -148,23 +146,20 @@ static uint32_t unfilter_sum(const unsigned char *at, size_t count)
     return b << 16 | a;
 }
 
-/* A checksum of 4 bytes stands behind what it is of, which stays where it is: `out` may be NULL. */
-static status_t unfilter_fletcher32(unfilter_t *unfilter, const struct chunk_filter *filter,
-                                    struct bytes in, struct room *out)
+/* A checksum of 4 bytes stands behind what it is of, which stays where it is. */
+static status_t unfilter_fletcher32(struct undoing *u)
 {
     status_t st = STATUS_OK;
-    (void)unfilter;
-    (void)filter;
-    (void)out;
-    REQUIRE(in.count >= 4, STATUS_DATA, "fletcher32: %zu bytes hold no checksum", in.count);
-    const unsigned char *stored = in.at + in.count - 4;
+    REQUIRE(u->in.count >= 4, STATUS_DATA, "fletcher32: %zu bytes hold no checksum", u->in.count);
+    const unsigned char *stored = u->in.at + u->in.count - 4;
     uint32_t expected = (uint32_t)stored[0] | (uint32_t)stored[1] << 8 | (uint32_t)stored[2] << 16 |
                         (uint32_t)stored[3] << 24;
-    uint32_t sum = unfilter_sum(in.at, in.count - 4);
+    uint32_t sum = unfilter_sum(u->in.at, u->in.count - 4);
     /* Before 1.6.3, HDF5 turned each half round on some machines. */
     uint32_t turned = (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8;
     REQUIRE(expected == sum || expected == turned, STATUS_DATA,
             "fletcher32: its checksum is %08x, expected %08x", sum, expected);
+    u->in.count -= 4;
 out:
     return st;
 }
@@ -322,14 +317,13 @@ out:
     return st;
 }
 
-static status_t unfilter_bitshuffle(unfilter_t *unfilter, const struct chunk_filter *filter,
-                                    struct bytes in, struct room *out)
+static status_t unfilter_bitshuffle(struct undoing *u)
 {
     status_t st = STATUS_OK;
     struct unfilter_piece all;
-    TRY(unfilter_piece_begin(filter, in.at, in.count, out->room, &all));
-    TRY(unfilter_piece_undo(unfilter, &all, out->at));
-    out->count = all.count * all.size + all.rest;
+    TRY(unfilter_piece_begin(u->filter, u->in.at, u->in.count, u->room, &all));
+    TRY(unfilter_piece_undo(u->unfilter, &all, u->at));
+    u->count = all.count * all.size + all.rest;
 out:
     return st;
 }
@@ -340,47 +334,40 @@ struct filter_kind {
     undo_t undo; /* NULL: HDF5 must do it */
 };
 
-static status_t unfilter_deflate(unfilter_t *unfilter, const struct chunk_filter *filter,
-                                 struct bytes in, struct room *out)
+static status_t unfilter_deflate(struct undoing *u)
 {
     status_t st = STATUS_OK;
-    (void)filter;
-    enum libdeflate_result result = libdeflate_zlib_decompress(unfilter->inflate, in.at, in.count,
-                                                               out->at, out->room, &out->count);
+    enum libdeflate_result result = libdeflate_zlib_decompress(
+        u->unfilter->inflate, u->in.at, u->in.count, u->at, u->room, &u->count);
     REQUIRE(result != LIBDEFLATE_INSUFFICIENT_SPACE, STATUS_DATA,
-            "deflate: it holds more than the %zu bytes of a chunk", out->room);
+            "deflate: it holds more than the %zu bytes of a chunk", u->room);
     REQUIRE(result == LIBDEFLATE_SUCCESS, STATUS_DATA,
-            "deflate: its %zu bytes are no whole zlib stream", in.count);
+            "deflate: its %zu bytes are no whole zlib stream", u->in.count);
 out:
     return st;
 }
 
-static status_t unfilter_lzf(unfilter_t *unfilter, const struct chunk_filter *filter,
-                             struct bytes in, struct room *out)
+static status_t unfilter_lzf(struct undoing *u)
 {
     status_t st = STATUS_OK;
-    (void)unfilter;
-    (void)filter;
-    REQUIRE(in.count <= UINT32_MAX && out->room <= UINT32_MAX, STATUS_DATA,
-            "LZF: a chunk of %zu bytes", out->room);
-    out->count = lzf_decompress(in.at, (unsigned)in.count, out->at, (unsigned)out->room);
-    REQUIRE(out->count > 0, STATUS_DATA, "LZF: its %zu bytes are corrupt", in.count);
+    REQUIRE(u->in.count <= UINT32_MAX && u->room <= UINT32_MAX, STATUS_DATA,
+            "LZF: a chunk of %zu bytes", u->room);
+    u->count = lzf_decompress(u->in.at, (unsigned)u->in.count, u->at, (unsigned)u->room);
+    REQUIRE(u->count > 0, STATUS_DATA, "LZF: its %zu bytes are corrupt", u->in.count);
 out:
     return st;
 }
 
-static status_t unfilter_shuffle(unfilter_t *unfilter, const struct chunk_filter *filter,
-                                 struct bytes in, struct room *out)
+static status_t unfilter_shuffle(struct undoing *u)
 {
     status_t st = STATUS_OK;
-    (void)unfilter;
-    size_t size = filter->values[0];
-    size_t count = in.count / size;
-    REQUIRE(in.count <= out->room, STATUS_DATA, "shuffle: %zu bytes where a chunk has %zu",
-            in.count, out->room);
-    transpose_bytes(in.at, count, count, size, out->at);
-    memcpy(out->at + count * size, in.at + count * size, in.count - count * size);
-    out->count = in.count;
+    size_t size = u->filter->values[0];
+    size_t count = u->in.count / size;
+    REQUIRE(u->in.count <= u->room, STATUS_DATA, "shuffle: %zu bytes where a chunk has %zu",
+            u->in.count, u->room);
+    transpose_bytes(u->in.at, count, count, size, u->at);
+    memcpy(u->at + count * size, u->in.at + count * size, u->in.count - count * size);
+    u->count = u->in.count;
 out:
     return st;
 }
@@ -503,21 +490,16 @@ static status_t unfilter_step(unfilter_t *unfilter, const struct chunk_filter *f
                               unsigned char *wanted, struct bytes *now)
 {
     status_t st = STATUS_OK;
-    if (filter->id == FILTER_FLETCHER32) {
-        return unfilter_fletcher32(unfilter, filter, *now, NULL) == STATUS_OK
-                   ? (now->count -= 4, STATUS_OK)
-                   : STATUS_DATA;
-    }
-    struct room to = {wanted, unfilter->chunk_bytes, 0};
-    if (!is_last) {
+    struct undoing u = {unfilter, filter, *now, wanted, unfilter->chunk_bytes, 0};
+    if (!is_last && filter->id != FILTER_FLETCHER32) {
         char **room = &unfilter->rooms[unfilter->turn];
         unfilter->turn = !unfilter->turn;
-        to.room = unfilter_most_bytes(unfilter->chunk_bytes);
-        TRY(*room ? STATUS_OK : memory_aligned(to.room, 1, "a chunk", room));
-        to.at = (unsigned char *)*room;
+        u.room = unfilter_most_bytes(unfilter->chunk_bytes);
+        TRY(*room ? STATUS_OK : memory_aligned(u.room, 1, "a chunk", room));
+        u.at = (unsigned char *)*room;
     }
-    TRY(unfilter_kind(filter->id)->undo(unfilter, filter, *now, &to));
-    *now = (struct bytes){to.at, to.count};
+    TRY(unfilter_kind(filter->id)->undo(&u));
+    *now = filter->id == FILTER_FLETCHER32 ? u.in : (struct bytes){u.at, u.count};
 out:
     return st;
 }
