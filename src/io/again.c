@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #define AGAIN(call)                                                                                \
     do {                                                                                           \
@@ -19,6 +20,34 @@ static mode_t again_mode(int flags, va_list args)
 {
     int makes = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
     return makes ? (mode_t)va_arg(args, int) : 0;
+}
+
+int again_read(int fd, void *data, size_t bytes)
+{
+    char *at = data;
+    while (bytes > 0) {
+        ssize_t count = read(fd, at, bytes);
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            return 0;
+        }
+        at += count > 0 ? count : 0;
+        bytes -= count > 0 ? (size_t)count : 0;
+    }
+    return 1;
+}
+
+int again_write(int fd, const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes > 0) {
+        ssize_t count = write(fd, at, bytes);
+        if (count < 0 && errno != EINTR) {
+            return 0;
+        }
+        at += count > 0 ? count : 0;
+        bytes -= count > 0 ? (size_t)count : 0;
+    }
+    return 1;
 }
 
 int __wrap_open(const char *path, int flags, ...)

@@ -7,6 +7,11 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+/* Read and write all of some bytes, however often it takes. Return 0 after an error, or at the end
+ * of the file. */
+int again_read(int fd, void *data, size_t bytes);
+int again_write(int fd, const void *data, size_t bytes);
+
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int folder, const char *path, int flags, ...);
 int __wrap_stat(const char *path, struct stat *out);

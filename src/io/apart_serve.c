@@ -2,6 +2,7 @@
 #include "io/apart_parts.h"
 
 #include "base/memory.h"
+#include "io/again.h"
 #include "io/apart.h"
 
 #include <dirent.h>
@@ -126,27 +127,15 @@ void apart_be_child(const int *ends, int page, int nowhere, pid_t parent, char *
 static int parent_fd = -1;
 static struct apart_page *place_page;
 
-static void apart_write_all(const void *data, size_t bytes)
-{
-    const char *at = data;
-    while (bytes > 0) {
-        ssize_t count = write(parent_fd, at, bytes);
-        if (count < 0 && errno != EINTR) {
-            _exit(STATUS_DATA); /* the parent is gone */
-        }
-        at += count > 0 ? count : 0;
-        bytes -= count > 0 ? (size_t)count : 0;
-    }
-}
-
 static void apart_tell(char kind, const char *data, size_t bytes)
 {
     struct apart_head head;
     memset(&head, 0, sizeof head); /* its padding, too */
     head.bytes = bytes;
     head.kind = kind;
-    apart_write_all(&head, sizeof head);
-    apart_write_all(data, bytes);
+    if (!again_write(parent_fd, &head, sizeof head) || !again_write(parent_fd, data, bytes)) {
+        _exit(STATUS_DATA); /* the parent is gone */
+    }
 }
 
 void apart_at(const char *format, ...)
@@ -215,20 +204,6 @@ static void apart_close_others(void)
     }
 }
 
-static int apart_read_all(void *data, size_t bytes)
-{
-    char *at = data;
-    while (bytes > 0) {
-        ssize_t count = read(parent_fd, at, bytes);
-        if (count == 0 || (count < 0 && errno != EINTR)) {
-            return 0;
-        }
-        at += count > 0 ? count : 0;
-        bytes -= count > 0 ? (size_t)count : 0;
-    }
-    return 1;
-}
-
 static status_t apart_answer_one(const struct description *kind, uint64_t bytes,
                                  struct text *answer)
 {
@@ -238,7 +213,7 @@ static status_t apart_answer_one(const struct description *kind, uint64_t bytes,
     char *name = NULL;
     void *found = NULL;
     TRY(memory_zeroed((size_t)bytes, 1, "a question", &question));
-    if (!apart_read_all(question, (size_t)bytes)) {
+    if (!again_read(parent_fd, question, (size_t)bytes)) {
         _exit(STATUS_USAGE);
     }
     struct unpack in = {.data = question, .length = (size_t)bytes};
@@ -310,7 +285,7 @@ _Noreturn void apart_serve_parent(pid_t parent, const struct description *const 
     while (st == STATUS_OK) {
         struct apart_question head;
         struct text answer = {0};
-        if (!apart_read_all(&head, sizeof head)) {
+        if (!again_read(parent_fd, &head, sizeof head)) {
             _exit(STATUS_OK); /* no more requests */
         }
         report_next(); /* of another file the same may be said again */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "io/again.h"
 #include "io/file.h"
 #include "io/file_rights.h"
 
@@ -145,38 +146,6 @@ static int cache_open_entry(int folder, const char *folder_path, const char *nam
     return fd;
 }
 
-static int cache_read_all(int fd, void *data, size_t size)
-{
-    char *at = data;
-    while (size > 0) {
-        ssize_t count = read(fd, at, size);
-        if (count == 0 || (count < 0 && errno != EINTR)) {
-            return 0;
-        }
-        if (count > 0) {
-            at += count;
-            size -= (size_t)count;
-        }
-    }
-    return 1;
-}
-
-static int cache_write_all(int fd, const void *data, size_t size)
-{
-    const char *at = data;
-    while (size > 0) {
-        ssize_t count = write(fd, at, size);
-        if (count < 0 && errno != EINTR) {
-            return 0;
-        }
-        if (count > 0) {
-            at += count;
-            size -= (size_t)count;
-        }
-    }
-    return 1;
-}
-
 /* Reads key and data of an open entry behind its head; *out stays NULL when they are not what was
  * written for this key. */
 static status_t cache_read_entry(int fd, const char *key, void **out, size_t *size)
@@ -186,8 +155,7 @@ static status_t cache_read_entry(int fd, const char *key, void **out, size_t *si
     struct stat info;
     char *block = NULL;
     size_t key_bytes = strlen(key);
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
-        !cache_read_all(fd, &head, sizeof head) ||
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || !again_read(fd, &head, sizeof head) ||
         memcmp(head.magic, magic, sizeof head.magic) != 0 || head.key_bytes != key_bytes) {
         goto out;
     }
@@ -196,7 +164,7 @@ static status_t cache_read_entry(int fd, const char *key, void **out, size_t *si
         goto out;
     }
     TRY(memory_zeroed((size_t)rest, 1, "an entry of the cache", &block));
-    if (cache_read_all(fd, block, (size_t)rest) && memcmp(block, key, key_bytes) == 0 &&
+    if (again_read(fd, block, (size_t)rest) && memcmp(block, key, key_bytes) == 0 &&
         cache_fnv(fnv_start, block, (size_t)rest) == head.checksum) {
         *size = (size_t)head.data_bytes;
         memmove(block, block + key_bytes, *size);
@@ -262,8 +230,8 @@ static int cache_write_entry(int folder, const char *name, const char *key, cons
         struct head head = {.key_bytes = key_bytes, .data_bytes = size};
         memcpy(head.magic, magic, sizeof head.magic);
         head.checksum = cache_fnv(cache_fnv(fnv_start, key, key_bytes), data, size);
-        done = cache_write_all(fd, &head, sizeof head) && cache_write_all(fd, key, key_bytes) &&
-               cache_write_all(fd, data, size);
+        done = again_write(fd, &head, sizeof head) && again_write(fd, key, key_bytes) &&
+               again_write(fd, data, size);
         done = close(fd) == 0 && done;
         done = done && renameat(folder, part, folder, name) == 0;
         if (!done) {
