@@ -137,6 +137,16 @@ uint64_t archive_stream_number(const struct archive *archive, uint32_t stream)
     return number;
 }
 
+uint64_t archive_blocks(const struct archive *archive)
+{
+    uint64_t blocks = 1;
+    for (uint32_t i = 0; i < archive->shape.ndims && archive->shape.dims[i].axis != AXIS_TIME;
+         i++) {
+        blocks *= archive->shape.dims[i].size;
+    }
+    return blocks;
+}
+
 uint64_t archive_in_file(const struct archive *archive, enum axis axis)
 {
     uint64_t size = 1;

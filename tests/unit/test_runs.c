@@ -317,7 +317,7 @@ static int check_sample(const struct archive *archive, const numbers_t *numbers,
             numbers_make(numbers, contents + bit[i] / 8, (uint64_t)bit[i] % 8, 1, expected);
             numbers_turn(numbers, at, 1, 1, expected);
         }
-        assert_memory_equal(i ? im : re, expected, numbers_bytes(numbers));
+        assert_memory_equal(i ? im : re, expected, numbers->bytes);
     }
     return lacks;
 }

@@ -340,21 +340,6 @@ static void numbers_make_wide(const numbers_t *numbers, const char *from, uint64
     }
 }
 
-int numbers_are_plain(const numbers_t *numbers)
-{
-    return numbers->is_plain;
-}
-
-uint32_t numbers_bits(const numbers_t *numbers)
-{
-    return numbers->stored.bits;
-}
-
-uint32_t numbers_bytes(const numbers_t *numbers)
-{
-    return numbers->bytes;
-}
-
 /* Whole bytes of small numbers. */
 static void numbers_look_up(const numbers_t *numbers, const unsigned char *restrict from,
                             uint64_t bytes, char *restrict to)
@@ -412,6 +397,19 @@ void numbers_make(const numbers_t *numbers, const void *from, uint64_t bit, uint
         numbers_make_small(numbers, from, bit, count, to);
     } else {
         numbers_make_wide(numbers, at, count, to);
+    }
+}
+
+void numbers_keep(const numbers_t *numbers, const void *from, uint64_t bit, uint64_t steps,
+                  uint64_t each, uint64_t skipped, uint64_t kept, char *to)
+{
+    if (kept == each) {
+        numbers_make(numbers, from, bit, steps * each, to);
+        return;
+    }
+    for (uint64_t i = 0; i < steps; i++) {
+        numbers_make(numbers, from, bit + (i * each + skipped) * numbers->stored.bits, kept, to);
+        to += kept * numbers->bytes;
     }
 }
 

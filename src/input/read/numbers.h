@@ -27,6 +27,20 @@ status_t numbers_settle(struct archive *archive);
  * DATA if they are stored otherwise. */
 status_t numbers_settle_steps(struct archive *archive, int32_t blank);
 
+enum { NUMBERS_BYTES = 256, NUMBERS_IN_BYTE = 8 };
+
+struct numbers {
+    struct archive_number stored; /* of plain ones, too. If 4 + 4 bits are returned unchanged, both
+                                     parts together are one number of 8 bits. */
+    enum sample_format format;
+    uint32_t bytes; /* as handed out */
+    int is_plain;   /* as they are stored, byte for byte: numbers_make() only copies */
+    int is_swapped, is_turned;
+    uint32_t per_byte; /* numbers of a byte; 0: they are larger */
+    /* [256][per_byte] as handed out: what a byte holds. */
+    char table[NUMBERS_BYTES * NUMBERS_IN_BYTE * sizeof(float)];
+};
+
 typedef struct numbers numbers_t;
 
 /* As a settled archive has them. Fails with DEVICE (memory). */
@@ -37,27 +51,24 @@ status_t numbers_create_as(const struct archive_number *stored, enum sample_form
                            numbers_t **out);
 void numbers_destroy(numbers_t *numbers);
 
-/* Returns whether they are handed out as they are stored, byte for byte: numbers_make() only
- * copies. */
-int numbers_are_plain(const numbers_t *numbers);
-/* numbers_bits(): bits of a stored number. numbers_bytes(): bytes of one as it is returned. If 4 +
- * 4 bits are returned unchanged, both parts together are one number of 8 bits. */
-uint32_t numbers_bits(const numbers_t *numbers);
-uint32_t numbers_bytes(const numbers_t *numbers);
-
 /* Makes `count` numbers, of which the first is stored `bit` bits behind `from`: a multiple of
- * numbers_bits(), in the order of the numbers, not of the bits of a byte. `from` and `to` need not
+ * stored.bits, in the order of the numbers, not of the bits of a byte. `from` and `to` need not
  * be aligned and do not overlap. NaN and infinities stay what they are; 64-bit numbers beyond those
  * of 32 bits become infinite.
  *
- *   to   [count] of numbers_bytes() */
+ *   to   [count] of `bytes` */
 void numbers_make(const numbers_t *numbers, const void *from, uint64_t bit, uint64_t count,
                   void *to);
+
+/* Makes likewise, of `steps` time steps of `each` numbers, those from `skipped` on, `kept` of each
+ * step: [steps][kept]. */
+void numbers_keep(const numbers_t *numbers, const void *from, uint64_t bit, uint64_t steps,
+                  uint64_t each, uint64_t skipped, uint64_t kept, char *to);
 
 /* Moves 0 Hz from the edge of the coarse channel to its centre, if it is there, in numbers that
  * were made: multiplies by (-1)^n, n the sample's number in the observation.
  *
- *   data    [steps][each] of numbers_bytes()
+ *   data    [steps][each] of `bytes`
  *   first   n of the first time step */
 void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint64_t each,
                   void *data);
@@ -65,7 +76,7 @@ void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint
 /* Multiplies numbers that were made by what 1 of them is, where each part says it: in double, to
  * the nearest float.
  *
- *   data            [steps][kept] of numbers_bytes(): of a time step's `each` numbers those from
+ *   data            [steps][kept] of `bytes`: of a time step's `each` numbers those from
  *                   `skipped` on
  *   first           the first time step's number in the part */
 void numbers_scale(const numbers_t *numbers, const struct archive_part *part, uint64_t first,
@@ -73,17 +84,5 @@ void numbers_scale(const numbers_t *numbers, const struct archive_part *part, ui
 
 /* Returns whether two archives hand out the same of what they store in the same way. */
 int numbers_are_alike(const struct archive *a, const struct archive *b);
-
-enum { NUMBERS_BYTES = 256, NUMBERS_IN_BYTE = 8 };
-
-struct numbers {
-    struct archive_number stored;
-    enum sample_format format;
-    uint32_t bytes; /* as handed out */
-    int is_plain, is_swapped, is_turned;
-    uint32_t per_byte; /* numbers of a byte; 0: they are larger */
-    /* [256][per_byte] as handed out: what a byte holds. */
-    char table[NUMBERS_BYTES * NUMBERS_IN_BYTE * sizeof(float)];
-};
 
 #endif

@@ -20,7 +20,7 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
     reader->unpackers = threads;
     reader->fd = -1;
     reader->memory_type = -1;
-    reader->blocks_per_file = 1;
+    reader->blocks_per_file = archive_blocks(archive);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < archive->nparts; i++) {
         bytes += archive->parts[i].reach == REACH_PACKETS ? archive->parts[i].file_bytes : 0;
@@ -30,10 +30,6 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
     }
     reader->is_huge = file_is_huge(bytes);
     TRY(numbers_create(archive, &reader->numbers));
-    for (uint32_t i = 0; i < archive->shape.ndims && archive->shape.dims[i].axis != AXIS_TIME;
-         i++) {
-        reader->blocks_per_file *= archive->shape.dims[i].size;
-    }
     *out = reader;
     reader = NULL;
 out:

@@ -363,6 +363,56 @@ out:
 
 /* Samples shown as memory where they lie in a file, instead of being read. */
 
+/* The run that holds these samples, uncut and plain, whether they are all there or not. */
+static struct reader_strip strip_find(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count)
+{
+    struct reader_strip found = {.run = NULL};
+    uint64_t blocks = archive_blocks(archive);
+    uint64_t stack = slab->blocks[0] / blocks;
+    int is_one = slab->width == slab->inner_bytes && archive->stored.is_as_read;
+    for (uint64_t i = 1; i < slab->nblocks && is_one; i++) {
+        is_one = slab->blocks[i] / blocks == stack;
+    }
+    uint32_t at = is_one ? archive_part_at(archive, stack, first) : archive->nparts;
+    const struct archive_part *part = at < archive->nparts ? &archive->parts[at] : NULL;
+    if (!part || part->stack != stack || first < part->first_sample ||
+        first + count > part->first_sample + part->samples) {
+        return found;
+    }
+    uint64_t local = first - part->first_sample;
+    uint32_t r = archive_run_at(part, local);
+    const struct archive_run *run = r < part->nruns ? &part->runs[r] : NULL;
+    if (run && run->first_sample <= local &&
+        local + count <= run->first_sample + run->pieces * run->steps) {
+        found = (struct reader_strip){part, run, blocks, local - run->first_sample};
+    }
+    return found;
+}
+
+/* Whether pieces of a file, each of some length, hold them. */
+static int strip_is_long(const struct reader_strip *strip, const struct slab *slab)
+{
+    return strip->run && strip->part->reach == REACH_PIECES &&
+           strip->run->steps * slab->width >= STRIP_BYTES;
+}
+
+static int strip_is_whole(const struct archive *archive, const struct slab *slab, uint64_t first,
+                          uint64_t count)
+{
+    return archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) == 0;
+}
+
+struct reader_strip reader_find_strip(const struct archive *archive, const struct slab *slab,
+                                      uint64_t first, uint64_t count)
+{
+    struct reader_strip found = strip_find(archive, slab, first, count);
+    if (!strip_is_long(&found, slab) || !strip_is_whole(archive, slab, first, count)) {
+        found.run = NULL;
+    }
+    return found;
+}
+
 /* The extent that holds these bytes of the dataset all together. */
 static void lying_in_extent(const struct archive_part *part, uint64_t at, uint64_t bytes,
                             struct reader_lying *out)
@@ -378,109 +428,29 @@ static void lying_in_extent(const struct archive_part *part, uint64_t at, uint64
     }
 }
 
-/* One piece of one run that holds these samples of the part, all together. */
-static void lying_in_run(const struct archive_part *part, uint64_t block, uint64_t step_bytes,
-                         uint64_t first, uint64_t count, struct reader_lying *out)
-{
-    uint32_t i = archive_run_at(part, first);
-    const struct archive_run *run = i < part->nruns ? &part->runs[i] : NULL;
-    if (run && first >= run->first_sample) {
-        uint64_t piece = (first - run->first_sample) / run->steps;
-        uint64_t inside = (first - run->first_sample) % run->steps;
-        uint64_t at = piece * run->piece_bytes + (block * run->stored + inside) * step_bytes;
-        if (part->reach == REACH_EXTENTS) {
-            lying_in_extent(part, at, count * step_bytes, out);
-        } else if (count <= run->steps - inside) {
-            out->path = run->path;
-            out->file_offset = run->file_offset + at;
-        }
-    }
-}
-
-/* Blocks of a part: what the axes before time make of it. */
-static uint64_t lying_blocks(const struct archive *archive)
-{
-    uint64_t blocks = 1;
-    for (uint32_t i = 0; i < archive->shape.ndims && archive->shape.dims[i].axis != AXIS_TIME;
-         i++) {
-        blocks *= archive->shape.dims[i].size;
-    }
-    return blocks;
-}
-
-/* Where samples lie as a slab, whether they are all there or not. */
-static struct reader_lying lying_find(const struct archive *archive, const struct slab *slab,
-                                      uint64_t first, uint64_t count)
-{
-    struct reader_lying found = {.path = NULL};
-    uint64_t blocks = lying_blocks(archive);
-    if (slab->nblocks != 1 || slab->width != slab->inner_bytes || !archive->stored.is_as_read) {
-        return found;
-    }
-    uint64_t stack = slab->blocks[0] / blocks;
-    uint64_t block = slab->blocks[0] % blocks;
-    uint32_t at = archive_part_at(archive, stack, first);
-    const struct archive_part *part = at < archive->nparts ? &archive->parts[at] : NULL;
-    if (!part || part->stack != stack || first < part->first_sample ||
-        first + count > part->first_sample + part->samples) {
-        return found;
-    }
-    found.part = part;
-    lying_in_run(part, block, slab->width, first - part->first_sample, count, &found);
-    return found;
-}
-
-/* Finds samples that are stored as a slab, uncut, plain and complete. */
+/* Finds samples that are stored as a slab, uncut, plain and complete: in one piece or extent. */
 static struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
                                              uint64_t first, uint64_t count)
 {
-    struct reader_lying found = lying_find(archive, slab, first, count);
-    if (found.path &&
-        archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) > 0) {
+    struct reader_lying found = {.path = NULL};
+    const struct reader_strip strip = strip_find(archive, slab, first, count);
+    const struct archive_run *run = strip.run;
+    if (slab->nblocks != 1 || !run) {
+        return found;
+    }
+    uint64_t block = slab->blocks[0] % strip.blocks;
+    uint64_t inside = strip.first % run->steps;
+    uint64_t at =
+        strip.first / run->steps * run->piece_bytes + (block * run->stored + inside) * slab->width;
+    found.part = strip.part;
+    if (strip.part->reach == REACH_EXTENTS) {
+        lying_in_extent(strip.part, at, count * slab->width, &found);
+    } else if (count <= run->steps - inside) {
+        found.path = run->path;
+        found.file_offset = run->file_offset + at;
+    }
+    if (found.path && !strip_is_whole(archive, slab, first, count)) {
         found.path = NULL;
-    }
-    return found;
-}
-
-/* The same in pieces: whether they are all there or not. */
-static struct reader_strip strip_find(const struct archive *archive, const struct slab *slab,
-                                      uint64_t first, uint64_t count)
-{
-    struct reader_strip found = {.run = NULL};
-    uint64_t blocks = lying_blocks(archive);
-    uint64_t stack = slab->blocks[0] / blocks;
-    if (slab->width != slab->inner_bytes || !archive->stored.is_as_read) {
-        return found;
-    }
-    for (uint64_t i = 1; i < slab->nblocks; i++) {
-        if (slab->blocks[i] / blocks != stack) {
-            return found;
-        }
-    }
-    uint32_t at = archive_part_at(archive, stack, first);
-    const struct archive_part *part = at < archive->nparts ? &archive->parts[at] : NULL;
-    if (!part || part->stack != stack || part->reach != REACH_PIECES ||
-        first < part->first_sample || first + count > part->first_sample + part->samples) {
-        return found;
-    }
-    uint64_t local = first - part->first_sample;
-    uint32_t r = archive_run_at(part, local);
-    const struct archive_run *run = r < part->nruns ? &part->runs[r] : NULL;
-    if (run && run->first_sample <= local &&
-        local + count <= run->first_sample + run->pieces * run->steps &&
-        run->steps * slab->width >= STRIP_BYTES) {
-        found = (struct reader_strip){part, run, blocks, local - run->first_sample};
-    }
-    return found;
-}
-
-struct reader_strip reader_find_strip(const struct archive *archive, const struct slab *slab,
-                                      uint64_t first, uint64_t count)
-{
-    struct reader_strip found = strip_find(archive, slab, first, count);
-    if (found.run &&
-        archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) > 0) {
-        found.run = NULL;
     }
     return found;
 }
@@ -488,8 +458,9 @@ struct reader_strip reader_find_strip(const struct archive *archive, const struc
 int reader_can_ingest(const struct archive *archive, const struct slab *slab)
 {
     for (uint32_t i = 0; i < archive->nparts; i++) {
-        const struct archive_part *part = &archive->parts[i];
-        if (!strip_find(archive, slab, part->first_sample, 1).run) {
+        const struct reader_strip found =
+            strip_find(archive, slab, archive->parts[i].first_sample, 1);
+        if (!strip_is_long(&found, slab)) {
             return 0;
         }
     }

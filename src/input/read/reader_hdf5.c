@@ -269,21 +269,15 @@ out:
 static void reader_keep_steps(const reader_t *reader, const struct slab *slab, const char *from,
                               uint64_t bit, uint64_t steps, char *out)
 {
-    uint32_t bytes = numbers_bytes(reader->numbers);
-    uint64_t step_bits = slab->inner_bytes / bytes * numbers_bits(reader->numbers);
-    uint64_t skipped = slab->low_byte / bytes * numbers_bits(reader->numbers);
+    uint32_t bytes = reader->numbers->bytes;
     if (reader->archive->stored.number.kind == NUMBER_PLAIN) {
         for (uint64_t i = 0; i < steps; i++) {
             memcpy(out + i * slab->width, from + i * slab->inner_bytes + slab->low_byte,
                    (size_t)slab->width);
         }
-    } else if (slab->width == slab->inner_bytes) {
-        numbers_make(reader->numbers, from, bit, steps * (slab->width / bytes), out);
     } else {
-        for (uint64_t i = 0; i < steps; i++) {
-            numbers_make(reader->numbers, from, bit + i * step_bits + skipped, slab->width / bytes,
-                         out + i * slab->width);
-        }
+        numbers_keep(reader->numbers, from, bit, steps, slab->inner_bytes / bytes,
+                     slab->low_byte / bytes, slab->width / bytes, out);
     }
 }
 
@@ -293,8 +287,8 @@ static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wan
 {
     status_t st = STATUS_OK;
     const struct slab *slab = wanted->slab;
-    uint32_t bytes = numbers_bytes(reader->numbers);
-    uint32_t bits = numbers_bits(reader->numbers);
+    uint32_t bytes = reader->numbers->bytes;
+    uint32_t bits = reader->numbers->stored.bits;
     uint64_t step_bits = slab->inner_bytes / bytes * bits;
     char *out = reader_place(wanted, slot, low);
     struct reader_steps steps = {.part = wanted->part,

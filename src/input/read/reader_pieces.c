@@ -68,9 +68,9 @@ static status_t pieces_make(const struct reading *reading, uint64_t at, uint64_t
 {
     status_t st = STATUS_OK;
     const numbers_t *numbers = reading->reader->numbers;
-    uint64_t bits = numbers_bits(numbers);
-    if (numbers_are_plain(numbers)) {
-        TRY(pieces_fetch(reading, at + bit / 8, count * numbers_bytes(numbers), out));
+    uint64_t bits = numbers->stored.bits;
+    if (numbers->is_plain) {
+        TRY(pieces_fetch(reading, at + bit / 8, count * numbers->bytes, out));
         goto out;
     }
     uint64_t most = (uint64_t)UNIT_BYTES * 8 / bits;
@@ -80,26 +80,18 @@ static status_t pieces_make(const struct reading *reading, uint64_t at, uint64_t
         const char *stored = NULL;
         TRY(pieces_show(reading, at + from / 8, pieces_bytes(from % 8 + now * bits), bounce,
                         &stored));
-        numbers_make(numbers, stored, from % 8, now, out + i * numbers_bytes(numbers));
+        numbers_make(numbers, stored, from % 8, now, out + i * numbers->bytes);
     }
 out:
     return st;
 }
 
-/* Copies the kept numbers of time steps that are in memory, from a bit after `from` on. */
+/* Makes the kept numbers of time steps that are in memory, from a bit after `from` on. */
 static void pieces_keep(const struct reading *reading, const char *from, uint64_t bit,
                         uint64_t steps, char *out)
 {
-    const numbers_t *numbers = reading->reader->numbers;
-    if (reading->kept == reading->each) {
-        numbers_make(numbers, from, bit, steps * reading->each, out);
-        return;
-    }
-    bit += reading->skipped * numbers_bits(numbers);
-    for (uint64_t i = 0; i < steps; i++) {
-        numbers_make(numbers, from, bit + i * reading->step_bits, reading->kept, out);
-        out += reading->kept * numbers_bytes(numbers);
-    }
+    numbers_keep(reading->reader->numbers, from, bit, steps, reading->each, reading->skipped,
+                 reading->kept, out);
 }
 
 /* Time steps of one block, from a bit behind a byte of the file on. */
@@ -108,14 +100,14 @@ static status_t pieces_read_block(const struct reading *reading, uint64_t at, ui
 {
     status_t st = STATUS_OK;
     const numbers_t *numbers = reading->reader->numbers;
-    uint64_t kept_bits = reading->kept * numbers_bits(numbers);
-    uint64_t row = reading->kept * numbers_bytes(numbers);
+    uint64_t kept_bits = reading->kept * numbers->stored.bits;
+    uint64_t row = reading->kept * numbers->bytes;
     if (reading->kept == reading->each) {
         TRY(pieces_make(reading, at, bit, steps * reading->each, out, bounce));
         goto out;
     }
     if (kept_bits / 8 >= LONG_STRETCH || reading->step_bits / 8 > UNIT_BYTES) {
-        bit += reading->skipped * numbers_bits(numbers);
+        bit += reading->skipped * numbers->stored.bits;
         for (uint64_t i = 0; i < steps; i++) {
             TRY(pieces_make(reading, at, bit + i * reading->step_bits, reading->kept, out + i * row,
                             bounce));
@@ -280,7 +272,7 @@ static void pieces_map(struct reading *reading)
 {
     const struct archive_run *run = &reading->run;
     const struct reader_wanted *wanted = reading->wanted;
-    int is_copied = numbers_are_plain(reading->reader->numbers) && reading->kept == reading->each &&
+    int is_copied = reading->reader->numbers->is_plain && reading->kept == reading->each &&
                     reading->ngroups == wanted->nslots;
     uint64_t block = reader_block(reading->reader, wanted, wanted->slot);
     uint64_t last = reader_block(reading->reader, wanted, wanted->slot + wanted->nslots - 1);
@@ -291,7 +283,7 @@ static void pieces_map(struct reading *reading)
     uint64_t bytes = (reading->npieces - 1) * run->piece_bytes +
                      pieces_bytes((last * run->stored + end) * reading->step_bits) - low;
     uint64_t wanted_bits = (reading->high - reading->low) * reading->kept * wanted->nslots *
-                           numbers_bits(reading->reader->numbers);
+                           reading->reader->numbers->stored.bits;
     reading->mapped_from = run->file_offset + reading->first_piece * run->piece_bytes + low;
     if (!is_copied && bytes >= LONG_READ && wanted_bits / 8 >= bytes / 2) {
         reading->mapping = mapping_open(reading->reader->fd, reading->mapped_from, bytes);
@@ -340,7 +332,7 @@ status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted
     status_t st = STATUS_OK;
     const struct archive_part *part = wanted->part;
     const struct slab *slab = wanted->slab;
-    uint64_t bytes = numbers_bytes(reader->numbers);
+    uint64_t bytes = reader->numbers->bytes;
     struct reading reading = {.reader = reader,
                               .wanted = wanted,
                               .has_extents = part->reach == REACH_EXTENTS,
@@ -349,7 +341,7 @@ status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted
                               .kept = slab->width / bytes};
     uint64_t at = wanted->low - part->first_sample;
     uint64_t end = wanted->high - part->first_sample;
-    reading.step_bits = reading.each * numbers_bits(reader->numbers);
+    reading.step_bits = reading.each * reader->numbers->stored.bits;
     for (uint32_t i = archive_run_at(part, at); at < end; i++) {
         const struct archive_run *run = i < part->nruns ? &part->runs[i] : NULL;
         uint64_t begin = run ? min_u64(end, run->first_sample) : end;
