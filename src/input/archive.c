@@ -37,9 +37,9 @@ uint64_t archive_lost_samples(const struct archive *archive)
     uint64_t lost = 0;
     uint64_t end = 0;
     for (uint32_t i = 0; i < archive->losses.lost.count; i++) {
-        uint64_t low = max_u64(archive->losses.lost.items[i].first, end);
-        end =
-            max_u64(end, archive->losses.lost.items[i].first + archive->losses.lost.items[i].count);
+        const struct lost_range *range = &archive->losses.lost.items[i];
+        uint64_t low = max_u64(range->first, end);
+        end = max_u64(end, range->first + range->count);
         lost += end > low ? end - low : 0;
     }
     return lost * archive->nstreams;
@@ -217,27 +217,18 @@ size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, 
 
 size_t archive_gap_after(const struct archive *archive, uint64_t sample)
 {
-    size_t low = 0;
-    size_t high = archive->losses.ngaps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (archive->losses.gaps[middle][0] + archive->losses.gaps[middle][1] > sample) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
+    const struct archive_losses *losses = &archive->losses;
+    return ranges_after(losses->gaps, losses->ngaps, sizeof *losses->gaps, sample);
 }
 
 uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count)
 {
+    const struct archive_losses *losses = &archive->losses;
     uint64_t missing = 0;
     for (size_t i = archive_gap_after(archive, first);
-         i < archive->losses.ngaps && archive->losses.gaps[i][0] < first + count; i++) {
-        uint64_t low = max_u64(archive->losses.gaps[i][0], first);
-        uint64_t high =
-            min_u64(archive->losses.gaps[i][0] + archive->losses.gaps[i][1], first + count);
+         i < losses->ngaps && losses->gaps[i][0] < first + count; i++) {
+        uint64_t low = max_u64(losses->gaps[i][0], first);
+        uint64_t high = min_u64(losses->gaps[i][0] + losses->gaps[i][1], first + count);
         missing += high > low ? high - low : 0;
     }
     return missing;
@@ -336,13 +327,11 @@ int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at
 uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t first,
                         uint64_t count)
 {
-    const struct gap_seeker seeker = gap_seek_of(archive, stream);
     uint64_t missing = 0;
     uint64_t end = first + count;
-    for (uint64_t at = first, next = 0; at < end; at = next) {
-        int is_missing = gap_seek(&seeker, at, &next);
-        next = min_u64(next, end);
-        missing += is_missing ? next - at : 0;
+    while (archive_next_gap(archive, stream, first, end, &first, &count)) {
+        missing += count;
+        first += count;
     }
     return missing;
 }
@@ -408,17 +397,8 @@ uint64_t archive_gap_samples(const struct archive *archive, uint64_t used)
 
 static uint32_t partial_in_part(const struct archive_part *part, uint64_t at, uint64_t *next)
 {
-    uint64_t low = 0;
-    uint64_t high = part->npartials;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (part->partials[middle].first + part->partials[middle].count > at) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    const struct archive_partial *partial = low < part->npartials ? &part->partials[low] : NULL;
+    size_t i = ranges_after(part->partials, part->npartials, sizeof *part->partials, at);
+    const struct archive_partial *partial = i < part->npartials ? &part->partials[i] : NULL;
     int is_inside = partial && partial->first <= at;
     *next = is_inside ? partial->first + partial->count : partial ? partial->first : part->samples;
     return is_inside ? partial->lost : 0;

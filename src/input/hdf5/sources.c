@@ -136,19 +136,27 @@ void storage_free(struct storage *storage)
     *storage = (struct storage){.absent = NULL};
 }
 
-const struct lost_range *lost_find(const struct lost_list *list, uint64_t first, uint64_t count)
+size_t ranges_after(const void *ranges, size_t count, size_t size, uint64_t at)
 {
-    uint32_t low = 0; /* the first that ends behind `first` */
-    uint32_t high = list->count;
+    size_t low = 0;
+    size_t high = count;
     while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list->items[middle].first + list->items[middle].count > first) {
+        size_t middle = low + (high - low) / 2;
+        uint64_t range[2]; /* first, count */
+        memcpy(range, (const char *)ranges + middle * size, sizeof range);
+        if (range[0] + range[1] > at) {
             high = middle;
         } else {
             low = middle + 1;
         }
     }
-    return low < list->count && list->items[low].first < first + count ? &list->items[low] : NULL;
+    return low;
+}
+
+const struct lost_range *lost_find(const struct lost_list *list, uint64_t first, uint64_t count)
+{
+    size_t i = ranges_after(list->items, list->count, sizeof *list->items, first);
+    return i < list->count && list->items[i].first < first + count ? &list->items[i] : NULL;
 }
 
 status_t lost_refuse(const struct lost_list *list, const char *name, const char *what,

@@ -76,6 +76,10 @@ struct lost_list {
     uint32_t count;
 };
 
+/* Returns the first of some ranges that ends after `at`; `count` if there is none. They are
+ * ascending and disjoint, and each, of `size` bytes, begins with two uint64_t: first, count. */
+size_t ranges_after(const void *ranges, size_t count, size_t size, uint64_t at);
+
 /* Returns the first of them that has some of `count` elements from `first` on; NULL: none. */
 const struct lost_range *lost_find(const struct lost_list *list, uint64_t first, uint64_t count);
 
