@@ -135,19 +135,15 @@ out:
     return st;
 }
 
+static const struct pack_type byte_type = PACK_PLAIN(char);
+static const struct pack_field fields[] = {PACK_LIST(struct job_array, packed, npacked, &byte_type),
+                                           PACK_FIELD(struct job_array, ut1_utc_s),
+                                           PACK_FIELD(struct job_array, polar_motion)};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
 status_t array_job_pack(const struct job *job, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(pack_u64(out, job->array.npacked));
-    TRY(text_add_bytes(out, job->array.packed ? job->array.packed : "", job->array.npacked));
-    uint64_t numbers[3];
-    memcpy(&numbers[0], &job->array.ut1_utc_s, sizeof numbers[0]);
-    memcpy(&numbers[1], job->array.polar_motion, 2 * sizeof numbers[0]);
-    for (int i = 0; i < 3; i++) {
-        TRY(pack_u64(out, numbers[i]));
-    }
-out:
-    return st;
+    return pack_fields(out, &job->array, fields, FIELDS);
 }
 
 status_t array_job_tables(const struct job *job, struct array_tables *out)
@@ -174,16 +170,7 @@ status_t array_job_unpack(struct unpack *in, struct job *job)
 {
     status_t st = STATUS_OK;
     struct array_tables tables = {NULL};
-    uint64_t numbers[3];
-    job->array.npacked = unpack_u64(in);
-    REQUIRE(job->array.npacked <= in->length - in->at, STATUS_DATA, "the array is incomplete");
-    TRY(memory_zeroed((size_t)job->array.npacked, 1, "the array", &job->array.packed));
-    unpack_bytes(in, job->array.packed, (size_t)job->array.npacked);
-    for (int i = 0; i < 3; i++) {
-        numbers[i] = unpack_u64(in);
-    }
-    memcpy(&job->array.ut1_utc_s, &numbers[0], sizeof numbers[0]);
-    memcpy(job->array.polar_motion, &numbers[1], 2 * sizeof numbers[0]);
+    unpack_fields(in, &job->array, fields, FIELDS);
     TRY(unpack_check(in, "the array"));
     if (job->beam_weights) {
         TRY(array_job_tables(job, &tables));

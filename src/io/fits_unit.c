@@ -37,22 +37,6 @@ uint32_t fits_column_bytes(const struct fits_column *column)
     }
 }
 
-static double column_float(const uint8_t *at)
-{
-    uint32_t bits = load_u32(at, 1);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
-}
-
-static double column_double(const uint8_t *at)
-{
-    uint64_t bits = load_u64(at, 1);
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 #define COLUMN_CASE(letter, value)                                                                 \
     case letter:                                                                                   \
         for (uint64_t i = 0; i < count; i++) {                                                     \
@@ -68,8 +52,8 @@ static void column_convert(const struct fits_column *column, const uint8_t *raw,
         COLUMN_CASE('I', (int16_t)load_u16(raw + 2 * i, 1))
         COLUMN_CASE('J', (int32_t)load_u32(raw + 4 * i, 1))
         COLUMN_CASE('K', (int64_t)load_u64(raw + 8 * i, 1))
-        COLUMN_CASE('E', column_float(raw + 4 * i))
-        COLUMN_CASE('D', column_double(raw + 8 * i))
+        COLUMN_CASE('E', float_of_u32(load_u32(raw + 4 * i, 1)))
+        COLUMN_CASE('D', float_of_u64(load_u64(raw + 8 * i, 1)))
     default:
         break;
     }
