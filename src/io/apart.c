@@ -250,29 +250,15 @@ out:
 /* Handles a message of the child beside its answer. */
 static status_t apart_take(char kind, const char *words)
 {
-    status_t st = STATUS_OK;
-    switch (kind) {
-    case APART_WARNING:
-        report_warn("%s", words);
-        break;
-    case APART_LOUD:
-        report_warn_loudly("%s", words);
-        break;
-    case APART_NOTE:
-        report_note("%s", words);
-        break;
-    case APART_ASSUMED:
-        report_say(REPORT_ASSUMED, "%s", words);
-        break;
-    case APART_OUTPUT:
+    if (kind == APART_OUTPUT) {
         fputs(words, stdout);
-        break;
-    default: /* the status is the letter */
+    } else if (kind >= APART_SAYS) {
+        report_say((enum report_kind)(kind - APART_SAYS), "%s", words);
+    } else {
         talk.is_answered = 1;
-        FAIL((status_t)kind, "%s", words);
+        return report_fail((status_t)kind, "%s", words);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Until the child has answered or is at its end. */

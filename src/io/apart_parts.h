@@ -14,15 +14,8 @@ struct apart_question {
     char what[32];
 };
 
-/* To the parent. Kinds beside these are the statuses of failures: then the bytes are the cause. */
-enum {
-    APART_ANSWER = 'a',
-    APART_WARNING = 'w',
-    APART_LOUD = 'l',
-    APART_NOTE = 'n',
-    APART_ASSUMED = 's',
-    APART_OUTPUT = 'o'
-};
+/* To the parent. Kinds below these are the statuses of failures: then the bytes are the cause. */
+enum { APART_ANSWER = 'a', APART_OUTPUT = 'o', APART_SAYS = 'p' /* + enum report_kind */ };
 
 struct apart_head {
     uint64_t bytes;

@@ -6,7 +6,6 @@
 #include "io/apart.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -151,11 +150,7 @@ void apart_at(const char *format, ...)
 
 static void apart_relay(enum report_kind kind, const char *message)
 {
-    static const char kinds[] = {[REPORT_WARNING] = APART_WARNING,
-                                 [REPORT_LOUD] = APART_LOUD,
-                                 [REPORT_NOTE] = APART_NOTE,
-                                 [REPORT_ASSUMED] = APART_ASSUMED};
-    apart_tell(kinds[kind], message, strlen(message));
+    apart_tell((char)(APART_SAYS + (int)kind), message, strlen(message));
 }
 
 /* Maps the page, and keeps printed output in memory until it is sent. */
