@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "input/packets/packets.h"
-#include "io/hdf5/h5.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 const enum axis archive_stream_axes[STREAM_AXES] = {AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN};
@@ -145,6 +145,15 @@ uint64_t archive_blocks(const struct archive *archive)
         blocks *= archive->shape.dims[i].size;
     }
     return blocks;
+}
+
+uint64_t archive_outermost(const struct archive *archive)
+{
+    uint64_t size = 1;
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        size *= archive->shape.dims[i].dimension == 0 ? archive->shape.dims[i].size : 1;
+    }
+    return size;
 }
 
 uint64_t archive_in_file(const struct archive *archive, enum axis axis)
@@ -395,15 +404,6 @@ uint64_t archive_gap_samples(const struct archive *archive, uint64_t used)
 
 /* Samples that lack some of their packets. */
 
-static uint32_t partial_in_part(const struct archive_part *part, uint64_t at, uint64_t *next)
-{
-    size_t i = ranges_after(part->partials, part->npartials, sizeof *part->partials, at);
-    const struct archive_partial *partial = i < part->npartials ? &part->partials[i] : NULL;
-    int is_inside = partial && partial->first <= at;
-    *next = is_inside ? partial->first + partial->count : partial ? partial->first : part->samples;
-    return is_inside ? partial->lost : 0;
-}
-
 static uint64_t partial_stack(const struct archive *archive, uint32_t stream)
 {
     uint64_t index[AXIS_KINDS];
@@ -426,9 +426,14 @@ uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint
         *next = part && part->stack == stack ? part->first_sample : UINT64_MAX;
         return 0;
     }
-    uint32_t lost = partial_in_part(part, at - part->first_sample, next);
-    *next += part->first_sample;
-    return lost;
+    uint64_t local = at - part->first_sample;
+    size_t i = ranges_after(part->partials, part->npartials, sizeof *part->partials, local);
+    const struct archive_partial *partial = i < part->npartials ? &part->partials[i] : NULL;
+    int is_inside = partial && partial->first <= local;
+    *next = part->first_sample + (is_inside ? partial->first + partial->count
+                                  : partial ? partial->first
+                                            : part->samples);
+    return is_inside ? partial->lost : 0;
 }
 
 uint64_t archive_count_partial(const struct archive *archive)

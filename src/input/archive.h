@@ -252,9 +252,11 @@ uint64_t archive_stream_number(const struct archive *archive, uint32_t stream);
 uint64_t archive_bank_group(const struct archive *archive, uint64_t index);
 uint64_t archive_bank_channel(const struct archive *archive, uint64_t index);
 
-/* Return how many blocks outside of the time axis one part has; how many indices of an axis; at
- * which place of the stack of parts the real, or the imaginary, numbers of such a stream lie. */
+/* Return how many blocks outside of the time axis one part has; how many indices of the dataset's
+ * outermost dimension, if that is not time; of an axis; at which place of the stack of parts the
+ * real, or the imaginary, numbers of such a stream lie. */
 uint64_t archive_blocks(const struct archive *archive);
+uint64_t archive_outermost(const struct archive *archive);
 uint64_t archive_in_file(const struct archive *archive, enum axis axis);
 uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AXIS_KINDS],
                           int imaginary);

@@ -1,7 +1,6 @@
 /* Reads, packs and unpacks what `array` of a job names. */
 #include "input/array_job.h"
 
-#include "base/memory.h"
 #include "input/assumed.h"
 
 #include <errno.h>

@@ -92,16 +92,6 @@ out:
     return st;
 }
 
-static status_t coefficients_add(struct coefficients *to, const double *pair, size_t n)
-{
-    status_t st = STATUS_OK;
-    TRY(memory_grown(to->count + n, sizeof *to->values, "coefficients of a filter", &to->values));
-    memcpy(to->values + to->count, pair, n * sizeof *pair);
-    to->count += n;
-out:
-    return st;
-}
-
 /* Splits the text, which it writes to, into lines. */
 static status_t coefficients_take_lines(const char *path, char *text, struct coefficients *out)
 {
@@ -126,7 +116,10 @@ static status_t coefficients_take_lines(const char *path, char *text, struct coe
             out->is_complex = n == 2;
             REQUIRE(out->count / n < FIR_MOST_TAPS, STATUS_DATA,
                     "%s, line %zu: more than %d coefficients", path, number, FIR_MOST_TAPS);
-            TRY(coefficients_add(out, pair, n));
+            TRY(memory_grown(out->count + n, sizeof *out->values, "coefficients of a filter",
+                             &out->values));
+            memcpy(out->values + out->count, pair, n * sizeof *pair);
+            out->count += n;
         }
         line = end ? end + 1 : NULL;
     }

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "input/assumed.h"
 #include "input/read/numbers.h"
-#include "io/hdf5/h5.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -345,15 +344,6 @@ out:
     return st;
 }
 
-static uint64_t join_sum_samples(struct archive *const *files, size_t count)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += files[i]->parts[0].samples;
-    }
-    return sum;
-}
-
 /* Gaps along time are shifted; those of files side by side become gaps of single streams. */
 
 static status_t join_append_stream_gaps(struct archive *base, const struct archive *next,
@@ -493,7 +483,10 @@ static status_t join_all(struct archive **files, size_t count)
     struct archive *base = files[0];
     TRY(memory_grown(count, sizeof *base->parts, "files", &base->parts));
     uint64_t samples = base->parts[0].samples;
-    uint64_t held = join_sum_samples(files, count);
+    uint64_t held = 0; /* in all files */
+    for (size_t i = 0; i < count; i++) {
+        held += files[i]->parts[0].samples;
+    }
     TRY(base->shape.stacked == AXIS_TIME ? STATUS_OK : join_spread_gaps(files, count));
     for (size_t i = 1; i < count; i++) {
         struct archive *next = files[i];

@@ -352,25 +352,16 @@ out:
     return st;
 }
 
-/* Elements of the outermost dimension, and bytes of one of them. */
-static uint64_t cut_outermost(const struct archive *archive, uint64_t *bytes)
-{
-    uint64_t outermost = 1;
-    *bytes = archive->stored.element_bytes;
-    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
-        outermost *= archive->shape.dims[i].dimension == 0 ? archive->shape.dims[i].size : 1;
-        *bytes *= archive->shape.dims[i].dimension == 0 ? 1 : archive->shape.dims[i].size;
-    }
-    return outermost;
-}
-
 status_t cut_part(const struct archive *archive, uint64_t first, uint64_t count, uint64_t samples,
                   struct archive_part *out)
 {
     status_t st = STATUS_OK;
     const struct archive_part *part = &archive->parts[0];
-    uint64_t bytes = 0;
-    uint64_t outermost = cut_outermost(archive, &bytes);
+    uint64_t outermost = archive_outermost(archive);
+    uint64_t bytes = archive->stored.element_bytes; /* of one of these */
+    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
+        bytes *= archive->shape.dims[i].dimension == 0 ? 1 : archive->shape.dims[i].size;
+    }
     *out = (struct archive_part){.file_bytes = part->file_bytes,
                                  .samples = samples,
                                  .chunk_bytes = part->chunk_bytes,

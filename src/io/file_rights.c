@@ -121,12 +121,6 @@ static int owner_is_somebody_elses(const struct stat *info)
     return info->st_uid != geteuid() && info->st_uid != 0;
 }
 
-/* Whether anybody may replace what is in the folder. */
-static int owner_is_open(const struct stat *info)
-{
-    return info->st_mode & S_IWOTH && !(info->st_mode & S_ISVTX);
-}
-
 /* The folder of a file; for free(), or NULL. */
 static char *owner_folder_of(const char *path)
 {
@@ -146,7 +140,8 @@ int owner_is_path_mine(const char *path, char why[OWNER_WORDS])
     char *end = way ? strrchr(way, '/') : NULL;
     while (is_safe && end) {
         end[end == way] = '\0'; /* "/" stays */
-        is_safe = stat(way, &info) == 0 && !owner_is_open(&info);
+        /* Unless anybody may replace what is in the folder. */
+        is_safe = stat(way, &info) == 0 && (!(info.st_mode & S_IWOTH) || info.st_mode & S_ISVTX);
         end = end == way ? NULL : strrchr(way, '/');
     }
     if (!is_safe) {

@@ -8,7 +8,6 @@
 #include "io/file.h"
 
 #include <fitsio.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "input/hdf5/chunks.h"
 #include "io/file.h"
-#include "io/hdf5/h5.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,16 +20,6 @@ void chunks_origin(const chunks_t *chunks, uint64_t number, hsize_t *origin)
     }
 }
 
-static status_t chunks_want(chunks_t *chunks, uint64_t chunk, size_t box)
-{
-    status_t st = STATUS_OK;
-    TRY(memory_grown(chunks->nwants + 1, sizeof *chunks->wants, "a list of chunks",
-                     &chunks->wants));
-    chunks->wants[chunks->nwants++] = (struct want){chunk, box};
-out:
-    return st;
-}
-
 static status_t chunks_want_box(chunks_t *chunks, const struct chunk_box *box, size_t number)
 {
     status_t st = STATUS_OK;
@@ -49,7 +39,9 @@ static status_t chunks_want_box(chunks_t *chunks, const struct chunk_box *box, s
         for (int i = 0; i < rank; i++) {
             chunk = chunk * chunks->grid[i] + at[i];
         }
-        TRY(chunks_want(chunks, chunk, number));
+        TRY(memory_grown(chunks->nwants + 1, sizeof *chunks->wants, "a list of chunks",
+                         &chunks->wants));
+        chunks->wants[chunks->nwants++] = (struct want){chunk, number};
         for (d = rank - 1; d >= 0 && at[d]++ == high[d]; d--) {
             at[d] = low[d];
         }

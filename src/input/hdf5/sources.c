@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "io/hdf5/h5.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -169,18 +168,12 @@ status_t lost_refuse(const struct lost_list *list, const char *name, const char 
 
 enum { MOST_NAMED = 5 }; /* in a message */
 
-/* Files and folders by their real names, those of folders with a slash at the end. */
+/* Files and folders by their real names (where links lead to is what counts), those of folders with
+ * a slash at the end. */
 struct external_places {
     char **items;
     uint32_t count;
 };
-
-/* Compares real names: where links lead to is what counts. */
-
-static void external_free(struct external_places *places)
-{
-    text_free_list(places->items, places->count);
-}
 
 /* Adds what is there of this name; there is room. */
 static status_t external_add(struct external_places *places, const char *name)
@@ -299,7 +292,7 @@ status_t external_check(const struct sources *sources, const char *path, struct 
             "%s takes its data from %s outside its folder: %s; if that is meant: %s", path,
             count == 1 ? "a file" : "files", names.data, option);
 out:
-    external_free(&places);
+    text_free_list(places.items, places.count);
     text_free(&names);
     return st;
 }

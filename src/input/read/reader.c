@@ -368,12 +368,6 @@ struct reader_ingests {
  * that threads that find no piece of the one left begin with the other: a barrier behind each block
  * of 100 MiB took a fifth of the time. */
 
-static uint64_t ingest_piece_bytes(uint64_t bytes, uint64_t most, uint32_t threads)
-{
-    uint64_t piece = bytes / ((uint64_t)PIECES_A_THREAD * threads) / LEAST_PIECE * LEAST_PIECE;
-    return min_u64(most, max_u64(piece, LEAST_PIECE));
-}
-
 /* A slice of a block in a piece. */
 static status_t ingest_piece(const void *context, uint32_t thread, uint64_t unit)
 {
@@ -435,7 +429,8 @@ static void ingest_cut(struct ingesting *ingesting, uint32_t threads)
     uint64_t end = first + ingesting->count;
     uint64_t pieces = (end - 1) / run->steps - first / run->steps + 1;
     uint64_t bytes = slab_bytes(slab, ingesting->count);
-    uint64_t piece = ingest_piece_bytes(bytes, ingesting->to.piece, threads);
+    uint64_t piece = bytes / ((uint64_t)PIECES_A_THREAD * threads) / LEAST_PIECE * LEAST_PIECE;
+    piece = min_u64(ingesting->to.piece, max_u64(piece, LEAST_PIECE));
     ingesting->slice = max_u64(piece / slab->width, 1);
     ingesting->nslices = ceil_div_u64(min_u64(run->steps, ingesting->count), ingesting->slice);
     ingesting->share.units = pieces * slab->nblocks * ingesting->nslices;

@@ -112,17 +112,6 @@ static uint64_t reader_per_element(const reader_t *reader)
     return are_several ? 8 / bits : 1;
 }
 
-/* How much of the outermost dimension, which is not time, a part has. */
-static uint64_t reader_outermost(const reader_t *reader)
-{
-    const struct archive *archive = reader->archive;
-    uint64_t size = 1;
-    for (uint32_t i = 0; i < archive->shape.ndims; i++) {
-        size *= archive->shape.dims[i].dimension == 0 ? archive->shape.dims[i].size : 1;
-    }
-    return size;
-}
-
 static const char *reader_dataset(const reader_t *reader, const struct archive_part *part)
 {
     return part->dataset ? part->dataset : reader->archive->dataset;
@@ -145,9 +134,9 @@ static status_t reader_check_shape(const reader_t *reader, const struct archive_
     if (ndims - 1 != (int)archive->shape.time_dim) {
         expected /= reader_per_element(reader);
     }
-    int is_long = dims[0] >= part->origin && dims[0] - part->origin >= reader_outermost(reader);
     if (archive->shape.time_dim > 0) {
-        dims[0] = is_long ? reader_outermost(reader) : 0;
+        uint64_t outermost = archive_outermost(archive);
+        dims[0] = dims[0] >= part->origin && dims[0] - part->origin >= outermost ? outermost : 0;
     }
     for (int i = 0; i < ndims && found > 0; i++) {
         int is_time = i == (int)archive->shape.time_dim;
@@ -230,7 +219,7 @@ static status_t reader_read_steps(reader_t *reader, const struct reader_steps *s
     from = H5Dget_space(depot_dataset(reader->depot));
     int ndims = H5Sget_simple_extent_dims(from, dims, NULL);
     memcpy(size, dims, sizeof size);
-    size[0] = time_dim > 0 ? reader_outermost(reader) : size[0];
+    size[0] = time_dim > 0 ? archive_outermost(reader->archive) : size[0];
     start[time_dim] = steps->first;
     size[time_dim] = steps->count;
     if (ndims - 1 == (int)time_dim) {
