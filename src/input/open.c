@@ -20,6 +20,13 @@
 /* Invariants of an archive, whatever its files say: parts, runs and gaps are in order, inside of
  * the observation, and their sums do not overflow. */
 
+/* Whether a range of samples begins at or after *end, which becomes its own, and ends by `limit`.
+ */
+static int check_range(uint64_t first, uint64_t count, uint64_t limit, uint64_t *end)
+{
+    return first >= *end && add_u64(first, count, end) && *end <= limit;
+}
+
 /* Parts come by stack, then time, and have no sample twice. */
 static status_t check_parts(const struct archive *archive)
 {
@@ -36,9 +43,9 @@ static status_t check_parts(const struct archive *archive)
         REQUIRE(part->stack < stacks && (i == 0 || part->stack >= archive->parts[i - 1].stack),
                 STATUS_DATA, "%s: it is at place %" PRIu64 " of %" PRIu64, part->path, part->stack,
                 stacks);
-        REQUIRE(part->samples > 0 && part->first_sample >= (is_next ? end : 0) &&
-                    add_u64(part->first_sample, part->samples, &end) &&
-                    end <= archive->count[AXIS_TIME],
+        end = is_next ? end : 0;
+        REQUIRE(part->samples > 0 &&
+                    check_range(part->first_sample, part->samples, archive->count[AXIS_TIME], &end),
                 STATUS_DATA,
                 "%s: its %" PRIu64 " samples from %" PRIu64
                 " overlap those before or lie beyond the last",
@@ -63,8 +70,8 @@ static status_t check_runs(const struct archive *archive, const struct archive_p
         REQUIRE(run->pieces == 1 || run->piece_bytes >= ceil_div_u64(bits, 8), STATUS_DATA,
                 "%s: %" PRIu64 " bytes do not hold a piece of %" PRIu64 " samples", run->path,
                 run->piece_bytes, run->stored);
-        REQUIRE(run->first_sample >= end && multiply_u64(run->pieces, run->steps, &samples) &&
-                    add_u64(run->first_sample, samples, &end) && end <= part->samples,
+        REQUIRE(multiply_u64(run->pieces, run->steps, &samples) &&
+                    check_range(run->first_sample, samples, part->samples, &end),
                 STATUS_DATA,
                 "%s: its %" PRIu64 " pieces from sample %" PRIu64
                 " on overlap those before or lie beyond the last sample",
@@ -85,8 +92,8 @@ static status_t check_partials(const struct archive_part *part)
     uint64_t end = 0;
     for (uint64_t i = 0; i < part->npartials; i++) {
         const struct archive_partial *partial = &part->partials[i];
-        REQUIRE(partial->lost > 0 && partial->lost <= LOST_WHOLE && partial->first >= end &&
-                    add_u64(partial->first, partial->count, &end) && end <= part->samples,
+        REQUIRE(partial->lost > 0 && partial->lost <= LOST_WHOLE &&
+                    check_range(partial->first, partial->count, part->samples, &end),
                 STATUS_DATA,
                 "%s: its %" PRIu64 " samples from %" PRIu64
                 " that lack packets overlap those before or lie beyond the last sample",
@@ -101,15 +108,11 @@ static status_t check_gaps(const struct archive *archive)
     status_t st = STATUS_OK;
     uint64_t end = 0;
     for (size_t i = 0; i < archive->losses.ngaps; i++) {
-        uint64_t low = archive->losses.gaps[i][0];
-        uint64_t high = 0;
-        REQUIRE(add_u64(low, archive->losses.gaps[i][1], &high) && low >= end &&
-                    high <= archive->count[AXIS_TIME],
-                STATUS_DATA,
+        const uint64_t *gap = archive->losses.gaps[i];
+        REQUIRE(check_range(gap[0], gap[1], archive->count[AXIS_TIME], &end), STATUS_DATA,
                 "%s: gap %zu (%" PRIu64 " samples from %" PRIu64
                 ") overlaps the one before or lies beyond the last sample",
-                archive->parts[0].path, i, archive->losses.gaps[i][1], low);
-        end = high;
+                archive->parts[0].path, i, gap[1], gap[0]);
     }
 out:
     return st;
@@ -131,9 +134,7 @@ static status_t check_stream_gaps(const struct archive *archive)
         REQUIRE(gap->stream < streams && gap->stream >= last->stream, STATUS_DATA,
                 "%s: a gap is of stream %" PRIu64 " of %" PRIu64 ", or out of order",
                 archive->parts[0].path, gap->stream, streams);
-        REQUIRE(gap->first >= end && add_u64(gap->first, gap->count, &end) &&
-                    end <= archive->count[AXIS_TIME],
-                STATUS_DATA,
+        REQUIRE(check_range(gap->first, gap->count, archive->count[AXIS_TIME], &end), STATUS_DATA,
                 "%s: a gap of stream %" PRIu64 " (%" PRIu64 " samples from %" PRIu64
                 ") overlaps the one before or lies beyond the last sample",
                 archive->parts[0].path, gap->stream, gap->count, gap->first);

@@ -47,7 +47,9 @@ static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
             assumed_say(p->fbh5->path, p->fbh5->assumed);
         }
         st = st == STATUS_OK ? pass_check_external(p) : st;
-        st = st == STATUS_OK && job->on_bad != ON_BAD_NAN ? fbh5_check_whole(p->fbh5) : st;
+        if (st == STATUS_OK && job->on_bad != ON_BAD_NAN) {
+            st = lost_refuse(&p->fbh5->lost, p->fbh5->path, "spectra", 0, p->fbh5->rows);
+        }
         st = st == STATUS_OK ? pack_struct(&packed, p->fbh5, &fbh5_type) : st;
     }
     TRY(agree_all(comm, st));
@@ -279,7 +281,7 @@ static status_t pass_summarise(struct pass *pass)
 
 static status_t pass_check_input(const struct pass *pass)
 {
-    return fbh5_check_unchanged(((const struct dedisperse_pass *)pass)->fbh5);
+    return sources_check(&((const struct dedisperse_pass *)pass)->fbh5->storage.sources);
 }
 
 status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t number,

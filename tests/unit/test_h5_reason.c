@@ -1,5 +1,5 @@
 /* HDF5's own words without what says nothing. */
-#include "io/hdf5/h5_reason.h"
+#include "io/hdf5/h5.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -338,16 +338,6 @@ out:
     return st;
 }
 
-status_t fbh5_check_unchanged(const struct fbh5 *fbh5)
-{
-    return sources_check(&fbh5->storage.sources);
-}
-
-status_t fbh5_check_whole(const struct fbh5 *fbh5)
-{
-    return lost_refuse(&fbh5->lost, fbh5->path, "spectra", 0, fbh5->rows);
-}
-
 static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;

@@ -154,12 +154,6 @@ status_t fbh5_list_pols(const struct fbh5 *fbh5, struct text *out);
  * with DEVICE (memory). */
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 
-/* Fails with DATA when a file is not what it was when the filterbank was opened. */
-status_t fbh5_check_unchanged(const struct fbh5 *fbh5);
-
-/* Fails with DATA when rows are unreadable. */
-status_t fbh5_check_whole(const struct fbh5 *fbh5);
-
 /* Return the bits of a number in the file; "floating point", "signed" or "unsigned". */
 uint32_t fbh5_bits(const struct fbh5 *fbh5);
 const char *fbh5_kind(const struct fbh5 *fbh5);

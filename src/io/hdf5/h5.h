@@ -22,6 +22,11 @@
  * open files) or DATA. */
 status_t h5_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Removes, in place, text without information: line ends (of ctime()), addresses in memory, and
+ * numbers from 2^63 on, which are -1 read as unsigned. A field "name = number" is removed whole;
+ * elsewhere a '?' replaces the number. Text in quotes is unchanged. */
+void h5_reason_clean(char *reason);
+
 /* Returns whether the reason of HDF5's last failure has these words. */
 int h5_failed_for(const char *words);
 
