@@ -23,16 +23,6 @@ static int assumed_has(const char *assumed, const char *line, size_t length)
     return has;
 }
 
-static size_t assumed_count(const char *assumed)
-{
-    size_t count = 0;
-    size_t length = 0;
-    while (assumed && text_line(assumed, count, &length)) {
-        count++;
-    }
-    return count;
-}
-
 static status_t assumed_append(char **assumed, const char *path, const char *line, size_t length)
 {
     status_t st = STATUS_OK;
@@ -95,7 +85,7 @@ status_t assumed_add(char **assumed, const char *path, const char *more)
         if (assumed_has(*assumed, line, length)) {
             continue;
         }
-        if (assumed_count(*assumed) >= LINES) {
+        if (*assumed && text_line(*assumed, LINES - 1, &(size_t){0})) {
             TRY(assume(assumed, "%s", further));
             break;
         }

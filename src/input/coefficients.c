@@ -439,25 +439,17 @@ out:
     return st;
 }
 
-static status_t coefficients_take_telescope(const struct place *place)
-{
-    status_t st = STATUS_OK;
-    double *made = NULL;
-    TRY(telescope_prototype(place->telescope, &made));
-    free(*place->values);
-    *place->values = made;
-    *place->count = place->telescope->taps * place->telescope->points;
-out:
-    return st;
-}
-
 status_t coefficients_read(struct job *job)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < coefficients_places(job); i++) {
         const struct place place = coefficients_place(job, i);
         if (place.telescope) {
-            TRY(coefficients_take_telescope(&place));
+            double *made = NULL;
+            TRY(telescope_prototype(place.telescope, &made));
+            free(*place.values);
+            *place.values = made;
+            *place.count = place.telescope->taps * place.telescope->points;
         } else if (place.named) {
             TRY(coefficients_ask(&place));
         }

@@ -182,33 +182,22 @@ out:
     return st;
 }
 
-/* To the nanosecond, where the file system has it. */
-static status_t inputs_add_time(const struct identity *identity, struct text *out)
-{
-    status_t st = STATUS_OK;
-    char date[UNITS_TEXT];
-    struct tm utc;
-    time_t seconds = (time_t)identity->changed_s;
-    if (gmtime_r(&seconds, &utc) && strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) > 0) {
-        TRY(text_add(out, "%s.%09u", date, identity->changed_ns));
-    } else {
-        TRY(text_add(out, "%" PRId64 ".%09u s after 1970", identity->changed_s,
-                     identity->changed_ns));
-    }
-out:
-    return st;
-}
-
 status_t inputs_times(const struct inputs *inputs, struct text *out)
 {
     status_t st = STATUS_OK;
     for (size_t i = 0; i < inputs->count; i++) {
         struct identity identity;
+        struct tm utc;
+        char date[UNITS_TEXT];
         TRY(identity_of_path(inputs->files[i].path, &identity));
+        time_t seconds = (time_t)identity.changed_s;
+        int is_date =
+            gmtime_r(&seconds, &utc) && strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) > 0;
         TRY(text_add(out, "%s: %" PRIu64 " bytes, changed ", inputs->files[i].path,
                      identity.bytes));
-        TRY(inputs_add_time(&identity, out));
-        TRY(text_add(out, "\n"));
+        TRY(is_date ? text_add(out, "%s.%09u\n", date, identity.changed_ns)
+                    : text_add(out, "%" PRId64 ".%09u s after 1970\n", identity.changed_s,
+                               identity.changed_ns));
     }
 out:
     return st;

@@ -344,36 +344,24 @@ out:
     return st;
 }
 
-/* Gaps along time are shifted; those of files side by side become gaps of single streams. */
-
-static status_t join_append_stream_gaps(struct archive *base, const struct archive *next,
-                                        uint64_t at)
-{
-    status_t st = STATUS_OK;
-    if (next->losses.nstream_gaps == 0) {
-        goto out;
-    }
-    TRY(memory_grown(base->losses.nstream_gaps + next->losses.nstream_gaps,
-                     sizeof *base->losses.stream_gaps, "gaps", &base->losses.stream_gaps));
-    for (size_t i = 0; i < next->losses.nstream_gaps; i++) {
-        base->losses.stream_gaps[base->losses.nstream_gaps] = next->losses.stream_gaps[i];
-        base->losses.stream_gaps[base->losses.nstream_gaps++].first += at;
-    }
-    archive_gaps_sort(base->losses.stream_gaps, base->losses.nstream_gaps);
-out:
-    return st;
-}
-
-/* Along time: appends those of `next`, which begins at sample `at`, and `missing` samples before
+/* Along time: appends the gaps of `next`, which begins at sample `at`, and `missing` samples before
  * it. Fails with DEVICE (memory). */
 static status_t join_append_gaps(struct archive *base, const struct archive *next, uint64_t missing,
                                  uint64_t at)
 {
     status_t st = STATUS_OK;
-    TRY(join_append_stream_gaps(base, next, at));
+    struct archive_losses *to = &base->losses;
+    const struct archive_losses *from = &next->losses;
+    TRY(memory_grown(to->nstream_gaps + from->nstream_gaps, sizeof *to->stream_gaps, "gaps",
+                     &to->stream_gaps));
+    for (size_t i = 0; i < from->nstream_gaps; i++) {
+        to->stream_gaps[to->nstream_gaps] = from->stream_gaps[i];
+        to->stream_gaps[to->nstream_gaps++].first += at;
+    }
+    archive_gaps_sort(to->stream_gaps, to->nstream_gaps);
     TRY(missing > 0 ? archive_add_gap(base, at - missing, missing) : STATUS_OK);
-    for (size_t i = 0; i < next->losses.ngaps; i++) {
-        TRY(archive_add_gap(base, next->losses.gaps[i][0] + at, next->losses.gaps[i][1]));
+    for (size_t i = 0; i < from->ngaps; i++) {
+        TRY(archive_add_gap(base, from->gaps[i][0] + at, from->gaps[i][1]));
     }
 out:
     return st;

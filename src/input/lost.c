@@ -134,13 +134,6 @@ struct uses {
     uint64_t size[ARCHIVE_DIMS];
 };
 
-static void lost_uses_free(struct uses *uses)
-{
-    for (int d = 0; d < ARCHIVE_DIMS; d++) {
-        free(uses->below[d]);
-    }
-}
-
 /* Whether the selection has index `at` of the axis, in the file of this place on the stack. */
 static int lost_axis_uses(const struct archive *archive, const struct archive_part *part,
                           const struct archive_dim *dim, uint64_t at)
@@ -277,7 +270,9 @@ static status_t lost_apply_part(struct archive *archive, const struct archive_pa
         }
     }
 out:
-    lost_uses_free(&uses);
+    for (int d = 0; d < ARCHIVE_DIMS; d++) {
+        free(uses.below[d]);
+    }
     return st;
 }
 

@@ -511,25 +511,18 @@ out:
     return st;
 }
 
-/* The file that holds a sample. */
-static const char *open_file_of(const struct archive *archive, uint64_t sample)
-{
-    const char *path = archive->parts[0].path;
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        path = archive->parts[i].first_sample <= sample ? archive->parts[i].path : path;
-    }
-    return path;
-}
-
 /* Samples that were never written or are unreadable must not be taken for zeros. */
 static status_t open_check_lost(const struct job *job, const struct archive *archive)
 {
     const struct lost_range *lost = archive->losses.lost.items;
+    const char *path = archive->parts[0].path; /* of the file that holds the first of them */
+    for (uint32_t i = 0; lost && i < archive->nparts; i++) {
+        path = archive->parts[i].first_sample <= lost->first ? archive->parts[i].path : path;
+    }
     return REQUIRED(archive->losses.lost.count == 0 || job->on_bad == ON_BAD_NAN, STATUS_DATA,
                     "%s: %s: samples %" PRIu64 " .. %" PRIu64
                     " are unreadable: %s (set run.on_bad: nan to continue with NaN)",
-                    open_file_of(archive, lost->first), archive->dataset, lost->first,
-                    lost->first + lost->count, lost->why);
+                    path, archive->dataset, lost->first, lost->first + lost->count, lost->why);
 }
 
 static status_t open_check_external(const struct job *job, const struct archive *archive)

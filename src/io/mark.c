@@ -34,16 +34,6 @@ void mark_bytes(enum mark mark, char out[MARK_BYTES])
     out[WORD] = marks[mark].letter;
 }
 
-static enum mark mark_of_bytes(const char start[MARK_BYTES])
-{
-    for (int i = MARK_NONE + 1; i < MARKS && memcmp(start, word, WORD) == 0; i++) {
-        if (start[WORD] == marks[i].letter) {
-            return (enum mark)i;
-        }
-    }
-    return MARK_NONE;
-}
-
 /* Whether a number of errno.h says that there is no file, or none for us: its reader says so. */
 static int mark_is_absent(int reason)
 {
@@ -59,7 +49,9 @@ status_t mark_read(int fd, const char *path, enum mark *out)
     REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
     if (S_ISREG(info.st_mode) && info.st_size >= MARK_BYTES) {
         TRY(file_read(fd, path, 0, start, sizeof start));
-        *out = mark_of_bytes(start);
+        for (int i = MARK_NONE + 1; i < MARKS && memcmp(start, word, WORD) == 0; i++) {
+            *out = start[WORD] == marks[i].letter ? (enum mark)i : *out;
+        }
     }
 out:
     return st;

@@ -293,18 +293,6 @@ out:
     return st;
 }
 
-static status_t fbh5_read_position(hid_t file, hid_t data, struct fbh5 *fbh5)
-{
-    status_t st = STATUS_OK;
-    TRY(fbh5_compare_angle(file, data, fbh5, "src_raj", 24, &fbh5->head.raj_hours));
-    TRY(fbh5_compare_angle(file, data, fbh5, "src_dej", 90, &fbh5->head.dej_degrees));
-    fbh5_settle_position(fbh5);
-    TRY(fbh5_get_f64(data, fbh5, "az_start", &fbh5->head.az_start));
-    TRY(fbh5_get_f64(data, fbh5, "za_start", &fbh5->head.za_start));
-out:
-    return st;
-}
-
 static status_t fbh5_read_start(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
@@ -391,7 +379,11 @@ status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
     fbh5->head.ibeam = 1;
     TRY(fbh5_read_axes(file, data, fbh5));
     TRY(fbh5_read_start(file, data, fbh5));
-    TRY(fbh5_read_position(file, data, fbh5));
+    TRY(fbh5_compare_angle(file, data, fbh5, "src_raj", 24, &fbh5->head.raj_hours));
+    TRY(fbh5_compare_angle(file, data, fbh5, "src_dej", 90, &fbh5->head.dej_degrees));
+    fbh5_settle_position(fbh5);
+    TRY(fbh5_get_f64(data, fbh5, "az_start", &fbh5->head.az_start));
+    TRY(fbh5_get_f64(data, fbh5, "za_start", &fbh5->head.za_start));
     TRY(fbh5_get_i32(data, fbh5, "machine_id", &fbh5->head.machine_id));
     TRY(fbh5_get_i32(data, fbh5, "telescope_id", &fbh5->head.telescope_id));
     TRY(fbh5_get_i32(data, fbh5, "nbeams", &fbh5->head.nbeams));

@@ -196,22 +196,6 @@ static void chunks_work_split(chunks_t *chunks)
 
 enum { MOST_KEPT = 1 << 14 /* chunks: all are looked through */ };
 
-static status_t chunks_create_workers(chunks_t *chunks)
-{
-    status_t st = STATUS_OK;
-    const struct chunks_spec *spec = &chunks->spec;
-    TRY(memory_zeroed(spec->threads, sizeof *chunks->workers, "threads", &chunks->workers));
-    TRY(memory_zeroed(spec->threads, sizeof *chunks->splits, "threads", &chunks->splits));
-    for (uint32_t i = 0; i < spec->threads; i++) {
-        struct chunk_worker *worker = &chunks->workers[i];
-        worker->chunks = chunks;
-        TRY(unfilter_create(&spec->filters, (size_t)spec->chunk_bytes, &worker->unfilter));
-    }
-    TRY(pool_create(POOL_HELPERS, "chunks", spec->threads, &chunks->pool));
-out:
-    return st;
-}
-
 status_t chunks_open(const struct chunks_spec *spec, chunks_t **out)
 {
     status_t st = STATUS_OK;
@@ -230,7 +214,14 @@ status_t chunks_open(const struct chunks_spec *spec, chunks_t **out)
     TRY(h5_places_open(spec->path, spec->address, &chunks->places));
     chunks->nkept = (uint32_t)min_u64(spec->cache_bytes / spec->chunk_bytes, MOST_KEPT);
     TRY(memory_zeroed(chunks->nkept, sizeof *chunks->kept, "chunks", &chunks->kept));
-    TRY(chunks_create_workers(chunks));
+    TRY(memory_zeroed(spec->threads, sizeof *chunks->workers, "threads", &chunks->workers));
+    TRY(memory_zeroed(spec->threads, sizeof *chunks->splits, "threads", &chunks->splits));
+    for (uint32_t i = 0; i < spec->threads; i++) {
+        struct chunk_worker *worker = &chunks->workers[i];
+        worker->chunks = chunks;
+        TRY(unfilter_create(&chunks->spec.filters, (size_t)spec->chunk_bytes, &worker->unfilter));
+    }
+    TRY(pool_create(POOL_HELPERS, "chunks", spec->threads, &chunks->pool));
     *out = chunks;
     chunks = NULL;
 out:
@@ -370,18 +361,6 @@ out:
     return st;
 }
 
-/* Chunks that are on their way need not be asked for again. */
-static void chunks_settle_kept(chunks_t *chunks)
-{
-    for (size_t i = 0; i < chunks->ntasks; i++) {
-        struct chunk_task *task = &chunks->tasks[i];
-        if (task->kept) {
-            task->kept->is_there = chunks->status == STATUS_OK;
-            task->kept->used = chunks->status == STATUS_OK ? chunks->clock : 0;
-        }
-    }
-}
-
 status_t chunks_read(chunks_t *chunks, const struct chunk_box *boxes, size_t nboxes)
 {
     status_t st = STATUS_OK;
@@ -399,7 +378,14 @@ status_t chunks_read(chunks_t *chunks, const struct chunk_box *boxes, size_t nbo
     if (chunks->status == STATUS_OK) {
         chunks_work_split(chunks);
     }
-    chunks_settle_kept(chunks);
+    /* Chunks that are on their way need not be asked for again. */
+    for (size_t i = 0; i < chunks->ntasks; i++) {
+        struct kept_chunk *kept = chunks->tasks[i].kept;
+        if (kept) {
+            kept->is_there = chunks->status == STATUS_OK;
+            kept->used = chunks->status == STATUS_OK ? chunks->clock : 0;
+        }
+    }
     REQUIRE(chunks->status == STATUS_OK, chunks->status, "%s",
             chunks->cause ? chunks->cause : "a chunk cannot be read");
 out:

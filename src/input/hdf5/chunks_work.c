@@ -14,10 +14,7 @@
 
 void chunks_origin(const chunks_t *chunks, uint64_t number, hsize_t *origin)
 {
-    for (int i = chunks->spec.rank; i-- > 0;) {
-        origin[i] = number % chunks->grid[i] * chunks->spec.chunk[i];
-        number /= chunks->grid[i];
-    }
+    h5_chunk_origin(number, chunks->spec.rank, chunks->spec.chunk, chunks->grid, origin);
 }
 
 static status_t chunks_want_box(chunks_t *chunks, const struct chunk_box *box, size_t number)

@@ -103,11 +103,15 @@ out:
     return st;
 }
 
-/* A selection that is not regular, or not unlimited, in a space of other sizes. */
-static status_t mappings_selection_move(hid_t from, const hsize_t *dims, const char *path,
-                                        hid_t *out)
+/* The same selection in a space of other sizes; the unlimited dimension has `most` indices. */
+static status_t mappings_selection_fit(hid_t from, const hsize_t *dims, hsize_t most,
+                                       const char *path, hid_t *out)
 {
     status_t st = STATUS_OK;
+    struct regular r;
+    if (mappings_regular_read(from, &r)) {
+        return mappings_regular_select(&r, dims, most, path, out);
+    }
     hid_t space = H5Screate_simple(H5Sget_simple_extent_ndims(from), dims, NULL);
     H5_TRY(space, "%s: a mapping of its virtual dataset has no shape", path);
     H5_TRY(H5Sselect_copy(space, from), "%s: a mapping of its virtual dataset cannot be copied",
@@ -116,15 +120,6 @@ static status_t mappings_selection_move(hid_t from, const hsize_t *dims, const c
 out:
     h5_close(space);
     return st;
-}
-
-/* The same selection in a space of other sizes; the unlimited dimension has `most` indices. */
-static status_t mappings_selection_fit(hid_t from, const hsize_t *dims, hsize_t most,
-                                       const char *path, hid_t *out)
-{
-    struct regular r;
-    return mappings_regular_read(from, &r) ? mappings_regular_select(&r, dims, most, path, out)
-                                           : mappings_selection_move(from, dims, path, out);
 }
 
 static void mapping_free(struct mapping *mapping)

@@ -12,18 +12,6 @@
 
 /* Bytes of the chunks that one step along a dataset touches: as much is worth keeping. */
 
-/* Bytes of all chunks that one index of its dimension `along` touches, at most: of a chunked
- * dataset; of a virtual one, in its sources, whose own are known. Fails with DEVICE. */
-static uint64_t stored_chunk_row(const struct stored *stored)
-{
-    uint64_t bytes = stored->chunk_bytes;
-    for (int i = 0; i < stored->rank && bytes > 0 && stored->along >= 0; i++) {
-        uint64_t count = i == stored->along ? 1 : ceil_div_u64(stored->dims[i], stored->chunk[i]);
-        bytes = multiply_u64(bytes, count, &bytes) ? bytes : UINT64_MAX / 4;
-    }
-    return bytes;
-}
-
 /* From where to where a source is wanted. */
 struct stretch {
     const struct mapping *mapping;
@@ -428,18 +416,6 @@ static status_t stored_note_linked(void *context, const char *path, const char *
     return stored_note(context, path, SOURCE_LINKED, from);
 }
 
-static status_t stored_find_home(struct stored *stored)
-{
-    status_t st = STATUS_OK;
-    ssize_t length = H5Fget_name(stored->dataset, NULL, 0);
-    H5_TRY((int)length, "%s: the file of its dataset cannot be found", stored->path);
-    TRY(memory_zeroed((size_t)length + 1, 1, "a name", &stored->home));
-    H5_TRY((int)H5Fget_name(stored->dataset, stored->home, (size_t)length + 1),
-           "%s: the file of its dataset cannot be found", stored->path);
-out:
-    return st;
-}
-
 /* Shape and chunks. */
 static status_t stored_look_at_chunks(hid_t plist, struct stored *stored)
 {
@@ -452,7 +428,11 @@ static status_t stored_look_at_chunks(hid_t plist, struct stored *stored)
         bytes *= stored->chunk[i]; /* HDF5 keeps chunks below 4 GiB */
     }
     stored->chunk_bytes = bytes;
-    stored->row_bytes = stored_chunk_row(stored);
+    for (int i = 0; i < stored->rank && bytes > 0 && stored->along >= 0; i++) {
+        uint64_t count = i == stored->along ? 1 : ceil_div_u64(stored->dims[i], stored->chunk[i]);
+        bytes = multiply_u64(bytes, count, &bytes) ? bytes : UINT64_MAX / 4;
+    }
+    stored->row_bytes = bytes; /* of all chunks that one index of that dimension touches */
 out:
     return st;
 }
@@ -553,7 +533,11 @@ static status_t stored_look(const struct noting *noting)
     struct stored *stored = noting->stored;
     hid_t plist = H5Dget_create_plist(stored->dataset);
     H5_TRY(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
-    TRY(stored_find_home(stored));
+    ssize_t length = H5Fget_name(stored->dataset, NULL, 0);
+    H5_TRY((int)length, "%s: the file of its dataset cannot be found", stored->path);
+    TRY(memory_zeroed((size_t)length + 1, 1, "a name", &stored->home));
+    H5_TRY((int)H5Fget_name(stored->dataset, stored->home, (size_t)length + 1),
+           "%s: the file of its dataset cannot be found", stored->path);
     H5_TRY(h5_address(stored->dataset, &stored->address), "%s: %s cannot be looked at",
            stored->path, stored->name);
     TRY(identity_of_path(stored->home, &stored->identity));

@@ -169,10 +169,7 @@ static status_t chunks_has(const struct stored *stored, const struct missing *mi
     status_t st = STATUS_OK;
     hsize_t offset[H5S_MAX_RANK];
     hsize_t bytes = 0;
-    for (int i = stored->rank; i-- > 0;) {
-        offset[i] = number % missing->grid[i] * stored->chunk[i];
-        number /= missing->grid[i];
-    }
+    h5_chunk_origin(number, stored->rank, stored->chunk, missing->grid, offset);
     if (missing->places) {
         struct h5_place place;
         TRY(h5_places_find(missing->places, offset, &place));

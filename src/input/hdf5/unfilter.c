@@ -185,17 +185,6 @@ static int bitshuffle_knows(const struct chunk_filter *filter)
            (compression == PLAIN || compression == LZ4 || compression == ZSTANDARD);
 }
 
-/* Elements of a block when the file's parameters say `stated`. */
-static size_t bitshuffle_block(size_t stated, size_t size)
-{
-    size_t block = stated;
-    if (block == 0) {
-        block = DEFAULT_BYTES / size / MULTIPLE * MULTIPLE;
-        block = block < LEAST_BLOCK ? LEAST_BLOCK : block;
-    }
-    return block;
-}
-
 /* How many bytes come, and in which blocks: where they are compressed the chunk says. */
 status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in, size_t bytes,
                               size_t room, struct unfilter_piece *out)
@@ -214,7 +203,10 @@ status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in,
     }
     REQUIRE(total <= room, STATUS_DATA, "bitshuffle: %llu bytes, where a chunk has %zu",
             (unsigned long long)total, room);
-    all.block = bitshuffle_block((size_t)stated, all.size);
+    all.block = (size_t)stated;
+    if (stated == 0) {
+        all.block = (size_t)max_u64(DEFAULT_BYTES / all.size / MULTIPLE * MULTIPLE, LEAST_BLOCK);
+    }
     REQUIRE(all.block % MULTIPLE == 0, STATUS_DATA, "bitshuffle: blocks of %zu elements",
             all.block);
     all.in = left.at;
@@ -271,10 +263,13 @@ out:
     return st;
 }
 
-/* Room for a block that is decompressed. */
-static status_t bitshuffle_room(unfilter_t *unfilter, const struct unfilter_piece *piece)
+/* Blocks are small enough to stay in the nearest cache from one step to the next. */
+status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *piece,
+                             unsigned char *chunk)
 {
     status_t st = STATUS_OK;
+    struct bytes in = {piece->in, piece->bytes};
+    unsigned char *out = chunk + piece->first * piece->size;
     size_t most = (size_t)min_u64(piece->block, piece->count) * piece->size;
     if (piece->compression != PLAIN && most > unfilter->block_bytes) {
         free(unfilter->block);
@@ -283,18 +278,6 @@ static status_t bitshuffle_room(unfilter_t *unfilter, const struct unfilter_piec
         TRY(memory_aligned(most, 1, "a block of bits", &unfilter->block));
         unfilter->block_bytes = most;
     }
-out:
-    return st;
-}
-
-/* Blocks are small enough to stay in the nearest cache from one step to the next. */
-status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *piece,
-                             unsigned char *chunk)
-{
-    status_t st = STATUS_OK;
-    struct bytes in = {piece->in, piece->bytes};
-    unsigned char *out = chunk + piece->first * piece->size;
-    TRY(bitshuffle_room(unfilter, piece));
     for (size_t done = 0, now = 0; done < piece->count; done += now) {
         struct bytes stored = {NULL, 0};
         now = (size_t)min_u64(piece->block, piece->count - done);

@@ -325,21 +325,6 @@ static void numbers_drop_missing(const numbers_t *numbers, const char *from, uin
     }
 }
 
-/* numbers_make() of numbers of 8 bits or more, the first of which is at `from`. */
-static void numbers_make_wide(const numbers_t *numbers, const char *from, uint64_t count, char *to)
-{
-    if (numbers->format == SAMPLE_I8) {
-        numbers_make_i8(numbers, from, count, to);
-    } else if (numbers->format == SAMPLE_I16) {
-        numbers_make_i16(numbers, from, count, to);
-    } else {
-        numbers_make_f32(numbers, from, count, to);
-        if (numbers->stored.has_missing) {
-            numbers_drop_missing(numbers, from, count, to);
-        }
-    }
-}
-
 /* Whole bytes of small numbers. */
 static void numbers_look_up(const numbers_t *numbers, const unsigned char *restrict from,
                             uint64_t bytes, char *restrict to)
@@ -395,8 +380,15 @@ void numbers_make(const numbers_t *numbers, const void *from, uint64_t bit, uint
         memcpy(to, at, (size_t)(count * numbers->bytes));
     } else if (numbers->per_byte > 0) {
         numbers_make_small(numbers, from, bit, count, to);
+    } else if (numbers->format == SAMPLE_I8) {
+        numbers_make_i8(numbers, at, count, to);
+    } else if (numbers->format == SAMPLE_I16) {
+        numbers_make_i16(numbers, at, count, to);
     } else {
-        numbers_make_wide(numbers, at, count, to);
+        numbers_make_f32(numbers, at, count, to);
+        if (numbers->stored.has_missing) {
+            numbers_drop_missing(numbers, at, count, to);
+        }
     }
 }
 

@@ -304,12 +304,6 @@ static status_t reader_read_piece(const void *context, uint32_t thread, uint64_t
                      count);
 }
 
-static status_t reader_read_long(reader_t *reader, uint64_t offset, uint64_t bytes, char *out)
-{
-    struct long_read read = {reader, offset, bytes, ceil_div_u64(bytes, reader->threads), out};
-    return reader_share(reader, ceil_div_u64(bytes, read.piece), reader_read_piece, &read);
-}
-
 status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure)
 {
     return failure == STATUS_DATA ? sources_judge(&part->storage.sources, reader->path, reader->fd,
@@ -324,7 +318,8 @@ static status_t reader_read_bytes(reader_t *reader, const struct archive_part *p
     status_t st = STATUS_OK;
     TRY(reader_open_file(reader, part, path));
     if (bytes >= SHARED_READ && reader->threads > 1) {
-        st = reader_read_long(reader, offset, bytes, out);
+        struct long_read read = {reader, offset, bytes, ceil_div_u64(bytes, reader->threads), out};
+        st = reader_share(reader, ceil_div_u64(bytes, read.piece), reader_read_piece, &read);
     } else {
         st = file_read(reader->fd, path, offset, out, bytes);
     }

@@ -292,36 +292,26 @@ out:
     return st;
 }
 
-/* Zero volts where blocks of a thread, from number `first` of task->slots on, are not. */
-static status_t packets_lose(const struct packets_task *task, uint32_t first, uint32_t end,
-                             uint64_t from, uint64_t to, struct losses *losses)
-{
-    status_t st = STATUS_OK;
-    struct reader_wanted block = *task->wanted;
-    uint32_t samples = task->packets->samples;
-    uint64_t low = max_u64((task->first_period + from) * samples, task->wanted->low);
-    uint64_t high = min_u64((task->first_period + to) * samples, task->wanted->high);
-    block.nslots = 1;
-    for (uint32_t i = first; i < end; i++) {
-        block.slot = task->slots[i];
-        TRY(reader_lack(&block, task->reader->archive, low, high - low, losses));
-    }
-out:
-    return st;
-}
-
-/* The same for the channels of a group, at all periods of which no frame had it. */
+/* Zero volts for blocks `first` .. end - 1 of task->slots, which are channels of a group of a
+ * thread, at all periods of which no frame had it. */
 static status_t packets_fill_group(const struct packets_task *task, uint32_t thread, uint32_t first,
                                    uint32_t end, uint64_t group, struct losses *losses)
 {
     status_t st = STATUS_OK;
-    uint32_t nthreads = task->packets->nthreads;
+    struct reader_wanted block = *task->wanted;
+    const struct packets *packets = task->packets;
+    block.nslots = 1;
     for (uint64_t at = 0; at < task->periods; at++) {
+        uint64_t low = max_u64((task->first_period + at) * packets->samples, block.low);
         uint64_t from = at;
-        while (at < task->periods && !(task->groups[at * nthreads + thread] & group)) {
+        while (at < task->periods && !(task->groups[at * packets->nthreads + thread] & group)) {
             at++;
         }
-        TRY(at > from ? packets_lose(task, first, end, from, at, losses) : STATUS_OK);
+        uint64_t high = min_u64((task->first_period + at) * packets->samples, block.high);
+        for (uint32_t i = first; i < end && at > from; i++) {
+            block.slot = task->slots[i];
+            TRY(reader_lack(&block, task->reader->archive, low, high - low, losses));
+        }
     }
 out:
     return st;

@@ -154,13 +154,12 @@ status_t h5_list_all(hid_t file, const char *where, struct h5_names *out)
 
 enum { MOST_LOOKED_UP = 4096 };
 
-/* The place of chunk number `index`, in elements. */
-static void h5_find_chunk(uint64_t index, int rank, const hsize_t *chunk, const uint64_t *count,
-                          hsize_t *offset)
+void h5_chunk_origin(uint64_t number, int rank, const hsize_t *chunk, const hsize_t *grid,
+                     hsize_t *origin)
 {
     for (int i = rank; i-- > 0;) {
-        offset[i] = index % count[i] * chunk[i];
-        index /= count[i];
+        origin[i] = number % grid[i] * chunk[i];
+        number /= grid[i];
     }
 }
 
@@ -169,7 +168,7 @@ void h5_try_chunks(hid_t dataset, const char *where, const char *name)
     hsize_t dims[H5S_MAX_RANK] = {0};
     hsize_t chunk[H5S_MAX_RANK] = {0};
     hsize_t offset[H5S_MAX_RANK] = {0};
-    uint64_t count[H5S_MAX_RANK] = {0};
+    hsize_t count[H5S_MAX_RANK] = {0};
     hsize_t there = 0;
     uint64_t all = 1;
     hid_t plist = H5Dget_create_plist(dataset);
@@ -192,7 +191,7 @@ void h5_try_chunks(hid_t dataset, const char *where, const char *name)
     for (uint64_t i = 0; i < looked_up; i++) {
         hsize_t bytes = 0;
         uint64_t step = all / looked_up;
-        h5_find_chunk(i * step + step / 2, rank, chunk, count, offset);
+        h5_chunk_origin(i * step + step / 2, rank, chunk, count, offset);
         (void)H5Dget_chunk_storage_size(dataset, offset, &bytes);
     }
 out:

@@ -23,6 +23,10 @@ struct h5_place {
     uint32_t mask;
 };
 
+/* Writes the indices of the first element of a chunk, which is counted with the last dimension
+ * fastest: `grid` chunks along each. */
+void h5_chunk_origin(uint64_t number, int rank, const hsize_t *chunk, const hsize_t *grid,
+                     hsize_t *origin);
 /* Finds the chunk that begins at these indices of the dataset. Fails with DATA if the index is
  * damaged. */
 status_t h5_places_find(h5_places_t *places, const hsize_t *chunk, struct h5_place *out);
