@@ -251,29 +251,42 @@ struct gap_seeker {
     int nstacks;
 };
 
+/* Whether a range that ends after `at` begins by then. *next: its end, or at most its beginning. */
+static int gap_meets(uint64_t first, uint64_t count, uint64_t at, uint64_t *next)
+{
+    *next = first <= at ? first + count : min_u64(*next, first);
+    return first <= at;
+}
+
+/* The same of where the part has no samples. */
+static int gap_in_part(const struct archive_part *part, uint64_t at, uint64_t *next)
+{
+    uint64_t local = at - part->first_sample;
+    uint32_t r = archive_run_at(part, local);
+    const struct archive_run *run = r < part->nruns ? &part->runs[r] : NULL;
+    int is_held = part->nruns == 0 || (run && run->first_sample <= local);
+    uint64_t end = part->first_sample + (!run      ? part->samples
+                                         : is_held ? run->first_sample + run->pieces * run->steps
+                                                   : run->first_sample);
+    *next = is_held ? min_u64(*next, min_u64(end, part->first_sample + part->samples)) : end;
+    return !is_held;
+}
+
 static int gap_seek(const struct gap_seeker *seeker, uint64_t at, uint64_t *next)
 {
     const struct archive *archive = seeker->archive;
-    uint64_t until = UINT64_MAX;
+    const struct archive_losses *losses = &archive->losses;
+    *next = UINT64_MAX;
     size_t i = archive_gap_after(archive, at);
-    if (i < archive->losses.ngaps) {
-        until = archive->losses.gaps[i][0];
-        if (until <= at) {
-            *next = until + archive->losses.gaps[i][1];
-            return 1;
-        }
+    if (i < losses->ngaps && gap_meets(losses->gaps[i][0], losses->gaps[i][1], at, next)) {
+        return 1;
     }
     i = archive_stream_gap_after(archive, seeker->number, at);
-    if (i < archive->losses.nstream_gaps &&
-        archive->losses.stream_gaps[i].stream == seeker->number) {
-        const struct archive_gap *gap = &archive->losses.stream_gaps[i];
-        if (gap->first <= at) {
-            *next = gap->first + gap->count;
-            return 1;
-        }
-        until = min_u64(until, gap->first);
+    const struct archive_gap *gap = i < losses->nstream_gaps ? &losses->stream_gaps[i] : NULL;
+    if (gap && gap->stream == seeker->number && gap_meets(gap->first, gap->count, at, next)) {
+        return 1;
     }
-    for (int k = 0; k < seeker->nstacks && !archive->losses.is_made; k++) {
+    for (int k = 0; k < seeker->nstacks && !losses->is_made; k++) {
         uint32_t p = archive_part_at(archive, seeker->stack[k], at);
         const struct archive_part *part = p < archive->nparts ? &archive->parts[p] : NULL;
         int is_there = part && part->stack == seeker->stack[k];
@@ -281,23 +294,10 @@ static int gap_seek(const struct gap_seeker *seeker, uint64_t at, uint64_t *next
             *next = is_there ? part->first_sample : UINT64_MAX;
             return 1;
         }
-        until = min_u64(until, part->first_sample + part->samples);
-        if (part->nruns > 0) {
-            uint64_t local = at - part->first_sample;
-            uint32_t r = archive_run_at(part, local);
-            const struct archive_run *run = &part->runs[min_u64(r, part->nruns - 1)];
-            int is_held = r < part->nruns && run->first_sample <= local;
-            uint64_t end = is_held           ? run->first_sample + run->pieces * run->steps
-                           : r < part->nruns ? run->first_sample
-                                             : part->samples;
-            if (!is_held) {
-                *next = part->first_sample + end;
-                return 1;
-            }
-            until = min_u64(until, part->first_sample + end);
+        if (gap_in_part(part, at, next)) {
+            return 1;
         }
     }
-    *next = until;
     return 0;
 }
 
