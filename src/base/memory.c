@@ -67,6 +67,22 @@ out:
     return st;
 }
 
+status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block)
+{
+    status_t st = STATUS_OK;
+    void *smaller = NULL;
+    if (*room < count) {
+        memcpy(&smaller, block, sizeof smaller);
+        free(smaller);
+        memset(block, 0, sizeof smaller);
+        *room = 0;
+        TRY(memory_aligned(count, size, what, block));
+        *room = count;
+    }
+out:
+    return st;
+}
+
 status_t memory_text(const char *text, char **out)
 {
     status_t st = STATUS_OK;

@@ -28,6 +28,10 @@ status_t memory_grow(uint64_t count, size_t size, const char *what, void *items)
  * down (measured: twice the time of a filter bank's grain). Fails with DEVICE (memory). */
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
 
+/* Makes a block of `count` elements, aligned likewise, in the place of one of *room elements if
+ * that is smaller: what it holds is lost. Fails with DEVICE (memory). */
+status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block);
+
 /* Copies `text` (NULL stays NULL); free() returns the copy. Fails with DEVICE (memory). */
 status_t memory_text(const char *text, char **out);
 /* Makes a new text, as printf() writes it; free() returns it. Fails with DEVICE (memory). */

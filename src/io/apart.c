@@ -388,22 +388,6 @@ out:
     return st;
 }
 
-static status_t apart_ask(const char *what, const struct text *question, struct text *answer)
-{
-    status_t st = STATUS_OK;
-    struct apart_question head;
-    memset(&head, 0, sizeof head); /* its padding, too */
-    head.bytes = question->length;
-    snprintf(head.what, sizeof head.what, "%s", what);
-    TRY(apart_have_child());
-    st = apart_say(&head, sizeof head);
-    st = st == STATUS_OK ? apart_say(question->data, question->length) : st;
-    st = st == STATUS_OK ? apart_listen_to(answer) : st;
-    st = apart_end(st);
-out:
-    return st;
-}
-
 /* By a child. */
 static status_t apart_describe_there(const struct description *kind,
                                      const struct apart_request *request, void **out)
@@ -411,11 +395,19 @@ static status_t apart_describe_there(const struct description *kind,
     status_t st = STATUS_OK;
     struct text question = {0};
     struct text answer = {0};
+    struct apart_question head;
     TRY(pack_text(&question, request->path));
     TRY(pack_text(&question, request->name));
     TRY(pack_u64(&question, request->wants));
     TRY(text_add_bytes(&question, request->more.data, request->more.length));
-    TRY(apart_ask(kind->what, &question, &answer));
+    memset(&head, 0, sizeof head); /* its padding, too */
+    head.bytes = question.length;
+    snprintf(head.what, sizeof head.what, "%s", kind->what);
+    TRY(apart_have_child());
+    st = apart_say(&head, sizeof head);
+    st = st == STATUS_OK ? apart_say(question.data, question.length) : st;
+    st = st == STATUS_OK ? apart_listen_to(&answer) : st;
+    TRY(apart_end(st));
     if (answer.length > 0) {
         struct unpack in = {.data = answer.data, .length = answer.length};
         TRY(unpack_new(&in, kind->type, kind->what, out));

@@ -66,13 +66,8 @@ status_t chunks_list(chunks_t *chunks, const struct chunk_box *boxes, size_t nbo
     if (nboxes > 1) {
         qsort(chunks->wants, chunks->nwants, sizeof *chunks->wants, chunks_by_number);
     }
-    if (chunks->tasks_room < chunks->nwants) {
-        free(chunks->tasks);
-        chunks->tasks_room = 0;
-        TRY(memory_zeroed(chunks->nwants, sizeof *chunks->tasks, "a list of chunks",
-                          &chunks->tasks));
-        chunks->tasks_room = chunks->nwants;
-    }
+    TRY(memory_room(&chunks->tasks_room, chunks->nwants, sizeof *chunks->tasks, "a list of chunks",
+                    &chunks->tasks));
     for (size_t i = 0; i < chunks->nwants; i++) {
         struct chunk_task *last = chunks->ntasks > 0 ? &chunks->tasks[chunks->ntasks - 1] : NULL;
         if (last && last->number == chunks->wants[i].chunk) {
@@ -246,16 +241,7 @@ uint32_t chunks_mask(const chunks_t *chunks, const struct chunk_task *task)
 
 status_t chunks_room_for(struct chunk_worker *worker, size_t stored)
 {
-    status_t st = STATUS_OK;
-    if (stored > worker->stored_bytes) {
-        free(worker->stored);
-        worker->stored = NULL;
-        worker->stored_bytes = 0;
-        TRY(memory_aligned(stored, 1, "a chunk", &worker->stored));
-        worker->stored_bytes = stored;
-    }
-out:
-    return st;
+    return memory_room(&worker->stored_bytes, stored, 1, "a chunk", &worker->stored);
 }
 
 static status_t chunks_decode(struct chunk_worker *worker, const struct chunk_task *task,

@@ -62,26 +62,16 @@ out:
     return st;
 }
 
-static status_t unfilter_zstd_block(unfilter_t *unfilter, struct bytes in, unsigned char *out,
-                                    size_t made)
+static status_t unfilter_zstd_bytes(unfilter_t *unfilter, struct bytes in, unsigned char *out,
+                                    size_t room, size_t *made)
 {
-    status_t st = STATUS_OK;
-    size_t count = ZSTD_decompressDCtx(unfilter->zstd, out, made, in.at, in.count);
-    REQUIRE(!ZSTD_isError(count), STATUS_DATA, "Zstandard: %s", ZSTD_getErrorName(count));
-    REQUIRE(count == made, STATUS_DATA, "Zstandard: a block becomes %zu bytes instead of %zu",
-            count, made);
-out:
-    return st;
+    *made = ZSTD_decompressDCtx(unfilter->zstd, out, room, in.at, in.count);
+    return REQUIRED(!ZSTD_isError(*made), STATUS_DATA, "Zstandard: %s", ZSTD_getErrorName(*made));
 }
 
 static status_t unfilter_zstd(struct undoing *u)
 {
-    status_t st = STATUS_OK;
-    size_t count = ZSTD_decompressDCtx(u->unfilter->zstd, u->at, u->room, u->in.at, u->in.count);
-    REQUIRE(!ZSTD_isError(count), STATUS_DATA, "Zstandard: %s", ZSTD_getErrorName(count));
-    u->count = count;
-out:
-    return st;
+    return unfilter_zstd_bytes(u->unfilter, u->in, u->at, u->room, &u->count);
 }
 
 /* The length of all, that of a block; then each block behind its own length in the file, as it was
@@ -271,12 +261,8 @@ status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *
     struct bytes in = {piece->in, piece->bytes};
     unsigned char *out = chunk + piece->first * piece->size;
     size_t most = (size_t)min_u64(piece->block, piece->count) * piece->size;
-    if (piece->compression != PLAIN && most > unfilter->block_bytes) {
-        free(unfilter->block);
-        unfilter->block = NULL;
-        unfilter->block_bytes = 0;
-        TRY(memory_aligned(most, 1, "a block of bits", &unfilter->block));
-        unfilter->block_bytes = most;
+    if (piece->compression != PLAIN) {
+        TRY(memory_room(&unfilter->block_bytes, most, 1, "a block of bits", &unfilter->block));
     }
     for (size_t done = 0, now = 0; done < piece->count; done += now) {
         struct bytes stored = {NULL, 0};
@@ -286,7 +272,10 @@ status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *
         if (piece->compression == LZ4) {
             TRY(unfilter_lz4_block(stored, unfilter->block, made));
         } else if (piece->compression == ZSTANDARD) {
-            TRY(unfilter_zstd_block(unfilter, stored, unfilter->block, made));
+            size_t count = 0;
+            TRY(unfilter_zstd_bytes(unfilter, stored, unfilter->block, made, &count));
+            REQUIRE(count == made, STATUS_DATA,
+                    "Zstandard: a block becomes %zu bytes instead of %zu", count, made);
         }
         transpose_bits(piece->compression == PLAIN ? stored.at : unfilter->block, now, piece->size,
                        out);

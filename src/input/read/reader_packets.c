@@ -23,8 +23,8 @@ struct packets_room {
     struct packets_kept kept;
     uint64_t unit_frames; /* that a unit spans at most */
     struct used *used;    /* [used_room]: of one file */
-    uint64_t *units;      /* [used_room + 1]: where in `used` they begin */
-    uint64_t used_room;
+    uint64_t *units;      /* [units_room]: where in `used` they begin */
+    size_t used_room, units_room;
 };
 
 /* One read. */
@@ -148,23 +148,6 @@ out:
     return st;
 }
 
-static status_t packets_make_used(struct packets_room *room, uint64_t count)
-{
-    status_t st = STATUS_OK;
-    if (room->used_room < count) {
-        free(room->used);
-        free(room->units);
-        room->used = NULL;
-        room->units = NULL;
-        room->used_room = 0;
-        TRY(memory_zeroed((size_t)count, sizeof *room->used, "frames", &room->used));
-        TRY(memory_zeroed((size_t)count + 1, sizeof *room->units, "frames", &room->units));
-        room->used_room = count;
-    }
-out:
-    return st;
-}
-
 /* Chooses the frames to use among low .. high - 1: in place, good, of the requested time, the first
  * of their kind. Those that follow each other are a unit. */
 static void packets_choose(const struct packets_task *task, const struct packets_file *file,
@@ -259,6 +242,7 @@ static status_t packets_read_frames(const struct packets_task *task,
 {
     status_t st = STATUS_OK;
     struct packets_taking taking = {.task = task};
+    struct packets_room *room = task->reader->packets;
     const struct packet *headers = NULL;
     const char *places = NULL;
     uint64_t low = 0;
@@ -268,7 +252,10 @@ static status_t packets_read_frames(const struct packets_task *task,
     if (low < high) {
         TRY(packets_keep(open, low, high, &headers, &places));
         TRY(packets_check(open, low, high, headers, places));
-        TRY(packets_make_used(task->reader->packets, high - low));
+        TRY(memory_room(&room->used_room, (size_t)(high - low), sizeof *room->used, "frames",
+                        &room->used));
+        TRY(memory_room(&room->units_room, (size_t)(high - low) + 1, sizeof *room->units, "frames",
+                        &room->units));
         packets_choose(task, open->file, low, high, headers, places, &taking);
         TRY(packets_take(&taking));
     }
