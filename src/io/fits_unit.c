@@ -20,20 +20,10 @@ enum { PIECE = 2048 }; /* elements read at once */
 
 uint32_t fits_column_bytes(const struct fits_column *column)
 {
-    switch (column->type) {
-    case 'B':
-        return 1;
-    case 'I':
-        return 2;
-    case 'J':
-    case 'E':
-        return 4;
-    case 'K':
-    case 'D':
-        return 8;
-    default:
-        return 0;
-    }
+    static const char letters[] = "BIJEKD";
+    static const uint32_t bytes[sizeof letters] = {1, 2, 4, 4, 8, 8, 0};
+    const char *letter = strchr(letters, (int)column->type);
+    return letter ? bytes[letter - letters] : 0;
 }
 
 #define COLUMN_CASE(letter, value)                                                                 \

@@ -38,22 +38,13 @@ double decode_settle_format(struct packets *packets)
         packets->format = packets->is_packed ? SAMPLE_I4 : SAMPLE_I8;
         return 1;
     }
-    switch (packets->bits) {
-    case 2:
-    case 32:
-        packets->format = SAMPLE_F32;
-        break;
-    case 8:
-        packets->format = SAMPLE_I16;
-        break;
-    case 16:
-        /* The opposite of -32768 is no int16. */
-        packets->format = is_turned ? SAMPLE_F32 : SAMPLE_I16;
-        break;
-    default:
-        packets->format = packets->is_packed ? SAMPLE_I4 : SAMPLE_I8;
-    }
-    return packets->bits == 8 ? 0.5 : 1;
+    const uint32_t bits = packets->bits;
+    /* The opposite of -32768 is no int16. */
+    packets->format = bits == 2 || bits == 32 || (bits == 16 && is_turned) ? SAMPLE_F32
+                      : bits == 8 || bits == 16                            ? SAMPLE_I16
+                      : packets->is_packed                                 ? SAMPLE_I4
+                                                                           : SAMPLE_I8;
+    return bits == 8 ? 0.5 : 1;
 }
 
 /* One number of 1, 2 or 4 bits. */
@@ -165,22 +156,19 @@ static void decode_bytes(const decoder_t *d, const unsigned char *in, size_t str
         memcpy(out, in, count);
         return;
     }
+#define DECODE_SIZE(size)                                                                          \
+    case (size):                                                                                   \
+        decode_entries(in, stride, count, even, odd, out, size);                                   \
+        break
     switch (d->entry_bytes) {
-    case 1:
-        decode_entries(in, stride, count, even, odd, out, 1);
-        break;
-    case 2:
-        decode_entries(in, stride, count, even, odd, out, 2);
-        break;
-    case 4:
-        decode_entries(in, stride, count, even, odd, out, 4);
-        break;
-    case 8:
-        decode_entries(in, stride, count, even, odd, out, 8);
-        break;
+        DECODE_SIZE(1);
+        DECODE_SIZE(2);
+        DECODE_SIZE(4);
+        DECODE_SIZE(8);
     default:
         decode_entries(in, stride, count, even, odd, out, MOST_ENTRY);
     }
+#undef DECODE_SIZE
 }
 
 static const char *decode_table(const decoder_t *d, int turn, uint32_t place)

@@ -244,84 +244,53 @@ static void numbers_make_i16(const numbers_t *numbers, const char *restrict from
 #undef NUMBERS_LOOP
 }
 
-/* The same loop for both orders of bytes: `swap` in the value, whose bytes begin at `at`. */
-#define NUMBERS_LOOP(size, value)                                                                  \
+/* Loops for both orders of bytes, `swap` in what is stored (`raw`), whose bytes begin at `at`.
+ * Missing values become NaN. */
+#define NUMBERS_LOOP(bytes, raw, value)                                                            \
     for (uint64_t i = 0; i < count; i++) {                                                         \
-        const char *at = from + i * (size);                                                        \
+        const char *at = from + i * (bytes);                                                       \
         numbers_store(to + 4 * i, (float)(value));                                                 \
+    }                                                                                              \
+    for (uint64_t i = 0; i < count && numbers->stored.has_missing; i++) {                          \
+        const char *at = from + i * (bytes);                                                       \
+        if ((double)(raw) == numbers->stored.missing) {                                            \
+            numbers_store(to + 4 * i, NAN);                                                        \
+        }                                                                                          \
     }
-#define NUMBERS_CASE(kind, bits, value)                                                            \
+#define NUMBERS_CASE(kind, bits, raw, value)                                                       \
     case (kind)*128 + (bits):                                                                      \
         if (numbers->is_swapped) {                                                                 \
             const int swap = 1;                                                                    \
             (void)swap;                                                                            \
-            NUMBERS_LOOP((bits) / 8, value)                                                        \
+            NUMBERS_LOOP((bits) / 8, raw, value)                                                   \
         } else {                                                                                   \
             const int swap = 0;                                                                    \
             (void)swap;                                                                            \
-            NUMBERS_LOOP((bits) / 8, value)                                                        \
+            NUMBERS_LOOP((bits) / 8, raw, value)                                                   \
         }                                                                                          \
         break
+#define NUMBERS_WHOLE(kind, bits, raw) NUMBERS_CASE(kind, bits, raw, (double)(raw)-offset)
+#define NUMBERS_REAL(bits, raw) NUMBERS_CASE(NUMBER_FLOAT, bits, raw, raw)
 
 static void numbers_make_f32(const numbers_t *numbers, const char *restrict from, uint64_t count,
                              char *restrict to)
 {
     double offset = numbers->stored.offset;
     switch ((int)(numbers->stored.kind * 128 + numbers->stored.bits)) {
-        NUMBERS_CASE(NUMBER_SIGNED, 8, (double)(int8_t)*at - offset);
-        NUMBERS_CASE(NUMBER_UNSIGNED, 8, (double)(uint8_t)*at - offset);
-        NUMBERS_CASE(NUMBER_SIGNED, 16, (double)(int16_t)load_u16(at, swap) - offset);
-        NUMBERS_CASE(NUMBER_UNSIGNED, 16, (double)load_u16(at, swap) - offset);
-        NUMBERS_CASE(NUMBER_SIGNED, 24, (double)((int32_t)load_u24(at, swap) / 256) - offset);
-        NUMBERS_CASE(NUMBER_SIGNED, 32, (double)(int32_t)load_u32(at, swap) - offset);
-        NUMBERS_CASE(NUMBER_UNSIGNED, 32, (double)load_u32(at, swap) - offset);
-        NUMBERS_CASE(NUMBER_SIGNED, 64, (double)(int64_t)load_u64(at, swap) - offset);
-        NUMBERS_CASE(NUMBER_UNSIGNED, 64, (double)load_u64(at, swap) - offset);
-        NUMBERS_CASE(NUMBER_FLOAT, 16, float_of_u16(load_u16(at, swap)));
-        NUMBERS_CASE(NUMBER_FLOAT, 32, float_of_u32(load_u32(at, swap)));
-        NUMBERS_CASE(NUMBER_FLOAT, 64, float_of_u64(load_u64(at, swap)));
+        NUMBERS_WHOLE(NUMBER_SIGNED, 8, (int8_t)*at);
+        NUMBERS_WHOLE(NUMBER_UNSIGNED, 8, (uint8_t)*at);
+        NUMBERS_WHOLE(NUMBER_SIGNED, 16, (int16_t)load_u16(at, swap));
+        NUMBERS_WHOLE(NUMBER_UNSIGNED, 16, load_u16(at, swap));
+        NUMBERS_WHOLE(NUMBER_SIGNED, 24, (int32_t)load_u24(at, swap) / 256);
+        NUMBERS_WHOLE(NUMBER_SIGNED, 32, (int32_t)load_u32(at, swap));
+        NUMBERS_WHOLE(NUMBER_UNSIGNED, 32, load_u32(at, swap));
+        NUMBERS_WHOLE(NUMBER_SIGNED, 64, (int64_t)load_u64(at, swap));
+        NUMBERS_WHOLE(NUMBER_UNSIGNED, 64, load_u64(at, swap));
+        NUMBERS_REAL(16, float_of_u16(load_u16(at, swap)));
+        NUMBERS_REAL(32, float_of_u32(load_u32(at, swap)));
+        NUMBERS_REAL(64, float_of_u64(load_u64(at, swap)));
     default:
         break;
-    }
-}
-
-/* One stored number of 8 bits or more. */
-static double numbers_value(const numbers_t *numbers, const char *at)
-{
-    int swap = numbers->is_swapped;
-    int is_signed = numbers->stored.kind == NUMBER_SIGNED;
-    int is_float = numbers->stored.kind == NUMBER_FLOAT;
-    uint64_t bits;
-    switch (numbers->stored.bits) {
-    case 8:
-        return is_signed ? (int8_t)*at : (uint8_t)*at;
-    case 16:
-        bits = load_u16(at, swap);
-        return is_float    ? (double)float_of_u16((uint16_t)bits)
-               : is_signed ? (int16_t)bits
-                           : (double)bits;
-    case 24:
-        return (int32_t)load_u24(at, swap) / 256;
-    case 32:
-        bits = load_u32(at, swap);
-        return is_float    ? (double)float_of_u32((uint32_t)bits)
-               : is_signed ? (int32_t)bits
-                           : (double)bits;
-    default:
-        bits = load_u64(at, swap);
-        return is_float ? float_of_u64(bits) : is_signed ? (double)(int64_t)bits : (double)bits;
-    }
-}
-
-/* Missing values become NaN. */
-static void numbers_drop_missing(const numbers_t *numbers, const char *from, uint64_t count,
-                                 char *to)
-{
-    for (uint64_t i = 0; i < count; i++) {
-        if (numbers_value(numbers, from + i * (numbers->stored.bits / 8)) ==
-            numbers->stored.missing) {
-            numbers_store(to + 4 * i, NAN);
-        }
     }
 }
 
@@ -386,9 +355,6 @@ void numbers_make(const numbers_t *numbers, const void *from, uint64_t bit, uint
         numbers_make_i16(numbers, at, count, to);
     } else {
         numbers_make_f32(numbers, at, count, to);
-        if (numbers->stored.has_missing) {
-            numbers_drop_missing(numbers, at, count, to);
-        }
     }
 }
 

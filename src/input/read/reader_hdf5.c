@@ -17,22 +17,6 @@ void reader_close_hdf5(reader_t *reader)
     reader->part = NULL;
 }
 
-/* The type in memory of plain numbers: what the unpacker expects, in this machine's byte order. The
- * file's own type does not tell: an integer of 2 bytes may have 8 bits. */
-static hid_t reader_number_type(enum sample_format format)
-{
-    switch (format) {
-    case SAMPLE_I4:
-        return H5T_NATIVE_UINT8;
-    case SAMPLE_I8:
-        return H5T_NATIVE_INT8;
-    case SAMPLE_I16:
-        return H5T_NATIVE_INT16;
-    default:
-        return H5T_NATIVE_FLOAT;
-    }
-}
-
 /* Numbers that are made of others come as they are stored; those that no machine has (24 bits, say)
  * as HDF5 makes them into what archive->number tells of. */
 static hid_t reader_stored_type(hid_t stored, const struct archive_number *number)
@@ -77,7 +61,11 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
     } else if (archive->format == SAMPLE_I4) {
         number = H5Tcopy(stored); /* bytes, whatever sign the file gives them */
     } else {
-        number = H5Tcopy(reader_number_type(archive->format));
+        /* What the unpacker expects, in this machine's byte order. The file's own type does not
+         * tell: an integer of 2 bytes may have 8 bits. */
+        number = H5Tcopy(archive->format == SAMPLE_I8    ? H5T_NATIVE_INT8
+                         : archive->format == SAMPLE_I16 ? H5T_NATIVE_INT16
+                                                         : H5T_NATIVE_FLOAT);
     }
     H5_TRY(number, "a type of numbers cannot be made");
     if (!reader_has_pairs(archive)) {
