@@ -369,20 +369,16 @@ out:
 
 enum { MOST_GAPS = 1 << 26 };
 
-/* The number in the observation of stream `number` of one file, where the file's indices of the
- * stacked axis begin at `from` of `total`. */
-static uint64_t join_gaps_number(const struct archive *file, uint64_t number, uint64_t from,
-                                 uint64_t total)
+uint64_t join_stream_number(const uint64_t one[AXIS_KINDS], enum axis stacked, uint64_t number,
+                            uint64_t from, uint64_t total)
 {
     uint64_t out = 0;
     uint64_t each = 1;
     for (int i = STREAM_AXES - 1; i >= 0; i--) {
         enum axis axis = archive_stream_axes[i];
-        int is_stacked = axis == file->shape.stacked;
-        uint64_t index = number % file->count[axis];
-        number /= file->count[axis];
-        out += (index + (is_stacked ? from : 0)) * each;
-        each *= is_stacked ? total : file->count[axis];
+        out += (number % one[axis] + (axis == stacked ? from : 0)) * each;
+        each *= axis == stacked ? total : one[axis];
+        number /= one[axis];
     }
     return out;
 }
@@ -440,7 +436,8 @@ static status_t join_spread_gaps(struct archive **files, size_t count)
         const struct archive *file = files[i];
         uint64_t streams = file->losses.ngaps > 0 ? join_gaps_streams(file) : 0;
         for (uint64_t stream = 0; stream < streams; stream++) {
-            uint64_t number = join_gaps_number(file, stream, from, total);
+            uint64_t number =
+                join_stream_number(file->count, base->shape.stacked, stream, from, total);
             for (size_t k = 0; k < file->losses.ngaps; k++) {
                 gaps[found++] =
                     (struct archive_gap){number, file->losses.gaps[k][0], file->losses.gaps[k][1]};
@@ -448,8 +445,9 @@ static status_t join_spread_gaps(struct archive **files, size_t count)
         }
         for (size_t k = 0; k < file->losses.nstream_gaps; k++) {
             gaps[found] = file->losses.stream_gaps[k];
-            gaps[found++].stream =
-                join_gaps_number(file, file->losses.stream_gaps[k].stream, from, total);
+            gaps[found].stream = join_stream_number(file->count, base->shape.stacked,
+                                                    gaps[found].stream, from, total);
+            found++;
         }
         from += file->count[base->shape.stacked];
     }

@@ -27,4 +27,9 @@ status_t join_take_assumed(struct archive *base, struct archive *next);
  * (memory). */
 status_t join_append_stack(struct archive *base, const struct archive *next);
 
+/* Returns the number in the observation of stream `number` of one file, which has `one` indices of
+ * each axis; those of the stacked axis are from `from` on of `total`. */
+uint64_t join_stream_number(const uint64_t one[AXIS_KINDS], enum axis stacked, uint64_t number,
+                            uint64_t from, uint64_t total);
+
 #endif

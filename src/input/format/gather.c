@@ -111,38 +111,19 @@ static status_t place_move_stream_gaps(struct archive *base, const struct place 
     struct archive *from = place->archive;
     size_t had = from == base ? 0 : base->losses.nstream_gaps;
     uint64_t stack = base->shape.is_reim_stacked ? place->stack / 2 : place->stack;
+    const enum axis stacked = base->shape.stacked;
     TRY(memory_grown(had + from->losses.nstream_gaps + 1, sizeof *base->losses.stream_gaps, "gaps",
                      &base->losses.stream_gaps));
     for (size_t i = 0; i < from->losses.nstream_gaps; i++) {
         struct archive_gap gap = from->losses.stream_gaps[i];
-        uint64_t rest = gap.stream;
-        uint64_t stream = 0;
-        uint64_t below = 1; /* streams of one index of the axis */
-        for (int a = STREAM_AXES - 1; a >= 0; a--) {
-            enum axis axis = archive_stream_axes[a];
-            uint64_t index = rest % one[axis];
-            rest /= one[axis];
-            index += axis == base->shape.stacked ? stack * one[axis] : 0;
-            stream += index * below;
-            below *= base->count[axis];
-        }
-        gap.stream = stream;
+        gap.stream = join_stream_number(one, stacked, gap.stream, stack * one[stacked],
+                                        base->count[stacked]);
         gap.first += place->first_sample - origin;
         base->losses.stream_gaps[had + i] = gap;
     }
     base->losses.nstream_gaps = had + from->losses.nstream_gaps;
 out:
     return st;
-}
-
-static int place_compare_gaps(const void *left, const void *right)
-{
-    const struct archive_gap *a = left;
-    const struct archive_gap *b = right;
-    if (a->stream != b->stream) {
-        return (a->stream > b->stream) - (a->stream < b->stream);
-    }
-    return (a->first > b->first) - (a->first < b->first);
 }
 
 /* Moves its parts, numbered from `origin` on. */
@@ -203,10 +184,7 @@ static status_t place_add(struct archive *base, struct place *places, size_t cou
         TRY(place_move_stream_gaps(base, &places[i], one, origin));
         TRY(place_move(base, &places[i], origin));
     }
-    if (base->losses.nstream_gaps > 1) {
-        qsort(base->losses.stream_gaps, base->losses.nstream_gaps, sizeof *base->losses.stream_gaps,
-              place_compare_gaps);
-    }
+    archive_gaps_sort(base->losses.stream_gaps, base->losses.nstream_gaps);
     base->count[AXIS_TIME] = end;
     TRY(place_find_gaps(base));
 out:
