@@ -74,14 +74,6 @@ out:
     return st;
 }
 
-void archive_free_boxes(struct lost_box *boxes, uint32_t count)
-{
-    for (uint32_t i = 0; boxes && i < count; i++) {
-        free(boxes[i].why);
-    }
-    free(boxes);
-}
-
 uint64_t archive_bank_group(const struct archive *archive, uint64_t index)
 {
     const struct archive_bank *bank = &archive->bank;
@@ -462,14 +454,11 @@ void archive_warn_unweighed(const struct archive *archive, const char *file)
     }
 }
 
-static const struct pack_field extent_pointers[] = {PACK_FIELD(struct archive_extent, path)};
-static const struct pack_type extent_type = PACK_WHOLE(struct archive_extent, extent_pointers);
-
 static const struct pack_field run_pointers[] = {PACK_FIELD(struct archive_run, path)};
 static const struct pack_type run_type = PACK_WHOLE(struct archive_run, run_pointers);
 
 static const struct pack_field box_pointers[] = {PACK_FIELD(struct lost_box, why)};
-static const struct pack_type box_type = PACK_WHOLE(struct lost_box, box_pointers);
+const struct pack_type lost_box_type = PACK_WHOLE(struct lost_box, box_pointers);
 
 static const struct pack_type gap_type = PACK_PLAIN(struct archive_gap);
 
@@ -478,15 +467,15 @@ static const struct pack_type partial_type = PACK_PLAIN(struct archive_partial);
 static const struct pack_field part_pointers[] = {
     PACK_FIELD(struct archive_part, path),
     PACK_FIELD(struct archive_part, dataset),
-    PACK_LIST(struct archive_part, extents, nextents, &extent_type),
+    PACK_LIST(struct archive_part, extents, nextents, &archive_extent_type),
     PACK_LIST(struct archive_part, runs, nruns, &run_type),
     PACK_LIST(struct archive_part, partials, npartials, &partial_type),
     PACK_LIST(struct archive_part, packets, npackets, &packets_type),
     PACK_LIST(struct archive_part, steps, nsteps, &pack_numbers),
     PACK_STORAGE(struct archive_part, storage),
-    PACK_KEPT(struct archive_part, boxes, nboxes, &box_type),
+    PACK_KEPT(struct archive_part, boxes, nboxes, &lost_box_type),
 };
-static const struct pack_type part_type = PACK_WHOLE(struct archive_part, part_pointers);
+const struct pack_type archive_part_type = PACK_WHOLE(struct archive_part, part_pointers);
 
 /* Names of an axis' indices, of which there are count[], and those that are selected. */
 #define PACK_AXIS(axis)                                                                            \
@@ -508,7 +497,7 @@ static const struct pack_field archive_pointers[] = {
     PACK_COUNTED(struct archive, freq_hz, count[AXIS_CHAN], &pack_numbers),
     PACK_LIST(struct archive, bank.prototype, bank.nprototype, &pack_numbers),
     PACK_COUNTED(struct archive, coherent.delay_hz, count[AXIS_CHAN], &pack_numbers),
-    PACK_LIST(struct archive, parts, nparts, &part_type),
+    PACK_LIST(struct archive, parts, nparts, &archive_part_type),
     PACK_LIST(struct archive, losses.gaps, losses.ngaps, &pack_pairs),
     PACK_LIST(struct archive, losses.stream_gaps, losses.nstream_gaps, &gap_type),
     PACK_LOST(struct archive, losses.lost),

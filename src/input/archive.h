@@ -231,9 +231,8 @@ struct archive {
 status_t archive_create(const char *path, struct archive **out);
 
 /* The archive as bytes: all of it, from the process that opened the files to every rank. */
-extern const struct pack_type archive_type;
+extern const struct pack_type archive_type, archive_part_type, lost_box_type;
 void archive_destroy(struct archive *archive);
-void archive_free_boxes(struct lost_box *boxes, uint32_t count);
 
 /* Stream axes in the order of products, slowest first. */
 enum { STREAM_AXES = 4 };

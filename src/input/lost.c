@@ -376,11 +376,7 @@ out:
 
 void cut_free(struct archive_part *part)
 {
-    extents_free(part->extents, part->nextents);
-    storage_free(&part->storage);
-    archive_free_boxes(part->boxes, part->nboxes);
-    free(part->dataset);
-    free(part->path);
+    pack_free(part, &archive_part_type);
     *part = (struct archive_part){.path = NULL};
 }
 
@@ -417,7 +413,7 @@ status_t cut_time(struct archive *archive, uint64_t samples)
             TRY(cut_to_run(part, samples, &part->runs));
             part->nruns = 1;
         }
-        extents_free(part->extents, part->nextents);
+        pack_free_list(part->extents, part->nextents, &archive_extent_type);
         part->extents = NULL;
         part->nextents = 0;
     }

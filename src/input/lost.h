@@ -7,7 +7,7 @@
 #include "input/hdf5/stored.h"
 
 /* Boxes that hold just the pieces, of a dataset of at most ARCHIVE_DIMS dimensions; free with
- * archive_free_boxes() in any case. Fails with DATA: too many. Uses HDF5. */
+ * pack_free_list() in any case. Fails with DATA: too many. Uses HDF5. */
 status_t lost_find_boxes(const struct lost_pieces *pieces, struct lost_box **out, uint32_t *count);
 
 /* Adds count indices from `first` to a list of ranges. Fails with DEVICE (memory). */

@@ -248,17 +248,23 @@ void unpack_struct(struct unpack *in, void *to, const struct pack_type *type)
     unpack_fields(in, to, type->fields, type->nfields);
 }
 
+void pack_free_list(void *items, uint64_t count, const struct pack_type *type)
+{
+    for (uint64_t i = 0; items && i < count && type->nfields > 0; i++) {
+        pack_free((char *)items + i * type->size, type);
+    }
+    free(items);
+}
+
 void pack_free(void *at, const struct pack_type *type)
 {
     for (size_t i = 0; i < type->nfields; i++) {
         const struct pack_field *field = &type->fields[i];
         void **pointer = (void **)(void *)((char *)at + field->offset);
-        int is_list = field->kind >= PACK_LIST_OWN;
-        uint64_t count = is_list && *pointer && field->item ? pack_count_of(field, at) : 0;
-        for (uint64_t j = 0; j < count && field->item->nfields > 0; j++) {
-            pack_free((char *)*pointer + j * field->item->size, field->item);
-        }
-        if (is_list || field->kind == PACK_TEXT) {
+        if (field->kind >= PACK_LIST_OWN) {
+            pack_free_list(*pointer, field->item ? pack_count_of(field, at) : 0, field->item);
+            *pointer = NULL;
+        } else if (field->kind == PACK_TEXT) {
             free(*pointer);
             *pointer = NULL;
         }

@@ -109,11 +109,13 @@ status_t pack_fields(struct text *out, const void *from, const struct pack_field
 void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields, size_t count);
 status_t pack_struct(struct text *out, const void *from, const struct pack_type *type);
 void unpack_struct(struct unpack *in, void *to, const struct pack_type *type);
-/* Makes a new struct of this type, called `what` in messages; `out` points to a pointer to it. Fails
- * as unpack_check(). */
+/* Makes a new struct of this type, called `what` in messages; `out` points to a pointer to it.
+ * Fails as unpack_check(). */
 status_t unpack_new(struct unpack *in, const struct pack_type *type, const char *what, void *out);
 /* Frees all that the struct points to, and makes those pointers NULL. */
 void pack_free(void *at, const struct pack_type *type);
+/* Frees a list of such structs, and all that they point to; takes NULL. */
+void pack_free_list(void *items, uint64_t count, const struct pack_type *type);
 /* Frees likewise, and the struct; takes NULL. */
 void pack_destroy(void *at, const struct pack_type *type);
 

@@ -277,7 +277,7 @@ static status_t fbh5_find_lost_rows(const struct lost_pieces *pieces, struct fbh
     }
     lost_join(&fbh5->lost);
 out:
-    archive_free_boxes(boxes, count);
+    pack_free_list(boxes, count, &lost_box_type);
     return st;
 }
 
@@ -330,7 +330,7 @@ static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh
     fbh5->chunks.most_bytes = found.chunk_bytes;
     fbh5->chunks.rooms = fbh5_count_rooms(plist, fbh5);
 out:
-    extents_free(extents, nextents);
+    pack_free_list(extents, nextents, &archive_extent_type);
     lost_pieces_free(&found.lost);
     depot_close(depot);
     h5_close(memory);

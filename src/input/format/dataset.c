@@ -479,7 +479,7 @@ static status_t dataset_cut_pieces(const char *where, uint64_t pieces, uint64_t 
         extent->path = NULL; /* it moved */
         first += run->pieces * steps;
     }
-    extents_free(part->extents, part->nextents);
+    pack_free_list(part->extents, part->nextents, &archive_extent_type);
     part->extents = NULL;
     part->nextents = 0;
 out:

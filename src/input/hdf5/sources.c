@@ -113,24 +113,15 @@ static const struct pack_field source_pointers[] = {PACK_FIELD(struct archive_so
                                                     PACK_FIELD(struct archive_source, from)};
 const struct pack_type archive_source_type = PACK_WHOLE(struct archive_source, source_pointers);
 
+static const struct pack_field extent_pointers[] = {PACK_FIELD(struct archive_extent, path)};
+const struct pack_type archive_extent_type = PACK_WHOLE(struct archive_extent, extent_pointers);
+
 static const struct pack_field lost_range_pointers[] = {PACK_FIELD(struct lost_range, why)};
 const struct pack_type lost_range_type = PACK_WHOLE(struct lost_range, lost_range_pointers);
 
-void extents_free(struct archive_extent *extents, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        free(extents[i].path);
-    }
-    free(extents);
-}
-
 void storage_free(struct storage *storage)
 {
-    for (uint32_t i = 0; i < storage->sources.count; i++) {
-        free(storage->sources.items[i].path);
-        free(storage->sources.items[i].from);
-    }
-    free(storage->sources.items);
+    pack_free_list(storage->sources.items, storage->sources.count, &archive_source_type);
     text_free_list(storage->absent, storage->nabsent);
     *storage = (struct storage){.absent = NULL};
 }

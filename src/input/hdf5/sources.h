@@ -55,8 +55,6 @@ struct archive_extent {
     uint64_t bytes;
 };
 
-void extents_free(struct archive_extent *extents, uint32_t count);
-
 /* Files and sources of a dataset's elements: found when planning, needed for reading. */
 struct storage {
     struct sources sources; /* every file */
@@ -92,7 +90,7 @@ uint64_t sources_bytes(const struct sources *sources);
 void storage_free(struct storage *storage);
 
 /* How they are packed (io/pack.h); a struct storage as members of another struct. */
-extern const struct pack_type archive_source_type, lost_range_type;
+extern const struct pack_type archive_source_type, archive_extent_type, lost_range_type;
 #define PACK_LOST(type, member) PACK_LIST(type, member.items, member.count, &lost_range_type)
 #define PACK_STORAGE(type, storage)                                                                \
     PACK_LIST(type, storage.sources.items, storage.sources.count, &archive_source_type),           \

@@ -380,7 +380,7 @@ void stored_free(struct stored *stored)
         mappings_free(&stored->mappings);
         lost_pieces_free(&stored->lost);
         text_free_list(stored->files, stored->nfiles);
-        extents_free(stored->extents, stored->nextents);
+        pack_free_list(stored->extents, stored->nextents, &archive_extent_type);
         free(stored->path);
         free(stored->name);
         free(stored->home);
