@@ -255,21 +255,17 @@ static status_t fbh5_read_selected(fbh5_reader_t *reader, const struct fbh5_bloc
 {
     status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
-    const hsize_t start[3] = {block->row, block->first_if, block->chan};
-    const hsize_t count[3] = {block->rows, block->nifs, block->chans};
-    const hsize_t flat_start[2] = {block->row, block->chan};
-    const hsize_t flat_count[2] = {block->rows, block->chans};
+    const int is_flat = fbh5->is_flat;
+    const hsize_t start[3] = {block->row, is_flat ? block->chan : block->first_if, block->chan};
+    const hsize_t count[3] = {block->rows, is_flat ? block->chans : block->nifs, block->chans};
     hid_t type = -1;
-    hid_t memory =
-        fbh5->is_flat ? H5Screate_simple(2, flat_count, NULL) : H5Screate_simple(3, count, NULL);
+    hid_t memory = H5Screate_simple(is_flat ? 2 : 3, count, NULL);
     char what[80];
     snprintf(what, sizeof what, "spectra %llu .. %llu", (unsigned long long)block->row,
              (unsigned long long)(block->row + block->rows));
     hid_t space = H5Dget_space(depot_dataset(reader->depot));
-    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, fbh5->is_flat ? flat_start : start, NULL,
-                               fbh5->is_flat ? flat_count : count, NULL),
-           "%s: spectra %llu .. %llu are not in /data", fbh5->path, (unsigned long long)block->row,
-           (unsigned long long)(block->row + block->rows));
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
+           "%s: %s are not in /data", fbh5->path, what);
     TRY(fbh5_memory_type(fbh5, &type));
     const struct depot_read read = {type, memory, space, out, what};
     st = depot_read(reader->depot, &read);

@@ -469,33 +469,6 @@ int packets_kept_drop_cut(struct packets_kept *kept)
     return is_cut;
 }
 
-static status_t kept_make_room(struct packets_kept *kept, uint64_t count)
-{
-    status_t st = STATUS_OK;
-    struct packet *items = NULL;
-    char *places = NULL;
-    if (count <= kept->room) {
-        goto out;
-    }
-    TRY(memory_zeroed((size_t)count * 2, sizeof *items, "headers", &items));
-    TRY(memory_zeroed((size_t)count * 2, 1, "headers", &places));
-    if (kept->count > 0) {
-        memcpy(items, kept->items, (size_t)kept->count * sizeof *items);
-        memcpy(places, kept->places, (size_t)kept->count);
-    }
-    free(kept->items);
-    free(kept->places);
-    kept->items = items;
-    kept->places = places;
-    kept->room = count * 2;
-    items = NULL;
-    places = NULL;
-out:
-    free(items);
-    free(places);
-    return st;
-}
-
 /* Nothing from before `first` on is wanted any more; what is not there begins anew. */
 static void kept_cut(struct packets_kept *kept, const struct packets_open *open, uint64_t first)
 {
@@ -574,7 +547,9 @@ static status_t kept_extend(struct packets_kept *kept, const struct packets_open
     if (end <= at) {
         goto out;
     }
-    TRY(kept_make_room(kept, end - kept->first));
+    size_t room = (size_t)(end - kept->first);
+    TRY(memory_grown(room, sizeof *kept->items, "headers", &kept->items));
+    TRY(memory_grown(room, sizeof *kept->places, "headers", &kept->places));
     for (uint64_t from = at; from < end; from = frames_run_end(open->file, from)) {
         kept_map(kept, open, from, min_u64(end, frames_run_end(open->file, from)));
     }

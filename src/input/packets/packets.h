@@ -169,9 +169,8 @@ struct packets_stretch {
 struct packets_kept {
     const char *path; /* the part's own; NULL: nothing is kept */
     uint64_t first, count;
-    struct packet *items; /* [room] */
-    char *places;         /* [room]: of frames judged_low .. judged_high - 1 */
-    uint64_t room;
+    struct packet *items;
+    char *places; /* of frames judged_low .. judged_high - 1 */
     uint64_t judged_low, judged_high;
     struct packets_stretch stretches[PACKETS_STRETCHES]; /* one behind the other */
     uint32_t nstretches;
