@@ -59,11 +59,8 @@ void array_table_destroy(struct array_table *table)
 
 /* ---- YAML ---- */
 
-#define TRUE_OR_FALSE                                                                              \
-    .choices = (const char *const[])                                                               \
-    {                                                                                              \
-        "false", "true", NULL                                                                      \
-    }
+static const char *const false_or_true[] = {"false", "true", NULL};
+
 #define STATION(member) SCHEMA_AT(struct array_station, member)
 #define STATED(i, least, most) SCHEMA_LIST(struct array_station, stated[i], nstated[i], least, most)
 #define TABLE(member) SCHEMA_AT(struct array_table, member)
@@ -91,8 +88,8 @@ static const struct schema station_rows[] = {
     {"itrf_m", SCHEMA_NUMBER, STATED(ARRAY_ITRF, 3, 3)},
     {"enu_m", SCHEMA_NUMBER, STATED(ARRAY_ENU, 3, 3)},
     {"delay_s", SCHEMA_NUMBER, STATED(ARRAY_DELAY, 1, DELAY_CLOCK_TERMS)},
-    {"flagged", SCHEMA_CHOICE, STATION(is_flagged), TRUE_OR_FALSE},
-    {"swapped", SCHEMA_CHOICE, STATION(is_swapped), TRUE_OR_FALSE},
+    {"flagged", SCHEMA_CHOICE, STATION(is_flagged), .choices = false_or_true},
+    {"swapped", SCHEMA_CHOICE, STATION(is_swapped), .choices = false_or_true},
     {"gains", SCHEMA_MAPPING, SCHEMA_LIST(struct array_station, gains, ngains, 1, ARRAY_GAINS),
      .members = gain_rows, .expected = "a list of gains, each with gain, freq_hz, pol"},
     {.key = NULL},

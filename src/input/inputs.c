@@ -17,10 +17,14 @@ static const uint64_t most_bytes = 3 << 20;
 static const uint64_t all_bytes = 64 << 20;
 static const uint64_t least_bytes = 12 << 10;
 
+/* Adds a file; none for NULL. */
 static status_t inputs_add(struct inputs *inputs, const char *path, const char *small,
                            uint32_t products)
 {
     status_t st = STATUS_OK;
+    if (!path) {
+        return STATUS_OK;
+    }
     TRY(memory_grown(inputs->count + 1, sizeof *inputs->files, "names of the input",
                      &inputs->files));
     inputs->files[inputs->count] = (struct input){.small = small, .products = products};
@@ -78,7 +82,7 @@ static status_t inputs_add_coefficients(struct inputs *inputs, const char *named
     status_t st = STATUS_OK;
     char *path = NULL;
     const char *member = NULL;
-    TRY(coefficients_split(named, &path, &member));
+    TRY(named ? coefficients_split(named, &path, &member) : STATUS_OK);
     TRY(inputs_add(inputs, path, small, products));
 out:
     free(path);
@@ -107,22 +111,17 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
         }
     }
     for (uint32_t i = 0; i < job->nbanks; i++) {
-        const char *path = job->banks[i].window.path;
-        TRY(path ? inputs_add_coefficients(&inputs, path, "the file of the window",
-                                           inputs_products_of(job, i))
-                 : STATUS_OK);
+        TRY(inputs_add_coefficients(&inputs, job->banks[i].window.path, "the file of the window",
+                                    inputs_products_of(job, i)));
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
-        const char *path = job->products[i].sum_file;
-        const char *mask = job->products[i].flag.mask;
-        TRY(path ? inputs_add(&inputs, path, "the file of sum_weights", UINT32_C(1) << i)
-                 : STATUS_OK);
-        for (uint32_t j = 0; j < job->products[i].ndroop; j++) {
-            const char *droop = job->products[i].droop[j].path;
-            TRY(droop ? inputs_add(&inputs, droop, "the table of the droop", UINT32_C(1) << i)
-                      : STATUS_OK);
+        const struct job_product *product = &job->products[i];
+        const uint32_t bit = UINT32_C(1) << i;
+        TRY(inputs_add(&inputs, product->sum_file, "the file of sum_weights", bit));
+        for (uint32_t j = 0; j < product->ndroop; j++) {
+            TRY(inputs_add(&inputs, product->droop[j].path, "the table of the droop", bit));
         }
-        TRY(mask ? inputs_add(&inputs, mask, "the mask", UINT32_C(1) << i) : STATUS_OK);
+        TRY(inputs_add(&inputs, product->flag.mask, "the mask", bit));
     }
     if (job->synthesise.prototype && !telescope_find(job->synthesise.prototype)) {
         TRY(inputs_add_coefficients(&inputs, job->synthesise.prototype, "the file of the prototype",
@@ -131,15 +130,13 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
     for (uint32_t i = 0; i < job->nfilters; i++) {
         const char *path = job_filter_file(&job->filters[i]);
         int is_name = path && job->filters[i].source != FILTER_COEFFICIENTS && telescope_find(path);
-        TRY(path && !is_name
-                ? inputs_add_coefficients(&inputs, path, "the file of coefficients", UINT32_MAX)
-                : STATUS_OK);
+        TRY(inputs_add_coefficients(&inputs, is_name ? NULL : path, "the file of coefficients",
+                                    UINT32_MAX));
     }
     const char *const of_array[] = {job->array.table, job->array.iers, job->array.delays,
                                     job->beam_weights};
     for (size_t i = 0; i < sizeof of_array / sizeof *of_array; i++) {
-        TRY(of_array[i] ? inputs_add(&inputs, of_array[i], "a file of the array", UINT32_MAX)
-                        : STATUS_OK);
+        TRY(inputs_add(&inputs, of_array[i], "a file of the array", UINT32_MAX));
     }
     TRY(inputs_drop_repeated(&inputs));
     *out = inputs;

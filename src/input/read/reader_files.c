@@ -121,20 +121,14 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
             high = max_u64(high, place.inner / archive->stored.element_bytes + 1);
         }
     }
-    slab->low_byte = low * archive->stored.element_bytes;
-    slab->width = (high - low) * archive->stored.element_bytes;
-    if (slab->width >= slab->inner_bytes / 2) {
+    slab->needed[0] = low * archive->stored.element_bytes;
+    slab->needed[1] = (high - low) * archive->stored.element_bytes;
+    if (slab->needed[1] >= slab->inner_bytes / 2) {
         /* Cutting so little off would only break up the reads. */
-        slab->low_byte = 0;
-        slab->width = slab->inner_bytes;
+        slab->needed[0] = 0;
+        slab->needed[1] = slab->inner_bytes;
     }
-    for (int part = 0; part < 2; part++) {
-        for (uint32_t i = 0; i < nstreams; i++) {
-            slab->inner[part][i] -= slab->low_byte;
-        }
-    }
-    slab->needed[0] = slab->low_byte;
-    slab->needed[1] = slab->width;
+    slab_keep_steps(slab, 0);
     TRY(slab_number_blocks(slab));
     *out = slab;
     slab = NULL;
