@@ -49,29 +49,11 @@ static status_t assumed_format(char **assumed, const char *format, va_list list)
                : assumed_append(assumed, NULL, words, strlen(words));
 }
 
-status_t assume(char **assumed, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    status_t st = assumed_format(assumed, format, list);
-    va_end(list);
-    return st;
-}
-
 status_t assume_if(int is_so, char **assumed, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
     status_t st = is_so ? assumed_format(assumed, format, list) : STATUS_OK;
-    va_end(list);
-    return st;
-}
-
-status_t assume_unless(int is_known, char **assumed, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    status_t st = is_known ? STATUS_OK : assumed_format(assumed, format, list);
     va_end(list);
     return st;
 }

@@ -8,12 +8,11 @@
 
 #include <hdf5.h>
 
-/* Adds one, unless it is there. Fails with DEVICE (memory). */
-status_t assume(char **assumed, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds one if it `is_so`, unless it is there. Fails with DEVICE (memory). */
 status_t assume_if(int is_so, char **assumed, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-status_t assume_unless(int is_known, char **assumed, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define assume(...) assume_if(1, __VA_ARGS__)
+#define assume_unless(is_known, ...) assume_if(!(is_known), __VA_ARGS__)
 
 /* Adds those of another file of the observation, with its name before the ones that are new; of
  * more than 16 the number only. Fails with DEVICE (memory). */
