@@ -148,23 +148,19 @@ static void copy_runs(const unsigned char *from, uint64_t from_step, unsigned ch
 #define COPY_RUNS(bytes)                                                                           \
     for (uint64_t i = 0; i < count; i++) {                                                         \
         memcpy(to + i * to_step, from + i * from_step, (size_t)(bytes));                           \
-    }
+    }                                                                                              \
+    break
     switch (run) {
     case 1:
         COPY_RUNS(1);
-        break;
     case 2:
         COPY_RUNS(2);
-        break;
     case 4:
         COPY_RUNS(4);
-        break;
     case 8:
         COPY_RUNS(8);
-        break;
     case 16:
         COPY_RUNS(16);
-        break;
     default:
         COPY_RUNS(run);
     }

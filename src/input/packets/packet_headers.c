@@ -102,15 +102,12 @@ void vdif_header_read(const unsigned char *bytes, struct vdif_header *out)
 
 void vdif_mark(const unsigned char *bytes, struct packets_mark *out)
 {
-    static const unsigned char strict[PACKETS_MARK] = {0,    0,    0,    0xc0, 0,    0,    0, 0,
-                                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0xfc};
-    static const unsigned char loose[PACKETS_MARK] = {0, 0, 0, 0x40, 0, 0, 0, 0, 0xff, 0xff, 0xff};
-    static const unsigned char invalid[PACKETS_MARK] = {0, 0, 0, 0x80};
-    *out = (struct packets_mark){.needle = 8};
+    *out = (struct packets_mark){
+        .strict = {[3] = 0xc0, [8] = 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0xfc},
+        .loose = {[3] = 0x40, [8] = 0xff, 0xff, 0xff},
+        .invalid = {[3] = 0x80},
+        .needle = 8};
     memcpy(out->value, bytes, PACKETS_MARK);
-    memcpy(out->strict, strict, PACKETS_MARK);
-    memcpy(out->loose, loose, PACKETS_MARK);
-    memcpy(out->invalid, invalid, PACKETS_MARK);
 }
 
 const char *vdif_station_name(uint32_t station, char text[UNITS_TEXT])
@@ -277,13 +274,9 @@ void drx_header_read(const unsigned char *bytes, struct drx_header *out)
 
 void drx_mark(const unsigned char *bytes, struct packets_mark *out)
 {
-    static const unsigned char strict[PACKETS_MARK] = {0xff, 0xff, 0xff, 0xff, 0x07, 0,    0, 0,
-                                                       0,    0,    0,    0,    0xff, 0xff, 0, 0};
-    static const unsigned char loose[PACKETS_MARK] = {0xff, 0xff, 0xff, 0xff};
-    *out = (struct packets_mark){.needle = 0};
+    *out = (struct packets_mark){.strict = {0xff, 0xff, 0xff, 0xff, 0x07, [12] = 0xff, 0xff},
+                                 .loose = {0xff, 0xff, 0xff, 0xff}};
     memcpy(out->value, bytes, PACKETS_MARK);
-    memcpy(out->strict, strict, PACKETS_MARK);
-    memcpy(out->loose, loose, PACKETS_MARK);
 }
 
 static status_t drx_check_alike(const struct packets *packets, const char *path, uint64_t offset,

@@ -146,20 +146,14 @@ status_t numbers_settle(struct archive *archive)
         archive->stored.swap_bytes = number->bits > 8 && !number->is_big_endian != !is_big;
         *number = (struct archive_number){.kind = NUMBER_PLAIN};
     }
-    if (number->kind == NUMBER_PLAIN) {
-        archive->stored.element_bytes =
-            sample_types[archive->format].bytes * (archive->stored.is_compound ? 2 : 1);
-        goto out;
-    }
-    archive->stored.swap_bytes = 0;
-    numbers_settle_missing(archive);
-    numbers_settle_halves(archive);
-    int are_whole = numbers_range(archive, &least, &most) && !number->has_missing;
-    archive->format = SAMPLE_F32;
-    if (are_whole && least >= INT8_MIN && most <= INT8_MAX) {
-        archive->format = SAMPLE_I8;
-    } else if (are_whole && least >= INT16_MIN && most <= INT16_MAX) {
-        archive->format = SAMPLE_I16;
+    if (number->kind != NUMBER_PLAIN) {
+        archive->stored.swap_bytes = 0;
+        numbers_settle_missing(archive);
+        numbers_settle_halves(archive);
+        int are_whole = numbers_range(archive, &least, &most) && !number->has_missing;
+        archive->format = are_whole && least >= INT8_MIN && most <= INT8_MAX     ? SAMPLE_I8
+                          : are_whole && least >= INT16_MIN && most <= INT16_MAX ? SAMPLE_I16
+                                                                                 : SAMPLE_F32;
     }
     archive->stored.element_bytes =
         sample_types[archive->format].bytes * (archive->stored.is_compound ? 2 : 1);

@@ -24,21 +24,19 @@ static hid_t reader_stored_type(hid_t stored, const struct archive_number *numbe
     int is_float = number->kind == NUMBER_FLOAT;
     int is_odd = 8 * H5Tget_size(stored) != (number->bits < 8 ? 8 : number->bits) ||
                  H5Tget_precision(stored) != 8 * H5Tget_size(stored);
-    if (!is_float && is_odd) {
-        hid_t type = H5Tcopy(number->bits == 8    ? H5T_STD_I8LE
-                             : number->bits == 16 ? H5T_STD_I16LE
-                             : number->bits == 32 ? H5T_STD_I32LE
-                                                  : H5T_STD_I64LE);
+    if (is_float ? number->bits <= 16 : !is_odd) {
+        return H5Tcopy(stored);
+    }
+    hid_t type = H5Tcopy(is_float ? (number->bits == 32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE)
+                         : number->bits == 8  ? H5T_STD_I8LE
+                         : number->bits == 16 ? H5T_STD_I16LE
+                         : number->bits == 32 ? H5T_STD_I32LE
+                                              : H5T_STD_I64LE);
+    if (!is_float) {
         H5Tset_sign(type, number->kind == NUMBER_SIGNED ? H5T_SGN_2 : H5T_SGN_NONE);
-        H5Tset_order(type, number->is_big_endian ? H5T_ORDER_BE : H5T_ORDER_LE);
-        return type;
     }
-    if (is_float && number->bits > 16) {
-        hid_t type = H5Tcopy(number->bits == 32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE);
-        H5Tset_order(type, number->is_big_endian ? H5T_ORDER_BE : H5T_ORDER_LE);
-        return type;
-    }
-    return H5Tcopy(stored);
+    H5Tset_order(type, number->is_big_endian ? H5T_ORDER_BE : H5T_ORDER_LE);
+    return type;
 }
 
 /* Elements of the dataset are pairs: not bytes of 4 + 4 bits, which make pairs. */
