@@ -1,19 +1,14 @@
-/* Bytes and bits of elements, transposed in tiles that stay in the nearest cache: bytes by
- * interleaving pairs of planes, bits in words of 8 x 8. Written such that compilers make SIMD of
- * the loops. */
+/* Bytes of elements, transposed in tiles that stay in the nearest cache by interleaving pairs of
+ * planes; written such that compilers make SIMD of the loops. The choice of kernels for bits. */
 #include "input/hdf5/transpose.h"
 
 #include "base/wide.h"
 #include "input/hdf5/transpose_parts.h"
 
-#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 
-enum {
-    TILE = 512,    /* elements */
-    MOST_SIZE = 16 /* of an element, in a tile */
-};
+enum { TILE = 512 /* elements */ };
 
 #define DEFINE_INTERLEAVE(name, type)                                                              \
     static void name(const void *restrict even, const void *restrict odd, size_t count,            \
@@ -93,47 +88,6 @@ void transpose_bytes(const unsigned char *in, size_t stride, size_t count, size_
     }
 }
 
-/* Each word is a square of 8 x 8 bits: byte k, bit j becomes byte j, bit k. */
-static void transpose_squares(unsigned char *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t x;
-        memcpy(&x, words + 8 * i, sizeof x);
-        x = le64toh(x);
-        uint64_t t = (x ^ (x >> 7)) & UINT64_C(0x00aa00aa00aa00aa);
-        x ^= t ^ (t << 7);
-        t = (x ^ (x >> 14)) & UINT64_C(0x0000cccc0000cccc);
-        x ^= t ^ (t << 14);
-        t = (x ^ (x >> 28)) & UINT64_C(0x00000000f0f0f0f0);
-        x ^= t ^ (t << 28);
-        x = htole64(x);
-        memcpy(words + 8 * i, &x, sizeof x);
-    }
-}
-
-/* One byte plane of a tile, of eight bit planes. */
-static void transpose_plane(const unsigned char *in, size_t row, size_t count, unsigned char *out)
-{
-    transpose_eight(in, row, count / 8, out);
-    transpose_squares(out, count / 8);
-}
-
-/* Transposes elements larger than a tile: few archives have them, so this is not optimised. */
-static void transpose_large(const unsigned char *in, size_t count, size_t size, unsigned char *out)
-{
-    unsigned char plane[TILE];
-    size_t row = count / 8;
-    for (size_t b = 0; b < size; b++) {
-        for (size_t i = 0; i < count; i += TILE) {
-            size_t now = count - i < TILE ? count - i : TILE;
-            transpose_plane(in + 8 * b * row + i / 8, row, now, plane);
-            for (size_t j = 0; j < now; j++) {
-                out[(i + j) * size + b] = plane[j];
-            }
-        }
-    }
-}
-
 WIDE void transpose_into_bytes(const unsigned char *in, size_t count, size_t size,
                                unsigned char *out)
 {
@@ -149,45 +103,28 @@ WIDE void transpose_into_bytes(const unsigned char *in, size_t count, size_t siz
     }
 }
 
+/* Bit after bit: for fewer elements than kernels take at a time. Bit i of the planes is of element
+ * i % count. */
+
 static void transpose_plain_from(const unsigned char *in, size_t count, size_t size,
                                  unsigned char *out)
 {
-    unsigned char planes[MOST_SIZE * TILE];
-    size_t row = count / 8;
-    if (size > MOST_SIZE) {
-        transpose_large(in, count, size, out);
-        return;
-    }
-    for (size_t i = 0; i < count; i += TILE) {
-        size_t now = count - i < TILE ? count - i : TILE;
-        unsigned char *to = size == 1 ? out + i : planes;
-        for (size_t b = 0; b < size; b++) {
-            transpose_plane(in + 8 * b * row + i / 8, row, now, to + b * TILE);
-        }
-        if (size > 1) {
-            transpose_tile(planes, TILE, now, size, out + i * size);
-        }
+    memset(out, 0, count * size);
+    for (size_t i = 0; i < 8 * size * count; i++) {
+        size_t plane = i / count;
+        int bit = in[i / 8] >> i % 8 & 1;
+        out[i % count * size + plane / 8] |= (unsigned char)(bit << plane % 8);
     }
 }
 
 static void transpose_plain_into(const unsigned char *in, size_t count, size_t size,
                                  unsigned char *out)
 {
-    unsigned char plane[TILE];
-    size_t row = count / 8;
-    for (size_t b = 0; b < size; b++) {
-        for (size_t i = 0; i < count; i += TILE) {
-            size_t now = count - i < TILE ? count - i : TILE;
-            for (size_t j = 0; j < now; j++) {
-                plane[j] = in[(i + j) * size + b];
-            }
-            transpose_squares(plane, now / 8);
-            for (size_t k = 0; k < 8; k++) {
-                for (size_t j = 0; j < now / 8; j++) {
-                    out[(8 * b + k) * row + i / 8 + j] = plane[8 * j + k];
-                }
-            }
-        }
+    memset(out, 0, count * size);
+    for (size_t i = 0; i < 8 * size * count; i++) {
+        size_t plane = i / count;
+        int bit = in[i % count * size + plane / 8] >> plane % 8 & 1;
+        out[i / 8] |= (unsigned char)(bit << i % 8);
     }
 }
 
