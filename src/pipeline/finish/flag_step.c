@@ -20,8 +20,6 @@
  *
  * Flags, cell by cell. */
 
-typedef struct flag_cells flag_cells_t;
-
 /* The part of a row that one task works on: a coarse channel of an antenna, with all of its
  * polarisations. No number of it depends on another part's. */
 struct flag_slice {
@@ -33,20 +31,31 @@ struct flag_slice {
 struct flag_row {
     uint64_t cell; /* of the product's, in time */
     uint64_t at;   /* of the block's rows */
-    uint64_t first_antenna, antennas;
+    uint64_t first_antenna;
     const float *power;   /* [antennas][sums][all], as struct combine's rows; */
     const float *squares; /* [antennas][pols][all]; NULL without kurtosis */
     const float *weights; /* [antennas][pols][coarse]; NULL: all 1 */
 };
 
-struct flag_cells {
+/* A dump that is not complete, or just so. */
+struct flag_open {
+    double *sums;    /* [antennas][sums][all] */
+    double *weights; /* [antennas][pols][all] */
+    double *joint;   /* [antennas][all] of polarisations that are combined, and flagged together;
+                        else NULL */
+    double *read;    /* like `joint` (of separate ones like `weights`): had all been read */
+    double *whole;   /* [antennas][pols][all] of all cells, where rows are judged; else NULL */
+};
+
+struct flag_step {
     const struct product_spec *spec;
     const struct job_flag *job;
     flag_mask_t *mask;
     uint32_t pols, coarse, sums;
     uint64_t all, kept; /* channels of an if */
+    uint64_t cells;     /* of a dump */
+    uint64_t antennas;  /* of the group that is worked on */
     size_t untold;      /* first channels of each coarse one of which kurtosis decides nothing */
-    int is_joint;       /* polarisations are flagged together */
     int has_limits;
     struct kurtosis_limits limits;
     unsigned char *marks; /* of a row of a group, all channels, */
@@ -60,267 +69,6 @@ struct flag_cells {
     double rounding; /* times what rounds a number of a spectrum */
     float *errors, *tolerance;
     unsigned char *stored;
-};
-
-static void flag_cells_destroy(flag_cells_t *cells)
-{
-    if (cells) {
-        file_close(cells->fd);
-        free(cells->marks);
-        free(cells->values);
-        free(cells->flags);
-        free(cells->kurtosis);
-        free(cells->errors);
-        free(cells->tolerance);
-        free(cells->stored);
-        free(cells);
-    }
-}
-
-/* Buffers for judging alone. */
-static status_t flag_cells_judge(flag_cells_t *cells, const struct channelise_plan *work,
-                                 size_t numbers, size_t block)
-{
-    status_t st = STATUS_OK;
-    const double filtered = 100; /* filters leave rounding of what they took away */
-    cells->judged = work->judged;
-    cells->rounding = work->filters ? filtered : 1;
-    TRY(file_open_read(work->judged->path, &cells->fd));
-    TRY(memory_zeroed(numbers, sizeof *cells->errors, "kurtosis", &cells->errors));
-    TRY(memory_zeroed(block, sizeof *cells->tolerance, "kurtosis", &cells->tolerance));
-    TRY(memory_zeroed(block, 1, "flags", &cells->stored));
-out:
-    return st;
-}
-
-/* Makes that of product i, for blocks of at most this number of rows of cells. `work` must outlive
- * it. Fails with DEVICE (memory), DATA. */
-static status_t flag_cells_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
-                                  flag_cells_t **out)
-{
-    status_t st = STATUS_OK;
-    const struct product_spec *spec = &work->products[i].spec;
-    const uint32_t *selected = spec->archive->nselected;
-    flag_cells_t *cells = NULL;
-    TRY(memory_zeroed(1, sizeof *cells, "flags", &cells));
-    cells->fd = -1;
-    cells->spec = spec;
-    cells->job = &work->job->products[i].flag;
-    cells->mask = work->products[i].mask;
-    cells->pols = selected[AXIS_POL];
-    cells->coarse = selected[AXIS_CHAN];
-    const struct combine combine = {.pols = cells->pols,
-                                    .polarisation = spec->combine.polarisation};
-    cells->sums = combine_sums(&combine);
-    cells->all = bank_channels(spec);
-    cells->kept = flagged_channels(spec);
-    cells->is_joint = spec->combine.polarisation != POLARISATION_SEPARATE;
-    cells->has_limits = spec->flag.has_kurtosis && spec->flag.sigma > 0;
-    cells->untold = flagged_untold(spec);
-    if (cells->has_limits) {
-        cells->limits = kurtosis_limits(spec->flag.spectra, spec->flag.sigma);
-    }
-    uint64_t ifs = channelise_plan_made(work, i, work->chunking.group_streams) / cells->coarse;
-    size_t numbers = (size_t)(ifs * cells->all);
-    size_t block = (size_t)(rows * ifs * cells->kept);
-    TRY(memory_zeroed(numbers, 1, "flags", &cells->marks));
-    TRY(memory_zeroed(numbers, sizeof *cells->values, "kurtosis", &cells->values));
-    TRY(memory_zeroed(block, 1, "flags", &cells->flags));
-    TRY(memory_zeroed(block, sizeof *cells->kurtosis, "kurtosis", &cells->kurtosis));
-    TRY(work->judged ? flag_cells_judge(cells, work, numbers, block) : STATUS_OK);
-    *out = cells;
-    cells = NULL;
-out:
-    flag_cells_destroy(cells);
-    return st;
-}
-
-/* By how much the kurtosis of a spectrum's channels may be another by rounding alone: numbers of
- * spectra are right to 5e-6 of their rms and 5e-7 of the largest (compute/shared/agreement.h);
- * those of fourth powers count four times as much. */
-static void flag_cells_errors(const flag_cells_t *cells, const float *power, const float *kurtosis,
-                              size_t nchannels, float *errors)
-{
-    double mean = 0;
-    double most = 0;
-    for (size_t k = 0; k < nchannels; k++) {
-        double one = isfinite(power[k]) ? (double)power[k] : 0;
-        mean += one / (double)nchannels;
-        most = fmax(most, one);
-    }
-    double bound = cells->rounding * (5e-6 * sqrt(mean) + 5e-7 * sqrt(most));
-    for (size_t k = 0; k < nchannels; k++) {
-        double share = bound / sqrt(fmax((double)power[k], FLT_MIN));
-        double error = 8 * share + 8 * share * share + 2e-5;
-        errors[k] =
-            (float)((fabs((double)kurtosis[k]) + 1) * fmin(error * (1 + share * share), 1e6));
-    }
-}
-
-/* The kurtosis of channels. */
-static void flag_kurtosis(uint64_t spectra, const float *restrict power,
-                          const float *restrict squares, size_t count, float *restrict values)
-{
-    for (size_t k = 0; k < count; k++) {
-        values[k] = kurtosis_of(spectra, power[k], squares[k]);
-    }
-}
-
-static void flag_beyond(struct kurtosis_limits limits, const float *restrict values, size_t count,
-                        unsigned char *restrict marks)
-{
-    for (size_t k = 0; k < count; k++) {
-        marks[k] |= (values[k] < limits.low) | (values[k] > limits.high) ? FLAG_KURTOSIS : 0;
-    }
-}
-
-/* Computes the kurtosis of a slice, and flags cells beyond the limits. */
-static void flag_cells_kurtosis(flag_cells_t *cells, const struct flag_row *row,
-                                const struct flag_slice *slice)
-{
-    size_t nchannels = (size_t)slice->count;
-    uint64_t spectra = cells->spec->flag.spectra;
-    for (uint64_t p = 0; p < cells->pols; p++) {
-        uint64_t line = slice->antenna * cells->pols + p; /* an if */
-        uint64_t sum = slice->antenna * cells->sums + p;
-        uint64_t at = line * cells->all + slice->first;
-        const float *power = row->power + sum * cells->all + slice->first;
-        const float *squares = row->squares + at;
-        float *values = cells->values + at;
-        unsigned char *marks = cells->marks + at;
-        int is_whole = !row->weights || row->weights[line * cells->coarse + slice->coarse] == 1;
-        for (size_t k = 0; k < nchannels && !is_whole; k++) {
-            values[k] = NAN;
-        }
-        if (is_whole) {
-            flag_kurtosis(spectra, power, squares, nchannels, values);
-        }
-        if (cells->has_limits && is_whole) {
-            flag_beyond(cells->limits, values + cells->untold, nchannels - cells->untold,
-                        marks + cells->untold);
-        }
-        if (cells->judged) {
-            flag_cells_errors(cells, power, values, nchannels, cells->errors + at);
-        }
-    }
-}
-
-/* Kept channels that are too near to a limit to be told are taken as they were. */
-static status_t flag_cells_recall(flag_cells_t *cells, const struct flag_row *row)
-{
-    status_t st = STATUS_OK;
-    uint64_t ifs = row->antennas * cells->pols;
-    uint64_t first = row->first_antenna * cells->pols;
-    uint64_t at = (row->cell * flagged_ifs(cells->spec) + first) * cells->kept;
-    TRY(file_read(cells->fd, cells->judged->path, cells->judged->place.flags_offset + at,
-                  cells->stored, ifs * cells->kept));
-    for (uint64_t i = 0; i < ifs * cells->kept; i++) {
-        uint64_t from =
-            i / cells->kept * cells->all + cells->spec->first_frequency + i % cells->kept;
-        float value = cells->values[from];
-        float error = cells->errors[from];
-        int is_near =
-            fabsf(value - cells->limits.low) <= error || fabsf(value - cells->limits.high) <= error;
-        int is_told = from % cells->spec->bank.nchannels >= cells->untold;
-        if (is_near && is_told && cells->has_limits) {
-            unsigned char mark = cells->marks[from] & (unsigned char)~FLAG_KURTOSIS;
-            cells->marks[from] = mark | (cells->stored[i] & FLAG_KURTOSIS);
-        }
-    }
-out:
-    return st;
-}
-
-/* Polarisations of an antenna alike. */
-static void flag_cells_join(const flag_cells_t *cells, const struct flag_slice *slice)
-{
-    unsigned char *marks = cells->marks + slice->antenna * cells->pols * cells->all + slice->first;
-    for (uint64_t k = 0; k < slice->count; k++) {
-        unsigned char all = 0;
-        for (uint64_t p = 0; p < cells->pols; p++) {
-            all |= marks[p * cells->all + k];
-        }
-        for (uint64_t p = 0; p < cells->pols; p++) {
-            marks[p * cells->all + k] = all;
-        }
-    }
-}
-
-static void flag_cells_keep(flag_cells_t *cells, const struct flag_row *row,
-                            const struct flag_slice *slice)
-{
-    uint64_t kept = cells->spec->first_frequency;
-    uint64_t first = max_u64(slice->first, kept);
-    uint64_t end = min_u64(slice->first + slice->count, kept + cells->kept);
-    size_t count = end > first ? (size_t)(end - first) : 0;
-    for (uint64_t p = 0; p < cells->pols && count > 0; p++) {
-        uint64_t line = slice->antenna * cells->pols + p;
-        uint64_t from = line * cells->all + first;
-        uint64_t to = (row->at * row->antennas * cells->pols + line) * cells->kept + first - kept;
-        memcpy(cells->flags + to, cells->marks + from, count);
-        if (cells->spec->flag.has_kurtosis) {
-            memcpy(cells->kurtosis + to, cells->values + from, count * sizeof *cells->kurtosis);
-        }
-        if (cells->judged) {
-            memcpy(cells->tolerance + to, cells->errors + from, count * sizeof *cells->tolerance);
-        }
-    }
-}
-
-/* Clears the marks of a row, but for what the mask says. Fails with DATA. */
-static status_t flag_cells_begin(flag_cells_t *cells, const struct flag_row *row)
-{
-    uint64_t ifs = row->antennas * cells->pols;
-    memset(cells->marks, 0, (size_t)(ifs * cells->all));
-    return cells->mask ? flag_mask_mark(cells->mask, row->cell, row->first_antenna * cells->pols,
-                                        ifs, cells->marks)
-                       : STATUS_OK;
-}
-
-/* Marks a slice of a row by the job's channels and by kurtosis. */
-static void flag_cells_mark(flag_cells_t *cells, const struct flag_row *row,
-                            const struct flag_slice *slice)
-{
-    uint64_t at = slice->antenna * cells->pols * cells->all;
-    for (uint64_t p = 0; p < cells->pols && !cells->mask; p++) {
-        memset(cells->marks + at + p * cells->all + slice->first, 0, (size_t)slice->count);
-    }
-    for (uint32_t i = 0; i < cells->job->nchannels; i++) {
-        const struct job_range *range = &cells->job->channels[i];
-        uint64_t end = min_u64(range->last + 1, slice->first + slice->count);
-        for (uint64_t p = 0; p < cells->pols; p++) {
-            for (uint64_t k = max_u64(range->first, slice->first); k < end; k++) {
-                cells->marks[at + p * cells->all + k] |= FLAG_CHANNELS;
-            }
-        }
-    }
-    if (row->squares) {
-        flag_cells_kurtosis(cells, row, slice);
-    }
-}
-
-/* Flags of the block. */
-static struct flag_block flag_cells_block(const flag_cells_t *cells)
-{
-    return (struct flag_block){
-        cells->flags, cells->spec->flag.has_kurtosis ? cells->kurtosis : NULL, cells->tolerance};
-}
-
-/* A dump that is not complete, or just so. */
-struct flag_open {
-    double *sums;    /* [antennas][sums][all] */
-    double *weights; /* [antennas][pols][all] */
-    double *joint;   /* [antennas][all] of polarisations that are combined; else NULL */
-    double *read;    /* like `joint` (of separate ones like `weights`): had all been read */
-    double *whole;   /* [antennas][pols][all] of all cells, where rows are judged; else NULL */
-};
-
-struct flag_step {
-    const struct product_spec *spec;
-    flag_cells_t *flags;
-    uint32_t pols, coarse, sums;
-    uint64_t all, cells; /* channels of an if, cells of a dump */
-    uint64_t antennas;   /* of the group that is worked on */
     struct flag_open open;
     /* A block's dumps, as combine_rows() takes them: each channel counts as a coarse one. */
     float *streams, *joint;
@@ -333,28 +81,51 @@ static void flag_destroy(void *step)
 {
     struct flag_step *flag = step;
     if (flag) {
-        flag_cells_destroy(flag->flags);
-        free(flag->open.sums);
-        free(flag->open.weights);
-        free(flag->open.joint);
-        free(flag->open.read);
-        free(flag->open.whole);
-        free(flag->streams);
-        free(flag->joint);
-        free(flag->unread);
-        free(flag->wholes);
+        void *const buffers[] = {
+            flag->marks,        flag->values,     flag->flags,     flag->kurtosis,
+            flag->errors,       flag->tolerance,  flag->stored,    flag->open.sums,
+            flag->open.weights, flag->open.joint, flag->open.read, flag->open.whole,
+            flag->streams,      flag->joint,      flag->unread,    flag->wholes};
+        for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+            free(buffers[i]);
+        }
+        file_close(flag->fd);
         free(flag);
     }
 }
 
-static status_t flag_create_open(const struct channelise_plan *work, uint32_t i,
-                                 struct flag_step *flag, uint64_t dumps)
+/* Buffers of the flags of at most `rows` rows of cells of `ifs` ifs. */
+static status_t flag_create_cells(const struct channelise_plan *work, struct flag_step *flag,
+                                  uint64_t rows, uint64_t ifs)
+{
+    status_t st = STATUS_OK;
+    const double filtered = 100; /* filters leave rounding of what they took away */
+    size_t numbers = (size_t)(ifs * flag->all);
+    size_t block = (size_t)(rows * ifs * flag->kept);
+    TRY(memory_zeroed(numbers, 1, "flags", &flag->marks));
+    TRY(memory_zeroed(numbers, sizeof *flag->values, "kurtosis", &flag->values));
+    TRY(memory_zeroed(block, 1, "flags", &flag->flags));
+    TRY(memory_zeroed(block, sizeof *flag->kurtosis, "kurtosis", &flag->kurtosis));
+    if (work->judged) {
+        flag->judged = work->judged;
+        flag->rounding = work->filters ? filtered : 1;
+        TRY(file_open_read(work->judged->path, &flag->fd));
+        TRY(memory_zeroed(numbers, sizeof *flag->errors, "kurtosis", &flag->errors));
+        TRY(memory_zeroed(block, sizeof *flag->tolerance, "kurtosis", &flag->tolerance));
+        TRY(memory_zeroed(block, 1, "flags", &flag->stored));
+    }
+out:
+    return st;
+}
+
+/* Buffers of `dumps` dumps of `ifs` ifs. */
+static status_t flag_create_open(const struct channelise_plan *work, struct flag_step *flag,
+                                 uint64_t dumps, uint64_t ifs)
 {
     status_t st = STATUS_OK;
     int is_joint = flag->spec->combine.polarisation != POLARISATION_SEPARATE;
-    size_t antennas =
-        channelise_plan_made(work, i, work->chunking.group_streams) / flag->coarse / flag->pols;
-    size_t lines = antennas * flag->pols * flag->all;
+    size_t antennas = ifs / flag->pols;
+    size_t lines = ifs * flag->all;
     size_t marked = is_joint ? antennas * flag->all : lines;
     struct flag_open *open = &flag->open;
     TRY(memory_zeroed(antennas * flag->sums * flag->all, sizeof(double), "a dump", &open->sums));
@@ -386,20 +157,194 @@ static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint
         return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *flag, "flags", &flag));
-    flag->spec = spec;
-    flag->pols = selected[AXIS_POL];
-    flag->coarse = selected[AXIS_CHAN];
-    const struct combine combine = {.pols = flag->pols, .polarisation = spec->combine.polarisation};
-    flag->sums = combine_sums(&combine);
-    flag->all = bank_channels(spec);
-    flag->cells = flagged_cells(spec);
-    TRY(flag_create_open(work, i, flag, rows / flag->cells + 1));
-    TRY(flag_cells_create(work, i, rows, &flag->flags));
+    const struct combine combine = {.pols = selected[AXIS_POL],
+                                    .polarisation = spec->combine.polarisation};
+    *flag = (struct flag_step){.spec = spec,
+                               .job = &work->job->products[i].flag,
+                               .mask = work->products[i].mask,
+                               .pols = selected[AXIS_POL],
+                               .coarse = selected[AXIS_CHAN],
+                               .sums = combine_sums(&combine),
+                               .all = bank_channels(spec),
+                               .kept = flagged_channels(spec),
+                               .cells = flagged_cells(spec),
+                               .untold = flagged_untold(spec),
+                               .has_limits = spec->flag.has_kurtosis && spec->flag.sigma > 0,
+                               .fd = -1};
+    if (flag->has_limits) {
+        flag->limits = kurtosis_limits(spec->flag.spectra, spec->flag.sigma);
+    }
+    uint64_t ifs = channelise_plan_made(work, i, work->chunking.group_streams) / flag->coarse;
+    TRY(flag_create_open(work, flag, rows / flag->cells + 1, ifs));
+    TRY(flag_create_cells(work, flag, rows, ifs));
     *out = flag;
     flag = NULL;
 out:
     flag_destroy(flag);
     return st;
+}
+
+/* By how much the kurtosis of a spectrum's channels may be another by rounding alone: numbers of
+ * spectra are right to 5e-6 of their rms and 5e-7 of the largest (compute/shared/agreement.h);
+ * those of fourth powers count four times as much. */
+static void flag_errors(const struct flag_step *flag, const float *power, const float *kurtosis,
+                        size_t nchannels, float *errors)
+{
+    double mean = 0;
+    double most = 0;
+    for (size_t k = 0; k < nchannels; k++) {
+        double one = isfinite(power[k]) ? (double)power[k] : 0;
+        mean += one / (double)nchannels;
+        most = fmax(most, one);
+    }
+    double bound = flag->rounding * (5e-6 * sqrt(mean) + 5e-7 * sqrt(most));
+    for (size_t k = 0; k < nchannels; k++) {
+        double share = bound / sqrt(fmax((double)power[k], FLT_MIN));
+        double error = 8 * share + 8 * share * share + 2e-5;
+        errors[k] =
+            (float)((fabs((double)kurtosis[k]) + 1) * fmin(error * (1 + share * share), 1e6));
+    }
+}
+
+/* The kurtosis of channels. */
+static void flag_kurtosis(uint64_t spectra, const float *restrict power,
+                          const float *restrict squares, size_t count, float *restrict values)
+{
+    for (size_t k = 0; k < count; k++) {
+        values[k] = kurtosis_of(spectra, power[k], squares[k]);
+    }
+}
+
+static void flag_beyond(struct kurtosis_limits limits, const float *restrict values, size_t count,
+                        unsigned char *restrict marks)
+{
+    for (size_t k = 0; k < count; k++) {
+        marks[k] |= (values[k] < limits.low) | (values[k] > limits.high) ? FLAG_KURTOSIS : 0;
+    }
+}
+
+/* Computes the kurtosis of a slice, and flags cells beyond the limits. */
+static void flag_measure_cells(struct flag_step *flag, const struct flag_row *row,
+                               const struct flag_slice *slice)
+{
+    size_t nchannels = (size_t)slice->count;
+    uint64_t spectra = flag->spec->flag.spectra;
+    for (uint64_t p = 0; p < flag->pols; p++) {
+        uint64_t line = slice->antenna * flag->pols + p; /* an if */
+        uint64_t sum = slice->antenna * flag->sums + p;
+        uint64_t at = line * flag->all + slice->first;
+        const float *power = row->power + sum * flag->all + slice->first;
+        const float *squares = row->squares + at;
+        float *values = flag->values + at;
+        unsigned char *marks = flag->marks + at;
+        int is_whole = !row->weights || row->weights[line * flag->coarse + slice->coarse] == 1;
+        for (size_t k = 0; k < nchannels && !is_whole; k++) {
+            values[k] = NAN;
+        }
+        if (is_whole) {
+            flag_kurtosis(spectra, power, squares, nchannels, values);
+        }
+        if (flag->has_limits && is_whole) {
+            flag_beyond(flag->limits, values + flag->untold, nchannels - flag->untold,
+                        marks + flag->untold);
+        }
+        if (flag->judged) {
+            flag_errors(flag, power, values, nchannels, flag->errors + at);
+        }
+    }
+}
+
+/* Kept channels that are too near to a limit to be told are taken as they were. */
+static status_t flag_recall(struct flag_step *flag, const struct flag_row *row)
+{
+    status_t st = STATUS_OK;
+    uint64_t ifs = flag->antennas * flag->pols;
+    uint64_t first = row->first_antenna * flag->pols;
+    uint64_t at = (row->cell * flagged_ifs(flag->spec) + first) * flag->kept;
+    TRY(file_read(flag->fd, flag->judged->path, flag->judged->place.flags_offset + at, flag->stored,
+                  ifs * flag->kept));
+    for (uint64_t i = 0; i < ifs * flag->kept; i++) {
+        uint64_t from = i / flag->kept * flag->all + flag->spec->first_frequency + i % flag->kept;
+        float value = flag->values[from];
+        float error = flag->errors[from];
+        int is_near =
+            fabsf(value - flag->limits.low) <= error || fabsf(value - flag->limits.high) <= error;
+        int is_told = from % flag->spec->bank.nchannels >= flag->untold;
+        if (is_near && is_told && flag->has_limits) {
+            unsigned char mark = flag->marks[from] & (unsigned char)~FLAG_KURTOSIS;
+            flag->marks[from] = mark | (flag->stored[i] & FLAG_KURTOSIS);
+        }
+    }
+out:
+    return st;
+}
+
+/* Polarisations of an antenna alike. */
+static void flag_join(const struct flag_step *flag, const struct flag_slice *slice)
+{
+    unsigned char *marks = flag->marks + slice->antenna * flag->pols * flag->all + slice->first;
+    for (uint64_t k = 0; k < slice->count; k++) {
+        unsigned char all = 0;
+        for (uint64_t p = 0; p < flag->pols; p++) {
+            all |= marks[p * flag->all + k];
+        }
+        for (uint64_t p = 0; p < flag->pols; p++) {
+            marks[p * flag->all + k] = all;
+        }
+    }
+}
+
+static void flag_keep(struct flag_step *flag, const struct flag_row *row,
+                      const struct flag_slice *slice)
+{
+    uint64_t kept = flag->spec->first_frequency;
+    uint64_t first = max_u64(slice->first, kept);
+    uint64_t end = min_u64(slice->first + slice->count, kept + flag->kept);
+    size_t count = end > first ? (size_t)(end - first) : 0;
+    for (uint64_t p = 0; p < flag->pols && count > 0; p++) {
+        uint64_t line = slice->antenna * flag->pols + p;
+        uint64_t from = line * flag->all + first;
+        uint64_t to = (row->at * flag->antennas * flag->pols + line) * flag->kept + first - kept;
+        memcpy(flag->flags + to, flag->marks + from, count);
+        if (flag->spec->flag.has_kurtosis) {
+            memcpy(flag->kurtosis + to, flag->values + from, count * sizeof *flag->kurtosis);
+        }
+        if (flag->judged) {
+            memcpy(flag->tolerance + to, flag->errors + from, count * sizeof *flag->tolerance);
+        }
+    }
+}
+
+/* Clears the marks of a row, but for what the mask says. Fails with DATA. */
+static status_t flag_begin(struct flag_step *flag, const struct flag_row *row)
+{
+    uint64_t ifs = flag->antennas * flag->pols;
+    memset(flag->marks, 0, (size_t)(ifs * flag->all));
+    return flag->mask ? flag_mask_mark(flag->mask, row->cell, row->first_antenna * flag->pols, ifs,
+                                       flag->marks)
+                      : STATUS_OK;
+}
+
+/* Marks a slice of a row by the job's channels and by kurtosis. */
+static void flag_mark(struct flag_step *flag, const struct flag_row *row,
+                      const struct flag_slice *slice)
+{
+    uint64_t at = slice->antenna * flag->pols * flag->all;
+    for (uint64_t p = 0; p < flag->pols && !flag->mask; p++) {
+        memset(flag->marks + at + p * flag->all + slice->first, 0, (size_t)slice->count);
+    }
+    for (uint32_t i = 0; i < flag->job->nchannels; i++) {
+        const struct job_range *range = &flag->job->channels[i];
+        uint64_t end = min_u64(range->last + 1, slice->first + slice->count);
+        for (uint64_t p = 0; p < flag->pols; p++) {
+            for (uint64_t k = max_u64(range->first, slice->first); k < end; k++) {
+                flag->marks[at + p * flag->all + k] |= FLAG_CHANNELS;
+            }
+        }
+    }
+    if (row->squares) {
+        flag_measure_cells(flag, row, slice);
+    }
 }
 
 static void flag_clear(double *numbers, uint64_t line, uint64_t all, const struct flag_slice *slice)
@@ -453,7 +398,7 @@ static void flag_add_row(struct flag_step *flag, const float *power,
     uint64_t all = flag->all;
     uint64_t antenna = slice->antenna;
     uint64_t row = at * flag->antennas;
-    const unsigned char *marks = flag->flags->marks + antenna * flag->pols * all + slice->first;
+    const unsigned char *marks = flag->marks + antenna * flag->pols * all + slice->first;
     for (uint64_t i = 0; i < flag->sums; i++) {
         uint64_t line = (antenna * flag->sums + i) * all + slice->first;
         flag_add(marks + (open->joint ? 0 : i) * all, power + line, slice->count,
@@ -612,7 +557,6 @@ static struct flag_row flag_row_of(const struct flag_work *work, uint64_t at)
         .cell = rows->first + at,
         .at = at,
         .first_antenna = rows->chunk->first_stream / ((uint64_t)flag->pols * flag->coarse),
-        .antennas = flag->antennas,
         .power = (const float *)rows->data + at * numbers,
         .squares = rows->squares ? rows->squares + at * squares : NULL,
         .weights = rows->lost ? rows->lost->streams + at * rows->streams : NULL};
@@ -633,15 +577,15 @@ WIDE static void flag_slice(void *context, uint32_t thread, uint64_t number)
     for (uint64_t i = work->first; i < work->end; i++) {
         const struct flag_row row = flag_row_of(work, i);
         if (work->marks) {
-            flag_cells_mark(flag->flags, &row, &slice);
+            flag_mark(flag, &row, &slice);
         }
         if (!work->adds) {
             continue;
         }
-        if (flag->flags->is_joint) {
-            flag_cells_join(flag->flags, &slice);
+        if (flag->open.joint) {
+            flag_join(flag, &slice);
         }
-        flag_cells_keep(flag->flags, &row, &slice);
+        flag_keep(flag, &row, &slice);
         if (row.cell % flag->cells == 0) {
             flag_begin_dump(flag, &slice);
         }
@@ -662,9 +606,9 @@ static status_t flag_each_row(struct flag_step *flag, const struct finish_rows *
         struct flag_work marking = {flag, rows, i, i + 1, 1, 0};
         struct flag_work adding = {flag, rows, i, i + 1, 0, 1};
         const struct flag_row row = flag_row_of(&marking, i);
-        TRY(flag_cells_begin(flag->flags, &row));
+        TRY(flag_begin(flag, &row));
         finish_each(rows, slices, flag_slice, &marking);
-        TRY(flag->flags->judged && row.squares ? flag_cells_recall(flag->flags, &row) : STATUS_OK);
+        TRY(flag->judged && row.squares ? flag_recall(flag, &row) : STATUS_OK);
         finish_each(rows, slices, flag_slice, &adding);
         if (flag->wholes && row.cell % flag->cells == flag->cells - 1) {
             flag_measure_dump(flag, row.cell / flag->cells - rows->first / flag->cells, ifs);
@@ -681,12 +625,13 @@ static status_t flag_run(void *step, struct finish_rows *rows)
     flag->antennas = rows->streams / ((uint64_t)flag->pols * flag->coarse);
     uint64_t ifs = flag->spec->nifs * (uint64_t)rows->streams / flag->spec->archive->nstreams;
     struct flag_work all = {flag, rows, 0, rows->count, 1, 1};
-    if (flag->flags->mask || flag->flags->judged || flag->wholes) {
+    if (flag->mask || flag->judged || flag->wholes) {
         TRY(flag_each_row(flag, rows, ifs));
     } else {
         finish_each(rows, flag->antennas * flag->coarse, flag_slice, &all);
     }
-    rows->flagged = flag_cells_block(flag->flags);
+    rows->flagged = (struct flag_block){
+        flag->flags, flag->spec->flag.has_kurtosis ? flag->kurtosis : NULL, flag->tolerance};
     rows->first_cell = rows->first;
     rows->cells = rows->count;
     rows->first /= flag->cells;
