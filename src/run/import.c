@@ -25,70 +25,48 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Samples of a slab in the order of the native layout.
- *
- * From the order of the archive to that of the native layout, in tiles of time that stay in a
- * cache.
- */
+enum { CHUNK_BYTES = 32 << 20, MOST_JOB_BYTES = 1 << 24 };
 
-struct import_order;
+struct import {
+    MPI_Comm comm;
+    int rank;
+    const struct import_options *options;
+    struct job *job;
+    struct archive *archive;
+    struct slab *slab;
+    reader_t *reader;
+    uint32_t threads;
+    uint64_t chunk_samples;
+    char *part;
+    int fd;
+    struct before before;
+    struct claim_mark mark;
+    struct voltages_place place;
+    struct voltages_packing packing;
+    size_t sample, real;  /* bytes of a sample, and of its real part alone */
+    size_t *re, *im;      /* [streams] of a chunk as it is read */
+    char *in, *out;       /* a chunk as it is read, and in the order of the native layout */
+    char *packed;         /* the same with fewer bits, if it is written so */
+    struct losses losses; /* not yet told */
+    struct losses all;    /* rank 0's */
+};
 
-static void import_order_destroy(struct import_order *order);
+/* From the order of the archive to that of the native layout, in tiles of time that stay in a
+ * cache. */
 
 enum { TILE_BYTES = 64 << 10 };
 
-struct import_order {
-    const struct slab *slab;
-    uint32_t threads, streams;
-    uint64_t step_bytes;
-    size_t sample, part; /* bytes of a sample, of its real part */
-    size_t *re, *im;     /* [streams] */
-};
-
-/* For slabs of all selected streams. Archive and slab must outlive it. Fails with DEVICE. */
-static status_t import_order_create(const struct archive *archive, const struct slab *slab,
-                                    uint64_t step_bytes, uint32_t threads,
-                                    struct import_order **out)
-{
-    status_t st = STATUS_OK;
-    struct import_order *order = NULL;
-    TRY(memory_zeroed(1, sizeof *order, "an order of samples", &order));
-    *order = (struct import_order){.slab = slab,
-                                   .threads = threads,
-                                   .streams = archive->nstreams,
-                                   .step_bytes = step_bytes,
-                                   .sample = sample_bytes(archive->format, archive->is_complex)};
-    size_t imaginary = sample_part_bytes(archive->format, archive->is_complex);
-    order->part = order->sample - imaginary;
-    TRY(memory_zeroed(order->streams, sizeof *order->re, "offsets", &order->re));
-    TRY(memory_zeroed(order->streams, sizeof *order->im, "offsets", &order->im));
-    *out = order;
-    order = NULL;
-out:
-    import_order_destroy(order);
-    return st;
-}
-
-static void import_order_destroy(struct import_order *order)
-{
-    if (order) {
-        free(order->re);
-        free(order->im);
-        free(order);
-    }
-}
-
 /* Whether a sample's parts lie side by side; whether all samples lie as they are stored. */
-static int order_is_joined(const struct import_order *order, uint32_t stream)
+static int order_is_joined(const struct import *s, uint32_t stream)
 {
-    return order->part == order->sample || order->im[stream] == order->re[stream] + order->part;
+    return s->real == s->sample || s->im[stream] == s->re[stream] + s->real;
 }
 
-static int order_is_native(const struct import_order *order)
+static int order_is_native(const struct import *s)
 {
-    int is = order->slab->nblocks == 1 && order->slab->width == order->step_bytes;
-    for (uint32_t s = 0; s < order->streams && is; s++) {
-        is = order_is_joined(order, s) && order->re[s] == s * order->sample;
+    int is = s->slab->nblocks == 1 && s->slab->width == s->place.step_bytes;
+    for (uint32_t i = 0; i < s->archive->nstreams && is; i++) {
+        is = order_is_joined(s, i) && s->re[i] == i * s->sample;
     }
     return is;
 }
@@ -120,9 +98,7 @@ static void order_copy(const char *from, size_t from_step, char *to, size_t to_s
 }
 
 struct ordering {
-    const struct import_order *order;
-    const char *in;
-    char *out;
+    const struct import *import;
     uint64_t tile, count; /* time steps: of a tile, in all */
 };
 
@@ -130,62 +106,48 @@ struct ordering {
 static void order_put_tile(void *context, uint32_t thread, uint64_t task)
 {
     const struct ordering *o = context;
-    const struct import_order *order = o->order;
+    const struct import *s = o->import;
     uint64_t first = task * o->tile;
     uint64_t count = min_u64(o->tile, o->count - first);
     (void)thread;
-    size_t width = (size_t)order->slab->width;
-    size_t step = (size_t)order->step_bytes;
-    for (uint32_t s = 0; s < order->streams; s++) {
-        char *to = o->out + first * step + s * order->sample;
-        const char *re = o->in + order->re[s] + first * width;
-        const char *im = o->in + order->im[s] + first * width;
-        int is_joined = order_is_joined(order, s);
-        order_copy(re, width, to, step, count, is_joined ? order->sample : order->part);
+    size_t width = (size_t)s->slab->width;
+    size_t step = (size_t)s->place.step_bytes;
+    for (uint32_t i = 0; i < s->archive->nstreams; i++) {
+        char *to = s->out + first * step + i * s->sample;
+        const char *from = s->in + first * width;
+        int is_joined = order_is_joined(s, i);
+        order_copy(from + s->re[i], width, to, step, count, is_joined ? s->sample : s->real);
         if (!is_joined) {
-            order_copy(im, width, to + order->part, step, count, order->part);
+            order_copy(from + s->im[i], width, to + s->real, step, count, s->real);
         }
     }
 }
 
-/* Gives the samples as they are stored: `in` itself, if they lie so, or `out`.
- *
- *   in     a slab of `count` samples
- *   out    char [count][stream][step_bytes / streams] */
-static const char *import_order_put(struct import_order *order, const char *in, uint64_t count,
-                                    char *out)
+/* Gives the samples as they are stored, char [count][stream][step_bytes / streams]: `in` itself, if
+ * they lie so, or `out`. */
+static const char *import_order_put(const struct import *s, uint64_t count)
 {
-    slab_offsets(order->slab, count, order->re, order->im);
-    if (order_is_native(order)) {
-        return in;
+    slab_offsets(s->slab, count, s->re, s->im);
+    if (order_is_native(s)) {
+        return s->in;
     }
-    uint64_t tile = max_u64(TILE_BYTES / order->step_bytes, 16);
-    struct ordering ordering = {order, in, out, tile, count};
-    pool_each(order->threads, ceil_div_u64(count, tile), order_put_tile, &ordering);
-    return out;
+    uint64_t tile = max_u64(TILE_BYTES / s->place.step_bytes, 16);
+    struct ordering ordering = {s, tile, count};
+    pool_each(s->threads, ceil_div_u64(count, tile), order_put_tile, &ordering);
+    return s->out;
 }
 
 /* Rows of the native layout, with fewer bits where these hold all numbers, written to their place.
  *
  * Time outermost, all numbers follow each other; else those of each stream do. */
 
-struct import_packed {
-    const struct voltages_packing *packing;
-    const struct voltages_place *place;
-    uint64_t samples; /* of the file */
-    uint32_t threads;
-    const struct before *before; /* what is written, or compared */
-    int fd;
-};
-
 enum { TILE = 1 << 15 /* numbers that a thread packs at a time: whole bytes */ };
 
 struct filling {
-    const struct voltages_packing *packing;
+    const struct import *import;
     const char *in;
     size_t stride;
     uint64_t numbers;
-    unsigned char *out;
 };
 
 static void packed_fill_tile(void *context, uint32_t thread, uint64_t tile)
@@ -193,30 +155,28 @@ static void packed_fill_tile(void *context, uint32_t thread, uint64_t tile)
     const struct filling *p = context;
     uint64_t at = tile * TILE;
     (void)thread;
-    voltages_pack(p->packing, p->in + at * p->stride, p->stride, min_u64(TILE, p->numbers - at),
-                  p->out + at * p->packing->bits / 8);
+    const struct voltages_packing *packing = &p->import->packing;
+    voltages_pack(packing, p->in + at * p->stride, p->stride, min_u64(TILE, p->numbers - at),
+                  (unsigned char *)p->import->packed + at * packing->bits / 8);
 }
 
-static void packed_fill(const struct import_packed *to, const char *in, size_t stride,
-                        uint64_t numbers, unsigned char *out)
+static void packed_fill(const struct import *s, const char *in, size_t stride, uint64_t numbers)
 {
-    struct filling filling = {to->packing, in, stride, numbers, out};
-    pool_each(to->threads, ceil_div_u64(numbers, TILE), packed_fill_tile, &filling);
+    struct filling filling = {s, in, stride, numbers};
+    pool_each(s->threads, ceil_div_u64(numbers, TILE), packed_fill_tile, &filling);
 }
 
 /* Streams one after the other, each with its samples in a row of the file. */
-static status_t packed_write_inner(const struct import_packed *to, const char *rows, uint64_t first,
-                                   uint64_t count, unsigned char *packed)
+static status_t packed_write_inner(const struct import *s, const char *rows, uint64_t first,
+                                   uint64_t count)
 {
     status_t st = STATUS_OK;
-    uint64_t bits = to->packing->bits;
-    uint64_t each = sample_types[to->packing->format].bytes;
-    uint64_t bytes = ceil_div_u64(count * bits, 8);
-    for (uint64_t i = 0; i < to->place->step_bytes / each; i++) {
-        packed_fill(to, rows + i * each, (size_t)to->place->step_bytes, count, packed);
-        TRY(before_put(to->before, to->fd,
-                       to->place->data_offset + (i * to->samples + first) * bits / 8, packed,
-                       bytes));
+    uint64_t bits = s->packing.bits;
+    uint64_t each = sample_types[s->packing.format].bytes;
+    for (uint64_t i = 0; i < s->place.step_bytes / each; i++) {
+        uint64_t at = s->place.data_offset + (i * s->archive->samples + first) * bits / 8;
+        packed_fill(s, rows + i * each, (size_t)s->place.step_bytes, count);
+        TRY(before_put(&s->before, s->fd, at, s->packed, ceil_div_u64(count * bits, 8)));
     }
 out:
     return st;
@@ -225,56 +185,24 @@ out:
 /* Writes samples first .. first + count - 1. Of packed ones, both are multiples of 8, except at the
  * end of the file.
  *
- *   rows     char [count][place->step_bytes]
- *   packed   buffer of as many bytes; NULL if nothing is packed
+ *   rows     char [count][place.step_bytes]
  *
  * Fails as before_put(). */
-static status_t import_write(const struct import_packed *to, const char *rows, uint64_t first,
-                             uint64_t count, char *packed)
+static status_t import_write(const struct import *s, const char *rows, uint64_t first,
+                             uint64_t count)
 {
-    status_t st = STATUS_OK;
-    uint64_t bytes = to->place->step_bytes;
-    if (to->packing->is_time_inner) {
-        TRY(packed_write_inner(to, rows, first, count, (unsigned char *)packed));
-        goto out;
+    uint64_t bytes = s->place.step_bytes;
+    if (s->packing.is_time_inner) {
+        return packed_write_inner(s, rows, first, count);
     }
-    if (to->packing->bits > 0) {
-        uint64_t each = sample_types[to->packing->format].bytes;
-        uint64_t numbers = count * bytes / each;
-        packed_fill(to, rows, each, numbers, (unsigned char *)packed);
-        bytes = bytes / each * to->packing->bits / 8;
-        rows = packed;
+    if (s->packing.bits > 0) {
+        uint64_t each = sample_types[s->packing.format].bytes;
+        packed_fill(s, rows, each, count * bytes / each);
+        bytes = bytes / each * s->packing.bits / 8;
+        rows = s->packed;
     }
-    TRY(before_put(to->before, to->fd, to->place->data_offset + first * bytes, rows,
-                   count * bytes));
-out:
-    return st;
+    return before_put(&s->before, s->fd, s->place.data_offset + first * bytes, rows, count * bytes);
 }
-
-enum { CHUNK_BYTES = 32 << 20, MOST_JOB_BYTES = 1 << 24 };
-
-struct import {
-    MPI_Comm comm;
-    int rank;
-    const struct import_options *options;
-    struct job *job;
-    struct archive *archive;
-    struct slab *slab;
-    reader_t *reader;
-    struct import_order *order;
-    uint32_t threads;
-    uint64_t chunk_samples;
-    char *part;
-    int fd;
-    struct before before;
-    struct claim_mark mark;
-    struct voltages_place place;
-    struct voltages_packing packing;
-    char *in, *out;       /* a chunk as it is read, and in the order of the native layout */
-    char *packed;         /* the same with fewer bits, if it is written so */
-    struct losses losses; /* not yet told */
-    struct losses all;    /* rank 0's */
-};
 
 static void import_abandon(void *context)
 {
@@ -287,12 +215,13 @@ static void import_end(struct import *s)
     file_close(s->fd);
     reader_destroy(s->reader);
     slab_destroy(s->slab);
-    import_order_destroy(s->order);
     archive_destroy(s->archive);
     job_destroy(s->job);
     losses_free(&s->losses);
     losses_free(&s->all);
     free(s->part);
+    free(s->re);
+    free(s->im);
     free(s->in);
     free(s->out);
     free(s->packed);
@@ -417,7 +346,10 @@ static status_t import_make_buffers(struct import *s)
         TRY(memory_aligned((size_t)s->chunk_samples, (size_t)s->place.step_bytes, "packed samples",
                            &s->packed));
     }
-    TRY(import_order_create(archive, s->slab, s->place.step_bytes, s->threads, &s->order));
+    s->sample = sample_bytes(archive->format, archive->is_complex);
+    s->real = s->sample - sample_part_bytes(archive->format, archive->is_complex);
+    TRY(memory_zeroed(archive->nstreams, sizeof *s->re, "offsets", &s->re));
+    TRY(memory_zeroed(archive->nstreams, sizeof *s->im, "offsets", &s->im));
     TRY(s->before.kind == BEFORE_NOTHING ? claim_open(s->part, &s->mark, &s->fd)
                                          : file_open_read(before_path(&s->before), &s->fd));
 out:
@@ -437,14 +369,7 @@ static status_t import_process(void *context, driver_t *driver, uint64_t index)
     for (size_t i = known; i < s->losses.count; i++) {
         s->losses.items[i].first -= s->archive->first_sample;
     }
-    const char *rows = import_order_put(s->order, s->in, count, s->out);
-    const struct import_packed packed = {.packing = &s->packing,
-                                         .place = &s->place,
-                                         .samples = s->archive->samples,
-                                         .threads = s->threads,
-                                         .before = &s->before,
-                                         .fd = s->fd};
-    TRY(import_write(&packed, rows, first, count, s->packed));
+    TRY(import_write(s, import_order_put(s, count), first, count));
 out:
     return st;
 }
