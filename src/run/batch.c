@@ -46,19 +46,7 @@ static void batch_files_free(struct batch_files *files)
     free(files->list);
 }
 
-/* Fills in which file `path` is; one that cannot be looked up is one by its name only. */
-static status_t batch_identify(const char *path, struct batch_file *file)
-{
-    status_t st = STATUS_OK;
-    TRY(report_forgive(folder_place_of(path, &file->place)));
-    if (!file->place.rest) {
-        TRY(memory_text(path, &file->place.rest));
-    }
-    TRY(memory_text(path, &file->path));
-out:
-    return st;
-}
-
+/* Adds the file that `path` is; one that cannot be looked up is one by its name only. */
 static status_t batch_add(struct batch_files *files, const char *path, uint32_t observation,
                           int is_input)
 {
@@ -66,7 +54,9 @@ static status_t batch_add(struct batch_files *files, const char *path, uint32_t 
     TRY(memory_grow(files->count, sizeof *files->list, "names of files", &files->list));
     struct batch_file *file = &files->list[files->count++];
     *file = (struct batch_file){.observation = observation, .is_input = is_input};
-    TRY(batch_identify(path, file));
+    TRY(report_forgive(folder_place_of(path, &file->place)));
+    TRY(file->place.rest ? STATUS_OK : memory_text(path, &file->place.rest));
+    TRY(memory_text(path, &file->path));
 out:
     return st;
 }
@@ -342,22 +332,12 @@ static status_t batch_run_one_all(struct batch *batch, uint32_t i)
     return st;
 }
 
-/* Returns whether any rank was asked to stop. Observations that are skipped, or fail at once, do
- * not check that. */
-static int batch_is_stopped_all(MPI_Comm comm)
-{
-    int mine = stop_wanted();
-    int any = 0;
-    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
-    return any;
-}
-
 status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
                        const struct batch_choice *choice)
 {
     status_t st = STATUS_OK;
-    struct batch batch = {.comm = comm, .options = options, .choice = choice};
-    MPI_Comm_rank(comm, &batch.rank);
+    struct batch batch = {
+        .comm = comm, .rank = agree_rank(comm), .options = options, .choice = choice};
     TRY(batch_list_all(&batch));
     TRY(opened_create_all(comm, 1, &batch.opened));
     TRY(agree_all(comm,
@@ -368,7 +348,8 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
     int is_stopped = 0;
     uint64_t i = choice->part;
     for (; i < count && !is_over; i += choice->parts) {
-        is_stopped = i > choice->part && batch_is_stopped_all(comm);
+        /* Observations that are skipped, or fail at once, do not check that. */
+        is_stopped = i > choice->part && most_u32_all(comm, (uint32_t)stop_wanted()) > 0;
         if (is_stopped) {
             break;
         }

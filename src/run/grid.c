@@ -56,13 +56,11 @@ out:
 static status_t grid_name(const char *file, uint32_t which, char **out)
 {
     status_t st = STATUS_OK;
-    struct text name = {0};
-    TRY(text_add(&name, "%s.coherent-%u", file, which));
+    char *name = NULL;
+    TRY(memory_format(&name, "%s.coherent-%u", file, which));
     free(*out);
-    *out = name.data;
-    name.data = NULL;
+    *out = name;
 out:
-    text_free(&name);
     return st;
 }
 
@@ -153,28 +151,18 @@ out:
     return st;
 }
 
-static status_t grid_make_parts(const char *origin, struct grid *grid)
+/* The parts' jobs, whose files are neither read by the job nor its series, as rank 0 checks. */
+static status_t grid_make_parts(const struct archive *archive, const char *origin, int rank,
+                                struct grid *grid)
 {
     status_t st = STATUS_OK;
+    const struct protect_other series = {"series", grid->job->dedisperse[0].file};
     TRY(grid_divide(grid));
     double span = grid->parts[grid->count - 1].coherent_dm;
     for (uint32_t i = 0; i < grid->count; i++) {
         struct grid_part *part = &grid->parts[i];
         TRY(grid_make_job(grid->job, part->number, span, origin, &part->job));
-    }
-out:
-    return st;
-}
-
-/* Neither read by the job nor its series. */
-static status_t grid_protect(const struct grid *grid, const struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    const char *series = grid->job->dedisperse[0].file;
-    for (uint32_t i = 0; i < grid->count; i++) {
-        const struct job *part = grid->parts[i].job;
-        const struct protect_other job_series = {"series", series};
-        TRY(protect_job(part, archive, &job_series, 1));
+        TRY(rank == 0 ? protect_job(part->job, archive, &series, 1) : STATUS_OK);
     }
 out:
     return st;
@@ -195,8 +183,7 @@ status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct arch
     }
     TRY(agree_all(comm, st));
     TRY(share_text_all(comm, &origin));
-    TRY(agree_all(comm, grid_make_parts(origin.data, grid)));
-    TRY(agree_all(comm, agree_rank(comm) == 0 ? grid_protect(grid, archive) : STATUS_OK));
+    TRY(agree_all(comm, grid_make_parts(archive, origin.data, agree_rank(comm), grid)));
     *out = grid;
     grid = NULL;
 out:
@@ -211,9 +198,7 @@ void grid_destroy(struct grid *grid)
     for (uint32_t i = 0; grid && i < grid->count; i++) {
         job_destroy(grid->parts[i].job);
     }
-    if (grid) {
-        free(grid->parts);
-    }
+    free(grid ? grid->parts : NULL);
     free(grid);
 }
 

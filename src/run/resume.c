@@ -25,20 +25,6 @@
  * Compares what a file says of where it comes from with the job: products in HDF5 tell all of it,
  * files of other formats have a stamp. */
 
-/* Fails with USAGE when what has the name of a product is no ordinary file: a folder, a pipe, a
- * link that leads nowhere. */
-static status_t made_by_check_file(const char *path)
-{
-    status_t st = STATUS_OK;
-    struct identity identity;
-    if (identity_of_path(path, &identity) != STATUS_OK) {
-        report_clear();
-        TRY(file_check_new(path, 0));
-    }
-out:
-    return st;
-}
-
 /* The failure that was just reported as DATA is why it is not ours. */
 static status_t made_by_fail_broken(const char *path)
 {
@@ -107,26 +93,38 @@ out:
 static status_t made_by_check(const struct output_spec_item *item, const char *inputs)
 {
     status_t st = STATUS_OK;
-    TRY(made_by_check_file(item->file));
+    struct identity identity;
+    if (identity_of_path(item->file, &identity) != STATUS_OK) {
+        report_clear();
+        TRY(file_check_new(item->file, 0)); /* a folder, a pipe, a link that leads nowhere */
+    }
     TRY(item->format == FILE_HDF5 ? made_by_check_hdf5(item, inputs)
                                   : made_by_check_stamp(item, inputs));
 out:
     return st;
 }
 
-/* A product is known by some places of large inputs: one that was written to since may differ
- * elsewhere. Says so of the first. */
-static status_t resume_note_later(const char *file, const struct inputs *inputs, int *is_said)
+/* Checks `count` products that were made of the same inputs. A product is known by some places of
+ * large inputs: one that was written to since may differ elsewhere. Says so of the first. */
+static status_t resume_check_items(const struct output_spec_item *items, uint32_t count,
+                                   const struct inputs *inputs, int *is_said)
 {
     status_t st = STATUS_OK;
-    struct identity made;
-    const char *later = NULL;
-    if (*is_said) {
-        goto out;
-    }
-    TRY(identity_of_path(file, &made));
-    TRY(inputs_later(inputs, &made, &later));
-    if (later) {
+    struct text contents = {0};
+    TRY(inputs_contents(inputs, &contents));
+    for (uint32_t i = 0; i < count; i++) {
+        const char *file = items[i].file;
+        const char *later = NULL;
+        struct identity made;
+        TRY(made_by_check(&items[i], contents.data));
+        if (*is_said) {
+            continue;
+        }
+        TRY(identity_of_path(file, &made));
+        TRY(inputs_later(inputs, &made, &later));
+        if (!later) {
+            continue;
+        }
         report_note("%s was written to after %s was made of it: its size and the places of it that "
                     "are sampled are the same; voltmill verify %s compares with what is in it now, "
                     "--force makes it anew",
@@ -134,6 +132,7 @@ static status_t resume_note_later(const char *file, const struct inputs *inputs,
         *is_said = 1;
     }
 out:
+    text_free(&contents);
     return st;
 }
 
@@ -200,15 +199,6 @@ out:
     return st;
 }
 
-/* With --force, what is complete is done again, unless a later pass was begun on it. */
-static void resume_forget_forced(const struct job *job, int last_begun, struct resume *skip)
-{
-    skip->channelise = skip->channelise && (last_begun >= 0 || !job_reads_voltages(job));
-    for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        skip->dedisperse[i] = skip->dedisperse[i] && (int)i < last_begun;
-    }
-}
-
 /* Lists the inputs of a series. A filterbank of the job's own is one file. */
 static status_t resume_find_filterbank(const struct job *job, uint32_t i, struct inputs *out)
 {
@@ -246,7 +236,6 @@ static status_t resume_check_series(const struct job *job, uint32_t i, int has_f
 {
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
-    struct text contents = {0};
     struct output_spec making = {0};
     TRY(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
     if (!has_filterbank) {
@@ -258,14 +247,9 @@ static status_t resume_check_series(const struct job *job, uint32_t i, int has_f
              making.items[0].file, missing);
     }
     TRY(resume_find_filterbank(job, i, &inputs));
-    TRY(inputs_contents(&inputs, &contents));
-    for (uint32_t j = 0; j < making.count; j++) {
-        TRY(made_by_check(&making.items[j], contents.data));
-        TRY(resume_note_later(making.items[j].file, &inputs, is_said));
-    }
+    TRY(resume_check_items(making.items, making.count, &inputs, is_said));
 out:
     output_spec_free(&making);
-    text_free(&contents);
     inputs_free(&inputs);
     return st;
 }
@@ -274,13 +258,9 @@ static status_t resume_check_product(const struct output_spec *products, uint32_
 {
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
-    struct text contents = {0};
     TRY(inputs_of_product(&products->inputs, i, &inputs));
-    TRY(inputs_contents(&inputs, &contents));
-    TRY(made_by_check(&products->items[i], contents.data));
-    TRY(resume_note_later(products->items[i].file, &inputs, is_said));
+    TRY(resume_check_items(&products->items[i], 1, &inputs, is_said));
 out:
-    text_free(&contents);
     inputs_free(&inputs);
     return st;
 }
@@ -302,10 +282,15 @@ out:
     return st;
 }
 
-/* With --force, what is not of this job may be replaced. */
+/* With --force, what is complete is done again, unless a later pass was begun on it; and what is
+ * not of this job may be replaced. */
 static status_t resume_check_forced(const struct job *job, const struct output_spec *products,
-                                    struct resume *skip)
+                                    int last_begun, struct resume *skip)
 {
+    skip->channelise = skip->channelise && (last_begun >= 0 || !job_reads_voltages(job));
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        skip->dedisperse[i] = skip->dedisperse[i] && (int)i < last_begun;
+    }
     status_t st = resume_check_skipped(job, products, skip, 1);
     if (st == STATUS_USAGE || st == STATUS_DATA) {
         report_clear();
@@ -333,21 +318,16 @@ static status_t resume_find_series(const struct job *job, const struct archive *
 {
     status_t st = STATUS_OK;
     struct output_spec making = {0};
-    struct text contents = {0};
     int is_said = 0;
     int is_complete = 0;
+    *out = (struct resume){0};
     TRY(output_spec_of_search(job, archive, &making));
     TRY(outputs_are_complete(&making, &is_complete));
     if (is_complete && !options->force) {
-        TRY(inputs_contents(&making.inputs, &contents));
-        TRY(made_by_check(&making.items[0], contents.data));
-        TRY(resume_note_later(making.items[0].file, &making.inputs, &is_said));
+        TRY(resume_check_items(&making.items[0], 1, &making.inputs, &is_said));
         *out = (struct resume){.channelise = 1, .dedisperse = {1}, .all = 1};
-    } else {
-        *out = (struct resume){0};
     }
 out:
-    text_free(&contents);
     output_spec_free(&making);
     return st;
 }
@@ -376,8 +356,7 @@ status_t resume_find(const struct job *job, const struct archive *archive,
     }
     if (options->force) {
         skip.all = 0;
-        resume_forget_forced(job, last_begun, &skip);
-        TRY(resume_check_forced(job, &products, &skip));
+        TRY(resume_check_forced(job, &products, last_begun, &skip));
     } else {
         TRY(resume_check_skipped(job, &products, &skip, 0));
     }

@@ -44,8 +44,7 @@ static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
                                  const struct run_options *options)
 {
     status_t st = STATUS_OK;
-    int rank;
-    MPI_Comm_rank(comm, &rank);
+    const int rank = agree_rank(comm);
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(run_write_table_all(comm, job, i, options));
     }
@@ -105,8 +104,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
         st = channelise_pass_all(comm, job, archive, options, skip, started, &between);
         TRY(run_put_off_holes(st, holes));
     }
-    int rank;
-    MPI_Comm_rank(comm, &rank);
+    const int rank = agree_rank(comm);
     TRY(agree_all(comm, rank == 0 ? device_carry_note_found(&between, job) : STATUS_OK));
     if (skip->channelise) {
         TRY(dedisperse_pass_check_all(comm, job, options, skip));
@@ -133,8 +131,7 @@ static status_t run_part_all(MPI_Comm comm, struct grid *grid, uint32_t i,
 {
     status_t st = STATUS_OK;
     struct grid_part *part = &grid->parts[i];
-    int rank;
-    MPI_Comm_rank(comm, &rank);
+    const int rank = agree_rank(comm);
     share_bytes_all(comm, &part->left, sizeof part->left);
     if (rank == 0) {
         display_print("coherent DM %.15g (%u of %u), %u %s%s\n", part->coherent_dm, i + 1,
@@ -158,8 +155,7 @@ static status_t run_parts_all(MPI_Comm comm, const struct run_begin *begun,
 {
     status_t st = STATUS_OK;
     struct grid *grid = NULL;
-    int rank;
-    MPI_Comm_rank(comm, &rank);
+    const int rank = agree_rank(comm);
     TRY(grid_create_all(comm, begun->job, begun->archive, &grid));
     if (begun->left.all) {
         st = run_conclude_all(comm, begun->job, options);
@@ -185,8 +181,7 @@ static status_t run_opened_all(MPI_Comm comm, const struct run_options *options)
     status_t st = STATUS_OK;
     struct run_begin begun;
     double started = clock_now();
-    int rank;
-    MPI_Comm_rank(comm, &rank);
+    const int rank = agree_rank(comm);
     stop_begin(rank == 0);
     TRY(run_begin_all(comm, options, &begun));
     if (job_is_semi_coherent(begun.job)) {

@@ -64,9 +64,8 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
                                 const struct run_options *options, struct dedisperse_shape *shape)
 {
     status_t st = STATUS_OK;
-    int rank;
+    const int rank = agree_rank(comm);
     int is_found = 0;
-    MPI_Comm_rank(comm, &rank);
     *shape = (struct dedisperse_shape){0};
     TRY(agree_all(comm, rank == 0 ? tuned_find(&tune_dedispersion, backend, spec, 0, options,
                                                "dedispersion", shape, sizeof *shape, &is_found)
