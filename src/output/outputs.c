@@ -28,6 +28,7 @@ static status_t outputs_create(MPI_Comm comm, const struct output_spec *spec,
     *out = outputs;
     outputs->comm = comm;
     outputs->rank = agree_rank(comm);
+    outputs->size = agree_size(comm);
     outputs->spec = spec;
     outputs->options = *options;
     TRY(memory_zeroed(spec->count, sizeof *outputs->outputs, "products", &outputs->outputs));

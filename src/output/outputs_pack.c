@@ -66,10 +66,8 @@ struct counting {
 static status_t counting_begin(struct counting *c, uint32_t threads)
 {
     status_t st = STATUS_OK;
-    int size;
-    MPI_Comm_size(c->outputs->comm, &size);
     c->columns = c->output->place.row_bytes / sizeof(float);
-    c->tile = min_u64(ceil_div_u64(c->columns, (uint64_t)size), MEDIANS_COLUMNS);
+    c->tile = min_u64(ceil_div_u64(c->columns, (uint64_t)c->outputs->size), MEDIANS_COLUMNS);
     c->is_whole = c->output->place.row_bytes <= WHOLE_ROW;
     uint64_t row = (c->is_whole ? c->columns : c->tile) * sizeof(float);
     c->rows = max_u64(PIECE_BYTES / row, 1);
@@ -165,10 +163,8 @@ static status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t thre
     status_t st = STATUS_OK;
     MPI_Comm comm = outputs->comm;
     struct counting c = {.outputs = outputs, .output = &outputs->outputs[i], .patience = patience};
-    int size;
-    MPI_Comm_size(comm, &size);
     TRY(agree_all(comm, counting_begin(&c, (uint32_t)max_u64(threads, 1))));
-    for (uint64_t first = 0; first < c.columns; first += (uint64_t)size * c.tile) {
+    for (uint64_t first = 0; first < c.columns; first += (uint64_t)outputs->size * c.tile) {
         uint64_t from = first + (uint64_t)outputs->rank * c.tile;
         uint64_t columns = from < c.columns ? min_u64(c.tile, c.columns - from) : 0;
         TRY(counting_columns_all(&c, from, columns));
@@ -188,9 +184,7 @@ static status_t outputs_complete_all(const outputs_t *outputs, const struct outp
     enum { ROUND = 16 }; /* rows of a table, from one message to the next */
     MPI_Comm comm = outputs->comm;
     liveness_watchdog_t *watchdog = NULL;
-    int size;
-    MPI_Comm_size(comm, &size);
-    uint64_t step = (uint64_t)size * ROUND;
+    uint64_t step = (uint64_t)outputs->size * ROUND;
     for (uint64_t first = 0; first < output->rows.table.count; first += step) {
         TRY(agree_all(comm,
                       pack_watch(outputs, output, patience, " could not be completed", &watchdog)));
@@ -239,8 +233,6 @@ static status_t squeeze_begin(struct squeezing *s)
 {
     status_t st = STATUS_OK;
     size_t bytes = (size_t)packed_chunk_bytes(&s->shape);
-    int size;
-    MPI_Comm_size(s->outputs->comm, &size);
     s->most = codec_most_bytes(bytes);
     TRY(memory_zeroed(s->threads, sizeof *s->compressors, "compressors", &s->compressors));
     TRY(memory_zeroed(s->threads, sizeof *s->chunks, "chunks", &s->chunks));
@@ -252,7 +244,7 @@ static status_t squeeze_begin(struct squeezing *s)
     for (int i = 0; i < 2; i++) {
         TRY(memory_aligned((size_t)s->most, ROUND_CHUNKS, "compressed chunks", &s->rounds[i].made));
     }
-    TRY(memory_zeroed((size_t)size * ROUND_CHUNKS, sizeof *s->all, "sizes", &s->all));
+    TRY(memory_zeroed((size_t)s->outputs->size * ROUND_CHUNKS, sizeof *s->all, "sizes", &s->all));
     if (s->outputs->rank == 0) {
         s->fd = s->output->packed_fd;
     } else {
@@ -331,9 +323,7 @@ static status_t squeeze_round(struct squeezing *s, uint64_t first, struct squeez
     status_t st = STATUS_OK;
     uint64_t count = packed_count(&s->shape);
     uint64_t left = count - min_u64(first, count);
-    int size;
-    MPI_Comm_size(s->outputs->comm, &size);
-    uint64_t share = min_u64(ceil_div_u64(left, (uint64_t)size), ROUND_CHUNKS);
+    uint64_t share = min_u64(ceil_div_u64(left, (uint64_t)s->outputs->size), ROUND_CHUNKS);
     uint64_t own = min_u64((uint64_t)s->outputs->rank * share, left);
     struct round round = {.squeezing = s,
                           .own = first + own,
@@ -361,9 +351,7 @@ static status_t squeeze_round(struct squeezing *s, uint64_t first, struct squeez
 static status_t squeeze_place(struct squeezing *s)
 {
     status_t st = STATUS_OK;
-    int size;
-    MPI_Comm_size(s->outputs->comm, &size);
-    for (uint64_t i = 0; i < (uint64_t)size * ROUND_CHUNKS; i++) {
+    for (uint64_t i = 0; i < (uint64_t)s->outputs->size * ROUND_CHUNKS; i++) {
         TRY(s->all[i] > 0 ? packed_place(s->packed, s->all[i], &s->all[i]) : STATUS_OK);
     }
 out:
@@ -375,9 +363,7 @@ static status_t squeeze_rounds_all(struct squeezing *s)
     status_t st = STATUS_OK;
     MPI_Comm comm = s->outputs->comm;
     liveness_watchdog_t *watchdog = NULL;
-    int size;
-    MPI_Comm_size(comm, &size);
-    uint64_t step = (uint64_t)size * ROUND_CHUNKS;
+    uint64_t step = (uint64_t)s->outputs->size * ROUND_CHUNKS;
     uint64_t end = packed_count(&s->shape) + step; /* the last round only writes */
     for (uint64_t first = 0; first < end; first += step) {
         struct squeezed *now = &s->rounds[first / step % 2];

@@ -71,7 +71,7 @@ struct output {
 
 struct outputs {
     MPI_Comm comm;
-    int rank;
+    int rank, size;
     struct outputs_options options;
     const struct output_spec *spec;
     int is_open;

@@ -31,7 +31,6 @@ struct resumed_head {
 
 struct resumed {
     const outputs_t *outputs;
-    int size;            /* ranks */
     struct text records; /* of all ranks */
     uint32_t *sums;      /* of the chunk that is being read */
     char *rows;
@@ -272,7 +271,8 @@ static status_t resumed_compare_all(struct resumed *resumed)
          at += (size_t)head.sums * sizeof *resumed->sums) {
         memcpy(&head, records->data + at, sizeof head);
         at += sizeof head;
-        if (head.chunk % (uint64_t)resumed->size == (uint64_t)resumed->outputs->rank) {
+        const outputs_t *outputs = resumed->outputs;
+        if (head.chunk % (uint64_t)outputs->size == (uint64_t)outputs->rank) {
             TRY(resumed_compare(resumed, &head, records->data + at));
         }
     }
@@ -334,7 +334,6 @@ static status_t resumed_start(outputs_t *outputs, struct text *records)
     uint64_t bytes = READ_BYTES;
     TRY(memory_zeroed(1, sizeof *resumed, "rows of earlier runs", &resumed));
     resumed->outputs = outputs;
-    MPI_Comm_size(outputs->comm, &resumed->size);
     resumed->records = *records;
     *records = (struct text){0};
     for (uint32_t i = 0; i < outputs->count; i++) {

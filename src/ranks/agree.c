@@ -199,6 +199,15 @@ int agree_rank(MPI_Comm comm)
     return rank;
 }
 
+int agree_size(MPI_Comm comm)
+{
+    int size = 1;
+    if (comm != MPI_COMM_NULL) {
+        MPI_Comm_size(comm, &size);
+    }
+    return size;
+}
+
 status_t agree_all(MPI_Comm comm, status_t st)
 {
     int rank;

@@ -9,8 +9,9 @@
 #include <mpi.h>
 #include <stdint.h>
 
-/* Returns this process's rank. Not collective. */
+/* Return this process's rank, and the number of ranks. Not collective. */
 int agree_rank(MPI_Comm comm);
+int agree_size(MPI_Comm comm);
 
 /* Ends a stretch of local work: gives STATUS_OK when st is STATUS_OK on all ranks. Else every rank
  * gets the status of the lowest rank that failed, and rank 0 that rank's message, with its number

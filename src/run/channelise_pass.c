@@ -464,9 +464,7 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
     double chunks = (double)chunk_count(&p->work->chunking);
     double part = 1 - (double)p->pass.before / chunks;
     const struct channelise_plan *work = p->work;
-    int size;
     struct chunk_counts counts = {0, 0}; /* of the bank that takes most samples */
-    MPI_Comm_size(p->pass.comm, &size);
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         struct chunk_counts its = outputs_counts(p->pass.outputs, i);
         counts.missing = max_u64(counts.missing, its.missing);
@@ -498,8 +496,8 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
     display_print("%s of %u %s in %.2f s on %d %s: in %.1f MB/s, out %.1f MB/s (rank 0: "
                   "read %.2f s, compute %.2f s, write %.2f s)\n",
                   units_amount(p->archive->samples, "sample", "samples"), p->archive->nstreams,
-                  units_plural(p->archive->nstreams, "stream", "streams"), seconds, size,
-                  units_plural((uint64_t)size, "rank", "ranks"),
+                  units_plural(p->archive->nstreams, "stream", "streams"), seconds, p->pass.size,
+                  units_plural((uint64_t)p->pass.size, "rank", "ranks"),
                   part * (double)work->input_bytes / seconds / 1e6,
                   part * (double)outputs_bytes(p->pass.outputs) / seconds / 1e6, spent.read,
                   spent.compute, spent.write);
@@ -507,8 +505,8 @@ out:
     return st;
 }
 
-/* Warns of rows that this run has made. */
-static void pass_warn_of_range_all(const struct channelise_pass *p)
+/* Warns of rows that this run has made, and reports them. */
+static void pass_tell_of_rows_all(const struct channelise_pass *p)
 {
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         uint64_t large = 0;
@@ -516,6 +514,8 @@ static void pass_warn_of_range_all(const struct channelise_pass *p)
         channelise_pipeline_range(p->pass.pipeline, i, &large, &small);
         large = sum_u64_all(p->pass.comm, large);
         small = sum_u64_all(p->pass.comm, small);
+        const uint64_t blanked =
+            sum_u64_all(p->pass.comm, channelise_pipeline_blanked(p->pass.pipeline, i));
         if (p->pass.rank == 0 && large > 0) {
             report_warn("%s: %s values are infinite: beyond 3.4e38, the largest 32-bit float: the "
                         "archive's volts are too large",
@@ -527,15 +527,6 @@ static void pass_warn_of_range_all(const struct channelise_pass *p)
                 "32-bit float: the archive's volts are too small",
                 p->pass.job->products[i].file, units_count(small));
         }
-    }
-}
-
-/* Reports rows that this run has made. */
-static void pass_tell_of_blanks_all(const struct channelise_pass *p)
-{
-    for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
-        uint64_t blanked = channelise_pipeline_blanked(p->pass.pipeline, i);
-        blanked = sum_u64_all(p->pass.comm, blanked);
         if (p->pass.rank == 0 && blanked > 0) {
             display_print("note: %s: %s of single streams %s NaN: of their samples too many are "
                           "missing (min_weight %g)\n",
@@ -593,8 +584,7 @@ static status_t pass_conclude_bank(struct pass *pass)
     for (uint32_t i = 0; i < pass->job->nproducts && pass->rank == 0; i++) {
         p->between->files[i] = *outputs_identity(pass->outputs, i);
     }
-    pass_warn_of_range_all(p);
-    pass_tell_of_blanks_all(p);
+    pass_tell_of_rows_all(p);
     TRY(pass_conclude(p));
     if (device_carry_leave(p->between, p->backend, p->work)) {
         p->backend = NULL;

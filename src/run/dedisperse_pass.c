@@ -26,43 +26,29 @@ void dedisperse_pass_end(struct dedisperse_pass *p, status_t st)
     free(p->sources);
 }
 
-static status_t pass_check_external(const struct dedisperse_pass *p)
-{
-    const struct job *job = p->pass.job;
-    const struct external_list list = {(const char *const *)job->external, job->nexternal};
-    return external_check(&p->fbh5->storage.sources, p->fbh5->path, list, JOB_EXTERNAL);
-}
-
-/* Rank 0 opens the filterbank; the others are told. */
-static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
+/* Rank 0: opens the filterbank. */
+static status_t pass_open_filterbank(struct dedisperse_pass *p)
 {
     status_t st = STATUS_OK;
     const struct job *job = p->pass.job;
-    MPI_Comm comm = p->pass.comm;
-    struct text packed = {0};
-    if (p->pass.rank == 0) {
-        st = fbh5_open(p->filterbank ? p->filterbank : job_filterbank(job, p->number), FBH5_BAND,
-                       &p->fbh5);
-        if (st == STATUS_OK) {
-            assumed_say(p->fbh5->path, p->fbh5->assumed);
-        }
-        st = st == STATUS_OK ? pass_check_external(p) : st;
-        if (st == STATUS_OK && job->on_bad != ON_BAD_NAN) {
-            st = lost_refuse(&p->fbh5->lost, p->fbh5->path, "spectra", 0, p->fbh5->rows);
-        }
-        st = st == STATUS_OK ? pack_struct(&packed, p->fbh5, &fbh5_type) : st;
-    }
-    TRY(agree_all(comm, st));
-    TRY(share_text_all(comm, &packed));
-    if (p->pass.rank != 0) {
-        struct unpack in = {.data = packed.data, .length = packed.length};
-        void *told = NULL;
-        st = unpack_new(&in, &fbh5_type, "a filterbank", &told);
-        p->fbh5 = told;
-    }
-    TRY(agree_all(comm, st));
+    const struct external_list list = {(const char *const *)job->external, job->nexternal};
+    TRY(fbh5_open(p->filterbank ? p->filterbank : job_filterbank(job, p->number), FBH5_BAND,
+                  &p->fbh5));
+    assumed_say(p->fbh5->path, p->fbh5->assumed);
+    TRY(external_check(&p->fbh5->storage.sources, p->fbh5->path, list, JOB_EXTERNAL));
+    TRY(job->on_bad != ON_BAD_NAN
+            ? lost_refuse(&p->fbh5->lost, p->fbh5->path, "spectra", 0, p->fbh5->rows)
+            : STATUS_OK);
 out:
-    text_free(&packed);
+    return st;
+}
+
+static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
+{
+    status_t st = p->pass.rank == 0 ? pass_open_filterbank(p) : STATUS_OK;
+    void *shared = p->fbh5;
+    st = share_struct_all(p->pass.comm, st, &fbh5_type, "a filterbank", &shared);
+    p->fbh5 = shared;
     return st;
 }
 
@@ -255,11 +241,9 @@ static status_t pass_summarise(struct pass *pass)
 {
     const struct dedisperse_pass *p = (const struct dedisperse_pass *)pass;
     double seconds = p->pass.ended_at - p->pass.started_at;
-    int size;
     if (pass->rank != 0 || pass->options->times) {
         return STATUS_OK;
     }
-    MPI_Comm_size(p->pass.comm, &size);
     const struct dedisperse_plan *plan = p->plan;
     struct pipeline_seconds spent = pipeline_seconds(p->pass.pipeline);
     display_print("%s: dedispersed%s, %s x %s, %s\n", job_series_name(plan->what),
@@ -270,8 +254,8 @@ static status_t pass_summarise(struct pass *pass)
     display_print("%s of %u channels in %.2f s on %d %s (rank 0: read %.2f s, compute %.2f s, "
                   "write %.2f s)\n",
                   units_amount(p->fbh5->rows, "sample", "samples"), p->fbh5->nchannels, seconds,
-                  size, units_plural((uint64_t)size, "rank", "ranks"), spent.read, spent.compute,
-                  spent.write);
+                  pass->size, units_plural((uint64_t)pass->size, "rank", "ranks"), spent.read,
+                  spent.compute, spent.write);
     if (p->backend == p->between->backend) {
         display_print("%.0f %% of what rank 0 added up had stayed on the device\n",
                       100 * dedisperse_pipeline_carried(p->pass.pipeline));

@@ -81,12 +81,10 @@ struct rate pass_expect(const struct pass *pass)
 /* On rank 0, for plans to come: where all ranks are of one machine. */
 static void pass_keep_rate(const struct pass *pass, double seconds)
 {
-    int size;
-    MPI_Comm_size(pass->comm, &size);
     const struct rate took = {.seconds = seconds,
-                              .ranks = (uint32_t)size,
+                              .ranks = (uint32_t)pass->size,
                               .threads = channelise_plan_threads(pass->job, pass->local_size)};
-    if (pass->rank == 0 && size == pass->local_size) {
+    if (pass->rank == 0 && pass->size == pass->local_size) {
         rate_keep(pass->problem.data, pass->work * pass_part_left(pass, pass->before), &took);
     }
 }
@@ -113,6 +111,7 @@ void pass_begin(struct pass *pass, MPI_Comm comm, const struct job *job,
     int local_rank;
     pass->comm = comm;
     pass->rank = agree_rank(comm);
+    pass->size = agree_size(comm);
     pass->job = job;
     pass->options = options;
     pass->started_at = clock_now();
@@ -321,15 +320,13 @@ static status_t pass_settle(void *context)
     const struct pass *pass = context;
     liveness_watchdog_t *watchdog = NULL;
     char what[FLUSH_BYTES];
-    int size;
-    MPI_Comm_size(pass->comm, &size);
     display_format(
         what, sizeof what,
         "the file system delays the flush of %s: what it has not confirmed is done again",
         pass->making.items[0].file);
     stop_waits_for(what);
-    TRY(size == 1 ? pass_begin_limit(pass, finished, &watchdog)
-                  : STATUS_OK); /* else the driver of another looks */
+    TRY(pass->size == 1 ? pass_begin_limit(pass, finished, &watchdog)
+                        : STATUS_OK); /* else the driver of another looks */
     TRY(outputs_settle(pass->outputs));
 out:
     stop_waits_for(NULL);

@@ -25,7 +25,7 @@ struct rate {
 
 struct pass {
     MPI_Comm comm;
-    int rank;
+    int rank, size;
     int local_size;  /* ranks of a machine that will do it */
     int is_complete; /* only planned: its products are there, and stay */
     const struct job *job;

@@ -423,35 +423,39 @@ out:
     return st;
 }
 
-/* Rank 0 looks into the files; the others are told. */
-static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct archive **out)
+status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *type,
+                          const char *what, void **object)
 {
-    status_t st = STATUS_OK;
     struct text packed = {0};
-    struct archive *archive = NULL;
     int rank = agree_rank(comm);
-    if (rank == 0) {
-        st = archive_open(job, &archive);
-        if (st == STATUS_OK) {
-            assumed_say(archive->parts[0].path, archive->assumed);
-        }
-        st = st == STATUS_OK ? pack_struct(&packed, archive, &archive_type) : st;
-    }
-    TRY(agree_all(comm, st));
+    TRY(agree_all(comm, st == STATUS_OK && rank == 0 ? pack_struct(&packed, *object, type) : st));
     TRY(share_text_all(comm, &packed));
     if (rank != 0) {
         struct unpack in = {.data = packed.data, .length = packed.length};
-        void *told = NULL;
-        st = unpack_new(&in, &archive_type, "an archive", &told);
-        archive = told;
+        st = unpack_new(&in, type, what, object);
     }
     TRY(agree_all(comm, st));
-    *out = archive;
-    archive = NULL;
 out:
-    archive_destroy(archive);
     text_free(&packed);
     return st;
+}
+
+/* Rank 0 looks into the files; the others are told. */
+static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct archive **out)
+{
+    struct archive *archive = NULL;
+    status_t st = agree_rank(comm) == 0 ? archive_open(job, &archive) : STATUS_OK;
+    if (archive) {
+        assumed_say(archive->parts[0].path, archive->assumed);
+    }
+    void *shared = archive;
+    st = share_struct_all(comm, st, &archive_type, "an archive", &shared);
+    if (st != STATUS_OK) {
+        archive_destroy(shared);
+        return st;
+    }
+    *out = shared;
+    return STATUS_OK;
 }
 
 /* The same of the files that filters' coefficients lie in, of the filter of a synthesis, and of the

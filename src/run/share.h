@@ -29,6 +29,11 @@ status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
 /* Returns the backend after its last use; `st`: how its pass has ended. Takes NULL for both. */
 void opened_give_back(opened_t *opened, backend_t *backend, status_t st);
 
+/* Gives all ranks a copy of rank 0's *object, if its status so far, `st`, is good. `what` names it
+ * in messages. Collective. Fails with `st`, DEVICE (memory). */
+status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *type,
+                          const char *what, void **object);
+
 /* Rank 0 reads the text of a job (called `path` in messages), opens the archive and reads the
  * coefficients of filters; all ranks receive all three. Dedispersions by ranges of DMs are divided.
  * Rank 0's status so far is passed as `st`; `each` may be NULL, and `opened`, which begins to open
