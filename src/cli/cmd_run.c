@@ -9,7 +9,6 @@
 #include "io/apart.h"
 #include "plot/plot_report.h"
 #include "ranks/agree.h"
-#include "ranks/liveness.h"
 #include "ranks/stop.h"
 #include "tune/trial.h"
 

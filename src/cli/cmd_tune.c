@@ -11,7 +11,6 @@
 #include "job/job.h"
 #include "output/output_spec.h"
 #include "plan/channelise_plan.h"
-#include "ranks/liveness.h"
 #include "ranks/stop.h"
 #include "run/share.h"
 #include "tune/store.h"

@@ -9,7 +9,7 @@
 #include "io/launch.h"
 #include "io/libraries.h"
 #include "ranks/agree.h"
-#include "ranks/liveness.h"
+#include "ranks/stop.h"
 
 #include <mpi.h>
 #include <stdio.h>
@@ -311,7 +311,7 @@ int command_main(const struct command *const *commands, int argc, char **argv)
     if (st != STATUS_OK) {
         report_print();
     }
-    watch_conclude(st);
+    stop_conclude(st);
     MPI_Initialized(&has_begun);
     if (has_begun) {
         MPI_Finalize();

@@ -13,7 +13,6 @@
 #include "product/medians.h"
 #include "product/pack/codec.h"
 #include "ranks/agree.h"
-#include "ranks/liveness.h"
 #include "ranks/stop.h"
 
 #include <stdio.h>
@@ -24,11 +23,11 @@
 /* Starts a watchdog on rank 0 that ends the process if the finishing of a product hangs longer than
  * the patience: no other part would notice. Ends the watchdog *out of before. */
 static status_t pack_watch(const outputs_t *outputs, const struct output *output, double patience,
-                           const char *what, liveness_watchdog_t **out)
+                           const char *what, watchdog_t **out)
 {
     enum { MESSAGE_BYTES = 8192 };
     char message[MESSAGE_BYTES];
-    liveness_watchdog_end(*out);
+    watchdog_end(*out);
     *out = NULL;
     if (outputs->rank != 0) {
         return STATUS_OK;
@@ -36,7 +35,7 @@ static status_t pack_watch(const outputs_t *outputs, const struct output *output
     snprintf(message, sizeof message,
              "%.4000s%s: nothing has moved for %g s: the same command goes on", output->part, what,
              patience);
-    return liveness_watchdog_begin(patience, message, out);
+    return watchdog_begin(patience, message, out);
 }
 
 /* The median of each column of a product, when all of its rows are there: columns are shared among
@@ -119,7 +118,7 @@ static status_t counting_columns_all(struct counting *c, uint64_t from, uint64_t
     status_t st = STATUS_OK;
     MPI_Comm comm = c->outputs->comm;
     uint64_t rows = c->output->place.rows;
-    liveness_watchdog_t *watchdog = NULL;
+    watchdog_t *watchdog = NULL;
     for (int pass = 0; pass < MEDIANS_PASSES; pass++) {
         medians_begin(c->medians, pass, columns);
         for (uint64_t first = 0; first < rows; first += c->rows) {
@@ -131,7 +130,7 @@ static status_t counting_columns_all(struct counting *c, uint64_t from, uint64_t
     }
     medians_get(c->medians, (float *)(void *)(c->found + min_u64(from, c->columns - 1)));
 out:
-    liveness_watchdog_end(watchdog);
+    watchdog_end(watchdog);
     return st;
 }
 
@@ -183,7 +182,7 @@ static status_t outputs_complete_all(const outputs_t *outputs, const struct outp
     status_t st = STATUS_OK;
     enum { ROUND = 16 }; /* rows of a table, from one message to the next */
     MPI_Comm comm = outputs->comm;
-    liveness_watchdog_t *watchdog = NULL;
+    watchdog_t *watchdog = NULL;
     uint64_t step = (uint64_t)outputs->size * ROUND;
     for (uint64_t first = 0; first < output->rows.table.count; first += step) {
         TRY(agree_all(comm,
@@ -199,7 +198,7 @@ static status_t outputs_complete_all(const outputs_t *outputs, const struct outp
     }
     TRY(agree_all(comm, file_sync_data(output->fd, output->part)));
 out:
-    liveness_watchdog_end(watchdog);
+    watchdog_end(watchdog);
     return st;
 }
 
@@ -362,7 +361,7 @@ static status_t squeeze_rounds_all(struct squeezing *s)
 {
     status_t st = STATUS_OK;
     MPI_Comm comm = s->outputs->comm;
-    liveness_watchdog_t *watchdog = NULL;
+    watchdog_t *watchdog = NULL;
     uint64_t step = (uint64_t)s->outputs->size * ROUND_CHUNKS;
     uint64_t end = packed_count(&s->shape) + step; /* the last round only writes */
     for (uint64_t first = 0; first < end; first += step) {
@@ -378,11 +377,11 @@ static status_t squeeze_rounds_all(struct squeezing *s)
         memcpy(now->places, s->all + (uint64_t)s->outputs->rank * ROUND_CHUNKS, sizeof now->places);
     }
     /* A slow disk may take longer for all of it than the watchdog waits. */
-    liveness_watchdog_end(watchdog);
+    watchdog_end(watchdog);
     watchdog = NULL;
     TRY(agree_all(comm, file_sync_data(s->fd, s->output->packed_path)));
 out:
-    liveness_watchdog_end(watchdog);
+    watchdog_end(watchdog);
     return st;
 }
 

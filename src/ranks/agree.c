@@ -78,11 +78,6 @@ int MPI_Get_processor_name(char *name, int *length)
     return MPI_SUCCESS;
 }
 
-int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
-{
-    return alone_is() ? MPI_SUCCESS : PMPI_Bcast(data, count, type, root, comm);
-}
-
 int MPI_Ibcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm,
                MPI_Request *request)
 {
@@ -95,14 +90,6 @@ int MPI_Reduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op 
 {
     return alone_is() ? alone_copy(from, to, count, type)
                       : PMPI_Reduce(from, to, count, type, op, root, comm);
-}
-
-int MPI_Ireduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, int root,
-                MPI_Comm comm, MPI_Request *request)
-{
-    *request = MPI_REQUEST_NULL;
-    return alone_is() ? alone_copy(from, to, count, type)
-                      : PMPI_Ireduce(from, to, count, type, op, root, comm, request);
 }
 
 int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op,
@@ -224,7 +211,8 @@ status_t agree_all(MPI_Comm comm, status_t st)
         return STATUS_OK;
     }
     int code = (int)st;
-    MPI_Bcast(&code, 1, MPI_INT, failing, comm);
+    MPI_Ibcast(&code, 1, MPI_INT, failing, comm, &request);
+    agree_wait(&request);
     agree_move_cause(comm, rank, failing, (status_t)code);
     return (status_t)code;
 }
@@ -259,35 +247,30 @@ out:
     return st;
 }
 
+static uint64_t agree_reduce(MPI_Comm comm, uint64_t value, MPI_Op op)
+{
+    uint64_t all = value;
+    MPI_Request request;
+    if (comm != MPI_COMM_NULL) {
+        MPI_Iallreduce(&value, &all, 1, MPI_UINT64_T, op, comm, &request);
+        agree_wait(&request);
+    }
+    return all;
+}
+
 uint64_t sum_u64_all(MPI_Comm comm, uint64_t value)
 {
-    uint64_t sum = 0;
-    MPI_Request request;
-    MPI_Ireduce(&value, &sum, 1, MPI_UINT64_T, MPI_SUM, 0, comm, &request);
-    agree_wait(&request);
-    return sum;
+    return agree_reduce(comm, value, MPI_SUM);
 }
 
 uint32_t most_u32_all(MPI_Comm comm, uint32_t value)
 {
-    uint32_t most = value;
-    MPI_Request request;
-    if (comm != MPI_COMM_NULL) {
-        MPI_Iallreduce(&value, &most, 1, MPI_UINT32_T, MPI_MAX, comm, &request);
-        agree_wait(&request);
-    }
-    return most;
+    return (uint32_t)agree_reduce(comm, value, MPI_MAX);
 }
 
 uint64_t least_u64_all(MPI_Comm comm, uint64_t value)
 {
-    uint64_t least = value;
-    MPI_Request request;
-    if (comm != MPI_COMM_NULL) {
-        MPI_Iallreduce(&value, &least, 1, MPI_UINT64_T, MPI_MIN, comm, &request);
-        agree_wait(&request);
-    }
-    return least;
+    return agree_reduce(comm, value, MPI_MIN);
 }
 
 void local_ranks_all(MPI_Comm comm, int *rank, int *size)

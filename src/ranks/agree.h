@@ -25,10 +25,8 @@ status_t share_text_all(MPI_Comm comm, struct text *text);
 /* Sends rank 0's bytes to all ranks; `bytes` is the same on all. */
 void share_bytes_all(MPI_Comm comm, void *data, size_t bytes);
 
-/* Returns the sum over the ranks, on rank 0. */
+/* Return the sum over the ranks, on all; the largest value of any rank; and the least. */
 uint64_t sum_u64_all(MPI_Comm comm, uint64_t value);
-
-/* Return the largest value of any rank, on all; and the least. */
 uint32_t most_u32_all(MPI_Comm comm, uint32_t value);
 uint64_t least_u64_all(MPI_Comm comm, uint64_t value);
 

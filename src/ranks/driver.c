@@ -182,7 +182,7 @@ static void driver_tell_of_failure(const driver_t *driver, status_t st)
 static struct ending driver_ending_of(const driver_t *driver, status_t st)
 {
     struct ending ending = {.status = (int32_t)st, .is_short = driver->is_short};
-    char name[LIVENESS_NAME];
+    char name[PEERS_NAME];
     liveness_name(driver->liveness, driver->rank, name);
     if (st != STATUS_OK) {
         const struct driver_work *work = driver->work;
@@ -291,7 +291,7 @@ static const double arrival = 0.2;
 static void driver_say_what_is_lost(const driver_t *driver, int rank, int is_dead, char *out,
                                     size_t bytes)
 {
-    char name[LIVENESS_NAME];
+    char name[PEERS_NAME];
     char what[64] = "has died";
     const char *file = driver->work->file;
     liveness_name(driver->liveness, rank, name);

@@ -1,30 +1,192 @@
-/* Who is still there: processes of this machine by /proc, all ranks by what is heard of them. */
+/* Who is still there: processes of this machine by /proc, all ranks by what is heard of them.
+ * Process numbers come with the time of birth, since numbers are used again; /proc has both. */
 #include "ranks/liveness.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/thread.h"
-#include "io/launch.h"
 #include "ranks/agree.h"
-#include "ranks/stop.h"
 
 #include <math.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+enum { LINE = 1024, FIELDS_TO_START = 19 /* of /proc/PID/stat, after the state */ };
+
+struct peer {
+    char host[MPI_MAX_PROCESSOR_NAME];
+    long process;
+    unsigned long long born; /* ticks of the machine's clock */
+};
+
+struct peers {
+    int rank, size;
+    struct peer *items; /* [size] */
+    char *is_seen;      /* [size] */
+};
+
+/* When a process was born, or 0 when it is gone or a zombie. */
+static unsigned long long peers_birth_of(long process, char *state)
+{
+    char path[64];
+    char line[LINE];
+    unsigned long long born = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", process);
+    FILE *file = fopen(path, "re");
+    const char *at = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    if (file) {
+        fclose(file);
+    }
+    if (!at || strlen(at) < 3 || strchr("ZXx", at[2])) {
+        return 0;
+    }
+    at += 2;
+    *state = *at;
+    for (int i = 0; i < FIELDS_TO_START && at; i++, at = at ? strchr(at + 1, ' ') : NULL) {
+    }
+    return at && sscanf(at, "%llu", &born) == 1 ? born : 0;
+}
+
+/* Its state as /proc has it; 0 when it is gone. */
+static char peers_state(const peers_t *peers, int rank)
+{
+    const struct peer *peer = &peers->items[rank];
+    char state = 0;
+    return peers_birth_of(peer->process, &state) == peer->born ? state : '\0';
+}
+
+/* Whether its process exists: neither ended nor a zombie. */
+static int peers_is_there(const peers_t *peers, int rank)
+{
+    return peers_state(peers, rank) != '\0';
+}
+
+/* Collective. */
+static void peers_fill(peers_t *peers, MPI_Comm comm)
+{
+    char state;
+    struct peer mine = {.process = getpid(), .born = peers_birth_of(getpid(), &state)};
+    int length = 0;
+    MPI_Get_processor_name(mine.host, &length);
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, peers->items, sizeof mine, MPI_BYTE, comm);
+    for (int i = 0; i < peers->size; i++) {
+        peers->is_seen[i] = i != peers->rank && strcmp(peers->items[i].host, mine.host) == 0 &&
+                            mine.born > 0 && peers_is_there(peers, i);
+    }
+}
+
+static void peers_destroy(peers_t *peers)
+{
+    if (peers) {
+        free(peers->items);
+        free(peers->is_seen);
+        free(peers);
+    }
+}
+
+static status_t peers_make_room(MPI_Comm comm, peers_t **out)
+{
+    status_t st = STATUS_OK;
+    peers_t *peers = NULL;
+    TRY(memory_zeroed(1, sizeof *peers, "ranks", &peers));
+    MPI_Comm_rank(comm, &peers->rank);
+    MPI_Comm_size(comm, &peers->size);
+    TRY(memory_zeroed((size_t)peers->size, sizeof *peers->items, "ranks", &peers->items));
+    TRY(memory_zeroed((size_t)peers->size, 1, "ranks", &peers->is_seen));
+    *out = peers;
+    peers = NULL;
+out:
+    peers_destroy(peers);
+    return st;
+}
+
+status_t peers_create_all(MPI_Comm comm, peers_t **out)
+{
+    status_t st = STATUS_OK;
+    peers_t *peers = NULL;
+    TRY(agree_all(comm, peers_make_room(comm, &peers)));
+    peers_fill(peers, comm);
+    *out = peers;
+    peers = NULL;
+out:
+    peers_destroy(peers);
+    return st;
+}
+
+int peers_rank(const peers_t *peers)
+{
+    return peers->rank;
+}
+
+/* Whether it is stopped by a signal or a debugger. */
+static int peers_is_still(const peers_t *peers, int rank)
+{
+    char state = peers_state(peers, rank);
+    return state == 'T' || state == 't';
+}
+
+int peers_find_gone(const peers_t *peers)
+{
+    int rank = 0;
+    while (rank < peers->size && !(peers->is_seen[rank] && !peers_is_there(peers, rank))) {
+        rank++;
+    }
+    return rank < peers->size ? rank : -1;
+}
+
+int peers_find_still(const peers_t *peers)
+{
+    int rank = 0;
+    while (rank < peers->size && !(peers->is_seen[rank] && peers_is_still(peers, rank))) {
+        rank++;
+    }
+    return rank < peers->size ? rank : -1;
+}
+
+int peers_is_first(const peers_t *peers)
+{
+    for (int i = 0; i < peers->rank; i++) {
+        if (peers->is_seen[i] && peers_is_there(peers, i) && !peers_is_still(peers, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void peers_name(const peers_t *peers, int rank, char out[PEERS_NAME])
+{
+    snprintf(out, PEERS_NAME, "rank %d on %s", rank, peers->items[rank].host);
+}
+
+int peers_has(const peers_t *peers, long process)
+{
+    for (int i = 0; i < peers->size; i++) {
+        if (peers->is_seen[i] && peers->items[i].process == process) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void peers_send(const peers_t *peers, int signal, int number)
+{
+    for (int i = 0; i < peers->size; i++) {
+        if (peers->is_seen[i] && peers_is_there(peers, i)) {
+            (void)sigqueue((pid_t)peers->items[i].process, signal,
+                           (union sigval){.sival_int = number});
+        }
+    }
+}
 
 static const double look_seconds = 1;
 /* Heartbeats in the time of a timeout: some may be late. */
 static const double heartbeats = 5;
 
 struct liveness {
-    int rank, size;
     double timeout;
-    peers_t *peers;
-    char *is_seen;     /* [size] its process can be looked at */
+    peers_t *peers;    /* `is_seen` of those of which something is expected */
     double *heard;     /* [size] */
     double looked;     /* at silence */
     double looked_for; /* the dead */
@@ -36,13 +198,9 @@ static status_t liveness_make_room(peers_t *peers, double timeout, liveness_t **
     status_t st = STATUS_OK;
     liveness_t *liveness = NULL;
     TRY(memory_zeroed(1, sizeof *liveness, "ranks", &liveness));
-    liveness->rank = peers_rank(peers);
-    liveness->size = peers_count(peers);
     liveness->timeout = timeout;
-    TRY(memory_zeroed((size_t)liveness->size, 1, "ranks", &liveness->is_seen));
-    TRY(memory_zeroed((size_t)liveness->size, sizeof *liveness->heard, "ranks", &liveness->heard));
-    for (int i = 0; i < liveness->size; i++) {
-        liveness->is_seen[i] = (char)peers_is_seen(peers, i);
+    TRY(memory_zeroed((size_t)peers->size, sizeof *liveness->heard, "ranks", &liveness->heard));
+    for (int i = 0; i < peers->size; i++) {
         liveness->heard[i] = clock_now();
     }
     liveness->peers = peers;
@@ -74,7 +232,6 @@ void liveness_destroy(liveness_t *liveness)
 {
     if (liveness) {
         peers_destroy(liveness->peers);
-        free(liveness->is_seen);
         free(liveness->heard);
         free(liveness);
     }
@@ -90,7 +247,7 @@ void liveness_heard(liveness_t *liveness, int rank)
 void liveness_leave(liveness_t *liveness, int rank)
 {
     liveness->heard[rank] = HUGE_VAL;
-    liveness->is_seen[rank] = 0;
+    liveness->peers->is_seen[rank] = 0;
 }
 
 int liveness_is_expected(const liveness_t *liveness, int rank)
@@ -111,7 +268,7 @@ static int liveness_was_stopped(double *looked, double timeout)
 void liveness_look(liveness_t *liveness)
 {
     if (liveness_was_stopped(&liveness->looked, liveness->timeout)) {
-        for (int i = 0; i < liveness->size; i++) {
+        for (int i = 0; i < liveness->peers->size; i++) {
             liveness_heard(liveness, i);
         }
     }
@@ -134,8 +291,8 @@ int liveness_find_silent(const liveness_t *liveness)
     if (liveness->timeout <= 0) {
         return -1;
     }
-    for (int i = 0; i < liveness->size; i++) {
-        int matters = liveness->rank == 0 ? i != 0 : i == 0;
+    for (int i = 0; i < liveness->peers->size; i++) {
+        int matters = liveness->peers->rank == 0 ? i != 0 : i == 0;
         if (matters && now - liveness->heard[i] > liveness->timeout) {
             return i;
         }
@@ -150,9 +307,9 @@ int liveness_find_dead(liveness_t *liveness, int all)
         return -1;
     }
     liveness->looked_for = now;
-    for (int i = 0; i < liveness->size; i++) {
-        int rank = all ? i : (liveness->rank + 1 + i) % liveness->size;
-        if (liveness->is_seen[rank]) {
+    for (int i = 0; i < liveness->peers->size; i++) {
+        int rank = all ? i : (liveness->peers->rank + 1 + i) % liveness->peers->size;
+        if (liveness->peers->is_seen[rank]) {
             if (!peers_is_there(liveness->peers, rank)) {
                 return rank;
             }
@@ -166,15 +323,15 @@ int liveness_find_dead(liveness_t *liveness, int all)
 
 int liveness_is_first(const liveness_t *liveness)
 {
-    for (int i = 1; i < liveness->rank; i++) {
-        if (liveness->is_seen[i]) {
+    for (int i = 1; i < liveness->peers->rank; i++) {
+        if (liveness->peers->is_seen[i]) {
             return 0;
         }
     }
     return 1;
 }
 
-void liveness_name(const liveness_t *liveness, int rank, char out[LIVENESS_NAME])
+void liveness_name(const liveness_t *liveness, int rank, char out[PEERS_NAME])
 {
     peers_name(liveness->peers, rank, out);
 }
@@ -190,228 +347,4 @@ int liveness_has_stalled(struct liveness_timeout *timeout)
         timeout->moved = timeout->looked;
     }
     return timeout->seconds > 0 && timeout->looked - timeout->moved > timeout->seconds;
-}
-
-struct liveness_watchdog {
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    int has_ended;
-    struct liveness_timeout timeout;
-    char *message;
-};
-
-/* Ends the process. Blames a stopped rank of this machine, if there is one, since the watched work
- * may be waiting for it. */
-static _Noreturn void liveness_end(const char *message)
-{
-    char name[PEERS_NAME];
-    int is_still = stop_find_still(name);
-    status_t st = is_still ? STATUS_DEVICE : STATUS_DATA;
-    stop_tell_peers(st);
-    if (is_still) {
-        fprintf(stderr, "error: %s has been stopped: cannot go on without it\n", name);
-    } else {
-        fprintf(stderr, "error: %s\n", message);
-    }
-    _exit((int)st);
-}
-
-static void *liveness_watch(void *argument)
-{
-    liveness_watchdog_t *watchdog = argument;
-    pthread_mutex_lock(&watchdog->lock);
-    while (!watchdog->has_ended) {
-        thread_wait(&watchdog->lock, &watchdog->changed, watchdog->timeout.seconds / 8);
-        if (liveness_has_stalled(&watchdog->timeout) && !watchdog->has_ended) {
-            liveness_end(watchdog->message);
-        }
-    }
-    pthread_mutex_unlock(&watchdog->lock);
-    return NULL;
-}
-
-static void liveness_free_watchdog(liveness_watchdog_t *watchdog)
-{
-    if (watchdog) {
-        free(watchdog->message);
-        free(watchdog);
-    }
-}
-
-status_t liveness_watchdog_begin(double timeout, const char *message, liveness_watchdog_t **out)
-{
-    status_t st = STATUS_OK;
-    liveness_watchdog_t *watchdog = NULL;
-    *out = NULL;
-    if (timeout <= 0) {
-        goto out;
-    }
-    TRY(memory_zeroed(1, sizeof *watchdog, "a limit", &watchdog));
-    watchdog->timeout.seconds = timeout;
-    liveness_moved(&watchdog->timeout);
-    TRY(memory_text(message, &watchdog->message));
-    TRY(thread_init_waiting(&watchdog->lock, &watchdog->changed));
-    TRY(thread_start("watchdog", liveness_watch, watchdog, &watchdog->thread));
-    *out = watchdog;
-    watchdog = NULL;
-out:
-    liveness_free_watchdog(watchdog);
-    return st;
-}
-
-void liveness_watchdog_end(liveness_watchdog_t *watchdog)
-{
-    if (!watchdog) {
-        return;
-    }
-    pthread_mutex_lock(&watchdog->lock);
-    watchdog->has_ended = 1;
-    pthread_cond_broadcast(&watchdog->changed);
-    pthread_mutex_unlock(&watchdog->lock);
-    pthread_join(watchdog->thread, NULL);
-    pthread_cond_destroy(&watchdog->changed);
-    pthread_mutex_destroy(&watchdog->lock);
-    liveness_free_watchdog(watchdog);
-}
-
-/* The thread's loop: it waits for signals as long as nothing is due. */
-
-/* WATCH_ALONE: there are no other ranks. WATCH_START: MPI begins. WATCH_PEERS: it has.
- * WATCH_DRIVEN: a driver hears of all ranks. */
-enum phase { WATCH_ALONE, WATCH_START, WATCH_PEERS, WATCH_DRIVEN };
-
-static sigset_t taken;
-static double limit = 300; /* before the thread begins */
-static peers_t *known;     /* before WATCH_PEERS */
-static atomic_int phase;
-
-/* The watch's. */
-static int seen_phase;
-static int still = -1; /* a rank that was stopped when last looked at */
-static struct liveness_timeout timeout;
-
-void watch_limit(double seconds)
-{
-    limit = seconds;
-}
-
-void watch_rest(int is_driven)
-{
-    if (atomic_load(&phase) != WATCH_ALONE) {
-        atomic_store(&phase, is_driven ? WATCH_DRIVEN : WATCH_PEERS);
-    }
-}
-
-static _Noreturn void watch_end(const char *message)
-{
-    if (report_claim()) {
-        stop_tell_peers(STATUS_DEVICE);
-        fprintf(stderr, "error: %s\n", message);
-    }
-    _exit((int)stop_status(STATUS_DEVICE));
-}
-
-/* All wait for the same rank: the lowest speaks, and ends all, before the others would; rank 0 may
- * be the one that hangs. */
-static void watch_start(void)
-{
-    static const double precedence = 6;
-    static const double apart = 3; /* a launcher takes so long to end the others */
-    char message[512];
-    char host[256] = "";
-    long rank = launch_rank();
-    timeout.seconds = limit + (rank > 0 ? precedence + apart * (double)(rank < 5 ? rank : 5) : 0);
-    if (liveness_has_stalled(&timeout)) {
-        (void)gethostname(host, sizeof host - 1);
-        snprintf(message, sizeof message,
-                 "MPI has not begun within %g s: a rank hangs or is missing (rank %ld on %s)",
-                 limit, rank, host);
-        watch_end(message);
-    }
-}
-
-static void watch_peers(void)
-{
-    char name[PEERS_NAME];
-    char message[512];
-    int now = peers_find_still(known);
-    timeout.seconds = limit;
-    if (now < 0 || now != still) {
-        still = now;
-        liveness_moved(&timeout);
-    }
-    if (liveness_has_stalled(&timeout) && peers_is_first(known)) {
-        peers_name(known, now, name);
-        snprintf(message, sizeof message, "%s has been stopped: cannot go on without it", name);
-        watch_end(message);
-    }
-}
-
-/* Gives the seconds until it is to be called again. */
-static double watch_look(void)
-{
-    static const double looks = 8; /* in the time of the limit */
-    static const double idle = 3600;
-    int now = atomic_load(&phase);
-    if (now != seen_phase) {
-        seen_phase = now;
-        still = -1;
-        liveness_moved(&timeout);
-    }
-    if (limit > 0 && now == WATCH_START) {
-        watch_start();
-    } else if (limit > 0 && now == WATCH_PEERS) {
-        watch_peers();
-    }
-    return limit > 0 && now != WATCH_ALONE ? limit / looks : idle;
-}
-
-static void *watch_run(void *argument)
-{
-    (void)argument;
-    for (;;) {
-        double whole;
-        double rest = modf(fmax(fmin(stop_look(), watch_look()), 0), &whole);
-        const struct timespec most = {(time_t)whole, (long)(rest * 1e9)};
-        siginfo_t info;
-        if (sigtimedwait(&taken, &info, &most) > 0) {
-            stop_take(&info);
-        }
-    }
-    return NULL;
-}
-
-status_t watch_begin(void)
-{
-    static int is_begun;
-    status_t st = STATUS_OK;
-    pthread_t thread;
-    if (is_begun) {
-        goto out;
-    }
-    is_begun = 1;
-    atomic_store(&phase, launch_is_used() ? WATCH_START : WATCH_ALONE);
-    stop_fill_signals(&taken);
-    pthread_sigmask(SIG_BLOCK, &taken, NULL);
-    TRY(thread_start("watch", watch_run, NULL, &thread));
-    stop_watched_by(thread);
-    pthread_detach(thread);
-out:
-    return st;
-}
-
-status_t watch_know_all(MPI_Comm comm)
-{
-    status_t st = STATUS_OK;
-    TRY(peers_create_all(comm, &known));
-    stop_know(known);
-    atomic_store(&phase, WATCH_PEERS);
-out:
-    return st;
-}
-
-void watch_conclude(status_t st)
-{
-    stop_conclude(st);
 }

@@ -9,9 +9,32 @@
 #define VOLTMILL_RANKS_LIVENESS_H
 
 #include "base/status.h"
-#include "ranks/peers.h"
 
 #include <mpi.h>
+
+/* ---- Processes of all ranks; on this machine, those that run on it ---- */
+typedef struct peers peers_t;
+
+/* Finds the processes of all ranks, for the rest of this one. Collective. Fails with DEVICE
+ * (memory). */
+status_t peers_create_all(MPI_Comm comm, peers_t **out);
+
+/* Returns this process's rank. */
+int peers_rank(const peers_t *peers);
+/* Return the lowest rank of this machine that has ended, and that is stopped; -1: none. */
+int peers_find_gone(const peers_t *peers);
+int peers_find_still(const peers_t *peers);
+/* Returns whether no lower rank of this machine exists and runs. */
+int peers_is_first(const peers_t *peers);
+
+/* Writes the name of a rank: "rank 2 on node1". */
+enum { PEERS_NAME = 320 };
+void peers_name(const peers_t *peers, int rank, char out[PEERS_NAME]);
+
+/* Returns whether a process is one of the ranks on this machine. */
+int peers_has(const peers_t *peers, long process);
+/* Sends a signal with a number to all of them that are there. */
+void peers_send(const peers_t *peers, int signal, int number);
 
 /* ---- Other ranks ---- */
 typedef struct liveness liveness_t;
@@ -40,9 +63,8 @@ int liveness_find_dead(liveness_t *liveness, int all);
 /* Returns whether this rank is the first of its machine, but for rank 0. */
 int liveness_is_first(const liveness_t *liveness);
 
-/* Writes the name of a rank: "rank 2 on node1". */
-enum { LIVENESS_NAME = PEERS_NAME };
-void liveness_name(const liveness_t *liveness, int rank, char out[LIVENESS_NAME]);
+/* As peers_name(). */
+void liveness_name(const liveness_t *liveness, int rank, char out[PEERS_NAME]);
 
 /* ---- Stalls of this process ---- */
 /* A timeout: progress is required within `seconds` (0: no limit). */
@@ -55,39 +77,5 @@ struct liveness_timeout {
 void liveness_moved(struct liveness_timeout *timeout);
 /* Returns whether there was no progress for too long. Call often. */
 int liveness_has_stalled(struct liveness_timeout *timeout);
-
-/* A watchdog for operations outside of a run's stages, where nothing else detects that they hang:
- * the last requests to a file system that does not answer. */
-typedef struct liveness_watchdog liveness_watchdog_t;
-
-/* Starts a watchdog: unless liveness_watchdog_end() is called within `timeout` seconds (0: never),
- * the process prints "error: MESSAGE" and ends with STATUS_DATA, which ends all other ranks. Data
- * synced to the disk is valid at any moment. *out may be NULL. Fails with DEVICE. */
-status_t liveness_watchdog_begin(double timeout, const char *message, liveness_watchdog_t **out);
-void liveness_watchdog_end(liveness_watchdog_t *watchdog);
-
-/* The watch: a thread beside the main thread, from before MPI begins to the end of the process. It
- * takes the signals that request a stop, and ends a process that does not stop (ranks/stop.h). It
- * also detects ranks that hang where no driver does (ranks/driver.h): MPI that does not begin,
- * because a rank is stopped or missing; a rank of this machine that is stopped while all plan, open
- * or publish. It prints the error, and ends this process with DEVICE, which ends the others. */
-
-/* Sets how long ranks may hang, in seconds: default 300; 0: no limit. */
-void watch_limit(double seconds);
-
-/* Starts the thread, once; signals that it is to take wait already (stop_hold()). To be called when
- * the process has no other thread, and no more children of fork() are to come. Fails with DEVICE.
- */
-status_t watch_begin(void);
-
-/* After MPI has begun: finds which ranks share this machine. Collective. Fails with DEVICE. */
-status_t watch_know_all(MPI_Comm comm);
-
-/* Tells the watch that a driver begins, which receives messages of all ranks; or that it has
- * ended. */
-void watch_rest(int is_driven);
-
-/* After the command has ended with that status, and reported it: ends MPI, then the process. */
-void watch_conclude(status_t st);
 
 #endif

@@ -1,12 +1,19 @@
-/* Requests by signals, and the time limits at which a process is ended. */
+/* Requests by signals, the time limits at which a process is ended, and the threads that watch. */
 #include "ranks/stop.h"
 
 #include "base/clock.h"
+#include "base/memory.h"
+#include "base/thread.h"
 #include "io/apart.h"
 #include "io/launch.h"
+#include "ranks/liveness.h"
 
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* Seconds from a request to the end of the process. Open MPI kills ranks a second after it has
@@ -23,7 +30,7 @@ static const double note_earlier = 0.2;
 static atomic_int asked; /* enum stop */
 static atomic_int is_watched;
 static atomic_int is_concluded;
-static pthread_t watch; /* set before is_watched; it never ends */
+static pthread_t watcher; /* set before is_watched; it never ends */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int is_speaker;
 static double until; /* the process ends then; 0: no limit */
@@ -62,7 +69,7 @@ void stop_hold(int may_drop)
     is_speaker = launch_rank() == 0;
 }
 
-void stop_fill_signals(sigset_t *out)
+static void stop_fill_signals(sigset_t *out)
 {
     sigset_t blocked;
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);
@@ -76,16 +83,10 @@ void stop_fill_signals(sigset_t *out)
     sigaddset(out, stop_told_signal());
 }
 
-void stop_watched_by(pthread_t thread)
-{
-    watch = thread;
-    atomic_store(&is_watched, 1);
-}
-
 static void stop_wake_watch(void)
 {
     if (atomic_load(&is_watched)) {
-        (void)pthread_kill(watch, SIGALRM); /* a thread of some library may not block it */
+        (void)pthread_kill(watcher, SIGALRM); /* a thread of some library may not block it */
     }
 }
 
@@ -187,24 +188,12 @@ void stop_conclude(status_t st)
     pthread_mutex_unlock(&lock);
 }
 
-status_t stop_status(status_t otherwise)
+static status_t stop_status(status_t otherwise)
 {
     pthread_mutex_lock(&lock);
     status_t st = atomic_load(&is_concluded) ? (status_t)limit_status : otherwise;
     pthread_mutex_unlock(&lock);
     return st;
-}
-
-void stop_know(const peers_t *all)
-{
-    pthread_mutex_lock(&lock);
-    peers = all;
-    if (atomic_load(&asked) == STOP_DROP) {
-        peers_send(peers, SIGTERM, 0);
-        stop_limit_by(STOP_DROP);
-    }
-    pthread_mutex_unlock(&lock);
-    stop_wake_watch();
 }
 
 void stop_tell_peers(status_t st)
@@ -216,7 +205,7 @@ void stop_tell_peers(status_t st)
     pthread_mutex_unlock(&lock);
 }
 
-int stop_find_still(char name[PEERS_NAME])
+static int stop_find_still(char name[PEERS_NAME])
 {
     pthread_mutex_lock(&lock);
     int rank = peers ? peers_find_still(peers) : -1;
@@ -249,7 +238,7 @@ static void stop_pass_on(const siginfo_t *info)
     pthread_mutex_unlock(&lock);
 }
 
-void stop_take(const siginfo_t *info)
+static void stop_take(const siginfo_t *info)
 {
     int number = info->si_signo;
     if (number == stop_told_signal()) {
@@ -318,7 +307,7 @@ static void stop_note_what_it_waits_for(void)
     }
 }
 
-double stop_look(void)
+static double stop_look(void)
 {
     double left = 3600;
     pthread_mutex_lock(&lock);
@@ -334,4 +323,231 @@ double stop_look(void)
     }
     pthread_mutex_unlock(&lock);
     return left;
+}
+
+struct watchdog {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int has_ended;
+    struct liveness_timeout timeout;
+    char *message;
+};
+
+/* Ends the process. Blames a stopped rank of this machine, if there is one, since the watched work
+ * may be waiting for it. */
+static _Noreturn void watchdog_end_process(const char *message)
+{
+    char name[PEERS_NAME];
+    int is_still = stop_find_still(name);
+    status_t st = is_still ? STATUS_DEVICE : STATUS_DATA;
+    stop_tell_peers(st);
+    if (is_still) {
+        fprintf(stderr, "error: %s has been stopped: cannot go on without it\n", name);
+    } else {
+        fprintf(stderr, "error: %s\n", message);
+    }
+    _exit((int)st);
+}
+
+static void *watchdog_run(void *argument)
+{
+    watchdog_t *watchdog = argument;
+    pthread_mutex_lock(&watchdog->lock);
+    while (!watchdog->has_ended) {
+        thread_wait(&watchdog->lock, &watchdog->changed, watchdog->timeout.seconds / 8);
+        if (liveness_has_stalled(&watchdog->timeout) && !watchdog->has_ended) {
+            watchdog_end_process(watchdog->message);
+        }
+    }
+    pthread_mutex_unlock(&watchdog->lock);
+    return NULL;
+}
+
+static void watchdog_free(watchdog_t *watchdog)
+{
+    if (watchdog) {
+        free(watchdog->message);
+        free(watchdog);
+    }
+}
+
+status_t watchdog_begin(double timeout, const char *message, watchdog_t **out)
+{
+    status_t st = STATUS_OK;
+    watchdog_t *watchdog = NULL;
+    *out = NULL;
+    if (timeout <= 0) {
+        goto out;
+    }
+    TRY(memory_zeroed(1, sizeof *watchdog, "a limit", &watchdog));
+    watchdog->timeout.seconds = timeout;
+    liveness_moved(&watchdog->timeout);
+    TRY(memory_text(message, &watchdog->message));
+    TRY(thread_init_waiting(&watchdog->lock, &watchdog->changed));
+    TRY(thread_start("watchdog", watchdog_run, watchdog, &watchdog->thread));
+    *out = watchdog;
+    watchdog = NULL;
+out:
+    watchdog_free(watchdog);
+    return st;
+}
+
+void watchdog_end(watchdog_t *watchdog)
+{
+    if (!watchdog) {
+        return;
+    }
+    pthread_mutex_lock(&watchdog->lock);
+    watchdog->has_ended = 1;
+    pthread_cond_broadcast(&watchdog->changed);
+    pthread_mutex_unlock(&watchdog->lock);
+    pthread_join(watchdog->thread, NULL);
+    pthread_cond_destroy(&watchdog->changed);
+    pthread_mutex_destroy(&watchdog->lock);
+    watchdog_free(watchdog);
+}
+
+/* The thread's loop: it waits for signals as long as nothing is due. */
+
+/* WATCH_ALONE: there are no other ranks. WATCH_START: MPI begins. WATCH_PEERS: it has.
+ * WATCH_DRIVEN: a driver hears of all ranks. */
+enum phase { WATCH_ALONE, WATCH_START, WATCH_PEERS, WATCH_DRIVEN };
+
+static sigset_t taken;
+static double limit = 300; /* before the thread begins */
+static atomic_int phase;
+
+/* The watch's. */
+static int seen_phase;
+static int still = -1; /* a rank that was stopped when last looked at */
+static struct liveness_timeout stall;
+
+void watch_limit(double seconds)
+{
+    limit = seconds;
+}
+
+void watch_rest(int is_driven)
+{
+    if (atomic_load(&phase) != WATCH_ALONE) {
+        atomic_store(&phase, is_driven ? WATCH_DRIVEN : WATCH_PEERS);
+    }
+}
+
+static _Noreturn void watch_end(const char *message)
+{
+    if (report_claim()) {
+        stop_tell_peers(STATUS_DEVICE);
+        fprintf(stderr, "error: %s\n", message);
+    }
+    _exit((int)stop_status(STATUS_DEVICE));
+}
+
+/* All wait for the same rank: the lowest speaks, and ends all, before the others would; rank 0 may
+ * be the one that hangs. */
+static void watch_start(void)
+{
+    static const double precedence = 6;
+    static const double apart = 3; /* a launcher takes so long to end the others */
+    char message[512];
+    char host[256] = "";
+    long rank = launch_rank();
+    stall.seconds = limit + (rank > 0 ? precedence + apart * (double)(rank < 5 ? rank : 5) : 0);
+    if (liveness_has_stalled(&stall)) {
+        (void)gethostname(host, sizeof host - 1);
+        snprintf(message, sizeof message,
+                 "MPI has not begun within %g s: a rank hangs or is missing (rank %ld on %s)",
+                 limit, rank, host);
+        watch_end(message);
+    }
+}
+
+static void watch_peers(void)
+{
+    char name[PEERS_NAME];
+    char message[512];
+    int now = peers_find_still(peers);
+    stall.seconds = limit;
+    if (now < 0 || now != still) {
+        still = now;
+        liveness_moved(&stall);
+    }
+    if (liveness_has_stalled(&stall) && peers_is_first(peers)) {
+        peers_name(peers, now, name);
+        snprintf(message, sizeof message, "%s has been stopped: cannot go on without it", name);
+        watch_end(message);
+    }
+}
+
+/* Gives the seconds until it is to be called again. */
+static double watch_look(void)
+{
+    static const double looks = 8; /* in the time of the limit */
+    static const double idle = 3600;
+    int now = atomic_load(&phase);
+    if (now != seen_phase) {
+        seen_phase = now;
+        still = -1;
+        liveness_moved(&stall);
+    }
+    if (limit > 0 && now == WATCH_START) {
+        watch_start();
+    } else if (limit > 0 && now == WATCH_PEERS) {
+        watch_peers();
+    }
+    return limit > 0 && now != WATCH_ALONE ? limit / looks : idle;
+}
+
+static void *watch_run(void *argument)
+{
+    (void)argument;
+    for (;;) {
+        double whole;
+        double rest = modf(fmax(fmin(stop_look(), watch_look()), 0), &whole);
+        const struct timespec most = {(time_t)whole, (long)(rest * 1e9)};
+        siginfo_t info;
+        if (sigtimedwait(&taken, &info, &most) > 0) {
+            stop_take(&info);
+        }
+    }
+    return NULL;
+}
+
+status_t watch_begin(void)
+{
+    static int is_begun;
+    status_t st = STATUS_OK;
+    pthread_t thread;
+    if (is_begun) {
+        goto out;
+    }
+    is_begun = 1;
+    atomic_store(&phase, launch_is_used() ? WATCH_START : WATCH_ALONE);
+    stop_fill_signals(&taken);
+    pthread_sigmask(SIG_BLOCK, &taken, NULL);
+    TRY(thread_start("watch", watch_run, NULL, &thread));
+    watcher = thread;
+    atomic_store(&is_watched, 1);
+    pthread_detach(thread);
+out:
+    return st;
+}
+
+status_t watch_know_all(MPI_Comm comm)
+{
+    status_t st = STATUS_OK;
+    peers_t *all = NULL;
+    TRY(peers_create_all(comm, &all));
+    pthread_mutex_lock(&lock);
+    peers = all;
+    if (atomic_load(&asked) == STOP_DROP) {
+        peers_send(peers, SIGTERM, 0);
+        stop_limit_by(STOP_DROP);
+    }
+    pthread_mutex_unlock(&lock);
+    stop_wake_watch();
+    atomic_store(&phase, WATCH_PEERS);
+out:
+    return st;
 }

@@ -4,18 +4,16 @@
  * is ended, with a message on what it was doing. Data synced to the disk is valid at any moment. A
  * second SIGINT ends it at once.
  *
- * These signals are blocked in all threads but the watch (ranks/liveness.h), which takes them: it
- * also does when the main thread hangs in a file system, and whatever handlers libraries install
- * (LLVM, in OpenCL of processors, takes SIGINT and SIGUSR1 for itself when it first compiles).
+ * These signals are blocked in all threads but the watch, which takes them: it also does when the
+ * main thread hangs in a file system, and whatever handlers libraries install (LLVM, in OpenCL of
+ * processors, takes SIGINT and SIGUSR1 for itself when it first compiles).
  * Signals reach a process, not an object: this is the one state that they leave. */
 #ifndef VOLTMILL_RANKS_STOP_H
 #define VOLTMILL_RANKS_STOP_H
 
 #include "base/status.h"
-#include "ranks/peers.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include <mpi.h>
 #include <stdint.h>
 
 /* How soon: not at all, when the work in hand is finished, at once. */
@@ -51,28 +49,40 @@ void stop_waits_for(const char *what);
  * status. */
 void stop_conclude(status_t st);
 
-/* Returns the status of stop_conclude(), or `otherwise` if that was not called. Any thread. */
-status_t stop_status(status_t otherwise);
-
-/* After MPI has begun: sets the ranks of this machine, which receive a signal to one of them. */
-void stop_know(const peers_t *peers);
-
 /* Any thread: tells the ranks of this machine that an error has been printed, and that this process
  * is about to end with that status, for which a launcher ends the others: they report nothing. */
 void stop_tell_peers(status_t st);
 
-/* Any thread: returns whether a rank of this machine is stopped, and its name. */
-int stop_find_still(char name[PEERS_NAME]);
+/* ---- Limits ---- */
+/* A watchdog for operations outside of a run's stages, where nothing else detects that they hang:
+ * the last requests to a file system that does not answer. */
+typedef struct watchdog watchdog_t;
 
-/* ---- The watch ---- */
+/* Starts a watchdog: unless watchdog_end() is called within `timeout` seconds (0: never), the
+ * process prints "error: MESSAGE" and ends with STATUS_DATA, which ends all other ranks. Data
+ * synced to the disk is valid at any moment. *out may be NULL. Fails with DEVICE. */
+status_t watchdog_begin(double timeout, const char *message, watchdog_t **out);
+void watchdog_end(watchdog_t *watchdog);
 
-/* Lists the signals that the watch takes, which must be blocked. */
-void stop_fill_signals(sigset_t *out);
-/* Sets the watch's thread, which is woken up from now on. */
-void stop_watched_by(pthread_t thread);
-/* Handles a signal that the watch has taken. */
-void stop_take(const siginfo_t *info);
-/* Ends the process when its time is over; else gives the seconds until it is to be called again. */
-double stop_look(void);
+/* The watch: a thread beside the main thread, from before MPI begins to the end of the process. It
+ * takes the signals that request a stop, and ends a process that does not stop. It also
+ * detects ranks that hang where no driver does (ranks/driver.h): MPI that does not begin,
+ * because a rank is stopped or missing; a rank of this machine that is stopped while all plan, open
+ * or publish. It prints the error, and ends this process with DEVICE, which ends the others. */
+
+/* Sets how long ranks may hang, in seconds: default 300; 0: no limit. */
+void watch_limit(double seconds);
+
+/* Starts the thread, once; signals that it is to take wait already (stop_hold()). To be called when
+ * the process has no other thread, and no more children of fork() are to come. Fails with DEVICE.
+ */
+status_t watch_begin(void);
+
+/* After MPI has begun: finds which ranks share this machine. Collective. Fails with DEVICE. */
+status_t watch_know_all(MPI_Comm comm);
+
+/* Tells the watch that a driver begins, which receives messages of all ranks; or that it has
+ * ended. */
+void watch_rest(int is_driven);
 
 #endif

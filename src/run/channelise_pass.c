@@ -277,12 +277,10 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
-    uint32_t simd = 0;
     TRY(opened_take_all(pass->comm, pass->options->opened, pass->job, p->work->backend,
                         &p->backend));
     pass_step(p, RUN_STEP_DEVICE);
-    simd = backend_simd(p->backend);
-    MPI_Allreduce(MPI_IN_PLACE, &simd, 1, MPI_UINT32_T, MPI_MIN, pass->comm);
+    const uint32_t simd = (uint32_t)least_u64_all(pass->comm, backend_simd(p->backend));
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
         p->work->banks[i].channelise.simd = simd;
         TRY(pass_choose_bank_all(p, i));

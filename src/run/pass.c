@@ -301,7 +301,7 @@ static const char finished[] = "finished";
 
 /* Starts a watchdog: no other part would detect that this rank hangs now. */
 static status_t pass_begin_limit(const struct pass *pass, const char *what,
-                                 liveness_watchdog_t **out)
+                                 watchdog_t **out)
 {
     char message[MESSAGE_BYTES];
     char host[MPI_MAX_PROCESSOR_NAME];
@@ -311,14 +311,14 @@ static status_t pass_begin_limit(const struct pass *pass, const char *what,
                    "%s: could not be %s and synced within %g s (rank %d on %s): the same "
                    "command goes on",
                    pass->making.items[0].file, what, pass->patience, pass->rank, host);
-    return liveness_watchdog_begin(pass->patience, message, out);
+    return watchdog_begin(pass->patience, message, out);
 }
 
 static status_t pass_settle(void *context)
 {
     status_t st = STATUS_OK;
     const struct pass *pass = context;
-    liveness_watchdog_t *watchdog = NULL;
+    watchdog_t *watchdog = NULL;
     char what[FLUSH_BYTES];
     display_format(
         what, sizeof what,
@@ -330,7 +330,7 @@ static status_t pass_settle(void *context)
     TRY(outputs_settle(pass->outputs));
 out:
     stop_waits_for(NULL);
-    liveness_watchdog_end(watchdog);
+    watchdog_end(watchdog);
     return st;
 }
 
@@ -339,12 +339,12 @@ static status_t pass_work_within_limit_all(const struct pass *pass, const char *
                                            status_t (*work_all)(outputs_t *outputs))
 {
     status_t st = STATUS_OK;
-    liveness_watchdog_t *watchdog = NULL;
+    watchdog_t *watchdog = NULL;
     TRY(agree_all(pass->comm,
                   pass->rank == 0 ? pass_begin_limit(pass, what, &watchdog) : STATUS_OK));
     TRY(work_all(pass->outputs));
 out:
-    liveness_watchdog_end(watchdog);
+    watchdog_end(watchdog);
     return st;
 }
 
