@@ -267,17 +267,6 @@ static const char *protect_name(const struct product_files *files, int i)
     return names[i];
 }
 
-static status_t protect_guard_inputs(const struct inputs *inputs, struct guard *out)
-{
-    status_t st = STATUS_OK;
-    for (size_t i = 0; i < inputs->count; i++) {
-        const struct input *input = &inputs->files[i];
-        TRY(guard_add(out, input->small ? input->small : "the input file", input->path));
-    }
-out:
-    return st;
-}
-
 /* All that the job reads and does not make itself. */
 static status_t protect_guard_job(const struct job *job, const struct archive *archive,
                                   struct guard *out)
@@ -292,7 +281,10 @@ static status_t protect_guard_job(const struct job *job, const struct archive *a
         TRY(fbh5_open(job->files[0], FBH5_HEADER, &fbh5));
         TRY(inputs_of_filterbank(job->files[0], fbh5, &inputs));
     }
-    TRY(protect_guard_inputs(&inputs, out));
+    for (size_t i = 0; i < inputs.count; i++) {
+        const struct input *input = &inputs.files[i];
+        TRY(guard_add(out, input->small ? input->small : "the input file", input->path));
+    }
 out:
     fbh5_destroy(fbh5);
     inputs_free(&inputs);
@@ -340,11 +332,15 @@ out:
     return st;
 }
 
-static status_t protect_check_against_products(const struct job *job,
-                                               const struct protect_other *other)
+static status_t protect_check_other(const struct job *job, const struct protect_other *other,
+                                    const struct guard *reads)
 {
     status_t st = STATUS_OK;
     struct product_files names = {.part = NULL};
+    if (!other->path) {
+        return STATUS_OK;
+    }
+    TRY(guard_check(reads, other->what, other->path));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
         TRY(product_files_of(job_file(job, i), &names));
         for (int j = 0; j < NAMES; j++) {
@@ -357,18 +353,6 @@ static status_t protect_check_against_products(const struct job *job,
     }
 out:
     product_files_free(&names);
-    return st;
-}
-
-static status_t protect_check_other(const struct job *job, const struct protect_other *other,
-                                    const struct guard *reads)
-{
-    status_t st = STATUS_OK;
-    if (other->path) {
-        TRY(guard_check(reads, other->what, other->path));
-        TRY(protect_check_against_products(job, other));
-    }
-out:
     return st;
 }
 

@@ -15,9 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Rows that are written before they are synced, if that takes less than run.sync. */
-static const uint64_t batch_bytes = UINT64_C(1) << 30;
-
 /* Allocates all products, and their names. The caller destroys them, also after a failure. */
 static status_t outputs_create(MPI_Comm comm, const struct output_spec *spec,
                                const struct outputs_options *options, outputs_t **out)
@@ -229,13 +226,11 @@ out:
 static status_t outputs_open_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    struct sync_thread_work work = {outputs, outputs_sync, outputs->spec->job->sync_seconds,
-                                    batch_bytes};
     TRY(thread_worker_create("crc", &outputs->worker));
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(outputs_open_one(outputs, i, &outputs->outputs[i]));
     }
-    TRY(sync_thread_create(&work, &outputs->sync));
+    TRY(sync_thread_begin(outputs));
 out:
     return st;
 }

@@ -154,15 +154,16 @@ status_t outputs_step(void *context, uint32_t product, const struct chunk *chunk
     uint64_t lines = spec->nifs * spec->frequencies;
     /* Where there is one scale for all, it is written with the block that it is of. */
     uint64_t scales = min_u64(steps->count, place->scales - min_u64(steps->first, place->scales));
-    struct beside beside = {place->scale_offset, lines * sizeof(float), steps->first, scales};
-    TRY(beside_put(outputs, output, chunk, &beside, steps->scale));
-    beside.offset = place->offset_offset;
-    TRY(beside_put(outputs, output, chunk, &beside, steps->offset));
-    beside =
-        (struct beside){place->low_offset, lines * sizeof(uint16_t), steps->first, steps->count};
-    TRY(beside_put(outputs, output, chunk, &beside, steps->low));
-    beside.offset = place->high_offset;
-    TRY(beside_put(outputs, output, chunk, &beside, steps->high));
+    const uint64_t floats = lines * sizeof(float);
+    const uint64_t counts = lines * sizeof(uint16_t);
+    const struct beside besides[] = {{place->scale_offset, floats, steps->first, scales},
+                                     {place->offset_offset, floats, steps->first, scales},
+                                     {place->low_offset, counts, steps->first, steps->count},
+                                     {place->high_offset, counts, steps->first, steps->count}};
+    const void *const data[] = {steps->scale, steps->offset, steps->low, steps->high};
+    for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
+        TRY(beside_put(outputs, output, chunk, &besides[i], data[i]));
+    }
 out:
     return st;
 }
@@ -476,11 +477,6 @@ static int claim_goes_on(const struct output *output)
     return output->is_published || output->is_whole;
 }
 
-static int claim_has_traces(const struct output *output)
-{
-    return output->is_published || output->part_bytes > 0 || output->state != JOURNAL_NONE;
-}
-
 /* Returns whether the journal binds the run: one without chunks does not. */
 static int claim_binds(const struct output *output)
 {
@@ -575,7 +571,9 @@ static status_t claim_check_company(const outputs_t *outputs)
     for (uint32_t i = 0; i < outputs->count; i++) {
         const struct output *output = &outputs->outputs[i];
         begun = claim_binds(output) ? output : begun;
-        missing = claim_has_traces(output) ? missing : output;
+        int has_traces =
+            output->is_published || output->part_bytes > 0 || output->state != JOURNAL_NONE;
+        missing = has_traces ? missing : output;
     }
     return REQUIRED(!begun || !missing, STATUS_USAGE,
                     "%s holds %" PRIu64 " of %" PRIu64 " chunks, but %s was never begun: has the "
@@ -642,9 +640,7 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
         goto out;
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
-        if (claim_binds(&outputs->outputs[i])) {
-            TRY(outputs_check_plan(outputs, i));
-        }
+        TRY(claim_binds(&outputs->outputs[i]) ? outputs_check_plan(outputs, i) : STATUS_OK);
     }
     if (all_go_on && some_bind) {
         TRY(claim_go_on(outputs, begun));

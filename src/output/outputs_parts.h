@@ -21,18 +21,10 @@
  * that a crash of the machine could still lose, and neither computing nor writing waits for a disk.
  *
  * The writer thread adds, the main thread takes. */
-struct sync_thread_work {
-    void *context;
-    /* Syncs all that was added so far; in this thread. */
-    status_t (*sync)(void *context);
-    double seconds; /* from one time to the next */
-    uint64_t bytes; /* of rows after which it is time earlier */
-};
-
 typedef struct sync_thread sync_thread_t;
 
-/* Starts the thread. `work` is copied. Fails with DEVICE. */
-status_t sync_thread_create(const struct sync_thread_work *work, sync_thread_t **out);
+/* Starts the thread outputs->sync. Fails with DEVICE. */
+status_t sync_thread_begin(outputs_t *outputs);
 /* Ends it; what is not synced is dropped. */
 void sync_thread_destroy(sync_thread_t *sync);
 
@@ -139,8 +131,5 @@ status_t resumed_revoke(outputs_t *outputs, int is_last);
 /* Adds bytes of rows, as they are in the file, to the sums of their chunk (struct export_sum). */
 void outputs_sum(void *output, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
                  const void *data);
-
-/* Runs the sync thread's work: syncs rows, and on rank 0 journals. Fails with DATA, NO_SPACE. */
-status_t outputs_sync(void *outputs);
 
 #endif

@@ -21,8 +21,12 @@ static const double first_seconds = 1;
 /* Longer than anybody waits without being woken. */
 static const double idle_seconds = 3600;
 
+/* Rows that are written before they are synced, if that takes less than run.sync. */
+static const uint64_t batch_bytes = UINT64_C(1) << 30;
+
 struct sync_thread {
-    struct sync_thread_work work;
+    const outputs_t *outputs;
+    double most_seconds; /* from one time to the next */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct text open; /* added since the last sync began */
@@ -42,10 +46,27 @@ static double sync_time_left(const sync_thread_t *sync)
     if (sync->open.length == 0 && !sync->is_touched) {
         return idle_seconds;
     }
-    if (sync->is_hurried || sync->rows >= sync->work.bytes || sync->open.length >= LONG_BATCH) {
+    if (sync->is_hurried || sync->rows >= batch_bytes || sync->open.length >= LONG_BATCH) {
         return 0;
     }
     return sync->synced + sync->pause - clock_now();
+}
+
+/* Syncs rows, and on rank 0 journals: all that was added so far. Fails with DATA, NO_SPACE. */
+static status_t sync_files(const outputs_t *outputs)
+{
+    status_t st = STATUS_OK;
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const struct output *output = &outputs->outputs[i];
+        if (output->fd >= 0) {
+            TRY(file_sync_data(output->fd, output->part));
+        }
+        if (output->journal && !output->is_published) {
+            TRY(journal_sync(output->journal));
+        }
+    }
+out:
+    return st;
 }
 
 /* Syncs one batch. The lock is held, but not meanwhile. */
@@ -58,10 +79,10 @@ static void sync_batch(sync_thread_t *sync)
     sync->is_hurried = 0;
     sync->is_syncing = 1;
     pthread_mutex_unlock(&sync->lock);
-    status_t st = sync->work.sync(sync->work.context);
+    status_t st = sync_files(sync->outputs);
     pthread_mutex_lock(&sync->lock);
     sync->synced = clock_now();
-    sync->pause = fmin(2 * sync->pause, sync->work.seconds);
+    sync->pause = fmin(2 * sync->pause, sync->most_seconds);
     sync->is_syncing = 0;
     TRY(st);
     TRY(text_add_bytes(&sync->safe, batch.data, batch.length));
@@ -88,18 +109,19 @@ static void *sync_run(void *argument)
     return NULL;
 }
 
-status_t sync_thread_create(const struct sync_thread_work *work, sync_thread_t **out)
+status_t sync_thread_begin(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     sync_thread_t *sync = NULL;
     TRY(memory_zeroed(1, sizeof *sync, "a thread", &sync));
-    sync->work = *work;
+    sync->outputs = outputs;
+    sync->most_seconds = outputs->spec->job->sync_seconds;
     sync->synced = clock_now();
-    sync->pause = fmin(first_seconds, work->seconds);
+    sync->pause = fmin(first_seconds, sync->most_seconds);
     TRY(thread_init_waiting(&sync->lock, &sync->changed));
     TRY(thread_start("sync", sync_run, sync, &sync->thread));
     sync->has_thread = 1;
-    *out = sync;
+    outputs->sync = sync;
     sync = NULL;
 out:
     sync_thread_destroy(sync);
@@ -134,11 +156,11 @@ static status_t sync_thread_add(sync_thread_t *sync, const void *data, size_t by
     return st;
 }
 
-/* There is something to be synced beside what was added. */
-static void sync_thread_touch(sync_thread_t *sync)
+/* Wakes the thread: there is something to be synced beside what was added, or it is time now. */
+static void sync_thread_wake(sync_thread_t *sync, int *why)
 {
     pthread_mutex_lock(&sync->lock);
-    sync->is_touched = 1;
+    *why = 1;
     pthread_cond_broadcast(&sync->changed);
     pthread_mutex_unlock(&sync->lock);
 }
@@ -156,19 +178,10 @@ static status_t sync_thread_take(sync_thread_t *sync, struct text *out)
     return st;
 }
 
-/* It is time now. */
-static void sync_thread_hurry(sync_thread_t *sync)
-{
-    pthread_mutex_lock(&sync->lock);
-    sync->is_hurried = 1;
-    pthread_cond_broadcast(&sync->changed);
-    pthread_mutex_unlock(&sync->lock);
-}
-
 /* Hurries, and waits until all is synced. Fails as sync() did. */
 static status_t sync_thread_settle(sync_thread_t *sync)
 {
-    sync_thread_hurry(sync);
+    sync_thread_wake(sync, &sync->is_hurried);
     pthread_mutex_lock(&sync->lock);
     while (sync->status == STATUS_OK &&
            (sync->open.length > 0 || sync->is_touched || sync->is_syncing)) {
@@ -451,24 +464,7 @@ status_t outputs_take(void *context, const char *data, size_t bytes)
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(journal_write(outputs->outputs[i].journal));
     }
-    sync_thread_touch(outputs->sync);
-out:
-    return st;
-}
-
-status_t outputs_sync(void *context)
-{
-    status_t st = STATUS_OK;
-    outputs_t *outputs = context;
-    for (uint32_t i = 0; i < outputs->count; i++) {
-        struct output *output = &outputs->outputs[i];
-        if (output->fd >= 0) {
-            TRY(file_sync_data(output->fd, output->part));
-        }
-        if (output->journal && !output->is_published) {
-            TRY(journal_sync(output->journal));
-        }
-    }
+    sync_thread_wake(outputs->sync, &outputs->sync->is_touched);
 out:
     return st;
 }
@@ -486,7 +482,7 @@ out:
 void outputs_hurry(void *context)
 {
     const outputs_t *outputs = context;
-    sync_thread_hurry(outputs->sync);
+    sync_thread_wake(outputs->sync, &outputs->sync->is_hurried);
     resumed_hurry(outputs->resumed);
 }
 

@@ -63,24 +63,21 @@ uint64_t journal_chunk_sums(const struct journal_head *head, uint64_t chunk, uin
     return spans_touched(&head->place, rows.first, rows.count);
 }
 
-/* Notes a record whose bytes are good. Returns 0 when that chunk was there before: its sums must
- * not be added twice. */
-static int journal_note(journal_t *journal, const struct journal_record *record)
+/* Notes a record whose bytes are good, or, if it is noted, takes it out again. Returns how many
+ * sums it has. */
+static uint64_t journal_toggle(journal_t *journal, const struct journal_record *record)
 {
-    unsigned char bit = (unsigned char)(1U << record->chunk % 8);
-    if (journal->bits[record->chunk / 8] & bit) {
-        return 0;
-    }
+    const uint64_t times = journal_is_done(journal, record->chunk) ? UINT64_MAX : 1; /* -1, or 1 */
     uint64_t first = 0;
     uint64_t count = journal_chunk_sums(&journal->head, record->chunk, &first);
     for (uint64_t i = 0; i < count; i++) {
         journal->sums[first + i] ^= record->sums[i];
     }
-    journal->bits[record->chunk / 8] |= bit;
-    journal->missing += record->missing;
-    journal->clipped += record->clipped;
-    journal->done++;
-    return 1;
+    journal->bits[record->chunk / 8] ^= (unsigned char)(1U << record->chunk % 8);
+    journal->missing += times * record->missing;
+    journal->clipped += times * record->clipped;
+    journal->done += times;
+    return count;
 }
 
 /* How long all records are at most, if each is there once. */
@@ -178,14 +175,9 @@ out:
 
 status_t journal_add(journal_t *journal, const struct journal_record *record)
 {
-    status_t st = STATUS_OK;
-    uint64_t first;
-    if (journal_note(journal, record)) {
-        TRY(journal_append(journal, record,
-                           journal_chunk_sums(&journal->head, record->chunk, &first)));
-    }
-out:
-    return st;
+    return journal_is_done(journal, record->chunk)
+               ? STATUS_OK
+               : journal_append(journal, record, journal_toggle(journal, record));
 }
 
 status_t journal_write(journal_t *journal)
@@ -300,8 +292,8 @@ static status_t journal_read_records(journal_t *journal, uint64_t bytes)
         if (record.chunk == JOURNAL_COMPLETE) {
             journal->is_complete = journal->done == journal->chunks;
             journal->holes = record.missing;
-        } else {
-            (void)journal_note(journal, &record);
+        } else if (!journal_is_done(journal, record.chunk)) {
+            (void)journal_toggle(journal, &record);
         }
         journal->end += length;
     }
@@ -317,11 +309,9 @@ static enum journal_state journal_judge(const struct journal_preamble *preamble,
 {
     static const struct journal_preamble zeros;
     size_t there = (size_t)min_u64(bytes, sizeof preamble->magic);
-    if (memcmp(preamble->magic, JOURNAL_MAGIC, there) == 0 ||
-        memcmp(preamble, &zeros, there) == 0) {
-        return JOURNAL_OURS;
-    }
-    return JOURNAL_FOREIGN;
+    int is_ours =
+        memcmp(preamble->magic, JOURNAL_MAGIC, there) == 0 || memcmp(preamble, &zeros, there) == 0;
+    return is_ours ? JOURNAL_OURS : JOURNAL_FOREIGN;
 }
 
 /* Opens for reading; *fd stays below 0 when there is no such file. */
@@ -418,13 +408,7 @@ static status_t journal_sift(void *context, const struct journal_record *record)
         return journal_append(journal, record, count);
     }
     if (journal_is_done(journal, record->chunk)) {
-        for (uint64_t i = 0; i < count; i++) {
-            journal->sums[first + i] ^= record->sums[i];
-        }
-        journal->bits[record->chunk / 8] ^= (unsigned char)(1U << record->chunk % 8);
-        journal->missing -= record->missing;
-        journal->clipped -= record->clipped;
-        journal->done--;
+        (void)journal_toggle(journal, record);
     }
     return STATUS_OK;
 }
