@@ -239,14 +239,8 @@ static uint64_t budget_flags_bytes(const struct channelise_plan *work,
     return bytes;
 }
 
-/* Bytes of the samples and rows of a block of `spectra` spectra in one set of buffers; and of all
- * that the host keeps of such a block: all sets of buffers, weights, flags, the workspace. */
-static uint64_t budget_buffers_bytes(const struct channelise_plan *work,
-                                     const struct budget_group *group, uint64_t spectra)
-{
-    return budget_slot_bytes(work, group, spectra, HOST);
-}
-
+/* Bytes of all that the host keeps of a block of `spectra` spectra: all sets of buffers, weights,
+ * flags, the workspace. */
 static uint64_t budget_block_bytes(const struct channelise_plan *work,
                                    const struct budget_group *group, uint64_t spectra)
 {
@@ -306,28 +300,6 @@ static void budget_settle_cache(struct channelise_plan *work, uint64_t memory)
     }
 }
 
-/* Bytes of the values that the numbers of archives in few bits stand for. */
-static uint64_t budget_steps_bytes(const struct channelise_plan *work)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < work->archive->nparts; i++) {
-        bytes += work->archive->parts[i].nsteps * sizeof *work->archive->parts[i].steps;
-    }
-    return bytes;
-}
-
-/* The sums of all spans, and the CRCs that they become. */
-static uint64_t budget_spans_bytes(const struct channelise_plan *work)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        uint64_t rows = work->products[i].spec.rows;
-        bytes += 2 * sizeof(uint32_t) *
-                 ceil_div_u64(rows, spans_rows(rows, work->products[i].row_bytes));
-    }
-    return bytes;
-}
-
 /* Rows on their way into files of other formats. */
 static uint64_t budget_formats_bytes(const struct channelise_plan *work)
 {
@@ -348,10 +320,20 @@ uint32_t budget_finishers(const struct channelise_plan *work)
     return (uint32_t)max_u64(work->threads / (is_shared ? 4 : 1), 1);
 }
 
-/* The coefficients of filters in double. */
-static uint64_t budget_taps_bytes(const struct channelise_plan *work)
+/* What a run keeps from beginning to end: the values that the numbers of archives in few bits stand
+ * for; the sums of all spans, and the CRCs that they become; coefficients of filters in double, and
+ * of filter banks as they are and folded, and their energies. */
+static uint64_t budget_tables_bytes(const struct channelise_plan *work)
 {
     uint64_t bytes = 0;
+    for (uint32_t i = 0; i < work->archive->nparts; i++) {
+        bytes += work->archive->parts[i].nsteps * sizeof *work->archive->parts[i].steps;
+    }
+    for (uint32_t i = 0; i < work->job->nproducts; i++) {
+        uint64_t rows = work->products[i].spec.rows;
+        bytes += 2 * sizeof(uint32_t) *
+                 ceil_div_u64(rows, spans_rows(rows, work->products[i].row_bytes));
+    }
     if (work->filters && work->filters->synthesis) { /* the job's, and that of the plan */
         bytes += 2 * work->job->synthesise.ncoeff * sizeof(double);
     }
@@ -359,13 +341,6 @@ static uint64_t budget_taps_bytes(const struct channelise_plan *work)
         const struct filter_spec *spec = &work->filters->stages[i].spec;
         bytes += spec->coeff ? (uint64_t)spec->taps * sizeof(double) * 2 : 0;
     }
-    return bytes;
-}
-
-/* The coefficients of filter banks in double, as they are and folded; and their energies. */
-static uint64_t budget_coefficients_bytes(const struct channelise_plan *work)
-{
-    uint64_t bytes = 0;
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const struct channelise_plan_bank *bank = &work->banks[i];
         bytes += (bank->has_weights ? UINT64_C(3) : UINT64_C(2)) * sizeof(double) *
@@ -377,9 +352,14 @@ static uint64_t budget_coefficients_bytes(const struct channelise_plan *work)
 /* Memory that is not a block's: that too, settled costs of the process, coefficients in double. */
 static uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 {
-    return BUDGET_BASE_BYTES + budget_spans_bytes(work) + budget_formats_bytes(work) +
-           budget_hdf5_bytes(work) + budget_coefficients_bytes(work) + budget_taps_bytes(work) +
-           budget_steps_bytes(work) + (uint64_t)work->archive->nstreams * 32;
+    return BUDGET_BASE_BYTES + budget_tables_bytes(work) + budget_formats_bytes(work) +
+           budget_hdf5_bytes(work) + (uint64_t)work->archive->nstreams * 32;
+}
+
+/* Spectra of the smallest block. */
+static uint64_t budget_least(const struct channelise_plan *work)
+{
+    return min_u64(CHUNK_GRAIN, work->chunking.spectra);
 }
 
 /* Bytes of the device's memory for the smallest block, with `slots` sets of buffers; 0: the backend
@@ -387,7 +367,7 @@ static uint64_t budget_fixed_bytes(const struct channelise_plan *work)
 static uint64_t budget_smallest_device_bytes(const struct channelise_plan *work,
                                              const struct budget_group *group, uint32_t slots)
 {
-    uint64_t spectra = min_u64(CHUNK_GRAIN, work->chunking.spectra);
+    uint64_t spectra = budget_least(work);
     uint64_t stages = budget_stage_bytes(work, group, spectra, DEVICE);
     return stages > 0 ? stages + slots * budget_slot_bytes(work, group, spectra, DEVICE) : 0;
 }
@@ -468,15 +448,21 @@ static uint32_t budget_less_streams(const struct channelise_plan *work, uint32_t
     return (uint32_t)min_u64(half, streams);
 }
 
+/* Whether the smallest block of a group fits what is left for blocks. */
+static int budget_fits(const struct channelise_plan *work, const struct budget_group *group,
+                       uint64_t budget)
+{
+    return budget_block_bytes(work, group, budget_least(work)) <= budget;
+}
+
 /* How many streams work together: as the run was begun, else all of them, or as many as let a small
  * block fit. */
 static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budget,
                                      const struct chunking *begun, struct budget_group *group)
 {
     status_t st = STATUS_OK;
-    uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
     TRY(budget_measure_group(work, begun ? begun->group_streams : work->formed->nstreams, group));
-    while ((budget_block_bytes(work, group, least) > budget || !budget_fits_device(work, group)) &&
+    while ((!budget_fits(work, group, budget) || !budget_fits_device(work, group)) &&
            budget_less_streams(work, group->streams) < group->streams && !begun) {
         TRY(budget_measure_group(work, budget_less_streams(work, group->streams), group));
     }
@@ -485,18 +471,9 @@ out:
     return st;
 }
 
-/* Whether the smallest block of a group fits what is left for blocks. */
-static int budget_fits(const struct channelise_plan *work, const struct budget_group *group,
-                       uint64_t budget)
-{
-    uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
-    return budget_block_bytes(work, group, least) <= budget;
-}
-
 static status_t budget_refuse(const struct channelise_plan *work, const struct budget_group *group)
 {
-    uint64_t least = min_u64(CHUNK_GRAIN, work->chunking.spectra);
-    uint64_t bytes = budget_block_bytes(work, group, least) + budget_fixed_bytes(work);
+    uint64_t bytes = budget_block_bytes(work, group, budget_least(work)) + budget_fixed_bytes(work);
     char given[JOB_MEMORY_TEXT];
     char problem[PROBLEM_TEXT];
     char chunks[96] = "";
@@ -556,8 +533,8 @@ static uint64_t budget_suiting_block(const struct channelise_plan *work,
         uint64_t wanted = max_u64(ceil_div_u64(work->wanted_block, group->streams), overlaps);
         return min_u64(most, budget_round_up(max_u64(wanted, 1), CHUNK_GRAIN));
     }
-    uint64_t one = budget_buffers_bytes(work, group, 2 * CHUNK_GRAIN) -
-                   budget_buffers_bytes(work, group, CHUNK_GRAIN);
+    uint64_t one = budget_slot_bytes(work, group, 2 * CHUNK_GRAIN, HOST) -
+                   budget_slot_bytes(work, group, CHUNK_GRAIN, HOST);
     if (suits == 0) {
         return most;
     }
@@ -628,7 +605,7 @@ static uint64_t budget_longer(const struct channelise_plan *work, const struct b
     /* Bytes of the second half of twice as many spectra: without what blocks share, or a first
      * row. */
     uint64_t all =
-        budget_buffers_bytes(work, group, 2 * most) - budget_buffers_bytes(work, group, most);
+        budget_slot_bytes(work, group, 2 * most, HOST) - budget_slot_bytes(work, group, most, HOST);
     uint64_t samples = group->step_bytes * (channelise_plan_most_samples(work, 2 * most) -
                                             channelise_plan_most_samples(work, most));
     uint64_t of_part = work->chunking.spectra / PART_CHUNKS / work->archive->nparts;
@@ -666,19 +643,6 @@ static uint64_t budget_automatic_chunk(const struct channelise_plan *work,
         return budget_round_up(spectra, fine);
     }
     return budget_round_up(spectra, quantum);
-}
-
-/* More chunks than a journal counts. */
-static status_t budget_check_count(const struct channelise_plan *work)
-{
-    status_t st = STATUS_OK;
-    unsigned long long count = chunk_count(&work->chunking);
-    unsigned long long most = CHUNK_MOST;
-    REQUIRE(count <= most, STATUS_USAGE,
-            "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
-            work->job->path, (unsigned long long)work->chunking.chunk_spectra, count, most);
-out:
-    return st;
 }
 
 /* Returns the bytes of `memory` that are left for blocks. */
@@ -723,7 +687,10 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
                          : budget_automatic_chunk(work, group, block, quantum, fine, stripes, cost);
     chunk = min_u64(chunk, budget_round_up(work->chunking.spectra, quantum));
     work->chunking.chunk_spectra = begun ? begun->chunk_spectra : chunk;
-    TRY(budget_check_count(work));
+    REQUIRE(chunk_count(&work->chunking) <= CHUNK_MOST, STATUS_USAGE,
+            "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
+            work->job->path, (unsigned long long)work->chunking.chunk_spectra,
+            (unsigned long long)chunk_count(&work->chunking), (unsigned long long)CHUNK_MOST);
 out:
     return st;
 }

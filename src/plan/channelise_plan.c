@@ -116,13 +116,6 @@ out:
     return st;
 }
 
-/* Whether the order is made by a sign of every other coefficient. Complex: frequency 0 moves to the
- * middle. Real: a band that descends is reversed. */
-static int plan_is_shifted(const struct channelise_plan *work, const struct job_bank *job)
-{
-    return job->order == ORDER_ASCENDING && (work->seen->is_complex || work->seen->sideband < 0);
-}
-
 /* Adds an output of a stage, of product i. */
 static void plan_add_output(struct channelise_plan_bank *bank, struct channelise_spec *spec,
                             uint32_t i, struct channelise_output output)
@@ -186,7 +179,10 @@ static void plan_set_channelise(const struct channelise_plan *work,
     spec->channels = bank->job ? bank->job->channels : 0;
     spec->taps = bank->prototype.taps;
     spec->hop = bank->job ? (uint32_t)bank->hop : 0;
-    spec->is_shifted = bank->job && plan_is_shifted(work, bank->job);
+    /* The order is made by a sign of every other coefficient. Complex: frequency 0 moves to the
+     * middle. Real: a band that descends is reversed. */
+    spec->is_shifted = bank->job && bank->job->order == ORDER_ASCENDING &&
+                       (archive->is_complex || archive->sideband < 0);
     spec->is_complex = archive->is_complex;
     spec->format = archive->format;
     spec->nibbles = archive->stored.nibbles;

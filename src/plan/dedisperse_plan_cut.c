@@ -305,12 +305,6 @@ uint64_t dedisperse_plan_made(const struct dedisperse_plan *d, uint64_t block)
     return d->bursts.is_whole ? ceil_div_u64(made, GRAIN) * GRAIN : made;
 }
 
-/* Returns the bytes of peaks that the backend finds in a block of the pipeline. */
-static uint64_t cut_found_bytes(const struct dedisperse_plan *d, uint32_t dms, uint64_t block)
-{
-    return d->bursts.is_whole ? dms * ceil_div_u64(block, PEAK_CELL) * sizeof(struct peak) : 0;
-}
-
 /* Returns the bytes of a search of `dms` DMs: series, the number of channels in each sum (of a
  * block of the pipeline, too), and the peaks of a block. */
 static uint64_t cut_search_bytes(const struct dedisperse_plan *d, uint32_t dms, uint64_t block)
@@ -359,10 +353,11 @@ static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cu
     struct dedisperse_spec spec = dedisperse_plan_stage(d, &group, made);
     uint64_t mark = d->job->on_bad == ON_BAD_NAN; /* a byte for each sample */
     uint64_t table = sizeof(uint32_t) * (uint64_t)d->delays.nchannels * cut->dms;
+    uint64_t found = d->bursts.is_whole ? ceil_div_u64(block, PEAK_CELL) * sizeof(struct peak) : 0;
     return table +
            dedisperse_plan_slots(d->backend) *
                (dedisperse_inputs(&spec, made) * (d->input.row_bytes + mark) +
-                cut->dms * made * sizeof(float) + cut_found_bytes(d, cut->dms, block)) +
+                cut->dms * (made * sizeof(float) + found)) +
            dedisperse_bytes(d->backend, &spec) + cut_search_bytes(d, cut->dms, made);
 }
 
@@ -493,35 +488,23 @@ static status_t cut_too_little(const struct dedisperse_plan *d, const struct cut
                        (unsigned long long)least);
 }
 
-/* Finds the best number of pieces of time for groups of `dms` DMs. */
-static struct cut cut_choose_pieces(const struct dedisperse_plan *d, uint32_t dms, uint64_t budget)
-{
-    struct cut best = {.block = 0};
-    struct cut cut = {.dms = dms};
-    cut.span = dm_groups_span(d, dms, &cut.spans);
-    uint64_t given = cut_given_outputs(d);
-    uint64_t most = given > 0 ? 1 : max_u64(MOST_CHUNKS / cut_groups_of(d, &cut), 1);
-    for (uint64_t pieces = 1; pieces <= most; pieces++) {
-        cut.outputs = given > 0 ? given : cut_piece_outputs(d, pieces);
-        cut_settle(d, &cut, budget);
-        if (best.block == 0 || (cut.block > 0 && cut.cost < best.cost)) {
-            best = cut;
-        }
-    }
-    return best;
-}
-
-/* The best of all, or the smallest where none fits: its block is 0. */
+/* The best of all groups of DMs and numbers of pieces of time, or the smallest where none fits: its
+ * block is 0. */
 static struct cut cut_choose(const struct dedisperse_plan *d, uint64_t budget)
 {
     struct cut best = {.block = 0};
-    for (uint32_t dms = d->delays.ndms;; dms = (dms + 1) / 2) {
-        struct cut cut = cut_choose_pieces(d, dms, budget);
-        if (best.block == 0 || (cut.block > 0 && cut.cost < best.cost)) {
-            best = cut;
-        }
-        if (dms == 1) {
-            break;
+    const uint64_t given = cut_given_outputs(d);
+    for (uint32_t dms = d->delays.ndms, before = 0; dms != before; dms = (dms + 1) / 2) {
+        struct cut cut = {.dms = dms};
+        before = dms;
+        cut.span = dm_groups_span(d, dms, &cut.spans);
+        uint64_t most = given > 0 ? 1 : max_u64(MOST_CHUNKS / cut_groups_of(d, &cut), 1);
+        for (uint64_t pieces = 1; pieces <= most; pieces++) {
+            cut.outputs = given > 0 ? given : cut_piece_outputs(d, pieces);
+            cut_settle(d, &cut, budget);
+            if (best.block == 0 || (cut.block > 0 && cut.cost < best.cost)) {
+                best = cut;
+            }
         }
     }
     return best;
@@ -563,22 +546,18 @@ static void cut_settle_mode(struct dedisperse_plan *d, uint64_t budget)
     }
 }
 
-/* Returns whether blocks may be whole blocks of noise: the backend searches, or the host's threads
- * search series in place, which are not stored. */
-static int cut_may_be_whole(const struct dedisperse_plan *d)
-{
-    int finds = backend_abilities(d->backend)->finds_peaks;
-    return d->bursts.boxes.widths > 0 &&
-           (finds ? d->bursts.boxes.widths <= PEAKS_MOST_WIDTH : !d->what->file);
-}
-
 /* Groups of DMs, chunks and blocks for so much memory. */
 static struct cut cut_for(struct dedisperse_plan *d, const struct chunking *begun, uint64_t memory)
 {
     uint64_t fixed = cut_fixed_bytes(d);
     uint64_t budget = memory > fixed ? memory - fixed : 0;
     cut_settle_mode(d, budget);
-    d->bursts.is_whole = cut_may_be_whole(d);
+    /* Blocks are whole blocks of noise: the backend searches, or the host's threads search series
+     * in place, which are not stored. */
+    d->bursts.is_whole =
+        d->bursts.boxes.widths > 0 &&
+        (backend_abilities(d->backend)->finds_peaks ? d->bursts.boxes.widths <= PEAKS_MOST_WIDTH
+                                                    : !d->what->file);
     struct cut cut = cut_find(d, begun, budget);
     if (cut.block == 0 && d->bursts.is_whole) {
         d->bursts.is_whole = 0;

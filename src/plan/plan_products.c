@@ -434,18 +434,6 @@ out:
     return st;
 }
 
-/* Checks product i, whose ifs and channels are settled. Fails with USAGE: channels that are not
- * evenly spaced; for PSRFITS, several antennas, or polarisations that it has no word for. */
-static status_t plan_format_check(const struct channelise_plan *work, uint32_t i)
-{
-    status_t st = STATUS_OK;
-    enum file_format format = work->job->products[i].format;
-    TRY(format != FILE_HDF5 ? plan_format_check_band(work, i) : STATUS_OK);
-    TRY(format == FILE_PSRFITS ? plan_format_check_ifs(work, i) : STATUS_OK);
-out:
-    return st;
-}
-
 /* The channels whose centres lie in the band, and as many more as make whole means. */
 static status_t products_keep_band(const struct channelise_plan *work, uint32_t i, uint64_t all,
                                    uint64_t *first, uint64_t *count)
@@ -592,14 +580,6 @@ static uint64_t products_scale_rows(const struct product_spec *spec)
     return rows;
 }
 
-static void products_settle_steps(const struct job_product *job, struct product_spec *spec)
-{
-    if (quantised_is(spec)) {
-        spec->steps.are_first = job->steps.are_first;
-        spec->steps.rows = job->steps.rows > 0 ? job->steps.rows : products_scale_rows(spec);
-    }
-}
-
 /* Sets the output of the stage for product i. */
 static void products_settle_output(struct channelise_plan *work, uint32_t i)
 {
@@ -717,6 +697,29 @@ out:
     return st;
 }
 
+/* Settles the rows of product i: its channels, and how they become bits. Fails with USAGE, DATA. */
+static status_t products_settle_rows(struct channelise_plan *work, uint32_t i)
+{
+    status_t st = STATUS_OK;
+    const struct job_product *job = &work->job->products[i];
+    struct channelise_plan_product *product = &work->products[i];
+    struct product_spec *spec = &product->spec;
+    if (work->is_bank) {
+        TRY(products_keep(work, i));
+        TRY(job->format != FILE_HDF5 ? plan_format_check_band(work, i) : STATUS_OK);
+        TRY(job->format == FILE_PSRFITS ? plan_format_check_ifs(work, i) : STATUS_OK);
+        TRY(droop_settle(work, i, &product->droop));
+        spec->droop = product->droop;
+    }
+    if (quantised_is(spec)) {
+        spec->steps.are_first = job->steps.are_first;
+        spec->steps.rows = job->steps.rows > 0 ? job->steps.rows : products_scale_rows(spec);
+    }
+    product->row_bytes = product_spec_row_bytes(spec);
+out:
+    return st;
+}
+
 status_t plan_products_settle(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
@@ -728,12 +731,7 @@ status_t plan_products_settle(struct channelise_plan *work)
         uint64_t bytes = 0;
         products_set(work, i);
         TRY(plan_ifs_settle(work, i));
-        TRY(work->is_bank ? products_keep(work, i) : STATUS_OK);
-        TRY(work->is_bank ? plan_format_check(work, i) : STATUS_OK);
-        TRY(work->is_bank ? droop_settle(work, i, &product->droop) : STATUS_OK);
-        product->spec.droop = product->droop;
-        products_settle_steps(&job->products[i], &product->spec);
-        product->row_bytes = product_spec_row_bytes(&product->spec);
+        TRY(products_settle_rows(work, i));
         REQUIRE(product->spec.rows > 0, STATUS_USAGE,
                 "%s: products.%u.integrate is %" PRIu64 ", but there %s only %" PRIu64 " %s",
                 job->path, i, job->products[i].integrate, units_plural(spectra, "is", "are"),

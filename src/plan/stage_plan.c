@@ -191,22 +191,17 @@ out:
     return st;
 }
 
-/* The least even number that holds these channels and has a whole number of samples from spectrum
- * to spectrum. */
-static uint64_t bank_points(const struct archive *archive, uint32_t channels)
-{
-    const uint64_t num = archive->oversample.num;
-    const uint64_t step = lcm_u64(2, num / gcd_u64(num, archive->oversample.den));
-    return ceil_div_u64(channels, step) * step;
-}
-
 static void bank_settle_points(const struct archive *archive, struct synthesis_bank *bank)
 {
     const struct archive_bank *own = &archive->bank;
     const uint64_t first =
         own->channels > 0 ? archive_bank_channel(archive, archive->selected[AXIS_CHAN][0]) : 0;
+    /* The least even number of points that holds these channels and has a whole number of samples
+     * from spectrum to spectrum. */
+    const uint64_t num = archive->oversample.num;
+    const uint64_t step = lcm_u64(2, num / gcd_u64(num, archive->oversample.den));
     bank->first_point = -(int32_t)(bank->channels / 2);
-    bank->points = (uint32_t)bank_points(archive, bank->channels);
+    bank->points = (uint32_t)(ceil_div_u64(bank->channels, step) * step);
     if (own->channels == 0) {
         return;
     }
@@ -250,15 +245,6 @@ static status_t synthesis_bank_find(const struct job *job, const struct archive 
     *out = bank;
 out:
     return st;
-}
-
-/* The centre of what becomes coarse channel `group`; and where its channels begin. */
-static double synthesis_bank_centre(const struct synthesis_bank *bank,
-                                    const struct archive *archive, uint32_t group)
-{
-    double first = bank_frequency(archive, group * bank->channels);
-    double points = bank->is_real_out ? bank->points / 4.0 : -bank->first_point;
-    return first + points * bank->spacing_hz;
 }
 
 double synthesis_bank_low(const struct synthesis_bank *bank, const struct archive *archive,
@@ -426,26 +412,12 @@ status_t synthesis_filter_pack(const struct job *job, struct text *out)
 
 status_t synthesis_filter_unpack(struct unpack *in, struct job *job)
 {
-    status_t st = STATUS_OK;
-    struct job_synthesise made = {.coeff = NULL};
     if (!job->is_synthesised) {
         return STATUS_OK;
     }
-    unpack_struct(in, &made, &filter_type);
-    TRY(unpack_check(in, "a synthesis filter"));
-    struct job_synthesise *to = &job->synthesise;
-    free(to->coeff);
-    to->coeff = made.coeff;
-    to->ncoeff = made.ncoeff;
-    to->made_taps = made.made_taps;
-    to->bank_taps = made.bank_taps;
-    to->first = made.first;
-    to->error_db = made.error_db;
-    to->noise = made.noise;
-    made.coeff = NULL;
-out:
-    free(made.coeff);
-    return st;
+    pack_free(&job->synthesise, &filter_type);
+    unpack_struct(in, &job->synthesise, &filter_type);
+    return unpack_check(in, "a synthesis filter");
 }
 
 const char synthesis_plan_word[] = "synthesis of ";
@@ -576,8 +548,10 @@ static status_t synthesis_see(const struct job *job, const struct archive *in,
                       &plan->base.freq_hz));
     TRY(memory_zeroed(bank->groups, sizeof *plan->base.selected, "coarse channels",
                       &plan->base.selected));
+    /* Points from the first channel of a group to its centre. */
+    const double points = bank->is_real_out ? bank->points / 4.0 : -bank->first_point;
     for (uint32_t i = 0; i < bank->groups; i++) {
-        plan->base.freq_hz[i] = synthesis_bank_centre(bank, in, i);
+        plan->base.freq_hz[i] = bank_frequency(in, i * bank->channels) + points * bank->spacing_hz;
         plan->base.selected[i] = i;
     }
     seen->freq_hz = plan->base.freq_hz;
