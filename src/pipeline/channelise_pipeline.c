@@ -440,17 +440,6 @@ static status_t channelising_fit_stages(struct channelising *p)
 
 /* The samples of a block: to the device while they are read, shown where they lie, or read into its
  * slot. */
-/* Makes p->ingest, where the plan has threads for it, before the slots. Power that may leave the
- * range of floats is looked at beside its samples: then it makes none. Fails with DEVICE. */
-static status_t channelising_create_ingest(struct channelising *p)
-{
-    /* The plan is for the rank that has the most threads. */
-    p->fillers = (uint32_t)min_u64(p->work->fillers, max_u64(p->work->threads, 1) - 1);
-    return p->fillers >= INGEST_LEAST_THREADS && !p->range
-               ? ingest_create(p->backend, p->fillers, &p->ingest)
-               : STATUS_OK;
-}
-
 static status_t slot_room(void *context, uint32_t thread, void **out)
 {
     const struct slot *slot = context;
@@ -899,7 +888,12 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
     reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->threads));
     TRY(work->is_bank ? range_create(work, &p->range) : STATUS_OK);
-    TRY(channelising_create_ingest(p));
+    /* The plan is for the rank that has the most threads. Power that may leave the range of floats
+     * is looked at beside its samples. */
+    p->fillers = (uint32_t)min_u64(work->fillers, max_u64(work->threads, 1) - 1);
+    TRY(p->fillers >= INGEST_LEAST_THREADS && !p->range
+            ? ingest_create(backend, p->fillers, &p->ingest)
+            : STATUS_OK);
     TRY(channelising_fit_stages(p));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         TRY(weights_create(work, i, p->chunking.block_spectra, &p->weights[i]));

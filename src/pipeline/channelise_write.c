@@ -60,22 +60,17 @@ static int range_matters_of(const struct channelise_plan *work, uint32_t number)
     return volts * volts * (double)integrate > FLT_MAX / 4 || most * most < 0x1p-80;
 }
 
-static int range_matters(const struct channelise_plan *work)
-{
-    int matters = sample_types[work->seen->format].is_float;
-    for (uint32_t i = 0; i < work->nbanks && !matters; i++) {
-        matters = range_matters_of(work, i);
-    }
-    return matters;
-}
-
 status_t range_create(const struct channelise_plan *work, range_t **out)
 {
     status_t st = STATUS_OK;
     range_t *range = NULL;
-    if (!range_matters(work)) {
-        *out = NULL;
-        goto out;
+    int matters = sample_types[work->seen->format].is_float;
+    for (uint32_t i = 0; i < work->nbanks && !matters; i++) {
+        matters = range_matters_of(work, i);
+    }
+    *out = NULL;
+    if (!matters) {
+        return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *range, "the range of power", &range));
     *out = range;
@@ -158,7 +153,9 @@ out:
     return st;
 }
 
-/* Checks the largest value of a row, and examines single values only if that is out of range. */
+/* Counts what is out of range in a row of a power product: checks its largest value, and examines
+ * single values only if that is. Power that is zero because its samples are (or are missing) is
+ * not. Fails with USAGE as channelise_plan_samples(). */
 static status_t range_look_at(range_t *range, const struct range_block *block, uint32_t stream,
                               uint64_t row)
 {
@@ -183,22 +180,6 @@ static status_t range_look_at(range_t *range, const struct range_block *block, u
         TRY(range_was_made_of_some(range, block, stream, row, &range->zero[stream], &is_small));
     }
     range->small[block->product] += is_small ? small : 0;
-out:
-    return st;
-}
-
-/* Counts what is out of range in the rows of a power product, in the order of memory. Power that is
- * zero because its samples are (or are missing) is not. Fails with USAGE as
- * channelise_plan_samples(). */
-static status_t range_look(range_t *range, const struct range_block *block)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t stream = 0; stream < block->streams; stream++) {
-        range->zero[stream] = INT64_MIN;
-    }
-    for (uint64_t i = 0; i < block->rows * block->streams; i++) {
-        TRY(range_look_at(range, block, (uint32_t)(i % block->streams), i / block->streams));
-    }
 out:
     return st;
 }
@@ -337,7 +318,13 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
                                     .samples = samples,
                                     .first_sample = slot->from_sample,
                                     .input = {slot->re, slot->im, (size_t)slot->slab->width}};
-        TRY(range_look(p->range, &block));
+        for (uint32_t s = 0; s < block.streams; s++) {
+            p->range->zero[s] = INT64_MIN;
+        }
+        for (uint64_t at = 0; at < block.rows * block.streams; at++) {
+            TRY(range_look_at(p->range, &block, (uint32_t)(at % block.streams),
+                              at / block.streams));
+        }
     }
 out:
     return st;
@@ -458,16 +445,6 @@ out:
     return st;
 }
 
-static status_t channelising_write_products(struct channelising *p, const struct slot *slot)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < p->work->job->nproducts; i++) {
-        TRY(channelising_write_product(p, slot, i));
-    }
-out:
-    return st;
-}
-
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
 status_t channelising_write(void *context, void *of)
 {
@@ -479,8 +456,10 @@ status_t channelising_write(void *context, void *of)
         TRY(channelising_look_at_range(p, slot));
     }
     TRY(channelising_release_samples(p, slot));
-    TRY(p->work->is_bank ? channelising_write_products(p, slot)
-                         : channelising_write_voltages(p, slot));
+    TRY(p->work->is_bank ? STATUS_OK : channelising_write_voltages(p, slot));
+    for (uint32_t i = 0; i < p->work->job->nproducts && p->work->is_bank; i++) {
+        TRY(channelising_write_product(p, slot, i));
+    }
     if (p->sink.end && slot->block.is_last) {
         TRY(p->sink.end(p->sink.context, &slot->block.chunk, p->counts));
         memset(p->counts, 0, sizeof p->counts);

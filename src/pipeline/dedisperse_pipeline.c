@@ -78,23 +78,16 @@ static void seek_begin(seek_t *seek, const struct chunk *chunk, uint64_t from)
     memset(seek->holes, 0, (size_t)chunk->count);
 }
 
-/* Rounding has no bursts. */
-static void seek_clear_level(const seek_t *seek, const struct chunk *chunk,
-                             const struct boxes_block *block)
+/* Puts seek->peaks, those of a block. Rounding has no bursts. */
+static status_t seek_put(seek_t *seek, const struct chunk *chunk, const struct boxes_block *block)
 {
+    struct chunk part = *chunk;
     size_t cells = (size_t)ceil_div_u64(block->end - block->first, PEAK_CELL);
     for (uint64_t dm = 0; dm < chunk->count; dm++) {
         if (dedisperse_plan_is_level(seek->plan, (uint32_t)(chunk->first + dm))) {
             memset(seek->peaks + dm * cells, 0, cells * sizeof *seek->peaks);
         }
     }
-}
-
-/* Puts seek->peaks, those of a block. */
-static status_t seek_put(seek_t *seek, const struct chunk *chunk, const struct boxes_block *block)
-{
-    struct chunk part = *chunk;
-    seek_clear_level(seek, chunk, block);
     part.first_stream = (uint32_t)block->first;
     part.streams = (uint32_t)(block->end - block->first);
     seek->next = block->end;
@@ -469,13 +462,6 @@ static uint64_t slot_end(const struct slot *slot)
     return slot->block.from + slot->block.count;
 }
 
-/* Whether the block's outputs are the chunk's; else boxes and noise reach over them. */
-static int dedispersing_is_own(const struct slot *slot)
-{
-    return slot->block.from >= slot->block.chunk.first_stream &&
-           slot->block.from < (uint64_t)slot->block.chunk.first_stream + slot->block.chunk.streams;
-}
-
 /* Puts the block's own outputs; those around them are overwritten. */
 static status_t dedispersing_put(const struct dedispersing *p, const struct slot *slot,
                                  float *series, const char *holes)
@@ -519,6 +505,10 @@ static status_t dedispersing_write(void *context, void *of)
     struct slot *slot = of;
     void *series = NULL;
     int has_holes = 0;
+    /* Whether the block's outputs are the chunk's; else boxes and noise reach over them. */
+    const struct chunk *chunk = &slot->block.chunk;
+    int is_own = slot->block.from >= chunk->first_stream &&
+                 slot->block.from < (uint64_t)chunk->first_stream + chunk->streams;
     if (p->plan->what->file || !slot->is_searched) {
         TRY(pipeline_get(p->pipeline, slot->out, &series));
         TRY(left_out_scale(p->plan, &p->group, &slot->left_out, slot->count, slot->stride, series,
@@ -526,27 +516,10 @@ static status_t dedispersing_write(void *context, void *of)
     }
     const char *holes = has_holes ? p->holes : NULL;
     TRY(p->seek ? dedispersing_seek(p, slot, series, holes) : STATUS_OK);
-    if (p->plan->what->file && dedispersing_is_own(slot)) {
-        TRY(dedispersing_put(p, slot, series, holes));
-    }
+    TRY(p->plan->what->file && is_own ? dedispersing_put(p, slot, series, holes) : STATUS_OK);
     if (p->sink.end && slot->block.is_last) {
-        TRY(p->sink.end(p->sink.context, &slot->block.chunk, NULL));
+        TRY(p->sink.end(p->sink.context, chunk, NULL));
     }
-out:
-    return st;
-}
-
-/* The samples of a block, from the device. */
-static status_t dedispersing_fetch(const struct dedispersing *p, const struct slot *slot)
-{
-    status_t st = STATUS_OK;
-    uint64_t row = p->plan->input.row_bytes;
-    struct power_reader_part part = slot->part;
-    uint64_t end = part.lead + part.count;
-    TRY(resident_rows_blank(p->resident, slot->in, 0, part.lead * row));
-    TRY(resident_rows_fetch(p->resident, &p->sums, part.first, part.count, slot->in,
-                            part.lead * row));
-    TRY(resident_rows_blank(p->resident, slot->in, end * row, (slot->inputs - end) * row));
 out:
     return st;
 }
@@ -559,8 +532,14 @@ static status_t dedispersing_compute(void *context, void *of)
     struct slot *slot = of;
     struct dedisperse_input input = {0, (size_t)plan->input.row_bytes,
                                      series_bytes(plan->input.format), slot->is_resident};
-    if (slot->is_resident) {
-        TRY(dedispersing_fetch(p, slot));
+    if (slot->is_resident) { /* the samples of the block come from the device */
+        const uint64_t row = plan->input.row_bytes;
+        const struct power_reader_part part = slot->part;
+        const uint64_t end = part.lead + part.count;
+        TRY(resident_rows_blank(p->resident, slot->in, 0, part.lead * row));
+        TRY(resident_rows_fetch(p->resident, &p->sums, part.first, part.count, slot->in,
+                                part.lead * row));
+        TRY(resident_rows_blank(p->resident, slot->in, end * row, (slot->inputs - end) * row));
     }
     TRY(dedisperse_run(p->stage, slot->in, &input, slot->count, slot->out, slot->stride));
     /* The host first scales sums that lack something, and searches them itself. */

@@ -27,34 +27,26 @@ struct merging {
     pipeline_t *pipeline;
 };
 
-/* A row and its mark. */
-static status_t merging_read_row(const struct merging *p, uint64_t dm, const struct slot *slot,
-                                 float *row, char *is_hole)
-{
-    status_t st = STATUS_OK;
-    uint32_t i = 0;
-    while (dm >= (uint64_t)p->sources[i].first + p->sources[i].count) {
-        i++;
-    }
-    const struct product_place *place = &p->places[i];
-    uint64_t at = place->data_offset + (dm - p->sources[i].first) * place->row_bytes;
-    TRY(file_read(p->fds[i], p->sources[i].path, at + slot->block.from * sizeof *row, row,
-                  slot->block.count * sizeof *row));
-    TRY(file_read(p->fds[i], p->sources[i].path, place->holes_offset + dm - p->sources[i].first,
-                  is_hole, 1));
-out:
-    return st;
-}
-
-/* The reader thread. */
+/* The reader thread: rows and their marks. */
 static status_t merging_read(void *context, void *of)
 {
     status_t st = STATUS_OK;
     struct merging *p = context;
     struct slot *slot = of;
+    const uint64_t bytes = slot->block.count * sizeof *slot->data;
+    uint32_t s = 0; /* the source of the row */
     for (uint64_t i = 0; i < slot->block.chunk.count; i++) {
-        float *row = slot->data + i * slot->block.count;
-        TRY(merging_read_row(p, slot->block.chunk.first + i, slot, row, &slot->holes[i]));
+        const uint64_t dm = slot->block.chunk.first + i;
+        while (dm >= (uint64_t)p->sources[s].first + p->sources[s].count) {
+            s++;
+        }
+        const struct product_place *place = &p->places[s];
+        const uint64_t row = dm - p->sources[s].first;
+        const uint64_t at = place->data_offset + row * place->row_bytes;
+        TRY(file_read(p->fds[s], p->sources[s].path, at + slot->block.from * sizeof *slot->data,
+                      slot->data + i * slot->block.count, bytes));
+        TRY(file_read(p->fds[s], p->sources[s].path, place->holes_offset + row, &slot->holes[i],
+                      1));
     }
 out:
     return st;
@@ -95,26 +87,9 @@ static void merging_destroy(void *context)
         free(p->slots[i].data);
         free(p->slots[i].holes);
     }
-    if (p) {
-        free(p->fds);
-        free(p->places);
-    }
+    free(p ? p->fds : NULL);
+    free(p ? p->places : NULL);
     free(p);
-}
-
-static status_t merging_open(struct merging *p, uint32_t i)
-{
-    status_t st = STATUS_OK;
-    const struct merge_source *source = &p->sources[i];
-    struct product_place *place = &p->places[i];
-    TRY(product_find_place(source->path, place));
-    REQUIRE(place->rows == source->count && place->row_bytes == p->plan->outputs * sizeof(float),
-            STATUS_DATA, "%s holds %" PRIu64 " DMs of %" PRIu64 " bytes, expected %u of %" PRIu64,
-            source->path, place->rows, place->row_bytes, source->count,
-            p->plan->outputs * sizeof(float));
-    TRY(file_open_read(source->path, &p->fds[i]));
-out:
-    return st;
 }
 
 static status_t merging_prepare_files(struct merging *p)
@@ -126,7 +101,14 @@ static status_t merging_prepare_files(struct merging *p)
         p->fds[i] = -1;
     }
     for (uint32_t i = 0; i < p->nsources; i++) {
-        TRY(merging_open(p, i));
+        const struct merge_source *source = &p->sources[i];
+        const struct product_place *place = &p->places[i];
+        const uint64_t row_bytes = p->plan->outputs * sizeof(float);
+        TRY(product_find_place(source->path, &p->places[i]));
+        REQUIRE(place->rows == source->count && place->row_bytes == row_bytes, STATUS_DATA,
+                "%s holds %" PRIu64 " DMs of %" PRIu64 " bytes, expected %u of %" PRIu64,
+                source->path, place->rows, place->row_bytes, source->count, row_bytes);
+        TRY(file_open_read(source->path, &p->fds[i]));
     }
     for (uint32_t i = 0; i < SLOTS; i++) {
         size_t dms = (size_t)p->plan->chunking.chunk_spectra;

@@ -190,21 +190,6 @@ out:
     return st;
 }
 
-/* Whether what is NaN of a sample may be so because its input could not be read. Fails with DATA.
- */
-static status_t power_reader_is_marked(const power_reader_t *reader, uint64_t sample, int *out)
-{
-    status_t st = STATUS_OK;
-    uint64_t each = reader->plan->what->downsample;
-    int is_marked = 0;
-    for (uint64_t i = 0; i < each && !is_marked; i++) {
-        TRY(fbh5_is_marked(reader->rows, sample * each + i, &is_marked));
-    }
-    *out = is_marked;
-out:
-    return st;
-}
-
 /* A sum is NaN if the missing channels are this many times more than those that enter it. */
 enum { LEAST_SHARE = 10 };
 
@@ -283,18 +268,22 @@ status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reade
 {
     status_t st = STATUS_OK;
     uint32_t channels = plan->fbh5->nchannels;
+    const uint64_t each = plan->what->downsample;
     int is_float = plan->input.format == SERIES_F32;
     size_t *open = NULL;
     for (uint64_t at = from; at < from + count; at++) {
         char *row = samples + at * plan->input.row_bytes;
         float *values = (float *)(void *)row;
-        int is_unread = 1;
         if (bad && bad[at]) { /* sums of rows, some of which could be read */
             memset(row, 0, (size_t)plan->input.row_bytes);
             TRY(left_out_add(list, (struct left_out_run){LEFT_OUT_OF_ALL, 1, at, at + 1}));
         } else if (is_float && left_out_has_nan(values, channels)) {
             TRY(open ? STATUS_OK : memory_zeroed(channels, sizeof *open, "channels", &open));
-            TRY(power_reader_is_marked(reader, (uint64_t)(first + (int64_t)at), &is_unread));
+            int is_unread = 0; /* it may be NaN because its input could not be read */
+            for (uint64_t i = 0; i < each && !is_unread; i++) {
+                TRY(fbh5_is_marked(reader->rows, (uint64_t)(first + (int64_t)at) * each + i,
+                                   &is_unread));
+            }
             TRY(left_out_add_row(list, at, is_unread, values, channels, open));
         }
     }

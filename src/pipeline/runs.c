@@ -249,18 +249,12 @@ static void filtered_add_run(filtered_t *filtered, int64_t origin, struct overla
     }
 }
 
-/* The share that so much energy in 1 / ENERGY_WHOLE is, rounded. */
-static uint32_t filtered_round(uint64_t energy)
-{
-    enum { SHIFT = ENERGY_BITS - LOST_BITS };
-    return (uint32_t)((energy + (UINT64_C(1) << (SHIFT - 1))) >> SHIFT);
-}
-
 /* The loss of a row by the rows low .. high - 1 of those before, of which the first one enters
  * its first tap at `begin`. */
 static uint32_t filtered_row(const filtered_t *filtered, uint32_t i, int64_t begin, int64_t low,
                              int64_t high)
 {
+    enum { SHIFT = ENERGY_BITS - LOST_BITS };
     const struct energy *energy = &filtered->energy[i];
     uint64_t all = filtered->sums[high] - filtered->sums[low];
     uint64_t lost = 0;
@@ -273,7 +267,9 @@ static uint32_t filtered_row(const filtered_t *filtered, uint32_t i, int64_t beg
     for (int64_t at = low; at < high; at++) {
         lost += energy_between(energy, at - begin, at - begin + 1) * filtered->lost[0][at];
     }
-    return filtered_round((lost + LOST_WHOLE / 2) >> LOST_BITS);
+    /* The share that so much energy in 1 / ENERGY_WHOLE is, rounded. */
+    lost = (lost + LOST_WHOLE / 2) >> LOST_BITS;
+    return (uint32_t)((lost + (UINT64_C(1) << (SHIFT - 1))) >> SHIFT);
 }
 
 /* From the rows before filter i to its own. */

@@ -300,46 +300,35 @@ out:
     return st;
 }
 
-/* Computes the bank's energies; without weights, all samples that were not read count alike. */
-static status_t weights_create_energy(weights_t *weights)
-{
-    status_t st = STATUS_OK;
-    const struct channelise_plan_bank *bank = weights->bank;
-    uint64_t count = bank->samples_per_spectrum * bank->channelise.taps;
-    weights->energy.count = count;
-    if (bank->has_weights) {
-        TRY(energy_create(bank->coeff, count, 1, 0, &weights->energy));
-    }
-out:
-    return st;
-}
-
 static status_t weights_create_bank(weights_t *weights, uint64_t block_units)
 {
     status_t st = STATUS_OK;
     const struct channelise_plan *work = weights->work;
     uint64_t spectra = block_units * weights->bank->ratio;
-    for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        if (work->job->products[i].bank == weights->number) {
-            TRY(weights_create_product(weights, i, block_units));
-        }
-    }
-    for (int i = 0; i < 2; i++) {
-        TRY(memory_zeroed((size_t)spectra, sizeof *weights->lost[i], "weights", &weights->lost[i]));
-    }
     int has_visibilities = 0;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         has_visibilities |= work->products[i].visibilities != NULL;
+        TRY(work->job->products[i].bank == weights->number
+                ? weights_create_product(weights, i, block_units)
+                : STATUS_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        TRY(memory_zeroed((size_t)spectra, sizeof *weights->lost[i], "weights", &weights->lost[i]));
+        TRY(work->beams ? memory_zeroed((size_t)spectra, sizeof *weights->sums[i], "weights",
+                                        &weights->sums[i])
+                        : STATUS_OK);
     }
     if (has_visibilities || work->beams) {
         weights->nstreams = work->seen->nstreams;
         TRY(memory_zeroed(weights->nstreams, sizeof *weights->streams, "weights",
                           &weights->streams));
     }
-    for (int i = 0; i < 2 && work->beams; i++) {
-        TRY(memory_zeroed((size_t)spectra, sizeof *weights->sums[i], "weights", &weights->sums[i]));
-    }
-    TRY(weights_create_energy(weights));
+    /* Without weights, all samples that were not read count alike. */
+    const struct channelise_plan_bank *bank = weights->bank;
+    weights->energy.count = bank->samples_per_spectrum * bank->channelise.taps;
+    TRY(bank->has_weights
+            ? energy_create(bank->coeff, weights->energy.count, 1, 0, &weights->energy)
+            : STATUS_OK);
     if (work->filters) {
         TRY(filtered_create(work->filters, channelise_plan_most_samples(work, block_units),
                             &weights->filtered));
