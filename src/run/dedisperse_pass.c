@@ -68,17 +68,6 @@ out:
     return st;
 }
 
-/* Describes what the pass's speed depends on. */
-static status_t pass_describe_problem(struct dedisperse_pass *p)
-{
-    const struct dedisperse_plan *plan = p->plan;
-    p->pass.work = (double)plan->delays.ndms * (double)plan->outputs;
-    return text_add(&p->pass.problem, "dedisperse %u DMs of %u channels, format %d, %s, %s %s",
-                    plan->delays.ndms, plan->delays.nchannels, (int)plan->input.format,
-                    job_modes[plan->what->mode], backend_name(plan->backend),
-                    p->pass.job->device ? p->pass.job->device : "");
-}
-
 /* All that comes before its backend: plans it, of what `work` makes or (NULL) of the filterbank
  * that is there, and claims its product, or only looks (run/pass.h). Fails with USAGE, DATA.
  * Collective.
@@ -99,8 +88,14 @@ static status_t dedisperse_pass_plan_all(struct dedisperse_pass *p,
                                                                 p->fbh5, &pass->making)));
     TRY(p->is_foreseen ? outputs_check(&pass->making, pass->options->force) : pass_claim_all(pass));
     TRY(pass->begun.is_begun ? pass_plan_all(p) : STATUS_OK);
-    output_spec_plan_series(&pass->making, p->plan);
-    TRY(agree_all(pass->comm, pass_describe_problem(p)));
+    const struct dedisperse_plan *plan = p->plan;
+    output_spec_plan_series(&pass->making, plan);
+    pass->work = (double)plan->delays.ndms * (double)plan->outputs;
+    TRY(agree_all(pass->comm,
+                  text_add(&pass->problem, "dedisperse %u DMs of %u channels, format %d, %s, %s %s",
+                           plan->delays.ndms, plan->delays.nchannels, (int)plan->input.format,
+                           job_modes[plan->what->mode], backend_name(plan->backend),
+                           pass->job->device ? pass->job->device : "")));
     TRY(pass->comm == MPI_COMM_NULL && pass->begun.is_begun ? outputs_foresee_plan(pass->outputs)
                                                             : STATUS_OK);
 out:
@@ -175,27 +170,17 @@ out:
     return st;
 }
 
-/* Takes the backend of an earlier pass, if it is of the kind. */
-static status_t pass_open_backend_all(struct dedisperse_pass *p)
-{
-    status_t st = STATUS_OK;
-    backend_t *there = p->between->backend;
-    if (!there || backend_which(there) != p->plan->backend) {
-        TRY(opened_take_all(p->pass.comm, p->pass.options->opened, p->pass.job, p->plan->backend,
-                            &p->opened));
-        there = p->opened;
-    }
-    p->backend = there;
-out:
-    return st;
-}
-
 static status_t pass_prepare_all(struct pass *pass)
 {
     status_t st = STATUS_OK;
     struct dedisperse_pass *p = (struct dedisperse_pass *)pass;
     TRY(dedisperse_pass_plan_all(p, NULL));
-    TRY(pass_open_backend_all(p));
+    p->backend = p->between->backend; /* of an earlier pass, if it is of the kind */
+    if (!p->backend || backend_which(p->backend) != p->plan->backend) {
+        TRY(opened_take_all(pass->comm, pass->options->opened, pass->job, p->plan->backend,
+                            &p->opened));
+        p->backend = p->opened;
+    }
     TRY(pass_choose_shape_all(p));
     pass_limit(pass, p->plan->backend);
     TRY(pass_open_all(pass));

@@ -321,22 +321,16 @@ out:
     return st;
 }
 
-/* Rows of chunks are kept as far as a quarter of run.memory holds them. */
-static uint64_t import_cache_bytes(const struct import *s)
-{
-    uint64_t bytes = 1 << 20;
-    for (uint32_t i = 0; i < s->archive->nparts; i++) {
-        bytes = max_u64(bytes, s->archive->parts[i].row_bytes);
-    }
-    return min_u64(bytes, s->job->memory / 4);
-}
-
 static status_t import_make_buffers(struct import *s)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = s->archive;
     TRY(slab_create(archive, 0, archive->nstreams, &s->slab));
-    TRY(reader_create(archive, import_cache_bytes(s), s->threads, &s->reader));
+    uint64_t row = 1 << 20; /* of chunks: it is kept, as far as a quarter of run.memory holds it */
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        row = max_u64(row, archive->parts[i].row_bytes);
+    }
+    TRY(reader_create(archive, min_u64(row, s->job->memory / 4), s->threads, &s->reader));
     uint64_t step = max_u64(s->slab->nblocks * s->slab->width, s->place.step_bytes);
     /* In whole bytes of whatever is packed. */
     s->chunk_samples = min_u64(max_u64(CHUNK_BYTES / step / 8 * 8, 8), archive->samples);

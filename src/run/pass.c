@@ -28,31 +28,21 @@ static status_t rate_key(const char *problem, struct text *out)
     return text_add(out, "voltmill %s on %s\n%s", VOLTMILL_VERSION, host, problem);
 }
 
-/* Keeps how long `work` (samples, say) of a problem has taken; `problem` is all that its speed
- * depends on beside the machine, in words. Never fails: at worst nothing is known. */
-static void rate_keep(const char *problem, double work, const struct rate *took)
+/* Returns the share of chunks that are still to do, or were before this run did them. */
+static double pass_part_left(const struct pass *pass, uint64_t done)
 {
-    struct text key = {0};
-    struct rate one;
-    memset(&one, 0, sizeof one);
-    one.seconds = took->seconds / work;
-    one.ranks = took->ranks;
-    one.threads = took->threads;
-    if (work > 0 && rate_key(problem, &key) == STATUS_OK) {
-        cache_put(cache_kind, key.data, &one, sizeof one);
-    }
-    report_clear();
-    text_free(&key);
+    return 1 - (double)done / (double)chunk_count(&pass->making.chunking);
 }
 
-/* The expected time of `work`, to two digits, as the last such run went. */
-static struct rate rate_expect(const char *problem, double work)
+struct rate pass_expect(const struct pass *pass)
 {
+    const uint64_t done = pass->begun.is_begun ? outputs_done(pass->outputs) : 0;
+    const double work = pass->work * pass_part_left(pass, done);
     struct rate found = {.seconds = 0};
     struct text key = {0};
     void *data = NULL;
     size_t size = 0;
-    if (rate_key(problem, &key) == STATUS_OK &&
+    if (rate_key(pass->problem.data, &key) == STATUS_OK &&
         cache_get(cache_kind, key.data, &data, &size) == STATUS_OK && data &&
         size == sizeof found) {
         char digits[32];
@@ -66,26 +56,24 @@ static struct rate rate_expect(const char *problem, double work)
     return found;
 }
 
-/* Returns the share of chunks that are still to do, or were before this run did them. */
-static double pass_part_left(const struct pass *pass, uint64_t done)
-{
-    return 1 - (double)done / (double)chunk_count(&pass->making.chunking);
-}
-
-struct rate pass_expect(const struct pass *pass)
-{
-    uint64_t done = pass->begun.is_begun ? outputs_done(pass->outputs) : 0;
-    return rate_expect(pass->problem.data, pass->work * pass_part_left(pass, done));
-}
-
-/* On rank 0, for plans to come: where all ranks are of one machine. */
+/* On rank 0, for plans to come, where all ranks are of one machine: keeps how long the work of a
+ * problem, all that its speed depends on beside the machine, has taken. Never fails: at worst
+ * nothing is known. */
 static void pass_keep_rate(const struct pass *pass, double seconds)
 {
-    const struct rate took = {.seconds = seconds,
-                              .ranks = (uint32_t)pass->size,
-                              .threads = channelise_plan_threads(pass->job, pass->local_size)};
+    const double work = pass->work * pass_part_left(pass, pass->before);
+    struct text key = {0};
+    struct rate one;
+    memset(&one, 0, sizeof one);
+    one.seconds = seconds / work;
+    one.ranks = (uint32_t)pass->size;
+    one.threads = channelise_plan_threads(pass->job, pass->local_size);
     if (pass->rank == 0 && pass->size == pass->local_size) {
-        rate_keep(pass->problem.data, pass->work * pass_part_left(pass, pass->before), &took);
+        if (work > 0 && rate_key(pass->problem.data, &key) == STATUS_OK) {
+            cache_put(cache_kind, key.data, &one, sizeof one);
+        }
+        report_clear();
+        text_free(&key);
     }
 }
 
@@ -300,8 +288,7 @@ enum { MESSAGE_BYTES = 8192, FLUSH_BYTES = 512 };
 static const char finished[] = "finished";
 
 /* Starts a watchdog: no other part would detect that this rank hangs now. */
-static status_t pass_begin_limit(const struct pass *pass, const char *what,
-                                 watchdog_t **out)
+static status_t pass_begin_limit(const struct pass *pass, const char *what, watchdog_t **out)
 {
     char message[MESSAGE_BYTES];
     char host[MPI_MAX_PROCESSOR_NAME];

@@ -94,7 +94,7 @@ status_t pass_claim_all(struct pass *pass);
 status_t pass_measure(struct pass *pass);
 status_t pass_add_room(const struct pass *pass, struct room *room);
 
-/* Estimates the remaining time; 0 s: unknown. */
+/* Estimates the remaining time, to two digits, as the last such run went; 0 s: unknown. */
 struct rate pass_expect(const struct pass *pass);
 
 /* Settles the patience: the options', or what suits the backend. */

@@ -366,33 +366,28 @@ out:
     return st;
 }
 
-static status_t resume_count_holes(const char *path, uint64_t *out)
-{
-    status_t st = STATUS_OK;
-    struct product_place place;
-    int fd = -1;
-    TRY(product_find_place(path, &place));
-    TRY(file_open_read(path, &fd));
-    TRY(product_count_holes(fd, path, &place, out));
-out:
-    file_close(fd);
-    return st;
-}
-
 status_t resume_judge_holes(const struct job *job)
 {
     status_t st = STATUS_OK;
+    int fd = -1;
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
+        const char *path = job_file(job, i);
+        struct product_place place;
         uint64_t holes = 0;
         if (i < job->nproducts && job->products[i].format != FILE_HDF5) {
             continue; /* such a file does not say */
         }
-        TRY(resume_count_holes(job_file(job, i), &holes));
+        TRY(product_find_place(path, &place));
+        TRY(file_open_read(path, &fd));
+        TRY(product_count_holes(fd, path, &place, &holes));
+        file_close(fd);
+        fd = -1;
         REQUIRE(holes == 0, STATUS_HOLES,
                 "%s was complete before, but %s of its rows hold NaN: their input could not be "
                 "read; --force makes it anew",
-                job_file(job, i), units_count(holes));
+                path, units_count(holes));
     }
 out:
+    file_close(fd);
     return st;
 }

@@ -253,18 +253,6 @@ out:
     return st;
 }
 
-/* Counts the additions that trees save, which no run needs. */
-static status_t run_plan_count_adds(struct run_plan *plan)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < JOB_DEDISPERSE; i++) {
-        struct dedisperse_plan *series = plan->series[i].plan;
-        TRY(series && !series->what->is_two_step ? dedisperse_plan_count(series) : STATUS_OK);
-    }
-out:
-    return st;
-}
-
 status_t run_plan_create(const struct run_options *options, struct run_plan **out)
 {
     status_t st = STATUS_OK;
@@ -281,7 +269,10 @@ status_t run_plan_create(const struct run_options *options, struct run_plan **ou
         TRY(grid_find_left(plan->grid, archive, options, 0));
         TRY(run_plan_parts(plan, archive, options));
     }
-    TRY(run_plan_count_adds(plan));
+    for (uint32_t i = 0; i < JOB_DEDISPERSE; i++) { /* what trees save, which no run needs */
+        struct dedisperse_plan *series = plan->series[i].plan;
+        TRY(series && !series->what->is_two_step ? dedisperse_plan_count(series) : STATUS_OK);
+    }
     *out = plan;
     plan = NULL;
 out:

@@ -24,22 +24,6 @@ static status_t tuned_ask(const struct tune_problem *problem, backend_t *backend
                : tuning_begin(problem, backend, spec, options->database, out);
 }
 
-/* Says what was found, about `what`; the nearest problem by name where `has_name`. */
-static status_t tuned_tell(const struct tuning *t, const char *what, int has_name)
-{
-    status_t st = STATUS_OK;
-    struct text words = {0};
-    TRY(tune_problem_words(t->problem, t->values, &words));
-    report_note("%s: %s, tuned for %s%s", what, words.data,
-                t->found == TUNE_EXACT ? "this problem"
-                : has_name             ? "the nearest known problem: "
-                                       : "one that is near",
-                t->found == TUNE_NEAREST && has_name ? t->from.data : "");
-out:
-    text_free(&words);
-    return st;
-}
-
 /* On one rank: gives the `bytes` of the shape that is known of a problem, or found by a search of
  * `memory` bytes at most, and says which about `what`. */
 static status_t tuned_find(const struct tune_problem *problem, backend_t *backend, const void *spec,
@@ -48,13 +32,21 @@ static status_t tuned_find(const struct tune_problem *problem, backend_t *backen
 {
     status_t st = STATUS_OK;
     struct tuning t = {.problem = NULL};
+    struct text words = {0};
+    const int has_name = problem == &tune_dedispersion; /* of the nearest problem */
     TRY(tuned_ask(problem, backend, spec, options, 1, memory, NULL, &t));
     *is_found = t.found != TUNE_NOTHING;
     if (*is_found) {
-        TRY(tuned_tell(&t, what, problem == &tune_dedispersion));
+        TRY(tune_problem_words(t.problem, t.values, &words));
+        report_note("%s: %s, tuned for %s%s", what, words.data,
+                    t.found == TUNE_EXACT ? "this problem"
+                    : has_name            ? "the nearest known problem: "
+                                          : "one that is near",
+                    t.found == TUNE_NEAREST && has_name ? t.from.data : "");
         memcpy(shape, t.values, bytes);
     }
 out:
+    text_free(&words);
     tuning_end(&t);
     return st;
 }
