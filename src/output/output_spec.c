@@ -18,11 +18,9 @@
 /* Allocates `count` items. */
 static status_t spec_begin(const struct job *job, uint32_t count, struct output_spec *out)
 {
-    status_t st = STATUS_OK;
     *out = (struct output_spec){.job = job};
-    TRY(memory_zeroed(count, sizeof *out->items, "products", &out->items));
-    out->count = count;
-out:
+    status_t st = memory_zeroed(count, sizeof *out->items, "products", &out->items);
+    out->count = st == STATUS_OK ? count : 0;
     return st;
 }
 
@@ -54,21 +52,14 @@ out:
     return st;
 }
 
-/* Copies the plan of an item. */
-static void spec_plan_item(struct output_spec_item *item, const struct product_spec *product,
-                           uint64_t row_bytes)
-{
-    item->spec = *product;
-    item->row_bytes = row_bytes;
-}
-
 void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work)
 {
     for (uint32_t i = 0; i < spec->count; i++) {
         const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
         struct output_spec_item *item = &spec->items[i];
         size_t coefficients = (size_t)bank->samples_per_spectrum * bank->channelise.taps;
-        spec_plan_item(item, &work->products[i].spec, work->products[i].row_bytes);
+        item->spec = work->products[i].spec;
+        item->row_bytes = work->products[i].row_bytes;
         item->ratio = bank->ratio;
         item->spectra = bank->spectra;
         item->choice = bank->channelise.choice;
@@ -145,8 +136,8 @@ void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_p
     spec->backend = d->backend;
     for (uint32_t i = 0; i < spec->count; i++) {
         struct output_spec_item *item = &spec->items[i];
-        const struct product_spec *product = item->column > 1 ? &d->bursts.spec : &d->spec;
-        spec_plan_item(item, product, product_spec_row_bytes(product));
+        item->spec = item->column > 1 ? d->bursts.spec : d->spec;
+        item->row_bytes = product_spec_row_bytes(&item->spec);
         item->choice = (struct channelise_choice){.backend = BACKEND_AUTO};
         item->spectra = d->chunking.spectra;
         item->crc = d->delays_crc;
@@ -184,34 +175,24 @@ out:
     return st;
 }
 
-/* Bytes that the unfinished file holds already. */
-static status_t room_held(const char *path, uint64_t *held)
-{
-    status_t st = STATUS_OK;
-    enum { BLOCK = 512 };
-    char *part = NULL;
-    struct stat info;
-    TRY(file_part_name(path, &part));
-    *held = lstat(part, &info) == 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_blocks * BLOCK : 0;
-out:
-    free(part);
-    return st;
-}
-
 status_t room_add(struct room *room, const char *path, uint64_t bytes)
 {
     status_t st = STATUS_OK;
-    enum { PAGE = 4096 }; /* file systems allocate space in these units */
-    uint64_t held = 0;
+    enum { BLOCK = 512, PAGE = 4096 }; /* file systems allocate space in pages */
+    char *part = NULL;
+    struct stat info;
     uint64_t whole = ceil_div_u64(bytes, PAGE) * PAGE;
     struct room_need *need = &room->needs[room->count];
     REQUIRE(room->count < ROOM_MOST_FILES, STATUS_USAGE, "%s: more than %d products", path,
             ROOM_MOST_FILES);
-    TRY(room_held(path, &held));
+    TRY(file_part_name(path, &part));
+    const uint64_t held = /* by the unfinished file already */
+        lstat(part, &info) == 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_blocks * BLOCK : 0;
     *need = (struct room_need){.path = path, .bytes = whole > held ? whole - held : 0};
     TRY(file_device(path, &need->device));
     room->count++;
 out:
+    free(part);
     return st;
 }
 

@@ -253,18 +253,6 @@ out:
     return st;
 }
 
-/* Rank 0: counts what is behind the rows of a product in another format, before it goes. */
-static status_t outputs_count_other(const outputs_t *outputs, uint32_t i, struct output *output)
-{
-    status_t st = STATUS_OK;
-    TRY(product_count_holes(output->fd, output->part, &output->place, &output->holes));
-    TRY(outputs_count_flags(outputs, i, output->part, &output->flags));
-    TRY(product_count_clips(output->fd, output->part, &output->place,
-                            output->rows.nifs * output->rows.nchans, &output->clips));
-out:
-    return st;
-}
-
 /* Rank 0: completes the file. One with compressed rows replaces the .part. The journal is complete
  * by then, which lets the next run distinguish the two, and complete one of another format. */
 static status_t outputs_complete(const outputs_t *outputs, uint32_t i)
@@ -274,8 +262,14 @@ static status_t outputs_complete(const outputs_t *outputs, uint32_t i)
     int is_squeezed = output->packed_fd >= 0;
     REQUIRE(file_is_on(output->claim_fd, output->part), STATUS_DATA,
             "%s was removed or replaced while this run wrote it", output->part);
-    if (!is_squeezed && !output->is_packed) {
-        TRY(output->writer ? outputs_count_other(outputs, i, output) : outputs_put_counts(output));
+    if (!is_squeezed && !output->is_packed && output->writer) {
+        /* What is behind the rows of a product in another format is counted before it goes. */
+        TRY(product_count_holes(output->fd, output->part, &output->place, &output->holes));
+        TRY(outputs_count_flags(outputs, i, output->part, &output->flags));
+        TRY(product_count_clips(output->fd, output->part, &output->place,
+                                output->rows.nifs * output->rows.nchans, &output->clips));
+    } else if (!is_squeezed && !output->is_packed) {
+        TRY(outputs_put_counts(output));
     }
     TRY(journal_complete(output->journal,
                          output->is_packed ? output->journal->holes : output->holes));
@@ -340,11 +334,7 @@ out:
 
 status_t outputs_finish_all(outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
-    if (outputs->rank == 0) {
-        st = outputs_publish(outputs);
-    }
-    return agree_all(outputs->comm, st);
+    return agree_all(outputs->comm, outputs->rank == 0 ? outputs_publish(outputs) : STATUS_OK);
 }
 
 const struct identity *outputs_identity(const outputs_t *outputs, uint32_t i)

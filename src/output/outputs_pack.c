@@ -77,13 +77,6 @@ out:
     return st;
 }
 
-static void counting_end(struct counting *c)
-{
-    medians_destroy(c->medians);
-    free(c->piece);
-    free(c->found);
-}
-
 /* Rows first .. first + count - 1 of columns from .. from + columns - 1. */
 static status_t counting_add(struct counting *c, uint64_t first, uint64_t count, uint64_t from,
                              uint64_t columns)
@@ -170,7 +163,9 @@ static status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t thre
     }
     TRY(agree_all(comm, counting_gather_all(&c)));
 out:
-    counting_end(&c);
+    medians_destroy(c.medians);
+    free(c.piece);
+    free(c.found);
     return st;
 }
 
@@ -346,17 +341,6 @@ static status_t squeeze_round(struct squeezing *s, uint64_t first, struct squeez
     return st;
 }
 
-/* Rank 0 turns the sizes of all chunks of a round into their places. */
-static status_t squeeze_place(struct squeezing *s)
-{
-    status_t st = STATUS_OK;
-    for (uint64_t i = 0; i < (uint64_t)s->outputs->size * ROUND_CHUNKS; i++) {
-        TRY(s->all[i] > 0 ? packed_place(s->packed, s->all[i], &s->all[i]) : STATUS_OK);
-    }
-out:
-    return st;
-}
-
 static status_t squeeze_rounds_all(struct squeezing *s)
 {
     status_t st = STATUS_OK;
@@ -372,7 +356,10 @@ static status_t squeeze_rounds_all(struct squeezing *s)
         TRY(agree_all(comm, squeeze_round(s, first, now, before)));
         MPI_Allgather(now->sizes, ROUND_CHUNKS, MPI_UINT64_T, s->all, ROUND_CHUNKS, MPI_UINT64_T,
                       comm);
-        TRY(agree_all(comm, s->outputs->rank == 0 ? squeeze_place(s) : STATUS_OK));
+        for (uint64_t i = 0; i < step && s->outputs->rank == 0 && st == STATUS_OK; i++) {
+            st = s->all[i] > 0 ? packed_place(s->packed, s->all[i], &s->all[i]) : STATUS_OK;
+        }
+        TRY(agree_all(comm, st)); /* rank 0 has turned the sizes of all chunks into their places */
         share_bytes_all(comm, s->all, (size_t)step * sizeof *s->all);
         memcpy(now->places, s->all + (uint64_t)s->outputs->rank * ROUND_CHUNKS, sizeof now->places);
     }

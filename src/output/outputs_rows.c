@@ -445,20 +445,15 @@ out:
     return st;
 }
 
-static int rows_tell_of_difference(const char *data, size_t bytes, size_t at)
-{
-    uint64_t chunk = 0;
-    memcpy(&chunk, data + at, min_u64(bytes - at, sizeof chunk));
-    return (chunk & OUTPUTS_DIFFERS) != 0;
-}
-
 status_t outputs_take(void *context, const char *data, size_t bytes)
 {
     status_t st = STATUS_OK;
     outputs_t *outputs = context;
     for (size_t at = 0; at < bytes;) {
-        TRY(rows_tell_of_difference(data, bytes, at) ? resumed_take(outputs, data, bytes, &at)
-                                                     : rows_take_entry(outputs, data, bytes, &at));
+        uint64_t chunk = 0;
+        memcpy(&chunk, data + at, min_u64(bytes - at, sizeof chunk));
+        TRY(chunk & OUTPUTS_DIFFERS ? resumed_take(outputs, data, bytes, &at)
+                                    : rows_take_entry(outputs, data, bytes, &at));
     }
     TRY(resumed_revoke(outputs, 0));
     for (uint32_t i = 0; i < outputs->count; i++) {

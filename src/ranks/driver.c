@@ -327,13 +327,6 @@ static void driver_lose_to(driver_t *driver, int rank, int is_dead)
     driver_note_failure(driver, rank, &ending);
 }
 
-static void driver_lose(driver_t *driver, int rank)
-{
-    if (liveness_is_expected(driver->liveness, rank)) {
-        driver_lose_to(driver, rank, 1);
-    }
-}
-
 /* On rank 0. */
 static void driver_find_lost(driver_t *driver, int all)
 {
@@ -406,8 +399,7 @@ static void driver_send_heartbeat(driver_t *driver)
 }
 
 /* Looks after ranks that die or fall silent; with `all`, after all of this machine at once. Does
- * not return on a rank that is left without rank 0. driver_lose() is rank 0's, for a rank that
- * another one found dead. */
+ * not return on a rank that is left without rank 0. */
 static void driver_look_after(driver_t *driver, int all)
 {
     if (driver->rank == 0) {
@@ -423,37 +415,25 @@ static void driver_look_after(driver_t *driver, int all)
 /* Messages that rank 0 receives, and the work that every rank does meanwhile. */
 
 /* Joins what comes in several messages; what has lost a part is of no use. */
-static status_t driver_join(driver_t *driver, struct told *half, size_t bytes, int is_last)
+static status_t driver_take_told(driver_t *driver, int rank, size_t bytes, int is_last)
 {
     status_t st = STATUS_OK;
+    const struct driver_work *work = driver->work;
+    struct told *half = &driver->half[rank];
+    if (is_last && half->text.length == 0 && !half->is_broken) {
+        return work->take(work->context, driver->heard->told, bytes);
+    }
     if (!half->is_broken) {
         st = text_add_bytes(&half->text, driver->heard->told, bytes);
         half->is_broken = st != STATUS_OK;
     }
     if (is_last) {
         if (!half->is_broken) {
-            st = driver->work->take(driver->work->context, half->text.data, half->text.length);
+            st = work->take(work->context, half->text.data, half->text.length);
         }
         *half = (struct told){.text = {half->text.data, 0, half->text.capacity}};
     }
     return st;
-}
-
-static status_t driver_take_told(driver_t *driver, int rank, size_t bytes, int is_last)
-{
-    const struct driver_work *work = driver->work;
-    struct told *half = &driver->half[rank];
-    if (is_last && half->text.length == 0 && !half->is_broken) {
-        return work->take(work->context, driver->heard->told, bytes);
-    }
-    return driver_join(driver, half, bytes, is_last);
-}
-
-static void driver_answer(driver_t *driver, int rank)
-{
-    driver->returned += driver->heard->done;
-    uint64_t chunk = driver_take_chunk(driver);
-    driver_post(driver, &chunk, sizeof chunk, rank, TAG_GIVE);
 }
 
 static void driver_take_ending(driver_t *driver, int rank)
@@ -468,9 +448,12 @@ static void driver_take_ending(driver_t *driver, int rank)
 
 static void driver_take(driver_t *driver, int rank, int tag, size_t bytes)
 {
+    uint64_t chunk = NO_CHUNK;
     switch (tag) {
     case TAG_ASK:
-        driver_answer(driver, rank);
+        driver->returned += driver->heard->done;
+        chunk = driver_take_chunk(driver);
+        driver_post(driver, &chunk, sizeof chunk, rank, TAG_GIVE);
         break;
     case TAG_TELL:
     case TAG_TELL_ON:
@@ -483,7 +466,9 @@ static void driver_take(driver_t *driver, int rank, int tag, size_t bytes)
         driver_note_failure(driver, rank, &driver->heard->ending);
         break;
     case TAG_LOST:
-        driver_lose(driver, driver->heard->lost);
+        if (liveness_is_expected(driver->liveness, driver->heard->lost)) {
+            driver_lose_to(driver, driver->heard->lost, 1);
+        }
         break;
     case TAG_HEARTBEAT:
         driver_post(driver, NULL, 0, rank, TAG_HEARTBEAT);
@@ -728,18 +713,6 @@ static void driver_follow(driver_t *driver)
     driver->has_ended = 1;
 }
 
-/* Returns the status with which rank 0 ends. */
-static status_t driver_outcome(const driver_t *driver)
-{
-    status_t st = STATUS_OK;
-    if (driver->failed_rank >= 0) {
-        st = (status_t)driver->failure.status;
-    } else if (driver->stopping_since >= 0 && driver->is_short) {
-        st = STATUS_STOPPED;
-    }
-    return st;
-}
-
 /* Sends the status of rank 0 to all ranks. All messages sent before have arrived then. */
 static void driver_share_end(driver_t *driver, int last[2])
 {
@@ -824,8 +797,8 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
         .comm = comm, .work = work, .progress = progress, .stopping_since = -1, .failed_rank = -1};
     int last[2] = {STATUS_OK, 0}; /* status, TAG_STOP sent */
     status_t st = STATUS_OK;
-    MPI_Comm_rank(comm, &driver.rank);
-    MPI_Comm_size(comm, &driver.size);
+    driver.rank = agree_rank(comm);
+    driver.size = agree_size(comm);
     TRY(agree_all(comm, driver.rank == 0 ? driver_make_room(&driver) : STATUS_OK));
     TRY(liveness_create_all(comm, work->timeout, &driver.liveness));
     if (driver.rank == 0) {
@@ -836,7 +809,9 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
         if (progress) {
             progress_end(progress);
         }
-        last[0] = (int)driver_outcome(&driver);
+        last[0] = driver.failed_rank >= 0                         ? driver.failure.status
+                  : driver.stopping_since >= 0 && driver.is_short ? STATUS_STOPPED
+                                                                  : STATUS_OK;
         last[1] = driver.stops;
     } else {
         driver_follow(&driver);

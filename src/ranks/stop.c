@@ -133,23 +133,17 @@ int stop_wanted(void)
     return atomic_load(&asked);
 }
 
-/* With the lock. On a terminal, over a line of progress. */
-static void stop_say_that_it_stops(void)
-{
-    gone = peers ? peers_find_gone(peers) : -1;
-    if (is_speaker && gone < 0 && limit_status == STATUS_STOPPED) {
-        dprintf(STDERR_FILENO, isatty(STDERR_FILENO) ? "\r%-78s\n" : "%s\n", "stopping ...");
-    }
-}
-
 void stop_ask(int how)
 {
     pthread_mutex_lock(&lock);
     if (how > atomic_load(&asked)) {
         atomic_store(&asked, how);
         stop_limit_by(how);
-        if (how == STOP_DROP && !atomic_load(&is_concluded)) {
-            stop_say_that_it_stops();
+        int is_dropped = how == STOP_DROP && !atomic_load(&is_concluded);
+        gone = is_dropped && peers ? peers_find_gone(peers) : gone;
+        if (is_dropped && is_speaker && gone < 0 && limit_status == STATUS_STOPPED) {
+            /* On a terminal, over a line of progress. */
+            dprintf(STDERR_FILENO, isatty(STDERR_FILENO) ? "\r%-78s\n" : "%s\n", "stopping ...");
         }
     }
     pthread_mutex_unlock(&lock);
@@ -188,14 +182,6 @@ void stop_conclude(status_t st)
     pthread_mutex_unlock(&lock);
 }
 
-static status_t stop_status(status_t otherwise)
-{
-    pthread_mutex_lock(&lock);
-    status_t st = atomic_load(&is_concluded) ? (status_t)limit_status : otherwise;
-    pthread_mutex_unlock(&lock);
-    return st;
-}
-
 void stop_tell_peers(status_t st)
 {
     pthread_mutex_lock(&lock);
@@ -203,17 +189,6 @@ void stop_tell_peers(status_t st)
         peers_send(peers, stop_told_signal(), (int)st);
     }
     pthread_mutex_unlock(&lock);
-}
-
-static int stop_find_still(char name[PEERS_NAME])
-{
-    pthread_mutex_lock(&lock);
-    int rank = peers ? peers_find_still(peers) : -1;
-    if (rank >= 0) {
-        peers_name(peers, rank, name);
-    }
-    pthread_mutex_unlock(&lock);
-    return rank >= 0;
 }
 
 /* Another rank has said why all end. */
@@ -339,10 +314,15 @@ struct watchdog {
 static _Noreturn void watchdog_end_process(const char *message)
 {
     char name[PEERS_NAME];
-    int is_still = stop_find_still(name);
-    status_t st = is_still ? STATUS_DEVICE : STATUS_DATA;
+    pthread_mutex_lock(&lock);
+    const int rank = peers ? peers_find_still(peers) : -1;
+    if (rank >= 0) {
+        peers_name(peers, rank, name);
+    }
+    pthread_mutex_unlock(&lock);
+    status_t st = rank >= 0 ? STATUS_DEVICE : STATUS_DATA;
     stop_tell_peers(st);
-    if (is_still) {
+    if (rank >= 0) {
         fprintf(stderr, "error: %s has been stopped: cannot go on without it\n", name);
     } else {
         fprintf(stderr, "error: %s\n", message);
@@ -441,7 +421,8 @@ static _Noreturn void watch_end(const char *message)
         stop_tell_peers(STATUS_DEVICE);
         fprintf(stderr, "error: %s\n", message);
     }
-    _exit((int)stop_status(STATUS_DEVICE));
+    pthread_mutex_lock(&lock);
+    _exit(atomic_load(&is_concluded) ? limit_status : STATUS_DEVICE);
 }
 
 /* All wait for the same rank: the lowest speaks, and ends all, before the others would; rank 0 may

@@ -120,22 +120,18 @@ static int origin_is_later(struct line line, struct line wanted)
     return 0;
 }
 
-static int origin_is_same_key(struct line a, struct line b)
-{
-    size_t length = strcspn(a.at, ":\n");
-    return length == strcspn(b.at, ":\n") && strncmp(a.at, b.at, length) == 0;
-}
-
 /* Replaces one of two lines of different keys by nothing: that of a key which the other text has
  * not. */
 static void origin_align(struct line *then, struct line *now)
 {
-    if (!origin_is_same_key(*then, *now)) {
-        if (origin_is_later(*now, *then)) {
-            then->length = 0;
-        } else if (origin_is_later(*then, *now)) {
-            now->length = 0;
-        }
+    const size_t key = strcspn(then->at, ":\n");
+    if (key == strcspn(now->at, ":\n") && strncmp(then->at, now->at, key) == 0) {
+        return;
+    }
+    if (origin_is_later(*now, *then)) {
+        then->length = 0;
+    } else if (origin_is_later(*then, *now)) {
+        now->length = 0;
     }
 }
 
@@ -439,14 +435,6 @@ out:
     return st;
 }
 
-/* Whether holes of a chunk's rows are its own: all of their streams are. */
-static int beside_has_holes(const struct beside_file *file, const struct chunk *chunk)
-{
-    uint64_t row = file->place->row_bytes;
-    return file->place->holes_offset > 0 &&
-           chunk_columns_share(file->chunking, file->column, row, chunk->streams) == row;
-}
-
 /* Lists where the data beside some rows of a product are in the file. */
 static uint32_t beside_list(const struct product_place *place, const struct beside_shape *shape,
                             struct journal_rows rows, struct beside out[MOST_BESIDE])
@@ -488,7 +476,10 @@ status_t beside_sum(const struct beside_file *file, const struct chunk *chunk,
             TRY(beside_add_stored(file, runs.at + j * runs.step, runs.bytes, sum));
         }
     }
-    if (beside_has_holes(file, chunk)) {
+    /* Holes of a chunk's rows are its own if all of their streams are. */
+    const uint64_t row = file->place->row_bytes;
+    if (file->place->holes_offset > 0 &&
+        chunk_columns_share(file->chunking, file->column, row, chunk->streams) == row) {
         TRY(beside_add_stored(file, file->place->holes_offset + rows.first, rows.count, sum));
     }
 out:
