@@ -11,7 +11,8 @@ enum {
     /* As in kernels/deinterleave.cl. */
     WIDTH = 256,
     TILE = 1024,
-    MOST_STREAMS = 32
+    MOST_STREAMS = 32,
+    COUNTS_BYTES = DEINTERLEAVE_GROUPS * sizeof(cl_ulong)
 };
 
 /* Numbers are read byte by byte, or whole where each lies at a multiple of its size; where streams
@@ -21,15 +22,79 @@ enum variant { VARIANT_BYTES, VARIANT_ALIGNED, VARIANT_SCAN, VARIANTS };
 struct deinterleave {
     device_t *device;
     struct sample_coding coding;
-    uint32_t nstreams;           /* room for */
     cl_kernel kernels[VARIANTS]; /* made when needed */
     cl_mem out;
-    uint64_t stride;   /* bytes of a stream in it */
-    cl_mem re, im;     /* ulong [streams] */
-    cl_mem found;      /* ulong [DEINTERLEAVE_GROUPS] missing samples of the last run */
-    cl_ulong *offsets; /* [2][streams] as they stand on the device */
-    uint32_t known;    /* streams of them */
+    uint64_t stride; /* bytes of a stream in it */
+    struct sample_places places;
 };
+
+void sample_places_free(struct sample_places *places)
+{
+    device_release(places->device, places->re);
+    device_release(places->device, places->im);
+    device_release(places->device, places->found);
+    free(places->offsets);
+}
+
+status_t sample_places_create(device_t *device, uint32_t nstreams, struct sample_places *out)
+{
+    status_t st = STATUS_OK;
+    const uint64_t bytes = nstreams * sizeof(cl_ulong);
+    *out = (struct sample_places){.device = device, .nstreams = nstreams};
+    TRY(memory_zeroed(2 * (size_t)nstreams, sizeof *out->offsets, "offsets", &out->offsets));
+    TRY(device_allocate(device, bytes, "offsets", &out->re));
+    TRY(device_allocate(device, bytes, "offsets", &out->im));
+    TRY(device_allocate(device, COUNTS_BYTES, "counts", &out->found));
+    TRY(device_clear(device, out->found, 0, COUNTS_BYTES));
+out:
+    return st;
+}
+
+status_t sample_places_bring(struct sample_places *places, const struct sample_coding *coding,
+                             const struct sample_input *input, uint32_t nstreams)
+{
+    status_t st = STATUS_OK;
+    cl_ulong *re = places->offsets;
+    cl_ulong *im = places->offsets + places->nstreams;
+    int differs = nstreams != places->known;
+    for (uint32_t i = 0; i < nstreams; i++) {
+        cl_ulong imaginary = coding->is_complex ? input->im[i] : input->re[i];
+        differs |= re[i] != input->re[i] || im[i] != imaginary;
+        re[i] = input->re[i];
+        im[i] = imaginary;
+    }
+    places->known = nstreams;
+    if (differs) {
+        TRY(device_write(places->device, places->re, 0, re, nstreams * sizeof *re, "offsets"));
+        TRY(device_write(places->device, places->im, 0, im, nstreams * sizeof *im, "offsets"));
+    }
+out:
+    return st;
+}
+
+status_t sample_places_fetch(const struct sample_places *places, cl_ulong *counts, cl_event *done)
+{
+    status_t st = STATUS_OK;
+    CL_TRY(places->device,
+           clEnqueueReadBuffer(places->device->compute, places->found, CL_FALSE, 0, COUNTS_BYTES,
+                               counts, 0, NULL, done),
+           "read counts");
+    TRY(device_clear(places->device, places->found, 0, COUNTS_BYTES));
+out:
+    return st;
+}
+
+int sample_places_are_aligned(const struct sample_coding *coding, const struct sample_input *input,
+                              uint32_t nstreams)
+{
+    size_t bytes = sample_types[coding->format].bytes;
+    size_t odd = input->step % bytes;
+    for (uint32_t i = 0; i < nstreams; i++) {
+        odd |= input->re[i] % bytes;
+        odd |= coding->is_complex ? input->im[i] % bytes : 0;
+    }
+    return odd == 0;
+}
 
 static size_t deinterleave_sample_bytes(const struct sample_coding *coding)
 {
@@ -51,10 +116,7 @@ void deinterleave_destroy(deinterleave_t *d)
         launch_release(d->kernels[i]);
     }
     device_release(d->device, d->out);
-    device_release(d->device, d->re);
-    device_release(d->device, d->im);
-    device_release(d->device, d->found);
-    free(d->offsets);
+    sample_places_free(&d->places);
     free(d);
 }
 
@@ -76,7 +138,7 @@ static uint64_t deinterleave_foreseen(const struct sample_coding *coding, uint64
 uint64_t deinterleave_bytes(const struct sample_coding *coding, uint32_t nstreams, uint64_t samples)
 {
     return (deinterleave_foreseen(coding, samples) + 2 * sizeof(cl_ulong)) * nstreams +
-           DEINTERLEAVE_GROUPS * sizeof(cl_ulong);
+           COUNTS_BYTES;
 }
 
 status_t deinterleave_create(device_t *device, const struct sample_coding *coding,
@@ -87,16 +149,11 @@ status_t deinterleave_create(device_t *device, const struct sample_coding *codin
     TRY(memory_zeroed(1, sizeof *d, "deinterleaved samples", &d));
     d->device = device;
     d->coding = *coding;
-    d->nstreams = nstreams;
     d->stride = deinterleave_foreseen(coding, samples);
-    TRY(memory_zeroed(2 * (size_t)nstreams, sizeof *d->offsets, "offsets", &d->offsets));
-    TRY(device_allocate(device, nstreams * sizeof(cl_ulong), "offsets", &d->re));
-    TRY(device_allocate(device, nstreams * sizeof(cl_ulong), "offsets", &d->im));
-    TRY(device_allocate(device, DEINTERLEAVE_GROUPS * sizeof(cl_ulong), "counts", &d->found));
+    TRY(sample_places_create(device, nstreams, &d->places));
     if (d->stride > 0) {
         TRY(device_allocate(device, d->stride * nstreams, "deinterleaved samples", &d->out));
     }
-    TRY(device_clear(device, d->found, 0, DEINTERLEAVE_GROUPS * sizeof(cl_ulong)));
     *out = d;
     d = NULL;
 out:
@@ -132,19 +189,6 @@ static int deinterleave_lies_well(const struct sample_coding *coding,
         }
     }
     return 1;
-}
-
-/* Whether every number lies at a multiple of its size. */
-static int deinterleave_is_aligned(const struct sample_coding *coding,
-                                   const struct sample_input *input, uint32_t nstreams)
-{
-    size_t bytes = sample_types[coding->format].bytes;
-    size_t odd = input->step % bytes;
-    for (uint32_t i = 0; i < nstreams; i++) {
-        odd |= input->re[i] % bytes;
-        odd |= coding->is_complex ? input->im[i] % bytes : 0;
-    }
-    return odd == 0;
 }
 
 /* The missing value as the samples' own type has it. A value that the type cannot hold is never
@@ -183,7 +227,7 @@ static void deinterleave_kernel_options(const deinterleave_t *d, int aligned, st
 {
     const struct sample_coding *coding = &d->coding;
     uint32_t streams = 1;
-    while (streams < d->nstreams && streams < MOST_STREAMS) {
+    while (streams < d->places.nstreams && streams < MOST_STREAMS) {
         streams *= 2;
     }
     deinterleave_options(coding, out);
@@ -215,30 +259,6 @@ out:
     return st;
 }
 
-/* Offsets differ from block to block only at a chunk's end, or with another group of streams. */
-static status_t deinterleave_bring_offsets(deinterleave_t *d, const struct sample_input *input,
-                                           uint32_t nstreams)
-{
-    status_t st = STATUS_OK;
-    cl_ulong *re = d->offsets;
-    cl_ulong *im = d->offsets + d->nstreams;
-    const cl_mem memory[] = {d->re, d->im};
-    int differs = nstreams != d->known;
-    for (uint32_t i = 0; i < nstreams; i++) {
-        cl_ulong imaginary = d->coding.is_complex ? input->im[i] : input->re[i];
-        differs |= re[i] != input->re[i] || im[i] != imaginary;
-        re[i] = input->re[i];
-        im[i] = imaginary;
-    }
-    d->known = nstreams;
-    for (int i = 0; differs && i < 2; i++) {
-        TRY(device_write(d->device, memory[i], 0, i ? im : re, nstreams * sizeof(cl_ulong),
-                         "offsets"));
-    }
-out:
-    return st;
-}
-
 /* Streams that are longer than was said at first. Whoever still reads the old ones holds on to them
  * until it is done. */
 static status_t deinterleave_grow(deinterleave_t *d, uint64_t samples)
@@ -249,7 +269,8 @@ static status_t deinterleave_grow(deinterleave_t *d, uint64_t samples)
         device_release(d->device, d->out);
         d->out = NULL;
         d->stride = 0;
-        TRY(device_allocate(d->device, stride * d->nstreams, "deinterleaved samples", &d->out));
+        TRY(device_allocate(d->device, stride * d->places.nstreams, "deinterleaved samples",
+                            &d->out));
         d->stride = stride;
     }
 out:
@@ -261,19 +282,19 @@ static status_t deinterleave_copy(deinterleave_t *d, struct stopwatch *watch,
 {
     status_t st = STATUS_OK;
     const struct sample_input *input = block->input;
-    enum variant variant = deinterleave_is_aligned(&d->coding, input, block->nstreams)
+    enum variant variant = sample_places_are_aligned(&d->coding, input, block->nstreams)
                                ? VARIANT_ALIGNED
                                : VARIANT_BYTES;
     cl_kernel kernel = NULL;
     TRY(deinterleave_grow(d, block->samples));
-    TRY(deinterleave_bring_offsets(d, input, block->nstreams));
+    TRY(sample_places_bring(&d->places, &d->coding, input, block->nstreams));
     TRY(deinterleave_find_kernel(d, variant, &kernel));
     TRY(LAUNCH(d->device, kernel, deinterleave_size(block->samples, block->nstreams), watch,
-               STEP_DEINTERLEAVE, ARGUMENT(block->in), ARGUMENT(d->re), ARGUMENT(d->im),
-               ARGUMENT_ULONG(input->step), ARGUMENT(d->out), ARGUMENT_ULONG(d->stride),
-               ARGUMENT_ULONG(block->samples), ARGUMENT_UINT(block->nstreams),
-               ARGUMENT_ULONG(block->counted_first), ARGUMENT_ULONG(block->counted),
-               ARGUMENT(d->found)));
+               STEP_DEINTERLEAVE, ARGUMENT(block->in), ARGUMENT(d->places.re),
+               ARGUMENT(d->places.im), ARGUMENT_ULONG(input->step), ARGUMENT(d->out),
+               ARGUMENT_ULONG(d->stride), ARGUMENT_ULONG(block->samples),
+               ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(block->counted_first),
+               ARGUMENT_ULONG(block->counted), ARGUMENT(d->places.found)));
 out:
     return st;
 }
@@ -288,14 +309,14 @@ static status_t deinterleave_scan(deinterleave_t *d, struct stopwatch *watch,
                STEP_DEINTERLEAVE, ARGUMENT(block->in), ARGUMENT_ULONG(stride),
                ARGUMENT_ULONG(block->samples), ARGUMENT_UINT(block->nstreams),
                ARGUMENT_ULONG(block->counted_first), ARGUMENT_ULONG(block->counted),
-               ARGUMENT(d->found)));
+               ARGUMENT(d->places.found)));
 out:
     return st;
 }
 
 cl_mem deinterleave_found(const deinterleave_t *d)
 {
-    return d->found;
+    return d->places.found;
 }
 
 status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
@@ -323,16 +344,6 @@ out:
 
 status_t deinterleave_fetch(deinterleave_t *d, cl_ulong *counts, cl_event *done)
 {
-    status_t st = STATUS_OK;
-    const size_t bytes = DEINTERLEAVE_GROUPS * sizeof(cl_ulong);
-    if (!deinterleave_must_look(&d->coding)) {
-        goto out;
-    }
-    CL_TRY(d->device,
-           clEnqueueReadBuffer(d->device->compute, d->found, CL_FALSE, 0, bytes, counts, 0, NULL,
-                               done),
-           "read counts");
-    TRY(device_clear(d->device, d->found, 0, bytes));
-out:
-    return st;
+    return deinterleave_must_look(&d->coding) ? sample_places_fetch(&d->places, counts, done)
+                                              : STATUS_OK;
 }

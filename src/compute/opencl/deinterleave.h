@@ -10,6 +10,28 @@ enum { DEINTERLEAVE_GROUPS = 1024 };
 
 typedef struct deinterleave deinterleave_t;
 
+/* Places of samples in a buffer as kernels read them, and what they find missing. */
+struct sample_places {
+    device_t *device;
+    uint32_t nstreams; /* room for */
+    cl_mem re, im;     /* ulong [nstreams] */
+    cl_mem found;      /* ulong [DEINTERLEAVE_GROUPS] missing samples since the last fetch */
+    cl_ulong *offsets; /* [2][nstreams] as they stand on the device */
+    uint32_t known;    /* streams of them */
+};
+/* Allocates them; sample_places_free() in any case. Fails with DEVICE. */
+status_t sample_places_create(device_t *device, uint32_t nstreams, struct sample_places *out);
+void sample_places_free(struct sample_places *places);
+/* Brings the offsets of `nstreams` streams to the device, where they differ from those there: only
+ * at a chunk's end, or with another group of streams. Fails with DEVICE. */
+status_t sample_places_bring(struct sample_places *places, const struct sample_coding *coding,
+                             const struct sample_input *input, uint32_t nstreams);
+/* Enqueues the download of the counts, and zeros for the next. Fails with DEVICE. */
+status_t sample_places_fetch(const struct sample_places *places, cl_ulong *counts, cl_event *done);
+/* Returns whether every number lies at a multiple of its size. */
+int sample_places_are_aligned(const struct sample_coding *coding, const struct sample_input *input,
+                              uint32_t nstreams);
+
 /* Appends the options of kernels that read samples: " -DFORMAT=... -DCOMPLEX=...". */
 void deinterleave_options(const struct sample_coding *coding, struct text *out);
 /* Appends the options of kernels/missing.cl: " -DHAS_MISSING=1 -DMISSING=-128", or nothing. Fails

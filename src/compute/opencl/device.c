@@ -410,6 +410,17 @@ out:
     return st;
 }
 
+status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes, cl_mem *out)
+{
+    status_t st = STATUS_OK;
+    const cl_buffer_region region = {(size_t)at, (size_t)bytes};
+    cl_int error = CL_SUCCESS;
+    *out = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    CL_TRY(device, error, "take a part of a buffer");
+out:
+    return st;
+}
+
 void device_release(device_t *device, cl_mem memory)
 {
     if (!memory) {

@@ -54,6 +54,7 @@ struct device_info {
     uint64_t most_bytes;   /* of one buffer */
     uint64_t local_bytes;  /* of a work-group's local memory */
     uint32_t group_size;   /* most work-items of a group */
+    uint32_t align; /* bytes at whose multiples a part of a buffer may begin: a power of two */
 };
 
 /* An opened device: context and in-order queues. Work of a queue begins in order; queues wait for
@@ -74,14 +75,6 @@ typedef struct device {
  * empty. Fails with DEVICE. */
 status_t device_list(struct device_info **out, uint32_t *count);
 
-/* Before the first device_list(): restricts NVIDIA's driver to its first device, or to none, if
- * device_choose() with the same arguments takes that. The driver then does not open the others. */
-void device_see_one(const char *wanted, uint32_t local_size);
-
-/* Appends one line a device: "0: NVIDIA H200 (NVIDIA CUDA, driver 580.95): GPU, 132 units, 139.8
- * GiB". Fails with DEVICE (memory). */
-status_t device_describe(struct text *out);
-
 /* Chooses by `wanted`: NULL or "auto", a number of device_list(), or (a part of) a name of a device
  * or platform, case ignored. Several that fit are shared: local rank r of n takes number r modulo
  * their number, and *sharers is how many ranks of this machine take the same one. `auto` means the
@@ -99,6 +92,9 @@ void device_close(device_t *device);
  * is_full if there is not enough (for the budget, or by the device's own limit). `what` names it in
  * the message. */
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
+/* Makes a buffer of a part of another one. Fails with DEVICE. */
+status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes,
+                     cl_mem *out);
 /* Frees memory of device_allocate(); takes NULL. */
 void device_release(device_t *device, cl_mem memory);
 

@@ -62,6 +62,7 @@ static int device_ask(cl_platform_id platform, cl_device_id id, struct device_in
     cl_ulong most = 0;
     cl_ulong local = 0;
     size_t group = 0;
+    cl_uint align_bits = 0;
     int good =
         clGetDeviceInfo(id, CL_DEVICE_AVAILABLE, sizeof available, &available, NULL) == 0 &&
         clGetDeviceInfo(id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiles, &compiles, NULL) == 0 &&
@@ -70,6 +71,8 @@ static int device_ask(cl_platform_id platform, cl_device_id id, struct device_in
         clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof global, &global, NULL) == 0 &&
         clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL) == 0 &&
         clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL) == 0 &&
+        clGetDeviceInfo(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align_bits, &align_bits, NULL) ==
+            0 &&
         clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL) == 0;
     if (!good || !available || !compiles) {
         return 0;
@@ -87,6 +90,7 @@ static int device_ask(cl_platform_id platform, cl_device_id id, struct device_in
         .most_bytes = most,
         .local_bytes = local,
         .group_size = (uint32_t)min_u64(group, UINT32_MAX),
+        .align = (uint32_t)max_u64(align_bits / 8, 1),
     };
     device_text(platform, id, CL_DEVICE_NAME, out->name);
     device_text(platform, id, CL_DRIVER_VERSION, out->driver);
@@ -174,7 +178,7 @@ out:
     return st;
 }
 
-status_t device_describe(struct text *out)
+status_t opencl_devices(struct text *out)
 {
     status_t st = STATUS_OK;
     struct device_info *list = NULL;
@@ -210,9 +214,9 @@ static int device_is_any(const char *wanted)
     return !wanted || strcmp(wanted, "auto") == 0;
 }
 
-void device_see_one(const char *wanted, uint32_t local_size)
+void opencl_see_one(const struct backend_options *options)
 {
-    if (device_is_any(wanted) && local_size == 1) {
+    if (device_is_any(options->device) && options->local_size == 1) {
         /* Which numbers beyond 0 exist, only the driver knows. */
         (void)setenv("CUDA_VISIBLE_DEVICES", "0", 0);
     }
@@ -283,16 +287,6 @@ int opencl_has_gpu(void)
     return has;
 }
 
-void opencl_see_one(const struct backend_options *options)
-{
-    device_see_one(options->device, options->local_size);
-}
-
-status_t opencl_devices(struct text *out)
-{
-    return device_describe(out);
-}
-
 static void backend_close_opencl(backend_t *backend)
 {
     struct opencl *opencl = (struct opencl *)backend;
@@ -314,9 +308,8 @@ static status_t backend_open_opencl(const struct backend_options *options, backe
     opencl = NULL;
 out:
     if (opencl) {
-        device_close(opencl->device);
+        backend_close_opencl(&opencl->base);
     }
-    free(opencl);
     return st;
 }
 

@@ -39,7 +39,7 @@ status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_com
                          enum channelise_step step)
 {
     status_t st = STATUS_OK;
-    if (watch->is_on) {
+    if (watch && watch->is_on) {
         TRY(stopwatch_add_entry(watch, step));
         CL_TRY(device,
                clEnqueueMarkerWithWaitList(queue, 0, NULL, &watch->entries[watch->count - 1].from),
@@ -52,7 +52,7 @@ out:
 status_t stopwatch_end(struct stopwatch *watch, const device_t *device, cl_command_queue queue)
 {
     status_t st = STATUS_OK;
-    if (watch->is_on) {
+    if (watch && watch->is_on) {
         CL_TRY(device,
                clEnqueueMarkerWithWaitList(queue, 0, NULL, &watch->entries[watch->count - 1].to),
                "mark the queue");

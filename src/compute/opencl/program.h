@@ -24,7 +24,7 @@ struct stopwatch {
 status_t stopwatch_event(struct stopwatch *watch, enum channelise_step step, cl_event **out);
 
 /* Begins and ends the timing of work on `queue` that a library enqueues. No effect if the watch is
- * off. Fail with DEVICE. */
+ * off, or NULL. Fail with DEVICE. */
 status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_command_queue queue,
                          enum channelise_step step);
 

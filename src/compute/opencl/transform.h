@@ -7,8 +7,6 @@
 #include "compute/opencl/program.h"
 #include "compute/synthesise.h"
 
-typedef struct fused_points fused_points_t;
-
 /* Makes shape number i for a problem, the most promising first. Returns 1, or 0 after the last
  * one. */
 int fused_points_shape(const struct synthesise_spec *spec, const struct device_info *device,

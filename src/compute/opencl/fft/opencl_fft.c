@@ -32,7 +32,7 @@ struct fft {
     uint32_t length;
     uint64_t most;  /* transforms of the largest plan */
     uint64_t grain; /* of the smallest; <= most */
-    uint64_t step;  /* between starts of sub-buffers */
+    uint64_t step;  /* between starts at which a sub-buffer may begin */
     struct batch_plan plans[PLANS];
     cl_mem work, stage;
     uint64_t work_bytes;
@@ -46,21 +46,6 @@ static const struct fft_library *fft_library_of(enum fft_kind kind)
 int fft_can(enum fft_kind kind, uint32_t length)
 {
     return fft_library_of(kind)->can(length);
-}
-
-/* Transforms between starts at which a sub-buffer may begin: the alignment is a power of two. */
-static status_t fft_find_step(const device_t *device, uint32_t length, uint64_t *out)
-{
-    status_t st = STATUS_OK;
-    cl_uint bits = 0;
-    CL_TRY(
-        device,
-        clGetDeviceInfo(device->info.id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL),
-        "ask for the alignment of buffers");
-    uint64_t align = max_u64(bits / 8, 1);
-    *out = align / gcd_u64(align, (uint64_t)length * COMPLEX_BYTES);
-out:
-    return st;
 }
 
 /* Gives the plan of `count` transforms, and makes it when there is none. */
@@ -112,6 +97,7 @@ status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint6
     fft_t *fft = NULL;
     void *plan = NULL;
     const struct fft_library *library = fft_library_of(kind);
+    const uint64_t align = device->info.align;
     REQUIRE(library->can(length) && most > 0, STATUS_DEVICE, "%s cannot transform %u points",
             fft_name(kind), length);
     TRY(memory_zeroed(1, sizeof *fft, "an FFT", &fft));
@@ -119,7 +105,7 @@ status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint6
     fft->length = length;
     TRY(library->open ? library->open(device) : STATUS_OK);
     fft->library = library;
-    TRY(fft_find_step(device, length, &fft->step));
+    fft->step = align / gcd_u64(align, (uint64_t)length * COMPLEX_BYTES);
     TRY(fft_settle_most(fft, most));
     fft->grain = min_u64(fft->most, power_below(max_u64(grain_points / length, 1)));
     TRY(fft_find_plan(fft, fft->most, &plan));
@@ -156,16 +142,13 @@ static status_t fft_run_in_place(fft_t *fft, cl_mem data, uint64_t first, uint64
 {
     status_t st = STATUS_OK;
     const uint64_t bytes = (uint64_t)fft->length * COMPLEX_BYTES;
-    const cl_buffer_region region = {(size_t)(first * bytes), (size_t)(count * bytes)};
     cl_mem part = NULL;
     void *plan = NULL;
     TRY(fft_find_plan(fft, count, &plan));
     if (first == 0) {
         TRY(fft->library->run(plan, data, fft->work));
     } else {
-        cl_int error = CL_SUCCESS;
-        part = clCreateSubBuffer(data, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
-        CL_TRY(fft->device, error, "take a part of a buffer");
+        TRY(device_part(fft->device, data, first * bytes, count * bytes, &part));
         TRY(fft->library->run(plan, part, fft->work));
     }
 out:
@@ -195,9 +178,11 @@ out:
     return st;
 }
 
-status_t fft_run(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)
+status_t fft_run(fft_t *fft, struct stopwatch *watch, cl_mem data, uint64_t first, uint64_t count)
 {
     status_t st = STATUS_OK;
+    const device_t *device = fft->device;
+    TRY(stopwatch_begin(watch, device, device->compute, STEP_TRANSFORM));
     while (count > 0) {
         uint64_t beyond = first % fft->step;
         uint64_t now = 0;
@@ -214,6 +199,7 @@ status_t fft_run(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)
         first += now;
         count -= now;
     }
+    TRY(stopwatch_end(watch, device, device->compute));
 out:
     return st;
 }

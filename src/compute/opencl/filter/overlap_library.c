@@ -163,16 +163,6 @@ static struct launch_size library_size(uint64_t values)
     return (struct launch_size){(size_t)ceil_div_u64(values, WIDTH), WIDTH};
 }
 
-static status_t library_transform(struct library *library, struct stopwatch *watch, uint64_t count)
-{
-    status_t st = STATUS_OK;
-    TRY(stopwatch_begin(watch, library->device, library->device->compute, STEP_TRANSFORM));
-    TRY(fft_run(library->fft, library->work, 0, count));
-    TRY(stopwatch_end(watch, library->device, library->device->compute));
-out:
-    return st;
-}
-
 /* Blocks of all streams in one row, `count` of them from number `from` on; `blocks` a stream. */
 static status_t library_run_batch(struct library *library, struct stopwatch *watch,
                                   const struct filter_block *run, cl_long first, uint32_t blocks,
@@ -188,11 +178,11 @@ static status_t library_run_batch(struct library *library, struct stopwatch *wat
                ARGUMENT_ULONG(run->in_stride), ARGUMENT_ULONG(run->samples), ARGUMENT(run->streams),
                ARGUMENT(base), ARGUMENT(first), ARGUMENT_UINT(blocks), ARGUMENT_UINT(from),
                ARGUMENT_UINT(count), ARGUMENT(library->work)));
-    TRY(library_transform(library, watch, count));
+    TRY(fft_run(library->fft, watch, library->work, 0, count));
     TRY(LAUNCH(device, library->kernels[KERNEL_MULTIPLY], all, watch, STEP_FILTER,
                ARGUMENT(run->streams), ARGUMENT(library->table), ARGUMENT_UINT(blocks),
                ARGUMENT_UINT(from), ARGUMENT_UINT(count), ARGUMENT(library->work)));
-    TRY(library_transform(library, watch, count));
+    TRY(fft_run(library->fft, watch, library->work, 0, count));
     TRY(LAUNCH(device, library->kernels[KERNEL_STORE], library_size(count * filter_grain(spec)),
                watch, STEP_FILTER, ARGUMENT(library->work), ARGUMENT(first), ARGUMENT_UINT(blocks),
                ARGUMENT_UINT(from), ARGUMENT_UINT(count), ARGUMENT(run->out),

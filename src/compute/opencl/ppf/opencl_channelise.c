@@ -410,9 +410,7 @@ static status_t ppf_run_fir(ppf_t *bank, const struct block *block, cl_mem to, u
         arguments[sizeof arguments / sizeof *arguments - 2] = (struct launch_argument){0};
     }
     TRY(launch_kernel(bank->device, bank->filter, size, block->watch, STEP_FILTER, arguments));
-    TRY(stopwatch_begin(block->watch, bank->device, bank->device->compute, STEP_TRANSFORM));
-    TRY(fft_run(bank->fft, to, 0, count * block->nstreams));
-    TRY(stopwatch_end(block->watch, bank->device, bank->device->compute));
+    TRY(fft_run(bank->fft, block->watch, to, 0, count * block->nstreams));
 out:
     return st;
 }
