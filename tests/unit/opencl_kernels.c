@@ -142,8 +142,8 @@ out:
     }
     if (device) {
         clFinish(device->compute);
-        device_release(device, in);
-        device_release(device, out);
+        DEVICE_RELEASE(device, in);
+        DEVICE_RELEASE(device, out);
     }
     device_close(device);
     return (int)st;

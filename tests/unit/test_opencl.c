@@ -216,12 +216,12 @@ static void test_allocate(void **state)
     report_clear();
     assert_ok(device_allocate(device, 400000, "b", &b));
     assert_int_equal(device->used, 1000000);
-    device_release(device, a);
-    device_release(device, NULL);
+    DEVICE_RELEASE(device, a);
+    DEVICE_RELEASE(device, NULL);
     assert_int_equal(device->used, 400000);
-    device_release(device, b);
+    DEVICE_RELEASE(device, b);
     assert_ok(device_allocate(device, 0, "nothing", &a));
-    device_release(device, a);
+    DEVICE_RELEASE(device, a);
     assert_int_equal(device->used, 0);
     device_close(device);
     device_close(NULL);
@@ -264,8 +264,8 @@ static float build_and_run(device_t *device, const char *options)
     device_forget(&done);
     device_forget(&done);
     stopwatch_free(&watch);
-    device_release(device, memory);
-    launch_release(kernel);
+    DEVICE_RELEASE(device, memory);
+    LAUNCH_RELEASE(kernel);
     clReleaseProgram(program);
     return value;
 }
@@ -475,10 +475,10 @@ static void test_launch_failure(void **state)
                      STATUS_DEVICE);
     assert_non_null(strstr(report_cause(), "launch kernel triple: CL_INVALID_WORK_"));
     report_clear();
-    launch_release(NULL);
-    launch_release(kernel);
+    LAUNCH_RELEASE(NULL);
+    LAUNCH_RELEASE(kernel);
     clReleaseProgram(program);
-    device_release(device, memory);
+    DEVICE_RELEASE(device, memory);
     device_close(device);
 }
 
@@ -663,7 +663,7 @@ static double check_range(device_t *device, fft_t *fft, uint32_t length, uint64_
             compare(length, in + i * each, out + i * each, &error, &power);
         }
     }
-    device_release(device, data);
+    DEVICE_RELEASE(device, data);
     free(in);
     free(out);
     return sqrt(error / power);
@@ -792,7 +792,7 @@ static void test_pinned(void **state)
         pinned_release(&to, device->download);
         assert_null(to.host);
     }
-    device_release(device, memory);
+    DEVICE_RELEASE(device, memory);
     device_close(device);
 }
 
@@ -822,7 +822,7 @@ static void test_kept(void **state)
     assert_ok(device_allocate(device, BYTES + 1, "a test", &other));
     assert_int_equal(kept_take_buffer(device->kept, 1, BYTES, &again), 0);
     assert_int_equal(device->used, BYTES + 1);
-    device_release(device, other);
+    DEVICE_RELEASE(device, other);
     device_close(device);
 }
 

@@ -30,9 +30,7 @@ struct deinterleave {
 
 void sample_places_free(struct sample_places *places)
 {
-    device_release(places->device, places->re);
-    device_release(places->device, places->im);
-    device_release(places->device, places->found);
+    DEVICE_RELEASE(places->device, places->re, places->im, places->found);
     free(places->offsets);
 }
 
@@ -113,9 +111,9 @@ void deinterleave_destroy(deinterleave_t *d)
         return;
     }
     for (int i = 0; i < VARIANTS; i++) {
-        launch_release(d->kernels[i]);
+        LAUNCH_RELEASE(d->kernels[i]);
     }
-    device_release(d->device, d->out);
+    DEVICE_RELEASE(d->device, d->out);
     sample_places_free(&d->places);
     free(d);
 }
@@ -241,22 +239,19 @@ static struct launch_size deinterleave_size(uint64_t samples, uint32_t streams)
     return (struct launch_size){(size_t)min_u64(tiles, DEINTERLEAVE_GROUPS), WIDTH};
 }
 
-static status_t deinterleave_find_kernel(deinterleave_t *d, enum variant variant, cl_kernel *out)
+/* Makes the kernel of a variant when it is first used. */
+static status_t deinterleave_build(deinterleave_t *d, enum variant variant)
 {
-    status_t st = STATUS_OK;
+    const int is_scan = variant == VARIANT_SCAN;
     const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_MISSING,
-                                           variant == VARIANT_SCAN ? SOURCE_SCAN
-                                                                   : SOURCE_DEINTERLEAVE};
+                                           is_scan ? SOURCE_SCAN : SOURCE_DEINTERLEAVE};
     struct text options = {0};
-    if (!d->kernels[variant]) {
-        deinterleave_kernel_options(d, variant == VARIANT_ALIGNED, &options);
-        TRY(launch_build(d->device, sources, 3, &options,
-                         variant == VARIANT_SCAN ? "scan" : "deinterleave", &d->kernels[variant]));
+    if (d->kernels[variant]) {
+        return STATUS_OK;
     }
-    *out = d->kernels[variant];
-out:
-    text_free(&options);
-    return st;
+    deinterleave_kernel_options(d, variant == VARIANT_ALIGNED, &options);
+    return launch_build(d->device, sources, 3, &options, is_scan ? "scan" : "deinterleave",
+                        &d->kernels[variant]);
 }
 
 /* Streams that are longer than was said at first. Whoever still reads the old ones holds on to them
@@ -266,7 +261,7 @@ static status_t deinterleave_grow(deinterleave_t *d, uint64_t samples)
     status_t st = STATUS_OK;
     uint64_t stride = deinterleave_stride(&d->coding, samples);
     if (stride > d->stride) {
-        device_release(d->device, d->out);
+        DEVICE_RELEASE(d->device, d->out);
         d->out = NULL;
         d->stride = 0;
         TRY(device_allocate(d->device, stride * d->places.nstreams, "deinterleaved samples",
@@ -285,12 +280,11 @@ static status_t deinterleave_copy(deinterleave_t *d, struct stopwatch *watch,
     enum variant variant = sample_places_are_aligned(&d->coding, input, block->nstreams)
                                ? VARIANT_ALIGNED
                                : VARIANT_BYTES;
-    cl_kernel kernel = NULL;
     TRY(deinterleave_grow(d, block->samples));
     TRY(sample_places_bring(&d->places, &d->coding, input, block->nstreams));
-    TRY(deinterleave_find_kernel(d, variant, &kernel));
-    TRY(LAUNCH(d->device, kernel, deinterleave_size(block->samples, block->nstreams), watch,
-               STEP_DEINTERLEAVE, ARGUMENT(block->in), ARGUMENT(d->places.re),
+    TRY(deinterleave_build(d, variant));
+    TRY(LAUNCH(d->device, d->kernels[variant], deinterleave_size(block->samples, block->nstreams),
+               watch, STEP_DEINTERLEAVE, ARGUMENT(block->in), ARGUMENT(d->places.re),
                ARGUMENT(d->places.im), ARGUMENT_ULONG(input->step), ARGUMENT(d->out),
                ARGUMENT_ULONG(d->stride), ARGUMENT_ULONG(block->samples),
                ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(block->counted_first),
@@ -303,13 +297,12 @@ static status_t deinterleave_scan(deinterleave_t *d, struct stopwatch *watch,
                                   const struct deinterleave_block *block, uint64_t stride)
 {
     status_t st = STATUS_OK;
-    cl_kernel kernel = NULL;
-    TRY(deinterleave_find_kernel(d, VARIANT_SCAN, &kernel));
-    TRY(LAUNCH(d->device, kernel, deinterleave_size(block->samples, block->nstreams), watch,
-               STEP_DEINTERLEAVE, ARGUMENT(block->in), ARGUMENT_ULONG(stride),
-               ARGUMENT_ULONG(block->samples), ARGUMENT_UINT(block->nstreams),
-               ARGUMENT_ULONG(block->counted_first), ARGUMENT_ULONG(block->counted),
-               ARGUMENT(d->places.found)));
+    TRY(deinterleave_build(d, VARIANT_SCAN));
+    TRY(LAUNCH(d->device, d->kernels[VARIANT_SCAN],
+               deinterleave_size(block->samples, block->nstreams), watch, STEP_DEINTERLEAVE,
+               ARGUMENT(block->in), ARGUMENT_ULONG(stride), ARGUMENT_ULONG(block->samples),
+               ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(block->counted_first),
+               ARGUMENT_ULONG(block->counted), ARGUMENT(d->places.found)));
 out:
     return st;
 }

@@ -421,16 +421,18 @@ out:
     return st;
 }
 
-void device_release(device_t *device, cl_mem memory)
+void device_release_all(device_t *device, const cl_mem *memory, size_t count)
 {
-    if (!memory) {
-        return;
+    for (size_t i = 0; i < count; i++) {
+        size_t size = 0;
+        if (!memory[i]) {
+            continue;
+        }
+        if (clGetMemObjectInfo(memory[i], CL_MEM_SIZE, sizeof size, &size, NULL) == CL_SUCCESS) {
+            device->used -= min_u64(size, device->used);
+        }
+        clReleaseMemObject(memory[i]);
     }
-    size_t size = 0;
-    if (clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, NULL) == CL_SUCCESS) {
-        device->used -= min_u64(size, device->used);
-    }
-    clReleaseMemObject(memory);
 }
 
 status_t device_fail(const device_t *device, cl_int error, const char *what)

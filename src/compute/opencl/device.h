@@ -95,8 +95,11 @@ status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_
 /* Makes a buffer of a part of another one. Fails with DEVICE. */
 status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes,
                      cl_mem *out);
-/* Frees memory of device_allocate(); takes NULL. */
-void device_release(device_t *device, cl_mem memory);
+/* Frees memory of device_allocate(): a list of it, which may have NULL. */
+void device_release_all(device_t *device, const cl_mem *memory, size_t count);
+#define DEVICE_RELEASE(device, ...)                                                                \
+    device_release_all((device), (const cl_mem[]){__VA_ARGS__},                                    \
+                       sizeof((const cl_mem[]){__VA_ARGS__}) / sizeof(cl_mem))
 
 /* Returns the name of an OpenCL error: "CL_OUT_OF_RESOURCES". */
 const char *device_error_name(cl_int error);

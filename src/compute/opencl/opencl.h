@@ -6,6 +6,9 @@
 #include "compute/opencl/device.h"
 #include "compute/opencl/program.h"
 
+/* Of the host's memory, that a driver and its compiler take. */
+enum { DRIVER_BYTES = 64 << 20 };
+
 struct opencl {
     struct backend base;
     device_t *device;

@@ -406,8 +406,8 @@ static status_t backend_measure_device_fma(backend_t *backend, uint32_t threads,
     }
 out:
     stopwatch_free(&watch);
-    launch_release(kernel);
-    device_release(device, sums);
+    LAUNCH_RELEASE(kernel);
+    DEVICE_RELEASE(device, sums);
     return st;
 }
 

@@ -45,12 +45,9 @@ static void opencl_beamform_destroy(beamform_t *beamform)
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
     for (int i = 0; i < 4; i++) {
-        launch_release(stage->kernels[i / 2][i % 2].sum);
-        launch_release(stage->kernels[i / 2][i % 2].copy);
+        LAUNCH_RELEASE(stage->kernels[i / 2][i % 2].sum, stage->kernels[i / 2][i % 2].copy);
     }
-    device_release(device, stage->factors);
-    device_release(device, stage->table);
-    device_release(device, stage->copies);
+    DEVICE_RELEASE(device, stage->factors, stage->table, stage->copies);
     opencl_turns_destroy(&stage->turns);
     stopwatch_free(&stage->watch);
     free(stage);
@@ -92,13 +89,14 @@ static struct beam_tile beam_tile_of(const struct beamform_spec *spec,
 
 static status_t beam_build(struct stage *stage, int has_turns, int has_cells)
 {
-    status_t st = STATUS_OK;
     static const enum program_source source = SOURCE_BEAMFORM;
     const struct beamform_spec *spec = &stage->base.spec;
     struct beam_kernels *kernels = &stage->kernels[has_turns][has_cells];
+    const struct launch_made made[] = {{"beamform", &kernels->sum},
+                                       {"beam_copies", &kernels->copy}};
     struct text options = {0};
     if (kernels->sum) {
-        goto out;
+        return STATUS_OK;
     }
     const struct beam_tile tile = beam_tile_of(spec, &stage->opencl->device->info, has_cells);
     kernels->tile = tile;
@@ -110,14 +108,8 @@ static status_t beam_build(struct stage *stage, int has_turns, int has_cells)
     text_add(&options, " -DCHANNELS=%u -DPT=%u -DBL=%u -DTL=%u -DRB=%u -DRT=%u -DKT=%u",
              tile.channels, tile.pols, tile.beam_lanes, tile.spectrum_lanes, tile.beams,
              tile.spectra, tile.stations);
-    TRY(launch_build(stage->opencl->device, &source, 1, &options, "beamform", &kernels->sum));
-    if (stage->ncopies > 0) {
-        TRY(launch_build(stage->opencl->device, &source, 1, &options, "beam_copies",
-                         &kernels->copy));
-    }
-out:
-    text_free(&options);
-    return st;
+    return launch_build_all(stage->opencl->device, &source, 1, &options, made,
+                            stage->ncopies > 0 ? 2 : 1);
 }
 
 /* Beams that are copies. */
@@ -260,7 +252,7 @@ static status_t beam_launch(struct stage *stage, const struct beam_kernels *kern
     if (stage->ncopies > 0) {
         const uint64_t numbers =
             (uint64_t)spec->pols * spec->coarse * spec->nchannels * stage->ncopies * spectra;
-        const struct launch_size copy = {(size_t)ceil_div_u64(numbers, COPY_ITEMS), COPY_ITEMS};
+        const struct launch_size copy = launch_over(numbers, COPY_ITEMS);
         TRY(LAUNCH(device, kernels->copy, copy, &stage->watch, STEP_FILTER, ARGUMENT(in),
                    ARGUMENT(out), ARGUMENT(turns), ARGUMENT_ULONG(beam_turns),
                    ARGUMENT(stage->copies), ARGUMENT_UINT(stage->ncopies), ARGUMENT_ULONG(first),
@@ -310,7 +302,6 @@ static uint64_t beam_weight_bytes(const struct beamform_spec *spec)
 
 static uint64_t opencl_beamform_bytes(const struct beamform_spec *spec)
 {
-    enum { DRIVER_BYTES = 64 << 20 }; /* of a driver and its compiler */
     return DRIVER_BYTES + RUNS * beam_turn_bytes(spec) + beam_weight_bytes(spec);
 }
 

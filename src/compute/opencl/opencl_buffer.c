@@ -37,7 +37,7 @@ void opencl_buffer_destroy(buffer_t *base)
         return;
     }
     pinned_release(&buffer->pinned, queue);
-    device_release(buffer->device, buffer->memory);
+    DEVICE_RELEASE(buffer->device, buffer->memory);
     free(buffer);
 }
 

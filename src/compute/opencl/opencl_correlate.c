@@ -43,16 +43,10 @@ static void opencl_correlate_destroy(correlate_t *correlate)
     struct stage *stage = (struct stage *)correlate;
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
-    launch_release(stage->crosses);
-    launch_release(stage->autos);
-    launch_release(stage->turn);
-    launch_release(stage->finish);
-    const cl_mem memory[] = {stage->tables[0], stage->tables[1], stage->tables[2], stage->tables[3],
-                             stage->stations,  stage->gains,     stage->carry,     stage->turned,
-                             stage->pieces,    stage->sums};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
-        device_release(device, memory[i]);
-    }
+    LAUNCH_RELEASE(stage->crosses, stage->autos, stage->turn, stage->finish);
+    DEVICE_RELEASE(device, stage->tables[0], stage->tables[1], stage->tables[2], stage->tables[3],
+                   stage->stations, stage->gains, stage->carry, stage->turned, stage->pieces,
+                   stage->sums);
     opencl_turns_destroy(&stage->turns);
     correlate_groups_free(&stage->groups);
     stopwatch_free(&stage->watch);
@@ -153,12 +147,11 @@ static status_t correlate_build(struct stage *stage)
     if (stage->groups.count > 0) {
         const int is_gpu = device->info.is_gpu;
         const unsigned step = !is_gpu ? 1 : device->info.local_bytes >= LOCAL_BYTES ? 8 : 4;
-        text_add(&options, " -DSLOTS=%u -DCOLUMNS=%u -DMEMBERS=%u -DUNROLLED=%d -DSTEP=%u",
-                 shape->slots, shape->columns, shape->members, is_gpu, step);
+        text_add(&options, "-DPOLS=%u -DSLOTS=%u -DCOLUMNS=%u -DMEMBERS=%u -DUNROLLED=%d -DSTEP=%u",
+                 spec->pols, shape->slots, shape->columns, shape->members, is_gpu, step);
         TRY(launch_build(device, &source, 1, &options, "correlate", &stage->crosses));
     }
 out:
-    text_free(&options);
     return st;
 }
 
@@ -219,11 +212,6 @@ struct launch {
     int is_complete;
 };
 
-static struct launch_size correlate_size(uint64_t items)
-{
-    return (struct launch_size){(size_t)ceil_div_u64(items, WIDTH), WIDTH};
-}
-
 static status_t correlate_launch_sums(struct stage *stage, const struct launch *launch, cl_mem out,
                                       uint64_t row)
 {
@@ -235,7 +223,7 @@ static status_t correlate_launch_sums(struct stage *stage, const struct launch *
     const cl_mem *tables = stage->tables;
     if (stage->nautos > 0) {
         const uint64_t items = columns * correlate_products(spec) * spec->stations * launch->dumps;
-        TRY(LAUNCH(device, stage->autos, correlate_size(items), &stage->watch, WATCH(AUTOS),
+        TRY(LAUNCH(device, stage->autos, launch_over(items, WIDTH), &stage->watch, WATCH(AUTOS),
                    ARGUMENT(stage->pieces), ARGUMENT(out), ARGUMENT(stage->carry),
                    ARGUMENT(tables[3]), ARGUMENT_ULONG(stage->base.next),
                    ARGUMENT_ULONG(launch->end), ARGUMENT_ULONG(spec->integrate),
@@ -272,7 +260,7 @@ static status_t correlate_launch(struct stage *stage, const struct launch *launc
     if (launch->is_complete) {
         const uint64_t items = launch->dumps * correlate_row_floats(spec) / 2;
         const cl_mem gains = spec->gains ? stage->gains : stage->sums;
-        TRY(LAUNCH(stage->opencl->device, stage->finish, correlate_size(items), &stage->watch,
+        TRY(LAUNCH(stage->opencl->device, stage->finish, launch_over(items, WIDTH), &stage->watch,
                    WATCH(FINISH), ARGUMENT(stage->sums), ARGUMENT(launch->out),
                    ARGUMENT(stage->stations), ARGUMENT(gains), ARGUMENT_ULONG(launch->out_row),
                    ARGUMENT_ULONG(launch->dumps), ARGUMENT_UINT(spec->npairs),
@@ -361,7 +349,6 @@ out:
 
 static uint64_t opencl_correlate_bytes(const struct correlate_spec *spec)
 {
-    enum { DRIVER_BYTES = 64 << 20 }; /* of a driver and its compiler */
     return DRIVER_BYTES + correlate_groups_bytes(spec) +
            (spec->is_turned ? 2 * correlate_turns_bytes(spec, spec->max_spectra) : 0);
 }

@@ -22,6 +22,25 @@ struct piece {
     cl_event sent;
 };
 
+/* Numbers of pieces in the order in which they came: [threads * INGEST_EACH]. */
+struct ring {
+    uint32_t *numbers;
+    uint32_t count, first, room;
+};
+
+static void ring_put(struct ring *ring, uint32_t number)
+{
+    ring->numbers[(ring->first + ring->count++) % ring->room] = number;
+}
+
+static uint32_t ring_take(struct ring *ring)
+{
+    const uint32_t number = ring->numbers[ring->first];
+    ring->first = (ring->first + 1) % ring->room;
+    ring->count--;
+    return number;
+}
+
 struct filler {
     pthread_cond_t freed; /* a piece of its own */
     int has_cond;
@@ -38,32 +57,23 @@ struct opencl_ingest {
     pthread_mutex_t lock;
     pthread_cond_t put;
     int has_lock;
-    int is_broken;     /* the carrier has failed or stopped: threads no longer wait for free
-                          pieces */
-    int is_waiting;    /* the carrier, for a piece */
-    uint32_t *waiting; /* pieces that were put, in a ring: [threads * INGEST_EACH] */
-    uint32_t nwaiting, first_waiting;
+    int is_broken;       /* the carrier has failed or stopped: threads no longer wait for free
+                            pieces */
+    int is_waiting;      /* the carrier, for a piece */
+    struct ring waiting; /* pieces that were put */
     /* The carrier's: */
     int is_punctual;
-    uint32_t *flying; /* pieces that were sent, likewise; they come in order */
-    uint32_t nflying, first_flying;
+    struct ring flying;    /* pieces that were sent; they come in order */
     struct piece pieces[]; /* [threads][INGEST_EACH], under the lock but for those in `flying` */
 };
-
-static uint32_t ingest_pieces(const struct opencl_ingest *ingest)
-{
-    return ingest->threads * INGEST_EACH;
-}
 
 static void ingest_destroy_opencl(ingest_t *base)
 {
     struct opencl_ingest *ingest = (struct opencl_ingest *)base;
-    while (ingest->nflying > 0) {
-        struct piece *piece = &ingest->pieces[ingest->flying[ingest->first_flying]];
+    while (ingest->flying.count > 0) {
+        struct piece *piece = &ingest->pieces[ring_take(&ingest->flying)];
         clWaitForEvents(1, &piece->sent);
         device_forget(&piece->sent);
-        ingest->first_flying = (ingest->first_flying + 1) % ingest_pieces(ingest);
-        ingest->nflying--;
     }
     if (ingest->queue) {
         clFinish(ingest->queue);
@@ -80,8 +90,8 @@ static void ingest_destroy_opencl(ingest_t *base)
         pthread_mutex_destroy(&ingest->lock);
     }
     free(ingest->fillers);
-    free(ingest->waiting);
-    free(ingest->flying);
+    free(ingest->waiting.numbers);
+    free(ingest->flying.numbers);
     free(ingest);
 }
 
@@ -94,8 +104,9 @@ static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, inges
     ingest->device = ((struct opencl *)backend)->device;
     ingest->threads = threads;
     TRY(memory_zeroed(threads, sizeof *ingest->fillers, "an ingest", &ingest->fillers));
-    TRY(memory_zeroed(pieces, sizeof *ingest->waiting, "an ingest", &ingest->waiting));
-    TRY(memory_zeroed(pieces, sizeof *ingest->flying, "an ingest", &ingest->flying));
+    ingest->waiting.room = ingest->flying.room = pieces;
+    TRY(memory_zeroed(pieces, sizeof(uint32_t), "an ingest", &ingest->waiting.numbers));
+    TRY(memory_zeroed(pieces, sizeof(uint32_t), "an ingest", &ingest->flying.numbers));
     TRY(thread_init_waiting(&ingest->lock, &ingest->put));
     ingest->has_lock = 1;
     for (uint32_t i = 0; i < threads; i++) {
@@ -167,8 +178,7 @@ static void ingest_put_opencl(ingest_t *base, uint32_t thread, buffer_t *in, uin
     pthread_mutex_lock(&ingest->lock);
     ingest->pieces[number] = (struct piece){
         .in = (struct opencl_buffer *)in, .at = at, .bytes = bytes, .state = PIECE_PUT};
-    ingest->waiting[(ingest->first_waiting + ingest->nwaiting) % ingest_pieces(ingest)] = number;
-    ingest->nwaiting++;
+    ring_put(&ingest->waiting, number);
     if (ingest->is_waiting) {
         pthread_cond_signal(&ingest->put);
     }
@@ -179,11 +189,9 @@ static void ingest_put_opencl(ingest_t *base, uint32_t thread, buffer_t *in, uin
 static int ingest_take(struct opencl_ingest *ingest, uint32_t *out)
 {
     pthread_mutex_lock(&ingest->lock);
-    int has = ingest->nwaiting > 0;
+    int has = ingest->waiting.count > 0;
     if (has) {
-        *out = ingest->waiting[ingest->first_waiting];
-        ingest->first_waiting = (ingest->first_waiting + 1) % ingest_pieces(ingest);
-        ingest->nwaiting--;
+        *out = ring_take(&ingest->waiting);
         ingest->pieces[*out].state = PIECE_SENT;
     }
     pthread_mutex_unlock(&ingest->lock);
@@ -200,8 +208,7 @@ static status_t ingest_send(struct opencl_ingest *ingest, uint32_t number)
                                 (size_t)piece->bytes, ingest_memory(ingest, number), 0, NULL,
                                 &piece->sent),
            "bring samples to the device");
-    ingest->flying[(ingest->first_flying + ingest->nflying) % ingest_pieces(ingest)] = number;
-    ingest->nflying++;
+    ring_put(&ingest->flying, number);
     device_forget(&in->moved);
     clRetainEvent(piece->sent);
     in->moved = piece->sent;
@@ -214,9 +221,9 @@ static status_t ingest_free(struct opencl_ingest *ingest, int *freed)
 {
     status_t st = STATUS_OK;
     *freed = 0;
-    while (ingest->nflying > 0) {
+    while (ingest->flying.count > 0) {
         cl_int status = CL_QUEUED;
-        uint32_t number = ingest->flying[ingest->first_flying];
+        uint32_t number = ingest->flying.numbers[ingest->flying.first];
         struct piece *piece = &ingest->pieces[number];
         CL_TRY(ingest->device,
                clGetEventInfo(piece->sent, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
@@ -227,8 +234,7 @@ static status_t ingest_free(struct opencl_ingest *ingest, int *freed)
         }
         TRY(status < 0 ? device_wait(ingest->device, piece->sent) : STATUS_OK);
         device_forget(&piece->sent);
-        ingest->first_flying = (ingest->first_flying + 1) % ingest_pieces(ingest);
-        ingest->nflying--;
+        (void)ring_take(&ingest->flying);
         pthread_mutex_lock(&ingest->lock);
         piece->state = PIECE_FREE;
         pthread_cond_signal(&ingest->fillers[number / INGEST_EACH].freed);
@@ -277,7 +283,7 @@ static status_t ingest_carry_opencl(ingest_t *base)
     if (sent > 0 || freed > 0) {
         goto out;
     }
-    if (ingest->nflying > 0) {
+    if (ingest->flying.count > 0) {
         if (!ingest->is_punctual) {
             thread_be_punctual();
         }
@@ -287,7 +293,7 @@ static status_t ingest_carry_opencl(ingest_t *base)
     }
     pthread_mutex_lock(&ingest->lock);
     ingest->is_waiting = 1;
-    if (ingest->nwaiting == 0) {
+    if (ingest->waiting.count == 0) {
         thread_wait(&ingest->lock, &ingest->put, idle_seconds);
     }
     ingest->is_waiting = 0;
@@ -303,16 +309,16 @@ out:
 static status_t ingest_mark(struct opencl_ingest *ingest, struct opencl_buffer *in)
 {
     status_t st = STATUS_OK;
+    const struct ring *flying = &ingest->flying;
     cl_event marked = NULL;
     cl_event *sent = NULL;
-    TRY(memory_zeroed(ingest_pieces(ingest), sizeof *sent, "events", &sent));
-    for (uint32_t i = 0; i < ingest->nflying; i++) {
-        sent[i] =
-            ingest->pieces[ingest->flying[(ingest->first_flying + i) % ingest_pieces(ingest)]].sent;
+    TRY(memory_zeroed(flying->room, sizeof *sent, "events", &sent));
+    for (uint32_t i = 0; i < flying->count; i++) {
+        sent[i] = ingest->pieces[flying->numbers[(flying->first + i) % flying->room]].sent;
     }
     CL_TRY(ingest->device,
-           clEnqueueMarkerWithWaitList(ingest->queue, ingest->nflying,
-                                       ingest->nflying > 0 ? sent : NULL, &marked),
+           clEnqueueMarkerWithWaitList(ingest->queue, flying->count,
+                                       flying->count > 0 ? sent : NULL, &marked),
            "bring samples to the device");
     device_forget(&in->moved);
     in->moved = marked;

@@ -42,13 +42,9 @@ static void opencl_peaks_destroy(peaks_t *base)
 {
     struct stage *stage = (struct stage *)base;
     clFinish(stage->device->compute);
-    const cl_mem memory[] = {stage->scale, stage->counts, stage->noise, stage->list, stage->others};
-    launch_release(stage->whole);
-    launch_release(stage->any);
-    launch_release(stage->refine);
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
-        device_release(stage->device, memory[i]);
-    }
+    LAUNCH_RELEASE(stage->whole, stage->any, stage->refine);
+    DEVICE_RELEASE(stage->device, stage->scale, stage->counts, stage->noise, stage->list,
+                   stage->others);
     stopwatch_free(&stage->watch);
     free(stage);
 }
@@ -82,10 +78,8 @@ static status_t peaks_build(struct stage *stage)
     text_add(&options, "-DWIDTHS=%u -DEXACT=%d -DPTX=%d%s", stage->boxes.widths, is_exact,
              device->info.capability >= PTX_CAPABILITY,
              is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
-    status_t st =
-        launch_build_all(device, sources, sizeof sources / sizeof *sources, &options, kernels, 3);
-    text_free(&options);
-    return st;
+    return launch_build_all(device, sources, sizeof sources / sizeof *sources, &options, kernels,
+                            3);
 }
 
 static status_t opencl_peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed,
@@ -130,9 +124,7 @@ static status_t opencl_peaks_reserve(peaks_t *base, uint64_t nseries, uint64_t t
         goto out;
     }
     CL_TRY(device, clFinish(device->compute), "search");
-    device_release(device, stage->list);
-    device_release(device, stage->noise);
-    device_release(device, stage->others);
+    DEVICE_RELEASE(device, stage->list, stage->noise, stage->others);
     stage->list = stage->noise = stage->others = NULL;
     stage->cells = stage->blocks = 0;
     TRY(device_allocate(device, cells * sizeof(cl_uint), "a search", &stage->list));

@@ -42,8 +42,8 @@ static void opencl_synthesise_destroy(synthesise_t *synthesise)
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
     transform_destroy(stage->transform);
-    launch_release(stage->fir);
-    device_release(device, stage->coeff);
+    LAUNCH_RELEASE(stage->fir);
+    DEVICE_RELEASE(device, stage->coeff);
     stopwatch_free(&stage->watch);
     free(stage);
 }
@@ -125,10 +125,7 @@ static status_t synthesise_build(struct stage *stage)
              spec->points, spec->hop, (unsigned long long)synthesise_length(spec),
              transform_is_signed(stage->transform), spec->is_real_out != 0, stage->rows,
              stage->is_unrolled, (int)FIR_WIDTH);
-    status_t st =
-        launch_build(stage->opencl->device, sources, 2, &options, "synthesis_fir", &stage->fir);
-    text_free(&options);
-    return st;
+    return launch_build(stage->opencl->device, sources, 2, &options, "synthesis_fir", &stage->fir);
 }
 
 static status_t opencl_synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
@@ -305,7 +302,6 @@ out:
 
 static uint64_t opencl_synthesise_bytes(const struct synthesise_spec *spec)
 {
-    enum { DRIVER_BYTES = 64 << 20 }; /* of a driver and its compiler */
     return DRIVER_BYTES + synthesise_length(spec) * sizeof(float) +
            (uint64_t)spec->nstreams * spec->channels * 2 * sizeof(cl_ulong);
 }

@@ -306,8 +306,8 @@ out:
 }
 
 status_t launch_build_all(const device_t *device, const enum program_source *sources,
-                          uint32_t count, const struct text *options,
-                          const struct launch_made *kernels, uint32_t nkernels)
+                          uint32_t count, struct text *options, const struct launch_made *kernels,
+                          uint32_t nkernels)
 {
     status_t st = STATUS_OK;
     cl_program program = NULL;
@@ -316,6 +316,7 @@ status_t launch_build_all(const device_t *device, const enum program_source *sou
         TRY(program_kernel(device, program, kernels[i].name, kernels[i].out));
     }
 out:
+    text_free(options);
     if (program) {
         clReleaseProgram(program); /* the kernels hold on to it */
     }
@@ -323,17 +324,24 @@ out:
 }
 
 status_t launch_build(const device_t *device, const enum program_source *sources, uint32_t count,
-                      const struct text *options, const char *name, cl_kernel *out)
+                      struct text *options, const char *name, cl_kernel *out)
 {
     const struct launch_made kernel = {name, out};
     return launch_build_all(device, sources, count, options, &kernel, 1);
 }
 
-void launch_release(cl_kernel kernel)
+void launch_release_all(const cl_kernel *kernels, size_t count)
 {
-    if (kernel) {
-        clReleaseKernel(kernel);
+    for (size_t i = 0; i < count; i++) {
+        if (kernels[i]) {
+            clReleaseKernel(kernels[i]);
+        }
     }
+}
+
+struct launch_size launch_over(uint64_t items, uint32_t width)
+{
+    return (struct launch_size){(size_t)ceil_div_u64(items, width), width};
 }
 
 static status_t launch_fail(const device_t *device, cl_kernel kernel, cl_int error,

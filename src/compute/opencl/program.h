@@ -104,14 +104,17 @@ struct launch_made {
 };
 
 /* Builds the concatenation of `count` sources, see program_build_text(), and takes kernels of it,
- * or one. Fails with DEVICE, or as options->status says. */
+ * or one. Frees the options. Fails with DEVICE, or as options->status says. */
 status_t launch_build_all(const device_t *device, const enum program_source *sources,
-                          uint32_t count, const struct text *options,
-                          const struct launch_made *kernels, uint32_t nkernels);
+                          uint32_t count, struct text *options, const struct launch_made *kernels,
+                          uint32_t nkernels);
 status_t launch_build(const device_t *device, const enum program_source *sources, uint32_t count,
-                      const struct text *options, const char *name, cl_kernel *out);
-/* Takes NULL. */
-void launch_release(cl_kernel kernel);
+                      struct text *options, const char *name, cl_kernel *out);
+/* Releases a list of kernels, which may be NULL. */
+void launch_release_all(const cl_kernel *kernels, size_t count);
+#define LAUNCH_RELEASE(...)                                                                        \
+    launch_release_all((const cl_kernel[]){__VA_ARGS__},                                           \
+                       sizeof((const cl_kernel[]){__VA_ARGS__}) / sizeof(cl_kernel))
 
 /* Arguments of a kernel, in its order. ARGUMENT() takes what has an address, a cl_mem or a variable
  * of the kernel's type; the others take any number. */
@@ -136,6 +139,8 @@ struct launch_argument {
 struct launch_size {
     size_t groups, items; /* work-groups, and work-items of each */
 };
+/* Returns the size for `items` work-items in groups of `width`. */
+struct launch_size launch_over(uint64_t items, uint32_t width);
 
 /* Enqueues a kernel after the work in `device->compute`; the watch counts its time as `step` (NULL:
  * not timed). Fails with DEVICE; the message names the kernel. */

@@ -22,7 +22,7 @@ struct rows {
     uint64_t row_bytes, piece_rows;
     uint64_t used;        /* bytes */
     struct piece *pieces; /* by `first` */
-    size_t npieces, room;
+    size_t npieces;
     int has_doubles;
     cl_kernel add;
     cl_mem raw; /* rows on their way to sums */
@@ -37,7 +37,7 @@ static int rows_clear(resident_rows_t *base)
     int any = r->npieces > 0;
     clFinish(r->device->compute);
     for (size_t i = 0; i < r->npieces; i++) {
-        device_release(r->device, r->pieces[i].memory);
+        DEVICE_RELEASE(r->device, r->pieces[i].memory);
     }
     r->device->resident -= r->used;
     r->npieces = 0;
@@ -49,9 +49,8 @@ static void rows_destroy(resident_rows_t *base)
 {
     struct rows *r = (struct rows *)base;
     rows_clear(base);
-    launch_release(r->add);
-    device_release(r->device, r->raw);
-    device_release(r->device, r->ifs);
+    LAUNCH_RELEASE(r->add);
+    DEVICE_RELEASE(r->device, r->raw, r->ifs);
     free(r->pieces);
     free(r);
 }
@@ -89,26 +88,6 @@ static struct piece *rows_find(const struct rows *r, uint64_t row)
     return low > 0 ? &r->pieces[low - 1] : NULL;
 }
 
-/* Room for one more piece in the list. */
-static status_t rows_grow(struct rows *r)
-{
-    status_t st = STATUS_OK;
-    enum { LEAST = 64 };
-    struct piece *pieces = NULL;
-    size_t room = r->room > 0 ? 2 * r->room : LEAST;
-    if (r->npieces == r->room) {
-        TRY(memory_zeroed(room, sizeof *pieces, "resident rows", &pieces));
-        if (r->npieces > 0) {
-            memcpy(pieces, r->pieces, r->npieces * sizeof *pieces);
-        }
-        free(r->pieces);
-        r->pieces = pieces;
-        r->room = room;
-    }
-out:
-    return st;
-}
-
 /* A new piece for rows that begin here; *out is NULL where there is no memory for it. */
 static status_t rows_add_piece(struct rows *r, uint64_t first, uint64_t rows, struct piece **out)
 {
@@ -120,7 +99,7 @@ static status_t rows_add_piece(struct rows *r, uint64_t first, uint64_t rows, st
     uint64_t bytes = room * r->row_bytes;
     cl_mem memory = NULL;
     *out = NULL;
-    TRY(rows_grow(r));
+    TRY(memory_grow(r->npieces, sizeof *r->pieces, "resident rows", &r->pieces));
     if (device->resident + bytes > most || bytes > device->info.most_bytes) {
         goto out;
     }
@@ -221,7 +200,7 @@ static status_t rows_take_raw(struct rows *r, uint64_t each)
     if (r->raw_rows >= each) {
         goto out;
     }
-    device_release(r->device, r->raw);
+    DEVICE_RELEASE(r->device, r->raw);
     r->raw = NULL;
     r->raw_rows = 0;
     for (;; sums /= 2) {
@@ -248,7 +227,7 @@ static status_t rows_prepare_sums(struct rows *r, const struct resident_rows_sum
     }
     TRY(rows_take_raw(r, sums->each));
     if (r->nifs < sums->nifs) {
-        device_release(device, r->ifs);
+        DEVICE_RELEASE(device, r->ifs);
         r->ifs = NULL;
         r->nifs = 0;
         TRY(device_allocate(device, sums->nifs * sizeof *sums->ifs, "a list of pols", &r->ifs));
@@ -263,7 +242,7 @@ out:
 static status_t rows_add_up(struct rows *r, const struct resident_rows_sums *sums, uint64_t count,
                             cl_mem to, uint64_t at)
 {
-    struct launch_size size = {(size_t)ceil_div_u64(count * sums->nchannels, ADD_GROUP), ADD_GROUP};
+    const struct launch_size size = launch_over(count * sums->nchannels, ADD_GROUP);
     return LAUNCH(r->device, r->add, size, NULL, STEP_FILTER, ARGUMENT(r->raw),
                   ARGUMENT_ULONG(sums->each), ARGUMENT_UINT(sums->nifs_there), ARGUMENT(r->ifs),
                   ARGUMENT_UINT(sums->nifs), ARGUMENT_UINT(sums->nchannels), ARGUMENT_ULONG(count),

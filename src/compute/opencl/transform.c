@@ -138,18 +138,15 @@ out:
 
 static status_t fused_points_build(transform_t *transform, int is_stored, cl_kernel *kernel)
 {
-    status_t st = STATUS_OK;
     uint32_t nsources = 0;
     const enum program_source *sources = fused_sources(&transform->shape, &nsources);
     const struct channelise_spec view = fused_points_view(&transform->spec, is_stored);
     struct text options = {0};
-    if (!*kernel) {
-        fused_options(&view, FUSED_SPECTRA, &transform->shape, &transform->device->info, &options);
-        TRY(launch_build(transform->device, sources, nsources, &options, "ppf_fused", kernel));
+    if (*kernel) {
+        return STATUS_OK;
     }
-out:
-    text_free(&options);
-    return st;
+    fused_options(&view, FUSED_SPECTRA, &transform->shape, &transform->device->info, &options);
+    return launch_build(transform->device, sources, nsources, &options, "ppf_fused", kernel);
 }
 
 /* The data to transform: `count` spectra from spectrum `from` of `in` on, `bytes` each, to
@@ -309,7 +306,6 @@ static void line_up_options(const transform_t *transform, struct text *out)
 static status_t line_up_find_kernel(transform_t *transform, const struct sample_input *input,
                                     uint32_t nstreams)
 {
-    status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_SAMPLES, SOURCE_MISSING,
                                                   SOURCE_SYNTHESIS_ROWS};
     const struct sample_coding *coding = &transform->spec.coding;
@@ -319,17 +315,15 @@ static status_t line_up_find_kernel(transform_t *transform, const struct sample_
     struct text options = {0};
     if (transform->rows && transform->is_along_time == is_along_time &&
         transform->is_aligned == is_aligned) {
-        goto out;
+        return STATUS_OK;
     }
-    launch_release(transform->rows);
+    LAUNCH_RELEASE(transform->rows);
     transform->rows = NULL;
     transform->is_along_time = is_along_time;
     transform->is_aligned = is_aligned;
     line_up_options(transform, &options);
-    TRY(launch_build(transform->device, sources, 3, &options, "synthesis_rows", &transform->rows));
-out:
-    text_free(&options);
-    return st;
+    return launch_build(transform->device, sources, 3, &options, "synthesis_rows",
+                        &transform->rows);
 }
 
 /* Enqueues it: `to` gets float [count][nstreams][points][2], complex conjugates, zeros at points
@@ -362,14 +356,10 @@ void transform_destroy(transform_t *transform)
         return;
     }
     fft_destroy(transform->fft);
-    launch_release(transform->rows);
-    launch_release(transform->stored);
-    launch_release(transform->floats);
+    LAUNCH_RELEASE(transform->rows, transform->stored, transform->floats);
     sample_places_free(&transform->places);
-    device_release(transform->device, transform->ones);
-    device_release(transform->device, transform->twiddles);
-    device_release(transform->device, transform->u);
-    device_release(transform->device, transform->lined_up);
+    DEVICE_RELEASE(transform->device, transform->ones, transform->twiddles, transform->u,
+                   transform->lined_up);
     free(transform);
 }
 

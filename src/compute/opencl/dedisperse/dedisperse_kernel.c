@@ -28,15 +28,9 @@ void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
     if (!kernel) {
         return;
     }
-    launch_release(kernel->id);
-    launch_release(kernel->fold);
-    device_release(kernel->device, kernel->rel);
-    device_release(kernel->device, kernel->bases);
-    device_release(kernel->device, kernel->firsts);
-    device_release(kernel->device, kernel->steps);
-    device_release(kernel->device, kernel->tables);
-    device_release(kernel->device, kernel->words);
-    device_release(kernel->device, kernel->reaches);
+    LAUNCH_RELEASE(kernel->id, kernel->fold);
+    DEVICE_RELEASE(kernel->device, kernel->rel, kernel->bases, kernel->firsts, kernel->steps,
+                   kernel->tables, kernel->words, kernel->reaches);
     tree_tables_free(&kernel->tree);
     free(kernel->tiles);
     free(kernel);
@@ -201,10 +195,8 @@ static status_t kernel_build(dedisperse_kernel_t *kernel)
     }
     const struct launch_made kernels[] = {{is_tree ? "dedisperse_tree" : "dedisperse", &kernel->id},
                                           {"fold", &kernel->fold}};
-    status_t st = launch_build_all(kernel->device, &source, 1, &options, kernels,
-                                   kernel_folds(kernel) ? 2 : 1);
-    text_free(&options);
-    return st;
+    return launch_build_all(kernel->device, &source, 1, &options, kernels,
+                            kernel_folds(kernel) ? 2 : 1);
 }
 
 /* Takes a shape, if it can be; of a tree the tables that are made for it stay until they are on the

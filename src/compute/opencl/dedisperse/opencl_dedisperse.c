@@ -35,11 +35,8 @@ static void transpose_destroy(transpose_t *transpose)
     if (!transpose) {
         return;
     }
-    launch_release(transpose->samples);
-    launch_release(transpose->sub_bands);
-    device_release(transpose->device, transpose->channels);
-    device_release(transpose->device, transpose->ends);
-    device_release(transpose->device, transpose->inner);
+    LAUNCH_RELEASE(transpose->samples, transpose->sub_bands);
+    DEVICE_RELEASE(transpose->device, transpose->channels, transpose->ends, transpose->inner);
     free(transpose);
 }
 
@@ -50,10 +47,8 @@ static status_t transpose_build(transpose_t *transpose)
     const struct launch_made kernels[] = {{"transpose", &transpose->samples},
                                           {"sub_bands", &transpose->sub_bands}};
     text_add(&options, "-DSAMPLE=%zu -DFLOATS=%d", transpose->sample_bytes, transpose->is_float);
-    status_t st = launch_build_all(transpose->device, &source, 1, &options, kernels,
-                                   transpose->steps ? 2 : 1);
-    text_free(&options);
-    return st;
+    return launch_build_all(transpose->device, &source, 1, &options, kernels,
+                            transpose->steps ? 2 : 1);
 }
 
 /* The spec's steps must outlive it, the table need not. Fails with DEVICE. */
@@ -150,8 +145,7 @@ static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
     clFinish(device->compute);
     dedisperse_kernel_destroy(stage->kernel);
     transpose_destroy(stage->transpose);
-    device_release(device, stage->rows);
-    device_release(device, stage->sub);
+    DEVICE_RELEASE(device, stage->rows, stage->sub);
     dedisperse_table_free(&stage->table);
     stopwatch_free(&stage->watch);
     free(stage);
@@ -264,7 +258,7 @@ static status_t opencl_dedisperse_create(backend_t *backend, const struct dedisp
 
 static uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
 {
-    enum { DRIVER_BYTES = 64 << 20, MOST_CHUNK = 32 };
+    enum { MOST_CHUNK = 32 };
     const struct subbands *steps = spec->steps;
     uint64_t rows = steps ? steps->nsteps : spec->delays->ndms;
     uint64_t table = rows * (spec->delays->nchannels + MOST_CHUNK);

@@ -41,7 +41,7 @@ static cl_mem vkfft_allocate(device_t *device, cl_mem_flags flags, size_t bytes,
 
 static cl_int vkfft_release(device_t *device, cl_mem memory)
 {
-    device_release(device, memory);
+    DEVICE_RELEASE(device, memory);
     return CL_SUCCESS;
 }
 

@@ -64,7 +64,7 @@ static status_t fft_find_plan(fft_t *fft, uint64_t count, void **out)
     }
     if (work > fft->work_bytes) {
         TRY(device_allocate(fft->device, work, "workspace of the FFT", &memory));
-        device_release(fft->device, fft->work);
+        DEVICE_RELEASE(fft->device, fft->work);
         fft->work = memory;
         fft->work_bytes = work;
     }
@@ -133,8 +133,7 @@ void fft_destroy(fft_t *fft)
     if (fft->library && fft->library->close) {
         fft->library->close();
     }
-    device_release(fft->device, fft->work);
-    device_release(fft->device, fft->stage);
+    DEVICE_RELEASE(fft->device, fft->work, fft->stage);
     free(fft);
 }
 

@@ -30,8 +30,8 @@ static void direct_destroy(void *made)
 {
     struct direct *direct = made;
     if (direct) {
-        launch_release(direct->kernel);
-        device_release(direct->device, direct->coeff);
+        LAUNCH_RELEASE(direct->kernel);
+        DEVICE_RELEASE(direct->device, direct->coeff);
         free(direct->table);
         free(direct);
     }
@@ -124,7 +124,6 @@ static status_t registers_create(device_t *device, const struct filter_spec *spe
     direct = NULL;
 out:
     direct_destroy(direct);
-    text_free(&options);
     return st;
 }
 
@@ -243,7 +242,6 @@ static status_t local_create(device_t *device, const struct filter_spec *spec, v
     direct = NULL;
 out:
     direct_destroy(direct);
-    text_free(&options);
     return st;
 }
 

@@ -224,7 +224,7 @@ static void opencl_filter_destroy(filter_t *filter)
         stage->way->destroy(stage->made);
     }
     deinterleave_destroy(stage->deinterleave);
-    device_release(device, stage->streams);
+    DEVICE_RELEASE(device, stage->streams);
     stopwatch_free(&stage->watch);
     free(stage->known);
     free(stage);
@@ -339,7 +339,6 @@ out:
 
 static uint64_t opencl_filter_bytes(const struct filter_spec *spec)
 {
-    enum { DRIVER_BYTES = 64 << 20 }; /* of a driver and its compiler */
     struct filter_shape shape = spec->choice.shape;
     (void)filter_settle(spec, NULL, &shape);
     /* A table on its way to the device. */

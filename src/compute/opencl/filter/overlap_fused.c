@@ -293,12 +293,9 @@ static void fused_destroy(void *made)
     struct fused *fused = made;
     if (fused) {
         for (int i = 0; i < FUSED_KERNELS; i++) {
-            launch_release(fused->kernels[i]);
+            LAUNCH_RELEASE(fused->kernels[i]);
         }
-        device_release(fused->device, fused->table);
-        device_release(fused->device, fused->factors);
-        device_release(fused->device, fused->columns);
-        device_release(fused->device, fused->work);
+        DEVICE_RELEASE(fused->device, fused->table, fused->factors, fused->columns, fused->work);
         free(fused);
     }
 }
@@ -398,10 +395,8 @@ static status_t fused_build(struct fused *fused, const struct overlap_stages *st
         {"rows_back", &fused->kernels[ROWS_BACK]}};
     struct text options = {0};
     fused_options(fused, stages, &options);
-    status_t st = launch_build_all(fused->device, sources, sizeof sources / sizeof *sources,
-                                   &options, kernels, is_rows ? FUSED_KERNELS : 1);
-    text_free(&options);
-    return st;
+    return launch_build_all(fused->device, sources, sizeof sources / sizeof *sources, &options,
+                            kernels, is_rows ? FUSED_KERNELS : 1);
 }
 
 static status_t fused_create(device_t *device, const struct filter_spec *spec, void **out)

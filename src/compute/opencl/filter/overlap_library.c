@@ -66,11 +66,10 @@ static void library_destroy(void *made)
     struct library *library = made;
     if (library) {
         for (int i = 0; i < KERNELS; i++) {
-            launch_release(library->kernels[i]);
+            LAUNCH_RELEASE(library->kernels[i]);
         }
         fft_destroy(library->fft);
-        device_release(library->device, library->table);
-        device_release(library->device, library->work);
+        DEVICE_RELEASE(library->device, library->table, library->work);
         free(library);
     }
 }
@@ -132,9 +131,7 @@ static status_t library_build(struct library *library)
     text_add(&options, " -DLENGTH=%u -DVALID=%llu -DUSED=%llu -DTAKE=%u", spec->choice.shape.length,
              (unsigned long long)valid,
              (unsigned long long)((valid - 1) * spec->decimate + spec->taps), filter_take(spec));
-    status_t st = launch_build_all(library->device, sources, 2, &options, kernels, KERNELS);
-    text_free(&options);
-    return st;
+    return launch_build_all(library->device, sources, 2, &options, kernels, KERNELS);
 }
 
 static status_t library_create(device_t *device, const struct filter_spec *spec, void **out)
@@ -158,11 +155,6 @@ out:
     return st;
 }
 
-static struct launch_size library_size(uint64_t values)
-{
-    return (struct launch_size){(size_t)ceil_div_u64(values, WIDTH), WIDTH};
-}
-
 /* Blocks of all streams in one row, `count` of them from number `from` on; `blocks` a stream. */
 static status_t library_run_batch(struct library *library, struct stopwatch *watch,
                                   const struct filter_block *run, cl_long first, uint32_t blocks,
@@ -171,7 +163,7 @@ static status_t library_run_batch(struct library *library, struct stopwatch *wat
     status_t st = STATUS_OK;
     device_t *device = library->device;
     const struct filter_spec *spec = &library->spec;
-    const struct launch_size all = library_size((uint64_t)count * spec->choice.shape.length);
+    const struct launch_size all = launch_over((uint64_t)count * spec->choice.shape.length, WIDTH);
     const cl_long base = spec->first - run->first_sample;
     const cl_long first_row = run->first_row;
     TRY(LAUNCH(device, library->kernels[KERNEL_GATHER], all, watch, STEP_FILTER, ARGUMENT(run->in),
@@ -183,10 +175,11 @@ static status_t library_run_batch(struct library *library, struct stopwatch *wat
                ARGUMENT(run->streams), ARGUMENT(library->table), ARGUMENT_UINT(blocks),
                ARGUMENT_UINT(from), ARGUMENT_UINT(count), ARGUMENT(library->work)));
     TRY(fft_run(library->fft, watch, library->work, 0, count));
-    TRY(LAUNCH(device, library->kernels[KERNEL_STORE], library_size(count * filter_grain(spec)),
-               watch, STEP_FILTER, ARGUMENT(library->work), ARGUMENT(first), ARGUMENT_UINT(blocks),
-               ARGUMENT_UINT(from), ARGUMENT_UINT(count), ARGUMENT(run->out),
-               ARGUMENT_ULONG(run->out_stride), ARGUMENT(first_row), ARGUMENT_ULONG(run->rows)));
+    TRY(LAUNCH(device, library->kernels[KERNEL_STORE],
+               launch_over(count * filter_grain(spec), WIDTH), watch, STEP_FILTER,
+               ARGUMENT(library->work), ARGUMENT(first), ARGUMENT_UINT(blocks), ARGUMENT_UINT(from),
+               ARGUMENT_UINT(count), ARGUMENT(run->out), ARGUMENT_ULONG(run->out_stride),
+               ARGUMENT(first_row), ARGUMENT_ULONG(run->rows)));
 out:
     return st;
 }

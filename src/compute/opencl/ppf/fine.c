@@ -451,13 +451,10 @@ void fine_destroy(fine_t *fine)
 {
     if (fine) {
         for (int i = 0; i < FINE_STEPS; i++) {
-            launch_release(fine->kernels[i]);
-            device_release(fine->device, fine->factors[i]);
-            device_release(fine->device, fine->turns[i]);
+            LAUNCH_RELEASE(fine->kernels[i]);
+            DEVICE_RELEASE(fine->device, fine->factors[i], fine->turns[i]);
         }
-        device_release(fine->device, fine->work);
-        device_release(fine->device, fine->ring);
-        device_release(fine->device, fine->counters);
+        DEVICE_RELEASE(fine->device, fine->work, fine->ring, fine->counters);
         free(fine);
     }
 }
@@ -504,13 +501,11 @@ static status_t fine_build(fine_t *fine, uint32_t i)
     }
     fine_options(&fine->spec, fine->mode, &fine->shape, i, &options);
     text_add(&options, " -DRELAY_PTX=%d", fine->device->info.is_nvidia);
-    status_t st = launch_build(fine->device, sources, is_relay ? 6 : 4, &options,
-                               is_relay  ? "fine_relay"
-                               : is_last ? "fine_rows"
-                                         : "fine_columns",
-                               &fine->kernels[i]);
-    text_free(&options);
-    return st;
+    return launch_build(fine->device, sources, is_relay ? 6 : 4, &options,
+                        is_relay  ? "fine_relay"
+                        : is_last ? "fine_rows"
+                                  : "fine_columns",
+                        &fine->kernels[i]);
 }
 
 static status_t fine_create_relay(fine_t *fine)

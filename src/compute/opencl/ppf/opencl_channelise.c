@@ -86,18 +86,13 @@ void ppf_destroy(ppf_t *bank)
     }
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         struct last *last = &bank->last[i];
-        launch_release(last->detect);
-        launch_release(last->sum);
-        device_release(bank->device, last->grains);
-        device_release(bank->device, last->carry);
-        device_release(bank->device, last->factors);
+        LAUNCH_RELEASE(last->detect, last->sum);
+        DEVICE_RELEASE(bank->device, last->grains, last->carry, last->factors);
     }
-    launch_release(bank->filter);
+    LAUNCH_RELEASE(bank->filter);
     fft_destroy(bank->fft);
     fine_destroy(bank->fine);
-    device_release(bank->device, bank->tile);
-    device_release(bank->device, bank->coeff);
-    device_release(bank->device, bank->twiddles);
+    DEVICE_RELEASE(bank->device, bank->tile, bank->coeff, bank->twiddles);
     free(bank);
 }
 
@@ -161,7 +156,6 @@ static status_t ppf_create_fused(ppf_t *bank)
     TRY(launch_build(bank->device, sources, nsources, &options, "ppf_fused", &bank->filter));
 out:
     free(table);
-    text_free(&options);
     return st;
 }
 
@@ -209,7 +203,6 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
     struct last *last = &bank->last[i];
     struct channelise_spec view = bank->spec;
     struct text options = {0};
-    struct text sum_text = {0};
     last->kind = detect_kind(&bank->spec.outputs[i]);
     /* The fused kernel has split real data already. */
     view.is_complex = view.is_complex || bank->choice.shape.kernel == KERNEL_FUSED;
@@ -220,8 +213,8 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
     if (last->kind == DETECT_GRAINS) {
         uint64_t integrate = bank->spec.outputs[i].integrate;
         uint64_t channels = channelise_row_floats(&bank->spec, i, bank->spec.nstreams);
-        sum_options(&bank->spec, i, &sum_text);
-        TRY(launch_build(bank->device, sum, 2, &sum_text, "sum", &last->sum));
+        sum_options(&bank->spec, i, &options);
+        TRY(launch_build(bank->device, sum, 2, &options, "sum", &last->sum));
         TRY(device_allocate(
             bank->device, grain_most(bank->spec.max_spectra, integrate) * channels * sizeof(float),
             "sums of power", &last->grains));
@@ -234,8 +227,6 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
                             "scales", &last->factors));
     }
 out:
-    text_free(&options);
-    text_free(&sum_text);
     return st;
 }
 
@@ -640,7 +631,6 @@ static uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
 {
     /* Coefficients as floats on their way to the device, tables, and what a driver and its compiler
      * take. */
-    enum { DRIVER_BYTES = 64 << 20 };
     return DRIVER_BYTES + channelise_samples(spec) * spec->taps * sizeof(float) +
            (uint64_t)spec->channels * 4 * sizeof(float);
 }

@@ -305,9 +305,7 @@ status_t fir_build(device_t *device, const struct channelise_spec *spec,
     text_add(&options, " -DWIDTH=%u -DACROSS=%u -DRUN=%u -DVECTOR=%u -DTEAMS=%u", shape->width,
              fir_across(spec, shape), shape->run, shape->vector, fir_teams(shape));
     hop_options(spec, &options);
-    status_t st = launch_build(device, sources, 2, &options, row->name, out);
-    text_free(&options);
-    return st;
+    return launch_build(device, sources, 2, &options, row->name, out);
 }
 
 struct launch_size fir_size(const struct channelise_spec *spec,
