@@ -410,6 +410,12 @@ out:
     return st;
 }
 
+status_t device_pin(const device_t *device, uint64_t bytes, struct pinned *out)
+{
+    cl_int error = pinned_take(device->context, device->upload, device->info.is_nvidia, bytes, out);
+    return error == CL_SUCCESS ? STATUS_OK : device_fail(device, error, "take pinned host memory");
+}
+
 status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes, cl_mem *out)
 {
     status_t st = STATUS_OK;

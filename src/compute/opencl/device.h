@@ -92,6 +92,8 @@ void device_close(device_t *device);
  * is_full if there is not enough (for the budget, or by the device's own limit). `what` names it in
  * the message. */
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
+/* Allocates pinned memory of the host: pinned_take(). Fails with DEVICE. */
+status_t device_pin(const device_t *device, uint64_t bytes, struct pinned *out);
 /* Makes a buffer of a part of another one. Fails with DEVICE. */
 status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes,
                      cl_mem *out);

@@ -113,34 +113,22 @@ static status_t device_add_platform(cl_platform_id platform, struct device_info 
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, nids, ids, NULL) != CL_SUCCESS) {
         goto out;
     }
-    struct device_info *longer = realloc(*list, (*count + nids) * sizeof *longer);
-    REQUIRE(longer, STATUS_DEVICE, "out of memory: a list of OpenCL devices");
-    *list = longer;
     for (cl_uint i = 0; i < nids; i++) {
-        *count += device_ask(platform, ids[i], &longer[*count]) ? 1 : 0;
+        struct device_info info;
+        uint32_t at = *count;
+        TRY(memory_grow(*count, sizeof info, "OpenCL devices", list));
+        if (!device_ask(platform, ids[i], &info)) {
+            continue;
+        }
+        /* GPUs to the front, else the order stays. */
+        for (; info.is_gpu && at > 0 && !(*list)[at - 1].is_gpu; at--) {
+            (*list)[at] = (*list)[at - 1];
+        }
+        (*list)[at] = info;
+        (*count)++;
     }
 out:
     free(ids);
-    return st;
-}
-
-/* GPUs to the front, else the order stays. */
-static status_t device_gpus_first(struct device_info *list, uint32_t count)
-{
-    status_t st = STATUS_OK;
-    struct device_info *sorted = NULL;
-    TRY(memory_zeroed(count, sizeof *sorted, "OpenCL devices", &sorted));
-    uint32_t done = 0;
-    for (int gpus = 1; gpus >= 0; gpus--) {
-        for (uint32_t i = 0; i < count; i++) {
-            if (list[i].is_gpu == gpus) {
-                sorted[done++] = list[i];
-            }
-        }
-    }
-    memcpy(list, sorted, count * sizeof *list);
-out:
-    free(sorted);
     return st;
 }
 
@@ -158,15 +146,11 @@ status_t device_list(struct device_info **out, uint32_t *count)
         nplatforms = 0;
     }
     TRY(memory_zeroed(nplatforms, sizeof *platforms, "OpenCL platforms", &platforms));
-    TRY(memory_zeroed(1, sizeof *list, "OpenCL devices", &list));
     if (nplatforms > 0) {
         CL_TRY(NULL, clGetPlatformIDs(nplatforms, platforms, NULL), "list the platforms");
     }
     for (cl_uint i = 0; i < nplatforms; i++) {
         TRY(device_add_platform(platforms[i], &list, &ndevices));
-    }
-    if (ndevices > 0) {
-        TRY(device_gpus_first(list, ndevices));
     }
     *out = list;
     *count = ndevices;

@@ -59,14 +59,10 @@ static void buffer_place_counts(struct opencl_buffer *buffer)
 static status_t buffer_pin(struct opencl_buffer *buffer)
 {
     status_t st = STATUS_OK;
-    device_t *device = buffer->device;
-    cl_int error = CL_SUCCESS;
-    uint64_t counts_at = buffer_counts_at(buffer);
-    uint64_t bytes = buffer->use == BUFFER_IN ? counts_at + DEINTERLEAVE_GROUPS * sizeof(cl_ulong)
-                                              : buffer->bytes;
-    error = pinned_take(device->context, device->upload, device->info.is_nvidia, bytes,
-                        &buffer->pinned);
-    CL_TRY(device, error, "take pinned host memory");
+    uint64_t bytes = buffer->use == BUFFER_IN
+                         ? buffer_counts_at(buffer) + DEINTERLEAVE_GROUPS * sizeof(cl_ulong)
+                         : buffer->bytes;
+    TRY(device_pin(buffer->device, bytes, &buffer->pinned));
     buffer_place_counts(buffer);
 out:
     return st;
@@ -124,17 +120,8 @@ static void *buffer_host(const struct opencl_buffer *buffer)
 
 static status_t buffer_pin_late(struct opencl_buffer *buffer)
 {
-    status_t st = STATUS_OK;
-    const device_t *device = buffer->device;
-    if (buffer->has_samples_apart) {
-        cl_int error = pinned_take(device->context, device->upload, device->info.is_nvidia,
-                                   buffer->bytes, &buffer->apart);
-        CL_TRY(device, error, "take pinned host memory");
-    } else {
-        TRY(buffer_pin(buffer));
-    }
-out:
-    return st;
+    return buffer->has_samples_apart ? device_pin(buffer->device, buffer->bytes, &buffer->apart)
+                                     : buffer_pin(buffer);
 }
 
 /* Buffers between stages, and ingested ones, are downloaded only when the host reads them, which is

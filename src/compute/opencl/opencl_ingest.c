@@ -117,9 +117,7 @@ static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, inges
     cl_int error = CL_SUCCESS;
     ingest->queue = clCreateCommandQueue(device->context, device->info.id, 0, &error);
     CL_TRY(device, error, "make a command queue");
-    error = pinned_take(device->context, device->upload, device->info.is_nvidia,
-                        (uint64_t)pieces * INGEST_PIECE, &ingest->pinned);
-    CL_TRY(device, error, "take pinned host memory");
+    TRY(device_pin(device, (uint64_t)pieces * INGEST_PIECE, &ingest->pinned));
     *out = &ingest->base;
     ingest = NULL;
 out:

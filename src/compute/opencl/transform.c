@@ -370,8 +370,8 @@ struct synthesise_shape transform_choose(const struct synthesise_spec *spec,
     if (device->is_gpu && fused_points_shape(spec, device, 0, &shape)) {
         shape.kernel = SYNTHESIS_FUSED;
     } else {
-        shape.kernel = spec->fft == FFT_CLFFT && fft_can(FFT_CLFFT, spec->points) ? SYNTHESIS_CLFFT
-                                                                                  : SYNTHESIS_VKFFT;
+        shape.kernel =
+            fft_settle(spec->fft, spec->points) == FFT_CLFFT ? SYNTHESIS_CLFFT : SYNTHESIS_VKFFT;
     }
     return shape;
 }

@@ -5,6 +5,7 @@
 #include "compute/opencl/dedisperse/tree_tables.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum {
     MOST_REGISTERS = 200,  /* of a work-item, for sums: the rest is left to work with */
@@ -445,6 +446,23 @@ struct dedisperse_shape dedisperse_space_best(const struct dedisperse_shape_prob
     return best;
 }
 
+/* Adds a shape to the list if it fits. */
+static status_t space_add(const struct dedisperse_shape_problem *p,
+                          const struct device_info *device, const struct dedisperse_shape *shape,
+                          struct dedisperse_shape_spans *spans, struct dedisperse_candidate **list,
+                          uint32_t *count)
+{
+    status_t st = STATUS_OK;
+    struct dedisperse_candidate one = {.shape = *shape};
+    const char *why = NULL;
+    if (dedisperse_space_fits(p, device, shape, spans, &one.cost, &why)) {
+        TRY(memory_grow(*count, sizeof one, "shapes", list));
+        (*list)[(*count)++] = one;
+    }
+out:
+    return st;
+}
+
 status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
                                      const struct device_info *device,
                                      struct dedisperse_candidate **out, uint32_t *count)
@@ -453,35 +471,24 @@ status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
     struct dedisperse_candidate *list = NULL;
     struct dedisperse_shape shape;
     struct dedisperse_shape_spans spans = {0};
-    const char *why = NULL;
+    const int has_trees = p->nranges == 1 && p->mode != DEDISPERSE_BRUTE;
     uint32_t skew = space_middle_slope(p);
-    uint64_t all = 0;
     uint32_t n = 0;
-    while (space_number(p, skew, all, &shape)) {
-        all++;
-    }
-    uint64_t trees = 0;
-    uint32_t tree_skew = space_slope_of_tree(p);
-    while (p->nranges == 1 && p->mode != DEDISPERSE_BRUTE &&
-           space_tree_number(p, device, tree_skew, trees, &shape)) {
-        trees++;
-    }
-    all += trees;
-    TRY(memory_zeroed(all, sizeof *list, "shapes", &list));
     for (uint64_t i = 0; space_number(p, skew, i, &shape); i++) {
-        if (space_is_sensible(p, device, &shape) &&
-            dedisperse_space_fits(p, device, &shape, &spans, &list[n].cost, &why)) {
-            list[n++].shape = shape;
+        if (space_is_sensible(p, device, &shape)) {
+            TRY(space_add(p, device, &shape, &spans, &list, &n));
         }
     }
-    for (uint64_t i = 0; i < trees && space_tree_number(p, device, tree_skew, i, &shape); i++) {
-        if (space_is_sensible_tree(p, &shape) &&
-            dedisperse_space_fits(p, device, &shape, &spans, &list[n].cost, &why)) {
-            list[n++].shape = shape;
+    skew = space_slope_of_tree(p);
+    for (uint64_t i = 0; has_trees && space_tree_number(p, device, skew, i, &shape); i++) {
+        if (space_is_sensible_tree(p, &shape)) {
+            TRY(space_add(p, device, &shape, &spans, &list, &n));
         }
     }
     *out = list;
     *count = n;
+    list = NULL;
 out:
+    free(list);
     return st;
 }

@@ -48,6 +48,11 @@ int fft_can(enum fft_kind kind, uint32_t length)
     return fft_library_of(kind)->can(length);
 }
 
+enum fft_kind fft_settle(enum fft_kind wanted, uint32_t length)
+{
+    return wanted == FFT_CLFFT && fft_can(FFT_CLFFT, length) ? FFT_CLFFT : FFT_VKFFT;
+}
+
 /* Gives the plan of `count` transforms, and makes it when there is none. */
 static status_t fft_find_plan(fft_t *fft, uint64_t count, void **out)
 {

@@ -7,6 +7,7 @@
 #include "dsp/overlap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Which ways of filtering there are, and what a problem can choose from. The rule by which a filter
  * is computed, shapes to measure, and their words. */
@@ -125,9 +126,7 @@ static void filter_add(const struct filter_spec *spec, const struct device_info 
     }
     ways[shape.kernel]->settle(spec, &shape);
     for (uint32_t i = 0; i < *count; i++) {
-        const struct filter_shape *s = &list[i];
-        if (s->kernel == shape.kernel && s->length == shape.length && s->width == shape.width &&
-            s->values == shape.values && s->batch == shape.batch) {
+        if (memcmp(&list[i], &shape, sizeof shape) == 0) {
             return;
         }
     }

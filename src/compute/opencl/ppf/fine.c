@@ -12,7 +12,6 @@
 /* ---- fine ---- */
 
 enum {
-    PAIR_BYTES = 8,         /* a complex float */
     ROW_BANKS = 16,         /* as in kernels/fine/fine_rows.cl */
     LEAST_COLUMNS = 16,     /* points of a column, of a row */
     LEAST_LOG = 8,          /* of the channels, */

@@ -17,9 +17,8 @@
  * samples leave transforms that are not split yet. */
 uint32_t fine_shapes(const struct channelise_spec *spec, int mode, const struct device_info *device,
                      struct channelise_shape *out, uint32_t most);
-/* Makes shape number i of the whole space, as fused_number(). */
-int fine_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
-                uint64_t i, struct channelise_shape *out, int *fits);
+/* The whole space. */
+shape_number_t fine_number;
 
 /* Returns whether it may be chosen on GPUs: on request, or if it is known to be faster than a
  * library's FFT after the filter. */

@@ -7,12 +7,8 @@
 #include "compute/shared/grains.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
-    PAIR_BYTES = 8,     /* a complex float */
-    CELL_BANKS = 16,    /* pairs that local memory serves at a time, */
-    WIDE_BANKS = 8,     /* and cells of two pairs */
     PAD_EVERY = 16,     /* pairs of local memory between two of padding */
     LEAST_GROUP = 64,   /* work-items that a group should have */
     MOST_SWIZZLE = 10,  /* bits of an address that are tried */
@@ -116,15 +112,10 @@ static uint32_t fused_stages_of(const struct channelise_shape *shape)
     return stages;
 }
 
-static int fused_is_power(uint32_t number)
-{
-    return (number & (number - 1)) == 0;
-}
-
 /* Whether the middle stage is made in halves of a batch, see the kernel. */
 static int fused_is_halved(const struct channelise_shape *shape)
 {
-    return !mixed_makes(shape) && fused_is_power(shape->values) &&
+    return !mixed_makes(shape) && is_power_of_two(shape->values) &&
            shape->radix[0] == shape->values && shape->radix[1] == 2 * shape->values &&
            shape->radix[2] == shape->values && shape->radix[3] == 1;
 }
@@ -250,17 +241,6 @@ static int fused_suits(const struct candidate *candidate, const struct channelis
            (candidate->is_long < 0 || candidate->is_long == (spec->taps > LONG_TAPS));
 }
 
-static int fused_is_among(const struct channelise_shape *shape, const struct channelise_shape *list,
-                          uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (!memcmp(shape, &list[i], sizeof *shape)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out, uint32_t most)
 {
@@ -273,7 +253,7 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
         shape.kernel = KERNEL_FUSED;
         shape.paired = (uint32_t)fused_pairs(spec, mode, &shape);
         if (fused_suits(&candidates[i], spec, mode, device) &&
-            fused_fit(spec, mode, device, &shape) && !fused_is_among(&shape, out, count)) {
+            fused_fit(spec, mode, device, &shape) && !shapes_have(out, count, &shape)) {
             out[count++] = shape;
         }
     }
@@ -389,7 +369,7 @@ static size_t fused_factor_count(const struct channelise_spec *spec,
     uint32_t done = shape->radix[0];
     for (uint32_t stage = 1; stage < fused_stages_of(shape); stage++) {
         const uint32_t radix = shape->radix[stage];
-        count += (size_t)done * (fused_is_power(radix) ? radix / 2 : radix - 1);
+        count += (size_t)done * (is_power_of_two(radix) ? radix / 2 : radix - 1);
         done *= radix;
     }
     return count;
@@ -404,7 +384,7 @@ static uint32_t fused_most_ahead(const struct channelise_spec *spec,
     enum { MOST_BYTES = 4 << 20 };
     const size_t number = sample_types[spec->format].bytes;
     const int is_known =
-        fused_is_power(spec->channels) && (spec->format == SAMPLE_I8 || mixed_makes(shape));
+        is_power_of_two(spec->channels) && (spec->format == SAMPLE_I8 || mixed_makes(shape));
     return is_known ? (uint32_t)(MOST_BYTES / (2 * number * spec->channels * shape->batch))
                     : UINT32_MAX;
 }
@@ -520,7 +500,7 @@ static float *fused_layers(uint32_t radix, uint32_t done, float *out)
 
 float *stage_factors(uint32_t radix, uint32_t done, float *out)
 {
-    if (fused_is_power(radix)) {
+    if (is_power_of_two(radix)) {
         return fused_layers(radix, done, out);
     }
     for (uint32_t power = 1; power < radix; power++) {

@@ -8,9 +8,6 @@
 #include <string.h>
 
 enum {
-    PAIR_BYTES = 8,   /* a complex float */
-    CELL_BANKS = 16,  /* pairs that local memory serves at a time, */
-    WIDE_BANKS = 8,   /* and cells of two pairs */
     MOST_VALUES = 50, /* of an item, of all spectra of its batch */
     MORE_TEAMS = 3,   /* of a group than are needed, that a search tries */
     MOST_ROUNDS = 16, /* of the middle stage: the kernel unrolls them */
@@ -42,11 +39,6 @@ struct mixed_layout {
     uint32_t step, span; /* cells from one value of an item to the next, and of a spectrum */
     int is_xored;
 };
-
-static int mixed_is_power_of_two(uint32_t number)
-{
-    return (number & (number - 1)) == 0;
-}
 
 static uint32_t mixed_last(const struct channelise_shape *shape)
 {
@@ -89,7 +81,7 @@ int mixed_is(uint32_t channels)
     for (uint32_t i = 0; i < FIRSTS * LASTS; i++) {
         is_made |= mixed_radices(channels, firsts[i / LASTS], lasts[i % LASTS], radix);
     }
-    return is_made && channels >= LEAST_CHANNELS && !mixed_is_power_of_two(channels);
+    return is_made && channels >= LEAST_CHANNELS && !is_power_of_two(channels);
 }
 
 /* Butterfly f of value q of the first stage, in a layer of the middle stage: its first cell. */
@@ -110,7 +102,7 @@ static uint32_t mixed_jobs(const struct channelise_spec *spec, const struct chan
 static int mixed_is_ordered(const struct channelise_spec *spec,
                             const struct channelise_shape *shape)
 {
-    return !mixed_is_power_of_two(spec->channels) && shape->radix[2] > 1;
+    return !is_power_of_two(spec->channels) && shape->radix[2] > 1;
 }
 
 uint32_t mixed_order_count(const struct channelise_spec *spec, const struct channelise_shape *shape)
@@ -155,10 +147,9 @@ static struct mixed_layout mixed_layout(const struct channelise_spec *spec,
 {
     const uint32_t first = shape->radix[0], rows = spec->channels / first;
     const uint32_t span_bytes = shape->batch * shape->teams * PAIR_BYTES;
-    const uint32_t beyond = mixed_is_power_of_two(spec->channels) ? WIDE_LOCAL : MOST_LOCAL;
+    const uint32_t beyond = is_power_of_two(spec->channels) ? WIDE_LOCAL : MOST_LOCAL;
     const uint32_t most = spec->channels * span_bytes <= LOCAL ? LOCAL : beyond;
-    const int can_xor =
-        mixed_is_power_of_two(first) && mixed_last(shape) == first && rows % first == 0;
+    const int can_xor = is_power_of_two(first) && mixed_last(shape) == first && rows % first == 0;
     struct mixed_layout best = {0};
     uint32_t least = UINT32_MAX;
     for (uint32_t pad = 0; pad < (can_xor ? 1 : CELL_BANKS); pad++) {
@@ -230,10 +221,9 @@ int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,
                              const struct channelise_shape *shape)
 {
     enum { MOST_TAPS = 16 /* that an item holds the coefficients of, and rows */ };
-    return shape->kernel == KERNEL_FUSED && mixed_makes(shape) &&
-           mixed_is_power_of_two(spec->channels) && mode != FUSED_STEPS && spec->is_complex &&
-           spec->format != SAMPLE_F32 && !channelise_is_oversampled(spec) && !shape->paired &&
-           spec->taps <= MOST_TAPS;
+    return shape->kernel == KERNEL_FUSED && mixed_makes(shape) && is_power_of_two(spec->channels) &&
+           mode != FUSED_STEPS && spec->is_complex && spec->format != SAMPLE_F32 &&
+           !channelise_is_oversampled(spec) && !shape->paired && spec->taps <= MOST_TAPS;
 }
 
 /* 1: coefficients are the same from both ends, -1: but for their sign, 0: neither. */
@@ -271,7 +261,7 @@ void mixed_options(const struct channelise_spec *spec, int mode,
     const struct mixed_layout layout = mixed_layout(spec, shape);
     text_add(out, " -DIN_PLACE=1 -DSTEP=%u -DSPAN=%u -DXORED=%d -DORDERED=%d -DMIXED_ORDER=%zu",
              layout.step, layout.span, layout.is_xored, mixed_is_ordered(spec, shape), factors);
-    if (mixed_is_power_of_two(spec->channels)) {
+    if (is_power_of_two(spec->channels)) {
         mixed_wide_options(spec, mode, shape, device, out);
     }
 }
@@ -322,7 +312,7 @@ int mixed_makes(const struct channelise_shape *shape)
         channels *= shape->radix[i];
     }
     const int is_whole = shape->buffers == 0 || shape->buffers >= shape->batch;
-    return !mixed_is_power_of_two(channels) ||
+    return !is_power_of_two(channels) ||
            (shape->values == WIDE_VALUES && shape->radix[0] == WIDE_VALUES &&
             shape->radix[1] >= WIDE_VALUES && shape->radix[2] == WIDE_VALUES &&
             shape->radix[3] == 1 && is_whole && !shape->split && !shape->padded);
@@ -408,20 +398,14 @@ uint32_t mixed_shapes(const struct channelise_spec *spec, int mode,
 int mixed_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
                  uint64_t i, struct channelise_shape *out, int *fits)
 {
-    const uint64_t bases[] = {FIRSTS, LASTS, BATCHES, MORE_TEAMS + 1, 2, 2};
-    uint64_t digits[sizeof bases / sizeof *bases];
-    for (size_t k = 0; k < sizeof bases / sizeof *bases; k++) {
-        digits[k] = i % bases[k];
-        i /= bases[k];
-    }
-    struct channelise_shape shape = {.kernel = KERNEL_FUSED,
-                                     .values = firsts[digits[0]],
-                                     .batch = batches[digits[2]],
-                                     .teams = (uint32_t)digits[3],
-                                     .paired = (uint32_t)digits[4],
-                                     .streaming = (uint32_t)digits[5]};
-    *fits = mixed_radices(spec->channels, firsts[digits[0]], lasts[digits[1]], shape.radix) &&
-            mixed_fit(spec, mode, device, &shape) && shape.streaming == digits[5];
+    const uint32_t first = firsts[take_digit(&i, FIRSTS)], last = lasts[take_digit(&i, LASTS)];
+    struct channelise_shape shape = {.kernel = KERNEL_FUSED, .values = first};
+    shape.batch = batches[take_digit(&i, BATCHES)];
+    shape.teams = take_digit(&i, MORE_TEAMS + 1);
+    shape.paired = take_digit(&i, 2);
+    const uint32_t streaming = shape.streaming = take_digit(&i, 2);
+    *fits = mixed_radices(spec->channels, first, last, shape.radix) &&
+            mixed_fit(spec, mode, device, &shape) && shape.streaming == streaming;
     *out = shape;
     return i == 0;
 }

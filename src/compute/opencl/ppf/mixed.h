@@ -24,8 +24,7 @@ int mixed_fit_wide(const struct channelise_spec *spec, int mode, const struct de
 uint32_t mixed_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
                       uint32_t most);
-int mixed_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
-                 uint64_t i, struct channelise_shape *out, int *fits);
+shape_number_t mixed_number;
 
 /* Returns whether samples are filtered by kernels/mixed/mixed_filter.cl, whose table is [T][P]. */
 int mixed_filters_neighbours(const struct channelise_spec *spec, int mode,

@@ -7,7 +7,6 @@
 #include "io/cache.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     MOST_SHAPES = 12,               /* of each kind that are known to be good */
@@ -65,20 +64,13 @@ static uint32_t choices_add_fused(const struct device_info *info,
     return count;
 }
 
-/* The user's FFT if it can do the length, else the other; AUTO: VkFFT, which is right everywhere
- * and was the faster one wherever it was measured. */
-static enum fft_kind choices_settle_fft(const struct channelise_spec *spec)
-{
-    return spec->fft == FFT_CLFFT && fft_can(FFT_CLFFT, spec->channels) ? FFT_CLFFT : FFT_VKFFT;
-}
-
 static uint32_t choices_add_fir(const struct device_info *info, const struct channelise_spec *spec,
                                 struct channelise_shape *out, uint32_t most)
 {
     uint32_t added =
         fir_shapes(spec, spec->kernel, info, out, (uint32_t)min_u64(most, MOST_SHAPES));
     for (uint32_t i = 0; i < added; i++) {
-        out[i].fft = choices_settle_fft(spec);
+        out[i].fft = fft_settle(spec->fft, spec->channels);
     }
     /* The other library is tried with the first shape; not on NVIDIA's devices, whose compiler
      * prints warnings of its kernels. */
@@ -154,41 +146,36 @@ uint32_t ppf_choices(const struct device_info *info, const struct channelise_spe
     return count;
 }
 
-/* A shape behind the `count` that are there, unless it is one of the first `known`. */
-static uint32_t choices_put(struct channelise_shape *list, uint32_t count, uint32_t known,
-                            struct channelise_shape shape)
+/* A list of shapes, each once; the first `known` are compared with others. */
+struct choices {
+    struct channelise_shape *list;
+    uint32_t count, known;
+};
+
+static status_t choices_put(struct choices *choices, const struct channelise_shape *shape)
 {
-    for (uint32_t i = 0; i < known; i++) {
-        if (memcmp(&shape, &list[i], sizeof shape) == 0) {
-            return count;
-        }
+    status_t st = STATUS_OK;
+    if (!shapes_have(choices->list, choices->known, shape)) {
+        TRY(memory_grow(choices->count, sizeof *choices->list, "shapes", &choices->list));
+        choices->list[choices->count++] = *shape;
     }
-    list[count++] = shape;
-    return count;
+out:
+    return st;
 }
 
-static uint64_t choices_count_fused(const struct channelise_spec *view, int mode,
-                                    const struct device_info *info)
+/* All shapes of one kernel's space that fit: fused_number(), fine_number(). */
+static status_t choices_put_space(struct choices *choices, shape_number_t *number,
+                                  const struct channelise_spec *spec, int mode,
+                                  const struct device_info *info)
 {
+    status_t st = STATUS_OK;
     struct channelise_shape shape;
-    uint64_t count = 0;
     int fits = 0;
-    for (uint64_t i = 0; fused_number(view, mode, info, i, &shape, &fits); i++) {
-        count += (uint64_t)fits;
+    for (uint64_t i = 0; number(spec, mode, info, i, &shape, &fits); i++) {
+        TRY(fits ? choices_put(choices, &shape) : STATUS_OK);
     }
-    return count;
-}
-
-static uint64_t choices_count_fine(const struct channelise_spec *spec,
-                                   const struct device_info *info)
-{
-    struct channelise_shape shape;
-    uint64_t count = 0;
-    int fits = 0;
-    for (uint64_t i = 0; fine_number(spec, ppf_fine_mode(spec), info, i, &shape, &fits); i++) {
-        count += (uint64_t)fits;
-    }
-    return count;
+out:
+    return st;
 }
 
 /* All that fit, those of ppf_choices() first. */
@@ -198,33 +185,30 @@ static status_t choices_list_all(const struct device_info *info, const struct ch
     status_t st = STATUS_OK;
     enum { MOST_FIR = 768 };
     const struct channelise_spec view = ppf_fused_spec(spec);
-    const int mode = ppf_fused_mode(spec);
-    const int has_fused = choices_has_fused(spec, info);
-    struct channelise_shape fir[MOST_FIR];
-    struct channelise_shape shape;
-    struct channelise_shape *list = NULL;
-    int fits = 0;
-    const int has_fine = choices_has_fine(spec, info);
-    uint64_t most = MOST_CHOICES + MOST_FIR + choices_count_fused(&view, mode, info) +
-                    (has_fine ? choices_count_fine(spec, info) : 0);
-    TRY(memory_zeroed(most, sizeof *list, "shapes", &list));
-    uint32_t known = ppf_choices(info, spec, list, MOST_CHOICES);
-    uint32_t n = known;
-    for (uint64_t i = 0; has_fused && fused_number(&view, mode, info, i, &shape, &fits); i++) {
-        n = fits ? choices_put(list, n, known, shape) : n;
+    struct channelise_shape some[MOST_FIR];
+    struct choices choices = {.list = NULL};
+    const uint32_t known = ppf_choices(info, spec, some, MOST_CHOICES);
+    for (uint32_t i = 0; i < known; i++) {
+        TRY(choices_put(&choices, &some[i]));
     }
-    for (uint64_t i = 0; has_fine && fine_number(spec, ppf_fine_mode(spec), info, i, &shape, &fits);
-         i++) {
-        n = fits ? choices_put(list, n, known, shape) : n;
+    choices.known = known;
+    if (choices_has_fused(spec, info)) {
+        TRY(choices_put_space(&choices, fused_number, &view, ppf_fused_mode(spec), info));
     }
-    uint32_t nfir = !choices_has_fir(spec) ? 0 : fir_space(spec, spec->kernel, info, fir, MOST_FIR);
+    if (choices_has_fine(spec, info)) {
+        TRY(choices_put_space(&choices, fine_number, spec, ppf_fine_mode(spec), info));
+    }
+    uint32_t nfir =
+        !choices_has_fir(spec) ? 0 : fir_space(spec, spec->kernel, info, some, MOST_FIR);
     for (uint32_t i = 0; i < nfir; i++) {
-        fir[i].fft = choices_settle_fft(spec);
-        n = choices_put(list, n, known, fir[i]);
+        some[i].fft = fft_settle(spec->fft, spec->channels);
+        TRY(choices_put(&choices, &some[i]));
     }
-    *out = list;
-    *count = n;
+    *out = choices.list;
+    *count = choices.count;
+    choices.list = NULL;
 out:
+    free(choices.list);
     return st;
 }
 

@@ -5,6 +5,8 @@
 #include "compute/opencl/deinterleave.h"
 #include "compute/shared/grains.h"
 
+#include <string.h>
+
 /* Work-items of a group that go along the channels. */
 enum { CHANNEL_WIDTH = 64 };
 
@@ -18,6 +20,22 @@ static uint32_t steps_across(const struct channelise_spec *spec, uint32_t each)
 static uint32_t steps_values(const struct channelise_spec *spec)
 {
     return spec->nchannels % 4 == 0 ? 4 : 1;
+}
+
+int shapes_have(const struct channelise_shape *list, uint32_t count,
+                const struct channelise_shape *shape)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (memcmp(&list[i], shape, sizeof *shape) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int is_power_of_two(uint32_t number)
+{
+    return (number & (number - 1)) == 0;
 }
 
 void samples_options(const struct channelise_spec *spec, struct text *out)

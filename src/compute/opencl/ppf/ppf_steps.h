@@ -28,6 +28,23 @@ void sum_options(const struct channelise_spec *spec, uint32_t i, struct text *ou
 struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,
                             uint64_t spectra, uint32_t streams);
 
+/* Makes shape number i of a kernel's whole space. Returns 1, and sets *out and whether it fits; 0
+ * after the last one. */
+typedef int shape_number_t(const struct channelise_spec *spec, int mode,
+                           const struct device_info *device, uint64_t i,
+                           struct channelise_shape *out, int *fits);
+/* Returns whether a list has a shape. */
+int shapes_have(const struct channelise_shape *list, uint32_t count,
+                const struct channelise_shape *shape);
+
+/* Local memory, for complex floats. */
+enum {
+    PAIR_BYTES = 8,  /* a complex float */
+    CELL_BANKS = 16, /* pairs that local memory serves at a time, */
+    WIDE_BANKS = 8   /* and cells of two pairs */
+};
+int is_power_of_two(uint32_t number);
+
 /* The FIR kernels before a library's FFT. */
 
 /* Lists candidates for a problem, most promising first, at most `most`, and returns their number.
@@ -63,10 +80,8 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
                       uint32_t most);
 
-/* Makes shape number i of the whole space of this problem. Returns 1, and sets *out and whether it
- * fits; 0 after the last one. */
-int fused_number(const struct channelise_spec *spec, int mode, const struct device_info *device,
-                 uint64_t i, struct channelise_shape *out, int *fits);
+/* The whole space of this problem. */
+shape_number_t fused_number;
 
 /* Appends the kernel's build options, " -DCHANNELS=1024" and so on. */
 void fused_options(const struct channelise_spec *spec, int mode,
