@@ -90,14 +90,13 @@ static status_t bench_run(void *context, struct trial_run *out)
     struct bench *bench = context;
     const struct beamform_turns turns = {bench->turns[0], bench->turns[1]};
     const double started = clock_now();
-    double on_device = 0;
     void *data = NULL;
     *out = (struct trial_run){.seconds = 0};
     TRY(beamform_run(bench->stage, bench->in, 0, bench->spectra, &turns, bench->out));
     TRY(buffer_get(bench->out, &data));
     out->seconds = clock_now() - started;
-    TRY(beamform_times(bench->stage, &on_device));
-    out->seconds = on_device > 0 ? on_device : out->seconds;
+    TRY(beamform_times(bench->stage, out->steps));
+    trial_run_settle(out, STEP_FILTER);
 out:
     return st;
 }

@@ -17,8 +17,6 @@ enum {
     CHECKED_DUMPS = 2 /* of most runs: a dump of many spectra is checked alone */
 };
 
-_Static_assert((int)TRIAL_STEPS >= (int)CORRELATE_STEPS, "a run keeps the steps of a stage");
-
 /* A correlation, or that of some of its stations' first channels by the reference. */
 struct bench {
     backend_t *backend;
@@ -99,7 +97,6 @@ static status_t bench_run(void *context, struct trial_run *out)
 {
     status_t st = STATUS_OK;
     struct bench *bench = context;
-    double on_device = 0;
     uint64_t rows = 0;
     void *data = NULL;
     const double started = clock_now();
@@ -110,10 +107,7 @@ static status_t bench_run(void *context, struct trial_run *out)
     TRY(buffer_get(bench->out, &data));
     out->seconds = clock_now() - started;
     TRY(correlate_times(bench->stage, out->steps));
-    for (int step = CORRELATE_STEP_TURN; step < CORRELATE_STEP_DOWNLOAD; step++) {
-        on_device += out->steps[step];
-    }
-    out->seconds = on_device > 0 ? on_device : out->seconds;
+    trial_run_settle(out, STEP_DEINTERLEAVE);
 out:
     return st;
 }

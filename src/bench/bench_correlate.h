@@ -16,7 +16,7 @@ struct bench_correlate {
 struct bench_correlated {
     double seconds; /* best of the repeats, by the device's clock without transfers, else the
                        host's */
-    double steps[CORRELATE_STEPS];
+    double steps[DEVICE_STEPS];
     double flops; /* eight for each product of each pair, of stations with themselves too */
     double error; /* rms, in units of the geometric mean of both powers */
     int is_right;

@@ -241,10 +241,10 @@ static status_t bench_search_device(const bench_dedisperse_t *bench, const struc
     TRY(buffer_create(bench->backend, BUFFER_OUT,
                       c->ndms * boxes_cells(boxes) * sizeof(struct peak), &buffer));
     for (uint32_t i = 0; i < c->repeats; i++) {
-        double now;
+        double steps[DEVICE_STEPS];
         TRY(peaks_run(peaks, series, &rows, 0, boxes->outputs, buffer));
-        TRY(peaks_seconds(peaks, &now));
-        out->search = i == 0 || now < out->search ? now : out->search;
+        TRY(peaks_times(peaks, steps));
+        out->search = i == 0 ? steps[STEP_DETECT] : fmin(out->search, steps[STEP_DETECT]);
     }
     TRY(buffer_get(buffer, &found));
     TRY(bench_search_host(bench, boxes, found, out));
@@ -281,12 +281,12 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
     TRY(dedispersion_trial_time(bench->trial, shape, bench->c.repeats, 1, NULL, words, &times));
     const double *steps = times.best.steps;
     *out = (struct bench_dedispersed){.seconds = times.best.seconds,
-                                      .transpose = steps[TRIAL_TRANSPOSE],
-                                      .upload = steps[TRIAL_UPLOAD],
-                                      .download = steps[TRIAL_DOWNLOAD],
+                                      .transpose = steps[STEP_DEINTERLEAVE],
+                                      .upload = steps[STEP_UPLOAD],
+                                      .download = steps[STEP_DOWNLOAD],
                                       .adds = bench_dedisperse_adds(bench),
                                       .realtime = bench->seconds /
-                                                  (times.best.seconds + steps[TRIAL_TRANSPOSE]),
+                                                  (times.best.seconds + steps[STEP_DEINTERLEAVE]),
                                       .wrong = times.wrong};
     TRY(bench->c.search > 0 ? bench_search(bench, shape, out) : STATUS_OK);
 out:

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Random ones, the sum of whose squares is 1: all frequencies matter. */
 static status_t bench_make_coeff(const struct bench_fir *c, double **out)
@@ -95,9 +96,7 @@ status_t bench_fir(backend_t *backend, const struct bench_fir *c, struct bench_f
     if (c->has_transfers && trial.npairs > 0) {
         TRY(fir_trial_time_moved(&trial, c->repeats, NULL, &times));
         result.moved_seconds = scale * times.best.seconds;
-        for (int step = 0; step < FILTER_STEPS; step++) {
-            result.steps[step] = times.best.steps[step];
-        }
+        memcpy(result.steps, times.best.steps, sizeof result.steps);
         result.is_right &= times.wrong == 0;
     }
     *out = result;

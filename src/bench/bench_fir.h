@@ -24,7 +24,7 @@ struct bench_filtered {
     uint64_t points;             /* that were computed */
     double seconds;              /* for all points: best of the repeats, by the device's clock on
                                     its own memory, else the host's */
-    double steps[FILTER_STEPS];  /* of a run with transfers */
+    double steps[DEVICE_STEPS];  /* of a run with transfers */
     double moved_seconds;        /* with transfers, by the host's clock; 0: not measured */
     double error;                /* rms, in units of rms(x) ||c||_2 */
     int is_right;

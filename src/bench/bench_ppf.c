@@ -139,7 +139,7 @@ static FILE *bench_open_power(const struct bench_case *c)
 static status_t bench_run_row(struct bench *bench, double *seconds)
 {
     status_t st = STATUS_OK;
-    double unused[CHANNELISE_STEPS];
+    double unused[DEVICE_STEPS];
     uint64_t done = 0;
     TRY(bank_run_row(&bench->bank, ROW_BLOCKS, 0, &done, seconds));
     TRY(channelise_times(bench->bank.stage, unused));

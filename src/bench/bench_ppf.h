@@ -23,12 +23,12 @@ struct bench_case {
 
 struct bench_result {
     struct channelise_choice choice; /* what was run */
-    uint64_t samples;               /* filtered: spectra x streams x samples from one to the next */
-    double bytes;                   /* that must move: samples once in, rows once out */
-    double up_bytes, down_bytes;    /* between host and device, each block */
-    double seconds;                 /* of a block on the device, from samples in order to rows:
-                                       best of the repeats */
-    double steps[CHANNELISE_STEPS]; /* of that block */
+    uint64_t samples;            /* filtered: spectra x streams x samples from one to the next */
+    double bytes;                /* that must move: samples once in, rows once out */
+    double up_bytes, down_bytes; /* between host and device, each block */
+    double seconds;              /* of a block on the device, from samples in order to rows:
+                                    best of the repeats */
+    double steps[DEVICE_STEPS];  /* of that block */
     double bare_seconds;  /* of the transforms alone, memory to memory, one thread; 0: not known */
     double block_seconds; /* of a block with transfers, in a row; 0: not measured */
     double watts;         /* 0: not known */

@@ -435,7 +435,7 @@ static status_t bench_time_sums_all(const struct bounds *bounds, double *rate)
                                  NULL, &times);
     TRY(agree_all(bounds->pass->comm, st));
     *rate = (double)ndms * (double)spec.max_samples /
-            (times.best.seconds + times.best.steps[TRIAL_TRANSPOSE]);
+            (times.best.seconds + times.best.steps[STEP_DEINTERLEAVE]);
 out:
     dedispersion_trial_destroy(trial);
     dm_group_free(&group);

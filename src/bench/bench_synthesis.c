@@ -16,8 +16,6 @@
 
 enum { WINDOWS = 4, WINDOW_ROWS = 48 /* that are checked */ };
 
-_Static_assert((int)TRIAL_STEPS >= (int)SYNTHESISE_STEPS, "a run keeps the steps of a stage");
-
 struct bench {
     backend_t *backend;
     struct synthesise_spec spec;
@@ -116,10 +114,7 @@ static status_t bench_run(void *context, struct trial_run *out)
     TRY(buffer_get(bench->out, &data));
     out->seconds = clock_now() - started;
     TRY(synthesise_times(bench->stage, out->steps));
-    const double on_device = out->steps[SYNTHESISE_STEP_UNPACK] +
-                             out->steps[SYNTHESISE_STEP_TRANSFORM] +
-                             out->steps[SYNTHESISE_STEP_FILTER];
-    out->seconds = on_device > 0 ? on_device : out->seconds;
+    trial_run_settle(out, STEP_DEINTERLEAVE);
 out:
     return st;
 }
@@ -245,11 +240,7 @@ status_t bench_synthesis(backend_t *backend, const struct bench_case *c, uint32_
     result.down_bytes = (double)result.samples * sample_out;
     result.bytes = result.up_bytes + result.down_bytes;
     result.seconds = times.best.seconds;
-    result.steps[STEP_UPLOAD] = times.best.steps[SYNTHESISE_STEP_UPLOAD];
-    result.steps[STEP_DEINTERLEAVE] = times.best.steps[SYNTHESISE_STEP_UNPACK];
-    result.steps[STEP_TRANSFORM] = times.best.steps[SYNTHESISE_STEP_TRANSFORM];
-    result.steps[STEP_FILTER] = times.best.steps[SYNTHESISE_STEP_FILTER];
-    result.steps[STEP_DOWNLOAD] = times.best.steps[SYNTHESISE_STEP_DOWNLOAD];
+    memcpy(result.steps, times.best.steps, sizeof result.steps);
     result.rms = bench.agreement.numbers > 0 ? agreement_rms(&bench.agreement) : INFINITY;
     result.worst = agreement_worst(&bench.agreement);
     result.is_right = bench.agreement.numbers > 0 && agreement_holds(&bench.agreement);

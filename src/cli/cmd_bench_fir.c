@@ -83,9 +83,9 @@ static void bench_write_row(struct fir_settings *s, const struct fir_row *row)
               r->points, samples / r->seconds, 1e-9 * bench_fir_flops(c) / r->seconds,
               1e3 * r->moved_seconds, bench_over(samples, r->moved_seconds));
     csv_print(&s->csv, "%.6f,%.6f,%.6f,%.6f,%.6f,%" PRIu64 ",%.4f,%.4f,",
-              1e3 * r->steps[FILTER_STEP_UPLOAD], 1e3 * r->steps[FILTER_STEP_UNPACK],
-              1e3 * r->steps[FILTER_STEP_FILTER], 1e3 * r->steps[FILTER_STEP_DOWNLOAD],
-              1e3 * row->plain_seconds, row->plain_points,
+              1e3 * r->steps[STEP_UPLOAD], 1e3 * r->steps[STEP_DEINTERLEAVE],
+              1e3 * (r->steps[STEP_FILTER] + r->steps[STEP_TRANSFORM]),
+              1e3 * r->steps[STEP_DOWNLOAD], 1e3 * row->plain_seconds, row->plain_points,
               bench_over(row->plain_seconds, r->seconds),
               bench_over(row->plain_seconds, r->moved_seconds));
     csv_print(&s->csv, "\"%s\",%.6f,%" PRIu64 ",%.4f,%.4f,%u,%.3g,%s\n", row->cpu_how,

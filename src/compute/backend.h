@@ -105,4 +105,16 @@ status_t backend_measure(backend_t *backend, struct backend_rates *out);
  * `threads` threads; 0 where that is not known. Fails with DEVICE. */
 status_t backend_measure_fma(backend_t *backend, uint32_t threads, double *out);
 
+/* Steps of a device for a block, of whatever stage. A stage's times are the seconds of each by the
+ * device's own clock. */
+enum device_step {
+    STEP_UPLOAD,
+    STEP_DEINTERLEAVE, /* samples put in order, missing ones found; of dedispersion: transposes */
+    STEP_FILTER,       /* FIR, or FIR and transform in one; sums of dedispersion, and of beams */
+    STEP_TRANSFORM,    /* a library's FFT */
+    STEP_DETECT,       /* power, sums, the channels that are kept; a search for peaks */
+    STEP_DOWNLOAD,
+    DEVICE_STEPS
+};
+
 #endif

@@ -78,7 +78,7 @@ struct beamform_ops {
                     const struct beamform_turns *turns, buffer_t *out);
     /* NULL: none; zero. */
     uint64_t (*device_bytes)(const struct beamform_spec *spec);
-    status_t (*times)(beamform_t *beamform, double *seconds);
+    status_t (*times)(beamform_t *beamform, double seconds[DEVICE_STEPS]);
 };
 
 struct channelise_ops {
@@ -93,7 +93,7 @@ struct channelise_ops {
                     const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                     uint64_t counted, buffer_t *const *out, uint64_t *rows);
     /* NULL: zeros; none; no choice; no words; none; no candidates; the backend's name. */
-    status_t (*times)(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
+    status_t (*times)(channelise_t *channelise, double seconds[DEVICE_STEPS]);
     uint64_t (*device_bytes)(const struct channelise_spec *spec);
     status_t (*choose)(backend_t *backend, const struct channelise_spec *spec,
                        struct channelise_choice *out);
@@ -114,7 +114,7 @@ struct dedisperse_ops {
     /* NULL: the same as run; zeros; no words; the backend's name; nothing to build; no shapes. */
     status_t (*again)(dedisperse_t *dedisperse, buffer_t *out, uint64_t samples,
                       uint64_t out_stride);
-    status_t (*times)(dedisperse_t *dedisperse, struct dedisperse_times *out);
+    status_t (*times)(dedisperse_t *dedisperse, double seconds[DEVICE_STEPS]);
     status_t (*words)(const dedisperse_t *dedisperse, struct text *out);
     status_t (*identity)(const backend_t *backend, struct text *out);
     status_t (*build)(backend_t *backend, const struct dedisperse_spec *spec,
@@ -139,7 +139,7 @@ struct filter_ops {
     status_t (*words)(const struct filter_choice *choice, struct text *out);
     uint64_t (*device_bytes)(const struct filter_spec *spec);
     status_t (*identity)(const backend_t *backend, struct text *out);
-    status_t (*times)(filter_t *filter, double seconds[FILTER_STEPS]);
+    status_t (*times)(filter_t *filter, double seconds[DEVICE_STEPS]);
 };
 
 struct peaks_ops {
@@ -148,7 +148,7 @@ struct peaks_ops {
     status_t (*reserve)(peaks_t *peaks, uint64_t nseries, uint64_t times);
     status_t (*run)(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
                     uint64_t end, buffer_t *out);
-    status_t (*seconds)(peaks_t *peaks, double *out);
+    status_t (*times)(peaks_t *peaks, double seconds[DEVICE_STEPS]);
 };
 
 struct resident_rows_ops {
@@ -187,7 +187,7 @@ struct synthesise_ops {
                        struct synthesise_choice *out);
     status_t (*words)(const struct synthesise_choice *choice, struct text *out);
     uint64_t (*device_bytes)(const struct synthesise_spec *spec);
-    status_t (*times)(synthesise_t *synthesise, double seconds[SYNTHESISE_STEPS]);
+    status_t (*times)(synthesise_t *synthesise, double seconds[DEVICE_STEPS]);
 };
 
 struct correlate_ops {
@@ -200,7 +200,7 @@ struct correlate_ops {
      * spectrum correlate->next. */
     void (*begin)(correlate_t *correlate);
     uint64_t (*device_bytes)(const struct correlate_spec *spec);
-    status_t (*times)(correlate_t *correlate, double seconds[CORRELATE_STEPS]);
+    status_t (*times)(correlate_t *correlate, double seconds[DEVICE_STEPS]);
 };
 
 struct fft_baseline_ops {

@@ -1,6 +1,8 @@
 /* The stage `beamform`, handed on to its backend. */
 #include "compute/backend_ops.h"
 
+#include <string.h>
+
 uint64_t beamform_cells(const struct beamform_spec *spec, uint64_t first, uint64_t spectra)
 {
     return spectra > 0 ? (first + spectra - 1) / spec->cell - first / spec->cell + 1 : 0;
@@ -31,8 +33,8 @@ status_t beamform_run(beamform_t *beamform, buffer_t *in, uint64_t first, uint64
     return beamform->ops->run(beamform, in, first, spectra, turns, out);
 }
 
-status_t beamform_times(beamform_t *beamform, double *seconds)
+status_t beamform_times(beamform_t *beamform, double seconds[DEVICE_STEPS])
 {
-    *seconds = 0;
+    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
     return beamform->ops->times ? beamform->ops->times(beamform, seconds) : STATUS_OK;
 }

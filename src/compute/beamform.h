@@ -57,8 +57,8 @@ struct beamform_turns {
 status_t beamform_run(beamform_t *beamform, buffer_t *in, uint64_t first, uint64_t spectra,
                       const struct beamform_turns *turns, buffer_t *out);
 
-/* Sets the seconds by the device's own clock since the last call; 0 if the spec is not timed, and
- * from backends without a device. Waits. Fails with DEVICE. */
-status_t beamform_times(beamform_t *beamform, double *seconds);
+/* Sets the seconds by the device's own clock since the last call; zeros if the spec is not timed,
+ * and from backends without a device. Waits. Fails with DEVICE. */
+status_t beamform_times(beamform_t *beamform, double seconds[DEVICE_STEPS]);
 
 #endif

@@ -198,9 +198,9 @@ status_t channelise_run_after(channelise_t *channelise, const channelise_t *firs
     return channelise->ops->run(channelise, first, in, input, nstreams, spectra, 0, out, rows);
 }
 
-status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])
+status_t channelise_times(channelise_t *channelise, double seconds[DEVICE_STEPS])
 {
-    memset(seconds, 0, CHANNELISE_STEPS * sizeof *seconds);
+    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
     return channelise->ops->times ? channelise->ops->times(channelise, seconds) : STATUS_OK;
 }
 

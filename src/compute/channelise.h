@@ -232,20 +232,9 @@ status_t channelise_run_after(channelise_t *channelise, const channelise_t *firs
                               const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                               buffer_t *const *out, uint64_t *rows);
 
-/* Steps of a device for a block. */
-enum channelise_step {
-    STEP_UPLOAD,
-    STEP_DEINTERLEAVE, /* missing samples found, too; of dedispersion: transposes */
-    STEP_FILTER,       /* FIR, or FIR and transform in one */
-    STEP_TRANSFORM,    /* a library's FFT */
-    STEP_DETECT,       /* power, sums, the channels that are kept */
-    STEP_DOWNLOAD,
-    CHANNELISE_STEPS
-};
-
 /* Sets the seconds by the device's own clock that each step has taken since the last call. Waits.
  * Zeros if the spec is not timed, and from backends without a device. Fails with DEVICE. */
-status_t channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS]);
+status_t channelise_times(channelise_t *channelise, double seconds[DEVICE_STEPS]);
 
 /* The transforms of a spec alone, from memory to memory on the spec's threads, as the library does
  * them that the backend uses: what a filter bank is measured against. */

@@ -112,8 +112,8 @@ out:
     return st;
 }
 
-status_t correlate_times(correlate_t *correlate, double seconds[CORRELATE_STEPS])
+status_t correlate_times(correlate_t *correlate, double seconds[DEVICE_STEPS])
 {
-    memset(seconds, 0, CORRELATE_STEPS * sizeof *seconds);
+    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
     return correlate->ops->times ? correlate->ops->times(correlate, seconds) : STATUS_OK;
 }

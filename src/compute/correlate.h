@@ -62,18 +62,15 @@ enum { CORRELATE_TILE = 64 };
 status_t correlate_run(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,
                        buffer_t *out, uint64_t *rows);
 
-/* Steps of a device for a block. */
+/* The steps between transfers. */
 enum correlate_step {
-    CORRELATE_STEP_UPLOAD,
-    CORRELATE_STEP_TURN,  /* spectra are rotated */
-    CORRELATE_STEP_AUTOS, /* sums of stations with themselves */
+    CORRELATE_STEP_TURN = STEP_DEINTERLEAVE, /* spectra are rotated */
+    CORRELATE_STEP_AUTOS,                    /* sums of stations with themselves */
     CORRELATE_STEP_CROSSES,
-    CORRELATE_STEP_FINISH, /* channels are summed, gains applied */
-    CORRELATE_STEP_DOWNLOAD,
-    CORRELATE_STEPS
+    CORRELATE_STEP_FINISH /* channels are summed, gains applied */
 };
 /* Sets the seconds by the device's own clock since the last call; zeros if the spec is not timed,
  * and from backends without a device. Waits. Fails with DEVICE. */
-status_t correlate_times(correlate_t *correlate, double seconds[CORRELATE_STEPS]);
+status_t correlate_times(correlate_t *correlate, double seconds[DEVICE_STEPS]);
 
 #endif

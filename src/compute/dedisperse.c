@@ -107,10 +107,10 @@ status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec
                                            : STATUS_OK;
 }
 
-status_t dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out)
+status_t dedisperse_times(dedisperse_t *dedisperse, double seconds[DEVICE_STEPS])
 {
-    *out = (struct dedisperse_times){0};
-    return dedisperse->ops->times ? dedisperse->ops->times(dedisperse, out) : STATUS_OK;
+    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
+    return dedisperse->ops->times ? dedisperse->ops->times(dedisperse, seconds) : STATUS_OK;
 }
 
 status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out)

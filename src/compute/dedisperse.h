@@ -120,10 +120,7 @@ status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
 
 /* Sets the seconds by the device's own clock since the last call. Waits. Zeros if the spec is not
  * timed, and from backends without a device. Fails with DEVICE. */
-struct dedisperse_times {
-    double upload, transpose, sum, download;
-};
-status_t dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out);
+status_t dedisperse_times(dedisperse_t *dedisperse, double seconds[DEVICE_STEPS]);
 
 /* Appends the configuration, for people and as `--shape` of bench reads it:
  * "copies:4:32x8:8x4:8:0:1"; "avx512". Fails with DEVICE (memory). */

@@ -111,9 +111,9 @@ status_t peaks_run(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, 
     return peaks->ops->run(peaks, rows, of, first, end, out);
 }
 
-status_t peaks_seconds(peaks_t *peaks, double *out)
+status_t peaks_times(peaks_t *peaks, double seconds[DEVICE_STEPS])
 {
-    return peaks->ops->seconds(peaks, out);
+    return peaks->ops->times(peaks, seconds);
 }
 
 /* Rows that stay on a device from one pass to the next. */

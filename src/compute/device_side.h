@@ -71,7 +71,7 @@ enum { PEAKS_MOST_WIDTH = 256 };
 
 /* Creates a search on the device. Sets *out to NULL if the host's threads must search: the backend
  * computes in the host's memory, the device has no double precision or too little local memory, or
- * boxes are wider than PEAKS_MOST_WIDTH. `is_timed`: peaks_seconds() will be called. Fails with
+ * boxes are wider than PEAKS_MOST_WIDTH. `is_timed`: peaks_times() will be called. Fails with
  * DEVICE. */
 status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
 void peaks_destroy(peaks_t *peaks);
@@ -96,9 +96,9 @@ struct peaks_rows {
 status_t peaks_run(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
                    uint64_t end, buffer_t *out);
 
-/* Sets the seconds of the kernels by the device's own clock since the last call. Waits. Fails with
- * DEVICE. */
-status_t peaks_seconds(peaks_t *peaks, double *out);
+/* Sets the seconds (STEP_DETECT: of the kernels) by the device's own clock since the last call.
+ * Waits. Fails with DEVICE. */
+status_t peaks_times(peaks_t *peaks, double seconds[DEVICE_STEPS]);
 
 /* Device-resident rows: rows of a product that stay with the backend from one stage to a later one
  * of the same run, so that they need not come back from their file. Backends that compute in the

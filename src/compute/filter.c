@@ -98,8 +98,8 @@ status_t filter_run(filter_t *filter, buffer_t *in, const struct sample_input *i
     return filter->ops->run(filter, in, input, run, out);
 }
 
-status_t filter_times(filter_t *filter, double seconds[FILTER_STEPS])
+status_t filter_times(filter_t *filter, double seconds[DEVICE_STEPS])
 {
-    memset(seconds, 0, FILTER_STEPS * sizeof *seconds);
+    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
     return filter->ops->times ? filter->ops->times(filter, seconds) : STATUS_OK;
 }

@@ -137,16 +137,8 @@ uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *s
 status_t filter_run(filter_t *filter, buffer_t *in, const struct sample_input *input,
                     const struct stage_run *run, buffer_t *out);
 
-/* Steps of a device for a block. */
-enum filter_step {
-    FILTER_STEP_UPLOAD,
-    FILTER_STEP_UNPACK,
-    FILTER_STEP_FILTER, /* direct sums, or transforms and product */
-    FILTER_STEP_DOWNLOAD,
-    FILTER_STEPS
-};
 /* Sets the seconds by the device's own clock since the last call; zeros if the spec is not timed,
  * and from backends without a device. Waits. Fails with DEVICE. */
-status_t filter_times(filter_t *filter, double seconds[FILTER_STEPS]);
+status_t filter_times(filter_t *filter, double seconds[DEVICE_STEPS]);
 
 #endif

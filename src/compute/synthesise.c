@@ -41,8 +41,8 @@ status_t synthesise_run(synthesise_t *synthesise, buffer_t *in, const struct sam
     return synthesise->ops->run(synthesise, in, input, run, out);
 }
 
-status_t synthesise_times(synthesise_t *synthesise, double seconds[SYNTHESISE_STEPS])
+status_t synthesise_times(synthesise_t *synthesise, double seconds[DEVICE_STEPS])
 {
-    memset(seconds, 0, SYNTHESISE_STEPS * sizeof *seconds);
+    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
     return synthesise->ops->times ? synthesise->ops->times(synthesise, seconds) : STATUS_OK;
 }

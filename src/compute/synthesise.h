@@ -99,17 +99,8 @@ uint64_t synthesise_device_bytes(enum backend_kind kind, const struct synthesise
 status_t synthesise_run(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
                         const struct stage_run *run, buffer_t *out);
 
-/* Steps of a device for a block. */
-enum synthesise_step {
-    SYNTHESISE_STEP_UPLOAD,
-    SYNTHESISE_STEP_UNPACK,    /* samples become spectra in the transform's order */
-    SYNTHESISE_STEP_TRANSFORM, /* or transform and filter in one */
-    SYNTHESISE_STEP_FILTER,
-    SYNTHESISE_STEP_DOWNLOAD,
-    SYNTHESISE_STEPS
-};
 /* Sets the seconds by the device's own clock since the last call; zeros if the spec is not timed,
  * and from backends without a device. Waits. Fails with DEVICE. */
-status_t synthesise_times(synthesise_t *synthesise, double seconds[SYNTHESISE_STEPS]);
+status_t synthesise_times(synthesise_t *synthesise, double seconds[DEVICE_STEPS]);
 
 #endif

@@ -41,6 +41,15 @@ double tune_median(double *numbers, uint32_t count)
     return (numbers[count / 2] + numbers[(count - 1) / 2]) / 2;
 }
 
+void trial_run_settle(struct trial_run *run, enum device_step first)
+{
+    double on_device = 0;
+    for (int step = (int)first; step < STEP_DOWNLOAD; step++) {
+        on_device += run->steps[step];
+    }
+    run->seconds = on_device > 0 ? on_device : run->seconds;
+}
+
 status_t trial_time(const struct trial *trial, void *context, uint32_t repeats,
                     const struct tune_time *time, struct trial_times *out)
 {

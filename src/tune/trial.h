@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_TUNE_TRIAL_H
 #define VOLTMILL_TUNE_TRIAL_H
 
-#include "base/status.h"
+#include "compute/backend.h"
 
 #include <stdint.h>
 
@@ -33,11 +33,14 @@ void tune_budget_end(struct tune_budget *budget, const struct tune_time *time);
  * in ascending order. */
 double tune_median(double *numbers, uint32_t count);
 
-enum { TRIAL_STEPS = 6 };
 struct trial_run {
-    double seconds;            /* by the device's clock where there is one, else the host's */
-    double steps[TRIAL_STEPS]; /* the device's, as each stage numbers them */
+    double seconds;             /* by the device's clock where there is one, else the host's */
+    double steps[DEVICE_STEPS]; /* the device's; zeros without one */
 };
+
+/* Takes the seconds of the steps from `first` on, without the download, for those of a run, where a
+ * device has counted any. */
+void trial_run_settle(struct trial_run *run, enum device_step first);
 
 /* Functions that a trial times and checks. A wrong result is no failure. */
 struct trial {

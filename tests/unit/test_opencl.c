@@ -247,7 +247,7 @@ static float build_and_run(device_t *device, const char *options)
     cl_mem memory = NULL;
     cl_event done = NULL;
     float value = 1;
-    double seconds[CHANNELISE_STEPS];
+    double seconds[DEVICE_STEPS];
     assert_ok(program_build_text(device, "a test", source, options, &program));
     assert_ok(program_kernel(device, program, "triple", &kernel));
     assert_ok(device_put(device, &value, sizeof value, "a number", &memory));

@@ -375,7 +375,7 @@ static status_t backend_measure_device_fma(backend_t *backend, uint32_t threads,
     const cl_uint rounds = device->info.is_gpu ? 1 << 14 : 1 << 8;
     const cl_float a = 0.5F, b = 1;
     struct stopwatch watch = {.is_on = 1};
-    double steps[CHANNELISE_STEPS];
+    double steps[DEVICE_STEPS];
     cl_kernel kernel = NULL;
     cl_mem sums = NULL;
     (void)threads;

@@ -310,15 +310,10 @@ static uint64_t opencl_beamform_device_bytes(const struct beamform_spec *spec)
     return RUNS * beam_turn_bytes(spec) + beam_weight_bytes(spec) + spec->beams * PAIR;
 }
 
-static status_t opencl_beamform_times(beamform_t *beamform, double *seconds)
+static status_t opencl_beamform_times(beamform_t *beamform, double seconds[DEVICE_STEPS])
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)beamform;
-    double steps[CHANNELISE_STEPS];
-    TRY(stopwatch_collect(&stage->watch, stage->opencl->device, steps));
-    *seconds = steps[STEP_FILTER];
-out:
-    return st;
+    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
 }
 
 const struct beamform_ops opencl_beamform = {.bytes = opencl_beamform_bytes,

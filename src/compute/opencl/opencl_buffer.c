@@ -179,7 +179,7 @@ static void buffer_use(struct opencl_buffer *buffer, cl_event done)
 
 /* Handles the event that follows the call of either transfer. */
 static status_t buffer_moves(const struct opencl_buffer *buffer, cl_command_queue queue,
-                             struct stopwatch *watch, enum channelise_step step)
+                             struct stopwatch *watch, enum device_step step)
 {
     status_t st = STATUS_OK;
     cl_event *timed = NULL;

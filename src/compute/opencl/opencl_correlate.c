@@ -19,11 +19,7 @@ enum {
     FINISH_BYTES = 64 << 20 /* of dumps that are to be averaged at a time, or one */
 };
 
-/* A stopwatch's steps are those of a filter bank: transfers at both ends, and four between. */
-#define WATCH(step) ((enum channelise_step)CORRELATE_STEP_##step)
-_Static_assert((int)CORRELATE_STEP_UPLOAD == (int)STEP_UPLOAD &&
-                   (int)CORRELATE_STEP_DOWNLOAD == (int)STEP_DOWNLOAD,
-               "steps of a correlation are counted as those of a filter bank");
+#define WATCH(step) ((enum device_step)CORRELATE_STEP_##step)
 
 struct stage {
     struct correlate base;
@@ -363,7 +359,7 @@ static uint64_t opencl_correlate_device_bytes(const struct correlate_spec *spec)
            (spec->gains ? correlate_spectrum_bytes(spec) : 0) + correlate_groups_bytes(spec);
 }
 
-static status_t opencl_correlate_times(correlate_t *correlate, double seconds[CORRELATE_STEPS])
+static status_t opencl_correlate_times(correlate_t *correlate, double seconds[DEVICE_STEPS])
 {
     struct stage *stage = (struct stage *)correlate;
     return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);

@@ -215,19 +215,14 @@ out:
     return st;
 }
 
-static status_t opencl_peaks_seconds(peaks_t *base, double *out)
+static status_t opencl_peaks_times(peaks_t *base, double seconds[DEVICE_STEPS])
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)base;
-    double seconds[CHANNELISE_STEPS];
-    TRY(stopwatch_collect(&stage->watch, stage->device, seconds));
-    *out = seconds[STEP_DETECT];
-out:
-    return st;
+    return stopwatch_collect(&stage->watch, stage->device, seconds);
 }
 
 const struct peaks_ops opencl_peaks = {.create = opencl_peaks_create,
                                        .destroy = opencl_peaks_destroy,
                                        .reserve = opencl_peaks_reserve,
                                        .run = opencl_peaks_run,
-                                       .seconds = opencl_peaks_seconds};
+                                       .times = opencl_peaks_times};

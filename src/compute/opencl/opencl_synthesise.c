@@ -312,19 +312,10 @@ static uint64_t opencl_synthesise_device_bytes(const struct synthesise_spec *spe
            synthesise_length(spec) * sizeof(float);
 }
 
-static status_t opencl_synthesise_times(synthesise_t *synthesise, double seconds[SYNTHESISE_STEPS])
+static status_t opencl_synthesise_times(synthesise_t *synthesise, double seconds[DEVICE_STEPS])
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)synthesise;
-    double steps[CHANNELISE_STEPS];
-    TRY(stopwatch_collect(&stage->watch, stage->opencl->device, steps));
-    seconds[SYNTHESISE_STEP_UPLOAD] = steps[STEP_UPLOAD];
-    seconds[SYNTHESISE_STEP_UNPACK] = steps[STEP_DEINTERLEAVE];
-    seconds[SYNTHESISE_STEP_TRANSFORM] = steps[STEP_TRANSFORM];
-    seconds[SYNTHESISE_STEP_FILTER] = steps[STEP_FILTER];
-    seconds[SYNTHESISE_STEP_DOWNLOAD] = steps[STEP_DOWNLOAD];
-out:
-    return st;
+    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
 }
 
 static status_t opencl_synthesise_words(const struct synthesise_choice *choice, struct text *out)

@@ -14,7 +14,7 @@
  *
  * Events of what was enqueued, kept until their times are asked for. */
 
-static status_t stopwatch_add_entry(struct stopwatch *watch, enum channelise_step step)
+static status_t stopwatch_add_entry(struct stopwatch *watch, enum device_step step)
 {
     status_t st = STATUS_OK;
     TRY(memory_grow(watch->count, sizeof *watch->entries, "times of commands", &watch->entries));
@@ -23,7 +23,7 @@ out:
     return st;
 }
 
-status_t stopwatch_event(struct stopwatch *watch, enum channelise_step step, cl_event **out)
+status_t stopwatch_event(struct stopwatch *watch, enum device_step step, cl_event **out)
 {
     status_t st = STATUS_OK;
     *out = NULL;
@@ -36,7 +36,7 @@ out:
 }
 
 status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_command_queue queue,
-                         enum channelise_step step)
+                         enum device_step step)
 {
     status_t st = STATUS_OK;
     if (watch && watch->is_on) {
@@ -71,10 +71,10 @@ static void stopwatch_forget(struct stopwatch *watch)
 }
 
 status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
-                           double seconds[CHANNELISE_STEPS])
+                           double seconds[DEVICE_STEPS])
 {
     status_t st = STATUS_OK;
-    memset(seconds, 0, CHANNELISE_STEPS * sizeof *seconds);
+    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
     for (uint32_t i = 0; i < watch->count; i++) {
         const struct stopwatch_entry *entry = &watch->entries[i];
         double took = 0;
@@ -354,7 +354,7 @@ static status_t launch_fail(const device_t *device, cl_kernel kernel, cl_int err
 }
 
 status_t launch_kernel(const device_t *device, cl_kernel kernel, struct launch_size size,
-                       struct stopwatch *watch, enum channelise_step step,
+                       struct stopwatch *watch, enum device_step step,
                        const struct launch_argument *arguments)
 {
     status_t st = STATUS_OK;

@@ -13,7 +13,7 @@ struct stopwatch {
     int is_on;
     uint32_t count;
     struct stopwatch_entry {
-        enum channelise_step step;
+        enum device_step step;
         cl_event from; /* NULL: the time of `to` itself; else from its end to that of `to` */
         cl_event to;
     } * entries;
@@ -21,19 +21,19 @@ struct stopwatch {
 
 /* Sets *out to where the next command of `step` leaves its event; to NULL if the watch is off, or
  * NULL. Fails with DEVICE (memory). */
-status_t stopwatch_event(struct stopwatch *watch, enum channelise_step step, cl_event **out);
+status_t stopwatch_event(struct stopwatch *watch, enum device_step step, cl_event **out);
 
 /* Begins and ends the timing of work on `queue` that a library enqueues. No effect if the watch is
  * off, or NULL. Fail with DEVICE. */
 status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_command_queue queue,
-                         enum channelise_step step);
+                         enum device_step step);
 
 status_t stopwatch_end(struct stopwatch *watch, const device_t *device, cl_command_queue queue);
 
 /* Waits for all events, sets the sums in seconds since the last call, and forgets the events. Fails
  * with DEVICE. */
 status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
-                           double seconds[CHANNELISE_STEPS]);
+                           double seconds[DEVICE_STEPS]);
 
 void stopwatch_free(struct stopwatch *watch);
 
@@ -145,7 +145,7 @@ struct launch_size launch_over(uint64_t items, uint32_t width);
 /* Enqueues a kernel after the work in `device->compute`; the watch counts its time as `step` (NULL:
  * not timed). Fails with DEVICE; the message names the kernel. */
 status_t launch_kernel(const device_t *device, cl_kernel kernel, struct launch_size size,
-                       struct stopwatch *watch, enum channelise_step step,
+                       struct stopwatch *watch, enum device_step step,
                        const struct launch_argument *arguments);
 #define LAUNCH(device, kernel, size, watch, step, ...)                                             \
     launch_kernel((device), (kernel), (size), (watch), (step),                                     \

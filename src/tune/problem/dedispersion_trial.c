@@ -157,7 +157,6 @@ static status_t trial_run(void *context, struct trial_run *out)
 {
     status_t st = STATUS_OK;
     struct dedispersion_trial *trial = context;
-    struct dedisperse_times times;
     void *data = NULL;
     double started = clock_now();
     TRY(trial->is_whole || !trial->is_warm
@@ -166,13 +165,10 @@ static status_t trial_run(void *context, struct trial_run *out)
             : dedisperse_again(trial->stage, trial->in, &trial->input, trial->samples, trial->out,
                                trial->stride));
     TRY(buffer_get(trial->out, &data));
-    double seconds = clock_now() - started;
-    TRY(dedisperse_times(trial->stage, &times));
+    *out = (struct trial_run){.seconds = clock_now() - started};
+    TRY(dedisperse_times(trial->stage, out->steps));
+    trial_run_settle(out, STEP_FILTER);
     trial->is_warm = 1;
-    *out = (struct trial_run){.seconds = times.sum > 0 ? times.sum : seconds};
-    out->steps[TRIAL_UPLOAD] = times.upload;
-    out->steps[TRIAL_TRANSPOSE] = times.transpose;
-    out->steps[TRIAL_DOWNLOAD] = times.download;
 out:
     return st;
 }

@@ -8,17 +8,14 @@
 
 typedef struct dedispersion_trial dedispersion_trial_t;
 
-/* Steps of a run. Its seconds are those of the sums by the device's clock, or of all steps on the
- * host. */
-enum { TRIAL_UPLOAD, TRIAL_TRANSPOSE, TRIAL_DOWNLOAD };
-
 /* Creates samples and memory for `spec` (not copied: what it points to must outlive the trial),
  * whose shape is ignored. Fails with DEVICE. */
 status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
                                    dedispersion_trial_t **out);
 void dedispersion_trial_destroy(dedispersion_trial_t *trial);
 
-/* Runs a shape once to warm up, then `repeats` times; NULL: the backend's own choice. `is_whole`:
+/* A run's seconds are those of the sums by the device's clock, or of all steps on the host. Runs a
+ * shape once to warm up, then `repeats` times; NULL: the backend's own choice. `is_whole`:
  * each repetition includes the transfers, else only the sums are repeated. Each call uses other
  * samples than the one before, so outputs that are not written are wrong, too. `time` as for
  * trial_time(). `words` (may be NULL) gets a description of the shape. Fails with USAGE (an

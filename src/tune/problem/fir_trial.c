@@ -178,8 +178,6 @@ void fir_windows_compare(struct fir_windows *windows, const struct filter_spec *
 
 /* ---- fir trial ---- */
 
-_Static_assert((int)TRIAL_STEPS >= (int)FILTER_STEPS, "a run keeps the steps of a stage");
-
 static uint64_t trial_samples(const struct filter_spec *spec, uint64_t rows)
 {
     return (rows - 1) * spec->decimate + spec->taps;
@@ -288,7 +286,7 @@ static status_t trial_copy(struct fir_trial *trial, buffer_t *from, buffer_t *to
 static status_t trial_make_pairs(struct fir_trial *trial, uint32_t pairs)
 {
     status_t st = STATUS_OK;
-    double unused[FILTER_STEPS];
+    double unused[DEVICE_STEPS];
     uint64_t in_bytes = trial_stream_bytes(&trial->spec, trial->rows);
     uint64_t out_bytes = trial_out_bytes(&trial->spec, trial->rows);
     TRY(memory_zeroed(pairs, sizeof *trial->pairs, "pairs of buffers", &trial->pairs));
@@ -397,8 +395,9 @@ static status_t trial_run(void *context, struct trial_run *out)
         TRY(filter_times(trial->stage, out->steps));
         out->seconds = clock_now() - started;
     }
-    double on_device = out->steps[FILTER_STEP_UNPACK] + out->steps[FILTER_STEP_FILTER];
-    out->seconds = on_device > 0 && !trial->is_moved ? on_device : out->seconds;
+    if (!trial->is_moved) {
+        trial_run_settle(out, STEP_DEINTERLEAVE);
+    }
 out:
     return st;
 }

@@ -60,9 +60,9 @@ uint64_t fir_trial_bytes(const struct filter_spec *spec, uint64_t rows);
 void fir_trial_cut(struct fir_trial *trial, uint64_t rows);
 
 /* Makes the filter as chosen, compares what the warm-up run leaves, and times runs: of pairs by the
- * device's clock. What the last run of them leaves is compared, too. The steps are enum
- * filter_step. Fails with USAGE (the shape cannot be), DEVICE. A wrong result is no failure:
- * times->wrong are rows, more than none also when all together are off. */
+ * device's clock. What the last run of them leaves is compared, too. Fails with USAGE (the shape
+ * cannot be), DEVICE. A wrong result is no failure: times->wrong are rows, more than none also when
+ * all together are off. */
 status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *choice,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
 /* Times the last filter once more with transfers: from the host and back, one run after the other,

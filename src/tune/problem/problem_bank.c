@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)TRIAL_STEPS >= (int)CHANNELISE_STEPS, "a run keeps the steps of a stage");
-
 uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spectra)
 {
     return spectra / spec->outputs[i].integrate;
@@ -260,16 +258,12 @@ static status_t bank_enqueue(struct bank *bank, uint32_t s, uint64_t number)
 status_t bank_run_alone(struct bank *bank, struct trial_run *out)
 {
     status_t st = STATUS_OK;
-    double on_device = 0;
     double started = clock_now();
     TRY(bank_enqueue(bank, 0, 0));
     TRY(bank_await(bank, 0));
     out->seconds = clock_now() - started;
     TRY(channelise_times(bank->stage, out->steps));
-    for (int step = STEP_FILTER; step < STEP_DOWNLOAD; step++) {
-        on_device += out->steps[step];
-    }
-    out->seconds = on_device > 0 ? on_device : out->seconds;
+    trial_run_settle(out, STEP_FILTER);
 out:
     return st;
 }

@@ -60,7 +60,7 @@ status_t bank_fill(struct bank *bank);
 status_t bank_spoil_all(struct bank *bank);
 void bank_end(struct bank *bank);
 
-/* Runs one block, alone, in slot 0. The steps are the stage's: enum channelise_step. Fails with
+/* Runs one block, alone, in slot 0. The steps are the stage's: enum device_step. Fails with
  * DEVICE. */
 status_t bank_run_alone(struct bank *bank, struct trial_run *out);
 /* Runs blocks in a row, each waiting only for its own slot: at least `blocks` of them, and for at

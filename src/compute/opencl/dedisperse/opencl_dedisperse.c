@@ -359,18 +359,10 @@ out:
     return st;
 }
 
-static status_t opencl_dedisperse_times(dedisperse_t *dedisperse, struct dedisperse_times *out)
+static status_t opencl_dedisperse_times(dedisperse_t *dedisperse, double seconds[DEVICE_STEPS])
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)dedisperse;
-    double seconds[CHANNELISE_STEPS];
-    TRY(stopwatch_collect(&stage->watch, stage->opencl->device, seconds));
-    *out = (struct dedisperse_times){.upload = seconds[STEP_UPLOAD],
-                                     .transpose = seconds[STEP_DEINTERLEAVE],
-                                     .sum = seconds[STEP_FILTER],
-                                     .download = seconds[STEP_DOWNLOAD]};
-out:
-    return st;
+    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
 }
 
 static status_t opencl_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)

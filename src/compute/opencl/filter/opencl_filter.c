@@ -357,18 +357,10 @@ static uint64_t opencl_filter_device_bytes(const struct filter_spec *spec)
            spec->nstreams * sizeof(struct filter_stream) + way->bytes(&settled);
 }
 
-static status_t opencl_filter_times(filter_t *filter, double seconds[FILTER_STEPS])
+static status_t opencl_filter_times(filter_t *filter, double seconds[DEVICE_STEPS])
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)filter;
-    double steps[CHANNELISE_STEPS];
-    TRY(stopwatch_collect(&stage->watch, stage->opencl->device, steps));
-    seconds[FILTER_STEP_UPLOAD] = steps[STEP_UPLOAD];
-    seconds[FILTER_STEP_UNPACK] = steps[STEP_DEINTERLEAVE];
-    seconds[FILTER_STEP_FILTER] = steps[STEP_FILTER] + steps[STEP_TRANSFORM];
-    seconds[FILTER_STEP_DOWNLOAD] = steps[STEP_DOWNLOAD];
-out:
-    return st;
+    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
 }
 
 const struct filter_ops opencl_filter = {.choose = opencl_filter_choose,

@@ -715,7 +715,7 @@ out:
     return st;
 }
 
-static status_t opencl_channelise_times(channelise_t *channelise, double seconds[CHANNELISE_STEPS])
+static status_t opencl_channelise_times(channelise_t *channelise, double seconds[DEVICE_STEPS])
 {
     struct stage *stage = (struct stage *)channelise;
     return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
