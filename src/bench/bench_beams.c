@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct bench {
     backend_t *backend;
@@ -63,7 +62,6 @@ static status_t bench_fill(struct bench *bench, const struct bench_beams *c)
     const size_t in = bench->spectra * bench_row(spec, spec->stations);
     const size_t out = bench->spectra * bench_row(spec, spec->beams);
     const size_t pairs = (size_t)spec->beams * spec->stations;
-    void *data = NULL;
     if (c->is_fixed) {
         TRY(memory_zeroed(pairs * bench_row(spec, 1), sizeof *bench->weights, "weights",
                           &bench->weights));
@@ -74,12 +72,8 @@ static status_t bench_fill(struct bench *bench, const struct bench_beams *c)
         TRY(bench_make_turns(bench, beamform_cells(spec, 0, bench->spectra) * pairs,
                              &bench->turns[1]));
     }
-    TRY(buffer_create(bench->backend, BUFFER_IN, in * sizeof(float), &bench->in));
-    TRY(buffer_create(bench->backend, BUFFER_OUT, out * sizeof(float), &bench->out));
-    TRY(buffer_get(bench->in, &data));
-    bank_noise(SAMPLE_F32, 0, in / 2, data);
-    TRY(buffer_get(bench->out, &data));
-    memset(data, 0xff, out * sizeof(float)); /* NaN marks numbers that are never written */
+    TRY(bank_noise_buffer(bench->backend, SAMPLE_F32, 0, in / 2, &bench->in));
+    TRY(bank_blank_buffer(bench->backend, out * sizeof(float), &bench->out));
 out:
     return st;
 }
@@ -119,11 +113,8 @@ static status_t bench_check_spectrum(struct bench *bench, backend_t *reference, 
     void *to = NULL;
     spec.max_spectra = 1;
     TRY(beamform_create(reference, &spec, &stage));
-    TRY(buffer_create(reference, BUFFER_IN, row * sizeof(float), &in));
+    TRY(bank_part(reference, bench->in, s * row * sizeof(float), row * sizeof(float), &in));
     TRY(buffer_create(reference, BUFFER_OUT, beams * sizeof(float), &out));
-    TRY(buffer_get(bench->in, &from));
-    TRY(buffer_get(in, &to));
-    memcpy(to, (const float *)from + s * row, row * sizeof(float));
     TRY(beamform_run(stage, in, s, 1, &turns, out));
     TRY(buffer_get(out, &to));
     TRY(buffer_get(bench->out, &from));
@@ -140,14 +131,13 @@ static status_t bench_check(void *context, uint32_t *wrong)
 {
     status_t st = STATUS_OK;
     struct bench *bench = context;
-    const struct backend_options options = {.local_size = 1};
     const uint64_t at[] = {0, bench->spectra / 2, bench->spectra - 1};
     const size_t count = bench->spectra * bench_row(&bench->spec, bench->spec.beams);
     backend_t *reference = NULL;
     void *data = NULL;
     size_t missing = 0;
     bench->agreement = (struct agreement){0};
-    TRY(backend_open(BACKEND_REFERENCE, &options, &reference));
+    TRY(bank_open_reference(&reference));
     for (uint32_t i = 0; i < sizeof at / sizeof *at; i++) {
         TRY(bench_check_spectrum(bench, reference, at[i]));
     }
@@ -157,9 +147,7 @@ static status_t bench_check(void *context, uint32_t *wrong)
     }
     *wrong = missing > 0 || !agreement_holds(&bench->agreement);
 out:
-    if (reference) {
-        backend_close(reference);
-    }
+    backend_close(reference);
     return st;
 }
 

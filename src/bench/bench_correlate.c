@@ -43,14 +43,14 @@ static uint64_t bench_dumps(const struct bench *bench)
     return bench->spec.max_spectra / bench->spec.integrate;
 }
 
-/* Makes the stage for all pairs of the spec's stations, its buffers, and zeros as turns. */
+/* Makes the stage for all pairs of the spec's stations, random spectra, and turns that are the same
+ * for all of a station's. */
 static status_t bench_begin(struct bench *bench)
 {
     status_t st = STATUS_OK;
     struct correlate_spec *spec = &bench->spec;
     const uint32_t stations = spec->stations;
-    const uint64_t floats =
-        spec->max_spectra * correlate_inputs(spec) * correlate_columns(spec) * 2;
+    const uint64_t pairs = spec->max_spectra * correlate_inputs(spec) * correlate_columns(spec);
     spec->npairs = 0;
     TRY(memory_zeroed((size_t)stations * (stations + 1) / 2, sizeof *bench->pairs, "pairs",
                       &bench->pairs));
@@ -62,32 +62,16 @@ static status_t bench_begin(struct bench *bench)
     }
     spec->pairs = (const uint32_t(*)[2])bench->pairs;
     TRY(correlate_create(bench->backend, spec, &bench->stage));
-    TRY(buffer_create(bench->backend, BUFFER_IN, floats * sizeof(float), &bench->in));
-    TRY(buffer_create(bench->backend, BUFFER_OUT,
-                      bench_dumps(bench) * correlate_row_floats(spec) * sizeof(float),
-                      &bench->out));
-    TRY(spec->is_turned
-            ? memory_zeroed(spec->max_spectra * stations, 2 * sizeof(float), "turns", &bench->turns)
-            : STATUS_OK);
-out:
-    return st;
-}
-
-/* Random spectra, and turns that are the same for all of a station's. */
-static status_t bench_fill(struct bench *bench)
-{
-    status_t st = STATUS_OK;
-    const struct correlate_spec *spec = &bench->spec;
-    void *data = NULL;
-    TRY(buffer_get(bench->in, &data));
-    bank_noise(SAMPLE_F32, 0, spec->max_spectra * correlate_inputs(spec) * correlate_columns(spec),
-               data);
-    TRY(buffer_get(bench->out, &data));
-    /* NaN marks numbers that are never written */
-    memset(data, 0xff, bench_dumps(bench) * correlate_row_floats(spec) * sizeof(float));
-    for (uint64_t i = 0; i < spec->max_spectra * spec->stations && bench->turns; i++) {
-        bench->turns[2 * i] = (float)(i * 37 % 997) / 1994.0F;
-        bench->turns[2 * i + 1] = (float)(i % spec->stations) * 0x1p-20F;
+    TRY(bank_noise_buffer(bench->backend, SAMPLE_F32, 0, pairs, &bench->in));
+    TRY(bank_blank_buffer(bench->backend,
+                          bench_dumps(bench) * correlate_row_floats(spec) * sizeof(float),
+                          &bench->out));
+    if (spec->is_turned) {
+        TRY(memory_zeroed(spec->max_spectra * stations, 2 * sizeof(float), "turns", &bench->turns));
+        for (uint64_t i = 0; i < spec->max_spectra * stations; i++) {
+            bench->turns[2 * i] = (float)(i * 37 % 997) / 1994.0F;
+            bench->turns[2 * i + 1] = (float)(i % stations) * 0x1p-20F;
+        }
     }
 out:
     return st;
@@ -203,11 +187,10 @@ static status_t bench_check(void *context, uint32_t *wrong)
     status_t st = STATUS_OK;
     struct bench *bench = context;
     const double limit = 5e-7;
-    const struct backend_options options = {.local_size = 1};
     struct bench checked = {.stage = NULL};
     void *found = NULL;
     void *expected = NULL;
-    TRY(backend_open(BACKEND_REFERENCE, &options, &checked.backend));
+    TRY(bank_open_reference(&checked.backend));
     TRY(checked_make(bench, &checked));
     TRY(buffer_get(bench->out, &found));
     TRY(buffer_get(checked.out, &expected));
@@ -238,7 +221,6 @@ status_t bench_correlate(backend_t *backend, const struct bench_correlate *c,
                                     .is_turned = c->is_turned,
                                     .is_timed = 1};
     TRY(bench_begin(&bench));
-    TRY(bench_fill(&bench));
     TRY(trial_time(&timed, &bench, c->repeats, NULL, &times));
     out->seconds = times.best.seconds;
     memcpy(out->steps, times.best.steps, sizeof out->steps);

@@ -74,10 +74,7 @@ static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend,
     status_t st = STATUS_OK;
     const struct channelise_plan *work = chain->work;
     const struct channelise_spec *spec = &work->banks[0].channelise;
-    void *samples = NULL;
-    TRY(buffer_create(backend, BUFFER_IN, words * sizeof(uint64_t), &slot->in));
-    TRY(buffer_get(slot->in, &samples));
-    bank_noise(work->archive->format, seed, words, samples);
+    TRY(bank_noise_buffer(backend, work->archive->format, seed, words, &slot->in));
     TRY(filter_block_create(backend, chain->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
                             &slot->filtered));
     memcpy(slot->filtered.needs, chain->needs, sizeof chain->needs);

@@ -74,14 +74,8 @@ static status_t bench_fill(struct bench *bench, const struct bench_case *c)
     const size_t bytes = sample_bytes(c->format, 1);
     const struct overlap overlap = bench_overlap(spec);
     struct overlap_rows needs;
-    void *data = NULL;
     TRY(overlap_needs(&overlap, 0, (struct overlap_rows){0, (int64_t)spec->max_rows}, &needs));
-    TRY(memory_zeroed(series, sizeof *bench->re, "offsets", &bench->re));
-    TRY(memory_zeroed(series, sizeof *bench->im, "offsets", &bench->im));
-    for (size_t i = 0; i < series; i++) {
-        bench->re[i] = i * bytes;
-        bench->im[i] = bench->re[i] + sample_part_bytes(c->format, 1);
-    }
+    TRY(bank_places((uint32_t)series, bytes, c->format, 1, &bench->re, &bench->im));
     bench->step = series * bytes;
     bench->run = (struct stage_run){.nstreams = spec->nstreams,
                                     .first_sample = needs.first,
@@ -90,13 +84,8 @@ static status_t bench_fill(struct bench *bench, const struct bench_case *c)
                                     .out_stride = spec->max_rows};
     const uint64_t words = bench->run.samples * bench->step / sizeof(uint64_t) + 1;
     const uint64_t floats = spec->max_rows * spec->nstreams * (spec->is_real_out ? 1 : 2);
-    TRY(buffer_create(bench->backend, BUFFER_IN, words * sizeof(uint64_t), &bench->in));
-    TRY(buffer_create(bench->backend, BUFFER_OUT, floats * sizeof(float), &bench->out));
-    TRY(buffer_get(bench->in, &data));
-    bank_noise(c->format, 0, words, data);
-    TRY(buffer_get(bench->out, &data));
-    memset(data, 0xff, (size_t)floats * sizeof(float)); /* NaN marks numbers that are never
-                                                           written */
+    TRY(bank_noise_buffer(bench->backend, c->format, 0, words, &bench->in));
+    TRY(bank_blank_buffer(bench->backend, floats * sizeof(float), &bench->out));
 out:
     return st;
 }
@@ -143,12 +132,10 @@ static status_t bench_check_window(struct bench *bench, backend_t *reference, ui
     run.first_sample = needs.first;
     run.samples = (uint64_t)(needs.end - needs.first);
     TRY(synthesise_create(reference, &spec, &stage));
-    TRY(buffer_create(reference, BUFFER_IN, run.samples * bench->step, &in));
+    TRY(bank_part(reference, bench->in,
+                  (uint64_t)(needs.first - bench->run.first_sample) * bench->step,
+                  run.samples * bench->step, &in));
     TRY(buffer_create(reference, BUFFER_OUT, rows * spec.nstreams * parts * sizeof(float), &out));
-    TRY(buffer_get(bench->in, &from));
-    TRY(buffer_get(in, &to));
-    memcpy(to, (const char *)from + (size_t)(needs.first - bench->run.first_sample) * bench->step,
-           (size_t)run.samples * bench->step);
     TRY(synthesise_run(stage, in, &input, &run, out));
     TRY(buffer_get(out, &to));
     TRY(buffer_get(bench->out, &from));
@@ -168,21 +155,18 @@ static status_t bench_check(void *context, uint32_t *wrong)
 {
     status_t st = STATUS_OK;
     struct bench *bench = context;
-    const struct backend_options options = {.local_size = 1};
     const uint64_t rows = min_u64(WINDOW_ROWS, bench->run.rows);
     const uint64_t last = bench->run.rows - rows;
     const uint64_t at[WINDOWS] = {0, last / 3, last / 2, last};
     backend_t *reference = NULL;
     bench->agreement = (struct agreement){0};
-    TRY(backend_open(BACKEND_REFERENCE, &options, &reference));
+    TRY(bank_open_reference(&reference));
     for (uint32_t w = 0; w < WINDOWS; w++) {
         TRY(bench_check_window(bench, reference, at[w], rows));
     }
     *wrong = !agreement_holds(&bench->agreement);
 out:
-    if (reference) {
-        backend_close(reference);
-    }
+    backend_close(reference);
     return st;
 }
 

@@ -70,42 +70,27 @@ static void windows_place(struct fir_windows *windows, const struct filter_spec 
     }
 }
 
-/* The samples of the blocks of a window's rows are copied into a buffer of the reference's. */
-static status_t windows_copy(const struct fir_window *window, const struct filter_spec *spec,
-                             const struct stage_run *whole, const char *data,
-                             const struct sample_input *input, backend_t *reference, buffer_t **in,
-                             struct stage_run *run)
+static status_t windows_expect_one(struct fir_window *window, const struct filter_spec *spec,
+                                   const struct fir_trial *trial, backend_t *reference)
 {
     status_t st = STATUS_OK;
+    const struct sample_input *input = &trial->input;
+    const struct stage_run *whole = &trial->run;
     const uint64_t grain = filter_grain(spec);
     const uint64_t from = window->first / grain * grain;
     const uint64_t until = ceil_div_u64(window->first + window->rows, grain) * grain;
     const uint64_t first = from * spec->decimate;
     const uint64_t end = min_u64((until - 1) * spec->decimate + spec->taps, whole->samples);
-    void *copy = NULL;
-    *run = (struct stage_run){.nstreams = 1,
-                              .first_sample = whole->first_sample + (int64_t)first,
-                              .samples = end - first,
-                              .first_row = (int64_t)window->first,
-                              .rows = window->rows,
-                              .out_stride = window->rows};
-    TRY(buffer_create(reference, BUFFER_IN, (end - first) * input->step, in));
-    TRY(buffer_get(*in, &copy));
-    memcpy(copy, data + input->re[0] + first * input->step, (size_t)(end - first) * input->step);
-out:
-    return st;
-}
-
-static status_t windows_expect_one(struct fir_window *window, const struct filter_spec *spec,
-                                   const struct stage_run *whole, const void *data,
-                                   const struct sample_input *input, backend_t *reference)
-{
-    status_t st = STATUS_OK;
     const size_t re[1] = {0};
     const size_t im[1] = {input->im[0] - input->re[0]};
     const struct sample_input copied = {re, im, input->step};
     const size_t bytes = (size_t)window->rows * fir_row_floats(spec) * sizeof(float);
-    struct stage_run run;
+    const struct stage_run run = {.nstreams = 1,
+                                  .first_sample = whole->first_sample + (int64_t)first,
+                                  .samples = end - first,
+                                  .first_row = (int64_t)window->first,
+                                  .rows = window->rows,
+                                  .out_stride = window->rows};
     buffer_t *in = NULL;
     buffer_t *out = NULL;
     filter_t *stage = NULL;
@@ -113,7 +98,8 @@ static status_t windows_expect_one(struct fir_window *window, const struct filte
     free(window->expected);
     window->expected = NULL;
     TRY(memory_zeroed(bytes, 1, "a trial", &window->expected));
-    TRY(windows_copy(window, spec, whole, data, input, reference, &in, &run));
+    TRY(bank_part(reference, trial->in, input->re[0] + first * input->step,
+                  (end - first) * input->step, &in));
     TRY(buffer_create(reference, BUFFER_OUT, bytes, &out));
     TRY(filter_create(reference, spec, &stage));
     TRY(filter_run(stage, in, &copied, &run, out));
@@ -126,26 +112,24 @@ out:
     return st;
 }
 
-/* Rows of `run`, which begins with row 0, by the reference; of responses, with transforms of the
- * length that the spec's choice has. Fails with DEVICE. */
-static status_t fir_windows_expect(struct fir_windows *windows, const struct filter_spec *spec,
-                                   const struct stage_run *run, const void *data,
-                                   const struct sample_input *input)
+/* The trial's rows, from row 0 on, by the reference; of responses, with transforms of the length
+ * that the spec's choice has. Fails with DEVICE. */
+static status_t fir_windows_expect(struct fir_trial *trial)
 {
     status_t st = STATUS_OK;
-    struct backend_options none = {0};
-    struct filter_spec one = *spec;
+    struct fir_windows *windows = &trial->windows;
+    struct filter_spec one = trial->spec;
     backend_t *reference = NULL;
-    windows_place(windows, spec, run->rows);
+    windows_place(windows, &trial->spec, trial->run.rows);
     one.nstreams = 1;
     one.max_rows = windows->list[0].rows;
-    one.method = spec->response ? FILTER_OVERLAP_SAVE : FILTER_DIRECT;
-    one.choice = (struct filter_choice){
-        .backend = BACKEND_REFERENCE,
-        .shape = {.method = one.method, .length = spec->choice.shape.length}};
-    TRY(backend_open(BACKEND_REFERENCE, &none, &reference));
+    one.method = one.response ? FILTER_OVERLAP_SAVE : FILTER_DIRECT;
+    one.choice =
+        (struct filter_choice){.backend = BACKEND_REFERENCE,
+                               .shape = {.method = one.method, .length = one.choice.shape.length}};
+    TRY(bank_open_reference(&reference));
     for (uint32_t w = 0; w < FIR_WINDOWS; w++) {
-        TRY(windows_expect_one(&windows->list[w], &one, run, data, input, reference));
+        TRY(windows_expect_one(&windows->list[w], &one, trial, reference));
     }
 out:
     backend_close(reference);
@@ -227,31 +211,16 @@ static status_t trial_lay_out(struct fir_trial *trial)
     const struct filter_spec *spec = &trial->spec;
     const struct sample_coding *coding = &spec->coding;
     size_t stream = (size_t)trial_stream_bytes(spec, trial->rows);
-    TRY(memory_zeroed(spec->nstreams, sizeof *trial->re, "offsets", &trial->re));
-    TRY(memory_zeroed(spec->nstreams, sizeof *trial->im, "offsets", &trial->im));
-    for (uint32_t i = 0; i < spec->nstreams; i++) {
-        trial->re[i] = i * stream;
-        trial->im[i] = trial->re[i] + sample_part_bytes(coding->format, coding->is_complex);
-    }
-    trial->step = sample_bytes(coding->format, coding->is_complex);
+    TRY(bank_places(spec->nstreams, stream, coding->format, coding->is_complex, &trial->re,
+                    &trial->im));
+    trial->input = (struct sample_input){trial->re, trial->im,
+                                         sample_bytes(coding->format, coding->is_complex)};
     trial->run =
         (struct stage_run){.nstreams = spec->nstreams,
                            .first_sample = spec->first + (spec->shift ? spec->shift[0] : 0),
                            .samples = trial->samples,
                            .rows = trial->rows,
                            .out_stride = trial->rows};
-out:
-    return st;
-}
-
-static status_t trial_fill(struct fir_trial *trial)
-{
-    status_t st = STATUS_OK;
-    const struct sample_input input = {trial->re, trial->im, trial->step};
-    void *data = NULL;
-    TRY(buffer_get(trial->in, &data));
-    bank_noise(trial->spec.coding.format, 0, trial_words(&trial->spec, trial->rows), data);
-    fir_windows_begin(&trial->windows, &trial->spec, data, &input, trial->samples);
 out:
     return st;
 }
@@ -279,7 +248,7 @@ static status_t trial_copy(struct fir_trial *trial, buffer_t *from, buffer_t *to
     struct stage_run run = {.nstreams = 1, .samples = count, .rows = count, .out_stride = count};
     const size_t re[1] = {0};
     const size_t im[1] = {trial->spec.coding.is_complex ? sizeof(float) : 0};
-    struct sample_input input = {re, im, trial->step};
+    struct sample_input input = {re, im, trial->input.step};
     return filter_run(trial->copy, from, &input, &run, to);
 }
 
@@ -311,14 +280,16 @@ status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uin
                          uint32_t pairs, struct fir_trial *out)
 {
     status_t st = STATUS_OK;
+    void *data = NULL;
     *out = (struct fir_trial){.backend = backend, .spec = *spec, .rows = rows};
     out->samples = trial_samples(spec, rows);
     out->spec.max_rows = rows;
     out->spec.is_timed = 1;
     TRY(trial_lay_out(out));
-    TRY(buffer_create(backend, BUFFER_IN, trial_words(spec, rows) * sizeof(uint64_t), &out->in));
+    TRY(bank_noise_buffer(backend, spec->coding.format, 0, trial_words(spec, rows), &out->in));
     TRY(buffer_create(backend, BUFFER_OUT, trial_out_bytes(spec, rows), &out->out));
-    TRY(trial_fill(out));
+    TRY(buffer_get(out->in, &data));
+    fir_windows_begin(&out->windows, &out->spec, data, &out->input, out->samples);
     if (pairs > 0) {
         TRY(trial_make_pairs(out, pairs));
     }
@@ -330,17 +301,6 @@ void fir_trial_cut(struct fir_trial *trial, uint64_t rows)
 {
     trial->run.rows = min_u64(rows, trial->rows);
     trial->run.samples = trial_samples(&trial->spec, trial->run.rows);
-}
-
-static status_t trial_expect(struct fir_trial *trial)
-{
-    status_t st = STATUS_OK;
-    const struct sample_input input = {trial->re, trial->im, trial->step};
-    void *data = NULL;
-    TRY(buffer_get(trial->in, &data));
-    TRY(fir_windows_expect(&trial->windows, &trial->spec, &trial->run, data, &input));
-out:
-    return st;
 }
 
 /* Fills the rows with wrong values, so that rows that are not written are found. */
@@ -368,10 +328,9 @@ out:
 static status_t trial_run_moved(struct fir_trial *trial, struct trial_run *out)
 {
     status_t st = STATUS_OK;
-    const struct sample_input input = {trial->re, trial->im, trial->step};
     void *data = NULL;
     double started = clock_now();
-    TRY(filter_run(trial->stage, trial->in, &input, &trial->run, trial->out));
+    TRY(filter_run(trial->stage, trial->in, &trial->input, &trial->run, trial->out));
     TRY(buffer_get(trial->out, &data));
     out->seconds = clock_now() - started;
     TRY(filter_times(trial->stage, out->steps));
@@ -383,7 +342,6 @@ static status_t trial_run(void *context, struct trial_run *out)
 {
     status_t st = STATUS_OK;
     struct fir_trial *trial = context;
-    const struct sample_input input = {trial->re, trial->im, trial->step};
     *out = (struct trial_run){.seconds = 0};
     if (trial->is_moved || trial->npairs == 0) {
         TRY(trial_run_moved(trial, out));
@@ -391,7 +349,7 @@ static status_t trial_run(void *context, struct trial_run *out)
         trial->turn = (trial->turn + 1) % trial->npairs;
         struct fir_pair *pair = &trial->pairs[trial->turn];
         double started = clock_now();
-        TRY(filter_run(trial->stage, pair->in, &input, &trial->run, pair->out));
+        TRY(filter_run(trial->stage, pair->in, &trial->input, &trial->run, pair->out));
         TRY(filter_times(trial->stage, out->steps));
         out->seconds = clock_now() - started;
     }
@@ -440,7 +398,7 @@ status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *cho
     trial->stage = NULL;
     spec->choice = *choice;
     TRY(filter_create(trial->backend, spec, &trial->stage));
-    TRY(trial_expect(trial));
+    TRY(fir_windows_expect(trial));
     TRY(trial_verify(trial, &wrong));
     trial->is_moved = 0;
     TRY(trial_time(&trial_timed, trial, repeats, time, times));

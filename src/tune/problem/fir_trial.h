@@ -34,7 +34,8 @@ struct fir_trial {
     uint64_t rows;           /* of each stream, in a run */
     uint64_t samples;        /* that they are made of */
     struct stage_run run;
-    size_t *re, *im, step;
+    size_t *re, *im;
+    struct sample_input input;
     buffer_t *in, *out;
     struct fir_pair {
         buffer_t *in, *out;

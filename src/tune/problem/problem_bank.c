@@ -101,17 +101,27 @@ uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra)
     return bytes;
 }
 
+status_t bank_places(uint32_t nstreams, size_t bytes, enum sample_format format, int is_complex,
+                     size_t **re, size_t **im)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_zeroed(nstreams, sizeof **re, "offsets", re));
+    TRY(memory_zeroed(nstreams, sizeof **im, "offsets", im));
+    for (uint32_t i = 0; i < nstreams; i++) {
+        (*re)[i] = i * bytes;
+        (*im)[i] = (*re)[i] + sample_part_bytes(format, is_complex);
+    }
+out:
+    return st;
+}
+
 status_t bank_lay_out(struct bank *bank)
 {
     status_t st = STATUS_OK;
     const struct channelise_spec *spec = &bank->spec;
     uint64_t stream = bank_stream_bytes(spec, bank->spectra);
-    TRY(memory_zeroed(spec->nstreams, sizeof *bank->re, "offsets", &bank->re));
-    TRY(memory_zeroed(spec->nstreams, sizeof *bank->im, "offsets", &bank->im));
-    for (uint32_t i = 0; i < spec->nstreams; i++) {
-        bank->re[i] = (size_t)(i * stream);
-        bank->im[i] = bank->re[i] + sample_part_bytes(spec->format, spec->is_complex);
-    }
+    TRY(bank_places(spec->nstreams, (size_t)stream, spec->format, spec->is_complex, &bank->re,
+                    &bank->im));
     bank->step = sample_bytes(spec->format, spec->is_complex);
     bank->in_bytes = stream * spec->nstreams;
 out:
@@ -177,6 +187,48 @@ void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *
     struct noise noise = {format, seed, words, out};
     uint64_t tiles = ceil_div_u64(words, NOISE_TILE);
     pool_each((uint32_t)min_u64(tiles, NOISE_THREADS), tiles, bank_noise_tile, &noise);
+}
+
+status_t bank_noise_buffer(backend_t *backend, enum sample_format format, uint64_t seed,
+                           uint64_t words, buffer_t **out)
+{
+    status_t st = STATUS_OK;
+    void *data = NULL;
+    TRY(buffer_create(backend, BUFFER_IN, words * sizeof(uint64_t), out));
+    TRY(buffer_get(*out, &data));
+    bank_noise(format, seed, words, data);
+out:
+    return st;
+}
+
+status_t bank_blank_buffer(backend_t *backend, uint64_t bytes, buffer_t **out)
+{
+    status_t st = STATUS_OK;
+    void *data = NULL;
+    TRY(buffer_create(backend, BUFFER_OUT, bytes, out));
+    TRY(buffer_get(*out, &data));
+    memset(data, 0xff, (size_t)bytes);
+out:
+    return st;
+}
+
+status_t bank_part(backend_t *backend, buffer_t *whole, uint64_t at, uint64_t bytes, buffer_t **out)
+{
+    status_t st = STATUS_OK;
+    void *from = NULL;
+    void *to = NULL;
+    TRY(buffer_create(backend, BUFFER_IN, bytes, out));
+    TRY(buffer_get(whole, &from));
+    TRY(buffer_get(*out, &to));
+    memcpy(to, (const char *)from + at, (size_t)bytes);
+out:
+    return st;
+}
+
+status_t bank_open_reference(backend_t **out)
+{
+    const struct backend_options options = {.local_size = 1};
+    return backend_open(BACKEND_REFERENCE, &options, out);
 }
 
 status_t bank_fill(struct bank *bank)
@@ -340,9 +392,8 @@ out:
 status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t count)
 {
     status_t st = STATUS_OK;
-    struct backend_options none = {0};
     backend_t *reference = NULL;
-    TRY(backend_open(BACKEND_REFERENCE, &none, &reference));
+    TRY(bank_open_reference(&reference));
     for (uint32_t w = 0; w < count; w++) {
         TRY(bank_expect_window(bank, reference, &windows[w]));
     }

@@ -43,6 +43,20 @@ size_t bank_row_bytes(const struct channelise_spec *spec, uint32_t i);
 /* Makes random samples, `words` times 8 bytes of them; streams of other seeds differ. */
 void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *out);
 
+/* bank_noise_buffer(): allocates a buffer of such samples. bank_blank_buffer(): of NaN, which marks
+ * numbers that are never written. bank_part(): allocates samples of another backend, copied from
+ * byte `at` of a buffer. Fail with DEVICE. */
+status_t bank_noise_buffer(backend_t *backend, enum sample_format format, uint64_t seed,
+                           uint64_t words, buffer_t **out);
+status_t bank_blank_buffer(backend_t *backend, uint64_t bytes, buffer_t **out);
+status_t bank_part(backend_t *backend, buffer_t *whole, uint64_t at, uint64_t bytes,
+                   buffer_t **out);
+/* Allocates the offsets of streams of `bytes` bytes that follow each other. Fails with DEVICE. */
+status_t bank_places(uint32_t nstreams, size_t bytes, enum sample_format format, int is_complex,
+                     size_t **re, size_t **im);
+/* Opens the backend that others are compared with. Fails with DEVICE. */
+status_t bank_open_reference(backend_t **out);
+
 /* All fail with DEVICE. */
 /* bank_create(): creates the stage, bank->stage. bank_scale(): sets scales of 8 rms to either side
  * for the rounded outputs of any stage of a spec whose samples are such noise. The spec's
