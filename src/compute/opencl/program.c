@@ -361,8 +361,9 @@ status_t launch_kernel(const device_t *device, cl_kernel kernel, struct launch_s
     cl_event *timed = NULL;
     const size_t global = size.groups * size.items;
     cl_int error = CL_SUCCESS;
-    for (cl_uint i = 0; arguments[i].size > 0 && error == CL_SUCCESS; i++) {
-        error = clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value);
+    for (cl_uint i = 0; arguments->value && error == CL_SUCCESS; arguments++) {
+        error = arguments->size > 0 ? clSetKernelArg(kernel, i++, arguments->size, arguments->value)
+                                    : CL_SUCCESS;
     }
     if (error != CL_SUCCESS) {
         TRY(launch_fail(device, kernel, error, "set the arguments of"));

@@ -117,14 +117,19 @@ void launch_release_all(const cl_kernel *kernels, size_t count);
                        sizeof((const cl_kernel[]){__VA_ARGS__}) / sizeof(cl_kernel))
 
 /* Arguments of a kernel, in its order. ARGUMENT() takes what has an address, a cl_mem or a variable
- * of the kernel's type; the others take any number. */
+ * of the kernel's type; ARGUMENT_IF() likewise, of kernels that were built for a condition; the
+ * others take any number. */
 struct launch_argument {
-    const void *value;
-    size_t size; /* 0: after the last one */
+    const void *value; /* NULL: after the last one */
+    size_t size;       /* 0: the kernel has no such argument */
 };
 #define ARGUMENT(variable)                                                                         \
     {                                                                                              \
         &(variable), sizeof(variable)                                                              \
+    }
+#define ARGUMENT_IF(condition, variable)                                                           \
+    {                                                                                              \
+        &(variable), (condition) ? sizeof(variable) : 0                                            \
     }
 #define ARGUMENT_ULONG(number)                                                                     \
     {                                                                                              \

@@ -153,7 +153,8 @@ static status_t fused_points_build(transform_t *transform, int is_stored, cl_ker
  * spectrum `to` of `out`; missing samples of the first `counted` are counted. */
 struct fused_launch {
     cl_mem in, out, found;
-    uint64_t from, to, count, bytes, counted;
+    uint64_t from, to, count, bytes;
+    cl_ulong counted;
 };
 
 static status_t fused_points_launch(transform_t *transform, struct stopwatch *watch, int is_stored,
@@ -171,23 +172,12 @@ static status_t fused_points_launch(transform_t *transform, struct stopwatch *wa
     TRY(device_part(transform->device, launch->out, launch->to * row, launch->count * row, &out));
     const struct launch_size size =
         fused_size(&view, FUSED_SPECTRA, &transform->shape, launch->count, 1, 0);
-    struct launch_argument arguments[] = {ARGUMENT(in),
-                                          ARGUMENT_ULONG(0),
-                                          ARGUMENT(transform->ones),
-                                          ARGUMENT(transform->twiddles),
-                                          ARGUMENT(out),
-                                          ARGUMENT_ULONG(launch->count),
-                                          ARGUMENT_UINT(1),
-                                          ARGUMENT_ULONG(0),
-                                          ARGUMENT_ULONG(1),
-                                          ARGUMENT(launch->found),
-                                          ARGUMENT_ULONG(launch->counted),
-                                          {NULL, 0}};
-    if (!fused_looks(&view)) {
-        enum { ALWAYS = 9 };
-        arguments[ALWAYS] = (struct launch_argument){NULL, 0};
-    }
-    TRY(launch_kernel(transform->device, *kernel, size, watch, STEP_TRANSFORM, arguments));
+    const int looks = fused_looks(&view);
+    TRY(LAUNCH(transform->device, *kernel, size, watch, STEP_TRANSFORM, ARGUMENT(in),
+               ARGUMENT_ULONG(0), ARGUMENT(transform->ones), ARGUMENT(transform->twiddles),
+               ARGUMENT(out), ARGUMENT_ULONG(launch->count), ARGUMENT_UINT(1), ARGUMENT_ULONG(0),
+               ARGUMENT_ULONG(1), ARGUMENT_IF(looks, launch->found),
+               ARGUMENT_IF(looks, launch->counted)));
 out:
     if (in) {
         clReleaseMemObject(in);

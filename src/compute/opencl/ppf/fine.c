@@ -357,28 +357,7 @@ struct fine_relay fine_relay(const struct channelise_spec *spec,
     return relay;
 }
 
-/* Its table `factors`: pairs (re, im), and their number; `turns`, of all but the rows'. */
-static size_t fine_factor_count(const struct channelise_shape *shape, uint32_t i)
-{
-    const struct fine_pass *pass = fine_pass(shape, i);
-    size_t count = 0, done = pass->radix[0];
-    for (uint32_t k = 1; k < CHANNELISE_STAGES && pass->radix[k] > 1; k++) {
-        done *= pass->radix[k];
-        count += done / 2;
-    }
-    return count;
-}
-
-static void fine_factors(const struct channelise_shape *shape, uint32_t i, float *out)
-{
-    const struct fine_pass *pass = fine_pass(shape, i);
-    uint32_t done = pass->radix[0];
-    for (uint32_t k = 1; k < CHANNELISE_STAGES && pass->radix[k] > 1; k++) {
-        out = stage_factors(pass->radix[k], done, out);
-        done *= pass->radix[k];
-    }
-}
-
+/* Pairs of the table `turns`: of all steps but the rows'. */
 static size_t fine_turn_count(const struct channelise_spec *spec,
                               const struct channelise_shape *shape, uint32_t i)
 {
@@ -462,12 +441,12 @@ static status_t fine_put_tables(fine_t *fine, uint32_t i)
 {
     status_t st = STATUS_OK;
     enum { PAIR = 2 };
-    size_t nfactors = fine_factor_count(&fine->shape, i);
+    size_t nfactors = stages_factor_count(fine_pass(&fine->shape, i)->radix);
     size_t nturns = fine_turn_count(&fine->spec, &fine->shape, i);
     float *factors = NULL;
     float *turns = NULL;
     TRY(memory_zeroed(PAIR * nfactors, sizeof *factors, "factors", &factors));
-    fine_factors(&fine->shape, i, factors);
+    stages_factors(fine_pass(&fine->shape, i)->radix, factors);
     TRY(device_put(fine->device, factors, PAIR * nfactors * sizeof *factors, "factors",
                    &fine->factors[i]));
     if (nturns > 0) {
@@ -577,31 +556,19 @@ static status_t fine_run_middle(fine_t *fine, struct stopwatch *watch,
                   ARGUMENT_UINT((cl_uint)rows));
 }
 
-enum { ROWS_ALWAYS = 8, RELAY_ALWAYS = 18, STEPS_MORE = 2 }; /* arguments */
-
-/* Spectra in few bits have two arguments more. */
-static void fine_add_steps(const fine_t *fine, const struct fine_block *block,
-                           struct launch_argument *behind)
-{
-    if (fine->mode == FUSED_STEPS) {
-        behind[0] = (struct launch_argument)ARGUMENT(block->scales);
-        behind[1] = (struct launch_argument)ARGUMENT(block->counts_at);
-    }
-}
-
 static status_t fine_run_rows(fine_t *fine, struct stopwatch *watch, const struct fine_block *block,
                               uint64_t from, uint64_t count)
 {
     const uint32_t last = fine_steps(&fine->shape) - 1;
     struct launch_size size = fine_size(&fine->spec, fine->mode, &fine->shape, last, count,
                                         block->nstreams, block->first + from);
-    struct launch_argument arguments[ROWS_ALWAYS + STEPS_MORE + 1] = {
-        ARGUMENT(fine->work),          ARGUMENT(fine->factors[last]),
-        ARGUMENT(block->to),           ARGUMENT_ULONG(from),
-        ARGUMENT_UINT((cl_uint)count), ARGUMENT_UINT(block->nstreams),
-        ARGUMENT_ULONG(block->first),  ARGUMENT_ULONG(block->integrate)};
-    fine_add_steps(fine, block, arguments + ROWS_ALWAYS);
-    return launch_kernel(fine->device, fine->kernels[last], size, watch, STEP_TRANSFORM, arguments);
+    const int has_steps = fine->mode == FUSED_STEPS;
+    return LAUNCH(fine->device, fine->kernels[last], size, watch, STEP_TRANSFORM,
+                  ARGUMENT(fine->work), ARGUMENT(fine->factors[last]), ARGUMENT(block->to),
+                  ARGUMENT_ULONG(from), ARGUMENT_UINT((cl_uint)count),
+                  ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(block->first),
+                  ARGUMENT_ULONG(block->integrate), ARGUMENT_IF(has_steps, block->scales),
+                  ARGUMENT_IF(has_steps, block->counts_at));
 }
 
 /* The last two steps in one launch. */
@@ -615,39 +582,21 @@ static status_t fine_run_relay(fine_t *fine, struct stopwatch *watch,
     struct launch_size size =
         fine_size(&fine->spec, fine->mode, &fine->shape, i, count, block->nstreams, 0);
     const cl_ulong skipped = block->from + from;
-    struct launch_argument arguments[RELAY_ALWAYS + STEPS_MORE + 1] = {{NULL, 0}};
-    size_t n = 0;
-    if (i == 0) {
-        arguments[n++] = (struct launch_argument)ARGUMENT(block->in);
-        arguments[n++] = (struct launch_argument)ARGUMENT(block->in_stride);
-        arguments[n++] = (struct launch_argument)ARGUMENT(block->coeff);
-        arguments[n++] = (struct launch_argument)ARGUMENT(skipped);
-    } else {
-        arguments[n++] = (struct launch_argument)ARGUMENT(fine->work);
-    }
-    const struct launch_argument others[] = {ARGUMENT(fine->factors[i]),
-                                             ARGUMENT(fine->turns[i]),
-                                             ARGUMENT(fine->factors[last]),
-                                             ARGUMENT(fine->ring),
-                                             ARGUMENT(fine->counters),
-                                             ARGUMENT(block->to),
-                                             ARGUMENT_ULONG(from),
-                                             ARGUMENT_UINT((cl_uint)count),
-                                             ARGUMENT_UINT(block->nstreams),
-                                             ARGUMENT_ULONG(block->first),
-                                             ARGUMENT_ULONG(block->integrate),
-                                             ARGUMENT_UINT(relay.lag),
-                                             ARGUMENT_UINT(relay.slots)};
-    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
-        arguments[n++] = others[k];
-    }
-    fine_add_steps(fine, block, arguments + n);
+    const int is_first = i == 0, has_steps = fine->mode == FUSED_STEPS;
     TRY(stopwatch_begin(watch, fine->device, fine->device->compute, STEP_TRANSFORM));
     TRY(device_clear(fine->device, fine->counters, 0,
                      (RELAY_OTHERS + 2 * relay.count) * sizeof(cl_uint)));
     TRY(stopwatch_end(watch, fine->device, fine->device->compute));
-    TRY(launch_kernel(fine->device, fine->kernels[i], size, watch,
-                      i == 0 ? STEP_FILTER : STEP_TRANSFORM, arguments));
+    TRY(LAUNCH(fine->device, fine->kernels[i], size, watch, is_first ? STEP_FILTER : STEP_TRANSFORM,
+               ARGUMENT_IF(is_first, block->in), ARGUMENT_IF(is_first, block->in_stride),
+               ARGUMENT_IF(is_first, block->coeff), ARGUMENT_IF(is_first, skipped),
+               ARGUMENT_IF(!is_first, fine->work), ARGUMENT(fine->factors[i]),
+               ARGUMENT(fine->turns[i]), ARGUMENT(fine->factors[last]), ARGUMENT(fine->ring),
+               ARGUMENT(fine->counters), ARGUMENT(block->to), ARGUMENT_ULONG(from),
+               ARGUMENT_UINT((cl_uint)count), ARGUMENT_UINT(block->nstreams),
+               ARGUMENT_ULONG(block->first), ARGUMENT_ULONG(block->integrate),
+               ARGUMENT_UINT(relay.lag), ARGUMENT_UINT(relay.slots),
+               ARGUMENT_IF(has_steps, block->scales), ARGUMENT_IF(has_steps, block->counts_at)));
 out:
     return st;
 }

@@ -365,14 +365,7 @@ static uint32_t fused_best_swizzle(const struct channelise_spec *spec,
 static size_t fused_factor_count(const struct channelise_spec *spec,
                                  const struct channelise_shape *shape)
 {
-    size_t count = spec->is_complex ? 0 : spec->channels;
-    uint32_t done = shape->radix[0];
-    for (uint32_t stage = 1; stage < fused_stages_of(shape); stage++) {
-        const uint32_t radix = shape->radix[stage];
-        count += (size_t)done * (is_power_of_two(radix) ? radix / 2 : radix - 1);
-        done *= radix;
-    }
-    return count;
+    return (spec->is_complex ? 0 : spec->channels) + stages_factor_count(shape->radix);
 }
 
 /* Returns the rows to prefetch at most, as measured; with more, rows leave the cache before they
@@ -498,7 +491,9 @@ static float *fused_layers(uint32_t radix, uint32_t done, float *out)
     return out;
 }
 
-float *stage_factors(uint32_t radix, uint32_t done, float *out)
+/* Writes the factors of a stage of `radix` after `done` points: [radix / 2][done] pairs, as
+ * kernels/butterflies.cl names them, or [radix - 1][done] of a radix that is no power of two. */
+static float *stage_factors(uint32_t radix, uint32_t done, float *out)
 {
     if (is_power_of_two(radix)) {
         return fused_layers(radix, done, out);
@@ -507,6 +502,26 @@ float *stage_factors(uint32_t radix, uint32_t done, float *out)
         for (uint32_t f = 0; f < done; f++) {
             out = fused_put_twiddle((double)power * f / ((double)done * radix), out);
         }
+    }
+    return out;
+}
+
+size_t stages_factor_count(const uint32_t radix[CHANNELISE_STAGES])
+{
+    size_t count = 0, done = radix[0];
+    for (uint32_t k = 1; k < CHANNELISE_STAGES && radix[k] > 1; k++) {
+        count += done * (is_power_of_two(radix[k]) ? radix[k] / 2 : radix[k] - 1);
+        done *= radix[k];
+    }
+    return count;
+}
+
+float *stages_factors(const uint32_t radix[CHANNELISE_STAGES], float *out)
+{
+    uint32_t done = radix[0];
+    for (uint32_t k = 1; k < CHANNELISE_STAGES && radix[k] > 1; k++) {
+        out = stage_factors(radix[k], done, out);
+        done *= radix[k];
     }
     return out;
 }
@@ -520,11 +535,7 @@ size_t fused_twiddle_count(const struct channelise_spec *spec, const struct chan
 void fused_twiddles(const struct channelise_spec *spec, const struct channelise_shape *shape,
                     float *out)
 {
-    uint32_t done = shape->radix[0];
-    for (uint32_t stage = 1; stage < fused_stages_of(shape); stage++) {
-        out = stage_factors(shape->radix[stage], done, out);
-        done *= shape->radix[stage];
-    }
+    out = stages_factors(shape->radix, out);
     /* -i exp(-pi i k / C) */
     for (uint32_t k = 0; k < spec->channels && !spec->is_complex; k++) {
         out = fused_put_twiddle((double)k / (2.0 * spec->channels) + 0.25, out);

@@ -330,8 +330,6 @@ int ppf_looks(const ppf_t *bank)
     return bank->choice.shape.kernel == KERNEL_FUSED && fused_looks(&bank->spec);
 }
 
-enum { FUSED_ALWAYS = 9, FUSED_ARGUMENTS = FUSED_ALWAYS + 4 }; /* of the fused kernel */
-
 /* The data that a run works on. */
 struct block {
     struct stopwatch *watch;
@@ -358,26 +356,14 @@ static status_t ppf_run_fused(ppf_t *bank, const struct block *block, cl_mem to,
         fused_size(&view, mode, &bank->choice.shape, block->spectra, block->nstreams, bank->next);
     const cl_ulong counts =
         mode == FUSED_STEPS ? ppf_clipped(bank, block, 0).at / sizeof(uint32_t) : 0;
-    struct launch_argument arguments[FUSED_ARGUMENTS + 1] = {ARGUMENT(block->in),
-                                                             ARGUMENT_ULONG(block->in_stride),
-                                                             ARGUMENT(bank->coeff),
-                                                             ARGUMENT(bank->twiddles),
-                                                             ARGUMENT(to),
-                                                             ARGUMENT_ULONG(block->spectra),
-                                                             ARGUMENT_UINT(block->nstreams),
-                                                             ARGUMENT_ULONG(bank->next),
-                                                             ARGUMENT_ULONG(integrate)};
     const cl_ulong counted = block->look->counted;
-    size_t count = FUSED_ALWAYS;
-    if (ppf_looks(bank)) {
-        arguments[count++] = (struct launch_argument)ARGUMENT(block->look->found);
-        arguments[count++] = (struct launch_argument)ARGUMENT(counted);
-    }
-    if (mode == FUSED_STEPS) {
-        arguments[count++] = (struct launch_argument)ARGUMENT(bank->last[0].factors);
-        arguments[count++] = (struct launch_argument)ARGUMENT(counts);
-    }
-    return launch_kernel(bank->device, bank->filter, size, block->watch, STEP_FILTER, arguments);
+    const int looks = ppf_looks(bank), has_steps = mode == FUSED_STEPS;
+    return LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER, ARGUMENT(block->in),
+                  ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(bank->twiddles),
+                  ARGUMENT(to), ARGUMENT_ULONG(block->spectra), ARGUMENT_UINT(block->nstreams),
+                  ARGUMENT_ULONG(bank->next), ARGUMENT_ULONG(integrate),
+                  ARGUMENT_IF(looks, block->look->found), ARGUMENT_IF(looks, counted),
+                  ARGUMENT_IF(has_steps, bank->last[0].factors), ARGUMENT_IF(has_steps, counts));
 }
 
 /* FIR and FFT of `count` spectra from `from` of the block on, into the beginning of `to`. */
@@ -386,21 +372,12 @@ static status_t ppf_run_fir(ppf_t *bank, const struct block *block, cl_mem to, u
 {
     status_t st = STATUS_OK;
     struct launch_size size = fir_size(&bank->spec, &bank->choice.shape, count, block->nstreams);
-    const uint64_t columns = bank->spec.channels;
-    struct launch_argument arguments[] = {ARGUMENT(block->in),
-                                          ARGUMENT_ULONG(block->in_stride),
-                                          ARGUMENT(bank->coeff),
-                                          ARGUMENT(to),
-                                          ARGUMENT_ULONG(from),
-                                          ARGUMENT_ULONG(count),
-                                          ARGUMENT_UINT(block->nstreams),
-                                          ARGUMENT_UINT((cl_uint)((bank->next + from) % columns)),
-                                          {0}};
+    const cl_uint column = (cl_uint)((bank->next + from) % bank->spec.channels);
     /* Only an oversampled bank asks for the spectrum's number. */
-    if (!channelise_is_oversampled(&bank->spec)) {
-        arguments[sizeof arguments / sizeof *arguments - 2] = (struct launch_argument){0};
-    }
-    TRY(launch_kernel(bank->device, bank->filter, size, block->watch, STEP_FILTER, arguments));
+    TRY(LAUNCH(bank->device, bank->filter, size, block->watch, STEP_FILTER, ARGUMENT(block->in),
+               ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(to),
+               ARGUMENT_ULONG(from), ARGUMENT_ULONG(count), ARGUMENT_UINT(block->nstreams),
+               ARGUMENT_IF(channelise_is_oversampled(&bank->spec), column)));
     TRY(fft_run(bank->fft, block->watch, to, 0, count * block->nstreams));
 out:
     return st;
@@ -435,19 +412,17 @@ static status_t ppf_run_detect(ppf_t *bank, const struct block *block, uint32_t 
         detect_size(&bank->spec, i, bank->next + first, count, block->nstreams);
     cl_mem to = last->kind == DETECT_GRAINS ? last->grains : block->out[i];
     cl_mem twiddles = bank->twiddles ? bank->twiddles : bank->coeff ? bank->coeff : from;
-    if (last->kind == DETECT_STEPS) {
-        return LAUNCH(bank->device, last->detect, size, block->watch, STEP_DETECT, ARGUMENT(from),
-                      ARGUMENT(to), ARGUMENT(twiddles), ARGUMENT_ULONG(bank->next + first),
-                      ARGUMENT_ULONG(bank->next), ARGUMENT_ULONG(count),
-                      ARGUMENT_UINT(block->nstreams), ARGUMENT(last->factors),
-                      ARGUMENT_ULONG(ppf_clipped(bank, block, i).at / sizeof(uint32_t)),
-                      ARGUMENT_ULONG(bank->spec.outputs[i].scale_rows));
-    }
+    const int has_steps = last->kind == DETECT_STEPS;
+    const cl_ulong counts = has_steps ? ppf_clipped(bank, block, i).at / sizeof(uint32_t) : 0;
+    const cl_ulong scale_rows = bank->spec.outputs[i].scale_rows;
+    const cl_ulong both = lcm_u64(GRAIN, integrate);
     return LAUNCH(bank->device, last->detect, size, block->watch, STEP_DETECT, ARGUMENT(from),
                   ARGUMENT(to), ARGUMENT(twiddles), ARGUMENT_ULONG(bank->next + first),
-                  ARGUMENT_ULONG(bank->next), ARGUMENT_ULONG(integrate),
-                  ARGUMENT_ULONG(lcm_u64(GRAIN, integrate)), ARGUMENT_ULONG(count),
-                  ARGUMENT_UINT(block->nstreams), ARGUMENT_UINT(bank->spec.pol_inner));
+                  ARGUMENT_ULONG(bank->next), ARGUMENT_IF(!has_steps, integrate),
+                  ARGUMENT_IF(!has_steps, both), ARGUMENT_ULONG(count),
+                  ARGUMENT_UINT(block->nstreams), ARGUMENT_IF(!has_steps, bank->spec.pol_inner),
+                  ARGUMENT_IF(has_steps, last->factors), ARGUMENT_IF(has_steps, counts),
+                  ARGUMENT_IF(has_steps, scale_rows));
 }
 
 static status_t ppf_run_sum(ppf_t *bank, const struct block *block, uint32_t i)

@@ -94,10 +94,10 @@ const enum program_source *fused_sources(const struct channelise_shape *shape, u
 /* Returns whether it looks for floats that are no finite numbers itself (CHECKED). */
 int fused_looks(const struct channelise_spec *spec);
 
-/* Writes the factors of a stage of `radix` after `done` points: [radix / 2][done] pairs, as
- * kernels/butterflies.cl names them, or [radix - 1][done] of a radix that is no power of two.
- * Returns the place after them. */
-float *stage_factors(uint32_t radix, uint32_t done, float *out);
+/* stages_factor_count(): pairs of the factors of all stages of a transform, 1 after the last radix.
+ * stages_factors() writes them, of one stage after the other; returns the place after them. */
+size_t stages_factor_count(const uint32_t radix[CHANNELISE_STAGES]);
+float *stages_factors(const uint32_t radix[CHANNELISE_STAGES], float *out);
 
 /* Returns whether it loads four coefficients of a point at once: its table is [T / 4][P][4], not
  * [T][P]. */
