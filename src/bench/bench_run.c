@@ -247,9 +247,7 @@ static status_t bench_read(const struct inputs *inputs, uint64_t from, uint64_t 
         fd = -1;
     }
 out:
-    if (fd >= 0) {
-        close(fd);
-    }
+    file_close(fd);
     return st;
 }
 
@@ -268,9 +266,7 @@ static status_t bench_write(const char *file, uint64_t number, uint64_t bytes, c
     }
     TRY(file_sync(fd, path.data));
 out:
-    if (fd >= 0) {
-        close(fd);
-    }
+    file_close(fd);
     text_free(&path);
     return st;
 }

@@ -26,7 +26,7 @@ static status_t tune_open_backend(const struct job *job, enum backend_kind kind,
     return backend_open(kind, &options, out);
 }
 
-/* Ends a search for one thing: keeps nothing of it but what it says. */
+/* Reports a search for one thing. */
 static status_t tune_tell(const struct tuned_job *t, const char *what, const struct tuning *tuning)
 {
     status_t st = STATUS_OK;
@@ -49,6 +49,19 @@ out:
     return st;
 }
 
+/* Searches for one thing, of which *out keeps the best. */
+static status_t tune_one(const struct tuned_job *t, const struct tune_problem *problem,
+                         backend_t *backend, const void *spec, const char *what, struct tuning *out)
+{
+    status_t st = STATUS_OK;
+    TRY(tuning_begin(problem, backend, spec, t->request.database, out));
+    TRY(tuning_search(out, &t->request, NULL));
+    TRY(tune_tell(t, what, out));
+out:
+    t->request.budget->problems--;
+    return st;
+}
+
 /* How each long filter is computed. */
 static status_t tune_filters(struct tuned_job *t)
 {
@@ -56,16 +69,10 @@ static status_t tune_filters(struct tuned_job *t)
     backend_t *backend = NULL;
     TRY(tune_open_backend(t->job, t->work->backend, &backend));
     for (uint32_t i = 0; i < t->job->nfilters && st == STATUS_OK; i++) {
-        const struct filter_spec *spec = &t->work->filters->stages[i].spec;
-        struct tune_request request = t->request;
         struct tuning tuning = {.problem = NULL};
         char name[64];
-        request.search.memory = t->work->stage_bytes;
         snprintf(name, sizeof name, t->job->nfilters > 1 ? "filter %u" : "filter", i);
-        st = tuning_begin(&tune_fir, backend, spec, request.database, &tuning);
-        st = st ? st : tuning_search(&tuning, &request, NULL);
-        st = st ? st : tune_tell(t, name, &tuning);
-        request.budget->problems--;
+        st = tune_one(t, &tune_fir, backend, &t->work->filters->stages[i].spec, name, &tuning);
         tuning_end(&tuning);
     }
 out:
@@ -80,16 +87,11 @@ static status_t tune_filter_bank(struct tuned_job *t, uint32_t number)
     struct channelise_spec spec = t->work->banks[number].channelise;
     const char *name = t->work->nbanks > 1 ? t->job->banks[number].name : "filter bank";
     const uint32_t suits = (uint32_t)min_u64(channelise_plan_block(t->work), UINT32_MAX);
-    struct tune_request request = t->request;
     struct tuning bank = {.problem = NULL};
     struct tuning blocks = {.problem = NULL};
     backend_t *backend = NULL;
-    request.search.memory = t->work->stage_bytes;
     TRY(tune_open_backend(t->job, t->work->backend, &backend));
-    TRY(tuning_begin(&tune_ppf, backend, &spec, request.database, &bank));
-    TRY(tuning_search(&bank, &request, NULL));
-    TRY(tune_tell(t, name, &bank));
-    request.budget->problems--;
+    TRY(tune_one(t, &tune_ppf, backend, &spec, name, &bank));
     if (t->work->nbanks > 1) {
         goto out;
     }
@@ -97,13 +99,13 @@ static status_t tune_filter_bank(struct tuned_job *t, uint32_t number)
         spec.choice.backend = t->work->backend;
         memcpy(&spec.choice.shape, bank.values, sizeof spec.choice.shape);
     }
-    TRY(tuning_begin(&tune_block_length, backend, &spec, request.database, &blocks));
-    st = tuning_search(&blocks, &request, &suits);
+    TRY(tuning_begin(&tune_block_length, backend, &spec, t->request.database, &blocks));
+    st = tuning_search(&blocks, &t->request, &suits);
     TRY(tuning_forgive(&tune_block_length, backend, st));
     if (blocks.summary.fit > 0 || blocks.summary.is_cut) {
         TRY(tune_tell(t, "its blocks", &blocks));
     }
-    request.budget->problems--;
+    t->request.budget->problems--;
 out:
     tuning_end(&bank);
     tuning_end(&blocks);
@@ -133,10 +135,9 @@ static status_t tune_series(struct tuned_job *t, uint32_t number)
     TRY(dm_group_create(plan, 0, (uint32_t)count, &group));
     TRY(tune_open_backend(t->job, plan->backend, &backend));
     struct dedisperse_spec spec = dedisperse_plan_stage(plan, &group, plan->block_outputs);
-    TRY(tuning_begin(&tune_dedispersion, backend, &spec, t->request.database, &tuning));
-    TRY(tuning_search(&tuning, &t->request, NULL));
-    snprintf(name, sizeof name, "dedispersion %u", number);
-    TRY(tune_tell(t, t->job->ndedisperse > 1 ? name : "dedispersion", &tuning));
+    snprintf(name, sizeof name, t->job->ndedisperse > 1 ? "dedispersion %u" : "dedispersion",
+             number);
+    TRY(tune_one(t, &tune_dedispersion, backend, &spec, name, &tuning));
 out:
     tuning_end(&tuning);
     dm_group_free(&group);
@@ -161,6 +162,7 @@ status_t tune_job(struct job *job, const struct tune_request *request, tune_job_
         TRY(array_job_read(job, t.archive));
         TRY(channelise_plan_create(job, t.archive, backend_settle(job->backend),
                                    channelise_plan_threads(job, 1), NULL, &t.work));
+        t.request.search.memory = t.work->stage_bytes;
         TRY(job->nfilters > 0 ? tune_filters(&t) : STATUS_OK);
         for (uint32_t i = 0; i < job->nbanks; i++) {
             TRY(tune_filter_bank(&t, i));
@@ -168,7 +170,6 @@ status_t tune_job(struct job *job, const struct tune_request *request, tune_job_
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(tune_series(&t, i));
-        request->budget->problems--;
     }
 out:
     channelise_plan_destroy(t.work);

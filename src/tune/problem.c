@@ -87,6 +87,26 @@ int tune_problem_parse(const struct tune_problem *problem, const char *words, ui
     return good;
 }
 
+status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                           const uint32_t *values, int *out)
+{
+    status_t st = STATUS_OK;
+    const size_t width = problem->nparameters;
+    uint32_t *list = NULL;
+    uint32_t count = 0;
+    if (problem->fits) {
+        return problem->fits(backend, spec, values, out);
+    }
+    TRY(problem->candidates(backend, spec, &list, &count));
+    *out = 0;
+    for (uint32_t i = 0; i < count && !*out; i++) {
+        *out = memcmp(list + i * width, values, width * sizeof *values) == 0;
+    }
+out:
+    free(list);
+    return st;
+}
+
 status_t tune_problem_kernel(const struct tune_problem *problem, enum backend_kind kind,
                              const void *spec, struct text *out)
 {

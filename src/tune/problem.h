@@ -56,8 +56,10 @@ struct tune_problem {
     status_t (*kernel)(enum backend_kind kind, const void *spec, struct text *out);
     /* Sets identity, words and features of a case. */
     status_t (*describe)(backend_t *backend, const void *spec, struct tune_key *out);
-    /* Sets *out to whether this case can use a configuration that another case was tuned to. */
+    /* Sets *out to whether this case can use a configuration that another case was tuned to. NULL:
+     * if it is among its candidates, [count][nparameters], which free() returns. */
     status_t (*fits)(backend_t *backend, const void *spec, const uint32_t *values, int *out);
+    status_t (*candidates)(backend_t *backend, const void *spec, void *out, uint32_t *count);
     /* Lists what is picked, and prepares to time it in `memory` bytes of this machine's (0: any
      * number); no configuration at all is no failure. end() in any case. Fails with USAGE (too
      * little memory), DEVICE. */
@@ -74,6 +76,10 @@ int tune_problem_parse(const struct tune_problem *problem, const char *words, ui
     __attribute__((warn_unused_result));
 status_t tune_problem_kernel(const struct tune_problem *problem, enum backend_kind kind,
                              const void *spec, struct text *out);
+
+/* Sets *out to whether a case can use a configuration. Fails with DEVICE. */
+status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                           const uint32_t *values, int *out);
 
 /* Makes the key of a case. The caller calls tune_key_free() in any case. Fails with DEVICE
  * (memory). */

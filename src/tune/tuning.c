@@ -28,7 +28,7 @@ static status_t tuning_look_up(struct tuning *t, const char *database)
             break;
         }
         if (tune_problem_parse(t->problem, near[i].words, t->values)) {
-            TRY(t->problem->fits(t->backend, t->spec, t->values, &fits));
+            TRY(tune_problem_fits(t->problem, t->backend, t->spec, t->values, &fits));
         }
         if (fits) {
             t->found = near[i].distance > 0 ? TUNE_NEAREST : TUNE_EXACT;

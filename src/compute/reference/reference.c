@@ -309,19 +309,6 @@ out:
     return st;
 }
 
-static uint64_t reference_count_missing(const struct channelise_spec *spec, const char *in,
-                                        const struct sample_input *input, uint32_t stream,
-                                        size_t count)
-{
-    struct sample_coding coding = channelise_coding(spec);
-    uint64_t found = 0;
-    for (size_t n = 0; n < count; n++) {
-        double volts[2];
-        found += !sample_volts(&coding, in, input, stream, n, volts);
-    }
-    return found;
-}
-
 static status_t reference_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                               const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                               uint64_t counted, buffer_t *const *out, uint64_t *rows)
@@ -331,7 +318,7 @@ static status_t reference_run(channelise_t *channelise, const channelise_t *firs
     const struct channelise_spec *spec = &r->base.spec;
     void *samples = NULL;
     void *data[MOST_OUTPUTS] = {NULL};
-    uint64_t found = 0;
+    const struct sample_coding coding = channelise_coding(spec);
     TRY(buffer_get(in, &samples));
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         TRY(buffer_get(out[i], &data[i]));
@@ -347,12 +334,10 @@ static status_t reference_run(channelise_t *channelise, const channelise_t *firs
             TRY(reference_run_streams(r, samples, input, streams, has_pairs ? 2 : 1, nstreams,
                                       spectra, data));
         }
-        found += spec->is_spectra
-                     ? 0
-                     : reference_count_missing(spec, samples, input, stream, (size_t)counted);
     }
     if (!first) {
-        ((struct host_buffer *)in)->missing = found;
+        ((struct host_buffer *)in)->missing =
+            spec->is_spectra ? 0 : samples_missing(&coding, samples, input, nstreams, 0, counted);
     }
     r->next += spectra;
 out:

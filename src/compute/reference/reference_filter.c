@@ -238,20 +238,6 @@ out:
     return st;
 }
 
-static uint64_t reference_missing(const struct reference_source *source)
-{
-    const struct stage_run *run = source->run;
-    uint64_t found = 0;
-    for (uint32_t stream = 0; stream < run->nstreams; stream++) {
-        for (uint64_t n = run->counted_first; n < run->counted_first + run->counted; n++) {
-            double volts[2];
-            found += !sample_volts(&source->spec->coding, source->in, source->input, stream,
-                                   (size_t)n, volts);
-        }
-    }
-    return found;
-}
-
 static status_t reference_filter_run(filter_t *filter, buffer_t *in,
                                      const struct sample_input *input, const struct stage_run *run,
                                      buffer_t *out)
@@ -271,7 +257,8 @@ static status_t reference_filter_run(filter_t *filter, buffer_t *in,
             reference_sum_rows(r, &source, stream, to);
         }
     }
-    ((struct host_buffer *)in)->missing = reference_missing(&source);
+    ((struct host_buffer *)in)->missing = samples_missing(
+        &r->base.spec.coding, from, input, run->nstreams, run->counted_first, run->counted);
 out:
     return st;
 }

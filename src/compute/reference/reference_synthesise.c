@@ -128,21 +128,6 @@ static void reference_synthesise_store(const struct reference_synthesise *r, uin
     }
 }
 
-static uint64_t reference_synthesise_missing(const struct synthesise_spec *spec,
-                                             const struct synthesise_source *source)
-{
-    const struct stage_run *run = source->run;
-    uint64_t found = 0;
-    for (uint32_t stream = 0; stream < run->nstreams * spec->channels; stream++) {
-        for (uint64_t n = run->counted_first; n < run->counted_first + run->counted; n++) {
-            double volts[2];
-            found +=
-                !sample_volts(&spec->coding, source->in, source->input, stream, (size_t)n, volts);
-        }
-    }
-    return found;
-}
-
 static status_t reference_synthesise_run(synthesise_t *synthesise, buffer_t *in,
                                          const struct sample_input *input,
                                          const struct stage_run *run, buffer_t *out)
@@ -173,7 +158,9 @@ static status_t reference_synthesise_run(synthesise_t *synthesise, buffer_t *in,
         reference_synthesise_store(
             r, run->rows, (float *)to + stream * run->out_stride * (spec->is_real_out ? 1 : 2));
     }
-    ((struct host_buffer *)in)->missing = reference_synthesise_missing(spec, &source);
+    ((struct host_buffer *)in)->missing =
+        samples_missing(&spec->coding, from, input, run->nstreams * spec->channels,
+                        run->counted_first, run->counted);
 out:
     return st;
 }

@@ -21,6 +21,12 @@ static double agreement_square(double x)
     return x * x;
 }
 
+/* The magnitude of a number of the reference; 0 where there is none. */
+static double agreement_size(float x)
+{
+    return isfinite(x) ? fabs((double)x) : 0;
+}
+
 /* Bound on the rounding of numbers below FLT_MIN, whose steps have a fixed size. Each operation may
  * round by half a step. The factor 4 allows for later multiplications of these errors. */
 static double agreement_least(double operations)
@@ -119,7 +125,7 @@ static double agreement_bound(const float *power, uint64_t channels,
     double mean = whole ? whole->mean : 0;
     double most = whole ? whole->most : 0;
     for (uint64_t i = 0; i < channels && !whole; i++) {
-        double one = isfinite(power[i]) ? fabs((double)power[i]) : 0;
+        double one = agreement_size(power[i]);
         mean += one / (double)channels;
         most = fmax(most, one);
     }
@@ -131,6 +137,18 @@ static double agreement_bound(const float *power, uint64_t channels,
 static double agreement_whole_numbers(const struct agreement_whole *whole, double least)
 {
     return fmax(whole->mean_square, whole->mean * least);
+}
+
+/* Compares a number, a power or one that is relative to it. */
+static void agreement_number(struct agreement *agreement, float found, float expected, double power,
+                             double bound, double rounding, uint64_t integrate)
+{
+    if (agreement_are_finite(agreement, found, expected)) {
+        double error = fabs((double)found - (double)expected);
+        agreement_take(agreement, error, agreement_least_power(integrate),
+                       2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
+                       sqrt(power + error) - sqrt(power), sqrt((double)integrate));
+    }
 }
 
 /* With |error of Y_i| <= e_i = a r_i + b m_i (rms r_i and maximum m_i of spectrum i), the error of
@@ -153,12 +171,9 @@ static void agreement_power(struct agreement *agreement, const float *found, con
     for (uint64_t i = 0; i < channels; i++) {
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double power = fabs((double)expected[i]);
-            double error = fabs((double)found[i] - (double)expected[i]);
             numbers += power * fmax(power, least);
             agreement->power += whole ? whole->mean : power;
-            agreement_take(agreement, error, agreement_least_power(integrate),
-                           2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
-                           sqrt(power + error) - sqrt(power), sqrt((double)integrate));
+            agreement_number(agreement, found[i], expected[i], power, bound, rounding, integrate);
         }
     }
     agreement->numbers +=
@@ -178,7 +193,7 @@ static void agreement_squares(struct agreement *agreement, const float *found,
     double mean = 0;
     double most = 0;
     for (uint64_t i = 0; i < channels; i++) {
-        double one = isfinite(expected[i]) ? fabs((double)expected[i]) : 0;
+        double one = agreement_size(expected[i]);
         mean += one / (double)channels;
         most = fmax(most, one);
         agreement->numbers += one * fmax(one, sqrt(one) * least);
@@ -215,8 +230,8 @@ static void agreement_cross(struct agreement *agreement, const float *found, con
     double least = (double)integrate * agreement_square(agreement_input(agreement));
     double numbers = 0;
     for (uint64_t i = 0; i < channels; i++) {
-        double power_a = isfinite(a[i]) ? fabs((double)a[i]) : 0;
-        double power_b = isfinite(b[i]) ? fabs((double)b[i]) : 0;
+        double power_a = agreement_size(a[i]);
+        double power_b = agreement_size(b[i]);
         numbers += sqrt(power_a * power_b) * fmax(sqrt(power_a * power_b), least);
         if (agreement_are_finite(agreement, found[i], expected[i])) {
             double error = fabs((double)found[i] - (double)expected[i]);
@@ -258,15 +273,10 @@ void agreement_stokes(struct agreement *agreement, const float *found, const flo
     agreement_power(agreement, found, expected, channels, integrate, whole);
     for (uint64_t i = 0; i < 3 * channels; i++) {
         uint64_t at = (i / channels + 1) * stride + i % channels;
-        double power = isfinite(expected[i % channels]) ? fabs((double)expected[i % channels]) : 0;
+        double power = agreement_size(expected[i % channels]);
         agreement->numbers +=
             whole ? agreement_whole_numbers(whole, least) : power * fmax(power, least);
-        if (agreement_are_finite(agreement, found[at], expected[at])) {
-            double error = fabs((double)found[at] - (double)expected[at]);
-            agreement_take(agreement, error, agreement_least_power(integrate),
-                           2 * sqrt(power) * bound + agreement_square(bound) + rounding * power,
-                           sqrt(power + error) - sqrt(power), sqrt((double)integrate));
-        }
+        agreement_number(agreement, found[at], expected[at], power, bound, rounding, integrate);
     }
 }
 

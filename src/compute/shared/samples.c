@@ -63,3 +63,17 @@ int sample_volts(const struct sample_coding *coding, const char *in,
     }
     return !is_missing;
 }
+
+uint64_t samples_missing(const struct sample_coding *coding, const char *in,
+                         const struct sample_input *input, uint32_t nstreams, uint64_t first,
+                         uint64_t count)
+{
+    uint64_t found = 0;
+    for (uint32_t stream = 0; stream < nstreams; stream++) {
+        for (uint64_t n = first; n < first + count; n++) {
+            double volts[2];
+            found += !sample_volts(coding, in, input, stream, (size_t)n, volts);
+        }
+    }
+    return found;
+}

@@ -31,6 +31,11 @@ struct sample_input {
 int sample_volts(const struct sample_coding *coding, const char *in,
                  const struct sample_input *input, uint32_t stream, size_t n, double volts[2]);
 
+/* Returns the missing ones among samples first .. first + count - 1 of some streams. */
+uint64_t samples_missing(const struct sample_coding *coding, const char *in,
+                         const struct sample_input *input, uint32_t nstreams, uint64_t first,
+                         uint64_t count);
+
 /* One run of a stage that makes rows of samples. Samples and rows count from the
  * observation's first. */
 struct stage_run {

@@ -97,20 +97,9 @@ out:
     return st;
 }
 
-/* Sets *out to whether a configuration is among today's candidates. */
-static status_t fir_fits(backend_t *backend, const void *what, const uint32_t *values, int *out)
+static status_t fir_candidates(backend_t *backend, const void *spec, void *out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
-    struct filter_shape *list = NULL;
-    uint32_t count = 0;
-    *out = 0;
-    TRY(filter_candidates(backend, what, &list, &count));
-    for (uint32_t i = 0; i < count && !*out; i++) {
-        *out = memcmp(&list[i], values, sizeof *list) == 0;
-    }
-out:
-    free(list);
-    return st;
+    return filter_candidates(backend, spec, out, count);
 }
 
 struct fir_space {
@@ -214,7 +203,7 @@ const struct tune_problem tune_fir = {.name = "filter",
                                       .parameters = fir_parameters,
                                       .kernel = fir_kernel,
                                       .describe = fir_describe,
-                                      .fits = fir_fits,
+                                      .candidates = fir_candidates,
                                       .begin = fir_begin,
                                       .end = fir_end};
 

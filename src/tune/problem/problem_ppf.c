@@ -87,20 +87,9 @@ out:
     return st;
 }
 
-/* Sets *out to whether a configuration is among today's candidates. */
-static status_t ppf_fits(backend_t *backend, const void *what, const uint32_t *values, int *out)
+static status_t ppf_candidates(backend_t *backend, const void *spec, void *out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
-    struct channelise_shape *list = NULL;
-    uint32_t count = 0;
-    *out = 0;
-    TRY(channelise_candidates(backend, what, SPACE_ALL, &list, &count));
-    for (uint32_t i = 0; i < count && !*out; i++) {
-        *out = memcmp(&list[i], values, sizeof *list) == 0;
-    }
-out:
-    free(list);
-    return st;
+    return channelise_candidates(backend, spec, SPACE_ALL, out, count);
 }
 
 struct ppf_space {
@@ -158,7 +147,7 @@ const struct tune_problem tune_ppf = {.name = "filter bank",
                                       .parameters = ppf_parameters,
                                       .kernel = ppf_kernel,
                                       .describe = ppf_describe,
-                                      .fits = ppf_fits,
+                                      .candidates = ppf_candidates,
                                       .begin = ppf_begin,
                                       .end = ppf_end};
 
