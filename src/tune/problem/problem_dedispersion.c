@@ -175,70 +175,45 @@ static void dedispersion_put_row(struct shapes *shapes, const uint32_t *values)
     }
 }
 
-/* Which values of parameters are wanted: lists[p][0 .. counts[p] - 1]; counts[p] 0: all. */
-enum { MOST_VALUES = 32 };
-struct filter {
-    uint32_t counts[TUNE_PARAMETERS], lists[TUNE_PARAMETERS][MOST_VALUES];
-};
-
-/* "1/2/4" */
-static int dedispersion_read_values(char *text, struct filter *out, uint32_t p)
-{
-    for (char *value = strsep(&text, "/"); value; value = strsep(&text, "/")) {
-        uint64_t number = 0;
-        if (out->counts[p] == MOST_VALUES || !units_parse_u64(value, &number) ||
-            number > UINT32_MAX) {
-            return 0;
-        }
-        out->lists[p][out->counts[p]++] = (uint32_t)number;
-    }
-    return 1;
-}
-
-/* "time_out=1/2/4" */
-static status_t dedispersion_read_part(const char *text, char *part, struct filter *out)
+/* Reads "time_out=1/2/4"; *takes is cleared if `values` (NULL: any) have another one. */
+static status_t dedispersion_read_part(const char *text, char *part, const uint32_t *values,
+                                       int *takes)
 {
     status_t st = STATUS_OK;
-    uint32_t p = 0;
     const char *name = strsep(&part, "=");
-    while (p < SHAPE_NUMBERS && strcmp(tune_dedispersion.parameters[p].name, name) != 0) {
+    uint32_t p = 0;
+    int is_among = 0;
+    while (p < SHAPE_NUMBERS && strcmp(dedispersion_parameters[p].name, name) != 0) {
         p++;
     }
     REQUIRE(p < SHAPE_NUMBERS, STATUS_USAGE, "\"%s\": there is no parameter \"%s\"", text, name);
-    REQUIRE(part && dedispersion_read_values(part, out, p), STATUS_USAGE,
-            "\"%s\": expected values such as %s=1/2/4", text, name);
+    do {
+        const char *value = part ? strsep(&part, "/") : "";
+        uint64_t number = 0;
+        REQUIRE(units_parse_u64(value, &number) && number <= UINT32_MAX, STATUS_USAGE,
+                "\"%s\": expected values such as %s=1/2/4", text, name);
+        is_among |= values && values[p] == number;
+    } while (part);
+    *takes &= is_among;
 out:
     return st;
 }
 
-/* Reads "time_out=1/2/4,chunk=8". Fails with USAGE. */
-static status_t dedispersion_read_filter(const char *text, struct filter *out)
+/* Reads "time_out=1/2/4,chunk=8": *takes is whether these are values of such a shape. Fails with
+ * USAGE. */
+static status_t dedispersion_take(const char *text, const uint32_t *values, int *takes)
 {
     status_t st = STATUS_OK;
     char *copy = NULL;
-    *out = (struct filter){0};
+    *takes = 1;
     TRY(memory_text(text, &copy));
     char *rest = copy;
     for (char *part = strsep(&rest, ","); part; part = strsep(&rest, ",")) {
-        TRY(dedispersion_read_part(text, part, out));
+        TRY(dedispersion_read_part(text, part, values, takes));
     }
 out:
     free(copy);
     return st;
-}
-
-static int dedispersion_takes(const struct filter *filter, const uint32_t *values)
-{
-    for (uint32_t p = 0; p < SHAPE_NUMBERS; p++) {
-        uint32_t k = 0;
-        while (k < filter->counts[p] && filter->lists[p][k] != values[p]) {
-            k++;
-        }
-        if (filter->counts[p] > 0 && k == filter->counts[p]) {
-            return 0;
-        }
-    }
-    return 1;
 }
 
 /* Drops what has other values than those that are wanted. */
@@ -246,11 +221,12 @@ static status_t dedispersion_drop_others(struct dedisperse_candidate *list, uint
                                          const char *only)
 {
     status_t st = STATUS_OK;
-    struct filter filter;
     uint32_t n = 0;
-    TRY(dedispersion_read_filter(only, &filter));
+    int takes = 0;
+    TRY(dedispersion_take(only, NULL, &takes));
     for (uint32_t i = 0; i < *count; i++) {
-        if (dedispersion_takes(&filter, (const uint32_t *)&list[i].shape)) {
+        TRY(dedispersion_take(only, (const uint32_t *)&list[i].shape, &takes));
+        if (takes) {
             list[n++] = list[i];
         }
     }

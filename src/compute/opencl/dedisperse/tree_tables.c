@@ -5,6 +5,7 @@
 #include "dsp/dispersion/patterns.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     TREE_MOST_PATTERNS = 96, /* most of a step, for its patterns, in fours of numbers */
@@ -402,17 +403,9 @@ void tree_tables_free(struct tree_tables *tables)
 static status_t tables_grow(struct tree_list *list, uint64_t count, uint32_t **out)
 {
     status_t st = STATUS_OK;
-    if (list->count + count > list->room) {
-        uint64_t room = max_u64(2 * list->room, list->count + count + 1024);
-        uint32_t *numbers = realloc(list->numbers, room * sizeof *numbers);
-        REQUIRE(numbers, STATUS_DEVICE, "out of memory: patterns of delays");
-        list->numbers = numbers;
-        list->room = room;
-    }
+    TRY(memory_grown(list->count + count, sizeof **out, "patterns of delays", &list->numbers));
     *out = list->numbers + list->count;
-    for (uint64_t i = 0; i < count; i++) {
-        (*out)[i] = 0;
-    }
+    memset(*out, 0, count * sizeof **out);
     list->count += count;
 out:
     return st;

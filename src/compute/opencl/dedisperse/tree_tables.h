@@ -9,7 +9,7 @@
 /* A list of numbers that grows. */
 struct tree_list {
     uint32_t *numbers;
-    uint64_t count, room;
+    uint64_t count;
 };
 
 /* Tables of the kernel. Groups whose DMs have little in common are added row by row, before all

@@ -88,111 +88,74 @@ static uint32_t fir_local_run(const struct channelise_spec *spec, uint64_t local
     return run < MOST ? (uint32_t)run : MOST;
 }
 
-/* Half of local memory for a group leaves room for two of them on a compute unit. */
+/* Half of local memory for a group leaves room for two of them on a compute unit; all of it only
+ * where that does for none. */
 static uint32_t fir_local_shapes(const struct channelise_spec *spec,
                                  const struct device_info *device, struct channelise_shape *out,
                                  uint32_t most)
 {
     static const uint32_t widths[] = {64, 128, 32, 8, 1};
     uint32_t count = 0;
-    for (int i = 0; i < 5 && count < 2; i++) {
-        uint32_t run = fir_local_run(spec, device->local_bytes / 2, widths[i]);
-        if (widths[i] <= device->group_size && run >= spec->taps / 2 && run > 0) {
+    for (int i = 0; i < 10 && count < (i < 5 ? 2 : 1); i++) {
+        const uint32_t width = widths[i % 5], groups = i < 5 ? 2 : 1;
+        const uint32_t run = fir_local_run(spec, device->local_bytes / groups, width);
+        if (width <= device->group_size && run > 0 && (groups == 1 || run >= spec->taps / 2)) {
             const struct channelise_shape shape = {
-                .kernel = KERNEL_LOCAL, .width = widths[i], .run = run, .vector = 1};
-            count = fir_add(out, count, most, &shape);
-        }
-    }
-    for (int i = 0; i < 5 && count == 0; i++) {
-        uint32_t run = fir_local_run(spec, device->local_bytes, widths[i]);
-        if (widths[i] <= device->group_size && run > 0) {
-            const struct channelise_shape shape = {
-                .kernel = KERNEL_LOCAL, .width = widths[i], .run = run, .vector = 1};
+                .kernel = KERNEL_LOCAL, .width = width, .run = run, .vector = 1};
             count = fir_add(out, count, most, &shape);
         }
     }
     return count;
 }
 
-/* Shapes of two kernels that differ in their runs alone. */
+/* The more spectra an item has, the fewer loads there are, until registers are short of items. */
 static uint32_t fir_run_shapes(const struct channelise_spec *spec, const struct device_info *device,
-                               enum kernel_kind kernel, const uint32_t *runs, int nruns,
-                               struct channelise_shape *out, uint32_t most)
+                               enum kernel_kind kernel, struct channelise_shape *out, uint32_t most)
 {
+    static const uint32_t blocks[] = {16, 32, 8}, cache[] = {8, 4};
+    const int is_blocks = kernel == KERNEL_BLOCKS;
     uint32_t count = 0;
-    for (int i = 0; i < nruns; i++) {
+    for (int i = 0; i < (is_blocks ? 3 : 2); i++) {
         const struct channelise_shape shape = {.kernel = kernel,
                                                .width = fir_group_width(spec, device, 1),
-                                               .teams = kernel == KERNEL_BLOCKS,
-                                               .run = runs[i],
+                                               .teams = (uint32_t)is_blocks,
+                                               .run = is_blocks ? blocks[i] : cache[i],
                                                .vector = 1};
         count = fir_add(out, count, most, &shape);
     }
     return count;
 }
 
-static uint32_t fir_cache_shapes(const struct channelise_spec *spec,
-                                 const struct device_info *device, struct channelise_shape *out,
-                                 uint32_t most)
+/* Those that are known to be good, the most promising first. */
+static uint32_t fir_good_shapes(const struct channelise_spec *spec,
+                                const struct device_info *device, enum kernel_kind kernel,
+                                struct channelise_shape *out, uint32_t most)
 {
-    static const uint32_t runs[] = {8, 4};
-    return fir_run_shapes(spec, device, KERNEL_CACHE, runs, 2, out, most);
+    return kernel == KERNEL_SLIDE   ? fir_slide_shapes(spec, device, out, most)
+           : kernel == KERNEL_LOCAL ? fir_local_shapes(spec, device, out, most)
+                                    : fir_run_shapes(spec, device, kernel, out, most);
 }
 
-/* The more spectra an item has, the fewer loads there are, until registers are short of items. */
-static uint32_t fir_blocks_shapes(const struct channelise_spec *spec,
-                                  const struct device_info *device, struct channelise_shape *out,
-                                  uint32_t most)
+/* Run number i of a shape's other numbers; 0: it is none. All that divide a piece (BLOCKS); local
+ * memory for one group, or so that 2, 4, ... are resident. */
+static uint32_t fir_run(const struct channelise_spec *spec, const struct device_info *device,
+                        const struct channelise_shape *shape, uint32_t i)
 {
-    static const uint32_t runs[] = {16, 32, 8};
-    return fir_run_shapes(spec, device, KERNEL_BLOCKS, runs, 3, out, most);
-}
-
-/* ---- runs of the whole space ---- */
-
-static uint32_t fir_slide_run(const struct channelise_spec *spec, const struct device_info *device,
-                              const struct channelise_shape *shape, uint32_t i)
-{
-    (void)device;
-    return fir_can_slide(spec, shape->vector)
-               ? (uint32_t)ceil_div_u64(32U << i, spec->taps) * spec->taps
-               : 0;
-}
-
-static uint32_t fir_cache_run(const struct channelise_spec *spec, const struct device_info *device,
-                              const struct channelise_shape *shape, uint32_t i)
-{
-    (void)spec;
-    (void)device;
-    (void)shape;
-    return 1U << i;
-}
-
-/* Local memory for one group, or so that 2, 4, ... are resident. */
-static uint32_t fir_some_local_run(const struct channelise_spec *spec,
-                                   const struct device_info *device,
-                                   const struct channelise_shape *shape, uint32_t i)
-{
-    return fir_local_run(spec, device->local_bytes >> i, shape->width);
-}
-
-/* All that divide a piece. */
-static uint32_t fir_blocks_run(const struct channelise_spec *spec, const struct device_info *device,
-                               const struct channelise_shape *shape, uint32_t i)
-{
-    (void)spec;
-    (void)device;
-    (void)shape;
-    return i < 4 ? 4U << i : 0;
+    switch (shape->kernel) {
+    case KERNEL_BLOCKS:
+        return i < 4 ? 4U << i : 0;
+    case KERNEL_LOCAL:
+        return fir_local_run(spec, device->local_bytes >> i, shape->width);
+    case KERNEL_SLIDE:
+        return fir_can_slide(spec, shape->vector)
+                   ? (uint32_t)ceil_div_u64(32U << i, spec->taps) * spec->taps
+                   : 0;
+    default:
+        return 1U << i;
+    }
 }
 
 /* ---- the table ---- */
-
-typedef uint32_t fir_shapes_t(const struct channelise_spec *spec, const struct device_info *device,
-                              struct channelise_shape *out, uint32_t most);
-/* Run number i of a shape's other numbers; 0: it is none. */
-typedef uint32_t fir_run_t(const struct channelise_spec *spec, const struct device_info *device,
-                           const struct channelise_shape *shape, uint32_t i);
 
 enum { MOST_RUNS = 5 };
 
@@ -202,18 +165,13 @@ static const struct fir_kernel {
     const char *name;       /* of the function */
     int is_for_oversampled; /* it moves on by less than a spectrum, too */
     uint32_t from_taps;     /* fewer are for the others, unless it is asked for */
-    fir_shapes_t *shapes;   /* known to be good, the most promising first */
     /* The whole space: columns of a group, runs beside each other in it, columns of an item. */
     uint32_t least_width, most_width, most_teams, most_items, most_vector;
-    fir_run_t *run;
-} fir_kernels[] = {{KERNEL_BLOCKS, SOURCE_FIR_BLOCKS, "fir_blocks", 0, BLOCKS_PIECE + 1,
-                    fir_blocks_shapes, 32, 256, 16, 512, 1, fir_blocks_run},
-                   {KERNEL_SLIDE, SOURCE_FIR_SLIDE, "fir_slide", 0, 0, fir_slide_shapes, 8, 512, 1,
-                    512, 4, fir_slide_run},
-                   {KERNEL_CACHE, SOURCE_FIR_CACHE, "fir_cache", 1, 0, fir_cache_shapes, 8, 512, 1,
-                    512, 1, fir_cache_run},
-                   {KERNEL_LOCAL, SOURCE_FIR_LOCAL, "fir_local", 0, 0, fir_local_shapes, 8, 512, 1,
-                    512, 1, fir_some_local_run}};
+} fir_kernels[] = {
+    {KERNEL_BLOCKS, SOURCE_FIR_BLOCKS, "fir_blocks", 0, BLOCKS_PIECE + 1, 32, 256, 16, 512, 1},
+    {KERNEL_SLIDE, SOURCE_FIR_SLIDE, "fir_slide", 0, 0, 8, 512, 1, 512, 4},
+    {KERNEL_CACHE, SOURCE_FIR_CACHE, "fir_cache", 1, 0, 8, 512, 1, 512, 1},
+    {KERNEL_LOCAL, SOURCE_FIR_LOCAL, "fir_local", 0, 0, 8, 512, 1, 512, 1}};
 
 enum { FIR_KERNELS = sizeof fir_kernels / sizeof *fir_kernels };
 
@@ -232,19 +190,19 @@ uint32_t fir_shapes(const struct channelise_spec *spec, enum kernel_kind kernel,
         const struct fir_kernel *row = &fir_kernels[k];
         if (fir_is_asked(row, spec, kernel) &&
             (kernel == row->kernel || spec->taps >= row->from_taps)) {
-            count += row->shapes(spec, device, out + count, most - count);
+            count += fir_good_shapes(spec, device, row->kernel, out + count, most - count);
         }
     }
     return count;
 }
 
 /* Every run for a shape's other numbers. */
-static uint32_t fir_add_runs(const struct fir_kernel *row, const struct channelise_spec *spec,
-                             const struct device_info *device, struct channelise_shape shape,
-                             struct channelise_shape *out, uint32_t count, uint32_t most)
+static uint32_t fir_add_runs(const struct channelise_spec *spec, const struct device_info *device,
+                             struct channelise_shape shape, struct channelise_shape *out,
+                             uint32_t count, uint32_t most)
 {
     for (uint32_t i = 0; i < MOST_RUNS; i++) {
-        shape.run = row->run(spec, device, &shape, i);
+        shape.run = fir_run(spec, device, &shape, i);
         if (shape.run == 0) {
             break;
         }
@@ -269,7 +227,7 @@ uint32_t fir_space(const struct channelise_spec *spec, enum kernel_kind kernel,
             for (; teams <= row->most_teams && shape.width * teams <= items; teams *= 2) {
                 shape.teams = row->most_teams > 1 ? teams : 0;
                 for (shape.vector = 1; shape.vector <= row->most_vector; shape.vector *= 2) {
-                    count = fir_add_runs(row, spec, device, shape, out, count, most);
+                    count = fir_add_runs(spec, device, shape, out, count, most);
                 }
             }
         }
