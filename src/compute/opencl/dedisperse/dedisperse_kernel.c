@@ -3,25 +3,8 @@
 
 #include "base/memory.h"
 #include "compute/opencl/dedisperse/dedisperse_space.h"
-#include "compute/opencl/dedisperse/tree_tables.h"
 
 #include <stdlib.h>
-
-struct dedisperse_kernel {
-    device_t *device;
-    struct dedisperse_shape_problem problem; /* without its arrays */
-    struct dedisperse_shape shape;
-    struct dedisperse_shape_spans spans;
-    uint32_t *tiles; /* [nranges + 1] the first tile of each range */
-    cl_kernel id;
-    cl_mem rel, bases, firsts;
-    /* Tables of a tree, and the kernel that folds rows into words, if it does: see
-     * kernels/dedisperse_tree.cl. */
-    struct tree_tables tree;
-    cl_mem steps, tables, words, reaches;
-    cl_kernel fold;
-    uint64_t reach, word_stride; /* words of a row behind its tiles, at most, and all */
-};
 
 void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
 {
@@ -288,16 +271,6 @@ status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shap
 out:
     dedisperse_kernel_destroy(kernel);
     return st;
-}
-
-const struct dedisperse_shape *dedisperse_kernel_shape(const dedisperse_kernel_t *kernel)
-{
-    return &kernel->shape;
-}
-
-uint32_t dedisperse_kernel_front(const dedisperse_kernel_t *kernel)
-{
-    return kernel->spans.front;
 }
 
 uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *kernel)

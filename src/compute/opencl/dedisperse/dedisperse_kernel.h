@@ -2,10 +2,24 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_KERNEL_H
 #define VOLTMILL_COMPUTE_OPENCL_DEDISPERSE_DEDISPERSE_KERNEL_H
 
-#include "compute/opencl/dedisperse/dedisperse_shape.h"
+#include "compute/opencl/dedisperse/tree_tables.h"
 #include "compute/opencl/program.h"
 
-typedef struct dedisperse_kernel dedisperse_kernel_t;
+typedef struct dedisperse_kernel {
+    device_t *device;
+    struct dedisperse_shape_problem problem; /* without its arrays */
+    struct dedisperse_shape shape;
+    struct dedisperse_shape_spans spans;
+    uint32_t *tiles; /* [nranges + 1] the first tile of each range */
+    cl_kernel id;
+    cl_mem rel, bases, firsts;
+    /* Tables of a tree, and the kernel that folds rows into words, if it does: see
+     * kernels/dedisperse_tree.cl. */
+    struct tree_tables tree;
+    cl_mem steps, tables, words, reaches;
+    cl_kernel fold;
+    uint64_t reach, word_stride; /* words of a row behind its tiles, at most, and all */
+} dedisperse_kernel_t;
 
 /* Creates the kernel. The problem's arrays may be freed afterwards. Fails with USAGE (an impossible
  * shape, with the reason), DEVICE (memory; a kernel that does not compile). */
@@ -17,17 +31,12 @@ status_t dedisperse_kernel_build(device_t *device, const struct dedisperse_shape
                                  const struct dedisperse_shape *shape);
 void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel);
 
-/* Returns the shape of the kernel, which lives as long as the kernel. */
-const struct dedisperse_shape *dedisperse_kernel_shape(const dedisperse_kernel_t *kernel);
-
-/* dedisperse_kernel_front(): samples that rows must have before time 0. dedisperse_kernel_slack():
- * samples after the last input of the outputs. */
-uint32_t dedisperse_kernel_front(const dedisperse_kernel_t *kernel);
+/* Returns the samples after the last input of the outputs that rows must have. */
 uint64_t dedisperse_kernel_slack(const dedisperse_kernel_t *kernel);
 
 /* Enqueues range number `range` of the DMs.
  *
- *   rows   [nrows + 1][row_stride]   dedisperse_kernel_front() samples, then time 0; row nrows is
+ *   rows   [nrows + 1][row_stride]   spans.front samples, then time 0; row nrows is
  *                                    zero; row_stride samples, a multiple of 4
  *   out    float [ndms][out_stride]
  *

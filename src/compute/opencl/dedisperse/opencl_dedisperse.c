@@ -14,70 +14,51 @@
 /* Transposes samples on the device, so that each channel's lie in a row; sub-bands of two-step
  * dedispersion.
  *
- * Two kernels of one program, and their tables on the device. */
-
-typedef struct transpose transpose_t;
+ * Two kernels of one program, and their tables on the device; then the stage. */
 
 enum { SIDE = 32, GROUP = 256 /* as in kernels/transpose.cl */ };
 
-struct transpose {
-    device_t *device;
-    const struct subbands *steps;
-    size_t sample_bytes;
-    int is_float;
-    uint32_t nused;
-    cl_kernel samples, sub_bands;
-    cl_mem channels, ends, inner;
+struct stage {
+    struct dedisperse base;
+    struct opencl *opencl;
+    struct dedisperse_table table;
+    dedisperse_kernel_t *kernel;
+    cl_kernel transpose, sub_bands;
+    cl_mem channels, ends, inner; /* of the table */
+    cl_mem rows, sub;
+    uint64_t front, row_stride, sub_stride; /* samples */
+    struct stopwatch watch;
 };
 
-static void transpose_destroy(transpose_t *transpose)
-{
-    if (!transpose) {
-        return;
-    }
-    LAUNCH_RELEASE(transpose->samples, transpose->sub_bands);
-    DEVICE_RELEASE(transpose->device, transpose->channels, transpose->ends, transpose->inner);
-    free(transpose);
-}
-
-static status_t transpose_build(transpose_t *transpose)
+static status_t transpose_build(struct stage *stage)
 {
     struct text options = {0};
-    const enum program_source source = SOURCE_TRANSPOSE;
-    const struct launch_made kernels[] = {{"transpose", &transpose->samples},
-                                          {"sub_bands", &transpose->sub_bands}};
-    text_add(&options, "-DSAMPLE=%zu -DFLOATS=%d", transpose->sample_bytes, transpose->is_float);
-    return launch_build_all(transpose->device, &source, 1, &options, kernels,
-                            transpose->steps ? 2 : 1);
+    static const enum program_source source = SOURCE_TRANSPOSE;
+    const struct dedisperse_spec *spec = &stage->base.spec;
+    const struct launch_made kernels[] = {{"transpose", &stage->transpose},
+                                          {"sub_bands", &stage->sub_bands}};
+    text_add(&options, "-DSAMPLE=%zu -DFLOATS=%d", series_bytes(spec->format),
+             spec->format == SERIES_F32);
+    return launch_build_all(stage->opencl->device, &source, 1, &options, kernels,
+                            spec->steps ? 2 : 1);
 }
 
-/* The spec's steps must outlive it, the table need not. Fails with DEVICE. */
-static status_t transpose_create(device_t *device, const struct dedisperse_spec *spec,
-                                 const struct dedisperse_table *table, transpose_t **out)
+static status_t transpose_put_tables(struct stage *stage)
 {
     status_t st = STATUS_OK;
     static const char tables[] = "tables of dedispersion";
-    transpose_t *transpose = NULL;
-    TRY(memory_zeroed(1, sizeof *transpose, "transposed samples", &transpose));
-    transpose->device = device;
-    transpose->steps = spec->steps;
-    transpose->sample_bytes = series_bytes(spec->format);
-    transpose->is_float = spec->format == SERIES_F32;
-    transpose->nused = table->nused;
-    TRY(transpose_build(transpose));
+    device_t *device = stage->opencl->device;
+    const struct dedisperse_table *table = &stage->table;
     TRY(device_put(device, table->channels, table->nused * sizeof *table->channels, tables,
-                   &transpose->channels));
-    if (spec->steps) {
+                   &stage->channels));
+    if (stage->base.spec.steps) {
         TRY(device_put(device, table->ends, table->ngroups * sizeof *table->ends, tables,
-                       &transpose->ends));
+                       &stage->ends));
         TRY(device_put(device, table->delays,
                        (size_t)table->nrows * table->nused * sizeof *table->delays, tables,
-                       &transpose->inner));
+                       &stage->inner));
     }
-    *out = transpose;
-    transpose = NULL;
 out:
-    transpose_destroy(transpose);
     return st;
 }
 
@@ -85,20 +66,20 @@ out:
  *
  *   in     as `input` says
  *   rows   [nused][row_stride] samples   `front` samples, then time 0   */
-static status_t transpose_run(transpose_t *transpose, struct stopwatch *watch, cl_mem in,
-                              const struct dedisperse_input *input, uint64_t times, cl_mem rows,
-                              uint64_t row_stride, uint64_t front)
+static status_t transpose_run(struct stage *stage, cl_mem in, const struct dedisperse_input *input,
+                              uint64_t times)
 {
-    const size_t bytes = transpose->sample_bytes;
-    const uint64_t squares = ceil_div_u64(transpose->nused, SIDE);
+    const size_t bytes = series_bytes(stage->base.spec.format);
+    const uint64_t squares = ceil_div_u64(stage->table.nused, SIDE);
     const struct launch_size size = {(size_t)(squares * ceil_div_u64(times, SIDE)), GROUP};
-    return LAUNCH(
-        transpose->device, transpose->samples, size, watch, STEP_DEINTERLEAVE, ARGUMENT(in),
-        ARGUMENT_ULONG(input->offset / bytes), ARGUMENT_ULONG(input->time_step / bytes),
-        ARGUMENT_ULONG(input->channel_step / bytes), ARGUMENT(transpose->channels),
-        ARGUMENT_UINT(transpose->nused), ARGUMENT_ULONG(times), ARGUMENT(rows),
-        ARGUMENT_ULONG(row_stride), ARGUMENT_ULONG(front), ARGUMENT_UINT((cl_uint)squares),
-        ARGUMENT_UINT(input->channel_step / bytes < input->time_step / bytes));
+    return LAUNCH(stage->opencl->device, stage->transpose, size, &stage->watch, STEP_DEINTERLEAVE,
+                  ARGUMENT(in), ARGUMENT_ULONG(input->offset / bytes),
+                  ARGUMENT_ULONG(input->time_step / bytes),
+                  ARGUMENT_ULONG(input->channel_step / bytes), ARGUMENT(stage->channels),
+                  ARGUMENT_UINT(stage->table.nused), ARGUMENT_ULONG(times), ARGUMENT(stage->rows),
+                  ARGUMENT_ULONG(stage->row_stride), ARGUMENT_ULONG(stage->front),
+                  ARGUMENT_UINT((cl_uint)squares),
+                  ARGUMENT_UINT(input->channel_step / bytes < input->time_step / bytes));
 }
 
 /* Enqueues the sub-bands of step k, as far as outputs of `samples` read them.
@@ -106,11 +87,9 @@ static status_t transpose_run(transpose_t *transpose, struct stopwatch *watch, c
  *   rows   [nused][row_stride]       time 0 first
  *   sub    [ngroups][sub_stride]     `sub_front` samples, then time 0: uint16 of uint8, uint32 of
  *          uint16, float of float   */
-static status_t transpose_sub_bands(transpose_t *transpose, struct stopwatch *watch, uint32_t k,
-                                    uint64_t samples, cl_mem rows, uint64_t row_stride, cl_mem sub,
-                                    uint64_t sub_stride, uint64_t sub_front)
+static status_t transpose_sub_bands(struct stage *stage, uint32_t k, uint64_t samples)
 {
-    const struct subbands *steps = transpose->steps;
+    const struct subbands *steps = stage->base.spec.steps;
     const size_t ngroups = steps->ngroups;
     uint64_t reach = 0;
     for (size_t i = steps->first[k] * ngroups; i < steps->first[k + 1] * ngroups; i++) {
@@ -119,24 +98,13 @@ static status_t transpose_sub_bands(transpose_t *transpose, struct stopwatch *wa
     const uint64_t times = samples + reach;
     const uint64_t pieces = ceil_div_u64(times, GROUP);
     const struct launch_size size = {(size_t)pieces * ngroups, GROUP};
-    return LAUNCH(transpose->device, transpose->sub_bands, size, watch, STEP_FILTER, ARGUMENT(rows),
-                  ARGUMENT_ULONG(row_stride), ARGUMENT_ULONG(0), ARGUMENT(transpose->ends),
-                  ARGUMENT(transpose->inner), ARGUMENT_ULONG((uint64_t)k * transpose->nused),
-                  ARGUMENT_UINT(steps->ngroups), ARGUMENT_ULONG(times), ARGUMENT(sub),
-                  ARGUMENT_ULONG(sub_stride), ARGUMENT_ULONG(sub_front),
-                  ARGUMENT_UINT((cl_uint)pieces));
+    return LAUNCH(stage->opencl->device, stage->sub_bands, size, &stage->watch, STEP_FILTER,
+                  ARGUMENT(stage->rows), ARGUMENT_ULONG(stage->row_stride), ARGUMENT_ULONG(0),
+                  ARGUMENT(stage->ends), ARGUMENT(stage->inner),
+                  ARGUMENT_ULONG((uint64_t)k * stage->table.nused), ARGUMENT_UINT(steps->ngroups),
+                  ARGUMENT_ULONG(times), ARGUMENT(stage->sub), ARGUMENT_ULONG(stage->sub_stride),
+                  ARGUMENT_ULONG(stage->kernel->spans.front), ARGUMENT_UINT((cl_uint)pieces));
 }
-
-struct stage {
-    struct dedisperse base;
-    struct opencl *opencl;
-    struct dedisperse_table table;
-    dedisperse_kernel_t *kernel;
-    transpose_t *transpose;
-    cl_mem rows, sub;
-    uint64_t front, row_stride, sub_stride; /* samples */
-    struct stopwatch watch;
-};
 
 static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
 {
@@ -144,8 +112,8 @@ static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
     dedisperse_kernel_destroy(stage->kernel);
-    transpose_destroy(stage->transpose);
-    DEVICE_RELEASE(device, stage->rows, stage->sub);
+    LAUNCH_RELEASE(stage->transpose, stage->sub_bands);
+    DEVICE_RELEASE(device, stage->channels, stage->ends, stage->inner, stage->rows, stage->sub);
     dedisperse_table_free(&stage->table);
     stopwatch_free(&stage->watch);
     free(stage);
@@ -200,12 +168,12 @@ static status_t dedisperse_allocate(struct stage *stage)
     uint64_t inputs = dedisperse_inputs(spec, spec->max_samples);
     uint64_t bytes = series_bytes(spec->format);
     uint64_t nused = stage->table.nused;
-    stage->front = steps ? 0 : dedisperse_kernel_front(stage->kernel);
+    stage->front = steps ? 0 : stage->kernel->spans.front;
     stage->row_stride = dedisperse_whole_words(
         inputs + stage->front + (steps ? 0 : dedisperse_kernel_slack(stage->kernel)));
     TRY(dedisperse_allocate_rows(device, nused, stage->row_stride * bytes, &stage->rows));
     if (steps) {
-        stage->sub_stride = dedisperse_whole_words(inputs + dedisperse_kernel_front(stage->kernel) +
+        stage->sub_stride = dedisperse_whole_words(inputs + stage->kernel->spans.front +
                                                    dedisperse_kernel_slack(stage->kernel));
         TRY(dedisperse_allocate_rows(device, steps->ngroups,
                                      stage->sub_stride * (bytes == 1 ? 2 : 4), &stage->sub));
@@ -226,7 +194,8 @@ static status_t stage_create(backend_t *backend, const struct dedisperse_spec *s
     TRY(dedisperse_table_create(spec, &stage->table));
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &stage->table);
     TRY(dedisperse_kernel_create(stage->opencl->device, &problem, &spec->shape, &stage->kernel));
-    TRY(transpose_create(stage->opencl->device, spec, &stage->table, &stage->transpose));
+    TRY(transpose_build(stage));
+    TRY(transpose_put_tables(stage));
     TRY(dedisperse_allocate(stage));
     *out = &stage->base;
     stage = NULL;
@@ -276,9 +245,7 @@ static status_t dedisperse_run_sums(struct stage *stage, uint64_t samples, cl_me
                                   samples, 0, out, out_stride));
     }
     for (uint32_t k = 0; steps && k < steps->nsteps; k++) {
-        TRY(transpose_sub_bands(stage->transpose, &stage->watch, k, samples, stage->rows,
-                                stage->row_stride, stage->sub, stage->sub_stride,
-                                dedisperse_kernel_front(stage->kernel)));
+        TRY(transpose_sub_bands(stage, k, samples));
         TRY(dedisperse_kernel_run(stage->kernel, &stage->watch, stage->sub, stage->sub_stride,
                                   samples, k, out, out_stride));
     }
@@ -311,9 +278,7 @@ static status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buf
     uint64_t bytes = ((delays->ndms - 1) * out_stride + samples) * sizeof(float);
     TRY(opencl_block_begin(in, dedisperse_upload_bytes(stage, input, samples), &out_buffer, 1,
                            &stage->watch));
-    TRY(transpose_run(stage->transpose, &stage->watch, in->memory, input,
-                      dedisperse_inputs(&stage->base.spec, samples), stage->rows, stage->row_stride,
-                      stage->front));
+    TRY(transpose_run(stage, in->memory, input, dedisperse_inputs(&stage->base.spec, samples)));
     TRY(dedisperse_run_sums(stage, samples, out->memory, out_stride));
     TRY(opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch));
 out:
@@ -367,8 +332,7 @@ static status_t opencl_dedisperse_times(dedisperse_t *dedisperse, double seconds
 
 static status_t opencl_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 {
-    return dedisperse_shape_words(
-        dedisperse_kernel_shape(((const struct stage *)dedisperse)->kernel), out);
+    return dedisperse_shape_words(&((const struct stage *)dedisperse)->kernel->shape, out);
 }
 
 static int opencl_dedisperse_fits(backend_t *backend, const struct dedisperse_spec *spec,
