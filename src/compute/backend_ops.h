@@ -11,7 +11,9 @@
 #include "compute/filter.h"
 #include "compute/synthesise.h"
 
-/* Each backend's own objects begin with these. `ops` are set after the backend's own create(). */
+/* Each backend's own objects begin with these. A stage's own object has `size` bytes, zeros when
+ * create() fills it, but for `ops` and `spec`; destroy() frees it, also where create() has failed.
+ * `ops` of others are set after the backend's own create(). */
 struct backend {
     const struct backend_ops *ops;
 };
@@ -72,7 +74,8 @@ struct fft_baseline {
 
 struct beamform_ops {
     uint64_t (*bytes)(const struct beamform_spec *spec);
-    status_t (*create)(backend_t *backend, const struct beamform_spec *spec, beamform_t **out);
+    size_t size;
+    status_t (*create)(backend_t *backend, beamform_t *made);
     void (*destroy)(beamform_t *beamform);
     status_t (*run)(beamform_t *beamform, buffer_t *in, uint64_t first, uint64_t spectra,
                     const struct beamform_turns *turns, buffer_t *out);
@@ -82,7 +85,8 @@ struct beamform_ops {
 };
 
 struct channelise_ops {
-    status_t (*create)(backend_t *backend, const struct channelise_spec *spec, channelise_t **out);
+    size_t size;
+    status_t (*create)(backend_t *backend, channelise_t *made);
     void (*destroy)(channelise_t *channelise);
     uint64_t (*bytes)(const struct channelise_spec *spec);
     void (*begin)(channelise_t *channelise, uint64_t first_spectrum);
@@ -106,7 +110,8 @@ struct channelise_ops {
 };
 
 struct dedisperse_ops {
-    status_t (*create)(backend_t *backend, const struct dedisperse_spec *spec, dedisperse_t **out);
+    size_t size;
+    status_t (*create)(backend_t *backend, dedisperse_t *made);
     void (*destroy)(dedisperse_t *dedisperse);
     uint64_t (*bytes)(const struct dedisperse_spec *spec);
     status_t (*run)(dedisperse_t *dedisperse, buffer_t *in, const struct dedisperse_input *input,
@@ -129,7 +134,8 @@ struct filter_ops {
     /* Pure functions of the spec. */
     status_t (*choose)(const struct filter_spec *spec, struct filter_choice *out);
     uint64_t (*bytes)(const struct filter_spec *spec);
-    status_t (*create)(backend_t *backend, const struct filter_spec *spec, filter_t **out);
+    size_t size;
+    status_t (*create)(backend_t *backend, filter_t *made);
     void (*destroy)(filter_t *filter);
     status_t (*run)(filter_t *filter, buffer_t *in, const struct sample_input *input,
                     const struct stage_run *run, buffer_t *out);
@@ -178,7 +184,8 @@ struct ingest_ops {
 
 struct synthesise_ops {
     uint64_t (*bytes)(const struct synthesise_spec *spec);
-    status_t (*create)(backend_t *backend, const struct synthesise_spec *spec, synthesise_t **out);
+    size_t size;
+    status_t (*create)(backend_t *backend, synthesise_t *made);
     void (*destroy)(synthesise_t *synthesise);
     status_t (*run)(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
                     const struct stage_run *run, buffer_t *out);
@@ -191,7 +198,8 @@ struct synthesise_ops {
 };
 
 struct correlate_ops {
-    status_t (*create)(backend_t *backend, const struct correlate_spec *spec, correlate_t **out);
+    size_t size;
+    status_t (*create)(backend_t *backend, correlate_t *made);
     void (*destroy)(correlate_t *correlate);
     uint64_t (*bytes)(const struct correlate_spec *spec);
     status_t (*run)(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,

@@ -1,4 +1,5 @@
 /* The stage `beamform`, handed on to its backend. */
+#include "base/memory.h"
 #include "compute/backend_ops.h"
 
 #include <string.h>
@@ -11,12 +12,18 @@ uint64_t beamform_cells(const struct beamform_spec *spec, uint64_t first, uint64
 status_t beamform_create(backend_t *backend, const struct beamform_spec *spec, beamform_t **out)
 {
     status_t st = STATUS_OK;
+    beamform_t *made = NULL;
     const struct beamform_ops *ops = backend->ops->beamform;
     REQUIRE(ops, STATUS_USAGE, "beams: the backend %s cannot form them: run.backend: cpu",
             backend_name(backend->ops->kind));
-    TRY(ops->create(backend, spec, out));
-    (*out)->ops = ops;
+    TRY(memory_zeroed(1, ops->size, "beams", &made));
+    made->ops = ops;
+    made->spec = *spec;
+    TRY(made->ops->create(backend, made));
+    *out = made;
+    made = NULL;
 out:
+    beamform_destroy(made);
     return st;
 }
 

@@ -160,9 +160,15 @@ status_t channelise_create(backend_t *backend, const struct channelise_spec *spe
                            channelise_t **out)
 {
     status_t st = STATUS_OK;
-    TRY(backend->ops->channelise->create(backend, spec, out));
-    (*out)->ops = backend->ops->channelise;
+    channelise_t *made = NULL;
+    TRY(memory_zeroed(1, backend->ops->channelise->size, "the filter bank", &made));
+    made->ops = backend->ops->channelise;
+    made->spec = *spec;
+    TRY(made->ops->create(backend, made));
+    *out = made;
+    made = NULL;
 out:
+    channelise_destroy(made);
     return st;
 }
 

@@ -57,7 +57,8 @@ out:
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out)
 {
     status_t st = STATUS_OK;
-    struct correlate_spec own = *spec;
+    const struct correlate_ops *ops = backend->ops->correlate;
+    correlate_t *made = NULL;
     uint32_t(*pairs)[2] = NULL;
     float *gains = NULL;
     TRY(correlate_check(spec));
@@ -68,15 +69,19 @@ status_t correlate_create(backend_t *backend, const struct correlate_spec *spec,
     if (spec->gains) {
         memcpy(gains, spec->gains, count * sizeof *gains);
     }
-    own.pairs = (const uint32_t(*)[2])pairs;
-    own.gains = spec->gains ? gains : NULL;
-    TRY(backend->ops->correlate->create(backend, &own, out));
-    (*out)->ops = backend->ops->correlate;
-    (*out)->pairs = pairs;
-    (*out)->gains = gains;
+    TRY(memory_zeroed(1, ops->size, "the correlation", &made));
+    made->ops = ops;
+    made->spec = *spec;
+    made->spec.pairs = (const uint32_t(*)[2])(made->pairs = pairs);
+    made->spec.gains = spec->gains ? gains : NULL;
+    made->gains = gains;
     pairs = NULL;
     gains = NULL;
+    TRY(ops->create(backend, made));
+    *out = made;
+    made = NULL;
 out:
+    correlate_destroy(made);
     free(pairs);
     free(gains);
     return st;

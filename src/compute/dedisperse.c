@@ -1,4 +1,5 @@
 /* The stage `dedisperse`, checked and handed on to its backend; shapes as text. */
+#include "base/memory.h"
 #include "compute/backend_ops.h"
 #include "dsp/overlap.h"
 
@@ -61,12 +62,18 @@ status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spe
                            dedisperse_t **out)
 {
     status_t st = STATUS_OK;
+    dedisperse_t *made = NULL;
     const char *why = spec->shape.pack > 0 ? dedisperse_objection(spec, &spec->shape) : NULL;
     TRY(dedisperse_check(spec));
     REQUIRE(!why, STATUS_USAGE, "dedispersion cannot be run so: %s", why);
-    TRY(backend->ops->dedisperse->create(backend, spec, out));
-    (*out)->ops = backend->ops->dedisperse;
+    TRY(memory_zeroed(1, backend->ops->dedisperse->size, "dedispersion", &made));
+    made->ops = backend->ops->dedisperse;
+    made->spec = *spec;
+    TRY(made->ops->create(backend, made));
+    *out = made;
+    made = NULL;
 out:
+    dedisperse_destroy(made);
     return st;
 }
 

@@ -1,4 +1,5 @@
 /* The stage `filter`, handed on to its backend. */
+#include "base/memory.h"
 #include "compute/backend_ops.h"
 
 #include <string.h>
@@ -74,14 +75,20 @@ status_t filter_identity(const backend_t *backend, struct text *out)
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out)
 {
     status_t st = STATUS_OK;
+    filter_t *made = NULL;
     const struct filter_ops *ops = filter_ops_of(backend->ops->kind, spec);
     struct filter_spec settled = *spec;
     if (settled.choice.backend == BACKEND_AUTO) {
         TRY(filter_choose(backend->ops->kind, spec, &settled.choice));
     }
-    TRY(ops->create(backend, &settled, out));
-    (*out)->ops = ops;
+    TRY(memory_zeroed(1, ops->size, "the filter", &made));
+    made->ops = ops;
+    made->spec = settled;
+    TRY(made->ops->create(backend, made));
+    *out = made;
+    made = NULL;
 out:
+    filter_destroy(made);
     return st;
 }
 

@@ -1,4 +1,5 @@
 /* The stage `synthesise`, handed on to its backend. */
+#include "base/memory.h"
 #include "compute/backend_ops.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spe
                            synthesise_t **out)
 {
     status_t st = STATUS_OK;
+    synthesise_t *made = NULL;
     struct synthesise_spec settled = *spec;
     const struct synthesise_ops *ops = backend->ops->synthesise;
     REQUIRE(ops, STATUS_USAGE, "synthesise: the backend %s cannot do it: run.backend: cpu",
@@ -22,9 +24,14 @@ status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spe
     if (settled.choice.backend == BACKEND_AUTO) {
         TRY(synthesise_choose(backend, spec, &settled.choice));
     }
-    TRY(ops->create(backend, &settled, out));
-    (*out)->ops = ops;
+    TRY(memory_zeroed(1, ops->size, "the synthesis", &made));
+    made->ops = ops;
+    made->spec = settled;
+    TRY(made->ops->create(backend, made));
+    *out = made;
+    made = NULL;
 out:
+    synthesise_destroy(made);
     return st;
 }
 

@@ -205,25 +205,18 @@ out:
     return st;
 }
 
-static status_t opencl_beamform_create(backend_t *backend, const struct beamform_spec *spec,
-                                       beamform_t **out)
+static status_t opencl_beamform_create(backend_t *backend, beamform_t *made)
 {
     status_t st = STATUS_OK;
-    struct stage *stage = NULL;
-    TRY(memory_zeroed(1, sizeof *stage, "beams", &stage));
+    const struct beamform_spec given = made->spec, *spec = &given;
+    struct stage *stage = (struct stage *)made;
     stage->opencl = (struct opencl *)backend;
-    stage->base.spec = *spec;
     stage->base.spec.gains = stage->base.spec.weights = stage->base.spec.factors = NULL;
     stage->watch.is_on = spec->is_timed;
     TRY(beam_put_weights(stage, spec));
     TRY(beam_put_copies(stage, spec));
     TRY(opencl_turns_create(backend, beam_turn_bytes(spec), &stage->turns));
-    *out = &stage->base;
-    stage = NULL;
 out:
-    if (stage) {
-        opencl_beamform_destroy(&stage->base);
-    }
     return st;
 }
 
@@ -317,6 +310,7 @@ static status_t opencl_beamform_times(beamform_t *beamform, double seconds[DEVIC
 }
 
 const struct beamform_ops opencl_beamform = {.bytes = opencl_beamform_bytes,
+                                             .size = sizeof(struct stage),
                                              .create = opencl_beamform_create,
                                              .destroy = opencl_beamform_destroy,
                                              .run = opencl_beamform_run,

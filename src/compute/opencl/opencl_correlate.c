@@ -173,30 +173,23 @@ out:
     return st;
 }
 
-static status_t opencl_correlate_create(backend_t *backend, const struct correlate_spec *spec,
-                                        correlate_t **out)
+static status_t opencl_correlate_create(backend_t *backend, correlate_t *made)
 {
     status_t st = STATUS_OK;
-    struct stage *stage = NULL;
+    const struct correlate_spec *spec = &made->spec;
+    struct stage *stage = (struct stage *)made;
+    stage->opencl = (struct opencl *)backend;
     REQUIRE(correlate_columns(spec) <= INT32_MAX && spec->max_spectra <= INT32_MAX, STATUS_USAGE,
             "correlate: %llu spectra of %llu channels in a run, %d are the most on a device",
             (unsigned long long)spec->max_spectra, (unsigned long long)correlate_columns(spec),
             INT32_MAX);
-    TRY(memory_zeroed(1, sizeof *stage, "the correlation", &stage));
-    stage->base.spec = *spec;
-    stage->opencl = (struct opencl *)backend;
     stage->watch.is_on = spec->is_timed;
     stage->sums_rows = correlate_sums_rows(spec);
     TRY(correlate_groups_make(spec, stage->opencl->device->info.is_gpu, &stage->groups));
     TRY(correlate_put_tables(stage));
     TRY(correlate_build(stage));
     TRY(correlate_allocate(stage, backend));
-    *out = &stage->base;
-    stage = NULL;
 out:
-    if (stage) {
-        opencl_correlate_destroy(&stage->base);
-    }
     return st;
 }
 
@@ -365,7 +358,8 @@ static status_t opencl_correlate_times(correlate_t *correlate, double seconds[DE
     return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
 }
 
-const struct correlate_ops opencl_correlate = {.create = opencl_correlate_create,
+const struct correlate_ops opencl_correlate = {.size = sizeof(struct stage),
+                                               .create = opencl_correlate_create,
                                                .destroy = opencl_correlate_destroy,
                                                .bytes = opencl_correlate_bytes,
                                                .run = opencl_correlate_run,

@@ -128,18 +128,16 @@ static status_t synthesise_build(struct stage *stage)
     return launch_build(stage->opencl->device, sources, 2, &options, "synthesis_fir", &stage->fir);
 }
 
-static status_t opencl_synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
-                                         synthesise_t **out)
+static status_t opencl_synthesise_create(backend_t *backend, synthesise_t *made)
 {
     status_t st = STATUS_OK;
-    struct stage *stage = NULL;
+    const struct synthesise_spec *spec = &made->spec;
+    struct stage *stage = (struct stage *)made;
     struct opencl *opencl = (struct opencl *)backend;
+    stage->opencl = opencl;
     REQUIRE(synthesise_length(spec) <= INT32_MAX / 2, STATUS_USAGE,
             "synthesise: a filter of %llu samples, %d are the most on a device",
             (unsigned long long)synthesise_length(spec), INT32_MAX / 2);
-    TRY(memory_zeroed(1, sizeof *stage, "the synthesis", &stage));
-    stage->base.spec = *spec;
-    stage->opencl = opencl;
     stage->watch.is_on = spec->is_timed;
     stage->tile = synthesise_tile(spec, synthesise_tile_bytes(opencl->device));
     synthesise_settle_rows(stage);
@@ -150,12 +148,7 @@ static status_t opencl_synthesise_create(backend_t *backend, const struct synthe
     TRY(synthesise_put_coefficients(stage));
     TRY(synthesise_build(stage));
     stage->base.spec.coeff = NULL;
-    *out = &stage->base;
-    stage = NULL;
 out:
-    if (stage) {
-        opencl_synthesise_destroy(&stage->base);
-    }
     return st;
 }
 
@@ -324,6 +317,7 @@ static status_t opencl_synthesise_words(const struct synthesise_choice *choice, 
 }
 
 const struct synthesise_ops opencl_synthesise = {.bytes = opencl_synthesise_bytes,
+                                                 .size = sizeof(struct stage),
                                                  .create = opencl_synthesise_create,
                                                  .destroy = opencl_synthesise_destroy,
                                                  .run = opencl_synthesise_run,

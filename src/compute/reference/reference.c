@@ -13,15 +13,11 @@
 
 /* Dedispersion as the formula says, in double. */
 
-static status_t dedisperse_begin(backend_t *backend, const struct dedisperse_spec *spec,
-                                 dedisperse_t **out)
+static status_t dedisperse_begin(backend_t *backend, dedisperse_t *dedisperse)
 {
-    status_t st = STATUS_OK;
     (void)backend;
-    TRY(memory_zeroed(1, sizeof **out, "the reference", out));
-    (*out)->spec = *spec;
-out:
-    return st;
+    (void)dedisperse;
+    return STATUS_OK;
 }
 
 static void dedisperse_end(dedisperse_t *dedisperse)
@@ -54,7 +50,8 @@ out:
     return st;
 }
 
-static const struct dedisperse_ops reference_dedisperse = {.create = dedisperse_begin,
+static const struct dedisperse_ops reference_dedisperse = {.size = sizeof(dedisperse_t),
+                                                           .create = dedisperse_begin,
                                                            .destroy = dedisperse_end,
                                                            .bytes = dedisperse_needed_bytes,
                                                            .run = dedisperse_add_up};
@@ -105,14 +102,12 @@ static void reference_destroy(channelise_t *channelise)
     free(r);
 }
 
-static status_t reference_create(backend_t *backend, const struct channelise_spec *spec,
-                                 channelise_t **out)
+static status_t reference_create(backend_t *backend, channelise_t *made)
 {
     status_t st = STATUS_OK;
-    struct reference *r = NULL;
+    const struct channelise_spec given = made->spec, *spec = &given;
+    struct reference *r = (struct reference *)made;
     (void)backend;
-    TRY(memory_zeroed(1, sizeof *r, "the reference", &r));
-    r->base.spec = *spec;
     r->samples = channelise_samples(spec);
     TRY(memory_zeroed(r->samples * spec->taps, sizeof(double), "coefficients", &r->coeff));
     if (!spec->is_spectra) {
@@ -129,12 +124,7 @@ static status_t reference_create(backend_t *backend, const struct channelise_spe
                                                   sizeof(float), "scales", &r->factors[i])
                                   : STATUS_OK);
     }
-    *out = &r->base;
-    r = NULL;
 out:
-    if (r) {
-        reference_destroy(&r->base);
-    }
     return st;
 }
 
@@ -344,7 +334,8 @@ out:
     return st;
 }
 
-static const struct channelise_ops reference_channelise = {.create = reference_create,
+static const struct channelise_ops reference_channelise = {.size = sizeof(struct reference),
+                                                           .create = reference_create,
                                                            .destroy = reference_destroy,
                                                            .bytes = reference_needed_bytes,
                                                            .begin = reference_begin,

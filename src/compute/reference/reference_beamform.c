@@ -17,20 +17,13 @@ static void reference_beamform_destroy(beamform_t *beamform)
     free(beamform);
 }
 
-static status_t reference_beamform_create(backend_t *backend, const struct beamform_spec *spec,
-                                          beamform_t **out)
+static status_t reference_beamform_create(backend_t *backend, beamform_t *made)
 {
     status_t st = STATUS_OK;
-    beamform_t *made = NULL;
+    const struct beamform_spec given = made->spec, *spec = &given;
     (void)backend;
-    TRY(memory_zeroed(1, sizeof *made, "the reference", &made));
     TRY(beam_spec_copy(spec, &made->spec));
-    *out = made;
-    made = NULL;
 out:
-    if (made) {
-        reference_beamform_destroy(made);
-    }
     return st;
 }
 
@@ -138,6 +131,7 @@ out:
 }
 
 const struct beamform_ops reference_beamform = {.bytes = reference_beamform_bytes,
+                                                .size = sizeof(struct beamform),
                                                 .create = reference_beamform_create,
                                                 .destroy = reference_beamform_destroy,
                                                 .run = reference_beamform_run};

@@ -21,22 +21,15 @@ static void correlate_end(correlate_t *correlate)
     free(r);
 }
 
-static status_t correlate_start(backend_t *backend, const struct correlate_spec *spec,
-                                correlate_t **out)
+static status_t correlate_start(backend_t *backend, correlate_t *made)
 {
     status_t st = STATUS_OK;
-    struct reference_correlate *r = NULL;
+    const struct correlate_spec *spec = &made->spec;
+    struct reference_correlate *r = (struct reference_correlate *)made;
     (void)backend;
-    TRY(memory_zeroed(1, sizeof *r, "the reference", &r));
-    r->base.spec = *spec;
     r->floats = correlate_row_floats(spec);
     TRY(memory_zeroed(r->floats / 2, sizeof *r->carry, "a dump", &r->carry));
-    *out = &r->base;
-    r = NULL;
 out:
-    if (r) {
-        correlate_end(&r->base);
-    }
     return st;
 }
 
@@ -122,7 +115,8 @@ out:
     return st;
 }
 
-const struct correlate_ops reference_correlate = {.create = correlate_start,
+const struct correlate_ops reference_correlate = {.size = sizeof(struct reference_correlate),
+                                                  .create = correlate_start,
                                                   .destroy = correlate_end,
                                                   .bytes = correlate_needed_bytes,
                                                   .begin = correlate_forget,

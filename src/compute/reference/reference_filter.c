@@ -93,15 +93,13 @@ static void reference_filter_destroy(filter_t *filter)
     free(r);
 }
 
-static status_t reference_filter_create(backend_t *backend, const struct filter_spec *spec,
-                                        filter_t **out)
+static status_t reference_filter_create(backend_t *backend, filter_t *made)
 {
     status_t st = STATUS_OK;
-    struct reference_filter *r = NULL;
+    const struct filter_spec given = made->spec, *spec = &given;
+    struct reference_filter *r = (struct reference_filter *)made;
     size_t length = spec->choice.shape.length;
     (void)backend;
-    TRY(memory_zeroed(1, sizeof *r, "the reference", &r));
-    r->base.spec = *spec;
     r->base.spec.coeff = NULL;
     if (spec->response) {
         REQUIRE(length >= (uint64_t)spec->taps - 1 + spec->decimate, STATUS_USAGE,
@@ -118,12 +116,7 @@ static status_t reference_filter_create(backend_t *backend, const struct filter_
             r->coeff[i][1] = spec->is_complex_coeff ? spec->coeff[2 * i + 1] : 0;
         }
     }
-    *out = &r->base;
-    r = NULL;
 out:
-    if (r) {
-        reference_filter_destroy(&r->base);
-    }
     return st;
 }
 
@@ -265,6 +258,7 @@ out:
 
 const struct filter_ops reference_filter = {.choose = reference_filter_choose,
                                             .bytes = reference_filter_bytes,
+                                            .size = sizeof(struct reference_filter),
                                             .create = reference_filter_create,
                                             .destroy = reference_filter_destroy,
                                             .run = reference_filter_run,

@@ -40,27 +40,20 @@ static void reference_synthesise_destroy(synthesise_t *synthesise)
     free(r);
 }
 
-static status_t reference_synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
-                                            synthesise_t **out)
+static status_t reference_synthesise_create(backend_t *backend, synthesise_t *made)
 {
     status_t st = STATUS_OK;
-    struct reference_synthesise *r = NULL;
+    const struct synthesise_spec given = made->spec, *spec = &given;
+    struct reference_synthesise *r = (struct reference_synthesise *)made;
     const size_t length = (size_t)spec->taps * spec->points;
     (void)backend;
-    TRY(memory_zeroed(1, sizeof *r, "the reference", &r));
-    r->base.spec = *spec;
     r->base.spec.coeff = NULL;
     TRY(memory_zeroed(length, sizeof *r->coeff, "coefficients", &r->coeff));
     memcpy(r->coeff, spec->coeff, length * sizeof *r->coeff);
     TRY(memory_zeroed(spec->points, sizeof *r->points, "a spectrum", &r->points));
     TRY(memory_zeroed(spec->points, sizeof *r->stream, "a spectrum", &r->stream));
     TRY(memory_zeroed((size_t)spec->max_rows, sizeof *r->rows, "rows", &r->rows));
-    *out = &r->base;
-    r = NULL;
 out:
-    if (r) {
-        reference_synthesise_destroy(&r->base);
-    }
     return st;
 }
 
@@ -166,6 +159,7 @@ out:
 }
 
 const struct synthesise_ops reference_synthesise = {.bytes = reference_synthesise_bytes,
+                                                    .size = sizeof(struct reference_synthesise),
                                                     .create = reference_synthesise_create,
                                                     .destroy = reference_synthesise_destroy,
                                                     .run = reference_synthesise_run};

@@ -387,17 +387,16 @@ static void cpu_beamform_destroy(beamform_t *beamform)
     beam_free(stage);
 }
 
-static status_t cpu_beamform_create(backend_t *backend, const struct beamform_spec *spec,
-                                    beamform_t **out)
+static status_t cpu_beamform_create(backend_t *backend, beamform_t *made)
 {
     status_t st = STATUS_OK;
-    struct cpu_beamform *stage = NULL;
+    const struct beamform_spec given = made->spec, *spec = &given;
+    struct cpu_beamform *stage = (struct cpu_beamform *)made;
     size_t floats[3];
-    TRY(memory_zeroed(1, sizeof *stage, "beams", &stage));
+    TRY(beam_spec_copy(spec, &stage->base.spec));
     stage->kernels = beam_kernels_of(spec);
     REQUIRE(stage->kernels, STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
-    TRY(beam_spec_copy(spec, &stage->base.spec));
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &stage->pool));
     TRY(memory_zeroed(spec->beams, sizeof *stage->copied, "beams", &stage->copied));
     for (uint32_t beam = 0; beam < spec->beams; beam++) {
@@ -418,12 +417,7 @@ static status_t cpu_beamform_create(backend_t *backend, const struct beamform_sp
         TRY(memory_aligned(floats[1], sizeof(float), "weights", &scratch->weights));
         TRY(memory_aligned(floats[2], sizeof(float), "sums", &scratch->sums));
     }
-    *out = &stage->base;
-    stage = NULL;
 out:
-    if (stage) {
-        beam_free(stage);
-    }
     return st;
 }
 
@@ -458,6 +452,7 @@ status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out)
 }
 
 const struct beamform_ops cpu_beamform = {.bytes = cpu_beamform_bytes,
+                                          .size = sizeof(struct cpu_beamform),
                                           .create = cpu_beamform_create,
                                           .destroy = cpu_beamform_destroy,
                                           .run = cpu_beamform_run};

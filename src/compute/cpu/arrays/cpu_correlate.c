@@ -479,16 +479,14 @@ out:
     return st;
 }
 
-static status_t cpu_correlate_create(backend_t *backend, const struct correlate_spec *spec,
-                                     correlate_t **out)
+static status_t cpu_correlate_create(backend_t *backend, correlate_t *made)
 {
     status_t st = STATUS_OK;
+    const struct correlate_spec given = made->spec, *spec = &given;
+    struct cpu_correlate *stage = (struct cpu_correlate *)made;
     enum { GROUP_ROWS = 2 /* blocks whose rows stay in the first-level cache */ };
-    struct cpu_correlate *stage = NULL;
     const struct correlate_kernels *kernels = correlate_take_kernels(spec);
     REQUIRE(kernels, STATUS_DEVICE, "this machine's processor lacks the vectors that are used");
-    TRY(memory_zeroed(1, sizeof *stage, "the correlation", &stage));
-    stage->base.spec = *spec;
     stage->kernels = kernels;
     stage->blocks = (struct correlate_blocks){.rows = kernels->rows,
                                               .columns = kernels->columns,
@@ -499,16 +497,12 @@ static status_t cpu_correlate_create(backend_t *backend, const struct correlate_
     stage->layout = correlate_lay_out(spec, kernels, stage->blocks.count);
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &stage->pool));
     TRY(correlate_allocate(stage));
-    *out = &stage->base;
-    stage = NULL;
 out:
-    if (stage) {
-        correlate_free(stage);
-    }
     return st;
 }
 
-const struct correlate_ops cpu_correlate = {.create = cpu_correlate_create,
+const struct correlate_ops cpu_correlate = {.size = sizeof(struct cpu_correlate),
+                                            .create = cpu_correlate_create,
                                             .destroy = cpu_correlate_destroy,
                                             .bytes = cpu_correlate_bytes,
                                             .run = cpu_correlate_run};

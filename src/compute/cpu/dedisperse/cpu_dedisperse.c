@@ -460,20 +460,18 @@ out:
     return st;
 }
 
-static status_t cpu_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
-                                      dedisperse_t **out)
+static status_t cpu_dedisperse_create(backend_t *backend, dedisperse_t *made)
 {
     status_t st = STATUS_OK;
+    const struct dedisperse_spec given = made->spec, *spec = &given;
+    struct cpu_dedisperse *d = (struct cpu_dedisperse *)made;
     static const enum strip_kind kinds[] = {STRIP_U8, STRIP_U16, STRIP_F32};
     const struct strip_kernels *kernels = strip_kernels(simd_best());
-    struct cpu_dedisperse *d = NULL;
     const char *why = NULL;
     double cost = 0;
     REQUIRE(spec->shape.pack == 0 || cpu_dedisperse_fits(backend, spec, &spec->shape, &cost, &why),
             STATUS_USAGE, "dedispersion cannot be run so: %s", why);
-    TRY(memory_zeroed(1, sizeof *d, "dedispersion", &d));
     d->tile = TILE_DMS;
-    d->base.spec = *spec;
     d->base.spec.threads = spec->threads > 0 ? spec->threads : 1;
     d->first = &kernels->kinds[kinds[spec->format]];
     d->stride = dedisperse_row_bytes(spec);
@@ -481,12 +479,7 @@ static status_t cpu_dedisperse_create(backend_t *backend, const struct dedispers
     TRY(dedisperse_table_create(spec, &d->table));
     TRY(memory_zeroed(d->table.nused, d->stride, "transposed samples", &d->rows));
     TRY(spec->steps ? dedisperse_create_second(d, kernels) : dedisperse_create_first(d, kernels));
-    *out = &d->base;
-    d = NULL;
 out:
-    if (d) {
-        cpu_dedisperse_destroy(&d->base);
-    }
     return st;
 }
 
@@ -670,7 +663,8 @@ out:
     return st;
 }
 
-const struct dedisperse_ops cpu_dedisperse = {.create = cpu_dedisperse_create,
+const struct dedisperse_ops cpu_dedisperse = {.size = sizeof(struct cpu_dedisperse),
+                                              .create = cpu_dedisperse_create,
                                               .destroy = cpu_dedisperse_destroy,
                                               .bytes = cpu_dedisperse_bytes,
                                               .run = cpu_dedisperse_run,

@@ -527,16 +527,14 @@ static void cpu_filter_destroy(filter_t *base)
     filter_free(filter);
 }
 
-static status_t cpu_filter_create(backend_t *backend, const struct filter_spec *spec,
-                                  filter_t **out)
+static status_t cpu_filter_create(backend_t *backend, filter_t *made)
 {
     status_t st = STATUS_OK;
-    struct cpu_filter *filter = NULL;
+    const struct filter_spec given = made->spec, *spec = &given;
+    struct cpu_filter *filter = (struct cpu_filter *)made;
     uint32_t simd = spec->choice.shape.simd;
     REQUIRE(simd > 0 && simd <= SIMD_LEVELS && simd_kernels((enum simd_level)(simd - 1)),
             STATUS_DEVICE, "this machine's processor lacks the vectors that are used");
-    TRY(memory_zeroed(1, sizeof *filter, "the filter", &filter));
-    filter->base.spec = *spec;
     filter->reader = filter_reader(&spec->coding, (enum simd_level)(simd - 1));
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &filter->pool));
     if (spec->choice.shape.method == FILTER_DIRECT) {
@@ -552,17 +550,13 @@ static status_t cpu_filter_create(backend_t *backend, const struct filter_spec *
         TRY(memory_zeroed(spec->nstreams, sizeof *block->re, "offsets", &block->re));
         TRY(memory_zeroed(spec->nstreams, sizeof *block->im, "offsets", &block->im));
     }
-    *out = &filter->base;
-    filter = NULL;
 out:
-    if (filter) {
-        filter_free(filter);
-    }
     return st;
 }
 
 const struct filter_ops cpu_filter = {.choose = cpu_filter_choose,
                                       .bytes = cpu_filter_bytes,
+                                      .size = sizeof(struct cpu_filter),
                                       .create = cpu_filter_create,
                                       .destroy = cpu_filter_destroy,
                                       .run = cpu_filter_run,

@@ -311,13 +311,12 @@ out:
     return st;
 }
 
-static status_t cpu_channelise_create(backend_t *backend, const struct channelise_spec *spec,
-                                      channelise_t **out)
+static status_t cpu_channelise_create(backend_t *backend, channelise_t *made)
 {
     status_t st = STATUS_OK;
-    struct cpu *cpu = NULL;
+    const struct channelise_spec given = made->spec, *spec = &given;
+    struct cpu *cpu = (struct cpu *)made;
     struct channelise_choice choice = spec->choice;
-    TRY(memory_zeroed(1, sizeof *cpu, "the filter bank", &cpu));
     if (choice.backend != BACKEND_CPU) {
         TRY(cpu_channelise_choose(backend, spec, &choice));
     }
@@ -333,12 +332,7 @@ static status_t cpu_channelise_create(backend_t *backend, const struct channelis
     TRY(channelise_create_scratch(cpu));
     TRY(channelise_create_steps(cpu));
     TRY(channelise_create_blocks(cpu));
-    *out = &cpu->base;
-    cpu = NULL;
 out:
-    if (cpu) {
-        channelise_free(cpu);
-    }
     return st;
 }
 
@@ -389,7 +383,8 @@ static status_t cpu_channelise_scale(channelise_t *channelise, uint32_t i, uint3
     return STATUS_OK;
 }
 
-const struct channelise_ops cpu_channelise = {.create = cpu_channelise_create,
+const struct channelise_ops cpu_channelise = {.size = sizeof(struct cpu),
+                                              .create = cpu_channelise_create,
                                               .destroy = cpu_channelise_destroy,
                                               .bytes = cpu_channelise_bytes,
                                               .begin = cpu_channelise_begin,

@@ -579,16 +579,14 @@ out:
     return st;
 }
 
-static status_t cpu_synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
-                                      synthesise_t **out)
+static status_t cpu_synthesise_create(backend_t *backend, synthesise_t *made)
 {
     status_t st = STATUS_OK;
-    struct cpu_synthesise *stage = NULL;
+    const struct synthesise_spec given = made->spec, *spec = &given;
+    struct cpu_synthesise *stage = (struct cpu_synthesise *)made;
     const uint32_t simd = spec->choice.shape.simd;
     REQUIRE(simd > 0 && simd <= SIMD_LEVELS && simd_kernels((enum simd_level)(simd - 1)),
             STATUS_DEVICE, "this machine's processor lacks the vectors that are used");
-    TRY(memory_zeroed(1, sizeof *stage, "the synthesis", &stage));
-    stage->base.spec = *spec;
     stage->length = (int64_t)spec->taps * spec->points;
     stage->layout = cpu_synthesise_layout(spec);
     stage->reader = filter_reader(&spec->coding, (enum simd_level)(simd - 1));
@@ -597,16 +595,12 @@ static status_t cpu_synthesise_create(backend_t *backend, const struct synthesis
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &stage->pool));
     TRY(synthesise_allocate(stage));
     stage->base.spec.coeff = NULL;
-    *out = &stage->base;
-    stage = NULL;
 out:
-    if (stage) {
-        synthesise_free(stage);
-    }
     return st;
 }
 
 const struct synthesise_ops cpu_synthesise = {.bytes = cpu_synthesise_bytes,
+                                              .size = sizeof(struct cpu_synthesise),
                                               .create = cpu_synthesise_create,
                                               .destroy = cpu_synthesise_destroy,
                                               .run = cpu_synthesise_run,

@@ -106,9 +106,9 @@ static status_t transpose_sub_bands(struct stage *stage, uint32_t k, uint64_t sa
                   ARGUMENT_ULONG(stage->kernel->spans.front), ARGUMENT_UINT((cl_uint)pieces));
 }
 
-static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
+/* Frees all that a stage is made of. */
+static void stage_empty(struct stage *stage)
 {
-    struct stage *stage = (struct stage *)dedisperse;
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
     dedisperse_kernel_destroy(stage->kernel);
@@ -116,7 +116,13 @@ static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
     DEVICE_RELEASE(device, stage->channels, stage->ends, stage->inner, stage->rows, stage->sub);
     dedisperse_table_free(&stage->table);
     stopwatch_free(&stage->watch);
-    free(stage);
+    *stage = (struct stage){.base = stage->base, .opencl = stage->opencl};
+}
+
+static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
+{
+    stage_empty((struct stage *)dedisperse);
+    free(dedisperse);
 }
 
 /* Returns the rows that the kernel sums: channels, or the sub-bands of the second step. */
@@ -182,14 +188,10 @@ out:
     return st;
 }
 
-static status_t stage_create(backend_t *backend, const struct dedisperse_spec *spec,
-                             dedisperse_t **out)
+static status_t stage_fill(struct stage *stage)
 {
     status_t st = STATUS_OK;
-    struct stage *stage = NULL;
-    TRY(memory_zeroed(1, sizeof *stage, "dedispersion", &stage));
-    stage->base.spec = *spec;
-    stage->opencl = (struct opencl *)backend;
+    const struct dedisperse_spec *spec = &stage->base.spec;
     stage->watch.is_on = spec->is_timed;
     TRY(dedisperse_table_create(spec, &stage->table));
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &stage->table);
@@ -197,30 +199,27 @@ static status_t stage_create(backend_t *backend, const struct dedisperse_spec *s
     TRY(transpose_build(stage));
     TRY(transpose_put_tables(stage));
     TRY(dedisperse_allocate(stage));
-    *out = &stage->base;
-    stage = NULL;
 out:
-    if (stage) {
-        opencl_dedisperse_destroy(&stage->base);
-    }
     return st;
 }
 
 /* Words that a tree folds rows into are as much memory as the rows, where delays are long four
  * times that, however short blocks become: without room for them channels are added by brute force.
  */
-static status_t opencl_dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
-                                         dedisperse_t **out)
+static status_t opencl_dedisperse_create(backend_t *backend, dedisperse_t *dedisperse)
 {
-    device_t *device = ((struct opencl *)backend)->device;
-    struct dedisperse_spec brute = *spec;
-    status_t st = stage_create(backend, spec, out);
+    struct stage *stage = (struct stage *)dedisperse;
+    struct dedisperse_spec *spec = &dedisperse->spec;
+    stage->opencl = (struct opencl *)backend;
+    device_t *device = stage->opencl->device;
+    status_t st = stage_fill(stage);
     if (st != STATUS_OK && device->is_full && spec->mode == DEDISPERSE_AUTO &&
         spec->shape.pack == 0) {
         report_clear();
         device->is_full = 0;
-        brute.mode = DEDISPERSE_BRUTE;
-        st = stage_create(backend, &brute, out);
+        stage_empty(stage);
+        spec->mode = DEDISPERSE_BRUTE;
+        st = stage_fill(stage);
     }
     return st;
 }
@@ -366,7 +365,8 @@ out:
     return st;
 }
 
-const struct dedisperse_ops opencl_dedisperse = {.create = opencl_dedisperse_create,
+const struct dedisperse_ops opencl_dedisperse = {.size = sizeof(struct stage),
+                                                 .create = opencl_dedisperse_create,
                                                  .destroy = opencl_dedisperse_destroy,
                                                  .bytes = opencl_dedisperse_bytes,
                                                  .run = opencl_dedisperse_run,

@@ -237,15 +237,13 @@ static uint64_t filter_samples(const struct filter_spec *spec)
     return overlap_inputs(&overlap, max_u64(spec->max_rows, 1));
 }
 
-static status_t opencl_filter_create(backend_t *backend, const struct filter_spec *spec,
-                                     filter_t **out)
+static status_t opencl_filter_create(backend_t *backend, filter_t *made)
 {
     status_t st = STATUS_OK;
-    struct stage *stage = NULL;
+    const struct filter_spec *spec = &made->spec;
+    struct stage *stage = (struct stage *)made;
     struct opencl *opencl = (struct opencl *)backend;
     device_t *device = opencl->device;
-    TRY(memory_zeroed(1, sizeof *stage, "the filter", &stage));
-    stage->base.spec = *spec;
     stage->opencl = opencl;
     stage->watch.is_on = spec->is_timed;
     stage->way = filter_settle(spec, &device->info, &stage->base.spec.choice.shape);
@@ -255,12 +253,7 @@ static status_t opencl_filter_create(backend_t *backend, const struct filter_spe
                             &stage->deinterleave));
     TRY(stage->way->create(device, &stage->base.spec, &stage->made));
     stage->base.spec.coeff = NULL;
-    *out = &stage->base;
-    stage = NULL;
 out:
-    if (stage) {
-        opencl_filter_destroy(&stage->base);
-    }
     return st;
 }
 
@@ -365,6 +358,7 @@ static status_t opencl_filter_times(filter_t *filter, double seconds[DEVICE_STEP
 
 const struct filter_ops opencl_filter = {.choose = opencl_filter_choose,
                                          .bytes = opencl_filter_bytes,
+                                         .size = sizeof(struct stage),
                                          .create = opencl_filter_create,
                                          .destroy = opencl_filter_destroy,
                                          .run = opencl_filter_run,

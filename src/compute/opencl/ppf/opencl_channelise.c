@@ -568,16 +568,14 @@ static uint64_t channelise_most_samples(const struct channelise_spec *spec)
     return max_u64(channelise_inputs(spec, spec->max_spectra), spec->most_samples);
 }
 
-static status_t opencl_channelise_create(backend_t *backend, const struct channelise_spec *spec,
-                                         channelise_t **out)
+static status_t opencl_channelise_create(backend_t *backend, channelise_t *made)
 {
     status_t st = STATUS_OK;
-    struct stage *stage = NULL;
+    const struct channelise_spec *spec = &made->spec;
+    struct stage *stage = (struct stage *)made;
     struct opencl *opencl = (struct opencl *)backend;
     struct channelise_choice choice = spec->choice;
     const struct sample_coding coding = channelise_coding(spec);
-    TRY(memory_zeroed(1, sizeof *stage, "the filter bank", &stage));
-    stage->base.spec = *spec;
     stage->opencl = opencl;
     stage->watch.is_on = spec->is_timed;
     if (choice.backend != BACKEND_OPENCL) {
@@ -593,12 +591,7 @@ static status_t opencl_channelise_create(backend_t *backend, const struct channe
     }
     TRY(ppf_create(opencl->device, spec, &choice, &stage->bank));
     stage->base.spec.coeff = NULL;
-    *out = &stage->base;
-    stage = NULL;
 out:
-    if (stage) {
-        opencl_channelise_destroy(&stage->base);
-    }
     return st;
 }
 
@@ -696,7 +689,8 @@ static status_t opencl_channelise_times(channelise_t *channelise, double seconds
     return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
 }
 
-const struct channelise_ops opencl_channelise = {.create = opencl_channelise_create,
+const struct channelise_ops opencl_channelise = {.size = sizeof(struct stage),
+                                                 .create = opencl_channelise_create,
                                                  .destroy = opencl_channelise_destroy,
                                                  .bytes = opencl_channelise_bytes,
                                                  .device_bytes = opencl_channelise_device_bytes,
