@@ -167,7 +167,6 @@ static void job_add_samples(const struct proposal *p)
 static void job_add_axes(const struct proposal *p)
 {
     const struct propose_axes *axes = &p->axes;
-    const struct propose_fact *facts[PROPOSE_FACTS];
     if (axes->rank > AXIS_KINDS) {
         text_add(p->out, "    axes: ???  # of %d dimensions\n", axes->rank);
         return;
@@ -185,10 +184,9 @@ static void job_add_axes(const struct proposal *p)
     for (int i = 0; i < axes->rank && (axes->is_guess || axes->is_open); i++) {
         text_add(p->out, "%s%llu", i > 0 ? " x " : " ", (unsigned long long)p->re->dims[i]);
     }
-    if (axes->is_open && propose_facts_of(p, axes->contrary, facts) > 0) {
-        text_add(p->out, ", beside ");
-        propose_add_fact(p->out, facts[0]);
-    }
+    struct propose_facts contrary = propose_facts_of(p, axes->contrary);
+    contrary.count = axes->is_open ? min_u64(contrary.count, 1) : 0;
+    propose_add_facts(p->out, ", beside ", &contrary);
     text_add(p->out, "\n");
 }
 
@@ -215,44 +213,37 @@ static void job_add_sideband(const struct proposal *p)
     } words[] = {{"usb", 1},    {"upper", 1},     {"u", 1},      {"1", 1},
                  {"lsb", -1},   {"lower", -1},    {"l", -1},     {"inverted", -1},
                  {"normal", 1}, {"reversed", -1}, {"upright", 1}};
-    const struct propose_fact *facts[PROPOSE_FACTS];
+    const struct propose_facts facts = propose_facts_of(p, MEANS_SIDEBAND);
     char plain[PROPOSE_NAME];
-    size_t count = propose_facts_of(p, MEANS_SIDEBAND, facts);
     int sideband = 0;
-    if (count == 0) {
+    if (facts.count == 0) {
         return;
     }
-    propose_plain(facts[0]->text ? facts[0]->text : "", plain);
+    propose_plain(facts.all[0]->text ? facts.all[0]->text : "", plain);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         sideband = strcmp(plain, words[i].word) == 0 ? words[i].sideband : sideband;
     }
-    sideband = fabs(facts[0]->first) == 1 ? (int)facts[0]->first : sideband;
-    if (count == 1 && sideband != 0) {
+    sideband = fabs(facts.all[0]->first) == 1 ? (int)facts.all[0]->first : sideband;
+    if (facts.count == 1 && sideband != 0) {
         text_add(p->out, "    sideband: %d  # ", sideband);
     } else {
         text_add(p->out, "    sideband: ???  # 1 or -1; ");
     }
-    for (size_t i = 0; i < count; i++) {
-        text_add(p->out, i > 0 ? ", " : "");
-        propose_add_fact(p->out, facts[i]);
-    }
+    propose_add_facts(p->out, "", &facts);
     text_add(p->out, "\n");
 }
 
 static void job_add_name(const struct proposal *p, enum propose_meaning means, const char *key)
 {
-    const struct propose_fact *facts[PROPOSE_FACTS];
-    size_t count = propose_facts_of(p, means, facts);
-    if (count == 0 || !facts[0]->text || !*facts[0]->text) {
+    const struct propose_facts facts = propose_facts_of(p, means);
+    if (facts.count == 0 || !facts.all[0]->text || !*facts.all[0]->text) {
         return;
     }
-    text_add(p->out, "    %s: ", key);
-    if (facts[0]->is_attribute) {
-        text_add(p->out, "{attribute: ");
-        propose_add_quoted(p->out, facts[0]->where);
-        text_add(p->out, "}\n");
+    if (facts.all[0]->is_attribute) {
+        text_add(p->out, "    %s: {attribute: %s}\n", key, facts.all[0]->quoted.data);
     } else {
-        propose_add_quoted(p->out, facts[0]->text);
+        text_add(p->out, "    %s: ", key);
+        propose_add_quoted(p->out, facts.all[0]->text);
         text_add(p->out, "\n");
     }
 }
@@ -338,12 +329,7 @@ static int propose_is_own(const char *name)
     static const char *const own[] = {"DIMENSION_LIST", "REFERENCE_LIST", "CLASS",
                                       "NAME",           "_Netcdf4Dimid",  "_Netcdf4Coordinates",
                                       "_NCProperties"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (strcmp(name, own[i]) == 0) {
-            return 1;
-        }
-    }
-    return 0;
+    return TEXT_IS_AMONG(own, name);
 }
 
 /* Context of an object's attributes. */
@@ -382,8 +368,7 @@ static status_t propose_describe(const struct h5_dataset *data, const char *name
     status_t st = STATUS_OK;
     hid_t number = -1;
     hid_t second = -1;
-    enum job_unit unit = UNIT_NONE;
-    const struct propose_word *word = propose_word_of(text_basename(name), &unit);
+    const enum propose_meaning means = propose_word_of(text_basename(name)).means;
     int is_scale = 0;
     H5T_class_t class = H5Tget_class(data->type);
     out->is_compound = class == H5T_COMPOUND;
@@ -400,7 +385,7 @@ static status_t propose_describe(const struct h5_dataset *data, const char *name
     out->rank = data->rank;
     memcpy(out->dims, data->dims, sizeof out->dims);
     TRY(h5_is_scale(data->id, name, &is_scale));
-    int is_aside = word && (word->means == MEANS_ASIDE || word->means == MEANS_CENTRE);
+    int is_aside = means == MEANS_ASIDE || means == MEANS_CENTRE;
     *is_it = (out->class == H5T_INTEGER || out->class == H5T_FLOAT) && data->rank >= 1 &&
              data->count > 1 && !is_scale && !is_aside &&
              (!out->is_compound || H5Tequal(number, second) > 0);

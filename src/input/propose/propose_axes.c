@@ -103,9 +103,8 @@ static status_t axes_take_attributes(hid_t object, const char *path, int is_weak
     struct h5_names attributes = {0};
     TRY(h5_list_attributes(object, path, "the samples", &attributes));
     for (size_t i = 0; i < attributes.count; i++) {
-        enum job_unit unit = UNIT_NONE;
-        const struct propose_word *word = propose_word_of(attributes.names[i], &unit);
-        if (word && word->means == MEANS_DIMS && word->is_weak == is_weak) {
+        struct propose_word word = propose_word_of(attributes.names[i]);
+        if (word.means == MEANS_DIMS && word.is_weak == is_weak) {
             TRY(axes_forgive(axes_take_texts(object, path, attributes.names[i], names)));
         }
     }
@@ -254,11 +253,10 @@ static const struct {
 /* Sizes that the file states, and as many frequencies as there are. */
 static void axes_by_facts(struct proposal *p)
 {
-    const struct propose_fact *facts[PROPOSE_FACTS];
-    size_t count = propose_facts_of(p, MEANS_CENTRE, facts);
-    for (size_t i = 0; i < count; i++) {
-        if (facts[i]->count > 1) {
-            axes_by_size(p, AXIS_CHAN, facts[i]->count);
+    const struct propose_facts facts = propose_facts_of(p, MEANS_CENTRE);
+    for (size_t i = 0; i < facts.count; i++) {
+        if (facts.all[i]->count > 1) {
+            axes_by_size(p, AXIS_CHAN, facts.all[i]->count);
         }
     }
     for (size_t i = 0; i < sizeof axes_sizes / sizeof *axes_sizes; i++) {

@@ -53,20 +53,21 @@ void propose_add_path(struct text *out, const char *path)
     }
 }
 
-void propose_add_number(struct text *out, double value)
+const char *propose_number_in(double value, char text[UNITS_TEXT])
 {
-    const char *text = units_exact(value);
-    size_t digits = strcspn(text, "e");
+    const char *exact = units_exact(value);
+    int digits = (int)strcspn(exact, "e");
     if (value == floor(value) && fabs(value) < 1e15) {
-        text_add(out, "%.0f", value);
-    } else if (text[digits] && !strchr(text, '.')) {
-        text_add(out, "%.*s.0%s", (int)digits, text, text + digits);
+        snprintf(text, UNITS_TEXT, "%.0f", value);
     } else {
-        text_add(out, "%s", text);
+        int is_open = exact[digits] && !strchr(exact, '.');
+        snprintf(text, UNITS_TEXT, "%.*s%s%s", digits, exact, is_open ? ".0" : "", exact + digits);
     }
+    return text;
 }
 
-void propose_add_fact(struct text *out, const struct propose_fact *fact)
+/* Writes what is shown of a fact, and where it is. Fails with DEVICE (memory). */
+static status_t fact_show(struct propose_fact *fact)
 {
     static const char *const names[] = {
         [UNIT_HZ] = " Hz",   [UNIT_KHZ] = " kHz",  [UNIT_MHZ] = " MHz", [UNIT_GHZ] = " GHz",
@@ -74,11 +75,23 @@ void propose_add_fact(struct text *out, const struct propose_fact *fact)
         [UNIT_MJD] = " MJD", [UNIT_UNIX] = " unix"};
     const char *unit = names[fact->unit];
     if (fact->text) {
-        text_add_shown(out, "%s = \"%.60s\"", fact->where, fact->text);
+        text_add_shown(&fact->shown, "%s = \"%.60s\"", fact->where, fact->text);
     } else {
-        text_add_shown(out, "%s = ", fact->where);
-        propose_add_number(out, fact->first);
-        text_add(out, "%s", unit ? unit : "");
+        text_add_shown(&fact->shown, "%s = ", fact->where);
+        text_add(&fact->shown, "%s%s", propose_number(fact->first), unit ? unit : "");
+    }
+    if (fact->is_attribute) {
+        propose_add_quoted(&fact->quoted, fact->where);
+    } else {
+        propose_add_path(&fact->quoted, fact->where);
+    }
+    return fact->shown.status == STATUS_OK ? fact->quoted.status : fact->shown.status;
+}
+
+void propose_add_facts(struct text *out, const char *before, const struct propose_facts *facts)
+{
+    for (size_t i = 0; i < facts->count; i++) {
+        text_add(out, "%s%s", i == 0 ? before : ", ", facts->all[i]->shown.data);
     }
 }
 
@@ -87,6 +100,8 @@ enum { MOST_FACTS = 4096, MOST_VALUES = 1 << 20, MOST_TEXT = 4096 };
 static void fact_free(struct propose_fact *fact)
 {
     free(fact->where);
+    text_free(&fact->quoted);
+    text_free(&fact->shown);
     free(fact->text);
     free(fact->member);
 }
@@ -98,6 +113,7 @@ static status_t fact_add(struct proposal *p, struct propose_fact *fact)
     if (p->nfacts == MOST_FACTS) {
         goto out;
     }
+    TRY(fact_show(fact));
     TRY(memory_grown(p->nfacts + 1, sizeof *p->facts, "facts of a file", &p->facts));
     p->facts[p->nfacts++] = *fact;
     *fact = (struct propose_fact){.count = 0};
@@ -110,7 +126,7 @@ static void fact_take_unit(struct propose_fact *fact, const char *text)
     int is_known = 0;
     enum job_unit unit = propose_unit_of(text, &is_known);
     int is_other = fact->unit != UNIT_NONE && unit != UNIT_NONE && unit != fact->unit;
-    fact->is_unknown |= !is_known || is_other || !propose_may_have(fact->word->means, unit) ? 1 : 0;
+    fact->is_unknown |= !is_known || is_other || !propose_may_have(fact->word.means, unit);
     fact->unit = unit != UNIT_NONE ? unit : fact->unit;
 }
 
@@ -201,8 +217,9 @@ status_t propose_note_attribute(struct proposal *p, hid_t object, const char *na
     status_t st = STATUS_OK;
     struct propose_fact fact = {
         .is_attribute = 1, .is_of_data = is_of_data, .first = NAN, .last = NAN};
-    fact.word = propose_word_of(attribute, &fact.unit);
-    if (!fact.word || fact.word->means == MEANS_ASIDE) {
+    fact.word = propose_word_of(attribute);
+    fact.unit = fact.word.unit;
+    if (fact.word.means == MEANINGS || fact.word.means == MEANS_ASIDE) {
         goto out;
     }
     TRY(memory_format(&fact.where, "/%s@%s", strcmp(name, ".") == 0 ? "" : name, attribute));
@@ -251,12 +268,9 @@ static char *fact_member(hid_t type, enum job_unit *unit)
     for (int i = 0; i < count; i++) {
         char *name = H5Tget_member_name(type, (unsigned)i);
         H5T_class_t class = H5Tget_member_class(type, (unsigned)i);
-        enum job_unit named = UNIT_NONE;
-        const struct propose_word *word = name ? propose_word_of(name, &named) : NULL;
-        int is_it = (word && word->means == MEANS_CENTRE) ||
-                    (name && (strcmp(name, "centre") == 0 || strcmp(name, "center") == 0));
-        if (is_it && (class == H5T_INTEGER || class == H5T_FLOAT)) {
-            *unit = named;
+        struct propose_word word = propose_word_of(name ? name : "");
+        if (word.means == MEANS_CENTRE && (class == H5T_INTEGER || class == H5T_FLOAT)) {
+            *unit = word.unit;
             return name;
         }
         H5free_memory(name);
@@ -308,14 +322,15 @@ status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *nam
     struct propose_fact fact = {.first = NAN, .last = NAN};
     char *member = NULL;
     hid_t id = dataset;
-    fact.word = propose_word_of(text_basename(name), &fact.unit);
-    if (!fact.word) {
+    fact.word = propose_word_of(text_basename(name));
+    fact.unit = fact.word.unit;
+    if (fact.word.means == MEANINGS) {
         goto out;
     }
     H5_TRY(H5Iinc_ref(id), "%s: /%s cannot be opened", p->path, name);
     TRY(memory_format(&fact.where, "/%s", name));
     TRY(h5_dataset_of(id, p->path, &data));
-    int is_list = fact.word->means == MEANS_CENTRE && data.rank == 1 && data.count <= MOST_VALUES;
+    int is_list = fact.word.means == MEANS_CENTRE && data.rank == 1 && data.count <= MOST_VALUES;
     H5T_class_t class = H5Tget_class(data.type);
     if (data.count < 1 || (data.count > 1 && !is_list) || !fact_is_stored(p, &data, name)) {
         goto out;
@@ -357,38 +372,43 @@ static int fact_is_near(const struct proposal *p, const struct propose_fact *fac
     return is_near;
 }
 
-size_t propose_facts_of(const struct proposal *p, enum propose_meaning means,
-                        const struct propose_fact *out[PROPOSE_FACTS])
+void propose_facts_add(const struct proposal *p, enum propose_meaning means,
+                       struct propose_facts *facts)
 {
-    size_t count = 0;
+    const size_t before = facts->count;
     /* Classes of facts: near and strong, near and weak, far and strong, far and weak. */
-    for (int class = 0; class < 4 && count == 0; class ++) {
-        for (size_t i = 0; i < p->nfacts && count < PROPOSE_FACTS; i++) {
+    for (int class = 0; class < 4 && facts->count == before; class ++) {
+        for (size_t i = 0; i < p->nfacts && facts->count < before + PROPOSE_FACTS; i++) {
             const struct propose_fact *fact = &p->facts[i];
-            int is_it = fact->word->means == means && fact_is_near(p, fact) == (class < 2) &&
-                        fact->word->is_weak == class % 2;
-            size_t at = count;
+            int is_it = fact->word.means == means && fact_is_near(p, fact) == (class < 2) &&
+                        fact->word.is_weak == class % 2;
+            size_t at = facts->count;
             if (!is_it) {
                 continue;
             }
-            for (; at > 0 && out[at - 1]->word > fact->word; at--) {
-                out[at] = out[at - 1];
+            for (; at > before && facts->all[at - 1]->word.order > fact->word.order; at--) {
+                facts->all[at] = facts->all[at - 1];
             }
-            out[at] = fact;
-            count++;
+            facts->all[at] = fact;
+            facts->count++;
         }
     }
-    return count;
+}
+
+struct propose_facts propose_facts_of(const struct proposal *p, enum propose_meaning means)
+{
+    struct propose_facts facts = {.count = 0};
+    propose_facts_add(p, means, &facts);
+    return facts;
 }
 
 uint64_t propose_count_of(const struct proposal *p, enum propose_meaning means)
 {
-    const struct propose_fact *facts[PROPOSE_FACTS];
-    size_t count = propose_facts_of(p, means, facts);
-    int is_same = count > 0;
-    for (size_t i = 0; i < count; i++) {
-        is_same = is_same && facts[i]->count == 1 && facts[i]->first == facts[0]->first &&
-                  facts[i]->first >= 1 && facts[i]->first <= 0x1p53;
+    const struct propose_facts facts = propose_facts_of(p, means);
+    const double first = facts.count > 0 ? facts.all[0]->first : 0;
+    int is_same = first >= 1 && first <= 0x1p53;
+    for (size_t i = 0; i < facts.count; i++) {
+        is_same = is_same && facts.all[i]->count == 1 && facts.all[i]->first == first;
     }
-    return is_same ? (uint64_t)facts[0]->first : 0;
+    return is_same ? (uint64_t)first : 0;
 }

@@ -32,15 +32,13 @@ static void freq_add_open(const struct proposal *p, const char *why)
 {
     static const enum propose_meaning means[] = {MEANS_CENTRE, MEANS_FIRST, MEANS_STEP, MEANS_WIDTH,
                                                  MEANS_BAND};
-    const struct propose_fact *facts[PROPOSE_FACTS];
     text_add(p->out, "    freq_hz: ???  # Hz, centre of each coarse channel%s", why);
     for (size_t k = 0; k < sizeof means / sizeof *means; k++) {
-        size_t count = propose_facts_of(p, means[k], facts);
-        for (size_t i = 0; i < count; i++) {
-            text_add(p->out, ", ");
-            propose_add_fact(p->out, facts[i]);
-            if (facts[i]->count > 1) {
-                text_add(p->out, " (%llu values)", (unsigned long long)facts[i]->count);
+        const struct propose_facts facts = propose_facts_of(p, means[k]);
+        for (size_t i = 0; i < facts.count; i++) {
+            text_add(p->out, ", %s", facts.all[i]->shown.data);
+            if (facts.all[i]->count > 1) {
+                text_add(p->out, " (%llu values)", (unsigned long long)facts.all[i]->count);
             }
         }
     }
@@ -53,27 +51,18 @@ static void freq_add_stated(const struct proposal *p, const struct propose_fact 
     int is_guess = 0;
     double factor = propose_hz_factor(fact, &is_guess);
     if (fact->text) {
-        text_add(p->out, "    freq_hz: ");
-        propose_add_number(p->out, fact->first * factor);
-        text_add(p->out, "  # ");
-        propose_add_fact(p->out, fact);
-    } else {
-        text_add(p->out, "    freq_hz: {%s: ", fact->is_attribute ? "attribute" : "from");
-        if (fact->is_attribute) {
-            propose_add_quoted(p->out, fact->where);
-        } else {
-            propose_add_path(p->out, fact->where);
-        }
-        if (fact->member) {
-            text_add(p->out, ", member: ");
-            propose_add_path(p->out, fact->member);
-        }
-        text_add(p->out, ", unit: %s}", freq_unit(factor));
-        if (is_guess) {
-            text_add(p->out, "  # assumed: %s, by its size", freq_unit(factor));
-        }
+        text_add(p->out, "    freq_hz: %s  # %s\n", propose_number(fact->first * factor),
+                 fact->shown.data);
+        return;
     }
-    text_add(p->out, "\n");
+    text_add(p->out, "    freq_hz: {%s: %s", fact->is_attribute ? "attribute" : "from",
+             fact->quoted.data);
+    if (fact->member) {
+        text_add(p->out, ", member: ");
+        propose_add_path(p->out, fact->member);
+    }
+    text_add(p->out, is_guess ? ", unit: %s}  # assumed: %s, by its size\n" : ", unit: %s}\n",
+             freq_unit(factor), freq_unit(factor));
 }
 
 /* The first of some facts with as many values as there are channels and a known unit; *differ: two
@@ -81,20 +70,20 @@ static void freq_add_stated(const struct proposal *p, const struct propose_fact 
 static const struct propose_fact *freq_find(const struct proposal *p, enum propose_meaning means,
                                             uint64_t values, int *differ)
 {
-    const struct propose_fact *facts[PROPOSE_FACTS];
+    const struct propose_facts facts = propose_facts_of(p, means);
     const struct propose_fact *first = NULL;
-    size_t count = propose_facts_of(p, means, facts);
     double known = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < facts.count; i++) {
         int is_guess = 0;
-        double factor = propose_hz_factor(facts[i], &is_guess);
-        if (facts[i]->count != values || factor == 0) {
+        const struct propose_fact *fact = facts.all[i];
+        double factor = propose_hz_factor(fact, &is_guess);
+        if (fact->count != values || factor == 0) {
             continue;
         }
-        double low = facts[i]->first * factor;
-        double high = facts[i]->last * factor;
+        double low = fact->first * factor;
+        double high = fact->last * factor;
         if (!first) {
-            first = facts[i];
+            first = fact;
             known = factor;
         } else if (fabs(low - first->first * known) > 1 || fabs(high - first->last * known) > 1) {
             *differ = 1;
@@ -107,63 +96,50 @@ static const struct propose_fact *freq_find(const struct proposal *p, enum propo
  * 0: open. */
 static double freq_step(const struct proposal *p, const struct propose_fact *first)
 {
-    const struct propose_fact *facts[PROPOSE_FACTS];
-    size_t count = propose_facts_of(p, MEANS_STEP, facts);
+    const struct propose_facts facts = propose_facts_of(p, MEANS_STEP);
     int is_guess = 0;
     double step = 0;
-    for (size_t i = 0; i < count; i++) {
-        double factor = facts[i]->unit != UNIT_NONE ? job_unit_factor(facts[i]->unit)
-                                                    : propose_hz_factor(first, &is_guess);
-        double one =
-            facts[i]->is_unknown || !isfinite(facts[i]->first) ? 0 : facts[i]->first * factor;
+    for (size_t i = 0; i < facts.count; i++) {
+        const struct propose_fact *fact = facts.all[i];
+        double factor = fact->unit != UNIT_NONE ? job_unit_factor(fact->unit)
+                                                : propose_hz_factor(first, &is_guess);
+        double one = fact->is_unknown || !isfinite(fact->first) ? 0 : fact->first * factor;
         step = i == 0 || one == step ? one : 0;
     }
     return step;
 }
 
-/* Counted from the first channel, or from the middle of the band. */
-static void freq_add_counted(const struct proposal *p, const struct propose_fact *fact, double step,
-                             int *is_done)
+/* Counted from the first channel, or from the middle of the band, in steps of so many Hz. */
+static void freq_add_counted(const struct proposal *p, const struct propose_fact *fact, double step)
 {
     int is_guess = 0;
     double factor = propose_hz_factor(fact, &is_guess);
-    int is_centre = fact->word->means == MEANS_CENTRE;
+    int is_centre = fact->word.means == MEANS_CENTRE;
     double first = fact->first * factor - (is_centre ? step * (double)(p->axes.chans - 1) / 2 : 0);
-    *is_done = step != 0;
-    if (!*is_done) {
-        return;
-    }
-    text_add(p->out, "    freq_hz: {start: ");
-    propose_add_number(p->out, first);
-    text_add(p->out, ", step: ");
-    propose_add_number(p->out, step);
-    text_add(p->out, "}  # ");
-    propose_add_fact(p->out, fact);
-    text_add(p->out, "%s%s\n", is_guess ? "; assumed: its unit, by its size" : "",
+    text_add(p->out, "    freq_hz: {start: %s, step: %s}  # %s%s%s\n", propose_number(first),
+             propose_number(step), fact->shown.data,
+             is_guess ? "; assumed: its unit, by its size" : "",
              is_centre ? "; assumed: this is the middle of the band" : "");
 }
 
 void propose_add_frequencies(const struct proposal *p)
 {
-    const struct propose_fact *facts[PROPOSE_FACTS];
     int differ = 0;
-    int is_done = 0;
     uint64_t chans = p->axes.chans;
     const struct propose_fact *first = freq_find(p, MEANS_FIRST, 1, &differ);
     const struct propose_fact *listed = freq_find(p, MEANS_CENTRE, chans, &differ);
     const struct propose_fact *centre = chans > 1 ? freq_find(p, MEANS_CENTRE, 1, &differ) : listed;
-    size_t stated = propose_facts_of(p, MEANS_CENTRE, facts);
-    stated += propose_facts_of(p, MEANS_FIRST, facts);
+    const struct propose_fact *counted = first ? first : centre;
+    const double step = counted ? freq_step(p, counted) : 0;
+    struct propose_facts stated = propose_facts_of(p, MEANS_CENTRE);
+    propose_facts_add(p, MEANS_FIRST, &stated);
     if (p->axes.is_open || differ) {
         freq_add_open(p, differ ? "; these differ" : "");
     } else if (listed || (chans == 1 && first)) {
         freq_add_stated(p, listed ? listed : first);
-    } else if (first || centre) {
-        freq_add_counted(p, first ? first : centre, freq_step(p, first ? first : centre), &is_done);
-        if (!(is_done)) {
-            freq_add_open(p, "");
-        }
-    } else if (chans > 1 || stated > 0) {
+    } else if (counted && step != 0) {
+        freq_add_counted(p, counted, step);
+    } else if (chans > 1 || stated.count > 0) {
         freq_add_open(p, "");
     } else {
         text_add(p->out, "    # freq_hz: ???  # Hz, centre of the coarse channel, if known\n");
@@ -187,7 +163,7 @@ void propose_add_frequencies(const struct proposal *p)
 static double rate_hz(const struct propose_fact *fact)
 {
     double value = fact->first * job_unit_factor(fact->unit);
-    double hz = fact->word->means == MEANS_PERIOD ? 1 / value : value;
+    double hz = fact->word.means == MEANS_PERIOD ? 1 / value : value;
     int is_rate = value > 0 && isfinite(hz) && hz <= MOST_HZ && !fact->is_unknown;
     return is_rate && (fact->unit != UNIT_NONE || hz >= LEAST_PLAIN_HZ) ? hz : 0;
 }
@@ -215,28 +191,27 @@ struct rate_width {
 static struct rate_width rate_find_width(const struct proposal *p)
 {
     static const enum propose_meaning means[] = {MEANS_WIDTH, MEANS_STEP, MEANS_BAND};
-    const struct propose_fact *facts[PROPOSE_FACTS];
     uint64_t stated = propose_count_of(p, MEANS_CHANS);
     uint64_t chans = stated > 0 ? stated : p->axes.chans;
     for (size_t k = 0; k < 3; k++) {
-        size_t count = propose_facts_of(p, means[k], facts);
-        for (size_t i = 0; i < count; i++) {
-            double hz = rate_width(facts[i]);
+        const struct propose_facts facts = propose_facts_of(p, means[k]);
+        for (size_t i = 0; i < facts.count; i++) {
+            double hz = rate_width(facts.all[i]);
             uint64_t parts = means[k] == MEANS_BAND ? chans : 1;
             if (hz > 0 && !(p->axes.is_open && means[k] == MEANS_BAND && stated == 0)) {
-                return (struct rate_width){facts[i], hz / (double)parts, parts};
+                return (struct rate_width){facts.all[i], hz / (double)parts, parts};
             }
         }
     }
     /* Centres that are listed are as far apart as channels are wide, or farther. */
-    size_t count = propose_facts_of(p, MEANS_CENTRE, facts);
-    for (size_t i = 0; i < count; i++) {
+    const struct propose_facts facts = propose_facts_of(p, MEANS_CENTRE);
+    for (size_t i = 0; i < facts.count; i++) {
         int is_guess = 0;
-        double factor = propose_hz_factor(facts[i], &is_guess);
-        if (facts[i]->count > 1 && facts[i]->count == p->axes.chans && factor > 0) {
-            double steps = (double)(facts[i]->count - 1);
-            return (struct rate_width){facts[i],
-                                       fabs(facts[i]->last - facts[i]->first) * factor / steps, 0};
+        const struct propose_fact *fact = facts.all[i];
+        double factor = propose_hz_factor(fact, &is_guess);
+        if (fact->count > 1 && fact->count == p->axes.chans && factor > 0) {
+            double band = fabs(fact->last - fact->first) * factor;
+            return (struct rate_width){fact, band / (double)(fact->count - 1), 0};
         }
     }
     return (struct rate_width){NULL, 0, 0};
@@ -252,47 +227,35 @@ static int rate_fits(const struct proposal *p, double hz, const struct rate_widt
            (is_narrow && (is_list || ratio >= LEAST_OVERSAMPLING));
 }
 
-static void rate_add_open(const struct proposal *p, const struct propose_fact *const *facts,
-                          size_t count, const char *why)
+static void rate_add_open(const struct proposal *p, const struct propose_facts *facts,
+                          const char *why)
 {
     text_add(p->out, "    sample_rate_hz: ???  # Hz, of one stream");
-    for (size_t i = 0; i < count; i++) {
-        text_add(p->out, i == 0 ? "; " : ", ");
-        propose_add_fact(p->out, facts[i]);
-    }
-    text_add(p->out, "%s\n", count > 0 ? why : "");
+    propose_add_facts(p->out, "; ", facts);
+    text_add(p->out, "%s\n", facts->count > 0 ? why : "");
 }
 
 static void rate_add_stated(const struct proposal *p, const struct propose_fact *fact, double hz)
 {
     static const char *const units[] = {[UNIT_KHZ] = "kHz", [UNIT_MHZ] = "MHz", [UNIT_GHZ] = "GHz",
                                         [UNIT_MS] = "ms",   [UNIT_US] = "us",   [UNIT_NS] = "ns"};
-    int is_period = fact->word->means == MEANS_PERIOD;
+    int is_period = fact->word.means == MEANS_PERIOD;
     const char *unit = (size_t)fact->unit < sizeof units / sizeof *units ? units[fact->unit] : NULL;
     text_add(p->out, "    %s: ", is_period ? "sample_period_s" : "sample_rate_hz");
     if (fact->is_attribute && !fact->text) {
-        text_add(p->out, "{attribute: ");
-        propose_add_quoted(p->out, fact->where);
-        if (unit) {
-            text_add(p->out, ", unit: %s", unit);
-        }
-        text_add(p->out, "}\n");
+        text_add(p->out, "{attribute: %s%s%s}\n", fact->quoted.data, unit ? ", unit: " : "",
+                 unit ? unit : "");
     } else {
         double value = fact->first * job_unit_factor(fact->unit);
-        propose_add_number(p->out, is_period ? value : hz);
-        text_add(p->out, "  # ");
-        propose_add_fact(p->out, fact);
-        text_add(p->out, "\n");
+        text_add(p->out, "%s  # %s\n", propose_number(is_period ? value : hz), fact->shown.data);
     }
 }
 
 /* The channels' width, critically sampled. */
 static void rate_add_width(const struct proposal *p, const struct rate_width *width)
 {
-    text_add(p->out, "    sample_rate_hz: ");
-    propose_add_number(p->out, width->hz * (p->axes.is_real ? 2 : 1));
-    text_add(p->out, "  # assumed: critically sampled, ");
-    propose_add_fact(p->out, width->fact);
+    text_add(p->out, "    sample_rate_hz: %s  # assumed: critically sampled, %s",
+             propose_number(width->hz * (p->axes.is_real ? 2 : 1)), width->fact->shown.data);
     if (width->parts > 1) {
         text_add(p->out, " of %llu channels", (unsigned long long)width->parts);
     }
@@ -318,35 +281,33 @@ static void rate_add_oversampling(struct proposal *p, double hz, const struct ra
     } else {
         text_add(p->out, "    oversampling: ???  # a ratio; ");
     }
-    text_add(p->out, "rate %.9g Hz of channels %.9g Hz apart, ", hz, width->hz);
-    propose_add_fact(p->out, width->fact);
-    text_add(p->out, "\n");
+    text_add(p->out, "rate %.9g Hz of channels %.9g Hz apart, %s\n", hz, width->hz,
+             width->fact->shown.data);
 }
 
 void propose_add_rate(struct proposal *p)
 {
-    const struct propose_fact *facts[2 * PROPOSE_FACTS];
-    size_t count = propose_facts_of(p, MEANS_RATE, facts);
-    count += propose_facts_of(p, MEANS_PERIOD, facts + count);
+    struct propose_facts facts = propose_facts_of(p, MEANS_RATE);
+    propose_facts_add(p, MEANS_PERIOD, &facts);
     const struct rate_width width = rate_find_width(p);
     const struct propose_fact *first = NULL;
     double hz = 0;
     int are_same = 1;
-    for (size_t i = 0; i < count; i++) {
-        double one = rate_hz(facts[i]);
+    for (size_t i = 0; i < facts.count; i++) {
+        double one = rate_hz(facts.all[i]);
         are_same = are_same && (one == 0 || !first || rate_is_near(one, hz, RATE_NEAR));
         hz = one > 0 && !first ? one : hz;
-        first = one > 0 && !first ? facts[i] : first;
+        first = one > 0 && !first ? facts.all[i] : first;
     }
-    if (!first && count == 0 && width.fact && width.parts > 0) {
+    if (!first && facts.count == 0 && width.fact && width.parts > 0) {
         rate_add_width(p, &width);
     } else if (!first) {
-        rate_add_open(p, facts, count, ": the unit is not stated");
+        rate_add_open(p, &facts, ": the unit is not stated");
     } else if (!are_same) {
-        rate_add_open(p, facts, count, ": these differ");
+        rate_add_open(p, &facts, ": these differ");
     } else if (!rate_fits(p, hz, &width)) {
-        const struct propose_fact *both[] = {first, width.fact};
-        rate_add_open(p, both, 2, ": these are not of one stream");
+        facts = (struct propose_facts){2, {first, width.fact}};
+        rate_add_open(p, &facts, ": these are not of one stream");
     } else {
         rate_add_stated(p, first, hz);
         rate_add_oversampling(p, hz, &width);
@@ -466,32 +427,31 @@ static int start_read(const struct propose_fact *fact, struct start *out)
 /* Day and second apart, as pulsar recorders state them. */
 static int start_read_parts(const struct proposal *p, struct start *out)
 {
-    const struct propose_fact *day[PROPOSE_FACTS];
-    const struct propose_fact *second[PROPOSE_FACTS];
-    const struct propose_fact *rest[PROPOSE_FACTS];
-    size_t days = propose_facts_of(p, MEANS_DAY, day);
-    size_t seconds = propose_facts_of(p, MEANS_SECOND, second);
-    size_t rests = propose_facts_of(p, MEANS_FRACTION, rest);
-    double of_day = seconds == 1 ? second[0]->first + (rests == 1 ? rest[0]->first : 0) : -1;
-    if (days != 1 || !(day[0]->first >= 3e4 && day[0]->first <= 1e5) ||
-        !(of_day >= 0 && of_day <= DAY_SECONDS)) {
+    const struct propose_facts day = propose_facts_of(p, MEANS_DAY);
+    const struct propose_facts second = propose_facts_of(p, MEANS_SECOND);
+    const struct propose_facts rest = propose_facts_of(p, MEANS_FRACTION);
+    double mjd = day.count == 1 ? day.all[0]->first : 0;
+    double of_day = second.count == 1 ? second.all[0]->first : -1;
+    of_day += second.count == 1 && rest.count == 1 ? rest.all[0]->first : 0;
+    if (!(mjd >= 3e4 && mjd <= 1e5) || !(of_day >= 0 && of_day <= DAY_SECONDS)) {
         return 0;
     }
-    *out = (struct start){.fact = day[0], .fine = rests == 1 || of_day != floor(of_day) ? 1e-9 : 1};
-    out->utc = (struct utc){(int32_t)day[0]->first, of_day};
+    *out = (struct start){.fact = day.all[0],
+                          .fine = rest.count == 1 || of_day != floor(of_day) ? 1e-9 : 1,
+                          .utc = {(int32_t)mjd, of_day}};
     start_write(out->utc, out->text);
     return 1;
 }
 
 /* The finest of all statements; *differ: they are of times that cannot be one. */
-static int start_find(const struct proposal *p, const struct propose_fact *const *facts,
-                      size_t count, struct start *out, int *differ)
+static int start_find(const struct proposal *p, const struct propose_facts *facts,
+                      struct start *out, int *differ)
 {
     struct start all[PROPOSE_FACTS + 1];
     size_t found = (size_t)start_read_parts(p, &all[0]);
     size_t best = 0;
-    for (size_t i = 0; i < count; i++) {
-        found += (size_t)start_read(facts[i], &all[found]);
+    for (size_t i = 0; i < facts->count; i++) {
+        found += (size_t)start_read(facts->all[i], &all[found]);
     }
     for (size_t i = 0; i < found; i++) {
         best = all[i].fine < all[best].fine ? i : best;
@@ -508,31 +468,24 @@ static int start_find(const struct proposal *p, const struct propose_fact *const
 
 void propose_add_start(const struct proposal *p)
 {
-    const struct propose_fact *facts[PROPOSE_FACTS];
-    size_t count = propose_facts_of(p, MEANS_START, facts);
+    const struct propose_facts facts = propose_facts_of(p, MEANS_START);
     struct start start = {.fact = NULL};
     int differ = 0;
-    int is_found = start_find(p, facts, count, &start, &differ);
-    if (is_found && !differ && start.fine < DAY_SECONDS) {
-        if (start.is_direct) {
-            text_add(p->out, "    start: {attribute: ");
-            propose_add_quoted(p->out, start.fact->where);
-            if (start.unit) {
-                text_add(p->out, ", unit: %s", start.unit);
-            }
-            text_add(p->out, "}%s\n", start.is_guess ? "  # assumed: by its size" : "");
-        } else {
-            text_add(p->out, "    start: %s  # ", start.text);
-            propose_add_fact(p->out, start.fact);
-            text_add(p->out, "%s\n", start.is_guess ? "; assumed: its unit, by its size" : "");
-        }
+    int is_found = start_find(p, &facts, &start, &differ);
+    if (is_found && !differ && start.fine < DAY_SECONDS && start.is_direct) {
+        text_add(p->out, "    start: {attribute: %s%s%s}%s\n", start.fact->quoted.data,
+                 start.unit ? ", unit: " : "", start.unit ? start.unit : "",
+                 start.is_guess ? "  # assumed: by its size" : "");
         return;
     }
-    text_add(p->out, "    %sstart: ???  # UTC of the first sample%s",
-             count > 0 || is_found ? "" : "# ", count > 0 || is_found ? "" : ", if known");
-    for (size_t i = 0; i < count; i++) {
-        text_add(p->out, i == 0 ? "; " : ", ");
-        propose_add_fact(p->out, facts[i]);
+    if (is_found && !differ && start.fine < DAY_SECONDS) {
+        text_add(p->out, "    start: %s  # %s%s\n", start.text, start.fact->shown.data,
+                 start.is_guess ? "; assumed: its unit, by its size" : "");
+        return;
     }
+    is_found = is_found || facts.count > 0;
+    text_add(p->out, "    %sstart: ???  # UTC of the first sample%s", is_found ? "" : "# ",
+             is_found ? "" : ", if known");
+    propose_add_facts(p->out, "; ", &facts);
     text_add(p->out, "%s\n", differ ? ": these differ" : "");
 }

@@ -35,15 +35,14 @@ enum propose_meaning {
 };
 
 struct propose_word {
-    const char *word; /* lower case, letters and digits only */
-    enum propose_meaning means;
-    enum job_unit unit; /* that the word implies; NONE: none */
-    int is_weak;        /* counts only where no other word of this meaning was found */
+    enum propose_meaning means; /* MEANINGS: it is no known word */
+    enum job_unit unit;         /* that it implies, or that is behind it; NONE: none */
+    int is_weak;                /* counts only where no other word of this meaning was found */
+    uint32_t order;             /* of two facts of one meaning, that with the lower comes first */
 };
 
-/* Returns the word that a name is, also with a unit behind it ("FS_MHz"), which goes to *unit;
- * NULL: none. If a name tells two facts, the one with the earlier word in the table comes first. */
-const struct propose_word *propose_word_of(const char *name, enum job_unit *unit);
+/* Returns the word that a name is, also with a unit behind it ("FS_MHz"). */
+struct propose_word propose_word_of(const char *name);
 
 /* Returns the unit in a text such as "MHz" or "seconds"; *is_known = 0 where it is another. Empty:
  * NONE. */
@@ -62,10 +61,12 @@ const char *propose_power_word(const char *name);
 
 /* A value whose name is a known word. */
 struct propose_fact {
-    const struct propose_word *word;
-    char *where;  /* "/group@name", "/dataset" */
-    char *text;   /* NULL: it is a number */
-    char *member; /* of a compound; NULL: it is none */
+    struct propose_word word;
+    char *where;        /* "/group@name", "/dataset" */
+    struct text quoted; /* the same as YAML has it */
+    struct text shown;  /* "/@fs = 1.28e6 Hz" */
+    char *text;         /* NULL: it is a number */
+    char *member;       /* of a compound; NULL: it is none */
     int is_attribute;
     int is_of_data;     /* of a dataset of several values: counts for it alone */
     uint64_t count;     /* of values */
@@ -119,10 +120,15 @@ status_t propose_note_attribute(struct proposal *p, hid_t object, const char *na
 status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *name);
 
 /* Facts of a meaning about the samples, the first that counts first; those of other datasets only
- * where there is none. Returns how many there are, at most `most`. */
-enum { PROPOSE_FACTS = 16 };
-size_t propose_facts_of(const struct proposal *p, enum propose_meaning means,
-                        const struct propose_fact *out[PROPOSE_FACTS]);
+ * where there is none. propose_facts_add() adds those of another meaning after them. */
+enum { PROPOSE_FACTS = 16 /* of a meaning, at most */ };
+struct propose_facts {
+    size_t count;
+    const struct propose_fact *all[2 * PROPOSE_FACTS];
+};
+struct propose_facts propose_facts_of(const struct proposal *p, enum propose_meaning means);
+void propose_facts_add(const struct proposal *p, enum propose_meaning means,
+                       struct propose_facts *facts);
 /* Returns the integer with this meaning; 0: not stated, or contradictory. */
 uint64_t propose_count_of(const struct proposal *p, enum propose_meaning means);
 
@@ -131,13 +137,15 @@ void propose_facts_free(struct proposal *p);
 /* Finds what the dimensions of the samples are. Fails with DATA. */
 status_t propose_find_axes(struct proposal *p);
 
-/* Appends "/@fs = 1.28e6 Hz". As the next ones, fails as out->status says. */
-void propose_add_fact(struct text *out, const struct propose_fact *fact);
+/* Appends facts as they are shown, the first behind `before`, the others behind commas. As the next
+ * ones, fails as out->status says. */
+void propose_add_facts(struct text *out, const char *before, const struct propose_facts *facts);
 /* Append a text in quotes; a path or name without, if it needs none. */
 void propose_add_quoted(struct text *out, const char *text);
 void propose_add_path(struct text *out, const char *path);
-/* Appends a number in a form that YAML reads as one. */
-void propose_add_number(struct text *out, double value);
+/* Writes a number in a form that YAML reads as one. Returns `text`. */
+const char *propose_number_in(double value, char text[UNITS_TEXT]);
+#define propose_number(value) propose_number_in(value, UNITS_OWN)
 
 /* Append lines of a layout to p->out, with "???" for what is missing, or stated twice and
  * differently. Fail as p->out->status says. */
