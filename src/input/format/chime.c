@@ -21,13 +21,13 @@ static const double rate_hz = 390625; /* 800 MHz / 2048, one every 2.56 us */
 static const double band_hz[2] = {400e6, 800e6};
 
 /* Samples a second of a coarse channel, from the root's delta_time. Fails with DATA. */
-static status_t chime_rate(const struct fields *fields, double *rate)
+static status_t chime_rate(const struct fields *f, double *rate)
 {
     status_t st = STATUS_OK;
     double step = 0;
-    TRY(fields_need_f64(fields, "/", "delta_time", &step));
+    TRY(fields_need_f64(f, "/", "delta_time", &step));
     REQUIRE(step > 0 && step < 1, STATUS_DATA, "%s: delta_time is %g s, expected 2.56e-06 s",
-            fields->path, step);
+            f->path, step);
     *rate = fabs(step * rate_hz - 1) < 1e-9 ? rate_hz : 1 / step;
 out:
     return st;
@@ -47,9 +47,7 @@ static size_t chime_first_beyond(const double *freq, size_t count, double unit_h
 /* Frequencies become Hz. Their writers give MHz; other units are known by CHIME's band, an
  * assumption that names the field. Fails with DATA: they are beyond the band, and the job gives
  * none. */
-static status_t chime_hertz(const struct fields *fields, const char *name,
-                            const struct job_layout *layout, double *freq, size_t count,
-                            char **assumed)
+static status_t chime_hertz(struct fields *f, const char *name)
 {
     enum { UNITS = 4 };
     static const struct {
@@ -57,7 +55,9 @@ static status_t chime_hertz(const struct fields *fields, const char *name,
         double hz;
     } units[UNITS] = {{"MHz", 1e6}, {"Hz", 1}, {"kHz", 1e3}, {"GHz", 1e9}};
     status_t st = STATUS_OK;
-    int is_said = override_has_frequencies(layout);
+    int is_said = override_has_frequencies(f->layout);
+    double *freq = f->own.freq.hz;
+    size_t count = f->own.freq.count;
     size_t beyond = chime_first_beyond(freq, count, units[0].hz);
     size_t unit = 0;
     while (unit < UNITS && chime_first_beyond(freq, count, units[unit].hz) < count) {
@@ -66,11 +66,12 @@ static status_t chime_hertz(const struct fields *fields, const char *name,
     REQUIRE(unit < UNITS || is_said, STATUS_DATA,
             "%s: %s: %.12g MHz is beyond the 400 to 800 MHz of CHIME: input.layout.freq_hz says "
             "the frequencies",
-            fields->path, name, freq[beyond]);
+            f->path, name, freq[beyond]);
     TRY(unit == 0 || is_said
             ? STATUS_OK
-            : assume(assumed, "%s: %.12g MHz is beyond the 400 to 800 MHz of CHIME: taken for %s",
-                     name, freq[beyond], units[unit].name));
+            : assume(&f->archive->assumed,
+                     "%s: %.12g MHz is beyond the 400 to 800 MHz of CHIME: taken for %s", name,
+                     freq[beyond], units[unit].name));
     for (size_t i = 0; i < count; i++) {
         freq[i] *= units[unit < UNITS ? unit : 0].hz;
     }
@@ -80,19 +81,18 @@ out:
 
 /* Compares frequencies with the numbers of their channels, where the file has both: channel k of a
  * rate is at 800 MHz - k x rate. Keys of the job go before both. Fails with DATA. */
-static status_t chime_check_numbers(const struct fields *fields, const struct job_layout *layout,
-                                    const struct job_layout *own, const uint64_t *numbers,
-                                    size_t count)
+static status_t chime_check_numbers(const struct fields *f, const uint64_t *numbers, size_t count)
 {
     status_t st = STATUS_OK;
-    int is_said = override_has_spacing(layout);
+    const struct job_layout *own = &f->own;
+    int is_said = override_has_spacing(f->layout);
     for (size_t i = 0; i < count && count == own->freq.count && !is_said; i++) {
         double expected = band_hz[1] - (double)numbers[i] * own->time.sample_rate_hz;
         REQUIRE(fabs(own->freq.hz[i] - expected) <= 0.01 * own->time.sample_rate_hz, STATUS_DATA,
                 "%s: coarse channel %" PRIu64
                 " is at %.12g MHz, but at %.12g MHz by its number and delta_time, %.9g s: "
                 "input.layout.sample_rate_hz or freq_hz says what is right",
-                fields->path, numbers[i], own->freq.hz[i] / 1e6, expected / 1e6,
+                f->path, numbers[i], own->freq.hz[i] / 1e6, expected / 1e6,
                 1 / own->time.sample_rate_hz);
     }
 out:
@@ -100,37 +100,35 @@ out:
 }
 
 /* Notes a rate that is not CHIME's, unless the job says one. */
-static status_t chime_note_rate(double rate, const struct job_layout *layout,
-                                struct archive *archive)
+static status_t chime_note_rate(struct fields *f)
 {
+    const double rate = f->own.time.sample_rate_hz;
     return assume_unless(
-        override_has_rate(layout) || rate == rate_hz, &archive->assumed,
+        override_has_rate(f->layout) || rate == rate_hz, &f->archive->assumed,
         "delta_time is %.9g s, CHIME's samples are 2.56e-06 s apart: delta_time is used", 1 / rate);
 }
 
 /* A start in two numbers, the second of which restores what rounding took from the first, named as
- * fields_start() does. Fails with DATA: they are none. */
-static status_t chime_start(const struct fields *fields, const char *name, double ctime,
-                            double offset, const struct job_layout *layout, struct job_layout *own,
-                            char **assumed)
+ * fields_set_start() does. Fails with DATA: they are none. */
+static status_t chime_start(struct fields *f, const char *name, double ctime, double offset)
 {
     status_t st = STATUS_OK;
     REQUIRE(ctime >= 0 && ctime < 1e12 && fabs(offset) < 1, STATUS_DATA,
-            "%s: its time is %.17g s with an offset of %g s, expected seconds since 1970",
-            fields->path, ctime, offset);
-    TRY(fields_start(name, (int64_t)ctime, ctime - floor(ctime), layout, own, assumed));
-    own->time.start = utc_add(own->time.start, offset);
+            "%s: its time is %.17g s with an offset of %g s, expected seconds since 1970", f->path,
+            ctime, offset);
+    TRY(fields_set_start(f, name, (int64_t)ctime, ctime - floor(ctime)));
+    f->own.time.start = utc_add(f->own.time.start, offset);
 out:
     return st;
 }
 
 /* Inputs have serial numbers; what is no name for each is none at all. */
-static status_t chime_raw_read_inputs(const struct fields *fields, struct archive *archive)
+static status_t chime_raw_read_inputs(const struct fields *f, struct archive *archive)
 {
     status_t st = STATUS_OK;
     char **names = NULL;
     size_t count = 0;
-    TRY(fields_texts(fields, "index_map/input", "correlator_input", &names, &count));
+    TRY(fields_texts(f, "index_map/input", "correlator_input", &names, &count));
     int is_named = count > 0;
     for (size_t i = 0; i < count && is_named; i++) {
         is_named = *names[i] && (i == 0 || strcmp(names[i], names[i - 1]) != 0);
@@ -145,66 +143,61 @@ out:
     return st;
 }
 
-static status_t chime_raw_fill(const struct fields *fields, const struct job_layout *layout,
-                               struct job_layout *own, char **assumed)
+static status_t chime_raw_fill(struct fields *f)
 {
     status_t st = STATUS_OK;
+    struct job_layout *own = &f->own;
     double ctime = 0;
     double offset = 0;
     int64_t number = 0;
     int found = 0;
-    TRY(memory_text("baseband", &own->dataset));
-    TRY(memory_text("time,station", &own->axes));
-    TRY(memory_text("CHIME", &own->sky.telescope));
+    TRY(fields_set_words(f, "baseband", "time,station", "CHIME"));
     own->numbers.has_packing = 1;
     own->numbers.packing.nibbles = (struct nibbles){.offset_binary = 1, .high_is_real = 1};
     own->numbers.has_missing_value = 1;
     own->has_sideband = 1;
     own->sideband = -1;
     own->time.has_sample_rate = 1;
-    TRY(chime_rate(fields, &own->time.sample_rate_hz));
-    TRY(fields_need_f64(fields, "/", "time0_ctime", &ctime));
-    TRY(fields_f64(fields, "/", "time0_ctime_offset", &offset, &found));
-    TRY(chime_start(fields, "time0_ctime", ctime, offset, layout, own, assumed));
-    own->freq.count = 1;
-    TRY(memory_zeroed(1, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
-    TRY(fields_need_f64(fields, "/", "freq", own->freq.hz));
-    TRY(chime_hertz(fields, "freq", layout, own->freq.hz, 1, assumed));
-    TRY(fields_i64(fields, "/", "freq_id", &number, &found));
-    TRY(chime_check_numbers(fields, layout, own, &(uint64_t){(uint64_t)number}, (size_t)found));
+    TRY(chime_rate(f, &own->time.sample_rate_hz));
+    TRY(fields_need_f64(f, "/", "time0_ctime", &ctime));
+    TRY(fields_f64(f, "/", "time0_ctime_offset", &offset, &found));
+    TRY(chime_start(f, "time0_ctime", ctime, offset));
+    TRY(layout_make_frequencies(own, 1));
+    TRY(fields_need_f64(f, "/", "freq", own->freq.hz));
+    TRY(chime_hertz(f, "freq"));
+    TRY(fields_i64(f, "/", "freq_id", &number, &found));
+    TRY(chime_check_numbers(f, &(uint64_t){(uint64_t)number}, (size_t)found));
 out:
     return st;
 }
 
-static status_t chime_raw_open_file(const char *path, const struct format_input *input,
-                                    const struct job_layout *layout, int64_t *event,
-                                    struct place *place)
+/* A file, whose frequencies the job's list for all of them does not override. */
+struct chime_raw {
+    const struct job_layout *layout; /* the job's */
+    int64_t event;                   /* -1: not said */
+    int64_t first_sample;
+};
+
+static status_t chime_raw_read(struct fields *f, void *context)
 {
     status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    struct archive *archive = NULL;
-    struct job_layout own = {0};
-    int64_t count = 0;
+    struct chime_raw *said = context;
+    const struct job_layout *layout = f->layout;
     int found = 0;
-    TRY(archive_create(path, &archive));
-    TRY(fields_open(path, raw_title, &fields));
-    TRY(chime_raw_fill(&fields, input->layout, &own, &archive->assumed));
-    TRY(chime_note_rate(own.time.sample_rate_hz, layout, archive));
-    TRY(chime_raw_read_inputs(&fields, archive));
-    TRY(fields_need_i64(&fields, "/", "time0_fpga_count", &count));
-    REQUIRE(count >= 0 && count < INT64_C(1) << 62, STATUS_DATA,
-            "%s: time0_fpga_count is %" PRId64 ", expected a count of samples", path, count);
-    TRY(fields_i64(&fields, "/", "event_id", event, &found));
-    *event = found ? *event : -1;
-    TRY(fields_describe(&fields, "CHIME raw baseband", layout, &own, archive));
-    archive->shape.stacked = AXIS_CHAN;
-    place->archive = archive;
-    place->first_sample = (uint64_t)count;
-    archive = NULL;
+    f->layout = said->layout;
+    TRY(chime_raw_fill(f));
+    f->layout = layout;
+    TRY(chime_note_rate(f));
+    TRY(chime_raw_read_inputs(f, f->archive));
+    TRY(fields_need_i64(f, "/", "time0_fpga_count", &said->first_sample));
+    REQUIRE(said->first_sample >= 0 && said->first_sample < INT64_C(1) << 62, STATUS_DATA,
+            "%s: time0_fpga_count is %" PRId64 ", expected a count of samples", f->path,
+            said->first_sample);
+    said->event = -1;
+    TRY(fields_i64(f, "/", "event_id", &said->event, &found));
+    TRY(fields_describe(f, "CHIME raw baseband"));
+    f->archive->shape.stacked = AXIS_CHAN;
 out:
-    override_free(&own);
-    archive_destroy(archive);
-    fields_close(&fields);
     return st;
 }
 
@@ -227,25 +220,29 @@ out:
 }
 
 static status_t chime_raw_open_files(const struct format_input *input,
-                                     const struct job_layout *layout, struct place *places)
+                                     const struct job_layout *layout, struct places *places)
 {
     status_t st = STATUS_OK;
     int64_t first_event = -1;
     for (size_t i = 0; i < input->npaths; i++) {
-        int64_t event = -1;
-        TRY(chime_raw_open_file(input->paths[i], input, layout, &event, &places[i]));
-        REQUIRE(i == 0 || event == first_event, STATUS_DATA,
+        struct chime_raw said = {.layout = input->layout};
+        struct place *place = NULL;
+        TRY(places_add(places, &place));
+        TRY(fields_make_file(input->paths[i], raw_title, layout, chime_raw_read, &said,
+                             &place->archive));
+        REQUIRE(i == 0 || said.event == first_event, STATUS_DATA,
                 "%s is of event %" PRId64 ", %s of event %" PRId64
                 ": they do not belong to one observation",
-                input->paths[i], event, input->paths[0], first_event);
-        first_event = event;
-        places[i].stack = i;
+                input->paths[i], said.event, input->paths[0], first_event);
+        first_event = said.event;
+        place->first_sample = (uint64_t)said.first_sample;
+        place->stack = i;
         TRY(override_has(input->layout, SAID_START)
                 ? STATUS_OK
-                : chime_raw_compare_starts(&places[0], &places[i]));
-        double freq = places[i].archive->freq_hz[0];
+                : chime_raw_compare_starts(&places->items[0], place));
+        double freq = place->archive->freq_hz[0];
         for (size_t j = 0; j < i; j++) {
-            REQUIRE(places[j].archive->freq_hz[0] != freq, STATUS_DATA,
+            REQUIRE(places->items[j].archive->freq_hz[0] != freq, STATUS_DATA,
                     "%s and %s are both of the coarse channel at %.9g MHz", input->paths[j],
                     input->paths[i], freq / 1e6);
         }
@@ -254,31 +251,37 @@ out:
     return st;
 }
 
+/* Applies the job's list of frequencies, if it has one, which is of all files. */
+static status_t chime_raw_override(const struct job_layout *layout, struct archive *archive)
+{
+    status_t st = STATUS_OK;
+    uint64_t chans = archive->count[AXIS_CHAN];
+    if (layout->freq.count > 0) {
+        REQUIRE(layout->freq.count == chans, STATUS_USAGE,
+                "input.layout.freq_hz lists %u frequencies, but %s and the others have %" PRIu64
+                " coarse channels",
+                layout->freq.count, archive->parts[0].path, chans);
+        memcpy(archive->freq_hz, layout->freq.hz, (size_t)chans * sizeof *archive->freq_hz);
+    }
+out:
+    return st;
+}
+
 static status_t chime_raw_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
-    struct place *places = NULL;
-    struct archive *archive = NULL;
-    /* A list of frequencies is for all files. */
+    struct places places = {0};
     struct job_layout layout = *input->layout;
     layout.freq.count = 0;
     layout.freq.rule.has_start = 0;
-    TRY(memory_zeroed(input->npaths, sizeof *places, "input files", &places));
-    TRY(chime_raw_open_files(input, &layout, places));
-    TRY(place_join(places, input->npaths, PLACE_ANY, &archive));
-    TRY(fields_override_frequencies(input->layout, archive));
-    TRY(override_has(&layout, SAID_SIDEBAND)
-            ? STATUS_OK
-            : assume(&archive->assumed, "sideband -1: taken from the second Nyquist zone that "
-                                        "CHIME samples; the files do not say"));
-    *out = archive;
-    archive = NULL;
+    TRY(chime_raw_open_files(input, &layout, &places));
+    TRY(place_join(&places, PLACE_ANY, out));
+    TRY(chime_raw_override(input->layout, *out));
+    TRY(assume_unless(override_has(&layout, SAID_SIDEBAND), &(*out)->assumed,
+                      "sideband -1: taken from the second Nyquist zone that CHIME samples; the "
+                      "files do not say"));
 out:
-    archive_destroy(archive);
-    for (size_t i = 0; places && i < input->npaths; i++) {
-        archive_destroy(places[i].archive);
-    }
-    free(places);
+    places_free(&places);
     return st;
 }
 
@@ -310,27 +313,25 @@ static int chime_beam_sideband(const struct chime_beam *said)
 }
 
 /* Starts of coarse channels as counts and as times, since the earliest. */
-static status_t chime_beam_compare_starts(const struct fields *fields,
-                                          const struct chime_beam *said, double rate,
+static status_t chime_beam_compare_starts(const struct fields *f, const struct chime_beam *said,
                                           const double *ctimes, const double *offsets,
                                           size_t earliest)
 {
     status_t st = STATUS_OK;
+    const double rate = f->own.time.sample_rate_hz;
     for (size_t i = 0; i < said->dims[0]; i++) {
         double counted = (double)(said->counts[i] - said->first) / rate;
         double timed = ctimes[i] - ctimes[earliest] + (offsets[i] - offsets[earliest]);
         REQUIRE(fabs(counted - timed) * rate <= 2, STATUS_DATA,
                 "%s: /time0: coarse channel %zu begins %.9g s after the first by fpga_count and "
                 "delta_time, but %.9g s by ctime: input.layout.sample_rate_hz says what is right",
-                fields->path, i, counted, timed);
+                f->path, i, counted, timed);
     }
 out:
     return st;
 }
 
-static status_t chime_beam_read_starts(const struct fields *fields, const struct job_layout *layout,
-                                       struct chime_beam *said, struct job_layout *own,
-                                       char **assumed)
+static status_t chime_beam_read_starts(struct fields *f, struct chime_beam *said)
 {
     status_t st = STATUS_OK;
     double *ctimes = NULL;
@@ -338,31 +339,29 @@ static status_t chime_beam_read_starts(const struct fields *fields, const struct
     size_t count[3] = {0};
     size_t earliest = 0;
     size_t latest = 0;
-    TRY(fields_u64s(fields, "time0", "fpga_count", &said->counts, &count[0]));
-    TRY(fields_f64s(fields, "time0", "ctime", &ctimes, &count[1]));
-    TRY(fields_f64s(fields, "time0", "ctime_offset", &offsets, &count[2]));
+    TRY(fields_u64s(f, "time0", "fpga_count", &said->counts, &count[0]));
+    TRY(fields_f64s(f, "time0", "ctime", &ctimes, &count[1]));
+    TRY(fields_f64s(f, "time0", "ctime_offset", &offsets, &count[2]));
     REQUIRE(count[0] == said->dims[0] && count[0] > 0, STATUS_DATA,
-            "%s: /time0 has %zu values, /%s %" PRIu64 " coarse channels", fields->path, count[0],
-            data, (uint64_t)said->dims[0]);
+            "%s: /time0 has %zu values, /%s %" PRIu64 " coarse channels", f->path, count[0], data,
+            (uint64_t)said->dims[0]);
     for (size_t i = 0; i < count[0]; i++) {
         REQUIRE(said->counts[i] < UINT64_C(1) << 62, STATUS_DATA,
                 "%s: /time0: fpga_count of coarse channel %zu is %" PRIu64
                 ", expected a count of samples",
-                fields->path, i, said->counts[i]);
+                f->path, i, said->counts[i]);
         earliest = said->counts[i] < said->counts[earliest] ? i : earliest;
         latest = said->counts[i] > said->counts[latest] ? i : latest;
     }
     REQUIRE(said->counts[latest] - said->counts[earliest] < UINT64_C(1) << 40, STATUS_DATA,
             "%s: /time0: coarse channels begin at samples %" PRIu64 " to %" PRIu64
             ", more than a month apart",
-            fields->path, said->counts[earliest], said->counts[latest]);
+            f->path, said->counts[earliest], said->counts[latest]);
     said->first = said->counts[earliest];
-    TRY(override_has_rate(layout)
+    TRY(override_has_rate(f->layout)
             ? STATUS_OK
-            : chime_beam_compare_starts(fields, said, own->time.sample_rate_hz, ctimes, offsets,
-                                        earliest));
-    TRY(chime_start(fields, "ctime of /time0", ctimes[earliest], offsets[earliest], layout, own,
-                    assumed));
+            : chime_beam_compare_starts(f, said, ctimes, offsets, earliest));
+    TRY(chime_start(f, "ctime of /time0", ctimes[earliest], offsets[earliest]));
 out:
     free(ctimes);
     free(offsets);
@@ -370,51 +369,44 @@ out:
 }
 
 /* Numbers of channels that are not all alike, which no writer of them leaves. */
-static status_t chime_beam_check_numbers(const struct fields *fields,
-                                         const struct job_layout *layout,
-                                         const struct job_layout *own)
+static status_t chime_beam_check_numbers(const struct fields *f)
 {
     status_t st = STATUS_OK;
     uint64_t *numbers = NULL;
     size_t count = 0;
     int differ = 0;
-    TRY(fields_u64s(fields, "index_map/freq", "id", &numbers, &count));
+    TRY(fields_u64s(f, "index_map/freq", "id", &numbers, &count));
     for (size_t i = 1; i < count; i++) {
         differ = differ || numbers[i] != numbers[0];
     }
-    TRY(differ ? chime_check_numbers(fields, layout, own, numbers, count) : STATUS_OK);
+    TRY(differ ? chime_check_numbers(f, numbers, count) : STATUS_OK);
 out:
     free(numbers);
     return st;
 }
 
-static status_t chime_beam_fill(const struct fields *fields, const struct job_layout *layout,
-                                struct chime_beam *said, struct job_layout *own, char **assumed)
+static status_t chime_beam_fill(struct fields *f, struct chime_beam *said)
 {
     status_t st = STATUS_OK;
-    size_t count = 0;
     int found = 0;
-    TRY(fields_shape(fields, data, 3, said->dims));
-    TRY(fields_i64(fields, data, "conjugate_beamform", &said->conjugate, &found));
-    TRY(memory_text(data, &own->dataset));
-    TRY(memory_text(said->dims[1] % 2 == 0 ? "chan,beam*pol:2,time" : "chan,beam,time",
-                    &own->axes));
-    TRY(memory_text("CHIME", &own->sky.telescope));
-    own->has_sideband = 1;
-    own->sideband = chime_beam_sideband(said);
-    own->time.has_sample_rate = 1;
-    TRY(chime_rate(fields, &own->time.sample_rate_hz));
-    TRY(chime_beam_read_starts(fields, layout, said, own, assumed));
-    TRY(fields_f64s(fields, "index_map/freq", "centre", &own->freq.hz, &count));
-    own->freq.count = (uint32_t)count;
-    TRY(chime_hertz(fields, "centre of /index_map/freq", layout, own->freq.hz, count, assumed));
-    TRY(chime_beam_check_numbers(fields, layout, own));
+    TRY(fields_shape(f, data, 3, said->dims));
+    TRY(fields_i64(f, data, "conjugate_beamform", &said->conjugate, &found));
+    TRY(fields_set_words(
+        f, data, said->dims[1] % 2 == 0 ? "chan,beam*pol:2,time" : "chan,beam,time", "CHIME"));
+    f->own.has_sideband = 1;
+    f->own.sideband = chime_beam_sideband(said);
+    f->own.time.has_sample_rate = 1;
+    TRY(chime_rate(f, &f->own.time.sample_rate_hz));
+    TRY(chime_beam_read_starts(f, said));
+    TRY(fields_set_frequencies(f, "index_map/freq", "centre"));
+    TRY(chime_hertz(f, "centre of /index_map/freq"));
+    TRY(chime_beam_check_numbers(f));
 out:
     return st;
 }
 
 /* One place on the sky, if all beams have it; names of the two polarisations. */
-static status_t chime_beam_read_locations(const struct fields *fields, struct archive *archive)
+static status_t chime_beam_read_locations(const struct fields *f, struct archive *archive)
 {
     status_t st = STATUS_OK;
     static const char name[] = "tiedbeam_locations";
@@ -423,13 +415,13 @@ static status_t chime_beam_read_locations(const struct fields *fields, struct ar
     char **pols = NULL;
     size_t count[3] = {0};
     int is_there = 0;
-    TRY(h5_has(fields->file, fields->path, name, &is_there));
+    TRY(h5_has(f->file, f->path, name, &is_there));
     if (!is_there) {
         goto out;
     }
-    TRY(fields_f64s(fields, name, "ra", &ra, &count[0]));
-    TRY(fields_f64s(fields, name, "dec", &dec, &count[1]));
-    TRY(fields_texts(fields, name, "pol", &pols, &count[2]));
+    TRY(fields_f64s(f, name, "ra", &ra, &count[0]));
+    TRY(fields_f64s(f, name, "dec", &dec, &count[1]));
+    TRY(fields_texts(f, name, "pol", &pols, &count[2]));
     int is_one = count[0] > 0 && isfinite(ra[0]) && isfinite(dec[0]);
     for (size_t i = 1; i < count[0]; i++) {
         is_one = is_one && ra[i] == ra[0] && dec[i] == dec[0];
@@ -439,10 +431,8 @@ static status_t chime_beam_read_locations(const struct fields *fields, struct ar
     archive->sky.dec_deg = is_one ? dec[0] : 0;
     if (archive->present[AXIS_POL] && count[2] >= 2 && *pols[0] && *pols[1] &&
         strcmp(pols[0], pols[1]) != 0) {
-        char ***names = &archive->names[AXIS_POL];
-        TRY(memory_zeroed(2, sizeof **names, "names", names));
-        TRY(memory_text(pols[0], &(*names)[0]));
-        TRY(memory_text(pols[1], &(*names)[1]));
+        TRY(gather_name(archive, AXIS_POL, 2, 0, pols[0]));
+        TRY(gather_name(archive, AXIS_POL, 2, 1, pols[1]));
     }
 out:
     text_free_list(pols, count[2]);
@@ -482,44 +472,33 @@ out:
     return st;
 }
 
-static status_t chime_beam_note(const struct fields *fields, const struct job_layout *layout,
-                                const struct chime_beam *said, struct archive *archive)
+static status_t chime_beam_note(struct fields *f, const struct chime_beam *said)
 {
     status_t st = STATUS_OK;
     double dm = 0;
     int found = 0;
-    TRY(fields_f64(fields, data, "DM", &dm, &found));
-    TRY(fields_note_coherent(fields, dm, archive));
-    TRY(assume_unless(override_has(layout, SAID_SIDEBAND), &archive->assumed,
+    TRY(fields_f64(f, data, "DM", &dm, &found));
+    TRY(fields_note_coherent(f, dm));
+    TRY(assume_unless(override_has(f->layout, SAID_SIDEBAND), &f->archive->assumed,
                       "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
                       chime_beam_sideband(said), said->conjugate == 1 ? "1" : "0 or not there"));
 out:
     return st;
 }
 
-static status_t chime_beam_open_file(const char *path, const struct job_layout *layout,
-                                     struct archive **out)
+static status_t chime_beam_read(struct fields *f, void *context)
 {
     status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    struct archive *archive = NULL;
-    struct job_layout own = {0};
     struct chime_beam said = {.counts = NULL};
-    TRY(archive_create(path, &archive));
-    TRY(fields_open(path, beam_title, &fields));
-    TRY(chime_beam_fill(&fields, layout, &said, &own, &archive->assumed));
-    TRY(chime_note_rate(own.time.sample_rate_hz, layout, archive));
-    TRY(fields_describe(&fields, "CHIME/FRB beamformed baseband", layout, &own, archive));
-    TRY(chime_beam_read_locations(&fields, archive));
-    TRY(chime_beam_note(&fields, layout, &said, archive));
-    TRY(chime_beam_split(&said, archive));
-    *out = archive;
-    archive = NULL;
+    (void)context;
+    TRY(chime_beam_fill(f, &said));
+    TRY(chime_note_rate(f));
+    TRY(fields_describe(f, "CHIME/FRB beamformed baseband"));
+    TRY(chime_beam_read_locations(f, f->archive));
+    TRY(chime_beam_note(f, &said));
+    TRY(chime_beam_split(&said, f->archive));
 out:
     free(said.counts);
-    override_free(&own);
-    archive_destroy(archive);
-    fields_close(&fields);
     return st;
 }
 
@@ -529,7 +508,7 @@ static status_t chime_beam_open(const struct format_input *input, struct archive
     REQUIRE(input->npaths == 1, STATUS_DATA,
             "%s and %s: of %s each file is an observation of its own", input->paths[0],
             input->paths[1], beam_title);
-    TRY(chime_beam_open_file(input->paths[0], input->layout, out));
+    TRY(fields_make_file(input->paths[0], beam_title, input->layout, chime_beam_read, NULL, out));
 out:
     return st;
 }

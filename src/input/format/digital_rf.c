@@ -42,18 +42,11 @@ struct digital_rf_file {
     uint64_t cadence_ms; /* of files; 0: it does not say */
 };
 
-/* Metadata that the channel has and its files do not. */
-struct digital_rf_channel {
-    struct drf_rate rate;
-    uint64_t first, end; /* samples */
-    uint64_t cadence_ms; /* of its files, by its properties; 0: not said */
-    double *centres;     /* [subchannels]; NULL: unknown */
-    size_t ncentres;
-    int is_later; /* these are stated for a sample behind the first */
-    uint64_t subchannels;
-    struct drf_names metadata; /* the files that say so, or that it is continuous */
-    struct place *places;
-    size_t nplaces;
+/* A file that is opened: with its channel, and the values that stand for missing samples. */
+struct digital_rf_opened {
+    const struct drf_channel *channel;
+    const struct drf_fill *fill;
+    uint64_t first_sample;
 };
 
 static status_t digital_rf_recognise(const char *path, int *is_it)
@@ -83,8 +76,7 @@ static struct utc digital_rf_utc(uint64_t sample, struct drf_rate rate)
     return fields_unix((int64_t)min_u64(seconds, INT64_MAX), (double)rest / (double)rate.numerator);
 }
 
-static status_t digital_rf_read_rate(const struct fields *fields, const struct job_layout *layout,
-                                     struct drf_rate *out)
+static status_t digital_rf_read_rate(const struct fields *f, struct drf_rate *out)
 {
     status_t st = STATUS_OK;
     int64_t numerator = 0;
@@ -92,69 +84,66 @@ static status_t digital_rf_read_rate(const struct fields *fields, const struct j
     double old = 0;
     int is_rational = 0;
     int is_old = 0;
-    TRY(fields_i64(fields, "rf_data", "sample_rate_numerator", &numerator, &is_rational));
-    TRY(fields_f64(fields, "rf_data", "samples_per_second", &old, &is_old));
+    TRY(fields_i64(f, "rf_data", "sample_rate_numerator", &numerator, &is_rational));
+    TRY(fields_f64(f, "rf_data", "samples_per_second", &old, &is_old));
     if (is_rational) {
-        TRY(fields_need_i64(fields, "rf_data", "sample_rate_denominator", &denominator));
+        TRY(fields_need_i64(f, "rf_data", "sample_rate_denominator", &denominator));
     } else {
         REQUIRE(is_old, STATUS_DATA,
                 "%s: /rf_data has no attributes sample_rate_numerator and sample_rate_denominator, "
                 "expected in %s",
-                fields->path, title);
+                f->path, title);
         REQUIRE(old >= 1 && old < 9e15 && old == floor(old), STATUS_DATA,
-                "%s: samples_per_second is %.17g, expected a whole number", fields->path, old);
+                "%s: samples_per_second is %.17g, expected a whole number", f->path, old);
         numerator = (int64_t)old;
     }
     REQUIRE(numerator > 0 && denominator > 0, STATUS_DATA,
-            "%s: its sample rate is %" PRId64 "/%" PRId64 " Hz", fields->path, numerator,
-            denominator);
+            "%s: its sample rate is %" PRId64 "/%" PRId64 " Hz", f->path, numerator, denominator);
     double rate = (double)numerator / (double)denominator;
-    REQUIRE(!is_old || override_has_rate(layout) || fabs(old / rate - 1) < 1e-9, STATUS_DATA,
+    REQUIRE(!is_old || override_has_rate(f->layout) || fabs(old / rate - 1) < 1e-9, STATUS_DATA,
             "%s: samples_per_second is %.17g, sample_rate_numerator and denominator %" PRId64
             "/%" PRId64 ": input.layout.sample_rate_hz says which is right",
-            fields->path, old, numerator, denominator);
+            f->path, old, numerator, denominator);
     *out = (struct drf_rate){(uint64_t)numerator, (uint64_t)denominator};
-    TRY(fields_check_rate(fields, rate));
+    TRY(fields_check_rate(f, rate));
 out:
     return st;
 }
 
 /* Attributes that repeat what type and shape of /rf_data say. */
-static status_t digital_rf_check_shape(const struct fields *fields, const char *object,
-                                       const struct job_layout *layout,
+static status_t digital_rf_check_shape(const struct fields *f, const char *object,
                                        const struct digital_rf_file *file)
 {
     status_t st = STATUS_OK;
     int64_t number = 0;
     int found = 0;
-    TRY(fields_i64(fields, object, "num_subchannels", &number, &found));
+    TRY(fields_i64(f, object, "num_subchannels", &number, &found));
     REQUIRE(!found || (number >= 0 && (uint64_t)number == file->subchannels), STATUS_DATA,
-            "%s: num_subchannels is %" PRId64 ", but /rf_data has %" PRIu64, fields->path, number,
+            "%s: num_subchannels is %" PRId64 ", but /rf_data has %" PRIu64, f->path, number,
             file->subchannels);
-    TRY(fields_i64(fields, object, "is_complex", &number, &found));
-    REQUIRE(!found || (number != 0) == file->is_complex || layout->has_domain, STATUS_DATA,
+    TRY(fields_i64(f, object, "is_complex", &number, &found));
+    REQUIRE(!found || (number != 0) == file->is_complex || f->layout->has_domain, STATUS_DATA,
             "%s: is_complex is %" PRId64 ", but /rf_data holds %s numbers: input.layout.domain "
             "says which is right",
-            fields->path, number, file->is_complex ? "pairs of" : "single");
+            f->path, number, file->is_complex ? "pairs of" : "single");
 out:
     return st;
 }
 
 /* And the epoch, which is one. */
-static status_t digital_rf_check_words(const struct fields *fields, const struct job_layout *layout,
-                                       const struct digital_rf_file *file)
+static status_t digital_rf_check_words(const struct fields *f, const struct digital_rf_file *file)
 {
     status_t st = STATUS_OK;
     int found = 0;
     char *epoch = NULL;
-    TRY(digital_rf_check_shape(fields, "rf_data", layout, file));
-    TRY(fields_text(fields, "rf_data", "epoch", &epoch, &found));
+    TRY(digital_rf_check_shape(f, "rf_data", file));
+    TRY(fields_text(f, "rf_data", "epoch", &epoch, &found));
     REQUIRE(!found || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 ||
-                override_has(layout, SAID_START),
+                override_has(f->layout, SAID_START),
             STATUS_DATA,
             "%s: samples are counted from the epoch %s, expected 1970-01-01T00:00:00Z: "
             "input.layout.start says when the first was taken",
-            fields->path, epoch);
+            f->path, epoch);
 out:
     free(epoch);
     return st;
@@ -162,19 +151,19 @@ out:
 
 /* Rows of the index: (first sample, row of rf_data), both ascending. Those that go on where the one
  * before ends are one block. */
-static status_t digital_rf_read_index(const struct fields *fields, uint64_t rows,
+static status_t digital_rf_read_index(const struct fields *f, uint64_t rows,
                                       struct digital_rf_file *out)
 {
     status_t st = STATUS_OK;
     uint64_t *index = NULL;
     size_t count = 0;
     hsize_t dims[2];
-    TRY(fields_shape(fields, "rf_data_index", 2, dims));
-    TRY(fields_u64s(fields, "rf_data_index", NULL, &index, &count));
+    TRY(fields_shape(f, "rf_data_index", 2, dims));
+    TRY(fields_u64s(f, "rf_data_index", NULL, &index, &count));
     REQUIRE(dims[1] == 2 && dims[0] >= 1 && index[1] == 0, STATUS_DATA,
             "%s: /rf_data_index is %" PRIu64 " x %" PRIu64
             ", expected rows (first sample, row of rf_data), the first for row 0",
-            fields->path, (uint64_t)dims[0], (uint64_t)dims[1]);
+            f->path, (uint64_t)dims[0], (uint64_t)dims[1]);
     size_t blocks = (size_t)dims[0];
     TRY(memory_zeroed(blocks, sizeof *out->blocks, "blocks", &out->blocks));
     for (size_t i = 0; i < blocks; i++) {
@@ -185,11 +174,11 @@ static status_t digital_rf_read_index(const struct fields *fields, uint64_t rows
         REQUIRE(next > row && next <= rows && sample < UINT64_C(1) << 62, STATUS_DATA,
                 "%s: /rf_data_index: block %zu begins at row %" PRIu64 ", the next at %" PRIu64
                 ", of %" PRIu64 " rows",
-                fields->path, i, row, next, rows);
+                f->path, i, row, next, rows);
         REQUIRE(!last || sample >= last->sample + last->count, STATUS_DATA,
                 "%s: /rf_data_index: block %zu begins with sample %" PRIu64
                 ", the one before ends with %" PRIu64,
-                fields->path, i, sample, last ? last->sample + last->count - 1 : 0);
+                f->path, i, sample, last ? last->sample + last->count - 1 : 0);
         if (last && sample == last->sample + last->count) {
             last->count += next - row;
         } else {
@@ -201,36 +190,33 @@ out:
     return st;
 }
 
-static status_t digital_rf_read_cadence(const struct fields *fields, const char *object,
-                                        uint64_t *out)
+static status_t digital_rf_read_cadence(const struct fields *f, const char *object, uint64_t *out)
 {
     int64_t cadence = 0;
     int found = 0;
-    status_t st = fields_i64(fields, object, "file_cadence_millisecs", &cadence, &found);
+    status_t st = fields_i64(f, object, "file_cadence_millisecs", &cadence, &found);
     *out = found && cadence > 0 ? (uint64_t)cadence : 0;
     return st;
 }
 
-static status_t digital_rf_read(const struct fields *fields, const struct job_layout *layout,
-                                struct digital_rf_file *out)
+static status_t digital_rf_read(const struct fields *f, struct digital_rf_file *out)
 {
     status_t st = STATUS_OK;
     struct h5_dataset data = {0};
     int64_t is_continuous = 0;
     int found = 0;
-    TRY(digital_rf_read_rate(fields, layout, &out->rate));
-    TRY(h5_dataset_open(fields->file, fields->path, "rf_data", &data));
+    TRY(digital_rf_read_rate(f, &out->rate));
+    TRY(h5_dataset_open(f->file, f->path, "rf_data", &data));
     REQUIRE((data.rank == 1 || data.rank == 2) && data.dims[0] > 0, STATUS_DATA,
-            "%s: /rf_data has %d dimensions, expected [samples][subchannels]", fields->path,
-            data.rank);
+            "%s: /rf_data has %d dimensions, expected [samples][subchannels]", f->path, data.rank);
     out->rank = data.rank;
     out->subchannels = data.rank == 2 ? data.dims[1] : 1;
     out->is_complex = H5Tget_class(data.type) == H5T_COMPOUND;
-    TRY(digital_rf_check_words(fields, layout, out));
-    TRY(digital_rf_read_cadence(fields, "rf_data", &out->cadence_ms));
-    TRY(fields_i64(fields, "rf_data", "is_continuous", &is_continuous, &found));
+    TRY(digital_rf_check_words(f, out));
+    TRY(digital_rf_read_cadence(f, "rf_data", &out->cadence_ms));
+    TRY(fields_i64(f, "rf_data", "is_continuous", &is_continuous, &found));
     out->is_continuous = found ? is_continuous != 0 : -1;
-    TRY(digital_rf_read_index(fields, data.dims[0], out));
+    TRY(digital_rf_read_index(f, data.dims[0], out));
 out:
     h5_dataset_close(&data);
     return st;
@@ -276,23 +262,28 @@ static int digital_rf_is_one_centre(const double *centres, size_t count)
     return 1;
 }
 
-static status_t digital_rf_fill(const struct digital_rf_file *file,
-                                const struct digital_rf_channel *channel,
-                                const struct drf_fill *fill, struct job_layout *own)
+static status_t digital_rf_fill(struct fields *f, const struct digital_rf_file *file,
+                                const struct digital_rf_opened *opened)
 {
     status_t st = STATUS_OK;
-    own->numbers.has_missing_value = fill->is_there;
-    own->numbers.missing_value = fill->value;
+    struct job_layout *own = &f->own;
+    const struct drf_channel *channel = opened->channel;
     int is_one = digital_rf_is_one_centre(channel->centres, channel->ncentres);
-    TRY(memory_text("rf_data", &own->dataset));
-    TRY(memory_text(file->rank == 1 ? "time" : is_one ? "time,pol" : "time,chan", &own->axes));
+    own->has_sideband = 1;
+    own->sideband = 1;
+    own->numbers.has_missing_value = opened->fill->is_there;
+    own->numbers.missing_value = opened->fill->value;
+    TRY(fields_set_words(f, "rf_data",
+                         file->rank == 1 ? "time"
+                         : is_one        ? "time,pol"
+                                         : "time,chan",
+                         NULL));
     own->time.has_sample_rate = 1;
     own->time.sample_rate_hz = (double)file->rate.numerator / (double)file->rate.denominator;
     own->time.has_start = 1;
     own->time.start = digital_rf_utc(file->blocks[0].sample, file->rate);
     if (channel->ncentres > 0) {
-        own->freq.count = is_one ? 1 : (uint32_t)channel->ncentres;
-        TRY(memory_zeroed(own->freq.count, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
+        TRY(layout_make_frequencies(own, is_one ? 1 : (uint32_t)channel->ncentres));
         memcpy(own->freq.hz, channel->centres, own->freq.count * sizeof *own->freq.hz);
     }
 out:
@@ -320,7 +311,7 @@ static status_t digital_rf_read_properties(const struct drf_channel *channel,
     TRY(memory_format(&name, "%s/drf_properties.h5", channel->folder));
     TRY(file_exists(name, &is_there));
     if (is_there && h5_is_hdf5(name) > 0) {
-        TRY(fields_open(name, title, &fields));
+        TRY(fields_open(name, title, NULL, &fields));
         TRY(fields_i64(&fields, "/", "is_continuous", &is_continuous, &found[0]));
         TRY(fields_i64(&fields, "/", "sample_rate_numerator", &rate[0], &found[1]));
         TRY(fields_i64(&fields, "/", "sample_rate_denominator", &rate[1], &found[2]));
@@ -343,16 +334,15 @@ static status_t digital_rf_check_properties(const char *path, const struct job_l
 {
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
-    TRY(fields_open(path, title, &fields));
-    TRY(digital_rf_check_shape(&fields, "/", layout, file));
+    TRY(fields_open(path, title, layout, &fields));
+    TRY(digital_rf_check_shape(&fields, "/", file));
 out:
     fields_close(&fields);
     return st;
 }
 
 /* Fill values in a file of a continuous writer. */
-static status_t digital_rf_find_fill(const struct fields *fields,
-                                     const struct digital_rf_file *file,
+static status_t digital_rf_find_fill(const struct fields *f, const struct digital_rf_file *file,
                                      const struct digital_rf_file *properties,
                                      struct drf_fill *fill)
 {
@@ -360,8 +350,8 @@ static status_t digital_rf_find_fill(const struct fields *fields,
     struct h5_dataset data = {0};
     int is_continuous = file->is_continuous < 0 ? properties->is_continuous : file->is_continuous;
     if (is_continuous && !fill->is_there) {
-        TRY(h5_dataset_open(fields->file, fields->path, "rf_data", &data));
-        TRY(drf_find_fill(fields->path, &data, fill));
+        TRY(h5_dataset_open(f->file, f->path, "rf_data", &data));
+        TRY(drf_find_fill(f->path, &data, fill));
     }
 out:
     h5_dataset_close(&data);
@@ -369,23 +359,22 @@ out:
 }
 
 /* Rates and numbers of samples of a channel's files, by which its metadata is found. */
-static status_t digital_rf_survey(const struct drf_channel *channel,
-                                  const struct job_layout *layout, struct drf_fill *fill,
-                                  struct digital_rf_channel *out)
+static status_t digital_rf_survey(struct drf_channel *channel, const struct job_layout *layout,
+                                  struct drf_fill *fill)
 {
     status_t st = STATUS_OK;
-    const struct drf_names *files = &channel->files;
+    const struct h5_names *files = &channel->files;
     struct digital_rf_file properties = {.blocks = NULL};
     char *path = NULL;
     int is_used = 0;
     TRY(digital_rf_read_properties(channel, &properties, &path));
-    out->cadence_ms = properties.cadence_ms;
+    channel->cadence_ms = properties.cadence_ms;
     struct fields fields = {.file = -1};
     struct digital_rf_file file = {.blocks = NULL};
-    out->first = UINT64_MAX;
+    channel->first = UINT64_MAX;
     for (size_t i = 0; i < files->count; i++) {
-        TRY(fields_open(files->items[i], title, &fields));
-        TRY(digital_rf_read(&fields, layout, &file));
+        TRY(fields_open(files->names[i], title, layout, &fields));
+        TRY(digital_rf_read(&fields, &file));
         TRY(i == 0 && path ? digital_rf_check_properties(path, layout, &file) : STATUS_OK);
         TRY(override_has(layout, SAID_MISSING_VALUE)
                 ? STATUS_OK
@@ -397,25 +386,25 @@ static status_t digital_rf_survey(const struct drf_channel *channel,
                 STATUS_DATA,
                 "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s says %" PRIu64 "/%" PRIu64
                 " Hz: input.layout.sample_rate_hz says which is right",
-                files->items[i], file.rate.numerator, file.rate.denominator, path,
+                files->names[i], file.rate.numerator, file.rate.denominator, path,
                 properties.rate.numerator, properties.rate.denominator);
         const struct digital_rf_block *last = &file.blocks[file.nblocks - 1];
-        out->first = min_u64(out->first, file.blocks[0].sample);
-        out->end = max_u64(out->end, last->sample + last->count);
-        REQUIRE(i == 0 || (file.rate.numerator == out->rate.numerator &&
-                           file.rate.denominator == out->rate.denominator),
+        channel->first = min_u64(channel->first, file.blocks[0].sample);
+        channel->end = max_u64(channel->end, last->sample + last->count);
+        REQUIRE(i == 0 || (file.rate.numerator == channel->rate.numerator &&
+                           file.rate.denominator == channel->rate.denominator),
                 STATUS_DATA,
                 "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s at %" PRIu64 "/%" PRIu64
                 " Hz: they are not of one channel",
-                files->items[i], file.rate.numerator, file.rate.denominator, files->items[0],
-                out->rate.numerator, out->rate.denominator);
-        out->rate = file.rate;
-        out->subchannels = file.subchannels;
+                files->names[i], file.rate.numerator, file.rate.denominator, files->names[0],
+                channel->rate.numerator, channel->rate.denominator);
+        channel->rate = file.rate;
+        channel->subchannels = file.subchannels;
         digital_rf_file_free(&file);
         fields_close(&fields);
     }
     if (is_used) {
-        TRY(drf_names_add(&out->metadata, path));
+        TRY(drf_names_add(&channel->metadata, path));
         path = NULL;
     }
 out:
@@ -425,16 +414,15 @@ out:
     return st;
 }
 
-static status_t digital_rf_find_centres(const struct drf_channel *channel,
-                                        struct digital_rf_channel *out)
+static status_t digital_rf_find_centres(struct drf_channel *channel)
 {
     status_t st = STATUS_OK;
-    TRY(drf_centres(channel, out->rate, out->first, out->end, &out->centres, &out->ncentres,
-                    &out->is_later, &out->metadata));
-    REQUIRE(out->ncentres <= 1 || out->ncentres == out->subchannels, STATUS_DATA,
+    const struct h5_names *files = &channel->metadata;
+    TRY(drf_find_centres(channel));
+    REQUIRE(channel->ncentres <= 1 || channel->ncentres == channel->subchannels, STATUS_DATA,
             "%s states %zu centre frequencies, but the files of %s have %" PRIu64 " subchannels",
-            out->metadata.items[out->metadata.count - 2], out->ncentres, channel->folder,
-            out->subchannels);
+            files->names[files->count - 2], channel->ncentres, channel->folder,
+            channel->subchannels);
 out:
     return st;
 }
@@ -442,7 +430,7 @@ out:
 /* The name of a file, "rf@1700000000.500.h5": its first sample is taken then or later, within the
  * cadence of files. */
 static status_t digital_rf_check_name(const struct digital_rf_file *file,
-                                      const struct digital_rf_channel *channel, const char *path,
+                                      const struct drf_channel *channel, const char *path,
                                       const struct job_layout *layout)
 {
     enum { HOUR_MS = 3600 * 1000 }; /* longer files are not known */
@@ -466,41 +454,32 @@ static status_t digital_rf_check_name(const struct digital_rf_file *file,
         path, stated, sample, first, file->rate.numerator, file->rate.denominator);
 }
 
-static status_t digital_rf_open_file(const char *path, const struct job_layout *layout,
-                                     const struct digital_rf_channel *channel,
-                                     const struct drf_fill *fill, struct place *place)
+static status_t digital_rf_read_file(struct fields *f, void *context)
 {
     status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    struct archive *archive = NULL;
-    struct job_layout own = {.has_sideband = 1, .sideband = 1};
+    struct digital_rf_opened *opened = context;
+    const struct h5_names *metadata = &opened->channel->metadata;
+    struct archive *archive = f->archive;
+    struct storage *storage = &archive->parts[0].storage;
     struct digital_rf_file file = {.blocks = NULL};
-    TRY(archive_create(path, &archive));
-    TRY(fields_open(path, title, &fields));
-    TRY(digital_rf_read(&fields, layout, &file));
-    TRY(digital_rf_fill(&file, channel, fill, &own));
-    TRY(fields_describe(&fields, "Digital RF", layout, &own, archive));
-    TRY(stored_require_whole(path, "rf_data_index", &archive->parts[0].storage));
-    for (size_t i = 0; i < channel->metadata.count; i++) {
-        TRY(sources_add(&archive->parts[0].storage.sources, channel->metadata.items[i],
-                        SOURCE_NAMED, NULL));
+    TRY(digital_rf_read(f, &file));
+    TRY(digital_rf_fill(f, &file, opened));
+    TRY(fields_describe(f, "Digital RF"));
+    TRY(stored_require_whole(f->path, "rf_data_index", storage));
+    for (size_t i = 0; i < metadata->count; i++) {
+        TRY(sources_add(&storage->sources, metadata->names[i], SOURCE_NAMED, NULL));
     }
-    if (!archive->is_complex && layout->freq.count == 0) {
+    if (!archive->is_complex && f->layout->freq.count == 0) {
         free(archive->freq_hz); /* what metadata calls the centre is that of complex samples */
         archive->freq_hz = NULL;
         archive->states.freq = 0;
     }
-    TRY(digital_rf_check_name(&file, channel, path, layout));
+    TRY(digital_rf_check_name(&file, opened->channel, f->path, f->layout));
     TRY(digital_rf_split(&file, archive));
     archive->shape.stacked = AXIS_TIME;
-    place->archive = archive;
-    place->first_sample = file.blocks[0].sample;
-    archive = NULL;
+    opened->first_sample = file.blocks[0].sample;
 out:
     digital_rf_file_free(&file);
-    override_free(&own);
-    archive_destroy(archive);
-    fields_close(&fields);
     return st;
 }
 
@@ -508,15 +487,17 @@ out:
 static status_t digital_rf_open_channel(const struct drf_channel *channel,
                                         const struct job_layout *layout,
                                         const struct drf_fill *fill, uint64_t stack,
-                                        struct digital_rf_channel *out)
+                                        struct places *places)
 {
     status_t st = STATUS_OK;
-    TRY(layout->freq.count > 0 ? STATUS_OK : digital_rf_find_centres(channel, out));
-    TRY(memory_zeroed(channel->files.count, sizeof *out->places, "files", &out->places));
-    for (; out->nplaces < channel->files.count; out->nplaces++) {
-        struct place *place = &out->places[out->nplaces];
+    for (size_t i = 0; i < channel->files.count; i++) {
+        struct digital_rf_opened opened = {channel, fill, 0};
+        struct place *place = NULL;
+        TRY(places_add(places, &place));
         place->stack = stack;
-        TRY(digital_rf_open_file(channel->files.items[out->nplaces], layout, out, fill, place));
+        TRY(fields_make_file(channel->files.names[i], title, layout, digital_rf_read_file, &opened,
+                             &place->archive));
+        place->first_sample = opened.first_sample;
     }
 out:
     return st;
@@ -524,7 +505,7 @@ out:
 
 /* Channels beside each other are coarse channels when their frequencies differ, else polarisations;
  * stations when they have several subchannels each, which are the polarisations then. */
-static enum axis digital_rf_stack_axis(const struct digital_rf_channel *channels, size_t count,
+static enum axis digital_rf_stack_axis(const struct drf_channel *channels, size_t count,
                                        const struct job_layout *layout)
 {
     if (layout->files_along != AXIS_TIME) {
@@ -538,21 +519,17 @@ static enum axis digital_rf_stack_axis(const struct digital_rf_channel *channels
     return channels[0].subchannels > 1 ? AXIS_STATION : AXIS_POL;
 }
 
-static status_t digital_rf_stack(const struct drf_channels *named,
-                                 struct digital_rf_channel *channels,
+static status_t digital_rf_stack(const struct drf_channels *named, const struct places *places,
                                  const struct job_layout *layout)
 {
     status_t st = STATUS_OK;
-    enum axis axis = digital_rf_stack_axis(channels, named->count, layout);
-    for (size_t i = 0; i < named->count; i++) {
-        for (size_t j = 0; j < channels[i].nplaces; j++) {
-            struct archive *archive = channels[i].places[j].archive;
-            archive->shape.stacked = axis;
-            if (axis != AXIS_CHAN && archive->count[axis] == 1) {
-                TRY(memory_zeroed(1, sizeof *archive->names[axis], "names", &archive->names[axis]));
-                TRY(memory_text(named->items[i].name, &archive->names[axis][0]));
-            }
-        }
+    enum axis axis = digital_rf_stack_axis(named->items, named->count, layout);
+    for (size_t i = 0; i < places->count; i++) {
+        struct archive *archive = places->items[i].archive;
+        archive->shape.stacked = axis;
+        TRY(axis != AXIS_CHAN && archive->count[axis] == 1
+                ? gather_name(archive, axis, 1, 0, named->items[places->items[i].stack].name)
+                : STATUS_OK);
     }
 out:
     return st;
@@ -578,58 +555,28 @@ out:
     return st;
 }
 
-static void digital_rf_channels_free(struct digital_rf_channel *channels, size_t count)
-{
-    for (size_t i = 0; channels && i < count; i++) {
-        for (size_t j = 0; channels[i].places && j < channels[i].nplaces; j++) {
-            archive_destroy(channels[i].places[j].archive);
-        }
-        free(channels[i].places);
-        free(channels[i].centres);
-        drf_names_free(&channels[i].metadata);
-    }
-    free(channels);
-}
-
 static status_t digital_rf_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
     struct drf_channels named = {0};
-    struct digital_rf_channel *channels = NULL;
-    struct place *places = NULL;
-    struct archive *archive = NULL;
+    struct places places = {0};
     struct drf_fill fill = {.searched_left = digital_rf_searched};
-    size_t nplaces = 0;
+    const struct job_layout *layout = input->layout;
     int is_later = 0;
     TRY(drf_list(input->paths, input->npaths, &named));
-    TRY(memory_zeroed(named.count, sizeof *channels, "channels", &channels));
     for (size_t i = 0; i < named.count; i++) {
-        TRY(digital_rf_survey(&named.items[i], input->layout, &fill, &channels[i]));
+        TRY(digital_rf_survey(&named.items[i], layout, &fill));
     }
     for (size_t i = 0; i < named.count; i++) {
-        TRY(digital_rf_open_channel(&named.items[i], input->layout, &fill, i, &channels[i]));
-        nplaces += channels[i].nplaces;
+        TRY(layout->freq.count > 0 ? STATUS_OK : digital_rf_find_centres(&named.items[i]));
+        TRY(digital_rf_open_channel(&named.items[i], layout, &fill, i, &places));
+        is_later = is_later || named.items[i].is_later;
     }
-    TRY(named.count > 1 ? digital_rf_stack(&named, channels, input->layout) : STATUS_OK);
-    TRY(memory_zeroed(nplaces, sizeof *places, "files", &places));
-    nplaces = 0;
-    for (size_t i = 0; i < named.count; i++) {
-        memcpy(&places[nplaces], channels[i].places, channels[i].nplaces * sizeof *places);
-        nplaces += channels[i].nplaces;
-        channels[i].nplaces = 0; /* archives moved */
-        is_later = is_later || channels[i].is_later;
-    }
-    TRY(place_join(places, nplaces, PLACE_NEAR, &archive));
-    TRY(digital_rf_note_doubts(input->layout, &fill, is_later, archive));
-    *out = archive;
-    archive = NULL;
+    TRY(named.count > 1 ? digital_rf_stack(&named, &places, layout) : STATUS_OK);
+    TRY(place_join(&places, PLACE_NEAR, out));
+    TRY(digital_rf_note_doubts(layout, &fill, is_later, *out));
 out:
-    archive_destroy(archive);
-    for (size_t i = 0; places && i < nplaces; i++) {
-        archive_destroy(places[i].archive);
-    }
-    free(places);
-    digital_rf_channels_free(channels, named.count);
+    places_free(&places);
     drf_free(&named);
     return st;
 }

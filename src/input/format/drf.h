@@ -8,10 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A sorted list of names. Starts from {0}. */
-struct drf_names {
-    char **items;
-    size_t count;
+/* Samples are counted from 1970 on: number n is taken at n * denominator / numerator seconds. */
+struct drf_rate {
+    uint64_t numerator, denominator;
 };
 
 /* One channel of a recording: CHANNEL/YYYY-MM-DDTHH-MM-SS/rf@SECONDS.MILLISECONDS.h5, with what it
@@ -19,7 +18,17 @@ struct drf_names {
 struct drf_channel {
     char *name;   /* of its folder */
     char *folder; /* its real path, which tells channels apart */
-    struct drf_names files;
+    struct h5_names files;
+    /* Facts that all of its files state. */
+    struct drf_rate rate;
+    uint64_t first, end; /* samples */
+    uint64_t subchannels;
+    /* Facts that the channel states and its files do not. */
+    uint64_t cadence_ms; /* of its files, by its properties; 0: not said */
+    double *centres;     /* [ncentres] frequencies, one for each subchannel; none: unknown */
+    size_t ncentres;
+    int is_later;             /* these are stated for a sample behind the first */
+    struct h5_names metadata; /* the files that say so, or that it is continuous */
 };
 
 /* Starts from {0}. */
@@ -36,18 +45,10 @@ void drf_free(struct drf_channels *channels);
 /* Whether a folder is a channel, or holds some. Fails with DATA: it cannot be read. */
 status_t drf_is_recording(const char *path, int *is_it);
 
-/* Samples are counted from 1970 on: number n is taken at n * denominator / numerator seconds. */
-struct drf_rate {
-    uint64_t numerator, denominator;
-};
-
-/* The centre frequencies, one for each subchannel, that the channel's Digital Metadata states for
- * sample `first`, and the files that do: that of the sample, and the metadata's properties; none:
- * *count = 0. *is_later: it states none before that sample, and these are for a later one. Fails
- * with DATA: other ones for a sample before `end`. */
-status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, uint64_t first,
-                     uint64_t end, double **out, size_t *count, int *is_later,
-                     struct drf_names *files);
+/* Finds the centre frequencies that the channel's Digital Metadata states for its first sample, and
+ * adds the files that do to `metadata`: that of the sample, and the metadata's properties. Fails
+ * with DATA: other ones for a sample before the channel's end. */
+status_t drf_find_centres(struct drf_channel *channel);
 
 /* The value that continuous writers leave where nothing came. Starts from {.searched_left = ...}:
  * up to this size the samples are searched; larger ones are taken to have it. */
@@ -61,9 +62,7 @@ struct drf_fill {
  * DATA: a type or fill value that cannot be read. */
 status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct drf_fill *out);
 
-void drf_names_free(struct drf_names *names);
-
 /* Adds the name and owns it, also when it fails. Fails with DEVICE (memory). */
-status_t drf_names_add(struct drf_names *names, char *name);
+status_t drf_names_add(struct h5_names *names, char *name);
 
 #endif

@@ -15,17 +15,17 @@
 
 enum { MOST_FILES = 1 << 22 };
 
-void drf_names_free(struct drf_names *names)
+static void drf_names_free(struct h5_names *names)
 {
-    text_free_list(names->items, names->count);
-    *names = (struct drf_names){NULL, 0};
+    text_free_list(names->names, names->count);
+    *names = (struct h5_names){NULL, 0};
 }
 
-status_t drf_names_add(struct drf_names *names, char *name)
+status_t drf_names_add(struct h5_names *names, char *name)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grown(names->count + 1, sizeof *names->items, "names of files", &names->items));
-    names->items[names->count++] = name;
+    TRY(memory_grow(names->count, sizeof *names->names, "names of files", &names->names));
+    names->names[names->count++] = name;
     name = NULL;
 out:
     free(name);
@@ -40,7 +40,7 @@ static int drf_by_name(const void *left, const void *right)
 /* Names in a folder that `is_wanted` likes, in the natural order, each with the folder's path
  * before it. */
 static status_t drf_list_folder(const char *folder, int (*is_wanted)(const char *name),
-                                struct drf_names *out)
+                                struct h5_names *out)
 {
     status_t st = STATUS_OK;
     size_t before = out->count;
@@ -59,7 +59,7 @@ static status_t drf_list_folder(const char *folder, int (*is_wanted)(const char 
     }
     REQUIRE(errno == 0, STATUS_DATA, "%s cannot be read: %s", folder, strerror(errno));
     if (out->count > before) {
-        qsort(out->items + before, out->count - before, sizeof *out->items, drf_by_name);
+        qsort(out->names + before, out->count - before, sizeof *out->names, drf_by_name);
     }
 out:
     if (stream) {
@@ -92,16 +92,16 @@ static int drf_is_any(const char *name)
 }
 
 /* Files of a channel, or of one time of it. */
-static status_t drf_list_files(const char *folder, struct drf_names *out)
+static status_t drf_list_files(const char *folder, struct h5_names *out)
 {
     status_t st = STATUS_OK;
-    struct drf_names times = {0};
+    struct h5_names times = {0};
     TRY(drf_list_folder(folder, drf_is_file, out));
     TRY(drf_list_folder(folder, drf_is_time_folder, &times));
     for (size_t i = 0; i < times.count; i++) {
         int is_folder = 0;
-        TRY(file_is_folder(times.items[i], &is_folder));
-        TRY(is_folder ? drf_list_folder(times.items[i], drf_is_file, out) : STATUS_OK);
+        TRY(file_is_folder(times.names[i], &is_folder));
+        TRY(is_folder ? drf_list_folder(times.names[i], drf_is_file, out) : STATUS_OK);
     }
 out:
     drf_names_free(&times);
@@ -144,14 +144,14 @@ out:
 }
 
 static status_t drf_add_files(struct drf_channels *channels, const char *path,
-                              struct drf_names *files)
+                              struct h5_names *files)
 {
     status_t st = STATUS_OK;
     struct drf_channel *channel = NULL;
     TRY(drf_find_channel(channels, path, &channel));
     for (size_t i = 0; i < files->count; i++) {
-        char *name = files->items[i];
-        files->items[i] = NULL;
+        char *name = files->names[i];
+        files->names[i] = NULL;
         TRY(drf_names_add(&channel->files, name));
     }
 out:
@@ -161,8 +161,8 @@ out:
 static status_t drf_add_path(struct drf_channels *channels, const char *path)
 {
     status_t st = STATUS_OK;
-    struct drf_names files = {0};
-    struct drf_names folders = {0};
+    struct h5_names files = {0};
+    struct h5_names folders = {0};
     char *name = NULL;
     size_t before = channels->count;
     int is_folder = 0;
@@ -181,9 +181,9 @@ static status_t drf_add_path(struct drf_channels *channels, const char *path)
     TRY(drf_list_folder(path, drf_is_any, &folders));
     for (size_t i = 0; i < folders.count; i++) {
         drf_names_free(&files);
-        TRY(file_is_folder(folders.items[i], &is_folder));
-        TRY(is_folder ? drf_list_files(folders.items[i], &files) : STATUS_OK);
-        TRY(files.count > 0 ? drf_add_files(channels, folders.items[i], &files) : STATUS_OK);
+        TRY(file_is_folder(folders.names[i], &is_folder));
+        TRY(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
+        TRY(files.count > 0 ? drf_add_files(channels, folders.names[i], &files) : STATUS_OK);
     }
     REQUIRE(channels->count > before, STATUS_DATA,
             "%s is not a file, and holds no channel of Digital RF (files "
@@ -211,6 +211,8 @@ void drf_free(struct drf_channels *channels)
         free(channels->items[i].name);
         free(channels->items[i].folder);
         drf_names_free(&channels->items[i].files);
+        drf_names_free(&channels->items[i].metadata);
+        free(channels->items[i].centres);
     }
     free(channels->items);
     *channels = (struct drf_channels){NULL, 0};
@@ -219,14 +221,14 @@ void drf_free(struct drf_channels *channels)
 status_t drf_is_recording(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
-    struct drf_names files = {0};
-    struct drf_names folders = {0};
+    struct h5_names files = {0};
+    struct h5_names folders = {0};
     TRY(drf_list_files(path, &files));
     TRY(drf_list_folder(path, drf_is_any, &folders));
     for (size_t i = 0; i < folders.count && files.count == 0; i++) {
         int is_folder = 0;
-        TRY(file_is_folder(folders.items[i], &is_folder));
-        TRY(is_folder ? drf_list_files(folders.items[i], &files) : STATUS_OK);
+        TRY(file_is_folder(folders.names[i], &is_folder));
+        TRY(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
     }
     *is_it = files.count > 0;
 out:
@@ -269,7 +271,7 @@ static int drf_sample_of(const char *name, uint64_t *sample)
     return isdigit((unsigned char)name[0]) && units_parse_u64(name, sample);
 }
 
-static status_t drf_read_centres(const struct fields *fields, const char *group, double **out,
+static status_t drf_read_centres(const struct fields *f, const char *group, double **out,
                                  size_t *count)
 {
     status_t st = STATUS_OK;
@@ -278,8 +280,8 @@ static status_t drf_read_centres(const struct fields *fields, const char *group,
         char name[200];
         int is_there = 0;
         snprintf(name, sizeof name, "%s/%s", group, places[i]);
-        TRY(h5_has(fields->file, fields->path, name, &is_there));
-        TRY(is_there ? fields_f64s(fields, name, NULL, out, count) : STATUS_OK);
+        TRY(h5_has(f->file, f->path, name, &is_there));
+        TRY(is_there ? fields_f64s(f, name, NULL, out, count) : STATUS_OK);
     }
 out:
     return st;
@@ -325,7 +327,7 @@ static status_t drf_search_file(struct drf_search *search, const char *path)
     struct fields fields = {.file = -1};
     struct h5_names groups = {0};
     double *centres = NULL;
-    TRY(fields_open(path, title, &fields));
+    TRY(fields_open(path, title, NULL, &fields));
     TRY(h5_list_links(fields.file, path, "the file", &groups));
     for (size_t i = 0; i < groups.count; i++) {
         uint64_t sample = 0;
@@ -374,7 +376,7 @@ static status_t drf_read_rate(const char *folder, struct drf_rate *rate, char **
     TRY(file_exists(path, &is_metadata));
     if (is_metadata) {
         int found[2] = {0, 0};
-        TRY(fields_open(path, title, &fields));
+        TRY(fields_open(path, title, NULL, &fields));
         TRY(fields_i64(&fields, "/", "sample_rate_numerator", &numerator, &found[0]));
         TRY(fields_i64(&fields, "/", "sample_rate_denominator", &denominator, &found[1]));
         if (found[0] && found[1] && numerator > 0 && denominator > 0) {
@@ -398,22 +400,22 @@ static double drf_file_seconds(const char *path)
 static status_t drf_search_folder(struct drf_search *search, const char *folder)
 {
     status_t st = STATUS_OK;
-    struct drf_names times = {0};
-    struct drf_names files = {0};
+    struct h5_names times = {0};
+    struct h5_names files = {0};
     double to_seconds = (double)search->rate.denominator / (double)search->rate.numerator;
     TRY(drf_list_folder(folder, drf_is_time_folder, &times));
     for (size_t i = 0; i < times.count; i++) {
-        TRY(drf_list_folder(times.items[i], drf_is_metadata_file, &files));
+        TRY(drf_list_folder(times.names[i], drf_is_metadata_file, &files));
     }
     /* From the last that begins before the first sample, to the last that begins before the end. */
     size_t from = 0;
     for (size_t i = 0; i < files.count; i++) {
-        from = drf_file_seconds(files.items[i]) <= (double)search->first * to_seconds ? i : from;
+        from = drf_file_seconds(files.names[i]) <= (double)search->first * to_seconds ? i : from;
     }
     for (size_t i = from; i < files.count; i++) {
         if (i == from || !search->is_found ||
-            drf_file_seconds(files.items[i]) < (double)search->end * to_seconds) {
-            TRY(drf_search_file(search, files.items[i]));
+            drf_file_seconds(files.names[i]) < (double)search->end * to_seconds) {
+            TRY(drf_search_file(search, files.names[i]));
         }
     }
 out:
@@ -427,39 +429,33 @@ static int drf_is_visible(const char *name)
     return name[0] != '.' && !drf_is_time_folder(name);
 }
 
-/* For somebody else to free. */
-static char *drf_take(char **name)
-{
-    char *taken = *name;
-    *name = NULL;
-    return taken;
-}
-
-status_t drf_centres(const struct drf_channel *channel, struct drf_rate rate, uint64_t first,
-                     uint64_t end, double **out, size_t *count, int *is_later,
-                     struct drf_names *files)
+status_t drf_find_centres(struct drf_channel *channel)
 {
     status_t st = STATUS_OK;
     struct drf_search search = {.is_found = 0};
-    struct drf_names folders = {0};
+    struct h5_names folders = {0};
     char *properties = NULL;
     TRY(drf_list_folder(channel->folder, drf_is_visible, &folders));
     for (size_t i = 0; i < folders.count && !search.is_found; i++) {
         free(properties);
         properties = NULL;
-        search.rate = rate;
-        TRY(drf_read_rate(folders.items[i], &search.rate, &properties));
-        search.first = drf_convert(first, rate, search.rate);
-        search.end = drf_convert(end, rate, search.rate);
-        TRY(properties ? drf_search_folder(&search, folders.items[i]) : STATUS_OK);
+        search.rate = channel->rate;
+        TRY(drf_read_rate(folders.names[i], &search.rate, &properties));
+        search.first = drf_convert(channel->first, channel->rate, search.rate);
+        search.end = drf_convert(channel->end, channel->rate, search.rate);
+        TRY(properties ? drf_search_folder(&search, folders.names[i]) : STATUS_OK);
     }
     if (search.is_found) {
-        TRY(drf_names_add(files, drf_take(&search.path)));
-        TRY(drf_names_add(files, drf_take(&properties)));
+        st = drf_names_add(&channel->metadata, search.path);
+        search.path = NULL;
+        TRY(st);
+        st = drf_names_add(&channel->metadata, properties);
+        properties = NULL;
+        TRY(st);
     }
-    *out = search.centres;
-    *count = search.count;
-    *is_later = search.is_found && search.sample > search.first;
+    channel->centres = search.centres;
+    channel->ncentres = search.count;
+    channel->is_later = search.is_found && search.sample > search.first;
     search.centres = NULL;
 out:
     free(properties);

@@ -80,34 +80,61 @@ out:
     return st;
 }
 
-status_t fields_open(const char *path, const char *format, struct fields *out)
+status_t fields_open(const char *path, const char *format, const struct job_layout *layout,
+                     struct fields *out)
 {
-    *out = (struct fields){path, format, -1};
+    *out = (struct fields){.path = path, .format = format, .file = -1, .layout = layout};
     return h5_open_cut_file(path, &out->file);
 }
 
-void fields_close(struct fields *fields)
+void fields_close(struct fields *f)
 {
-    if (fields->path) {
-        h5_close(fields->file);
+    if (f->path) {
+        h5_close(f->file);
     }
-    *fields = (struct fields){.file = -1};
+    *f = (struct fields){.file = -1};
+}
+
+status_t fields_make(const struct fields *file, fields_read_t *read, void *context,
+                     struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct fields f = *file;
+    TRY(archive_create(f.path, &f.archive));
+    TRY(read(&f, context));
+    *out = f.archive;
+    f.archive = NULL;
+out:
+    override_free(&f.own);
+    archive_destroy(f.archive);
+    return st;
+}
+
+status_t fields_make_file(const char *path, const char *format, const struct job_layout *layout,
+                          fields_read_t *read, void *context, struct archive **out)
+{
+    status_t st = STATUS_OK;
+    struct fields f = {.file = -1};
+    TRY(fields_open(path, format, layout, &f));
+    TRY(fields_make(&f, read, context, out));
+out:
+    fields_close(&f);
+    return st;
 }
 
 /* Opens the object that has the attribute; *out stays what it is when it has none, or is not there.
  * `where` becomes "FILE: OBJECT". */
-static status_t fields_find(const struct fields *fields, const char *object, const char *name,
+static status_t fields_find(const struct fields *f, const char *object, const char *name,
                             char where[FIELDS_WHERE], hid_t *out)
 {
     status_t st = STATUS_OK;
     int is_there = 0;
     hid_t found = -1;
     int is_root = !*object || strcmp(object, "/") == 0;
-    snprintf(where, FIELDS_WHERE, "%s%s%s", fields->path, is_root ? "" : ": ",
-             is_root ? "" : object);
-    TRY(fields_has_object(fields->file, fields->path, object, &is_there));
+    snprintf(where, FIELDS_WHERE, "%s%s%s", f->path, is_root ? "" : ": ", is_root ? "" : object);
+    TRY(fields_has_object(f->file, f->path, object, &is_there));
     if (is_there) {
-        TRY(fields_open_object(fields->file, fields->path, object, &found));
+        TRY(fields_open_object(f->file, f->path, object, &found));
         TRY(h5_has_attribute(found, where, name, &is_there));
     }
     if (is_there) {
@@ -120,18 +147,21 @@ out:
 }
 
 #define FIELDS_GET(type, function, get)                                                            \
-    status_t function(const struct fields *fields, const char *object, const char *name,           \
-                      type *out, int *found)                                                       \
+    status_t function(const struct fields *f, const char *object, const char *name, type *out,     \
+                      int *found)                                                                  \
     {                                                                                              \
         status_t st = STATUS_OK;                                                                   \
         char where[FIELDS_WHERE];                                                                  \
         hid_t holder = -1;                                                                         \
-        *found = 0;                                                                                \
-        TRY(fields_find(fields, object, name, where, &holder));                                    \
+        int is_there = 0;                                                                          \
+        TRY(fields_find(f, object, name, where, &holder));                                         \
         if (holder >= 0) {                                                                         \
-            TRY(get(holder, where, name, out, found));                                             \
+            TRY(get(holder, where, name, out, &is_there));                                         \
         }                                                                                          \
     out:                                                                                           \
+        if (found) {                                                                               \
+            *found = is_there;                                                                     \
+        }                                                                                          \
         h5_close(holder);                                                                          \
         return st;                                                                                 \
     }
@@ -140,34 +170,31 @@ FIELDS_GET(char *, fields_text, h5_get_text)
 FIELDS_GET(double, fields_f64, h5_get_f64)
 FIELDS_GET(int64_t, fields_i64, h5_get_i64)
 
-static status_t fields_require(const struct fields *fields, const char *object, const char *name,
+static status_t fields_require(const struct fields *f, const char *object, const char *name,
                                int found)
 {
-    return REQUIRED(found, STATUS_DATA, "%s: %s has no attribute %s, expected one in %s",
-                    fields->path, *object && strcmp(object, "/") != 0 ? object : "the file", name,
-                    fields->format);
+    return REQUIRED(found, STATUS_DATA, "%s: %s has no attribute %s, expected one in %s", f->path,
+                    *object && strcmp(object, "/") != 0 ? object : "the file", name, f->format);
 }
 
-status_t fields_need_f64(const struct fields *fields, const char *object, const char *name,
-                         double *out)
+status_t fields_need_f64(const struct fields *f, const char *object, const char *name, double *out)
 {
     status_t st = STATUS_OK;
     int found = 0;
-    TRY(fields_f64(fields, object, name, out, &found));
-    TRY(fields_require(fields, object, name, found));
-    REQUIRE(isfinite(*out), STATUS_DATA, "%s: %s: %s is %g, expected a number", fields->path,
-            object, name, *out);
+    TRY(fields_f64(f, object, name, out, &found));
+    TRY(fields_require(f, object, name, found));
+    REQUIRE(isfinite(*out), STATUS_DATA, "%s: %s: %s is %g, expected a number", f->path, object,
+            name, *out);
 out:
     return st;
 }
 
-status_t fields_need_i64(const struct fields *fields, const char *object, const char *name,
-                         int64_t *out)
+status_t fields_need_i64(const struct fields *f, const char *object, const char *name, int64_t *out)
 {
     status_t st = STATUS_OK;
     int found = 0;
-    TRY(fields_i64(fields, object, name, out, &found));
-    TRY(fields_require(fields, object, name, found));
+    TRY(fields_i64(f, object, name, out, &found));
+    TRY(fields_require(f, object, name, found));
 out:
     return st;
 }
@@ -187,69 +214,107 @@ struct utc fields_unix(int64_t seconds, double fraction)
 /* 2000-01-01. */
 static const int64_t first_start = 946684800;
 
-status_t fields_start(const char *name, int64_t seconds, double fraction,
-                      const struct job_layout *layout, struct job_layout *own, char **assumed)
+status_t fields_set_start(struct fields *f, const char *name, int64_t seconds, double fraction)
 {
-    own->time.has_start = seconds >= first_start;
-    own->time.start = fields_unix(seconds, fraction);
-    return assume_unless(own->time.has_start || override_has(layout, SAID_START), assumed,
+    f->own.time.has_start = seconds >= first_start;
+    f->own.time.start = fields_unix(seconds, fraction);
+    return assume_unless(f->own.time.has_start || override_has(f->layout, SAID_START),
+                         &f->archive->assumed,
                          "%s is %.9g s of 1970, a clock that was never set: the start is unknown; "
                          "input.layout.start says it",
                          name, (double)seconds + fraction);
 }
 
-status_t fields_check_rate(const struct fields *fields, double rate_hz)
+status_t fields_set_words(struct fields *f, const char *dataset, const char *axes,
+                          const char *telescope)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_text(dataset, &f->own.dataset));
+    TRY(memory_text(axes, &f->own.axes));
+    TRY(memory_text(telescope, &f->own.sky.telescope));
+out:
+    return st;
+}
+
+status_t fields_set_frequencies(struct fields *f, const char *dataset, const char *member)
+{
+    size_t count = 0;
+    status_t st = fields_f64s(f, dataset, member, &f->own.freq.hz, &count);
+    f->own.freq.count = (uint32_t)count;
+    return st;
+}
+
+status_t fields_set_oversampling(struct fields *f, const char *object, const char *where)
+{
+    status_t st = STATUS_OK;
+    int64_t num = 1;
+    int64_t den = 1;
+    int has_num = 0;
+    int has_den = 0;
+    TRY(fields_i64(f, object, "oversampling_num", &num, &has_num));
+    TRY(fields_i64(f, object, "oversampling_den", &den, &has_den));
+    REQUIRE(has_num == has_den, STATUS_DATA,
+            "%s has no attribute %s, expected oversampling_num and oversampling_den, or neither",
+            where, has_num ? "oversampling_den" : "oversampling_num");
+    REQUIRE(den >= 1 && num >= den && num <= 1000000, STATUS_DATA,
+            "%s: oversampling is %" PRId64 "/%" PRId64 ", expected 1 or more", where, num, den);
+    f->own.has_oversampling = 1;
+    f->own.oversample.num = (uint32_t)num;
+    f->own.oversample.den = (uint32_t)den;
+out:
+    return st;
+}
+
+status_t fields_check_scale(const struct fields *f)
+{
+    status_t st = STATUS_OK;
+    char *scale = NULL;
+    int found = 0;
+    TRY(fields_text(f, "/", "time_scale", &scale, &found));
+    REQUIRE(!found || strcmp(scale, "UTC") == 0, STATUS_DATA, "%s: time_scale is %s, expected UTC",
+            f->path, scale);
+    TRY(assume_if(f->own.time.has_start && !found, &f->archive->assumed,
+                  "start in UTC: the file has no time_scale"));
+out:
+    free(scale);
+    return st;
+}
+
+status_t fields_check_rate(const struct fields *f, double rate_hz)
 {
     return REQUIRED(rate_hz > 0 && rate_hz <= most_rate_hz, STATUS_DATA,
-                    "%s: a sample rate of %g Hz, expected more than 0 in %s", fields->path, rate_hz,
-                    fields->format);
+                    "%s: a sample rate of %g Hz, expected more than 0 in %s", f->path, rate_hz,
+                    f->format);
 }
 
-status_t fields_describe(const struct fields *fields, const char *name,
-                         const struct job_layout *layout, struct job_layout *own,
-                         struct archive *archive)
+status_t fields_describe(struct fields *f, const char *name)
 {
     status_t st = STATUS_OK;
+    struct archive *archive = f->archive;
     TRY(memory_text(name, &archive->layout));
-    TRY(override_layout(layout, own));
-    TRY(dataset_describe(fields->file, own, "", archive));
+    TRY(override_layout(f->layout, &f->own));
+    TRY(dataset_describe(f->file, &f->own, "", archive));
     uint64_t chans = archive->count[AXIS_CHAN];
-    REQUIRE(own->freq.count == 0 || own->freq.count == chans, STATUS_DATA,
-            "%s: %u frequencies of %" PRIu64 " coarse channels in %s", fields->path,
-            own->freq.count, chans, fields->format);
+    REQUIRE(f->own.freq.count == 0 || f->own.freq.count == chans, STATUS_DATA,
+            "%s: %u frequencies of %" PRIu64 " coarse channels in %s", f->path, f->own.freq.count,
+            chans, f->format);
     archive->states.start = archive->sky.has_start;
-    archive->states.freq = archive->states.freq || own->freq.count > 0;
+    archive->states.freq = archive->states.freq || f->own.freq.count > 0;
 out:
     return st;
 }
 
-status_t fields_override_frequencies(const struct job_layout *layout, struct archive *archive)
+status_t fields_note_coherent(struct fields *f, double dm)
 {
     status_t st = STATUS_OK;
-    uint64_t chans = archive->count[AXIS_CHAN];
-    if (layout->freq.count > 0) {
-        REQUIRE(layout->freq.count == chans, STATUS_USAGE,
-                "input.layout.freq_hz lists %u frequencies, but %s and the others have %" PRIu64
-                " coarse channels",
-                layout->freq.count, archive->parts[0].path, chans);
-        memcpy(archive->freq_hz, layout->freq.hz, (size_t)chans * sizeof *archive->freq_hz);
-    }
-out:
-    return st;
-}
-
-status_t fields_note_coherent(const struct fields *fields, double dm, struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    uint64_t chans = archive->count[AXIS_CHAN];
-    REQUIRE(isfinite(dm), STATUS_DATA, "%s: it was dedispersed to DM %g", fields->path, dm);
-    if (dm != 0 && archive->freq_hz) {
-        archive->coherent.dm = dm;
-        archive->coherent.constant = 1 / 2.41e-4;
-        TRY(memory_zeroed((size_t)chans, sizeof *archive->coherent.delay_hz, "frequencies",
-                          &archive->coherent.delay_hz));
-        memcpy(archive->coherent.delay_hz, archive->freq_hz,
-               (size_t)chans * sizeof *archive->coherent.delay_hz);
+    struct coherent *coherent = &f->archive->coherent;
+    size_t bytes = (size_t)f->archive->count[AXIS_CHAN] * sizeof *coherent->delay_hz;
+    REQUIRE(isfinite(dm), STATUS_DATA, "%s: it was dedispersed to DM %g", f->path, dm);
+    if (dm != 0 && f->archive->freq_hz) {
+        coherent->dm = dm;
+        coherent->constant = 1 / 2.41e-4;
+        TRY(memory_zeroed(bytes, 1, "frequencies", &coherent->delay_hz));
+        memcpy(coherent->delay_hz, f->archive->freq_hz, bytes);
     }
 out:
     return st;
@@ -295,20 +360,20 @@ out:
     return st;
 }
 
-status_t fields_require_whole(const struct fields *fields, const char *dataset)
+status_t fields_require_whole(const struct fields *f, const char *dataset)
 {
     status_t st = STATUS_OK;
     struct storage storage = {.nabsent = 0};
     struct stat info;
-    if (stat(fields->path, &info) == 0 && h5_is_cut(fields->file, (uint64_t)info.st_size)) {
-        st = stored_require_whole(fields->path, dataset, &storage);
+    if (stat(f->path, &info) == 0 && h5_is_cut(f->file, (uint64_t)info.st_size)) {
+        st = stored_require_whole(f->path, dataset, &storage);
     }
     storage_free(&storage);
     return st;
 }
 
 /* Numbers of 8 bytes. */
-static status_t fields_numbers(const struct fields *fields, const char *name, const char *member,
+static status_t fields_numbers(const struct fields *f, const char *name, const char *member,
                                hid_t number, void *out, size_t *count)
 {
     status_t st = STATUS_OK;
@@ -317,17 +382,16 @@ static status_t fields_numbers(const struct fields *fields, const char *name, co
     void *numbers = NULL;
     char where[FIELDS_WHERE];
     int is_there = 0;
-    snprintf(where, sizeof where, "%s: %s", fields->path, name);
-    TRY(fields_has(fields->file, fields->path, name, &is_there));
-    REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", fields->path, name,
-            fields->format);
-    TRY(fields_require_whole(fields, name));
-    TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
+    snprintf(where, sizeof where, "%s: %s", f->path, name);
+    TRY(fields_has(f->file, f->path, name, &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", f->path, name, f->format);
+    TRY(fields_require_whole(f, name));
+    TRY(h5_dataset_open(f->file, f->path, name, &dataset));
     REQUIRE(dataset.count <= MOST_NUMBERS, STATUS_DATA, "%s holds %" PRIu64 " values: absurd",
             where, dataset.count);
     TRY(fields_number_type(dataset.type, where, member, number, &type));
     TRY(memory_zeroed((size_t)dataset.count, 8, "numbers of a file", &numbers));
-    TRY(h5_dataset_read(&dataset, fields->path, name, type, dataset.count, numbers));
+    TRY(h5_dataset_read(&dataset, f->path, name, type, dataset.count, numbers));
     *count = (size_t)dataset.count;
     memcpy(out, &numbers, sizeof numbers);
     numbers = NULL;
@@ -338,16 +402,16 @@ out:
     return st;
 }
 
-status_t fields_f64s(const struct fields *fields, const char *dataset, const char *member,
-                     double **out, size_t *count)
+status_t fields_f64s(const struct fields *f, const char *dataset, const char *member, double **out,
+                     size_t *count)
 {
-    return fields_numbers(fields, dataset, member, H5T_NATIVE_DOUBLE, out, count);
+    return fields_numbers(f, dataset, member, H5T_NATIVE_DOUBLE, out, count);
 }
 
-status_t fields_u64s(const struct fields *fields, const char *dataset, const char *member,
+status_t fields_u64s(const struct fields *f, const char *dataset, const char *member,
                      uint64_t **out, size_t *count)
 {
-    return fields_numbers(fields, dataset, member, H5T_NATIVE_UINT64, out, count);
+    return fields_numbers(f, dataset, member, H5T_NATIVE_UINT64, out, count);
 }
 
 /* Elements may be arrays, of *each numbers. */
@@ -375,7 +439,7 @@ out:
 }
 
 /* None: *count = 0. */
-static status_t fields_attribute(const struct fields *fields, const char *object, const char *name,
+static status_t fields_attribute(const struct fields *f, const char *object, const char *name,
                                  hid_t number, void *out, size_t *count)
 {
     status_t st = STATUS_OK;
@@ -388,7 +452,7 @@ static status_t fields_attribute(const struct fields *fields, const char *object
     size_t each = 1;
     char where[FIELDS_WHERE];
     *count = 0;
-    TRY(fields_find(fields, object, name, where, &holder));
+    TRY(fields_find(f, object, name, where, &holder));
     if (holder < 0) {
         goto out;
     }
@@ -419,29 +483,28 @@ out:
     return st;
 }
 
-status_t fields_attribute_f64s(const struct fields *fields, const char *object, const char *name,
+status_t fields_attribute_f64s(const struct fields *f, const char *object, const char *name,
                                double **out, size_t *count)
 {
-    return fields_attribute(fields, object, name, H5T_NATIVE_DOUBLE, out, count);
+    return fields_attribute(f, object, name, H5T_NATIVE_DOUBLE, out, count);
 }
 
-status_t fields_attribute_u64s(const struct fields *fields, const char *object, const char *name,
+status_t fields_attribute_u64s(const struct fields *f, const char *object, const char *name,
                                uint64_t **out, size_t *count)
 {
-    return fields_attribute(fields, object, name, H5T_NATIVE_UINT64, out, count);
+    return fields_attribute(f, object, name, H5T_NATIVE_UINT64, out, count);
 }
 
-status_t fields_shape(const struct fields *fields, const char *name, int rank, hsize_t *dims)
+status_t fields_shape(const struct fields *f, const char *name, int rank, hsize_t *dims)
 {
     status_t st = STATUS_OK;
     struct h5_dataset dataset = {0};
     int is_there = 0;
-    TRY(fields_has(fields->file, fields->path, name, &is_there));
-    REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", fields->path, name,
-            fields->format);
-    TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
+    TRY(fields_has(f->file, f->path, name, &is_there));
+    REQUIRE(is_there, STATUS_DATA, "%s has no %s, expected in %s", f->path, name, f->format);
+    TRY(h5_dataset_open(f->file, f->path, name, &dataset));
     REQUIRE(dataset.rank == rank, STATUS_DATA, "%s: %s has %d dimensions, expected %d in %s",
-            fields->path, name, dataset.rank, rank, fields->format);
+            f->path, name, dataset.rank, rank, f->format);
     memcpy(dims, dataset.dims, (size_t)rank * sizeof *dims);
 out:
     h5_dataset_close(&dataset);
@@ -487,8 +550,8 @@ out:
     return st;
 }
 
-status_t fields_texts(const struct fields *fields, const char *name, const char *member,
-                      char ***out, size_t *count)
+status_t fields_texts(const struct fields *f, const char *name, const char *member, char ***out,
+                      size_t *count)
 {
     status_t st = STATUS_OK;
     struct h5_dataset dataset = {0};
@@ -499,19 +562,19 @@ status_t fields_texts(const struct fields *fields, const char *name, const char 
     char **texts = NULL;
     int is_there = 0;
     *count = 0;
-    TRY(fields_has(fields->file, fields->path, name, &is_there));
+    TRY(fields_has(f->file, f->path, name, &is_there));
     if (!is_there) {
         goto out;
     }
-    TRY(fields_require_whole(fields, name));
-    TRY(h5_dataset_open(fields->file, fields->path, name, &dataset));
-    TRY(fields_text_type(dataset.type, fields->path, member, &size, &type));
+    TRY(fields_require_whole(f, name));
+    TRY(h5_dataset_open(f->file, f->path, name, &dataset));
+    TRY(fields_text_type(dataset.type, f->path, member, &size, &type));
     if (type < 0 || dataset.rank != 1 || dataset.count > MOST_TEXTS) {
         goto out;
     }
     TRY(memory_zeroed((size_t)dataset.count, size, "texts of a file", &bytes));
     TRY(memory_zeroed((size_t)dataset.count, sizeof *texts, "texts of a file", &texts));
-    TRY(h5_dataset_read(&dataset, fields->path, name, type, dataset.count, bytes));
+    TRY(h5_dataset_read(&dataset, f->path, name, type, dataset.count, bytes));
     for (; made < dataset.count; made++) {
         bytes[made * size + size - 1] = '\0';
         TRY(memory_text(bytes + made * size, &texts[made]));
@@ -527,32 +590,32 @@ out:
     return st;
 }
 
-static status_t fields_is_dataset(const struct fields *fields, const char *name,
-                                  const char *attribute, int *is_one)
+static status_t fields_is_dataset(const struct fields *f, const char *name, const char *attribute,
+                                  int *is_one)
 {
     status_t st = STATUS_OK;
     hid_t object = -1;
-    TRY(fields_has_object(fields->file, fields->path, name, is_one));
+    TRY(fields_has_object(f->file, f->path, name, is_one));
     if (*is_one) {
-        TRY(fields_open_object(fields->file, fields->path, name, &object));
+        TRY(fields_open_object(f->file, f->path, name, &object));
         *is_one = H5Iget_type(object) == H5I_DATASET;
-        TRY(*is_one ? h5_has_attribute(object, fields->path, attribute, is_one) : STATUS_OK);
+        TRY(*is_one ? h5_has_attribute(object, f->path, attribute, is_one) : STATUS_OK);
     }
 out:
     h5_close(object);
     return st;
 }
 
-status_t fields_datasets(const struct fields *fields, int (*is_wanted)(const char *path),
+status_t fields_datasets(const struct fields *f, int (*is_wanted)(const char *path),
                          const char *attribute, struct h5_names *out)
 {
     status_t st = STATUS_OK;
     size_t kept = 0;
-    TRY(h5_list_all(fields->file, fields->path, out));
+    TRY(h5_list_all(f->file, f->path, out));
     for (size_t i = 0; i < out->count; i++) {
         char *name = out->names[i];
         int is_one = is_wanted(name);
-        TRY(is_one ? fields_is_dataset(fields, name, attribute, &is_one) : STATUS_OK);
+        TRY(is_one ? fields_is_dataset(f, name, attribute, &is_one) : STATUS_OK);
         out->names[i] = NULL;
         if (is_one) {
             out->names[kept++] = name;

@@ -14,6 +14,35 @@
 
 /* Joins archives at known places: in order of the stacked axis, then of time. */
 
+status_t places_add(struct places *places, struct place **out)
+{
+    status_t st = STATUS_OK;
+    TRY(memory_grow(places->count, sizeof *places->items, "files", &places->items));
+    *out = &places->items[places->count++];
+    **out = (struct place){.archive = NULL};
+out:
+    return st;
+}
+
+void places_free(struct places *places)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        archive_destroy(places->items[i].archive);
+    }
+    free(places->items);
+}
+
+status_t gather_name(struct archive *archive, enum axis axis, size_t count, size_t i,
+                     const char *name)
+{
+    status_t st = STATUS_OK;
+    char ***names = &archive->names[axis];
+    TRY(*names ? STATUS_OK : memory_zeroed(count, sizeof **names, "names", names));
+    TRY(memory_text(name, &(*names)[i]));
+out:
+    return st;
+}
+
 static int place_compare(const void *left, const void *right)
 {
     const struct place *a = left;
@@ -191,33 +220,32 @@ out:
     return st;
 }
 
-status_t place_join(struct place *places, size_t count, enum place_apart apart,
-                    struct archive **out)
+status_t place_join(struct places *places, enum place_apart apart, struct archive **out)
 {
     status_t st = STATUS_OK;
-    struct place earliest = {.archive = NULL};
-    qsort(places, count, sizeof *places, place_compare);
-    struct archive *base = places[0].archive;
-    for (size_t i = 0; i < count; i++) {
-        if (!earliest.archive || places[i].first_sample < earliest.first_sample) {
-            earliest = places[i];
-        }
+    struct place *all = places->items;
+    const size_t count = places->count;
+    qsort(all, count, sizeof *all, place_compare);
+    struct archive *base = all[0].archive;
+    struct place earliest = all[0];
+    for (size_t i = 1; i < count; i++) {
+        earliest = all[i].first_sample < earliest.first_sample ? all[i] : earliest;
     }
     struct utc start = earliest.archive->sky.start;
     for (size_t i = 1; i < count; i++) {
-        TRY(join_check_alike(base, places[i].archive, 1));
+        TRY(join_check_alike(base, all[i].archive, 1));
     }
-    TRY(place_check_order(places, count, apart));
-    TRY(place_check_span(places, count, earliest.first_sample));
-    TRY(apart == PLACE_NEAR ? place_check_common(places, count) : STATUS_OK);
+    TRY(place_check_order(all, count, apart));
+    TRY(place_check_span(all, count, earliest.first_sample));
+    TRY(apart == PLACE_NEAR ? place_check_common(all, count) : STATUS_OK);
     for (size_t i = 1; i < count; i++) {
-        TRY(join_take_assumed(base, places[i].archive));
+        TRY(join_take_assumed(base, all[i].archive));
     }
-    TRY(place_add(base, places, count, earliest.first_sample));
+    TRY(place_add(base, all, count, earliest.first_sample));
     base->sky.start = start;
     base->are_by_start = base->shape.stacked == AXIS_TIME;
     *out = base;
-    places[0].archive = NULL;
+    all[0].archive = NULL;
 out:
     return st;
 }
@@ -296,8 +324,7 @@ static status_t gather_first_sample(const struct gathered *gathered, size_t i, i
         join_say_shift(archive, start);
         *out = (uint64_t)((INT64_C(1) << MIDDLE) + start.whole);
     } else if (first->shape.stacked == AXIS_TIME && i >= each) {
-        const struct place *before = &places[i - each];
-        *out = before->first_sample + before->archive->count[AXIS_TIME];
+        *out = places[i - each].first_sample + gathered->archives[i - each]->count[AXIS_TIME];
     }
 out:
     return st;
@@ -307,28 +334,25 @@ static status_t gather_at_places(struct gathered *gathered, int is_known, struct
 {
     status_t st = STATUS_OK;
     size_t each = gathered->is_reim ? 2 : 1;
-    struct place *places = NULL;
-    TRY(memory_zeroed(gathered->count, sizeof *places, "input files", &places));
+    struct places places = {0};
     for (size_t i = 0; i < gathered->count; i++) {
         struct archive *archive = gathered->archives[i];
-        int is_time = archive->shape.stacked == AXIS_TIME;
+        struct place *place = NULL;
         REQUIRE(archive->losses.ngaps == 0 && archive->losses.nstream_gaps == 0, STATUS_DATA,
                 "%s has /gaps: it cannot stand beside others with samples of its own",
                 archive->parts[0].path);
-        places[i].archive = archive;
-        places[i].stack = is_time ? i % each : i;
-        TRY(gather_first_sample(gathered, i, is_known, places, &places[i].first_sample));
+        TRY(places_add(&places, &place));
+        place->stack = archive->shape.stacked == AXIS_TIME ? i % each : i;
+        TRY(gather_first_sample(gathered, i, is_known, places.items, &place->first_sample));
     }
     for (size_t i = 0; i < gathered->count; i++) {
+        places.items[i].archive = gathered->archives[i];  /* for `places` to keep */
         gathered->archives[i]->parts[0].first_sample = 0; /* counted from its own start */
-        gathered->archives[i] = NULL;                     /* for `places` to keep */
+        gathered->archives[i] = NULL;
     }
-    TRY(place_join(places, gathered->count, PLACE_NEAR, out));
+    TRY(place_join(&places, PLACE_NEAR, out));
 out:
-    for (size_t i = 0; places && i < gathered->count; i++) {
-        archive_destroy(places[i].archive == gathered->archives[i] ? NULL : places[i].archive);
-    }
-    free(places);
+    places_free(&places);
     return st;
 }
 

@@ -31,6 +31,19 @@ struct place {
     uint64_t first_sample, stack;
 };
 
+/* Starts from {0}; places_free() in any case, which destroys the archives that were not joined. */
+struct places {
+    struct place *items;
+    size_t count;
+};
+/* Adds a place without an archive, which is to be filled in. Fails with DEVICE (memory). */
+status_t places_add(struct places *places, struct place **out);
+void places_free(struct places *places);
+
+/* Gives an archive `count` names of an axis: number i. Fails with DEVICE (memory). */
+status_t gather_name(struct archive *archive, enum axis axis, size_t count, size_t i,
+                     const char *name);
+
 /* How far archives of one observation may lie apart. */
 enum place_apart {
     PLACE_NEAR, /* less is missing between two of them than all hold; those of different stacks
@@ -40,9 +53,8 @@ enum place_apart {
 
 /* Joins them to one observation along places[i].archive->stacked, which begins with the first
  * sample of any; what one place along that axis lacks, its streams lack. Places are put in order,
- * and archives moved out of them: archive_destroy() takes what is left. Fails with DATA: two that
- * do not belong together, and what differs; that overlap. */
-status_t place_join(struct place *places, size_t count, enum place_apart apart,
-                    struct archive **out);
+ * and archives moved out of them. Fails with DATA: two that do not belong together, and what
+ * differs; that overlap. */
+status_t place_join(struct places *places, enum place_apart apart, struct archive **out);
 
 #endif

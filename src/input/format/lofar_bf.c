@@ -21,9 +21,11 @@
 /* Rates, times and frequencies of LOFAR's beam-formed files, in units that are not always those
  * that the files say. */
 
-/* The dataset and the groups that it is in. */
+/* A dataset and the groups that it is in, and which of Xr, Xi, Yr, Yi it is. */
 struct lofar_bf_place {
     char stokes[300], beam[300], pointing[300];
+    int component;
+    uint64_t rows, chans; /* declared */
 };
 
 /* Between MHz and Hz of anything that LOFAR observes, and of its rates in MHz and in Hz. */
@@ -32,7 +34,7 @@ static const double least_hz = 1e5;
 /* "SUB_ARRAY_POINTING_000/BEAM_000/STOKES_0" */
 static struct lofar_bf_place lofar_bf_place(const char *stokes)
 {
-    struct lofar_bf_place place;
+    struct lofar_bf_place place = {.component = 0};
     snprintf(place.stokes, sizeof place.stokes, "%s", stokes);
     snprintf(place.beam, sizeof place.beam, "%s", stokes);
     *strrchr(place.beam, '/') = '\0';
@@ -42,7 +44,7 @@ static struct lofar_bf_place lofar_bf_place(const char *stokes)
 }
 
 /* A number with its unit beside it, of the beam or (in 2011) of the pointing, in Hz. */
-static status_t lofar_bf_hertz(const struct fields *fields, const struct lofar_bf_place *place,
+static status_t lofar_bf_hertz(const struct fields *f, const struct lofar_bf_place *place,
                                const char *name, double *out, int *found)
 {
     status_t st = STATUS_OK;
@@ -51,12 +53,12 @@ static status_t lofar_bf_hertz(const struct fields *fields, const struct lofar_b
     int has_unit = 0;
     const char *object = place->beam;
     snprintf(unit_name, sizeof unit_name, "%s_UNIT", name);
-    TRY(fields_f64(fields, object, name, out, found));
+    TRY(fields_f64(f, object, name, out, found));
     if (!*found) {
         object = place->pointing;
-        TRY(fields_f64(fields, object, name, out, found));
+        TRY(fields_f64(f, object, name, out, found));
     }
-    TRY(fields_text(fields, object, unit_name, &unit, &has_unit));
+    TRY(fields_text(f, object, unit_name, &unit, &has_unit));
     if (*found && has_unit && fabs(*out) < least_hz) {
         *out *= strcmp(unit, "MHz") == 0 ? 1e6 : strcmp(unit, "kHz") == 0 ? 1e3 : 1;
     }
@@ -66,9 +68,8 @@ out:
 }
 
 /* Voltages are sampled at the width of their channels. */
-static status_t lofar_bf_compare_width(const struct fields *fields,
-                                       const struct lofar_bf_place *place,
-                                       const struct job_layout *layout, double rate)
+static status_t lofar_bf_compare_width(const struct fields *f, const struct lofar_bf_place *place,
+                                       double rate)
 {
     status_t st = STATUS_OK;
     double width = 0;
@@ -76,27 +77,27 @@ static status_t lofar_bf_compare_width(const struct fields *fields,
     int has_width = 0;
     int found = 0;
     const char *name = "CHANNEL_WIDTH";
-    TRY(lofar_bf_hertz(fields, place, name, &width, &has_width));
+    TRY(lofar_bf_hertz(f, place, name, &width, &has_width));
     if (!has_width) {
         name = "SUBBAND_WIDTH / CHANNELS_PER_SUBBAND";
-        TRY(lofar_bf_hertz(fields, place, "SUBBAND_WIDTH", &width, &has_width));
-        TRY(fields_i64(fields, place->beam, "CHANNELS_PER_SUBBAND", &channels, &found));
+        TRY(lofar_bf_hertz(f, place, "SUBBAND_WIDTH", &width, &has_width));
+        TRY(fields_i64(f, place->beam, "CHANNELS_PER_SUBBAND", &channels, &found));
         has_width = has_width && found && channels > 0;
         width /= has_width ? (double)channels : 1;
     }
-    REQUIRE(!has_width || rate == 0 || override_has_rate(layout) || fabs(width / rate - 1) < 0.01,
+    REQUIRE(!has_width || rate == 0 || override_has_rate(f->layout) ||
+                fabs(width / rate - 1) < 0.01,
             STATUS_DATA,
             "%s: %s is %.12g Hz, but voltages of it are sampled at %.12g Hz (SAMPLING_RATE, "
             "SAMPLING_TIME): input.layout.sample_rate_hz says which is right",
-            fields->path, name, width, rate);
+            f->path, name, width, rate);
 out:
     return st;
 }
 
 /* Subbands are 1024th parts of the clock's rate, and their channels parts of them. */
-static status_t lofar_bf_compare_clock(const struct fields *fields,
-                                       const struct lofar_bf_place *place,
-                                       const struct job_layout *layout, double rate)
+static status_t lofar_bf_compare_clock(const struct fields *f, const struct lofar_bf_place *place,
+                                       double rate)
 {
     enum { SUBBANDS = 1024 };
     status_t st = STATUS_OK;
@@ -106,54 +107,52 @@ static status_t lofar_bf_compare_clock(const struct fields *fields,
     int has_clock = 0;
     int has_width = 0;
     int found = 0;
-    TRY(fields_f64(fields, "/", "CLOCK_FREQUENCY", &clock, &has_clock));
-    if (!has_clock || rate == 0 || override_has_rate(layout)) {
+    TRY(fields_f64(f, "/", "CLOCK_FREQUENCY", &clock, &has_clock));
+    if (!has_clock || rate == 0 || override_has_rate(f->layout)) {
         goto out;
     }
     double subband = clock * (fabs(clock) < least_hz ? 1e6 : 1) / SUBBANDS;
-    TRY(lofar_bf_hertz(fields, place, "SUBBAND_WIDTH", &width, &has_width));
+    TRY(lofar_bf_hertz(f, place, "SUBBAND_WIDTH", &width, &has_width));
     REQUIRE(!has_width || fabs(width / subband - 1) < 0.01, STATUS_DATA,
             "%s: CLOCK_FREQUENCY is %.12g, of subbands of %.12g Hz, but SUBBAND_WIDTH is %.12g Hz: "
             "input.layout.sample_rate_hz says the rate of samples",
-            fields->path, clock, subband, width);
-    TRY(fields_i64(fields, place->beam, "CHANNELS_PER_SUBBAND", &channels, &found));
+            f->path, clock, subband, width);
+    TRY(fields_i64(f, place->beam, "CHANNELS_PER_SUBBAND", &channels, &found));
     double each = subband / rate;
     double expected = found ? (double)channels : fmax(1, round(each));
     REQUIRE(fabs(each / expected - 1) < 0.01, STATUS_DATA,
             "%s: CLOCK_FREQUENCY is %.12g, of subbands of %.12g Hz, but samples of %.12g Hz "
             "(SAMPLING_RATE, SAMPLING_TIME) are of %.9g channels in each, expected %s%.0f: "
             "input.layout.sample_rate_hz says which is right",
-            fields->path, clock, subband, rate, each, found ? "CHANNELS_PER_SUBBAND = " : "",
-            expected);
+            f->path, clock, subband, rate, each, found ? "CHANNELS_PER_SUBBAND = " : "", expected);
 out:
     return st;
 }
 
-static status_t lofar_bf_read_rate(const struct fields *fields, const struct lofar_bf_place *place,
-                                   const struct job_layout *layout, struct job_layout *own)
+static status_t lofar_bf_read_rate(struct fields *f, const struct lofar_bf_place *place)
 {
     status_t st = STATUS_OK;
     double rate = 0;
     double step = 0;
     int has_rate = 0;
     int has_step = 0;
-    TRY(lofar_bf_hertz(fields, place, "SAMPLING_RATE", &rate, &has_rate));
-    TRY(fields_f64(fields, place->beam, "SAMPLING_TIME", &step, &has_step));
-    REQUIRE(has_rate || has_step || override_has_rate(layout), STATUS_DATA,
+    TRY(lofar_bf_hertz(f, place, "SAMPLING_RATE", &rate, &has_rate));
+    TRY(fields_f64(f, place->beam, "SAMPLING_TIME", &step, &has_step));
+    REQUIRE(has_rate || has_step || override_has_rate(f->layout), STATUS_DATA,
             "%s: neither SAMPLING_RATE nor SAMPLING_TIME is in %s: input.layout.sample_rate_hz "
             "must say it",
-            fields->path, place->beam);
-    REQUIRE(!has_rate || !has_step || override_has_rate(layout) || fabs(rate * step - 1) < 1e-6,
+            f->path, place->beam);
+    REQUIRE(!has_rate || !has_step || override_has_rate(f->layout) || fabs(rate * step - 1) < 1e-6,
             STATUS_DATA,
             "%s: SAMPLING_RATE is %.12g Hz, SAMPLING_TIME %.12g s: input.layout.sample_rate_hz "
             "says which is right",
-            fields->path, rate, step);
-    own->time.has_sample_rate = has_rate || has_step;
-    own->time.sample_rate_hz = has_rate ? rate : has_step ? 1 / step : 0;
-    TRY(lofar_bf_compare_width(fields, place, layout, own->time.sample_rate_hz));
-    TRY(lofar_bf_compare_clock(fields, place, layout, own->time.sample_rate_hz));
-    TRY(own->time.has_sample_rate ? fields_check_rate(fields, own->time.sample_rate_hz)
-                                  : STATUS_OK);
+            f->path, rate, step);
+    rate = has_rate ? rate : has_step ? 1 / step : 0;
+    f->own.time.has_sample_rate = has_rate || has_step;
+    f->own.time.sample_rate_hz = rate;
+    TRY(lofar_bf_compare_width(f, place, rate));
+    TRY(lofar_bf_compare_clock(f, place, rate));
+    TRY(has_rate || has_step ? fields_check_rate(f, rate) : STATUS_OK);
 out:
     return st;
 }
@@ -168,26 +167,26 @@ struct lofar_bf_start {
 static const double start_tolerance = 1e-3; /* s */
 
 /* Both forms must agree. */
-static status_t lofar_bf_read_forms(const struct fields *fields, const char *object,
-                                    const struct job_layout *layout, struct lofar_bf_start *out)
+static status_t lofar_bf_read_forms(const struct fields *f, const char *object,
+                                    struct lofar_bf_start *out)
 {
     status_t st = STATUS_OK;
     char *text = NULL;
     double mjd = 0;
-    TRY(fields_text(fields, object, out->utc, &text, &out->has_utc));
-    TRY(fields_f64(fields, object, out->mjd, &mjd, &out->has_mjd));
+    TRY(fields_text(f, object, out->utc, &text, &out->has_utc));
+    TRY(fields_f64(f, object, out->mjd, &mjd, &out->has_mjd));
     int is_day = mjd > 0 && mjd < 1e6;
     if (out->has_utc) {
         REQUIRE(units_parse_utc(text, &out->start), STATUS_DATA,
                 "%s: it starts at \"%s\", expected a date like 2012-08-22T10:25:00.000000000Z",
-                fields->path, text);
-        REQUIRE(!out->has_mjd || override_has(layout, SAID_START) ||
+                f->path, text);
+        REQUIRE(!out->has_mjd || override_has(f->layout, SAID_START) ||
                     (is_day && fabs(utc_difference(utc_of_mjd(mjd), out->start)) < start_tolerance),
                 STATUS_DATA,
                 "%s: it starts at \"%s\", but %s is %.15g: input.layout.start says which is right",
-                fields->path, text, out->mjd, mjd);
+                f->path, text, out->mjd, mjd);
     } else if (out->has_mjd) {
-        REQUIRE(is_day, STATUS_DATA, "%s: %s is %g, expected a Modified Julian Day", fields->path,
+        REQUIRE(is_day, STATUS_DATA, "%s: %s is %g, expected a Modified Julian Day", f->path,
                 out->mjd, mjd);
         out->start = utc_of_mjd(mjd);
     }
@@ -198,21 +197,20 @@ out:
 
 /* The pointing's start goes before that of the observation; where the observation's text agrees
  * with the pointing's day, the text, which is finer. */
-static status_t lofar_bf_read_start(const struct fields *fields, const struct lofar_bf_place *place,
-                                    const struct job_layout *layout, struct job_layout *own,
-                                    char **assumed)
+static status_t lofar_bf_read_start(struct fields *f, const struct lofar_bf_place *place)
 {
     status_t st = STATUS_OK;
     struct lofar_bf_start pointing = {.utc = "EXPTIME_START_UTC", .mjd = "EXPTIME_START_MJD"};
     struct lofar_bf_start all = {.utc = "OBSERVATION_START_UTC", .mjd = "OBSERVATION_START_MJD"};
-    TRY(lofar_bf_read_forms(fields, place->pointing, layout, &pointing));
-    TRY(pointing.has_utc ? STATUS_OK : lofar_bf_read_forms(fields, "/", layout, &all));
+    TRY(lofar_bf_read_forms(f, place->pointing, &pointing));
+    TRY(pointing.has_utc ? STATUS_OK : lofar_bf_read_forms(f, "/", &all));
     int is_finer = all.has_utc && fabs(utc_difference(pointing.start, all.start)) < start_tolerance;
     const struct lofar_bf_start *start =
         pointing.has_utc || (pointing.has_mjd && !is_finer) ? &pointing : &all;
-    own->time.has_start = start->has_utc || start->has_mjd;
-    own->time.start = start->start;
-    TRY(start->has_utc || override_has(layout, SAID_START) ? STATUS_OK
+    char **assumed = &f->archive->assumed;
+    f->own.time.has_start = start->has_utc || start->has_mjd;
+    f->own.time.start = start->start;
+    TRY(start->has_utc || override_has(f->layout, SAID_START) ? STATUS_OK
         : start->has_mjd ? assume(assumed, "%s is not there: %s = %.15g is used", start->utc,
                                   start->mjd, start->start.mjd_day + start->start.second / 86400)
                          : assume(assumed, "%s is not there: the start is unknown", start->utc));
@@ -221,123 +219,116 @@ out:
 }
 
 /* The middle of the frequencies is the centre of the beam, to within a channel. */
-static status_t lofar_bf_compare_centre(const struct fields *fields,
-                                        const struct lofar_bf_place *place,
-                                        const struct job_layout *layout,
-                                        const struct job_layout *own)
+static status_t lofar_bf_compare_centre(const struct fields *f, const struct lofar_bf_place *place)
 {
     status_t st = STATUS_OK;
     double centre = 0;
     int found = 0;
+    const struct job_layout *own = &f->own;
     double middle = (own->freq.hz[0] + own->freq.hz[own->freq.count - 1]) / 2;
-    TRY(lofar_bf_hertz(fields, place, "BEAM_FREQUENCY_CENTER", &centre, &found));
-    REQUIRE(!found || own->time.sample_rate_hz == 0 || override_has_frequencies(layout) ||
+    TRY(lofar_bf_hertz(f, place, "BEAM_FREQUENCY_CENTER", &centre, &found));
+    REQUIRE(!found || own->time.sample_rate_hz == 0 || override_has_frequencies(f->layout) ||
                 fabs(centre - middle) <= own->time.sample_rate_hz,
             STATUS_DATA,
             "%s: BEAM_FREQUENCY_CENTER is %.12g Hz, but AXIS_VALUES_WORLD has its middle at %.12g "
             "Hz: input.layout.freq_hz says which is right",
-            fields->path, centre, middle);
+            f->path, centre, middle);
 out:
     return st;
 }
 
 /* How many channels all subbands have, where that is said. */
-static status_t lofar_bf_compare_channels(const struct fields *fields,
-                                          const struct lofar_bf_place *place, uint64_t chans)
+static status_t lofar_bf_compare_channels(const struct fields *f,
+                                          const struct lofar_bf_place *place)
 {
     status_t st = STATUS_OK;
     uint64_t *each = NULL;
     size_t count = 0;
     uint64_t sum = 0;
-    TRY(fields_attribute_u64s(fields, place->stokes, "NOF_CHANNELS", &each, &count));
+    TRY(fields_attribute_u64s(f, place->stokes, "NOF_CHANNELS", &each, &count));
     for (size_t i = 0; i < count; i++) {
         sum += each[i];
     }
-    REQUIRE(count == 0 || sum == chans, STATUS_DATA,
+    REQUIRE(count == 0 || sum == place->chans, STATUS_DATA,
             "%s: NOF_CHANNELS of %zu subbands are %" PRIu64 ", but %s has %" PRIu64 " channels",
-            fields->path, count, sum, place->stokes, chans);
+            f->path, count, sum, place->stokes, place->chans);
 out:
     free(each);
     return st;
 }
 
-static status_t lofar_bf_read_frequencies(const struct fields *fields,
-                                          const struct lofar_bf_place *place, uint64_t chans,
-                                          const struct job_layout *layout, struct job_layout *own)
+static status_t lofar_bf_read_frequencies(struct fields *f, const struct lofar_bf_place *place)
 {
     static const char *const groups[] = {"COORDINATES/COORDINATE_1", "Coordinates/COORDINATE_1",
                                          "Coordinates/Coordinate1"};
     status_t st = STATUS_OK;
     size_t count = 0;
+    double **hz = &f->own.freq.hz;
     for (int i = 0; i < 3 && count == 0; i++) {
         char name[400];
         snprintf(name, sizeof name, "%s/%s", place->beam, groups[i]);
-        TRY(fields_attribute_f64s(fields, name, "AXIS_VALUES_WORLD", &own->freq.hz, &count));
+        TRY(fields_attribute_f64s(f, name, "AXIS_VALUES_WORLD", hz, &count));
     }
-    REQUIRE(count == 0 || count == chans, STATUS_DATA,
-            "%s: COORDINATE_1 has AXIS_VALUES_WORLD of %zu channels, but %s has %" PRIu64,
-            fields->path, count, place->stokes, chans);
-    own->freq.count = (uint32_t)count;
+    REQUIRE(count == 0 || count == place->chans, STATUS_DATA,
+            "%s: COORDINATE_1 has AXIS_VALUES_WORLD of %zu channels, but %s has %" PRIu64, f->path,
+            count, place->stokes, place->chans);
+    f->own.freq.count = (uint32_t)count;
     /* AXIS_UNITS says MHz even where they are Hz. */
-    double factor = count > 0 && fabs(own->freq.hz[0]) < least_hz ? 1e6 : 1;
+    double factor = count > 0 && fabs(**hz) < least_hz ? 1e6 : 1;
     for (size_t i = 0; i < count; i++) {
-        own->freq.hz[i] *= factor;
+        (*hz)[i] *= factor;
     }
-    TRY(count > 0 ? lofar_bf_compare_centre(fields, place, layout, own) : STATUS_OK);
+    TRY(count > 0 ? lofar_bf_compare_centre(f, place) : STATUS_OK);
 out:
     return st;
 }
 
-static status_t lofar_bf_read_words(const struct fields *fields, const struct lofar_bf_place *place,
-                                    struct job_layout *own)
+static status_t lofar_bf_read_words(struct fields *f, const struct lofar_bf_place *place)
 {
     status_t st = STATUS_OK;
-    int found = 0;
-    TRY(fields_text(fields, "/", "TELESCOPE", &own->sky.telescope, &found));
-    TRY(fields_text(fields, place->beam, "TARGETS", &own->sky.source, &found));
-    TRY(found ? STATUS_OK : fields_text(fields, "/", "TARGETS", &own->sky.source, &found));
+    struct job_layout_sky *sky = &f->own.sky;
     const char *object = place->beam;
-    TRY(fields_f64(fields, object, "POINT_RA", &own->sky.ra_deg, &own->sky.has_ra));
-    if (!own->sky.has_ra) {
+    int found = 0;
+    TRY(fields_text(f, "/", "TELESCOPE", &sky->telescope, NULL));
+    TRY(fields_text(f, object, "TARGETS", &sky->source, &found));
+    TRY(found ? STATUS_OK : fields_text(f, "/", "TARGETS", &sky->source, NULL));
+    TRY(fields_f64(f, object, "POINT_RA", &sky->ra_deg, &sky->has_ra));
+    if (!sky->has_ra) {
         object = place->pointing;
-        TRY(fields_f64(fields, object, "POINT_RA", &own->sky.ra_deg, &own->sky.has_ra));
+        TRY(fields_f64(f, object, "POINT_RA", &sky->ra_deg, &sky->has_ra));
     }
-    TRY(fields_f64(fields, object, "POINT_DEC", &own->sky.dec_deg, &own->sky.has_dec));
+    TRY(fields_f64(f, object, "POINT_DEC", &sky->dec_deg, &sky->has_dec));
 out:
     return st;
 }
 
 /* Fills in rate, start, frequencies, telescope, source and position, in whichever of the spellings
  * of 2011 and later they are. Fails with DATA: values that contradict each other, or are absurd. */
-static status_t lofar_bf_fill(const struct fields *fields, const struct lofar_bf_place *place,
-                              uint64_t chans, const struct job_layout *layout,
-                              struct job_layout *own, char **assumed)
+static status_t lofar_bf_fill(struct fields *f, const struct lofar_bf_place *place)
 {
     status_t st = STATUS_OK;
-    TRY(memory_text(place->stokes, &own->dataset));
-    TRY(memory_text("time,chan", &own->axes));
-    own->has_sideband = 1;
-    own->sideband = 1;
-    TRY(lofar_bf_read_rate(fields, place, layout, own));
-    TRY(lofar_bf_read_start(fields, place, layout, own, assumed));
-    TRY(lofar_bf_compare_channels(fields, place, chans));
-    TRY(lofar_bf_read_frequencies(fields, place, chans, layout, own));
-    TRY(lofar_bf_read_words(fields, place, own));
+    TRY(fields_set_words(f, place->stokes, "time,chan", NULL));
+    f->own.has_sideband = 1;
+    f->own.sideband = 1;
+    TRY(lofar_bf_read_rate(f, place));
+    TRY(lofar_bf_read_start(f, place));
+    TRY(lofar_bf_compare_channels(f, place));
+    TRY(lofar_bf_read_frequencies(f, place));
+    TRY(lofar_bf_read_words(f, place));
 out:
     return st;
 }
 
 /* The DM to which it was dedispersed coherently; 0: it was not. */
-static status_t lofar_bf_dm(const struct fields *fields, const struct lofar_bf_place *place,
-                            double *dm)
+static status_t lofar_bf_dm(const struct fields *f, const struct lofar_bf_place *place, double *dm)
 {
     status_t st = STATUS_OK;
     char *how = NULL;
     int found = 0;
     *dm = 0;
-    TRY(fields_text(fields, place->beam, "DEDISPERSION", &how, &found));
+    TRY(fields_text(f, place->beam, "DEDISPERSION", &how, &found));
     if (found && strcmp(how, "COHERENT") == 0) {
-        TRY(fields_f64(fields, place->beam, "DISPERSION_MEASURE", dm, &found));
+        TRY(fields_f64(f, place->beam, "DISPERSION_MEASURE", dm, NULL));
     }
 out:
     free(how);
@@ -353,11 +344,9 @@ static const char *const component_names[COMPONENTS] = {"Xr", "Xi", "Yr", "Yi"};
 struct lofar_bf {
     struct {
         char *path;
-        char *dataset;
         char *observation, *where; /* OBSERVATION_ID, pointing and beam */
     } component[COMPONENTS];
-    struct place places[COMPONENTS];
-    size_t nplaces;
+    struct places places;
     uint64_t declared; /* rows of the dataset with most of them */
 };
 
@@ -374,7 +363,7 @@ static status_t lofar_bf_recognise(const char *path, int *is_it)
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     struct h5_names names = {0};
-    TRY(fields_open(path, title, &fields));
+    TRY(fields_open(path, title, NULL, &fields));
     TRY(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
     *is_it = names.count > 0;
 out:
@@ -384,7 +373,7 @@ out:
 }
 
 /* Which of Xr, Xi, Yr, Yi a dataset is. Powers and scaled bytes are refused for what they are. */
-static status_t lofar_bf_find_component(const struct fields *fields, const char *name, int *out)
+static status_t lofar_bf_find_component(const struct fields *f, const char *name, int *out)
 {
     status_t st = STATUS_OK;
     char *text = NULL;
@@ -392,19 +381,19 @@ static status_t lofar_bf_find_component(const struct fields *fields, const char 
     int found = 0;
     int has_scales = 0;
     *out = -1;
-    TRY(fields_text(fields, name, "STOKES_COMPONENT", &text, &found));
+    TRY(fields_text(f, name, "STOKES_COMPONENT", &text, &found));
     for (int i = 0; i < COMPONENTS && found; i++) {
         *out = strncmp(text, component_names[i], 2) == 0 ? i : *out;
     }
     REQUIRE(*out >= 0, STATUS_DATA,
-            "%s: %s is Stokes %s, a filterbank, not voltages: expected Xr, Xi, Yr, Yi",
-            fields->path, name, found ? text : "?");
+            "%s: %s is Stokes %s, a filterbank, not voltages: expected Xr, Xi, Yr, Yi", f->path,
+            name, found ? text : "?");
     snprintf(scales, sizeof scales, "%s_i2f", name);
-    TRY(h5_has(fields->file, fields->path, scales, &has_scales));
+    TRY(h5_has(f->file, f->path, scales, &has_scales));
     REQUIRE(!has_scales, STATUS_DATA,
             "%s: %s is of 8 bits with scales in %s, which are not read: expected floats, as LOFAR "
             "writes them",
-            fields->path, name, scales);
+            f->path, name, scales);
 out:
     free(text);
     return st;
@@ -431,9 +420,10 @@ out:
 }
 
 /* The archive's rows are those that its files hold: datasets promise more than was written. */
-static status_t lofar_bf_cut(const struct fields *fields, struct archive *archive, const char *name)
+static status_t lofar_bf_cut(const struct fields *f, const char *name)
 {
     status_t st = STATUS_OK;
+    struct archive *archive = f->archive;
     struct archive_part *part = &archive->parts[0];
     uint64_t row = archive->count[AXIS_CHAN] * archive->stored.element_bytes;
     uint64_t bytes = 0;
@@ -442,7 +432,7 @@ static status_t lofar_bf_cut(const struct fields *fields, struct archive *archiv
         REQUIRE(bytes >= row, STATUS_DATA,
                 "%s: %s declares %" PRIu64 " rows of %" PRIu64
                 " bytes, but its external file holds only %" PRIu64 " bytes",
-                fields->path, name, part->samples, row, bytes);
+                f->path, name, part->samples, row, bytes);
         TRY(cut_time(archive, min_u64(bytes / row, part->samples)));
     }
     TRY(memory_text(name, &part->dataset));
@@ -450,69 +440,61 @@ out:
     return st;
 }
 
-static status_t lofar_bf_open_dataset(const struct fields *fields, const char *name,
-                                      const struct job_layout *layout, struct lofar_bf *all,
-                                      struct archive **out)
+static status_t lofar_bf_read(struct fields *f, void *context)
 {
     status_t st = STATUS_OK;
-    struct archive *archive = NULL;
-    struct job_layout own = {0};
-    struct lofar_bf_place place = lofar_bf_place(name);
+    struct archive *archive = f->archive;
+    struct lofar_bf_place *place = context;
+    const char *name = place->stokes;
     double dm = 0;
     int64_t stated = 0;
     int found = 0;
     hsize_t dims[2];
-    TRY(fields_shape(fields, name, 2, dims));
-    TRY(archive_create(fields->path, &archive));
-    TRY(lofar_bf_fill(fields, &place, dims[1], layout, &own, &archive->assumed));
-    TRY(fields_describe(fields, "LOFAR beam-formed voltages", layout, &own, archive));
-    all->declared = max_u64(all->declared, dims[0]);
-    TRY(fields_i64(fields, name, "NOF_SAMPLES", &stated, &found));
-    TRY(assume_if(found && (uint64_t)stated != dims[0], &archive->assumed,
+    TRY(fields_shape(f, name, 2, dims));
+    place->rows = dims[0];
+    place->chans = dims[1];
+    TRY(lofar_bf_fill(f, place));
+    TRY(fields_describe(f, "LOFAR beam-formed voltages"));
+    TRY(fields_i64(f, name, "NOF_SAMPLES", &stated, &found));
+    TRY(assume_if(found && (uint64_t)stated != place->rows, &archive->assumed,
                   "NOF_SAMPLES is %" PRId64 ", %s has %" PRIu64 " rows: those written are read",
-                  stated, name, (uint64_t)dims[0]));
+                  stated, name, place->rows));
     REQUIRE(!archive->is_complex, STATUS_DATA,
-            "%s: %s holds complex numbers, expected real ones of one component", fields->path,
-            name);
-    TRY(lofar_bf_cut(fields, archive, name));
-    TRY(lofar_bf_dm(fields, &place, &dm));
-    TRY(fields_note_coherent(fields, dm, archive));
+            "%s: %s holds complex numbers, expected real ones of one component", f->path, name);
+    TRY(lofar_bf_cut(f, name));
+    TRY(lofar_bf_dm(f, place, &dm));
+    TRY(fields_note_coherent(f, dm));
     archive->shape.stacked = AXIS_POL;
-    *out = archive;
-    archive = NULL;
 out:
-    override_free(&own);
-    archive_destroy(archive);
     return st;
 }
 
 /* Notes a component; another of the same is of another observation, or another part of its band. */
-static status_t lofar_bf_note(const struct fields *fields, const char *name, int component,
+static status_t lofar_bf_note(const struct fields *f, const struct lofar_bf_place *place,
                               struct lofar_bf *all)
 {
     status_t st = STATUS_OK;
     char *id = NULL;
     int found = 0;
-    struct lofar_bf_place place = lofar_bf_place(name);
-    TRY(fields_text(fields, "/", "OBSERVATION_ID", &id, &found));
+    const int component = place->component;
+    TRY(fields_text(f, "/", "OBSERVATION_ID", &id, &found));
     TRY(found ? STATUS_OK : memory_text("?", &id));
     for (int i = 0; i < COMPONENTS; i++) {
         if (!all->component[i].path) {
             continue;
         }
         REQUIRE(strcmp(all->component[i].observation, id) == 0 &&
-                    strcmp(all->component[i].where, place.beam) == 0,
+                    strcmp(all->component[i].where, place->beam) == 0,
                 STATUS_DATA,
                 "%s is of observation %s, %s, but %s of %s, %s: they do not belong together",
                 all->component[i].path, all->component[i].observation, all->component[i].where,
-                fields->path, id, place.beam);
+                f->path, id, place->beam);
     }
     REQUIRE(!all->component[component].path, STATUS_DATA,
             "%s and %s both hold %s: parts of a band (P000, P001 ...) are read one by one",
-            all->component[component].path, fields->path, component_names[component]);
-    TRY(memory_text(fields->path, &all->component[component].path));
-    TRY(memory_text(name, &all->component[component].dataset));
-    TRY(memory_text(place.beam, &all->component[component].where));
+            all->component[component].path, f->path, component_names[component]);
+    TRY(memory_text(f->path, &all->component[component].path));
+    TRY(memory_text(place->beam, &all->component[component].where));
     all->component[component].observation = id;
     id = NULL;
 out:
@@ -526,18 +508,19 @@ static status_t lofar_bf_open_file(const char *path, const struct job_layout *la
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     struct h5_names names = {0};
-    TRY(fields_open(path, title, &fields));
+    TRY(fields_open(path, title, layout, &fields));
     TRY(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
     REQUIRE(names.count > 0, STATUS_DATA,
             "%s holds no SUB_ARRAY_POINTING_mmm/BEAM_bbb/STOKES_s, expected in %s", path, title);
     for (size_t i = 0; i < names.count; i++) {
-        int component = 0;
-        TRY(lofar_bf_find_component(&fields, names.names[i], &component));
-        TRY(lofar_bf_note(&fields, names.names[i], component, all));
-        struct place *place = &all->places[all->nplaces];
-        TRY(lofar_bf_open_dataset(&fields, names.names[i], layout, all, &place->archive));
-        place->stack = (uint64_t)component;
-        all->nplaces++;
+        struct lofar_bf_place found = lofar_bf_place(names.names[i]);
+        struct place *place = NULL;
+        TRY(lofar_bf_find_component(&fields, found.stokes, &found.component));
+        TRY(lofar_bf_note(&fields, &found, all));
+        TRY(places_add(&all->places, &place));
+        TRY(fields_make(&fields, lofar_bf_read, &found, &place->archive));
+        place->stack = (uint64_t)found.component;
+        all->declared = max_u64(all->declared, found.rows);
     }
 out:
     text_free_list(names.names, names.count);
@@ -593,9 +576,9 @@ static status_t lofar_bf_check(const struct lofar_bf *all)
                 "with _S%d_",
                 other, component_names[i ^ 1], component_names[i], i);
     }
-    const struct archive *first = all->places[0].archive;
-    for (size_t i = 1; i < all->nplaces; i++) {
-        const struct archive *next = all->places[i].archive;
+    const struct archive *first = all->places.items[0].archive;
+    for (size_t i = 1; i < all->places.count; i++) {
+        const struct archive *next = all->places.items[i].archive;
         REQUIRE(
             first->sky.has_start == next->sky.has_start &&
                 (!first->sky.has_start ||
@@ -616,17 +599,15 @@ static status_t lofar_bf_pair(const struct lofar_bf *all, const struct job_layou
     static const char *const pols[] = {"X", "Y"};
     status_t st = STATUS_OK;
     uint64_t count = archive->count[AXIS_POL] / PARTS_OF_POL;
-    int first = all->component[0].path ? 0 : 1;
+    const char *const *names = all->component[0].path ? pols : pols + 1;
     archive->is_complex = 1;
     archive->shape.is_reim_stacked = 1;
     archive->present[AXIS_POL] = 1;
     archive->count[AXIS_POL] = count;
     archive->oversample.num = layout->has_oversampling ? layout->oversample.num : 1;
     archive->oversample.den = layout->has_oversampling ? layout->oversample.den : 1;
-    TRY(memory_zeroed((size_t)count, sizeof *archive->names[AXIS_POL], "names",
-                      &archive->names[AXIS_POL]));
     for (uint64_t i = 0; i < count; i++) {
-        TRY(memory_text(pols[(size_t)first + i], &archive->names[AXIS_POL][i]));
+        TRY(gather_name(archive, AXIS_POL, count, i, names[i]));
     }
     uint64_t samples = archive->count[AXIS_TIME];
     TRY(assume_unless(samples == all->declared, &archive->assumed,
@@ -639,8 +620,7 @@ out:
 static status_t lofar_bf_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
-    struct lofar_bf all = {.nplaces = 0};
-    struct archive *archive = NULL;
+    struct lofar_bf all = {.declared = 0};
     /* The job's words on complex samples apply to real ones here. */
     struct job_layout layout = *input->layout;
     layout.has_domain = 0;
@@ -649,19 +629,15 @@ static status_t lofar_bf_open(const struct format_input *input, struct archive *
         TRY(lofar_bf_open_siblings(input->paths[i], &layout, &all));
     }
     TRY(lofar_bf_check(&all));
-    for (size_t i = 0; i < all.nplaces; i++) {
-        all.places[i].stack -= all.component[0].path ? 0 : PARTS_OF_POL;
+    for (size_t i = 0; i < all.places.count; i++) {
+        all.places.items[i].stack -= all.component[0].path ? 0 : PARTS_OF_POL;
     }
-    TRY(place_join(all.places, all.nplaces, PLACE_NEAR, &archive));
-    TRY(lofar_bf_pair(&all, input->layout, archive));
-    *out = archive;
-    archive = NULL;
+    TRY(place_join(&all.places, PLACE_NEAR, out));
+    TRY(lofar_bf_pair(&all, input->layout, *out));
 out:
-    archive_destroy(archive);
+    places_free(&all.places);
     for (int i = 0; i < COMPONENTS; i++) {
-        archive_destroy(all.places[i].archive);
         free(all.component[i].path);
-        free(all.component[i].dataset);
         free(all.component[i].observation);
         free(all.component[i].where);
     }

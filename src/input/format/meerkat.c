@@ -31,19 +31,19 @@ struct meerkat {
 };
 
 /* Heaps of which data were lost: of some coarse channels each. */
-static status_t meerkat_read_flags(const struct fields *fields, struct meerkat *said)
+static status_t meerkat_read_flags(const struct fields *f, struct meerkat *said)
 {
     status_t st = STATUS_OK;
     hsize_t dims[2];
-    TRY(fields_shape(fields, "Data/flags", 2, dims));
+    TRY(fields_shape(f, "Data/flags", 2, dims));
     REQUIRE(dims[0] > 0 && dims[1] > 0 && said->chans % dims[0] == 0 && said->times % dims[1] == 0,
             STATUS_DATA,
             "%s: /Data/flags is %" PRIu64 " x %" PRIu64 ", which does not divide %" PRIu64
             " coarse channels x %" PRIu64 " times",
-            fields->path, (uint64_t)dims[0], (uint64_t)dims[1], said->chans, said->times);
+            f->path, (uint64_t)dims[0], (uint64_t)dims[1], said->chans, said->times);
     said->heap_chans = said->chans / dims[0];
     said->heap_times = said->times / dims[1];
-    TRY(fields_u64s(fields, "Data/flags", NULL, &said->flags, &said->nflags));
+    TRY(fields_u64s(f, "Data/flags", NULL, &said->flags, &said->nflags));
 out:
     return st;
 }
@@ -74,8 +74,8 @@ out:
 }
 
 /* Timestamps rise by one step each. Those of heaps that never came are zero. */
-static status_t meerkat_check_stamps(const struct fields *fields, const uint64_t *values,
-                                     uint64_t at, uint64_t count, struct meerkat *said)
+static status_t meerkat_check_stamps(const struct fields *f, const uint64_t *values, uint64_t at,
+                                     uint64_t count, struct meerkat *said)
 {
     status_t st = STATUS_OK;
     for (uint64_t i = 0; i < count; i++) {
@@ -97,7 +97,7 @@ static status_t meerkat_check_stamps(const struct fields *fields, const uint64_t
         REQUIRE(is_lost || is_expected, STATUS_DATA,
                 "%s: /%s: that of sample %" PRIu64 " is %" PRIu64 ", expected %" PRIu64
                 " (steps of %" PRIu64 ", that of sample %" PRIu64 " is %" PRIu64 ")",
-                fields->path, stamps, n, stamp, expected, said->step, said->at, said->stamp);
+                f->path, stamps, n, stamp, expected, said->step, said->at, said->stamp);
         said->samples = is_expected ? n + 1 : said->samples;
     }
 out:
@@ -105,16 +105,16 @@ out:
 }
 
 /* When all are known: the timestamp that sample 0 has or would have. */
-static status_t meerkat_settle_stamps(const struct fields *fields, struct meerkat *said)
+static status_t meerkat_settle_stamps(const struct fields *f, struct meerkat *said)
 {
     status_t st = STATUS_OK;
     said->step = said->step > 0 ? said->step : 1;
     REQUIRE(said->stamp > 0, STATUS_DATA, "%s: /%s: all %" PRIu64 " are 0, or of lost heaps",
-            fields->path, stamps, said->times);
+            f->path, stamps, said->times);
     REQUIRE(said->at == 0 || said->stamp / said->step >= said->at, STATUS_DATA,
             "%s: /%s: that of sample %" PRIu64 " is %" PRIu64 ", which steps of %" PRIu64
             " from sample 0 on do not reach",
-            fields->path, stamps, said->at, said->stamp, said->step);
+            f->path, stamps, said->at, said->stamp, said->step);
     said->first = said->stamp - said->at * said->step;
     if (said->first == 0 && said->nnever > 0 && said->never[0].first == 0) {
         said->never[0].first++; /* sample 0, whose timestamp is 0 */
@@ -127,7 +127,7 @@ out:
     return st;
 }
 
-static status_t meerkat_read_stamps(const struct fields *fields, struct meerkat *said)
+static status_t meerkat_read_stamps(const struct fields *f, struct meerkat *said)
 {
     enum { PIECE = 1 << 20 };
     status_t st = STATUS_OK;
@@ -136,26 +136,26 @@ static status_t meerkat_read_stamps(const struct fields *fields, struct meerkat 
     struct h5_dataset dataset = {0};
     hsize_t dims[1];
     uint64_t times = said->times;
-    TRY(fields_shape(fields, stamps, 1, dims));
+    TRY(fields_shape(f, stamps, 1, dims));
     REQUIRE(dims[0] == times, STATUS_DATA,
-            "%s: /%s has %" PRIu64 " values, /Data/bf_raw %" PRIu64 " times", fields->path, stamps,
+            "%s: /%s has %" PRIu64 " values, /Data/bf_raw %" PRIu64 " times", f->path, stamps,
             (uint64_t)dims[0], times);
-    TRY(h5_dataset_open(fields->file, fields->path, stamps, &dataset));
+    TRY(h5_dataset_open(f->file, f->path, stamps, &dataset));
     REQUIRE(H5Tget_class(dataset.type) == H5T_INTEGER, STATUS_DATA,
-            "%s: /%s does not hold whole numbers", fields->path, stamps);
+            "%s: /%s does not hold whole numbers", f->path, stamps);
     TRY(memory_zeroed(PIECE, sizeof *values, "timestamps", &values));
     for (hsize_t at = 0; at < times; at += PIECE) {
         hsize_t count = min_u64(PIECE, times - at);
         h5_close(memory);
         memory = H5Screate_simple(1, &count, NULL);
-        H5_TRY(memory, "%s: /%s cannot be read", fields->path, stamps);
+        H5_TRY(memory, "%s: /%s cannot be read", f->path, stamps);
         H5_TRY(H5Sselect_hyperslab(dataset.space, H5S_SELECT_SET, &at, NULL, &count, NULL),
-               "%s: /%s cannot be read", fields->path, stamps);
+               "%s: /%s cannot be read", f->path, stamps);
         H5_TRY(H5Dread(dataset.id, H5T_NATIVE_UINT64, memory, dataset.space, H5P_DEFAULT, values),
-               "%s: /%s cannot be read", fields->path, stamps);
-        TRY(meerkat_check_stamps(fields, values, at, count, said));
+               "%s: /%s cannot be read", f->path, stamps);
+        TRY(meerkat_check_stamps(f, values, at, count, said));
     }
-    TRY(meerkat_settle_stamps(fields, said));
+    TRY(meerkat_settle_stamps(f, said));
 out:
     h5_close(memory);
     free(values);
@@ -164,12 +164,12 @@ out:
 }
 
 /* "tied_array_channelised_voltage_0x" is of polarisation x. */
-static status_t meerkat_read_pol(const struct fields *fields, struct meerkat *said)
+static status_t meerkat_read_pol(const struct fields *f, struct meerkat *said)
 {
     status_t st = STATUS_OK;
     char *name = NULL;
     int found = 0;
-    TRY(fields_text(fields, "Data", "stream_name", &name, &found));
+    TRY(fields_text(f, "Data", "stream_name", &name, &found));
     const char *under = found ? strrchr(name, '_') : NULL;
     TRY(memory_text(under ? under + 1 : "?", &said->pol));
 out:
@@ -234,46 +234,27 @@ out:
     return st;
 }
 
-static status_t meerkat_name(const struct meerkat *said, struct archive *archive)
+static status_t meerkat_read(struct fields *f, void *context)
 {
     status_t st = STATUS_OK;
-    archive->shape.stacked = AXIS_POL;
-    TRY(memory_zeroed(1, sizeof *archive->names[AXIS_POL], "names", &archive->names[AXIS_POL]));
-    TRY(memory_text(said->pol, &archive->names[AXIS_POL][0]));
-out:
-    return st;
-}
-
-static status_t meerkat_open_file(const char *path, const struct job_layout *layout,
-                                  struct meerkat *said, struct place *place)
-{
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    struct archive *archive = NULL;
-    struct job_layout own = {.has_sideband = 1, .sideband = 1};
+    struct meerkat *said = context;
     hsize_t dims[3];
-    TRY(archive_create(path, &archive));
-    TRY(fields_open(path, title, &fields));
-    TRY(memory_text("Data/bf_raw", &own.dataset));
-    TRY(memory_text("chan,time,reim", &own.axes));
-    TRY(memory_text("MeerKAT", &own.sky.telescope));
-    TRY(fields_shape(&fields, "Data/bf_raw", 3, dims));
+    f->own.has_sideband = 1;
+    f->own.sideband = 1;
+    TRY(fields_set_words(f, "Data/bf_raw", "chan,time,reim", "MeerKAT"));
+    TRY(fields_shape(f, "Data/bf_raw", 3, dims));
     said->chans = dims[0];
     said->times = dims[1];
-    TRY(fields_require_whole(&fields, stamps));
-    TRY(meerkat_read_flags(&fields, said));
-    TRY(meerkat_read_stamps(&fields, said));
-    TRY(meerkat_read_pol(&fields, said));
-    TRY(fields_describe(&fields, "MeerKAT beamformer", layout, &own, archive));
-    TRY(cut_time(archive, said->samples));
-    TRY(meerkat_take_gaps(said, archive));
-    TRY(meerkat_name(said, archive));
-    place->archive = archive;
-    archive = NULL;
+    TRY(fields_require_whole(f, stamps));
+    TRY(meerkat_read_flags(f, said));
+    TRY(meerkat_read_stamps(f, said));
+    TRY(meerkat_read_pol(f, said));
+    TRY(fields_describe(f, "MeerKAT beamformer"));
+    TRY(cut_time(f->archive, said->samples));
+    TRY(meerkat_take_gaps(said, f->archive));
+    f->archive->shape.stacked = AXIS_POL;
+    TRY(gather_name(f->archive, AXIS_POL, 1, 0, said->pol));
 out:
-    override_free(&own);
-    archive_destroy(archive);
-    fields_close(&fields);
     return st;
 }
 
@@ -303,35 +284,32 @@ out:
 static status_t meerkat_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
-    struct place *places = NULL;
+    struct places places = {0};
     struct meerkat *said = NULL;
-    struct archive *archive = NULL;
     const struct job_layout *layout = input->layout;
     REQUIRE(override_has_rate(layout) && override_has_frequencies(layout), STATUS_USAGE,
             "%s is %s, which does not say its sample rate and frequencies: "
             "input.layout.sample_rate_hz and freq_hz must (and start, if times are to be known)",
             input->paths[0], title);
-    TRY(memory_zeroed(input->npaths, sizeof *places, "input files", &places));
     TRY(memory_zeroed(input->npaths, sizeof *said, "input files", &said));
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY(meerkat_open_file(input->paths[i], input->layout, &said[i], &places[i]));
+        struct place *place = NULL;
+        TRY(places_add(&places, &place));
+        TRY(fields_make_file(input->paths[i], title, layout, meerkat_read, &said[i],
+                             &place->archive));
     }
-    TRY(meerkat_place(input, said, places));
-    TRY(place_join(places, input->npaths, PLACE_NEAR, &archive));
-    TRY(assume_unless(override_has(layout, SAID_SIDEBAND), &archive->assumed,
+    TRY(meerkat_place(input, said, places.items));
+    TRY(place_join(&places, PLACE_NEAR, out));
+    TRY(assume_unless(override_has(layout, SAID_SIDEBAND), &(*out)->assumed,
                       "sideband +1: the file does not say"));
-    *out = archive;
-    archive = NULL;
 out:
-    archive_destroy(archive);
-    for (size_t i = 0; places && said && i < input->npaths; i++) {
-        archive_destroy(places[i].archive);
+    places_free(&places);
+    for (size_t i = 0; said && i < input->npaths; i++) {
         free(said[i].pol);
         free(said[i].flags);
         free(said[i].never);
     }
     free(said);
-    free(places);
     return st;
 }
 

@@ -275,8 +275,7 @@ status_t plain_assume_streams(struct plain *plain, uint64_t streams, int is_said
 status_t plain_set_centre(struct plain *plain, double hz)
 {
     status_t st = STATUS_OK;
-    TRY(memory_zeroed(1, sizeof *plain->own.freq.hz, "frequencies", &plain->own.freq.hz));
-    plain->own.freq.count = 1;
+    TRY(layout_make_frequencies(&plain->own, 1));
     plain->own.freq.hz[0] = hz;
 out:
     return st;

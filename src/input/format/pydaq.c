@@ -24,6 +24,7 @@ enum { TYPE_RAW = 1, TYPE_CHANNEL = 2, TYPE_STATION_BEAM = 5 };
 /* Attributes of /root. */
 struct pydaq {
     int64_t antennas, pols, chans, samples, blocks, channel, type;
+    int64_t pol; /* that is read, of a station beam */
     double start, tsamp;
     int is_start_unset;     /* ts_start is 0 */
     const char *start_name; /* of the attribute that `start` is of */
@@ -33,7 +34,7 @@ struct pydaq {
 };
 
 /* The first of the times of samples, where there are any; of a truncated file none. */
-static status_t pydaq_read_first(const struct fields *fields, double *first)
+static status_t pydaq_read_first(const struct fields *f, double *first)
 {
     static const char name[] = "sample_timestamps/data";
     status_t st = STATUS_OK;
@@ -43,23 +44,23 @@ static status_t pydaq_read_first(const struct fields *fields, double *first)
     struct stat info;
     hid_t memory = -1;
     int is_there = 0;
-    if (stat(fields->path, &info) != 0 || h5_is_cut(fields->file, (uint64_t)info.st_size)) {
+    if (stat(f->path, &info) != 0 || h5_is_cut(f->file, (uint64_t)info.st_size)) {
         goto out;
     }
-    TRY(h5_has(fields->file, fields->path, name, &is_there));
+    TRY(h5_has(f->file, f->path, name, &is_there));
     if (!is_there) {
         goto out;
     }
-    TRY(h5_dataset_open(fields->file, fields->path, name, &times));
+    TRY(h5_dataset_open(f->file, f->path, name, &times));
     if (times.rank != 2 || times.count == 0 || H5Tget_class(times.type) != H5T_FLOAT) {
         goto out;
     }
-    TRY(h5_refuse_external(times.id, fields->path, name));
+    TRY(h5_refuse_external(times.id, f->path, name));
     memory = H5Screate_simple(1, &one, NULL);
     H5_TRY(H5Sselect_elements(times.space, H5S_SELECT_SET, 1, place), "%s: %s cannot be read",
-           fields->path, name);
+           f->path, name);
     H5_TRY(H5Dread(times.id, H5T_NATIVE_DOUBLE, memory, times.space, H5P_DEFAULT, first),
-           "%s: %s cannot be read", fields->path, name);
+           "%s: %s cannot be read", f->path, name);
 out:
     h5_close(memory);
     h5_dataset_close(&times);
@@ -67,32 +68,30 @@ out:
 }
 
 /* The spacing of coarse channels, and by how much they are oversampled, are the telescope's. */
-static status_t pydaq_check_rate(const struct fields *fields, const struct job_layout *layout,
-                                 const struct pydaq *said)
+static status_t pydaq_check_rate(const struct fields *f, const struct pydaq *said)
 {
     double rate = said->type == TYPE_RAW
                       ? raw_rate_hz
                       : chan_spacing_hz * (double)OVERSAMPLING_NUM / (double)OVERSAMPLING_DEN;
-    return REQUIRED(override_has_spacing(layout) || override_has(layout, SAID_OVERSAMPLING) ||
+    return REQUIRED(override_has_spacing(f->layout) || override_has(f->layout, SAID_OVERSAMPLING) ||
                         fabs(said->tsamp * rate - 1) < 1e-3,
                     STATUS_DATA,
                     "%s: /root says tsamp %.9g s, but samples of type %" PRId64 " are %.9g s "
                     "apart: input.layout.sample_rate_hz says which is right",
-                    fields->path, said->tsamp, said->type, 1 / rate);
+                    f->path, said->tsamp, said->type, 1 / rate);
 }
 
 /* Coarse channels are numbered from 0 Hz on. */
-static status_t pydaq_check_channels(const struct fields *fields, const struct job_layout *layout,
-                                     const struct pydaq *said)
+static status_t pydaq_check_channels(const struct fields *f, const struct pydaq *said)
 {
-    return REQUIRED(said->type == TYPE_RAW || override_has_frequencies(layout) ||
+    return REQUIRED(said->type == TYPE_RAW || override_has_frequencies(f->layout) ||
                         (said->channel >= 0 && said->channel < CHANNELS &&
                          said->channel + said->chans <= CHANNELS),
                     STATUS_DATA,
                     "%s: channel_id %" PRId64 " and n_chans %" PRId64
                     " are no coarse channels of the 0 .. %d "
                     "of SKA-Low: input.layout.freq_hz says their frequencies",
-                    fields->path, said->channel, said->chans, CHANNELS - 1);
+                    f->path, said->channel, said->chans, CHANNELS - 1);
 }
 
 /* Times that are there twice; which of them is kept up depends on the version of the writer. */
@@ -122,12 +121,11 @@ out:
 }
 
 /* `timestamp` stands for ts_start where that is missing, or was never set. */
-static status_t pydaq_read_timestamp(const struct fields *fields, int has_start, struct pydaq *out)
+static status_t pydaq_read_timestamp(const struct fields *f, int has_start, struct pydaq *out)
 {
     status_t st = STATUS_OK;
-    int found = 0;
-    TRY(has_start ? fields_f64(fields, "root", "timestamp", &out->timestamp, &found)
-                  : fields_need_f64(fields, "root", "timestamp", &out->timestamp));
+    TRY(has_start ? fields_f64(f, "root", "timestamp", &out->timestamp, NULL)
+                  : fields_need_f64(f, "root", "timestamp", &out->timestamp));
     out->is_start_unset = has_start && out->start == 0 && out->timestamp > 0;
     int is_other = !has_start || out->is_start_unset;
     out->start_name = is_other ? "timestamp" : "ts_start";
@@ -136,40 +134,40 @@ out:
     return st;
 }
 
-static status_t pydaq_read_root(const struct fields *fields, struct pydaq *out)
+static status_t pydaq_read_root(const struct fields *f, struct pydaq *out)
 {
     status_t st = STATUS_OK;
     int found = 0;
-    TRY(fields_need_i64(fields, "root", "type", &out->type));
-    TRY(fields_need_i64(fields, "root", "n_antennas", &out->antennas));
-    TRY(fields_need_i64(fields, "root", "n_pols", &out->pols));
-    TRY(fields_need_i64(fields, "root", "n_chans", &out->chans));
-    TRY(fields_need_i64(fields, "root", "n_samples", &out->samples));
-    TRY(fields_need_i64(fields, "root", "n_blocks", &out->blocks));
-    TRY(fields_need_i64(fields, "root", "channel_id", &out->channel));
-    TRY(fields_need_f64(fields, "root", "tsamp", &out->tsamp));
-    TRY(fields_f64(fields, "root", "ts_start", &out->start, &found));
-    TRY(pydaq_read_timestamp(fields, found, out));
-    TRY(fields_f64(fields, "root", "ts_end", &out->end, &found));
-    TRY(pydaq_read_first(fields, &out->first));
+    TRY(fields_need_i64(f, "root", "type", &out->type));
+    TRY(fields_need_i64(f, "root", "n_antennas", &out->antennas));
+    TRY(fields_need_i64(f, "root", "n_pols", &out->pols));
+    TRY(fields_need_i64(f, "root", "n_chans", &out->chans));
+    TRY(fields_need_i64(f, "root", "n_samples", &out->samples));
+    TRY(fields_need_i64(f, "root", "n_blocks", &out->blocks));
+    TRY(fields_need_i64(f, "root", "channel_id", &out->channel));
+    TRY(fields_need_f64(f, "root", "tsamp", &out->tsamp));
+    TRY(fields_f64(f, "root", "ts_start", &out->start, &found));
+    TRY(pydaq_read_timestamp(f, found, out));
+    TRY(fields_f64(f, "root", "ts_end", &out->end, NULL));
+    TRY(pydaq_read_first(f, &out->first));
     REQUIRE(out->type == TYPE_RAW || out->type == TYPE_CHANNEL || out->type == TYPE_STATION_BEAM,
             STATUS_DATA,
             "%s: /root says type %" PRId64 ": of pydaq files those of voltages are read, raw (1), "
             "channelised (2) and of station beams (5)",
-            fields->path, out->type);
+            f->path, out->type);
     REQUIRE(out->antennas > 0 && out->antennas < 65536 && out->pols > 0 && out->pols <= 4 &&
                 out->chans > 0 && out->chans <= 65536,
             STATUS_DATA,
             "%s: /root says %" PRId64 " antennas, %" PRId64 " polarisations, %" PRId64
             " channels: expected 1 or more of each",
-            fields->path, out->antennas, out->pols, out->chans);
+            f->path, out->antennas, out->pols, out->chans);
     REQUIRE(out->samples > 0 && out->blocks > 0 && out->samples < INT64_C(1) << 31 &&
                 out->blocks < INT64_C(1) << 31,
-            STATUS_DATA, "%s: /root says %" PRId64 " blocks of %" PRId64 " samples", fields->path,
+            STATUS_DATA, "%s: /root says %" PRId64 " blocks of %" PRId64 " samples", f->path,
             out->blocks, out->samples);
     REQUIRE(out->tsamp > 0 && out->tsamp < 1 && out->start >= 0 && out->start < 1e12, STATUS_DATA,
-            "%s: /root says one sample in %g s, the first at %g s of 1970", fields->path,
-            out->tsamp, out->start);
+            "%s: /root says one sample in %g s, the first at %g s of 1970", f->path, out->tsamp,
+            out->start);
 out:
     return st;
 }
@@ -181,14 +179,14 @@ static double pydaq_rate(double tsamp)
     return ticks >= 1 && fabs(ticks / 800e6 - tsamp) < 1e-6 * tsamp ? 800e6 / ticks : 1 / tsamp;
 }
 
-/* `pol`: of a station beam, whose polarisations are datasets of their own. */
-static status_t pydaq_fill(const struct pydaq *said, int64_t pol, const struct job_layout *layout,
-                           struct job_layout *own, char **assumed)
+/* Of station beams polarisations are datasets of their own. */
+static status_t pydaq_fill(struct fields *f, const struct pydaq *said)
 {
     status_t st = STATUS_OK;
     int is_raw = said->type == TYPE_RAW;
+    struct job_layout *own = &f->own;
     if (said->type == TYPE_STATION_BEAM) {
-        TRY(memory_format(&own->dataset, "polarization_%" PRId64 "/data", pol));
+        TRY(memory_format(&own->dataset, "polarization_%" PRId64 "/data", said->pol));
         TRY(memory_text("time,chan", &own->axes));
         own->has_domain = 1; /* integrated beams hold power */
         own->is_complex = 1;
@@ -203,10 +201,9 @@ static status_t pydaq_fill(const struct pydaq *said, int64_t pol, const struct j
     }
     own->time.has_sample_rate = 1;
     own->time.sample_rate_hz = pydaq_rate(said->tsamp);
-    TRY(fields_start(said->start_name, (int64_t)said->start, said->start - floor(said->start),
-                     layout, own, assumed));
-    own->freq.count = is_raw ? 1 : (uint32_t)said->chans;
-    TRY(memory_zeroed(own->freq.count, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
+    TRY(fields_set_start(f, said->start_name, (int64_t)said->start,
+                         said->start - floor(said->start)));
+    TRY(layout_make_frequencies(own, is_raw ? 1 : (uint32_t)said->chans));
     if (is_raw) {
         own->freq.hz[0] = own->time.sample_rate_hz / 4;
         goto out;
@@ -238,22 +235,22 @@ out:
 
 /* A dataset has all its streams side by side. Raw files are of the whole band, whatever n_chans is;
  * those of station beams have a dataset for each polarisation. */
-static status_t pydaq_check_shape(const struct fields *fields, const struct pydaq *said,
-                                  const char *dataset, struct archive *archive)
+static status_t pydaq_check_shape(const struct fields *f, const struct pydaq *said)
 {
     status_t st = STATUS_OK;
     int is_raw = said->type == TYPE_RAW;
+    const char *dataset = f->own.dataset;
     int is_there = 0;
     hsize_t dims[2];
-    TRY(h5_has(fields->file, fields->path, dataset, &is_there));
+    TRY(h5_has(f->file, f->path, dataset, &is_there));
     if (!is_there) {
         goto out;
     }
-    TRY(fields_shape(fields, dataset, 2, dims));
+    TRY(fields_shape(f, dataset, 2, dims));
     if (said->type == TYPE_STATION_BEAM) {
         REQUIRE(dims[1] == (hsize_t)said->chans, STATUS_DATA,
-                "%s: n_chans = %" PRId64 ", but %s has %" PRIu64 " channels", fields->path,
-                said->chans, dataset, (uint64_t)dims[1]);
+                "%s: n_chans = %" PRId64 ", but %s has %" PRIu64 " channels", f->path, said->chans,
+                dataset, (uint64_t)dims[1]);
         goto out;
     }
     int64_t chans = is_raw ? 1 : said->chans;
@@ -261,9 +258,9 @@ static status_t pydaq_check_shape(const struct fields *fields, const struct pyda
     REQUIRE(streams == (hsize_t)(said->antennas * said->pols * chans), STATUS_DATA,
             "%s: n_antennas = %" PRId64 ", n_pols = %" PRId64 " and %" PRId64
             " channels%s are not the %" PRIu64 " streams of %s [%" PRIu64 "][%" PRIu64 "]",
-            fields->path, said->antennas, said->pols, chans, is_raw ? "" : " (n_chans)",
+            f->path, said->antennas, said->pols, chans, is_raw ? "" : " (n_chans)",
             (uint64_t)streams, dataset, (uint64_t)dims[0], (uint64_t)dims[1]);
-    TRY(assume_unless(said->chans == chans, &archive->assumed,
+    TRY(assume_unless(said->chans == chans, &f->archive->assumed,
                       "n_chans = %" PRId64 " and raw samples, which are of the "
                       "whole band, differ: n_chans is ignored",
                       said->chans));
@@ -271,30 +268,23 @@ out:
     return st;
 }
 
-static status_t pydaq_describe(const struct fields *fields, const struct pydaq *said, int64_t pol,
-                               const struct job_layout *layout, struct archive **out)
+static status_t pydaq_read(struct fields *f, void *context)
 {
     status_t st = STATUS_OK;
-    struct archive *archive = NULL;
-    struct job_layout own = {0};
+    const struct pydaq *said = context;
     const char *name = said->type == TYPE_RAW       ? "pydaq, raw"
                        : said->type == TYPE_CHANNEL ? "pydaq, channelised"
                                                     : "pydaq, station beam";
-    TRY(archive_create(fields->path, &archive));
-    TRY(pydaq_fill(said, pol, layout, &own, &archive->assumed));
-    TRY(layout->axes ? STATUS_OK : pydaq_check_shape(fields, said, own.dataset, archive));
-    TRY(fields_describe(fields, name, layout, &own, archive));
-    TRY(pydaq_check_rate(fields, layout, said));
-    TRY(pydaq_check_channels(fields, layout, said));
-    TRY(pydaq_cut(said, archive));
-    TRY(override_has(layout, SAID_START) || !archive->sky.has_start
+    TRY(pydaq_fill(f, said));
+    TRY(f->layout->axes ? STATUS_OK : pydaq_check_shape(f, said));
+    TRY(fields_describe(f, name));
+    TRY(pydaq_check_rate(f, said));
+    TRY(pydaq_check_channels(f, said));
+    TRY(pydaq_cut(said, f->archive));
+    TRY(override_has(f->layout, SAID_START) || !f->archive->sky.has_start
             ? STATUS_OK
-            : pydaq_note_times(said, archive));
-    *out = archive;
-    archive = NULL;
+            : pydaq_note_times(said, f->archive));
 out:
-    override_free(&own);
-    archive_destroy(archive);
     return st;
 }
 
@@ -304,32 +294,28 @@ static status_t pydaq_open_file(const char *path, const struct job_layout *layou
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     struct pydaq said = {0};
-    TRY(fields_open(path, title, &fields));
+    TRY(fields_open(path, title, layout, &fields));
     TRY(pydaq_read_root(&fields, &said));
     REQUIRE(said.type != TYPE_STATION_BEAM, STATUS_DATA,
             "%s is of a station beam, the files before it are of antennas", path);
-    TRY(pydaq_describe(&fields, &said, 0, layout, out));
+    TRY(fields_make(&fields, pydaq_read, &said, out));
 out:
     fields_close(&fields);
     return st;
 }
 
-/* Polarisations of station beams: datasets side by side, in files that follow each other. */
-struct pydaq_beams {
-    struct place *places; /* [file][pol] */
-    size_t count, room;
-    double start; /* of the first file */
-};
-
-static status_t pydaq_open_beam(const char *path, const struct job_layout *layout,
-                                struct pydaq_beams *beams)
+/* Polarisations of station beams: datasets side by side, in files that follow each other. `begin`:
+ * of the first file. */
+static status_t pydaq_open_beam(const char *path, const struct job_layout *layout, double *begin,
+                                struct places *places)
 {
+    static const char *const names[] = {"0", "1", "2", "3"};
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     struct pydaq said = {0};
     char *next = NULL;
     int has_next = 0;
-    TRY(fields_open(path, title, &fields));
+    TRY(fields_open(path, title, layout, &fields));
     TRY(pydaq_read_root(&fields, &said));
     REQUIRE(said.type == TYPE_STATION_BEAM, STATUS_DATA,
             "%s is of antennas (type %" PRId64 "), the files before it are of a station beam", path,
@@ -338,21 +324,21 @@ static status_t pydaq_open_beam(const char *path, const struct job_layout *layou
     TRY(h5_has(fields.file, path, next, &has_next));
     REQUIRE(!has_next, STATUS_DATA, "%s: n_pols = %" PRId64 ", but %s is there, too", path,
             said.pols, next);
-    beams->start = beams->count == 0 ? said.start : beams->start;
-    double after = (said.start - beams->start) * pydaq_rate(said.tsamp);
-    REQUIRE(beams->count + (size_t)said.pols <= beams->room && fabs(after) < 2e18, STATUS_DATA,
+    *begin = places->count == 0 ? said.start : *begin;
+    double after = (said.start - *begin) * pydaq_rate(said.tsamp);
+    REQUIRE(fabs(after) < 2e18, STATUS_DATA,
             "%s has %" PRId64 " polarisations, and starts at %.17g s of 1970", path, said.pols,
             said.start);
-    for (int64_t i = 0; i < said.pols; i++) {
-        struct place *place = &beams->places[beams->count++];
-        TRY(pydaq_describe(&fields, &said, i, layout, &place->archive));
-        place->stack = (uint64_t)i;
+    for (; said.pol < said.pols; said.pol++) {
+        struct place *place = NULL;
+        TRY(places_add(places, &place));
+        TRY(fields_make(&fields, pydaq_read, &said, &place->archive));
+        place->stack = (uint64_t)said.pol;
         place->first_sample = (UINT64_C(1) << 62) + (uint64_t)llround(after);
         struct archive *archive = place->archive;
         archive->shape.stacked = AXIS_POL;
         TRY(memory_text(archive->dataset, &archive->parts[0].dataset));
-        TRY(memory_zeroed(1, sizeof *archive->names[AXIS_POL], "names", &archive->names[AXIS_POL]));
-        TRY(memory_format(&archive->names[AXIS_POL][0], "%" PRId64, i));
+        TRY(gather_name(archive, AXIS_POL, 1, 0, names[said.pol]));
     }
 out:
     free(next);
@@ -362,45 +348,31 @@ out:
 
 static status_t pydaq_open_beams(const struct format_input *input, struct archive **out)
 {
-    enum { MOST_POLS = 4 };
     status_t st = STATUS_OK;
-    struct pydaq_beams beams = {.room = MOST_POLS * input->npaths};
-    TRY(memory_zeroed(beams.room, sizeof *beams.places, "polarisations", &beams.places));
+    struct places places = {0};
+    double begin = 0;
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY(pydaq_open_beam(input->paths[i], input->layout, &beams));
+        TRY(pydaq_open_beam(input->paths[i], input->layout, &begin, &places));
     }
-    TRY(place_join(beams.places, beams.count, PLACE_NEAR, out));
+    TRY(place_join(&places, PLACE_NEAR, out));
     TRY(assume_unless(override_has_frequencies(input->layout), &(*out)->assumed,
                       "frequencies: channel_id is taken for the number of the first "
                       "coarse channel"));
 out:
-    for (size_t i = 0; beams.places && i < beams.count; i++) {
-        archive_destroy(beams.places[i].archive);
-    }
-    free(beams.places);
+    places_free(&places);
     return st;
-}
-
-static status_t pydaq_is_beam(const char *path, int *is_it)
-{
-    static const char *const names[] = {"polarization_0/data", NULL};
-    return fields_have(path, names, is_it);
 }
 
 static status_t pydaq_open(const struct format_input *input, struct archive **out)
 {
+    static const char *const names[] = {"polarization_0/data", NULL};
     status_t st = STATUS_OK;
-    struct archive *archive = NULL;
     int is_beam = 0;
-    TRY(pydaq_is_beam(input->paths[0], &is_beam));
-    TRY(is_beam ? pydaq_open_beams(input, &archive)
-                : gather_files(input, pydaq_open_file, &archive));
-    TRY(assume_unless(override_has(input->layout, SAID_SIDEBAND) || !archive->is_complex,
-                      &archive->assumed, "sideband +1: the file does not say"));
-    *out = archive;
-    archive = NULL;
+    TRY(fields_have(input->paths[0], names, &is_beam));
+    TRY(is_beam ? pydaq_open_beams(input, out) : gather_files(input, pydaq_open_file, out));
+    TRY(assume_unless(override_has(input->layout, SAID_SIDEBAND) || !(*out)->is_complex,
+                      &(*out)->assumed, "sideband +1: the file does not say"));
 out:
-    archive_destroy(archive);
     return st;
 }
 

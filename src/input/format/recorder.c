@@ -188,8 +188,7 @@ status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
                            struct job_layout *own)
 {
     status_t st = STATUS_OK;
-    TRY(memory_zeroed(channels, sizeof *own->freq.hz, "frequencies", &own->freq.hz));
-    own->freq.count = channels;
+    TRY(layout_make_frequencies(own, channels));
     for (uint32_t i = 0; i < channels; i++) {
         double turns = (2.0 * i + 1 - channels) / (2.0 * channels);
         own->freq.hz[i] = centre_hz + turns * width_hz;

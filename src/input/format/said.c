@@ -77,6 +77,12 @@ int override_has_spacing(const struct job_layout *layout)
     return override_has_rate(layout) || override_has_frequencies(layout);
 }
 
+status_t layout_make_frequencies(struct job_layout *own, uint32_t count)
+{
+    own->freq.count = count;
+    return memory_zeroed(count, sizeof *own->freq.hz, "frequencies", &own->freq.hz);
+}
+
 /* Frequencies that are listed, counted or in the file: one way takes the place of another. */
 static status_t override_frequencies(const struct job_layout *layout, struct job_layout *own)
 {

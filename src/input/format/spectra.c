@@ -58,7 +58,7 @@ out:
     return st;
 }
 
-static status_t spectra_read_columns(const struct fields *fields, const struct h5_dataset *weights,
+static status_t spectra_read_columns(const struct fields *f, const struct h5_dataset *weights,
                                      double least, struct column_gaps *g)
 {
     enum { PIECE = 1 << 20 }; /* numbers */
@@ -73,11 +73,11 @@ static status_t spectra_read_columns(const struct fields *fields, const struct h
                                  weights->dims[2]};
         h5_close(memory);
         memory = H5Screate_simple(3, size, NULL);
-        H5_TRY(memory, "%s: /weights cannot be read", fields->path);
+        H5_TRY(memory, "%s: /weights cannot be read", f->path);
         H5_TRY(H5Sselect_hyperslab(weights->space, H5S_SELECT_SET, start, NULL, size, NULL),
-               "%s: /weights cannot be read", fields->path);
+               "%s: /weights cannot be read", f->path);
         H5_TRY(H5Dread(weights->id, H5T_NATIVE_FLOAT, memory, weights->space, H5P_DEFAULT, numbers),
-               "%s: /weights cannot be read", fields->path);
+               "%s: /weights cannot be read", f->path);
         TRY(column_gaps_add(g, numbers, at, size[0], least));
     }
     for (uint64_t c = 0; c < g->columns; c++) {
@@ -149,8 +149,8 @@ out:
  * it: a row weighs too little, so it is NaN. Frequency number j is channel first_channel + j of
  * those that the bank made, `channels` of each coarse channel. Fails with DATA: it does not fit
  * /spectra, or cannot be read. */
-static status_t spectra_read_gaps(const struct fields *fields, uint64_t channels,
-                                  uint64_t first_channel, struct archive *archive)
+static status_t spectra_read_gaps(const struct fields *f, uint64_t channels, uint64_t first_channel,
+                                  struct archive *archive)
 {
     status_t st = STATUS_OK;
     struct h5_dataset weights = {0};
@@ -160,23 +160,23 @@ static status_t spectra_read_gaps(const struct fields *fields, uint64_t channels
     const uint64_t ifs = max_u64(1, archive->count[AXIS_STATION]) *
                          max_u64(1, archive->count[AXIS_BEAM]) *
                          max_u64(1, archive->count[AXIS_POL]);
-    TRY(h5_has(fields->file, fields->path, "weights", &is_there));
+    TRY(h5_has(f->file, f->path, "weights", &is_there));
     if (!is_there) {
         goto out;
     }
-    TRY(fields_require_whole(fields, "weights"));
-    TRY(fields_need_f64(fields, "weights", "min_weight", &least));
-    TRY(h5_dataset_open(fields->file, fields->path, "/weights", &weights));
-    REQUIRE(
-        weights.rank == 3 && weights.dims[0] == archive->parts[0].samples &&
-            weights.dims[1] == ifs && weights.dims[2] > 0 &&
-            weights.dims[2] >= ceil_div_u64(first_channel + archive->count[AXIS_CHAN], channels),
-        STATUS_DATA, "%s: /weights does not fit the rows, polarisations and channels of /spectra",
-        fields->path);
+    TRY(fields_require_whole(f, "weights"));
+    TRY(fields_need_f64(f, "weights", "min_weight", &least));
+    TRY(h5_dataset_open(f->file, f->path, "/weights", &weights));
+    REQUIRE(weights.rank == 3 && weights.dims[0] == archive->parts[0].samples &&
+                weights.dims[1] == ifs && weights.dims[2] > 0 &&
+                weights.dims[2] >=
+                    ceil_div_u64(first_channel + archive->count[AXIS_CHAN], channels),
+            STATUS_DATA,
+            "%s: /weights does not fit the rows, polarisations and channels of /spectra", f->path);
     g.columns = weights.dims[1] * weights.dims[2];
     TRY(memory_zeroed((size_t)g.columns, sizeof *g.begins, "gaps", &g.begins));
     memset(g.begins, 0xff, (size_t)g.columns * sizeof *g.begins);
-    TRY(spectra_read_columns(fields, &weights, least, &g));
+    TRY(spectra_read_columns(f, &weights, least, &g));
     if (g.count == 0) {
         goto out;
     }
@@ -195,7 +195,8 @@ static const char title[] = "complex spectra of voltmill";
 
 /* Attributes of the bank on the root. */
 struct spectra_said {
-    int64_t channels, taps, integrate, num, den, first_channel, average;
+    int64_t channels, taps, integrate, first_channel, average;
+    int64_t num, den; /* oversampling */
     double sample_rate_hz, first_time;
     int is_real, is_fft_order;
     int is_reversed; /* frequency falls with phase rotation in its channels */
@@ -220,35 +221,35 @@ out:
     return st;
 }
 
-static status_t spectra_need_text(const struct fields *fields, const char *object, const char *name,
+static status_t spectra_need_text(const struct fields *f, const char *object, const char *name,
                                   char **out)
 {
     status_t st = STATUS_OK;
     int found = 0;
-    TRY(fields_text(fields, object, name, out, &found));
-    REQUIRE(found, STATUS_DATA, "%s: %s has no attribute %s, expected in %s", fields->path, object,
-            name, fields->format);
+    TRY(fields_text(f, object, name, out, &found));
+    REQUIRE(found, STATUS_DATA, "%s: %s has no attribute %s, expected in %s", f->path, object, name,
+            f->format);
 out:
     return st;
 }
 
 /* Reads the domain of the bank's input. Complex samples of sideband -1 were conjugated, the band of
  * real ones was turned round, but not in the order of the transform. */
-static status_t spectra_read_domain(const struct fields *fields, struct spectra_said *out)
+static status_t spectra_read_domain(const struct fields *f, struct spectra_said *out)
 {
     status_t st = STATUS_OK;
     char *domain = NULL;
     char *order = NULL;
     int64_t sideband = 0;
-    TRY(spectra_need_text(fields, "/", "domain", &domain));
-    TRY(spectra_need_text(fields, "/", "order", &order));
-    TRY(fields_need_i64(fields, "/", "sideband", &sideband));
+    TRY(spectra_need_text(f, "/", "domain", &domain));
+    TRY(spectra_need_text(f, "/", "order", &order));
+    TRY(fields_need_i64(f, "/", "sideband", &sideband));
     out->is_real = strcmp(domain, "real") == 0;
     REQUIRE(out->is_real || strcmp(domain, "complex") == 0, STATUS_DATA,
-            "%s: domain is %s, expected complex or real", fields->path, domain);
+            "%s: domain is %s, expected complex or real", f->path, domain);
     out->is_fft_order = strcmp(order, order_name(ORDER_FFT)) == 0;
     REQUIRE(out->is_fft_order || strcmp(order, order_name(ORDER_ASCENDING)) == 0, STATUS_DATA,
-            "%s: order is %s, expected %s or %s", fields->path, order, order_name(ORDER_ASCENDING),
+            "%s: order is %s, expected %s or %s", f->path, order, order_name(ORDER_ASCENDING),
             order_name(ORDER_FFT));
     out->is_reversed = out->is_real && sideband == -1 && out->is_fft_order;
 out:
@@ -257,46 +258,38 @@ out:
     return st;
 }
 
-static status_t spectra_read_root(const struct fields *fields, struct spectra_said *out)
+static status_t spectra_read_root(struct fields *f, struct spectra_said *out)
 {
     enum { MOST_CHANNELS = 1 << 26, MOST_TAPS = 1 << 20 };
     status_t st = STATUS_OK;
-    int found = 0;
-    int has_num = 0;
-    int has_den = 0;
-    *out = (struct spectra_said){.num = 1, .den = 1, .average = 1};
-    TRY(fields_need_i64(fields, "/", "channels", &out->channels));
-    TRY(fields_need_i64(fields, "/", "taps", &out->taps));
-    TRY(fields_need_i64(fields, "/", "integrate", &out->integrate));
-    TRY(fields_need_f64(fields, "/", "sample_rate_hz", &out->sample_rate_hz));
-    TRY(fields_need_f64(fields, "/", "first_time", &out->first_time));
-    TRY(fields_i64(fields, "/", "oversampling_num", &out->num, &has_num));
-    TRY(fields_i64(fields, "/", "oversampling_den", &out->den, &has_den));
-    REQUIRE(has_num == has_den, STATUS_DATA,
-            "%s has no attribute %s, expected oversampling_num and oversampling_den, or neither",
-            fields->path, has_num ? "oversampling_den" : "oversampling_num");
-    TRY(fields_i64(fields, "/", "first_channel", &out->first_channel, &found));
-    TRY(fields_i64(fields, "/", "average", &out->average, &found));
-    TRY(spectra_read_domain(fields, out));
+    *out = (struct spectra_said){.average = 1};
+    TRY(fields_need_i64(f, "/", "channels", &out->channels));
+    TRY(fields_need_i64(f, "/", "taps", &out->taps));
+    TRY(fields_need_i64(f, "/", "integrate", &out->integrate));
+    TRY(fields_need_f64(f, "/", "sample_rate_hz", &out->sample_rate_hz));
+    TRY(fields_need_f64(f, "/", "first_time", &out->first_time));
+    TRY(fields_i64(f, "/", "first_channel", &out->first_channel, NULL));
+    TRY(fields_i64(f, "/", "average", &out->average, NULL));
+    TRY(spectra_read_domain(f, out));
     REQUIRE(out->channels > 0 && out->channels <= MOST_CHANNELS && out->taps > 0 &&
                 out->taps <= MOST_TAPS,
-            STATUS_DATA, "%s: a filter bank of %" PRId64 " channels and %" PRId64 " taps",
-            fields->path, out->channels, out->taps);
-    REQUIRE(out->den >= 1 && out->num >= out->den && out->num <= 1000000, STATUS_DATA,
-            "%s: oversampling is %" PRId64 "/%" PRId64 ", expected 1 or more", fields->path,
-            out->num, out->den);
+            STATUS_DATA, "%s: a filter bank of %" PRId64 " channels and %" PRId64 " taps", f->path,
+            out->channels, out->taps);
+    TRY(fields_set_oversampling(f, "/", f->path));
+    out->num = f->own.oversample.num;
+    out->den = f->own.oversample.den;
     REQUIRE(out->channels * (out->is_real ? 2 : 1) * out->den % out->num == 0, STATUS_DATA,
             "%s: with %" PRId64 " channels, oversampling %" PRId64 "/%" PRId64
             " has no whole number of samples between spectra",
-            fields->path, out->channels, out->num, out->den);
+            f->path, out->channels, out->num, out->den);
     REQUIRE(out->integrate == 1 && out->average == 1, STATUS_DATA,
             "%s: integrate is %" PRId64 ", average %" PRId64
             ": spectra that were added up are no voltages",
-            fields->path, out->integrate, out->average);
+            f->path, out->integrate, out->average);
     REQUIRE(isfinite(out->first_time) && fabs(out->first_time) < 1e12 && out->first_channel >= 0,
-            STATUS_DATA, "%s: first_time is %g, first_channel %" PRId64, fields->path,
-            out->first_time, out->first_channel);
-    TRY(fields_check_rate(fields, out->sample_rate_hz));
+            STATUS_DATA, "%s: first_time is %g, first_channel %" PRId64, f->path, out->first_time,
+            out->first_channel);
+    TRY(fields_check_rate(f, out->sample_rate_hz));
 out:
     return st;
 }
@@ -319,29 +312,29 @@ static double spectra_rate(const struct spectra_said *said)
 }
 
 /* The step of /time, which the bank makes as well. */
-static status_t spectra_check_step(const struct fields *fields, const struct spectra_said *said)
+static status_t spectra_check_step(const struct fields *f, const struct spectra_said *said)
 {
     status_t st = STATUS_OK;
     const double expected = 1 / spectra_rate(said);
     double step = expected;
-    TRY(fields_f64(fields, "/", "time_step", &step, &(int){0}));
+    TRY(fields_f64(f, "/", "time_step", &step, NULL));
     REQUIRE(fabs(step - expected) <= 1e-9 * expected, STATUS_DATA,
             "%s: time_step is %.12g s, but sample_rate_hz %.17g, channels %" PRId64
             ", domain %s and oversampling %" PRId64 "/%" PRId64
             " make %.12g s: input.layout.sample_rate_hz says the rate of a channel",
-            fields->path, step, said->sample_rate_hz, said->channels, spectra_domain(said),
-            said->num, said->den, expected);
+            f->path, step, said->sample_rate_hz, said->channels, spectra_domain(said), said->num,
+            said->den, expected);
 out:
     return st;
 }
 
 /* Frequencies, which rate, number of channels and order of the bank state as well. Neighbours lie
  * as far apart as they are wide; coarse channels may have gaps between them. */
-static status_t spectra_check_frequencies(const struct fields *fields,
-                                          const struct spectra_said *said, const double *freq_hz,
-                                          size_t count)
+static status_t spectra_check_frequencies(const struct fields *f, const struct spectra_said *said)
 {
     status_t st = STATUS_OK;
+    const double *freq_hz = f->own.freq.hz;
+    const size_t count = f->own.freq.count;
     const double width = said->sample_rate_hz / (double)spectra_points(said);
     const int is_whole = said->first_channel == 0 && count % (size_t)said->channels == 0;
     const int has_neighbours = said->channels >= 4 && count >= 3;
@@ -359,71 +352,61 @@ static status_t spectra_check_frequencies(const struct fields *fields,
             STATUS_DATA,
             "%s: /frequency has channels %.10g Hz apart, but sample_rate_hz %.17g, channels "
             "%" PRId64 " and domain %s make %.10g Hz: input.layout.freq_hz says what is right",
-            fields->path, least, said->sample_rate_hz, said->channels, spectra_domain(said), width);
+            f->path, least, said->sample_rate_hz, said->channels, spectra_domain(said), width);
     REQUIRE(said->is_fft_order ? said->is_real || !is_whole || !is_ascending : is_ascending,
             STATUS_DATA,
-            "%s: order is %s, but /frequency %s: input.layout.freq_hz says what is right",
-            fields->path, order_name(said->is_fft_order ? ORDER_FFT : ORDER_ASCENDING),
+            "%s: order is %s, but /frequency %s: input.layout.freq_hz says what is right", f->path,
+            order_name(said->is_fft_order ? ORDER_FFT : ORDER_ASCENDING),
             is_ascending ? "ascends" : "does not ascend");
 out:
     return st;
 }
 
 /* Sample 0 is spectrum 0, taken at the centre of what it is made of. */
-static status_t spectra_read_start(const struct fields *fields, const struct spectra_said *said,
-                                   struct job_layout *own, struct archive *archive)
+static status_t spectra_read_start(struct fields *f, const struct spectra_said *said)
 {
     status_t st = STATUS_OK;
     int64_t day = 0;
     double second = 0;
     int has_second = 0;
-    int has_scale = 0;
-    char *scale = NULL;
-    TRY(fields_i64(fields, "/", "start_mjd_day", &day, &own->time.has_start));
-    TRY(fields_f64(fields, "/", "start_second", &second, &has_second));
-    REQUIRE(own->time.has_start == has_second && day >= 0 && day < 1000000 && second >= 0 &&
+    TRY(fields_i64(f, "/", "start_mjd_day", &day, &f->own.time.has_start));
+    TRY(fields_f64(f, "/", "start_second", &second, &has_second));
+    REQUIRE(f->own.time.has_start == has_second && day >= 0 && day < 1000000 && second >= 0 &&
                 second < 86401,
             STATUS_DATA, "%s: start_mjd_day is %" PRId64 ", start_second %.17g, expected a date",
-            fields->path, day, second);
-    own->time.start = utc_add((struct utc){(int32_t)day, second}, said->first_time);
-    TRY(fields_text(fields, "/", "time_scale", &scale, &has_scale));
-    REQUIRE(!has_scale || strcmp(scale, "UTC") == 0, STATUS_DATA,
-            "%s: time_scale is %s, expected UTC", fields->path, scale);
-    TRY(assume_if(own->time.has_start && !has_scale, &archive->assumed,
-                  "start in UTC: the file has no time_scale"));
+            f->path, day, second);
+    f->own.time.start = utc_add((struct utc){(int32_t)day, second}, said->first_time);
+    TRY(fields_check_scale(f));
 out:
-    free(scale);
     return st;
 }
 
 /* "time,pol,frequency": frequencies are what coarse channels are here. */
-static status_t spectra_read_axes(const struct fields *fields, struct job_layout *own)
+static status_t spectra_read_axes(struct fields *f)
 {
     static const char last[] = ",frequency";
     status_t st = STATUS_OK;
     char *axes = NULL;
-    TRY(spectra_need_text(fields, "spectra", "axes", &axes));
+    TRY(spectra_need_text(f, "spectra", "axes", &axes));
     size_t length = strlen(axes);
     REQUIRE(length > strlen(last) && strcmp(axes + length - strlen(last), last) == 0, STATUS_DATA,
-            "%s: the axes of /spectra are %s, expected frequency as the last", fields->path, axes);
-    TRY(memory_format(&own->axes, "%.*s,chan", (int)(length - strlen(last)), axes));
-    TRY(memory_text("spectra", &own->dataset));
+            "%s: the axes of /spectra are %s, expected frequency as the last", f->path, axes);
+    TRY(memory_format(&f->own.axes, "%.*s,chan", (int)(length - strlen(last)), axes));
+    TRY(memory_text("spectra", &f->own.dataset));
 out:
     free(axes);
     return st;
 }
 
-static status_t spectra_read_names(const struct fields *fields, enum axis axis,
-                                   struct archive *archive)
+static status_t spectra_read_names(const struct fields *f, enum axis axis, struct archive *archive)
 {
     status_t st = STATUS_OK;
     size_t count = 0;
     int found = 0;
-    TRY(h5_has(fields->file, fields->path, axis_name(axis), &found));
+    TRY(h5_has(f->file, f->path, axis_name(axis), &found));
     if (found) {
-        TRY(fields_require_whole(fields, axis_name(axis)));
-        TRY(h5_read_texts(fields->file, fields->path, axis_name(axis), &archive->names[axis],
-                          &count));
+        TRY(fields_require_whole(f, axis_name(axis)));
+        TRY(h5_read_texts(f->file, f->path, axis_name(axis), &archive->names[axis], &count));
         archive->count[axis] = count;
     }
 out:
@@ -431,20 +414,20 @@ out:
 }
 
 /* Reads the attributes of voltages that were dedispersed coherently before. */
-static status_t spectra_read_coherent(const struct fields *fields, struct archive *archive)
+static status_t spectra_read_coherent(const struct fields *f, struct archive *archive)
 {
     status_t st = STATUS_OK;
     double *delay_hz = NULL;
     size_t count = 0;
     int found = 0;
-    TRY(fields_f64(fields, "/", "coherent_dm", &archive->coherent.dm, &found));
+    TRY(fields_f64(f, "/", "coherent_dm", &archive->coherent.dm, &found));
     if (found) {
-        TRY(fields_need_f64(fields, "/", "coherent_constant", &archive->coherent.constant));
-        TRY(fields_f64s(fields, "delay_hz", NULL, &delay_hz, &count));
+        TRY(fields_need_f64(f, "/", "coherent_constant", &archive->coherent.constant));
+        TRY(fields_f64s(f, "delay_hz", NULL, &delay_hz, &count));
         REQUIRE(count == archive->count[AXIS_CHAN], STATUS_DATA,
                 "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
                 " channels",
-                fields->path, count, archive->count[AXIS_CHAN]);
+                f->path, count, archive->count[AXIS_CHAN]);
         archive->coherent.delay_hz = delay_hz;
         delay_hz = NULL;
     }
@@ -454,7 +437,7 @@ out:
 }
 
 /* Few bits: what 1 of a number is, in each block of rows, for each channel. */
-static status_t spectra_read_steps(const struct fields *fields, struct archive *archive)
+static status_t spectra_read_steps(const struct fields *f, struct archive *archive)
 {
     enum { MOST_STEPS = 1 << 24 };
     static const char *const names[] = {"scale", "offset", NULL};
@@ -470,14 +453,14 @@ static status_t spectra_read_steps(const struct fields *fields, struct archive *
     if (archive->format == SAMPLE_F32) {
         goto out;
     }
-    TRY(fields_have(fields->path, names, &is_there));
+    TRY(fields_have(f->path, names, &is_there));
     REQUIRE(
         is_there, STATUS_DATA,
         "%s: /spectra holds few bits, expected /scale and /offset, which say what they stand for",
-        fields->path);
-    TRY(fields_need_i64(fields, "spectra", "scale_rows", &rows));
-    TRY(fields_need_i64(fields, "spectra", "blank_value", &blank));
-    TRY(fields_shape(fields, "scale", 3, dims));
+        f->path);
+    TRY(fields_need_i64(f, "spectra", "scale_rows", &rows));
+    TRY(fields_need_i64(f, "spectra", "blank_value", &blank));
+    TRY(fields_shape(f, "scale", 3, dims));
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         lines *= archive->shape.dims[i].axis == AXIS_TIME ? 1 : archive->shape.dims[i].size;
     }
@@ -485,24 +468,24 @@ static status_t spectra_read_steps(const struct fields *fields, struct archive *
                 lines % dims[2] == 0 && lines / dims[2] == dims[1] &&
                 (dims[0] == 1 || dims[0] == ceil_div_u64(part->samples, (uint64_t)rows)),
             STATUS_DATA, "%s: /scale does not fit the rows, polarisations and channels of /spectra",
-            fields->path);
+            f->path);
     REQUIRE(dims[0] <= MOST_STEPS / lines || dims[0] == 1, STATUS_DATA,
             "%s: %" PRIu64 " scales of spectra in few bits, expected at most %d: with scales: "
             "first any number of rows has one block",
-            fields->path, (uint64_t)dims[0] * lines, MOST_STEPS);
-    TRY(fields_f64s(fields, "scale", NULL, &part->steps, &count));
+            f->path, (uint64_t)dims[0] * lines, MOST_STEPS);
+    TRY(fields_f64s(f, "scale", NULL, &part->steps, &count));
     for (size_t i = 0; i < count; i++) {
         REQUIRE(isfinite(part->steps[i]) && part->steps[i] > 0, STATUS_DATA,
-                "%s: /scale holds %g, expected numbers above 0", fields->path, part->steps[i]);
+                "%s: /scale holds %g, expected numbers above 0", f->path, part->steps[i]);
     }
     part->nsteps = count;
     part->step_rows = (uint64_t)rows;
-    TRY(fields_f64s(fields, "offset", NULL, &offset, &count));
+    TRY(fields_f64s(f, "offset", NULL, &offset, &count));
     REQUIRE(count == part->nsteps, STATUS_DATA, "%s: /offset holds %zu numbers, /scale %zu",
-            fields->path, count, part->nsteps);
+            f->path, count, part->nsteps);
     for (size_t i = 0; i < count; i++) {
         REQUIRE(offset[i] == 0, STATUS_DATA, "%s: /offset holds %g, expected 0 for spectra",
-                fields->path, offset[i]);
+                f->path, offset[i]);
     }
     TRY(numbers_settle_steps(archive, (int32_t)blank));
 out:
@@ -511,7 +494,7 @@ out:
 }
 
 /* Which channels they are, and the filter that made them. */
-static status_t spectra_note_bank(const struct fields *fields, const struct spectra_said *said,
+static status_t spectra_note_bank(const struct fields *f, const struct spectra_said *said,
                                   struct archive *archive)
 {
     enum { MOST_COEFFICIENTS = 1 << 22 };
@@ -524,13 +507,48 @@ static status_t spectra_note_bank(const struct fields *fields, const struct spec
                                           .is_real = said->is_real,
                                           .is_fft_order = said->is_fft_order};
     if (points * said->taps <= MOST_COEFFICIENTS) {
-        TRY(fields_f64s(fields, "coefficients", NULL, &archive->bank.prototype, &count));
+        TRY(fields_f64s(f, "coefficients", NULL, &archive->bank.prototype, &count));
         archive->bank.nprototype = count;
         REQUIRE(count == (size_t)(points * said->taps), STATUS_DATA,
                 "%s: /coefficients holds %zu numbers, expected %" PRId64 " for each of %" PRId64
                 " taps, as channels %" PRId64 " and domain %s say",
-                fields->path, count, points, said->taps, said->channels, spectra_domain(said));
+                f->path, count, points, said->taps, said->channels, spectra_domain(said));
     }
+out:
+    return st;
+}
+
+static status_t spectra_read(struct fields *f, void *context)
+{
+    status_t st = STATUS_OK;
+    struct archive *archive = f->archive;
+    struct job_layout_sky *sky = &f->own.sky;
+    struct spectra_said said;
+    (void)context;
+    TRY(spectra_read_root(f, &said));
+    f->own.has_sideband = 1;
+    f->own.sideband = said.is_reversed ? -1 : 1;
+    f->own.time.has_sample_rate = 1;
+    f->own.time.sample_rate_hz = spectra_rate(&said);
+    TRY(spectra_read_start(f, &said));
+    TRY(spectra_read_axes(f));
+    TRY(fields_set_frequencies(f, "frequency", NULL));
+    if (!override_has_rate(f->layout)) {
+        TRY(spectra_check_step(f, &said));
+        TRY(override_has_frequencies(f->layout) ? STATUS_OK : spectra_check_frequencies(f, &said));
+    }
+    TRY(fields_text(f, "/", "telescope", &sky->telescope, NULL));
+    TRY(fields_text(f, "/", "source", &sky->source, NULL));
+    TRY(fields_f64(f, "/", "ra_deg", &sky->ra_deg, &sky->has_ra));
+    TRY(fields_f64(f, "/", "dec_deg", &sky->dec_deg, &sky->has_dec));
+    TRY(spectra_read_names(f, AXIS_STATION, archive));
+    TRY(spectra_read_names(f, AXIS_POL, archive));
+    TRY(fields_describe(f, "spectra"));
+    TRY(spectra_read_steps(f, archive));
+    TRY(spectra_note_bank(f, &said, archive));
+    TRY(spectra_read_gaps(f, (uint64_t)said.channels, (uint64_t)said.first_channel, archive));
+    TRY(spectra_read_coherent(f, archive));
+    TRY(assumed_read(f->file, f->path, &archive->assumed));
 out:
     return st;
 }
@@ -538,49 +556,7 @@ out:
 static status_t spectra_open_file(const char *path, const struct job_layout *layout,
                                   struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct fields fields = {.file = -1};
-    struct spectra_said said;
-    struct archive *archive = NULL;
-    struct job_layout own = {.has_sideband = 1, .has_oversampling = 1};
-    size_t count = 0;
-    TRY(archive_create(path, &archive));
-    TRY(fields_open(path, title, &fields));
-    TRY(spectra_read_root(&fields, &said));
-    own.sideband = said.is_reversed ? -1 : 1;
-    own.time.has_sample_rate = 1;
-    own.time.sample_rate_hz = spectra_rate(&said);
-    own.oversample.num = (uint32_t)said.num;
-    own.oversample.den = (uint32_t)said.den;
-    TRY(spectra_read_start(&fields, &said, &own, archive));
-    TRY(spectra_read_axes(&fields, &own));
-    TRY(fields_f64s(&fields, "frequency", NULL, &own.freq.hz, &count));
-    own.freq.count = (uint32_t)count;
-    if (!override_has_rate(layout)) {
-        TRY(spectra_check_step(&fields, &said));
-        TRY(override_has_frequencies(layout)
-                ? STATUS_OK
-                : spectra_check_frequencies(&fields, &said, own.freq.hz, count));
-    }
-    TRY(fields_text(&fields, "/", "telescope", &own.sky.telescope, &(int){0}));
-    TRY(fields_text(&fields, "/", "source", &own.sky.source, &(int){0}));
-    TRY(fields_f64(&fields, "/", "ra_deg", &own.sky.ra_deg, &own.sky.has_ra));
-    TRY(fields_f64(&fields, "/", "dec_deg", &own.sky.dec_deg, &own.sky.has_dec));
-    TRY(spectra_read_names(&fields, AXIS_STATION, archive));
-    TRY(spectra_read_names(&fields, AXIS_POL, archive));
-    TRY(fields_describe(&fields, "spectra", layout, &own, archive));
-    TRY(spectra_read_steps(&fields, archive));
-    TRY(spectra_note_bank(&fields, &said, archive));
-    TRY(spectra_read_gaps(&fields, (uint64_t)said.channels, (uint64_t)said.first_channel, archive));
-    TRY(spectra_read_coherent(&fields, archive));
-    TRY(assumed_read(fields.file, path, &archive->assumed));
-    *out = archive;
-    archive = NULL;
-out:
-    override_free(&own);
-    archive_destroy(archive);
-    fields_close(&fields);
-    return st;
+    return fields_make_file(path, title, layout, spectra_read, NULL, out);
 }
 
 const struct format spectra_format = {.name = "spectra",
