@@ -27,8 +27,9 @@ int ascii_end_of_cards(const char *text, size_t length, size_t *without, size_t 
  * ends; a longer one is cut. Returns whether there is one. */
 int ascii_find(const struct ascii *header, const char *key, char value[ASCII_VALUE]);
 
-/* A number from least to most; `found` NULL: it must be there. Fail with DATA: file, key, what it
- * is and what was expected. Without it *value stays what it is. */
+/* A number from least to most; `found` NULL: it must be there; ASCII_MAYBE: it may be missing. Fail
+ * with DATA: file, key, what it is and what was expected. Without it *value stays what it is. */
+#define ASCII_MAYBE (&(int){0})
 status_t ascii_u64(const struct ascii *header, const char *key, uint64_t least, uint64_t most,
                    uint64_t *value, int *found);
 status_t ascii_f64(const struct ascii *header, const char *key, double least, double most,

@@ -32,82 +32,78 @@ out:
 
 /* Bytes of samples behind the header: not more than FILE_SIZE, which is without the header. Files
  * that are shorter were the last, or are cut off. */
-static status_t dada_read_bytes(const struct ascii *header, const struct dada *dada,
-                                uint64_t *bytes, char **assumed)
+static status_t dada_read_bytes(const struct dada *dada, uint64_t *bytes)
 {
     status_t st = STATUS_OK;
     char word[ASCII_VALUE];
-    uint64_t said = 0;
+    uint64_t said = UINT64_MAX;
     uint64_t all = 0;
-    int found = 0;
-    *bytes = dada->file_bytes - dada->header_bytes;
-    if (dada_find(header, "FILE_SIZE", word)) {
-        TRY(ascii_u64(header, "FILE_SIZE", 0, UINT64_C(1) << 60, &said, &found));
+    const uint64_t held = dada->file_bytes - dada->header_bytes;
+    if (dada_find(&dada->header, "FILE_SIZE", word)) {
+        TRY(ascii_u64(&dada->header, "FILE_SIZE", 0, UINT64_C(1) << 60, &said, ASCII_MAYBE));
     }
-    if (found && said < *bytes) {
-        TRY(assume(assumed,
-                   "FILE_SIZE = %" PRIu64 " and %" PRIu64 " bytes behind the header differ: %s",
-                   said, *bytes, said > 0 ? "those beyond are ignored" : "all are used"));
-        *bytes = said > 0 ? said : *bytes;
-    }
-    if (dada_find(header, "TRANSFER_SIZE", word) && units_parse_u64(word, &all) && all < *bytes) {
-        TRY(assume(assumed,
-                   "TRANSFER_SIZE = %" PRIu64 " and %" PRIu64
-                   " bytes of samples differ: TRANSFER_SIZE is ignored",
-                   all, *bytes));
-    }
+    TRY(assume_if(said<held, dada->assumed,
+                       "FILE_SIZE = %" PRIu64 " and %" PRIu64 " bytes behind the header differ: %s",
+                       said, held, said> 0
+                      ? "those beyond are ignored"
+                      : "all are used"));
+    *bytes = said > 0 ? min_u64(said, held) : held;
+    int is_all = dada_find(&dada->header, "TRANSFER_SIZE", word) && units_parse_u64(word, &all);
+    TRY(assume_if(is_all && all < *bytes, dada->assumed,
+                  "TRANSFER_SIZE = %" PRIu64 " and %" PRIu64
+                  " bytes of samples differ: TRANSFER_SIZE is ignored",
+                  all, *bytes));
 out:
     return st;
 }
 
 /* Where the file begins in the observation. */
-static status_t dada_read_offset(const struct ascii *header, struct dada *out, char **assumed)
+static status_t dada_read_offset(struct dada *dada)
 {
     status_t st = STATUS_OK;
-    char number[ASCII_VALUE];
+    char number[ASCII_VALUE] = "";
     uint64_t offset = 0;
     uint64_t files = 0;
     int found = 0;
-    TRY(ascii_u64(header, "OBS_OFFSET", 0, UINT64_C(1) << 60, &offset, &found));
-    TRY(assume_unless(found, assumed, "OBS_OFFSET is not there: the file begins the observation"));
-    REQUIRE(8 * offset % out->step_bits == 0, STATUS_DATA,
+    TRY(ascii_u64(&dada->header, "OBS_OFFSET", 0, UINT64_C(1) << 60, &offset, &found));
+    TRY(assume_unless(found, dada->assumed,
+                      "OBS_OFFSET is not there: the file begins the observation"));
+    REQUIRE(8 * offset % dada->step_bits == 0, STATUS_DATA,
             "%s: OBS_OFFSET = %" PRIu64 " bytes, expected whole time steps of %" PRIu64 " bits",
-            out->path, offset, out->step_bits);
-    out->offset_steps = 8 * offset / out->step_bits;
-    out->has_offset = found;
-    if (found && offset == 0 && dada_find(header, "FILE_NUMBER", number) &&
-        units_parse_u64(number, &files) && files > 0) {
-        TRY(assume(assumed,
-                   "FILE_NUMBER = %s and OBS_OFFSET = 0 differ: the file begins the observation",
-                   number));
-    }
+            dada->path, offset, dada->step_bits);
+    dada->offset_steps = 8 * offset / dada->step_bits;
+    dada->has_offset = found;
+    int is_later = dada_find(&dada->header, "FILE_NUMBER", number) &&
+                   units_parse_u64(number, &files) && files > 0;
+    TRY(assume_if(found && offset == 0 && is_later, dada->assumed,
+                  "FILE_NUMBER = %s and OBS_OFFSET = 0 differ: the file begins the observation",
+                  number));
 out:
     return st;
 }
 
 /* Where the samples are, how many, and which of them the next file repeats. */
-static status_t dada_read_place(const struct ascii *header, struct dada *out, char **assumed)
+static status_t dada_read_place(struct dada *dada)
 {
     status_t st = STATUS_OK;
     uint64_t bytes = 0;
     uint64_t overlap = 0;
-    int found = 0;
-    uint64_t each = out->has_heaps ? HEAP_STEPS : 1;
-    uint64_t piece_bits = out->step_bits * each;
-    TRY(dada_read_offset(header, out, assumed));
-    TRY(dada_read_bytes(header, out, &bytes, assumed));
-    TRY(ascii_u64(header, "OBS_OVERLAP", 0, UINT64_C(1) << 60, &overlap, &found));
+    uint64_t each = dada->has_heaps ? HEAP_STEPS : 1;
+    uint64_t piece_bits = dada->step_bits * each;
+    TRY(dada_read_offset(dada));
+    TRY(dada_read_bytes(dada, &bytes));
+    TRY(ascii_u64(&dada->header, "OBS_OVERLAP", 0, UINT64_C(1) << 60, &overlap, ASCII_MAYBE));
     REQUIRE(8 * bytes >= piece_bits, STATUS_DATA,
             "%s holds %" PRIu64 " bytes behind its header of %" PRIu64 "%s: not one %s of %" PRIu64
             " bits",
-            out->path, bytes, out->header_bytes,
-            bytes < out->file_bytes - out->header_bytes ? " by FILE_SIZE" : "",
-            out->has_heaps ? "heap" : "time step", piece_bits);
-    out->steps = 8 * bytes / piece_bits * each;
-    out->repeated = out->steps - 8 * (bytes - min_u64(bytes, overlap)) / piece_bits * each;
+            dada->path, bytes, dada->header_bytes,
+            bytes < dada->file_bytes - dada->header_bytes ? " by FILE_SIZE" : "",
+            dada->has_heaps ? "heap" : "time step", piece_bits);
+    dada->steps = 8 * bytes / piece_bits * each;
+    dada->repeated = dada->steps - 8 * (bytes - min_u64(bytes, overlap)) / piece_bits * each;
     if (8 * bytes % piece_bits != 0) {
-        report_warn("%s ends within a %s: what is there of it is left out", out->path,
-                    out->has_heaps ? "heap" : "time step");
+        report_warn("%s ends within a %s: what is there of it is left out", dada->path,
+                    dada->has_heaps ? "heap" : "time step");
     }
 out:
     return st;
@@ -115,8 +111,7 @@ out:
 
 /* Notes a size of the header that PSRDADA does not write, and bytes of it that are neither text nor
  * the zeros behind it. */
-static status_t dada_check_header(const struct text *text, const struct dada *dada, int is_said,
-                                  char **assumed)
+static status_t dada_check_header(const struct text *text, const struct dada *dada, int is_said)
 {
     status_t st = STATUS_OK;
     size_t length = strnlen(text->data, text->length);
@@ -124,13 +119,13 @@ static status_t dada_check_header(const struct text *text, const struct dada *da
     while (zeros < text->length && text->data[zeros] == '\0') {
         zeros++;
     }
-    TRY(assume_unless(is_said, assumed, "HDR_SIZE is not there: samples begin at byte %d",
+    TRY(assume_unless(is_said, dada->assumed, "HDR_SIZE is not there: samples begin at byte %d",
                       DADA_HEADER));
-    TRY(assume_unless(dada->header_bytes % DADA_HEADER == 0, assumed,
+    TRY(assume_unless(dada->header_bytes % DADA_HEADER == 0, dada->assumed,
                       "HDR_SIZE = %" PRIu64 " is no multiple of %d, as it is by PSRDADA: samples "
                       "begin there",
                       dada->header_bytes, DADA_HEADER));
-    TRY(assume_unless(zeros >= text->length, assumed,
+    TRY(assume_unless(zeros >= text->length, dada->assumed,
                       "HDR_SIZE = %" PRIu64 ", but byte %zu of the header is no text and no zero: "
                       "samples begin behind HDR_SIZE",
                       dada->header_bytes, zeros));
@@ -159,32 +154,30 @@ out:
     return st;
 }
 
-static status_t dada_read_header(const struct job_layout *layout, struct dada *out,
-                                 struct text *text, char **assumed)
+/* `text`: of the whole header, which must outlive it. */
+static status_t dada_read_header(struct dada *dada, struct text *text)
 {
     status_t st = STATUS_OK;
     struct text whole = {0};
-    const char *path = out->path;
-    TRY(dada_head(path, DADA_HEADER, text, NULL));
-    struct ascii header = {path, 0, text->data, text->length, 0};
+    const char *path = dada->path;
     int found = 0;
-    out->header_bytes = DADA_HEADER;
-    TRY(ascii_u64(&header, "HDR_SIZE", 1, MOST_HEADER, &out->header_bytes, &found));
-    REQUIRE(out->header_bytes <= out->file_bytes, STATUS_DATA,
+    TRY(dada_head(path, DADA_HEADER, text, NULL));
+    const struct ascii first = {path, 0, text->data, text->length, 0};
+    dada->header_bytes = DADA_HEADER;
+    TRY(ascii_u64(&first, "HDR_SIZE", 1, MOST_HEADER, &dada->header_bytes, &found));
+    REQUIRE(dada->header_bytes <= dada->file_bytes, STATUS_DATA,
             "%s: HDR_SIZE = %" PRIu64 ", but the file has %" PRIu64 " bytes", path,
-            out->header_bytes, out->file_bytes);
-    TRY(dada_check_size(text, out));
-    TRY(dada_head(path, (size_t)out->header_bytes, &whole, assumed));
+            dada->header_bytes, dada->file_bytes);
+    TRY(dada_check_size(text, dada));
+    TRY(dada_head(path, (size_t)dada->header_bytes, &whole, dada->assumed));
     text_free(text);
     *text = whole;
     whole = (struct text){0};
-    TRY(dada_check_header(text, out, found, assumed));
-    text->length = strnlen(text->data, text->length); /* zeros fill it up */
-    header.text = text->data;
-    header.length = text->length;
-    TRY(dada_read_words(&header, layout, out, assumed));
-    TRY(dada_read_start(&header, layout, out, assumed));
-    TRY(dada_read_place(&header, out, assumed));
+    TRY(dada_check_header(text, dada, found));
+    dada->header = (struct ascii){path, 0, text->data, strnlen(text->data, text->length), 0};
+    TRY(dada_read_words(dada));
+    TRY(dada_read_start(dada));
+    TRY(dada_read_place(dada));
 out:
     text_free(&whole);
     return st;
@@ -230,11 +223,11 @@ out:
     return st;
 }
 
-static status_t dada_describe(const struct dada *dada, const struct ascii *header,
-                              const struct job_layout *layout, struct archive *archive)
+static status_t dada_describe(const struct dada *dada, struct archive *archive)
 {
     status_t st = STATUS_OK;
-    struct job_layout own = {.files_along = layout->files_along};
+    const struct ascii *header = &dada->header;
+    struct job_layout own = {.files_along = dada->layout->files_along};
     const struct recorder_number number = {.bits = dada->bits,
                                            .is_complex = dada->is_complex,
                                            .nibbles = {dada->is_offset, 0},
@@ -257,7 +250,7 @@ static status_t dada_describe(const struct dada *dada, const struct ascii *heade
     TRY(recorder_set_band(dada->centre_hz, dada->width_hz, dada->channels, &own));
     archive->sky.has_position =
         ascii_position(header, "RA", "DEC", &archive->sky.ra_deg, &archive->sky.dec_deg);
-    TRY(recorder_describe(layout, &number, &own, archive));
+    TRY(recorder_describe(dada->layout, &number, &own, archive));
     /* Files of one observation are placed by OBS_OFFSET even if nothing says when it began. */
     archive->states.start = archive->states.start || dada->has_offset;
     TRY(dada_add_samples(dada, &archive->parts[0]));
@@ -271,15 +264,15 @@ static status_t dada_open_file(const char *path, const struct job_layout *layout
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
-    struct dada dada = {.path = path};
+    struct dada dada = {.path = path, .layout = layout};
     struct text text = {0};
     int fd = -1;
     TRY(archive_create(path, &archive));
     TRY(memory_text("PSRDADA", &archive->layout));
     TRY(recorder_open(&archive->parts[0], &fd, &dada.file_bytes));
-    TRY(dada_read_header(layout, &dada, &text, &archive->assumed));
-    const struct ascii header = {path, 0, text.data, text.length, 0};
-    TRY(dada_describe(&dada, &header, layout, archive));
+    dada.assumed = &archive->assumed;
+    TRY(dada_read_header(&dada, &text));
+    TRY(dada_describe(&dada, archive));
     *out = archive;
     archive = NULL;
 out:
@@ -329,13 +322,9 @@ out:
 static status_t dada_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
-    struct archive *archive = NULL;
-    TRY(gather_files(input, dada_open_file, &archive));
-    TRY(dada_compare_numbers(archive));
-    *out = archive;
-    archive = NULL;
+    TRY(gather_files(input, dada_open_file, out));
+    TRY(dada_compare_numbers(*out));
 out:
-    archive_destroy(archive);
     return st;
 }
 

@@ -11,6 +11,9 @@ enum { DADA_HEADER = 4096 /* bytes of a header, or a multiple */ };
 
 struct dada {
     const char *path;
+    struct ascii header;             /* whole */
+    const struct job_layout *layout; /* the job's words, which go before the header's */
+    char **assumed;                  /* about the file */
     uint64_t file_bytes, header_bytes;
     uint32_t pols, channels, bits;
     int is_complex, is_offset, big_endian;
@@ -32,15 +35,13 @@ struct dada {
  * are put into capitals, and noted unless `assumed` is NULL. Fails as recorder_head() does. */
 status_t dada_head(const char *path, size_t most, struct text *out, char **assumed);
 
-/* Reads how samples are stored, rate and band, and compares what is said twice. Keys of the job go
- * before what a header says. Fails with DATA: file, key, value and what was expected. */
-status_t dada_read_words(const struct ascii *header, const struct job_layout *layout,
-                         struct dada *out, char **assumed);
+/* Reads how samples are stored, rate and band, and compares what is said twice. Fails with DATA:
+ * file, key, value and what was expected. */
+status_t dada_read_words(struct dada *dada);
 
 /* Reads UTC_START (and PICOSECONDS after it) and MJD_START, which must agree as far as the coarser
  * one says the time. Fails with DATA. */
-status_t dada_read_start(const struct ascii *header, const struct job_layout *layout,
-                         struct dada *out, char **assumed);
+status_t dada_read_start(struct dada *dada);
 
 /* A word that may be missing, or "unset". Returns whether there is one. */
 int dada_find(const struct ascii *header, const char *key, char value[ASCII_VALUE]);

@@ -13,38 +13,13 @@
 
 /* PSRDADA: the text of a header. Its keys are in capitals, but some writers use lower case. */
 
-static const char *const dada_keys[] = {"HDR_SIZE",
-                                        "HDR_VERSION",
-                                        "NBIT",
-                                        "NDIM",
-                                        "NPOL",
-                                        "NCHAN",
-                                        "TSAMP",
-                                        "FREQ",
-                                        "BW",
-                                        "UTC_START",
-                                        "MJD_START",
-                                        "PICOSECONDS",
-                                        "OBS_OFFSET",
-                                        "OBS_OVERLAP",
-                                        "FILE_SIZE",
-                                        "STATE",
-                                        "OS_FACTOR",
-                                        "DSB",
-                                        "ENCODING",
-                                        "ENDIAN",
-                                        "ORDER",
-                                        "NANT",
-                                        "INSTRUMENT",
-                                        "NBEAM",
-                                        "FILE_NUMBER",
-                                        "TRANSFER_SIZE",
-                                        "TELESCOPE",
-                                        "SOURCE",
-                                        "BYTES_PER_SECOND",
-                                        "RESOLUTION",
-                                        "RA",
-                                        "DEC"};
+/* clang-format off */
+static const char *const dada_keys[] = {
+    "HDR_SIZE", "HDR_VERSION", "NBIT", "NDIM", "NPOL", "NCHAN", "TSAMP", "FREQ", "BW", "UTC_START",
+    "MJD_START", "PICOSECONDS", "OBS_OFFSET", "OBS_OVERLAP", "FILE_SIZE", "STATE", "OS_FACTOR",
+    "DSB", "ENCODING", "ENDIAN", "ORDER", "NANT", "INSTRUMENT", "NBEAM", "FILE_NUMBER",
+    "TRANSFER_SIZE", "TELESCOPE", "SOURCE", "BYTES_PER_SECOND", "RESOLUTION", "RA", "DEC"};
+/* clang-format on */
 enum { DADA_KEYS = sizeof dada_keys / sizeof *dada_keys };
 
 /* The key that a line begins with in another case; NULL: none. */
@@ -185,41 +160,36 @@ static int dada_takes_mjd(const struct dada_time *utc, const struct dada_time *m
 static status_t dada_note_missing(const struct dada_time *utc, const struct dada_time *mjd,
                                   char **assumed)
 {
-    status_t st = STATUS_OK;
-    if (!utc->is_there && mjd->is_there) {
-        TRY(assume(assumed,
-                   "UTC_START = %s is no date: MJD_START = %s is used, which is good to %.3g s",
-                   *utc->text ? utc->text : "nothing", mjd->text, mjd->doubt));
-    } else if (!utc->is_there) {
-        TRY(assume(assumed, "UTC_START is not there: the start is unknown"));
-    } else if (utc->doubt > 1 && !mjd->is_there) {
-        TRY(assume(assumed, "UTC_START = %s has no time of day: 00:00:00 is used", utc->text));
-    } else if (*mjd->text && !mjd->is_there) {
-        TRY(assume(assumed, "MJD_START = %s is no Modified Julian Day: UTC_START is used",
-                   mjd->text));
-    }
-out:
-    return st;
+    return !utc->is_there && mjd->is_there
+               ? assume(assumed,
+                        "UTC_START = %s is no date: MJD_START = %s is used, which is good to "
+                        "%.3g s",
+                        *utc->text ? utc->text : "nothing", mjd->text, mjd->doubt)
+           : !utc->is_there ? assume(assumed, "UTC_START is not there: the start is unknown")
+           : utc->doubt > 1 && !mjd->is_there
+               ? assume(assumed, "UTC_START = %s has no time of day: 00:00:00 is used", utc->text)
+               : assume_if(*mjd->text && !mjd->is_there, assumed,
+                           "MJD_START = %s is no Modified Julian Day: UTC_START is used",
+                           mjd->text);
 }
 
-status_t dada_read_start(const struct ascii *header, const struct job_layout *layout,
-                         struct dada *out, char **assumed)
+status_t dada_read_start(struct dada *dada)
 {
     status_t st = STATUS_OK;
     struct dada_time utc = {.is_there = 0};
     struct dada_time mjd = {.is_there = 0};
     int is_exact = 0;
-    int has_utc = ascii_find(header, "UTC_START", utc.text);
+    int has_utc = ascii_find(&dada->header, "UTC_START", utc.text);
     utc.is_there = has_utc && dada_parse_utc(&utc);
-    mjd.is_there = dada_find(header, "MJD_START", mjd.text) && dada_parse_mjd(&mjd);
-    if (layout->time.has_start) {
+    mjd.is_there = dada_find(&dada->header, "MJD_START", mjd.text) && dada_parse_mjd(&mjd);
+    if (dada->layout->time.has_start) {
         goto out;
     }
     REQUIRE(!has_utc || utc.is_there || mjd.is_there, STATUS_DATA,
-            "%s: UTC_START = %s, expected 2013-07-02-01:37:40", out->path, utc.text);
-    TRY(dada_note_missing(&utc, &mjd, assumed));
+            "%s: UTC_START = %s, expected 2013-07-02-01:37:40", dada->path, utc.text);
+    TRY(dada_note_missing(&utc, &mjd, dada->assumed));
     struct utc whole = utc.time;
-    TRY(dada_add_picoseconds(header, &utc, &is_exact));
+    TRY(dada_add_picoseconds(&dada->header, &utc, &is_exact));
     double apart = 0;
     if (utc.is_there && mjd.is_there) {
         double limit = 1.001 * (is_exact ? mjd.doubt : mjd.doubt + utc.doubt) + 1e-6;
@@ -229,15 +199,15 @@ status_t dada_read_start(const struct ascii *header, const struct job_layout *la
         REQUIRE(apart <= limit || coarse <= limit, STATUS_DATA,
                 "%s: UTC_START = %s and MJD_START = %s are %.6g s apart: input.layout.start says "
                 "when its first sample was taken",
-                out->path, utc.text, mjd.text, apart);
-        TRY(assume_unless(apart <= limit, assumed,
+                dada->path, utc.text, mjd.text, apart);
+        TRY(assume_unless(apart <= limit, dada->assumed,
                           "MJD_START = %s repeats the whole second of UTC_START = %s: "
                           "that and PICOSECONDS are used",
                           mjd.text, utc.text));
     }
     int is_mjd = mjd.is_there && !(is_exact && utc.is_there) && dada_takes_mjd(&utc, &mjd, apart);
-    out->start = is_mjd ? mjd.time : utc.time;
-    out->has_start = utc.is_there || mjd.is_there;
+    dada->start = is_mjd ? mjd.time : utc.time;
+    dada->has_start = utc.is_there || mjd.is_there;
 out:
     return st;
 }
@@ -246,36 +216,36 @@ enum { MOST_CHANNELS = 1 << 22 };
 
 /* The order of axes, where ORDER says it: of those with more than one element time must be the
  * slowest. */
-static status_t dada_read_order(const struct ascii *header, struct dada *out)
+static status_t dada_read_order(struct dada *dada)
 {
     status_t st = STATUS_OK;
     char order[ASCII_VALUE] = "TFP";
     char left[4] = "";
     size_t count = 0;
-    int has_order = ascii_find(header, "ORDER", order);
-    REQUIRE(!has_order || ((out->channels == 1 || strchr(order, 'F')) &&
-                           (out->pols == 1 || strchr(order, 'P')) && *order != 'S'),
+    int has_order = ascii_find(&dada->header, "ORDER", order);
+    REQUIRE(!has_order || ((dada->channels == 1 || strchr(order, 'F')) &&
+                           (dada->pols == 1 || strchr(order, 'P')) && *order != 'S'),
             STATUS_DATA,
             "%s: ORDER = %s says nothing of %u channels and %u polarisations, or has samples of "
             "several streams one stream after the other",
-            out->path, order, out->channels, out->pols);
+            dada->path, order, dada->channels, dada->pols);
     for (const char *c = order; *c; c++) {
-        int is_one = (*c == 'F' && out->channels == 1) || (*c == 'P' && out->pols == 1) ||
+        int is_one = (*c == 'F' && dada->channels == 1) || (*c == 'P' && dada->pols == 1) ||
                      (*c == 'S') || (*c == 'D' && c[1] == '\0');
         REQUIRE(strchr("TFPSD", *c) && (is_one || count < 3), STATUS_DATA,
-                "%s: ORDER = %s, expected T, F and P, in their order from the slowest", out->path,
+                "%s: ORDER = %s, expected T, F and P, in their order from the slowest", dada->path,
                 order);
         if (!is_one) {
             left[count++] = *c;
         }
     }
-    out->pols_first = strcmp(left, "TPF") == 0;
-    REQUIRE(out->pols_first || strcmp(left, "TFP") == 0 || strcmp(left, "TF") == 0 ||
+    dada->pols_first = strcmp(left, "TPF") == 0;
+    REQUIRE(dada->pols_first || strcmp(left, "TFP") == 0 || strcmp(left, "TF") == 0 ||
                 strcmp(left, "TP") == 0 || strcmp(left, "T") == 0,
             STATUS_DATA,
             "%s: ORDER = %s of %u channels and %u polarisations: time is not the slowest axis, and "
             "nothing says how many samples stand together",
-            out->path, order, out->channels, out->pols);
+            dada->path, order, dada->channels, dada->pols);
 out:
     return st;
 }
@@ -294,10 +264,11 @@ static status_t dada_read_choice(const struct ascii *header, const char *key, co
 }
 
 /* Notes words that most headers lack, and that are read as most writers mean them. */
-static status_t dada_note_usual(const struct ascii *header, const struct job_layout *layout,
-                                const struct dada *dada, char **assumed)
+static status_t dada_note_usual(const struct dada *dada)
 {
     status_t st = STATUS_OK;
+    const struct ascii *header = &dada->header;
+    char **assumed = dada->assumed;
     char word[ASCII_VALUE];
     int has_order = dada->has_heaps || dada->channels == 1 || dada->pols == 1 ||
                     ascii_find(header, "ORDER", word);
@@ -305,9 +276,9 @@ static status_t dada_note_usual(const struct ascii *header, const struct job_lay
     int has_encoding = 0;
     int has_endian = 0;
     TRY(dada_read_choice(header, "ENCODING", "TWOSCOMPLEMENT", "OFFSET",
-                         is_fixed || layout->numbers.has_packing, &has_encoding));
+                         is_fixed || dada->layout->numbers.has_packing, &has_encoding));
     TRY(dada_read_choice(header, "ENDIAN", "LITTLE", "BIG", dada->bits <= 8, &has_endian));
-    has_encoding = has_encoding || is_fixed || layout->numbers.has_packing;
+    has_encoding = has_encoding || is_fixed || dada->layout->numbers.has_packing;
     has_endian = has_endian || dada->bits <= 8;
     TRY(assume_unless(has_order, assumed, "ORDER is not there: [time][channel][pol]"));
     static const char *const several[] = {"NANT", "NBEAM"};
@@ -326,52 +297,55 @@ out:
 
 /* NBIT. -32 is floating point to dspsr (its digitisers) and to SKA's PST (PyDADA), as 32 is here.
  */
-static status_t dada_read_bits(const struct ascii *header, struct dada *out, char **assumed)
+static status_t dada_read_bits(struct dada *dada)
 {
     enum { FLOAT = 32 };
     status_t st = STATUS_OK;
     double bits = 0;
-    TRY(ascii_f64(header, "NBIT", -FLOAT, FLOAT, &bits, NULL));
+    TRY(ascii_f64(&dada->header, "NBIT", -FLOAT, FLOAT, &bits, NULL));
     int is_float = bits == -FLOAT;
-    out->bits = is_float ? FLOAT : bits > 0 ? (uint32_t)bits : 0;
-    REQUIRE(is_float || (out->bits == bits && out->bits > 0 && (out->bits & (out->bits - 1)) == 0),
+    dada->bits = is_float ? FLOAT : bits > 0 ? (uint32_t)bits : 0;
+    REQUIRE(is_float ||
+                (dada->bits == bits && dada->bits > 0 && (dada->bits & (dada->bits - 1)) == 0),
             STATUS_DATA, "%s: NBIT = %.9g, expected 1, 2, 4, 8, 16 or 32 (or -32: floating point)",
-            out->path, bits);
-    TRY(assume_if(is_float, assumed, "NBIT = -32: 32-bit floating point, as dspsr writes it"));
+            dada->path, bits);
+    TRY(assume_if(is_float, dada->assumed,
+                  "NBIT = -32: 32-bit floating point, as dspsr writes it"));
 out:
     return st;
 }
 
-static status_t dada_read_streams(const struct ascii *header, struct dada *out, char **assumed)
+static status_t dada_read_streams(struct dada *dada)
 {
     status_t st = STATUS_OK;
+    const struct ascii *header = &dada->header;
     char word[ASCII_VALUE] = "";
     uint64_t pols = 1;
     uint64_t channels = 1;
     uint64_t dims = 0;
-    TRY(dada_read_bits(header, out, assumed));
+    TRY(dada_read_bits(dada));
     TRY(ascii_u64(header, "NDIM", 1, 2, &dims, NULL));
     TRY(ascii_u64(header, "NPOL", 1, 1 << 16, &pols, NULL));
     TRY(ascii_u64(header, "NCHAN", 1, MOST_CHANNELS, &channels, NULL));
-    out->is_complex = dims == 2;
-    out->pols = (uint32_t)pols;
-    out->channels = (uint32_t)channels;
-    out->step_bits = out->bits * dims * pols * channels;
-    out->is_offset = ascii_find(header, "ENCODING", word) && strstr(word, "OFFSET") != NULL;
-    out->big_endian = ascii_find(header, "ENDIAN", word) && strncmp(word, "BIG", 3) == 0;
-    out->has_heaps = ascii_find(header, "INSTRUMENT", word) && strcmp(word, "MKBF") == 0;
-    TRY(out->has_heaps ? STATUS_OK : dada_read_order(header, out));
+    dada->is_complex = dims == 2;
+    dada->pols = (uint32_t)pols;
+    dada->channels = (uint32_t)channels;
+    dada->step_bits = dada->bits * dims * pols * channels;
+    dada->is_offset = ascii_find(header, "ENCODING", word) && strstr(word, "OFFSET") != NULL;
+    dada->big_endian = ascii_find(header, "ENDIAN", word) && strncmp(word, "BIG", 3) == 0;
+    dada->has_heaps = ascii_find(header, "INSTRUMENT", word) && strcmp(word, "MKBF") == 0;
+    TRY(dada->has_heaps ? STATUS_OK : dada_read_order(dada));
 out:
     return st;
 }
 
 /* STATE as dspsr writes it (its Signal::State): Nyquist are real, Analytic complex voltages, all
  * others powers. Rate and band, which are compared with NDIM, bear out one of the two. */
-static status_t dada_read_state(const struct ascii *header, const struct dada *dada, char **assumed)
+static status_t dada_read_state(const struct dada *dada)
 {
     status_t st = STATUS_OK;
     char state[ASCII_VALUE];
-    if (!dada_find(header, "STATE", state)) {
+    if (!dada_find(&dada->header, "STATE", state)) {
         goto out;
     }
     int is_complex = strcasecmp(state, "Analytic") == 0;
@@ -380,7 +354,7 @@ static status_t dada_read_state(const struct ascii *header, const struct dada *d
             "Analytic",
             dada->path, state);
     TRY(assume_unless(
-        is_complex == dada->is_complex, assumed,
+        is_complex == dada->is_complex, dada->assumed,
         "STATE = %s and NDIM = %d differ: NDIM is used, which TSAMP and BW agree with", state,
         dada->is_complex ? 2 : 1));
 out:
@@ -412,8 +386,7 @@ static double dada_rounding(const struct ascii *header, const char *key, double 
 
 /* Samples a second of a channel for each Hz of it: 1 if complex, 2 if real, times the
  * ratio by which channels overlap. */
-static status_t dada_check_rate(const struct ascii *header, const struct job_layout *layout,
-                                const struct dada *dada)
+static status_t dada_check_rate(const struct dada *dada)
 {
     static const double least_tolerance = 1e-3, most_tolerance = 1e-2;
     status_t st = STATUS_OK;
@@ -423,10 +396,10 @@ static status_t dada_check_rate(const struct ascii *header, const struct job_lay
     double ratio = dada->channels / (dada->seconds * fabs(dada->width_hz));
     double expected = dada->is_complex ? 1 : 2;
     double factor = (double)dada->oversampling_num / dada->oversampling_den;
-    double tolerance = dada_rounding(header, "TSAMP", 1e6 * dada->seconds) +
-                       dada_rounding(header, "BW", 1e-6 * dada->width_hz);
+    double tolerance = dada_rounding(&dada->header, "TSAMP", 1e6 * dada->seconds) +
+                       dada_rounding(&dada->header, "BW", 1e-6 * dada->width_hz);
     tolerance = fmin(fmax(tolerance, least_tolerance), most_tolerance);
-    if (override_has_spacing(layout) || fabs(ratio / (expected * factor) - 1) <= tolerance) {
+    if (override_has_spacing(dada->layout) || fabs(ratio / (expected * factor) - 1) <= tolerance) {
         goto out;
     }
     if (dada->is_complex && ratio > 1 && ratio <= 4 && spacing_ratio(ratio, 1e-3, &num, &den)) {
@@ -441,7 +414,7 @@ static status_t dada_check_rate(const struct ascii *header, const struct job_lay
          "Hz of the band, expected %.6g (NDIM = %d, %s %u/%u): %s",
          dada->path, 1e6 * dada->seconds, dada->channels, dada->width_hz / 1e6, ratio,
          expected * factor, dada->is_complex ? 2 : 1,
-         layout->has_oversampling ? "oversampling" : "OS_FACTOR", dada->oversampling_num,
+         dada->layout->has_oversampling ? "oversampling" : "OS_FACTOR", dada->oversampling_num,
          dada->oversampling_den, remedy);
 out:
     return st;
@@ -449,82 +422,80 @@ out:
 
 /* FREQ is the band's centre, BW below 0 when frequency falls. DSB 0: one sideband, above the
  * frequency that became 0 Hz (dspsr's Observation::get_dual_sideband). */
-static status_t dada_read_band(const struct ascii *header, const struct job_layout *layout,
-                               struct dada *out, char **assumed)
+static status_t dada_read_band(struct dada *dada)
 {
     status_t st = STATUS_OK;
+    const struct ascii *header = &dada->header;
+    const struct job_layout *layout = dada->layout;
     char text[ASCII_VALUE];
     double microseconds = 0;
     double mhz = 0;
     double width = 0;
     uint64_t sidebands = 1;
-    int is_dual = 0;
     TRY(ascii_f64(header, "TSAMP", 1e-9, 1e12, &microseconds, NULL));
     TRY(ascii_f64(header, "FREQ", -1e9, 1e9, &mhz, NULL));
     TRY(ascii_f64(header, "BW", -1e9, 1e9, &width, NULL));
     REQUIRE(width < 0 || width > 0, STATUS_DATA, "%s: BW = 0 MHz, expected the width of the band",
-            out->path);
-    out->seconds = microseconds / 1e6;
-    out->centre_hz = 1e6 * mhz;
-    out->width_hz = 1e6 * width;
-    out->oversampling_num = layout->has_oversampling ? layout->oversample.num : 1;
-    out->oversampling_den = layout->has_oversampling ? layout->oversample.den : 1;
+            dada->path);
+    dada->seconds = microseconds / 1e6;
+    dada->centre_hz = 1e6 * mhz;
+    dada->width_hz = 1e6 * width;
+    dada->oversampling_num = layout->has_oversampling ? layout->oversample.num : 1;
+    dada->oversampling_den = layout->has_oversampling ? layout->oversample.den : 1;
     if (!layout->has_oversampling && dada_find(header, "OS_FACTOR", text)) {
-        REQUIRE(dada_parse_ratio(text, &out->oversampling_num, &out->oversampling_den), STATUS_DATA,
-                "%s: OS_FACTOR = %s, expected a ratio of at least 1, such as 32/27", out->path,
-                text);
-        REQUIRE(out->is_complex || out->oversampling_num == out->oversampling_den, STATUS_DATA,
+        REQUIRE(dada_parse_ratio(text, &dada->oversampling_num, &dada->oversampling_den),
+                STATUS_DATA, "%s: OS_FACTOR = %s, expected a ratio of at least 1, such as 32/27",
+                dada->path, text);
+        REQUIRE(dada->is_complex || dada->oversampling_num == dada->oversampling_den, STATUS_DATA,
                 "%s: OS_FACTOR = %s and NDIM = 1: real samples cannot be oversampled channels",
-                out->path, text);
+                dada->path, text);
     }
     if (dada_find(header, "DSB", text)) {
-        TRY(ascii_u64(header, "DSB", 0, 1, &sidebands, &is_dual));
+        TRY(ascii_u64(header, "DSB", 0, 1, &sidebands, ASCII_MAYBE));
     }
-    out->is_dc_at_edge = out->is_complex && sidebands == 0;
-    TRY(dada_check_rate(header, layout, out));
+    dada->is_dc_at_edge = dada->is_complex && sidebands == 0;
+    TRY(dada_check_rate(dada));
     TRY(override_has_frequencies(layout)
             ? STATUS_OK
-            : recorder_check_band(out->path, "FREQ", out->centre_hz, "BW", out->width_hz, assumed));
+            : recorder_check_band(dada->path, "FREQ", dada->centre_hz, "BW", dada->width_hz,
+                                  dada->assumed));
 out:
     return st;
 }
 
-static status_t dada_compare_bytes(const struct ascii *header, const struct dada *dada,
-                                   char **assumed)
+static status_t dada_compare_bytes(const struct dada *dada)
 {
     status_t st = STATUS_OK;
-    char text[ASCII_VALUE];
+    char text[ASCII_VALUE] = "";
     double said = 0;
     double second = (double)dada->step_bits / 8 / dada->seconds;
     uint64_t resolution = 0;
-    if (dada_find(header, "BYTES_PER_SECOND", text) && units_parse_f64(text, &said) &&
-        !(fabs(said / second - 1) <= 1e-3)) {
-        TRY(assume(assumed,
-                   "BYTES_PER_SECOND = %s and %.12g by TSAMP, NBIT, NDIM, NPOL and NCHAN differ: "
-                   "BYTES_PER_SECOND is ignored",
-                   text, second));
-    }
+    int is_said =
+        dada_find(&dada->header, "BYTES_PER_SECOND", text) && units_parse_f64(text, &said);
+    TRY(assume_if(is_said && !(fabs(said / second - 1) <= 1e-3), dada->assumed,
+                  "BYTES_PER_SECOND = %s and %.12g by TSAMP, NBIT, NDIM, NPOL and NCHAN differ: "
+                  "BYTES_PER_SECOND is ignored",
+                  text, second));
     /* 1 is what most writers leave there. */
-    if (dada_find(header, "RESOLUTION", text) && units_parse_u64(text, &resolution) &&
-        resolution != 1 && (resolution == 0 || 8 * resolution % dada->step_bits != 0)) {
-        TRY(assume(assumed,
-                   "RESOLUTION = %s bytes and time steps of %" PRIu64
-                   " bits by NBIT, NDIM, NPOL and NCHAN differ: RESOLUTION is ignored",
-                   text, dada->step_bits));
-    }
+    is_said = dada_find(&dada->header, "RESOLUTION", text) && units_parse_u64(text, &resolution) &&
+              resolution != 1;
+    TRY(assume_if(is_said && (resolution == 0 || 8 * resolution % dada->step_bits != 0),
+                  dada->assumed,
+                  "RESOLUTION = %s bytes and time steps of %" PRIu64
+                  " bits by NBIT, NDIM, NPOL and NCHAN differ: RESOLUTION is ignored",
+                  text, dada->step_bits));
 out:
     return st;
 }
 
-status_t dada_read_words(const struct ascii *header, const struct job_layout *layout,
-                         struct dada *out, char **assumed)
+status_t dada_read_words(struct dada *dada)
 {
     status_t st = STATUS_OK;
-    TRY(dada_read_streams(header, out, assumed));
-    TRY(dada_read_state(header, out, assumed));
-    TRY(dada_read_band(header, layout, out, assumed));
-    TRY(dada_note_usual(header, layout, out, assumed));
-    TRY(dada_compare_bytes(header, out, assumed));
+    TRY(dada_read_streams(dada));
+    TRY(dada_read_state(dada));
+    TRY(dada_read_band(dada));
+    TRY(dada_note_usual(dada));
+    TRY(dada_compare_bytes(dada));
 out:
     return st;
 }

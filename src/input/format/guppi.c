@@ -270,10 +270,10 @@ out:
 static const double guppi_levels[] = {3.3358750, 1, -1, -3.3358750};
 
 /* A sample rate above the width of a coarse channel, as a ratio of small numbers. */
-static status_t guppi_set_oversampling(const struct guppi *guppi, const char *path,
-                                       struct job_layout *own, char **assumed)
+static status_t guppi_set_oversampling(const struct guppi_file *file, struct job_layout *own)
 {
     status_t st = STATUS_OK;
+    const struct guppi *guppi = &file->guppi;
     double width = fabs(guppi->width_hz) / guppi->channels;
     double ratio = own->time.sample_rate_hz / width;
     if (!guppi->is_complex || ratio < 1.001) {
@@ -282,9 +282,9 @@ static status_t guppi_set_oversampling(const struct guppi *guppi, const char *pa
     REQUIRE(spacing_ratio(ratio, 1e-7, &own->oversample.num, &own->oversample.den), STATUS_DATA,
             "%s: %.9g samples a second of coarse channels of %.9g Hz: their ratio is none of small "
             "numbers (input.layout.oversampling can say it)",
-            path, own->time.sample_rate_hz, width);
+            file->path, own->time.sample_rate_hz, width);
     own->has_oversampling = 1;
-    TRY(assume(assumed,
+    TRY(assume(&file->archive->assumed,
                "oversampling %u/%u: no word says it, 1 / TBIN is that many times OBSBW / OBSNCHAN",
                own->oversample.num, own->oversample.den));
 out:
@@ -307,8 +307,7 @@ static void guppi_set_dims(const struct guppi *guppi, uint64_t samples, struct a
 
 /* FD_POLN says what receives two polarisations, not which one is first: X in all known backends,
  * and R in most. */
-static status_t guppi_name_pols(const struct guppi *guppi, const struct ascii *header,
-                                struct archive *archive)
+static status_t guppi_name_pols(const struct guppi_file *file)
 {
     static const struct {
         const char *word, *names[2], *doubt;
@@ -321,7 +320,7 @@ static status_t guppi_name_pols(const struct guppi *guppi, const struct ascii *h
     status_t st = STATUS_OK;
     char value[ASCII_VALUE];
     size_t at = 0;
-    if (guppi->pols != 2 || !ascii_find(header, "FD_POLN", value)) {
+    if (file->guppi.pols != 2 || !ascii_find(&file->header, "FD_POLN", value)) {
         goto out;
     }
     while (at < 2 && strncasecmp(value, feeds[at].word, strlen(feeds[at].word)) != 0) {
@@ -330,22 +329,21 @@ static status_t guppi_name_pols(const struct guppi *guppi, const struct ascii *h
     if (at == 2) {
         goto out;
     }
-    TRY(memory_zeroed(2, sizeof(char *), "names", &archive->names[AXIS_POL]));
-    archive->count[AXIS_POL] = 2;
-    for (uint32_t i = 0; i < 2; i++) {
-        TRY(memory_text(feeds[at].names[i], &archive->names[AXIS_POL][i]));
-    }
-    TRY(assume(&archive->assumed, "%s", feeds[at].doubt));
+    TRY(gather_name(file->archive, AXIS_POL, 2, 0, feeds[at].names[0]));
+    TRY(gather_name(file->archive, AXIS_POL, 2, 1, feeds[at].names[1]));
+    TRY(assume(&file->archive->assumed, "%s", feeds[at].doubt));
 out:
     return st;
 }
 
 /* ANTNMS00, ANTNMS01 and so on name the antennas, with commas. Names of the ATA end with the letter
  * of a tuning, which no table of its stations has. */
-static status_t guppi_name_stations(const struct guppi *guppi, const struct ascii *header,
-                                    struct archive *archive)
+static status_t guppi_name_stations(const struct guppi_file *file)
 {
     status_t st = STATUS_OK;
+    const uint32_t stations = file->guppi.stations;
+    const struct ascii *header = &file->header;
+    struct archive *archive = file->archive;
     enum { MOST_CARDS = 100 };
     char value[ASCII_VALUE];
     char key[ASCII_CARD];
@@ -353,7 +351,7 @@ static status_t guppi_name_stations(const struct guppi *guppi, const struct asci
     uint32_t count = 0;
     int repeats = 0;
     const int is_ata = ascii_find(header, "TELESCOP", value) && strcmp(value, "ATA") == 0;
-    TRY(memory_zeroed(guppi->stations, sizeof *names, "names", &names));
+    TRY(memory_zeroed(stations, sizeof *names, "names", &names));
     for (int i = 0; i < MOST_CARDS; i++) {
         char *rest = value;
         snprintf(key, sizeof key, "ANTNMS%02d", i);
@@ -361,37 +359,33 @@ static status_t guppi_name_stations(const struct guppi *guppi, const struct asci
              name = strsep(&rest, ", ")) {
             const size_t length = strlen(name);
             name[length - (is_ata && length > 1 && isupper((unsigned char)name[length - 1]))] = 0;
-            for (uint32_t j = 0; length > 0 && j < min_u64(count, guppi->stations); j++) {
+            for (uint32_t j = 0; length > 0 && j < min_u64(count, stations); j++) {
                 repeats |= strcmp(names[j], name) == 0;
             }
-            TRY(length > 0 && count < guppi->stations ? memory_text(name, &names[count])
-                                                      : STATUS_OK);
+            TRY(length > 0 && count < stations ? memory_text(name, &names[count]) : STATUS_OK);
             count += length > 0;
         }
     }
-    if (count == guppi->stations && guppi->stations > 1 && !repeats) {
+    if (count == stations && stations > 1 && !repeats) {
         archive->names[AXIS_STATION] = names;
         archive->count[AXIS_STATION] = count;
         names = NULL;
-    } else if (count > 0 && guppi->stations > 1) {
-        TRY(assume(
-            &archive->assumed,
-            "ANTNMS00 and the following have %u names%s, NANTS is %u: antennas have no names",
-            count, repeats ? ", not all different" : "", guppi->stations));
     }
-    TRY(is_ata && !names ? assume(&archive->assumed, "names of antennas are without the letter of "
-                                                     "the tuning: TELESCOP is ATA")
-                         : STATUS_OK);
+    TRY(assume_if(names && count > 0 && stations > 1, &archive->assumed,
+                  "ANTNMS00 and the following have %u names%s, NANTS is %u: antennas have no names",
+                  count, repeats ? ", not all different" : "", stations));
+    TRY(assume_if(is_ata && !names, &archive->assumed,
+                  "names of antennas are without the letter of the tuning: TELESCOP is ATA"));
 out:
-    text_free_list(names, guppi->stations);
+    text_free_list(names, stations);
     return st;
 }
 
 /* The words of the observation, for a description. */
-static status_t guppi_set_words(const struct guppi_file *file, const struct ascii *header,
-                                struct job_layout *own)
+static status_t guppi_set_words(const struct guppi_file *file, struct job_layout *own)
 {
     status_t st = STATUS_OK;
+    const struct ascii *header = &file->header;
     const struct guppi *guppi = &file->guppi;
     struct archive *archive = file->archive;
     own->time.has_sample_rate = 1;
@@ -424,14 +418,14 @@ out:
     return st;
 }
 
-static status_t guppi_describe(struct guppi_file *file, const struct job_layout *layout)
+static status_t guppi_describe(struct guppi_file *file)
 {
     status_t st = STATUS_OK;
+    const struct job_layout *layout = file->layout;
     struct archive *archive = file->archive;
     const struct guppi *guppi = &file->guppi;
     const struct guppi_blocks *blocks = &file->blocks;
     const struct guppi_block *last = &blocks->items[blocks->count - 1];
-    const struct ascii header = {file->path, 0, file->first.data, file->first.length, 1};
     struct job_layout own = {.files_along = layout->files_along};
     const struct recorder_number number = {.bits = guppi->bits,
                                            .is_complex = guppi->is_complex,
@@ -439,13 +433,11 @@ static status_t guppi_describe(struct guppi_file *file, const struct job_layout 
                                            .levels = guppi->bits == 2 ? guppi_levels : NULL};
     archive->parts[0].samples = last->first + guppi_steps(guppi, last);
     guppi_set_dims(guppi, archive->parts[0].samples, archive);
-    TRY(guppi_name_pols(guppi, &header, archive));
-    TRY(guppi_name_stations(guppi, &header, archive));
-    TRY(guppi_set_words(file, &header, &own));
+    TRY(guppi_name_pols(file));
+    TRY(guppi_name_stations(file));
+    TRY(guppi_set_words(file, &own));
     TRY(guppi_check_synctime(file));
-    if (!layout->has_oversampling) {
-        TRY(guppi_set_oversampling(guppi, file->path, &own, &archive->assumed));
-    }
+    TRY(layout->has_oversampling ? STATUS_OK : guppi_set_oversampling(file, &own));
     TRY(recorder_describe(layout, &number, &own, archive));
     TRY(guppi_add_runs(guppi, blocks, archive));
     TRY(guppi_find_torn(guppi, blocks, archive));
@@ -462,10 +454,11 @@ static status_t guppi_survey(const char *path, const struct job_layout *layout,
     uint64_t bytes = 0;
     int fd = -1;
     file->path = path;
+    file->layout = layout;
     TRY(archive_create(path, &file->archive));
     TRY(memory_text("GUPPI RAW", &file->archive->layout));
     TRY(recorder_open(&file->archive->parts[0], &fd, &bytes));
-    TRY(guppi_find_blocks(fd, bytes, layout, file));
+    TRY(guppi_find_blocks(fd, bytes, file));
     TRY(guppi_weigh_blocks(file));
 out:
     file_close(fd);
@@ -477,34 +470,28 @@ static status_t guppi_open(const struct format_input *input, struct archive **ou
     status_t st = STATUS_OK;
     struct guppi_file *files = NULL;
     struct archive **archives = NULL;
-    struct archive *archive = NULL;
     TRY(memory_zeroed(input->npaths, sizeof *files, "input files", &files));
     TRY(memory_zeroed(input->npaths, sizeof(struct archive *), "input files", &archives));
     for (size_t i = 0; i < input->npaths; i++) {
         TRY(guppi_survey(input->paths[i], input->layout, &files[i]));
     }
-    TRY(guppi_place_files(files, input->npaths, input->layout));
+    TRY(guppi_place_files(files, input->npaths));
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY(guppi_describe(&files[i], input->layout));
+        TRY(guppi_describe(&files[i]));
         archives[i] = files[i].archive;
         files[i].archive = NULL;
     }
-    TRY(gather_opened(input, archives, &archive));
-    TRY(guppi_end_runs(archive));
-    *out = archive;
-    archive = NULL;
+    TRY(gather_opened(input, archives, out));
+    TRY(guppi_end_runs(*out));
 out:
-    for (size_t i = 0; i < input->npaths; i++) {
+    for (size_t i = 0; files && i < input->npaths; i++) {
         archive_destroy(archives ? archives[i] : NULL);
-        if (files) {
-            archive_destroy(files[i].archive);
-            free(files[i].blocks.items);
-            text_free(&files[i].first);
-        }
+        archive_destroy(files[i].archive);
+        free(files[i].blocks.items);
+        text_free(&files[i].text);
     }
     free(files);
     free(archives);
-    archive_destroy(archive);
     return st;
 }
 

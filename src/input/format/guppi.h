@@ -54,37 +54,35 @@ struct guppi_blocks {
 /* A file of the job. */
 struct guppi_file {
     const char *path;
-    struct archive *archive; /* of one part; what is assumed about the file is noted here */
+    const struct job_layout *layout; /* the job's words, which go before those of headers */
+    struct archive *archive;         /* of one part; what is assumed about the file is noted here */
     struct guppi guppi;
     struct guppi_blocks blocks;
-    struct text first; /* header */
+    struct ascii header; /* the first one */
+    struct text text;    /* of it */
 };
 
-/* The words of the first header; those of the job go before. Fails with DATA. */
-status_t guppi_read_words(const struct ascii *header, const struct job_layout *layout,
-                          struct guppi *out, char **assumed);
+/* The words of a file's first header. Fails with DATA. */
+status_t guppi_read_words(struct guppi_file *file);
 
 /* Notes what the first header leaves open, or says twice, when all blocks are known. Fails with
  * DATA, DEVICE (memory). */
-status_t guppi_note_words(const struct ascii *header, const struct job_layout *layout,
-                          const struct guppi *guppi, char **assumed);
+status_t guppi_note_words(struct guppi_file *file);
 
 /* Fails with DATA unless a header says the same as the first one in all that must not change. The
  * start is taken from it if those before said that theirs is invalid. */
-status_t guppi_compare_words(const struct ascii *first, const struct ascii *header,
-                             struct guppi *guppi);
+status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header);
 /* Whether a card is of such a word. */
 int guppi_watches(const char *card);
 
 /* Goes from header to header through an open file. Reads the words of the first, compares the
  * others. Bytes that are no block are skipped, and noted. Fails with DATA. The items are to be
  * freed in any case. */
-status_t guppi_find_blocks(int fd, uint64_t file_bytes, const struct job_layout *layout,
-                           struct guppi_file *file);
+status_t guppi_find_blocks(int fd, uint64_t file_bytes, struct guppi_file *file);
 
 /* Decides what PKTIDX counts, over the blocks of all files, and which samples each block has. Fails
  * with DATA. */
-status_t guppi_place_files(struct guppi_file *files, size_t count, const struct job_layout *layout);
+status_t guppi_place_files(struct guppi_file *files, size_t count);
 
 /* Computes the time of a packet by SYNCTIME, which is that of PKTIDX 0 in Unix seconds. *off:
  * seconds from the start time (STT_) to it; NAN: one of them, or the unit of PKTIDX, is unknown.

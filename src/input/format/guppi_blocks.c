@@ -180,7 +180,6 @@ struct guppi_walk {
     const char *path;
     int fd;
     uint64_t file_bytes;
-    const struct job_layout *layout;
     struct guppi_file *file;
     char *text, *before;       /* this header and the one before */
     size_t length;             /* of `before`; 0: there is none */
@@ -293,14 +292,14 @@ static status_t guppi_take_words(struct guppi_walk *walk, const struct ascii *he
     struct guppi_file *file = walk->file;
     struct guppi *guppi = &file->guppi;
     if (walk->length == 0) {
-        TRY(guppi_read_words(header, walk->layout, guppi, &file->archive->assumed));
-        TRY(text_add_bytes(&file->first, header->text, header->length));
+        TRY(text_add_bytes(&file->text, header->text, header->length));
+        file->header = (struct ascii){walk->path, 0, file->text.data, file->text.length, 1};
+        TRY(guppi_read_words(file));
         memcpy(walk->key, header->text, FIRST_KEY);
         walk->block_bytes = guppi->block_bytes;
         goto out;
     }
-    const struct ascii first = {walk->path, 0, file->first.data, file->first.length, 1};
-    TRY(guppi_compare_words(&first, header, guppi));
+    TRY(guppi_compare_words(file, header));
     TRY(ascii_u64(header, "BLOCSIZE", 1, UINT64_C(1) << 50, &walk->block_bytes, NULL));
     uint64_t bits = 8 * walk->block_bytes;
     REQUIRE(walk->block_bytes <= guppi->block_bytes && bits % guppi->step_bits == 0 &&
@@ -349,7 +348,7 @@ static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *he
             walk->path, header->at, has_packet ? "a" : "no", has_packet ? "none" : "one");
     if (same_counts) {
         block.counts = blocks->items[blocks->count - 1].counts;
-    } else if (!walk->layout->ignores_dropped) {
+    } else if (!walk->file->layout->ignores_dropped) {
         TRY(guppi_read_counts(header, &block.counts));
     }
     blocks->has_packets = has_packet;
@@ -545,22 +544,19 @@ out:
     return st;
 }
 
-status_t guppi_find_blocks(int fd, uint64_t file_bytes, const struct job_layout *layout,
-                           struct guppi_file *file)
+status_t guppi_find_blocks(int fd, uint64_t file_bytes, struct guppi_file *file)
 {
     status_t st = STATUS_OK;
     struct guppi_walk walk = {.path = file->path,
                               .fd = fd,
                               .file_bytes = file_bytes,
-                              .layout = layout,
                               .file = file,
                               .expected = LEAST_READ};
     TRY(memory_zeroed(MOST_HEADER, 1, "a header", &walk.text));
     TRY(memory_zeroed(MOST_HEADER, 1, "a header", &walk.before));
     REQUIRE(file_bytes > 0, STATUS_DATA, "%s is empty", file->path);
     TRY(guppi_walk_blocks(&walk));
-    const struct ascii header = {file->path, 0, file->first.data, file->first.length, 1};
-    TRY(guppi_note_words(&header, layout, &file->guppi, &file->archive->assumed));
+    TRY(guppi_note_words(file));
 out:
     free(walk.text);
     free(walk.before);

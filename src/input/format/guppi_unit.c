@@ -228,20 +228,16 @@ static status_t guppi_note_packets(struct guppi_file *file, int is_proven)
                   "PKTSIZE %" PRIu64 " and PIPERBLK %" PRIu64
                   " (of %.9g bytes in a block) differ: PIPERBLK is used",
                   guppi->packet_bytes, packets, bytes));
-    TRY(packets > steps && is_proven
-            ? assume(assumed,
-                     "PIPERBLK %" PRIu64 " and %" PRIu64 " new samples of a block (BLOCSIZE by "
-                     "OBSNCHAN, NPOL, NBITS) differ: each sample is taken to be %" PRIu64
-                     " packets",
-                     packets, steps, packets / steps)
-            : STATUS_OK);
-    if (packets > 1 && said != bytes && each * packets == guppi->stored &&
-        (each & (each - 1)) == 0 && ((steps / packets) & (steps / packets - 1)) != 0) {
-        TRY(assume(assumed,
-                   "OVERLAP %" PRIu64 " leaves %" PRIu64 " samples for each of PIPERBLK %" PRIu64
-                   " packets, %" PRIu64 " without it: OVERLAP is used",
-                   guppi->overlap, steps / packets, packets, each));
-    }
+    TRY(assume_if(packets > steps && is_proven, assumed,
+                  "PIPERBLK %" PRIu64 " and %" PRIu64 " new samples of a block (BLOCSIZE by "
+                  "OBSNCHAN, NPOL, NBITS) differ: each sample is taken to be %" PRIu64 " packets",
+                  packets, steps, packets / steps));
+    TRY(assume_if(packets > 1 && said != bytes && each * packets == guppi->stored &&
+                      (each & (each - 1)) == 0 && ((steps / packets) & (steps / packets - 1)) != 0,
+                  assumed,
+                  "OVERLAP %" PRIu64 " leaves %" PRIu64 " samples for each of PIPERBLK %" PRIu64
+                  " packets, %" PRIu64 " without it: OVERLAP is used",
+                  guppi->overlap, steps / packets, packets, each));
 out:
     return st;
 }
@@ -329,10 +325,8 @@ status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct 
 {
     status_t st = STATUS_OK;
     enum { UNIX_MJD = 40587, UNIX_DAY = 86400 };
-    const struct ascii header = {file->path, 0, file->first.data, file->first.length, 1};
     double sync = 0;
-    int found = 0;
-    TRY(ascii_f64(&header, "SYNCTIME", -1e12, 1e12, &sync, &found));
+    TRY(ascii_f64(&file->header, "SYNCTIME", -1e12, 1e12, &sync, ASCII_MAYBE));
     double day = floor(sync / (double)UNIX_DAY); /* Unix time has no leap seconds */
     *out = utc_add((struct utc){UNIX_MJD + (int32_t)day, sync - day * UNIX_DAY},
                    (double)packet * file->blocks.each * file->guppi.seconds);
@@ -365,7 +359,7 @@ out:
 /* How far the first block lies behind packet PKTSTART, which the start time is that of. `earliest`:
  * PKTIDX that the first block of the job has. Times tell samples apart up to 2^50 of them. */
 static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit unit,
-                                  const struct job_layout *layout, uint64_t earliest)
+                                  uint64_t earliest)
 {
     status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
@@ -380,7 +374,7 @@ static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit uni
     if (!guppi->has_start) {
         goto out;
     }
-    REQUIRE(layout->time.has_start || fabs(file->blocks.before) < 0x1p50, STATUS_DATA,
+    REQUIRE(file->layout->time.has_start || fabs(file->blocks.before) < 0x1p50, STATUS_DATA,
             "%s: PKTSTART = %" PRIu64 ", but the first block has PKTIDX %" PRIu64
             ": too far apart for one observation (input.layout.start can say when it starts)",
             file->path, guppi->begin, packet);
@@ -426,27 +420,23 @@ static status_t guppi_note_unit(struct guppi_file *file, const struct guppi_choi
     if (choice->kind == KINDS || (choice->is_proven && choice->kind == named)) {
         goto out;
     }
-    if (choice->kind != named) {
-        TRY(assume(assumed,
-                   "PKTIDX grows by %" PRIu64 " from block to block, beside %s: it is taken to "
-                   "count %s",
-                   growths->least, said, kind_names[choice->kind]));
-    } else if (is_used) {
-        TRY(assume(assumed,
-                   "%s says what PKTIDX counts, but no two blocks that follow each other prove it: "
-                   "%s from it",
-                   said, has_gaps ? "gaps follow" : "the start time follows"));
-    }
+    TRY(assume_if(choice->kind != named, assumed,
+                  "PKTIDX grows by %" PRIu64 " from block to block, beside %s: it is taken to "
+                  "count %s",
+                  growths->least, said, kind_names[choice->kind]));
+    TRY(assume_if(choice->kind == named && is_used, assumed,
+                  "%s says what PKTIDX counts, but no two blocks that follow each other prove it: "
+                  "%s from it",
+                  said, has_gaps ? "gaps follow" : "the start time follows"));
 out:
     return st;
 }
 
 /* Without PKTIDX blocks follow each other; files, too, if all have the same start time. */
-static status_t guppi_place_unnumbered(struct guppi_file *files, size_t count,
-                                       const struct job_layout *layout)
+static status_t guppi_place_unnumbered(struct guppi_file *files, size_t count)
 {
     status_t st = STATUS_OK;
-    int is_alike = layout->files_along == AXIS_TIME;
+    int is_alike = files[0].layout->files_along == AXIS_TIME;
     double before = 0;
     for (size_t i = 0; i < count; i++) {
         is_alike = is_alike && !files[i].blocks.has_packets && files[i].guppi.has_start &&
@@ -469,7 +459,7 @@ out:
     return st;
 }
 
-status_t guppi_place_files(struct guppi_file *files, size_t count, const struct job_layout *layout)
+status_t guppi_place_files(struct guppi_file *files, size_t count)
 {
     status_t st = STATUS_OK;
     struct guppi_growths growths = {.items = NULL};
@@ -496,10 +486,10 @@ status_t guppi_place_files(struct guppi_file *files, size_t count, const struct 
             TRY(guppi_check_overlap(&files[i], &growths));
         }
         TRY(guppi_place_blocks(&files[i], unit, &has_gaps));
-        TRY(guppi_place_start(&files[i], unit, layout, earliest));
+        TRY(guppi_place_start(&files[i], unit, earliest));
         TRY(guppi_note_unit(&files[i], &choice, &growths, has_gaps));
     }
-    TRY(guppi_place_unnumbered(files, count, layout));
+    TRY(guppi_place_unnumbered(files, count));
 out:
     free(growths.items);
     return st;

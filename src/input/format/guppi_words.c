@@ -48,31 +48,30 @@ static status_t guppi_read_start(const struct ascii *header, int *has_start, str
     double valid = 1;
     int has_day = 0;
     int has_second = 0;
-    int found = 0;
     *has_start = 0;
-    TRY(ascii_f64(header, "STTVALID", -1e9, 1e9, &valid, &found));
+    TRY(ascii_f64(header, "STTVALID", -1e9, 1e9, &valid, ASCII_MAYBE));
     if (valid == 0) {
         goto out;
     }
     TRY(ascii_u64(header, "STT_IMJD", 0, 1000000, &day, &has_day));
     TRY(ascii_f64(header, "STT_SMJD", 0, 86401, &second, &has_second));
-    TRY(ascii_f64(header, "STT_OFFS", -86400, 86400, &offset, &found));
+    TRY(ascii_f64(header, "STT_OFFS", -86400, 86400, &offset, ASCII_MAYBE));
     *has_start = has_day && has_second;
     *start = utc_add((struct utc){(int32_t)day, second}, offset);
 out:
     return st;
 }
 
-status_t guppi_compare_words(const struct ascii *first, const struct ascii *header,
-                             struct guppi *guppi)
+status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header)
 {
     status_t st = STATUS_OK;
+    struct guppi *guppi = &file->guppi;
     struct utc start = {0, 0};
     int has_start = 0;
     for (int i = SAME_TEXT; i < WATCHED; i++) {
         char one[ASCII_VALUE] = "not there";
         char other[ASCII_VALUE] = "not there";
-        ascii_find(first, watched[i], one);
+        ascii_find(&file->header, watched[i], one);
         ascii_find(header, watched[i], other);
         REQUIRE(guppi_same_value(one, other), STATUS_DATA,
                 "%s: %s is %s in the header of the first block, but %s in that at byte %" PRIu64
@@ -105,8 +104,7 @@ static status_t guppi_read_streams(const struct ascii *header, struct guppi *out
     uint64_t channels = 0;
     uint64_t pols = 0;
     uint64_t bits = 8;
-    int found = 0;
-    TRY(ascii_u64(header, "NANTS", 1, MOST_STATIONS, &stations, &found));
+    TRY(ascii_u64(header, "NANTS", 1, MOST_STATIONS, &stations, ASCII_MAYBE));
     TRY(ascii_u64(header, "OBSNCHAN", 1, MOST_CHANNELS, &channels, NULL));
     REQUIRE(channels % stations == 0, STATUS_DATA,
             "%s: OBSNCHAN = %" PRIu64 " coarse channels of NANTS = %" PRIu64 " antennas together, "
@@ -114,7 +112,7 @@ static status_t guppi_read_streams(const struct ascii *header, struct guppi *out
             header->path, channels, stations);
     TRY(ascii_u64(header, "NPOL", 1, 4, &pols, NULL));
     REQUIRE(pols != 3, STATUS_DATA, "%s: NPOL = 3, expected 1, 2 or 4", header->path);
-    TRY(ascii_u64(header, "NBITS", 2, 16, &bits, &found));
+    TRY(ascii_u64(header, "NBITS", 2, 16, &bits, ASCII_MAYBE));
     REQUIRE(bits == 2 || bits == 4 || bits == 8 || bits == 16, STATUS_DATA,
             "%s: NBITS = %" PRIu64 ", expected 2, 4, 8 or 16", header->path, bits);
     ascii_find(header, "PKTFMT", format);
@@ -131,10 +129,12 @@ out:
 }
 
 /* Samples a second and the band: what the job says goes before the header. */
-static status_t guppi_read_rates(const struct ascii *header, const struct job_layout *layout,
-                                 struct guppi *out)
+static status_t guppi_read_rates(struct guppi_file *file)
 {
     status_t st = STATUS_OK;
+    const struct ascii *header = &file->header;
+    const struct job_layout *layout = file->layout;
+    struct guppi *out = &file->guppi;
     double mhz = 0;
     double width = 0;
     int has_band = layout->freq.count > 0 || layout->freq.rule.has_start;
@@ -158,14 +158,14 @@ out:
 
 /* CHAN_BW repeats OBSBW / channels. Recorders that leave it as it was before are known: OBSBW is
  * believed where TBIN agrees with it. `rates`: samples a second for each hertz of OBSBW. */
-static status_t guppi_check_width(const struct ascii *header, const struct job_layout *layout,
-                                  const struct guppi *guppi, double rates, char **assumed)
+static status_t guppi_check_width(struct guppi_file *file, double rates)
 {
     status_t st = STATUS_OK;
+    const struct job_layout *layout = file->layout;
+    const struct guppi *guppi = &file->guppi;
     double mhz = 0;
     double each = 1e-6 * guppi->width_hz / guppi->channels;
-    int found = 0;
-    TRY(ascii_f64(header, "CHAN_BW", -1e9, 1e9, &mhz, &found));
+    TRY(ascii_f64(&file->header, "CHAN_BW", -1e9, 1e9, &mhz, ASCII_MAYBE));
     if (mhz == 0 || layout->freq.count > 0 || layout->freq.rule.has_start ||
         fabs(mhz - each) <= 1e-3 * fabs(each)) {
         goto out;
@@ -173,12 +173,12 @@ static status_t guppi_check_width(const struct ascii *header, const struct job_l
     REQUIRE((mhz > 0) == (each > 0), STATUS_DATA,
             "%s: CHAN_BW = %.9g MHz, but OBSBW / channels is %.9g MHz: whether frequency rises or "
             "falls is unknown (input.layout.freq_hz and sideband can say it)",
-            header->path, mhz, each);
+            file->path, mhz, each);
     REQUIRE(layout->has_domain || fabs(rates - 1) < 0.01, STATUS_DATA,
             "%s: CHAN_BW = %.9g MHz, but OBSBW / channels is %.9g MHz, with a sample every TBIN = "
             "%.9g s (input.layout.freq_hz, sample_rate_hz and domain can say what is right)",
-            header->path, mhz, each, guppi->seconds);
-    TRY(assume(assumed,
+            file->path, mhz, each, guppi->seconds);
+    TRY(assume(&file->archive->assumed,
                "CHAN_BW %.9g MHz and OBSBW / channels %.9g MHz differ: OBSBW is used, with which "
                "TBIN agrees",
                mhz, each));
@@ -188,12 +188,13 @@ out:
 
 /* Rate, band, and whether samples are complex: real ones come at twice the width of a coarse
  * channel. */
-static status_t guppi_read_band(const struct ascii *header, const struct job_layout *layout,
-                                struct guppi *out, char **assumed)
+static status_t guppi_read_band(struct guppi_file *file)
 {
     status_t st = STATUS_OK;
+    const struct job_layout *layout = file->layout;
+    struct guppi *out = &file->guppi;
     uint64_t products = 0;
-    TRY(guppi_read_rates(header, layout, out));
+    TRY(guppi_read_rates(file));
     double each = fabs(out->width_hz) / out->channels;
     double rates = 1 / (out->seconds * each);
     out->is_complex = layout->has_domain ? layout->is_complex : rates < 1.75;
@@ -202,18 +203,18 @@ static status_t guppi_read_band(const struct ascii *header, const struct job_lay
             "%s: a sample every TBIN = %g s, but coarse channels of %g Hz (OBSBW / OBSNCHAN): "
             "expected as many samples a second, at most half as many more (oversampled), or twice "
             "as many (real)",
-            header->path, out->seconds, each);
-    TRY(ascii_u64(header, "NPOL", 1, 4, &products, NULL));
+            file->path, out->seconds, each);
+    TRY(ascii_u64(&file->header, "NPOL", 1, 4, &products, NULL));
     REQUIRE(layout->has_domain || out->is_complex || products < 4, STATUS_DATA,
             "%s: NPOL = 4 (two polarisations of complex samples), but a sample every TBIN = %g s "
             "of coarse channels of %g Hz (OBSBW / OBSNCHAN) is real (input.layout.domain can say "
             "what is right)",
-            header->path, out->seconds, each);
-    TRY(guppi_check_width(header, layout, out, rates, assumed));
+            file->path, out->seconds, each);
+    TRY(guppi_check_width(file, rates));
     TRY(override_has_frequencies(layout)
             ? STATUS_OK
-            : recorder_check_band(header->path, "OBSFREQ", out->centre_hz, "OBSBW", out->width_hz,
-                                  assumed));
+            : recorder_check_band(file->path, "OBSFREQ", out->centre_hz, "OBSBW", out->width_hz,
+                                  &file->archive->assumed));
 out:
     return st;
 }
@@ -221,7 +222,6 @@ out:
 static status_t guppi_read_block(const struct ascii *header, struct guppi *out)
 {
     status_t st = STATUS_OK;
-    int found = 0;
     out->step_bits =
         (uint64_t)out->stations * out->channels * out->pols * out->bits * (out->is_complex ? 2 : 1);
     TRY(ascii_u64(header, "BLOCSIZE", 1, UINT64_C(1) << 50, &out->block_bytes, NULL));
@@ -231,8 +231,8 @@ static status_t guppi_read_block(const struct ascii *header, struct guppi *out)
             header->path, out->block_bytes, out->step_bits, out->stations, out->channels, out->pols,
             out->is_complex ? "complex" : "real", out->bits);
     out->stored = 8 * out->block_bytes / out->step_bits;
-    TRY(ascii_u64(header, "OVERLAP", 0, out->stored - 1, &out->overlap, &found));
-    TRY(ascii_u64(header, "PIPERBLK", 0, UINT64_C(1) << 50, &out->block_packets, &found));
+    TRY(ascii_u64(header, "OVERLAP", 0, out->stored - 1, &out->overlap, ASCII_MAYBE));
+    TRY(ascii_u64(header, "PIPERBLK", 0, UINT64_C(1) << 50, &out->block_packets, ASCII_MAYBE));
     TRY(ascii_u64(header, "PKTSIZE", 0, UINT64_C(1) << 50, &out->packet_bytes,
                   &out->has_packet_bytes));
     TRY(ascii_u64(header, "PKTSTART", 0, UINT64_MAX, &out->begin, &out->has_begin));
@@ -241,10 +241,12 @@ out:
 }
 
 /* Words that are missing, and what is taken in their place. */
-static status_t guppi_note_missing(const struct ascii *header, const struct job_layout *layout,
-                                   const struct guppi *guppi, char **assumed)
+static status_t guppi_note_missing(struct guppi_file *file)
 {
     status_t st = STATUS_OK;
+    const struct ascii *header = &file->header;
+    char **assumed = &file->archive->assumed;
+    const int has_start = file->layout->time.has_start;
     static const char *const words[][2] = {
         {"NBITS", "no NBITS: numbers are taken to have 8 bits"},
         {"OVERLAP", "no OVERLAP: blocks are taken to repeat no samples"},
@@ -254,35 +256,31 @@ static status_t guppi_note_missing(const struct ascii *header, const struct job_
         {"STT_OFFS", "no STT_OFFS: the start time is taken as a whole second"}};
     char value[ASCII_VALUE];
     double valid = 1;
-    int found = 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         int is_start = strncmp(words[i][0], "STT_", 4) == 0;
-        if (!ascii_find(header, words[i][0], value) && !(is_start && layout->time.has_start)) {
-            TRY(assume(assumed, "%s", words[i][1]));
-        }
+        TRY(assume_unless(ascii_find(header, words[i][0], value) || (is_start && has_start),
+                          assumed, "%s", words[i][1]));
     }
-    TRY(ascii_f64(header, "STTVALID", -1e9, 1e9, &valid, &found));
-    if (valid == 0 && !guppi->has_start && !layout->time.has_start) {
-        TRY(assume(assumed, "STTVALID 0: the start time (STT_) is not believed"));
-    } else if (!guppi->has_start && !layout->time.has_start &&
-               ascii_find(header, "STT_SMJD", value) && ascii_find(header, "STT_IMJD", value)) {
-        TRY(assume(assumed, "STT_IMJD = 0: the start time is unknown"));
-    }
+    TRY(ascii_f64(header, "STTVALID", -1e9, 1e9, &valid, ASCII_MAYBE));
+    int is_open = !file->guppi.has_start && !has_start;
+    TRY(assume_if(valid == 0 && is_open, assumed,
+                  "STTVALID 0: the start time (STT_) is not believed"));
+    TRY(assume_if(valid != 0 && is_open && ascii_find(header, "STT_SMJD", value) &&
+                      ascii_find(header, "STT_IMJD", value),
+                  assumed, "STT_IMJD = 0: the start time is unknown"));
 out:
     return st;
 }
 
 /* NCHAN repeats the channels of one antenna. */
-static status_t guppi_check_channels(const struct ascii *header, const struct guppi *guppi,
-                                     char **assumed)
+static status_t guppi_check_channels(struct guppi_file *file)
 {
     status_t st = STATUS_OK;
     double channels = 0;
-    int found = 0;
-    TRY(ascii_f64(header, "NCHAN", -1e9, 1e9, &channels, &found));
-    TRY(assume_if(channels > 0 && channels != guppi->channels, assumed,
+    TRY(ascii_f64(&file->header, "NCHAN", -1e9, 1e9, &channels, ASCII_MAYBE));
+    TRY(assume_if(channels > 0 && channels != file->guppi.channels, &file->archive->assumed,
                   "NCHAN %.9g and OBSNCHAN / NANTS %u differ: OBSNCHAN is used", channels,
-                  guppi->channels));
+                  file->guppi.channels));
 out:
     return st;
 }
@@ -310,26 +308,25 @@ out:
     return st;
 }
 
-status_t guppi_read_words(const struct ascii *header, const struct job_layout *layout,
-                          struct guppi *out, char **assumed)
+status_t guppi_read_words(struct guppi_file *file)
 {
     status_t st = STATUS_OK;
-    TRY(guppi_read_streams(header, out));
-    TRY(guppi_read_band(header, layout, out, assumed));
-    TRY(guppi_read_block(header, out));
-    TRY(guppi_read_start(header, &out->has_start, &out->start));
-    out->has_start = out->has_start && out->start.mjd_day > 0;
+    struct guppi *guppi = &file->guppi;
+    TRY(guppi_read_streams(&file->header, guppi));
+    TRY(guppi_read_band(file));
+    TRY(guppi_read_block(&file->header, guppi));
+    TRY(guppi_read_start(&file->header, &guppi->has_start, &guppi->start));
+    guppi->has_start = guppi->has_start && guppi->start.mjd_day > 0;
 out:
     return st;
 }
 
-status_t guppi_note_words(const struct ascii *header, const struct job_layout *layout,
-                          const struct guppi *guppi, char **assumed)
+status_t guppi_note_words(struct guppi_file *file)
 {
     status_t st = STATUS_OK;
-    TRY(guppi_note_missing(header, layout, guppi, assumed));
-    TRY(guppi_check_channels(header, guppi, assumed));
-    TRY(guppi_check_position(header, assumed));
+    TRY(guppi_note_missing(file));
+    TRY(guppi_check_channels(file));
+    TRY(guppi_check_position(&file->header, &file->archive->assumed));
 out:
     return st;
 }
