@@ -293,24 +293,18 @@ static int gap_seek(const struct gap_seeker *seeker, uint64_t at, uint64_t *next
     return 0;
 }
 
-static struct gap_seeker gap_seek_of(const struct archive *archive, uint32_t stream)
+int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at, uint64_t end,
+                     uint64_t *first, uint64_t *count)
 {
     uint64_t index[AXIS_KINDS];
     struct gap_seeker seeker = {.archive = archive,
                                 .number = archive_stream_number(archive, stream),
                                 .nstacks = archive->shape.is_reim_stacked ? 2 : 1};
+    uint64_t next = at;
     archive_stream_index(archive, stream, index);
     for (int i = 0; i < seeker.nstacks; i++) {
         seeker.stack[i] = archive_stack_of(archive, index, i);
     }
-    return seeker;
-}
-
-int archive_next_gap(const struct archive *archive, uint32_t stream, uint64_t at, uint64_t end,
-                     uint64_t *first, uint64_t *count)
-{
-    const struct gap_seeker seeker = gap_seek_of(archive, stream);
-    uint64_t next = at;
     *count = 0;
     for (; at < end; at = next) {
         int is_missing = gap_seek(&seeker, at, &next);

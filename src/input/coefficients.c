@@ -209,18 +209,13 @@ out:
     return st;
 }
 
-static int coefficients_is_number(hid_t type)
-{
-    H5T_class_t class = H5Tget_class(type);
-    return class == H5T_INTEGER || class == H5T_FLOAT;
-}
-
 /* Shape and type: a number of each coefficient, or two. */
 static status_t coefficients_read_shape(const struct h5_dataset *dataset, const char *where,
                                         struct coefficients *out)
 {
     status_t st = STATUS_OK;
-    int is_compound = H5Tget_class(dataset->type) == H5T_COMPOUND;
+    H5T_class_t class = H5Tget_class(dataset->type);
+    int is_compound = class == H5T_COMPOUND;
     int has_pairs = dataset->rank == 2 && dataset->dims[1] == 2 && !is_compound;
     int is_vector = dataset->rank == 1 || (dataset->rank == 2 && !has_pairs &&
                                            (dataset->dims[0] == 1 || dataset->dims[1] == 1));
@@ -230,7 +225,7 @@ static status_t coefficients_read_shape(const struct h5_dataset *dataset, const 
             "%s: its rank is %d, expected 1, or 2 with the shape [coefficients][2], or of a row or "
             "a column",
             where, dataset->rank);
-    REQUIRE(is_compound || coefficients_is_number(dataset->type), STATUS_DATA,
+    REQUIRE(is_compound || class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
             "%s: expected integers, floating point, or compounds of two of them", where);
     REQUIRE(count <= FIR_MOST_TAPS, STATUS_DATA, "%s: %llu coefficients, expected at most %d",
             where, (unsigned long long)count, FIR_MOST_TAPS);

@@ -408,18 +408,13 @@ void file_flush(int fd, uint64_t offset, uint64_t bytes)
     (void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
 }
 
-/* Whether an error says that data are lost, not that the file system has no such call. */
-static int file_is_loss(int reason)
-{
-    return reason == EIO || file_is_full(reason);
-}
-
 status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
 {
     unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    /* The system reports an error once: a later file_sync_data() would miss it. */
+    /* The system reports an error once: a later file_sync_data() would miss it. Other errors say
+     * that the file system has no such call. */
     return REQUIRED(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 ||
-                        !file_is_loss(errno),
+                        (errno != EIO && !file_is_full(errno)),
                     file_write_status(errno), "%s cannot be synced: %s", path, strerror(errno));
 }
 

@@ -256,16 +256,6 @@ void chunks_close(chunks_t *chunks)
     free(chunks);
 }
 
-static struct kept_chunk *chunks_find_kept(chunks_t *chunks, uint64_t number)
-{
-    for (uint32_t i = 0; i < chunks->nkept; i++) {
-        if (chunks->kept[i].is_there && chunks->kept[i].number == number) {
-            return &chunks->kept[i];
-        }
-    }
-    return NULL;
-}
-
 /* Room to keep one more: the longest not used; NULL when all are used by this very read. */
 static struct kept_chunk *chunks_find_room(chunks_t *chunks)
 {
@@ -348,7 +338,11 @@ static status_t chunks_prepare(chunks_t *chunks)
     chunks->clock++;
     for (size_t i = 0; i < chunks->ntasks; i++) {
         struct chunk_task *task = &chunks->tasks[i];
-        task->kept = chunks_find_kept(chunks, task->number);
+        task->kept = NULL;
+        for (uint32_t k = 0; k < chunks->nkept && !task->kept; k++) {
+            struct kept_chunk *kept = &chunks->kept[k];
+            task->kept = kept->is_there && kept->number == task->number ? kept : NULL;
+        }
         task->is_decoded = task->kept != NULL;
         if (task->kept) {
             task->kept->used = chunks->clock;

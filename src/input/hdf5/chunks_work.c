@@ -91,28 +91,22 @@ struct copy {
     unsigned char *out;
 };
 
-/* The outermost dimension along which a chunk has several elements: along it a copy is shared. */
-static int copy_shared(const chunks_t *chunks)
-{
-    int at = 0;
-    while (at < chunks->spec.rank - 1 && chunks->spec.chunk[at] == 1) {
-        at++;
-    }
-    return at;
-}
-
 static void copy_plan(const chunks_t *chunks, uint64_t number, const struct chunk_box *box,
                       size_t part, size_t parts, struct copy *copy)
 {
     const struct chunks_spec *spec = &chunks->spec;
     hsize_t origin[CHUNKS_MOST_RANK];
     uint64_t step = spec->element_bytes; /* of the chunk, along the dimension */
+    int shared = 0; /* the outermost dimension along which a chunk has several elements */
+    while (shared < spec->rank - 1 && spec->chunk[shared] == 1) {
+        shared++;
+    }
     *copy = (struct copy){.run = spec->element_bytes, .out = box->out};
     chunks_origin(chunks, number, origin);
     for (int i = spec->rank; i-- > 0;) {
         uint64_t low = max_u64(box->start[i], origin[i]);
         uint64_t high = min_u64(box->start[i] + box->count[i], origin[i] + spec->chunk[i]);
-        if (i == copy_shared(chunks)) {
+        if (i == shared) {
             uint64_t all = high - low;
             high = low + all * (part + 1) / parts;
             low += all * part / parts;
@@ -130,15 +124,6 @@ static void copy_plan(const chunks_t *chunks, uint64_t number, const struct chun
         }
         step *= spec->chunk[i];
     }
-}
-
-/* Where the whole chunk lies in the box as it lies in itself, or NULL. */
-static unsigned char *chunks_whole(const chunks_t *chunks, uint64_t number,
-                                   const struct chunk_box *box)
-{
-    struct copy copy;
-    copy_plan(chunks, number, box, 0, 1, &copy);
-    return copy.run == chunks->spec.chunk_bytes ? copy.out : NULL;
 }
 
 /* Runs of one length, of which the compiler knows the usual ones. */
@@ -267,7 +252,11 @@ status_t chunks_place_for(struct chunk_worker *worker, const struct chunk_task *
     const chunks_t *chunks = worker->chunks;
     *out = task->kept ? task->kept->data : NULL;
     if (!*out && task->count == 1) {
-        *out = chunks_whole(chunks, task->number, &chunks->boxes[chunks->wants[task->first].box]);
+        /* Where the whole chunk lies in the box as it lies in itself. */
+        struct copy copy;
+        copy_plan(chunks, task->number, &chunks->boxes[chunks->wants[task->first].box], 0, 1,
+                  &copy);
+        *out = copy.run == chunks->spec.chunk_bytes ? copy.out : NULL;
     }
     if (!*out && !worker->decoded) {
         TRY(memory_aligned((size_t)chunks->spec.chunk_bytes, 1, "a chunk", &worker->decoded));

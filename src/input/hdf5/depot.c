@@ -152,24 +152,17 @@ void depot_give(depot_t *depot, struct stored *stored)
     }
 }
 
-/* Sources take half of the descriptors that there are, but some must do. */
-static uint32_t depot_most(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        return LEAST_OPEN;
-    }
-    return (uint32_t)min_u64(max_u64(limit.rlim_cur / 2, LEAST_OPEN), UINT32_MAX / 4);
-}
-
 status_t depot_open(const struct depot_spec *spec, depot_t **out)
 {
     status_t st = STATUS_OK;
     depot_t *depot = NULL;
     uint32_t slot = 0;
+    struct rlimit limit;
     TRY(memory_zeroed(1, sizeof *depot, "a dataset", &depot));
     depot->spec = *spec;
-    depot->most = depot_most();
+    /* Sources take half of the descriptors that there are, but some must do. */
+    uint64_t most = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
+    depot->most = (uint32_t)min_u64(max_u64(most, LEAST_OPEN), UINT32_MAX / 4);
     TRY(depot_find_slot(depot, &slot));
     TRY(stored_open(depot, NULL, NULL, &depot->open[slot]));
     depot->open[slot]->source.pins = 1;

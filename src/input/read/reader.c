@@ -209,19 +209,6 @@ enum { PIECE_BYTES = 1 << 20, MOST_PIECE = 1 << 16 };
 
 /* Samples that perhaps cannot be read, to the sample: the same whatever range is asked for. */
 
-/* Samples among which those that cannot be read are one range: what lies between two such places of
- * a piece is given up, too. Follows from the archive alone. */
-static uint64_t salvage_piece(const struct archive *archive)
-{
-    uint64_t step =
-        (uint64_t)archive->nstreams * sample_bytes(archive->format, archive->is_complex);
-    uint64_t piece = MOST_PIECE;
-    while (piece > 1 && piece * step > PIECE_BYTES) {
-        piece /= 2;
-    }
-    return piece;
-}
-
 /* Reads samples low .. high - 1 into `room`; *is_read 0: they cannot all be read. */
 static status_t salvage_try(reader_t *reader, const struct slab *slab, uint64_t low, uint64_t high,
                             char *room, struct losses *losses, int *is_read)
@@ -328,8 +315,15 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
     const struct archive *archive = reader->archive;
     uint64_t origin = archive->first_sample;
     uint64_t all = origin + archive->samples;
-    uint64_t piece = salvage_piece(archive);
+    uint64_t step =
+        (uint64_t)archive->nstreams * sample_bytes(archive->format, archive->is_complex);
+    /* Samples among which those that cannot be read are one range: what lies between two such
+     * places of a piece is given up, too. Follows from the archive alone. */
+    uint64_t piece = MOST_PIECE;
     char *room = NULL;
+    while (piece > 1 && piece * step > PIECE_BYTES) {
+        piece /= 2;
+    }
     const struct reader_wanted wanted = {
         .slab = slab, .nslots = slab->nblocks, .first = first, .count = count, .out = out};
     TRY(memory_aligned((size_t)slab_bytes(slab, piece), 1, "a piece of samples", &room));

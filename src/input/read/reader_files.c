@@ -305,27 +305,6 @@ status_t reader_judge(reader_t *reader, const struct archive_part *part, status_
                                   : failure;
 }
 
-/* Reads bytes of a file of the part, which is opened; a long read by several threads. */
-static status_t reader_read_bytes(reader_t *reader, const struct archive_part *part,
-                                  const char *path, uint64_t offset, uint64_t bytes, char *out)
-{
-    status_t st = STATUS_OK;
-    TRY(reader_open_file(reader, part, path));
-    if (bytes >= SHARED_READ && reader->threads > 1) {
-        struct long_read read = {reader, offset, bytes, ceil_div_u64(bytes, reader->threads), out};
-        st = reader_share(reader, ceil_div_u64(bytes, read.piece), reader_read_piece, &read);
-    } else {
-        st = file_read(reader->fd, path, offset, out, bytes);
-    }
-    TRY(reader_judge(reader, part, st));
-    if (bytes >= LONG_READ) {
-        file_expect(reader->fd, offset + bytes, bytes);
-    }
-    reader_hint(reader, offset, bytes);
-out:
-    return st;
-}
-
 status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
                              uint64_t bytes, char *out)
 {
@@ -336,8 +315,21 @@ status_t reader_read_extents(reader_t *reader, const struct archive_part *part, 
         if (at < start + extent->bytes) {
             uint64_t inside = at - start;
             uint64_t count = min_u64(bytes, extent->bytes - inside);
-            TRY(reader_read_bytes(reader, part, extent->path, extent->file_offset + inside, count,
-                                  out));
+            uint64_t offset = extent->file_offset + inside;
+            TRY(reader_open_file(reader, part, extent->path));
+            if (count >= SHARED_READ && reader->threads > 1) {
+                struct long_read read = {reader, offset, count,
+                                         ceil_div_u64(count, reader->threads), out};
+                st =
+                    reader_share(reader, ceil_div_u64(count, read.piece), reader_read_piece, &read);
+            } else {
+                st = file_read(reader->fd, extent->path, offset, out, count);
+            }
+            TRY(reader_judge(reader, part, st));
+            if (count >= LONG_READ) {
+                file_expect(reader->fd, offset + count, count);
+            }
+            reader_hint(reader, offset, count);
             at += count;
             out += count;
             bytes -= count;
