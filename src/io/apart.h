@@ -59,9 +59,10 @@ void apart_limit(double seconds);
  * process shall stop. NULL: never. */
 void apart_stops(int (*is_stopped)(void));
 
-/* Opens and describes a file: by a child if this process uses children, else here. `out` points to a
- * pointer to the struct of this kind. Fails as open() did. If the child crashed or took too long, fails with DATA, naming the file and the object that
- * it was reading. Fails with DEVICE if there can be no child; with STOPPED. */
+/* Opens and describes a file: by a child if this process uses children, else here. `out` points to
+ * a pointer to the struct of this kind. Fails as open() did. If the child crashed or took too long,
+ * fails with DATA, naming the file and the object that it was reading. Fails with DEVICE if there
+ * can be no child; with STOPPED. */
 status_t apart_describe(const struct description *kind, const struct apart_request *request,
                         void *out);
 

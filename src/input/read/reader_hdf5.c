@@ -59,8 +59,8 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
     } else if (archive->format == SAMPLE_I4) {
         number = H5Tcopy(stored); /* bytes, whatever sign the file gives them */
     } else {
-        /* What the unpacker expects, in this machine's byte order. The file's own type does not
-         * tell: an integer of 2 bytes may have 8 bits. */
+        /* Numbers as the unpacker expects them, in this machine's byte order. The file's own type
+         * does not tell: an integer of 2 bytes may have 8 bits. */
         number = H5Tcopy(archive->format == SAMPLE_I8    ? H5T_NATIVE_INT8
                          : archive->format == SAMPLE_I16 ? H5T_NATIVE_INT16
                                                          : H5T_NATIVE_FLOAT);
