@@ -83,6 +83,14 @@ out:
     return st;
 }
 
+void *memory_move(void *pointer)
+{
+    void *block = NULL;
+    memcpy(&block, pointer, sizeof block);
+    memset(pointer, 0, sizeof block);
+    return block;
+}
+
 status_t memory_text(const char *text, char **out)
 {
     status_t st = STATUS_OK;

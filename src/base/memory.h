@@ -32,6 +32,9 @@ status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
  * that is smaller: what it holds is lost. Fails with DEVICE (memory). */
 status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block);
 
+/* Returns the block at *pointer, which becomes NULL: its holder gives it away. */
+void *memory_move(void *pointer);
+
 /* Copies `text` (NULL stays NULL); free() returns the copy. Fails with DEVICE (memory). */
 status_t memory_text(const char *text, char **out);
 /* Makes a new text, as printf() writes it; free() returns it. Fails with DEVICE (memory). */

@@ -67,8 +67,7 @@ status_t archive_create(const char *path, struct archive **out)
         archive->count[i] = 1;
     }
     TRY(memory_text(path, &archive->parts[0].path));
-    *out = archive;
-    archive = NULL;
+    *out = memory_move(&archive);
 out:
     archive_destroy(archive);
     return st;

@@ -407,8 +407,7 @@ static status_t array_open(const struct apart_request *request, void **out)
                                       : array_read_yaml(request->path, table));
     TRY(memory_text(request->path, &table->path));
     TRY(array_settle(table));
-    *out = table;
-    table = NULL;
+    *out = memory_move(&table);
 out:
     array_table_destroy(table);
     return st;
@@ -454,8 +453,7 @@ status_t array_table_of_archive(const struct archive *archive, int may_be_nowher
                        &s->stated[as], &s->nstated[as]));
     }
     TRY(array_settle(table));
-    *out = table;
-    table = NULL;
+    *out = memory_move(&table);
 out:
     array_table_destroy(table);
     return st;

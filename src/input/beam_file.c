@@ -269,8 +269,7 @@ static status_t beam_open(const struct apart_request *request, void **out)
     TRY(is_recipe ? beam_read_recipe(file, made) : beam_read_weights(file, made));
     REQUIRE(made->nbeams <= JOB_BEAMS, STATUS_DATA, "%s: %u beams, expected at most %d",
             request->path, made->nbeams, (int)JOB_BEAMS);
-    *out = made;
-    made = NULL;
+    *out = memory_move(&made);
 out:
     h5_close(file);
     beam_file_destroy(made);

@@ -196,8 +196,7 @@ status_t calc_table_read(const char *path, struct utc utc, struct calc_table **o
                                 : calc_read_size(path, line, calc));
     }
     TRY(calc_check(path, calc, utc));
-    *out = calc;
-    calc = NULL;
+    *out = memory_move(&calc);
 out:
     text_free(&text);
     calc_table_destroy(calc);

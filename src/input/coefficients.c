@@ -359,8 +359,7 @@ static status_t coefficients_describe(const struct apart_request *request, void 
     struct coefficients *c = NULL;
     TRY(memory_zeroed(1, sizeof *c, "coefficients", &c));
     TRY(coefficients_read_file(request->path, request->name, request->wants != 0, c));
-    *out = c;
-    c = NULL;
+    *out = memory_move(&c);
 out:
     pack_destroy(c, &coefficients_type);
     return st;
@@ -464,8 +463,7 @@ status_t coefficients_read_real(const char *named, double **out, uint64_t *count
     TRY(coefficients_ask(&place));
     REQUIRE(!is_complex, STATUS_DATA, "%s holds complex coefficients, expected real ones", named);
     *count = found;
-    *out = values;
-    values = NULL;
+    *out = memory_move(&values);
 out:
     free(values);
     return st;

@@ -194,8 +194,7 @@ static status_t lost_uses_count(const struct archive *archive, const struct arch
             }
         }
         free(used);
-        used = next;
-        next = NULL;
+        used = memory_move(&next);
         size *= dim->size;
     }
     TRY(memory_zeroed((size_t)size + 1, sizeof *uses->below[d], "streams", &uses->below[d]));
@@ -394,8 +393,7 @@ static status_t cut_to_run(const struct archive_part *part, uint64_t samples,
                                 .steps = samples,
                                 .stored = part->samples};
     TRY(memory_text(extent->path, &run->path));
-    *out = run;
-    run = NULL;
+    *out = memory_move(&run);
 out:
     free(run);
     return st;

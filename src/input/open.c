@@ -553,8 +553,7 @@ static status_t open_here(const struct job *job, struct archive **out)
     TRY(lost_apply(archive));
     TRY(open_check_lost(job, archive));
     TRY(archive_settle_reach(archive));
-    *out = archive;
-    archive = NULL;
+    *out = memory_move(&archive);
 out:
     archive_destroy(archive);
     globfree(&paths);
@@ -619,8 +618,7 @@ static status_t open_describe_filterbank(const struct apart_request *request, vo
     TRY(formats_open_filterbank(request->path, &fbh5));
     TRY(request->wants & FBH5_BAND ? fbh5_load_band(fbh5) : STATUS_OK);
     TRY(request->wants & FBH5_EVEN ? fbh5_check_even(fbh5) : STATUS_OK);
-    *out = fbh5;
-    fbh5 = NULL;
+    *out = memory_move(&fbh5);
 out:
     fbh5_destroy(fbh5);
     return st;

@@ -168,8 +168,7 @@ static status_t cache_read_entry(int fd, const char *key, void **out, size_t *si
         cache_fnv(fnv_start, block, (size_t)rest) == head.checksum) {
         *size = (size_t)head.data_bytes;
         memmove(block, block + key_bytes, *size);
-        *out = block;
-        block = NULL;
+        *out = memory_move(&block);
     }
 out:
     free(block);

@@ -119,6 +119,13 @@ void file_close(int fd)
     }
 }
 
+int file_move(int *fd)
+{
+    int moved = *fd;
+    *fd = -1;
+    return moved;
+}
+
 status_t file_open_own(const char *path, int *out, int *is_made)
 {
     status_t st = STATUS_OK;
@@ -142,8 +149,7 @@ status_t file_open_own(const char *path, int *out, int *is_made)
             "%s is one of %llu names of a file (hard links): writing it would change the others; "
             "remove it",
             path, (unsigned long long)info.st_nlink);
-    *out = fd;
-    fd = -1;
+    *out = file_move(&fd);
 out:
     file_close(fd);
     return st;

@@ -68,6 +68,8 @@ int file_is_out_of(int reason);
 status_t file_open_read(const char *path, int *fd);
 /* Takes one below 0, which is none. */
 void file_close(int fd);
+/* Returns a file that its holder gives away: *fd becomes -1. */
+int file_move(int *fd);
 /* Writes all bytes at the offset. Fails with NO_SPACE (full, over quota) or DATA. */
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes);
 /* Sets the bytes from `at` on of the part of a file that file_fill() writes. */

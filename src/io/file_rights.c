@@ -269,8 +269,7 @@ status_t claim_open(const char *part, const struct claim_mark *mark, int *out)
                       ? identity_is_same_file(&identity, &mark->identity)
                       : identity.inode == mark->identity.inode;
     REQUIRE(is_same, STATUS_DATA, "%s was replaced by another file while it was written", part);
-    *out = fd;
-    fd = -1;
+    *out = file_move(&fd);
 out:
     file_close(fd);
     return st;
@@ -308,8 +307,7 @@ status_t claim_take(const char *part, int *out, uint64_t *bytes)
     REQUIRE(fd >= 0, STATUS_USAGE, "%s is being written by other runs", part);
     REQUIRE(fstat(fd, &info) == 0, STATUS_USAGE, "%s: %s", part, strerror(errno));
     *bytes = (uint64_t)info.st_size;
-    *out = fd;
-    fd = -1;
+    *out = file_move(&fd);
 out:
     file_close(fd);
     return st;
@@ -357,10 +355,8 @@ status_t claim_part(const char *part, int force, int (*is_ours)(const char *path
                 "%s exists and is not what a run leaves: --force replaces it", part);
         claim_warn(part, has_mark);
     }
-    *out = fd;
-    fd = -1;
-    *made = folders;
-    folders = NULL;
+    *out = file_move(&fd);
+    *made = memory_move(&folders);
 out:
     file_close(fd);
     folder_unmake(part, folders);

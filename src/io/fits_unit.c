@@ -110,8 +110,7 @@ status_t fits_unit_open(int fd, const char *path, fits_unit_t **out)
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     fits_open_diskfile(&unit->file, name, READONLY, &code);
     TRY(code ? unit_fail(unit, code, NULL) : STATUS_OK);
-    *out = unit;
-    unit = NULL;
+    *out = memory_move(&unit);
 out:
     fits_unit_close(unit);
     return st;

@@ -71,8 +71,7 @@ status_t folder_nearest(const char *path, char **out)
             TRY(memory_text(".", &folder));
         }
     }
-    *out = folder;
-    folder = NULL;
+    *out = memory_move(&folder);
 out:
     free(folder);
     return st;
@@ -194,8 +193,7 @@ status_t folder_make(const char *path, char **made)
     if (first) {
         report_note("made the folder %s", first);
     }
-    *made = first;
-    first = NULL;
+    *made = memory_move(&first);
 out:
     if (first) {
         folder_unmake(whole, first);

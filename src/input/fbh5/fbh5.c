@@ -405,8 +405,7 @@ static status_t fbh5_open_here(const char *path, struct fbh5 **out)
     fbh5->file_bytes = (uint64_t)info.st_size;
     TRY(fbh5_describe(file, fbh5));
     TRY(fbh5_find_marks(file, fbh5));
-    *out = fbh5;
-    fbh5 = NULL;
+    *out = memory_move(&fbh5);
 out:
     h5_close(file);
     fbh5_destroy(fbh5);

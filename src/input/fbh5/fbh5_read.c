@@ -231,8 +231,7 @@ status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint3
         TRY(file_open_read(fbh5->path, &reader->own_fd));
         TRY(sources_check_open(&fbh5->storage.sources, fbh5->path, reader->own_fd));
     }
-    *out = reader;
-    reader = NULL;
+    *out = memory_move(&reader);
 out:
     fbh5_reader_destroy(reader);
     return st;

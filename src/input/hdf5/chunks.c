@@ -222,8 +222,7 @@ status_t chunks_open(const struct chunks_spec *spec, chunks_t **out)
         TRY(unfilter_create(&chunks->spec.filters, (size_t)spec->chunk_bytes, &worker->unfilter));
     }
     TRY(pool_create(POOL_HELPERS, "chunks", spec->threads, &chunks->pool));
-    *out = chunks;
-    chunks = NULL;
+    *out = memory_move(&chunks);
 out:
     chunks_close(chunks);
     return st;

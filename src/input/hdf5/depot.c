@@ -167,8 +167,7 @@ status_t depot_open(const struct depot_spec *spec, depot_t **out)
     TRY(stored_open(depot, NULL, NULL, &depot->open[slot]));
     depot->open[slot]->source.pins = 1;
     depot->nopen = 1;
-    *out = depot;
-    depot = NULL;
+    *out = memory_move(&depot);
 out:
     depot_close(depot);
     return st;

@@ -630,8 +630,7 @@ status_t stored_open(depot_t *depot, const struct stored *by, const struct mappi
         h5_close(h5_move(&stored->dataset));
         TRY(stored_open_dataset(&noting, mapping != NULL, 1));
     }
-    *out = stored;
-    stored = NULL;
+    *out = memory_move(&stored);
 out:
     stored_free(stored);
     return st;

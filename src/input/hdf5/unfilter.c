@@ -411,8 +411,7 @@ status_t unfilter_create(const struct chunk_filters *filters, size_t chunk_bytes
     unfilter->inflate = libdeflate_alloc_decompressor();
     unfilter->zstd = ZSTD_createDCtx();
     REQUIRE(unfilter->inflate && unfilter->zstd, STATUS_DEVICE, "out of memory: a decompressor");
-    *out = unfilter;
-    unfilter = NULL;
+    *out = memory_move(&unfilter);
 out:
     unfilter_destroy(unfilter);
     return st;

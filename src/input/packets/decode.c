@@ -118,8 +118,7 @@ status_t decoder_create(const struct packets *packets, decoder_t **out)
     if (packets->bits < 8) {
         TRY(decoder_fill_tables(d));
     }
-    *out = d;
-    d = NULL;
+    *out = memory_move(&d);
 out:
     decoder_destroy(d);
     return st;

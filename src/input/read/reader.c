@@ -30,8 +30,7 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
     }
     reader->is_huge = file_is_huge(bytes);
     TRY(numbers_create(archive, &reader->numbers));
-    *out = reader;
-    reader = NULL;
+    *out = memory_move(&reader);
 out:
     reader_destroy(reader);
     return st;

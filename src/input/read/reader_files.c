@@ -130,8 +130,7 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
     }
     slab_keep_steps(slab, 0);
     TRY(slab_number_blocks(slab));
-    *out = slab;
-    slab = NULL;
+    *out = memory_move(&slab);
 out:
     slab_destroy(slab);
     return st;

@@ -651,8 +651,7 @@ status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **
     TRY(memory_zeroed(*count, sizeof *values, name, &values));
     H5_TRY(h5_read_values(&dataset, H5T_NATIVE_DOUBLE, values), "%s: %s cannot be read as numbers",
            where, name);
-    *out = values;
-    values = NULL;
+    *out = memory_move(&values);
 out:
     free(values);
     h5_close_values(&dataset);

@@ -213,8 +213,7 @@ status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out)
     TRY(h5_file_open_cut(path, &places->seen, &places->file));
     places->dataset = h5_open_address(places->file, address);
     H5_TRY(places->dataset, "%s: its dataset cannot be opened", path);
-    *out = places;
-    places = NULL;
+    *out = memory_move(&places);
 out:
     h5_places_close(places);
     return st;

@@ -196,8 +196,7 @@ static status_t h5_file_writing_open(const char *path, const struct writing_opti
         writing->eof = (haddr_t)info.st_size;
     }
     TRY(memory_text(path, &writing->path));
-    *out = writing;
-    writing = NULL;
+    *out = memory_move(&writing);
 out:
     if (writing && writing->fd >= 0) {
         close(writing->fd);
