@@ -504,31 +504,25 @@ void array_plan_turns(const struct array_plan *plan, const struct channelise_pla
     }
 }
 
-/* The largest delay of a station at this time that phases alone take out. */
-static double array_left(const struct channelise_plan *work, uint32_t station,
-                         const double seconds[2])
-{
-    const struct array_plan *plan = work->array;
-    const double delay = array_plan_delay(plan, station, seconds);
-    double most = 0;
-    for (uint32_t beam = 0; beam < work->job->nbeams + work->job->nproducts; beam++) {
-        most = fmax(most, fabs(array_plan_beam_delay(work, beam, station, seconds) - delay));
-    }
-    return most + (plan->is_shifted ? 1 / plan->rate_hz : fabs(delay));
-}
-
 /* Returns the largest delay that is left to phases at both ends of the observation: of beams with
  * that relative to the centre. */
 static double array_plan_left(const struct channelise_plan *work)
 {
+    const struct array_plan *plan = work->array;
     const uint64_t ends[2] = {work->seen->first_sample,
                               work->seen->first_sample + work->seen->samples};
     double most = 0;
     for (uint32_t end = 0; end < 2; end++) {
         double seconds[2];
         array_plan_time(work, ends[end], 0, seconds);
-        for (uint32_t station = 0; station < work->array->stations; station++) {
-            most = fmax(most, array_left(work, station, seconds));
+        for (uint32_t station = 0; station < plan->stations; station++) {
+            const double delay = array_plan_delay(plan, station, seconds);
+            double left = 0;
+            for (uint32_t beam = 0; beam < work->job->nbeams + work->job->nproducts; beam++) {
+                left =
+                    fmax(left, fabs(array_plan_beam_delay(work, beam, station, seconds) - delay));
+            }
+            most = fmax(most, left + (plan->is_shifted ? 1 / plan->rate_hz : fabs(delay)));
         }
     }
     return most;

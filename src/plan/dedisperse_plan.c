@@ -397,27 +397,14 @@ static void plan_describe_product(struct dedisperse_plan *d)
     product->ifs = d->words.ifs.data;
 }
 
-/* Below this, noise alone fills the table. */
-static const double low_threshold = 3;
-
-static void plan_warn_of_noise(const struct dedisperse_plan *d)
-{
-    double all = (double)d->delays.ndms * (double)d->outputs;
-    if (d->bursts.boxes.threshold < low_threshold) {
-        report_warn("dedisperse.%u.search.threshold: of %s single samples of all DMs, noise alone "
-                    "lifts about %.3g to S/N %g, and wider boxes as well",
-                    plan_number_of(d), units_count(d->delays.ndms * d->outputs),
-                    boxes_expect_false(d->bursts.boxes.threshold, all), d->bursts.boxes.threshold);
-    }
-}
-
 /* The peaks of a search: a row of cells for each DM. */
 static status_t plan_describe_search(struct dedisperse_plan *d)
 {
+    static const double low_threshold = 3; /* below this, noise alone fills the table */
     status_t st = STATUS_OK;
     const struct job_search *search = &d->what->search;
     if (!search->file) {
-        goto out;
+        return STATUS_OK;
     }
     uint64_t least = max_u64(BOXES_LEAST_TIMES, 2 * (uint64_t)search->widths);
     REQUIRE(
@@ -437,7 +424,13 @@ static status_t plan_describe_search(struct dedisperse_plan *d)
     d->bursts.spec.kind = PRODUCT_CANDIDATES;
     d->bursts.spec.job_text = d->what->search_text;
     d->bursts.spec.series = &d->bursts.peaks;
-    plan_warn_of_noise(d);
+    if (search->threshold < low_threshold) {
+        const double all = (double)d->delays.ndms * (double)d->outputs;
+        report_warn("dedisperse.%u.search.threshold: of %s single samples of all DMs, noise alone "
+                    "lifts about %.3g to S/N %g, and wider boxes as well",
+                    plan_number_of(d), units_count(d->delays.ndms * d->outputs),
+                    boxes_expect_false(search->threshold, all), search->threshold);
+    }
 out:
     return st;
 }

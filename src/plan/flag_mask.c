@@ -77,26 +77,6 @@ static uint64_t flag_mask_find(const struct place *places, uint64_t count, doubl
 
 /* ---- text ---- */
 
-static status_t flag_mask_add(flag_mask_t *mask, struct range range)
-{
-    status_t st = STATUS_OK;
-    TRY(memory_grow(mask->nranges, sizeof *mask->ranges, "a mask", &mask->ranges));
-    mask->ranges[mask->nranges++] = range;
-out:
-    return st;
-}
-
-/* Channels whose bands touch a range of frequencies. */
-static status_t flag_mask_add_band(flag_mask_t *mask, const double *numbers, struct range range)
-{
-    double half = mask->width_hz / 2;
-    range.is_by_hz = 1;
-    range.first = flag_mask_find(mask->by_hz, mask->channels, numbers[0] - half);
-    uint64_t end = flag_mask_find(mask->by_hz, mask->channels, numbers[1] + half);
-    range.last = end - 1;
-    return end > range.first ? flag_mask_add(mask, range) : STATUS_OK;
-}
-
 static status_t flag_mask_take_line(flag_mask_t *mask, size_t line, char *text)
 {
     status_t st = STATUS_OK;
@@ -127,17 +107,24 @@ static status_t flag_mask_take_line(flag_mask_t *mask, size_t line, char *text)
             "%s, line %zu: expected freq_hz FROM TO or channels FIRST LAST, and perhaps seconds "
             "FROM TO",
             mask->path, line);
-    struct range range = {.from = numbers[2], .to = numbers[3]};
-    if (is_band) {
-        TRY(flag_mask_add_band(mask, numbers, range));
-        goto out;
+    struct range range = {.is_by_hz = is_band, .from = numbers[2], .to = numbers[3]};
+    uint64_t end = 0;
+    if (is_band) { /* channels whose bands touch it */
+        double half = mask->width_hz / 2;
+        range.first = flag_mask_find(mask->by_hz, mask->channels, numbers[0] - half);
+        end = flag_mask_find(mask->by_hz, mask->channels, numbers[1] + half);
+    } else {
+        range.first = (uint64_t)numbers[0];
+        end = (uint64_t)numbers[1] + 1;
+        REQUIRE(end <= mask->channels, STATUS_DATA,
+                "%s, line %zu: channel %llu, but there are %llu (counted from 0)", mask->path, line,
+                (unsigned long long)end - 1, (unsigned long long)mask->channels);
     }
-    range.first = (uint64_t)numbers[0];
-    range.last = (uint64_t)numbers[1];
-    REQUIRE(range.last < mask->channels, STATUS_DATA,
-            "%s, line %zu: channel %llu, but there are %llu (counted from 0)", mask->path, line,
-            (unsigned long long)range.last, (unsigned long long)mask->channels);
-    TRY(flag_mask_add(mask, range));
+    range.last = end - 1;
+    if (end > range.first) {
+        TRY(memory_grow(mask->nranges, sizeof *mask->ranges, "a mask", &mask->ranges));
+        mask->ranges[mask->nranges++] = range;
+    }
 out:
     return st;
 }
@@ -157,17 +144,6 @@ out:
     text_close(file);
     free(text);
     return st;
-}
-
-static void flag_mask_mark_range(const flag_mask_t *mask, const struct range *range, uint64_t ifs,
-                                 unsigned char *flags)
-{
-    for (uint64_t i = range->first; i <= range->last; i++) {
-        uint64_t at = range->is_by_hz ? mask->by_hz[i].at : i;
-        for (uint64_t s = 0; s < ifs; s++) {
-            flags[s * mask->channels + at] |= FLAG_MASK;
-        }
-    }
 }
 
 /* ---- a product ---- */
@@ -252,21 +228,6 @@ static struct span flag_mask_rows(const flag_mask_t *mask, double from, double t
     return (struct span){(uint64_t)fmin(fmax(first, 0), rows), (uint64_t)fmin(fmax(end, 0), rows)};
 }
 
-static status_t flag_mask_read_row(flag_mask_t *mask, uint64_t row)
-{
-    status_t st = STATUS_OK;
-    const struct product *product = mask->product;
-    uint64_t bytes = product->flags.ifs * product->flags.channels;
-    if (mask->row_at != row) {
-        mask->row_at = UINT64_MAX;
-        TRY(file_read(mask->fd, mask->path, product->place.flags_offset + row * bytes, mask->row,
-                      bytes));
-        mask->row_at = row;
-    }
-out:
-    return st;
-}
-
 static int flag_mask_is_marked(const flag_mask_t *mask, uint64_t number, struct span channels)
 {
     const unsigned char *row = mask->row + number * mask->product->flags.channels;
@@ -305,15 +266,26 @@ status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uin
     struct span rows = {0, 0};
     for (size_t i = 0; i < mask->nranges; i++) {
         const struct range *range = &mask->ranges[i];
-        if (centre - half < range->to && centre + half > range->from) {
-            flag_mask_mark_range(mask, range, ifs, flags);
+        int is_in = centre - half < range->to && centre + half > range->from;
+        for (uint64_t k = range->first; k <= range->last && is_in; k++) {
+            uint64_t at = range->is_by_hz ? mask->by_hz[k].at : k;
+            for (uint64_t s = 0; s < ifs; s++) {
+                flags[s * mask->channels + at] |= FLAG_MASK;
+            }
         }
     }
     if (mask->product) {
         rows = flag_mask_rows(mask, centre - half, centre + half);
     }
     for (uint64_t row = rows.first; row < rows.end; row++) {
-        TRY(flag_mask_read_row(mask, row));
+        const struct product *product = mask->product;
+        const uint64_t bytes = product->flags.ifs * product->flags.channels;
+        if (mask->row_at != row) {
+            mask->row_at = UINT64_MAX;
+            TRY(file_read(mask->fd, mask->path, product->place.flags_offset + row * bytes,
+                          mask->row, bytes));
+            mask->row_at = row;
+        }
         flag_mask_mark_row(mask, first_if, ifs, flags);
     }
 out:

@@ -20,33 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char blanks[] = " \t\r\n\v\f,"; /* between the words of tables */
+
 /* Polarisations by their names; weights of sums from their file. */
 /* Numbers by which stations or beams are multiplied before they are added up, from a text file:
  * blanks or line ends between them, # begins a comment.
  *
  * Word by word, so that mistakes have lines. */
-/* Takes the numbers of a line. */
-static status_t sum_factors_take(const char *path, size_t line, char *text, uint32_t count,
-                                 double *out, uint32_t *found)
-{
-    status_t st = STATUS_OK;
-    static const char blanks[] = " \t\r\n\v\f,";
-    char *rest = NULL;
-    text[strcspn(text, "#")] = '\0';
-    for (char *word = strtok_r(text, blanks, &rest); word; word = strtok_r(NULL, blanks, &rest)) {
-        double value = 0;
-        REQUIRE(units_parse_f64(word, &value) && value >= 0 && isfinite(value), STATUS_DATA,
-                "%s, line %zu: '%.40s' is no weight, expected a number of at least 0", path, line,
-                word);
-        if (*found < count) {
-            out[*found] = value;
-        }
-        (*found)++;
-    }
-out:
-    return st;
-}
-
 /* Reads `count` of them, which `whose` of a message: "stations". None is negative, some are more
  * than 0. free() returns them. Fails with DATA: file, line, what was expected. */
 static status_t sum_factors_read(const char *path, uint32_t count, const char *whose, double **out)
@@ -59,9 +39,18 @@ static status_t sum_factors_read(const char *path, uint32_t count, const char *w
     double sum = 0;
     uint32_t found = 0;
     TRY(text_open(path, "the weights of sums in ", 0, &file));
-    TRY(memory_zeroed(count, sizeof *weights, "weights of sums", &weights));
+    TRY(memory_zeroed((size_t)count + 1, sizeof *weights, "weights of sums", &weights));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
-        TRY(sum_factors_take(path, line, text, count, weights, &found));
+        char *rest = NULL;
+        text[strcspn(text, "#")] = '\0';
+        for (char *word = strtok_r(text, blanks, &rest); word;
+             word = strtok_r(NULL, blanks, &rest), found++) {
+            double value = 0;
+            REQUIRE(units_parse_f64(word, &value) && value >= 0 && isfinite(value), STATUS_DATA,
+                    "%s, line %zu: '%.40s' is no weight, expected a number of at least 0", path,
+                    line, word);
+            weights[min_u64(found, count)] = value; /* one more is the last of too many */
+        }
     }
     REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
     REQUIRE(found == count, STATUS_DATA, "%s has %u weights, but %u %s are added up", path, found,
@@ -274,7 +263,6 @@ static status_t droop_read(const char *path, struct droop_table *table)
     FILE *file = NULL;
     TRY(text_open(path, "the droop in ", 0, &file));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
-        static const char blanks[] = " \t\r\n\v\f,";
         double point[2] = {0, 0};
         char *rest = NULL;
         text[strcspn(text, "#")] = '\0';

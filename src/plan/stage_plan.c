@@ -135,18 +135,6 @@ static double bank_frequency(const struct archive *archive, uint32_t at)
     return archive->freq_hz[archive->selected[AXIS_CHAN][at]];
 }
 
-/* Selected channels that belong to the coarse channel of the first. */
-static uint32_t bank_count_channels(const struct archive *archive)
-{
-    const uint64_t *selected = archive->selected[AXIS_CHAN];
-    uint32_t count = 1;
-    while (count < archive->nselected[AXIS_CHAN] && archive_bank_group(archive, selected[count]) ==
-                                                        archive_bank_group(archive, selected[0])) {
-        count++;
-    }
-    return count;
-}
-
 /* Each group has the same channels of the bank, without holes. */
 static status_t bank_check_channels(const struct job *job, const struct archive *archive,
                                     const struct synthesis_bank *bank)
@@ -223,7 +211,13 @@ static status_t synthesis_bank_find(const struct job *job, const struct archive 
                                     struct synthesis_bank *out)
 {
     status_t st = STATUS_OK;
-    struct synthesis_bank bank = {.channels = bank_count_channels(archive)};
+    const uint64_t *selected = archive->selected[AXIS_CHAN];
+    struct synthesis_bank bank = {.channels = 1}; /* that belong to the first's coarse channel */
+    while (bank.channels < archive->nselected[AXIS_CHAN] &&
+           archive_bank_group(archive, selected[bank.channels]) ==
+               archive_bank_group(archive, selected[0])) {
+        bank.channels++;
+    }
     const uint32_t num = archive->oversample.num;
     const uint32_t den = archive->oversample.den;
     REQUIRE(archive->is_complex, STATUS_USAGE,

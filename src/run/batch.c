@@ -37,15 +37,6 @@ struct batch_files {
     size_t count;
 };
 
-static void batch_files_free(struct batch_files *files)
-{
-    for (size_t i = 0; i < files->count; i++) {
-        folder_place_free(&files->list[i].place);
-        free(files->list[i].path);
-    }
-    free(files->list);
-}
-
 /* Adds the file that `path` is; one that cannot be looked up is one by its name only. */
 static status_t batch_add(struct batch_files *files, const char *path, uint32_t observation,
                           int is_input)
@@ -178,17 +169,6 @@ out:
     return st;
 }
 
-/* Whether any of what would be made is there: what is not cannot be read either. */
-static int batch_has_outputs(const struct batch_files *files)
-{
-    for (size_t i = 0; i < files->count; i++) {
-        if (!files->list[i].is_input && files->list[i].place.rest[0] == '\0') {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* By file, then in the order of observations. */
 static int batch_compare(const void *left, const void *right)
 {
@@ -205,32 +185,24 @@ static int batch_compare(const void *left, const void *right)
     return order ? order : a->is_input - b->is_input;
 }
 
-/* The earliest of all files that two observations would share. */
-static void batch_find_clash(const struct batch_files *files, const struct batch_file **one,
-                             const struct batch_file **other)
-{
-    const struct batch_file *list = files->list;
-    for (size_t i = 0; i + 1 < files->count; i++) {
-        const struct batch_file *a = &list[i];
-        const struct batch_file *b = &list[i + 1];
-        int is_clash = folder_place_is_same(&a->place, &b->place) &&
-                       !(a->is_input && b->is_input) &&
-                       (a->observation != b->observation || a->is_input || b->is_input);
-        if (is_clash && (!*one || a->observation < (*one)->observation)) {
-            *one = a;
-            *other = b;
-        }
-    }
-}
-
 static status_t batch_judge(const struct batch_work *work)
 {
     status_t st = STATUS_OK;
     const struct job_each *observations = work->observations->items;
-    const struct batch_file *one = NULL;
+    const struct batch_file *one = NULL; /* the earliest that two observations would share */
     const struct batch_file *other = NULL;
     qsort(work->files.list, work->files.count, sizeof *work->files.list, batch_compare);
-    batch_find_clash(&work->files, &one, &other);
+    for (size_t i = 0; i + 1 < work->files.count; i++) {
+        const struct batch_file *a = &work->files.list[i];
+        const struct batch_file *b = a + 1;
+        int is_clash = folder_place_is_same(&a->place, &b->place) &&
+                       !(a->is_input && b->is_input) &&
+                       (a->observation != b->observation || a->is_input || b->is_input);
+        if (is_clash && (!one || a->observation < one->observation)) {
+            one = a;
+            other = b;
+        }
+    }
     if (one && (one->is_input || other->is_input)) {
         const struct batch_file *input = one->is_input ? one : other;
         const struct batch_file *output = one->is_input ? other : one;
@@ -267,14 +239,21 @@ static status_t batch_check(const struct run_options *options, const struct batc
         TRY(*observations->missing[i] ? STATUS_OK : batch_add_job(&work, i));
     }
     TRY(batch_judge(&work));
-    int looks = batch_has_outputs(&work.files);
+    int looks = 0; /* if any of what would be made is there: what is not cannot be read either */
+    for (size_t i = 0; i < work.files.count; i++) {
+        looks |= !work.files.list[i].is_input && work.files.list[i].place.rest[0] == '\0';
+    }
     for (uint32_t i = 0; i < count && looks; i++) {
         int is_opened = options->force || i % choice->parts == choice->part;
         TRY(*observations->missing[i] || !is_opened ? STATUS_OK : batch_add_inputs(&work, i));
     }
     TRY(batch_judge(&work));
 out:
-    batch_files_free(&work.files);
+    for (size_t i = 0; i < work.files.count; i++) {
+        folder_place_free(&work.files.list[i].place);
+        free(work.files.list[i].path);
+    }
+    free(work.files.list);
     text_free(&work.text);
     return st;
 }

@@ -253,24 +253,6 @@ out:
     return st;
 }
 
-/* The choice for bank i: as a product of it was begun, or found by rank 0. */
-static status_t pass_choose_bank_all(struct channelise_pass *p, uint32_t i)
-{
-    status_t st = STATUS_OK;
-    const struct pass *pass = &p->pass;
-    struct channelise_spec *spec = &p->work->banks[i].channelise;
-    if (pass->begun.is_begun) {
-        spec->choice = pass->begun.banks[i].choice;
-    } else if (pass->rank == 0 && p->work->is_bank) {
-        st =
-            tuned_filter_bank(p->backend, spec, p->work->stage_bytes, pass->options, &spec->choice);
-    }
-    TRY(agree_all(pass->comm, st));
-    share_bytes_all(pass->comm, &spec->choice, sizeof spec->choice);
-out:
-    return st;
-}
-
 /* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as do
  * runs that go on with what this one leaves: another configuration could round otherwise. */
 static status_t pass_open_backend_all(struct channelise_pass *p)
@@ -282,8 +264,16 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
     pass_step(p, RUN_STEP_DEVICE);
     const uint32_t simd = (uint32_t)least_u64_all(pass->comm, backend_simd(p->backend));
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
-        p->work->banks[i].channelise.simd = simd;
-        TRY(pass_choose_bank_all(p, i));
+        struct channelise_spec *spec = &p->work->banks[i].channelise;
+        spec->simd = simd;
+        if (pass->begun.is_begun) {
+            spec->choice = pass->begun.banks[i].choice;
+        } else if (pass->rank == 0 && p->work->is_bank) {
+            st = tuned_filter_bank(p->backend, spec, p->work->stage_bytes, pass->options,
+                                   &spec->choice);
+        }
+        TRY(agree_all(pass->comm, st));
+        share_bytes_all(pass->comm, &spec->choice, sizeof spec->choice);
     }
     TRY(pass_choose_synthesis_all(p));
     TRY(pass_choose_filters_all(p));
@@ -555,12 +545,17 @@ out:
     return st;
 }
 
-/* Prints how the time was spent, if requested. */
-static status_t pass_conclude(const struct channelise_pass *p)
+/* Warns of powers and dumps, summarises (or says how the time was spent), and leaves power that is
+ * to be dedispersed. */
+static status_t pass_conclude_bank(struct pass *pass)
 {
     status_t st = STATUS_OK;
-    const struct pass *pass = &p->pass;
+    struct channelise_pass *p = (struct channelise_pass *)pass;
     struct run_times *times = pass->options->times;
+    for (uint32_t i = 0; i < pass->job->nproducts && pass->rank == 0; i++) {
+        p->between->files[i] = *outputs_identity(pass->outputs, i);
+    }
+    pass_tell_of_rows_all(p);
     for (int i = 0; i < RUN_STEPS && times; i++) {
         times->steps[i] += p->steps[i];
     }
@@ -570,20 +565,6 @@ static status_t pass_conclude(const struct channelise_pass *p)
         TRY(pass_summarise(p, pass->ended_at - pass->started_at));
         TRY(pass_tell_of_flags(p));
     }
-out:
-    return st;
-}
-
-/* Warns of powers and dumps, summarises, and leaves power that is to be dedispersed. */
-static status_t pass_conclude_bank(struct pass *pass)
-{
-    status_t st = STATUS_OK;
-    struct channelise_pass *p = (struct channelise_pass *)pass;
-    for (uint32_t i = 0; i < pass->job->nproducts && pass->rank == 0; i++) {
-        p->between->files[i] = *outputs_identity(pass->outputs, i);
-    }
-    pass_tell_of_rows_all(p);
-    TRY(pass_conclude(p));
     if (device_carry_leave(p->between, p->backend, p->work)) {
         p->backend = NULL;
     }

@@ -18,20 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The DMs of the job, which are no list of a tolerance. */
-static status_t grid_list_dms(const struct job_dms *dm, double **out)
-{
-    status_t st = STATUS_OK;
-    if (dm->kind == DM_LINEAR) {
-        TRY(dispersion_linear(dm->start, dm->step, dm->count, out));
-        goto out;
-    }
-    TRY(memory_zeroed(dm->count, sizeof **out, "a list of DMs", out));
-    memcpy(*out, dm->list, dm->count * sizeof **out);
-out:
-    return st;
-}
-
 /* `filter` of a part, as an override of its text. */
 static status_t grid_write_filter(const struct job *job, double dm, double span, struct text *out)
 {
@@ -134,11 +120,15 @@ static status_t grid_divide(struct grid *grid)
     status_t st = STATUS_OK;
     double *dms = NULL;
     const struct job_dedisperse *what = &grid->job->dedisperse[0];
+    const struct job_dms *dm = &what->dm; /* no list of a tolerance */
     const struct dispersion_grid coherent = {what->coherent, what->ncoherent};
-    TRY(grid_list_dms(&what->dm, &dms));
+    if (dm->kind == DM_LINEAR) {
+        TRY(dispersion_linear(dm->start, dm->step, dm->count, &dms));
+    }
+    const double *const all = dms ? dms : dm->list;
     TRY(memory_zeroed(what->ncoherent, sizeof *grid->parts, "parts of a job", &grid->parts));
     for (uint32_t i = 0; i < what->ncoherent; i++) {
-        struct dispersion_share share = dispersion_grid_share(&coherent, i, dms, what->dm.count);
+        struct dispersion_share share = dispersion_grid_share(&coherent, i, all, dm->count);
         if (share.count > 0) {
             grid->parts[grid->count++] = (struct grid_part){.coherent_dm = what->coherent[i],
                                                             .number = i,

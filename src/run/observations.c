@@ -75,21 +75,6 @@ out:
     return st;
 }
 
-/* A line of a list that no file matches. */
-static status_t groups_add_missing(struct groups *groups, const char *pattern, const char *list,
-                                   uint32_t line)
-{
-    status_t st = STATUS_OK;
-    TRY(memory_grow(groups->count, sizeof *groups->items, "observations", &groups->items));
-    struct group *group = &groups->items[groups->count++];
-    *group = (struct group){.count = 1};
-    TRY(text_add(&group->name, "%s", ""));
-    TRY(text_add(&group->files, "%s", pattern));
-    TRY(text_add(&group->missing, "%s:%" PRIu32, list, line));
-out:
-    return st;
-}
-
 /* Adds the files of a pattern; *found = 0: there are none. */
 static status_t groups_find(struct groups *groups, const char *pattern, int *found)
 {
@@ -120,7 +105,14 @@ static status_t groups_find_line(struct groups *groups, const char *written, con
     REQUIRE(found || keeps_going, STATUS_USAGE,
             "%s:%" PRIu32 ": no file matches %s; --keep-going does the others", list, line,
             pattern.data);
-    TRY(found ? STATUS_OK : groups_add_missing(groups, pattern.data, list, line));
+    if (!found) { /* an observation of its own */
+        TRY(memory_grow(groups->count, sizeof *groups->items, "observations", &groups->items));
+        struct group *group = &groups->items[groups->count++];
+        *group = (struct group){.count = 1};
+        TRY(text_add(&group->name, "%s", ""));
+        TRY(text_add(&group->files, "%s", pattern.data));
+        TRY(text_add(&group->missing, "%s:%" PRIu32, list, line));
+    }
 out:
     text_free(&pattern);
     return st;

@@ -195,27 +195,6 @@ out:
     return st;
 }
 
-/* The series of all, and those of the parts that are still to be made beside the one that is
- * planned; power is there one at a time. */
-static status_t run_plan_add_parts(struct run_plan *plan)
-{
-    status_t st = STATUS_OK;
-    TRY(pass_add_room(&plan->merge.pass, &plan->room));
-    uint64_t row = plan->merge.plan->outputs * sizeof(float);
-    uint64_t bytes = 0;
-    const char *first = NULL;
-    for (uint32_t i = 0; i < plan->grid->count; i++) {
-        const struct grid_part *part = &plan->grid->parts[i];
-        if (!part->left.dedisperse[0] && part != plan->part) {
-            first = first ? first : part->job->dedisperse[0].file;
-            bytes += row * part->count;
-        }
-    }
-    TRY(first ? room_add(&plan->room, first, bytes) : STATUS_OK);
-out:
-    return st;
-}
-
 /* One remaining part represents all: they are alike. */
 static status_t run_plan_parts(struct run_plan *plan, const struct archive *archive,
                                const struct run_options *options)
@@ -230,7 +209,20 @@ static status_t run_plan_parts(struct run_plan *plan, const struct archive *arch
         TRY(run_plan_passes(plan, plan->part->job, archive, &plan->part->left, options));
     }
     TRY(grid_merge_foresee(grid, plan->part, archive, options, plan->bank.work, &plan->merge));
-    TRY(run_plan_add_parts(plan));
+    /* The series of all, and those of the parts that are still to be made beside the one that is
+     * planned; power is there one at a time. */
+    TRY(pass_add_room(&plan->merge.pass, &plan->room));
+    uint64_t row = plan->merge.plan->outputs * sizeof(float);
+    uint64_t bytes = 0;
+    const char *first = NULL;
+    for (uint32_t i = 0; i < grid->count; i++) {
+        const struct grid_part *part = &grid->parts[i];
+        if (!part->left.dedisperse[0] && part != plan->part) {
+            first = first ? first : part->job->dedisperse[0].file;
+            bytes += row * part->count;
+        }
+    }
+    TRY(first ? room_add(&plan->room, first, bytes) : STATUS_OK);
 out:
     return st;
 }
