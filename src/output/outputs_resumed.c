@@ -194,13 +194,18 @@ out:
     return st;
 }
 
-/* Whether time stamps first .. first + total - 1 are those of the product. */
-static status_t resumed_compare_times(const struct resumed_part *part, uint64_t first,
-                                      uint64_t total, int *is_same)
+/* Whether the time stamps that were written with a chunk's rows are those of the product: with the
+ * rows of the first columns, or the columns of the first row. */
+static status_t resumed_compare_times(const struct resumed_part *part, int *is_same)
 {
     status_t st = STATUS_OK;
     enum { PIECE = 4096 };
     double times[PIECE];
+    const int are_across = part->item->has_times_across;
+    const uint64_t column = part->item->column;
+    const uint64_t first = are_across ? part->chunk.first_stream / column : part->rows.first;
+    uint64_t total = are_across ? ceil_div_u64(part->chunk.streams, column) : part->rows.count;
+    total = (are_across ? part->rows.first : part->chunk.first_stream) == 0 ? total : 0;
     const struct output *output = part->output;
     const struct time_axis axis = product_time(&part->item->spec);
     for (uint64_t done = 0; done < total && output->place.time_offset > 0; done += PIECE) {
@@ -214,21 +219,6 @@ static status_t resumed_compare_times(const struct resumed_part *part, uint64_t 
     }
 out:
     return st;
-}
-
-/* The time stamps that were written with a chunk's rows. */
-static status_t resumed_compare_stamps(const struct resumed_part *part, int *is_same)
-{
-    const struct chunk *chunk = &part->chunk;
-    if (part->item->has_times_across && part->rows.first == 0) {
-        uint64_t column = part->item->column;
-        return resumed_compare_times(part, chunk->first_stream / column,
-                                     ceil_div_u64(chunk->streams, column), is_same);
-    }
-    if (!part->item->has_times_across && chunk->first_stream == 0) {
-        return resumed_compare_times(part, part->rows.first, part->rows.count, is_same);
-    }
-    return STATUS_OK;
 }
 
 /* Message about a chunk that differs (outputs_tell()): its number with the bit OUTPUTS_DIFFERS,
@@ -249,7 +239,7 @@ static status_t resumed_compare(struct resumed *resumed, const struct resumed_he
     const struct beside_file file = outputs_beside_file(resumed->outputs, head->product);
     memset(resumed->sums, 0, bytes);
     TRY(resumed_sum(resumed, &part));
-    TRY(resumed_compare_stamps(&part, &is_same));
+    TRY(resumed_compare_times(&part, &is_same));
     TRY(beside_sum(&file, &part.chunk, part.rows, &beside));
     is_same &= beside == head->beside;
     pthread_mutex_lock(&resumed->lock);
@@ -261,10 +251,11 @@ out:
     return st;
 }
 
-/* This rank's share, in order. */
-static status_t resumed_compare_all(struct resumed *resumed)
+/* Compares this rank's share, in order. */
+static void resumed_run(void *context)
 {
     status_t st = STATUS_OK;
+    struct resumed *resumed = context;
     const struct text *records = &resumed->records;
     struct resumed_head head;
     for (size_t at = 0; at < records->length && !resumed->is_cut;
@@ -277,13 +268,6 @@ static status_t resumed_compare_all(struct resumed *resumed)
         }
     }
 out:
-    return st;
-}
-
-static void resumed_run(void *context)
-{
-    struct resumed *resumed = context;
-    status_t st = resumed_compare_all(resumed);
     report_hand_over();
     pthread_mutex_lock(&resumed->lock);
     resumed->status = st;

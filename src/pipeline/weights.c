@@ -465,26 +465,13 @@ out:
     return st;
 }
 
-/* Returns the samples that the reader did not find, and that the archive had not declared
- * missing. */
-static uint64_t weights_undeclared(const weights_t *weights, uint32_t stream, int64_t later)
-{
-    const struct archive *archive = weights->work->archive;
-    struct overlap_rows counted = weights->block.counted;
-    if (!archive->losses.may_lack) {
-        return 0;
-    }
-    uint64_t count = runs_count(&weights->lacks.declared, counted.first, counted.end);
-    return count - min_u64(count, archive_gap_of(archive, stream, (uint64_t)(counted.first + later),
-                                                 (uint64_t)(counted.end - counted.first)));
-}
-
 /* Puts together what a stream lacks: all of it into `known`; into `declared` what it lacks beside
  * what could not be read. Counts what only numbers show. */
 static status_t weights_gather(weights_t *weights, uint32_t stream, const struct mine *mine,
                                const struct runs *found, uint64_t *missing)
 {
     status_t st = STATUS_OK;
+    const struct archive *archive = weights->work->archive;
     const struct weights_block *block = &weights->block;
     struct runs *known = &weights->lacks.known;
     struct runs *declared = &weights->lacks.declared;
@@ -495,7 +482,14 @@ static status_t weights_gather(weights_t *weights, uint32_t stream, const struct
     declared->count = 0;
     TRY(runs_add_all(declared, known));
     runs_join(declared);
-    *missing += weights_undeclared(weights, block->first_stream + stream, later);
+    if (archive->losses.may_lack) { /* samples that the archive had not declared missing */
+        const struct overlap_rows counted = block->counted;
+        uint64_t count = runs_count(declared, counted.first, counted.end);
+        uint64_t gap =
+            archive_gap_of(archive, block->first_stream + stream, (uint64_t)(counted.first + later),
+                           (uint64_t)(counted.end - counted.first));
+        *missing += count - min_u64(count, gap);
+    }
     TRY(weights_add_losses(block->unread, 0, block->unread->count, later, known));
     runs_join(known);
     TRY(runs_subtract(found, known, &weights->more));
@@ -726,22 +720,6 @@ out:
     return st;
 }
 
-/* Products of several stations, when all streams are known. */
-static status_t weights_add_array(weights_t *weights)
-{
-    status_t st = STATUS_OK;
-    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        if (weights->products[i] && weights->work->products[i].visibilities) {
-            TRY(weights_add_lines(weights, i));
-        } else if (weights->products[i] && !weights_are_of_stations(weights->work, i)) {
-            TRY(weights_add_beams(weights, weights->products[i], 0));
-            TRY(weights->pairs[i] ? weights_add_beams(weights, weights->pairs[i], 1) : STATUS_OK);
-        }
-    }
-out:
-    return st;
-}
-
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing)
 {
     status_t st = STATUS_OK;
@@ -768,7 +746,16 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
         TRY(channelise_plan_samples_of(weights->work, weights->number, block->first, block->count,
                                        0, weights->needs));
         TRY(weights_add_streams(weights, missing));
-        TRY(weights->streams ? weights_add_array(weights) : STATUS_OK);
+        /* Products of several stations, when all streams are known. */
+        for (uint32_t i = 0; i < MOST_OUTPUTS && weights->streams; i++) {
+            if (weights->products[i] && weights->work->products[i].visibilities) {
+                TRY(weights_add_lines(weights, i));
+            } else if (weights->products[i] && !weights_are_of_stations(weights->work, i)) {
+                TRY(weights_add_beams(weights, weights->products[i], 0));
+                TRY(weights->pairs[i] ? weights_add_beams(weights, weights->pairs[i], 1)
+                                      : STATUS_OK);
+            }
+        }
     }
 out:
     return st;

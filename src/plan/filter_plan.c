@@ -151,18 +151,6 @@ out:
     return st;
 }
 
-/* Returns the gain of the deripple filter at frequency k / length. */
-static double filter_plan_deripple_gain(const struct filter_plan_stage *stage, uint64_t k,
-                                        uint32_t length)
-{
-    if (!stage->deripple.half) {
-        return 1;
-    }
-    return length == stage->spec.choice.shape.length && stage->deripple_table
-               ? stage->deripple_table[k]
-               : deripple_response(&stage->deripple, (double)k / length);
-}
-
 /* Many responses take it at the same frequencies. */
 static status_t filter_plan_fill_table(struct filter_plan_stage *stage)
 {
@@ -184,10 +172,15 @@ static void filter_plan_respond(const void *context, uint32_t which, uint32_t le
                                 double (*out)[2])
 {
     const struct filter_plan_stage *stage = context;
+    const int has_table = stage->deripple_table && length == stage->spec.choice.shape.length;
     chirp_response(&stage->chirps[which], length, out);
     for (uint32_t k = 0; k < length && (stage->scale != 1 || stage->deripple.half); k++) {
-        const double gain =
-            stage->scale * filter_plan_deripple_gain(stage, min_u64(k, length - k), length);
+        const uint64_t at = min_u64(k, length - k);
+        const double deripple = !stage->deripple.half ? 1
+                                : has_table
+                                    ? stage->deripple_table[at]
+                                    : deripple_response(&stage->deripple, (double)at / length);
+        const double gain = stage->scale * deripple;
         out[k][0] *= gain;
         out[k][1] *= gain;
     }

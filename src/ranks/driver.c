@@ -327,20 +327,6 @@ static void driver_lose_to(driver_t *driver, int rank, int is_dead)
     driver_note_failure(driver, rank, &ending);
 }
 
-/* On rank 0. */
-static void driver_find_lost(driver_t *driver, int all)
-{
-    liveness_look(driver->liveness);
-    int rank = liveness_find_dead(driver->liveness, all);
-    if (rank > 0) {
-        driver_lose_to(driver, rank, 1);
-    }
-    rank = liveness_find_silent(driver->liveness);
-    if (rank > 0) {
-        driver_lose_to(driver, rank, 0);
-    }
-}
-
 /* Without rank 0 there is no going on: what the journal has, stays. */
 static void driver_end_alone(driver_t *driver, int is_first, int is_dead)
 {
@@ -370,45 +356,34 @@ static void driver_end_alone(driver_t *driver, int is_first, int is_dead)
     MPI_Abort(driver->comm, (int)st);
 }
 
-/* On the others: rank 0 most of all. */
-static void driver_find_lost_first(driver_t *driver, int all)
-{
-    liveness_look(driver->liveness);
-    int rank = liveness_find_dead(driver->liveness, all);
-    if (rank == 0) {
-        driver_end_alone(driver, liveness_is_first(driver->liveness), 1);
-    } else if (rank > 0) {
-        liveness_leave(driver->liveness, rank);
-        driver_post(driver, &rank, sizeof rank, 0, TAG_LOST);
-    }
-    if (!driver->has_ended && liveness_find_silent(driver->liveness) == 0) {
-        driver_end_alone(driver, driver->rank == 1, 0);
-    }
-}
-
-static void driver_send_heartbeat(driver_t *driver)
-{
-    if (driver_receive(driver, TAG_HEARTBEAT, NULL, 0)) {
-        driver->heartbeats_seen++;
-        liveness_heard(driver->liveness, 0);
-    }
-    if (liveness_is_heartbeat_due(driver->liveness)) {
-        driver_post(driver, NULL, 0, 0, TAG_HEARTBEAT);
-        driver->heartbeats++;
-    }
-}
-
 /* Looks after ranks that die or fall silent; with `all`, after all of this machine at once. Does
  * not return on a rank that is left without rank 0. */
 static void driver_look_after(driver_t *driver, int all)
 {
-    if (driver->rank == 0) {
-        driver_find_lost(driver, all);
-    } else {
-        if (!driver->has_ended) {
-            driver_send_heartbeat(driver);
-        }
-        driver_find_lost_first(driver, all);
+    const int listens = driver->rank != 0 && !driver->has_ended; /* to rank 0 */
+    if (listens && driver_receive(driver, TAG_HEARTBEAT, NULL, 0)) {
+        driver->heartbeats_seen++;
+        liveness_heard(driver->liveness, 0);
+    }
+    if (listens && liveness_is_heartbeat_due(driver->liveness)) {
+        driver_post(driver, NULL, 0, 0, TAG_HEARTBEAT);
+        driver->heartbeats++;
+    }
+    liveness_look(driver->liveness);
+    int dead = liveness_find_dead(driver->liveness, all);
+    if (dead > 0 && driver->rank == 0) {
+        driver_lose_to(driver, dead, 1);
+    } else if (dead > 0) {
+        liveness_leave(driver->liveness, dead);
+        driver_post(driver, &dead, sizeof dead, 0, TAG_LOST);
+    } else if (dead == 0 && driver->rank != 0) {
+        driver_end_alone(driver, liveness_is_first(driver->liveness), 1);
+    }
+    int silent = driver->rank == 0 || listens ? liveness_find_silent(driver->liveness) : -1;
+    if (silent > 0 && driver->rank == 0) {
+        driver_lose_to(driver, silent, 0);
+    } else if (silent == 0 && driver->rank != 0) {
+        driver_end_alone(driver, driver->rank == 1, 0);
     }
 }
 

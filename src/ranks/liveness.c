@@ -193,35 +193,25 @@ struct liveness {
     double beaten;     /* a heartbeat was sent */
 };
 
-static status_t liveness_make_room(peers_t *peers, double timeout, liveness_t **out)
-{
-    status_t st = STATUS_OK;
-    liveness_t *liveness = NULL;
-    TRY(memory_zeroed(1, sizeof *liveness, "ranks", &liveness));
-    liveness->timeout = timeout;
-    TRY(memory_zeroed((size_t)peers->size, sizeof *liveness->heard, "ranks", &liveness->heard));
-    for (int i = 0; i < peers->size; i++) {
-        liveness->heard[i] = clock_now();
-    }
-    liveness->peers = peers;
-    *out = liveness;
-    liveness = NULL;
-out:
-    liveness_destroy(liveness);
-    return st;
-}
-
 status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out)
 {
     status_t st = STATUS_OK;
     peers_t *peers = NULL;
     liveness_t *liveness = NULL;
     TRY(peers_create_all(comm, &peers));
-    st = liveness_make_room(peers, timeout, &liveness);
-    peers = liveness ? NULL : peers;
+    st = memory_zeroed(1, sizeof *liveness, "ranks", &liveness);
+    if (st == STATUS_OK) {
+        st = memory_zeroed((size_t)peers->size, sizeof *liveness->heard, "ranks", &liveness->heard);
+    }
     TRY(agree_all(comm, st));
+    for (int i = 0; i < peers->size; i++) {
+        liveness->heard[i] = clock_now();
+    }
+    liveness->timeout = timeout;
+    liveness->peers = peers;
     *out = liveness;
     liveness = NULL;
+    peers = NULL;
 out:
     liveness_destroy(liveness);
     peers_destroy(peers);

@@ -191,33 +191,16 @@ void stop_tell_peers(status_t st)
     pthread_mutex_unlock(&lock);
 }
 
-/* Another rank has said why all end. */
-static void stop_be_told(const siginfo_t *info)
-{
-    pthread_mutex_lock(&lock);
-    if (peers && peers_has(peers, info->si_pid) && !atomic_load(&is_concluded)) {
-        (void)report_claim();
-        limit_status = info->si_value.sival_int;
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-/* A launcher signals all ranks. A user's signal to one rank means all ranks of this machine; other
- * machines learn of it through MPI. */
-static void stop_pass_on(const siginfo_t *info)
-{
-    pthread_mutex_lock(&lock);
-    if (peers && info->si_pid != getppid() && !peers_has(peers, info->si_pid)) {
-        peers_send(peers, SIGTERM, 0);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
 static void stop_take(const siginfo_t *info)
 {
     int number = info->si_signo;
-    if (number == stop_told_signal()) {
-        stop_be_told(info);
+    if (number == stop_told_signal()) { /* another rank has said why all end */
+        pthread_mutex_lock(&lock);
+        if (peers && peers_has(peers, info->si_pid) && !atomic_load(&is_concluded)) {
+            (void)report_claim();
+            limit_status = info->si_value.sival_int;
+        }
+        pthread_mutex_unlock(&lock);
     } else if (number == SIGINT && is_interrupted) {
         sigset_t only;
         sigemptyset(&only);
@@ -228,9 +211,14 @@ static void stop_take(const siginfo_t *info)
     } else if (number != SIGALRM) {
         is_interrupted = is_interrupted || number == SIGINT;
         int how = drops && number != SIGUSR1 ? STOP_DROP : STOP_FINISH;
-        if (how == STOP_DROP) {
-            stop_pass_on(info);
+        /* A launcher signals all ranks. A user's signal to one rank means all ranks of this
+         * machine; other machines learn of it through MPI. */
+        pthread_mutex_lock(&lock);
+        if (how == STOP_DROP && peers && info->si_pid != getppid() &&
+            !peers_has(peers, info->si_pid)) {
+            peers_send(peers, SIGTERM, 0);
         }
+        pthread_mutex_unlock(&lock);
         stop_ask(how);
     }
 }

@@ -303,17 +303,6 @@ out:
     return st;
 }
 
-/* How the file begins: as ours do, or as one of ours of which the beginning never reached the
- * disk, or otherwise. */
-static enum journal_state journal_judge(const struct journal_preamble *preamble, uint64_t bytes)
-{
-    static const struct journal_preamble zeros;
-    size_t there = (size_t)min_u64(bytes, sizeof preamble->magic);
-    int is_ours =
-        memcmp(preamble->magic, JOURNAL_MAGIC, there) == 0 || memcmp(preamble, &zeros, there) == 0;
-    return is_ours ? JOURNAL_OURS : JOURNAL_FOREIGN;
-}
-
 /* Opens for reading; *fd stays below 0 when there is no such file. */
 static status_t journal_open_there(const char *path, int *fd, uint64_t *bytes,
                                    enum journal_state *state)
@@ -339,6 +328,7 @@ status_t journal_open(const char *path, enum journal_state *state, journal_t **o
     status_t st = STATUS_OK;
     journal_t *journal = NULL;
     struct journal_preamble preamble = {.format = 0};
+    static const char zeros[sizeof preamble.magic];
     uint64_t bytes = 0;
     int is_good = 0;
     *out = NULL;
@@ -348,8 +338,12 @@ status_t journal_open(const char *path, enum journal_state *state, journal_t **o
         goto out;
     }
     TRY(file_read(journal->fd, path, 0, &preamble, min_u64(bytes, sizeof preamble)));
-    *state = journal_judge(&preamble, bytes);
-    if (*state == JOURNAL_FOREIGN || bytes < sizeof preamble || preamble.magic[0] == 0) {
+    /* As ours begin, or as one of ours of which the beginning never reached the disk. */
+    size_t there = (size_t)min_u64(bytes, sizeof preamble.magic);
+    int is_ours = memcmp(preamble.magic, JOURNAL_MAGIC, there) == 0 ||
+                  memcmp(preamble.magic, zeros, there) == 0;
+    *state = is_ours ? JOURNAL_OURS : JOURNAL_FOREIGN;
+    if (!is_ours || bytes < sizeof preamble || preamble.magic[0] == 0) {
         goto out;
     }
     if (preamble.format != JOURNAL_FORMAT) {

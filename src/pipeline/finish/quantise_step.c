@@ -141,20 +141,6 @@ struct quantise_lines {
     uint64_t first, count;
 };
 
-/* Scale and offset. Where the first block's count for all, lines that tell nothing, which have no
- * number or only zeros, are marked by the scale 0: they get another one when all lines are known
- * (first_scales_make). */
-static void quantise_settle(const struct quantise_step *step, struct steps_sums sums,
-                            uint64_t count, float *scale, float *offset)
-{
-    steps_settle(step->form, sums, (size_t)count, scale, offset);
-    for (uint64_t i = 0; i < count && step->spec->steps.are_first; i++) {
-        if (sums.first[i] == 0 && sums.squares[i] == 0) {
-            scale[i] = offset[i] = 0;
-        }
-    }
-}
-
 /* Scales that were given, of lines of the chunk. */
 static void quantise_give(const struct quantise_step *step, const struct chunk *chunk,
                           struct quantise_lines of, float *scale, float *offset)
@@ -198,7 +184,15 @@ static void quantise_take(const struct quantise_work *work, struct quantise_line
         return;
     }
     if (is_measured) {
-        quantise_settle(step, sums, of.count, scale, offset);
+        steps_settle(step->form, sums, count, scale, offset);
+    }
+    /* Where the first block's count for all, lines that tell nothing, which have no number or only
+     * zeros, are marked by the scale 0: they get another one when all lines are known
+     * (first_scales_make). */
+    for (size_t i = 0; i < count && is_measured && step->spec->steps.are_first; i++) {
+        if (sums.first[i] == 0 && sums.squares[i] == 0) {
+            scale[i] = offset[i] = 0;
+        }
     }
     if (step->given) {
         quantise_give(step, work->rows->chunk, of, factor, step->offset + of.first);
