@@ -296,36 +296,28 @@ void resumed_destroy(struct resumed *resumed)
     free(resumed);
 }
 
-/* The most sums of any chunk that is compared. */
-static uint64_t resumed_most_sums(const struct resumed *resumed)
-{
-    const struct text *records = &resumed->records;
-    struct resumed_head head;
-    uint64_t most = 1;
-    for (size_t at = 0; at < records->length;
-         at += sizeof head + (size_t)head.sums * sizeof *resumed->sums) {
-        memcpy(&head, records->data + at, sizeof head);
-        most = max_u64(most, head.sums);
-    }
-    return most;
-}
-
 /* Takes the records. */
 static status_t resumed_start(outputs_t *outputs, struct text *records)
 {
     status_t st = STATUS_OK;
     struct resumed *resumed = NULL;
+    struct resumed_head head;
     uint64_t bytes = READ_BYTES;
+    uint64_t most = 1; /* sums of any chunk */
     TRY(memory_zeroed(1, sizeof *resumed, "rows of earlier runs", &resumed));
     resumed->outputs = outputs;
     resumed->records = *records;
     *records = (struct text){0};
+    for (size_t at = 0; at < resumed->records.length;
+         at += sizeof head + (size_t)head.sums * sizeof *resumed->sums) {
+        memcpy(&head, resumed->records.data + at, sizeof head);
+        most = max_u64(most, head.sums);
+    }
     for (uint32_t i = 0; i < outputs->count; i++) {
         bytes = max_u64(bytes, outputs->outputs[i].place.row_bytes);
     }
     TRY(memory_aligned((size_t)bytes, 1, "rows of earlier runs", &resumed->rows));
-    TRY(memory_zeroed((size_t)resumed_most_sums(resumed), sizeof *resumed->sums, "CRCs",
-                      &resumed->sums));
+    TRY(memory_zeroed((size_t)most, sizeof *resumed->sums, "CRCs", &resumed->sums));
     TRY(thread_init_waiting(&resumed->lock, &resumed->changed));
     TRY(thread_worker_create("resumed", &resumed->worker));
     thread_worker_begin(resumed->worker, resumed_run, resumed);

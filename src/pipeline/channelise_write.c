@@ -121,34 +121,26 @@ static void range_count(const float *values, size_t count, uint64_t *large, uint
     }
 }
 
-/* Returns whether any of samples first .. end - 1 is neither missing nor zero. Calls come in
- * ascending order: samples from the last `first` to *zero are known to be missing or zero. */
-static int range_has_samples(const struct range *range, const struct range_block *block,
-                             uint32_t stream, const struct overlap_rows *samples, int64_t *zero)
-{
-    int64_t n = samples->first > *zero ? samples->first : *zero;
-    double volts[2] = {0, 0};
-    for (; n < samples->end && volts[0] == 0 && volts[1] == 0; n++) {
-        (void)sample_volts(&range->coding, block->samples, &block->input, stream,
-                           (size_t)(n - block->first_sample), volts);
-    }
-    int is_there = volts[0] != 0 || volts[1] != 0;
-    *zero = is_there ? n - 1 : n;
-    return is_there;
-}
-
-/* Whether samples of the block went into row `row` of it. */
+/* Whether samples of the block that are neither missing nor zero went into row `row` of it. Calls
+ * come in ascending order: samples from those of the last row to *zero are known to be. */
 static status_t range_was_made_of_some(const range_t *range, const struct range_block *block,
                                        uint32_t stream, uint64_t row, int64_t *zero, int *out)
 {
     status_t st = STATUS_OK;
     struct overlap_rows needs[FILTER_PLAN_ROWS];
+    double volts[2] = {0, 0};
     uint64_t integrate = plan_ifs_output(&range->work->job->products[block->product]).integrate;
     uint64_t dump = block->from / integrate + row;
     uint64_t first = max_u64(dump * integrate, block->from);
     TRY(channelise_plan_samples_of(range->work, range->work->job->products[block->product].bank,
                                    first, (dump + 1) * integrate - first, 0, needs));
-    *out = range_has_samples(range, block, stream, &needs[0], zero);
+    int64_t n = needs[0].first > *zero ? needs[0].first : *zero;
+    for (; n < needs[0].end && volts[0] == 0 && volts[1] == 0; n++) {
+        (void)sample_volts(&range->coding, block->samples, &block->input, stream,
+                           (size_t)(n - block->first_sample), volts);
+    }
+    *out = volts[0] != 0 || volts[1] != 0;
+    *zero = *out ? n - 1 : n;
 out:
     return st;
 }

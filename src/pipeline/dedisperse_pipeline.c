@@ -116,12 +116,18 @@ static void seek_drop(seek_t *seek, uint64_t dms, uint64_t from)
     seek->from = from;
 }
 
-/* Holds outputs first .. end - 1 of those that have come, behind what is held. */
-static void seek_hold(seek_t *seek, const struct boxcar_rows *come, uint64_t first, uint64_t end)
+/* Keeps what is needed from `first` on, of what is held and of what has come up to `end`, which
+ * goes behind it. */
+static void seek_keep(seek_t *seek, const struct boxcar_rows *come, uint64_t first, uint64_t end)
 {
+    if (first < seek->end) {
+        seek_drop(seek, come->ndms, first);
+    } else {
+        seek->from = seek->end = first;
+    }
     uint64_t at = seek->end - seek->from;
-    uint64_t there = first - come->from;
-    size_t now = (size_t)(end - first);
+    uint64_t there = seek->end - come->from;
+    size_t now = (size_t)(end - seek->end);
     for (uint64_t dm = 0; dm < come->ndms; dm++) {
         uint8_t *share = seek->share + dm * seek->room + at;
         memcpy(seek->held + dm * seek->room + at, come->rows + dm * come->stride + there,
@@ -134,17 +140,6 @@ static void seek_hold(seek_t *seek, const struct boxcar_rows *come, uint64_t fir
     }
     seek->end = end;
     seek->share_end = come->share ? end : seek->share_end;
-}
-
-/* Keeps what is needed from `first` on, of what is held and of what has come up to `end`. */
-static void seek_keep(seek_t *seek, const struct boxcar_rows *come, uint64_t first, uint64_t end)
-{
-    if (first < seek->end) {
-        seek_drop(seek, come->ndms, first);
-    } else {
-        seek->from = seek->end = first;
-    }
-    seek_hold(seek, come, seek->end, end);
 }
 
 /* Searches every block that is complete. */

@@ -244,26 +244,13 @@ static status_t pipeline_say_what_hangs(pipeline_t *pipeline, const struct count
                        is_reading ? "read" : "finished and written", pipeline->timeout);
 }
 
-/* Sets the backend to work on the oldest block that was read. */
-static status_t pipeline_compute(pipeline_t *pipeline, uint64_t number)
-{
-    status_t st = STATUS_OK;
-    double started = clock_now();
-    const struct pipeline_stages *stages = &pipeline->stages;
-    TRY(stages->compute ? stages->compute(stages->context, pipeline_slot(pipeline, number))
-                        : STATUS_OK);
-    pipeline->computing += clock_now() - started;
-    pipeline_pass(pipeline, &pipeline->counts.computed);
-out:
-    return st;
-}
-
 /* Works until at most `pending` blocks wait for the backend and at most `under_way` are not yet
  * written, or the driver cancels the work. Fails as reader, backend or writer do. */
 static status_t pipeline_work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pending,
                                   uint64_t under_way)
 {
     status_t st = STATUS_OK;
+    const struct pipeline_stages *stages = &pipeline->stages;
     struct counts before = {0};
     struct counts at;
     struct liveness_timeout stall = {.seconds = pipeline->timeout};
@@ -284,7 +271,12 @@ static status_t pipeline_work_off(pipeline_t *pipeline, driver_t *driver, uint64
             break;
         }
         if (at.read > at.computed) {
-            TRY(pipeline_compute(pipeline, at.computed));
+            double started = clock_now();
+            TRY(stages->compute
+                    ? stages->compute(stages->context, pipeline_slot(pipeline, at.computed))
+                    : STATUS_OK);
+            pipeline->computing += clock_now() - started;
+            pipeline_pass(pipeline, &pipeline->counts.computed);
         } else {
             pipeline_wait(pipeline, &at, driver ? driver_pause(driver) : idle_seconds);
         }

@@ -406,36 +406,27 @@ enum {
 
 enum { PROBLEM_TEXT = 512 };
 
-/* "1024 channels with 8 taps and 65536 channels with 4 taps". */
-static void budget_say_banks(const struct channelise_plan *work, char *text, size_t room)
-{
-    for (uint32_t i = 0; i < work->nbanks; i++) {
-        const struct channelise_spec *spec = &work->banks[i].channelise;
-        int length = snprintf(text, room, "%s%u channels with %u %s", i > 0 ? " and " : "",
-                              spec->channels, spec->taps, units_plural(spec->taps, "tap", "taps"));
-        size_t used = min_u64((uint64_t)length, room - 1);
-        text += used;
-        room -= used;
-    }
-}
-
-/* "1024 channels with 8 taps", "filters of up to 131072 samples before 1024 channels with 8 taps".
- */
+/* "1024 channels with 8 taps and 65536 channels with 4 taps", "filters of up to 131072 samples
+ * before 1024 channels with 8 taps". */
 static const char *budget_problem(const struct channelise_plan *work, char text[PROBLEM_TEXT])
 {
     int64_t longest = 0;
-    int length = 0;
+    size_t length = 0;
     for (uint32_t i = 0; work->filters && i < work->filters->count; i++) {
         const struct overlap *reach = &work->filters->stages[i].base.reach;
         longest = reach->length > longest ? reach->length : longest;
     }
     if (longest > 1) {
-        length = snprintf(text, PROBLEM_TEXT, "filters of up to %lld samples%s", (long long)longest,
-                          work->is_bank ? " before " : "");
+        length = (size_t)snprintf(text, PROBLEM_TEXT, "filters of up to %lld samples%s",
+                                  (long long)longest, work->is_bank ? " before " : "");
     }
-    if (work->is_bank) {
-        budget_say_banks(work, text + length, (size_t)(PROBLEM_TEXT - length));
-    } else if (longest <= 1) {
+    for (uint32_t i = 0; work->is_bank && i < work->nbanks && length < PROBLEM_TEXT; i++) {
+        const struct channelise_spec *spec = &work->banks[i].channelise;
+        length += (size_t)snprintf(text + length, PROBLEM_TEXT - length, "%s%u channels with %u %s",
+                                   i > 0 ? " and " : "", spec->channels, spec->taps,
+                                   units_plural(spec->taps, "tap", "taps"));
+    }
+    if (!work->is_bank && longest <= 1) {
         snprintf(text, PROBLEM_TEXT, "voltages of %u streams", work->seen->nstreams);
     }
     return text;

@@ -179,25 +179,6 @@ out:
     return st;
 }
 
-/* Seconds are counted from the start of each. */
-static status_t flag_mask_align(flag_mask_t *mask, const struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    const struct product *product = mask->product;
-    REQUIRE(product->sky.has_start || !archive->sky.has_start, STATUS_DATA,
-            "the mask %s does not say when it starts, but the archive does: make it anew of an "
-            "archive with a start, or write its channels and seconds as text",
-            mask->path);
-    REQUIRE(archive->sky.has_start || !product->sky.has_start, STATUS_DATA,
-            "the mask %s says when it starts, but the archive does not: expected a start of the "
-            "archive (input.layout.start gives one), or the mask's channels and seconds as text",
-            mask->path);
-    mask->later =
-        product->sky.has_start ? utc_difference(archive->sky.start, product->sky.start) : 0;
-out:
-    return st;
-}
-
 static status_t flag_mask_read_product(flag_mask_t *mask, const struct archive *archive)
 {
     status_t st = STATUS_OK;
@@ -206,7 +187,16 @@ static status_t flag_mask_read_product(flag_mask_t *mask, const struct archive *
     REQUIRE(product && product->place.flags_offset > 0 && product->frequency_hz &&
                 product->flags.channels % product->frequencies == 0,
             STATUS_DATA, "the mask %s: expected text, or a product with /flags", mask->path);
-    TRY(flag_mask_align(mask, archive));
+    REQUIRE(product->sky.has_start || !archive->sky.has_start, STATUS_DATA,
+            "the mask %s does not say when it starts, but the archive does: make it anew of an "
+            "archive with a start, or write its channels and seconds as text",
+            mask->path);
+    REQUIRE(archive->sky.has_start || !product->sky.has_start, STATUS_DATA,
+            "the mask %s says when it starts, but the archive does not: expected a start of the "
+            "archive (input.layout.start gives one), or the mask's channels and seconds as text",
+            mask->path);
+    mask->later = /* seconds are counted from the start of each */
+        product->sky.has_start ? utc_difference(archive->sky.start, product->sky.start) : 0;
     TRY(flag_mask_match(mask));
     TRY(memory_zeroed((size_t)(product->flags.ifs * product->flags.channels), 1, "a mask",
                       &mask->row));
@@ -228,16 +218,6 @@ static struct span flag_mask_rows(const flag_mask_t *mask, double from, double t
     return (struct span){(uint64_t)fmin(fmax(first, 0), rows), (uint64_t)fmin(fmax(end, 0), rows)};
 }
 
-static int flag_mask_is_marked(const flag_mask_t *mask, uint64_t number, struct span channels)
-{
-    const unsigned char *row = mask->row + number * mask->product->flags.channels;
-    int is_marked = 0;
-    for (uint64_t i = channels.first; i < channels.end; i++) {
-        is_marked |= row[mask->theirs[i].at] != 0;
-    }
-    return is_marked;
-}
-
 static void flag_mask_mark_row(const flag_mask_t *mask, uint64_t first_if, uint64_t ifs,
                                unsigned char *flags)
 {
@@ -248,8 +228,10 @@ static void flag_mask_mark_row(const flag_mask_t *mask, uint64_t first_if, uint6
         uint64_t end = is_same ? from + 1 : product->flags.ifs;
         for (uint64_t i = 0; i < mask->channels; i++) {
             for (uint64_t f = from; f < end; f++) {
-                int is_marked = flag_mask_is_marked(mask, f, mask->touched[i]);
-                flags[s * mask->channels + i] |= is_marked ? FLAG_MASK : 0;
+                const unsigned char *row = mask->row + f * product->flags.channels;
+                for (uint64_t at = mask->touched[i].first; at < mask->touched[i].end; at++) {
+                    flags[s * mask->channels + i] |= row[mask->theirs[at].at] ? FLAG_MASK : 0;
+                }
             }
         }
     }

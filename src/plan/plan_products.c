@@ -199,43 +199,33 @@ out:
 }
 
 /* Responses of filters where the channels are: transforms as long as the filter bank's are fine. */
-/* Channels' frequencies are whole multiples of their spacing, so a transform of as many samples as
- * make one such step has them all: coefficients behind its end are added from its beginning on. */
-static status_t droop_respond(const struct filter_plan_stage *stage, double scale, size_t length,
-                              double complex *out)
-{
-    status_t st = STATUS_OK;
-    const struct filter_coefficients *made = &stage->made;
-    double complex *folded = NULL;
-    TRY(memory_zeroed(length, sizeof *folded, "a response", &folded));
-    for (uint32_t i = 0; i < made->taps; i++) {
-        folded[i % length] +=
-            (made->is_complex ? made->coeff[2 * i] + I * made->coeff[2 * i + 1] : made->coeff[i]) /
-            scale;
-    }
-    TRY(dft_forward(length, folded, out));
-out:
-    free(folded);
-    return st;
-}
-
-/* Multiplies gains by those of a filter that gets the voltages `in`. */
+/* Multiplies gains by those of a filter that gets the voltages `in`. Channels' frequencies are
+ * whole multiples of their spacing, so a transform of as many samples as make one such step has
+ * them all: coefficients behind its end are added from its beginning on. */
 static status_t droop_of_stage(const struct channelise_plan *work, uint32_t number,
                                const struct product_spec *spec, double *gains)
 {
     status_t st = STATUS_OK;
     const struct filter_plan_stage *stage = &work->filters->stages[number];
+    const struct filter_coefficients *made = &stage->made;
     const struct archive *in =
         number > 0 ? &work->filters->stages[number - 1].base.seen : work->archive;
     const struct archive *seen = spec->archive;
+    double complex *folded = NULL;
     double complex *response = NULL;
     double spacing = seen->sample_rate_hz / spec->bank.samples_per_spectrum;
     size_t length = (size_t)llround(in->sample_rate_hz / spacing);
-    if (stage->chirps || stage->made.is_deripple) {
+    if (stage->chirps || made->is_deripple) {
         return STATUS_OK; /* all pass, or flat behind it as they are */
     }
     TRY(memory_zeroed(length, sizeof *response, "a response", &response));
-    TRY(droop_respond(stage, in->scale, length, response));
+    TRY(memory_zeroed(length, sizeof *folded, "a response", &folded));
+    for (uint32_t i = 0; i < made->taps; i++) {
+        folded[i % length] +=
+            (made->is_complex ? made->coeff[2 * i] + I * made->coeff[2 * i + 1] : made->coeff[i]) /
+            in->scale;
+    }
+    TRY(dft_forward(length, folded, response));
     int sideband = in->is_complex ? 1 : in->sideband;
     for (uint64_t k = 0; k < bank_channels(spec); k++) {
         uint64_t chan = in->selected[AXIS_CHAN][k / spec->bank.nchannels];
@@ -246,6 +236,7 @@ static status_t droop_of_stage(const struct channelise_plan *work, uint32_t numb
         gains[k] *= gain * gain;
     }
 out:
+    free(folded);
     free(response);
     return st;
 }

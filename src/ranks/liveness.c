@@ -63,20 +63,6 @@ static int peers_is_there(const peers_t *peers, int rank)
     return peers_state(peers, rank) != '\0';
 }
 
-/* Collective. */
-static void peers_fill(peers_t *peers, MPI_Comm comm)
-{
-    char state;
-    struct peer mine = {.process = getpid(), .born = peers_birth_of(getpid(), &state)};
-    int length = 0;
-    MPI_Get_processor_name(mine.host, &length);
-    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, peers->items, sizeof mine, MPI_BYTE, comm);
-    for (int i = 0; i < peers->size; i++) {
-        peers->is_seen[i] = i != peers->rank && strcmp(peers->items[i].host, mine.host) == 0 &&
-                            mine.born > 0 && peers_is_there(peers, i);
-    }
-}
-
 static void peers_destroy(peers_t *peers)
 {
     if (peers) {
@@ -106,8 +92,16 @@ status_t peers_create_all(MPI_Comm comm, peers_t **out)
 {
     status_t st = STATUS_OK;
     peers_t *peers = NULL;
+    char state;
+    struct peer mine = {.process = getpid(), .born = peers_birth_of(getpid(), &state)};
+    int length = 0;
+    MPI_Get_processor_name(mine.host, &length);
     TRY(agree_all(comm, peers_make_room(comm, &peers)));
-    peers_fill(peers, comm);
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, peers->items, sizeof mine, MPI_BYTE, comm);
+    for (int i = 0; i < peers->size; i++) {
+        peers->is_seen[i] = i != peers->rank && strcmp(peers->items[i].host, mine.host) == 0 &&
+                            mine.born > 0 && peers_is_there(peers, i);
+    }
     *out = peers;
     peers = NULL;
 out:

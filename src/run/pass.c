@@ -429,24 +429,10 @@ out:
     return st;
 }
 
-/* Adds what the pass took to the run's times. */
-static void pass_add_times(const struct pass *pass)
-{
-    struct run_times *times = pass->options->times;
-    struct pipeline_seconds spent = pipeline_seconds(pass->pipeline);
-    times->before += pass->ready_at - pass->started_at;
-    times->after += pass->ended_at - pass->worked_at;
-    times->read += spent.read;
-    times->compute += spent.compute;
-    times->write += spent.write;
-    times->waited += pass->waited;
-    times->in_bytes += (double)pass->in_bytes;
-    times->out_bytes += (double)outputs_bytes(pass->outputs);
-}
-
 status_t pass_do_all(struct pass *pass, const struct pass_kind *kind)
 {
     status_t st = STATUS_OK;
+    struct run_times *times = pass->options->times;
     TRY(kind->prepare_all(pass));
     pass->ready_at = clock_now();
     TRY(pass->options->before ? pass->options->before(pass->options->context, pass) : STATUS_OK);
@@ -456,8 +442,16 @@ status_t pass_do_all(struct pass *pass, const struct pass_kind *kind)
     TRY(agree_all(pass->comm, pass->rank == 0 ? kind->check_input(pass) : STATUS_OK));
     TRY(pass_finish_all(pass));
     pass->ended_at = clock_now();
-    if (pass->options->times) {
-        pass_add_times(pass);
+    if (times) {
+        struct pipeline_seconds spent = pipeline_seconds(pass->pipeline);
+        times->before += pass->ready_at - pass->started_at;
+        times->after += pass->ended_at - pass->worked_at;
+        times->read += spent.read;
+        times->compute += spent.compute;
+        times->write += spent.write;
+        times->waited += pass->waited;
+        times->in_bytes += (double)pass->in_bytes;
+        times->out_bytes += (double)outputs_bytes(pass->outputs);
     }
     TRY(agree_all(pass->comm, kind->conclude(pass)));
     TRY(agree_all(pass->comm, pass->rank == 0 ? pass_judge_holes(pass) : STATUS_OK));

@@ -254,24 +254,16 @@ out:
     return st;
 }
 
-static status_t resume_check_product(const struct output_spec *products, uint32_t i, int *is_said)
-{
-    status_t st = STATUS_OK;
-    struct inputs inputs = {0};
-    TRY(inputs_of_product(&products->inputs, i, &inputs));
-    TRY(resume_check_items(&products->items[i], 1, &inputs, is_said));
-out:
-    inputs_free(&inputs);
-    return st;
-}
-
 static status_t resume_check_skipped(const struct job *job, const struct output_spec *products,
                                      const struct resume *skip, int is_forced)
 {
     status_t st = STATUS_OK;
+    struct inputs inputs = {0};
     int is_said = is_forced; /* who forces knows */
     for (uint32_t i = 0; i < products->count && skip->channelise; i++) {
-        TRY(resume_check_product(products, i, &is_said));
+        inputs_free(&inputs);
+        TRY(inputs_of_product(&products->inputs, i, &inputs));
+        TRY(resume_check_items(&products->items[i], 1, &inputs, &is_said));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (skip->dedisperse[i]) {
@@ -279,6 +271,7 @@ static status_t resume_check_skipped(const struct job *job, const struct output_
         }
     }
 out:
+    inputs_free(&inputs);
     return st;
 }
 
