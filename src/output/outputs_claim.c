@@ -488,10 +488,8 @@ static int claim_are_together(const journal_t *a, const journal_t *b, int is_one
 {
     const struct journal_head *left = &a->head;
     const struct journal_head *right = &b->head;
-    return left->chunking.chunk_spectra == right->chunking.chunk_spectra &&
-           left->chunking.group_streams == right->chunking.group_streams &&
-           left->chunking.spectra == right->chunking.spectra &&
-           left->chunking.streams == right->chunking.streams && left->backend == right->backend &&
+    return chunk_is_same_cut(&left->chunking, &right->chunking) &&
+           left->backend == right->backend &&
            memcmp(left->filters, right->filters, sizeof left->filters) == 0 &&
            memcmp(&left->synthesis, &right->synthesis, sizeof left->synthesis) == 0 &&
            (!is_one || strcmp(left->arithmetic, right->arithmetic) == 0);

@@ -854,20 +854,6 @@ static struct pipeline_block channelising_describe(const void *context, const vo
                : (struct pipeline_block){path, "spectra", slot->block.from, slot->block.count};
 }
 
-/* Creates the steps of finishing, for the final block length. */
-static status_t channelising_create_finish(struct channelising *p)
-{
-    status_t st = STATUS_OK;
-    const struct channelise_plan *work = p->work;
-    TRY(finish_pool(work, &p->finishers));
-    for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
-        TRY(finish_create(work, i, rows, p->finishers, &p->finish[i]));
-    }
-out:
-    return st;
-}
-
 status_t channelise_pipeline_create(const struct channelise_plan *work, backend_t *backend,
                                     const struct pipeline_sink *sink,
                                     resident_rows_t *const *resident, pipeline_t **out)
@@ -898,13 +884,14 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     for (uint32_t i = 0; i < work->nbanks; i++) {
         TRY(weights_create(work, i, p->chunking.block_spectra, &p->weights[i]));
     }
-    if (work->is_bank) {
-        TRY(channelising_create_finish(p));
-    } else {
-        TRY(finish_pool(work, &p->finishers));
-        TRY(memory_zeroed((size_t)p->chunking.block_spectra, work->products[0].row_bytes,
-                          "rows of voltages", &p->stored));
+    TRY(finish_pool(work, &p->finishers));
+    for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
+        uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
+        TRY(finish_create(work, i, rows, p->finishers, &p->finish[i]));
     }
+    TRY(work->is_bank ? STATUS_OK
+                      : memory_zeroed((size_t)p->chunking.block_spectra,
+                                      work->products[0].row_bytes, "rows of voltages", &p->stored));
     struct pipeline_stages stages = {.context = p,
                                      .slots = p->slots,
                                      .slot_bytes = sizeof *p->slots,

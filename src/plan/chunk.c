@@ -27,6 +27,12 @@ struct chunk chunk_at(const struct chunking *chunking, uint64_t index)
     return chunk;
 }
 
+int chunk_is_same_cut(const struct chunking *a, const struct chunking *b)
+{
+    return a->spectra == b->spectra && a->chunk_spectra == b->chunk_spectra &&
+           a->streams == b->streams && a->group_streams == b->group_streams;
+}
+
 uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk, uint64_t from)
 {
     uint64_t left = chunk->first + chunk->count - from;

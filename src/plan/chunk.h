@@ -43,6 +43,9 @@ uint64_t chunk_count(const struct chunking *chunking);
 uint32_t chunk_groups(const struct chunking *chunking);
 struct chunk chunk_at(const struct chunking *chunking, uint64_t index);
 
+/* Whether both have the same chunks; blocks may be others. */
+int chunk_is_same_cut(const struct chunking *a, const struct chunking *b);
+
 /* Returns how many spectra the block that begins at spectrum `from` (inside the chunk) has. */
 uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk, uint64_t from);
 

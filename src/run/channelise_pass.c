@@ -32,6 +32,7 @@ static void pass_end_later(struct channelise_pass *p)
     for (uint32_t i = 0; i < p->pass.job->ndedisperse && p->later; i++) {
         dedisperse_pass_end(&p->later[i], STATUS_OK);
     }
+    free(p->later);
     p->later = NULL;
 }
 
@@ -583,18 +584,15 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
 {
     static const struct pass_kind kind = {pass_prepare_all, pass_check_input, pass_conclude_bank};
     status_t st = STATUS_OK;
-    struct dedisperse_pass *later = NULL; /* too large for small stacks */
     struct channelise_pass p = {
         .archive = archive, .between = between, .skip = skip, .since = started};
     pass_begin(&p.pass, comm, job, options);
     p.pass.started_at = started;
-    st = memory_zeroed(job->ndedisperse, sizeof *later, "passes to come", &later);
-    p.later = later;
-    TRY(agree_all(comm, st));
+    TRY(agree_all(comm,
+                  memory_zeroed(job->ndedisperse, sizeof *p.later, "passes to come", &p.later)));
     TRY(pass_do_all(&p.pass, &kind));
 out:
     pass_end_later(&p);
     channelise_pass_end(&p, st);
-    free(later);
     return st;
 }

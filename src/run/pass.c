@@ -119,18 +119,11 @@ struct pass_means pass_means_all(const struct pass *pass, enum backend_kind want
 
 status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine)
 {
-    status_t st = STATUS_OK;
     struct chunking first = *mine;
     share_bytes_all(pass->comm, &first, sizeof first);
-    TRY(agree_all(
-        pass->comm,
-        first.spectra != mine->spectra || first.chunk_spectra != mine->chunk_spectra ||
-                first.streams != mine->streams || first.group_streams != mine->group_streams
-            ? report_fail(STATUS_USAGE, "this rank plans other chunks than rank 0: do all run the "
-                                        "same program?")
-            : STATUS_OK));
-out:
-    return st;
+    return agree_all(pass->comm, REQUIRED(chunk_is_same_cut(&first, mine), STATUS_USAGE,
+                                          "this rank plans other chunks than rank 0: do all run "
+                                          "the same program?"));
 }
 
 status_t pass_claim_all(struct pass *pass)

@@ -20,35 +20,34 @@
 /* Compares a table with what is there, and writes it. */
 enum { MOST_BYTES = 1 << 30 };
 
-/* Reads the file in the table's place: *same when it is this text. */
-static status_t tables_compare(const char *path, const struct text *words, int *is_there, int *same)
-{
-    status_t st = STATUS_OK;
-    struct text there = {0};
-    *same = 0;
-    TRY(file_exists(path, is_there));
-    st = *is_there ? text_read_file(&there, path, MOST_BYTES, "a table") : STATUS_OK;
-    if (st == STATUS_USAGE || st == STATUS_DATA) {
-        report_clear(); /* something else */
-        st = STATUS_OK;
-    } else if (st == STATUS_OK && *is_there) {
-        *same =
-            there.length == words->length && memcmp(there.data, words->data, words->length) == 0;
-    }
-out:
-    text_free(&there);
-    return st;
-}
+struct table {
+    struct text words; /* none: the search is not complete */
+    uint64_t count;
+    int is_there, is_same; /* the file in its place, and as its text */
+};
 
-static status_t tables_read(const struct job_search *search, uint64_t *count, struct text *words)
+static status_t tables_look(const struct job_search *search, int is_complete, struct table *out)
 {
     status_t st = STATUS_OK;
     struct candidates_file *in = NULL;
-    TRY(candidates_open(search->file, &in));
-    TRY(candidates_csv(&in->found, words));
-    *count = in->found.count;
+    struct text there = {0};
+    if (is_complete) {
+        TRY(candidates_open(search->file, &in));
+        TRY(candidates_csv(&in->found, &out->words));
+        out->count = in->found.count;
+    }
+    TRY(file_exists(search->csv, &out->is_there));
+    st = out->is_there ? text_read_file(&there, search->csv, MOST_BYTES, "a table") : STATUS_OK;
+    if (st == STATUS_USAGE || st == STATUS_DATA) {
+        report_clear(); /* something else */
+        st = STATUS_OK;
+    } else if (st == STATUS_OK && out->is_there) {
+        out->is_same = there.length == out->words.length &&
+                       memcmp(there.data, out->words.data, there.length) == 0;
+    }
 out:
     candidates_close(in);
+    text_free(&there);
     return st;
 }
 
@@ -57,51 +56,39 @@ out:
 static status_t tables_check(const struct job_search *search, int is_complete)
 {
     status_t st = STATUS_OK;
-    struct text words = {0};
-    uint64_t count = 0;
-    int is_there = 0;
-    int same = 0;
-    if (!search->csv) {
-        goto out;
-    }
-    TRY(is_complete ? tables_read(search, &count, &words) : STATUS_OK);
-    TRY(tables_compare(search->csv, &words, &is_there, &same));
-    REQUIRE(!is_there || same || !is_complete, STATUS_USAGE,
+    struct table table = {.count = 0};
+    TRY(search->csv ? tables_look(search, is_complete, &table) : STATUS_OK);
+    REQUIRE(!table.is_there || table.is_same || !is_complete, STATUS_USAGE,
             "%s exists already, and is not the table of %s: remove it, and the run writes it again "
             "(--force makes all of the job anew)",
             search->csv, search->file);
-    REQUIRE(!is_there || same, STATUS_USAGE, "%s exists already: --force replaces it", search->csv);
+    REQUIRE(!table.is_there || table.is_same, STATUS_USAGE,
+            "%s exists already: --force replaces it", search->csv);
 out:
-    text_free(&words);
+    text_free(&table.words);
     return st;
 }
 
 status_t tables_write(const struct job_search *search, int force)
 {
     status_t st = STATUS_OK;
-    struct text words = {0};
+    struct table table = {.count = 0};
     struct text said = {0};
-    uint64_t count = 0;
-    int is_there = 0;
     int same = 0;
-    if (!search->csv) {
-        goto out;
-    }
-    TRY(tables_read(search, &count, &words));
-    TRY(tables_compare(search->csv, &words, &is_there, &same));
-    if (same) {
+    TRY(search->csv ? tables_look(search, 1, &table) : STATUS_OK);
+    if (!search->csv || table.is_same) {
         goto out;
     }
     const struct export_plan plan = {.path = search->csv,
                                      .mark = MARK_RUN,
                                      .force = force,
-                                     .bytes = words.length,
-                                     .head = &words};
+                                     .bytes = table.words.length,
+                                     .head = &table.words};
     TRY(export_file_write(&plan, "the file which it is made of,", search->file, &said, &same));
     display_print("%s: %s as comma-separated values\n", search->csv,
-                  units_amount(count, "candidate", "candidates"));
+                  units_amount(table.count, "candidate", "candidates"));
 out:
-    text_free(&words);
+    text_free(&table.words);
     text_free(&said);
     return st;
 }

@@ -443,19 +443,14 @@ out:
 /* Rank 0 looks into the files; the others are told. */
 static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct archive **out)
 {
-    struct archive *archive = NULL;
-    status_t st = agree_rank(comm) == 0 ? archive_open(job, &archive) : STATUS_OK;
-    if (archive) {
-        assumed_say(archive->parts[0].path, archive->assumed);
+    status_t st = agree_rank(comm) == 0 ? archive_open(job, out) : STATUS_OK;
+    if (*out) {
+        assumed_say((*out)->parts[0].path, (*out)->assumed);
     }
-    void *shared = archive;
+    void *shared = *out;
     st = share_struct_all(comm, st, &archive_type, "an archive", &shared);
-    if (st != STATUS_OK) {
-        archive_destroy(shared);
-        return st;
-    }
     *out = shared;
-    return STATUS_OK;
+    return st;
 }
 
 /* The same of the files that filters' coefficients lie in, of the filter of a synthesis, and of the
