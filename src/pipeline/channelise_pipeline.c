@@ -697,32 +697,22 @@ out:
     return st;
 }
 
-/* Where the outputs of the stage that makes the products of bank i go. */
-static void channelising_set_outputs(const struct channelising *p, struct slot *slot, uint32_t i,
-                                     uint64_t first, buffer_t *out[MOST_OUTPUTS])
+/* Where the outputs of the stage go that makes the products of bank i; or those of the bank itself,
+ * which is apart from that where there are beams: the first are their spectra. */
+static void channelising_set_outputs(const struct channelise_plan *work, struct slot *slot,
+                                     uint32_t i, int is_apart, buffer_t *out[MOST_OUTPUTS])
 {
-    const struct channelise_plan_bank *bank = &p->work->banks[i];
-    const struct channelise_spec *maker = channelise_plan_maker(p->work, bank);
-    for (uint32_t j = 0; j < maker->noutputs; j++) {
-        const uint32_t product = bank->products[j];
-        out[j] = bank->is_between[j] ? slot->between[i]
-                                     : (bank->is_squares[j] ? slot->squares : slot->out)[product];
-        slot->first_rows[product] = first / maker->outputs[j].integrate;
-        slot->rows[product] = 0;
-    }
-}
-
-/* Where the outputs of bank i go that makes spectra for beams. */
-static void channelising_set_apart(const struct channelising *p, struct slot *slot, uint32_t i,
-                                   uint64_t first, buffer_t *out[MOST_OUTPUTS])
-{
-    const struct channelise_plan_bank *bank = &p->work->banks[i];
+    const struct channelise_plan_bank *bank = &work->banks[i];
+    const struct channelise_spec *spec =
+        is_apart ? &bank->channelise : channelise_plan_maker(work, bank);
     out[0] = slot->between[i];
-    for (uint32_t j = 1; j < bank->channelise.noutputs && p->work->beams; j++) {
-        const struct channelise_output *output = &bank->channelise.outputs[j];
-        const uint32_t product = bank->apart[j - 1];
-        out[j] = (output->quantity == QUANTITY_SQUARES ? slot->squares : slot->out)[product];
-        slot->first_rows[product] = first / output->integrate;
+    for (uint32_t j = (uint32_t)is_apart; j < spec->noutputs; j++) {
+        const uint32_t product = (is_apart ? bank->apart : bank->products)[j];
+        const struct channelise_output *output = &spec->outputs[j];
+        out[j] = output->quantity == QUANTITY_SQUARES   ? slot->squares[product]
+                 : work->products[product].visibilities ? slot->between[i]
+                                                        : slot->out[product];
+        slot->first_rows[product] = (uint64_t)slot->spectra[i].first / output->integrate;
         slot->rows[product] = 0;
     }
 }
@@ -758,8 +748,8 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
     uint64_t rows[MOST_OUTPUTS] = {0};
     buffer_t *apart[MOST_OUTPUTS];     /* with beams: of the bank itself, */
     uint64_t made[MOST_OUTPUTS] = {0}; /* and its rows */
-    channelising_set_outputs(p, slot, i, first, out);
-    channelising_set_apart(p, slot, i, first, apart);
+    channelising_set_outputs(p->work, slot, i, 0, out);
+    channelising_set_outputs(p->work, slot, i, p->work->beams != NULL, apart);
     if (spectra == 0) {
         goto out;
     }
@@ -788,7 +778,7 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
         slot->rows[bank->products[j]] = rows[j];
     }
     for (uint32_t j = 1; j < bank->channelise.noutputs && p->work->beams; j++) {
-        slot->rows[bank->apart[j - 1]] = made[j];
+        slot->rows[bank->apart[j]] = made[j];
     }
     TRY(channelising_correlate(p, slot, i, first, spectra));
 out:

@@ -185,8 +185,8 @@ void range_counts(const range_t *range, uint32_t product, uint64_t *large, uint6
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i)
 {
     const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
-    uint32_t j = 0;
-    while (bank->products[j] != i || bank->is_squares[j]) {
+    uint32_t j = 0; /* its squares come later */
+    while (bank->products[j] != i) {
         j++;
     }
     return j;

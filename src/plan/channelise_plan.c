@@ -117,20 +117,11 @@ out:
 }
 
 /* Adds an output of a stage, of product i. */
-static void plan_add_output(struct channelise_plan_bank *bank, struct channelise_spec *spec,
-                            uint32_t i, struct channelise_output output)
+static void plan_add_output(struct channelise_spec *spec, uint32_t *products, uint32_t i,
+                            struct channelise_output output)
 {
-    bank->products[spec->noutputs] = i;
-    bank->is_squares[spec->noutputs] = output.quantity == QUANTITY_SQUARES;
+    products[spec->noutputs] = i;
     spec->outputs[spec->noutputs++] = output;
-}
-
-/* Adds one of the bank itself, which makes spectra for beams. */
-static void plan_add_apart(struct channelise_plan_bank *bank, uint32_t i,
-                           struct channelise_output output)
-{
-    bank->apart[bank->channelise.noutputs - 1] = i;
-    bank->channelise.outputs[bank->channelise.noutputs++] = output;
 }
 
 /* Outputs of the bank: its products, and spectra for beams or all visibilities. */
@@ -151,13 +142,12 @@ static void plan_set_outputs(const struct channelise_plan *work, struct channeli
             continue;
         }
         const int is_apart = channelise_plan_is_apart(work, i);
-        if (is_apart) {
-            plan_add_apart(bank, i, plan_ifs_output(&job->products[i]));
-        } else if (job->products[i].kind != PRODUCT_VISIBILITIES) {
-            plan_add_output(bank, maker, i, plan_ifs_output(&job->products[i]));
+        struct channelise_spec *spec = is_apart ? &bank->channelise : maker;
+        uint32_t *products = is_apart ? bank->apart : bank->products;
+        if (is_apart || job->products[i].kind != PRODUCT_VISIBILITIES) {
+            plan_add_output(spec, products, i, plan_ifs_output(&job->products[i]));
         } else if (!has_spectra) {
-            bank->is_between[maker->noutputs] = 1;
-            plan_add_output(bank, maker, i, spectra);
+            plan_add_output(spec, products, i, spectra);
             has_spectra = 1;
         }
         bank->has_between = has_spectra;
@@ -165,7 +155,7 @@ static void plan_set_outputs(const struct channelise_plan *work, struct channeli
             const struct channelise_output squares = {
                 .quantity = QUANTITY_SQUARES,
                 .integrate = plan_ifs_output(&job->products[i]).integrate};
-            is_apart ? plan_add_apart(bank, i, squares) : plan_add_output(bank, maker, i, squares);
+            plan_add_output(spec, products, i, squares);
         }
     }
 }

@@ -44,11 +44,9 @@ struct channelise_plan_bank {
     uint64_t ratio;   /* spectra of a unit of the chunking: 1 of an only bank */
     uint64_t spectra; /* of the observation; those after the last unit are dropped */
     uint32_t products[MOST_OUTPUTS]; /* of the stage's outputs: places among the job's products, */
-    int is_squares[MOST_OUTPUTS];    /* whether it is the squares of one's power, */
-    int is_between[MOST_OUTPUTS];    /* or spectra of which visibilities are made */
     int has_between;                 /* its spectra go to another stage */
-    uint32_t apart[MOST_OUTPUTS];    /* products of stations beside beams: of channelise.outputs
-                                        after the first, which are the beams' spectra */
+    uint32_t apart[MOST_OUTPUTS];    /* likewise products of stations beside beams: of
+                                        channelise.outputs, the first being the beams' spectra */
     /* Stage that makes products of the spectra of beams, where a job has these: `channelise` then
      * makes spectra alone. noutputs 0: not needed. */
     struct channelise_spec detect;
