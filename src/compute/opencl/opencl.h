@@ -6,7 +6,7 @@
 #include "compute/opencl/device.h"
 #include "compute/opencl/program.h"
 
-/* Of the host's memory, that a driver and its compiler take. */
+/* Memory of the host that a driver and its compiler take. */
 enum { DRIVER_BYTES = 64 << 20 };
 
 struct opencl {

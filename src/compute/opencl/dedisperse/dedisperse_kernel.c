@@ -223,9 +223,8 @@ out:
     return st;
 }
 
-/* Checked and built, without tables; its problem is still whole. */
-static status_t kernel_begin(device_t *device, const struct dedisperse_shape_problem *problem,
-                             const struct dedisperse_shape *shape, dedisperse_kernel_t **out)
+status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shape_problem *problem,
+                                  const struct dedisperse_shape *shape, dedisperse_kernel_t **out)
 {
     status_t st = STATUS_OK;
     dedisperse_kernel_t *kernel = NULL;
@@ -238,36 +237,14 @@ static status_t kernel_begin(device_t *device, const struct dedisperse_shape_pro
             "the patterns of delays",
             (unsigned long long)device->info.local_bytes);
     TRY(kernel_build(kernel));
-    *out = kernel;
-    kernel = NULL;
-out:
-    dedisperse_kernel_destroy(kernel);
-    return st;
-}
-
-status_t dedisperse_kernel_build(device_t *device, const struct dedisperse_shape_problem *problem,
-                                 const struct dedisperse_shape *shape)
-{
-    status_t st = STATUS_OK;
-    dedisperse_kernel_t *kernel = NULL;
-    TRY(kernel_begin(device, problem, shape, &kernel));
-out:
-    dedisperse_kernel_destroy(kernel);
-    return st;
-}
-
-status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shape_problem *problem,
-                                  const struct dedisperse_shape *shape, dedisperse_kernel_t **out)
-{
-    status_t st = STATUS_OK;
-    dedisperse_kernel_t *kernel = NULL;
-    TRY(kernel_begin(device, problem, shape, &kernel));
-    TRY(kernel->shape.group > 0 ? kernel_put_tree(kernel, problem)
-                                : kernel_make_tables(kernel, problem));
-    kernel->problem.delays = NULL;
-    kernel->problem.firsts = NULL;
-    *out = kernel;
-    kernel = NULL;
+    if (out) {
+        TRY(kernel->shape.group > 0 ? kernel_put_tree(kernel, problem)
+                                    : kernel_make_tables(kernel, problem));
+        kernel->problem.delays = NULL;
+        kernel->problem.firsts = NULL;
+        *out = kernel;
+        kernel = NULL;
+    }
 out:
     dedisperse_kernel_destroy(kernel);
     return st;
@@ -295,46 +272,29 @@ static status_t kernel_fold(dedisperse_kernel_t *kernel, struct stopwatch *watch
                   ARGUMENT(kernel->reaches), ARGUMENT_UINT((cl_uint)pieces));
 }
 
-static status_t kernel_run_tree(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
-                                uint64_t row_stride, uint64_t samples, uint32_t range, cl_mem out,
-                                uint64_t out_stride)
-{
-    status_t st = STATUS_OK;
-    const struct dedisperse_shape *s = &kernel->shape;
-    const uint64_t pieces = kernel_pieces(kernel, samples);
-    const uint64_t quarter = kernel_words(kernel, samples);
-    const uint32_t ntiles = kernel->tiles[range + 1] - kernel->tiles[range];
-    const struct launch_size size = {(size_t)(pieces * ntiles),
-                                     (size_t)s->time_items * s->dm_items};
-    const int folds = kernel_folds(kernel);
-    TRY(folds ? kernel_fold(kernel, watch, rows, row_stride, quarter) : STATUS_OK);
-    /* Four words are read at a time. */
-    TRY(LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER,
-               ARGUMENT(*(folds ? &kernel->words : &rows)),
-               ARGUMENT_ULONG((folds ? kernel->word_stride : row_stride) / 4),
-               ARGUMENT(kernel->steps), ARGUMENT(kernel->tables), ARGUMENT(kernel->firsts),
-               ARGUMENT(out), ARGUMENT_ULONG(out_stride), ARGUMENT_ULONG(samples),
-               ARGUMENT_ULONG(quarter), ARGUMENT_UINT(kernel->tiles[range]),
-               ARGUMENT_UINT((cl_uint)pieces)));
-out:
-    return st;
-}
-
 status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwatch *watch, cl_mem rows,
                                uint64_t row_stride, uint64_t samples, uint32_t range, cl_mem out,
                                uint64_t out_stride)
 {
+    status_t st = STATUS_OK;
     const struct dedisperse_shape *s = &kernel->shape;
-    uint64_t pieces = kernel_pieces(kernel, samples);
-    uint32_t ntiles = kernel->tiles[range + 1] - kernel->tiles[range];
-    struct launch_size size = {(size_t)(pieces * ntiles), (size_t)s->time_items * s->dm_items};
-    if (s->group > 0) {
-        return kernel_run_tree(kernel, watch, rows, row_stride, samples, range, out, out_stride);
-    }
-    /* The kernel counts its words, not samples. */
-    return LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER, ARGUMENT(rows),
-                  ARGUMENT_ULONG(row_stride / s->pack), ARGUMENT(kernel->rel),
-                  ARGUMENT(kernel->bases), ARGUMENT(kernel->firsts), ARGUMENT(out),
-                  ARGUMENT_ULONG(out_stride), ARGUMENT_ULONG(samples),
-                  ARGUMENT_UINT(kernel->tiles[range]), ARGUMENT_UINT((cl_uint)pieces));
+    const int is_tree = s->group > 0;
+    const int folds = kernel_folds(kernel);
+    const uint64_t pieces = kernel_pieces(kernel, samples);
+    const cl_ulong quarter = kernel_words(kernel, samples);
+    const uint32_t ntiles = kernel->tiles[range + 1] - kernel->tiles[range];
+    const struct launch_size size = {(size_t)(pieces * ntiles),
+                                     (size_t)s->time_items * s->dm_items};
+    TRY(folds ? kernel_fold(kernel, watch, rows, row_stride, quarter) : STATUS_OK);
+    /* The kernel counts what it reads at a time, not samples: four words of a tree. */
+    TRY(LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER,
+               ARGUMENT(*(folds ? &kernel->words : &rows)),
+               ARGUMENT_ULONG((folds ? kernel->word_stride : row_stride) / (is_tree ? 4 : s->pack)),
+               ARGUMENT(*(is_tree ? &kernel->steps : &kernel->rel)),
+               ARGUMENT(*(is_tree ? &kernel->tables : &kernel->bases)), ARGUMENT(kernel->firsts),
+               ARGUMENT(out), ARGUMENT_ULONG(out_stride), ARGUMENT_ULONG(samples),
+               ARGUMENT_IF(is_tree, quarter), ARGUMENT_UINT(kernel->tiles[range]),
+               ARGUMENT_UINT((cl_uint)pieces)));
+out:
+    return st;
 }

@@ -21,14 +21,11 @@ typedef struct dedisperse_kernel {
     uint64_t reach, word_stride; /* words of a row behind its tiles, at most, and all */
 } dedisperse_kernel_t;
 
-/* Creates the kernel. The problem's arrays may be freed afterwards. Fails with USAGE (an impossible
+/* Creates the kernel. The problem's arrays may be freed afterwards. `out` NULL: compiles it into
+ * the cache, no more; any number of threads may do so at once. Fails with USAGE (an impossible
  * shape, with the reason), DEVICE (memory; a kernel that does not compile). */
 status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shape_problem *problem,
                                   const struct dedisperse_shape *shape, dedisperse_kernel_t **out);
-/* Compiles it into the cache, no more. Any number of threads may do so at once. Fails with USAGE,
- * DEVICE (memory). */
-status_t dedisperse_kernel_build(device_t *device, const struct dedisperse_shape_problem *problem,
-                                 const struct dedisperse_shape *shape);
 void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel);
 
 /* Returns the samples after the last input of the outputs that rows must have. */

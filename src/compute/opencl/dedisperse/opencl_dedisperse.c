@@ -317,7 +317,7 @@ static status_t opencl_dedisperse_build(backend_t *backend, const struct dedispe
     struct dedisperse_table table = {0};
     TRY(dedisperse_table_create(spec, &table));
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
-    TRY(dedisperse_kernel_build(device, &problem, shape));
+    TRY(dedisperse_kernel_create(device, &problem, shape, NULL));
 out:
     dedisperse_table_free(&table);
     return st;

@@ -126,7 +126,7 @@ static uint32_t fir_run_shapes(const struct channelise_spec *spec, const struct 
     return count;
 }
 
-/* Those that are known to be good, the most promising first. */
+/* Shapes that are known to be good, the most promising first. */
 static uint32_t fir_good_shapes(const struct channelise_spec *spec,
                                 const struct device_info *device, enum kernel_kind kernel,
                                 struct channelise_shape *out, uint32_t most)
