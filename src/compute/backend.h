@@ -71,6 +71,9 @@ enum backend_kind backend_which(const backend_t *backend);
 uint32_t backend_simd(const backend_t *backend);
 /* Returns the name of the compute device for people: "NVIDIA H200"; "" if there is none. */
 const char *backend_device(const backend_t *backend);
+/* Identifies what the speed of choices depends on besides the problem: device, driver, sources. One
+ * line without tabs. Fails with DEVICE (memory). */
+status_t backend_identity(const backend_t *backend, struct text *out);
 /* Returns whether a creation failed because the device's memory is full: with smaller blocks it may
  * do. Forgets it. */
 int backend_was_full(backend_t *backend);

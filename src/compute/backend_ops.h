@@ -106,7 +106,6 @@ struct channelise_ops {
     status_t (*candidates)(backend_t *backend, const struct channelise_spec *spec,
                            enum channelise_space space, struct channelise_shape **out,
                            uint32_t *count);
-    status_t (*identity)(const backend_t *backend, struct text *out);
 };
 
 struct dedisperse_ops {
@@ -116,7 +115,7 @@ struct dedisperse_ops {
     uint64_t (*bytes)(const struct dedisperse_spec *spec);
     status_t (*run)(dedisperse_t *dedisperse, buffer_t *in, const struct dedisperse_input *input,
                     uint64_t samples, buffer_t *out, uint64_t out_stride);
-    /* NULL: the same as run; zeros; no words; the backend's name; nothing to build; no shapes. */
+    /* NULL: the same as run; zeros; no words; the backend's; nothing to build; no shapes. */
     status_t (*again)(dedisperse_t *dedisperse, buffer_t *out, uint64_t samples,
                       uint64_t out_stride);
     status_t (*times)(dedisperse_t *dedisperse, double seconds[DEVICE_STEPS]);
@@ -141,10 +140,9 @@ struct filter_ops {
                     const struct stage_run *run, buffer_t *out);
     status_t (*candidates)(backend_t *backend, const struct filter_spec *spec,
                            struct filter_shape **out, uint32_t *count);
-    /* NULL: no words; none; the backend's name; zeros. */
+    /* NULL: no words; none; zeros. */
     status_t (*words)(const struct filter_choice *choice, struct text *out);
     uint64_t (*device_bytes)(const struct filter_spec *spec);
-    status_t (*identity)(const backend_t *backend, struct text *out);
     status_t (*times)(filter_t *filter, double seconds[DEVICE_STEPS]);
 };
 
@@ -232,9 +230,10 @@ struct backend_ops {
     const struct fft_baseline_ops *fft_baseline; /* NULL: has none */
     status_t (*open)(const struct backend_options *options, backend_t **out);
     void (*close)(backend_t *backend);
-    uint32_t (*simd)(void);                          /* NULL: all are alike */
-    const char *(*device)(const backend_t *backend); /* NULL: nothing to say */
-    int (*was_full)(backend_t *backend);             /* NULL: never */
+    uint32_t (*simd)(void);                                           /* NULL: all are alike */
+    const char *(*device)(const backend_t *backend);                  /* NULL: nothing to say */
+    status_t (*identity)(const backend_t *backend, struct text *out); /* NULL: the name */
+    int (*was_full)(backend_t *backend);                              /* NULL: never */
     status_t (*buffer_create)(backend_t *backend, enum buffer_use use, uint64_t bytes,
                               buffer_t **out);
     void (*buffer_destroy)(buffer_t *buffer);

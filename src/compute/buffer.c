@@ -18,6 +18,12 @@ const char *backend_device(const backend_t *backend)
     return backend->ops->device ? backend->ops->device(backend) : "";
 }
 
+status_t backend_identity(const backend_t *backend, struct text *out)
+{
+    return backend->ops->identity ? backend->ops->identity(backend, out)
+                                  : text_add(out, "%s", backend_name(backend->ops->kind));
+}
+
 int backend_was_full(backend_t *backend)
 {
     return backend->ops->was_full ? backend->ops->was_full(backend) : 0;

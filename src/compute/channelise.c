@@ -149,13 +149,6 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
                : STATUS_OK;
 }
 
-status_t channelise_identity(const backend_t *backend, struct text *out)
-{
-    return backend->ops->channelise->identity
-               ? backend->ops->channelise->identity(backend, out)
-               : text_add(out, "%s", backend_name(backend->ops->kind));
-}
-
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out)
 {

@@ -186,10 +186,6 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
                                enum channelise_space space, struct channelise_shape **out,
                                uint32_t *count);
 
-/* Identifies what the speed of choices depends on besides the problem: device, driver, sources. One
- * line without tabs. Fails with DEVICE (memory). */
-status_t channelise_identity(const backend_t *backend, struct text *out);
-
 /* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (memory). */
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);

@@ -102,9 +102,8 @@ status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
 
 status_t dedisperse_identity(const backend_t *backend, struct text *out)
 {
-    return backend->ops->dedisperse->identity
-               ? backend->ops->dedisperse->identity(backend, out)
-               : text_add(out, "%s", backend_name(backend_which(backend)));
+    return backend->ops->dedisperse->identity ? backend->ops->dedisperse->identity(backend, out)
+                                              : backend_identity(backend, out);
 }
 
 status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec,

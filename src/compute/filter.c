@@ -65,13 +65,6 @@ status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
     return filter_ops_of(backend->ops->kind, spec)->candidates(backend, spec, out, count);
 }
 
-status_t filter_identity(const backend_t *backend, struct text *out)
-{
-    const struct filter_ops *ops = filter_operations[FILTER_COEFFICIENTS][backend->ops->kind];
-    return ops->identity ? ops->identity(backend, out)
-                         : text_add(out, "%s", backend_name(backend->ops->kind));
-}
-
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out)
 {
     status_t st = STATUS_OK;

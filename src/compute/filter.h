@@ -112,9 +112,6 @@ status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
 /* Describes the parts of a choice that affect rounding: "direct avx2", "overlap-save (8192,
  * fused)". Fails with DEVICE (memory). */
 status_t filter_words(const struct filter_choice *choice, struct text *out);
-/* Identifies what the speed of choices depends on besides the problem: device, driver, sources.
- * Fails with DEVICE (memory). */
-status_t filter_identity(const backend_t *backend, struct text *out);
 
 /* Plans the stage: choice made, or AUTO: by rule. Coefficients may be freed afterwards; responses'
  * context, response_of and shift must outlive it. Fails with DEVICE (memory). */

@@ -26,6 +26,7 @@ const struct backend_ops cpu_ops = {
     .open = cpu_open,
     .close = cpu_close,
     .simd = backend_best_simd,
+    .identity = cpu_identity,
     .buffer_create = cpu_buffer_create,
     .buffer_destroy = cpu_buffer_destroy,
     .buffer_get = cpu_buffer_get,

@@ -74,7 +74,7 @@ status_t opencl_channelise_candidates(backend_t *backend, const struct channelis
                                       enum channelise_space space, struct channelise_shape **out,
                                       uint32_t *count);
 status_t opencl_channelise_words(const struct channelise_choice *choice, struct text *out);
-status_t opencl_channelise_identity(const backend_t *backend, struct text *out);
+status_t opencl_identity(const backend_t *backend, struct text *out);
 
 /* opencl_ingest.c. */
 extern const struct ingest_ops opencl_ingest;

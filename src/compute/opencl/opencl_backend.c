@@ -410,6 +410,7 @@ const struct backend_ops opencl_ops = {
     .resident_rows = &opencl_resident_rows,
     .ingest = &opencl_ingest,
     .synthesise = &opencl_synthesise,
+    .identity = opencl_identity,
     .correlate = &opencl_correlate,
     .open = backend_open_opencl,
     .close = backend_close_opencl,

@@ -88,7 +88,7 @@ static status_t fir_describe(backend_t *backend, const void *what, struct tune_k
     out->features[1] = spec->decimate;
     out->features[2] = spec->nstreams;
     out->features[3] = (double)fir_rows(backend_which(backend), spec);
-    TRY(filter_identity(backend, &out->identity));
+    TRY(backend_identity(backend, &out->identity));
     TRY(text_add(&out->words, "%u taps, every %u, %u %s of %.0f rows%s%s", spec->taps,
                  spec->decimate, spec->nstreams, units_plural(spec->nstreams, "stream", "streams"),
                  out->features[3], coding->conjugate ? ", conjugate" : "",

@@ -71,7 +71,7 @@ status_t ppf_describe(backend_t *backend, const void *what, struct tune_key *out
     features[0] = spec->nchannels;
     features[1] = spec->noutputs;
     features[2] = features[3] = 1;
-    TRY(channelise_identity(backend, &out->identity));
+    TRY(backend_identity(backend, &out->identity));
     TRY(text_add(&out->words, "channels %u+%u%s%s", spec->first_channel, spec->nchannels,
                  spec->conjugate ? ", conjugate" : "",
                  spec->missing.has_value ? ", missing value" : ""));

@@ -669,6 +669,5 @@ const struct dedisperse_ops cpu_dedisperse = {.size = sizeof(struct cpu_dedisper
                                               .bytes = cpu_dedisperse_bytes,
                                               .run = cpu_dedisperse_run,
                                               .words = cpu_dedisperse_words,
-                                              .identity = cpu_identity,
                                               .fits = cpu_dedisperse_fits,
                                               .candidates = cpu_dedisperse_candidates};

@@ -561,5 +561,4 @@ const struct filter_ops cpu_filter = {.choose = cpu_filter_choose,
                                       .destroy = cpu_filter_destroy,
                                       .run = cpu_filter_run,
                                       .candidates = cpu_filter_candidates,
-                                      .words = cpu_filter_words,
-                                      .identity = cpu_identity};
+                                      .words = cpu_filter_words};

@@ -393,5 +393,4 @@ const struct channelise_ops cpu_channelise = {.size = sizeof(struct cpu),
                                               .choose = cpu_channelise_choose,
                                               .words = cpu_channelise_words,
                                               .simd = cpu_channelise_simd,
-                                              .candidates = cpu_channelise_candidates,
-                                              .identity = cpu_identity};
+                                              .candidates = cpu_channelise_candidates};

@@ -365,5 +365,4 @@ const struct filter_ops opencl_filter = {.choose = opencl_filter_choose,
                                          .candidates = opencl_filter_candidates,
                                          .words = opencl_filter_words,
                                          .device_bytes = opencl_filter_device_bytes,
-                                         .identity = opencl_channelise_identity,
                                          .times = opencl_filter_times};

@@ -700,5 +700,4 @@ const struct channelise_ops opencl_channelise = {.size = sizeof(struct stage),
                                                  .times = opencl_channelise_times,
                                                  .choose = opencl_channelise_choose,
                                                  .words = opencl_channelise_words,
-                                                 .candidates = opencl_channelise_candidates,
-                                                 .identity = opencl_channelise_identity};
+                                                 .candidates = opencl_channelise_candidates};

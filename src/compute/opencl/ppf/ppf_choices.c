@@ -251,7 +251,7 @@ out:
     return st;
 }
 
-status_t opencl_channelise_identity(const backend_t *backend, struct text *out)
+status_t opencl_identity(const backend_t *backend, struct text *out)
 {
     status_t st = STATUS_OK;
     const struct device_info *info = &((const struct opencl *)backend)->device->info;
