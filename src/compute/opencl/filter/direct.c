@@ -17,26 +17,6 @@ enum {
     FEW_ROWS = 1 << 19      /* fewer leave a large device idle: small groups */
 };
 
-struct direct {
-    device_t *device;
-    struct filter_spec spec;
-    cl_kernel kernel;
-    float *table;   /* REGISTERS: [taps][1 or 2] of them, oldest sample first */
-    cl_mem coeff;   /* LOCAL, PASSES: see the kernel */
-    uint64_t count; /* LOCAL, PASSES: of pieces */
-};
-
-static void direct_destroy(void *made)
-{
-    struct direct *direct = made;
-    if (direct) {
-        LAUNCH_RELEASE(direct->kernel);
-        DEVICE_RELEASE(direct->device, direct->coeff);
-        free(direct->table);
-        free(direct);
-    }
-}
-
 static uint32_t direct_parts(const struct filter_spec *spec)
 {
     return spec->is_complex_coeff ? 2 : 1;
@@ -48,17 +28,8 @@ static double direct_coefficient(const struct filter_spec *spec, uint64_t i, uin
     return spec->coeff[(spec->taps - 1 - i) * direct_parts(spec) + part];
 }
 
-static status_t direct_make(device_t *device, const struct filter_spec *spec, struct direct **out)
-{
-    status_t st = STATUS_OK;
-    TRY(memory_zeroed(1, sizeof **out, "a filter", out));
-    (*out)->device = device;
-    (*out)->spec = *spec;
-out:
-    return st;
-}
-
-static struct launch_size direct_size(const struct direct *direct, const struct filter_block *block)
+static struct launch_size direct_size(const struct filter_made *direct,
+                                      const struct filter_block *block)
 {
     const struct filter_shape *shape = &direct->spec.choice.shape;
     uint64_t across = ceil_div_u64(block->rows, (uint64_t)shape->values * shape->width);
@@ -103,33 +74,30 @@ static uint64_t registers_bytes(const struct filter_spec *spec)
     return 0;
 }
 
-static status_t registers_create(device_t *device, const struct filter_spec *spec, void **out)
+static status_t registers_create(struct filter_made *direct)
 {
     status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_FILTER_SAMPLES, SOURCE_FILTER_REGISTERS};
+    const struct filter_spec *spec = &direct->spec;
     uint32_t parts = direct_parts(spec);
-    struct direct *direct = NULL;
     struct text options = {0};
-    TRY(direct_make(device, spec, &direct));
-    TRY(memory_zeroed(spec->taps * (size_t)parts, sizeof *direct->table, "coefficients",
-                      &direct->table));
+    TRY(memory_zeroed(spec->taps * (size_t)parts, sizeof *direct->values, "coefficients",
+                      &direct->values));
     for (uint64_t i = 0; i < spec->taps * (uint64_t)parts; i++) {
-        direct->table[i] = (float)direct_coefficient(spec, i / parts, (uint32_t)(i % parts));
+        direct->values[i] = (float)direct_coefficient(spec, i / parts, (uint32_t)(i % parts));
     }
     filter_options(spec, &options);
     text_add(&options, " -DTAPS=%u -DROWS=%u -DWIDTH=%u", registers_taps(spec),
              spec->choice.shape.values, spec->choice.shape.width);
-    TRY(launch_build(device, sources, 2, &options, "filter_registers", &direct->kernel));
-    *out = direct;
-    direct = NULL;
+    TRY(launch_build(direct->device, sources, 2, &options, "filter_registers",
+                     &direct->kernels[0]));
 out:
-    direct_destroy(direct);
     return st;
 }
 
-static status_t registers_run(void *made, struct stopwatch *watch, const struct filter_block *block)
+static status_t registers_run(const struct filter_made *direct, struct stopwatch *watch,
+                              const struct filter_block *block)
 {
-    const struct direct *direct = made;
     const struct filter_spec *spec = &direct->spec;
     uint32_t parts = direct_parts(spec);
     int64_t place = direct_base(spec, block);
@@ -138,16 +106,16 @@ static status_t registers_run(void *made, struct stopwatch *watch, const struct 
     const struct launch_argument by_value = {coeff, registers_taps(spec) * parts * sizeof *coeff};
     const cl_long base = place - over;
     for (uint32_t i = 0; i < spec->taps * parts; i++) {
-        coeff[over * parts + i] = direct->table[i];
+        coeff[over * parts + i] = direct->values[i];
     }
-    return LAUNCH(direct->device, direct->kernel, direct_size(direct, block), watch, STEP_FILTER,
-                  ARGUMENT(block->in), ARGUMENT_ULONG(block->in_stride),
+    return LAUNCH(direct->device, direct->kernels[0], direct_size(direct, block), watch,
+                  STEP_FILTER, ARGUMENT(block->in), ARGUMENT_ULONG(block->in_stride),
                   ARGUMENT_ULONG(block->samples), by_value, ARGUMENT(base), ARGUMENT(block->out),
                   ARGUMENT_ULONG(block->out_stride), ARGUMENT_ULONG(block->rows));
 }
 
-const struct filter_way filter_registers = {registers_can,  registers_settle, registers_create,
-                                            direct_destroy, registers_run,    registers_bytes};
+const struct filter_way filter_registers = {registers_can, registers_settle, registers_create,
+                                            registers_run, registers_bytes};
 
 /* How taps are cut: samples of a row that are `decimate` apart make a phase of it. */
 struct local_cut {
@@ -203,7 +171,7 @@ static int local_can(const struct filter_spec *spec, const struct filter_shape *
            (!device || settled.width <= device->group_size);
 }
 
-static status_t local_put(struct direct *direct)
+static status_t local_put(struct filter_made *direct)
 {
     status_t st = STATUS_OK;
     const struct filter_spec *spec = &direct->spec;
@@ -218,44 +186,41 @@ static status_t local_put(struct direct *direct)
         }
     }
     TRY(device_put(direct->device, table, local_floats(spec) * sizeof *table, "coefficients",
-                   &direct->coeff));
+                   &direct->table));
 out:
     free(table);
     return st;
 }
 
-static status_t local_create(device_t *device, const struct filter_spec *spec, void **out)
+static status_t local_create(struct filter_made *direct)
 {
     status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_FILTER_SAMPLES, SOURCE_FILTER_LOCAL};
+    const struct filter_spec *spec = &direct->spec;
     struct local_cut cut = local_cut(spec);
-    struct direct *direct = NULL;
     struct text options = {0};
-    TRY(direct_make(device, spec, &direct));
-    direct->count = (uint64_t)cut.phases * cut.pieces;
     TRY(local_put(direct));
     filter_options(spec, &options);
     text_add(&options, " -DPHASES=%u -DTAPS=%u -DPIECE=%u -DPIECES=%u -DWIDTH=%u", cut.phases,
              cut.taps, cut.piece, cut.pieces, spec->choice.shape.width);
-    TRY(launch_build(device, sources, 2, &options, "filter_local", &direct->kernel));
-    *out = direct;
-    direct = NULL;
+    TRY(launch_build(direct->device, sources, 2, &options, "filter_local", &direct->kernels[0]));
 out:
-    direct_destroy(direct);
     return st;
 }
 
-static status_t local_run(void *made, struct stopwatch *watch, const struct filter_block *block)
+static status_t local_run(const struct filter_made *direct, struct stopwatch *watch,
+                          const struct filter_block *block)
 {
     status_t st = STATUS_OK;
-    const struct direct *direct = made;
+    const struct local_cut cut = local_cut(&direct->spec);
+    const uint64_t all = (uint64_t)cut.phases * cut.pieces;
     const cl_long base = direct_base(&direct->spec, block);
-    for (uint64_t from = 0; from < direct->count; from += LOCAL_PIECES) {
-        uint64_t pieces = min_u64(LOCAL_PIECES, direct->count - from);
-        TRY(LAUNCH(direct->device, direct->kernel, direct_size(direct, block), watch, STEP_FILTER,
-                   ARGUMENT(block->in), ARGUMENT_ULONG(block->in_stride),
+    for (uint64_t from = 0; from < all; from += LOCAL_PIECES) {
+        uint64_t pieces = min_u64(LOCAL_PIECES, all - from);
+        TRY(LAUNCH(direct->device, direct->kernels[0], direct_size(direct, block), watch,
+                   STEP_FILTER, ARGUMENT(block->in), ARGUMENT_ULONG(block->in_stride),
                    ARGUMENT_ULONG(block->samples), ARGUMENT(block->streams),
-                   ARGUMENT(direct->coeff), ARGUMENT(base), ARGUMENT_UINT((cl_uint)from),
+                   ARGUMENT(direct->table), ARGUMENT(base), ARGUMENT_UINT((cl_uint)from),
                    ARGUMENT_UINT((cl_uint)pieces), ARGUMENT(block->out),
                    ARGUMENT_ULONG(block->out_stride), ARGUMENT_ULONG(block->rows)));
     }
@@ -268,5 +233,5 @@ static uint64_t local_bytes(const struct filter_spec *spec)
     return local_floats(spec) * sizeof(float);
 }
 
-const struct filter_way filter_local = {local_can,      local_settle, local_create,
-                                        direct_destroy, local_run,    local_bytes};
+const struct filter_way filter_local = {local_can, local_settle, local_create, local_run,
+                                        local_bytes};

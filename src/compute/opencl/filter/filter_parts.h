@@ -4,6 +4,7 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_FILTER_FILTER_PARTS_H
 #define VOLTMILL_COMPUTE_OPENCL_FILTER_FILTER_PARTS_H
 
+#include "compute/opencl/fft/opencl_fft.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/program.h"
 
@@ -30,19 +31,33 @@ struct filter_block {
     uint64_t out_stride; /* rows */
 };
 
-/* A way of filtering: programs, kernels, tables and workspace of one problem in one shape. */
+/* Programs, kernels, tables and workspace of one problem in one shape: of these a way makes what it
+ * needs. */
+struct filter_made {
+    device_t *device;
+    struct filter_spec spec; /* choice.shape is settled */
+    cl_kernel kernels[3];
+    float *values; /* coefficients on the host */
+    cl_mem table;  /* coefficients, or responses */
+    const struct overlap_kind *kind;
+    cl_mem factors, columns; /* of transforms, of their columns */
+    cl_mem work;             /* blocks of a batch */
+    fft_t *fft;
+};
+
+/* A way of filtering. */
 struct filter_way {
     /* Whether a shape (of this way's kernel) can do the problem; with a device: there. */
     int (*can)(const struct filter_spec *spec, const struct filter_shape *shape,
                const struct device_info *device);
     /* Fills in what is 0 of a shape that can: a pure function of the spec. */
     void (*settle)(const struct filter_spec *spec, struct filter_shape *shape);
-    /* spec->choice.shape is settled. Fails with DEVICE. */
-    status_t (*create)(device_t *device, const struct filter_spec *spec, void **out);
-    void (*destroy)(void *made); /* takes NULL; nothing of it is under way */
+    /* Fills in what is 0 behind the spec. Fails with DEVICE. */
+    status_t (*create)(struct filter_made *made);
     /* Enqueues in device->compute; steps are STEP_FILTER, STEP_TRANSFORM, STEP_DETECT. Fails with
      * DEVICE. */
-    status_t (*run)(void *made, struct stopwatch *watch, const struct filter_block *block);
+    status_t (*run)(const struct filter_made *made, struct stopwatch *watch,
+                    const struct filter_block *block);
     /* Device memory, about. */
     uint64_t (*bytes)(const struct filter_spec *spec);
 };
@@ -56,8 +71,8 @@ void filter_options(const struct filter_spec *spec, struct text *out);
  * pairs of blocks, filter_grain() rows each) that a run touches. filter_take(): the value of the
  * circular convolution that is a block's first row: y[m] = g[(m - jV) D + filter_take()]. */
 uint64_t filter_valid(const struct filter_spec *spec);
-void filter_blocks(const struct filter_spec *spec, const struct filter_block *run, int64_t *first,
-                   uint64_t *count);
+status_t filter_blocks(const struct filter_spec *spec, const struct filter_block *run,
+                       int64_t *first, uint32_t *count);
 uint32_t filter_take(const struct filter_spec *spec);
 
 /* Returns the length with which filter_fused is fastest; 0: none is long enough, or not worth

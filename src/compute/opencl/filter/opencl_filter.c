@@ -207,7 +207,7 @@ struct stage {
     struct opencl *opencl;
     deinterleave_t *deinterleave;
     const struct filter_way *way;
-    void *made;
+    struct filter_made made;
     struct filter_stream *known; /* [nstreams] as they stand on the device */
     uint32_t nknown;
     cl_mem streams;
@@ -217,11 +217,13 @@ struct stage {
 static void opencl_filter_destroy(filter_t *filter)
 {
     struct stage *stage = (struct stage *)filter;
+    struct filter_made *made = &stage->made;
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
-    if (stage->way) {
-        stage->way->destroy(stage->made);
-    }
+    LAUNCH_RELEASE(made->kernels[0], made->kernels[1], made->kernels[2]);
+    fft_destroy(made->fft);
+    DEVICE_RELEASE(device, made->table, made->factors, made->columns, made->work);
+    free(made->values);
     deinterleave_destroy(stage->deinterleave);
     DEVICE_RELEASE(device, stage->streams);
     stopwatch_free(&stage->watch);
@@ -251,7 +253,8 @@ static status_t opencl_filter_create(backend_t *backend, filter_t *made)
     TRY(device_allocate(device, spec->nstreams * sizeof *stage->known, "streams", &stage->streams));
     TRY(deinterleave_create(device, &spec->coding, spec->nstreams, filter_samples(spec),
                             &stage->deinterleave));
-    TRY(stage->way->create(device, &stage->base.spec, &stage->made));
+    stage->made = (struct filter_made){.device = device, .spec = stage->base.spec};
+    TRY(stage->way->create(&stage->made));
     stage->base.spec.coeff = NULL;
 out:
     return st;
@@ -323,7 +326,7 @@ static status_t opencl_filter_run(filter_t *filter, buffer_t *in_buffer,
     TRY(opencl_block_begin(in, extent, &out_buffer, 1, &stage->watch));
     TRY(filter_bring_streams(stage, run));
     TRY(run->samples > 0 ? filter_unpack(stage, in, input, run, &block) : STATUS_OK);
-    TRY(run->rows > 0 ? stage->way->run(stage->made, &stage->watch, &block) : STATUS_OK);
+    TRY(run->rows > 0 ? stage->way->run(&stage->made, &stage->watch, &block) : STATUS_OK);
     TRY(opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch));
 out:
     return st;

@@ -279,27 +279,6 @@ enum {
 
 enum fused_kernel { FUSED_ALL, ROWS_THERE = 0, ROWS_MIDDLE, ROWS_BACK, FUSED_KERNELS };
 
-struct fused {
-    device_t *device;
-    struct filter_spec spec;
-    const struct overlap_kind *kind;
-    cl_kernel kernels[FUSED_KERNELS];
-    cl_mem table, factors;
-    cl_mem columns, work; /* in rows: factors of the columns, blocks of a batch */
-};
-
-static void fused_destroy(void *made)
-{
-    struct fused *fused = made;
-    if (fused) {
-        for (int i = 0; i < FUSED_KERNELS; i++) {
-            LAUNCH_RELEASE(fused->kernels[i]);
-        }
-        DEVICE_RELEASE(fused->device, fused->table, fused->factors, fused->columns, fused->work);
-        free(fused);
-    }
-}
-
 /* One butterfly of `rows` points, as far apart as a row is long. */
 static struct overlap_stages fused_columns(const struct overlap_kind *kind)
 {
@@ -326,7 +305,7 @@ static uint64_t fused_bytes(const struct filter_spec *spec)
 }
 
 /* The responses, each in the kernel's order. */
-static status_t fused_put_table(struct fused *fused, const struct overlap_stages *stages)
+static status_t fused_put_table(struct filter_made *fused, const struct overlap_stages *stages)
 {
     status_t st = STATUS_OK;
     const struct filter_spec *spec = &fused->spec;
@@ -344,7 +323,7 @@ out:
     return st;
 }
 
-static status_t fused_put_factors(struct fused *fused, const struct overlap_stages *stages,
+static status_t fused_put_factors(struct filter_made *fused, const struct overlap_stages *stages,
                                   cl_mem *out)
 {
     status_t st = STATUS_OK;
@@ -358,7 +337,7 @@ out:
     return st;
 }
 
-static void fused_options(const struct fused *fused, const struct overlap_stages *stages,
+static void fused_options(const struct filter_made *fused, const struct overlap_stages *stages,
                           struct text *out)
 {
     const struct overlap_kind *kind = fused->kind;
@@ -383,7 +362,7 @@ static void fused_options(const struct fused *fused, const struct overlap_stages
     }
 }
 
-static status_t fused_build(struct fused *fused, const struct overlap_stages *stages)
+static status_t fused_build(struct filter_made *fused, const struct overlap_stages *stages)
 {
     const int is_rows = fused->kind->rows > 1;
     const enum program_source sources[] = {SOURCE_FILTER_SAMPLES, SOURCE_BUTTERFLIES,
@@ -399,13 +378,10 @@ static status_t fused_build(struct fused *fused, const struct overlap_stages *st
                             kernels, is_rows ? FUSED_KERNELS : 1);
 }
 
-static status_t fused_create(device_t *device, const struct filter_spec *spec, void **out)
+static status_t fused_create(struct filter_made *fused)
 {
     status_t st = STATUS_OK;
-    struct fused *fused = NULL;
-    TRY(memory_zeroed(1, sizeof *fused, "a filter", &fused));
-    fused->device = device;
-    fused->spec = *spec;
+    const struct filter_spec *spec = &fused->spec;
     fused->kind = overlap_kind(&spec->choice.shape);
     const struct overlap_stages stages = overlap_kind_stages(fused->kind);
     TRY(fused_put_table(fused, &stages));
@@ -414,16 +390,14 @@ static status_t fused_create(device_t *device, const struct filter_spec *spec, v
     if (fused->kind->rows > 1) {
         const struct overlap_stages columns = fused_columns(fused->kind);
         TRY(fused_put_factors(fused, &columns, &fused->columns));
-        TRY(device_allocate(device, fused_work_bytes(spec), "blocks of a filter", &fused->work));
+        TRY(device_allocate(fused->device, fused_work_bytes(spec), "blocks of a filter",
+                            &fused->work));
     }
-    *out = fused;
-    fused = NULL;
 out:
-    fused_destroy(fused);
     return st;
 }
 
-static status_t fused_run_all(const struct fused *fused, struct stopwatch *watch,
+static status_t fused_run_all(const struct filter_made *fused, struct stopwatch *watch,
                               const struct filter_block *run, cl_long first, uint32_t blocks)
 {
     const struct launch_size size = {
@@ -440,7 +414,7 @@ static status_t fused_run_all(const struct fused *fused, struct stopwatch *watch
 }
 
 /* `count` blocks of all streams in one row, from number `from` on. */
-static status_t fused_run_rows(const struct fused *fused, struct stopwatch *watch,
+static status_t fused_run_rows(const struct filter_made *fused, struct stopwatch *watch,
                                const struct filter_block *run, cl_long first, uint32_t blocks,
                                uint32_t from, uint32_t count)
 {
@@ -467,22 +441,20 @@ out:
     return st;
 }
 
-static status_t fused_run(void *made, struct stopwatch *watch, const struct filter_block *run)
+static status_t fused_run(const struct filter_made *fused, struct stopwatch *watch,
+                          const struct filter_block *run)
 {
     status_t st = STATUS_OK;
-    const struct fused *fused = made;
     int64_t first = 0;
-    uint64_t blocks = 0;
-    filter_blocks(&fused->spec, run, &first, &blocks);
-    uint64_t all = blocks * run->nstreams;
+    uint32_t blocks = 0;
+    TRY(filter_blocks(&fused->spec, run, &first, &blocks));
+    const uint64_t all = (uint64_t)blocks * run->nstreams;
     const uint64_t batch = fused->spec.choice.shape.batch;
-    REQUIRE(all <= UINT32_MAX, STATUS_DEVICE, "a filter of %u taps takes too many blocks at once",
-            fused->spec.taps);
     if (fused->kind->rows == 1) {
-        TRY(fused_run_all(fused, watch, run, first, (uint32_t)blocks));
+        TRY(fused_run_all(fused, watch, run, first, blocks));
     }
     for (uint64_t from = 0; fused->kind->rows > 1 && from < all; from += batch) {
-        TRY(fused_run_rows(fused, watch, run, first, (uint32_t)blocks, (uint32_t)from,
+        TRY(fused_run_rows(fused, watch, run, first, blocks, (uint32_t)from,
                            (uint32_t)min_u64(batch, all - from)));
     }
 out:
@@ -490,4 +462,4 @@ out:
 }
 
 const struct filter_way filter_fused = {overlap_kind_can, overlap_kind_settle, fused_create,
-                                        fused_destroy,    fused_run,           fused_bytes};
+                                        fused_run, fused_bytes};

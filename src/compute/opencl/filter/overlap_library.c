@@ -1,7 +1,6 @@
 /* Overlap-save through the FFT library: any length, several blocks through memory at a time. */
 #include "base/memory.h"
 #include "compute/opencl/deinterleave.h"
-#include "compute/opencl/fft/opencl_fft.h"
 #include "compute/opencl/filter/filter_parts.h"
 #include "compute/shared/filter_table.h"
 
@@ -29,12 +28,18 @@ static int64_t overlap_floor(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-void filter_blocks(const struct filter_spec *spec, const struct filter_block *run, int64_t *first,
-                   uint64_t *count)
+status_t filter_blocks(const struct filter_spec *spec, const struct filter_block *run,
+                       int64_t *first, uint32_t *count)
 {
+    status_t st = STATUS_OK;
     int64_t grain = (int64_t)filter_grain(spec);
     *first = overlap_floor(run->first_row, grain);
-    *count = (uint64_t)(overlap_floor(run->first_row + (int64_t)run->rows - 1, grain) - *first + 1);
+    int64_t blocks = overlap_floor(run->first_row + (int64_t)run->rows - 1, grain) - *first + 1;
+    REQUIRE((uint64_t)blocks * run->nstreams <= UINT32_MAX, STATUS_DEVICE,
+            "a filter of %u taps takes too many blocks at once", spec->taps);
+    *count = (uint32_t)blocks;
+out:
+    return st;
 }
 
 uint32_t filter_take(const struct filter_spec *spec)
@@ -51,28 +56,6 @@ enum {
 };
 
 enum kernel { KERNEL_GATHER, KERNEL_MULTIPLY, KERNEL_STORE, KERNELS };
-
-struct library {
-    device_t *device;
-    struct filter_spec spec;
-    uint32_t batch;
-    cl_kernel kernels[KERNELS];
-    fft_t *fft;
-    cl_mem table, work;
-};
-
-static void library_destroy(void *made)
-{
-    struct library *library = made;
-    if (library) {
-        for (int i = 0; i < KERNELS; i++) {
-            LAUNCH_RELEASE(library->kernels[i]);
-        }
-        fft_destroy(library->fft);
-        DEVICE_RELEASE(library->device, library->table, library->work);
-        free(library);
-    }
-}
 
 static enum fft_kind library_fft(const struct filter_spec *spec)
 {
@@ -104,7 +87,7 @@ static uint64_t library_bytes(const struct filter_spec *spec)
            (3 * (uint64_t)shape->batch + 2) * shape->length * VALUE_BYTES;
 }
 
-static status_t library_put_table(struct library *library)
+static status_t library_put_table(struct filter_made *library)
 {
     status_t st = STATUS_OK;
     uint32_t length = library->spec.choice.shape.length;
@@ -117,7 +100,7 @@ out:
     return st;
 }
 
-static status_t library_build(struct library *library)
+static status_t library_build(struct filter_made *library)
 {
     static const enum program_source sources[] = {SOURCE_FILTER_SAMPLES, SOURCE_FILTER_OVERLAP};
     const struct launch_made kernels[KERNELS] = {
@@ -134,29 +117,22 @@ static status_t library_build(struct library *library)
     return launch_build_all(library->device, sources, 2, &options, kernels, KERNELS);
 }
 
-static status_t library_create(device_t *device, const struct filter_spec *spec, void **out)
+static status_t library_create(struct filter_made *library)
 {
     status_t st = STATUS_OK;
-    struct library *library = NULL;
+    const struct filter_spec *spec = &library->spec;
     const struct filter_shape *shape = &spec->choice.shape;
-    TRY(memory_zeroed(1, sizeof *library, "a filter", &library));
-    library->device = device;
-    library->spec = *spec;
-    library->batch = shape->batch;
     TRY(library_put_table(library));
     TRY(library_build(library));
-    TRY(device_allocate(device, (uint64_t)shape->batch * shape->length * VALUE_BYTES,
+    TRY(device_allocate(library->device, (uint64_t)shape->batch * shape->length * VALUE_BYTES,
                         "blocks of a filter", &library->work));
-    TRY(fft_create(device, library_fft(spec), shape->length, shape->batch, &library->fft));
-    *out = library;
-    library = NULL;
+    TRY(fft_create(library->device, library_fft(spec), shape->length, shape->batch, &library->fft));
 out:
-    library_destroy(library);
     return st;
 }
 
 /* Blocks of all streams in one row, `count` of them from number `from` on; `blocks` a stream. */
-static status_t library_run_batch(struct library *library, struct stopwatch *watch,
+static status_t library_run_batch(const struct filter_made *library, struct stopwatch *watch,
                                   const struct filter_block *run, cl_long first, uint32_t blocks,
                                   uint32_t from, uint32_t count)
 {
@@ -184,24 +160,22 @@ out:
     return st;
 }
 
-static status_t library_run(void *made, struct stopwatch *watch, const struct filter_block *run)
+static status_t library_run(const struct filter_made *library, struct stopwatch *watch,
+                            const struct filter_block *run)
 {
     status_t st = STATUS_OK;
-    struct library *library = made;
+    const uint32_t batch = library->spec.choice.shape.batch;
     int64_t first = 0;
-    uint64_t blocks = 0;
-    filter_blocks(&library->spec, run, &first, &blocks);
-    uint64_t all = blocks * run->nstreams;
-    REQUIRE(all <= UINT32_MAX, STATUS_DEVICE, "a filter of %u taps takes too many blocks at once",
-            library->spec.taps);
-    for (uint64_t from = 0; from < all; from += library->batch) {
-        uint64_t count = min_u64(library->batch, all - from);
-        TRY(library_run_batch(library, watch, run, first, (uint32_t)blocks, (uint32_t)from,
-                              (uint32_t)count));
+    uint32_t blocks = 0;
+    TRY(filter_blocks(&library->spec, run, &first, &blocks));
+    const uint64_t all = (uint64_t)blocks * run->nstreams;
+    for (uint64_t from = 0; from < all; from += batch) {
+        uint64_t count = min_u64(batch, all - from);
+        TRY(library_run_batch(library, watch, run, first, blocks, (uint32_t)from, (uint32_t)count));
     }
 out:
     return st;
 }
 
-const struct filter_way filter_library = {library_can,     library_settle, library_create,
-                                          library_destroy, library_run,    library_bytes};
+const struct filter_way filter_library = {library_can, library_settle, library_create, library_run,
+                                          library_bytes};
