@@ -1,6 +1,7 @@
 /* LWA's DRX: packets of one beam, two tunings and two polarisations, which say all. */
 #include "base/memory.h"
 #include "input/assumed.h"
+#include "input/format/fields.h"
 #include "input/format/formats.h"
 #include "input/format/packet_files.h"
 #include "input/format/recorder.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TUNINGS = 2, POLS = 2, UNIX_DAY = 40587 /* MJD of 1970-01-01 */ };
+enum { TUNINGS = 2, POLS = 2 };
 
 /* Facts that first and last packets state. */
 struct drx_survey {
@@ -154,11 +155,7 @@ static void drx_add_step(struct drx_survey *survey, const struct drx_header *hea
     uint64_t packet = (uint64_t)survey->first.decimation * DRX_SAMPLES;
     if (survey->has[header->id] && step > 0 && step % packet == 0) {
         survey->steps++;
-        while (step > 0) {
-            uint64_t rest = survey->step % step;
-            survey->step = step;
-            step = rest;
-        }
+        survey->step = gcd_u64(survey->step, step);
     }
     *before = now;
 }
@@ -312,10 +309,8 @@ static void drx_settle_packets(const struct drx_survey *survey, struct packets *
 /* Days of 86,400 s since 1970, as clocks of machines count. */
 static struct utc drx_start(const struct packets *packets)
 {
-    uint64_t seconds = packets->origin / DRX_TICKS;
-    return (struct utc){.mjd_day = UNIX_DAY + (int32_t)(seconds / 86400),
-                        .second = (double)(seconds % 86400) +
-                                  (double)(packets->origin % DRX_TICKS) / DRX_TICKS};
+    return fields_unix((int64_t)(packets->origin / DRX_TICKS),
+                       (double)(packets->origin % DRX_TICKS) / DRX_TICKS);
 }
 
 static status_t drx_check_layout(const struct job_layout *layout)

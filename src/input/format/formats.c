@@ -191,9 +191,8 @@ static status_t unread_vdif(const struct unread_file *file, struct text *out)
     }
     const unsigned char *bytes = (const unsigned char *)file->bytes;
     vdif_header_read(bytes, &first);
-    TRY(vdif_is_possible(&first)
-            ? vdif_is_followed(fd, file->path, identity.bytes, 0, &first, &is_followed)
-            : STATUS_OK);
+    const struct packets_seek seek = {.fd = fd, .path = file->path, .bytes = identity.bytes};
+    TRY(vdif_is_possible(&first) ? vdif_is_followed(&seek, 0, &first, &is_followed) : STATUS_OK);
     if (is_followed) {
         TRY(text_add(out,
                      "looks like VDIF (version %u, numbers of %u bits), expected version 0 or 1 "
@@ -291,7 +290,7 @@ static status_t formats_check_hdf5(const char *path)
             path, (uint64_t)info.st_size, looks.data);
     for (size_t i = 0; i < ROWS; i++) {
         const char *comma = names.length > 0 ? ", " : "";
-        TRY(rows[i]->is_no_product && rows[i]->recognise
+        TRY(rows[i]->is_no_product && (rows[i]->recognise || rows[i]->begins)
                 ? text_add(&names, "%s%s", comma, rows[i]->name)
                 : STATUS_OK);
     }
@@ -308,6 +307,24 @@ out:
     return st;
 }
 
+status_t formats_is(const struct format *format, const char *path, int *is_it)
+{
+    status_t st = STATUS_OK;
+    struct text begin = {0};
+    *is_it = 0;
+    if (format->begins) {
+        TRY(recorder_head(path, format->begin_bytes, &begin));
+        *is_it = begin.length > 0 && format->begins(&begin);
+    } else if (format->recognise) {
+        TRY(format->recognise(path, is_it));
+    } else if (format->shows[0]) {
+        TRY(fields_have(path, format->shows, is_it));
+    }
+out:
+    text_free(&begin);
+    return st;
+}
+
 status_t formats_recognise(const char *path, const struct format **out)
 {
     status_t st = STATUS_OK;
@@ -317,9 +334,7 @@ status_t formats_recognise(const char *path, const struct format **out)
     TRY(mark_refuse(path));
     for (size_t i = 0; i < ROWS && !is_it; i++) {
         TRY(rows[i] == &native_format ? formats_check_hdf5(path) : STATUS_OK);
-        TRY(rows[i]->recognise  ? rows[i]->recognise(path, &is_it)
-            : rows[i]->shows[0] ? fields_have(path, rows[i]->shows, &is_it)
-                                : STATUS_OK);
+        TRY(formats_is(rows[i], path, &is_it));
         *out = is_it ? rows[i] : NULL;
     }
 out:
@@ -332,7 +347,7 @@ status_t formats_is_other_filterbank(const char *path, int *out)
     *out = 0;
     for (size_t i = 0; i < ROWS && !*out; i++) {
         int is_asked = rows[i]->is_no_product && rows[i]->open_filterbank;
-        TRY(is_asked ? rows[i]->recognise(path, out) : STATUS_OK);
+        TRY(is_asked ? formats_is(rows[i], path, out) : STATUS_OK);
     }
 out:
     return st;

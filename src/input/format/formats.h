@@ -33,8 +33,10 @@ struct format {
      * behind formats of other files. NULL: only a description leads to it. */
     status_t (*recognise)(const char *path, int *is_it);
 
-    /* In place of recognise(): all names that such an HDF5 file has, as fields_have() takes them.
-     */
+    /* In place of recognise(): whether the first bytes of a file, `begin_bytes` or fewer, are those
+     * of one; all names that such an HDF5 file has, as fields_have() takes them. */
+    int (*begins)(const struct text *begin);
+    size_t begin_bytes;
     const char *shows[6];
 
     /* One of these; of an observation's files, or of one of them, which are then gathered
@@ -75,6 +77,9 @@ struct format {
 #define FORMAT_DECLARED(name) extern const struct format name;
 FORMATS(FORMAT_DECLARED)
 FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
+
+/* Whether what is at `path` is of this format. Fails with DATA. */
+status_t formats_is(const struct format *format, const char *path, int *is_it);
 
 /* The format of what is at `path`; NULL: none. Fails with DATA. */
 status_t formats_recognise(const char *path, const struct format **out);

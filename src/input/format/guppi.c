@@ -249,21 +249,15 @@ out:
 enum { RECOGNISED_BY = 32 << 10 /* bytes */ };
 
 /* Cards from the first byte on, one of which is of GUPPI's. FITS files begin with SIMPLE. */
-static status_t guppi_recognise(const char *path, int *is_it)
+static int guppi_begins(const struct text *begin)
 {
-    status_t st = STATUS_OK;
-    struct text head = {0};
     char value[ASCII_VALUE];
     size_t with = 0;
-    TRY(recorder_head(path, RECOGNISED_BY, &head));
-    struct ascii header = {path, 0, head.data, head.length, 1};
-    *is_it = head.length >= ASCII_CARD && head.data[8] == '=' &&
-             memcmp(head.data, "SIMPLE ", 7) != 0 &&
-             ascii_end_of_cards(head.data, head.length, &header.length, &with) >= 0 &&
-             (ascii_find(&header, "BLOCSIZE", value) || ascii_find(&header, "OBSNCHAN", value));
-out:
-    text_free(&head);
-    return st;
+    struct ascii header = {.text = begin->data, .length = begin->length, .has_cards = 1};
+    return begin->length >= ASCII_CARD && begin->data[8] == '=' &&
+           memcmp(begin->data, "SIMPLE ", 7) != 0 &&
+           ascii_end_of_cards(begin->data, begin->length, &header.length, &with) >= 0 &&
+           (ascii_find(&header, "BLOCSIZE", value) || ascii_find(&header, "OBSNCHAN", value));
 }
 
 /* Levels of two bits: the quantiser's and its readers' (gbt_seti, SETI@home). */
@@ -499,5 +493,6 @@ const struct format guppi_format = {.name = "guppi",
                                     .title = "GUPPI RAW",
                                     .expected = "GUPPI RAW (blocks with headers of cards)",
                                     .is_no_product = 1,
-                                    .recognise = guppi_recognise,
+                                    .begins = guppi_begins,
+                                    .begin_bytes = RECOGNISED_BY,
                                     .open = guppi_open};

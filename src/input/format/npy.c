@@ -14,15 +14,9 @@
 
 enum { NPY_MAGIC = 6, NPY_FIXED = 12, NPY_LONGEST = 1 << 20, NPY_AXES = 64 };
 
-static status_t npy_recognise(const char *path, int *is_it)
+static int npy_begins(const struct text *begin)
 {
-    status_t st = STATUS_OK;
-    struct text head = {0};
-    TRY(recorder_head(path, NPY_MAGIC, &head));
-    *is_it = head.length == NPY_MAGIC && memcmp(head.data, "\x93NUMPY", NPY_MAGIC) == 0;
-out:
-    text_free(&head);
-    return st;
+    return begin->length == NPY_MAGIC && memcmp(begin->data, "\x93NUMPY", NPY_MAGIC) == 0;
 }
 
 /* The dictionary as a tree; the numbers begin at *at. */
@@ -179,5 +173,6 @@ const struct format npy_format = {.name = "npy",
                                   .title = "a numpy array (.npy)",
                                   .takes_axes = 1,
                                   .is_no_product = 1,
-                                  .recognise = npy_recognise,
+                                  .begins = npy_begins,
+                                  .begin_bytes = NPY_MAGIC,
                                   .open_file = npy_open_file};

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "input/format/dataset.h"
+#include "input/format/recorder.h"
 #include "input/format/said.h"
 #include "input/packets/decode.h"
 #include "input/packets/packet_headers.h"
@@ -146,15 +147,6 @@ out:
     return st;
 }
 
-static void packet_files_add_dim(struct archive *archive, enum axis axis, uint64_t size)
-{
-    archive->shape.dims[archive->shape.ndims] =
-        (struct archive_dim){size, axis, archive->shape.ndims};
-    archive->shape.ndims++;
-    archive->count[axis] = size;
-    archive->present[axis] = 1;
-}
-
 status_t packet_files_describe(const struct job_layout *layout, double sample_rate_hz,
                                struct utc start, uint64_t npols, uint64_t nchans,
                                struct archive *archive)
@@ -172,12 +164,11 @@ status_t packet_files_describe(const struct job_layout *layout, double sample_ra
     archive->stored.nibbles =
         (struct nibbles){packets->kind == PACKETS_VDIF, packets->kind == PACKETS_DRX};
     archive->stored.element_bytes = sample_types[packets->format].bytes;
-    packet_files_add_dim(archive, AXIS_POL, npols);
-    packet_files_add_dim(archive, AXIS_CHAN, nchans);
-    archive->shape.time_dim = archive->shape.ndims;
-    packet_files_add_dim(archive, AXIS_TIME, part->samples);
+    recorder_add_dim(archive, AXIS_POL, npols);
+    recorder_add_dim(archive, AXIS_CHAN, nchans);
+    recorder_add_dim(archive, AXIS_TIME, part->samples);
     if (packets->is_complex && !packets->is_packed) {
-        packet_files_add_dim(archive, AXIS_REIM, 2);
+        recorder_add_dim(archive, AXIS_REIM, 2);
     }
     archive->sample_rate_hz = sample_rate_hz;
     archive->scale *= unit;

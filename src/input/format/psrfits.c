@@ -66,22 +66,25 @@ out:
     return st;
 }
 
+status_t psrfits_read_column(const struct psrfits *fits, const struct fits_column *column,
+                             uint64_t row, double *out)
+{
+    return fits_column_read(column, fits->fd, fits->path, psrfits_row_at(fits, row), 0,
+                            column->count, out);
+}
+
 /* A number of each row; 0 without the column. */
 static status_t psrfits_read_each(const struct psrfits *fits, const struct fits_column *column,
                                   double **out)
 {
     status_t st = STATUS_OK;
-    double *values = NULL;
-    uint32_t count = fits->fbh5->table.count;
-    TRY(memory_zeroed(count, sizeof *values, "rows of a table", &values));
-    for (uint32_t i = 0; i < count && column->count > 0; i++) {
+    uint32_t count = column->count > 0 ? fits->fbh5->table.count : 0;
+    TRY(memory_zeroed(fits->fbh5->table.count, sizeof **out, "rows of a table", out));
+    for (uint32_t i = 0; i < count; i++) {
         TRY(fits_column_read(column, fits->fd, fits->path, psrfits_row_at(fits, i), 0, 1,
-                             values + i));
+                             *out + i));
     }
-    *out = values;
-    values = NULL;
 out:
-    free(values);
     return st;
 }
 
@@ -155,17 +158,15 @@ static status_t psrfits_compare_first(struct psrfits *fits, double row_seconds, 
     int found = 0;
     TRY(fits_unit_f64(fits->unit, "NSUBOFFS", -0x1p40, 0x1p40, &before, &found));
     double by_times = *centre / row_seconds - 0.5;
-    if (by_times * (double)fbh5->table.rows_each < -0.5) {
-        TRY(assume(&fbh5->assumed,
-                   "OFFS_SUB %.9g s of the first row is less than half of its length: it begins at "
-                   "the start",
-                   *centre));
-    } else if (found && fabs(rint(by_times) - before) > 0.5) {
-        TRY(assume(&fbh5->assumed,
-                   "NSUBOFFS %.9g and OFFS_SUB of the first row, %.9g rows after the start, "
-                   "differ: OFFS_SUB is used",
-                   before, by_times));
-    }
+    int is_short = by_times * (double)fbh5->table.rows_each < -0.5;
+    TRY(assume_if(is_short, &fbh5->assumed,
+                  "OFFS_SUB %.9g s of the first row is less than half of its length: it begins at "
+                  "the start",
+                  *centre));
+    TRY(assume_if(!is_short && found && fabs(rint(by_times) - before) > 0.5, &fbh5->assumed,
+                  "NSUBOFFS %.9g and OFFS_SUB of the first row, %.9g rows after the start, "
+                  "differ: OFFS_SUB is used",
+                  before, by_times));
     *centre = fmax(*centre, row_seconds / 2);
 out:
     return st;
@@ -253,9 +254,8 @@ static status_t psrfits_count_spectra(struct psrfits *fits)
     struct fbh5 *fbh5 = fits->fbh5;
     const struct fbh5_table *table = &fbh5->table;
     uint64_t total = 0;
-    int found = 0;
     fbh5->rows = table->first[table->count - 1] + table->rows_each;
-    TRY(fits_unit_u64(fits->unit, "NSTOT", 0, UINT64_C(1) << 50, &total, &found));
+    TRY(fits_unit_u64(fits->unit, "NSTOT", 0, UINT64_C(1) << 50, &total, ASCII_MAYBE));
     uint64_t written = table->count * table->rows_each;
     if (total == 0 || table->count < fits->rows) {
         goto out;
@@ -311,18 +311,12 @@ out:
 
 enum { FITS_BLOCK = 2880 };
 
-static status_t psrfits_recognise(const char *path, int *is_it)
+static int psrfits_begins(const struct text *begin)
 {
-    status_t st = STATUS_OK;
-    struct text head = {0};
     char value[ASCII_VALUE];
-    TRY(recorder_head(path, FITS_BLOCK, &head));
-    const struct ascii header = {path, 0, head.data, head.length, 1};
-    *is_it = head.length >= ASCII_CARD && memcmp(head.data, "SIMPLE  =", 9) == 0 &&
-             ascii_find(&header, "FITSTYPE", value) && strcmp(value, "PSRFITS") == 0;
-out:
-    text_free(&head);
-    return st;
+    const struct ascii header = {.text = begin->data, .length = begin->length, .has_cards = 1};
+    return begin->length >= ASCII_CARD && memcmp(begin->data, "SIMPLE  =", 9) == 0 &&
+           ascii_find(&header, "FITSTYPE", value) && strcmp(value, "PSRFITS") == 0;
 }
 
 static status_t psrfits_check_mode(struct psrfits *fits)
@@ -365,15 +359,14 @@ out:
 static status_t psrfits_read_first(struct psrfits *fits)
 {
     status_t st = STATUS_OK;
-    int found = 0;
     TRY(psrfits_check_mode(fits));
     TRY(psrfits_read_start(fits));
     TRY(psrfits_read_position(fits));
     TRY(fits_unit_text(fits->unit, "SRC_NAME", &fits->fbh5->sky.source));
     TRY(fits_unit_text(fits->unit, "TELESCOP", &fits->fbh5->sky.telescope));
-    TRY(fits_unit_f64(fits->unit, "OBSFREQ", -1e9, 1e9, &fits->centre_mhz, &found));
-    TRY(fits_unit_f64(fits->unit, "OBSBW", -1e9, 1e9, &fits->band_mhz, &found));
-    TRY(fits_unit_u64(fits->unit, "OBSNCHAN", 0, 1 << 24, &fits->channels, &found));
+    TRY(fits_unit_f64(fits->unit, "OBSFREQ", -1e9, 1e9, &fits->centre_mhz, ASCII_MAYBE));
+    TRY(fits_unit_f64(fits->unit, "OBSBW", -1e9, 1e9, &fits->band_mhz, ASCII_MAYBE));
+    TRY(fits_unit_u64(fits->unit, "OBSNCHAN", 0, 1 << 24, &fits->channels, ASCII_MAYBE));
 out:
     return st;
 }
@@ -460,5 +453,6 @@ const struct format psrfits_format = {.name = "psrfits",
                                       .title = "search-mode PSRFITS",
                                       .expected = "search-mode PSRFITS",
                                       .is_no_product = 1,
-                                      .recognise = psrfits_recognise,
+                                      .begins = psrfits_begins,
+                                      .begin_bytes = FITS_BLOCK,
                                       .open_filterbank = psrfits_open};

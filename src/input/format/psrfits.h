@@ -24,6 +24,10 @@ status_t psrfits_read_samples(struct psrfits *fits);
  */
 status_t psrfits_read_band(struct psrfits *fits);
 
+/* Reads all values of a column in one row of the file. Fails with DATA. */
+status_t psrfits_read_column(const struct psrfits *fits, const struct fits_column *column,
+                             uint64_t row, double *out);
+
 /* Byte of the file at which a row begins. */
 static inline uint64_t psrfits_row_at(const struct psrfits *fits, uint64_t row)
 {

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "input/assumed.h"
+#include "input/format/ascii.h"
 #include "io/file.h"
 
 #include <inttypes.h>
@@ -112,8 +113,7 @@ static status_t psrfits_set_band(struct psrfits *fits, const double *mhz)
     struct fbh5 *fbh5 = fits->fbh5;
     uint32_t n = fbh5->nchannels;
     double width = 0;
-    int found = 0;
-    TRY(fits_unit_f64(fits->unit, "CHAN_BW", -1e9, 1e9, &width, &found));
+    TRY(fits_unit_f64(fits->unit, "CHAN_BW", -1e9, 1e9, &width, ASCII_MAYBE));
     if (psrfits_count_zeros(mhz, n) == n) {
         TRY(psrfits_assume_band(fits, width));
         goto out;
@@ -160,17 +160,14 @@ static status_t psrfits_check_rows(struct psrfits *fits, struct row_bytes *freqs
     uint64_t each = 0;
     int is_other = 0;
     for (uint32_t row = 0; row < fbh5->table.count; row++) {
-        uint64_t at = psrfits_row_at(fits, row);
         TRY(psrfits_read_raw(fits, row, freqs, &is_other));
         if (row > 0 && is_other) {
-            TRY(fits_column_read(freqs->column, fits->fd, fits->path, at, 0, freqs->column->count,
-                                 numbers));
+            TRY(psrfits_read_column(fits, freqs->column, row, numbers));
             TRY(psrfits_check_even(fits, numbers, row));
         }
         TRY(psrfits_read_raw(fits, row, weights, &is_other));
         if (is_other) {
-            TRY(fits_column_read(weights->column, fits->fd, fits->path, at, 0,
-                                 weights->column->count, numbers));
+            TRY(psrfits_read_column(fits, weights->column, row, numbers));
             each = psrfits_count_zeros(numbers, weights->column->count);
             for (uint64_t i = 0; i < weights->column->count; i++) {
                 least = fmin(least, numbers[i]);
@@ -210,8 +207,7 @@ status_t psrfits_read_band(struct psrfits *fits)
         bytes[i] = (struct row_bytes){columns[i], columns[i]->count * fits_column_bytes(columns[i]),
                                       raw + 2 * i * most, raw + (2 * i + 1) * most};
     }
-    TRY(fits_column_read(&fits->freqs, fits->fd, fits->path, psrfits_row_at(fits, 0), 0, count,
-                         numbers));
+    TRY(psrfits_read_column(fits, &fits->freqs, 0, numbers));
     TRY(psrfits_set_band(fits, numbers));
     TRY(psrfits_check_rows(fits, &bytes[0], &bytes[1], numbers));
 out:
@@ -375,13 +371,11 @@ static status_t psrfits_read_sign(struct psrfits *fits)
     TRY(fits_unit_u64(fits->unit, "SIGNINT", 0, 1, &number, &found));
     table->is_signed = table->bits == 16 || (table->bits == 8 && number == 1 && !table->is_moved);
     int is_signed = table->is_signed != table->is_moved;
-    if (!found && table->bits <= 8 && !table->is_moved) {
-        TRY(assume(&fbh5->assumed, "no SIGNINT: samples are taken for unsigned"));
-    } else if (found && table->bits <= 16 && (number == 1) != is_signed) {
-        TRY(assume(&fbh5->assumed,
-                   "SIGNINT %" PRIu64 " and NBITS %u with TZERO%u %g differ: samples are %ssigned",
-                   number, table->bits, fits->data.number, fits->data.zero, is_signed ? "" : "un"));
-    }
+    TRY(assume_if(!found && table->bits <= 8 && !table->is_moved, &fbh5->assumed,
+                  "no SIGNINT: samples are taken for unsigned"));
+    TRY(assume_if(found && table->bits <= 16 && (number == 1) != is_signed, &fbh5->assumed,
+                  "SIGNINT %" PRIu64 " and NBITS %u with TZERO%u %g differ: samples are %ssigned",
+                  number, table->bits, fits->data.number, fits->data.zero, is_signed ? "" : "un"));
 out:
     return st;
 }
@@ -439,11 +433,8 @@ static status_t psrfits_is_zero(const struct psrfits *fits, const struct fits_co
     int is_zero = column->count > 0;
     TRY(memory_zeroed(column->count + 1, sizeof *values, "a column", &values));
     for (uint64_t row = 0; is_zero && row < fits->fbh5->table.count; row++) {
-        TRY(fits_column_read(column, fits->fd, fits->path, psrfits_row_at(fits, row), 0,
-                             column->count, values));
-        for (uint64_t i = 0; is_zero && i < column->count; i++) {
-            is_zero = values[i] >= 0 && values[i] <= 0;
-        }
+        TRY(psrfits_read_column(fits, column, row, values));
+        is_zero = psrfits_count_zeros(values, column->count) == column->count;
     }
     *out = is_zero;
 out:

@@ -345,16 +345,10 @@ static const char first_word[] = "\14\0\0\0HEADER_START";
 static const char last_word[] = "\12\0\0\0HEADER_END";
 static const double most_days = 4e5; /* the year 2953; Julian Dates lie beyond */
 
-static status_t sigproc_recognise(const char *path, int *is_it)
+static int sigproc_begins(const struct text *begin)
 {
-    status_t st = STATUS_OK;
-    struct text head = {0};
-    TRY(recorder_head(path, sizeof first_word - 1, &head));
-    *is_it = head.length == sizeof first_word - 1 &&
-             memcmp(head.data, first_word, sizeof first_word - 1) == 0;
-out:
-    text_free(&head);
-    return st;
+    return begin->length == sizeof first_word - 1 &&
+           memcmp(begin->data, first_word, sizeof first_word - 1) == 0;
 }
 
 /* hhmmss.s and ddmmss.s; zeros stand for no position. */
@@ -652,5 +646,6 @@ const struct format sigproc_format = {.name = "sigproc",
                                       .title = "a SIGPROC filterbank",
                                       .expected = "a SIGPROC filterbank",
                                       .is_no_product = 1,
-                                      .recognise = sigproc_recognise,
+                                      .begins = sigproc_begins,
+                                      .begin_bytes = sizeof first_word - 1,
                                       .open_filterbank = sigproc_open};

@@ -85,13 +85,6 @@ out:
     return st;
 }
 
-static int vdif_streams_compare(const void *left, const void *right)
-{
-    const double *a = left;
-    const double *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* All frequencies of the table, each once, ascending. */
 static status_t vdif_streams_find_frequencies(const struct job_layout *layout,
                                               struct archive *archive, uint64_t *count)
@@ -103,7 +96,7 @@ static status_t vdif_streams_find_frequencies(const struct job_layout *layout,
     for (uint32_t i = 0; i < layout->nstreams; i++) {
         freq[i] = layout->streams[i].freq_hz;
     }
-    qsort(freq, layout->nstreams, sizeof *freq, vdif_streams_compare);
+    qsort(freq, layout->nstreams, sizeof *freq, compare_f64);
     for (uint32_t i = 0; i < layout->nstreams; i++) {
         if (kept == 0 || freq[kept - 1] < freq[i]) {
             freq[kept++] = freq[i];
@@ -164,8 +157,8 @@ static uint64_t vdif_streams_place(const struct job_stream *row, const struct ar
     while (strcmp(archive->names[AXIS_POL][pol], row->pol) != 0) {
         pol++;
     }
-    const double *freq = bsearch(&row->freq_hz, archive->freq_hz, (size_t)nchans, sizeof *freq,
-                                 vdif_streams_compare);
+    const double *freq =
+        bsearch(&row->freq_hz, archive->freq_hz, (size_t)nchans, sizeof *freq, compare_f64);
     return pol * nchans + (uint64_t)(freq - archive->freq_hz);
 }
 
@@ -392,14 +385,15 @@ static status_t vdif_find_real_rate(const struct vdif_survey *survey, uint32_t s
 
 /* Samples a second: as the job says, as headers do, as frames are counted. */
 static status_t vdif_find_rate(const struct format_input *input, const struct vdif_survey *survey,
-                               double said, uint32_t samples, char **assumed, double *out)
+                               struct archive *archive, double *out)
 {
     status_t st = STATUS_OK;
+    const double said = archive->sample_rate_hz; /* by the job */
+    const uint32_t samples = archive->parts[0].packets->samples;
+    char **assumed = &archive->assumed;
     const struct vdif_header *first = &survey->first;
     uint32_t counted = survey->most.frames;
-    struct text seen = {0};
     double rate = said;
-    TRY(vdif_describe(survey, &seen));
     if (said == 0 && first->rate_hz > 0) {
         rate = first->rate_hz;
         TRY(first->is_complex ? STATUS_OK : vdif_find_real_rate(survey, samples, assumed, &rate));
@@ -412,9 +406,9 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
                    counted, counted - 1));
     }
     REQUIRE(rate > 0, STATUS_USAGE,
-            "%s (VDIF: %s, %u samples each): input.layout.sample_rate_hz is missing, headers do "
-            "not say it, and no second ends in the file%s",
-            input->paths[0], seen.data, samples,
+            "%s (%s, %u samples each): input.layout.sample_rate_hz is missing, headers do not say "
+            "it, and no second ends in the file%s",
+            input->paths[0], archive->layout, samples,
             first->channels_log2 > 0 && !input->layout->streams
                 ? "; freq_hz of its channels, or streams, must be there, too"
                 : "");
@@ -426,7 +420,6 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
             rate / samples);
     *out = rate;
 out:
-    text_free(&seen);
     return st;
 }
 
@@ -434,12 +427,11 @@ static status_t vdif_settle_rate(const struct format_input *input, const struct 
                                  struct archive *archive, double *rate)
 {
     status_t st = STATUS_OK;
-    double said = archive->sample_rate_hz; /* by the job */
     struct packets *packets = archive->parts[0].packets;
-    TRY(vdif_find_rate(input, survey, said, packets->samples, &archive->assumed, rate));
+    TRY(vdif_find_rate(input, survey, archive, rate));
     double frames = *rate / packets->samples;
     REQUIRE(frames >= 0.5 && frames < 0x1p24 && fabs(frames - round(frames)) < 1e-6 * frames,
-            said > 0 ? STATUS_USAGE : STATUS_DATA,
+            archive->sample_rate_hz > 0 ? STATUS_USAGE : STATUS_DATA,
             "%s: %.9g samples a second, %u in a frame, are %.9g frames: expected a whole number of "
             "VDIF frames in a second",
             input->paths[0], *rate, packets->samples, frames);
@@ -456,23 +448,12 @@ static struct utc vdif_start(const struct packets *packets)
     return utc;
 }
 
-static status_t vdif_say_layout(const struct vdif_survey *survey, struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    TRY(text_add(&text, "VDIF: "));
-    TRY(vdif_describe(survey, &text));
-    TRY(memory_text(text.data, &archive->layout));
-out:
-    text_free(&text);
-    return st;
-}
-
 static status_t vdif_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
     struct vdif_survey *survey = NULL;
+    struct text seen = {0};
     double rate = 0;
     uint64_t npols = 0;
     uint64_t nchans = 0;
@@ -481,7 +462,8 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     survey->wanted = input->layout->station;
     struct packets *packets = archive->parts[0].packets;
     TRY(vdif_read_headers(input, survey, packets));
-    TRY(vdif_say_layout(survey, archive));
+    TRY(vdif_describe(survey, &seen));
+    TRY(memory_format(&archive->layout, "VDIF: %s", seen.data));
     TRY(vdif_note_headers(survey, &archive->assumed));
     TRY(vdif_settle_mask(survey, archive));
     TRY(vdif_settle_rate(input, survey, archive, &rate));
@@ -494,6 +476,7 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     *out = archive;
     archive = NULL;
 out:
+    text_free(&seen);
     free(survey);
     archive_destroy(archive);
     return st;

@@ -38,22 +38,33 @@ static int vdif_is_later(const struct vdif_header *a, const struct vdif_header *
     return !is_same && a->seconds <= b->seconds + NEAR && b->seconds <= a->seconds + NEAR;
 }
 
-status_t vdif_is_followed(int fd, const char *path, uint64_t bytes, uint64_t at,
+/* Reads a header, if one that is possible is there. */
+static status_t vdif_read_possible(const struct packets_seek *seek, uint64_t at,
+                                   struct vdif_header *out, int *is_there)
+{
+    status_t st = STATUS_OK;
+    unsigned char words[VDIF_BYTES] = {0};
+    *is_there = 0;
+    if (at + VDIF_LEGACY_BYTES <= seek->bytes) {
+        TRY(file_read(seek->fd, seek->path, at, words, min_u64(sizeof words, seek->bytes - at)));
+        vdif_header_read(words, out);
+        *is_there = vdif_is_possible(out);
+    }
+out:
+    return st;
+}
+
+status_t vdif_is_followed(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *header, int *is_followed)
 {
     status_t st = STATUS_OK;
     int alike = 0;
     *is_followed = 0;
     for (uint64_t i = 1; i <= FOLLOWERS; i++) {
-        uint64_t offset = at + i * header->bytes;
-        unsigned char words[VDIF_BYTES] = {0};
         struct vdif_header next;
-        if (offset + VDIF_LEGACY_BYTES > bytes) {
-            break;
-        }
-        TRY(file_read(fd, path, offset, words, min_u64(sizeof words, bytes - offset)));
-        vdif_header_read(words, &next);
-        if (vdif_is_possible(&next) && next.bytes == header->bytes) {
+        int is_there = 0;
+        TRY(vdif_read_possible(seek, at + i * header->bytes, &next, &is_there));
+        if (is_there && next.bytes == header->bytes) {
             alike += !vdif_is_alike(header, &next) ? -1 : vdif_is_later(header, &next) ? 1 : 0;
         }
     }
@@ -62,33 +73,16 @@ out:
     return st;
 }
 
-/* Reads a header, if one that is possible is there. */
-static status_t vdif_read_possible(int fd, const char *path, uint64_t bytes, uint64_t at,
-                                   struct vdif_header *out, int *is_there)
-{
-    status_t st = STATUS_OK;
-    unsigned char words[VDIF_BYTES] = {0};
-    *is_there = 0;
-    if (at + VDIF_LEGACY_BYTES <= bytes) {
-        TRY(file_read(fd, path, at, words, min_u64(sizeof words, bytes - at)));
-        vdif_header_read(words, out);
-        *is_there = vdif_is_possible(out);
-    }
-out:
-    return st;
-}
-
-status_t vdif_find_numbered(int fd, const char *path, uint64_t bytes, struct vdif_header *out,
-                            int *found)
+status_t vdif_find_numbered(const struct packets_seek *seek, struct vdif_header *out, int *found)
 {
     enum { FRAMES = 4 };
     status_t st = STATUS_OK;
     *found = 0;
     for (uint64_t first = 0; first <= WORD && !*found; first += WORD) {
-        TRY(vdif_read_possible(fd, path, bytes, first, out, found));
+        TRY(vdif_read_possible(seek, first, out, found));
         for (uint64_t i = 1; i < FRAMES && *found; i++) {
             struct vdif_header next;
-            TRY(vdif_read_possible(fd, path, bytes, first + i * (out->bytes + WORD), &next, found));
+            TRY(vdif_read_possible(seek, first + i * (out->bytes + WORD), &next, found));
             *found = *found && vdif_is_alike(out, &next) && vdif_is_later(out, &next);
         }
     }
@@ -96,7 +90,7 @@ out:
     return st;
 }
 
-status_t vdif_find_unlike(int fd, const char *path, uint64_t bytes, uint64_t at,
+status_t vdif_find_unlike(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *first, struct vdif_header *out, int *found)
 {
     enum { LEAST = 4 /* of either kind: others may be damaged */, MOST = 64 };
@@ -106,7 +100,7 @@ status_t vdif_find_unlike(int fd, const char *path, uint64_t bytes, uint64_t at,
     int is_there = 1;
     for (uint32_t i = 0; i < MOST && is_there; i++) {
         struct vdif_header next;
-        TRY(vdif_read_possible(fd, path, bytes, at, &next, &is_there));
+        TRY(vdif_read_possible(seek, at, &next, &is_there));
         is_there = is_there && next.epoch == first->epoch &&
                    next.seconds <= first->seconds + NEAR && first->seconds <= next.seconds + NEAR;
         if (is_there && vdif_is_alike(first, &next)) {
@@ -132,10 +126,8 @@ static int vdif_may_begin(const unsigned char *bytes)
 
 /* A piece of a file. */
 struct vdif_piece {
-    int fd;
-    const char *path;
-    uint64_t bytes; /* of the file */
-    uint64_t at;    /* of the piece */
+    const struct packets_seek *seek; /* the file */
+    uint64_t at;
     unsigned char *data;
 };
 
@@ -153,10 +145,9 @@ static status_t vdif_try(const struct vdif_piece *piece, uint64_t count, uint64_
             continue;
         }
         vdif_header_read(piece->data + i, &header);
-        if (vdif_is_possible(&header) && header.bytes <= piece->bytes - piece->at - i &&
+        if (vdif_is_possible(&header) && header.bytes <= piece->seek->bytes - piece->at - i &&
             (!like || vdif_is_alike(like, &header))) {
-            TRY(vdif_is_followed(piece->fd, piece->path, piece->bytes, piece->at + i, &header,
-                                 found));
+            TRY(vdif_is_followed(piece->seek, piece->at + i, &header, found));
         }
         if (*found) {
             *out = header;
@@ -187,21 +178,21 @@ out:
     return st;
 }
 
-status_t vdif_find_first(int fd, const char *path, uint64_t bytes, uint64_t end,
+status_t vdif_find_first(const struct packets_seek *seek, uint64_t end,
                          const struct vdif_header *like, struct vdif_header *out, uint64_t *offset,
                          int *found)
 {
     status_t st = STATUS_OK;
-    struct vdif_piece piece = {.fd = fd, .path = path, .bytes = bytes};
-    end = bytes > VDIF_BYTES ? min_u64(end, bytes - VDIF_BYTES) : 0;
+    struct vdif_piece piece = {.seek = seek};
+    end = seek->bytes > VDIF_BYTES ? min_u64(end, seek->bytes - VDIF_BYTES) : 0;
     *offset = 0;
     *found = 0;
     TRY(memory_zeroed(PIECE + VDIF_BYTES, 1, "a piece of a file", &piece.data));
-    TRY(file_read(fd, path, 0, piece.data, min_u64(VDIF_BYTES, bytes)));
+    TRY(file_read(seek->fd, seek->path, 0, piece.data, min_u64(VDIF_BYTES, seek->bytes)));
     vdif_header_read(piece.data, out);
     for (; piece.at < end && !*found; piece.at += PIECE) {
         uint64_t count = min_u64(PIECE, end - piece.at);
-        TRY(file_read(fd, path, piece.at, piece.data, count + VDIF_BYTES));
+        TRY(file_read(seek->fd, seek->path, piece.at, piece.data, count + VDIF_BYTES));
         TRY(vdif_try_all(&piece, count, like, out, offset, found));
     }
 out:

@@ -181,19 +181,19 @@ status_t vdif_survey_recognise(const char *path, int *is_it)
     if (fd < 0 || identity.bytes < VDIF_LEGACY_BYTES || h5_is_hdf5(path) > 0) {
         goto out;
     }
+    const struct packets_seek seek = {.fd = fd, .path = path, .bytes = identity.bytes};
     TRY(file_read(fd, path, 0, bytes, min_u64(sizeof bytes, identity.bytes)));
     vdif_header_read(bytes, &first);
     int is_late = first.is_fill || first.is_invalid;
     if (is_late || vdif_is_possible(&first)) {
-        TRY(vdif_find_first(fd, path, identity.bytes, is_late ? VDIF_FILL_SEEK : VDIF_SHORT_SEEK,
+        TRY(vdif_find_first(&seek, is_late ? VDIF_FILL_SEEK : VDIF_SHORT_SEEK,
                             is_late ? NULL : &first, &found, &begin, is_it));
         *is_it = *is_it || (!is_late && identity.bytes == first.bytes && first.edv <= 4);
     }
     /* Such files are refused when they are opened. */
-    TRY(*is_it ? STATUS_OK : vdif_find_numbered(fd, path, identity.bytes, &found, is_it));
-    TRY(*is_it || !vdif_is_possible(&first)
-            ? STATUS_OK
-            : vdif_find_unlike(fd, path, identity.bytes, 0, &first, &found, is_it));
+    TRY(*is_it ? STATUS_OK : vdif_find_numbered(&seek, &found, is_it));
+    TRY(*is_it || !vdif_is_possible(&first) ? STATUS_OK
+                                            : vdif_find_unlike(&seek, 0, &first, &found, is_it));
 out:
     file_close(fd);
     return st;
@@ -209,11 +209,17 @@ struct vdif_look {
     size_t nhead; /* of the file's first frames */
 };
 
+static struct vdif_seen vdif_survey_seen(const struct vdif_header *header)
+{
+    return (struct vdif_seen){(int64_t)vdif_second(header->epoch, header->seconds), header->thread,
+                              header->frame};
+}
+
 /* A header's time by the first thread's clock. */
 static int64_t vdif_survey_second(const struct vdif_survey *survey,
                                   const struct vdif_header *header)
 {
-    return (int64_t)vdif_second(header->epoch, header->seconds) - survey->ahead[header->thread];
+    return vdif_survey_seen(header).second - survey->ahead[header->thread];
 }
 
 uint64_t vdif_survey_behind(const struct vdif_survey *survey, uint32_t thread)
@@ -280,8 +286,7 @@ static status_t vdif_survey_frame(void *context, const char *path, uint64_t fram
             "%s: the VDIF frame at byte %" PRIu64 " says that it has %" PRIu64
             " bytes and 2^%u channels of %u bits: that cannot be",
             path, offset, header.bytes, header.channels_log2, header.bits);
-    look->seen[look->nseen++] = (struct vdif_seen){
-        (int64_t)vdif_second(header.epoch, header.seconds), header.thread, header.frame};
+    look->seen[look->nseen++] = vdif_survey_seen(&header);
     look->nhead = frame < PACKETS_ENDS ? look->nseen : look->nhead;
 out:
     return st;
@@ -407,8 +412,7 @@ static status_t vdif_survey_count_second(struct vdif_look *look, int64_t second)
     for (uint64_t i = from; i < min_u64(at + AROUND, look->file->frames); i++) {
         TRY(vdif_survey_read(look, i, &header));
         if (vdif_survey_counts(look->survey, &header)) {
-            look->seen[count++] = (struct vdif_seen){
-                (int64_t)vdif_second(header.epoch, header.seconds), header.thread, header.frame};
+            look->seen[count++] = vdif_survey_seen(&header);
         }
     }
     vdif_count_seen(look->survey, look->seen, count);
@@ -544,9 +548,7 @@ static status_t vdif_survey_check_rest(const struct vdif_look *look, uint64_t at
     }
     TRY(file_read(seek->fd, seek->path, at, bytes, VDIF_BYTES));
     vdif_header_read(bytes, &other);
-    TRY(vdif_is_possible(&other)
-            ? vdif_is_followed(seek->fd, seek->path, seek->bytes, at, &other, &found)
-            : STATUS_OK);
+    TRY(vdif_is_possible(&other) ? vdif_is_followed(seek, at, &other, &found) : STATUS_OK);
     REQUIRE(!found, STATUS_DATA,
             "%s: the VDIF frame at byte %" PRIu64 " says that it has %" PRIu64
             " bytes, those before it have %" PRIu64,
@@ -610,9 +612,8 @@ static status_t vdif_survey_check_unlike(const struct packets_seek *seek, uint64
     struct text a = {0};
     struct text b = {0};
     int found = 0;
-    TRY(vdif_is_possible(header)
-            ? vdif_find_unlike(seek->fd, seek->path, seek->bytes, begin, header, &other, &found)
-            : STATUS_OK);
+    TRY(vdif_is_possible(header) ? vdif_find_unlike(seek, begin, header, &other, &found)
+                                 : STATUS_OK);
     if (found) {
         TRY(vdif_survey_describe(header, &a));
         TRY(vdif_survey_describe(&other, &b));
@@ -633,7 +634,7 @@ static status_t vdif_survey_check_numbered(const struct packets_seek *seek)
     status_t st = STATUS_OK;
     struct vdif_header header;
     int found = 0;
-    TRY(vdif_find_numbered(seek->fd, seek->path, seek->bytes, &header, &found));
+    TRY(vdif_find_numbered(seek, &header, &found));
     REQUIRE(!found, STATUS_DATA,
             "%s: its VDIF frames have a length of %" PRIu64 " bytes, but follow each other every "
             "%" PRIu64 ": 8 bytes more, as of a packet's sequence number (PSN) with each, are not "
@@ -652,8 +653,7 @@ static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
     struct vdif_survey *survey = look->survey;
     int found = 0;
     TRY(vdif_survey_check_numbered(seek));
-    TRY(vdif_find_first(seek->fd, seek->path, seek->bytes, VDIF_LONG_SEEK, NULL, &header, begin,
-                        &found));
+    TRY(vdif_find_first(seek, VDIF_LONG_SEEK, NULL, &header, begin, &found));
     TRY(vdif_survey_check_unlike(seek, *begin, &header));
     REQUIRE((found || vdif_is_possible(&header)) && header.bytes <= seek->bytes, STATUS_DATA,
             "%s: no VDIF frame begins there: its first bytes as a header say %" PRIu64

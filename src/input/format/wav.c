@@ -32,17 +32,11 @@ struct wav {
     double centre_hz;         /* 0: not stated */
 };
 
-static status_t wav_recognise(const char *path, int *is_it)
+static int wav_begins(const struct text *begin)
 {
-    status_t st = STATUS_OK;
-    struct text head = {0};
-    TRY(recorder_head(path, WAV_HEAD, &head));
-    *is_it = head.length == WAV_HEAD && memcmp(head.data + 8, "WAVE", 4) == 0 &&
-             (memcmp(head.data, "RIFF", 4) == 0 || memcmp(head.data, "RF64", 4) == 0 ||
-              memcmp(head.data, "BW64", 4) == 0);
-out:
-    text_free(&head);
-    return st;
+    return begin->length == WAV_HEAD && memcmp(begin->data + 8, "WAVE", 4) == 0 &&
+           (memcmp(begin->data, "RIFF", 4) == 0 || memcmp(begin->data, "RF64", 4) == 0 ||
+            memcmp(begin->data, "BW64", 4) == 0);
 }
 
 static status_t wav_read_format(struct wav *wav, const unsigned char *chunk, uint64_t bytes)
@@ -150,7 +144,7 @@ static status_t wav_read(struct plain *out)
     char head[2] = "";
     uint64_t at = WAV_HEAD;
     int is_it = 0;
-    TRY(wav_recognise(out->path, &is_it));
+    TRY(formats_is(&wav_format, out->path, &is_it));
     REQUIRE(is_it, STATUS_DATA, "%s is not WAV: expected RIFF, RF64 or BW64, then WAVE at byte 8",
             out->path);
     TRY(file_read(out->fd, out->path, 0, head, sizeof head));
@@ -183,5 +177,6 @@ const struct format wav_format = {.name = "wav",
                                   .title = "WAV",
                                   .takes_axes = 1,
                                   .is_no_product = 1,
-                                  .recognise = wav_recognise,
+                                  .begins = wav_begins,
+                                  .begin_bytes = WAV_HEAD,
                                   .open_file = wav_open_file};
