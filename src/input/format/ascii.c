@@ -217,14 +217,9 @@ out:
 
 status_t ascii_text(const struct ascii *header, const char *key, char **out)
 {
-    status_t st = STATUS_OK;
     char value[ASCII_VALUE];
     *out = NULL;
-    if (ascii_find(header, key, value) && *value) {
-        TRY(memory_text(value, out));
-    }
-out:
-    return st;
+    return ascii_find(header, key, value) && *value ? memory_text(value, out) : STATUS_OK;
 }
 
 int ascii_sixtieths(const char *text, double most, double *out)

@@ -183,7 +183,6 @@ static status_t chime_raw_read(struct fields *f, void *context)
     status_t st = STATUS_OK;
     struct chime_raw *said = context;
     const struct job_layout *layout = f->layout;
-    int found = 0;
     f->layout = said->layout;
     TRY(chime_raw_fill(f));
     f->layout = layout;
@@ -194,7 +193,7 @@ static status_t chime_raw_read(struct fields *f, void *context)
             "%s: time0_fpga_count is %" PRId64 ", expected a count of samples", f->path,
             said->first_sample);
     said->event = -1;
-    TRY(fields_i64(f, "/", "event_id", &said->event, &found));
+    TRY(fields_i64(f, "/", "event_id", &said->event, NULL));
     TRY(fields_describe(f, "CHIME raw baseband"));
     f->archive->shape.stacked = AXIS_CHAN;
 out:
@@ -388,9 +387,8 @@ out:
 static status_t chime_beam_fill(struct fields *f, struct chime_beam *said)
 {
     status_t st = STATUS_OK;
-    int found = 0;
     TRY(fields_shape(f, data, 3, said->dims));
-    TRY(fields_i64(f, data, "conjugate_beamform", &said->conjugate, &found));
+    TRY(fields_i64(f, data, "conjugate_beamform", &said->conjugate, NULL));
     TRY(fields_set_words(
         f, data, said->dims[1] % 2 == 0 ? "chan,beam*pol:2,time" : "chan,beam,time", "CHIME"));
     f->own.has_sideband = 1;
@@ -476,8 +474,7 @@ static status_t chime_beam_note(struct fields *f, const struct chime_beam *said)
 {
     status_t st = STATUS_OK;
     double dm = 0;
-    int found = 0;
-    TRY(fields_f64(f, data, "DM", &dm, &found));
+    TRY(fields_f64(f, data, "DM", &dm, NULL));
     TRY(fields_note_coherent(f, dm));
     TRY(assume_unless(override_has(f->layout, SAID_SIDEBAND), &f->archive->assumed,
                       "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",

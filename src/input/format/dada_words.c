@@ -283,10 +283,8 @@ static status_t dada_note_usual(const struct dada *dada)
     TRY(assume_unless(has_order, assumed, "ORDER is not there: [time][channel][pol]"));
     static const char *const several[] = {"NANT", "NBEAM"};
     for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
-        if (ascii_find(header, several[i], word) && strtoull(word, NULL, 10) > 1) {
-            TRY(assume(assumed, "%s = %s, but samples are read as those of one stream", several[i],
-                       word));
-        }
+        TRY(assume_if(ascii_find(header, several[i], word) && strtoull(word, NULL, 10) > 1, assumed,
+                      "%s = %s, but samples are read as those of one stream", several[i], word));
     }
     TRY(assume_unless(has_encoding, assumed,
                       "ENCODING is not there: numbers are two's complement"));

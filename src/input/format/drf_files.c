@@ -265,12 +265,6 @@ static int drf_is_metadata_file(const char *name)
            text_ends(name, ".h5");
 }
 
-/* The group of a sample is named by its number. */
-static int drf_sample_of(const char *name, uint64_t *sample)
-{
-    return isdigit((unsigned char)name[0]) && units_parse_u64(name, sample);
-}
-
 static status_t drf_read_centres(const struct fields *f, const char *group, double **out,
                                  size_t *count)
 {
@@ -287,11 +281,6 @@ out:
     return st;
 }
 
-static int drf_same_centres(const struct drf_search *search, const double *centres, size_t count)
-{
-    return search->count == count && memcmp(search->centres, centres, count * sizeof *centres) == 0;
-}
-
 /* The last entry before the first sample counts; later entries must be the same. */
 static status_t drf_take_centres(struct drf_search *search, uint64_t sample, double **centres,
                                  size_t count, const char *path)
@@ -299,7 +288,9 @@ static status_t drf_take_centres(struct drf_search *search, uint64_t sample, dou
     status_t st = STATUS_OK;
     int is_before = sample <= search->first;
     if (!is_before && search->is_found) {
-        REQUIRE(sample >= search->end || drf_same_centres(search, *centres, count), STATUS_DATA,
+        int is_same = search->count == count &&
+                      memcmp(search->centres, *centres, count * sizeof **centres) == 0;
+        REQUIRE(sample >= search->end || is_same, STATUS_DATA,
                 "%s: the centre frequency is %.12g Hz from sample %llu on, %.12g Hz before: "
                 "input.layout.freq_hz says which of them is right, or input.files leaves the other "
                 "out",
@@ -308,13 +299,13 @@ static status_t drf_take_centres(struct drf_search *search, uint64_t sample, dou
     }
     if (!search->is_found || sample >= search->sample) {
         free(search->centres);
+        free(search->path);
+        search->path = NULL;
         search->centres = *centres;
         *centres = NULL;
         search->count = count;
         search->sample = sample;
         search->is_found = 1;
-        free(search->path);
-        search->path = NULL;
         TRY(memory_text(path, &search->path));
     }
 out:
@@ -332,13 +323,14 @@ static status_t drf_search_file(struct drf_search *search, const char *path)
     for (size_t i = 0; i < groups.count; i++) {
         uint64_t sample = 0;
         size_t count = 0;
-        if (!drf_sample_of(groups.names[i], &sample)) {
+        const char *name = groups.names[i]; /* of a sample's group: its number */
+        if (!isdigit((unsigned char)name[0]) || !units_parse_u64(name, &sample)) {
             continue;
         }
-        TRY(drf_read_centres(&fields, groups.names[i], &centres, &count));
+        TRY(drf_read_centres(&fields, name, &centres, &count));
         for (size_t j = 0; j < count; j++) {
             REQUIRE(isfinite(centres[j]), STATUS_DATA, "%s: a centre frequency of sample %s is %g",
-                    path, groups.names[i], centres[j]);
+                    path, name, centres[j]);
         }
         TRY(count > 0 ? drf_take_centres(search, sample, &centres, count, path) : STATUS_OK);
         free(centres);
@@ -413,10 +405,9 @@ static status_t drf_search_folder(struct drf_search *search, const char *folder)
         from = drf_file_seconds(files.names[i]) <= (double)search->first * to_seconds ? i : from;
     }
     for (size_t i = from; i < files.count; i++) {
-        if (i == from || !search->is_found ||
-            drf_file_seconds(files.names[i]) < (double)search->end * to_seconds) {
-            TRY(drf_search_file(search, files.names[i]));
-        }
+        int is_before = drf_file_seconds(files.names[i]) < (double)search->end * to_seconds;
+        TRY(i == from || !search->is_found || is_before ? drf_search_file(search, files.names[i])
+                                                        : STATUS_OK);
     }
 out:
     drf_names_free(&files);

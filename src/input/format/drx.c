@@ -127,9 +127,7 @@ static status_t drx_recognise(const char *path, int *is_it)
     TRY(file_read(fd, path, 0, bytes, sizeof bytes));
     drx_header_read(bytes, &header);
     *is_it = header.is_packet && header.decimation > 0;
-    if (!*is_it) {
-        TRY(drx_find_first(fd, path, identity.bytes, &survey, &begin, is_it));
-    }
+    TRY(*is_it ? STATUS_OK : drx_find_first(fd, path, identity.bytes, &survey, &begin, is_it));
 out:
     file_close(fd);
     return st;

@@ -182,9 +182,9 @@ static status_t place_find_gaps(struct archive *base)
     uint64_t end = 0;
     for (uint32_t i = 0; i < base->nparts && base->shape.stacked == AXIS_TIME; i++) {
         const struct archive_part *part = &base->parts[i];
-        if (part->stack == 0 && part->first_sample > end) {
-            TRY(archive_add_gap(base, end, part->first_sample - end));
-        }
+        TRY(part->stack == 0 && part->first_sample > end
+                ? archive_add_gap(base, end, part->first_sample - end)
+                : STATUS_OK);
         end = part->first_sample + part->samples;
     }
 out:
@@ -199,15 +199,10 @@ static status_t place_add(struct archive *base, struct place *places, size_t cou
     uint64_t one[AXIS_KINDS];
     memcpy(one, base->count, sizeof one);
     for (size_t i = 0; i < count; i++) {
-        struct archive *next = places[i].archive;
-        end = max_u64(end, places[i].first_sample - origin + place_samples(&places[i]));
-        if (i == 0) {
-            continue;
-        }
         int is_imaginary = base->shape.is_reim_stacked && places[i].stack % 2 == 1;
-        if (places[i].stack != places[i - 1].stack && !is_imaginary) {
-            TRY(join_append_stack(base, next));
-        }
+        int is_next = i > 0 && places[i].stack != places[i - 1].stack && !is_imaginary;
+        end = max_u64(end, places[i].first_sample - origin + place_samples(&places[i]));
+        TRY(is_next ? join_append_stack(base, places[i].archive) : STATUS_OK);
     }
     for (size_t i = 0; i < count; i++) {
         TRY(place_move_stream_gaps(base, &places[i], one, origin));
@@ -255,7 +250,7 @@ struct gathered {
     const struct format_input *input;
     struct archive **archives;
     size_t count;
-    int is_reim; /* two of them make one */
+    size_t each; /* 2: real and imaginary parts in turn, two of which make one */
 };
 
 #define GATHER_ODD                                                                                 \
@@ -268,7 +263,7 @@ static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_f
     struct job_layout layout = *input->layout;
     int has_parts = layout.parts[0] != NULL;
     size_t each = has_parts ? 2 : 1;
-    gathered->is_reim = has_parts || layout.is_reim_along;
+    gathered->each = has_parts || layout.is_reim_along ? 2 : 1;
     REQUIRE(!layout.is_reim_along || input->npaths % 2 == 0, STATUS_USAGE, GATHER_ODD,
             input->npaths);
     TRY(memory_zeroed(each * input->npaths, sizeof(struct archive *), "input files",
@@ -279,7 +274,7 @@ static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_f
         }
         TRY(open_file(input->paths[i / each], &layout, &gathered->archives[i]));
         gathered->count = i + 1;
-        gathered->archives[i]->shape.is_reim_stacked = gathered->is_reim;
+        gathered->archives[i]->shape.is_reim_stacked = gathered->each == 2;
     }
 out:
     return st;
@@ -290,7 +285,7 @@ out:
 static status_t gather_check_first(const struct gathered *gathered, int *is_known)
 {
     const struct job_layout *layout = gathered->input->layout;
-    size_t units = gathered->count / (gathered->is_reim ? 2 : 1);
+    size_t units = gathered->count / gathered->each;
     *is_known = layout->time.nfirst_sample > 0 || layout->said[SAID_FIRST_SAMPLE].attribute;
     return REQUIRED(
         layout->time.nfirst_sample == 0 || layout->time.nfirst_sample == units, STATUS_USAGE,
@@ -309,7 +304,7 @@ static status_t gather_first_sample(const struct gathered *gathered, size_t i, i
     const struct job_layout *layout = gathered->input->layout;
     const struct archive *archive = gathered->archives[i];
     const struct archive *first = gathered->archives[0];
-    size_t each = gathered->is_reim ? 2 : 1;
+    size_t each = gathered->each;
     *out = 0;
     if (is_known) {
         *out = layout->time.nfirst_sample > 0 ? layout->time.first_sample[i / each]
@@ -333,7 +328,6 @@ out:
 static status_t gather_at_places(struct gathered *gathered, int is_known, struct archive **out)
 {
     status_t st = STATUS_OK;
-    size_t each = gathered->is_reim ? 2 : 1;
     struct places places = {0};
     for (size_t i = 0; i < gathered->count; i++) {
         struct archive *archive = gathered->archives[i];
@@ -342,7 +336,7 @@ static status_t gather_at_places(struct gathered *gathered, int is_known, struct
                 "%s has /gaps: it cannot stand beside others with samples of its own",
                 archive->parts[0].path);
         TRY(places_add(&places, &place));
-        place->stack = archive->shape.stacked == AXIS_TIME ? i % each : i;
+        place->stack = archive->shape.stacked == AXIS_TIME ? i % gathered->each : i;
         TRY(gather_first_sample(gathered, i, is_known, places.items, &place->first_sample));
     }
     for (size_t i = 0; i < gathered->count; i++) {
@@ -468,7 +462,7 @@ static status_t gather_compare_starts(const struct gathered *gathered)
     double worst = 0;
     const struct job_layout *layout = gathered->input->layout;
     struct archive *first = gathered->archives[0];
-    size_t each = gathered->is_reim ? 2 : 1;
+    const size_t each = gathered->each;
     uint64_t samples = 0;
     int is_repeated = 1;
     if (!layout->said[SAID_START].attribute || first->states.start ||
@@ -504,12 +498,10 @@ static status_t gather_compare_starts(const struct gathered *gathered)
                   "starts by %s are up to %.3g s from those that the samples before them give: "
                   "files follow each other from the first on",
                   layout->said[SAID_START].attribute, worst));
-    if (is_repeated && gathered->count > each) {
-        TRY(assume(&first->assumed,
-                   "%s states the same start in all %zu files: the first file starts then, the "
-                   "others follow",
-                   layout->said[SAID_START].attribute, gathered->count / each));
-    }
+    TRY(assume_if(is_repeated && gathered->count > each, &first->assumed,
+                  "%s states the same start in all %zu files: the first file starts then, the "
+                  "others follow",
+                  layout->said[SAID_START].attribute, gathered->count / each));
 out:
     return st;
 }
@@ -521,7 +513,7 @@ static status_t gather_put_together(struct gathered *gathered, struct archive **
     TRY(gather_check_first(gathered, &is_known));
     TRY(is_known ? STATUS_OK : gather_compare_starts(gathered));
     TRY(gather_cut_repeated(gathered));
-    if (is_known || gathered->is_reim || gather_is_uneven(gathered)) {
+    if (is_known || gathered->each == 2 || gather_is_uneven(gathered)) {
         TRY(gather_at_places(gathered, is_known, out));
     } else {
         TRY(join_archives(gathered->archives, gathered->count));
@@ -537,12 +529,12 @@ status_t gather_opened(const struct format_input *input, struct archive **archiv
 {
     status_t st = STATUS_OK;
     const struct job_layout *layout = input->layout;
-    struct gathered gathered = {input, archives, input->npaths, layout->is_reim_along};
+    struct gathered gathered = {input, archives, input->npaths, layout->is_reim_along ? 2 : 1};
     REQUIRE(!layout->parts[0], STATUS_USAGE,
             "input.layout.parts are datasets, but %s is no HDF5 file", input->paths[0]);
-    REQUIRE(!gathered.is_reim || input->npaths % 2 == 0, STATUS_USAGE, GATHER_ODD, input->npaths);
+    REQUIRE(input->npaths % gathered.each == 0, STATUS_USAGE, GATHER_ODD, input->npaths);
     for (size_t i = 0; i < gathered.count; i++) {
-        archives[i]->shape.is_reim_stacked = gathered.is_reim;
+        archives[i]->shape.is_reim_stacked = layout->is_reim_along;
     }
     TRY(gather_put_together(&gathered, out));
 out:

@@ -81,18 +81,6 @@ out:
     return st;
 }
 
-/* Channels farther apart than they are wide. */
-static status_t grex_note_steps(struct fields *f)
-{
-    const struct job_layout *own = &f->own;
-    double step = own->freq.count > 1 ? fabs(own->freq.hz[1] - own->freq.hz[0]) : 0;
-    return assume_unless(override_has_spacing(f->layout) || step <= 1.01 * own->time.sample_rate_hz,
-                         &f->archive->assumed,
-                         "/freq has steps of %.9g Hz, but a sample every 8.192 us is of channels "
-                         "of %.9g Hz: /freq is used",
-                         step, own->time.sample_rate_hz);
-}
-
 static status_t grex_read(struct fields *f, void *context)
 {
     status_t st = STATUS_OK;
@@ -111,7 +99,13 @@ static status_t grex_read(struct fields *f, void *context)
     TRY(assume_unless(
         override_has(f->layout, SAID_SIDEBAND), assumed,
         "sideband -1: taken from the second Nyquist zone that it samples; the file does not say"));
-    TRY(grex_note_steps(f));
+    const struct job_layout *own = &f->own;
+    double step = own->freq.count > 1 ? fabs(own->freq.hz[1] - own->freq.hz[0]) : 0;
+    int is_close = step <= 1.01 * own->time.sample_rate_hz;
+    TRY(assume_unless(override_has_spacing(f->layout) || is_close, assumed,
+                      "/freq has steps of %.9g Hz, but a sample every 8.192 us is of channels of "
+                      "%.9g Hz: /freq is used",
+                      step, own->time.sample_rate_hz));
     TRY(assume_if(is_mended, assumed,
                   "frequencies: steps of the sample rate from the first on; the file's labels "
                   "drift by up to a channel"));

@@ -99,9 +99,7 @@ static status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blo
         TRY(guppi_add_partial(part, &piece, block->lost));
         end = piece.first + piece.steps;
     }
-    if (end < part->samples) {
-        TRY(archive_add_gap(archive, end, part->samples - end));
-    }
+    TRY(end < part->samples ? archive_add_gap(archive, end, part->samples - end) : STATUS_OK);
     if (part->nruns == 0) { /* a part needs one: what the gap covers is never read */
         TRY(guppi_find_piece(guppi, &blocks->items[0], 0, part->path, &piece));
         TRY(recorder_add_piece(archive, piece.first, &piece));
@@ -199,8 +197,8 @@ static struct archive_run *guppi_last_run(struct archive_part *part)
     return run;
 }
 
-/* The last piece ends with the part's samples: a run of its own, where those before it are longer.
- */
+/* Of joined files, leaves out the samples that the next one repeats. The last piece ends with the
+ * part's samples: a run of its own, where those before it are longer. Fails with DEVICE. */
 static status_t guppi_end_part(struct archive_part *part)
 {
     status_t st = STATUS_OK;
@@ -228,19 +226,6 @@ static status_t guppi_end_part(struct archive_part *part)
     if (part->npartials > 0) {
         struct archive_partial *partial = &part->partials[part->npartials - 1];
         partial->count = min_u64(partial->count, part->samples - partial->first);
-    }
-out:
-    return st;
-}
-
-/* Joined files: the samples that the next one repeats are left out of each file's runs; nothing
- * repeats the end of the last block, which is taken, too. Fails with DEVICE. */
-static status_t guppi_end_runs(struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    guppi_extend_last(archive);
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        TRY(guppi_end_part(&archive->parts[i]));
     }
 out:
     return st;
@@ -476,7 +461,10 @@ static status_t guppi_open(const struct format_input *input, struct archive **ou
         files[i].archive = NULL;
     }
     TRY(gather_opened(input, archives, out));
-    TRY(guppi_end_runs(*out));
+    guppi_extend_last(*out);
+    for (uint32_t i = 0; i < (*out)->nparts; i++) {
+        TRY(guppi_end_part(&(*out)->parts[i]));
+    }
 out:
     for (size_t i = 0; files && i < input->npaths; i++) {
         archive_destroy(archives ? archives[i] : NULL);

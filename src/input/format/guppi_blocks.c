@@ -274,16 +274,6 @@ static int guppi_is_as_before(const struct guppi_walk *walk, const struct ascii 
     return is_alike;
 }
 
-static status_t guppi_add_block(struct guppi_blocks *blocks, struct guppi_block block)
-{
-    status_t st = STATUS_OK;
-    TRY(memory_grown(blocks->count + 1, sizeof *blocks->items, "blocks of a GUPPI RAW file",
-                     &blocks->items));
-    blocks->items[blocks->count++] = block;
-out:
-    return st;
-}
-
 /* A header that differs from the one before: all must be alike, but the last block may be shorter.
  */
 static status_t guppi_take_words(struct guppi_walk *walk, const struct ascii *header)
@@ -333,9 +323,8 @@ static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *he
     struct guppi_block block = {.lost = 0};
     int has_packet = 0;
     int same_counts = 0;
-    if (!guppi_is_as_before(walk, header, &same_counts)) {
-        TRY(guppi_take_words(walk, header));
-    }
+    TRY(guppi_is_as_before(walk, header, &same_counts) ? STATUS_OK
+                                                       : guppi_take_words(walk, header));
     const struct guppi *guppi = &walk->file->guppi;
     REQUIRE(walk->length == 0 || before == guppi->block_bytes, STATUS_DATA,
             "%s: BLOCSIZE is %" PRIu64 " in the header of the first block, but %" PRIu64
@@ -354,7 +343,9 @@ static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *he
     blocks->has_packets = has_packet;
     block.at = header->at + guppi_padded(walk, walk->is_padded);
     block.stored = 8 * walk->block_bytes / guppi->step_bits;
-    TRY(guppi_add_block(blocks, block));
+    TRY(memory_grow(blocks->count, sizeof *blocks->items, "blocks of a GUPPI RAW file",
+                    &blocks->items));
+    blocks->items[blocks->count++] = block;
     blocks->held = min_u64(walk->file_bytes - block.at, walk->block_bytes);
     *at = block.at + (walk->is_filled ? guppi_direct(walk->block_bytes) : walk->block_bytes);
     char *text = walk->before;
@@ -535,9 +526,7 @@ static status_t guppi_walk_blocks(struct guppi_walk *walk)
         walk->followed += blocks->count > 0 && !is_sought;
         is_sought = 0;
         TRY(guppi_take_block(walk, &header, &at));
-        if (at > walk->file_bytes) {
-            TRY(guppi_try_padding(walk, &at));
-        }
+        TRY(at > walk->file_bytes ? guppi_try_padding(walk, &at) : STATUS_OK);
     }
     TRY(guppi_judge_skips(walk));
 out:

@@ -272,19 +272,6 @@ out:
     return st;
 }
 
-/* NCHAN repeats the channels of one antenna. */
-static status_t guppi_check_channels(struct guppi_file *file)
-{
-    status_t st = STATUS_OK;
-    double channels = 0;
-    TRY(ascii_f64(&file->header, "NCHAN", -1e9, 1e9, &channels, ASCII_MAYBE));
-    TRY(assume_if(channels > 0 && channels != file->guppi.channels, &file->archive->assumed,
-                  "NCHAN %.9g and OBSNCHAN / NANTS %u differ: OBSNCHAN is used", channels,
-                  file->guppi.channels));
-out:
-    return st;
-}
-
 /* A position that is said twice. */
 static status_t guppi_check_position(const struct ascii *header, char **assumed)
 {
@@ -324,8 +311,12 @@ out:
 status_t guppi_note_words(struct guppi_file *file)
 {
     status_t st = STATUS_OK;
+    double channels = 0; /* of one antenna, repeated */
     TRY(guppi_note_missing(file));
-    TRY(guppi_check_channels(file));
+    TRY(ascii_f64(&file->header, "NCHAN", -1e9, 1e9, &channels, ASCII_MAYBE));
+    TRY(assume_if(channels > 0 && channels != file->guppi.channels, &file->archive->assumed,
+                  "NCHAN %.9g and OBSNCHAN / NANTS %u differ: OBSNCHAN is used", channels,
+                  file->guppi.channels));
     TRY(guppi_check_position(&file->header, &file->archive->assumed));
 out:
     return st;

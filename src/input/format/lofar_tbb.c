@@ -200,16 +200,6 @@ out:
     return st;
 }
 
-static status_t lofar_tbb_read_words(const struct fields *f, struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    struct sky *sky = &archive->sky;
-    TRY(sky->telescope ? STATUS_OK : fields_text(f, "/", "TELESCOPE", &sky->telescope, NULL));
-    TRY(sky->source ? STATUS_OK : fields_text(f, "/", "TARGETS", &sky->source, NULL));
-out:
-    return st;
-}
-
 /* Reads the position of the antenna, ITRF; the files of 2008 state zeros. */
 static status_t lofar_tbb_read_position(const struct fields *f, const char *name,
                                         struct archive *archive)
@@ -240,12 +230,14 @@ static status_t lofar_tbb_read_dipole(struct fields *f, void *context)
     status_t st = STATUS_OK;
     struct lofar_tbb_dipole *dipole = context;
     struct archive *archive = f->archive;
+    struct sky *sky = &archive->sky;
     struct archive_part *part = &archive->parts[0];
     const char *name = dipole->name;
     TRY(lofar_tbb_read(f, name, dipole));
     TRY(lofar_tbb_fill(f, dipole));
     TRY(fields_describe(f, "LOFAR TBB"));
-    TRY(lofar_tbb_read_words(f, archive));
+    TRY(sky->telescope ? STATUS_OK : fields_text(f, "/", "TELESCOPE", &sky->telescope, NULL));
+    TRY(sky->source ? STATUS_OK : fields_text(f, "/", "TARGETS", &sky->source, NULL));
     TRY(lofar_tbb_read_position(f, name, archive));
     REQUIRE(!dipole->has_length ||
                 (dipole->length > 0 && (uint64_t)dipole->length <= part->samples),

@@ -174,20 +174,26 @@ void override_free(struct job_layout *own)
 
 enum { MOST_VALUES = 1 << 24, UNIX_EPOCH_MJD = 40587, DAY_SECONDS = 86400 };
 
-/* Values of the file: an attribute's or a dataset's. `id` is below 0 before said_open(). */
+/* Values of the file: an attribute's or a dataset's. Identifiers are below 0 before said_open(). */
 struct said_values {
-    const char *where; /* "PATH@NAME" or "PATH" of `file`, for messages */
-    const char *path;  /* of the file */
-    hid_t id, type, space;
-    int is_attribute;
+    const char *where;     /* "PATH@NAME" or "PATH" of `file`, for messages */
+    const char *path;      /* of the file */
+    hid_t object;          /* that has the attribute */
+    hid_t id, type, space; /* of the attribute, or dataset */
+    const char *attribute; /* its name; NULL: a dataset */
     size_t count;
 };
+#define SAID_VALUES(where, path)                                                                   \
+    {                                                                                              \
+        where, path, -1, -1, -1, -1, NULL, 0                                                       \
+    }
 
 static void said_close(struct said_values *values)
 {
     h5_close(values->space);
     h5_close(values->type);
     h5_close(values->id);
+    h5_close(values->object);
 }
 
 static status_t said_note(void *context, const char *path, const char *from)
@@ -222,24 +228,21 @@ static status_t said_open(hid_t file, const char *dataset, struct storage *stora
                           struct said_values *values)
 {
     status_t st = STATUS_OK;
-    hid_t object = -1;
     int found = 0;
     const char *at = strrchr(values->where, '@');
-    values->is_attribute = at != NULL;
+    const char *name = at == values->where && dataset ? dataset : values->where;
+    size_t length = at && name == values->where ? (size_t)(at - name) : strlen(name);
+    hid_t *object = at ? &values->object : &values->id;
+    values->attribute = at ? at + 1 : NULL;
+    TRY(at ? STATUS_OK : stored_require_whole(values->path, values->where, storage));
+    TRY(said_open_object(file, values, name, length, storage, object));
     if (at) {
-        int is_own = at == values->where && dataset;
-        const char *name = is_own ? dataset : values->where;
-        size_t length = is_own ? strlen(dataset) : (size_t)(at - values->where);
-        TRY(said_open_object(file, values, name, length, storage, &object));
-        TRY(h5_has_attribute(object, values->path, at + 1, &found));
+        TRY(h5_has_attribute(*object, values->path, at + 1, &found));
         REQUIRE(found, STATUS_DATA, "%s: %s: there is no attribute %s", values->path, values->where,
                 at + 1);
-        values->id = H5Aopen(object, at + 1, H5P_DEFAULT);
+        values->id = H5Aopen(*object, at + 1, H5P_DEFAULT);
     } else {
-        TRY(stored_require_whole(values->path, values->where, storage));
-        TRY(said_open_object(file, values, values->where, strlen(values->where), storage,
-                             &values->id));
-        REQUIRE(H5Iget_type(values->id) == H5I_DATASET, STATUS_DATA, "%s: %s is no dataset",
+        REQUIRE(H5Iget_type(*object) == H5I_DATASET, STATUS_DATA, "%s: %s is no dataset",
                 values->path, values->where);
     }
     H5_TRY(values->id, "%s: %s cannot be opened", values->path, values->where);
@@ -251,18 +254,6 @@ static status_t said_open(hid_t file, const char *dataset, struct storage *stora
     REQUIRE(count >= 1 && count <= MOST_VALUES, STATUS_DATA, "%s: %s holds %lld values",
             values->path, values->where, (long long)count);
     values->count = (size_t)count;
-out:
-    h5_close(object);
-    return st;
-}
-
-static status_t said_read(const struct said_values *values, hid_t type, void *out)
-{
-    status_t st = STATUS_OK;
-    herr_t status = values->is_attribute
-                        ? H5Aread(values->id, type, out)
-                        : H5Dread(values->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
-    H5_TRY(status, "%s: %s cannot be read", values->path, values->where);
 out:
     return st;
 }
@@ -295,7 +286,9 @@ static status_t said_read_numbers(const struct said_values *values, const char *
                values->where);
     }
     TRY(memory_zeroed(values->count, sizeof *numbers, values->where, &numbers));
-    TRY(said_read(values, type, numbers));
+    H5_TRY(values->attribute ? H5Aread(values->id, type, numbers)
+                             : H5Dread(values->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers),
+           "%s: %s cannot be read", values->path, values->where);
     *out = numbers;
     numbers = NULL;
 out:
@@ -310,20 +303,13 @@ static status_t said_read_text(hid_t file, const char *dataset, struct storage *
                                struct said_values *values, struct text *out, double *number)
 {
     status_t st = STATUS_OK;
-    hid_t object = -1;
     char *text = NULL;
     double *numbers = NULL;
     int found = 0;
     *number = NAN;
     TRY(said_open(file, dataset, storage, values));
-    H5T_class_t class = H5Tget_class(values->type);
-    if (class == H5T_STRING) {
-        const char *at = strrchr(values->where, '@');
-        int is_own = at == values->where && dataset;
-        TRY(said_open_object(file, values, is_own ? dataset : values->where,
-                             is_own ? strlen(dataset) : (size_t)(at - values->where), storage,
-                             &object));
-        TRY(h5_get_text(object, values->path, at + 1, &text, &found));
+    if (H5Tget_class(values->type) == H5T_STRING) {
+        TRY(h5_get_text(values->object, values->path, values->attribute, &text, &found));
         TRY(text_add(out, "%s", found ? text : ""));
     } else {
         TRY(said_read_numbers(values, NULL, &numbers));
@@ -334,7 +320,6 @@ static status_t said_read_text(hid_t file, const char *dataset, struct storage *
 out:
     free(numbers);
     free(text);
-    h5_close(object);
     return st;
 }
 
@@ -362,7 +347,7 @@ static status_t said_fill_value(hid_t file, const char *path, const char *keys,
                                 struct storage *storage)
 {
     status_t st = STATUS_OK;
-    struct said_values values = {own->said[key].attribute, path, -1, -1, -1, 0, 0};
+    struct said_values values = SAID_VALUES(own->said[key].attribute, path);
     enum job_unit unit = own->said[key].unit;
     struct text text = {0};
     double number = NAN;
@@ -400,7 +385,7 @@ static status_t said_fill_frequencies(hid_t file, const char *path, struct job_l
 {
     status_t st = STATUS_OK;
     const struct job_frequencies *of = &own->freq.rule;
-    struct said_values values = {of->from ? of->from : of->attribute, path, -1, -1, -1, 0, 0};
+    struct said_values values = SAID_VALUES(of->from ? of->from : of->attribute, path);
     const char *dataset = own->dataset ? own->dataset : own->parts[0];
     double *numbers = NULL;
     TRY(said_open(file, dataset, storage, &values));

@@ -236,15 +236,6 @@ static double words_number(const char *at, size_t bytes, enum words_kind kind)
     return bytes == 1 ? byte : bytes == 4 ? half : (double)whole;
 }
 
-static status_t words_add_frequency(struct sigproc_words *words, double mhz)
-{
-    status_t st = STATUS_OK;
-    TRY(memory_grown(words->nmhz + 1, sizeof *words->mhz, "a table of frequencies", &words->mhz));
-    words->mhz[words->nmhz++] = mhz;
-out:
-    return st;
-}
-
 /* Notes the value of a keyword. Fails with DATA where it had another before. */
 static status_t words_note(const struct words_reader *r, size_t index, const char *at, size_t bytes)
 {
@@ -289,17 +280,15 @@ static status_t words_take_value(struct words_reader *r, size_t index)
             words_known[index].name, r->at,
             kind == KIND_TEXT ? "a text of 0 to 4096 bytes" : "a number");
     r->at += bytes;
-    TRY(kind == KIND_ENTRY ? words_add_frequency(r->words, words_number(at, bytes, kind))
-                           : words_note(r, index, at, bytes));
+    if (kind == KIND_ENTRY) {
+        struct sigproc_words *words = r->words;
+        TRY(memory_grow(words->nmhz, sizeof *words->mhz, "a table of frequencies", &words->mhz));
+        words->mhz[words->nmhz++] = words_number(at, bytes, kind);
+    } else {
+        TRY(words_note(r, index, at, bytes));
+    }
 out:
     return st;
-}
-
-static status_t words_note_skipped(const struct words_reader *r, char **assumed)
-{
-    return assume_unless(r->nskipped == 0, assumed,
-                         "unknown keywords of the header are skipped, %zu bytes: %s%s",
-                         r->skipped_bytes, r->skipped.data, r->nskipped > LISTED ? " ..." : "");
 }
 
 /* Reads a header that begins at byte 0 of `head`. Unknown keywords, whose values may have any
@@ -324,7 +313,9 @@ static status_t sigproc_read_words(const char *path, const struct text *head,
         TRY(index < KNOWN ? words_take_value(&r, index) : words_skip(&r, word));
     }
     out->bytes = r.at;
-    TRY(words_note_skipped(&r, assumed));
+    TRY(assume_unless(r.nskipped == 0, assumed,
+                      "unknown keywords of the header are skipped, %zu bytes: %s%s",
+                      r.skipped_bytes, r.skipped.data, r.nskipped > LISTED ? " ..." : ""));
 out:
     text_free(&r.skipped);
     return st;
@@ -495,14 +486,13 @@ static status_t sigproc_count_rows(const struct sigproc_words *words, struct fbh
     double more = (double)fbh5->rows - stated;
     if (stated > 0 && more >= 0 && more <= (double)filling) {
         fbh5->rows = (uint64_t)stated;
-    } else if (stated != 0) {
-        TRY(assume(&fbh5->assumed,
-                   "nsamples is %.0f, the file holds %" PRIu64 " spectra: all of these are read",
-                   stated, fbh5->rows));
-    } else if (filling > 0) {
-        TRY(assume(&fbh5->assumed,
-                   "nsamples is not said: the last %" PRIu64 " spectra may be filling of a byte",
-                   filling));
+    } else {
+        TRY(assume_if(stated != 0, &fbh5->assumed,
+                      "nsamples is %.0f, the file holds %" PRIu64 " spectra: all of these are read",
+                      stated, fbh5->rows));
+        TRY(assume_if(stated == 0 && filling > 0, &fbh5->assumed,
+                      "nsamples is not said: the last %" PRIu64 " spectra may be filling of a byte",
+                      filling));
     }
     fbh5->table.rows_each = fbh5->rows;
     fbh5->table.row_bytes = held;

@@ -40,13 +40,6 @@ static int vdif_count_by_thread(const void *left, const void *right)
     return by_thread ? by_thread : vdif_count_by_time(left, right);
 }
 
-static void vdif_count_most(struct vdif_survey *survey, const struct vdif_seen *top)
-{
-    if (top->number >= survey->most.frames) {
-        survey->most = (struct vdif_counted){top->number + 1, top->thread, top->second};
-    }
-}
-
 /* A second of one thread, of which frames `first` .. `top` were seen, in order. */
 static int vdif_count_is_dense(const struct vdif_seen *first, const struct vdif_seen *top)
 {
@@ -113,8 +106,10 @@ static void vdif_count_seen(struct vdif_survey *survey, struct vdif_seen *seen, 
         while (top > begin && seen[top].number - seen[top - 1].number > NEAR) {
             top--;
         }
-        if (seen[end].second == seen[begin].second + 1 && (top > begin || seen[top].number == 0)) {
-            vdif_count_most(survey, &seen[top]);
+        if (seen[end].second == seen[begin].second + 1 && (top > begin || seen[top].number == 0) &&
+            seen[top].number >= survey->most.frames) {
+            survey->most =
+                (struct vdif_counted){seen[top].number + 1, seen[top].thread, seen[top].second};
         }
         begin = end;
     }
@@ -361,10 +356,10 @@ static status_t vdif_survey_add_threads(struct vdif_survey *survey, const struct
 {
     status_t st = STATUS_OK;
     for (size_t i = 0; i < count; i++) {
-        if (!survey->has_thread[seen[i].thread] &&
-            !vdif_survey_is_stray(seen, count, seen[i].thread)) {
-            TRY(vdif_survey_add_thread(survey, seen, count, seen[i].thread));
-        }
+        uint32_t thread = seen[i].thread;
+        TRY(survey->has_thread[thread] || vdif_survey_is_stray(seen, count, thread)
+                ? STATUS_OK
+                : vdif_survey_add_thread(survey, seen, count, thread));
     }
 out:
     return st;

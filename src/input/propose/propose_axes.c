@@ -271,19 +271,14 @@ static void axes_by_facts(struct proposal *p)
  * are dimensions of two. */
 static void axes_find_pairs(struct proposal *p)
 {
-    static const struct {
-        enum propose_meaning means;
-        enum axis axis;
-    } sizes[] = {{MEANS_POLS, AXIS_POL},
-                 {MEANS_CHANS, AXIS_CHAN},
-                 {MEANS_STATIONS, AXIS_STATION},
-                 {MEANS_BEAMS, AXIS_BEAM}};
     struct propose_axes *axes = &p->axes;
     int last = axes->rank - 1;
     int stated = 0;
     int found = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        stated += propose_count_of(p, sizes[i].means) == 2 && !axes_has(axes, sizes[i].axis);
+    for (size_t i = 0; i < sizeof axes_sizes / sizeof *axes_sizes; i++) {
+        enum axis axis = axes_sizes[i].axis;
+        stated += axis != AXIS_TIME && propose_count_of(p, axes_sizes[i].means) == 2 &&
+                  !axes_has(axes, axis);
     }
     for (int i = 0; i <= last; i++) {
         found += axes->axis[i] == AXIS_KINDS && p->re->dims[i] == 2;

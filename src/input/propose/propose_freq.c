@@ -7,15 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A factor that makes Hz of a frequency: by its unit, or by its size (*is_guess). 0: open. */
-static double propose_hz_factor(const struct propose_fact *fact, int *is_guess)
+/* A factor that makes Hz of a frequency: by its unit, or without one by its size. 0: open. */
+static double propose_hz_factor(const struct propose_fact *fact)
 {
     double value = fabs(fact->first);
-    *is_guess = fact->unit == UNIT_NONE;
     if (fact->is_unknown || !(value > 0) || !isfinite(value)) {
         return 0;
     }
-    if (!*is_guess) {
+    if (fact->unit != UNIT_NONE) {
         return job_unit_factor(fact->unit);
     }
     /* As kHz 1e7 were 10 GHz; as GHz 350 were no radio waves of any recorder. */
@@ -48,8 +47,7 @@ static void freq_add_open(const struct proposal *p, const char *why)
 /* Leads into the file. */
 static void freq_add_stated(const struct proposal *p, const struct propose_fact *fact)
 {
-    int is_guess = 0;
-    double factor = propose_hz_factor(fact, &is_guess);
+    double factor = propose_hz_factor(fact);
     if (fact->text) {
         text_add(p->out, "    freq_hz: %s  # %s\n", propose_number(fact->first * factor),
                  fact->shown.data);
@@ -61,7 +59,9 @@ static void freq_add_stated(const struct proposal *p, const struct propose_fact 
         text_add(p->out, ", member: ");
         propose_add_path(p->out, fact->member);
     }
-    text_add(p->out, is_guess ? ", unit: %s}  # assumed: %s, by its size\n" : ", unit: %s}\n",
+    text_add(p->out,
+             fact->unit == UNIT_NONE ? ", unit: %s}  # assumed: %s, by its size\n"
+                                     : ", unit: %s}\n",
              freq_unit(factor), freq_unit(factor));
 }
 
@@ -74,9 +74,8 @@ static const struct propose_fact *freq_find(const struct proposal *p, enum propo
     const struct propose_fact *first = NULL;
     double known = 0;
     for (size_t i = 0; i < facts.count; i++) {
-        int is_guess = 0;
         const struct propose_fact *fact = facts.all[i];
-        double factor = propose_hz_factor(fact, &is_guess);
+        double factor = propose_hz_factor(fact);
         if (fact->count != values || factor == 0) {
             continue;
         }
@@ -97,12 +96,11 @@ static const struct propose_fact *freq_find(const struct proposal *p, enum propo
 static double freq_step(const struct proposal *p, const struct propose_fact *first)
 {
     const struct propose_facts facts = propose_facts_of(p, MEANS_STEP);
-    int is_guess = 0;
     double step = 0;
     for (size_t i = 0; i < facts.count; i++) {
         const struct propose_fact *fact = facts.all[i];
-        double factor = fact->unit != UNIT_NONE ? job_unit_factor(fact->unit)
-                                                : propose_hz_factor(first, &is_guess);
+        double factor =
+            fact->unit != UNIT_NONE ? job_unit_factor(fact->unit) : propose_hz_factor(first);
         double one = fact->is_unknown || !isfinite(fact->first) ? 0 : fact->first * factor;
         step = i == 0 || one == step ? one : 0;
     }
@@ -112,13 +110,12 @@ static double freq_step(const struct proposal *p, const struct propose_fact *fir
 /* Counted from the first channel, or from the middle of the band, in steps of so many Hz. */
 static void freq_add_counted(const struct proposal *p, const struct propose_fact *fact, double step)
 {
-    int is_guess = 0;
-    double factor = propose_hz_factor(fact, &is_guess);
+    double factor = propose_hz_factor(fact);
     int is_centre = fact->word.means == MEANS_CENTRE;
     double first = fact->first * factor - (is_centre ? step * (double)(p->axes.chans - 1) / 2 : 0);
     text_add(p->out, "    freq_hz: {start: %s, step: %s}  # %s%s%s\n", propose_number(first),
              propose_number(step), fact->shown.data,
-             is_guess ? "; assumed: its unit, by its size" : "",
+             fact->unit == UNIT_NONE ? "; assumed: its unit, by its size" : "",
              is_centre ? "; assumed: this is the middle of the band" : "");
 }
 
@@ -206,9 +203,8 @@ static struct rate_width rate_find_width(const struct proposal *p)
     /* Centres that are listed are as far apart as channels are wide, or farther. */
     const struct propose_facts facts = propose_facts_of(p, MEANS_CENTRE);
     for (size_t i = 0; i < facts.count; i++) {
-        int is_guess = 0;
         const struct propose_fact *fact = facts.all[i];
-        double factor = propose_hz_factor(fact, &is_guess);
+        double factor = propose_hz_factor(fact);
         if (fact->count > 1 && fact->count == p->axes.chans && factor > 0) {
             double band = fabs(fact->last - fact->first) * factor;
             return (struct rate_width){fact, band / (double)(fact->count - 1), 0};
