@@ -429,6 +429,5 @@ out:
 
 const struct format fbh5_format = {.name = "fbh5",
                                    .title = "a filterbank",
-                                   .expected = "a filterbank",
                                    .recognise = fbh5_recognise,
                                    .open_filterbank = fbh5_open_here};

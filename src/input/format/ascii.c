@@ -11,15 +11,10 @@
 
 enum { CARD_KEY = 8, CARD_VALUE = 10 };
 
-static int ascii_is_end(const char *card)
-{
-    return memcmp(card, "END", 3) == 0 && (card[3] == ' ' || card[3] == '\0');
-}
-
 int ascii_end_of_cards(const char *text, size_t length, size_t *without, size_t *with)
 {
     for (size_t at = 0; at + ASCII_CARD <= length; at += ASCII_CARD) {
-        if (ascii_is_end(text + at)) {
+        if (memcmp(text + at, "END", 3) == 0 && (text[at + 3] == ' ' || text[at + 3] == '\0')) {
             *without = at;
             *with = at + ASCII_CARD;
             return 1;
@@ -110,7 +105,8 @@ static size_t ascii_find_from(const struct ascii *header, const char *key, size_
 
 int ascii_find(const struct ascii *header, const char *key, char value[ASCII_VALUE])
 {
-    return ascii_find_from(header, key, 0, value) > 0;
+    char any[ASCII_VALUE];
+    return ascii_find_from(header, key, 0, value ? value : any) > 0;
 }
 
 /* Fails with DATA: a key of the first header has a second value. */

@@ -24,7 +24,7 @@ struct ascii {
 int ascii_end_of_cards(const char *text, size_t length, size_t *without, size_t *with);
 
 /* Copies the value of the first card or line of that key, without quotes, comment and blanks at its
- * ends; a longer one is cut. Returns whether there is one. */
+ * ends; a longer one is cut. Returns whether there is one. NULL: that alone counts. */
 int ascii_find(const struct ascii *header, const char *key, char value[ASCII_VALUE]);
 
 /* A number from least to most; `found` NULL: it must be there; ASCII_MAYBE: it may be missing. Fail

@@ -286,7 +286,6 @@ out:
 
 const struct format chime_raw_format = {
     .name = "chime_raw",
-    .title = raw_title,
     .shows = {"baseband", "@freq", "@time0_fpga_count", "@delta_time"},
     .open = chime_raw_open};
 
@@ -512,6 +511,5 @@ out:
 
 const struct format chime_beam_format = {
     .name = "chime_beam",
-    .title = beam_title,
     .shows = {"tiedbeam_baseband", "index_map/freq", "time0", "@delta_time"},
     .open = chime_beam_open};

@@ -18,13 +18,11 @@ static status_t dada_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     struct text head = {0};
-    char value[ASCII_VALUE];
     TRY(dada_head(path, DADA_HEADER, &head, NULL));
     const struct ascii header = {path, 0, head.data, head.length, 0};
-    *is_it =
-        (ascii_find(&header, "HDR_SIZE", value) || ascii_find(&header, "HDR_VERSION", value)) &&
-        (ascii_find(&header, "NBIT", value) || ascii_find(&header, "NCHAN", value) ||
-         ascii_find(&header, "UTC_START", value));
+    *is_it = (ascii_find(&header, "HDR_SIZE", NULL) || ascii_find(&header, "HDR_VERSION", NULL)) &&
+             (ascii_find(&header, "NBIT", NULL) || ascii_find(&header, "NCHAN", NULL) ||
+              ascii_find(&header, "UTC_START", NULL));
 out:
     text_free(&head);
     return st;
@@ -328,9 +326,5 @@ out:
     return st;
 }
 
-const struct format dada_format = {.name = "dada",
-                                   .title = "PSRDADA",
-                                   .expected = "PSRDADA (a header of lines with HDR_SIZE)",
-                                   .is_no_product = 1,
-                                   .recognise = dada_recognise,
-                                   .open = dada_open};
+const struct format dada_format = {
+    .name = "dada", .is_no_product = 1, .recognise = dada_recognise, .open = dada_open};

@@ -38,7 +38,6 @@ static const char *dada_key_of(const char *line, size_t length)
 status_t dada_head(const char *path, size_t most, struct text *out, char **assumed)
 {
     status_t st = STATUS_OK;
-    char value[ASCII_VALUE];
     struct text changed = {0};
     TRY(recorder_head(path, most, out));
     const struct ascii header = {path, 0, out->data, out->length, 0};
@@ -46,7 +45,7 @@ status_t dada_head(const char *path, size_t most, struct text *out, char **assum
     for (char *line = out->data; line < end;) {
         char *feed = memchr(line, '\n', (size_t)(end - line));
         const char *key = dada_key_of(line, (size_t)((feed ? feed : end) - line));
-        if (key && !ascii_find(&header, key, value)) {
+        if (key && !ascii_find(&header, key, NULL)) {
             TRY(text_add(&changed, "%s%.*s", changed.length > 0 ? ", " : "", (int)strlen(key),
                          line));
             memcpy(line, key, strlen(key));

@@ -134,11 +134,10 @@ out:
 static status_t digital_rf_check_words(const struct fields *f, const struct digital_rf_file *file)
 {
     status_t st = STATUS_OK;
-    int found = 0;
     char *epoch = NULL;
     TRY(digital_rf_check_shape(f, "rf_data", file));
-    TRY(fields_text(f, "rf_data", "epoch", &epoch, &found));
-    REQUIRE(!found || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 ||
+    TRY(fields_text(f, "rf_data", "epoch", &epoch, NULL));
+    REQUIRE(!epoch || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 ||
                 override_has(f->layout, SAID_START),
             STATUS_DATA,
             "%s: samples are counted from the epoch %s, expected 1970-01-01T00:00:00Z: "
@@ -582,7 +581,6 @@ out:
 }
 
 const struct format digital_rf_format = {.name = "digital_rf",
-                                         .title = title,
                                          .is_no_product = 1,
                                          .recognise = digital_rf_recognise,
                                          .open = digital_rf_open};

@@ -354,8 +354,5 @@ out:
     return st;
 }
 
-const struct format drx_format = {.name = "drx",
-                                  .title = "an LWA DRX recording",
-                                  .is_no_product = 1,
-                                  .recognise = drx_recognise,
-                                  .open = drx_open};
+const struct format drx_format = {
+    .name = "drx", .is_no_product = 1, .recognise = drx_recognise, .open = drx_open};

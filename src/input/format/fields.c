@@ -269,11 +269,10 @@ status_t fields_check_scale(const struct fields *f)
 {
     status_t st = STATUS_OK;
     char *scale = NULL;
-    int found = 0;
-    TRY(fields_text(f, "/", "time_scale", &scale, &found));
-    REQUIRE(!found || strcmp(scale, "UTC") == 0, STATUS_DATA, "%s: time_scale is %s, expected UTC",
+    TRY(fields_text(f, "/", "time_scale", &scale, NULL));
+    REQUIRE(!scale || strcmp(scale, "UTC") == 0, STATUS_DATA, "%s: time_scale is %s, expected UTC",
             f->path, scale);
-    TRY(assume_if(f->own.time.has_start && !found, &f->archive->assumed,
+    TRY(assume_if(f->own.time.has_start && !scale, &f->archive->assumed,
                   "start in UTC: the file has no time_scale"));
 out:
     free(scale);

@@ -119,7 +119,6 @@ static status_t unread_fits(const struct unread_file *file, struct text *out)
 static status_t unread_cards(const struct unread_file *file, struct text *out)
 {
     status_t st = STATUS_OK;
-    char value[ASCII_VALUE];
     struct ascii header = {file->path, 0, file->bytes, 0, 1};
     size_t without = 0;
     size_t with = 0;
@@ -129,7 +128,7 @@ static status_t unread_cards(const struct unread_file *file, struct text *out)
         header.length += ends == 0 ? ASCII_CARD : 0;
     }
     if (ends <= 0 &&
-        (ascii_find(&header, "BLOCSIZE", value) || ascii_find(&header, "OBSNCHAN", value))) {
+        (ascii_find(&header, "BLOCSIZE", NULL) || ascii_find(&header, "OBSNCHAN", NULL))) {
         TRY(text_add(out,
                      "looks like GUPPI RAW, but its first header has no END before byte %zu, which "
                      "begins no card of %d characters",
@@ -155,14 +154,13 @@ static status_t unread_lines(const struct unread_file *file, struct text *out)
                                        "NDIM",     "NPOL",        "TSAMP", "OBS_OFFSET"};
     enum { KEYS = sizeof keys / sizeof *keys, SIZES = 2, ENOUGH = 2 };
     status_t st = STATUS_OK;
-    char value[ASCII_VALUE];
     struct text head = {0};
     int found = 0;
     int has_size = 0;
     TRY(dada_head(file->path, DADA_HEADER, &head, NULL));
     const struct ascii header = {file->path, 0, head.data, head.length, 0};
     for (int i = 0; i < KEYS; i++) {
-        int is_there = ascii_find(&header, keys[i], value);
+        int is_there = ascii_find(&header, keys[i], NULL);
         found += is_there;
         has_size += is_there && i < SIZES;
     }
@@ -451,7 +449,7 @@ status_t formats_open(const struct format_input *input, struct archive **out)
         FAIL(STATUS_DATA,
              "%s is not %s, nor of another known format (%s): describe it under input.layout, see "
              "docs/archives.md",
-             input->paths[0], native_format.expected, expected.data);
+             input->paths[0], NATIVE_EXPECTED, expected.data);
     }
     REQUIRE(!input->layout->has_dropped || format == &guppi_format, STATUS_USAGE,
             "input.layout.dropped is of GUPPI RAW, whose headers count lost packets, but %s is not",

@@ -19,10 +19,8 @@ struct format_input {
 };
 
 struct format {
-    const char *name;     /* as input.layout.format has it */
-    const char *title;    /* "an archive in the native layout"; NULL when nothing shows it */
-    const char *expected; /* what a file is not that shows no sign of it, for messages; NULL: of
-                             the native layout alone is that worth saying */
+    const char *name;  /* as input.layout.format has it */
+    const char *title; /* "a SIGPROC filterbank", where messages show it */
 
     int is_no_product; /* not one HDF5 file: no product of voltmill looks like it */
     int takes_axes;    /* input.layout.axes says how its samples lie */
@@ -80,6 +78,9 @@ FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
 
 /* Whether what is at `path` is of this format. Fails with DATA. */
 status_t formats_is(const struct format *format, const char *path, int *is_it);
+
+/* What a file is not that shows no sign of the native layout, for messages. */
+#define NATIVE_EXPECTED "in the native layout (no attribute format = \"voltage\")"
 
 /* The format of what is at `path`; NULL: none. Fails with DATA. */
 status_t formats_recognise(const char *path, const struct format **out);

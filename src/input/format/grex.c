@@ -120,6 +120,5 @@ static status_t grex_open_file(const char *path, const struct job_layout *layout
 }
 
 const struct format grex_format = {.name = "grex",
-                                   .title = title,
                                    .shows = {"voltages", "freq", "time", "pol", "reim"},
                                    .open_file = grex_open_file};

@@ -236,13 +236,12 @@ enum { RECOGNISED_BY = 32 << 10 /* bytes */ };
 /* Cards from the first byte on, one of which is of GUPPI's. FITS files begin with SIMPLE. */
 static int guppi_begins(const struct text *begin)
 {
-    char value[ASCII_VALUE];
     size_t with = 0;
     struct ascii header = {.text = begin->data, .length = begin->length, .has_cards = 1};
     return begin->length >= ASCII_CARD && begin->data[8] == '=' &&
            memcmp(begin->data, "SIMPLE ", 7) != 0 &&
            ascii_end_of_cards(begin->data, begin->length, &header.length, &with) >= 0 &&
-           (ascii_find(&header, "BLOCSIZE", value) || ascii_find(&header, "OBSNCHAN", value));
+           (ascii_find(&header, "BLOCSIZE", NULL) || ascii_find(&header, "OBSNCHAN", NULL));
 }
 
 /* Levels of two bits: the quantiser's and its readers' (gbt_seti, SETI@home). */
@@ -478,8 +477,6 @@ out:
 }
 
 const struct format guppi_format = {.name = "guppi",
-                                    .title = "GUPPI RAW",
-                                    .expected = "GUPPI RAW (blocks with headers of cards)",
                                     .is_no_product = 1,
                                     .begins = guppi_begins,
                                     .begin_bytes = RECOGNISED_BY,

@@ -412,7 +412,6 @@ out:
 static status_t guppi_seek(struct guppi_walk *walk, uint64_t at, uint64_t *out)
 {
     status_t st = STATUS_OK;
-    char value[ASCII_VALUE];
     const uint64_t header_at = walk->header_at;
     const size_t header_bytes = walk->header_bytes;
     *out = walk->file_bytes;
@@ -428,7 +427,7 @@ static status_t guppi_seek(struct guppi_walk *walk, uint64_t at, uint64_t *out)
         struct ascii header = {.path = walk->path, .at = at + (uint64_t)(key - walk->text)};
         enum guppi_found found = FOUND_NONE;
         TRY(guppi_read_header(walk, &header, &found));
-        if (found == FOUND_HEADER && ascii_find(&header, "BLOCSIZE", value)) {
+        if (found == FOUND_HEADER && ascii_find(&header, "BLOCSIZE", NULL)) {
             *out = header.at;
             break;
         }

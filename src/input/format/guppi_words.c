@@ -254,19 +254,18 @@ static status_t guppi_note_missing(struct guppi_file *file)
         {"STT_IMJD", "no STT_IMJD: the start time is unknown"},
         {"STT_SMJD", "no STT_SMJD: the start time is unknown"},
         {"STT_OFFS", "no STT_OFFS: the start time is taken as a whole second"}};
-    char value[ASCII_VALUE];
     double valid = 1;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         int is_start = strncmp(words[i][0], "STT_", 4) == 0;
-        TRY(assume_unless(ascii_find(header, words[i][0], value) || (is_start && has_start),
-                          assumed, "%s", words[i][1]));
+        TRY(assume_unless(ascii_find(header, words[i][0], NULL) || (is_start && has_start), assumed,
+                          "%s", words[i][1]));
     }
     TRY(ascii_f64(header, "STTVALID", -1e9, 1e9, &valid, ASCII_MAYBE));
     int is_open = !file->guppi.has_start && !has_start;
     TRY(assume_if(valid == 0 && is_open, assumed,
                   "STTVALID 0: the start time (STT_) is not believed"));
-    TRY(assume_if(valid != 0 && is_open && ascii_find(header, "STT_SMJD", value) &&
-                      ascii_find(header, "STT_IMJD", value),
+    TRY(assume_if(valid != 0 && is_open && ascii_find(header, "STT_SMJD", NULL) &&
+                      ascii_find(header, "STT_IMJD", NULL),
                   assumed, "STT_IMJD = 0: the start time is unknown"));
 out:
     return st;

@@ -50,7 +50,6 @@ static status_t lofar_bf_hertz(const struct fields *f, const struct lofar_bf_pla
     status_t st = STATUS_OK;
     char *unit = NULL;
     char unit_name[80];
-    int has_unit = 0;
     const char *object = place->beam;
     snprintf(unit_name, sizeof unit_name, "%s_UNIT", name);
     TRY(fields_f64(f, object, name, out, found));
@@ -58,8 +57,8 @@ static status_t lofar_bf_hertz(const struct fields *f, const struct lofar_bf_pla
         object = place->pointing;
         TRY(fields_f64(f, object, name, out, found));
     }
-    TRY(fields_text(f, object, unit_name, &unit, &has_unit));
-    if (*found && has_unit && fabs(*out) < least_hz) {
+    TRY(fields_text(f, object, unit_name, &unit, NULL));
+    if (*found && unit && fabs(*out) < least_hz) {
         *out *= strcmp(unit, "MHz") == 0 ? 1e6 : strcmp(unit, "kHz") == 0 ? 1e3 : 1;
     }
 out:
@@ -288,10 +287,9 @@ static status_t lofar_bf_read_words(struct fields *f, const struct lofar_bf_plac
     status_t st = STATUS_OK;
     struct job_layout_sky *sky = &f->own.sky;
     const char *object = place->beam;
-    int found = 0;
     TRY(fields_text(f, "/", "TELESCOPE", &sky->telescope, NULL));
-    TRY(fields_text(f, object, "TARGETS", &sky->source, &found));
-    TRY(found ? STATUS_OK : fields_text(f, "/", "TARGETS", &sky->source, NULL));
+    TRY(fields_text(f, object, "TARGETS", &sky->source, NULL));
+    TRY(sky->source ? STATUS_OK : fields_text(f, "/", "TARGETS", &sky->source, NULL));
     TRY(fields_f64(f, object, "POINT_RA", &sky->ra_deg, &sky->has_ra));
     if (!sky->has_ra) {
         object = place->pointing;
@@ -324,10 +322,9 @@ static status_t lofar_bf_dm(const struct fields *f, const struct lofar_bf_place 
 {
     status_t st = STATUS_OK;
     char *how = NULL;
-    int found = 0;
     *dm = 0;
-    TRY(fields_text(f, place->beam, "DEDISPERSION", &how, &found));
-    if (found && strcmp(how, "COHERENT") == 0) {
+    TRY(fields_text(f, place->beam, "DEDISPERSION", &how, NULL));
+    if (how && strcmp(how, "COHERENT") == 0) {
         TRY(fields_f64(f, place->beam, "DISPERSION_MEASURE", dm, NULL));
     }
 out:
@@ -378,16 +375,15 @@ static status_t lofar_bf_find_component(const struct fields *f, const char *name
     status_t st = STATUS_OK;
     char *text = NULL;
     char scales[300];
-    int found = 0;
     int has_scales = 0;
     *out = -1;
-    TRY(fields_text(f, name, "STOKES_COMPONENT", &text, &found));
-    for (int i = 0; i < COMPONENTS && found; i++) {
+    TRY(fields_text(f, name, "STOKES_COMPONENT", &text, NULL));
+    for (int i = 0; i < COMPONENTS && text; i++) {
         *out = strncmp(text, component_names[i], 2) == 0 ? i : *out;
     }
     REQUIRE(*out >= 0, STATUS_DATA,
             "%s: %s is Stokes %s, a filterbank, not voltages: expected Xr, Xi, Yr, Yi", f->path,
-            name, found ? text : "?");
+            name, text ? text : "?");
     snprintf(scales, sizeof scales, "%s_i2f", name);
     TRY(h5_has(f->file, f->path, scales, &has_scales));
     REQUIRE(!has_scales, STATUS_DATA,
@@ -475,10 +471,9 @@ static status_t lofar_bf_note(const struct fields *f, const struct lofar_bf_plac
 {
     status_t st = STATUS_OK;
     char *id = NULL;
-    int found = 0;
     const int component = place->component;
-    TRY(fields_text(f, "/", "OBSERVATION_ID", &id, &found));
-    TRY(found ? STATUS_OK : memory_text("?", &id));
+    TRY(fields_text(f, "/", "OBSERVATION_ID", &id, NULL));
+    TRY(id ? STATUS_OK : memory_text("?", &id));
     for (int i = 0; i < COMPONENTS; i++) {
         if (!all->component[i].path) {
             continue;
@@ -645,4 +640,4 @@ out:
 }
 
 const struct format lofar_bf_format = {
-    .name = "lofar_bf", .title = title, .recognise = lofar_bf_recognise, .open = lofar_bf_open};
+    .name = "lofar_bf", .recognise = lofar_bf_recognise, .open = lofar_bf_open};

@@ -71,16 +71,12 @@ static status_t lofar_tbb_hertz(const struct fields *f, const char *object, cons
 {
     status_t st = STATUS_OK;
     char *unit = NULL;
-    int found = 0;
-    TRY(fields_text(f, object, name, &unit, &found));
-    double scale = !found                     ? 1e6
-                   : strcmp(unit, "Hz") == 0  ? 1
-                   : strcmp(unit, "kHz") == 0 ? 1e3
-                                              : 1e6;
+    TRY(fields_text(f, object, name, &unit, NULL));
+    double scale = !unit ? 1e6 : strcmp(unit, "Hz") == 0 ? 1 : strcmp(unit, "kHz") == 0 ? 1e3 : 1e6;
     if (scale >= 1e6 && *hertz > 1e5) {
         scale = 1;
-        TRY(assume_if(found, &f->archive->assumed, "%s %s of %.12g is taken for Hz, by its size",
-                      name, unit, *hertz));
+        TRY(assume_if(unit != NULL, &f->archive->assumed,
+                      "%s %s of %.12g is taken for Hz, by its size", name, unit, *hertz));
     }
     *hertz *= scale;
 out:
@@ -114,11 +110,10 @@ static status_t lofar_tbb_check_zone(const struct fields *f, const char *name,
 {
     status_t st = STATUS_OK;
     char *filter = NULL;
-    int found = 0;
     double low = 0;
     double high = 0;
-    TRY(fields_text(f, "/", "FILTER_SELECTION", &filter, &found));
-    found = found && sscanf(filter, "%*3[A-Z]_%lf_%lf", &low, &high) == 2;
+    TRY(fields_text(f, "/", "FILTER_SELECTION", &filter, NULL));
+    int found = filter && sscanf(filter, "%*3[A-Z]_%lf_%lf", &low, &high) == 2;
     double zone = floor((low + high) / 2 * 1e6 / (dipole->rate / 2)) + 1;
     REQUIRE(!found || !dipole->has_zone || override_has_frequencies(f->layout) ||
                 zone == (double)dipole->zone,
@@ -207,9 +202,8 @@ static status_t lofar_tbb_read_position(const struct fields *f, const char *name
     status_t st = STATUS_OK;
     static const char *const names[] = {"ANTENNA_POSITION", "ANTENNA_POSITION_VALUE"};
     char *frame = NULL;
-    int found = 0;
-    TRY(fields_text(f, name, "ANTENNA_POSITION_FRAME", &frame, &found));
-    for (int i = 0; i < 2 && found && strcmp(frame, "ITRF") == 0 && !archive->states.itrf_m; i++) {
+    TRY(fields_text(f, name, "ANTENNA_POSITION_FRAME", &frame, NULL));
+    for (int i = 0; i < 2 && frame && strcmp(frame, "ITRF") == 0 && !archive->states.itrf_m; i++) {
         size_t count = 0;
         double *itrf_m = NULL;
         TRY(fields_attribute_f64s(f, name, names[i], &itrf_m, &count));
@@ -355,4 +349,4 @@ out:
 }
 
 const struct format lofar_tbb_format = {
-    .name = "lofar_tbb", .title = title, .recognise = lofar_tbb_recognise, .open = lofar_tbb_open};
+    .name = "lofar_tbb", .recognise = lofar_tbb_recognise, .open = lofar_tbb_open};

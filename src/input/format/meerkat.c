@@ -168,9 +168,8 @@ static status_t meerkat_read_pol(const struct fields *f, struct meerkat *said)
 {
     status_t st = STATUS_OK;
     char *name = NULL;
-    int found = 0;
-    TRY(fields_text(f, "Data", "stream_name", &name, &found));
-    const char *under = found ? strrchr(name, '_') : NULL;
+    TRY(fields_text(f, "Data", "stream_name", &name, NULL));
+    const char *under = name ? strrchr(name, '_') : NULL;
     TRY(memory_text(under ? under + 1 : "?", &said->pol));
 out:
     free(name);
@@ -314,6 +313,5 @@ out:
 }
 
 const struct format meerkat_format = {.name = "meerkat",
-                                      .title = title,
                                       .shows = {"Data/bf_raw", "Data/timestamps", "Data/flags"},
                                       .open = meerkat_open};

@@ -411,7 +411,7 @@ static status_t native_read(struct fields *f, void *context)
     TRY(native_is_said(f->file, f->path, &found));
     REQUIRE(found, STATUS_DATA,
             "%s is not %s: describe it under input.layout, see docs/archives.md", f->path,
-            native_format.expected);
+            NATIVE_EXPECTED);
     TRY(memory_text("native layout", &archive->layout));
     TRY(native_read_root(f, &version));
     TRY(native_read_dataset(f, version));
@@ -447,7 +447,5 @@ static status_t native_open_file(const char *path, const struct job_layout *layo
 
 const struct format native_format = {.name = "native",
                                      .title = "an archive in the native layout",
-                                     .expected =
-                                         "in the native layout (no attribute format = \"voltage\")",
                                      .recognise = native_recognise,
                                      .open_file = native_open_file};

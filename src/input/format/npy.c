@@ -170,7 +170,6 @@ static status_t npy_open_file(const char *path, const struct job_layout *layout,
 }
 
 const struct format npy_format = {.name = "npy",
-                                  .title = "a numpy array (.npy)",
                                   .takes_axes = 1,
                                   .is_no_product = 1,
                                   .begins = npy_begins,

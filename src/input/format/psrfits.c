@@ -451,7 +451,6 @@ out:
 
 const struct format psrfits_format = {.name = "psrfits",
                                       .title = "search-mode PSRFITS",
-                                      .expected = "search-mode PSRFITS",
                                       .is_no_product = 1,
                                       .begins = psrfits_begins,
                                       .begin_bytes = FITS_BLOCK,

@@ -378,6 +378,5 @@ out:
 
 const struct format pydaq_format = {
     .name = "pydaq",
-    .title = title,
     .shows = {"root@n_antennas", "root@n_pols", "root@tsamp", "root@n_blocks"},
     .open = pydaq_open};

@@ -50,8 +50,5 @@ static status_t raw_open_file(const char *path, const struct job_layout *layout,
     return plain_open(path, layout, raw_read, NULL, NULL, out);
 }
 
-const struct format raw_format = {.name = "raw",
-                                  .title = "raw numbers",
-                                  .takes_axes = 1,
-                                  .is_no_product = 1,
-                                  .open_file = raw_open_file};
+const struct format raw_format = {
+    .name = "raw", .takes_axes = 1, .is_no_product = 1, .open_file = raw_open_file};

@@ -7,6 +7,7 @@
 #include "input/hdf5/links.h"
 #include "input/hdf5/stored.h"
 #include "io/apart.h"
+#include "job/job_schema.h"
 #include "job/yaml/mistakes.h"
 
 #include <math.h>
@@ -15,36 +16,64 @@
 
 /* The job's description of its files' layout, put over the file's own. */
 
-#define OVERRIDE_TEXT(word)                                                                        \
-    if (layout->word) {                                                                            \
-        free(own->word);                                                                           \
-        own->word = NULL;                                                                          \
-        TRY(memory_text(layout->word, &own->word));                                                \
-    }
-
-static void override_free_frequencies(struct job_layout *own)
+static status_t override_text(const char *from, char *to)
 {
-    free(own->freq.hz);
-    own->freq.hz = NULL;
-    own->freq.count = 0;
-    free(own->freq.rule.from);
-    free(own->freq.rule.attribute);
-    free(own->freq.rule.member);
-    own->freq.rule = (struct job_frequencies){.has_start = 0};
+    status_t st = STATUS_OK;
+    char *text = NULL;
+    char *own = NULL;
+    memcpy(&text, from, sizeof text);
+    if (text) {
+        memcpy(&own, to, sizeof own);
+        TRY(memory_text(text, &text));
+        memcpy(to, &text, sizeof text);
+        free(own);
+    }
+out:
+    return st;
 }
 
 /* A list takes the place of another, unless it is empty. */
-static status_t override_list(void **own, uint32_t *count, const void *list, uint32_t length,
-                              size_t bytes)
+static status_t override_list(const struct schema *row, const char *from, char *to)
 {
     status_t st = STATUS_OK;
-    if (length > 0) {
-        void *copy = NULL;
-        TRY(memory_zeroed(length, bytes, "a list of a layout", &copy));
-        memcpy(copy, list, length * bytes);
-        free(*own);
-        *own = copy;
-        *count = length;
+    char *list = NULL;
+    char *copy = NULL;
+    uint32_t count = 0;
+    memcpy(&count, from + row->count_at, sizeof count);
+    if (count > 0) {
+        TRY(memory_zeroed(count, row->size, "a list of a layout", &copy));
+        memcpy(&list, from + row->at, sizeof list);
+        memcpy(copy, list, count * row->size);
+        memcpy(&list, to + row->at, sizeof list);
+        free(list);
+        memcpy(to + row->at, &copy, sizeof copy);
+        memcpy(to + row->count_at, &count, sizeof count);
+    }
+out:
+    return st;
+}
+
+/* Copies the values that `from` gives, all that these rows describe, but for lists of mappings. */
+static status_t override_rows(const struct schema *rows, const char *from, char *to)
+{
+    status_t st = STATUS_OK;
+    for (const struct schema *row = rows; row->key; row++) {
+        const struct schema *instead = row->instead;
+        const size_t flag = row->given.as != 0 ? sizeof(int) : 0; /* bytes */
+        int is_given = 1;
+        memcpy(&is_given, from + row->given.at, flag);
+        TRY(instead ? override_rows(instead->members, from + instead->at, to + instead->at)
+                    : STATUS_OK);
+        if (row->type == SCHEMA_MAPPING && row->most == 0) {
+            TRY(override_rows(row->members, from + row->at, to + row->at));
+        } else if (row->type == SCHEMA_TEXT) {
+            TRY(override_text(from + row->at, to + row->at));
+        } else if (row->most > 0 && row->type != SCHEMA_MAPPING) {
+            TRY(override_list(row, from, to));
+        } else if (row->most == 0 && is_given) {
+            memcpy(to + row->at, from + row->at, row->size);
+            memcpy(to + row->given.at, &is_given, flag);
+        }
     }
 out:
     return st;
@@ -83,92 +112,23 @@ status_t layout_make_frequencies(struct job_layout *own, uint32_t count)
     return memory_zeroed(count, sizeof *own->freq.hz, "frequencies", &own->freq.hz);
 }
 
-/* Frequencies that are listed, counted or in the file: one way takes the place of another. */
-static status_t override_frequencies(const struct job_layout *layout, struct job_layout *own)
-{
-    status_t st = STATUS_OK;
-    if (!override_has_frequencies(layout)) {
-        goto out;
-    }
-    override_free_frequencies(own);
-    own->freq.rule.has_start = layout->freq.rule.has_start;
-    own->freq.rule.start = layout->freq.rule.start;
-    own->freq.rule.step = layout->freq.rule.step;
-    own->freq.rule.unit = layout->freq.rule.unit;
-    OVERRIDE_TEXT(freq.rule.from)
-    OVERRIDE_TEXT(freq.rule.attribute)
-    OVERRIDE_TEXT(freq.rule.member)
-    TRY(override_list((void **)&own->freq.hz, &own->freq.count, layout->freq.hz, layout->freq.count,
-                      sizeof *own->freq.hz));
-out:
-    return st;
-}
-
 status_t override_layout(const struct job_layout *layout, struct job_layout *own)
 {
-    status_t st = STATUS_OK;
-#define OVERRIDE(flag, ...)                                                                        \
-    if (layout->flag) {                                                                            \
-        own->flag = layout->flag;                                                                  \
-        __VA_ARGS__;                                                                               \
+    /* One way to say rate and frequencies, which formats list, takes the place of another. */
+    if (layout->time.has_sample_rate || layout->time.has_sample_period) {
+        own->time.has_sample_rate = own->time.has_sample_period = 0;
     }
-    OVERRIDE(has_domain, own->is_complex = layout->is_complex)
-    OVERRIDE(time.has_sample_rate, own->time.sample_rate_hz = layout->time.sample_rate_hz;
-             own->time.has_sample_period = 0)
-    OVERRIDE(time.has_sample_period, own->time.sample_period_s = layout->time.sample_period_s;
-             own->time.has_sample_rate = layout->time.has_sample_rate)
-    OVERRIDE(numbers.has_packing, own->numbers.packing = layout->numbers.packing;
-             own->numbers.nlevels = 0)
-    OVERRIDE(numbers.type.bits, own->numbers.type = layout->numbers.type)
-    OVERRIDE(has_skip, own->skip = layout->skip)
-    OVERRIDE(numbers.has_offset, own->numbers.offset = layout->numbers.offset)
-    OVERRIDE(has_dc, own->is_dc_at_edge = layout->is_dc_at_edge)
-    OVERRIDE(sky.has_ra, own->sky.ra_deg = layout->sky.ra_deg)
-    OVERRIDE(sky.has_dec, own->sky.dec_deg = layout->sky.dec_deg)
-    OVERRIDE(numbers.has_missing_value, own->numbers.missing_value = layout->numbers.missing_value)
-    OVERRIDE(numbers.has_scale, own->numbers.scale = layout->numbers.scale)
-    OVERRIDE(has_sideband, own->sideband = layout->sideband)
-    OVERRIDE(time.has_start, own->time.start = layout->time.start)
-    OVERRIDE(has_oversampling, own->oversample.num = layout->oversample.num;
-             own->oversample.den = layout->oversample.den)
-    OVERRIDE_TEXT(sky.telescope)
-    OVERRIDE_TEXT(sky.source)
-    OVERRIDE_TEXT(format)
-    OVERRIDE_TEXT(dataset)
-    OVERRIDE_TEXT(parts[0])
-    OVERRIDE_TEXT(parts[1])
-    OVERRIDE_TEXT(axes)
-    for (int i = 0; i < SAID_KEYS; i++) {
-        own->said[i].unit = layout->said[i].attribute ? layout->said[i].unit : own->said[i].unit;
-        OVERRIDE_TEXT(said[i].attribute)
+    if (override_has_frequencies(layout)) {
+        free(own->freq.hz);
+        own->freq = (struct job_layout_freq){.count = 0};
     }
-    own->files_along = layout->files_along;
-    own->is_reim_along = layout->is_reim_along;
-    TRY(override_list((void **)&own->time.first_sample, &own->time.nfirst_sample,
-                      layout->time.first_sample, layout->time.nfirst_sample,
-                      sizeof *own->time.first_sample));
-    TRY(override_list((void **)&own->numbers.levels, &own->numbers.nlevels, layout->numbers.levels,
-                      layout->numbers.nlevels, sizeof *own->numbers.levels));
-    TRY(override_frequencies(layout, own));
-out:
-    return st;
+    own->numbers.nlevels = layout->numbers.has_packing ? 0 : own->numbers.nlevels;
+    return override_rows(job_layout_schema, (const char *)layout, (char *)own);
 }
 
 void override_free(struct job_layout *own)
 {
-    free(own->format);
-    free(own->dataset);
-    free(own->axes);
-    free(own->parts[0]);
-    free(own->parts[1]);
-    free(own->time.first_sample);
-    free(own->numbers.levels);
-    free(own->sky.telescope);
-    free(own->sky.source);
-    for (int i = 0; i < SAID_KEYS; i++) {
-        free(own->said[i].attribute);
-    }
-    override_free_frequencies(own);
+    schema_free(job_layout_schema, own);
     *own = (struct job_layout){0};
 }
 

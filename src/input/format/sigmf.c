@@ -445,7 +445,6 @@ out:
 }
 
 const struct format sigmf_format = {.name = "sigmf",
-                                    .title = "SigMF",
                                     .takes_axes = 1,
                                     .is_no_product = 1,
                                     .recognise = sigmf_recognise,

@@ -634,7 +634,6 @@ out:
 
 const struct format sigproc_format = {.name = "sigproc",
                                       .title = "a SIGPROC filterbank",
-                                      .expected = "a SIGPROC filterbank",
                                       .is_no_product = 1,
                                       .begins = sigproc_begins,
                                       .begin_bytes = sizeof first_word - 1,

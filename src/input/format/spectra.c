@@ -225,9 +225,8 @@ static status_t spectra_need_text(const struct fields *f, const char *object, co
                                   char **out)
 {
     status_t st = STATUS_OK;
-    int found = 0;
-    TRY(fields_text(f, object, name, out, &found));
-    REQUIRE(found, STATUS_DATA, "%s: %s has no attribute %s, expected in %s", f->path, object, name,
+    TRY(fields_text(f, object, name, out, NULL));
+    REQUIRE(*out, STATUS_DATA, "%s: %s has no attribute %s, expected in %s", f->path, object, name,
             f->format);
 out:
     return st;
@@ -560,7 +559,6 @@ static status_t spectra_open_file(const char *path, const struct job_layout *lay
 }
 
 const struct format spectra_format = {.name = "spectra",
-                                      .title = title,
                                       .is_product = 1,
                                       .recognise = spectra_recognise,
                                       .open_file = spectra_open_file};

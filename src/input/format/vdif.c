@@ -85,6 +85,16 @@ out:
     return st;
 }
 
+/* Place of a polarisation among the `count` first names; count: it is none of them. */
+static uint64_t vdif_streams_pol(const struct archive *archive, uint64_t count, const char *pol)
+{
+    uint64_t at = 0;
+    while (at < count && strcmp(archive->names[AXIS_POL][at], pol) != 0) {
+        at++;
+    }
+    return at;
+}
+
 /* All frequencies of the table, each once, ascending. */
 static status_t vdif_streams_find_frequencies(const struct job_layout *layout,
                                               struct archive *archive, uint64_t *count)
@@ -115,12 +125,9 @@ static status_t vdif_streams_find_pols(const struct job_layout *layout, struct a
     TRY(memory_zeroed(layout->nstreams, sizeof(char *), "names", &archive->names[AXIS_POL]));
     *count = 0;
     for (uint32_t i = 0; i < layout->nstreams; i++) {
-        uint64_t at = 0;
-        while (at < *count && strcmp(archive->names[AXIS_POL][at], layout->streams[i].pol) != 0) {
-            at++;
-        }
-        if (at == *count) {
-            TRY(memory_text(layout->streams[i].pol, &archive->names[AXIS_POL][at]));
+        const char *pol = layout->streams[i].pol;
+        if (vdif_streams_pol(archive, *count, pol) == *count) {
+            TRY(memory_text(pol, &archive->names[AXIS_POL][*count]));
             (*count)++;
         }
     }
@@ -153,10 +160,7 @@ out:
 static uint64_t vdif_streams_place(const struct job_stream *row, const struct archive *archive,
                                    uint64_t nchans)
 {
-    uint64_t pol = 0;
-    while (strcmp(archive->names[AXIS_POL][pol], row->pol) != 0) {
-        pol++;
-    }
+    const uint64_t pol = vdif_streams_pol(archive, archive->count[AXIS_POL], row->pol);
     const double *freq =
         bsearch(&row->freq_hz, archive->freq_hz, (size_t)nchans, sizeof *freq, compare_f64);
     return pol * nchans + (uint64_t)(freq - archive->freq_hz);
@@ -482,8 +486,5 @@ out:
     return st;
 }
 
-const struct format vdif_format = {.name = "vdif",
-                                   .title = "a VDIF recording",
-                                   .is_no_product = 1,
-                                   .recognise = vdif_survey_recognise,
-                                   .open = vdif_open};
+const struct format vdif_format = {
+    .name = "vdif", .is_no_product = 1, .recognise = vdif_survey_recognise, .open = vdif_open};

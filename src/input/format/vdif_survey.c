@@ -287,13 +287,6 @@ out:
     return st;
 }
 
-static int vdif_survey_compare(const void *left, const void *right)
-{
-    const int64_t *a = left;
-    const int64_t *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* The frame beside `at` whose thread's clock is known, the one before it first; count: none. */
 static size_t vdif_survey_beside(const struct vdif_survey *survey, const struct vdif_seen *seen,
                                  size_t count, size_t at)
@@ -316,7 +309,7 @@ static status_t vdif_survey_add_thread(struct vdif_survey *survey, const struct 
 {
     enum { OTHER_CLOCK = 60 /* s: no frames that stand beside each other are that far apart */ };
     status_t st = STATUS_OK;
-    int64_t *ahead = NULL;
+    double *ahead = NULL;
     size_t n = 0;
     TRY(memory_zeroed(count, sizeof *ahead, "times", &ahead));
     for (size_t i = 0; i < count; i++) {
@@ -324,11 +317,11 @@ static status_t vdif_survey_add_thread(struct vdif_survey *survey, const struct 
             seen[i].thread == thread ? vdif_survey_beside(survey, seen, count, i) : count;
         if (beside < count) {
             ahead[n++] =
-                seen[i].second - (seen[beside].second - survey->ahead[seen[beside].thread]);
+                (double)(seen[i].second - seen[beside].second + survey->ahead[seen[beside].thread]);
         }
     }
-    qsort(ahead, n, sizeof *ahead, vdif_survey_compare);
-    int64_t median = n > 0 ? ahead[n / 2] : 0;
+    qsort(ahead, n, sizeof *ahead, compare_f64);
+    int64_t median = n > 0 ? (int64_t)ahead[n / 2] : 0;
     survey->ahead[thread] = median > OTHER_CLOCK || median < -OTHER_CLOCK ? median : 0;
     survey->has_thread[thread] = 1;
 out:

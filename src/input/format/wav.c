@@ -174,7 +174,6 @@ static status_t wav_open_file(const char *path, const struct job_layout *layout,
 }
 
 const struct format wav_format = {.name = "wav",
-                                  .title = "WAV",
                                   .takes_axes = 1,
                                   .is_no_product = 1,
                                   .begins = wav_begins,

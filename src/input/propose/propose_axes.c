@@ -151,29 +151,20 @@ out:
 
 static enum axis axes_word(const char *plain)
 {
-    /* Words of up to two letters must be all of the name. */
+    /* Beginnings of names, and whole names. */
     static const struct {
-        const char *begins;
         enum axis axis;
+        const char *begins, *whole;
     } words[] = {
-        {"time", AXIS_TIME},     {"samp", AXIS_TIME},     {"freq", AXIS_CHAN},
-        {"chan", AXIS_CHAN},     {"coarse", AXIS_CHAN},   {"subband", AXIS_CHAN},
-        {"nu", AXIS_CHAN},       {"sb", AXIS_CHAN},       {"pol", AXIS_POL},
-        {"stokes", AXIS_POL},    {"beam", AXIS_BEAM},     {"ant", AXIS_STATION},
-        {"input", AXIS_STATION}, {"stat", AXIS_STATION},  {"dish", AXIS_STATION},
-        {"feed", AXIS_STATION},  {"tile", AXIS_STATION},  {"elem", AXIS_STATION},
-        {"reim", AXIS_REIM},     {"realimag", AXIS_REIM}, {"complex", AXIS_REIM},
-        {"cplx", AXIS_REIM},     {"cmplx", AXIS_REIM},    {"component", AXIS_REIM},
-        {"cpx", AXIS_REIM},      {"part", AXIS_REIM},     {"iq", AXIS_REIM},
-        {"ri", AXIS_REIM},       {"quad", AXIS_REIM},     {"t", AXIS_TIME},
-        {"f", AXIS_CHAN},        {"p", AXIS_POL},         {"b", AXIS_BEAM},
-        {"a", AXIS_STATION},     {"d", AXIS_STATION},     {"c", AXIS_REIM},
-    };
+        {AXIS_TIME, "time samp", "t"},
+        {AXIS_CHAN, "freq chan coarse subband", "nu sb f"},
+        {AXIS_POL, "pol stokes", "p"},
+        {AXIS_BEAM, "beam", "b"},
+        {AXIS_STATION, "ant input stat dish feed tile elem", "a d"},
+        {AXIS_REIM, "reim realimag complex cplx cmplx component cpx part quad", "iq ri c"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t length = strlen(words[i].begins);
-        int is_it = length > 2 ? strncmp(plain, words[i].begins, length) == 0
-                               : strcmp(plain, words[i].begins) == 0;
-        if (is_it) {
+        if (propose_word_begins(words[i].begins, plain) ||
+            propose_word_among(words[i].whole, plain, strlen(plain))) {
             return words[i].axis;
         }
     }

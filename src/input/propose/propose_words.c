@@ -146,8 +146,19 @@ int propose_may_have(enum propose_meaning means, enum job_unit unit)
     }
 }
 
-/* Finds a word of `length` letters among words with blanks between them; NULL: it is none. */
-static const char *word_among(const char *words, const char *word, size_t length)
+int propose_word_begins(const char *words, const char *text)
+{
+    for (const char *at = words; *at; at += strspn(at, " ")) {
+        size_t size = strcspn(at, " ");
+        if (strncmp(at, text, size) == 0) {
+            return 1;
+        }
+        at += size;
+    }
+    return 0;
+}
+
+const char *propose_word_among(const char *words, const char *word, size_t length)
 {
     for (const char *at = words; *at; at += strspn(at, " ")) {
         size_t size = strcspn(at, " ");
@@ -162,7 +173,7 @@ static const char *word_among(const char *words, const char *word, size_t length
 static struct propose_word word_find(const char *plain, size_t length)
 {
     for (uint32_t i = 0; i < MEANT; i++) {
-        const char *found = word_among(meant[i].words, plain, length);
+        const char *found = propose_word_among(meant[i].words, plain, length);
         if (found) {
             uint32_t order = i << 16 | (uint32_t)(found - meant[i].words);
             return (struct propose_word){meant[i].means, meant[i].unit, meant[i].is_weak, order};
@@ -175,8 +186,8 @@ static struct propose_word word_find(const char *plain, size_t length)
 static size_t unit_find(const char *text, size_t length, int is_ending)
 {
     size_t i = 0;
-    while (i < UNITS_KNOWN && !word_among(units[i].endings, text, length) &&
-           (is_ending || !word_among(units[i].others, text, length))) {
+    while (i < UNITS_KNOWN && !propose_word_among(units[i].endings, text, length) &&
+           (is_ending || !propose_word_among(units[i].others, text, length))) {
         i++;
     }
     return i;
