@@ -115,18 +115,6 @@ static void verify_write(const struct verify *verify, const struct verify_kind *
     json_bool(json, "agrees", agrees);
 }
 
-/* Judges the CRCs of datasets and attributes other than rows, which recomputing does not check. */
-static status_t verify_judge_objects(const struct verify *verify,
-                                     const struct contents_found *objects)
-{
-    return REQUIRED(
-        objects->bad == 0, STATUS_DATA,
-        "%s: of its datasets and attributes, %llu %s as written (/provenance/objects): %.*s",
-        verify->product->path, (unsigned long long)objects->bad,
-        objects->bad == 1 ? "is not" : "are not", (int)strcspn(objects->words.data, "\n"),
-        objects->words.data);
-}
-
 static status_t verify_judge(const struct verify *verify, const struct verify_kind *kind)
 {
     status_t st = STATUS_OK;
@@ -145,7 +133,11 @@ static status_t verify_judge(const struct verify *verify, const struct verify_ki
     TRY(kind->judge ? kind->judge(verify) : STATUS_OK);
     TRY(verify_marks_judge(verify));
     TRY(verify_spans_judge(verify));
-    TRY(verify_judge_objects(verify, &objects));
+    /* Datasets and attributes other than rows, which recomputing does not check. */
+    REQUIRE(objects.bad == 0, STATUS_DATA,
+            "%s: of its datasets and attributes, %llu %s as written (/provenance/objects): %.*s",
+            product->path, (unsigned long long)objects.bad, objects.bad == 1 ? "is not" : "are not",
+            (int)strcspn(objects.words.data, "\n"), objects.words.data);
 out:
     text_free(&objects.words);
     return st;

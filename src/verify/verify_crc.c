@@ -368,15 +368,6 @@ out:
     return st;
 }
 
-/* Begins with the stretches that are damaged: they come first. */
-static void crc_begin_json(struct json *json)
-{
-    if (json) {
-        json_begin(json, NULL);
-        json_list(json, "damaged_rows");
-    }
-}
-
 static void crc_write(const struct check *check, const struct contents_found *found,
                       uint64_t checked, uint64_t all)
 {
@@ -432,7 +423,10 @@ status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options)
     MPI_Comm_rank(comm, &check.rank);
     check.json = check.rank == 0 ? options->json : NULL;
     TRY(agree_all(comm, crc_prepare(&check, options->path)));
-    crc_begin_json(check.json);
+    if (check.json) { /* begins with the stretches that are damaged: they come first */
+        json_begin(check.json, NULL);
+        json_list(check.json, "damaged_rows");
+    }
     struct driver_work work = {.chunks = check.journal ? check.journal->chunks
                                                        : spans_count(&check.product->place),
                                .context = &check,

@@ -259,40 +259,22 @@ out:
 
 /* Checks every marked row: one without NaN is marked wrongly. Returns some marks, at most `most`,
  * spread over all rows; free() returns *out. Fails with DATA, DEVICE. */
-static status_t verify_marks(int fd, rows_t *rows, const struct product *product, uint64_t most,
-                             struct verify_mark **out, uint64_t *count)
+static status_t verify_marks(const struct verify *verify, uint64_t most, struct verify_mark **out,
+                             uint64_t *count)
 {
     status_t st = STATUS_OK;
-    const struct product_place *place = &product->place;
-    char flags[PIECE];
-    struct verify_mark *marks = NULL;
-    uint64_t holes = 0;
-    uint64_t seen = 0;
-    uint64_t kept = 0;
+    const struct verify_marked *marked = verify->marked;
+    uint64_t stride = max_u64(ceil_div_u64(marked->count, max_u64(most, 1)), 1);
     uint64_t at = 0;
-    if (place->holes_offset > 0) {
-        TRY(product_count_holes(fd, product->path, place, &holes));
-    }
-    TRY(memory_zeroed((size_t)most + 1, sizeof *marks, "marks", &marks));
-    uint64_t stride = max_u64(ceil_div_u64(holes, max_u64(most, 1)), 1);
-    for (uint64_t row = 0; row < place->rows && seen < holes; row++) {
-        if (row % PIECE == 0) {
-            TRY(file_read(fd, product->path, place->holes_offset + row, flags,
-                          min_u64(PIECE, place->rows - row)));
-        }
-        if (!flags[row % PIECE]) {
-            continue;
-        }
-        TRY(verify_check_mark(rows, product, row, &at));
-        if (seen++ % stride == 0 && kept < most) {
-            marks[kept++] = (struct verify_mark){row, at};
+    *count = 0;
+    TRY(memory_zeroed((size_t)most + 1, sizeof **out, "marks", out));
+    for (uint64_t i = 0; i < marked->count; i++) {
+        TRY(verify_check_mark(verify->rows, verify->product, marked->rows[i], &at));
+        if (i % stride == 0 && *count < most) {
+            (*out)[(*count)++] = (struct verify_mark){marked->rows[i], at};
         }
     }
-    *out = marks;
-    *count = kept;
-    marks = NULL;
 out:
-    free(marks);
     return st;
 }
 
@@ -308,7 +290,7 @@ status_t verify_pick(struct verify *verify, uint64_t total,
     struct verify_mark *marks = NULL;
     uint64_t nmarks = 0;
     uint64_t wanted = max_u64(options->chunks, 2);
-    TRY(verify_marks(verify->fd, verify->rows, verify->product, options->chunks, &marks, &nmarks));
+    TRY(verify_marks(verify, options->chunks, &marks, &nmarks));
     if (options->all || options->chunks >= total) {
         verify->nchunks = verify->npicked = chunk_count(verify->chunking);
         goto out;

@@ -123,11 +123,8 @@ void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marked *mark
 /* On rank 0: checks that no row is marked wrongly, if all of it was recomputed. Fails with DATA. */
 status_t verify_marks_judge(const struct verify *verify);
 
-struct channelise_plan;
-
 /* Comparing rows of spectra and power with the reference's. For verify_spectra.c alone. */
 
-struct verify;
 struct verify_rows;
 
 /* Creates the comparison. `plan`, of one product, must outlive it. Fails with DEVICE or DATA. */

@@ -30,13 +30,21 @@ struct steps_slack {
     double mean, bound, rounding;
 };
 
-/* Reads `count` of a block's floats from line `first` on. */
-static status_t steps_read(const struct verify *verify, uint64_t offset, uint64_t lines,
-                           uint64_t block, uint64_t first, uint64_t count, float *out)
+/* Reads `count` of a block's scales from line `first` on, and their offsets, `stride` floats
+ * behind.
+ */
+static status_t steps_read(const struct verify *verify, uint64_t lines, uint64_t block,
+                           uint64_t first, uint64_t count, uint64_t stride, float *out)
 {
+    status_t st = STATUS_OK;
     const struct product *product = verify->product;
-    return file_read(verify->fd, product->path, offset + (block * lines + first) * sizeof *out, out,
-                     count * sizeof *out);
+    const uint64_t at = (block * lines + first) * sizeof *out;
+    TRY(file_read(verify->fd, product->path, product->place.scale_offset + at, out,
+                  count * sizeof *out));
+    TRY(file_read(verify->fd, product->path, product->place.offset_offset + at, out + stride,
+                  count * sizeof *out));
+out:
+    return st;
 }
 
 status_t verify_steps_create(const struct verify *verify, struct channelise_plan *plan,
@@ -44,7 +52,6 @@ status_t verify_steps_create(const struct verify *verify, struct channelise_plan
 {
     status_t st = STATUS_OK;
     const struct product_spec *spec = &plan->products[0].spec;
-    const struct product_place *place = &verify->product->place;
     struct verify_steps *steps = NULL;
     float *given = NULL;
     *out = NULL;
@@ -67,9 +74,7 @@ status_t verify_steps_create(const struct verify *verify, struct channelise_plan
     }
     if (spec->steps.are_first) {
         TRY(memory_zeroed((size_t)steps->lines, 2 * sizeof *given, "scales", &given));
-        TRY(steps_read(verify, place->scale_offset, steps->lines, 0, 0, steps->lines, given));
-        TRY(steps_read(verify, place->offset_offset, steps->lines, 0, 0, steps->lines,
-                       given + steps->lines));
+        TRY(steps_read(verify, steps->lines, 0, 0, steps->lines, steps->lines, given));
         plan->products[0].first_scales = given;
         given = NULL;
     }
@@ -103,9 +108,7 @@ static status_t steps_find(const struct verify *verify, struct verify_steps *ste
     if (block == steps->block && first == steps->first && count == steps->count) {
         goto out;
     }
-    TRY(steps_read(verify, place->scale_offset, steps->lines, block, first, count, steps->scale));
-    TRY(steps_read(verify, place->offset_offset, steps->lines, block, first, count,
-                   steps->scale + steps->lines));
+    TRY(steps_read(verify, steps->lines, block, first, count, steps->lines, steps->scale));
     steps->block = block;
     steps->first = first;
     steps->count = count;
@@ -292,12 +295,10 @@ static status_t steps_read_mean(const struct verify *verify, uint64_t lines, uin
                                 struct told *out)
 {
     status_t st = STATUS_OK;
-    const struct product_place *place = &verify->product->place;
     const uint64_t count = verify->product->frequencies;
     float *all = NULL;
     TRY(memory_zeroed((size_t)count, 2 * sizeof *all, "scales", &all));
-    TRY(steps_read(verify, place->scale_offset, lines, 0, number * count, count, all));
-    TRY(steps_read(verify, place->offset_offset, lines, 0, number * count, count, all + count));
+    TRY(steps_read(verify, lines, 0, number * count, count, count, all));
     out->scale = out->offset = 0;
     for (uint64_t i = 0; i < count; i++) {
         out->scale += (double)all[i] / (double)count;
@@ -326,8 +327,7 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
         uint64_t mean_of = UINT64_MAX;
         double largest = 0;
         struct told mean = {0};
-        TRY(steps_read(verify, place->scale_offset, lines, number, first, count, found));
-        TRY(steps_read(verify, place->offset_offset, lines, number, first, count, found + count));
+        TRY(steps_read(verify, lines, number, first, count, count, found));
         for (uint64_t i = 0; i < count; i++) {
             /* GCC 12 for ARM crashes at fmax() here. */
             largest = (double)scale[i] > largest ? (double)scale[i] : largest;
