@@ -31,7 +31,6 @@ struct bursts {
     const noise_t *noise;
     struct burst *burst;  /* [spec->nbursts] */
     pthread_mutex_t lock; /* of all that is kept; held while it is made, so that it is made once */
-    int has_lock;
 };
 
 static uint64_t burst_parts(const bursts_t *b)
@@ -86,8 +85,7 @@ status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, burs
     TRY(memory_zeroed(1, sizeof *b, "bursts", &b));
     b->spec = spec;
     b->noise = noise;
-    REQUIRE(pthread_mutex_init(&b->lock, NULL) == 0, STATUS_DEVICE, "bursts: no lock is made");
-    b->has_lock = 1;
+    b->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     TRY(memory_zeroed(spec->nbursts, sizeof *b->burst, "bursts", &b->burst));
     for (uint32_t i = 0; i < spec->nbursts; i++) {
         b->burst[i].spec = &spec->bursts[i];
@@ -114,9 +112,7 @@ void bursts_destroy(bursts_t *b)
         free(burst->kept);
         disperse_destroy(burst->disperse);
     }
-    if (b->has_lock) {
-        pthread_mutex_destroy(&b->lock);
-    }
+    pthread_mutex_destroy(&b->lock);
     free(b->burst);
     free(b);
 }

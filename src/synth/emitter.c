@@ -43,11 +43,6 @@ struct emitter_part {
     double carrier_hz; /* sky frequency of bin 0 */
 };
 
-static uint32_t emitter_bins(const emitters_t *e)
-{
-    return e->spec->is_complex ? LENGTH : LENGTH / 2 + 1;
-}
-
 status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, emitters_t **out)
 {
     status_t st = STATUS_OK;
@@ -123,7 +118,7 @@ static void emitter_fill_heights(const emitters_t *e, const struct synth_noise_s
 static void emitter_make_spectrum(const emitters_t *e, const struct emitter_part *part,
                                   uint64_t number, struct emitter_block *block)
 {
-    const uint32_t bins = emitter_bins(e);
+    const uint32_t bins = e->spec->is_complex ? LENGTH : LENGTH / 2 + 1;
     const int waveforms = part->gains[1][0] != 0 ? 2 : 1;
     memset(block->data, 0, sizeof block->data);
     for (int w = 0; w < waveforms; w++) {
@@ -136,17 +131,6 @@ static void emitter_make_spectrum(const emitters_t *e, const struct emitter_part
             block->data[k][0] += gain[0] * re - gain[1] * im;
             block->data[k][1] += gain[0] * im + gain[1] * re;
         }
-    }
-}
-
-static void emitter_make_block(const emitters_t *e, const struct emitter_part *part,
-                               uint64_t number, struct emitter_block *block)
-{
-    emitter_make_spectrum(e, part, number, block);
-    if (e->spec->is_complex) {
-        fftw_execute_dft(e->inverse, block->data, block->data);
-    } else {
-        fftw_execute_dft_c2r(e->inverse, block->data, block->data[0]);
     }
 }
 
@@ -164,7 +148,12 @@ static void emitter_add_block(const emitters_t *e, const struct emitter_part *pa
     int is_made = 0;
     for (; gate_find(e->spec, &part->source->pulsed, from, to, &from, &end); from = end) {
         if (!is_made) {
-            emitter_make_block(e, part, number, block);
+            emitter_make_spectrum(e, part, number, block);
+            if (e->spec->is_complex) {
+                fftw_execute_dft(e->inverse, block->data, block->data);
+            } else {
+                fftw_execute_dft_c2r(e->inverse, block->data, block->data[0]);
+            }
             is_made = 1;
         }
         for (uint64_t n = from; n < end; n++) {

@@ -231,12 +231,9 @@ static void pulsar_destroy(pulsar_t *pulsar);
 enum { PIECE = 512 }; /* samples of noise made at a time */
 
 struct pulsar {
-    int is_complex;
     const struct synth_spec *spec;
-    double top_hz;       /* the frequency without delay */
-    double period;       /* samples */
-    double phase, width; /* turns of the period */
-    double amplitude;
+    double top_hz;                     /* the frequency without delay */
+    double period;                     /* samples */
     uint64_t length, late, early, hop; /* samples; length = late + hop + early */
     disperse_t *disperse;
 };
@@ -246,13 +243,6 @@ struct block {
     double *data;  /* disperse_block() */
     double offset; /* sample at which a pulse at the channel's centre peaks */
 };
-
-/* Samples by which f_hz comes after the frequency without delay. */
-static double pulsar_delay(const pulsar_t *p, double f_hz)
-{
-    const double constant = 1e12 * dispersion_default_constant * p->spec->pulsar.dm;
-    return constant * (1 / (f_hz * f_hz) - 1 / (p->top_hz * p->top_hz)) * p->spec->sample_rate_hz;
-}
 
 /* The shape of the blocks: one for all channels, so that one plan does for all. At least half of a
  * block is to be of use, three quarters where memory allows. */
@@ -285,13 +275,9 @@ static status_t pulsar_create(const struct synth_spec *spec, pulsar_t **out)
     status_t st = STATUS_OK;
     pulsar_t *p = NULL;
     TRY(memory_zeroed(1, sizeof *p, "the pulsar", &p));
-    p->is_complex = spec->is_complex;
     p->spec = spec;
     p->top_hz = synth_spec_top_hz(spec);
     p->period = spec->pulsar.period * spec->sample_rate_hz;
-    p->phase = spec->pulsar.phase;
-    p->width = spec->pulsar.width;
-    p->amplitude = spec->pulsar.amplitude;
     TRY(pulsar_shape_blocks(p));
     *out = p;
     p = NULL;
@@ -313,18 +299,18 @@ static void pulsar_destroy(pulsar_t *pulsar)
  * Pulses farther away than 4 widths have less than 1e-19 of their power left. */
 static double pulsar_envelope(const pulsar_t *p, double turns)
 {
-    const double reach = 4 * p->width;
+    const double reach = 4 * p->spec->pulsar.width;
     const int neighbours = (int)(reach + 0.5);
     double nearest = turns - floor(turns + 0.5);
     double power = 0;
     for (int i = -neighbours; i <= neighbours; i++) {
         double distance = nearest - i;
         if (fabs(distance) < reach) {
-            double widths = distance / p->width;
+            double widths = distance / p->spec->pulsar.width;
             power += exp2(-4 * widths * widths); /* 1/2 at half a width */
         }
     }
-    return p->amplitude * sqrt(power);
+    return p->spec->pulsar.amplitude * sqrt(power);
 }
 
 /* Makes the undispersed pulses from sample `first` on; returns 0 when there is none in the block.
@@ -332,7 +318,7 @@ static double pulsar_envelope(const pulsar_t *p, double turns)
 static int pulsar_fill_pulses(const pulsar_t *p, const noise_t *noise, struct noise_key key,
                               uint64_t first, struct block *block)
 {
-    const uint64_t parts = p->is_complex ? 2 : 1;
+    const uint64_t parts = p->spec->is_complex ? 2 : 1;
     int any = 0;
     for (uint64_t at = 0; at < p->length; at += PIECE) {
         float white[2 * PIECE];
@@ -363,11 +349,13 @@ static status_t pulsar_add(const pulsar_t *p, const noise_t *noise, struct noise
                            float *out)
 {
     status_t st = STATUS_OK;
-    const uint64_t parts = p->is_complex ? 2 : 1;
+    const uint64_t parts = p->spec->is_complex ? 2 : 1;
     struct block block = {0};
     const struct chirp chirp = disperse_chirp(p->spec, p->spec->pulsar.dm, 0, chan_hz);
     TRY(disperse_block(p->disperse, "a block of the pulsar", &block.data));
-    block.offset = p->phase * p->period + pulsar_delay(p, chan_hz);
+    const double constant = 1e12 * dispersion_default_constant * p->spec->pulsar.dm;
+    const double delay_s = constant * (1 / (chan_hz * chan_hz) - 1 / (p->top_hz * p->top_hz));
+    block.offset = p->spec->pulsar.phase * p->period + delay_s * p->spec->sample_rate_hz;
     for (uint64_t done = 0; done < count;) {
         const uint64_t begin = (first + done) / p->hop * p->hop;
         const uint64_t skip = first + done - begin;
