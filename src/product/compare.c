@@ -4,15 +4,13 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/file.h"
-#include "io/file_rights.h"
-#include "io/folder.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
 #include "io/hdf5/h5_scales.h"
-#include "io/mark.h"
 #include "product/kind/kinds.h"
 #include "product/pack/packed_rows.h"
+#include "product/places.h"
 
 #include <errno.h>
 #include <float.h>
@@ -188,15 +186,6 @@ out:
     return st;
 }
 
-static double compare_largest(const double *values, uint64_t count)
-{
-    double most = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        most = fmax(most, fabs(values[i]));
-    }
-    return most;
-}
-
 /* The first difference of a block is told: others next to it say no more. */
 static status_t compare_block(struct comparison *comparison, const struct pair *pair, hid_t type,
                               uint64_t first, uint64_t count, const char *found,
@@ -207,7 +196,10 @@ static status_t compare_block(struct comparison *comparison, const struct pair *
     size_t size = H5Tget_size(type);
     const double *a = (const double *)(const void *)found;
     const double *b = (const double *)(const void *)expected;
-    double scale = compare_is_number(type) ? compare_largest(b, count) : 0;
+    double scale = 0;
+    for (uint64_t i = 0; i < count && compare_is_number(type); i++) {
+        scale = fmax(scale, fabs(b[i]));
+    }
     for (uint64_t i = 0; i < count; i++) {
         if (compare_is_number(type) && !compare_is_same(type, a[i], b[i], scale)) {
             snprintf(what, sizeof what, "%s[%llu]", pair->name, (unsigned long long)(first + i));
@@ -271,23 +263,6 @@ out:
     h5_close(type);
     return st;
 }
-
-/* Values that come with the rows, beside the rows themselves. */
-static const char *const made_later[] = {"/time",
-                                         "/provenance/missing_samples",
-                                         "/provenance/crc32",
-                                         "/provenance/holes",
-                                         "/provenance/clipped_samples",
-                                         "/weights",
-                                         "/bandpass",
-                                         "/flags",
-                                         "/kurtosis",
-                                         "/scale",
-                                         "/offset",
-                                         "/clipped_low",
-                                         "/clipped_high",
-                                         "/Data/nsamples",
-                                         "/Data/flags"};
 
 /* CRCs of all else: added when all is there. */
 static const char made_last[] = "objects";
@@ -435,8 +410,8 @@ static status_t compare_datasets(struct comparison *comparison, const struct pai
     status_t st = STATUS_OK;
     hid_t spaces[2] = {H5Dget_space(pair->found), H5Dget_space(pair->expected)};
     hid_t types[2] = {H5Dget_type(pair->found), H5Dget_type(pair->expected)};
-    int is_later =
-        TEXT_IS_AMONG(made_later, pair->name) || strcmp(pair->name + 1, comparison->rows) == 0;
+    /* Values of these come with the rows. */
+    int is_later = place_is_of(pair->name + 1) || strcmp(pair->name + 1, comparison->rows) == 0;
     if (H5Sextent_equal(spaces[0], spaces[1]) <= 0 || H5Tequal(types[0], types[1]) <= 0) {
         TRY(compare_differ(comparison, "%s is of another type or shape", pair->name));
     } else {

@@ -115,9 +115,6 @@ out:
     return st;
 }
 
-static status_t contents_value_add(hid_t file, hid_t type, const char *value, const char *where,
-                                   struct text *out);
-
 /* The name of what a reference leads to, '\0' included. */
 static status_t contents_value_add_reference(hid_t file, const char *value, const char *where,
                                              struct text *out)
@@ -133,62 +130,42 @@ out:
     return st;
 }
 
-static status_t contents_value_add_compound(hid_t file, hid_t type, const char *value,
-                                            const char *where, struct text *out)
-{
-    status_t st = STATUS_OK;
-    int count = H5Tget_nmembers(type);
-    hid_t member = -1;
-    for (int i = 0; i < count; i++) {
-        member = H5Tget_member_type(type, (unsigned)i);
-        H5_TRY(member, "%s: its type cannot be read", where);
-        TRY(contents_value_add(file, member, value + H5Tget_member_offset(type, (unsigned)i), where,
-                               out));
-        h5_close(member);
-        member = -1;
-    }
-out:
-    h5_close(member);
-    return st;
-}
-
-static status_t contents_value_add_list(hid_t file, hid_t type, const char *value,
-                                        const char *where, struct text *out)
-{
-    status_t st = STATUS_OK;
-    hvl_t list;
-    hid_t base = H5Tget_super(type);
-    H5_TRY(base, "%s: its type cannot be read", where);
-    size_t size = H5Tget_size(base);
-    memcpy(&list, value, sizeof list);
-    for (size_t i = 0; i < list.len; i++) {
-        TRY(contents_value_add(file, base, (const char *)list.p + i * size, where, out));
-    }
-out:
-    h5_close(base);
-    return st;
-}
-
 /* Appends a value: its bytes as they are stored, but texts of any length and references as text. */
 static status_t contents_value_add(hid_t file, hid_t type, const char *value, const char *where,
                                    struct text *out)
 {
     status_t st = STATUS_OK;
     const char *letters = NULL;
+    hvl_t list = {0};
+    hid_t part = -1; /* the type of a member, or of a list's items */
     H5T_class_t class = H5Tget_class(type);
+    int members = class == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
+    for (int i = 0; i < members; i++) {
+        part = H5Tget_member_type(type, (unsigned)i);
+        H5_TRY(part, "%s: its type cannot be read", where);
+        TRY(contents_value_add(file, part, value + H5Tget_member_offset(type, (unsigned)i), where,
+                               out));
+        h5_close(part);
+        part = -1;
+    }
     if (class == H5T_REFERENCE) {
         TRY(contents_value_add_reference(file, value, where, out));
-    } else if (class == H5T_COMPOUND) {
-        TRY(contents_value_add_compound(file, type, value, where, out));
     } else if (class == H5T_VLEN) {
-        TRY(contents_value_add_list(file, type, value, where, out));
+        part = H5Tget_super(type);
+        H5_TRY(part, "%s: its type cannot be read", where);
+        memcpy(&list, value, sizeof list);
+        for (size_t i = 0; i < list.len; i++) {
+            TRY(contents_value_add(file, part, (const char *)list.p + i * H5Tget_size(part), where,
+                                   out));
+        }
     } else if (class == H5T_STRING && H5Tis_variable_str(type) > 0) {
         memcpy(&letters, value, sizeof letters);
         TRY(text_add_bytes(out, letters ? letters : "", letters ? strlen(letters) + 1 : 1));
-    } else {
+    } else if (class != H5T_COMPOUND) {
         TRY(text_add_bytes(out, value, H5Tget_size(type)));
     }
 out:
+    h5_close(part);
     return st;
 }
 
@@ -236,7 +213,7 @@ struct contents_reading {
     uint64_t offset, bytes;
     char *pieces;             /* [threads][PIECE_BYTES] */
     atomic_uint_fast32_t sum; /* of the pieces' CRCs, each moved over what comes after it */
-    atomic_int has_unread;
+    atomic_int failed;        /* the status_t of any piece that failed */
 };
 
 static void contents_read_piece(void *context, uint32_t thread, uint64_t number)
@@ -245,9 +222,10 @@ static void contents_read_piece(void *context, uint32_t thread, uint64_t number)
     uint64_t at = number * PIECE_BYTES;
     uint64_t some = min_u64(r->bytes - at, PIECE_BYTES);
     char *piece = r->pieces + (size_t)thread * PIECE_BYTES;
-    if (file_read(r->fd, r->where, r->offset + at, piece, some) != STATUS_OK) {
-        report_clear();
-        atomic_store(&r->has_unread, 1);
+    status_t st = file_read(r->fd, r->where, r->offset + at, piece, some);
+    if (st != STATUS_OK) {
+        report_hand_over();
+        atomic_store(&r->failed, (int)st);
         return;
     }
     atomic_fetch_xor(&r->sum,
@@ -264,11 +242,7 @@ static status_t contents_value_read(int fd, const char *where, uint64_t offset, 
     uint32_t threads = (uint32_t)max_u64(min_u64(count, MOST_THREADS), 1);
     TRY(memory_zeroed(threads, PIECE_BYTES, where, &reading.pieces));
     pool_each(threads, count, contents_read_piece, &reading);
-    for (uint64_t i = 0; i < count && reading.has_unread; i++) { /* its report in this thread */
-        TRY(file_read(fd, where, offset + i * PIECE_BYTES, reading.pieces,
-                      min_u64(bytes - i * PIECE_BYTES, PIECE_BYTES)));
-    }
-    REQUIRE(!reading.has_unread, STATUS_DATA, "%s could not be read once", where);
+    TRY((status_t)reading.failed);
     *crc = crc_times(*crc, crc_power(bytes)) ^ (uint32_t)reading.sum;
 out:
     free(reading.pieces);

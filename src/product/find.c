@@ -27,18 +27,13 @@ struct finding {
     size_t count;
 };
 
-static uint32_t find_bits(float snr)
-{
-    uint32_t bits;
-    memcpy(&bits, &snr, sizeof bits);
-    return bits;
-}
-
 static void find_count(struct finding *f, uint32_t dm, uint64_t cell, const struct peak *peak)
 {
     (void)dm;
     (void)cell;
-    f->bins[find_bits(peak->snr) >> BIN_SHIFT]++;
+    uint32_t bits;
+    memcpy(&bits, &peak->snr, sizeof bits);
+    f->bins[bits >> BIN_SHIFT]++;
     f->out->peaks++;
     f->out->above += peak->above;
 }
@@ -103,17 +98,6 @@ static uint64_t find_settle_least(struct finding *f)
     }
     f->out->kept_above = bin > 0 ? (double)f->all_above : search->boxes->threshold;
     return kept;
-}
-
-static void find_say_many(const struct finding *f, const char *path, uint64_t kept)
-{
-    if (kept < f->out->peaks) {
-        report_warn(
-            "%s: %s peaks reach S/N %g, more than search.most: the %s strongest, from S/N %.4g on, "
-            "are grouped. Interference? A mask, zero_dm, or a higher threshold leaves it out",
-            path, units_count(f->out->peaks), f->spec->series->search.boxes->threshold,
-            units_count(kept), (double)f->least);
-    }
 }
 
 /* By how many samples each DM's delays differ across the band; they rise with the DM. */
@@ -202,7 +186,13 @@ status_t candidates_find(const struct product_spec *spec, int fd, const char *pa
     TRY(memory_zeroed(BINS, sizeof *f.bins, "peaks", &f.bins));
     TRY(find_walk(&f, fd, path, place, find_count));
     uint64_t kept = find_settle_least(&f);
-    find_say_many(&f, path, kept);
+    if (kept < out->peaks) {
+        report_warn(
+            "%s: %s peaks reach S/N %g, more than search.most: the %s strongest, from S/N %.4g on, "
+            "are grouped. Interference? A mask, zero_dm, or a higher threshold leaves it out",
+            path, units_count(out->peaks), spec->series->search.boxes->threshold, units_count(kept),
+            (double)f.least);
+    }
     TRY(memory_zeroed((size_t)kept, sizeof *f.bursts, "peaks", &f.bursts));
     TRY(find_walk(&f, fd, path, place, find_keep));
     TRY(find_group(&f));

@@ -25,7 +25,7 @@ struct flag_counting {
     unsigned char *flags; /* [threads][PIECE] */
     float *kurtosis;
     atomic_uint_fast64_t flagged, by_kurtosis, unknown;
-    atomic_int is_unread; /* some of it */
+    atomic_int failed; /* the status_t of any piece that failed */
 };
 
 static status_t flag_count_piece(struct flag_counting *c, uint32_t thread, uint64_t piece)
@@ -56,9 +56,10 @@ out:
 static void flag_count_task(void *context, uint32_t thread, uint64_t piece)
 {
     struct flag_counting *c = context;
-    if (flag_count_piece(c, thread, piece) != STATUS_OK) {
-        report_clear();
-        atomic_store(&c->is_unread, 1);
+    status_t st = flag_count_piece(c, thread, piece);
+    if (st != STATUS_OK) {
+        report_hand_over();
+        atomic_store(&c->failed, (int)st);
     }
 }
 
@@ -77,12 +78,7 @@ status_t product_count_flags(const char *path, const struct product_place *place
     TRY(memory_zeroed((size_t)threads * PIECE, sizeof(float), "kurtosis", &counting.kurtosis));
     TRY(file_open_read(path, &counting.fd));
     pool_each(threads, pieces, flag_count_task, &counting);
-    if (counting.is_unread) { /* all of it once more in this thread, for its report */
-        counting.flagged = counting.by_kurtosis = counting.unknown = 0;
-    }
-    for (uint64_t i = 0; i < pieces && counting.is_unread; i++) {
-        TRY(flag_count_piece(&counting, 0, i));
-    }
+    TRY((status_t)counting.failed);
     *out = (struct product_flags){cells, counting.flagged, counting.by_kurtosis, counting.unknown};
 out:
     file_close(counting.fd);
@@ -152,30 +148,6 @@ struct time_axis flagged_time(const struct product_spec *spec)
     return bank_time(&plain);
 }
 
-/* The scale of times, which are known before there are any rows. */
-static status_t flagged_put_times(hid_t file, const struct product_spec *spec, const char **name)
-{
-    status_t st = STATUS_OK;
-    struct time_axis axis = flagged_time(spec);
-    uint64_t count = spec->rows * flagged_cells(spec);
-    double *times = NULL;
-    *name = "time";
-    if (flagged_cells(spec) == 1) {
-        goto out;
-    }
-    *name = "cell_time";
-    TRY(memory_zeroed((size_t)count, sizeof *times, "times", &times));
-    for (uint64_t i = 0; i < count; i++) {
-        times[i] = axis.first + (double)i * axis.step;
-    }
-    TRY(parts_scale_f64(file, *name, times, count, "s",
-                        "centre of the samples that make the spectra of a cell, seconds after "
-                        "sample 0 of the observation"));
-out:
-    free(times);
-    return st;
-}
-
 static status_t flagged_put_ifs(hid_t file, const struct product_spec *spec, const char *ifs,
                                 const char **name)
 {
@@ -220,6 +192,7 @@ out:
 static status_t flagged_put_limits(hid_t kurtosis, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
+    TRY(h5_put_text(kurtosis, "kurtosis_convention", kurtosis_convention));
     if (spec->flag.sigma > 0) {
         struct kurtosis_limits limits = kurtosis_limits(spec->flag.spectra, spec->flag.sigma);
         TRY(h5_put_f64(kurtosis, "sigma", spec->flag.sigma));
@@ -234,21 +207,31 @@ out:
 status_t flagged_put(hid_t file, const struct product_spec *spec, const char *ifs)
 {
     status_t st = STATUS_OK;
-    const char *scales[3] = {NULL};
+    /* Times are known before there are any rows. */
+    const char *scales[3] = {flagged_cells(spec) == 1 ? "time" : "cell_time"};
     static const char *const labels[] = {"cell", "cell_if", "cell_frequency"};
     hid_t data[2] = {-1, -1};
-    hsize_t dims[3] = {spec->rows * flagged_cells(spec), flagged_ifs(spec), flagged_channels(spec)};
-    TRY(flagged_put_times(file, spec, &scales[0]));
+    uint64_t times = spec->rows * flagged_cells(spec);
+    struct parts_set set = {"flags",
+                            H5T_STD_U8LE,
+                            3,
+                            {times, flagged_ifs(spec), flagged_channels(spec)},
+                            .long_name = "why a cell was left out; 0: it was not"};
+    if (flagged_cells(spec) > 1) {
+        TRY(parts_scale_steps(file, scales[0], flagged_time(spec), times, "s",
+                              "centre of the samples that make the spectra of a cell, seconds "
+                              "after sample 0 of the observation"));
+    }
     TRY(flagged_put_ifs(file, spec, ifs, &scales[1]));
     TRY(flagged_put_frequencies(file, spec, &scales[2]));
-    TRY(h5_create_dataset(file, "flags", H5T_STD_U8LE, 3, dims, &data[0]));
-    TRY(h5_put_text(data[0], "long_name", "why a cell was left out; 0: it was not"));
+    TRY(parts_make(file, &set, &data[0]));
     TRY(h5_put_text(data[0], "flags_convention", flags_convention));
     if (spec->flag.has_kurtosis) {
-        TRY(h5_create_dataset(file, "kurtosis", H5T_IEEE_F32LE, 3, dims, &data[1]));
-        TRY(h5_put_text(data[1], "units", "1"));
-        TRY(h5_put_text(data[1], "long_name", "spectral kurtosis of a cell"));
-        TRY(h5_put_text(data[1], "kurtosis_convention", kurtosis_convention));
+        set.name = "kurtosis";
+        set.type = H5T_IEEE_F32LE;
+        set.units = "1";
+        set.long_name = "spectral kurtosis of a cell";
+        TRY(parts_make(file, &set, &data[1]));
         TRY(flagged_put_limits(data[1], spec));
     }
     for (int i = 0; i < (spec->flag.has_kurtosis ? 2 : 1); i++) {

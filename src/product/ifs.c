@@ -4,9 +4,6 @@
 #include "base/memory.h"
 #include "product/kind/parts.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int ifs_are_combined(const struct product_spec *spec)
 {
     return spec->combine.polarisation != POLARISATION_SEPARATE || spec->combine.sums_stations ||
@@ -146,17 +143,13 @@ out:
 
 status_t ifs_put_provenance(hid_t group, const struct product_spec *spec)
 {
-    status_t st = STATUS_OK;
-    hid_t dataset = -1;
-    const hsize_t dims[] = {spec->combine.nweights};
-    if (spec->combine.nweights > 0) {
-        TRY(parts_dataset(group, "sum_weights", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims,
-                          spec->combine.weights, &dataset));
-        TRY(h5_put_text(dataset, "long_name",
-                        "by which the power of each station or beam (of both: of each beam of each "
-                        "station, the beams fastest) was multiplied before all were added up"));
-    }
-out:
-    h5_close(dataset);
-    return st;
+    const struct parts_set weights = {
+        "sum_weights",
+        H5T_IEEE_F64LE,
+        1,
+        {spec->combine.nweights},
+        spec->combine.weights,
+        .long_name = "by which the power of each station or beam (of both: of each beam of each "
+                     "station, the beams fastest) was multiplied before all were added up"};
+    return spec->combine.nweights > 0 ? parts_put(group, &weights) : STATUS_OK;
 }

@@ -4,6 +4,7 @@
 #include "input/fbh5/start.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
+#include "product/attributes.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
@@ -55,20 +56,19 @@ static status_t inspect_name_further(hid_t file, const char *path, const char *s
     size_t count = 0;
     size_t length = 0;
     uint32_t made = 0;
+    uint32_t at = 0;
     int found = 0;
     TRY(h5_has(file, path, scale, &found));
     TRY(found ? h5_read_texts(file, path, scale, &names, &count) : STATUS_OK);
-    for (uint32_t i = 0; lines->length == 0 && i < count && made < MOST; i++, made++) {
-        TRY(text_add_line(&more, names[i]));
-    }
-    for (uint32_t at = 0; lines->length > 0 && text_line(lines->data, at, &length); at++) {
-        const char *before = text_line(lines->data, at, &length);
+    do {
+        const char *before = lines->data ? text_line(lines->data, at, &length) : NULL;
         for (size_t i = 0; i < count && made < MOST; i++, made++) {
             line.length = 0;
-            TRY(text_add(&line, "%.*s/%s", (int)length, before, names[i]));
+            TRY(before ? text_add(&line, "%.*s/", (int)length, before) : STATUS_OK);
+            TRY(text_add(&line, "%s", names[i]));
             TRY(text_add_line(&more, line.data));
         }
-    }
+    } while (lines->data && text_line(lines->data, ++at, &length));
     if (count > 0) {
         text_free(lines);
         *lines = more;
@@ -163,18 +163,11 @@ static status_t inspect_read_missing(hid_t group, struct product *product)
 {
     status_t st = STATUS_OK;
     static const char name[] = "missing_samples";
-    struct h5_dataset missing = {0};
     int is_attribute = 0;
     TRY(h5_has_attribute(group, product->path, name, &is_attribute));
-    if (is_attribute) {
-        TRY(parts_need_u64(group, product->path, name, &product->missing));
-    } else {
-        TRY(h5_dataset_open(group, product->path, name, &missing));
-        TRY(h5_dataset_read(&missing, product->path, name, H5T_NATIVE_UINT64, 1,
-                            &product->missing));
-    }
+    TRY((is_attribute ? parts_need_u64 : parts_need_count)(group, product->path, name,
+                                                           &product->missing));
 out:
-    h5_dataset_close(&missing);
     return st;
 }
 
@@ -202,92 +195,66 @@ out:
     return st;
 }
 
-/* Where the weights of rows lie, if they have any. */
-static status_t inspect_find_weights(hid_t file, struct product *product)
+/* The shapes of weights, of flags and kurtosis, and of medians, if there are any. */
+static status_t inspect_check_beside(const struct h5_dataset *beside, struct product *product)
 {
     status_t st = STATUS_OK;
-    struct h5_dataset weights = {0};
-    int found = 0;
-    enum place which = product->array.pairs > 0 ? PLACE_NSAMPLES : PLACE_WEIGHTS;
-    TRY(product_quantity(product->kind) == QUANTITY_SERIES
-            ? STATUS_OK
-            : place_find_any(file, product->path, which, &product->place, &weights, &found));
+    const char *path = product->path;
+    int is_pairs = product->array.pairs > 0;
+    const struct h5_dataset *weights = &beside[is_pairs ? PLACE_NSAMPLES : PLACE_WEIGHTS];
+    const struct h5_dataset *flags = &beside[is_pairs ? PLACE_BAD : PLACE_FLAGS];
+    const struct h5_dataset *medians = &beside[PLACE_BANDPASS];
     uint64_t times = max_u64(product->array.pairs, 1);
-    uint64_t row = weights.rank == 3 ? weights.dims[1] * weights.dims[2] * times : 0;
-    REQUIRE(!found || (weights.dims[0] == product->rows * times && row > 0 && row <= UINT32_MAX &&
-                       weights.count == product->rows * row),
-            STATUS_DATA, "%s: its weights are not those of its rows", product->path);
+    uint64_t row = weights->rank == 3 ? weights->dims[1] * weights->dims[2] * times : 0;
+    REQUIRE(weights->id <= 0 || (weights->dims[0] == product->rows * times && row > 0 &&
+                                 row <= UINT32_MAX && weights->count == product->rows * row),
+            STATUS_DATA, "%s: its weights are not those of its rows", path);
     product->weights = (uint32_t)row;
+    for (int i = 0; i < 2; i++) {
+        const struct h5_dataset *data = i ? &beside[PLACE_KURTOSIS] : flags;
+        REQUIRE(data->id <= 0 ||
+                    (data->rank == 3 && data->count > 0 && data->dims[0] % product->rows == 0 &&
+                     data->count == flags->count),
+                STATUS_DATA, "%s: its %s are not those of its rows", path,
+                place_name(i          ? PLACE_KURTOSIS
+                           : is_pairs ? PLACE_BAD
+                                      : PLACE_FLAGS));
+    }
+    product->flags.rows = flags->dims[0];
+    product->flags.ifs = flags->dims[1];
+    product->flags.channels = flags->dims[2];
+    REQUIRE(medians->id <= 0 || medians->count == product->streams * product->frequencies,
+            STATUS_DATA, "%s: its bandpass is not that of its rows", path);
 out:
-    h5_dataset_close(&weights);
     return st;
 }
 
-/* Where the flags of cells lie, and their kurtosis, if there are any. */
-static status_t inspect_find_flags(hid_t file, struct product *product)
+/* Opening what is missing fails. */
+static status_t inspect_need(hid_t file, const char *path, const struct h5_dataset *beside,
+                             enum place which)
+{
+    struct h5_dataset none = {0};
+    return beside[which].id > 0 ? STATUS_OK : h5_dataset_open(file, path, place_name(which), &none);
+}
+
+/* The counts, of which products of format 1 have none. */
+static status_t inspect_check_counts(hid_t file, const struct h5_dataset *beside, int is_archive,
+                                     struct product *product)
 {
     status_t st = STATUS_OK;
-    struct h5_dataset data[2] = {{0}, {0}};
-    for (int i = 0; i < 2 && product->weights > 0; i++) {
-        enum place which =
-            i == 0 && product->array.pairs > 0 ? PLACE_BAD : (enum place)(PLACE_FLAGS + i);
-        int found = 0;
-        TRY(place_find_any(file, product->path, which, &product->place, &data[i], &found));
-        if (!found) {
-            break;
-        }
-        REQUIRE(data[i].rank == 3 && data[i].count > 0 && data[i].dims[0] % product->rows == 0 &&
-                    data[i].count == data[0].count,
-                STATUS_DATA, "%s: its %s are not those of its rows", product->path,
-                place_name(which));
-        product->flags.rows = data[0].dims[0];
-        product->flags.ifs = data[0].dims[1];
-        product->flags.channels = data[0].dims[2];
+    const char *path = product->path;
+    struct product_place *place = &product->place;
+    const struct h5_dataset *crc = &beside[PLACE_CRC];
+    if (crc->id > 0) {
+        TRY(inspect_need(file, path, beside, PLACE_MISSING));
+        TRY(inspect_need(file, path, beside, is_archive ? PLACE_CLIPPED : PLACE_HOLES));
+        REQUIRE(is_archive || beside[PLACE_HOLES].count == place->rows, STATUS_DATA,
+                "%s: what it says of NaN rows is not about all rows", path);
+        TRY(parts_need_u64(crc->id, path, "span_rows", &place->span_rows));
+        REQUIRE(place->span_rows > 0 && crc->count == spans_count(place), STATUS_DATA,
+                "%s: its CRCs are not those of its rows", path);
     }
 out:
-    h5_dataset_close(&data[0]);
-    h5_dataset_close(&data[1]);
-    return st;
-}
-
-/* Where the medians of rows lie, if there are any. */
-static status_t inspect_find_bandpass(hid_t file, struct product *product)
-{
-    status_t st = STATUS_OK;
-    struct h5_dataset medians = {0};
-    int found = 0;
-    TRY(product_is_filterbank(product->kind)
-            ? place_find_any(file, product->path, PLACE_BANDPASS, &product->place, &medians, &found)
-            : STATUS_OK);
-    REQUIRE(!found || medians.count == product->streams * product->frequencies, STATUS_DATA,
-            "%s: its bandpass is not that of its rows", product->path);
-out:
-    h5_dataset_close(&medians);
-    return st;
-}
-
-/* Where the counts lie; nowhere in products of format 1. */
-static status_t inspect_find_counts(hid_t file, const char *path, int is_archive,
-                                    struct product_place *place)
-{
-    status_t st = STATUS_OK;
-    struct h5_dataset crc = {0};
-    struct h5_dataset holes = {0};
-    int found = 0;
-    TRY(place_find_any(file, path, PLACE_CRC, place, &crc, &found));
-    if (!found) {
-        goto out;
-    }
-    TRY(place_find(file, path, PLACE_MISSING, place, NULL));
-    TRY(place_find(file, path, is_archive ? PLACE_CLIPPED : PLACE_HOLES, place, &holes));
-    REQUIRE(is_archive || holes.count == place->rows, STATUS_DATA,
-            "%s: what it says of NaN rows is not about all rows", path);
-    TRY(parts_need_u64(crc.id, path, "span_rows", &place->span_rows));
-    REQUIRE(place->span_rows > 0 && crc.count == spans_count(place), STATUS_DATA,
-            "%s: its CRCs are not those of its rows", path);
-out:
-    h5_dataset_close(&holes);
-    h5_dataset_close(&crc);
     return st;
 }
 
@@ -341,6 +308,7 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     const char *path = product->path;
     struct product_place *place = &product->place;
     struct h5_dataset data = {0};
+    struct h5_dataset beside[PLACE_COUNT] = {{0}};
     struct stat info;
     TRY(h5_dataset_open(file, path, kind->rows, &data));
     REQUIRE(data.rank >= kind->least_dims && data.rank <= kind->most_dims, STATUS_DATA,
@@ -365,16 +333,17 @@ static status_t inspect_read_place(hid_t file, struct product *product)
                           (place->file_bytes - data_at) / row_bytes >= product->rows),
             STATUS_DATA, "%s does not hold all of its %llu rows", path,
             (unsigned long long)product->rows);
-    TRY(kind->is_archive ? STATUS_OK : place_find(file, path, PLACE_TIME, place, NULL));
-    TRY(inspect_find_counts(file, path, kind->is_archive, place));
-    TRY(kind->is_archive ? STATUS_OK : inspect_find_weights(file, product));
-    TRY(kind->is_archive ? STATUS_OK : inspect_find_flags(file, product));
+    TRY(attributes_get(data.id, AT_IFS, product));
+    TRY(places_find(file, path, place, beside));
+    TRY(kind->is_archive ? STATUS_OK : inspect_need(file, path, beside, PLACE_TIME));
+    TRY(inspect_check_counts(file, beside, kind->is_archive, product));
+    TRY(kind->is_archive ? STATUS_OK : inspect_check_beside(beside, product));
     TRY(product_quantity(product->kind) == QUANTITY_SPECTRA ||
                 product_quantity(product->kind) == QUANTITY_POWER
-            ? quantised_inspect(file, data.id, product)
+            ? quantised_inspect(data.id, beside, product)
             : STATUS_OK);
-    TRY(kind->is_archive ? STATUS_OK : inspect_find_bandpass(file, product));
 out:
+    places_close(beside);
     h5_dataset_close(&data);
     return st;
 }
@@ -421,28 +390,8 @@ out:
 }
 
 /* With INSPECT_PLACE, only the kind and the place: all else may be large. With INSPECT_PART, also
- * of a file that is not complete. With INSPECT_KIND, only the kind: what cannot be opened has none.
- */
+ * of a file that is not complete. With INSPECT_KIND, only the kind. */
 enum { INSPECT_ALL = 0, INSPECT_PLACE = 1, INSPECT_PART = 2, INSPECT_KIND = 4 };
-
-static status_t inspect_find_kind(const char *path, struct product **out)
-{
-    status_t st = STATUS_OK;
-    struct product *product = NULL;
-    int is_ours = 0;
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    TRY(memory_zeroed(1, sizeof *product, "a product", &product));
-    if (file >= 0 && inspect_read_kind(file, path, &product->kind, &is_ours) != STATUS_OK) {
-        report_clear();
-        is_ours = 0;
-    }
-    *out = is_ours ? product : NULL;
-    product = is_ours ? NULL : product;
-out:
-    product_destroy(product);
-    h5_close(file);
-    return st;
-}
 
 static status_t inspect_read(const char *path, int wants, struct product **out)
 {
@@ -457,8 +406,9 @@ static status_t inspect_read(const char *path, int wants, struct product **out)
     TRY(is_part ? h5_file_open(path, &file) : h5_open_file(path, &file));
     TRY(memory_zeroed(1, sizeof *product, "a product", &product));
     TRY(inspect_read_kind(file, path, &product->kind, &is_ours));
-    if (!is_ours) {
-        *out = NULL;
+    if (!is_ours || wants & INSPECT_KIND) {
+        *out = is_ours ? product : NULL;
+        product = is_ours ? NULL : product;
         goto out;
     }
     TRY(memory_text(path, &product->path));
@@ -482,9 +432,7 @@ out:
 static status_t inspect_describe(const struct apart_request *request, void **out)
 {
     struct product *product = NULL;
-    status_t st = request->wants & INSPECT_KIND
-                      ? inspect_find_kind(request->path, &product)
-                      : inspect_read(request->path, (int)request->wants, &product);
+    status_t st = inspect_read(request->path, (int)request->wants, &product);
     *out = product;
     return st;
 }

@@ -2,6 +2,7 @@
 #include "product/places.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static const struct place_row {
     const char *name;
@@ -32,31 +33,53 @@ const char *place_name(enum place which)
     return places[which].name;
 }
 
-status_t place_find(hid_t file, const char *path, enum place which, struct product_place *place,
-                    struct h5_dataset *out)
+int place_is_of(const char *name)
+{
+    int is_one = 0;
+    for (int i = 0; i < PLACE_COUNT; i++) {
+        is_one |= strcmp(name, places[i].name) == 0;
+    }
+    return is_one;
+}
+
+static status_t place_find(hid_t file, const char *path, const struct place_row *row,
+                           struct product_place *place, struct h5_dataset *out)
 {
     status_t st = STATUS_OK;
-    const struct place_row *row = &places[which];
-    struct h5_dataset own = {0};
-    struct h5_dataset *found = out ? out : &own;
-    TRY(h5_dataset_open(file, path, row->name, found));
-    haddr_t at = h5_offset(found->id);
-    REQUIRE(at != HADDR_UNDEF && H5Tget_size(found->type) == row->bytes &&
-                H5Dget_storage_size(found->id) == found->count * row->bytes,
+    int found = 0;
+    TRY(h5_has(file, path, row->name, &found));
+    if (!found) {
+        goto out;
+    }
+    TRY(h5_dataset_open(file, path, row->name, out));
+    haddr_t at = h5_offset(out->id);
+    REQUIRE(at != HADDR_UNDEF && H5Tget_size(out->type) == row->bytes &&
+                H5Dget_storage_size(out->id) == out->count * row->bytes,
             STATUS_DATA, "%s: /%s does not lie in one piece of numbers of %zu bytes", path,
             row->name, row->bytes);
     *(uint64_t *)((char *)place + row->at) = at;
 out:
-    h5_dataset_close(&own);
     return st;
 }
 
-status_t place_find_any(hid_t file, const char *path, enum place which, struct product_place *place,
-                        struct h5_dataset *out, int *found)
+status_t places_find(hid_t file, const char *path, struct product_place *place,
+                     struct h5_dataset *out)
 {
     status_t st = STATUS_OK;
-    TRY(h5_has(file, path, places[which].name, found));
-    TRY(*found ? place_find(file, path, which, place, out) : STATUS_OK);
+    struct h5_dataset own[PLACE_COUNT] = {{0}};
+    struct h5_dataset *found = out ? out : own;
+    for (int i = 0; i < PLACE_COUNT; i++) {
+        TRY(place_find(file, path, &places[i], place, &found[i]));
+    }
+    place->scales = found[PLACE_SCALE].dims[0];
 out:
+    places_close(own);
     return st;
+}
+
+void places_close(struct h5_dataset found[PLACE_COUNT])
+{
+    for (int i = 0; i < PLACE_COUNT; i++) {
+        h5_dataset_close(&found[i]);
+    }
 }

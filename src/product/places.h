@@ -26,15 +26,15 @@ enum place {
     PLACE_COUNT
 };
 
-/* Finds the place of the dataset: in one piece, its numbers of the table's size. *out, if not NULL,
- * gets its shape and type; the caller calls h5_dataset_close() in any case. Fails with DATA. */
-status_t place_find(hid_t file, const char *path, enum place which, struct product_place *place,
-                    struct h5_dataset *out);
-/* Finds the place likewise if there is such a dataset (*found). Fails with DATA, DEVICE
- * (memory). */
-status_t place_find_any(hid_t file, const char *path, enum place which, struct product_place *place,
-                        struct h5_dataset *out, int *found);
-/* Returns the name of the dataset. */
+/* Finds the places of the datasets that the file has: each in one piece, its numbers of the table's
+ * size. Of the others the place stays as it is. `out` [PLACE_COUNT], from {{0}} on, gets their
+ * shapes and types, 0 of those that are missing; NULL: not wanted. The caller calls places_close()
+ * in any case. Fails with DATA, DEVICE (memory). */
+status_t places_find(hid_t file, const char *path, struct product_place *place,
+                     struct h5_dataset *out);
+void places_close(struct h5_dataset found[PLACE_COUNT]);
+/* Returns the name of the dataset; whether one has this name. */
 const char *place_name(enum place which);
+int place_is_of(const char *name);
 
 #endif

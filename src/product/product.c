@@ -10,7 +10,6 @@
 #include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
 #include "product/places.h"
-#include "product/quantised.h"
 #include "product/spans.h"
 
 #include <math.h>
@@ -70,34 +69,6 @@ struct time_axis product_time(const struct product_spec *spec)
     return spec->series ? spec->series->time : bank_time(spec);
 }
 
-/* The datasets beside the rows that a product of this kind has. */
-static status_t product_find_places(hid_t file, const char *path, const struct product_spec *spec,
-                                    struct product_place *place)
-{
-    status_t st = STATUS_OK;
-    int is_archive = kind_of(spec->kind)->is_archive;
-    int is_pairs = spec->visibilities != NULL;
-    const int has[PLACE_COUNT] = {
-        [PLACE_CRC] = 1,
-        [PLACE_MISSING] = 1,
-        [PLACE_CLIPPED] = is_archive,
-        [PLACE_TIME] = !is_archive,
-        [PLACE_HOLES] = !is_archive,
-        [PLACE_WEIGHTS] = spec->weights.are_kept && !is_pairs,
-        [PLACE_BANDPASS] = spec->has_bandpass,
-        [PLACE_FLAGS] = spec->flag.is_on,
-        [PLACE_KURTOSIS] = spec->flag.has_kurtosis,
-        [PLACE_NSAMPLES] = is_pairs,
-        [PLACE_BAD] = is_pairs,
-    };
-    for (enum place which = 0; which < PLACE_COUNT; which++) {
-        TRY(has[which] ? place_find(file, path, which, place, NULL) : STATUS_OK);
-    }
-    TRY(quantised_is(spec) ? quantised_find(file, path, spec, place) : STATUS_OK);
-out:
-    return st;
-}
-
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
                         struct product_place *place)
 {
@@ -115,11 +86,9 @@ status_t product_create(int fd, const char *path, const struct product_spec *spe
     REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "%s: its rows do not lie in one piece", path);
     place->data_offset = at;
     h5_dataset_close(&rows);
-    TRY(product_find_places(file, path, spec, place));
+    TRY(places_find(file, path, place, NULL));
     TRY(kind_put_frequencies(file, fd, path, spec));
-    hid_t whole = file;
-    file = -1;
-    TRY(h5_file_finish(whole, &place->file_bytes));
+    TRY(h5_file_finish(&file, &place->file_bytes));
 out:
     h5_dataset_close(&rows);
     h5_close(file);

@@ -46,38 +46,6 @@ hid_t quantised_type(const struct product_spec *spec)
                                     : H5T_IEEE_F32LE;
 }
 
-/* A scale that says with which row each block begins. */
-static status_t quantised_put_blocks(hid_t file, const char *name, uint64_t count, uint64_t rows)
-{
-    status_t st = STATUS_OK;
-    double *first = NULL;
-    TRY(memory_zeroed((size_t)count, sizeof *first, "blocks", &first));
-    for (uint64_t i = 0; i < count; i++) {
-        first[i] = (double)(i * rows);
-    }
-    TRY(parts_scale_f64(file, name, first, count, "1", "first row of each block"));
-out:
-    free(first);
-    return st;
-}
-
-static status_t quantised_put_one(hid_t file, const struct product_spec *spec, const char *name,
-                                  hid_t type, const char *long_name, const char *blocks,
-                                  uint64_t count, const char *ifs)
-{
-    status_t st = STATUS_OK;
-    hid_t dataset = -1;
-    const hsize_t dims[3] = {count, spec->nifs, spec->frequencies};
-    TRY(h5_create_dataset(file, name, type, 3, dims, &dataset));
-    TRY(h5_put_text(dataset, "long_name", long_name));
-    TRY(parts_attach(file, dataset, blocks, 0, "block"));
-    TRY(parts_attach(file, dataset, ifs, 1, "if"));
-    TRY(parts_attach(file, dataset, "frequency", 2, "frequency"));
-out:
-    h5_close(dataset);
-    return st;
-}
-
 static status_t quantised_put_words(hid_t rows, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
@@ -102,58 +70,56 @@ out:
 status_t quantised_put(hid_t file, hid_t rows, const struct product_spec *spec, const char *ifs)
 {
     status_t st = STATUS_OK;
-    uint64_t blocks = ceil_div_u64(spec->rows, spec->steps.rows);
-    uint64_t scales = spec->steps.are_first ? 1 : blocks;
-    const char *of_scales = spec->steps.are_first ? "first_block" : "block";
+    static const char words[] = "first row of each block";
+    const struct time_axis axis = {0, (double)spec->steps.rows};
+    const uint64_t blocks = ceil_div_u64(spec->rows, spec->steps.rows);
+    const char *const of_scales = spec->steps.are_first ? "first_block" : "block";
+    const struct {
+        const char *name, *scale, *long_name;
+    } sets[] = {{"scale", of_scales, "what 1 of a stored number is"},
+                {"offset", of_scales, "what 0 of a stored number is"},
+                {"clipped_low", "block", "numbers below the least that is stored"},
+                {"clipped_high", "block", "numbers above the most that is stored"}};
     TRY(quantised_put_words(rows, spec));
-    TRY(quantised_put_blocks(file, "block", blocks, spec->steps.rows));
+    TRY(parts_scale_steps(file, "block", axis, blocks, "1", words));
     if (spec->steps.are_first) {
-        TRY(quantised_put_blocks(file, "first_block", 1, spec->steps.rows));
+        TRY(parts_scale_steps(file, "first_block", axis, 1, "1", words));
     }
-    TRY(quantised_put_one(file, spec, "scale", H5T_IEEE_F32LE, "what 1 of a stored number is",
-                          of_scales, scales, ifs));
-    TRY(quantised_put_one(file, spec, "offset", H5T_IEEE_F32LE, "what 0 of a stored number is",
-                          of_scales, scales, ifs));
-    TRY(quantised_put_one(file, spec, "clipped_low", H5T_STD_U16LE,
-                          "numbers below the least that is stored", "block", blocks, ifs));
-    TRY(quantised_put_one(file, spec, "clipped_high", H5T_STD_U16LE,
-                          "numbers above the most that is stored", "block", blocks, ifs));
+    for (int i = 0; i < 4; i++) {
+        const struct parts_set set = {
+            sets[i].name,
+            i < 2 ? H5T_IEEE_F32LE : H5T_STD_U16LE,
+            3,
+            {i < 2 && spec->steps.are_first ? 1 : blocks, spec->nifs, spec->frequencies},
+            .long_name = sets[i].long_name,
+            .scales = {sets[i].scale, ifs, "frequency"},
+            .labels = {"block", "if", "frequency"}};
+        TRY(parts_put(file, &set));
+    }
 out:
     return st;
 }
 
-/* Finds the datasets, and checks that their counts agree with each other and with the rows. */
-static status_t quantised_find_all(hid_t file, const char *path, uint64_t lines,
-                                   struct product_place *place)
+/* Checks that the datasets' counts agree with each other and with the rows. */
+static status_t quantised_check(const char *path, uint64_t lines, const struct product_place *place,
+                                const struct h5_dataset *beside)
 {
     status_t st = STATUS_OK;
-    struct h5_dataset found[4] = {{0}};
     uint64_t all = ceil_div_u64(place->rows, place->scale_rows);
-    for (int i = 0; i < 4; i++) {
-        const enum place which = PLACE_SCALE + i;
-        TRY(place_find(file, path, which, place, &found[i]));
-        uint64_t blocks = found[i].dims[0];
-        REQUIRE(found[i].rank == 3 && blocks > 0 && found[i].count / blocks == lines &&
-                    (blocks == all || (i < 2 && blocks == 1 && found[0].dims[0] == 1)) &&
-                    (i != 1 || blocks == found[0].dims[0]),
+    for (enum place which = PLACE_SCALE; which <= PLACE_HIGH; which++) {
+        const struct h5_dataset *found = &beside[which];
+        uint64_t blocks = found->dims[0];
+        int is_count = which >= PLACE_LOW;
+        REQUIRE(found->rank == 3 && blocks > 0 && found->count / blocks == lines &&
+                    (blocks == all || (!is_count && blocks == 1 && place->scales == 1)) &&
+                    (which != PLACE_OFFSET || blocks == place->scales),
                 STATUS_DATA, "%s: /%s is not that of its rows", path, place_name(which));
     }
-    place->scales = found[0].dims[0];
 out:
-    for (int i = 0; i < 4; i++) {
-        h5_dataset_close(&found[i]);
-    }
     return st;
 }
 
-status_t quantised_find(hid_t file, const char *path, const struct product_spec *spec,
-                        struct product_place *place)
-{
-    place->scale_rows = spec->steps.rows;
-    return quantised_find_all(file, path, spec->nifs * spec->frequencies, place);
-}
-
-status_t quantised_inspect(hid_t file, hid_t rows, struct product *product)
+status_t quantised_inspect(hid_t rows, const struct h5_dataset *beside, struct product *product)
 {
     status_t st = STATUS_OK;
     const char *path = product->path;
@@ -170,7 +136,7 @@ status_t quantised_inspect(hid_t file, hid_t rows, struct product *product)
         REQUIRE(place->scale_rows > 0 && place->scale_rows <= TERMS_MOST_SCALE_ROWS, STATUS_DATA,
                 "%s: its scale_rows is %llu, expected 1 .. %d", path,
                 (unsigned long long)place->scale_rows, TERMS_MOST_SCALE_ROWS);
-        TRY(quantised_find_all(file, path, lines, place));
+        TRY(quantised_check(path, lines, place, beside));
     }
 out:
     return st;

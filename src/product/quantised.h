@@ -5,9 +5,8 @@
 #ifndef VOLTMILL_PRODUCT_QUANTISED_H
 #define VOLTMILL_PRODUCT_QUANTISED_H
 
+#include "io/hdf5/h5_dataset.h"
 #include "product/product.h"
-
-#include <hdf5.h>
 
 /* Returns HDF5's type of a number of the rows: float if they are not quantised. */
 hid_t quantised_type(const struct product_spec *spec);
@@ -17,12 +16,8 @@ hid_t quantised_type(const struct product_spec *spec);
  * (memory). */
 status_t quantised_put(hid_t file, hid_t rows, const struct product_spec *spec, const char *ifs);
 
-/* Finds the places of the datasets. Fails with DATA. */
-status_t quantised_find(hid_t file, const char *path, const struct product_spec *spec,
-                        struct product_place *place);
-
-/* Finds them likewise in a file of which all else is known, and the bits of its numbers. Fails with
- * DATA. */
-status_t quantised_inspect(hid_t file, hid_t rows, struct product *product);
+/* Reads back how many bits the numbers of an open dataset of rows have, and checks the shapes of
+ * the datasets beside it (product/places.h). Fails with DATA. */
+status_t quantised_inspect(hid_t rows, const struct h5_dataset *beside, struct product *product);
 
 #endif

@@ -4,14 +4,14 @@
 
 #include "base/memory.h"
 #include "dsp/steps.h"
-#include "input/hdf5/stored.h"
 #include "io/hdf5/h5_dataset.h"
+#include "product/pack/rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_DIMS = 2, MOST_DIMS = 6, CACHE_BYTES = 64 << 20 };
+enum { LEAST_DIMS = 2, MOST_DIMS = 6 };
 
 struct sheet_file {
     char *path, *name;
@@ -127,25 +127,12 @@ static hid_t sheet_type(const struct sheet *sheet)
 
 static status_t sheet_open_chunks(struct sheet *sheet)
 {
-    status_t st = STATUS_OK;
     struct sheet_file *f = sheet->file;
-    struct depot_spec spec = {
-        .path = f->path, .name = f->name, .found = &f->storage, .cache_bytes = CACHE_BYTES};
     hid_t plist = H5Dget_create_plist(f->data.id);
     int is_chunked = H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_nfilters(plist) > 0 &&
                      H5Tequal(f->data.type, sheet_type(sheet)) > 0;
     h5_close(plist);
-    if (!is_chunked) {
-        goto out;
-    }
-    TRY(depot_open(&spec, &f->depot));
-    depot_close(f->depot);
-    f->depot = NULL;
-    spec.found = NULL;
-    spec.storage = &f->storage;
-    TRY(depot_open(&spec, &f->depot));
-out:
-    return st;
+    return is_chunked ? rows_open_depot(f->path, f->name, &f->storage, &f->depot) : STATUS_OK;
 }
 
 static status_t sheet_open_here(const char *path, const char *name, struct sheet **out)
@@ -221,42 +208,21 @@ static status_t sheet_select(const struct sheet *sheet, const hsize_t *start, co
 {
     status_t st = STATUS_OK;
     const struct sheet_file *f = sheet->file;
-    hid_t space = H5Dget_space(f->data.id);
-    hid_t memory = H5Screate_simple(f->data.rank, size, NULL);
-    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
-           "%s: /%s has no rows %llu .. %llu", f->path, f->name, (unsigned long long)start[0],
-           (unsigned long long)(start[0] + size[0]));
-    if (f->depot) {
-        char what[80];
-        snprintf(what, sizeof what, "rows %llu .. %llu", (unsigned long long)start[0],
-                 (unsigned long long)(start[0] + size[0]));
-        const struct depot_read read = {sheet_type(sheet), memory, space, out, what};
-        TRY(depot_read(f->depot, &read));
-        goto out;
+    char what[80];
+    hid_t space = -1;
+    hid_t memory = -1;
+    snprintf(what, sizeof what, "rows %llu .. %llu", (unsigned long long)start[0],
+             (unsigned long long)(start[0] + size[0]));
+    if (!f->depot) {
+        return h5_dataset_read_part(&f->data, start, size, sheet_type(sheet), out, "%s: /%s: %s",
+                                    f->path, f->name, what);
     }
-    H5_TRY(H5Dread(f->data.id, sheet_type(sheet), memory, space, H5P_DEFAULT, out),
-           "%s: /%s: rows %llu .. %llu cannot be read", f->path, f->name,
-           (unsigned long long)start[0], (unsigned long long)(start[0] + size[0]));
-out:
-    h5_close(memory);
-    h5_close(space);
-    return st;
-}
-
-/* One block's scales or offsets, of some channels of an if. */
-static status_t sheet_read_scales(const struct sheet *sheet, const struct h5_dataset *scales,
-                                  uint64_t block, uint64_t at_if, uint64_t chan, uint64_t chans,
-                                  float *out)
-{
-    status_t st = STATUS_OK;
-    const hsize_t start[3] = {block, at_if, chan};
-    const hsize_t size[3] = {1, 1, chans};
-    hid_t space = H5Dget_space(scales->id);
-    hid_t memory = H5Screate_simple(3, size, NULL);
-    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
-           "%s: its scales cannot be read", sheet->file->path);
-    H5_TRY(H5Dread(scales->id, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, out),
-           "%s: its scales cannot be read", sheet->file->path);
+    space = H5Dget_space(f->data.id);
+    memory = H5Screate_simple(f->data.rank, size, NULL);
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL), "%s: /%s has no %s",
+           f->path, f->name, what);
+    const struct depot_read read = {sheet_type(sheet), memory, space, out, what};
+    TRY(depot_read(f->depot, &read));
 out:
     h5_close(memory);
     h5_close(space);
@@ -269,14 +235,18 @@ static status_t sheet_scale(const struct sheet *sheet, uint64_t row, uint64_t ro
 {
     status_t st = STATUS_OK;
     const struct sheet_file *f = sheet->file;
+    const hsize_t size[3] = {1, 1, chans};
     uint64_t last = UINT64_MAX;
     float *scale = NULL;
     TRY(memory_zeroed((size_t)chans, 2 * sizeof *scale, "scales", &scale));
     for (uint64_t i = 0; i < rows; i++) {
         uint64_t block = min_u64((row + i) / f->scale_rows, f->scale.dims[0] - 1);
         if (block != last) {
-            TRY(sheet_read_scales(sheet, &f->scale, block, at_if, chan, chans, scale));
-            TRY(sheet_read_scales(sheet, &f->offset, block, at_if, chan, chans, scale + chans));
+            const hsize_t start[3] = {block, at_if, chan};
+            TRY(h5_dataset_read_part(&f->scale, start, size, H5T_NATIVE_FLOAT, scale,
+                                     "%s: its scales", f->path));
+            TRY(h5_dataset_read_part(&f->offset, start, size, H5T_NATIVE_FLOAT, scale + chans,
+                                     "%s: its scales", f->path));
             last = block;
         }
         steps_load(f->form, stored + i * chans * f->form.bits / 4, (size_t)chans, scale,

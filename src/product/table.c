@@ -33,14 +33,10 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static hid_t table_number(const struct column *column, int is_stored)
 {
-    switch (column->type) {
-    case COLUMN_U64:
-        return is_stored ? H5T_STD_U64LE : H5T_NATIVE_UINT64;
-    case COLUMN_I32:
-        return is_stored ? H5T_STD_I32LE : H5T_NATIVE_INT32;
-    default:
-        return is_stored ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE;
-    }
+    const hid_t types[][2] = {[COLUMN_F64] = {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE},
+                              [COLUMN_U64] = {H5T_NATIVE_UINT64, H5T_STD_U64LE},
+                              [COLUMN_I32] = {H5T_NATIVE_INT32, H5T_STD_I32LE}};
+    return types[column->type][is_stored];
 }
 
 /* Creates the type of a row: as in memory, or packed as in the file. */
@@ -95,8 +91,11 @@ status_t candidates_put(hid_t file, const struct candidates *candidates)
     hsize_t count = candidates ? candidates->count : 0;
     TRY(table_type(1, &stored));
     TRY(table_type(0, &memory));
-    TRY(parts_dataset(file, table_name, stored, memory, 1, &count,
-                      count > 0 ? candidates->rows : NULL, &table));
+    TRY(h5_create_dataset(file, table_name, stored, 1, &count, &table));
+    if (count > 0) {
+        H5_TRY(H5Dwrite(table, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, candidates->rows),
+               "%s cannot be written", table_name);
+    }
     TRY(table_put_words(table, candidates));
 out:
     h5_close(table);

@@ -12,7 +12,6 @@
 #include "product/voltages_parts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,28 +28,25 @@ static status_t voltages_name_axes(const struct voltages_spec *spec, struct text
     uint32_t bits = spec->packing ? spec->packing->bits : 0;
     int is_inner = spec->packing && spec->packing->is_time_inner;
     uint64_t per_byte = bits > 0 && bits < 8 ? 8 / bits : 1;
-    struct {
+    struct named {
         const char *name;
         uint64_t count;
     } axis[AXIS_KINDS];
+    const struct named time = {"time", spec->samples};
     int n = 0;
     if (!is_inner) {
-        axis[n].name = "time";
-        axis[n++].count = spec->samples;
+        axis[n++] = time;
     }
     for (int i = AXIS_STATION; i <= AXIS_CHAN; i++) {
         if (i >= AXIS_POL || spec->axes[i].is_there) {
-            axis[n].name = axis_name((enum axis)i);
-            axis[n++].count = spec->axes[i].count;
+            axis[n++] = (struct named){axis_name((enum axis)i), spec->axes[i].count};
         }
     }
     if (sample_part_bytes(spec->format, spec->is_complex) > 0) {
-        axis[n].name = "reim";
-        axis[n++].count = 2;
+        axis[n++] = (struct named){"reim", 2};
     }
     if (is_inner) {
-        axis[n].name = "time";
-        axis[n++].count = spec->samples;
+        axis[n++] = time;
     }
     int joined = n - 1;
     uint64_t inside = axis[joined].count;
@@ -95,19 +91,6 @@ static void packing_of_packets(const struct packets *packets, struct voltages_pa
     }
 }
 
-/* Ascending. */
-static void packing_sort(double *levels, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        double level = levels[i];
-        uint32_t at = i;
-        for (; at > 0 && levels[at - 1] > level; at--) {
-            levels[at] = levels[at - 1];
-        }
-        levels[at] = level;
-    }
-}
-
 /* Whether the opposite of each level is one: 0 Hz was moved from the coarse channel's edge. */
 static int packing_is_symmetric(const double *levels, uint32_t count)
 {
@@ -135,7 +118,7 @@ static void packing_of_numbers(const struct archive *archive, struct voltages_pa
                              ? number->levels[i]
                              : (double)i - (is_negative ? count : 0) - number->offset;
     }
-    packing_sort(out->levels, count);
+    qsort(out->levels, count, sizeof *out->levels, compare_f64);
     int is_whole = number->kind == NUMBER_UNSIGNED && !archive->stored.is_dc_at_edge &&
                    (number->is_doubled || number->offset == floor(number->offset));
     if (bits < 8 && (!archive->stored.is_dc_at_edge || packing_is_symmetric(out->levels, count))) {
@@ -306,17 +289,7 @@ static status_t voltages_put_root(hid_t file, const struct voltages_spec *spec)
     int is_of_levels =
         packing && packing->bits > 0 && (packing->has_levels || packing->name == NULL);
     TRY(h5_put_i32(file, "format_version", is_of_levels ? 4 : spec->scale == 1 ? 1 : 2));
-    if (spec->has_start) {
-        TRY(h5_put_i32(file, "start_mjd_day", spec->start.mjd_day));
-        TRY(h5_put_f64(file, "start_second", spec->start.second));
-        TRY(h5_put_text(file, "time_scale", "UTC"));
-    }
-    TRY(h5_put_text(file, "telescope", spec->telescope));
-    TRY(h5_put_text(file, "source", spec->source));
-    if (spec->has_position) {
-        TRY(h5_put_f64(file, "ra_deg", spec->ra_deg));
-        TRY(h5_put_f64(file, "dec_deg", spec->dec_deg));
-    }
+    TRY(parts_put_sky(file, &spec->sky));
 out:
     return st;
 }
@@ -384,15 +357,14 @@ out:
     return st;
 }
 
-static status_t voltages_put_frequencies(hid_t file, hid_t voltages,
-                                         const struct voltages_spec *spec, const char *axes)
+/* A scale of an axis. */
+static status_t voltages_put_scale(hid_t file, hid_t voltages, const char *axes, const char *axis,
+                                   const struct parts_set *set)
 {
     status_t st = STATUS_OK;
     hid_t scale = -1;
-    hsize_t count = spec->axes[AXIS_CHAN].count;
-    TRY(parts_dataset(file, "freq_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count, spec->freq_hz,
-                      &scale));
-    TRY(voltages_attach(voltages, scale, axes, "chan", count));
+    TRY(parts_make(file, set, &scale));
+    TRY(voltages_attach(voltages, scale, axes, axis, set->dims[0]));
 out:
     h5_close(scale);
     return st;
@@ -403,77 +375,60 @@ static status_t voltages_put_names(hid_t file, hid_t voltages, const char *axes,
 {
     status_t st = STATUS_OK;
     enum { LEAST_WIDTH = 12 };
-    hid_t scale = -1;
-    hid_t type = H5Tcopy(H5T_C_S1);
     char *names = NULL;
-    const char *name = axis_name(axis);
-    hsize_t count = of->count;
-    size_t width = LEAST_WIDTH;
-    if (!of->names) {
-        goto out;
+    struct parts_set set = {axis_name(axis), -1, 1, {of->count}, .values = NULL};
+    if (of->names) {
+        TRY(parts_pack_texts(set.name, of->names, of->count, LEAST_WIDTH, &set.type, &names));
+        set.values = names;
+        TRY(voltages_put_scale(file, voltages, axes, set.name, &set));
     }
-    for (uint32_t i = 0; i < of->count; i++) {
-        width = max_u64(width, strlen(of->names[i]) + 1);
-    }
-    H5_TRY(H5Tset_size(type, width), "%s cannot be made", name);
-    TRY(memory_zeroed(of->count, width, "names", &names));
-    for (uint32_t i = 0; i < of->count; i++) {
-        memcpy(names + i * width, of->names[i], strlen(of->names[i]));
-    }
-    TRY(parts_dataset(file, name, type, type, 1, &count, names, &scale));
-    TRY(voltages_attach(voltages, scale, axes, name, count));
 out:
     free(names);
-    h5_close(scale);
-    h5_close(type);
+    h5_close(set.type);
     return st;
 }
 
-static status_t voltages_put_gaps(hid_t file, const struct voltages_spec *spec)
+/* Levels; positions of stations, and the array's reference place. */
+static status_t voltages_put_tables(hid_t file, const struct voltages_spec *spec)
 {
     status_t st = STATUS_OK;
-    hid_t gaps = -1;
-    const hsize_t dims[2] = {spec->ngaps, spec->stream_gaps ? 3 : 2};
-    const void *list = spec->stream_gaps ? (const void *)spec->stream_gaps : spec->gaps;
-    if (spec->ngaps > 0) {
-        TRY(parts_dataset(file, "gaps", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, dims, list, &gaps));
+    const struct voltages_packing *packing = spec->packing;
+    int has_levels = packing && packing->has_levels;
+    const struct parts_set sets[] = {
+        {"levels",
+         H5T_IEEE_F64LE,
+         1,
+         {has_levels ? (hsize_t)1 << packing->bits : 0},
+         .values = has_levels ? packing->levels : NULL},
+        {"station_itrf_m",
+         H5T_IEEE_F64LE,
+         2,
+         {spec->axes[AXIS_STATION].count, 3},
+         .values = spec->itrf_m},
+        {"reference_itrf_m", H5T_IEEE_F64LE, 1, {3}, .values = spec->reference_m}};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        TRY(sets[i].values ? parts_put(file, &sets[i]) : STATUS_OK);
     }
 out:
-    h5_close(gaps);
     return st;
 }
 
-/* Positions of stations, and the array's reference place. */
-static status_t voltages_put_positions(hid_t file, const struct voltages_spec *spec)
+status_t voltages_put_gaps(hid_t file, const uint64_t (*gaps)[3], size_t count, int has_streams)
 {
     status_t st = STATUS_OK;
-    hid_t set[2] = {-1, -1};
-    const hsize_t dims[2] = {spec->axes[AXIS_STATION].count, 3};
-    if (spec->itrf_m) {
-        TRY(parts_dataset(file, "station_itrf_m", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dims,
-                          spec->itrf_m, &set[0]));
+    const size_t columns = has_streams ? 3 : 2;
+    uint64_t *packed = NULL;
+    if (count == 0) {
+        goto out;
     }
-    if (spec->reference_m) {
-        TRY(parts_dataset(file, "reference_itrf_m", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &dims[1],
-                          spec->reference_m, &set[1]));
+    TRY(memory_zeroed(count, columns * sizeof *packed, "gaps", &packed));
+    for (size_t i = 0; i < count; i++) {
+        memcpy(packed + i * columns, gaps[i], columns * sizeof *packed);
     }
+    TRY(parts_put(
+        file, &(struct parts_set){"gaps", H5T_STD_U64LE, 2, {count, columns}, .values = packed}));
 out:
-    h5_close(set[0]);
-    h5_close(set[1]);
-    return st;
-}
-
-static status_t voltages_put_levels(hid_t file, const struct voltages_spec *spec)
-{
-    status_t st = STATUS_OK;
-    hid_t levels = -1;
-    if (spec->packing && spec->packing->has_levels) {
-        const hsize_t count = (hsize_t)1 << spec->packing->bits;
-        TRY(parts_dataset(file, "levels", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count,
-                          spec->packing->levels, &levels));
-    }
-out:
-    h5_close(levels);
+    free(packed);
     return st;
 }
 
@@ -482,27 +437,28 @@ status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
     status_t st = STATUS_OK;
     hid_t voltages = -1;
     struct text axes = {0};
+    const struct parts_set hz = {
+        "freq_hz", H5T_IEEE_F64LE, 1, {spec->axes[AXIS_CHAN].count}, .values = spec->freq_hz};
     TRY(voltages_put_root(file, spec));
     TRY(voltages_put_samples(file, spec, &axes, &voltages));
-    TRY(voltages_put_frequencies(file, voltages, spec, axes.data));
+    TRY(voltages_put_scale(file, voltages, axes.data, "chan", &hz));
     TRY(voltages_put_names(file, voltages, axes.data, AXIS_POL, &spec->axes[AXIS_POL]));
     TRY(voltages_put_names(file, voltages, axes.data, AXIS_STATION, &spec->axes[AXIS_STATION]));
-    TRY(voltages_put_levels(file, spec));
-    TRY(voltages_put_positions(file, spec));
-    TRY(voltages_put_gaps(file, spec));
+    TRY(voltages_put_tables(file, spec));
+    TRY(voltages_put_gaps(file, spec->gaps, spec->ngaps, spec->has_stream_gaps));
 out:
     text_free(&axes);
     h5_close(voltages);
     return st;
 }
 
-status_t voltages_finish(hid_t file, const char *path, const struct voltages_spec *spec,
+status_t voltages_finish(hid_t *file, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place)
 {
     status_t st = STATUS_OK;
     hid_t voltages = -1;
-    TRY(h5_place_last(file, "voltages"));
-    voltages = H5Dopen2(file, "voltages", H5P_DEFAULT);
+    TRY(h5_place_last(*file, "voltages"));
+    voltages = H5Dopen2(*file, "voltages", H5P_DEFAULT);
     H5_TRY(voltages, "%s: its samples cannot be opened", path ? path : "voltages");
     haddr_t offset = h5_offset(voltages);
     REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",
@@ -514,12 +470,9 @@ status_t voltages_finish(hid_t file, const char *path, const struct voltages_spe
     }
     h5_close(voltages);
     voltages = -1;
-    hid_t whole = file;
-    file = -1;
-    TRY(h5_file_finish(whole, &place->file_bytes));
+    TRY(h5_file_finish(file, &place->file_bytes));
 out:
     h5_close(voltages);
-    h5_close(file);
     return st;
 }
 
@@ -530,9 +483,7 @@ status_t voltages_create(int fd, const char *path, const struct voltages_spec *s
     hid_t file = -1;
     TRY(h5_file_create(fd, path, MARK_SYNTH, &file));
     TRY(voltages_describe(file, spec));
-    hid_t whole = file;
-    file = -1;
-    TRY(voltages_finish(whole, path, spec, place));
+    TRY(voltages_finish(&file, path, spec, place));
 out:
     h5_close(file);
     return st;

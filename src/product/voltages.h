@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/terms.h"
-#include "base/units.h"
+#include "input/sky.h"
 
 #include <stdint.h>
 
@@ -46,15 +46,10 @@ struct voltages_spec {
     int sideband;                                /* +1, -1 */
     uint32_t oversampling_num, oversampling_den; /* 0, 0: none */
     const double *freq_hz;                       /* [chans] */
-    const uint64_t (*gaps)[2];                   /* [ngaps] first sample and count, ascending; or */
-    const uint64_t (*stream_gaps)[3]; /* [ngaps] of single streams: first sample, count, stream; by
-                                         stream, ascending */
+    const uint64_t (*gaps)[3]; /* [ngaps] first sample, count, stream; by stream, ascending */
     size_t ngaps;
-    int has_start;
-    struct utc start;               /* of sample 0 */
-    const char *telescope, *source; /* NULL: unknown */
-    int has_position;
-    double ra_deg, dec_deg;
+    int has_stream_gaps; /* else all streams have the same gaps, which are listed once */
+    struct sky sky;
     const double (*itrf_m)[3]; /* [stations] positions, ITRF; NULL: unknown */
     const double *reference_m; /* [3] where the array's delays are 0; NULL: unknown */
 };

@@ -10,13 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct voltages_axis voltages_axis_of(const struct archive *archive, enum axis axis)
-{
-    return (struct voltages_axis){.count = archive->nselected[axis],
-                                  .is_there =
-                                      archive->present[axis] || archive->nselected[axis] > 1};
-}
-
 struct voltages_spec voltages_of_archive(const struct archive *archive)
 {
     double first =
@@ -27,17 +20,13 @@ struct voltages_spec voltages_of_archive(const struct archive *archive)
         .sideband = archive->sideband,
         .oversampling_num = archive->oversample.num,
         .oversampling_den = archive->oversample.den,
-        .has_start = archive->sky.has_start,
-        .start = utc_add(archive->sky.start, first),
-        .telescope = archive->sky.telescope,
-        .source = archive->sky.source,
-        .has_position = archive->sky.has_position,
-        .ra_deg = archive->sky.ra_deg,
-        .dec_deg = archive->sky.dec_deg,
+        .sky = archive->sky,
         .reference_m = archive->states.has_reference ? archive->states.reference_m : NULL};
+    spec.sky.start = utc_add(archive->sky.start, first);
     for (int i = 0; i < STREAM_AXES; i++) {
         enum axis axis = archive_stream_axes[i];
-        spec.axes[axis] = voltages_axis_of(archive, axis);
+        spec.axes[axis].count = archive->nselected[axis];
+        spec.axes[axis].is_there = archive->present[axis] || archive->nselected[axis] > 1;
     }
     return spec;
 }
@@ -129,15 +118,13 @@ status_t voltages_create_copy(int fd, const char *path, const struct archive *ar
     TRY(h5_file_create(fd, path, MARK_IMPORT, &file));
     TRY(voltages_describe_streams(file, archive, spec));
     TRY(voltages_reserve_gaps(file, &spec));
-    hid_t whole = file;
-    file = -1;
-    TRY(voltages_finish(whole, path, &spec, place));
+    TRY(voltages_finish(&file, path, &spec, place));
 out:
     h5_close(file);
     return st;
 }
 
-/* Rows of /gaps as they are made: first, count, stream; the last fields of [n][2] are cut off. */
+/* Rows of /gaps as they are made: first, count, stream. */
 struct gap_rows {
     uint64_t (*rows)[3];
     size_t count;
@@ -193,9 +180,9 @@ out:
     return st;
 }
 
-/* [n][2] if all streams lack the same, else [n][3]. */
+/* Lists gaps of all streams once if no stream has gaps of its own (*has_streams). */
 static status_t gaps_make(struct loss *losses, size_t count, uint32_t nstreams,
-                          struct gap_rows *gaps)
+                          struct gap_rows *gaps, int *has_streams)
 {
     status_t st = STATUS_OK;
     size_t nown = 0;
@@ -205,54 +192,39 @@ static status_t gaps_make(struct loss *losses, size_t count, uint32_t nstreams,
     while (nown < count && losses[nown].stream != LOSS_OF_ALL) {
         nown++;
     }
-    const struct loss *all = losses + nown;
+    *has_streams = nown > 0;
     for (uint32_t stream = 0; stream < (nown > 0 ? nstreams : 1); stream++) {
-        TRY(gaps_add_stream(gaps, all, count - nown, losses, nown, &at, stream));
-    }
-    if (nown == 0) {
-        uint64_t *packed = &gaps->rows[0][0];
-        for (size_t i = 0; i < gaps->count; i++) {
-            packed[2 * i] = gaps->rows[i][0];
-            packed[2 * i + 1] = gaps->rows[i][1];
-        }
+        TRY(gaps_add_stream(gaps, losses + nown, count - nown, losses, nown, &at, stream));
     }
 out:
     return st;
 }
 
-static int gaps_are_of_streams(const struct loss *losses, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (losses[i].stream != LOSS_OF_ALL) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Writes the gaps into the space reserved before the samples, if they fit; else after these. */
-static status_t gaps_put(hid_t file, const struct gap_rows *gaps, hsize_t columns)
+static status_t gaps_put(hid_t file, const struct gap_rows *gaps, int has_streams)
 {
     status_t st = STATUS_OK;
-    const hsize_t dims[2] = {gaps->count, columns};
+    const hsize_t dims[2] = {gaps->count, has_streams ? 3 : 2};
+    const hsize_t from[2] = {gaps->count, 3};
     hsize_t room[2] = {0, 0};
     hid_t dataset = H5Dopen2(file, "gaps", H5P_DEFAULT);
     hid_t space = H5Dget_space(dataset);
+    hid_t memory = H5Screate_simple(2, from, NULL);
     int rank = H5Sget_simple_extent_dims(space, room, NULL);
     if (rank == 2 && gaps->count > 0 && gaps->count <= room[0]) {
         H5_TRY(H5Dset_extent(dataset, dims), "gaps cannot be written");
-        H5_TRY(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, gaps->rows),
+        H5_TRY(H5Sselect_hyperslab(memory, H5S_SELECT_SET, (hsize_t[2]){0, 0}, NULL, dims, NULL),
+               "gaps cannot be written");
+        H5_TRY(H5Dwrite(dataset, H5T_NATIVE_UINT64, memory, H5S_ALL, H5P_DEFAULT, gaps->rows),
                "gaps cannot be written");
         goto out;
     }
     h5_close(dataset);
     dataset = -1;
     H5_TRY(H5Ldelete(file, "gaps", H5P_DEFAULT), "gaps cannot be written");
-    if (gaps->count > 0) {
-        TRY(parts_dataset(file, "gaps", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, dims, gaps->rows,
-                          &dataset));
-    }
+    TRY(voltages_put_gaps(file, (const uint64_t(*)[3])gaps->rows, gaps->count, has_streams));
 out:
+    h5_close(memory);
     h5_close(space);
     h5_close(dataset);
     return st;
@@ -264,15 +236,12 @@ status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t
     status_t st = STATUS_OK;
     struct gap_rows gaps = {0};
     uint64_t bytes = 0;
+    int has_streams = 0;
     hid_t file = -1;
-    if (count > 0) {
-        TRY(gaps_make(losses, count, nstreams, &gaps));
-    }
+    TRY(count > 0 ? gaps_make(losses, count, nstreams, &gaps, &has_streams) : STATUS_OK);
     TRY(h5_file_change(fd, path, &file));
-    TRY(gaps_put(file, &gaps, gaps_are_of_streams(losses, count) ? 3 : 2));
-    hid_t whole = file;
-    file = -1;
-    TRY(h5_file_finish(whole, &bytes));
+    TRY(gaps_put(file, &gaps, has_streams));
+    TRY(h5_file_finish(&file, &bytes));
 out:
     h5_close(file);
     free(gaps.rows);

@@ -11,6 +11,10 @@
  * DATA. */
 status_t voltages_describe(hid_t file, const struct voltages_spec *spec);
 
+/* Writes /gaps, if there are any: [count][3], or [count][2] without their streams. Fails with
+ * NO_SPACE, DATA, DEVICE (memory). */
+status_t voltages_put_gaps(hid_t file, const uint64_t (*gaps)[3], size_t count, int has_streams);
+
 /* Returns the description of an archive's selected streams, independent of how samples are stored:
  * samples, format, scale, gaps and missing value aside, and names and frequencies. */
 struct voltages_spec voltages_of_archive(const struct archive *archive);
@@ -20,9 +24,9 @@ struct voltages_spec voltages_of_archive(const struct archive *archive);
 status_t voltages_describe_streams(hid_t file, const struct archive *archive,
                                    struct voltages_spec spec);
 
-/* Ends such a file and sets the place of its samples; owns `file`, also when it fails. Fails with
- * DATA, NO_SPACE. */
-status_t voltages_finish(hid_t file, const char *path, const struct voltages_spec *spec,
+/* Ends such a file, which becomes -1, and sets the place of its samples. The caller closes a file
+ * that is still open after a failure. Fails with DATA, NO_SPACE. */
+status_t voltages_finish(hid_t *file, const char *path, const struct voltages_spec *spec,
                          struct voltages_place *place);
 
 #endif

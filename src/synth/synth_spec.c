@@ -139,8 +139,7 @@ static size_t synth_gaps_merge(uint64_t (*gaps)[3], size_t count)
 status_t synth_gaps_list(const struct synth_spec *spec, struct synth_gaps *out)
 {
     status_t st = STATUS_OK;
-    int have_streams = synth_gaps_have_streams(spec);
-    uint64_t each = have_streams ? synth_gaps_streams(spec) : 1;
+    uint64_t each = synth_gaps_have_streams(spec) ? synth_gaps_streams(spec) : 1;
     uint64_t(*gaps)[3] = NULL;
     size_t count = 0;
     TRY(memory_zeroed((size_t)synth_gaps_most(spec), sizeof *gaps, "gaps", &gaps));
@@ -155,19 +154,8 @@ status_t synth_gaps_list(const struct synth_spec *spec, struct synth_gaps *out)
     if (count > 0) {
         qsort(gaps, count, sizeof *gaps, synth_gaps_compare);
     }
-    count = synth_gaps_merge(gaps, count);
-    if (have_streams) {
-        out->streams = gaps;
-        gaps = NULL;
-    } else {
-        TRY(memory_zeroed(count, sizeof *out->all, "gaps", &out->all));
-        for (size_t i = 0; i < count; i++) {
-            memcpy(out->all[i], gaps[i], sizeof *out->all);
-        }
-    }
-    out->count = count;
+    *out = (struct synth_gaps){gaps, synth_gaps_merge(gaps, count), synth_gaps_have_streams(spec)};
 out:
-    free(gaps);
     return st;
 }
 

@@ -144,17 +144,15 @@ int polarise_is_given(const struct synth_polarisation *polarisation);
 void polarise_gains(const struct synth_spec *spec, const struct synth_polarisation *polarisation,
                     uint32_t pol, double gains[2][2]);
 
-/* Ascending and disjoint: of all streams [n][2] (first, count), or where the specification names
- * streams, by stream, [n][3] (first, count, stream), those of all once for each. One of the lists
- * is NULL; free() both. Fails with DEVICE (memory). */
+/* Gaps, ascending and disjoint: first, count, stream. Where the specification names streams, those
+ * of all are listed once for each; else once, as stream 0. */
 struct synth_gaps {
-    uint64_t (*all)[2];
-    uint64_t (*streams)[3];
+    uint64_t (*rows)[3];
     size_t count;
+    int has_streams;
 };
 
-/* Lists the gaps, ascending, as `all` or `streams`; free() returns these. Fails with DEVICE
- * (memory). */
+/* Lists the gaps; free() returns the rows. Fails with DEVICE (memory). */
 status_t synth_gaps_list(const struct synth_spec *spec, struct synth_gaps *out);
 
 #endif

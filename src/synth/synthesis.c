@@ -20,10 +20,8 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     CHUNK_BYTES = 16 << 20,
@@ -155,11 +153,6 @@ out:
     return st;
 }
 
-static void synthesis_free_names(char **names, uint32_t count)
-{
-    text_free_list(names, count);
-}
-
 /* Names polarisations as the specification does, else by numbers; stations as the array's table,
  * else "S000" ... */
 static status_t synthesis_name(const struct synthesis *s, enum axis axis, uint32_t count,
@@ -178,7 +171,7 @@ static status_t synthesis_name(const struct synthesis *s, enum axis axis, uint32
     *out = names;
     names = NULL;
 out:
-    synthesis_free_names(names, count);
+    text_free_list(names, count);
     return st;
 }
 
@@ -206,20 +199,20 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
                  [AXIS_POL] = {spec->pols, 1, pols},
                  [AXIS_CHAN] = {spec->chans, 1, NULL}},
         .format = spec->format,
-        .gaps = (const uint64_t(*)[2])gaps.all,
-        .stream_gaps = (const uint64_t(*)[3])gaps.streams,
+        .gaps = (const uint64_t(*)[3])gaps.rows,
         .ngaps = gaps.count,
+        .has_stream_gaps = gaps.has_streams,
         .scale = 1,
         .sideband = spec->sideband,
-        .has_start = 1,
         .is_complex = spec->is_complex,
         .sample_rate_hz = spec->sample_rate_hz,
         .freq_hz = s->chan_hz,
-        .start = spec->start,
         .itrf_m = (const double(*)[3])itrf_m,
         .reference_m = s->array ? s->array->reference.xyz_m : NULL,
-        .telescope = spec->names.telescope,
-        .source = spec->names.source};
+        .sky = {.telescope = spec->names.telescope,
+                .source = spec->names.source,
+                .has_start = 1,
+                .start = spec->start}};
     TRY(guard_add(&reads, "its specification", spec->path));
     TRY(s->array ? guard_add(&reads, "the table of stations", s->array->path) : STATUS_OK);
     TRY(guard_check_part(&reads, "observation", spec->file));
@@ -232,10 +225,9 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
                           : STATUS_OK);
 out:
     free(itrf_m);
-    free(gaps.all);
-    free(gaps.streams);
-    synthesis_free_names(pols, spec->pols);
-    synthesis_free_names(stations, spec->stations);
+    free(gaps.rows);
+    text_free_list(pols, spec->pols);
+    text_free_list(stations, spec->stations);
     guard_free(&reads);
     return st;
 }

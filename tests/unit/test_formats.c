@@ -48,7 +48,7 @@ static void make_file(const char *format, int is_filterbank)
         assert_int_equal(h5_put_f64(data, "fch1", 1500), STATUS_OK);
         h5_close(data);
     }
-    assert_int_equal(h5_file_finish(file, &bytes), STATUS_OK);
+    assert_int_equal(h5_file_finish(&file, &bytes), STATUS_OK);
     file_close(fd);
 }
 

@@ -9,6 +9,8 @@
 #include "io/hdf5/h5_versions.h"
 #include "io/hdf5/h5_walk.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +62,26 @@ status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, co
     H5_TRY(H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out), "%s: %s cannot be read",
            where, name);
 out:
+    return st;
+}
+
+status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *start,
+                              const hsize_t *size, hid_t type, void *out, const char *format, ...)
+{
+    status_t st = STATUS_OK;
+    char what[1024];
+    va_list args;
+    hid_t space = H5Dget_space(dataset->id);
+    hid_t memory = H5Screate_simple(dataset->rank, size, NULL);
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL), "%s cannot be read",
+           what);
+    H5_TRY(H5Dread(dataset->id, type, memory, space, H5P_DEFAULT, out), "%s cannot be read", what);
+out:
+    h5_close(memory);
+    h5_close(space);
     return st;
 }
 

@@ -52,6 +52,12 @@ void h5_dataset_close(struct h5_dataset *dataset);
 status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
                          hid_t type, uint64_t count, void *out);
 
+/* Reads `size` values from `start` on in each dimension likewise; the format names them in
+ * messages. Fails with DATA. */
+status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *start,
+                              const hsize_t *size, hid_t type, void *out, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
 /* Makes a compound of two doubles with the names of the file's: HDF5 matches members by name.
  * Members that lie outside of their compound would make it crash: fails with DATA. h5_close()
  * returns it. */

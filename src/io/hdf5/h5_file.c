@@ -450,11 +450,13 @@ out:
     return st;
 }
 
-status_t h5_file_finish(hid_t file, uint64_t *bytes)
+status_t h5_file_finish(hid_t *whole, uint64_t *bytes)
 {
     status_t st = STATUS_OK;
     void *handle = NULL;
+    hid_t file = *whole;
     struct outcome outcome = {STATUS_DATA, 0, 0};
+    *whole = -1;
     H5_TRY(H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "a new file cannot be looked at");
     ((struct writing *)handle)->outcome = &outcome;
     H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "%s cannot be written",

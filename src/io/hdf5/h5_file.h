@@ -42,8 +42,8 @@ status_t h5_file_open_cut(const char *path, struct h5_seen *seen, hid_t *out);
  * whoever asked for it writes there. NULL ends that. Fails with DATA. */
 status_t h5_file_place_only(hid_t file, uint64_t *at);
 
-/* Closes a file that is whole, objects in it included, whether it fails or not; *bytes is how long
- * it is. Fails with NO_SPACE or DATA if anything at all could not be written. */
-status_t h5_file_finish(hid_t file, uint64_t *bytes);
+/* Closes a file that is whole, objects in it included, whether it fails or not: *file becomes -1;
+ * *bytes is how long it is. Fails with NO_SPACE or DATA if anything at all could not be written. */
+status_t h5_file_finish(hid_t *file, uint64_t *bytes);
 
 #endif

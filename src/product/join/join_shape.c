@@ -356,9 +356,7 @@ status_t join_make(struct join *join, int fd, const char *path)
         REQUIRE(join->sets[i].offset != HADDR_UNDEF, STATUS_DATA, "%s has no place in its file",
                 join->sets[i].name);
     }
-    hid_t whole = out;
-    out = -1;
-    TRY(h5_file_finish(whole, &bytes));
+    TRY(h5_file_finish(&out, &bytes));
     TRY(product_find_part(path, &join->place));
 out:
     h5_close(out);

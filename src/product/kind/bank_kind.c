@@ -2,7 +2,6 @@
 #include "product/kind/bank_kind.h"
 
 #include "base/memory.h"
-#include "io/file.h"
 #include "product/attributes.h"
 #include "product/ifs.h"
 #include "product/kind/parts.h"
@@ -49,34 +48,6 @@ static const char droop_convention[] =
     "one: power was divided by it, spectra by its root; NaN where it is below 0.01 of the greatest "
     "of the whole band";
 
-static void bank_fill(void *context, uint64_t at, uint64_t bytes, void *to)
-{
-    double *hertz = to;
-    for (uint64_t i = 0; i < bytes / sizeof *hertz; i++) {
-        hertz[i] = bank_frequency(context, at / sizeof *hertz + i);
-    }
-}
-
-status_t bank_write_frequencies(int fd, const char *path, const struct product_spec *spec,
-                                uint64_t offset)
-{
-    enum { THREADS = 16 };
-    return file_fill(fd, path, offset, spec->frequencies * sizeof(double), THREADS, bank_fill,
-                     (void *)(uintptr_t)spec);
-}
-
-/* /time (its values come with the rows) and /frequency (bank_write_frequencies()). */
-static status_t bank_put_scales(hid_t file, const struct product_spec *spec)
-{
-    status_t st = STATUS_OK;
-    TRY(parts_scale_time(file, spec->rows,
-                         spec->archive->sky.has_start ? &spec->archive->sky.start : NULL,
-                         "centre of the samples that make the spectra of a dump"));
-    TRY(parts_scale_frequency(file, NULL, spec->frequencies));
-out:
-    return st;
-}
-
 /* The coarse channels of the weights. */
 static status_t bank_put_coarse(hid_t file, const struct product_spec *spec)
 {
@@ -100,12 +71,15 @@ status_t bank_put_weights(hid_t file, const struct product_spec *spec, const cha
 {
     status_t st = STATUS_OK;
     hid_t weights = -1;
-    hsize_t dims[3] = {spec->rows, nifs, ifs_weights(spec) / nifs};
+    const struct parts_set set = {"weights",
+                                  H5T_IEEE_F32LE,
+                                  3,
+                                  {spec->rows, nifs, ifs_weights(spec) / nifs},
+                                  .units = "1",
+                                  .long_name =
+                                      "share of what makes a dump that came from good samples"};
     TRY(spec->flag.is_on ? STATUS_OK : bank_put_coarse(file, spec));
-    TRY(h5_create_dataset(file, "weights", H5T_IEEE_F32LE, 3, dims, &weights));
-    TRY(h5_put_text(weights, "units", "1"));
-    TRY(h5_put_text(weights, "long_name",
-                    "share of what makes a dump that came from good samples"));
+    TRY(parts_make(file, &set, &weights));
     TRY(attributes_put(weights, AT_WEIGHTS, spec));
     TRY(parts_attach(file, weights, "time", 0, "time"));
     TRY(parts_attach(file, weights, ifs, 1, "if"));
@@ -116,66 +90,24 @@ out:
     return st;
 }
 
-/* A scale that only counts: netCDF readers want one for every dimension. */
-static status_t bank_put_count_scale(hid_t file, const char *name, uint32_t count)
-{
-    status_t st = STATUS_OK;
-    double *values = NULL;
-    TRY(memory_zeroed(count, sizeof *values, name, &values));
-    for (uint32_t i = 0; i < count; i++) {
-        values[i] = i;
-    }
-    TRY(parts_scale_f64(file, name, values, count, "1", name));
-out:
-    free(values);
-    return st;
-}
-
 static status_t bank_put_coefficients(hid_t file, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
     hid_t dataset = -1;
-    hsize_t dims[2] = {spec->bank.taps, spec->bank.samples_per_spectrum};
-    TRY(bank_put_count_scale(file, "tap", spec->bank.taps));
-    TRY(bank_put_count_scale(file, "sample", spec->bank.samples_per_spectrum));
-    TRY(parts_dataset(file, "coefficients", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dims,
-                      spec->bank.coeff, &dataset));
-    TRY(h5_put_text(dataset, "long_name", "prototype filter, oldest sample first"));
+    const struct time_axis count = {0, 1}; /* netCDF readers want a scale for every dimension */
+    const uint32_t taps = spec->bank.taps;
+    const uint32_t samples = spec->bank.samples_per_spectrum;
+    const struct parts_set set = {
+        "coefficients",  H5T_IEEE_F64LE,   2,
+        {taps, samples}, spec->bank.coeff, .long_name = "prototype filter, oldest sample first"};
+    TRY(parts_scale_steps(file, "tap", count, taps, "1", "tap"));
+    TRY(parts_scale_steps(file, "sample", count, samples, "1", "sample"));
+    TRY(parts_make(file, &set, &dataset));
     TRY(spec->bank.has_cutoff ? h5_put_f64(dataset, "cutoff", spec->bank.cutoff) : STATUS_OK);
     TRY(parts_attach(file, dataset, "tap", 0, "tap"));
     TRY(parts_attach(file, dataset, "sample", 1, "sample"));
 out:
     h5_close(dataset);
-    return st;
-}
-
-/* Writes the filters that came before, if there were any. */
-static status_t bank_put_filters(hid_t file, hid_t provenance, const struct product_spec *spec)
-{
-    status_t st = STATUS_OK;
-    if (!spec->filters) {
-        return STATUS_OK;
-    }
-    TRY(h5_put_text(provenance, "filters", spec->filters));
-    TRY(h5_put_text(provenance, "filtered_convention", filtered_convention));
-    TRY(h5_put_f64(file, "offset_seconds", spec->archive->offset_seconds));
-out:
-    return st;
-}
-
-/* By what channels were divided. */
-static status_t bank_put_droop(hid_t group, const struct product_spec *spec)
-{
-    status_t st = STATUS_OK;
-    hid_t droop = -1;
-    hsize_t count = spec->frequencies * spec->average;
-    if (spec->droop) {
-        TRY(parts_dataset(group, "droop", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count,
-                          spec->droop + spec->first_frequency, &droop));
-        TRY(h5_put_text(droop, "long_name", droop_convention));
-    }
-out:
-    h5_close(droop);
     return st;
 }
 
@@ -214,8 +146,19 @@ static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
     TRY(h5_put_text(group, "missing_convention", missing_convention));
     TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
     TRY(ifs_put_provenance(group, spec));
-    TRY(bank_put_droop(group, spec));
-    TRY(bank_put_filters(file, group, spec));
+    if (spec->droop) { /* by what channels were divided */
+        TRY(parts_put(group, &(struct parts_set){"droop",
+                                                 H5T_IEEE_F64LE,
+                                                 1,
+                                                 {spec->frequencies * spec->average},
+                                                 spec->droop + spec->first_frequency,
+                                                 .long_name = droop_convention}));
+    }
+    if (spec->filters) { /* that came before */
+        TRY(h5_put_text(group, "filters", spec->filters));
+        TRY(h5_put_text(group, "filtered_convention", filtered_convention));
+        TRY(h5_put_f64(file, "offset_seconds", spec->archive->offset_seconds));
+    }
     TRY(bank_put_coherent(file, spec));
     TRY(parts_reserve_counts(group, place));
     TRY(parts_reserve_holes(group, place));
@@ -224,23 +167,17 @@ out:
     return st;
 }
 
-/* Writes the root's attributes of time, band and filter. */
-static status_t bank_put_root(hid_t file, const struct product_spec *spec, const char *title)
-{
-    status_t st = STATUS_OK;
-    const struct archive *archive = spec->archive;
-    TRY(parts_put_root(file, spec->kind, title, &archive->sky));
-    TRY(attributes_put(file, AT_BANK, spec));
-out:
-    return st;
-}
-
 status_t bank_describe(hid_t file, const struct product_spec *spec,
                        const struct product_place *place, const char *title)
 {
     status_t st = STATUS_OK;
-    TRY(bank_put_root(file, spec, title));
-    TRY(bank_put_scales(file, spec));
+    const struct sky *sky = &spec->archive->sky;
+    TRY(parts_put_root(file, spec->kind, title, sky));
+    TRY(attributes_put(file, AT_BANK, spec));
+    /* Their values come with the rows, and by kind_put_frequencies(). */
+    TRY(parts_scale_time(file, spec->rows, sky,
+                         "centre of the samples that make the spectra of a dump"));
+    TRY(parts_scale_frequency(file, spec->frequencies));
     TRY(bank_put_coefficients(file, spec));
     TRY(bank_put_provenance(file, spec, place));
 out:

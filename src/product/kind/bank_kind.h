@@ -18,11 +18,6 @@ status_t bank_put_weights(hid_t file, const struct product_spec *spec, const cha
 status_t bank_describe(hid_t file, const struct product_spec *spec,
                        const struct product_place *place, const char *title);
 
-/* Writes the values of /frequency, double [spec->frequencies], which lie at `offset` of the file,
- * by several threads. Fails with NO_SPACE or DATA. */
-status_t bank_write_frequencies(int fd, const char *path, const struct product_spec *spec,
-                                uint64_t offset);
-
 /* Reads back what these products say beside what all do. Fails with DATA. */
 status_t bank_inspect(hid_t file, struct product *product);
 

@@ -66,7 +66,7 @@ static status_t candidates_put_peaks(hid_t file, const struct product_spec *prod
     hid_t type = -1;
     hid_t data = -1;
     TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
-    TRY(parts_scale_time(file, dims[1], spec->input->sky.has_start ? &spec->input->sky.start : NULL,
+    TRY(parts_scale_time(file, dims[1], &spec->input->sky,
                          "the middle of a cell, at the reference frequency"));
     TRY(candidates_peak_type(&type));
     TRY(packed_rows_create(file, product, "peaks", type, 2, dims, &data));

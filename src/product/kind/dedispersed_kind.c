@@ -40,21 +40,14 @@ static const char tstart_convention[] =
     "MJD (UTC) of the leading edge of sample 0, = start + first_time - time_step / 2 of the root; "
     "0 when the filterbank does not say when it starts";
 
-/* As SIGPROC and PRESTO count. */
-static double dedispersed_tstart_of(const struct dedispersed_spec *spec)
-{
-    const struct fbh5 *input = spec->input;
-    return input->sky.has_start ? utc_mjd(utc_add(input->sky.start, axes_leading_edge(spec->time)))
-                                : 0;
-}
-
 /* Writes the attributes of the dataset that exporters need. */
 static status_t dedispersed_put_header(hid_t data, const struct dedispersed_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
+    struct utc start = utc_add(input->sky.start, axes_leading_edge(spec->time));
     TRY(h5_put_f64(data, "tsamp_s", spec->time.step));
-    TRY(h5_put_f64(data, "tstart", dedispersed_tstart_of(spec)));
+    TRY(h5_put_f64(data, "tstart", input->sky.has_start ? utc_mjd(start) : 0));
     TRY(h5_put_text(data, "tstart_convention", tstart_convention));
     TRY(h5_put_f64(data, "fch1", input->fch1_mhz));
     TRY(h5_put_f64(data, "foff", input->foff_mhz));
@@ -79,16 +72,6 @@ status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *ti
     TRY(h5_put_f64(file, "first_time", spec->time.first));
     TRY(h5_put_f64(file, "time_step", spec->time.step));
 out:
-    return st;
-}
-
-/* A dataset of the provenance. */
-static status_t dedispersed_put_table(hid_t group, const char *name, hid_t stored, hid_t type,
-                                      int rank, const hsize_t *dims, const void *values)
-{
-    hid_t dataset = -1;
-    status_t st = parts_dataset(group, name, stored, type, rank, dims, values, &dataset);
-    h5_close(dataset);
     return st;
 }
 
@@ -131,7 +114,7 @@ static status_t dedispersed_put_delays(hid_t group, const struct dispersion *del
     hid_t space = -1;
     hid_t piece = -1;
     TRY(memory_zeroed((size_t)(min_u64(most, dims[0]) * dims[1]), sizeof *rows, "delays", &rows));
-    TRY(parts_dataset(group, "delays", H5T_STD_U32LE, H5T_NATIVE_UINT32, 2, dims, NULL, &dataset));
+    TRY(h5_create_dataset(group, "delays", H5T_STD_U32LE, 2, dims, &dataset));
     space = H5Dget_space(dataset);
     H5_TRY(space, "the space of delays cannot be made");
     for (hsize_t first = 0; first < dims[0]; first += most) {
@@ -160,24 +143,21 @@ status_t dedispersed_put_provenance(hid_t file, const struct product_spec *produ
     status_t st = STATUS_OK;
     hid_t group = -1;
     const struct dedispersed_spec *spec = product->series;
-    const hsize_t dims[2] = {spec->delays->ndms, spec->delays->nchannels};
+    const struct fbh5 *input = spec->input;
+    const struct dispersion *delays = spec->delays;
+    const struct parts_set tables[] = {
+        {"frequency", H5T_IEEE_F64LE, 1, {delays->nchannels}, .values = input->freq_hz},
+        {"delay_hz", H5T_IEEE_F64LE, 1, {delays->nchannels}, .values = input->coherent.delay_hz},
+        {"coherent_dms", H5T_IEEE_F64LE, 1, {delays->ndms}, .values = spec->coherent_dms},
+        {"mask", H5T_STD_U8LE, 1, {delays->nchannels}, .values = spec->mask}};
     TRY(parts_begin_provenance(file, product, &group));
     TRY(dedispersed_put_plan(group, spec));
     TRY(parts_reserve_counts(group, place));
     TRY(parts_reserve_holes(group, place));
-    TRY(dedispersed_put_delays(group, spec->delays));
-    TRY(dedispersed_put_table(group, "frequency", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
-                              spec->input->freq_hz));
-    if (spec->input->coherent.delay_hz) {
-        TRY(dedispersed_put_table(group, "delay_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims + 1,
-                                  spec->input->coherent.delay_hz));
+    TRY(dedispersed_put_delays(group, delays));
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        TRY(tables[i].values ? parts_put(group, &tables[i]) : STATUS_OK);
     }
-    if (spec->coherent_dms) {
-        TRY(dedispersed_put_table(group, "coherent_dms", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, dims,
-                                  spec->coherent_dms));
-    }
-    TRY(dedispersed_put_table(group, "mask", H5T_STD_U8LE, H5T_NATIVE_UINT8, 1, dims + 1,
-                              spec->mask));
 out:
     h5_close(group);
     return st;
@@ -190,7 +170,7 @@ static status_t dedispersed_put_series(hid_t file, const struct product_spec *pr
     hid_t data = -1;
     const hsize_t dims[2] = {spec->delays->ndms, spec->times};
     TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
-    TRY(parts_scale_time(file, dims[1], spec->input->sky.has_start ? &spec->input->sky.start : NULL,
+    TRY(parts_scale_time(file, dims[1], &spec->input->sky,
                          "when a pulse arrives at the reference frequency"));
     TRY(packed_rows_create(file, product, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
     TRY(dedispersed_put_header(data, spec));
@@ -223,14 +203,6 @@ static const struct pack_field pointers[] = {
     PACK_COUNTED(struct dedispersed, delays, ndelays, &delay_type),
 };
 const struct pack_type dedispersed_type = PACK_WHOLE(struct dedispersed, pointers);
-
-static void dedispersed_destroy(struct dedispersed *dedispersed)
-{
-    if (dedispersed) {
-        pack_free(dedispersed, &dedispersed_type);
-        free(dedispersed);
-    }
-}
 
 static status_t dedispersed_need_text(hid_t group, const char *path, const char *name, char **out)
 {
@@ -285,7 +257,7 @@ static status_t dedispersed_inspect(hid_t file, struct product *product)
     to = NULL;
 out:
     h5_close(group);
-    dedispersed_destroy(to);
+    pack_destroy(to, &dedispersed_type);
     return st;
 }
 

@@ -1,8 +1,9 @@
 /* The table of the kinds of products, made of the list in base/terms.h. */
 #include "product/kind/kinds.h"
 
+#include "io/file.h"
 #include "io/hdf5/h5_dataset.h"
-#include "product/kind/bank_kind.h"
+#include "product/kind/bank_axes.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/spans.h"
 
@@ -32,12 +33,22 @@ status_t kind_describe(hid_t file, const struct product_spec *spec, struct produ
     const struct kind *kind = kind_of(spec->kind);
     *place = (struct product_place){.rows = spec->rows, .row_bytes = kind_row_bytes(spec)};
     place->span_rows = spans_rows(place->rows, place->row_bytes);
+    place->scale_rows = quantised_is(spec) ? spec->steps.rows : 0;
     return kind->describe(file, spec, place);
+}
+
+static void kind_fill_frequencies(void *context, uint64_t at, uint64_t bytes, void *to)
+{
+    double *hertz = to;
+    for (uint64_t i = 0; i < bytes / sizeof *hertz; i++) {
+        hertz[i] = bank_frequency(context, at / sizeof *hertz + i);
+    }
 }
 
 status_t kind_put_frequencies(hid_t file, int fd, const char *path, const struct product_spec *spec)
 {
     status_t st = STATUS_OK;
+    enum { THREADS = 16 };
     struct h5_dataset frequency = {0};
     if (kind_of(spec->kind)->is_archive || spec->series || spec->omits_frequencies) {
         goto out;
@@ -45,7 +56,8 @@ status_t kind_put_frequencies(hid_t file, int fd, const char *path, const struct
     TRY(h5_dataset_open(file, path, "frequency", &frequency));
     haddr_t at = h5_offset(frequency.id);
     REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "%s: /frequency has no place", path);
-    TRY(bank_write_frequencies(fd, path, spec, (uint64_t)at));
+    TRY(file_fill(fd, path, (uint64_t)at, spec->frequencies * sizeof(double), THREADS,
+                  kind_fill_frequencies, (void *)(uintptr_t)spec));
 out:
     h5_dataset_close(&frequency);
     return st;

@@ -2,6 +2,7 @@
 #include "product/kind/parts.h"
 
 #include "base/memory.h"
+#include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_scales.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/pack/codec.h"
@@ -15,62 +16,6 @@ static const char crc_convention[] =
     "crc32[i] is the CRC-32 (zlib, PNG) of the bytes, as they are stored, of rows i * span_rows to "
     "(i + 1) * span_rows - 1, the last span ending with the last row.";
 
-status_t parts_dataset(hid_t at, const char *name, hid_t stored, hid_t type, int rank,
-                       const hsize_t *dims, const void *values, hid_t *out)
-{
-    status_t st = STATUS_OK;
-    TRY(h5_create_dataset(at, name, stored, rank, dims, out));
-    if (values) {
-        H5_TRY(H5Dwrite(*out, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "%s cannot be written",
-               name);
-    }
-out:
-    return st;
-}
-
-status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
-                         const char *units, const char *long_name)
-{
-    status_t st = STATUS_OK;
-    hid_t dataset = -1;
-    TRY(parts_dataset(file, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &count, values, &dataset));
-    TRY(h5_make_scale(dataset, name));
-    TRY(h5_put_text(dataset, "units", units));
-    TRY(h5_put_text(dataset, "long_name", long_name));
-out:
-    h5_close(dataset);
-    return st;
-}
-
-status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsize_t count,
-                           const char *long_name)
-{
-    status_t st = STATUS_OK;
-    hid_t dataset = -1;
-    char *packed = NULL;
-    size_t longest = 1;
-    hid_t type = H5Tcopy(H5T_C_S1);
-    for (hsize_t i = 0; i < count; i++) {
-        longest = max_u64(longest, strlen(texts[i]) + 1);
-    }
-    H5_TRY(H5Tset_size(type, longest), "scale %s cannot be made", name);
-    H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "scale %s cannot be made", name);
-    TRY(memory_zeroed((size_t)count, longest, name, &packed));
-    for (hsize_t i = 0; i < count; i++) {
-        memcpy(packed + i * longest, texts[i], strlen(texts[i]));
-    }
-    TRY(parts_dataset(file, name, type, type, 1, &count, packed, &dataset));
-    TRY(h5_make_scale(dataset, name));
-    TRY(h5_put_text(dataset, "long_name", long_name));
-    /* By this readers of netCDF (xarray) make texts of the bytes. */
-    TRY(h5_put_text(dataset, "_Encoding", "utf-8"));
-out:
-    free(packed);
-    h5_close(dataset);
-    h5_close(type);
-    return st;
-}
-
 status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label)
 {
     status_t st = STATUS_OK;
@@ -80,6 +25,111 @@ status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, c
     TRY(h5_put_label(data, (int)dim, label));
 out:
     h5_close(dataset);
+    return st;
+}
+
+status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t native = H5Tget_native_type(set->type, H5T_DIR_ASCEND);
+    TRY(h5_create_dataset(at, set->name, set->type, set->rank, set->dims, out));
+    if (set->values) {
+        H5_TRY(H5Dwrite(*out, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, set->values),
+               "%s cannot be written", set->name);
+    }
+    TRY(set->is_scale ? h5_make_scale(*out, set->name) : STATUS_OK);
+    TRY(h5_put_text(*out, "units", set->units));
+    TRY(h5_put_text(*out, "long_name", set->long_name));
+    for (unsigned i = 0; i < PARTS_DIMS && set->scales[i]; i++) {
+        TRY(parts_attach(at, *out, set->scales[i], i, set->labels[i]));
+    }
+out:
+    h5_close(native);
+    return st;
+}
+
+status_t parts_put(hid_t at, const struct parts_set *set)
+{
+    hid_t dataset = -1;
+    status_t st = parts_make(at, set, &dataset);
+    h5_close(dataset);
+    return st;
+}
+
+status_t parts_pair_type(hid_t number, const char *what, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    size_t bytes = H5Tget_size(number);
+    *out = H5Tcreate(H5T_COMPOUND, 2 * bytes);
+    H5_TRY(H5Tinsert(*out, "r", 0, number), "the type of %s cannot be made", what);
+    H5_TRY(H5Tinsert(*out, "i", bytes, number), "the type of %s cannot be made", what);
+out:
+    return st;
+}
+
+status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
+                         const char *units, const char *long_name)
+{
+    return parts_put(file, &(struct parts_set){name,
+                                               H5T_IEEE_F64LE,
+                                               1,
+                                               {count},
+                                               values,
+                                               .is_scale = 1,
+                                               .units = units,
+                                               .long_name = long_name});
+}
+
+status_t parts_scale_steps(hid_t file, const char *name, struct time_axis axis, hsize_t count,
+                           const char *units, const char *long_name)
+{
+    status_t st = STATUS_OK;
+    double *values = NULL;
+    TRY(memory_zeroed((size_t)count, sizeof *values, name, &values));
+    for (hsize_t i = 0; i < count; i++) {
+        values[i] = axis.first + (double)i * axis.step;
+    }
+    TRY(parts_scale_f64(file, name, values, count, units, long_name));
+out:
+    free(values);
+    return st;
+}
+
+status_t parts_pack_texts(const char *name, char *const *texts, hsize_t count, size_t least,
+                          hid_t *type, char **packed)
+{
+    status_t st = STATUS_OK;
+    size_t longest = least;
+    *type = H5Tcopy(H5T_C_S1);
+    for (hsize_t i = 0; i < count; i++) {
+        longest = max_u64(longest, strlen(texts[i]) + 1);
+    }
+    H5_TRY(H5Tset_size(*type, longest), "scale %s cannot be made", name);
+    TRY(memory_zeroed((size_t)count, longest, name, packed));
+    for (hsize_t i = 0; i < count; i++) {
+        memcpy(*packed + i * longest, texts[i], strlen(texts[i]));
+    }
+out:
+    return st;
+}
+
+status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsize_t count,
+                           const char *long_name)
+{
+    status_t st = STATUS_OK;
+    struct parts_set set = {name, -1, 1, {count}, .is_scale = 1, .long_name = long_name};
+    hid_t dataset = -1;
+    char *packed = NULL;
+    TRY(parts_pack_texts(name, texts, count, 1, &set.type, &packed));
+    set.values = packed;
+    H5_TRY(H5Tset_cset(set.type, H5T_CSET_UTF8), "scale %s cannot be made", name);
+    TRY(parts_make(file, &set, &dataset));
+    /* By this readers of netCDF (xarray) make texts of the bytes. */
+    TRY(h5_put_text(dataset, "_Encoding", "utf-8"));
+out:
+    free(packed);
+    h5_close(dataset);
+    h5_close(set.type);
     return st;
 }
 
@@ -126,14 +176,13 @@ out:
     return st;
 }
 
-status_t parts_scale_time(hid_t file, uint64_t count, const struct utc *start,
-                          const char *long_name)
+status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, const char *long_name)
 {
     status_t st = STATUS_OK;
     char units[UNITS_TEXT + 32] = "s";
-    if (start) {
+    if (sky->has_start) {
         /* To the nanosecond: readers of CF times add the values of /time to this. */
-        struct utc utc = utc_add(*start, 0.5e-9);
+        struct utc utc = utc_add(sky->start, 0.5e-9);
         double second = floor(utc.second);
         snprintf(units, sizeof units, "seconds since %.19s.%09u",
                  units_utc((struct utc){utc.mjd_day, second}),
@@ -145,10 +194,10 @@ out:
     return st;
 }
 
-status_t parts_scale_frequency(hid_t file, const double *values, hsize_t count)
+status_t parts_scale_frequency(hid_t file, hsize_t count)
 {
     status_t st = STATUS_OK;
-    TRY(parts_scale_f64(file, "frequency", values, count, "Hz",
+    TRY(parts_scale_f64(file, "frequency", NULL, count, "Hz",
                         "sky frequency of the channel's centre"));
     TRY(parts_put_words(file, "frequency", frequency_words));
 out:
@@ -157,13 +206,7 @@ out:
 
 status_t parts_reserve_count(hid_t group, const char *name, const char *long_name)
 {
-    status_t st = STATUS_OK;
-    hid_t count = -1;
-    TRY(h5_create_dataset(group, name, H5T_STD_U64LE, 0, NULL, &count));
-    TRY(h5_put_text(count, "long_name", long_name));
-out:
-    h5_close(count);
-    return st;
+    return parts_put(group, &(struct parts_set){name, H5T_STD_U64LE, .long_name = long_name});
 }
 
 status_t parts_reserve_counts(hid_t group, const struct product_place *place)
@@ -183,33 +226,29 @@ out:
 
 status_t parts_reserve_holes(hid_t group, const struct product_place *place)
 {
-    status_t st = STATUS_OK;
-    hid_t holes = -1;
-    hsize_t rows = place->rows;
-    TRY(h5_create_dataset(group, "holes", H5T_STD_U8LE, 1, &rows, &holes));
-    TRY(h5_put_text(holes, "long_name",
-                    "1: the row is NaN, because a part of its input could not be read (of a "
-                    "dedispersed series: some of the DM's times are)"));
-out:
-    h5_close(holes);
-    return st;
+    static const char words[] =
+        "1: the row is NaN, because a part of its input could not be read (of a dedispersed "
+        "series: some of the DM's times are)";
+    return parts_put(
+        group, &(struct parts_set){"holes", H5T_STD_U8LE, 1, {place->rows}, .long_name = words});
 }
 
 status_t parts_put_coherent(hid_t file, const struct archive *archive, const double *delay_hz,
                             uint64_t count)
 {
     status_t st = STATUS_OK;
-    hid_t dataset = -1;
-    const hsize_t dims = count;
     TRY(h5_put_f64(file, "coherent_dm", archive->coherent.dm));
     TRY(h5_put_f64(file, "coherent_constant", archive->coherent.constant));
-    TRY(parts_dataset(file, "delay_hz", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &dims, delay_hz,
-                      &dataset));
-    TRY(h5_put_text(dataset, "units", "Hz"));
-    TRY(h5_put_text(dataset, "long_name",
-                    "frequency whose delay at coherent_dm each channel still has"));
+    const struct parts_set set = {
+        "delay_hz",
+        H5T_IEEE_F64LE,
+        1,
+        {count},
+        delay_hz,
+        .units = "Hz",
+        .long_name = "frequency whose delay at coherent_dm each channel still has"};
+    TRY(parts_put(file, &set));
 out:
-    h5_close(dataset);
     return st;
 }
 
@@ -248,14 +287,9 @@ out:
     return st;
 }
 
-status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
-                        const struct sky *sky)
+status_t parts_put_sky(hid_t file, const struct sky *sky)
 {
     status_t st = STATUS_OK;
-    TRY(h5_put_text(file, "format", product_name(kind)));
-    TRY(h5_put_i32(file, "format_version", PRODUCT_VERSION));
-    TRY(h5_put_text(file, "Conventions", "CF-1.8"));
-    TRY(h5_put_text(file, "title", title));
     if (sky->has_start) {
         TRY(h5_put_i32(file, "start_mjd_day", sky->start.mjd_day));
         TRY(h5_put_f64(file, "start_second", sky->start.second));
@@ -267,6 +301,19 @@ status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
         TRY(h5_put_f64(file, "ra_deg", sky->ra_deg));
         TRY(h5_put_f64(file, "dec_deg", sky->dec_deg));
     }
+out:
+    return st;
+}
+
+status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
+                        const struct sky *sky)
+{
+    status_t st = STATUS_OK;
+    TRY(h5_put_text(file, "format", product_name(kind)));
+    TRY(h5_put_i32(file, "format_version", PRODUCT_VERSION));
+    TRY(h5_put_text(file, "Conventions", "CF-1.8"));
+    TRY(h5_put_text(file, "title", title));
+    TRY(parts_put_sky(file, sky));
 out:
     return st;
 }
@@ -291,5 +338,16 @@ status_t parts_need_u64(hid_t object, const char *where, const char *name, uint6
             "%s: attribute %s is missing or negative: not a whole product", where, name);
     *value = (uint64_t)number;
 out:
+    return st;
+}
+
+status_t parts_need_count(hid_t at, const char *where, const char *name, uint64_t *value)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset count = {0};
+    TRY(h5_dataset_open(at, where, name, &count));
+    TRY(h5_dataset_read(&count, where, name, H5T_NATIVE_UINT64, 1, value));
+out:
+    h5_dataset_close(&count);
     return st;
 }

@@ -5,31 +5,57 @@
 #include "io/hdf5/h5.h"
 #include "product/product.h"
 
-/* Writes a contiguous dataset (h5_create_dataset()) with these values; NULL: they come later. Fails
- * with DATA, NO_SPACE. */
-status_t parts_dataset(hid_t at, const char *name, hid_t stored, hid_t type, int rank,
-                       const hsize_t *dims, const void *values, hid_t *out);
+enum { PARTS_DIMS = 3 };
 
-/* Write dimension scales; without values the dataset is only reserved. Fail with DATA, NO_SPACE. */
+/* A contiguous dataset (h5_create_dataset()) of a new file, and what it says. */
+struct parts_set {
+    const char *name;
+    hid_t type; /* as it is stored; values are of the native type */
+    int rank;
+    hsize_t dims[PARTS_DIMS];
+    const void *values; /* NULL: they come later */
+    int is_scale;
+    const char *units, *long_name;                       /* NULL: none */
+    const char *scales[PARTS_DIMS], *labels[PARTS_DIMS]; /* of its dimensions; NULL: none */
+};
+
+/* parts_make() writes a dataset and leaves it open, parts_put() closes it. Fail with DATA,
+ * NO_SPACE. */
+status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out);
+status_t parts_put(hid_t at, const struct parts_set *set);
+
+/* Makes the type of complex numbers, {r, i}, as h5py has it. Fails with DATA. */
+status_t parts_pair_type(hid_t number, const char *what, hid_t *out);
+
+/* Write dimension scales; without values the dataset is only reserved. parts_scale_steps(): of
+ * evenly spaced values. Fail with DATA, NO_SPACE. */
 status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
                          const char *units, const char *long_name);
+status_t parts_scale_steps(hid_t file, const char *name, struct time_axis axis, hsize_t count,
+                           const char *units, const char *long_name);
 status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsize_t count,
                            const char *long_name);
-/* Writes /frequency, Hz. Fails with DATA, NO_SPACE. */
-status_t parts_scale_frequency(hid_t file, const double *values, hsize_t count);
-/* parts_scale_time(): creates /time, whose values come with the rows: seconds since `start` (NULL:
- * unknown). parts_attach(): attaches a scale to a dimension of `data`. Fail with DATA, NO_SPACE. */
-status_t parts_scale_time(hid_t file, uint64_t count, const struct utc *start,
-                          const char *long_name);
+/* Makes an array of texts of one length, at least `least` bytes each: its type, and its bytes for
+ * free(). Fails with DATA, DEVICE (memory). */
+status_t parts_pack_texts(const char *name, char *const *texts, hsize_t count, size_t least,
+                          hid_t *type, char **packed);
+/* Reserves /frequency, Hz. Fails with DATA, NO_SPACE. */
+status_t parts_scale_frequency(hid_t file, hsize_t count);
+/* parts_scale_time(): creates /time, whose values come with the rows: seconds since the
+ * start, if it is known. parts_attach(): attaches a scale to a dimension of `data`. Fail with DATA,
+ * NO_SPACE. */
+status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, const char *long_name);
 status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label);
 
 /* Makes the names (or else numbers) of the selected indices of an axis; text_free_list() returns
  * them. Fails with DEVICE (memory). */
 status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***out);
 
-/* Writes the attributes of the root that every product has. Fails with DATA, NO_SPACE. */
+/* Write the attributes of the root that every product has; of these, what archives in the native
+ * layout have, too. Fail with DATA, NO_SPACE. */
 status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
                         const struct sky *sky);
+status_t parts_put_sky(hid_t file, const struct sky *sky);
 
 /* Writes the root's attributes of voltages that were dedispersed coherently, and /delay_hz [count],
  * Hz. Fails with DATA, NO_SPACE. */
@@ -46,5 +72,7 @@ status_t parts_reserve_holes(hid_t group, const struct product_place *place);
 /* Attributes that a product must have. Fail with DATA. */
 status_t parts_need_f64(hid_t object, const char *where, const char *name, double *value);
 status_t parts_need_u64(hid_t object, const char *where, const char *name, uint64_t *value);
+/* Reads a dataset of one number likewise. Fails with DATA. */
+status_t parts_need_count(hid_t at, const char *where, const char *name, uint64_t *value);
 
 #endif

@@ -1,6 +1,5 @@
 /* Power as an FBH5 filterbank: /data float [time][if][frequency], as blimpy, turbo_seti and rawspec
  * read and write it. An "if" is one station, beam and polarisation. */
-#include "io/hdf5/h5_dataset.h"
 #include "product/attributes.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
@@ -11,7 +10,9 @@
 #include "product/pack/packed_rows.h"
 #include "product/quantised.h"
 
-#include <stdlib.h>
+static const char bandpass_convention[] =
+    "median of each channel over all rows, NaN left out; of an even count the lower of the two in "
+    "the middle";
 
 static const char *power_long_name(const struct product_spec *spec)
 {
@@ -69,23 +70,6 @@ out:
     return st;
 }
 
-/* /bandpass, which is found when all rows are there. */
-static status_t power_put_bandpass(hid_t file, const struct product_spec *spec, uint32_t nifs)
-{
-    status_t st = STATUS_OK;
-    hid_t data = -1;
-    hsize_t dims[2] = {nifs, spec->frequencies};
-    TRY(h5_create_dataset(file, "bandpass", H5T_IEEE_F32LE, 2, dims, &data));
-    TRY(h5_put_text(data, "long_name",
-                    "median of each channel over all rows, NaN left out; of an even count the "
-                    "lower of the two in the middle"));
-    TRY(parts_attach(file, data, "pol", 0, "feed_id"));
-    TRY(parts_attach(file, data, "frequency", 1, "frequency"));
-out:
-    h5_close(data);
-    return st;
-}
-
 static status_t power_describe(hid_t file, const struct product_spec *spec,
                                const struct product_place *place)
 {
@@ -101,6 +85,14 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     REQUIRE(dims[2] <= INT32_MAX, STATUS_USAGE,
             "%llu channels do not fit a filterbank, whose header counts to %d",
             (unsigned long long)dims[2], INT32_MAX);
+    const struct parts_set bandpass = {/* found when all rows are there */
+                                       "bandpass",
+                                       H5T_IEEE_F32LE,
+                                       2,
+                                       {nifs, spec->frequencies},
+                                       .long_name = bandpass_convention,
+                                       .scales = {"pol", "frequency"},
+                                       .labels = {"feed_id", "frequency"}};
     TRY(packed_rows_create(file, spec, "data", quantised_type(spec), 3, dims, &data));
     TRY(power_put_header(data, spec, nifs));
     TRY(parts_scale_texts(
@@ -110,25 +102,12 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     TRY(parts_attach(file, data, "pol", 1, "feed_id"));
     TRY(parts_attach(file, data, "frequency", 2, "frequency"));
     TRY(spec->weights.are_kept ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
-    TRY(spec->has_bandpass ? power_put_bandpass(file, spec, nifs) : STATUS_OK);
+    TRY(spec->has_bandpass ? parts_put(file, &bandpass) : STATUS_OK);
     TRY(spec->flag.is_on ? flagged_put(file, spec, "pol") : STATUS_OK);
     TRY(quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK);
 out:
     text_free_list(ifs, nifs);
     h5_close(data);
-    return st;
-}
-
-static status_t power_inspect(hid_t file, struct product *product)
-{
-    status_t st = STATUS_OK;
-    const char *path = product->path;
-    struct h5_dataset data = {0};
-    TRY(bank_inspect(file, product));
-    TRY(h5_dataset_open(file, path, "data", &data));
-    TRY(attributes_get(data.id, AT_IFS, product));
-out:
-    h5_dataset_close(&data);
     return st;
 }
 
@@ -138,4 +117,4 @@ const struct kind power_kind = {.rows = "data",
                                 .least_dims = 3,
                                 .most_dims = 3,
                                 .describe = power_describe,
-                                .inspect = power_inspect};
+                                .inspect = bank_inspect};

@@ -16,18 +16,6 @@
 /* A part of a channel: a smaller offset smears a pulse less than the channel itself does. */
 static const double slack = 0.1;
 
-static void band_of_header(const struct sigproc *header, struct series_band *band)
-{
-    uint64_t nchans = header->nchans > 0 ? header->nchans : 1;
-    double last = header->fch1 + (double)(nchans - 1) * header->foff;
-    *band = (struct series_band){.low_mhz = fmin(header->fch1, last),
-                                 .high_mhz = fmax(header->fch1, last),
-                                 .width_mhz = fabs(header->foff),
-                                 .held = nchans,
-                                 .channels = nchans,
-                                 .is_even = 1};
-}
-
 /* Whether they follow each other as on a line from the first to the last. */
 static int band_is_even(const double *hertz, size_t count, double width)
 {
@@ -113,8 +101,16 @@ static status_t series_read_band(struct series *series)
     status_t st = STATUS_OK;
     struct series_band *band = &series->band;
     hid_t group = -1;
-    band_of_header(&series->header, band);
+    const struct sigproc *header = &series->header;
+    uint64_t nchans = max_u64(header->nchans, 1);
+    double last = header->fch1 + (double)(nchans - 1) * header->foff;
     int is_there = 0;
+    *band = (struct series_band){.low_mhz = fmin(header->fch1, last),
+                                 .high_mhz = fmax(header->fch1, last),
+                                 .width_mhz = fabs(header->foff),
+                                 .held = nchans,
+                                 .channels = nchans,
+                                 .is_even = 1};
     TRY(h5_has(series->file, series->path, "provenance", &is_there));
     if (is_there) {
         group = H5Gopen2(series->file, "provenance", H5P_DEFAULT);
@@ -166,7 +162,8 @@ void series_destroy(struct series *series)
     }
     h5_dataset_close(&series->data);
     h5_close(series->file);
-    sigproc_clear(&series->header);
+    free(series->header.source);
+    free(series->header.rawdatafile);
     text_free(&series->missing);
     free(series->telescope);
     free(series->dm);
@@ -237,9 +234,8 @@ static status_t series_tsamp_of_times(struct series *series, double *tsamp)
 {
     status_t st = STATUS_OK;
     struct h5_dataset stamps = {0};
-    hid_t memory = -1;
-    hsize_t start = 0;
-    hsize_t count = 2;
+    const hsize_t start = 0;
+    const hsize_t count = 2;
     double times[2] = {0, 0};
     int is_there = 0;
     TRY(h5_has(series->file, series->path, "time", &is_there));
@@ -248,14 +244,11 @@ static status_t series_tsamp_of_times(struct series *series, double *tsamp)
         TRY(h5_refuse_external(stamps.id, series->path, "time"));
         REQUIRE(stamps.rank == 1 && stamps.count == series->samples, STATUS_DATA,
                 "%s: /time is not that of the series", series->path);
-        memory = H5Screate_simple(1, &count, NULL);
-        H5Sselect_hyperslab(stamps.space, H5S_SELECT_SET, &start, NULL, &count, NULL);
-        H5_TRY(H5Dread(stamps.id, H5T_NATIVE_DOUBLE, memory, stamps.space, H5P_DEFAULT, times),
-               "%s: /time cannot be read", series->path);
+        TRY(h5_dataset_read_part(&stamps, &start, &count, H5T_NATIVE_DOUBLE, times, "%s: /time",
+                                 series->path));
     }
     *tsamp = times[1] - times[0];
 out:
-    h5_close(memory);
     h5_dataset_close(&stamps);
     return st;
 }
@@ -420,19 +413,10 @@ out:
 status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,
                      float *out)
 {
-    status_t st = STATUS_OK;
-    hsize_t start[2] = {dm, first};
-    hsize_t size[2] = {1, count};
-    hid_t space = H5Dget_space(series->data.id);
-    hid_t memory = H5Screate_simple(2, size, NULL);
-    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
-           "%s: DM %g has no samples %llu .. %llu", series->path, series->dm[dm],
-           (unsigned long long)first, (unsigned long long)(first + count));
-    H5_TRY(H5Dread(series->data.id, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, out),
-           "%s: samples %llu .. %llu of DM %g cannot be read", series->path,
-           (unsigned long long)first, (unsigned long long)(first + count), series->dm[dm]);
-out:
-    h5_close(memory);
-    h5_close(space);
-    return st;
+    const hsize_t start[2] = {dm, first};
+    const hsize_t size[2] = {1, count};
+    return h5_dataset_read_part(&series->data, start, size, H5T_NATIVE_FLOAT, out,
+                                "%s: samples %llu .. %llu of DM %g", series->path,
+                                (unsigned long long)first, (unsigned long long)(first + count),
+                                series->dm[dm]);
 }

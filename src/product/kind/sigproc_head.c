@@ -30,13 +30,6 @@ struct sigproc sigproc_of(const struct fbh5 *in)
                             .rawdatafile = in->head.rawdatafile};
 }
 
-void sigproc_clear(struct sigproc *header)
-{
-    free(header->source);
-    free(header->rawdatafile);
-    *header = (struct sigproc){0};
-}
-
 int sigproc_reverse(struct sigproc *header)
 {
     if (header->foff <= 0 || header->nchans == 0) {

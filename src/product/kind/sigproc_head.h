@@ -29,9 +29,6 @@ struct sigproc {
 /* Returns the header of a filterbank as it is stored; its texts stay the filterbank's. */
 struct sigproc sigproc_of(const struct fbh5 *fbh5);
 
-/* Frees the texts. */
-void sigproc_clear(struct sigproc *header);
-
 /* Puts the highest frequency first, as PRESTO expects. Returns whether that reversed the band. */
 int sigproc_reverse(struct sigproc *header);
 

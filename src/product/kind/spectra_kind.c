@@ -7,17 +7,6 @@
 #include "product/pack/packed_rows.h"
 #include "product/quantised.h"
 
-static status_t spectra_pair_type(const struct product_spec *spec, hid_t *out)
-{
-    status_t st = STATUS_OK;
-    size_t bytes = spec->steps.bits / 8;
-    *out = H5Tcreate(H5T_COMPOUND, 2 * bytes);
-    H5_TRY(H5Tinsert(*out, "r", 0, quantised_type(spec)), "the type of spectra cannot be made");
-    H5_TRY(H5Tinsert(*out, "i", bytes, quantised_type(spec)), "the type of spectra cannot be made");
-out:
-    return st;
-}
-
 static status_t spectra_attach_names(hid_t file, hid_t data, const struct archive *archive,
                                      enum axis axis, unsigned dim)
 {
@@ -73,7 +62,7 @@ static status_t spectra_describe(hid_t file, const struct product_spec *spec,
     }
     dims[rank++] = spec->frequencies;
     TRY(text_add(&words, ",frequency"));
-    TRY(spectra_pair_type(spec, &type));
+    TRY(parts_pair_type(quantised_type(spec), "spectra", &type));
     TRY(packed_rows_create(file, spec, "spectra", type, rank, dims, &data));
     TRY(h5_put_text(data, "axes", words.data));
     TRY(h5_put_text(data, "long_name",

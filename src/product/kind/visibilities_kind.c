@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "dsp/stokes.h"
 #include "io/hdf5/h5_dataset.h"
-#include "product/attributes.h"
 #include "product/kind/bank_kind.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
@@ -35,23 +34,19 @@ void visibilities_flag(const float *weights, uint64_t count, double least, unsig
 
 /* Single values of /Header. */
 
-static status_t header_put(hid_t header, const char *name, hid_t stored, hid_t type, int rank,
-                           hsize_t count, const void *values)
+static status_t header_put(hid_t header, const char *name, hid_t type, const void *value)
 {
-    hid_t dataset = -1;
-    status_t st = parts_dataset(header, name, stored, type, rank, &count, values, &dataset);
-    h5_close(dataset);
-    return st;
+    return parts_put(header, &(struct parts_set){name, type, .values = value});
 }
 
 static status_t header_put_whole(hid_t header, const char *name, int64_t value)
 {
-    return header_put(header, name, H5T_STD_I64LE, H5T_NATIVE_INT64, 0, 1, &value);
+    return header_put(header, name, H5T_STD_I64LE, &value);
 }
 
 static status_t header_put_number(hid_t header, const char *name, double value)
 {
-    return header_put(header, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 0, 1, &value);
+    return header_put(header, name, H5T_IEEE_F64LE, &value);
 }
 
 static status_t header_put_text(hid_t header, const char *name, const char *value)
@@ -61,10 +56,17 @@ static status_t header_put_text(hid_t header, const char *name, const char *valu
     H5_TRY(H5Tset_size(type, max_u64(strlen(value), 1)), "%s cannot be written", name);
     H5_TRY(H5Tset_strpad(type, H5T_STR_NULLPAD), "%s cannot be written", name);
     H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "%s cannot be written", name);
-    TRY(header_put(header, name, type, type, 0, 1, value));
+    TRY(header_put(header, name, type, value));
 out:
     h5_close(type);
     return st;
+}
+
+/* Lists of numbers of 8 bytes, [count] or [count][3]. */
+static status_t header_put_list(hid_t header, const char *name, hid_t type, int rank, hsize_t count,
+                                const void *values)
+{
+    return parts_put(header, &(struct parts_set){name, type, rank, {count, 3}, .values = values});
 }
 
 /* Truth as h5py has it. */
@@ -76,17 +78,6 @@ static status_t header_make_bool(hid_t *out)
     H5_TRY(H5Tenum_insert(*out, "FALSE", &values[0]), "the type of flags cannot be made");
     H5_TRY(H5Tenum_insert(*out, "TRUE", &values[1]), "the type of flags cannot be made");
 out:
-    return st;
-}
-
-static status_t header_put_bool(hid_t header, const char *name, signed char value)
-{
-    status_t st = STATUS_OK;
-    hid_t type = -1;
-    TRY(header_make_bool(&type));
-    TRY(header_put(header, name, type, type, 0, 1, &value));
-out:
-    h5_close(type);
     return st;
 }
 
@@ -271,11 +262,9 @@ out:
 static status_t header_put_array(hid_t header, const struct visibilities_spec *v)
 {
     status_t st = STATUS_OK;
-    hid_t dataset = -1;
     const char **names = NULL;
     int64_t *numbers = NULL;
     double(*offsets)[3] = NULL;
-    const hsize_t dims[2] = {v->nantennas, 3};
     TRY(memory_zeroed(v->nantennas, sizeof *names, "antennas", &names));
     TRY(memory_zeroed(v->nantennas, sizeof *numbers, "antennas", &numbers));
     TRY(memory_zeroed(v->nantennas, sizeof *offsets, "antennas", &offsets));
@@ -295,12 +284,9 @@ static status_t header_put_array(hid_t header, const struct visibilities_spec *v
     TRY(header_put_whole(header, "Nants_telescope", v->nantennas));
     TRY(parts_scale_texts(header, "antenna_names", (char *const *)names, v->nantennas,
                           "stations of the archive"));
-    TRY(header_put(header, "antenna_numbers", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, v->nantennas,
-                   numbers));
-    TRY(parts_dataset(header, "antenna_positions", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 2, dims,
-                      offsets, &dataset));
+    TRY(header_put_list(header, "antenna_numbers", H5T_STD_I64LE, 1, v->nantennas, numbers));
+    TRY(header_put_list(header, "antenna_positions", H5T_IEEE_F64LE, 2, v->nantennas, offsets));
 out:
-    h5_close(dataset);
     free(names);
     free(numbers);
     free(offsets);
@@ -334,7 +320,6 @@ static status_t header_put_band(hid_t header, const struct product_spec *spec)
     status_t st = STATUS_OK;
     double *numbers = NULL;
     int64_t *windows = NULL;
-    int64_t window = 0;
     const struct archive *archive = spec->archive;
     uint64_t count = spec->frequencies;
     double width = archive_chan_width_hz(archive) / spec->bank.channels * spec->average;
@@ -343,14 +328,13 @@ static status_t header_put_band(hid_t header, const struct product_spec *spec)
     for (uint64_t i = 0; i < count; i++) {
         numbers[i] = bank_frequency(spec, i);
     }
-    TRY(header_put(header, "freq_array", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, count, numbers));
+    TRY(header_put_list(header, "freq_array", H5T_IEEE_F64LE, 1, count, numbers));
     for (uint64_t i = 0; i < count; i++) {
         numbers[i] = width;
     }
-    TRY(header_put(header, "channel_width", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, count, numbers));
-    TRY(header_put(header, "flex_spw_id_array", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, count,
-                   windows));
-    TRY(header_put(header, "spw_array", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, 1, &window));
+    TRY(header_put_list(header, "channel_width", H5T_IEEE_F64LE, 1, count, numbers));
+    TRY(header_put_list(header, "flex_spw_id_array", H5T_STD_I64LE, 1, count, windows));
+    TRY(header_put_list(header, "spw_array", H5T_STD_I64LE, 1, 1, windows));
     TRY(header_put_whole(header, "Nspws", 1));
     TRY(header_put_whole(header, "Nfreqs", (int64_t)count));
 out:
@@ -381,6 +365,7 @@ static status_t header_describe(hid_t file, const struct product_spec *spec, con
     status_t st = STATUS_OK;
     const struct visibilities_spec *v = spec->visibilities;
     hid_t header = -1;
+    hid_t truth = -1;
     int64_t antennas = 0;
     TRY(header_count_antennas(v, &antennas));
     TRY(header_make_group(file, "Header", &header));
@@ -391,20 +376,21 @@ static status_t header_describe(hid_t file, const struct product_spec *spec, con
     TRY(header_put_text(header, "object_name", v->centre ? v->centre->name : "unprojected"));
     TRY(header_put_text(header, "timesys", "UTC"));
     TRY(header_put_text(header, "blt_order", "time, baseline"));
-    TRY(header_put_bool(header, "blts_are_rectangular", 1));
-    TRY(header_put_bool(header, "time_axis_faster_than_bls", 0));
+    TRY(header_make_bool(&truth));
+    TRY(header_put(header, "blts_are_rectangular", truth, &(signed char){1}));
+    TRY(header_put(header, "time_axis_faster_than_bls", truth, &(signed char){0}));
     TRY(header_put_whole(header, "Ntimes", (int64_t)spec->rows));
     TRY(header_put_whole(header, "Nbls", v->npairs));
     TRY(header_put_whole(header, "Nblts", (int64_t)(spec->rows * v->npairs)));
     TRY(header_put_whole(header, "Npols", v->npols));
     TRY(header_put_whole(header, "Nants_data", antennas));
-    TRY(header_put(header, "polarization_array", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, v->npols,
-                   pols));
+    TRY(header_put_list(header, "polarization_array", H5T_STD_I64LE, 1, v->npols, pols));
     TRY(header_put_array(header, v));
     TRY(header_put_centre(header, v->centre));
     TRY(header_put_band(header, spec));
     TRY(blt_put(header, spec));
 out:
+    h5_close(truth);
     h5_close(header);
     return st;
 }
@@ -413,35 +399,38 @@ static status_t data_describe(hid_t file, const struct product_spec *spec, const
 {
     status_t st = STATUS_OK;
     const struct visibilities_spec *v = spec->visibilities;
-    const hsize_t dims[3] = {spec->rows * v->npairs, spec->frequencies, v->npols};
     hid_t group = -1;
     hid_t types[2] = {-1, -1};
-    hid_t datasets[3] = {-1, -1, -1};
+    hid_t data[2] = {-1, -1};
     struct text names = {0};
+    struct parts_set set = {place_name(PLACE_NSAMPLES),
+                            H5T_IEEE_F32LE,
+                            3,
+                            {spec->rows * v->npairs, spec->frequencies, v->npols},
+                            .long_name = nsamples_long_name};
     TRY(header_make_group(file, "Data", &group));
-    types[0] = H5Tcreate(H5T_COMPOUND, 2 * sizeof(float));
-    H5_TRY(H5Tinsert(types[0], "r", 0, H5T_IEEE_F32LE), "the type of visdata cannot be made");
-    H5_TRY(H5Tinsert(types[0], "i", sizeof(float), H5T_IEEE_F32LE),
-           "the type of visdata cannot be made");
-    TRY(header_make_bool(&types[1]));
-    TRY(h5_create_dataset(file, rows_name, types[0], 3, dims, &datasets[0]));
+    TRY(parts_pair_type(H5T_IEEE_F32LE, "visdata", &types[0]));
+    TRY(h5_create_dataset(file, rows_name, types[0], 3, set.dims, &data[0]));
     for (uint32_t i = 0; i < v->npols; i++) {
         TRY(text_add(&names, "%s%s", i > 0 ? "," : "", pol_names[-1 - pols[i]]));
     }
-    TRY(h5_put_text(datasets[0], "pol_type", names.data));
-    TRY(h5_put_text(datasets[0], "units", "V2"));
-    TRY(h5_put_text(datasets[0], "long_name", visibility_convention));
-    TRY(h5_create_dataset(file, place_name(PLACE_NSAMPLES), H5T_IEEE_F32LE, 3, dims, &datasets[1]));
-    TRY(h5_put_text(datasets[1], "long_name", nsamples_long_name));
-    TRY(h5_put_f64(datasets[1], "min_weight", spec->weights.least));
-    TRY(h5_create_dataset(file, place_name(PLACE_BAD), types[1], 3, dims, &datasets[2]));
-    TRY(h5_put_text(datasets[2], "long_name", "nsamples are 0, or below their min_weight"));
+    TRY(h5_put_text(data[0], "pol_type", names.data));
+    TRY(h5_put_text(data[0], "units", "V2"));
+    TRY(h5_put_text(data[0], "long_name", visibility_convention));
+    TRY(parts_make(file, &set, &data[1]));
+    TRY(h5_put_f64(data[1], "min_weight", spec->weights.least));
+    set.name = place_name(PLACE_BAD);
+    set.long_name = "nsamples are 0, or below their min_weight";
+    TRY(header_make_bool(&types[1]));
+    set.type = types[1];
+    TRY(parts_put(file, &set));
 out:
     text_free(&names);
-    for (int i = 0; i < 3; i++) {
-        h5_close(datasets[i]);
-        h5_close(i < 2 ? types[i] : group);
+    for (int i = 0; i < 2; i++) {
+        h5_close(data[i]);
+        h5_close(types[i]);
     }
+    h5_close(group);
     return st;
 }
 
@@ -475,15 +464,11 @@ static status_t visibilities_inspect(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     const char *path = product->path;
-    struct h5_dataset data = {0};
     struct h5_dataset antennas = {0};
     TRY(bank_inspect(file, product));
-    TRY(h5_dataset_open(file, path, rows_name, &data));
-    TRY(attributes_get(data.id, AT_IFS, product));
     TRY(h5_dataset_open(file, path, "Header/antenna_numbers", &antennas));
     product->array.stations = (uint32_t)min_u64(antennas.count, UINT32_MAX);
 out:
-    h5_dataset_close(&data);
     h5_dataset_close(&antennas);
     return st;
 }

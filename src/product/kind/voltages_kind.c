@@ -26,56 +26,48 @@ static const char missing_convention[] =
     "missing_samples the others, over all selected streams. /gaps are the samples that were made "
     "of gaps alone.";
 
-/* The archive's gaps as this file's samples count; free() returns them. */
-static status_t voltages_cut_gaps(const struct product_spec *spec, uint64_t (**out)[2],
-                                  size_t *count)
+struct gap_list {
+    uint64_t (*rows)[3];
+    size_t count;
+};
+
+static status_t voltages_add_gap(struct gap_list *gaps, uint64_t first, uint64_t samples,
+                                 uint32_t stream)
 {
     status_t st = STATUS_OK;
-    const struct archive *archive = spec->archive;
-    uint64_t first = archive->first_sample;
-    uint64_t end = first + spec->rows;
-    *count = 0;
-    TRY(memory_zeroed(archive->losses.ngaps + 1, sizeof **out, "gaps", out));
-    for (size_t i = archive_gap_after(archive, first); i < archive->losses.ngaps; i++) {
-        uint64_t low = max_u64(archive->losses.gaps[i][0], first);
-        uint64_t high = min_u64(archive->losses.gaps[i][0] + archive->losses.gaps[i][1], end);
-        if (low < high) {
-            (*out)[*count][0] = low - first;
-            (*out)[*count][1] = high - low;
-            (*count)++;
-        }
-    }
+    TRY(memory_grow(gaps->count, sizeof *gaps->rows, "gaps", &gaps->rows));
+    uint64_t *row = gaps->rows[gaps->count++];
+    row[0] = first;
+    row[1] = samples;
+    row[2] = stream;
 out:
     return st;
 }
 
-/* The same where streams lack samples of their own: each stream's, one after the other. */
-static status_t voltages_list_gaps(const struct product_spec *spec, uint64_t (**out)[3],
-                                   size_t *count)
+/* The archive's gaps as this file's samples count: those of all streams, or each stream's. */
+static status_t voltages_list_gaps(const struct product_spec *spec, int has_streams,
+                                   struct gap_list *out)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
-    uint64_t end = archive->first_sample + spec->rows;
-    *count = 0;
-    for (uint32_t s = 0; s < archive->nstreams; s++) {
+    uint64_t begin = archive->first_sample;
+    uint64_t end = begin + spec->rows;
+    for (size_t i = archive_gap_after(archive, begin); i < archive->losses.ngaps && !has_streams;
+         i++) {
+        uint64_t low = max_u64(archive->losses.gaps[i][0], begin);
+        uint64_t high = min_u64(archive->losses.gaps[i][0] + archive->losses.gaps[i][1], end);
+        TRY(low < high ? voltages_add_gap(out, low - begin, high - low, 0) : STATUS_OK);
+    }
+    for (uint32_t s = 0; s < archive->nstreams && has_streams; s++) {
         uint64_t first = 0;
         uint64_t samples = 0;
-        for (uint64_t at = archive->first_sample;
-             archive_next_gap(archive, s, at, end, &first, &samples); at = first + samples) {
-            TRY(memory_grow(*count, sizeof **out, "gaps", out));
-            (*out)[*count][0] = first - archive->first_sample;
-            (*out)[*count][1] = samples;
-            (*out)[*count][2] = s;
-            (*count)++;
+        for (uint64_t at = begin; archive_next_gap(archive, s, at, end, &first, &samples);
+             at = first + samples) {
+            TRY(voltages_add_gap(out, first - begin, samples, s));
         }
     }
 out:
     return st;
-}
-
-static enum sample_format voltages_format(uint32_t bits)
-{
-    return bits == 8 ? SAMPLE_I8 : bits == 16 ? SAMPLE_I16 : SAMPLE_F32;
 }
 
 static status_t voltages_put_provenance(hid_t file, const struct product_spec *spec,
@@ -104,23 +96,20 @@ static status_t voltages_describe_product(hid_t file, const struct product_spec 
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
     struct voltages_spec native = voltages_of_archive(archive);
-    uint64_t(*gaps)[2] = NULL;
-    uint64_t(*stream_gaps)[3] = NULL;
+    struct gap_list gaps = {0};
     native.samples = spec->rows;
-    native.format = voltages_format(spec->steps.bits);
+    native.format = spec->steps.bits == 8    ? SAMPLE_I8
+                    : spec->steps.bits == 16 ? SAMPLE_I16
+                                             : SAMPLE_F32;
     native.scale = spec->scale;
-    if (archive_gaps_are_common(archive)) {
-        TRY(voltages_cut_gaps(spec, &gaps, &native.ngaps));
-    } else {
-        TRY(voltages_list_gaps(spec, &stream_gaps, &native.ngaps));
-    }
-    native.gaps = (const uint64_t(*)[2])gaps;
-    native.stream_gaps = (const uint64_t(*)[3])stream_gaps;
+    native.has_stream_gaps = !archive_gaps_are_common(archive);
+    TRY(voltages_list_gaps(spec, native.has_stream_gaps, &gaps));
+    native.gaps = (const uint64_t(*)[3])gaps.rows;
+    native.ngaps = gaps.count;
     TRY(voltages_describe_streams(file, archive, native));
     TRY(voltages_put_provenance(file, spec, place));
 out:
-    free(gaps);
-    free(stream_gaps);
+    free(gaps.rows);
     return st;
 }
 
@@ -149,24 +138,12 @@ out:
     return st;
 }
 
-static status_t voltages_read_clipped(hid_t file, struct product *product)
-{
-    status_t st = STATUS_OK;
-    static const char name[] = "provenance/clipped_samples";
-    struct h5_dataset clipped = {0};
-    TRY(h5_dataset_open(file, product->path, name, &clipped));
-    TRY(h5_dataset_read(&clipped, product->path, name, H5T_NATIVE_UINT64, 1, &product->clipped));
-out:
-    h5_dataset_close(&clipped);
-    return st;
-}
-
 static status_t voltages_inspect(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     size_t chans = 0;
     TRY(voltages_read_samples(file, product));
-    TRY(voltages_read_clipped(file, product));
+    TRY(parts_need_count(file, product->path, "provenance/clipped_samples", &product->clipped));
     REQUIRE(product->bank.sample_rate_hz > 0, STATUS_DATA, "%s: its sample_rate_hz is %g",
             product->path, product->bank.sample_rate_hz);
     TRY(h5_read_f64s(file, product->path, "freq_hz", &product->frequency_hz, &chans));

@@ -206,9 +206,7 @@ status_t packed_finish(packed_t *packed, struct product_place *place)
             "%s: chunks are missing at the end", files->path);
     h5_close(packed->rows);
     packed->rows = -1;
-    hid_t whole = packed->file;
-    packed->file = -1;
-    TRY(h5_file_finish(whole, &bytes));
+    TRY(h5_file_finish(&packed->file, &bytes));
     TRY(packed_take_over(packed));
     TRY(contents_put(files->to, files->path, &packed->place));
     TRY(product_find_part(files->path, place));

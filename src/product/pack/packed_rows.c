@@ -4,8 +4,6 @@
 #include "product/pack/codec.h"
 #include "product/pack/packed_shape.h"
 
-#include <stdlib.h>
-
 enum { FIRST_REGISTERED = 256 }; /* those below are HDF5's own */
 
 static const char attribute[] = "compression";

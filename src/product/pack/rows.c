@@ -2,7 +2,6 @@
 #include "product/pack/rows.h"
 
 #include "base/memory.h"
-#include "input/hdf5/stored.h"
 #include "io/file.h"
 #include "product/kind/kinds.h"
 
@@ -24,20 +23,26 @@ struct rows {
     uint64_t held;
 };
 
+status_t rows_open_depot(const char *path, const char *name, struct storage *storage, depot_t **out)
+{
+    status_t st = STATUS_OK;
+    struct depot_spec spec = {
+        .path = path, .name = name, .found = storage, .cache_bytes = CACHE_BYTES};
+    depot_t *depot = NULL;
+    TRY(depot_open(&spec, &depot));
+    depot_close(depot);
+    spec.found = NULL;
+    spec.storage = storage;
+    TRY(depot_open(&spec, out));
+out:
+    return st;
+}
+
 static status_t rows_open_chunks(rows_t *rows)
 {
     status_t st = STATUS_OK;
     const struct product *product = rows->product;
-    const char *name = kind_of(product->kind)->rows;
-    const struct depot_spec plan = {
-        .path = product->path, .name = name, .found = &rows->storage, .cache_bytes = CACHE_BYTES};
-    struct depot_spec spec = plan;
-    TRY(depot_open(&plan, &rows->depot));
-    depot_close(rows->depot);
-    rows->depot = NULL;
-    spec.found = NULL;
-    spec.storage = &rows->storage;
-    TRY(depot_open(&spec, &rows->depot));
+    TRY(rows_open_depot(product->path, kind_of(product->kind)->rows, &rows->storage, &rows->depot));
     rows->type = H5Dget_type(depot_dataset(rows->depot));
     hid_t space = H5Dget_space(depot_dataset(rows->depot));
     rows->rank = H5Sget_simple_extent_dims(space, rows->dims, NULL);
