@@ -62,21 +62,13 @@ status_t plot_check_new(const char *path, enum mark mark, int force)
 status_t plot_publish(const char *path, const struct text *text, enum mark mark, int force,
                       const struct guard *reads, int *is_before)
 {
-    status_t st = STATUS_OK;
-    struct export_file file = {.fd = -1};
     const struct export_plan plan = {.path = path,
                                      .mark = mark,
                                      .force = force,
                                      .bytes = text->length,
                                      .head = text,
                                      .is_ours = mark == MARK_RUN ? plot_is_page : plot_is_picture};
-    TRY(export_file_check(&plan, reads));
-    TRY(export_file_begin(&plan, &file));
-    TRY(export_file_publish(&file));
-    *is_before = file.state == EXPORT_COMPARES;
-out:
-    export_file_end(&file);
-    return st;
+    return export_file_write(&plan, reads, is_before);
 }
 
 /* Numbers are neither the picture, nor the name under which it is written. */

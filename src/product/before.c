@@ -1,4 +1,4 @@
-/* Archives that are there, compared piece by piece with those that would be made. */
+/* Files that are there, compared piece by piece with those that would be made. */
 #include "product/before.h"
 
 #include "base/memory.h"
@@ -14,13 +14,13 @@
 
 enum { PIECE = 1 << 20 };
 
-static status_t before_differ(const struct before *before)
+status_t before_differ(const struct before *before)
 {
-    return before->kind == BEFORE_COMPLETE
-               ? report_fail(STATUS_USAGE, "%s exists already: --force replaces it", before->file)
-               : report_fail(STATUS_USAGE,
-                             "%s exists and is not what a run leaves: --force replaces it",
-                             before->part);
+    return report_fail(STATUS_USAGE,
+                       before->kind == BEFORE_COMPLETE
+                           ? "%s exists already: --force replaces it"
+                           : "%s exists and is not what a run leaves: --force replaces it",
+                       before_path(before));
 }
 
 const char *before_path(const struct before *before)
@@ -28,26 +28,35 @@ const char *before_path(const struct before *before)
     return before->kind == BEFORE_COMPLETE ? before->file : before->part;
 }
 
+status_t before_take(struct before *before, int force, int (*is_ours)(const char *path))
+{
+    status_t st = STATUS_OK;
+    uint64_t bytes = 0;
+    TRY(folder_make(before->part, &before->made));
+    TRY(claim_take(before->part, &before->claim_fd, &bytes));
+    int is_left =
+        bytes > 0 && (mark_of(before->part) != MARK_NONE || (is_ours && is_ours(before->part)));
+    if (bytes > 0 && !force && !is_left) {
+        before->kind = BEFORE_UNNAMED;
+    } else if (bytes > 0) {
+        claim_warn(before->part, is_left);
+    }
+    before->is_ours = before->kind == BEFORE_NOTHING;
+out:
+    return st;
+}
+
 status_t before_claim(struct before *before, int force)
 {
     status_t st = STATUS_OK;
     int exists = 0;
-    uint64_t bytes = 0;
     TRY(file_exists(before->file, &exists));
     TRY(file_check_new(before->file, 1));
     if (exists && !force) {
         before->kind = BEFORE_COMPLETE;
-        goto out;
+    } else {
+        TRY(before_take(before, force, NULL));
     }
-    TRY(folder_make(before->part, &before->made));
-    TRY(claim_take(before->part, &before->claim_fd, &bytes));
-    int has_mark = bytes > 0 && mark_of(before->part) != MARK_NONE;
-    if (bytes > 0 && !force && !has_mark) {
-        before->kind = BEFORE_UNNAMED;
-    } else if (bytes > 0) {
-        claim_warn(before->part, has_mark);
-    }
-    before->is_ours = before->kind == BEFORE_NOTHING;
 out:
     return st;
 }
@@ -80,12 +89,12 @@ out:
     return st;
 }
 
-static status_t before_compare(const struct before *before, int fd, uint64_t offset,
-                               const char *data, uint64_t bytes)
+status_t before_compare(const struct before *before, int fd, uint64_t offset, const char *data,
+                        uint64_t bytes)
 {
     status_t st = STATUS_OK;
     char *piece = NULL;
-    TRY(memory_aligned(PIECE, 1, "a piece of an archive", &piece));
+    TRY(memory_aligned(PIECE, 1, "a piece of a file", &piece));
     for (uint64_t at = 0; at < bytes; at += PIECE) {
         uint64_t count = min_u64(PIECE, bytes - at);
         TRY(file_read(fd, before_path(before), offset + at, piece, count));

@@ -1,6 +1,7 @@
-/* An archive that a command of the same words and inputs has made before. It is complete, or lacks
- * only its name: the command was killed between its last two steps. Either is compared with what
- * would be written now: the samples by every rank as it makes them, all else by rank 0. */
+/* A file that a command of the same words and inputs has made before. It is complete, or lacks only
+ * its name: the command was killed between its last two steps. Either is compared with what would
+ * be written now. Of archives every rank compares the samples as it makes them, rank 0 all else;
+ * other files are exported (product/export/export_file.h). */
 #ifndef VOLTMILL_PRODUCT_BEFORE_H
 #define VOLTMILL_PRODUCT_BEFORE_H
 
@@ -26,6 +27,17 @@ struct before {
  * its folder if need be (io/file_rights.h). Without a mark it must be the whole archive, unless
  * forced. Fails with USAGE, NO_SPACE. Also fails with DATA. */
 status_t before_claim(struct before *before, int force);
+
+/* Claims FILE.part alone: new, or what a command that ended early has left, by its mark or
+ * is_ours() (NULL: none is). Without either it must be the whole file, unless forced. Fails with
+ * USAGE, NO_SPACE. Also fails with DATA. */
+status_t before_take(struct before *before, int force, int (*is_ours)(const char *path));
+
+/* Compares bytes with those of the open file. Fails with USAGE, as before_differ() does: they are
+ * not what is there; with DATA. */
+status_t before_compare(const struct before *before, int fd, uint64_t offset, const char *data,
+                        uint64_t bytes);
+status_t before_differ(const struct before *before);
 
 /* Returns the file that is written or read. */
 const char *before_path(const struct before *before);

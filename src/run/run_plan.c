@@ -73,7 +73,7 @@ status_t tables_write(const struct job_search *search, int force)
 {
     status_t st = STATUS_OK;
     struct table table = {.count = 0};
-    struct text said = {0};
+    struct guard reads = {0};
     int same = 0;
     TRY(search->csv ? tables_look(search, 1, &table) : STATUS_OK);
     if (!search->csv || table.is_same) {
@@ -84,12 +84,13 @@ status_t tables_write(const struct job_search *search, int force)
                                      .force = force,
                                      .bytes = table.words.length,
                                      .head = &table.words};
-    TRY(export_file_write(&plan, "the file which it is made of,", search->file, &said, &same));
+    TRY(guard_add(&reads, "the file which it is made of,", search->file));
+    TRY(export_file_write(&plan, &reads, &same));
     display_print("%s: %s as comma-separated values\n", search->csv,
                   units_amount(table.count, "candidate", "candidates"));
 out:
     text_free(&table.words);
-    text_free(&said);
+    guard_free(&reads);
     return st;
 }
 

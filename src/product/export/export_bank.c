@@ -218,14 +218,6 @@ static uint32_t bank_threads(const struct export_bank *bank)
     return (uint32_t)min_u64(max_u64(bank->options->threads, 1), max_u64(most, 1));
 }
 
-static void bank_free_room(struct export_bank *bank)
-{
-    free(bank->stored);
-    free(bank->numbers);
-    free(bank->made);
-    free(bank->room);
-}
-
 /* Converts the stored samples to floats, summed over ifs on request: [rows][nifs
  * written][chans]. */
 static void bank_make_numbers(struct export_bank *bank, const struct fbh5_block *block)
@@ -308,11 +300,9 @@ static struct fbh5_block bank_block(const struct export_bank *bank, uint64_t num
 /* All of the input, block by block: each thread has a bank of its own, and one at a time reads. */
 struct bank_walk {
     struct export_bank banks[EXPORT_THREADS];
-    struct text causes[EXPORT_THREADS];
-    status_t failed[EXPORT_THREADS];
     status_t (*use)(struct export_bank *, const struct fbh5_block *);
     pthread_mutex_t reading;
-    atomic_int is_over;
+    atomic_int failed; /* the status_t of any that failed */
 };
 
 static status_t bank_walk_block(struct bank_walk *walk, uint32_t thread, uint64_t number)
@@ -337,39 +327,34 @@ out:
 static void bank_walk_task(void *context, uint32_t thread, uint64_t number)
 {
     struct bank_walk *walk = context;
-    if (atomic_load(&walk->is_over)) {
-        return;
+    status_t st = (status_t)atomic_load(&walk->failed);
+    if (st == STATUS_OK) {
+        st = bank_walk_block(walk, thread, number);
     }
-    walk->failed[thread] = bank_walk_block(walk, thread, number);
-    if (walk->failed[thread] != STATUS_OK) {
-        text_add(&walk->causes[thread], "%s", report_cause());
-        report_clear();
-        atomic_store(&walk->is_over, 1);
+    if (st != STATUS_OK) {
+        report_hand_over();
+        atomic_store(&walk->failed, (int)st);
     }
 }
 
-/* Adds what the threads' banks have counted to that of `bank`, and takes the first failure. */
-static status_t bank_walk_end(struct bank_walk *walk, uint32_t threads, struct export_bank *bank)
+/* Adds what the threads' banks have counted to that of `bank`. */
+static void bank_walk_end(struct bank_walk *walk, uint32_t threads, struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < threads; i++) {
         struct export_bank *own = &walk->banks[i];
-        const char *cause = walk->causes[i].data;
         bank->nans += own->nans;
         bank->scale.clipped += own->scale.clipped;
         bank->scale.blanks += own->scale.blanks;
         bank->scale.low = own->scale.low; /* one thread alone measures */
         bank->scale.high = own->scale.high;
-        if (walk->failed[i] != STATUS_OK && st == STATUS_OK) {
-            st = report_fail(walk->failed[i], "%s", cause ? cause : "a block");
-        }
-        text_free(&walk->causes[i]);
         if (own->reader != bank->reader) {
             fbh5_reader_destroy(own->reader);
         }
-        bank_free_room(own);
+        free(own->stored);
+        free(own->numbers);
+        free(own->made);
+        free(own->room);
     }
-    return st;
 }
 
 static status_t bank_for_each_block(struct export_bank *bank, uint32_t threads,
@@ -395,10 +380,10 @@ static status_t bank_for_each_block(struct export_bank *bank, uint32_t threads,
                                             : STATUS_OK);
     }
     pool_each(threads, blocks, bank_walk_task, walk);
+    TRY((status_t)walk->failed);
 out:
     if (walk) {
-        status_t ended = bank_walk_end(walk, ready, bank);
-        st = st == STATUS_OK ? ended : st;
+        bank_walk_end(walk, ready, bank);
         pthread_mutex_destroy(&walk->reading);
     }
     free(walk);
@@ -495,7 +480,7 @@ static void bank_end(struct export_bank *bank)
     if (bank->file) {
         export_file_end(bank->file);
     }
-    scale_end(&bank->scale);
+    free(bank->scale.lines);
     text_free(&bank->head);
     free(bank->rawdatafile);
     file_close(bank->scales_fd);
@@ -557,7 +542,7 @@ status_t export_bank(const struct export_bank_options *options, struct text *sai
 {
     status_t st = STATUS_OK;
     const struct bank_format *format = export_bank_format(options->format);
-    struct export_file file = {.fd = -1};
+    struct export_file file = EXPORT_FILE_NONE;
     struct export_bank bank = {
         .options = options, .format = format, .file = &file, .scales_fd = -1};
     char *path = NULL;

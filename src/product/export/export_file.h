@@ -8,6 +8,7 @@
 #include "io/file.h"
 #include "io/file_rights.h"
 #include "io/mark.h"
+#include "product/before.h"
 #include "product/export/export.h"
 
 #include <stdatomic.h>
@@ -25,24 +26,20 @@ struct export_plan {
     int (*is_ours)(const char *path);
 };
 
-enum export_state {
-    EXPORT_WRITES,
-    EXPORT_COMPARES,     /* with the file of that name */
-    EXPORT_COMPARES_PART /* with FILE.part, of which nothing but the name is missing */
-};
-
 struct export_file {
     char *path, *part;
-    char *made; /* the first folder that was made for it; NULL: none */
-    int fd;
+    struct before before; /* whether it is written, or compared; its claim_fd is open, of either */
     int force;
     int is_lent; /* another owner's: export_file_put() alone, which keeps no first block; */
     struct file_part memory; /* bytes of it are put there */
-    enum export_state state;
     enum mark mark;
     char first[MARK_BLOCK]; /* of what is written: comes last */
     _Atomic uint64_t bytes; /* that the file has so far: threads write pieces of their own */
 };
+#define EXPORT_FILE_NONE                                                                           \
+    {                                                                                              \
+        .before = {.expected_fd = -1, .claim_fd = -1 }                                             \
+    }
 
 /* Checks that the file may be made: not over one of the files that `reads` contains, nor over one
  * that is not as the plan says, unless forced. Fails with USAGE. Also fails with DATA. */
@@ -60,10 +57,10 @@ status_t export_file_put(struct export_file *file, uint64_t offset, const void *
 status_t export_file_publish(struct export_file *file);
 /* Adds that a file was complete before, if it was (*is_before). Fails with DEVICE (memory). */
 status_t export_file_say_before(const struct export_file *file, struct text *said, int *is_before);
-/* Runs all of these, for a file whose content is in memory, made of the file `source`; `what`
- * precedes that in messages. Fails as they do. */
-status_t export_file_write(const struct export_plan *plan, const char *what, const char *source,
-                           struct text *said, int *is_before);
+/* Checks, begins and publishes a file whose content is in memory. *is_before: it was complete
+ * before. Fails as they do. */
+status_t export_file_write(const struct export_plan *plan, const struct guard *reads,
+                           int *is_before);
 /* Frees; removes what was not published. Takes one that is zero. */
 void export_file_end(struct export_file *file);
 

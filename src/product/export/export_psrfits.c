@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PSRFITS_NAME = 16, PSRFITS_RECORD = 2880 };
@@ -134,13 +133,26 @@ out:
     return st;
 }
 
+/* Sets number i, rounded unless it is a float. */
+static void psrfits_set_number(uint32_t bits, uint8_t *data, uint64_t i, double number)
+{
+    uint16_t half = bits < 32 ? (uint16_t)rint(number) : 0;
+    float value = (float)number;
+    if (bits == 8) {
+        data[i] = (uint8_t)half;
+    } else if (bits == 16) {
+        memcpy(data + 2 * i, &half, sizeof half);
+    } else {
+        memcpy(data + 4 * i, &value, sizeof value);
+    }
+}
+
 /* Replaces numbers of few bits that mean NaN by the channel's mean. Sets the weight of channels
  * with any other number to 1. */
 static void psrfits_weigh_line(const struct psrfits_piece *piece, uint64_t line, float *weights)
 {
     struct export_bank *bank = piece->bank;
     const struct steps_form form = {piece->form->bits, 0};
-    uint16_t mean = (uint16_t)steps_centre(form.bits);
     for (uint64_t i = 0; i < piece->chans; i++) {
         uint64_t at = line * piece->chans + i;
         if (steps_number(form, piece->data, (size_t)at) != steps_blank(form)) {
@@ -148,11 +160,7 @@ static void psrfits_weigh_line(const struct psrfits_piece *piece, uint64_t line,
             continue;
         }
         bank->scale.blanks++;
-        if (form.bits == 8) {
-            piece->data[at] = (uint8_t)mean;
-        } else {
-            memcpy(piece->data + 2 * at, &mean, sizeof mean);
-        }
+        psrfits_set_number(form.bits, piece->data, at, steps_centre(form.bits));
     }
 }
 
@@ -237,16 +245,11 @@ static status_t psrfits_put_weights(const struct psrfits_piece *piece)
                        piece->chans, sizeof *weights);
 }
 
-static double psrfits_number(uint64_t bits, const uint8_t *data, uint64_t i)
+static double psrfits_number(uint32_t bits, const uint8_t *data, uint64_t i)
 {
-    uint16_t half;
     float value;
-    if (bits == 8) {
-        return data[i];
-    }
-    if (bits == 16) {
-        memcpy(&half, data + 2 * i, sizeof half);
-        return half;
+    if (bits < 32) {
+        return steps_number((struct steps_form){bits, 0}, data, (size_t)i);
     }
     memcpy(&value, data + 4 * i, sizeof value);
     return isfinite(value) ? (double)value : 0;
@@ -256,7 +259,7 @@ static double psrfits_number(uint64_t bits, const uint8_t *data, uint64_t i)
  */
 static void psrfits_make_filler(const struct psrfits_piece *piece, uint64_t at_if)
 {
-    uint64_t bits = piece->form->bits;
+    uint32_t bits = piece->form->bits;
     uint8_t *out = psrfits_filler(piece->bank);
     for (uint64_t i = 0; i < piece->chans; i++) {
         double sum = 0;
@@ -264,21 +267,12 @@ static void psrfits_make_filler(const struct psrfits_piece *piece, uint64_t at_i
             uint64_t line = row * piece->form->nifs + at_if;
             sum += psrfits_number(bits, piece->data, line * piece->chans + i);
         }
-        double mean = sum / (double)piece->rows;
-        uint16_t half = (uint16_t)rint(mean);
-        float value = (float)mean;
-        if (bits == 8) {
-            out[i] = (uint8_t)half;
-        } else if (bits == 16) {
-            memcpy(out + 2 * i, &half, sizeof half);
-        } else {
-            memcpy(out + 4 * i, &value, sizeof value);
-        }
+        psrfits_set_number(bits, out, i, sum / (double)piece->rows);
     }
 }
 
-/* As FITS stores them: big-endian, 16 bits with a sign. */
-static void psrfits_store(uint64_t bits, uint8_t *data, uint64_t count)
+/* Numbers of 16 bits have a sign in FITS: to and from those without. */
+static void psrfits_turn_signs(uint64_t bits, uint8_t *data, uint64_t count)
 {
     for (uint64_t i = 0; i < count && bits == 16; i++) {
         uint16_t half;
@@ -286,6 +280,12 @@ static void psrfits_store(uint64_t bits, uint8_t *data, uint64_t count)
         half ^= 0x8000;
         memcpy(data + 2 * i, &half, sizeof half);
     }
+}
+
+/* As FITS stores them: big-endian, 16 bits with a sign. */
+static void psrfits_store(uint64_t bits, uint8_t *data, uint64_t count)
+{
+    psrfits_turn_signs(bits, data, count);
     turn_bytes(data, count * bits / 8, (uint32_t)bits / 8);
 }
 
@@ -323,23 +323,19 @@ out:
     return st;
 }
 
-/* FITS files are whole records. */
-static status_t psrfits_put_end(const struct psrfits_piece *piece)
-{
-    static const char zeros[PSRFITS_RECORD];
-    const struct export_rows *form = piece->form;
-    uint64_t end = form->begin + form->table.count * form->table.row_bytes;
-    return export_file_put(piece->bank->file, end, zeros, form->bytes - end);
-}
-
 /* All of a subint but its numbers and times. */
 static status_t psrfits_put_beside(const struct psrfits_piece *piece)
 {
     status_t st = STATUS_OK;
+    static const char zeros[PSRFITS_RECORD];
+    const struct export_rows *form = piece->form;
+    uint64_t end = form->begin + form->table.count * form->table.row_bytes;
     TRY(psrfits_put_band(piece));
     TRY(psrfits_put_scales(piece));
     TRY(psrfits_put_weights(piece));
-    TRY(piece->subint + 1 == piece->form->table.count ? psrfits_put_end(piece) : STATUS_OK);
+    if (piece->subint + 1 == form->table.count) { /* FITS files are whole records */
+        TRY(export_file_put(piece->bank->file, end, zeros, form->bytes - end));
+    }
 out:
     return st;
 }
@@ -391,16 +387,11 @@ static status_t psrfits_get_data(const struct psrfits_piece *piece)
     uint64_t data = piece->at + form->table.data + piece->chan * width;
     uint64_t together = bytes == line_bytes ? count : 1;
     for (uint64_t line = 0; line < count; line += together) {
-        TRY(file_read(piece->bank->file->fd, piece->bank->file->part, data + line * line_bytes,
-                      piece->data + line * bytes, together * bytes));
+        TRY(file_read(piece->bank->file->before.claim_fd, piece->bank->file->before.part,
+                      data + line * line_bytes, piece->data + line * bytes, together * bytes));
     }
     turn_bytes(piece->data, count * bytes, (uint32_t)width);
-    for (uint64_t i = 0; i < count * piece->chans && form->bits == 16; i++) {
-        uint16_t half;
-        memcpy(&half, piece->data + 2 * i, sizeof half);
-        half ^= 0x8000;
-        memcpy(piece->data + 2 * i, &half, sizeof half);
-    }
+    psrfits_turn_signs(form->bits, piece->data, count * piece->chans);
 out:
     return st;
 }
@@ -413,14 +404,15 @@ status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int 
     struct psrfits_piece piece = psrfits_piece_of(bank, subint, 0, 0, data);
     double length = 0;
     bank->empty = bank->scale.blanks = 0;
-    TRY(file_read(bank->file->fd, bank->file->part, piece.at, &length, sizeof length));
+    TRY(file_read(bank->file->before.claim_fd, bank->file->before.part, piece.at, &length,
+                  sizeof length));
     while (length == 0 && piece.chan < form->nchans) {
         piece.chans = min_u64(bank->chans, form->nchans - piece.chan);
         TRY(psrfits_get_data(&piece));
         if (is_last) {
             uint64_t at = piece.at + form->table.weights + piece.chan * sizeof *weights;
             psrfits_weigh(&piece, weights);
-            TRY(file_read(bank->file->fd, bank->file->part, at, weights,
+            TRY(file_read(bank->file->before.claim_fd, bank->file->before.part, at, weights,
                           piece.chans * sizeof *weights));
             turn_bytes((uint8_t *)weights, piece.chans * sizeof *weights, sizeof *weights);
             psrfits_blank(&piece, weights);

@@ -210,7 +210,7 @@ status_t export_writer_create(const struct export_rows *rows, int fd, const char
     TRY(memory_zeroed(1, sizeof *writer, "a writer", &writer));
     writer->format = export_bank_format(rows->format);
     writer->sum = *sum;
-    writer->file = (struct export_file){.fd = fd, .part = (char *)path, .is_lent = 1};
+    writer->file = (struct export_file){.before = {.part = path, .claim_fd = fd}, .is_lent = 1};
     writer->bank = (struct export_bank){.form = *rows,
                                         .file = &writer->file,
                                         .is_plain = 1,
@@ -251,7 +251,7 @@ static status_t writer_unsettle(export_writer_t *writer, uint64_t row)
     const struct psrfits_table *table = &writer->bank.form.table;
     return table->count == 0
                ? STATUS_OK
-               : file_write(writer->file.fd, writer->file.part,
+               : file_write(writer->file.before.claim_fd, writer->file.before.part,
                             writer->bank.form.begin + row / table->rows_each * table->row_bytes,
                             &none, sizeof none);
 }
@@ -266,7 +266,7 @@ static void writer_sum(void *context)
 static void writer_map(export_writer_t *writer, uint64_t at, uint64_t bytes)
 {
     if (writer->is_mapped) {
-        writer->file.memory = file_part_map(writer->file.fd, at, bytes);
+        writer->file.memory = file_part_map(writer->file.before.claim_fd, at, bytes);
     }
 }
 
@@ -317,7 +317,8 @@ static status_t writer_put_part(export_writer_t *writer, uint64_t row, uint64_t 
         uint64_t bytes = export_rows_piece(form, &from, &left, &at);
         memcpy(writer->data, data, (size_t)bytes);
         writer->format->encode(form, writer->data, 1, bytes / width);
-        TRY(file_write(writer->file.fd, writer->file.part, begin + at, writer->data, bytes));
+        TRY(file_write(writer->file.before.claim_fd, writer->file.before.part, begin + at,
+                       writer->data, bytes));
         writer->sum.add(writer->sum.context, row, 1, at, bytes, writer->data);
         data += bytes;
         piece -= bytes;

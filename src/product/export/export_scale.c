@@ -28,26 +28,9 @@ out:
     return st;
 }
 
-void scale_end(struct scale *scale)
-{
-    free(scale->lines);
-    scale->lines = NULL;
-}
-
 int scale_must_measure(const struct scale *scale)
 {
     return scale->options.kind == SCALE_RANGE || scale->options.kind == SCALE_CHANNELS;
-}
-
-static void scale_measure_line(struct scale_line *line, double value)
-{
-    if (line->count == 0) {
-        line->first = value;
-    }
-    double difference = value - line->first;
-    line->sum += difference;
-    line->squares += difference * difference;
-    line->count++;
 }
 
 void scale_measure(struct scale *scale, const float *values, uint64_t count, uint64_t line)
@@ -59,8 +42,12 @@ void scale_measure(struct scale *scale, const float *values, uint64_t count, uin
         }
         scale->low = value < scale->low ? value : scale->low;
         scale->high = value > scale->high ? value : scale->high;
-        if (scale->lines) {
-            scale_measure_line(&scale->lines[line + i], value);
+        struct scale_line *of = scale->lines ? &scale->lines[line + i] : NULL;
+        if (of) {
+            of->first = of->count == 0 ? value : of->first;
+            of->sum += value - of->first;
+            of->squares += (value - of->first) * (value - of->first);
+            of->count++;
         }
     }
 }

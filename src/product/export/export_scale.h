@@ -33,10 +33,10 @@ struct scale {
     uint64_t clipped, blanks; /* counted on the way: outside of the range; NaN */
 };
 
-/* Allocates the scales of `nlines` channels of all ifs. Fails with DEVICE (memory). */
+/* Allocates the scales of `nlines` channels of all ifs; free(scale->lines) returns them. Fails with
+ * DEVICE (memory). */
 status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_t nlines,
                      struct scale *out);
-void scale_end(struct scale *scale);
 
 /* Returns whether all values must be measured before the first is encoded. */
 int scale_must_measure(const struct scale *scale);

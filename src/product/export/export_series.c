@@ -137,8 +137,9 @@ struct choice {
     struct series *in;
     uint64_t *dms; /* [ndms] numbers in the product, ascending, each once */
     uint64_t ndms;
-    int decimals;     /* of DMs in names */
-    uint64_t samples; /* that are written of each */
+    double least, most; /* of all DMs of the product */
+    int decimals;       /* of DMs in names */
+    uint64_t samples;   /* that are written of each */
     float *block;
     char *base;
 };
@@ -165,22 +166,11 @@ static double series_step_at(const struct series *in, uint64_t at)
     return isfinite(step) ? step : 0;
 }
 
-static void series_range_of(const struct series *in, double *least, double *most)
+static status_t series_fail_dms(const struct choice *choice, const char *what)
 {
-    *least = *most = in->dm[0];
-    for (uint64_t i = 1; i < in->ndms; i++) {
-        *least = fmin(*least, in->dm[i]);
-        *most = fmax(*most, in->dm[i]);
-    }
-}
-
-static status_t series_fail_dms(const struct series *in, const char *what)
-{
-    double least;
-    double most;
-    series_range_of(in, &least, &most);
     return report_fail(STATUS_USAGE, "export: %s is not in %s: it holds %llu DMs from %g to %g",
-                       what, in->path, (unsigned long long)in->ndms, least, most);
+                       what, choice->in->path, (unsigned long long)choice->in->ndms, choice->least,
+                       choice->most);
 }
 
 /* Between two stored DMs the nearest is as good as any; beyond them it is another one. */
@@ -188,19 +178,16 @@ static status_t series_choose_nearest(struct choice *choice, char *taken)
 {
     status_t st = STATUS_OK;
     const struct series *in = choice->in;
-    double least;
-    double most;
-    series_range_of(in, &least, &most);
     for (uint32_t i = 0; i < choice->options->ndms; i++) {
         char what[64];
         double dm = choice->options->dms[i];
         uint64_t at = series_nearest_dm(in, dm);
         double distance = fabs(in->dm[at] - dm);
         double slack = 1e-9 * fabs(dm);
-        int is_within = dm >= least && dm <= most;
+        int is_within = dm >= choice->least && dm <= choice->most;
         if (!is_within && distance > series_step_at(in, at) / 2 + slack) {
             snprintf(what, sizeof what, "DM %.12g", dm);
-            TRY(series_fail_dms(in, what));
+            TRY(series_fail_dms(choice, what));
         }
         if (distance > slack) {
             report_note("DM %.12g is not stored: the nearest is %.12g", dm, in->dm[at]);
@@ -225,7 +212,7 @@ static status_t series_choose_range(struct choice *choice, char *taken)
         char what[80];
         snprintf(what, sizeof what, "any DM from %.12g to %.12g", options->first_dm,
                  options->last_dm);
-        TRY(series_fail_dms(choice->in, what));
+        TRY(series_fail_dms(choice, what));
     }
 out:
     return st;
@@ -238,14 +225,14 @@ static status_t series_choose_dms(struct choice *choice)
     size_t count = (size_t)choice->in->ndms;
     TRY(memory_zeroed(count, 1, "DMs", &taken));
     TRY(memory_zeroed(count, sizeof *choice->dms, "DMs", &choice->dms));
-    if (choice->options->ndms == 0 && !choice->options->has_range) {
-        double least;
-        double most;
-        series_range_of(choice->in, &least, &most);
-        FAIL(STATUS_USAGE,
-             "export: which DMs of %s? --dm 475 or --dms 470..480: it holds %zu from %g to %g",
-             choice->in->path, count, least, most);
+    choice->least = choice->most = choice->in->dm[0];
+    for (size_t i = 1; i < count; i++) {
+        choice->least = fmin(choice->least, choice->in->dm[i]);
+        choice->most = fmax(choice->most, choice->in->dm[i]);
     }
+    REQUIRE(choice->options->ndms > 0 || choice->options->has_range, STATUS_USAGE,
+            "export: which DMs of %s? --dm 475 or --dms 470..480: it holds %zu from %g to %g",
+            choice->in->path, count, choice->least, choice->most);
     TRY(choice->options->ndms > 0 ? series_choose_nearest(choice, taken)
                                   : series_choose_range(choice, taken));
     for (uint64_t i = 0; i < choice->in->ndms; i++) {
@@ -332,17 +319,6 @@ static struct sigproc series_header_of(const struct choice *choice, uint64_t dm)
     return header;
 }
 
-static status_t series_words_of_inf(const struct choice *choice, uint64_t dm, struct text *out)
-{
-    status_t st = STATUS_OK;
-    char *bare = NULL;
-    TRY(series_name_of(choice, dm, "", &bare));
-    TRY(presto_inf(choice->in, text_basename(bare), dm, choice->samples, out));
-out:
-    free(bare);
-    return st;
-}
-
 /* Names and heads. series_files_end() in any case. */
 static status_t series_plan_files(const struct choice *choice, uint64_t dm, struct series_files *of)
 {
@@ -350,9 +326,12 @@ static status_t series_plan_files(const struct choice *choice, uint64_t dm, stru
     int is_tim = choice->options->is_tim;
     const char *const endings[] = {is_tim ? ".tim" : ".dat", ".inf"};
     struct sigproc header = series_header_of(choice, dm);
-    *of = (struct series_files){.files = {{.fd = -1}, {.fd = -1}}, .count = is_tim ? 1 : 2};
+    char *bare = NULL;
+    *of = (struct series_files){.files = {EXPORT_FILE_NONE, EXPORT_FILE_NONE},
+                                .count = is_tim ? 1 : 2};
+    TRY(series_name_of(choice, dm, "", &bare));
     TRY(is_tim ? sigproc_write(&header, &of->heads[0])
-               : series_words_of_inf(choice, dm, &of->heads[1]));
+               : presto_inf(choice->in, text_basename(bare), dm, choice->samples, &of->heads[1]));
     for (int i = 0; i < of->count; i++) {
         TRY(series_name_of(choice, dm, endings[i], &of->names[i]));
         uint64_t samples = i == 0 ? choice->samples * sizeof(float) : 0;
@@ -363,6 +342,7 @@ static status_t series_plan_files(const struct choice *choice, uint64_t dm, stru
                                             .head = &of->heads[i]};
     }
 out:
+    free(bare);
     return st;
 }
 
@@ -395,7 +375,7 @@ static status_t series_say(const struct choice *choice, uint64_t dm, const struc
     status_t st = STATUS_OK;
     int were_before = 1;
     for (int i = 0; i < of->count; i++) {
-        were_before = were_before && of->files[i].state == EXPORT_COMPARES;
+        were_before = were_before && of->files[i].before.kind == BEFORE_COMPLETE;
     }
     if (were_before) {
         TRY(export_file_say_before(&of->files[0], said, &were_before));
@@ -485,14 +465,6 @@ static void series_say_band(const struct choice *choice)
     }
 }
 
-static void series_choice_end(struct choice *choice)
-{
-    series_destroy(choice->in);
-    free(choice->dms);
-    free(choice->block);
-    free(choice->base);
-}
-
 status_t export_series(const struct export_series_options *options, struct text *said)
 {
     status_t st = STATUS_OK;
@@ -512,6 +484,9 @@ status_t export_series(const struct export_series_options *options, struct text 
         TRY(series_write(&choice, choice.dms[i], said));
     }
 out:
-    series_choice_end(&choice);
+    series_destroy(choice.in);
+    free(choice.dms);
+    free(choice.block);
+    free(choice.base);
     return st;
 }

@@ -5,32 +5,8 @@
 
 #include "product/kind/series_kind.h"
 
-/* PRESTO's .inf: what a .dat of float32 holds, one line of text each, the keys 40 letters wide, as
- * scottransom/presto src/ioinf.c reads them. */
-
 /* Appends the .inf of DM number `dm` of a product, of which `samples` (an even number) are written
- * to NAME.dat. */
-status_t presto_inf(const struct series *series, const char *name, uint64_t dm, uint64_t samples,
-                    struct text *out);
-
-/* PRESTO's .inf: what a .dat of float32 holds, one line of text each, the keys 40 letters wide, as
- * scottransom/presto src/ioinf.c reads them. */
-
-/* Appends the .inf of DM number `dm` of a product, of which `samples` (an even number) are written
- * to NAME.dat. */
-status_t presto_inf(const struct series *series, const char *name, uint64_t dm, uint64_t samples,
-                    struct text *out);
-
-/* PRESTO's .inf: what a .dat of float32 holds, one line of text each, the keys 40 letters wide, as
- * scottransom/presto src/ioinf.c reads them. */
-
-/* Appends the .inf of DM number `dm` of a product, of which `samples` (an even number) are written
- * to NAME.dat. */
-status_t presto_inf(const struct series *series, const char *name, uint64_t dm, uint64_t samples,
-                    struct text *out);
-
-/* Appends the .inf of DM number `dm` of a product, of which `samples` (an even number) are written
- * to NAME.dat. Fail with USAGE, DEVICE (memory). */
+ * to NAME.dat. Fails with USAGE, DEVICE (memory). */
 status_t presto_inf(const struct series *series, const char *name, uint64_t dm, uint64_t samples,
                     struct text *out);
 

@@ -1,6 +1,5 @@
 /* Formats that are text, small enough for memory. A run writes comma-separated values itself; the
  * others are made by the Python module. */
-#include "base/memory.h"
 #include "base/units.h"
 #include "io/python.h"
 #include "product/candidates.h"
@@ -75,6 +74,7 @@ status_t export_text(const struct export_text_options *options, struct text *sai
     status_t st = STATUS_OK;
     struct text words = {0};
     struct text what = {0};
+    struct guard reads = {0};
     char *path = NULL;
     int is_before = 0;
     TRY(export_name(options->out, options->product, formats[options->format].ending, &path));
@@ -85,10 +85,12 @@ status_t export_text(const struct export_text_options *options, struct text *sai
                                      .force = options->force,
                                      .bytes = words.length,
                                      .head = &words};
-    TRY(export_file_write(&plan, formats[options->format].source, options->product, said,
-                          &is_before));
-    TRY(is_before ? STATUS_OK : text_add_shown(said, "%s: %s\n", path, what.data));
+    TRY(guard_add(&reads, formats[options->format].source, options->product));
+    TRY(export_file_write(&plan, &reads, &is_before));
+    TRY(is_before ? text_add_shown(said, "complete before: %s\n", path)
+                  : text_add_shown(said, "%s: %s\n", path, what.data));
 out:
+    guard_free(&reads);
     text_free(&words);
     text_free(&what);
     free(path);

@@ -1,14 +1,12 @@
 /* Cards of FITS: 80 letters each, in records of 2,880. */
 #include "product/export/psrfits_head.h"
 
-#include "base/memory.h"
 #include "base/units.h"
 #include "product/export/export_file.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CARD = 80, RECORD = 2880, LETTERS = 68 };

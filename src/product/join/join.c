@@ -5,11 +5,10 @@
 #include "base/units.h"
 #include "io/file.h"
 #include "io/file_rights.h"
-#include "io/folder.h"
 #include "io/hdf5/h5.h"
 #include "io/mark.h"
+#include "product/before.h"
 #include "product/join/join_parts.h"
-#include "product/join/join_words.h"
 #include "product/pack/rows.h"
 #include "product/spans.h"
 
@@ -18,7 +17,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Values of a join: copied byte for byte from where the parts have them. */
 
@@ -557,35 +555,32 @@ static void join_free(struct join *join)
 }
 
 /* Takes FILE.part: new, or what a join that ended early has left. One without a mark that is made
- * of these parts lacks only its name (*is_whole). */
-static status_t join_claim(struct join *join, const char *part, int *fd, int *is_whole)
+ * of these parts lacks only its name. */
+static status_t join_claim(struct join *join, struct before *before)
 {
     status_t st = STATUS_OK;
-    uint64_t bytes = 0;
-    int mine = -1;
-    *is_whole = 0;
-    TRY(claim_take(part, &mine, &bytes));
-    int has_mark = bytes > 0 && mark_of(part) != MARK_NONE;
-    if (bytes > 0 && !has_mark) {
-        TRY(join_is_whole(join, part, is_whole));
-        REQUIRE(*is_whole || join->options->force, STATUS_USAGE,
-                "%s exists and is not what a run leaves: --force replaces it", part);
+    int is_whole = 1;
+    TRY(before_take(before, 0, NULL));
+    if (before->kind == BEFORE_UNNAMED) {
+        TRY(join_is_whole(join, before->part, &is_whole));
+        TRY(is_whole || join->options->force ? STATUS_OK : before_differ(before));
     }
-    if (bytes > 0 && !*is_whole) {
-        claim_warn(part, has_mark);
+    if (!is_whole) {
+        claim_warn(before->part, 0);
+        before->kind = BEFORE_NOTHING;
+        before->is_ours = 1;
     }
-    *fd = mine;
-    mine = -1;
 out:
-    file_close(mine);
     return st;
 }
 
 /* Under the name that it has until it is whole. */
-static status_t join_write(struct join *join, const char *part, int fd, int *is_whole)
+static status_t join_write(struct join *join, struct before *before)
 {
     status_t st = STATUS_OK;
-    if (*is_whole) {
+    const char *part = before->part;
+    int fd = before->claim_fd;
+    if (before->kind == BEFORE_UNNAMED) {
         TRY(product_find_place(part, &join->place));
     } else {
         TRY(join_make(join, fd, part));
@@ -594,7 +589,7 @@ static status_t join_write(struct join *join, const char *part, int fd, int *is_
     }
     TRY(file_sync(fd, part));
     TRY(mark_hdf5(fd, part, MARK_NONE));
-    *is_whole = 1; /* what cannot be renamed stays, as the message says */
+    before->is_ours = 0; /* what cannot be renamed stays, as the message says */
     TRY(file_publish(fd, part, join->options->out, join->options->force));
 out:
     return st;
@@ -604,38 +599,27 @@ status_t join_parts(const struct join_options *options, struct text *said)
 {
     status_t st = STATUS_OK;
     struct join join = {.options = options, .count = options->nparts};
+    struct before before = {.file = options->out, .expected_fd = -1, .claim_fd = -1};
     char *part = NULL;
-    char *made = NULL;
-    int fd = -1;
-    int is_written = 0;
-    int is_whole = 0;
+    int is_before = 0;
     TRY(join_check_output(options));
     TRY(memory_zeroed(join.count, sizeof *join.parts, "parts", &join.parts));
     for (uint32_t i = 0; i < join.count; i++) {
         join.parts[i] = (struct join_part){.path = options->parts[i], .file = -1};
     }
     TRY(join_open(&join));
-    TRY(join_find_before(&join, &is_whole));
-    if (is_whole) {
+    TRY(join_find_before(&join, &is_before));
+    if (is_before) {
         TRY(text_add_shown(said, "complete before: %s\n", options->out));
         goto out;
     }
     TRY(file_part_name(options->out, &part));
-    TRY(folder_make(part, &made));
-    TRY(join_claim(&join, part, &fd, &is_whole));
-    TRY(join_write(&join, part, fd, &is_whole));
-    is_written = 1;
+    before.part = part;
+    TRY(join_claim(&join, &before));
+    TRY(join_write(&join, &before));
     TRY(join_say(&join, said));
 out:
-    if (!is_written && !is_whole) {
-        claim_remove(fd, part);
-    }
-    file_close(fd);
-    if (!is_written) {
-        folder_unmake(options->out, made);
-    } else {
-        free(made);
-    }
+    before_end(&before);
     free(part);
     join_free(&join);
     return st;

@@ -6,11 +6,9 @@
 #include "io/hdf5/h5_scales.h"
 #include "product/contents.h"
 #include "product/join/join_parts.h"
-#include "product/join/join_words.h"
 #include "product/kind/kinds.h"
 #include "product/spans.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Made anew for the whole, or by counting. */
@@ -81,7 +79,9 @@ static status_t join_place_times(const struct join *join, struct join_dataset *s
     uint64_t of_rows = 1;  /* rows for each step of the axis, */
     uint64_t of_steps = 1; /* or steps of a row */
     if (strcmp(scale, "block") == 0) {
-        TRY(join_read_block_rows(join->parts[0].file, join->parts[0].path, &of_rows));
+        of_rows = join->parts[0].product->place.scale_rows;
+        REQUIRE(of_rows > 0, STATUS_DATA, "%s: its rows do not say scale_rows",
+                join->parts[0].path);
     } else {
         of_steps = set->count[0] / rows;
     }
@@ -107,16 +107,6 @@ static status_t join_place_times(const struct join *join, struct join_dataset *s
     }
 out:
     return st;
-}
-
-static void join_place_channels(const struct join *join, struct join_dataset *set)
-{
-    uint64_t next = 0;
-    for (uint32_t i = 0; i < join->count; i++) {
-        set->first[i] = next;
-        next += set->count[i];
-    }
-    set->dims[set->at] = next;
 }
 
 /* Shape of the dataset in each part; all axes but one are alike. */
@@ -191,7 +181,11 @@ static status_t join_add_set(struct join *join, const struct h5_dataset *data, c
     if (join->along == JOIN_TIME) {
         TRY(join_place_times(join, set, scale));
     } else {
-        join_place_channels(join, set);
+        set->dims[at] = 0;
+        for (uint32_t i = 0; i < join->count; i++) {
+            set->first[i] = set->dims[at];
+            set->dims[at] += set->count[i];
+        }
     }
 out:
     return st;

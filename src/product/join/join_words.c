@@ -1,5 +1,5 @@
 /* Attributes and values of the parts: alike, or the reason why they cannot be joined. */
-#include "product/join/join_words.h"
+#include "product/join/join_parts.h"
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -195,15 +195,10 @@ static status_t words_check_all(const struct join *join, uint32_t first, const c
         id = H5Oopen(join->parts[i].file, object, H5P_DEFAULT);
         H5_TRY(id, "%s: %s cannot be opened", join->parts[i].path, object);
         TRY(h5_list_attributes(id, join->parts[i].path, object, &other));
-        for (size_t j = 0; j < names->count; j++) {
-            TRY(words_are_shared(join, names->names[j])
-                    ? words_check(join, first, i, object, names->names[j])
-                    : STATUS_OK);
-        }
-        for (size_t j = 0; j < other.count; j++) {
-            TRY(words_are_shared(join, other.names[j])
-                    ? words_check(join, first, i, object, other.names[j])
-                    : STATUS_OK);
+        for (size_t j = 0; j < names->count + other.count; j++) {
+            const char *name = j < names->count ? names->names[j] : other.names[j - names->count];
+            TRY(words_are_shared(join, name) ? words_check(join, first, i, object, name)
+                                             : STATUS_OK);
         }
         text_free_list(other.names, other.count);
         other = (struct h5_names){0};
@@ -322,31 +317,6 @@ out:
     return st;
 }
 
-status_t join_read_block_rows(hid_t file, const char *path, uint64_t *out)
-{
-    status_t st = STATUS_OK;
-    hid_t rows = -1;
-    int64_t number = 0;
-    int found = 0;
-    static const char *const names[] = {"data", "spectra"};
-    for (int i = 0; i < 2 && !found; i++) {
-        int is_there = 0;
-        TRY(h5_has(file, path, names[i], &is_there));
-        if (is_there) {
-            rows = H5Dopen2(file, names[i], H5P_DEFAULT);
-            H5_TRY(rows, "%s: its rows cannot be opened", path);
-            TRY(h5_get_i64(rows, path, "scale_rows", &number, &found));
-            h5_close(rows);
-            rows = -1;
-        }
-    }
-    REQUIRE(found && number > 0, STATUS_DATA, "%s: its rows do not say scale_rows", path);
-    *out = (uint64_t)number;
-out:
-    h5_close(rows);
-    return st;
-}
-
 /* Replaces an attribute. */
 static status_t words_put_text(hid_t object, const char *name, const char *text)
 {
@@ -383,19 +353,6 @@ out:
     return st;
 }
 
-/* A part's job, further in. */
-static status_t words_add_job(struct text *out, const char *job)
-{
-    status_t st = STATUS_OK;
-    for (const char *line = job ? job : ""; *line;) {
-        size_t length = strcspn(line, "\n");
-        TRY(text_add(out, "      %.*s\n", (int)length, line));
-        line += length + (line[length] == '\n');
-    }
-out:
-    return st;
-}
-
 void join_origin_free(struct join_origin *origin)
 {
     text_free(&origin->job);
@@ -423,7 +380,11 @@ status_t join_list_parts(const struct join *join, struct join_origin *out)
                      text_basename(part->path), (unsigned long long)part->first_row,
                      (unsigned long long)(part->first_row + part->product->rows - 1),
                      part->product->origin.version ? part->product->origin.version : "unknown"));
-        TRY(words_add_job(job, part->product->origin.job_text));
+        const char *line = part->product->origin.job_text;
+        for (size_t length; *line; line += length + (line[length] == '\n')) { /* further in */
+            length = strcspn(line, "\n");
+            TRY(text_add(job, "      %.*s\n", (int)length, line));
+        }
         TRY(words_add_lines(&out->inputs, part->product->origin.inputs));
         TRY(words_add_lines(&out->assumed, part->product->origin.assumed));
         TRY(words_add_lines(&out->arithmetic, part->product->origin.arithmetic));
