@@ -13,7 +13,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,15 +80,6 @@ static void page_add(struct text *page, const char *form, const char *text)
     text_add_bytes(page, form, (size_t)(at - form));
     page_text(page, text);
     text_add(page, "%s", at + 1);
-}
-
-static void page_begin(struct text *page, const char *title)
-{
-    text_add(page, "%s", begin);
-    text_add(page, "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
-    page_add(page, "<title>%</title>\n", title);
-    text_add(page, "<style>\n%s</style>\n</head>\n<body>\n", style);
-    page_add(page, "<h1>%</h1>\n", title);
 }
 
 /* A row of a table; without a value it is omitted. */
@@ -291,23 +281,6 @@ out:
     return st;
 }
 
-static status_t glance_at_filter(struct glance *glance, const struct job *job)
-{
-    status_t st = STATUS_OK;
-    const struct drawing drawing = {.of = PLOT_FILTER, .job = job, .format = "html"};
-    page_add(glance->page, "<h2>%</h2>\n", "The filter bank");
-    TRY(glance->is_blind ? STATUS_OK : glance_draw(glance, &drawing, "filter bank"));
-out:
-    return st;
-}
-
-static void report_add_sets(const struct report_run *run, struct text *page)
-{
-    for (uint32_t i = 0; i < run->nsets; i++) {
-        page_row(page, i ? "" : "set", run->sets[i]);
-    }
-}
-
 /* The observation, as its first product has it. */
 static void report_add_observation(const struct product *product, struct text *page)
 {
@@ -334,7 +307,9 @@ static status_t report_add_summary(const struct report_run *run, const struct jo
     page_add(page, "<p>%</p>\n", run->holes ? run->holes : "All products are complete.");
     text_add(page, "<table>\n");
     page_row(page, "job", run->job);
-    report_add_sets(run, page);
+    for (uint32_t i = 0; i < run->nsets; i++) {
+        page_row(page, i ? "" : "set", run->sets[i]);
+    }
     TRY(report_forgive(product_open(job_file(job, 0), &product)));
     if (product) {
         report_add_observation(product, page);
@@ -354,41 +329,39 @@ out:
     return st;
 }
 
-static status_t report_add_job(const struct report_run *run, struct text *page)
-{
-    status_t st = STATUS_OK;
-    struct text job = {0};
-    TRY(share_read_job(run->job, run->given, &job));
-    page_add(page, "<h2>%</h2>\n", "The job");
-    page_add(page, "<pre>%</pre>\n", job.data ? job.data : "");
-out:
-    text_free(&job);
-    return st;
-}
-
 static status_t report_compose(const struct report_run *run, const struct job *job,
                                struct text *page)
 {
     status_t st = STATUS_OK;
     struct text title = {0};
+    struct text text = {0}; /* the job's */
     struct glance glance = {.page = page};
+    const struct drawing filter = {.of = PLOT_FILTER, .job = job, .format = "html"};
     TRY(text_add_shown(&title, "voltmill: %s", text_basename(run->job)));
-    page_begin(page, title.data);
+    text_add(page, "%s", begin);
+    text_add(page, "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
+    page_add(page, "<title>%</title>\n", title.data);
+    text_add(page, "<style>\n%s</style>\n</head>\n<body>\n", style);
+    page_add(page, "<h1>%</h1>\n", title.data);
     TRY(report_add_summary(run, job, page));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
         TRY(glance_at_product(&glance, job_file(job, i)));
     }
     if (job->nbanks > 0) {
-        TRY(glance_at_filter(&glance, job));
+        page_add(page, "<h2>%</h2>\n", "The filter bank");
+        TRY(glance.is_blind ? STATUS_OK : glance_draw(&glance, &filter, "filter bank"));
     }
     if (said.length > 0) {
         page_add(page, "<h2>%</h2>\n", "What the run said");
         page_add(page, "<pre>%</pre>\n", said.data);
     }
-    TRY(report_add_job(run, page));
+    TRY(share_read_job(run->job, run->given, &text));
+    page_add(page, "<h2>%</h2>\n", "The job");
+    page_add(page, "<pre>%</pre>\n", text.data ? text.data : "");
     text_add(page, "</body>\n</html>\n");
 out:
     text_free(&title);
+    text_free(&text);
     return st;
 }
 

@@ -4,25 +4,167 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "compute/shared/samples.h"
 #include "dsp/boxes.h"
 #include "dsp/fir/filter_report.h"
 #include "dsp/fir/prototype.h"
 #include "input/fbh5/fbh5.h"
 #include "input/format/formats.h"
 #include "input/open.h"
+#include "input/read/reader.h"
 #include "io/file.h"
 #include "plan/filter_coefficients.h"
-#include "plot/volts.h"
 #include "product/candidates.h"
 #include "product/kind/series_kind.h"
 #include "product/pack/rows.h"
 #include "product/product.h"
 #include "product/sheet.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CACHE_BYTES = 1 << 26, BESIDES = 4, THREADS = 4 };
+
+/* Voltages: samples by the reader of archives, one time step after the other. */
+
+struct volts {
+    struct archive *archive;
+    struct slab *slab;
+    reader_t *reader;
+    size_t *re, *im; /* [nstreams] */
+    struct sample_coding coding;
+};
+
+static void volts_describe(const struct archive *a, struct json *json)
+{
+    json_text(json, "layout", a->layout);
+    json_u64(json, "samples", a->samples);
+    json_u64(json, "gap_samples", archive_gap_in(a, a->first_sample, a->samples));
+    json_bool(json, "is_complex", a->is_complex);
+    json_bool(json, "is_lower", a->sideband < 0);
+    json_f64(json, "rate_hz", a->sample_rate_hz);
+    json_f64(json, "scale", a->scale);
+    json_f64(json, "first_s", a->offset_seconds + (double)a->first_sample / a->sample_rate_hz);
+    json_text(json, "start", a->sky.has_start ? units_utc(a->sky.start) : NULL);
+    json_text(json, "source", a->sky.source);
+    json_text(json, "telescope", a->sky.telescope);
+    for (int i = 0; i < STREAM_AXES; i++) {
+        enum axis axis = archive_stream_axes[i];
+        json_list(json, axis_name(axis));
+        for (uint32_t n = 0; n < a->nselected[axis]; n++) {
+            uint64_t index = a->selected[axis][n];
+            if (axis == AXIS_CHAN) {
+                json_f64(json, NULL, a->freq_hz[index]);
+            } else {
+                json_text(json, NULL, a->names[axis] ? a->names[axis][index] : NULL);
+            }
+        }
+        json_list_end(json);
+    }
+}
+
+static void volts_close(struct volts *v)
+{
+    if (v) {
+        reader_destroy(v->reader);
+        slab_destroy(v->slab);
+        archive_destroy(v->archive);
+        free(v->re);
+        free(v->im);
+        free(v);
+    }
+}
+
+/* Opens files or patterns of one observation, or the input of a job (FILE.yaml), and appends its
+ * axes, names and times as members of an object. Fails with DATA, USAGE, DEVICE (memory). */
+static status_t volts_open(const struct drawing *d, struct json *json, struct volts **out)
+{
+    status_t st = STATUS_OK;
+    struct volts *v = NULL;
+    struct job *job = NULL;
+    TRY(memory_zeroed(1, sizeof *v, "voltages", &v));
+    if (text_ends(d->files[0], ".yaml")) {
+        TRY(job_load(d->files[0], NULL, 0, &job));
+        job->on_bad = ON_BAD_NAN;
+        TRY(archive_open(job, &v->archive));
+    } else {
+        TRY(archive_open_files((char **)(uintptr_t)d->files, d->nfiles, d->choice.layout,
+                               &v->archive));
+    }
+    const struct archive *a = v->archive;
+    v->coding = (struct sample_coding){.format = a->format,
+                                       .is_complex = a->is_complex,
+                                       .nibbles = a->stored.nibbles,
+                                       .conjugate = a->is_complex && a->sideband < 0,
+                                       .has_missing_value = a->stored.has_missing_value,
+                                       .missing_value = a->stored.missing_value};
+    TRY(slab_create(a, 0, a->nstreams, &v->slab));
+    TRY(reader_create(a, CACHE_BYTES, 1, &v->reader));
+    TRY(memory_zeroed(a->nstreams, sizeof *v->re, "offsets", &v->re));
+    TRY(memory_zeroed(a->nstreams, sizeof *v->im, "offsets", &v->im));
+    volts_describe(a, json);
+    *out = v;
+    v = NULL;
+out:
+    job_destroy(job);
+    volts_close(v);
+    return st;
+}
+
+/* Puts NaN where a read did not find a block's samples. */
+static void volts_blank(const struct loss *loss, uint64_t first, const struct source_block *b,
+                        uint64_t parts, float *out)
+{
+    uint64_t end = min_u64(loss->first + loss->count, first + b->rows);
+    for (uint64_t n = max_u64(loss->first, first); n < end; n++) {
+        for (uint64_t i = 0; i < b->ifs * parts; i++) {
+            if (loss->stream == LOSS_OF_ALL || loss->stream == b->first_if + i / parts) {
+                out[(n - first) * b->ifs * parts + i] = NAN;
+            }
+        }
+    }
+}
+
+/* Reads a block: row is the first of b->rows samples, counted from the first selected one, first_if
+ * the first of b->ifs streams. Gives stored numbers, NaN where they are missing or unreadable; of
+ * complex samples upper frequencies are positive.
+ *
+ *   out   float [rows][ifs][2 of complex samples, else 1]
+ *
+ * Fails with DATA, DEVICE (memory). */
+static status_t volts_read(struct volts *v, const struct source_block *b, float *out)
+{
+    status_t st = STATUS_OK;
+    const struct archive *a = v->archive;
+    const struct sample_input input = {v->re, v->im, (size_t)v->slab->width};
+    const uint64_t first = a->first_sample + b->row;
+    const uint64_t parts = a->is_complex ? 2 : 1;
+    struct losses losses = {0};
+    char *data = NULL;
+    REQUIRE(b->row + b->rows <= a->samples && b->first_if + b->ifs <= a->nstreams &&
+                b->chans == parts,
+            STATUS_DEVICE, "samples are asked for beyond those of the observation");
+    TRY(memory_aligned((size_t)slab_bytes(v->slab, b->rows), 1, "samples", &data));
+    slab_offsets(v->slab, b->rows, v->re, v->im);
+    TRY(reader_salvage(v->reader, v->slab, first, b->rows, data, &losses, &losses));
+    for (uint64_t i = 0; i < b->rows * b->ifs; i++) {
+        double value[2];
+        uint32_t stream = (uint32_t)(b->first_if + i % b->ifs);
+        int is_there = sample_volts(&v->coding, data, &input, stream, i / b->ifs, value);
+        out[i * parts] = is_there ? (float)value[0] : NAN;
+        out[i * parts + parts - 1] = is_there ? (float)value[parts - 1] : NAN;
+    }
+    for (size_t i = 0; i < losses.count; i++) {
+        volts_blank(&losses.items[i], first, b, parts, out);
+    }
+out:
+    losses_free(&losses);
+    free(data);
+    return st;
+}
+
+/* Sets beside a bank. */
 
 static const char *const besides[BESIDES] = {"weights", "kurtosis", "flags", "bandpass"};
 
@@ -46,18 +188,6 @@ static void source_add_origin(struct json *json, const struct utc *start, const 
     json_text(json, "start", start ? units_utc(*start) : NULL);
     json_text(json, "source", source);
     json_text(json, "telescope", telescope);
-}
-
-static void source_add_sheet(struct json *json, const char *name, const struct sheet *sheet)
-{
-    json_begin(json, name);
-    json_u64(json, "rows", sheet->rows);
-    json_u64(json, "ifs", sheet->nifs);
-    json_u64(json, "chans", sheet->nchannels);
-    if (sheet->coarse_hz) {
-        json_doubles(json, "coarse_hz", sheet->coarse_hz, sheet->nchannels);
-    }
-    json_end(json);
 }
 
 /* Names of each polarisation, and whether it is a power. */
@@ -90,8 +220,16 @@ static status_t source_open_beside(struct source *s, struct json *json)
     json_begin(json, "beside");
     for (int i = 0; i < BESIDES && is_hdf5; i++) {
         TRY(sheet_open(s->path, besides[i], &s->beside[i]));
-        if (s->beside[i]) {
-            source_add_sheet(json, besides[i], s->beside[i]);
+        const struct sheet *sheet = s->beside[i];
+        if (sheet) {
+            json_begin(json, besides[i]);
+            json_u64(json, "rows", sheet->rows);
+            json_u64(json, "ifs", sheet->nifs);
+            json_u64(json, "chans", sheet->nchannels);
+            if (sheet->coarse_hz) {
+                json_doubles(json, "coarse_hz", sheet->coarse_hz, sheet->nchannels);
+            }
+            json_end(json);
         }
     }
     json_end(json);
@@ -107,16 +245,23 @@ static void source_add_axes(struct json *json, uint64_t rows, uint64_t chans, do
 }
 
 /* The members of the object are those of anybody's filterbank. */
+static void source_begin_bank(struct json *json, uint64_t rows, uint64_t chans, double channel_hz,
+                              struct time_axis time, const struct sky *sky)
+{
+    struct utc start = utc_add(sky->start, time.first - time.step / 2);
+    json_begin(json, "bank");
+    source_add_axes(json, rows, chans, time.step);
+    json_f64(json, "channel_hz", channel_hz);
+    json_f64(json, "first_s", time.first);
+    source_add_origin(json, sky->has_start ? &start : NULL, sky->source, sky->telescope);
+}
+
 static status_t source_add_bank(const struct source *s, struct json *json)
 {
     status_t st = STATUS_OK;
     const struct fbh5 *f = s->fbh5;
-    struct utc start = utc_add(f->sky.start, f->time.first - f->time.step / 2);
-    json_begin(json, "bank");
-    source_add_axes(json, f->rows, f->nchannels, f->time.step);
-    json_f64(json, "channel_hz", 1e6 * f->foff_mhz);
-    json_f64(json, "first_s", f->time.first);
-    source_add_origin(json, f->sky.has_start ? &start : NULL, f->sky.source, f->sky.telescope);
+    source_begin_bank(json, f->rows, f->nchannels, 1e6 * f->foff_mhz,
+                      (struct time_axis){f->time.first, f->time.step}, &f->sky);
     TRY(source_add_pols(f, json));
     json_end(json);
 out:
@@ -148,12 +293,8 @@ static status_t source_open_spectra(struct source *s, struct json *json)
             STATUS_DATA, "%s: /spectra and /frequency do not fit each other", s->path);
     REQUIRE(p->rows > 0 && p->frequencies > 0 && p->time_step > 0, STATUS_DATA,
             "%s: holds no rows to draw", s->path);
-    json_begin(json, "bank");
-    source_add_axes(json, s->spectra->rows, p->frequencies, p->time_step);
-    json_f64(json, "channel_hz", 0);
-    json_f64(json, "first_s", p->first_time);
-    struct utc start = utc_add(p->sky.start, p->first_time - p->time_step / 2);
-    source_add_origin(json, p->sky.has_start ? &start : NULL, p->sky.source, p->sky.telescope);
+    source_begin_bank(json, s->spectra->rows, p->frequencies, 0,
+                      (struct time_axis){p->first_time, p->time_step}, &p->sky);
     json_list(json, "pols");
     for (uint64_t i = 0; i < s->spectra->nifs; i++) {
         size_t length = 0;

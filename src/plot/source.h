@@ -21,7 +21,7 @@ enum { SOURCE_BLOCK = 1 << 22 }; /* numbers that are read at once, at most */
  *   frequency   double [1][1][chans]; Hz, of the bank's channels
  *   series      float [DM][1][times]
  *   peaks       bytes [DM][1][8 cells] of a search: struct peak
- *   volts       float [samples][streams][1 or 2] (plot/volts.h)
+ *   volts       float [samples][streams][1 or 2]; NaN: missing or unreadable
  *   weights, kurtosis, flags, bandpass     float; the datasets beside a bank */
 struct source_block {
     char set[16];
