@@ -106,20 +106,18 @@ out:
 
 status_t candidates_csv(const struct candidates *candidates, struct text *out)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < COLUMNS; i++) {
-        TRY(text_add(out, "%s%c", columns[i].name, i + 1 < COLUMNS ? ',' : '\n'));
+        text_add(out, "%s%c", columns[i].name, i + 1 < COLUMNS ? ',' : '\n');
     }
     for (uint64_t i = 0; i < candidates->count; i++) {
         const struct candidate *row = &candidates->rows[i];
-        TRY(text_add(
-            out,
-            "%.6g,%.12g,%.9f,%.12f,%" PRIu64 ",%d,%" PRIu64 ",%" PRIu64 ",%.12g,%.12g,%.9f,%.9f\n",
-            row->snr, row->dm, row->time_s, row->mjd, row->width, row->beam, row->sample,
-            row->members, row->dm_least, row->dm_most, row->time_first_s, row->time_last_s));
+        text_add(out,
+                 "%.6g,%.12g,%.9f,%.12f,%" PRIu64 ",%d,%" PRIu64 ",%" PRIu64
+                 ",%.12g,%.12g,%.9f,%.9f\n",
+                 row->snr, row->dm, row->time_s, row->mjd, row->width, row->beam, row->sample,
+                 row->members, row->dm_least, row->dm_most, row->time_first_s, row->time_last_s);
     }
-out:
-    return st;
+    return out->status;
 }
 
 static status_t table_read(hid_t file, const char *path, struct candidates *out)

@@ -135,21 +135,19 @@ void scale_encode(struct scale *scale, const float *values, uint64_t count, uint
 
 status_t scale_say(const struct scale *scale, struct text *out)
 {
-    status_t st = STATUS_OK;
     double top = scale_largest(scale->bits);
     double centre = steps_centre(scale->bits);
     double rms = steps_a_rms(scale->bits);
     if (scale->options.kind == SCALE_CHANNELS) {
-        TRY(text_add(out,
-                     "scaling: each channel's mean becomes %g and its rms %g steps, so that 0 to "
-                     "%g are %g to %g rms",
-                     centre, rms, top, -centre / rms, (top + 1 - centre) / rms));
+        text_add(out,
+                 "scaling: each channel's mean becomes %g and its rms %g steps, so that 0 to "
+                 "%g are %g to %g rms",
+                 centre, rms, top, -centre / rms, (top + 1 - centre) / rms);
     } else {
-        TRY(text_add(out, "scaling: 0 stands for %.9g, %g for %.9g, a step for %.9g", scale->low,
-                     top, scale->high, (scale->high - scale->low) / top));
+        text_add(out, "scaling: 0 stands for %.9g, %g for %.9g, a step for %.9g", scale->low, top,
+                 scale->high, (scale->high - scale->low) / top);
     }
-    TRY(text_add(out, "; %llu %s outside and clipped\n", (unsigned long long)scale->clipped,
-                 units_plural(scale->clipped, "sample lay", "samples lay")));
-out:
-    return st;
+    text_add(out, "; %llu %s outside and clipped\n", (unsigned long long)scale->clipped,
+             units_plural(scale->clipped, "sample lay", "samples lay"));
+    return out->status;
 }

@@ -11,18 +11,18 @@
 
 enum { CARD = 80, RECORD = 2880, LETTERS = 68 };
 
-static status_t head_card(struct text *out, const char *key, const char *value, const char *what)
+static void head_card(struct text *out, const char *key, const char *value, const char *what)
 {
     char card[4 * CARD];
     int length = what ? snprintf(card, sizeof card, "%-8s= %s / %s", key, value, what)
                       : snprintf(card, sizeof card, "%-8s= %s", key, value);
     char whole[CARD + 1];
     snprintf(whole, sizeof whole, "%-80.*s", length < CARD ? length : CARD, card);
-    return text_add_bytes(out, whole, CARD);
+    text_add_bytes(out, whole, CARD);
 }
 
 /* Letters of ASCII alone; quotes twice; at least eight. */
-static status_t head_text(struct text *out, const char *key, const char *value, const char *what)
+static void head_text(struct text *out, const char *key, const char *value, const char *what)
 {
     char quoted[2 * CARD];
     size_t at = 0;
@@ -41,18 +41,18 @@ static status_t head_text(struct text *out, const char *key, const char *value, 
     quoted[at] = '\0';
     char padded[2 * CARD];
     snprintf(padded, sizeof padded, "%-20s", quoted);
-    return head_card(out, key, padded, what);
+    head_card(out, key, padded, what);
 }
 
-static status_t head_count(struct text *out, const char *key, int64_t value, const char *what)
+static void head_count(struct text *out, const char *key, int64_t value, const char *what)
 {
     char text[32];
     snprintf(text, sizeof text, "%20" PRId64, value);
-    return head_card(out, key, text, what);
+    head_card(out, key, text, what);
 }
 
 /* With a point, so that it is no whole number, and every digit. */
-static status_t head_real(struct text *out, const char *key, double value, const char *what)
+static void head_real(struct text *out, const char *key, double value, const char *what)
 {
     char text[48];
     char padded[48];
@@ -61,35 +61,32 @@ static status_t head_real(struct text *out, const char *key, double value, const
         strcat(text, ".0");
     }
     snprintf(padded, sizeof padded, "%20s", text);
-    return head_card(out, key, padded, what);
+    head_card(out, key, padded, what);
 }
 
-static status_t head_logical(struct text *out, const char *key, int value, const char *what)
+static void head_logical(struct text *out, const char *key, int value, const char *what)
 {
     char text[32];
     snprintf(text, sizeof text, "%20s", value ? "T" : "F");
-    return head_card(out, key, text, what);
+    head_card(out, key, text, what);
 }
 
-static status_t head_comment(struct text *out, const char *words)
+static void head_comment(struct text *out, const char *words)
 {
     char card[CARD + 1];
     snprintf(card, sizeof card, "COMMENT %-72.72s", words);
-    return text_add_bytes(out, card, CARD);
+    text_add_bytes(out, card, CARD);
 }
 
-static status_t head_end(struct text *out)
+static void head_end(struct text *out)
 {
-    status_t st = STATUS_OK;
     char card[CARD + 1];
     snprintf(card, sizeof card, "%-80s", "END");
-    TRY(text_add_bytes(out, card, CARD));
+    text_add_bytes(out, card, CARD);
     memset(card, ' ', CARD);
-    while (out->length % RECORD != 0) {
-        TRY(text_add_bytes(out, card, CARD));
+    while (out->length % RECORD != 0 && out->status == STATUS_OK) {
+        text_add_bytes(out, card, CARD);
     }
-out:
-    return st;
 }
 
 /* "hh:mm:ss.ssss", or with a sign. */
@@ -106,107 +103,97 @@ static struct utc head_start(const struct fbh5 *in)
                              : utc_of_mjd(in->time.tstart_mjd);
 }
 
-static status_t head_put_receiver(const struct psrfits_head *head, struct text *out)
+static void head_put_receiver(const struct psrfits_head *head, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *in = head->in;
     const struct sigproc *header = &head->header;
     double centre = header->fch1 + ((double)header->nchans - 1) / 2 * header->foff;
-    TRY(head_text(out, "OBSERVER", "", "Observer name(s)"));
-    TRY(head_text(out, "PROJID", "", "Project name"));
-    TRY(head_text(out, "TELESCOP", in->sky.telescope ? in->sky.telescope : "unknown",
-                  "Telescope name"));
-    TRY(head_real(out, "ANT_X", 0, "[m] Antenna ITRF X-coordinate: not known"));
-    TRY(head_real(out, "ANT_Y", 0, "[m] Antenna ITRF Y-coordinate: not known"));
-    TRY(head_real(out, "ANT_Z", 0, "[m] Antenna ITRF Z-coordinate: not known"));
-    TRY(head_text(out, "FRONTEND", "unknown", "Receiver ID"));
-    TRY(head_count(out, "IBEAM", header->ibeam, "Beam ID for multibeam systems"));
-    TRY(head_count(out, "NRCVR", header->nifs > 1 ? 2 : 1, "Number of receiver polarisations"));
-    TRY(head_text(out, "FD_POLN", head->feed == FEED_CIRCULAR ? "CIRC" : "LIN", "LIN or CIRC"));
-    TRY(head_count(out, "FD_HAND", head->is_left_handed ? -1 : 1,
-                   "+/- 1. +1 is LIN:A=X,B=Y, CIRC:A=L,B=R"));
-    TRY(head_real(out, "FD_SANG", 0, "[deg] FA of E vect for equal sig in A&B"));
-    TRY(head_real(out, "FD_XYPH", 0, "[deg] Phase of A^* B for injected cal"));
-    TRY(head_text(out, "BACKEND", "voltmill", "Backend ID"));
-    TRY(head_text(out, "BECONFIG", "N/A", "Backend configuration file name"));
-    TRY(head_count(out, "BE_PHASE", 0, "0/+1/-1 BE cross-phase: 0 unknown"));
-    TRY(head_count(out, "BE_DCC", 0, "0/1 BE downconversion conjugation corrected"));
-    TRY(head_real(out, "BE_DELAY", 0, "[s] Backend propn delay from digitiser input"));
-    TRY(head_real(out, "TCYCLE", 0, "[s] On-line cycle time (D)"));
-    TRY(head_text(out, "OBS_MODE", "SEARCH", "(PSR, CAL, SEARCH)"));
-    TRY(head_real(out, "OBSFREQ", centre, "[MHz] Centre frequency for observation"));
-    TRY(head_real(out, "OBSBW", (double)header->nchans * header->foff, "[MHz] Bandwidth"));
-    TRY(head_count(out, "OBSNCHAN", (int64_t)header->nchans, "Number of frequency channels"));
-    TRY(head_real(out, "CHAN_DM", in->coherent.constant > 0 ? in->coherent.dm : 0,
-                  "[cm-3 pc] DM used for on-line dedispersion"));
-    TRY(head_text(out, "PNT_ID", "", "Name or ID for pointing ctr"));
-    TRY(head_text(out, "SRC_NAME", in->sky.source ? in->sky.source : "unknown",
-                  "Source or scan ID"));
-out:
-    return st;
+    head_text(out, "OBSERVER", "", "Observer name(s)");
+    head_text(out, "PROJID", "", "Project name");
+    head_text(out, "TELESCOP", in->sky.telescope ? in->sky.telescope : "unknown", "Telescope name");
+    head_real(out, "ANT_X", 0, "[m] Antenna ITRF X-coordinate: not known");
+    head_real(out, "ANT_Y", 0, "[m] Antenna ITRF Y-coordinate: not known");
+    head_real(out, "ANT_Z", 0, "[m] Antenna ITRF Z-coordinate: not known");
+    head_text(out, "FRONTEND", "unknown", "Receiver ID");
+    head_count(out, "IBEAM", header->ibeam, "Beam ID for multibeam systems");
+    head_count(out, "NRCVR", header->nifs > 1 ? 2 : 1, "Number of receiver polarisations");
+    head_text(out, "FD_POLN", head->feed == FEED_CIRCULAR ? "CIRC" : "LIN", "LIN or CIRC");
+    head_count(out, "FD_HAND", head->is_left_handed ? -1 : 1,
+               "+/- 1. +1 is LIN:A=X,B=Y, CIRC:A=L,B=R");
+    head_real(out, "FD_SANG", 0, "[deg] FA of E vect for equal sig in A&B");
+    head_real(out, "FD_XYPH", 0, "[deg] Phase of A^* B for injected cal");
+    head_text(out, "BACKEND", "voltmill", "Backend ID");
+    head_text(out, "BECONFIG", "N/A", "Backend configuration file name");
+    head_count(out, "BE_PHASE", 0, "0/+1/-1 BE cross-phase: 0 unknown");
+    head_count(out, "BE_DCC", 0, "0/1 BE downconversion conjugation corrected");
+    head_real(out, "BE_DELAY", 0, "[s] Backend propn delay from digitiser input");
+    head_real(out, "TCYCLE", 0, "[s] On-line cycle time (D)");
+    head_text(out, "OBS_MODE", "SEARCH", "(PSR, CAL, SEARCH)");
+    head_real(out, "OBSFREQ", centre, "[MHz] Centre frequency for observation");
+    head_real(out, "OBSBW", (double)header->nchans * header->foff, "[MHz] Bandwidth");
+    head_count(out, "OBSNCHAN", (int64_t)header->nchans, "Number of frequency channels");
+    head_real(out, "CHAN_DM", in->coherent.constant > 0 ? in->coherent.dm : 0,
+              "[cm-3 pc] DM used for on-line dedispersion");
+    head_text(out, "PNT_ID", "", "Name or ID for pointing ctr");
+    head_text(out, "SRC_NAME", in->sky.source ? in->sky.source : "unknown", "Source or scan ID");
 }
 
-static status_t head_put_scan(const struct psrfits_head *head, struct text *out)
+static void head_put_scan(const struct psrfits_head *head, struct text *out)
 {
-    status_t st = STATUS_OK;
     static const char *const angles[] = {"BMAJ", "BMIN", "BPA"};
     char ra[32];
     char dec[32];
     struct utc start = head_start(head->in);
     head_sixtieths(head->header.raj_hours, 0, ra);
     head_sixtieths(head->header.dej_degrees, 1, dec);
-    TRY(head_text(out, "COORD_MD", "J2000", "Coordinate mode (J2000, GALACTIC, ECLIPTIC)"));
-    TRY(head_real(out, "EQUINOX", 2000, "Equinox of coords (e.g. 2000.0)"));
-    TRY(head_text(out, "RA", ra, "Right ascension (hh:mm:ss.ssss)"));
-    TRY(head_text(out, "DEC", dec, "Declination (-dd:mm:ss.sss)"));
+    head_text(out, "COORD_MD", "J2000", "Coordinate mode (J2000, GALACTIC, ECLIPTIC)");
+    head_real(out, "EQUINOX", 2000, "Equinox of coords (e.g. 2000.0)");
+    head_text(out, "RA", ra, "Right ascension (hh:mm:ss.ssss)");
+    head_text(out, "DEC", dec, "Declination (-dd:mm:ss.sss)");
     for (int i = 0; i < 3; i++) {
-        TRY(head_real(out, angles[i], 0, "[deg] Beam: not known"));
+        head_real(out, angles[i], 0, "[deg] Beam: not known");
     }
-    TRY(head_text(out, "STT_CRD1", ra, "Start coord 1 (hh:mm:ss.sss or ddd.ddd)"));
-    TRY(head_text(out, "STT_CRD2", dec, "Start coord 2 (-dd:mm:ss.sss or -dd.ddd)"));
-    TRY(head_text(out, "TRK_MODE", "TRACK", "Track mode (TRACK, SCANGC, SCANLAT)"));
-    TRY(head_text(out, "STP_CRD1", ra, "Stop coord 1 (hh:mm:ss.sss or ddd.ddd)"));
-    TRY(head_text(out, "STP_CRD2", dec, "Stop coord 2 (-dd:mm:ss.sss or -dd.ddd)"));
-    TRY(head_real(out, "SCANLEN", (double)head->spectra * head->in->time.step,
-                  "[s] Requested scan length (E)"));
-    TRY(head_text(out, "FD_MODE", "FA", "Feed track mode - FA, CPA, SPA, TPA"));
-    TRY(head_real(out, "FA_REQ", 0, "[deg] Feed/Posn angle requested (E)"));
-    TRY(head_text(out, "CAL_MODE", "OFF", "Cal mode (OFF, SYNC, EXT1, EXT2)"));
-    TRY(head_real(out, "CAL_FREQ", 0, "[Hz] Cal modulation frequency (E)"));
-    TRY(head_real(out, "CAL_DCYC", 0, "Cal duty cycle (E)"));
-    TRY(head_real(out, "CAL_PHS", 0, "Cal phase (wrt start time) (E)"));
-    TRY(head_count(out, "STT_IMJD", start.mjd_day, "Start MJD (UTC days) (J - long integer)"));
-    TRY(head_count(out, "STT_SMJD", (int64_t)floor(start.second),
-                   "[s] Start time (sec past UTC 00h) (J)"));
-    TRY(head_real(out, "STT_OFFS", start.second - floor(start.second),
-                  "[s] Start time offset (D)"));
-    TRY(head_real(out, "STT_LST", 0, "[s] Start LST (D): not known"));
-out:
-    return st;
+    head_text(out, "STT_CRD1", ra, "Start coord 1 (hh:mm:ss.sss or ddd.ddd)");
+    head_text(out, "STT_CRD2", dec, "Start coord 2 (-dd:mm:ss.sss or -dd.ddd)");
+    head_text(out, "TRK_MODE", "TRACK", "Track mode (TRACK, SCANGC, SCANLAT)");
+    head_text(out, "STP_CRD1", ra, "Stop coord 1 (hh:mm:ss.sss or ddd.ddd)");
+    head_text(out, "STP_CRD2", dec, "Stop coord 2 (-dd:mm:ss.sss or -dd.ddd)");
+    head_real(out, "SCANLEN", (double)head->spectra * head->in->time.step,
+              "[s] Requested scan length (E)");
+    head_text(out, "FD_MODE", "FA", "Feed track mode - FA, CPA, SPA, TPA");
+    head_real(out, "FA_REQ", 0, "[deg] Feed/Posn angle requested (E)");
+    head_text(out, "CAL_MODE", "OFF", "Cal mode (OFF, SYNC, EXT1, EXT2)");
+    head_real(out, "CAL_FREQ", 0, "[Hz] Cal modulation frequency (E)");
+    head_real(out, "CAL_DCYC", 0, "Cal duty cycle (E)");
+    head_real(out, "CAL_PHS", 0, "Cal phase (wrt start time) (E)");
+    head_count(out, "STT_IMJD", start.mjd_day, "Start MJD (UTC days) (J - long integer)");
+    head_count(out, "STT_SMJD", (int64_t)floor(start.second),
+               "[s] Start time (sec past UTC 00h) (J)");
+    head_real(out, "STT_OFFS", start.second - floor(start.second), "[s] Start time offset (D)");
+    head_real(out, "STT_LST", 0, "[s] Start LST (D): not known");
 }
 
-static status_t head_put_file(const struct psrfits_head *head, struct text *out)
+static void head_put_file(const struct psrfits_head *head, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(head_logical(out, "SIMPLE", 1, "file conforms to FITS standard"));
-    TRY(head_count(out, "BITPIX", 8, NULL));
-    TRY(head_count(out, "NAXIS", 0, NULL));
-    TRY(head_logical(out, "EXTEND", 1, "FITS dataset may contain extensions"));
-    TRY(head_text(out, "CREATOR", "voltmill", "version " VOLTMILL_VERSION));
-    TRY(head_text(out, "HDRVER", "6.1", "Header version"));
-    TRY(head_text(out, "FITSTYPE", "PSRFITS", "FITS definition for pulsar data files"));
-    TRY(head_text(out, "DATE-OBS", units_utc(head_start(head->in)), "Date of observation (UTC)"));
-    TRY(head_put_receiver(head, out));
-    TRY(head_put_scan(head, out));
-    TRY(head->comment ? head_comment(out, head->comment) : STATUS_OK);
+    head_logical(out, "SIMPLE", 1, "file conforms to FITS standard");
+    head_count(out, "BITPIX", 8, NULL);
+    head_count(out, "NAXIS", 0, NULL);
+    head_logical(out, "EXTEND", 1, "FITS dataset may contain extensions");
+    head_text(out, "CREATOR", "voltmill", "version " VOLTMILL_VERSION);
+    head_text(out, "HDRVER", "6.1", "Header version");
+    head_text(out, "FITSTYPE", "PSRFITS", "FITS definition for pulsar data files");
+    head_text(out, "DATE-OBS", units_utc(head_start(head->in)), "Date of observation (UTC)");
+    head_put_receiver(head, out);
+    head_put_scan(head, out);
+    if (head->comment) {
+        head_comment(out, head->comment);
+    }
     if (head->stamp) {
         char word[STAMP_WORD];
         stamp_write(head->stamp, word);
-        TRY(head_comment(out, word));
+        head_comment(out, word);
     }
-    TRY(head_end(out));
-out:
-    return st;
+    head_end(out);
 }
 
 struct head_column {
@@ -262,9 +249,8 @@ void psrfits_head_place(struct psrfits_head *head)
     head->table.row_bytes = at;
 }
 
-static status_t head_put_columns(const struct psrfits_head *head, struct text *out)
+static void head_put_columns(const struct psrfits_head *head, struct text *out)
 {
-    status_t st = STATUS_OK;
     struct head_column columns[COLUMNS];
     struct psrfits_head scratch = *head; /* takes the places that are not needed here */
     char key[24];
@@ -272,67 +258,61 @@ static status_t head_put_columns(const struct psrfits_head *head, struct text *o
     head_list_columns(&scratch, columns);
     for (int i = 0; i < COLUMNS; i++) {
         snprintf(key, sizeof key, "TTYPE%d", i + 1);
-        TRY(head_text(out, key, columns[i].name, NULL));
+        head_text(out, key, columns[i].name, NULL);
         snprintf(key, sizeof key, "TFORM%d", i + 1);
         snprintf(form, sizeof form, "%" PRIu64 "%c", columns[i].count, columns[i].type);
-        TRY(head_text(out, key, form, NULL));
+        head_text(out, key, form, NULL);
         snprintf(key, sizeof key, "TUNIT%d", i + 1);
-        TRY(columns[i].unit[0] ? head_text(out, key, columns[i].unit, NULL) : STATUS_OK);
+        if (columns[i].unit[0]) {
+            head_text(out, key, columns[i].unit, NULL);
+        }
     }
     snprintf(form, sizeof form, "(1,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", head->header.nchans,
              head->header.nifs, head->table.rows_each);
-    TRY(head_text(out, "TDIM11", form, "NBIN, NCHAN, NPOL, NSBLK"));
-out:
-    return st;
+    head_text(out, "TDIM11", form, "NBIN, NCHAN, NPOL, NSBLK");
 }
 
-static status_t head_put_table(const struct psrfits_head *head, struct text *out)
+static void head_put_table(const struct psrfits_head *head, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct sigproc *header = &head->header;
-    TRY(head_text(out, "XTENSION", "BINTABLE", "***** Subintegration data *****"));
-    TRY(head_count(out, "BITPIX", 8, NULL));
-    TRY(head_count(out, "NAXIS", 2, NULL));
-    TRY(head_count(out, "NAXIS1", (int64_t)head->table.row_bytes, "width of table in bytes"));
-    TRY(head_count(out, "NAXIS2", (int64_t)head->table.count, "Number of rows in table (NSUBINT)"));
-    TRY(head_count(out, "PCOUNT", 0, NULL));
-    TRY(head_count(out, "GCOUNT", 1, NULL));
-    TRY(head_count(out, "TFIELDS", COLUMNS, "Number of fields per row"));
-    TRY(head_put_columns(head, out));
-    TRY(head_text(out, "EXTNAME", "SUBINT", "name of this binary table extension"));
-    TRY(head_text(out, "INT_TYPE", "TIME", "Time axis (TIME, BINPHSPERI, BINLNGASC, etc)"));
-    TRY(head_text(out, "INT_UNIT", "SEC", "Unit of time axis (SEC, PHS (0-1), DEG)"));
-    TRY(head_text(out, "SCALE", "UNCAL", "Intensity units (FluxDen/RefFlux/Jansky)"));
-    TRY(head_text(out, "POL_TYPE", head->pol_type, "Polarisation identifier"));
-    TRY(head_count(out, "NPOL", (int64_t)header->nifs, "Nr of polarisations"));
-    TRY(head_real(out, "TBIN", head->in->time.step, "[s] Time per bin or sample"));
-    TRY(head_count(out, "NBIN", 1, "Nr of bins (PSR/CAL mode; else 1)"));
-    TRY(head_count(out, "NBIN_PRD", 1, "Nr of bins/pulse period (for gated data)"));
-    TRY(head_real(out, "PHS_OFFS", 0, "Phase offset of bin 0 for gated data"));
-    TRY(head_count(out, "NBITS", (int64_t)header->nbits, "Nr of bits/datum (SEARCH mode data)"));
-    TRY(head_real(out, "ZERO_OFF", 0, "Zero offset for SEARCH-mode data"));
-    TRY(head_count(out, "SIGNINT", header->nbits == 16, "1 for signed ints in SEARCH-mode data"));
-    TRY(head_count(out, "NSUBOFFS", 0, "Subint offset (Contiguous SEARCH-mode files)"));
-    TRY(head_count(out, "NCHAN", (int64_t)header->nchans, "Number of channels/sub-bands"));
-    TRY(head_real(out, "CHAN_BW", header->foff, "[MHz] Channel/sub-band width"));
-    TRY(head_real(out, "DM", 0, "[cm-3 pc] DM for post-detection dedispersion"));
-    TRY(head_real(out, "RM", 0, "[rad m-2] RM for post-detection deFaraday"));
-    TRY(head_count(out, "NCHNOFFS", 0, "Channel/sub-band offset for split files"));
-    TRY(head_count(out, "NSBLK", (int64_t)head->table.rows_each,
-                   "Samples/row (SEARCH mode, else 1)"));
-    TRY(head_count(out, "NSTOT", (int64_t)head->spectra, "Total number of samples (SEARCH mode)"));
-    TRY(head_real(out, "REFFREQ", header->fch1 + ((double)header->nchans - 1) / 2 * header->foff,
-                  "[MHz] Reference frequency"));
-    TRY(head_end(out));
-out:
-    return st;
+    head_text(out, "XTENSION", "BINTABLE", "***** Subintegration data *****");
+    head_count(out, "BITPIX", 8, NULL);
+    head_count(out, "NAXIS", 2, NULL);
+    head_count(out, "NAXIS1", (int64_t)head->table.row_bytes, "width of table in bytes");
+    head_count(out, "NAXIS2", (int64_t)head->table.count, "Number of rows in table (NSUBINT)");
+    head_count(out, "PCOUNT", 0, NULL);
+    head_count(out, "GCOUNT", 1, NULL);
+    head_count(out, "TFIELDS", COLUMNS, "Number of fields per row");
+    head_put_columns(head, out);
+    head_text(out, "EXTNAME", "SUBINT", "name of this binary table extension");
+    head_text(out, "INT_TYPE", "TIME", "Time axis (TIME, BINPHSPERI, BINLNGASC, etc)");
+    head_text(out, "INT_UNIT", "SEC", "Unit of time axis (SEC, PHS (0-1), DEG)");
+    head_text(out, "SCALE", "UNCAL", "Intensity units (FluxDen/RefFlux/Jansky)");
+    head_text(out, "POL_TYPE", head->pol_type, "Polarisation identifier");
+    head_count(out, "NPOL", (int64_t)header->nifs, "Nr of polarisations");
+    head_real(out, "TBIN", head->in->time.step, "[s] Time per bin or sample");
+    head_count(out, "NBIN", 1, "Nr of bins (PSR/CAL mode; else 1)");
+    head_count(out, "NBIN_PRD", 1, "Nr of bins/pulse period (for gated data)");
+    head_real(out, "PHS_OFFS", 0, "Phase offset of bin 0 for gated data");
+    head_count(out, "NBITS", (int64_t)header->nbits, "Nr of bits/datum (SEARCH mode data)");
+    head_real(out, "ZERO_OFF", 0, "Zero offset for SEARCH-mode data");
+    head_count(out, "SIGNINT", header->nbits == 16, "1 for signed ints in SEARCH-mode data");
+    head_count(out, "NSUBOFFS", 0, "Subint offset (Contiguous SEARCH-mode files)");
+    head_count(out, "NCHAN", (int64_t)header->nchans, "Number of channels/sub-bands");
+    head_real(out, "CHAN_BW", header->foff, "[MHz] Channel/sub-band width");
+    head_real(out, "DM", 0, "[cm-3 pc] DM for post-detection dedispersion");
+    head_real(out, "RM", 0, "[rad m-2] RM for post-detection deFaraday");
+    head_count(out, "NCHNOFFS", 0, "Channel/sub-band offset for split files");
+    head_count(out, "NSBLK", (int64_t)head->table.rows_each, "Samples/row (SEARCH mode, else 1)");
+    head_count(out, "NSTOT", (int64_t)head->spectra, "Total number of samples (SEARCH mode)");
+    head_real(out, "REFFREQ", header->fch1 + ((double)header->nchans - 1) / 2 * header->foff,
+              "[MHz] Reference frequency");
+    head_end(out);
 }
 
 status_t psrfits_head_write(const struct psrfits_head *head, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(head_put_file(head, out));
-    TRY(head_put_table(head, out));
-out:
-    return st;
+    head_put_file(head, out);
+    head_put_table(head, out);
+    return out->status;
 }

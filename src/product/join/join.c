@@ -364,6 +364,7 @@ static status_t join_place_rows(struct join *join)
     status_t st = STATUS_OK;
     static const double most = 1e-3; /* of a row: beside its place */
     double step = join->parts[0].product->time_step;
+    join->channels = join->parts[0].product->frequencies;
     double begin = join->parts[0].first;
     const struct ratio ratio = join->parts[0].product->bank.oversample;
     const uint32_t turn =
@@ -412,6 +413,9 @@ static status_t join_place_bands(struct join *join)
             join->parts[i].path, product->frequency_hz[0]);
     }
     join->rows = first->rows;
+    for (uint32_t i = 0; i < join->count; i++) {
+        join->channels += join->parts[i].product->frequencies;
+    }
 out:
     return st;
 }
@@ -522,26 +526,20 @@ out:
 
 static status_t join_say(const struct join *join, struct text *said)
 {
-    status_t st = STATUS_OK;
     uint64_t there = 0;
-    uint64_t channels = 0;
     for (uint32_t i = 0; i < join->count; i++) {
-        const struct product *product = join->parts[i].product;
-        there += product->rows;
-        channels += product->frequencies;
+        there += join->parts[i].product->rows;
     }
     int is_time = join->along == JOIN_TIME;
-    channels = is_time ? join->parts[0].product->frequencies : channels;
-    TRY(text_add_shown(said, "%s: %u parts in %s, %s of %llu %s", join->options->out, join->count,
-                       is_time ? "time" : "frequency", units_amount(join->rows, "row", "rows"),
-                       (unsigned long long)channels,
-                       units_plural(channels, "channel", "channels")));
+    text_add_shown(said, "%s: %u parts in %s, %s of %llu %s", join->options->out, join->count,
+                   is_time ? "time" : "frequency", units_amount(join->rows, "row", "rows"),
+                   (unsigned long long)join->channels,
+                   units_plural(join->channels, "channel", "channels"));
     if (is_time && there < join->rows) {
-        TRY(text_add(said, ", %s between the parts missing", units_count(join->rows - there)));
+        text_add(said, ", %s between the parts missing", units_count(join->rows - there));
     }
-    TRY(text_add(said, ", %s\n", units_bytes(join->place.file_bytes)));
-out:
-    return st;
+    text_add(said, ", %s\n", units_bytes(join->place.file_bytes));
+    return said->status;
 }
 
 static void join_free(struct join *join)

@@ -36,7 +36,7 @@ struct join {
     struct join_part *parts; /* in their order */
     uint32_t count;
     enum join_along along;
-    uint64_t rows;
+    uint64_t rows, channels;
     struct join_dataset *sets;
     size_t nsets;
     struct product_place place;
@@ -82,6 +82,6 @@ void join_origin_free(struct join_origin *origin);
 
 /* Writes the attributes of the whole: the list of its parts, and the number of channels. Fails with
  * USAGE, DATA, NO_SPACE, DEVICE (memory). */
-status_t join_put_words(const struct join *join, hid_t out, uint64_t channels);
+status_t join_put_words(const struct join *join, hid_t out);
 
 #endif

@@ -328,20 +328,15 @@ status_t join_make(struct join *join, int fd, const char *path)
     uint64_t bytes = 0;
     hid_t out = -1;
     const struct product *first = join->parts[0].product;
-    uint64_t channels = 0;
-    for (uint32_t i = 0; i < join->count; i++) {
-        channels += join->parts[i].product->frequencies;
-    }
-    channels = join->along == JOIN_TIME ? first->frequencies : channels;
     join->place.rows = join->rows;
-    join->place.row_bytes = first->place.row_bytes / first->frequencies * channels;
+    join->place.row_bytes = first->place.row_bytes / first->frequencies * join->channels;
     join->place.span_rows = spans_rows(join->rows, join->place.row_bytes);
     TRY(join_list_names(join, &names));
     TRY(memory_zeroed(names.count, sizeof *join->sets, "datasets", &join->sets));
     TRY(h5_file_create(fd, path, MARK_JOIN, &out));
     TRY(join_copy_attributes(join, "/", join->parts[0].file, out));
     TRY(join_make_objects(join, out, &names));
-    TRY(join_put_words(join, out, channels));
+    TRY(join_put_words(join, out));
     TRY(contents_reserve(out));
     for (size_t i = 0; i < join->nsets; i++) {
         hid_t made = H5Dopen2(out, join->sets[i].name, H5P_DEFAULT);

@@ -332,9 +332,8 @@ out:
 }
 
 /* Lines of `text` that are not in `out` yet. */
-static status_t words_add_lines(struct text *out, const char *text)
+static void words_add_lines(struct text *out, const char *text)
 {
-    status_t st = STATUS_OK;
     while (text && *text) {
         size_t length = strcspn(text, "\n");
         int is_there = 0;
@@ -344,13 +343,11 @@ static status_t words_add_lines(struct text *out, const char *text)
             line += its + (line[its] == '\n');
         }
         if (!is_there) {
-            TRY(text_add_bytes(out, text, length));
-            TRY(text_add(out, "\n"));
+            text_add_bytes(out, text, length);
+            text_add(out, "\n");
         }
         text += length + (text[length] == '\n');
     }
-out:
-    return st;
 }
 
 void join_origin_free(struct join_origin *origin)
@@ -373,30 +370,33 @@ status_t join_list_parts(const struct join *join, struct join_origin *out)
 {
     status_t st = STATUS_OK;
     struct text *job = &out->job;
-    TRY(text_add(job, "join: %s\nparts:\n", join->along == JOIN_TIME ? "time" : "frequency"));
+    text_add(job, "join: %s\nparts:\n", join->along == JOIN_TIME ? "time" : "frequency");
     for (uint32_t i = 0; i < join->count; i++) {
         const struct join_part *part = &join->parts[i];
-        TRY(text_add(job, "  - file: %s\n    rows: [%llu, %llu]\n    version: %s\n    job: |\n",
-                     text_basename(part->path), (unsigned long long)part->first_row,
-                     (unsigned long long)(part->first_row + part->product->rows - 1),
-                     part->product->origin.version ? part->product->origin.version : "unknown"));
+        text_add(job, "  - file: %s\n    rows: [%llu, %llu]\n    version: %s\n    job: |\n",
+                 text_basename(part->path), (unsigned long long)part->first_row,
+                 (unsigned long long)(part->first_row + part->product->rows - 1),
+                 part->product->origin.version ? part->product->origin.version : "unknown");
         const char *line = part->product->origin.job_text;
         for (size_t length; *line; line += length + (line[length] == '\n')) { /* further in */
             length = strcspn(line, "\n");
-            TRY(text_add(job, "      %.*s\n", (int)length, line));
+            text_add(job, "      %.*s\n", (int)length, line);
         }
-        TRY(words_add_lines(&out->inputs, part->product->origin.inputs));
-        TRY(words_add_lines(&out->assumed, part->product->origin.assumed));
-        TRY(words_add_lines(&out->arithmetic, part->product->origin.arithmetic));
+        words_add_lines(&out->inputs, part->product->origin.inputs);
+        words_add_lines(&out->assumed, part->product->origin.assumed);
+        words_add_lines(&out->arithmetic, part->product->origin.arithmetic);
     }
     words_cut_end(&out->assumed);
     words_cut_end(&out->arithmetic);
+    TRY(job->status);
+    TRY(out->inputs.status);
+    TRY(out->assumed.status);
+    TRY(out->arithmetic.status);
 out:
     return st;
 }
 
-static status_t words_put_numbers(const struct join *join, hid_t out, hid_t provenance,
-                                  uint64_t channels)
+static status_t words_put_numbers(const struct join *join, hid_t out, hid_t provenance)
 {
     status_t st = STATUS_OK;
     uint64_t gaps = 0;
@@ -416,10 +416,10 @@ static status_t words_put_numbers(const struct join *join, hid_t out, hid_t prov
     TRY(is_there ? words_put_text(rows, "ancillary_variables", "weights") : STATUS_OK);
     TRY(h5_has_attribute(rows, "the result", "nchans", &is_there));
     if (is_there) {
-        REQUIRE(channels <= INT32_MAX, STATUS_USAGE, "join: %llu channels do not fit a filterbank",
-                (unsigned long long)channels);
+        REQUIRE(join->channels <= INT32_MAX, STATUS_USAGE,
+                "join: %llu channels do not fit a filterbank", (unsigned long long)join->channels);
         H5_TRY(H5Adelete(rows, "nchans"), "nchans cannot be replaced");
-        TRY(h5_put_i32(rows, "nchans", (int32_t)channels));
+        TRY(h5_put_i32(rows, "nchans", (int32_t)join->channels));
     }
 out:
     h5_close(crc);
@@ -432,7 +432,7 @@ static status_t words_put_if_any(hid_t object, const char *name, const struct te
     return text->length > 0 ? words_put_text(object, name, text->data) : STATUS_OK;
 }
 
-status_t join_put_words(const struct join *join, hid_t out, uint64_t channels)
+status_t join_put_words(const struct join *join, hid_t out)
 {
     status_t st = STATUS_OK;
     struct join_origin origin = {.job = {0}};
@@ -444,7 +444,7 @@ status_t join_put_words(const struct join *join, hid_t out, uint64_t channels)
     TRY(words_put_if_any(provenance, "assumed", &origin.assumed));
     TRY(words_put_if_any(provenance, "arithmetic", &origin.arithmetic));
     TRY(words_put_text(provenance, "version", VOLTMILL_VERSION));
-    TRY(words_put_numbers(join, out, provenance, channels));
+    TRY(words_put_numbers(join, out, provenance));
 out:
     join_origin_free(&origin);
     h5_close(provenance);

@@ -60,39 +60,30 @@ static double sigproc_packed(double value)
     return parts.is_negative ? -number : number;
 }
 
-static status_t sigproc_put_letters(struct text *out, const char *letters)
+static void sigproc_put_letters(struct text *out, const char *letters)
 {
-    status_t st = STATUS_OK;
     int32_t length = (int32_t)strnlen(letters, SIGPROC_LETTERS);
-    TRY(text_add_bytes(out, (const char *)&length, sizeof length));
-    TRY(text_add_bytes(out, letters, (size_t)length));
-out:
-    return st;
+    text_add_bytes(out, (const char *)&length, sizeof length);
+    text_add_bytes(out, letters, (size_t)length);
 }
 
-static status_t sigproc_put_text(struct text *out, const char *name, const char *value)
+static void sigproc_put_text(struct text *out, const char *name, const char *value)
 {
-    status_t st = STATUS_OK;
-    TRY(sigproc_put_letters(out, name));
-    TRY(sigproc_put_letters(out, value && value[0] ? value : "unknown"));
-out:
-    return st;
+    sigproc_put_letters(out, name);
+    sigproc_put_letters(out, value && value[0] ? value : "unknown");
 }
 
-/* Appends a number in the machine's byte order. */
-static status_t sigproc_put_bytes(struct text *out, const char *name, const void *value,
-                                  size_t bytes)
+/* Numbers are in the machine's byte order. */
+static void sigproc_put_int(struct text *out, const char *name, int32_t value)
 {
-    status_t st = STATUS_OK;
-    TRY(sigproc_put_letters(out, name));
-    TRY(text_add_bytes(out, value, bytes));
-out:
-    return st;
+    sigproc_put_letters(out, name);
+    text_add_bytes(out, (const char *)&value, sizeof value);
 }
 
-static status_t sigproc_put_int(struct text *out, const char *name, int32_t value)
+static void sigproc_put_double(struct text *out, const char *name, double value)
 {
-    return sigproc_put_bytes(out, name, &value, sizeof value);
+    sigproc_put_letters(out, name);
+    text_add_bytes(out, (const char *)&value, sizeof value);
 }
 
 static status_t sigproc_put_count(struct text *out, const char *name, uint64_t value)
@@ -100,42 +91,38 @@ static status_t sigproc_put_count(struct text *out, const char *name, uint64_t v
     status_t st = STATUS_OK;
     REQUIRE(value <= INT32_MAX, STATUS_USAGE, "%s = %llu does not fit a header of SIGPROC", name,
             (unsigned long long)value);
-    TRY(sigproc_put_int(out, name, (int32_t)value));
+    sigproc_put_int(out, name, (int32_t)value);
 out:
     return st;
-}
-
-static status_t sigproc_put_double(struct text *out, const char *name, double value)
-{
-    return sigproc_put_bytes(out, name, &value, sizeof value);
 }
 
 status_t sigproc_write(const struct sigproc *header, struct text *out)
 {
     status_t st = STATUS_OK;
-    TRY(sigproc_put_letters(out, "HEADER_START"));
-    TRY(sigproc_put_text(out, "rawdatafile", header->rawdatafile));
-    TRY(sigproc_put_text(out, "source_name", header->source));
-    TRY(sigproc_put_int(out, "machine_id", header->machine_id));
-    TRY(sigproc_put_int(out, "telescope_id", header->telescope_id));
-    TRY(sigproc_put_double(out, "src_raj", sigproc_packed(header->raj_hours)));
-    TRY(sigproc_put_double(out, "src_dej", sigproc_packed(header->dej_degrees)));
-    TRY(sigproc_put_double(out, "az_start", header->az_start));
-    TRY(sigproc_put_double(out, "za_start", header->za_start));
-    TRY(sigproc_put_int(out, "data_type", header->data_type));
+    sigproc_put_letters(out, "HEADER_START");
+    sigproc_put_text(out, "rawdatafile", header->rawdatafile);
+    sigproc_put_text(out, "source_name", header->source);
+    sigproc_put_int(out, "machine_id", header->machine_id);
+    sigproc_put_int(out, "telescope_id", header->telescope_id);
+    sigproc_put_double(out, "src_raj", sigproc_packed(header->raj_hours));
+    sigproc_put_double(out, "src_dej", sigproc_packed(header->dej_degrees));
+    sigproc_put_double(out, "az_start", header->az_start);
+    sigproc_put_double(out, "za_start", header->za_start);
+    sigproc_put_int(out, "data_type", header->data_type);
     if (header->data_type == SIGPROC_SERIES) {
-        TRY(sigproc_put_double(out, "refdm", header->refdm));
+        sigproc_put_double(out, "refdm", header->refdm);
     }
-    TRY(sigproc_put_double(out, "fch1", header->fch1));
-    TRY(sigproc_put_double(out, "foff", header->foff));
+    sigproc_put_double(out, "fch1", header->fch1);
+    sigproc_put_double(out, "foff", header->foff);
     TRY(sigproc_put_count(out, "nchans", header->nchans));
     TRY(sigproc_put_count(out, "nbits", header->nbits));
-    TRY(sigproc_put_double(out, "tstart", header->tstart));
-    TRY(sigproc_put_double(out, "tsamp", header->tsamp));
+    sigproc_put_double(out, "tstart", header->tstart);
+    sigproc_put_double(out, "tsamp", header->tsamp);
     TRY(sigproc_put_count(out, "nifs", header->nifs));
-    TRY(sigproc_put_int(out, "nbeams", header->nbeams));
-    TRY(sigproc_put_int(out, "ibeam", header->ibeam));
-    TRY(sigproc_put_letters(out, "HEADER_END"));
+    sigproc_put_int(out, "nbeams", header->nbeams);
+    sigproc_put_int(out, "ibeam", header->ibeam);
+    sigproc_put_letters(out, "HEADER_END");
+    TRY(out->status);
 out:
     return st;
 }
