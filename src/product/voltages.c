@@ -65,6 +65,9 @@ out:
     return st;
 }
 
+/* Levels of 1 and of 2 bits. */
+static const double usual[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
+
 /* Packing of a recorder's packets (input/packets/decode.h). */
 static void packing_of_packets(const struct packets *packets, struct voltages_packing *out)
 {
@@ -85,9 +88,8 @@ static void packing_of_packets(const struct packets *packets, struct voltages_pa
             out->levels[i] = (double)i - 8;
         }
     } else if (packets->bits <= 2) {
-        static const double few[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
         out->bits = packets->bits;
-        memcpy(out->levels, few[packets->bits == 2], sizeof few[0]);
+        memcpy(out->levels, usual[packets->bits == 2], sizeof usual[0]);
     }
 }
 
@@ -136,7 +138,6 @@ static void packing_name(struct voltages_packing *packing)
     static const char *const offset[] = {"", "1 bit", "2 bit offset", "", "4 bit offset"};
     static const char *const two[] = {"", "", "2 bit two's complement", "",
                                       "4 bit two's complement"};
-    static const double usual[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
     uint32_t count = 1u << packing->bits;
     int is_signed = packing->bits > 1;
     for (uint32_t i = 0; i < count; i++) {

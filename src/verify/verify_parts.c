@@ -136,19 +136,11 @@ out:
 
 void verify_marks_note(struct verify_marked *marked, uint64_t row, int is_unread)
 {
-    uint64_t low = 0;
-    uint64_t high = marked->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (marked->rows[middle] < row) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low < marked->count && marked->rows[low] == row) {
-        marked->groups[low]++;
-        marked->unread[low] += is_unread ? 1 : 0;
+    const uint64_t *found =
+        bsearch(&row, marked->rows, (size_t)marked->count, sizeof row, compare_u64);
+    if (found) {
+        marked->groups[found - marked->rows]++;
+        marked->unread[found - marked->rows] += is_unread ? 1 : 0;
     }
 }
 

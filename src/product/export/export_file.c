@@ -8,37 +8,32 @@
 #include "io/mark.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* Whether a file begins with these bytes, of which there are any. */
-static int export_begins_with(const char *path, const char *start, size_t length)
-{
-    enum { PIECE = 4096 };
-    char piece[PIECE];
-    FILE *stream = length > 0 ? fopen(path, "rb") : NULL;
-    int is_same = stream != NULL;
-    for (size_t at = 0; at < length && is_same; at += PIECE) {
-        size_t count = length - at < PIECE ? length - at : PIECE;
-        is_same = fread(piece, 1, count, stream) == count && memcmp(piece, start + at, count) == 0;
-    }
-    if (stream) {
-        fclose(stream);
-    }
-    return is_same;
-}
 
 /* Whether the file at `path` may be what the plan makes: an ordinary file of that size, which
  * begins in that way. */
 static int export_may_be(const char *path, const struct export_plan *plan)
 {
-    struct stat info;
+    const struct before before = {.part = path};
     const struct text *head = plan->head;
-    return lstat(path, &info) == 0 && S_ISREG(info.st_mode) &&
-           (uint64_t)info.st_size == plan->bytes &&
-           (head->length == 0 || export_begins_with(path, head->data, head->length));
+    struct stat info;
+    int fd = -1;
+    if (lstat(path, &info) != 0 || !S_ISREG(info.st_mode) ||
+        (uint64_t)info.st_size != plan->bytes) {
+        return 0;
+    }
+    if (head->length == 0) {
+        return 1;
+    }
+    status_t st = file_open_read(path, &fd);
+    st = st == STATUS_OK ? before_compare(&before, fd, 0, head->data, head->length) : st;
+    if (st != STATUS_OK) {
+        report_clear();
+    }
+    file_close(fd);
+    return st == STATUS_OK;
 }
 
 static int export_replaces(const struct export_plan *plan, const char *path)

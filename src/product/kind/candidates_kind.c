@@ -104,7 +104,6 @@ out:
     return st;
 }
 
-extern const struct kind candidates_kind;
 const struct kind candidates_kind = {.rows = "peaks",
                                      .bytes = sizeof(struct peak),
                                      .least_dims = 2,

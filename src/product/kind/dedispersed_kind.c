@@ -261,7 +261,6 @@ out:
     return st;
 }
 
-extern const struct kind dedispersed_kind;
 const struct kind dedispersed_kind = {.rows = "dedispersed",
                                       .bytes = sizeof(float),
                                       .least_dims = 2,

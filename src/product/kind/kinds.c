@@ -7,9 +7,6 @@
 #include "product/kind/dedispersed_kind.h"
 #include "product/spans.h"
 
-#define KIND_DECLARE(id, name, quantity, is_filterbank) extern const struct kind name##_kind;
-PRODUCT_KINDS(KIND_DECLARE)
-
 const struct kind *kind_of(enum product_kind kind)
 {
 #define KIND_ROW(id, name, quantity, is_filterbank) [PRODUCT_##id] = &name##_kind,

@@ -28,6 +28,9 @@ struct kind {
     status_t (*inspect)(hid_t file, struct product *product);
 };
 
+#define KIND_DECLARE(id, name, quantity, is_filterbank) extern const struct kind name##_kind;
+PRODUCT_KINDS(KIND_DECLARE)
+
 /* Returns the functions of a kind. */
 const struct kind *kind_of(enum product_kind kind);
 

@@ -111,7 +111,6 @@ out:
     return st;
 }
 
-extern const struct kind power_kind;
 const struct kind power_kind = {.rows = "data",
                                 .bytes = sizeof(float),
                                 .least_dims = 3,

@@ -86,7 +86,6 @@ out:
     return st;
 }
 
-extern const struct kind spectra_kind;
 const struct kind spectra_kind = {.rows = "spectra",
                                   .bytes = 2 * sizeof(float),
                                   .least_dims = 3,

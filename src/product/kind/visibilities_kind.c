@@ -473,7 +473,6 @@ out:
     return st;
 }
 
-extern const struct kind visibilities_kind;
 const struct kind visibilities_kind = {.rows = rows_name,
                                        .bytes = 2 * sizeof(float),
                                        .least_dims = 3,

@@ -158,7 +158,6 @@ out:
     return st;
 }
 
-extern const struct kind voltages_kind;
 const struct kind voltages_kind = {.rows = "voltages",
                                    .is_archive = 1,
                                    .least_dims = 3,

@@ -49,54 +49,48 @@ static void codec_add(struct chunk_filters *out, int id, uint32_t nvalues, const
     memcpy(filter->values, values, nvalues * sizeof *values);
 }
 
+#define PLUGIN                                                                                     \
+    ": Python reads it after `import hdf5plugin`, other programs with the plugin in "              \
+    "HDF5_PLUGIN_PATH"
+
+/* The filter behind shuffle (bitshuffle comes alone) and its value; the library that decides the
+ * bytes; what readers need. */
+static const struct {
+    int filter;
+    uint32_t value;
+    const char *library, *advice;
+} codecs[COMPRESSIONS] = {
+    [COMPRESSION_NONE] = {0, 0, NULL, "nothing"},
+    [COMPRESSION_DEFLATE] = {FILTER_DEFLATE, DEFLATE_LEVEL, "libdeflate " LIBDEFLATE_VERSION_STRING,
+                             "shuffle and deflate: every HDF5 reads it"},
+    [COMPRESSION_LZ4] = {FILTER_LZ4, LZ4_BLOCK, "LZ4 " LZ4_VERSION_STRING,
+                         "shuffle and LZ4, HDF5 filter 32004" PLUGIN},
+    [COMPRESSION_BITSHUFFLE] = {FILTER_BITSHUFFLE, 0, "LZ4 " LZ4_VERSION_STRING,
+                                "bitshuffle with LZ4, HDF5 filter 32008" PLUGIN},
+    [COMPRESSION_ZSTD] = {FILTER_ZSTD, ZSTD_LEVEL, "Zstandard " ZSTD_VERSION_STRING,
+                          "shuffle and Zstandard, HDF5 filter 32015" PLUGIN}};
+
 void codec_filters(enum compression kind, size_t element_bytes, struct chunk_filters *out)
 {
     const uint32_t size = (uint32_t)element_bytes;
     const uint32_t bits[] = {0, BITSHUFFLE_MINOR, size, 0, BITSHUFFLE_LZ4};
-    static const struct {
-        int id;
-        uint32_t value;
-    } behind_shuffle[] = {[COMPRESSION_DEFLATE] = {FILTER_DEFLATE, DEFLATE_LEVEL},
-                          [COMPRESSION_LZ4] = {FILTER_LZ4, LZ4_BLOCK},
-                          [COMPRESSION_ZSTD] = {FILTER_ZSTD, ZSTD_LEVEL}};
     out->count = 0;
     if (kind == COMPRESSION_BITSHUFFLE) {
         codec_add(out, FILTER_BITSHUFFLE, sizeof bits / sizeof *bits, bits);
     } else if (kind != COMPRESSION_NONE) {
         codec_add(out, FILTER_SHUFFLE, 1, &size);
-        codec_add(out, behind_shuffle[kind].id, 1, &behind_shuffle[kind].value);
+        codec_add(out, codecs[kind].filter, 1, &codecs[kind].value);
     }
 }
 
 const char *codec_advice(enum compression kind)
 {
-    static const char *const advice[COMPRESSIONS] = {
-        [COMPRESSION_NONE] = "nothing",
-        [COMPRESSION_DEFLATE] = "shuffle and deflate: every HDF5 reads it",
-        [COMPRESSION_LZ4] = "shuffle and LZ4, HDF5 filter 32004: Python reads it after `import "
-                            "hdf5plugin`, other programs with the plugin in HDF5_PLUGIN_PATH",
-        [COMPRESSION_BITSHUFFLE] =
-            "bitshuffle with LZ4, HDF5 filter 32008: Python reads it after `import hdf5plugin`, "
-            "other programs with the plugin in HDF5_PLUGIN_PATH",
-        [COMPRESSION_ZSTD] = "shuffle and Zstandard, HDF5 filter 32015: Python reads it after "
-                             "`import hdf5plugin`, other programs with the plugin in "
-                             "HDF5_PLUGIN_PATH"};
-    return advice[kind];
+    return codecs[kind].advice;
 }
 
 const char *codec_library(enum compression kind)
 {
-    switch (kind) {
-    case COMPRESSION_DEFLATE:
-        return "libdeflate " LIBDEFLATE_VERSION_STRING;
-    case COMPRESSION_LZ4:
-    case COMPRESSION_BITSHUFFLE:
-        return "LZ4 " LZ4_VERSION_STRING;
-    case COMPRESSION_ZSTD:
-        return "Zstandard " ZSTD_VERSION_STRING;
-    default:
-        return NULL;
-    }
+    return codecs[kind].library;
 }
 
 size_t codec_most_bytes(size_t chunk_bytes)
