@@ -120,6 +120,16 @@ INLINE struct lanes_pair lanes_load_pairs(const float *from)
     return lanes_split(pairs[0], pairs[1]);
 }
 
+/* Asks the second-level cache for LANES pairs. */
+INLINE void lanes_prefetch_pairs(const float *from)
+{
+    enum { LINE = 16 /* floats */ };
+    for (int i = 0; i < 2 * LANES; i += LINE) {
+        __builtin_prefetch(from + i, 0, 2);
+    }
+    __builtin_prefetch(from + 2 * LANES - 1, 0, 2);
+}
+
 /* The first and last half of LANES pairs. */
 INLINE lanes_t lanes_first_pairs(struct lanes_pair x)
 {

@@ -211,6 +211,7 @@ static uint32_t correlation(enum simd_level level)
     enum { SPECTRA = 11, CHANNELS = 16 };
     const struct correlate_kernels *k = correlate_kernels(level);
     const size_t plane = 2 * GRAIN * k->lanes;
+    const float *const ahead[CORRELATE_AHEAD] = {numbers, numbers, numbers, numbers};
     for (size_t channel = 0; channel < CHANNELS; channel += k->lanes) {
         const struct correlate_station station = {.from = numbers + 2 * channel,
                                                   .spectrum = 64,
@@ -231,7 +232,7 @@ static uint32_t correlation(enum simd_level level)
             memcpy(window + i * plane, window, plane * sizeof *window);
         }
         memset(other, 0, k->rows * k->columns * 2 * k->lanes * sizeof *other);
-        k->cross(window, window, SPECTRA, other);
+        k->cross(window, window, SPECTRA, ahead, other);
         for (size_t i = 0; i < 8; i++) {
             memcpy(out + (4 + i) * CHANNELS + channel, other + i * k->lanes,
                    k->lanes * sizeof *out);

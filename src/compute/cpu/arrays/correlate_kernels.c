@@ -1,25 +1,23 @@
 /* The kernels of correlate_kernels.h, compiled once for each instruction set (base/lanes.h). */
 #include "compute/cpu/arrays/correlate_kernels.h"
 #include "base/lanes.h"
-#include "compute/shared/grains.h"
 
 /* Inputs whose sums stay in registers. */
 enum { ROWS = HAS_32_REGISTERS ? 4 : 2, COLUMNS = 2 };
 
 static inline struct lanes_pair load_pairs(const float *from, uint32_t count)
 {
-    lanes_t half[2];
+    float part[2 * LANES] = {0};
     if (count < LANES) {
-        memset(half, 0, sizeof half);
-        memcpy(half, from, count * 2 * sizeof *from);
-    } else {
-        memcpy(half, from, sizeof half);
+        memcpy(part, from, count * 2 * sizeof *from);
+        from = part;
     }
-    return lanes_split(half[0], half[1]);
+    return lanes_split(lanes_load(from), lanes_load(from + LANES));
 }
 
-static inline void add_powers(const struct lanes_pair *x, uint32_t pols, lanes_t *autos)
+INLINE void add_powers(const struct lanes_pair *x, const uint32_t pols, lanes_t *autos)
 {
+    UNROLLED
     for (uint32_t p = 0; p < pols; p++) {
         autos[p] += LANES_MULTIPLY_ADD(x[p].re, x[p].re, x[p].im * x[p].im);
     }
@@ -89,6 +87,7 @@ INLINE void prepare_pols(const struct correlate_station *station, const uint32_t
     lanes_t autos[4] = {{0}, {0}, {0}, {0}};
     for (uint32_t s = 0; s < station->spectra; s++) {
         struct lanes_pair x[2];
+        UNROLLED
         for (uint32_t p = 0; p < pols; p++) {
             x[p] = load_pairs(station->from + s * station->spectrum + p * station->input,
                               station->count);
@@ -99,16 +98,18 @@ INLINE void prepare_pols(const struct correlate_station *station, const uint32_t
         if (station->turns) {
             const struct lanes_pair by =
                 phasors(turns_of(station, station->turns + s * station->turn));
-            for (uint32_t p = 0; p < station->pols; p++) {
+            UNROLLED
+            for (uint32_t p = 0; p < pols; p++) {
                 x[p] = lanes_multiply(x[p], by);
             }
         }
+        UNROLLED
         for (uint32_t p = 0; p < pols; p++) {
-            memcpy(station->planes + p * station->plane + 2 * s * LANES, &x[p], sizeof x[p]);
+            lanes_store_parts(x[p], station->planes + p * station->plane + 2 * s * LANES);
         }
     }
     if (station->autos) {
-        memcpy(station->autos, autos, pols * pols * sizeof *autos);
+        memcpy(station->autos, autos, pols == 2 ? 4 * sizeof *autos : sizeof *autos);
     }
 }
 
@@ -121,7 +122,8 @@ static void prepare(const struct correlate_station *station)
     }
 }
 
-static void cross(const float *a, const float *b, uint32_t spectra, float *sums)
+static void cross(const float *a, const float *b, uint32_t spectra, const float *const *ahead,
+                  float *sums)
 {
     const lanes_t *x = (const lanes_t *)a;
     const lanes_t *y = (const lanes_t *)b;
@@ -133,6 +135,9 @@ static void cross(const float *a, const float *b, uint32_t spectra, float *sums)
         re[i] = im[i] = (lanes_t){0};
     }
     for (uint32_t s = 0; s < spectra; s++, x += 2, y += 2) {
+        if (s % (GRAIN / CORRELATE_AHEAD) == 0) {
+            lanes_prefetch_pairs(ahead[s / (GRAIN / CORRELATE_AHEAD)]);
+        }
         UNROLLED
         for (int j = 0; j < COLUMNS; j++) {
             const lanes_t b_re = y[j * 2 * GRAIN];

@@ -7,6 +7,7 @@
 #define VOLTMILL_COMPUTE_CPU_CORRELATE_CORRELATE_KERNELS_H
 
 #include "compute/cpu/ppf/kernels.h"
+#include "compute/shared/grains.h"
 
 /* Some spectra of a station, as planes of its inputs, rotated, and their powers.
  *
@@ -28,15 +29,20 @@ struct correlate_station {
     float *autos;
 };
 
+/* A prefetch every four spectra: more wait for each other. */
+enum { CORRELATE_AHEAD = GRAIN / 4 };
+
 struct correlate_kernels {
     size_t lanes;
     uint32_t rows, columns; /* inputs of a block (compute/shared/correlate_table.h) */
     void (*prepare)(const struct correlate_station *station);
     /* sums[i][j] += sum_s A_i conj(B_j), s ascending, over a grain's first `spectra`.
      *
-     *   a, b   planes of `rows` and `columns` inputs, 2 * GRAIN * lanes floats from one to the next
-     *   sums   float [rows][columns][2][lanes] */
-    void (*cross)(const float *a, const float *b, uint32_t spectra, float *sums);
+     *   a, b    planes of `rows` and `columns` inputs, 2 * GRAIN * lanes floats from one to the next
+     *   ahead   [CORRELATE_AHEAD] addresses of LANES pairs, which are prefetched meanwhile
+     *   sums    float [rows][columns][2][lanes] */
+    void (*cross)(const float *a, const float *b, uint32_t spectra, const float *const *ahead,
+                  float *sums);
 };
 
 /* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */

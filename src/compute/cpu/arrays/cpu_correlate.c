@@ -1,6 +1,9 @@
 /* The CPU's correlation. A task takes some neighbouring columns through all spectra of a run: grain
  * by grain, inputs become planes that stay in the second-level cache, and blocks of them meet in
- * registers. */
+ * registers.
+ *
+ * The next grain is prepared station by station between the blocks of a grain, which prefetch its
+ * numbers: these are pages apart, and processors wait for their addresses, too. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "compute/cpu/arrays/correlate_kernels.h"
@@ -19,7 +22,9 @@ struct correlate_layout {
     uint32_t parts;         /* into which the blocks of inputs are divided for more tasks */
     size_t block, station;  /* numbers of a block's and of a station's sums */
     size_t sums, autos;     /* numbers of all blocks' and stations' sums of a vector */
-    size_t planes;          /* numbers of a thread's planes: of whole blocks */
+    size_t planes;          /* numbers of a grain's planes: of whole blocks */
+    size_t grains;          /* whose planes are kept; 2: the next one is prepared meanwhile */
+    size_t input, spectrum; /* numbers from one to the next of the spectra */
     int has_tiles;
 };
 
@@ -42,11 +47,11 @@ struct cpu_correlate {
     struct correlate_layout layout;
     struct correlate_blocks blocks;
     int32_t *lookup;
-    float *planes;   /* [threads][inputs][GRAIN][2][lanes] */
-    uint8_t *needed; /* [threads][stations] in the task: they have pairs or powers */
-    float *sums;     /* [vectors][blocks][rows][columns][2][lanes] of a tile */
-    double *totals;  /* of the tiles before, likewise; NULL: a dump has one tile */
-    double *autos;   /* [vectors][stations][products][lanes] */
+    float *planes;    /* [threads][grains][inputs][GRAIN][2][lanes] */
+    uint32_t *needed; /* [threads][stations] of the task: they have pairs or powers */
+    float *sums;      /* [vectors][blocks][rows][columns][2][lanes] of a tile */
+    double *totals;   /* of the tiles before, likewise; NULL: a dump has one tile */
+    double *autos;    /* [vectors][stations][products][lanes] */
     struct correlate_work work[POOL_BLOCKS];
     uint64_t nworks;
 };
@@ -58,7 +63,7 @@ struct correlate_place {
     size_t first_block, nblocks;
     uint64_t first, end; /* columns of the range */
     float *planes;
-    uint8_t *needed;
+    uint32_t *needed, nneeded;
     /* The vector that is at hand: */
     size_t vector; /* of all */
     uint64_t column;
@@ -70,43 +75,54 @@ static int correlate_is_auto(const struct cpu_correlate *stage, uint32_t station
     return stage->lookup[(size_t)station * stage->base.spec.stations + station] >= 0;
 }
 
-/* Spectra at .. end - 1, of one grain, as planes; and their powers. */
-static void correlate_prepare(const struct correlate_place *place, uint64_t at, uint64_t end)
+/* Planes of the grain with spectrum `at`. */
+static float *correlate_planes(const struct correlate_place *place, uint64_t at)
+{
+    const struct correlate_layout *layout = &place->work->stage->layout;
+    return place->planes + at / GRAIN % layout->grains * layout->planes;
+}
+
+/* Numbers of an input, from spectrum `at` on. */
+static const float *correlate_from(const struct correlate_place *place, uint64_t at, uint32_t input)
+{
+    const struct correlate_layout *layout = &place->work->stage->layout;
+    return place->work->in + (at - place->work->first) * layout->spectrum + input * layout->input +
+           2 * place->column;
+}
+
+/* A station's spectra at .. end - 1, of one grain, as planes; and their powers. */
+static void correlate_prepare(const struct correlate_place *place, uint64_t at, uint64_t end,
+                              uint32_t station)
 {
     const struct correlate_work *work = place->work;
     const struct cpu_correlate *stage = work->stage;
     const struct correlate_spec *spec = &stage->base.spec;
-    const size_t columns = correlate_columns(spec);
-    const size_t lanes = stage->kernels->lanes;
+    const size_t plane = 2 * GRAIN * stage->kernels->lanes;
     const size_t turn = (size_t)spec->stations * spec->coarse * 2;
     float autos[4 * MOST_LANES] = {0};
-    struct correlate_station one = {.spectrum = correlate_inputs(spec) * columns * 2,
-                                    .input = columns * 2,
-                                    .pols = spec->pols,
-                                    .spectra = (uint32_t)(end - at),
-                                    .count = place->count,
-                                    .turn = turn,
-                                    .channel = (uint32_t)(place->column % spec->nchannels),
-                                    .nchannels = spec->nchannels,
-                                    .plane = 2 * GRAIN * lanes};
-    for (uint32_t i = 0; i < spec->stations; i++) {
-        if (!place->needed[i]) {
-            continue;
-        }
-        one.from = work->in + (at - work->first) * one.spectrum + i * one.input * spec->pols +
-                   2 * place->column;
-        one.turns = work->is_turned
-                        ? work->turns + (at - work->first) * turn +
-                              2 * (i * (size_t)spec->coarse + place->column / spec->nchannels)
-                        : NULL;
-        one.planes = place->planes + i * spec->pols * one.plane;
-        one.autos = place->part == 0 && correlate_is_auto(stage, i) ? autos : NULL;
-        stage->kernels->prepare(&one);
-        double *total =
-            stage->autos + place->vector * stage->layout.autos + i * stage->layout.station;
-        for (size_t k = 0; one.autos && k < stage->layout.station; k++) {
-            total[k] += (double)autos[k];
-        }
+    const int is_auto = place->part == 0 && correlate_is_auto(stage, station);
+    const struct correlate_station one = {
+        .from = correlate_from(place, at, station * spec->pols),
+        .spectrum = stage->layout.spectrum,
+        .input = stage->layout.input,
+        .pols = spec->pols,
+        .spectra = (uint32_t)(end - at),
+        .count = place->count,
+        .turns = work->is_turned
+                     ? work->turns + (at - work->first) * turn +
+                           2 * (station * (size_t)spec->coarse + place->column / spec->nchannels)
+                     : NULL,
+        .turn = turn,
+        .channel = (uint32_t)(place->column % spec->nchannels),
+        .nchannels = spec->nchannels,
+        .planes = correlate_planes(place, at) + station * spec->pols * plane,
+        .plane = plane,
+        .autos = is_auto ? autos : NULL};
+    stage->kernels->prepare(&one);
+    double *total =
+        stage->autos + place->vector * stage->layout.autos + station * stage->layout.station;
+    for (size_t k = 0; is_auto && k < stage->layout.station; k++) {
+        total[k] += (double)autos[k];
     }
 }
 
@@ -127,22 +143,66 @@ static void correlate_add_tile(const struct correlate_place *place)
     }
 }
 
+/* Row i of spectra at .. end - 1 of the needed stations: all spectra of the first input come first.
+ */
+static const float *correlate_row(const struct correlate_place *place, uint64_t at, uint64_t end,
+                                  uint32_t i)
+{
+    const uint32_t spectra = (uint32_t)(end - at);
+    const uint32_t pols = place->work->stage->base.spec.pols;
+    const uint32_t input = i / spectra;
+    return correlate_from(place, at + i % spectra,
+                          place->needed[input / pols] * pols + input % pols);
+}
+
+/* Adds spectra at .. next - 1, of one grain, and prepares the next one, next .. end - 1, whose rows
+ * are prefetched one station before. */
+static void correlate_grain(const struct correlate_place *place, uint64_t at, uint64_t next,
+                            uint64_t end)
+{
+    const struct cpu_correlate *stage = place->work->stage;
+    const struct correlate_blocks *blocks = &stage->blocks;
+    const size_t plane = 2 * GRAIN * stage->kernels->lanes;
+    const float *planes = correlate_planes(place, at);
+    const uint64_t stations = next < end ? place->nneeded : 0;
+    const uint64_t rows = stage->base.spec.pols * (end - next); /* of a station */
+    const float *ahead[CORRELATE_AHEAD];
+    uint64_t fetched = 0;
+    uint64_t prepared = 0;
+    for (size_t i = 0; i < place->nblocks; i++) {
+        const struct correlate_block *block = &blocks->list[place->first_block + i];
+        const uint64_t due = (i + 1) * stations * rows / place->nblocks;
+        const uint64_t last = min_u64(due + rows, stations * rows);
+        for (uint32_t k = 0; k < CORRELATE_AHEAD; k++) {
+            ahead[k] = fetched + k < last ? correlate_row(place, next, end, (uint32_t)(fetched + k))
+                                          : planes;
+        }
+        fetched = min_u64(max_u64(fetched + CORRELATE_AHEAD, due), last);
+        stage->kernels->cross(planes + block->a * blocks->rows * plane,
+                              planes + block->b * blocks->columns * plane, (uint32_t)(next - at),
+                              ahead, stage->sums + correlate_at(place, i));
+        while ((prepared + 1) * rows <= due && prepared < stations) {
+            correlate_prepare(place, next, end, place->needed[prepared++]);
+        }
+    }
+    while (prepared < stations) {
+        correlate_prepare(place, next, end, place->needed[prepared++]);
+    }
+}
+
 /* Adds spectra at .. end - 1 of a dump, in a vector of columns. */
 static void correlate_spectra(const struct correlate_place *place, uint64_t at, uint64_t end)
 {
     const struct cpu_correlate *stage = place->work->stage;
-    const struct correlate_blocks *blocks = &stage->blocks;
     const uint64_t integrate = stage->base.spec.integrate;
-    const size_t plane = 2 * GRAIN * stage->kernels->lanes;
+    int is_prepared = 0;
     while (at < end) {
         const uint64_t next = min_u64((at / GRAIN + 1) * GRAIN, end);
-        correlate_prepare(place, at, next);
-        for (size_t i = 0; i < place->nblocks; i++) {
-            const struct correlate_block *block = &blocks->list[place->first_block + i];
-            stage->kernels->cross(place->planes + block->a * blocks->rows * plane,
-                                  place->planes + block->b * blocks->columns * plane,
-                                  (uint32_t)(next - at), stage->sums + correlate_at(place, i));
+        for (uint32_t i = 0; i < place->nneeded && !is_prepared; i++) {
+            correlate_prepare(place, at, next, place->needed[i]);
         }
+        is_prepared = stage->layout.grains > 1;
+        correlate_grain(place, at, next, is_prepared ? min_u64(next + GRAIN, end) : next);
         if (next == correlate_tile_end(at, integrate) && next % integrate != 0) {
             correlate_add_tile(place);
         }
@@ -303,8 +363,8 @@ static void correlate_dump(struct correlate_place *place, uint64_t dump)
     }
 }
 
-/* Marks the stations of the part's blocks, and with the first part those with powers. */
-static void correlate_mark(const struct correlate_place *place)
+/* Lists the stations of the part's blocks, and with the first part those with powers. */
+static void correlate_list(struct correlate_place *place)
 {
     const struct cpu_correlate *stage = place->work->stage;
     const struct correlate_spec *spec = &stage->base.spec;
@@ -322,6 +382,11 @@ static void correlate_mark(const struct correlate_place *place)
             }
         }
     }
+    for (uint32_t i = 0; i < spec->stations; i++) {
+        if (place->needed[i]) {
+            place->needed[place->nneeded++] = i;
+        }
+    }
 }
 
 static void correlate_task(void *context, uint32_t thread, uint64_t task)
@@ -335,12 +400,13 @@ static void correlate_task(void *context, uint32_t thread, uint64_t task)
     struct correlate_place place = {.work = work,
                                     .part = (uint32_t)(task % layout->parts),
                                     .first = task / layout->parts * layout->range,
-                                    .planes = stage->planes + thread * layout->planes,
+                                    .planes =
+                                        stage->planes + thread * layout->grains * layout->planes,
                                     .needed = stage->needed + (size_t)thread * spec->stations};
     place.end = min_u64(place.first + layout->range, correlate_columns(spec));
     place.first_block = blocks * place.part / layout->parts;
     place.nblocks = blocks * (place.part + 1) / layout->parts - place.first_block;
-    correlate_mark(&place);
+    correlate_list(&place);
     for (uint64_t dump = work->first / spec->integrate; dump <= last_dump; dump++) {
         correlate_dump(&place, dump);
     }
@@ -383,7 +449,7 @@ static struct correlate_layout correlate_lay_out(const struct correlate_spec *sp
                                                  const struct correlate_kernels *kernels,
                                                  uint64_t blocks)
 {
-    enum { TASKS_A_THREAD = 2 };
+    enum { TASKS_A_THREAD = 2, CACHED = 768 << 10 /* bytes of planes, beside sums */ };
     const uint32_t lanes = (uint32_t)kernels->lanes;
     struct correlate_layout layout = {
         .range = spec->average < lanes ? lanes / spec->average * spec->average : spec->average,
@@ -391,7 +457,10 @@ static struct correlate_layout correlate_lay_out(const struct correlate_spec *sp
         .station = correlate_products(spec) * kernels->lanes,
         .planes = ceil_div_u64(correlate_inputs(spec), kernels->rows) * kernels->rows * 2 * GRAIN *
                   kernels->lanes,
+        .input = 2 * correlate_columns(spec),
+        .spectrum = 2 * correlate_inputs(spec) * correlate_columns(spec),
         .has_tiles = correlate_has_tiles(spec->integrate)};
+    layout.grains = 2 * layout.planes * sizeof(float) <= CACHED ? 2 : 1;
     layout.sums = blocks * layout.block;
     layout.autos = spec->stations * layout.station;
     layout.ranges = (uint32_t)ceil_div_u64(correlate_columns(spec), layout.range);
@@ -425,7 +494,8 @@ static uint64_t cpu_correlate_bytes(const struct correlate_spec *spec)
     const uint64_t each = sizeof(float) + (layout.has_tiles ? sizeof(double) : 0);
     return (uint64_t)layout.ranges * layout.vectors *
                (layout.sums * each + layout.autos * sizeof(double)) +
-           spec->threads * (layout.planes * sizeof(float) + spec->stations) +
+           spec->threads *
+               (layout.grains * layout.planes * sizeof(float) + spec->stations * sizeof(uint32_t)) +
            POOL_BLOCKS * correlate_turns(spec) * sizeof(float) +
            (uint64_t)spec->stations * spec->stations * sizeof(int32_t) +
            2 * blocks * sizeof(struct correlate_block);
@@ -462,10 +532,11 @@ static status_t correlate_allocate(struct cpu_correlate *stage)
     status_t st = STATUS_OK;
     const struct correlate_spec *spec = &stage->base.spec;
     const struct correlate_layout *layout = &stage->layout;
-    const size_t planes = spec->threads * layout->planes;
+    const size_t planes = spec->threads * layout->grains * layout->planes;
     const size_t vectors = (size_t)layout->ranges * layout->vectors;
     const size_t sums = vectors * layout->sums;
-    TRY(memory_zeroed(spec->threads, spec->stations, "stations", &stage->needed));
+    TRY(memory_zeroed((size_t)spec->threads * spec->stations, sizeof *stage->needed, "stations",
+                      &stage->needed));
     TRY(memory_aligned(planes, sizeof(float), "spectra", &stage->planes));
     memset(stage->planes, 0, planes * sizeof(float));
     TRY(memory_aligned(sums, sizeof(float), "visibilities", &stage->sums));
