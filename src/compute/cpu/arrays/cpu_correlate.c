@@ -219,10 +219,34 @@ struct correlate_part {
     double sign;
 };
 
-static double correlate_sum(const struct correlate_part *part, size_t at)
+static void correlate_sum(const struct correlate_part *part, size_t at, size_t count, double *out)
 {
-    return part->sign *
-           ((part->sums ? (double)part->sums[at] : 0) + (part->totals ? part->totals[at] : 0));
+    for (size_t i = 0; i < count; i++) {
+        out[i] = part->sums ? (double)part->sums[at + i] : 0;
+    }
+    for (size_t i = 0; i < count && part->totals; i++) {
+        out[i] += part->totals[at + i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        out[i] *= part->sign;
+    }
+}
+
+/* Multiplies sums of neighbouring columns by the gain of input a, and the conjugate of that of b.
+ */
+static void correlate_gain(const struct correlate_spec *spec, uint32_t a, uint32_t b,
+                           uint64_t column, size_t count, double *re, double *im)
+{
+    const uint64_t columns = correlate_columns(spec);
+    const float *g = spec->gains + 2 * (a * columns + column);
+    const float *h = spec->gains + 2 * (b * columns + column);
+    for (size_t i = 0; i < count; i++, g += 2, h += 2) {
+        const double u = (double)g[0] * (double)h[0] + (double)g[1] * (double)h[1];
+        const double v = (double)g[1] * (double)h[0] - (double)g[0] * (double)h[1];
+        const double x = re[i] * u - im[i] * v;
+        im[i] = re[i] * v + im[i] * u;
+        re[i] = x;
+    }
 }
 
 /* Writes the sums of inputs a and b over the range's output channels to a dump. */
@@ -231,37 +255,39 @@ static void correlate_put(const struct correlate_place *place, float *dump, uint
 {
     const struct cpu_correlate *stage = place->work->stage;
     const struct correlate_spec *spec = &stage->base.spec;
-    const uint64_t columns = correlate_columns(spec);
+    const uint64_t channels = correlate_columns(spec) / spec->average;
     const size_t lanes = stage->kernels->lanes;
     const uint32_t products = correlate_products(spec);
     const uint32_t product = correlate_product(a % spec->pols, b % spec->pols);
     const int32_t pair = stage->lookup[a / spec->pols * (size_t)spec->stations + b / spec->pols];
-    float *out = dump + ((uint64_t)pair * columns / spec->average * products + product) * 2;
+    float *to =
+        dump +
+        (((uint64_t)pair * channels + place->first / spec->average) * products + product) * 2;
     double sum[2] = {0, 0};
-    size_t vector = 0;
-    size_t lane = 0;
-    for (uint64_t column = place->first; column < place->end; column++) {
-        double re = correlate_sum(&parts[0], vector * parts[0].vector + lane);
-        double im = correlate_sum(&parts[1], vector * parts[1].vector + lane);
+    uint32_t left = spec->average;
+    size_t at[2] = {0, 0};
+    for (uint64_t column = place->first; column < place->end; column += lanes) {
+        const size_t count = (size_t)min_u64(lanes, place->end - column);
+        double re[MOST_LANES];
+        double im[MOST_LANES];
+        correlate_sum(&parts[0], at[0], count, re);
+        correlate_sum(&parts[1], at[1], count, im);
         if (spec->gains) {
-            const float *g = spec->gains + 2 * (a * columns + column);
-            const float *h = spec->gains + 2 * (b * columns + column);
-            const double u = (double)g[0] * (double)h[0] + (double)g[1] * (double)h[1];
-            const double v = (double)g[1] * (double)h[0] - (double)g[0] * (double)h[1];
-            const double x = re * u - im * v;
-            im = re * v + im * u;
-            re = x;
+            correlate_gain(spec, a, b, column, count, re, im);
         }
-        sum[0] += re;
-        sum[1] += im;
-        if ((column + 1) % spec->average == 0) {
-            float *to = out + column / spec->average * products * 2;
-            to[0] = (float)sum[0];
-            to[1] = (float)sum[1];
-            sum[0] = sum[1] = 0;
+        for (size_t i = 0; i < count; i++) {
+            sum[0] += re[i];
+            sum[1] += im[i];
+            if (--left == 0) {
+                to[0] = (float)sum[0];
+                to[1] = (float)sum[1];
+                to += products * 2;
+                sum[0] = sum[1] = 0;
+                left = spec->average;
+            }
         }
-        lane = lane + 1 < lanes ? lane + 1 : 0;
-        vector += lane == 0;
+        at[0] += parts[0].vector;
+        at[1] += parts[1].vector;
     }
 }
 
