@@ -66,11 +66,16 @@ status_t cpu_buffer_create(backend_t *backend, enum buffer_use use, uint64_t byt
     return host_buffer_create(sizeof(struct cpu_buffer), bytes, out);
 }
 
+void cpu_settle(pool_t *pool, uint64_t number)
+{
+    if (number > 0) {
+        pool_wait(pool, number);
+    }
+}
+
 static void cpu_buffer_wait(const struct cpu_buffer *buffer)
 {
-    if (buffer->pool) {
-        pool_wait(buffer->pool, buffer->block);
-    }
+    cpu_settle(buffer->pool, buffer->block);
 }
 
 void cpu_buffer_mark(buffer_t *base, pool_t *pool, uint64_t block)
@@ -78,6 +83,14 @@ void cpu_buffer_mark(buffer_t *base, pool_t *pool, uint64_t block)
     struct cpu_buffer *buffer = (struct cpu_buffer *)base;
     buffer->pool = pool;
     buffer->block = block;
+}
+
+uint64_t cpu_submit(pool_t *pool, const struct pool_block *block, buffer_t *in, buffer_t *out)
+{
+    const uint64_t number = pool_submit(pool, block);
+    cpu_buffer_mark(in, pool, number);
+    cpu_buffer_mark(out, pool, number);
+    return number;
 }
 
 void cpu_buffer_destroy(buffer_t *buffer)

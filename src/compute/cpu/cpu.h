@@ -47,5 +47,9 @@ status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
 
 /* Says that this block is the last that works on a buffer. */
 void cpu_buffer_mark(buffer_t *buffer, pool_t *pool, uint64_t block);
+/* Gives a block that works on two buffers to the pool; returns its number. */
+uint64_t cpu_submit(pool_t *pool, const struct pool_block *block, buffer_t *in, buffer_t *out);
+/* Waits for a block; number 0, as in a stage that is half-made: for none. */
+void cpu_settle(pool_t *pool, uint64_t number);
 
 #endif

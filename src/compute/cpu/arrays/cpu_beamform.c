@@ -323,9 +323,7 @@ static status_t cpu_beamform_run(beamform_t *beamform, buffer_t *in, uint64_t fi
         spectra > 0 ? (first + spectra - 1) / block->cell - first / block->cell + 1 : 0;
     work.tasks[0] =
         cells * block->parts * spec->coarse * ceil_div_u64(spec->nchannels, stage->kernels->lanes);
-    block->number = pool_submit(stage->pool, &work);
-    cpu_buffer_mark(in, stage->pool, block->number);
-    cpu_buffer_mark(out, stage->pool, block->number);
+    block->number = cpu_submit(stage->pool, &work, in, out);
     stage->nblocks++;
 out:
     return st;
@@ -358,33 +356,24 @@ static uint64_t cpu_beamform_bytes(const struct beamform_spec *spec)
            beam_spec_bytes(spec);
 }
 
-static void beam_free(struct cpu_beamform *stage)
+static void cpu_beamform_destroy(beamform_t *beamform)
 {
+    struct cpu_beamform *stage = (struct cpu_beamform *)beamform;
+    for (int i = 0; i < POOL_BLOCKS; i++) {
+        cpu_settle(stage->pool, stage->blocks[i].number);
+        free(stage->blocks[i].turns[0]);
+        free(stage->blocks[i].turns[1]);
+    }
     for (uint32_t i = 0; stage->scratch && i < stage->base.spec.threads; i++) {
         free(stage->scratch[i].x);
         free(stage->scratch[i].turned);
         free(stage->scratch[i].weights);
         free(stage->scratch[i].sums);
     }
-    for (int i = 0; i < POOL_BLOCKS; i++) {
-        free(stage->blocks[i].turns[0]);
-        free(stage->blocks[i].turns[1]);
-    }
     free(stage->scratch);
     free(stage->copied);
     beam_spec_free(&stage->base.spec);
     free(stage);
-}
-
-static void cpu_beamform_destroy(beamform_t *beamform)
-{
-    struct cpu_beamform *stage = (struct cpu_beamform *)beamform;
-    for (int i = 0; i < POOL_BLOCKS; i++) {
-        if (stage->blocks[i].number > 0) {
-            pool_wait(stage->pool, stage->blocks[i].number);
-        }
-    }
-    beam_free(stage);
 }
 
 static status_t cpu_beamform_create(backend_t *backend, beamform_t *made)

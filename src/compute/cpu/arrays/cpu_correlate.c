@@ -462,9 +462,7 @@ static status_t cpu_correlate_run(correlate_t *base, buffer_t *in, uint64_t spec
     /* In the second phase the block before, whose sums are carried, is done. */
     struct pool_block block = {.context = work, .run = {correlate_task, correlate_task}};
     block.tasks[1] = (uint64_t)stage->layout.ranges * stage->layout.parts;
-    work->number = pool_submit(stage->pool, &block);
-    cpu_buffer_mark(in, stage->pool, work->number);
-    cpu_buffer_mark(out, stage->pool, work->number);
+    work->number = cpu_submit(stage->pool, &block, in, out);
     stage->nworks++;
 out:
     return st;
@@ -527,9 +525,11 @@ static uint64_t cpu_correlate_bytes(const struct correlate_spec *spec)
            2 * blocks * sizeof(struct correlate_block);
 }
 
-static void correlate_free(struct cpu_correlate *stage)
+static void cpu_correlate_destroy(correlate_t *base)
 {
+    struct cpu_correlate *stage = (struct cpu_correlate *)base;
     for (int i = 0; i < POOL_BLOCKS; i++) {
+        cpu_settle(stage->pool, stage->work[i].number);
         free(stage->work[i].turns);
     }
     free(stage->planes);
@@ -540,17 +540,6 @@ static void correlate_free(struct cpu_correlate *stage)
     free(stage->blocks.list);
     free(stage->lookup);
     free(stage);
-}
-
-static void cpu_correlate_destroy(correlate_t *base)
-{
-    struct cpu_correlate *stage = (struct cpu_correlate *)base;
-    for (int i = 0; i < POOL_BLOCKS; i++) {
-        if (stage->work[i].number > 0) {
-            pool_wait(stage->pool, stage->work[i].number);
-        }
-    }
-    correlate_free(stage);
 }
 
 static status_t correlate_allocate(struct cpu_correlate *stage)

@@ -415,9 +415,7 @@ out:
 static void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
 {
     struct cpu_dedisperse *d = (struct cpu_dedisperse *)dedisperse;
-    if (d->number > 0) {
-        pool_wait(d->pool, d->number);
-    }
+    cpu_settle(d->pool, d->number);
     dedisperse_table_free(&d->table);
     free(d->rows);
     free(d->scratch);
@@ -641,9 +639,7 @@ static status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                                                                    : dedisperse_sum_piece}};
     work.tasks[0] = ceil_div_u64(dedisperse_inputs(&d->base.spec, samples), TRANSPOSE_TIMES);
     work.tasks[1] = pieces * (dedisperse_in_steps(d) ? d->base.spec.steps->nsteps : d->parts);
-    d->number = pool_submit(d->pool, &work);
-    cpu_buffer_mark(in, d->pool, d->number);
-    cpu_buffer_mark(out, d->pool, d->number);
+    d->number = cpu_submit(d->pool, &work, in, out);
 out:
     return st;
 }

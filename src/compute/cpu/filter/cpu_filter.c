@@ -480,9 +480,7 @@ static status_t cpu_filter_run(filter_t *base, buffer_t *in, const struct sample
     run_cut(block);
     struct pool_block work = {.context = block, .run = {run_task, NULL}};
     work.tasks[0] = (block->pieces + block->counts) * run->nstreams;
-    block->number = pool_submit(filter->pool, &work);
-    cpu_buffer_mark(in, filter->pool, block->number);
-    cpu_buffer_mark(out, filter->pool, block->number);
+    block->number = cpu_submit(filter->pool, &work, in, out);
     filter->nblocks++;
 out:
     return st;
@@ -505,26 +503,17 @@ static status_t cpu_filter_words(const struct filter_choice *choice, struct text
                : text_add(out, "overlap-save (%u, fftw), %s", shape->length, name);
 }
 
-static void filter_free(struct cpu_filter *filter)
-{
-    direct_destroy(filter->direct);
-    overlap_save_destroy(filter->overlap_save);
-    for (int i = 0; i < POOL_BLOCKS; i++) {
-        free(filter->blocks[i].re);
-        free(filter->blocks[i].im);
-    }
-    free(filter);
-}
-
 static void cpu_filter_destroy(filter_t *base)
 {
     struct cpu_filter *filter = (struct cpu_filter *)base;
     for (int i = 0; i < POOL_BLOCKS; i++) {
-        if (filter->blocks[i].number > 0) {
-            pool_wait(filter->pool, filter->blocks[i].number);
-        }
+        cpu_settle(filter->pool, filter->blocks[i].number);
+        free(filter->blocks[i].re);
+        free(filter->blocks[i].im);
     }
-    filter_free(filter);
+    direct_destroy(filter->direct);
+    overlap_save_destroy(filter->overlap_save);
+    free(filter);
 }
 
 static status_t cpu_filter_create(backend_t *backend, filter_t *made)

@@ -182,8 +182,18 @@ out:
     return st;
 }
 
-static void channelise_free(struct cpu *cpu)
+/* Waits for the blocks that it has given to the pool. */
+static void channelise_settle(const struct cpu *cpu)
 {
+    for (int i = 0; i < POOL_BLOCKS; i++) {
+        cpu_settle(cpu->pool, cpu->blocks[i].number);
+    }
+}
+
+static void cpu_channelise_destroy(channelise_t *channelise)
+{
+    struct cpu *cpu = (struct cpu *)channelise;
+    channelise_settle(cpu);
     for (uint32_t i = 0; cpu->scratch && i < cpu->base.spec.threads; i++) {
         free(cpu->scratch[i].window);
         free(cpu->scratch[i].filtered);
@@ -213,23 +223,6 @@ static void channelise_free(struct cpu *cpu)
     ppf_fir_destroy(cpu->filter);
     free(cpu->scratch);
     free(cpu);
-}
-
-/* Waits for the blocks that it has given to the pool. */
-static void channelise_settle(const struct cpu *cpu)
-{
-    for (int i = 0; i < POOL_BLOCKS; i++) {
-        if (cpu->blocks[i].number > 0) {
-            pool_wait(cpu->pool, cpu->blocks[i].number);
-        }
-    }
-}
-
-static void cpu_channelise_destroy(channelise_t *channelise)
-{
-    struct cpu *cpu = (struct cpu *)channelise;
-    channelise_settle(cpu);
-    channelise_free(cpu);
 }
 
 /* Filter and transforms. */

@@ -455,9 +455,7 @@ static status_t cpu_synthesise_run(synthesise_t *base, buffer_t *in,
     block->pieces = run_pieces(stage, run);
     struct pool_block work = {.context = block, .run = {run_task, NULL}};
     work.tasks[0] = block->pieces * run->nstreams;
-    block->number = pool_submit(stage->pool, &work);
-    cpu_buffer_mark(in, stage->pool, block->number);
-    cpu_buffer_mark(out, stage->pool, block->number);
+    block->number = cpu_submit(stage->pool, &work, in, out);
     stage->nblocks++;
 out:
     return st;
@@ -523,32 +521,23 @@ out:
     return st;
 }
 
-static void synthesise_free(struct cpu_synthesise *stage)
+static void cpu_synthesise_destroy(synthesise_t *base)
 {
+    struct cpu_synthesise *stage = (struct cpu_synthesise *)base;
+    for (int i = 0; i < POOL_BLOCKS; i++) {
+        cpu_settle(stage->pool, stage->blocks[i].number);
+        free(stage->blocks[i].re);
+        free(stage->blocks[i].im);
+    }
     for (uint32_t i = 0; stage->scratch && i < stage->base.spec.threads; i++) {
         free(stage->scratch[i].points);
         free(stage->scratch[i].ring);
         free(stage->scratch[i].row);
     }
-    for (int i = 0; i < POOL_BLOCKS; i++) {
-        free(stage->blocks[i].re);
-        free(stage->blocks[i].im);
-    }
     cpu_fft_destroy(stage->transform);
     free(stage->scratch);
     free(stage->coeff);
     free(stage);
-}
-
-static void cpu_synthesise_destroy(synthesise_t *base)
-{
-    struct cpu_synthesise *stage = (struct cpu_synthesise *)base;
-    for (int i = 0; i < POOL_BLOCKS; i++) {
-        if (stage->blocks[i].number > 0) {
-            pool_wait(stage->pool, stage->blocks[i].number);
-        }
-    }
-    synthesise_free(stage);
 }
 
 static status_t synthesise_allocate(struct cpu_synthesise *stage)
