@@ -3,7 +3,6 @@
 #include "compute/cpu/cpu.h"
 
 #include "base/memory.h"
-#include "compute/cpu/ppf/kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +115,22 @@ status_t cpu_buffer_missing(buffer_t *base, uint64_t *out)
 {
     cpu_buffer_wait((struct cpu_buffer *)base);
     return host_buffer_missing(base, out);
+}
+
+uint32_t cpu_simd(uint32_t simd)
+{
+    return simd ? simd : (uint32_t)simd_best() + 1;
+}
+
+const struct cpu_kernels *cpu_simd_kernels(uint32_t simd)
+{
+    return simd > 0 ? simd_kernels((enum simd_level)(simd - 1)) : NULL;
+}
+
+const char *cpu_simd_name(uint32_t simd)
+{
+    const struct cpu_kernels *kernels = cpu_simd_kernels(simd);
+    return kernels ? kernels->name : "?";
 }
 
 void cpu_processor(char *out, size_t room)

@@ -4,6 +4,7 @@
 
 #include "base/pool.h"
 #include "compute/backend_ops.h"
+#include "compute/cpu/ppf/kernels.h"
 
 struct cpu_backend {
     struct backend base;
@@ -40,6 +41,13 @@ extern const struct fft_baseline_ops cpu_fft_baseline;
 
 /* Writes the line of /proc/cpuinfo that names the processor. */
 void cpu_processor(char *out, size_t room);
+
+/* Specifications and choices number instruction sets from 1 on. Return the one that all who share
+ * the work have, with 0 this machine's best; its kernels, NULL if this machine or this build lacks
+ * it; and their name, or "?". */
+uint32_t cpu_simd(uint32_t simd);
+const struct cpu_kernels *cpu_simd_kernels(uint32_t simd);
+const char *cpu_simd_name(uint32_t simd);
 
 /* Finds or starts the backend's pool of `threads` threads. It lives until the backend is closed,
  * since buffers and stages identify their blocks by its numbers. Fails with DEVICE. */

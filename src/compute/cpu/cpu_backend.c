@@ -1,6 +1,5 @@
 /* The CPU's table of operations. */
 #include "compute/cpu/cpu.h"
-#include "compute/cpu/ppf/kernels.h"
 
 /* Samples and rows of a block: the three of them stay in a last-level cache, so that what is read
  * is still there when it is worked on. */
@@ -8,7 +7,7 @@ enum { BLOCK_BYTES = 4 << 20 };
 
 static uint32_t backend_best_simd(void)
 {
-    return (uint32_t)simd_best() + 1;
+    return cpu_simd(0);
 }
 
 const struct backend_ops cpu_ops = {

@@ -13,10 +13,11 @@
  *
  *   from     pairs of the first column; `spectrum` and `input` floats from one to the next
  *   count    columns, at most lanes; the other lanes are zero
- *   turns    of the first column's coarse channel, `turn` floats from a spectrum to the next; the
- *            columns are `channel` .. of `nchannels`, then those of the coarse channels that
- * follow; NULL: none planes   of the first input, `plane` floats from one to the next autos float
- * [pols^2][lanes]: sums of |A|^2; |A|^2, |B|^2, Re A B*, Im A B*, of what comes in; NULL: none */
+ *   turns    of the first column's coarse channel, `turn` floats from a spectrum to the next; NULL:
+ *            none. Columns are `channel` .. of `nchannels`, then of the next coarse channels
+ *   planes   of the first input, `plane` floats from one to the next
+ *   autos    float [pols^2][lanes]: sums of |A|^2; |A|^2, |B|^2, Re A B*, Im A B*, of what comes
+ *            in; NULL: none */
 struct correlate_station {
     const float *from;
     size_t spectrum, input;
@@ -38,9 +39,9 @@ struct correlate_kernels {
     void (*prepare)(const struct correlate_station *station);
     /* sums[i][j] += sum_s A_i conj(B_j), s ascending, over a grain's first `spectra`.
      *
-     *   a, b    planes of `rows` and `columns` inputs, 2 * GRAIN * lanes floats from one to the next
-     *   ahead   [CORRELATE_AHEAD] addresses of LANES pairs, which are prefetched meanwhile
-     *   sums    float [rows][columns][2][lanes] */
+     *   a, b    planes of `rows` and `columns` inputs, 2 * GRAIN * lanes floats from one to the
+     * next ahead   [CORRELATE_AHEAD] addresses of LANES pairs, which are prefetched meanwhile sums
+     * float [rows][columns][2][lanes] */
     void (*cross)(const float *a, const float *b, uint32_t spectra, const float *const *ahead,
                   float *sums);
 };

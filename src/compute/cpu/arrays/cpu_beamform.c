@@ -339,14 +339,9 @@ static void beam_floats(const struct beamform_spec *spec, const struct beam_kern
     floats[2] = kernels->beams * kernels->spectra * number;
 }
 
-static const struct beam_kernels *beam_kernels_of(const struct beamform_spec *spec)
-{
-    return beam_kernels(spec->simd ? (enum simd_level)(spec->simd - 1) : simd_best());
-}
-
 static uint64_t cpu_beamform_bytes(const struct beamform_spec *spec)
 {
-    const struct beam_kernels *kernels = beam_kernels_of(spec);
+    const struct beam_kernels *kernels = beam_kernels((enum simd_level)(cpu_simd(spec->simd) - 1));
     size_t floats[3] = {0};
     beam_floats(spec, kernels ? kernels : beam_kernels(SIMD_BASE), floats);
     const uint64_t turns = spec->max_spectra * beam_station_turns(spec) +
@@ -383,7 +378,7 @@ static status_t cpu_beamform_create(backend_t *backend, beamform_t *made)
     struct cpu_beamform *stage = (struct cpu_beamform *)made;
     size_t floats[3];
     TRY(beam_spec_copy(spec, &stage->base.spec));
-    stage->kernels = beam_kernels_of(spec);
+    stage->kernels = beam_kernels((enum simd_level)(cpu_simd(spec->simd) - 1));
     REQUIRE(stage->kernels, STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &stage->pool));

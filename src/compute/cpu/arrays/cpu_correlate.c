@@ -501,7 +501,7 @@ static uint64_t correlate_turns(const struct correlate_spec *spec)
 
 static const struct correlate_kernels *correlate_take_kernels(const struct correlate_spec *spec)
 {
-    return correlate_kernels(spec->simd > 0 ? (enum simd_level)(spec->simd - 1) : simd_best());
+    return correlate_kernels((enum simd_level)(cpu_simd(spec->simd) - 1));
 }
 
 static uint64_t cpu_correlate_bytes(const struct correlate_spec *spec)

@@ -250,11 +250,6 @@ static const double tap_cost[SIMD_LEVELS][2] = {{0.05, 0.093}, {0.028, 0.043}, {
 /* Rows one by one serve every cut, whole blocks do not: as good as so much time. */
 static const double grain_cost = 1.15;
 
-static uint32_t choose_simd(const struct filter_spec *spec)
-{
-    return spec->simd ? spec->simd : (uint32_t)simd_best() + 1;
-}
-
 /* For each sample of a stream; `length` a power of two. */
 static double choose_overlap_save_cost(const struct filter_spec *spec, uint64_t length)
 {
@@ -269,7 +264,7 @@ static double choose_overlap_save_cost(const struct filter_spec *spec, uint64_t 
 
 static double choose_direct_cost(const struct filter_spec *spec)
 {
-    double tap = tap_cost[choose_simd(spec) - 1][spec->is_complex_coeff];
+    double tap = tap_cost[cpu_simd(spec->simd) - 1][spec->is_complex_coeff];
     double parts = spec->coding.is_complex ? 2 : 1;
     return parts * (row_cost + tap * spec->taps) / spec->decimate;
 }
@@ -311,7 +306,7 @@ static struct filter_shape choose_shape(const struct filter_spec *spec, enum fil
 {
     return (struct filter_shape){.method = method,
                                  .length = method == FILTER_OVERLAP_SAVE ? (uint32_t)length : 0,
-                                 .simd = choose_simd(spec)};
+                                 .simd = cpu_simd(spec->simd)};
 }
 
 /* As compute/filter.h says. */
@@ -495,9 +490,7 @@ static uint64_t cpu_filter_bytes(const struct filter_spec *spec)
 static status_t cpu_filter_words(const struct filter_choice *choice, struct text *out)
 {
     const struct filter_shape *shape = &choice->shape;
-    const struct cpu_kernels *kernels =
-        shape->simd > 0 ? simd_kernels((enum simd_level)(shape->simd - 1)) : NULL;
-    const char *name = kernels ? kernels->name : "?";
+    const char *name = cpu_simd_name(shape->simd);
     return shape->method == FILTER_DIRECT
                ? text_add(out, "direct %s", name)
                : text_add(out, "overlap-save (%u, fftw), %s", shape->length, name);
@@ -522,8 +515,8 @@ static status_t cpu_filter_create(backend_t *backend, filter_t *made)
     const struct filter_spec given = made->spec, *spec = &given;
     struct cpu_filter *filter = (struct cpu_filter *)made;
     uint32_t simd = spec->choice.shape.simd;
-    REQUIRE(simd > 0 && simd <= SIMD_LEVELS && simd_kernels((enum simd_level)(simd - 1)),
-            STATUS_DEVICE, "this machine's processor lacks the vectors that are used");
+    REQUIRE(cpu_simd_kernels(simd), STATUS_DEVICE,
+            "this machine's processor lacks the vectors that are used");
     filter->reader = filter_reader(&spec->coding, (enum simd_level)(simd - 1));
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &filter->pool));
     if (spec->choice.shape.method == FILTER_DIRECT) {

@@ -12,19 +12,6 @@ static int channelise_is_summed(const struct channelise_output *output)
     return output->quantity != QUANTITY_SPECTRA && output->integrate > 1;
 }
 
-/* The instruction set that all who share the work have, by backend_simd(). */
-static uint32_t channelise_least_simd(const struct channelise_spec *spec)
-{
-    return spec->simd ? spec->simd : (uint32_t)simd_best() + 1;
-}
-
-/* The kernels of a choice; NULL where this machine cannot run them. */
-static const struct cpu_kernels *channelise_kernels(const struct channelise_choice *choice)
-{
-    uint32_t simd = choice->shape.simd;
-    return simd > 0 ? simd_kernels((enum simd_level)(simd - 1)) : NULL;
-}
-
 /* How spectra are transformed: by the rule, or as a choice says. */
 static struct fine_shape channelise_fine(const struct channelise_spec *spec,
                                          const struct channelise_choice *choice)
@@ -59,7 +46,7 @@ static status_t cpu_channelise_choose(backend_t *backend, const struct channelis
     if (spec->choice.backend == BACKEND_CPU) {
         choice.shape = spec->choice.shape;
     } else {
-        choice.shape.simd = channelise_least_simd(spec);
+        choice.shape.simd = cpu_simd(spec->simd);
         channelise_set_fine(fine, &choice.shape);
     }
     TRY(spec->is_spectra ? STATUS_OK
@@ -75,8 +62,7 @@ out:
 
 static const char *cpu_channelise_simd(const struct channelise_choice *choice)
 {
-    const struct cpu_kernels *kernels = channelise_kernels(choice);
-    return kernels ? kernels->name : "?";
+    return cpu_simd_name(choice->shape.simd);
 }
 
 static status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out)
@@ -170,7 +156,7 @@ static status_t cpu_channelise_candidates(backend_t *backend, const struct chann
     }
     channelise_set_sizes(&usual, spec, &spec->choice);
     TRY(memory_zeroed((size_t)SIMD_LEVELS * GRAIN, sizeof *list, "shapes", &list));
-    for (uint32_t simd = channelise_least_simd(spec); simd > 0; simd--) {
+    for (uint32_t simd = cpu_simd(spec->simd); simd > 0; simd--) {
         for (size_t rows = usual.rows; rows >= FIR_ROWS && rows >= usual.shape.batch; rows /= 2) {
             list[n] = (struct channelise_shape){.simd = simd, .rows = (uint32_t)rows};
             channelise_set_fine(usual.fine, &list[n++]);
@@ -314,7 +300,7 @@ static status_t cpu_channelise_create(backend_t *backend, channelise_t *made)
         TRY(cpu_channelise_choose(backend, spec, &choice));
     }
     channelise_set_sizes(cpu, spec, &choice);
-    cpu->kernels = channelise_kernels(&choice);
+    cpu->kernels = cpu_simd_kernels(choice.shape.simd);
     if (choice.shape.rows > 0) {
         cpu->rows = choice.shape.rows;
     }

@@ -502,7 +502,7 @@ static status_t cpu_synthesise_choose(backend_t *backend, const struct synthesis
     struct synthesise_choice choice = {.backend = BACKEND_CPU};
     const struct cpu_fft_shape shape = cpu_fft_inverse(spec->points, !spec->is_real_out);
     (void)backend;
-    choice.shape.simd = spec->simd ? spec->simd : (uint32_t)simd_best() + 1;
+    choice.shape.simd = cpu_simd(spec->simd);
     TRY(cpu_fft_wisdom(&shape, 1, cpu_fft_effort(spec->planning, spec->expected), choice.wisdom,
                        sizeof choice.wisdom));
     *out = choice;
@@ -513,9 +513,7 @@ out:
 static status_t cpu_synthesise_words(const struct synthesise_choice *choice, struct text *out)
 {
     status_t st = STATUS_OK;
-    const uint32_t simd = choice->shape.simd;
-    const struct cpu_kernels *kernels = simd > 0 ? simd_kernels((enum simd_level)(simd - 1)) : NULL;
-    TRY(text_add(out, "%s, ", kernels ? kernels->name : "?"));
+    TRY(text_add(out, "%s, ", cpu_simd_name(choice->shape.simd)));
     TRY(cpu_fft_words(choice->wisdom, out));
 out:
     return st;
@@ -574,8 +572,8 @@ static status_t cpu_synthesise_create(backend_t *backend, synthesise_t *made)
     const struct synthesise_spec given = made->spec, *spec = &given;
     struct cpu_synthesise *stage = (struct cpu_synthesise *)made;
     const uint32_t simd = spec->choice.shape.simd;
-    REQUIRE(simd > 0 && simd <= SIMD_LEVELS && simd_kernels((enum simd_level)(simd - 1)),
-            STATUS_DEVICE, "this machine's processor lacks the vectors that are used");
+    REQUIRE(cpu_simd_kernels(simd), STATUS_DEVICE,
+            "this machine's processor lacks the vectors that are used");
     stage->length = (int64_t)spec->taps * spec->points;
     stage->layout = cpu_synthesise_layout(spec);
     stage->reader = filter_reader(&spec->coding, (enum simd_level)(simd - 1));
