@@ -506,7 +506,7 @@ static float *stage_factors(uint32_t radix, uint32_t done, float *out)
     return out;
 }
 
-size_t stages_factor_count(const uint32_t radix[CHANNELISE_STAGES])
+size_t stages_factor_count(const uint32_t *radix)
 {
     size_t count = 0, done = radix[0];
     for (uint32_t k = 1; k < CHANNELISE_STAGES && radix[k] > 1; k++) {
