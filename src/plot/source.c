@@ -346,21 +346,59 @@ static void source_add_found(const struct candidates_file *f, struct json *json)
     json_list_end(json);
 }
 
+/* Puts the path of the filterbank that was searched into `out`. The search has stored it relative
+ * to the directory in which it ran: this one, or else the directory of the product or one above it.
+ */
+static status_t source_find_searched(const struct source *s, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const char *path = s->found->filterbank;
+    int is_there = 0;
+    char *real = realpath(s->path, NULL);
+    TRY(text_add(out, "%s", path));
+    TRY(file_exists(path, &is_there));
+    for (char *end = real && *path != '/' ? strrchr(real, '/') : NULL; end && !is_there;
+         end = strrchr(real, '/')) {
+        *end = '\0';
+        out->length = 0;
+        TRY(text_add(out, "%s/%s", real, path));
+        TRY(file_exists(out->data, &is_there));
+        if (is_there) {
+            report_note("%s: its filterbank %s is read as %s", s->path, path, out->data);
+        }
+    }
+    if (!is_there) {
+        out->length = 0;
+        TRY(text_add(out, "%s", path));
+    }
+out:
+    free(real);
+    return st;
+}
+
 /* The filterbank that was searched may be gone: then a note says why. */
 static status_t source_open_searched(struct source *s, struct external_list external,
                                      struct json *json)
 {
-    const char *path = s->found->filterbank;
-    status_t st = path ? source_open_bank(s, path, external) : STATUS_OK;
-    if (path && st == STATUS_OK) {
-        return source_add_bank(s, json);
+    status_t st = STATUS_OK;
+    struct text path = {0};
+    if (!s->found->filterbank) {
+        goto out;
+    }
+    TRY(source_find_searched(s, &path));
+    st = source_open_bank(s, path.data, external);
+    if (st == STATUS_OK) {
+        TRY(source_add_bank(s, json));
+        goto out;
     }
     if (st == STATUS_DATA || st == STATUS_USAGE) {
-        report_note("%s: no waterfall: %s", path, report_cause());
+        report_note("%s: no waterfall: %s", path.data, report_cause());
         st = STATUS_OK;
         report_clear();
     }
-    json_text(json, "searched", path);
+    json_text(json, "searched", path.data);
+out:
+    text_free(&path);
     return st;
 }
 

@@ -190,6 +190,12 @@ if has_pictures():
     ok(abs(best - found["time_s"][n]) < 2 * TSAMP + found["width"][n] * TSAMP / 2, "its waterfall is upright, and there", best)
     plane = [(float(v), float(y)) for name, _, _, y, v in drawn if name.startswith("dm-time,")]
     ok(abs(max(plane)[1] - dm) < 20, "its plane of DM and time is brightest at its DM", max(plane), dm)
+    os.mkdir(scratch("other"))
+    voltmill("run", job, "--set", "input.files=bursts.fil", "--set", "dedisperse.search.file=near.h5")
+    done = subprocess.run([VOLTMILL, "plot", "--candidate", str(n), "-o", "other.png", "--data", "other.csv", "../near.h5"],
+                          cwd=scratch("other"), env=ENVIRONMENT, capture_output=True, text=True)
+    ok(done.returncode == 0, "plot --candidate in another directory", done.stderr)
+    same(contents(scratch("other/other.csv")), contents(scratch("candidate.csv")), "draws the same numbers")
     voltmill("plot", "-o", "all.svg", "--kind", "dm-time,histogram", "--data", "all.csv", "found.h5")
     drawn = [line.rsplit(",", 4) for line in open(scratch("all.csv")).read().splitlines()[1:]]
     circles = [float(v) for name, _, x, y, v in drawn if name.startswith("dm-time,") and v != "nan"]
