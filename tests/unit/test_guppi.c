@@ -523,6 +523,22 @@ static void nonsense_is_refused(void **state)
     fclose(file);
     refuses(1, "OBSFREQ is 1400 in the header of the first block, but 1500 in that at byte 1792");
     file = fopen("a.raw", "wb");
+    put_block(file, "NANTS=2,OBSBW=-1,ANTNMS00=a b", 0, 512);
+    put_block(file, "NANTS=2,OBSBW=-1,ANTNMS00=b c", 6, 512);
+    fclose(file);
+    struct archive *archive = open_files(1);
+    assert_non_null(strstr(archive->assumed, "ANTNMS00 is a b in the header of the first block, "
+                                             "and changes later"));
+    assert_string_equal(archive->names[AXIS_STATION][1], "b");
+    archive_destroy(archive);
+    make_file("a.raw", "", PACKETS(0));
+    const struct job_layout wrong = {.automatic = 1,
+                                     .files_along = AXIS_TIME,
+                                     .time = {.has_sample_rate = 1, .sample_rate_hz = 3.3e5}};
+    assert_int_equal(open_as(&wrong, 1, &archive), STATUS_DATA);
+    assert_non_null(strstr(report_cause(), "every 1 / input.layout.sample_rate_hz = 3.0303e-06"));
+    report_clear();
+    file = fopen("a.raw", "wb");
     put_block(file, "", 0, 513);
     put_block(file, "", 6, 512);
     fclose(file);

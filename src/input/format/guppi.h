@@ -70,7 +70,8 @@ status_t guppi_read_words(struct guppi_file *file);
 status_t guppi_note_words(struct guppi_file *file);
 
 /* Fails with DATA unless a header says the same as the first one in all that must not change. The
- * start is taken from it if those before said that theirs is invalid. */
+ * start is taken from it if those before said that theirs is invalid. Names of antennas may change,
+ * which is noted. */
 status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header);
 /* Whether a card is of such a word. */
 int guppi_watches(const char *card);

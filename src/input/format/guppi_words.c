@@ -12,8 +12,9 @@
 
 enum { MOST_CHANNELS = 1 << 22, MOST_STATIONS = 1 << 16 };
 
-/* Words that must not change; those before SAME_TEXT are compared in other ways. */
-enum { SAME_TEXT = 5 };
+/* Words that must not change; those before SAME_TEXT are compared in other ways, and those from
+ * NAMES on may change. */
+enum { SAME_TEXT = 5, NAMES = 18 };
 static const char *const watched[] = {"BLOCSIZE", "STT_IMJD", "STT_SMJD", "STT_OFFS", "STTVALID",
                                       "OBSNCHAN", "NANTS",    "NPOL",     "NBITS",    "PKTFMT",
                                       "OVERLAP",  "TBIN",     "OBSFREQ",  "OBSBW",    "CHAN_BW",
@@ -73,6 +74,13 @@ status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header
         char other[ASCII_VALUE] = "not there";
         ascii_find(&file->header, watched[i], one);
         ascii_find(header, watched[i], other);
+        if (i >= NAMES) {
+            TRY(assume_if(guppi->stations > 1 && strcmp(one, other) != 0, &file->archive->assumed,
+                          "%s is %s in the header of the first block, and changes later: the "
+                          "antennas are taken to be those of the first block",
+                          watched[i], one));
+            continue;
+        }
         REQUIRE(guppi_same_value(one, other), STATUS_DATA,
                 "%s: %s is %s in the header of the first block, but %s in that at byte %" PRIu64
                 ": blocks of one GUPPI RAW file must be alike",
@@ -156,6 +164,14 @@ out:
     return st;
 }
 
+/* Returns the words in messages for the time between samples. */
+static const char *guppi_step_words(const struct job_layout *layout)
+{
+    return layout->time.has_sample_rate     ? "1 / input.layout.sample_rate_hz"
+           : layout->time.has_sample_period ? "input.layout.sample_period_s"
+                                            : "TBIN";
+}
+
 /* CHAN_BW repeats OBSBW / channels. Recorders that leave it as it was before are known: OBSBW is
  * believed where TBIN agrees with it. `rates`: samples a second for each hertz of OBSBW. */
 static status_t guppi_check_width(struct guppi_file *file, double rates)
@@ -175,13 +191,13 @@ static status_t guppi_check_width(struct guppi_file *file, double rates)
             "falls is unknown (input.layout.freq_hz and sideband can say it)",
             file->path, mhz, each);
     REQUIRE(layout->has_domain || fabs(rates - 1) < 0.01, STATUS_DATA,
-            "%s: CHAN_BW = %.9g MHz, but OBSBW / channels is %.9g MHz, with a sample every TBIN = "
+            "%s: CHAN_BW = %.9g MHz, but OBSBW / channels is %.9g MHz, with a sample every %s = "
             "%.9g s (input.layout.freq_hz, sample_rate_hz and domain can say what is right)",
-            file->path, mhz, each, guppi->seconds);
+            file->path, mhz, each, guppi_step_words(layout), guppi->seconds);
     TRY(assume(&file->archive->assumed,
                "CHAN_BW %.9g MHz and OBSBW / channels %.9g MHz differ: OBSBW is used, with which "
-               "TBIN agrees",
-               mhz, each));
+               "%s agrees",
+               mhz, each, guppi_step_words(layout)));
 out:
     return st;
 }
@@ -200,16 +216,16 @@ static status_t guppi_read_band(struct guppi_file *file)
     out->is_complex = layout->has_domain ? layout->is_complex : rates < 1.75;
     int is_known = rates > 0.99 && rates < 2.01 && (out->is_complex || rates > 1.99);
     REQUIRE(layout->has_domain || is_known, STATUS_DATA,
-            "%s: a sample every TBIN = %g s, but coarse channels of %g Hz (OBSBW / OBSNCHAN): "
+            "%s: a sample every %s = %g s, but coarse channels of %g Hz (OBSBW / OBSNCHAN): "
             "expected as many samples a second, at most half as many more (oversampled), or twice "
             "as many (real)",
-            file->path, out->seconds, each);
+            file->path, guppi_step_words(layout), out->seconds, each);
     TRY(ascii_u64(&file->header, "NPOL", 1, 4, &products, NULL));
     REQUIRE(layout->has_domain || out->is_complex || products < 4, STATUS_DATA,
-            "%s: NPOL = 4 (two polarisations of complex samples), but a sample every TBIN = %g s "
+            "%s: NPOL = 4 (two polarisations of complex samples), but a sample every %s = %g s "
             "of coarse channels of %g Hz (OBSBW / OBSNCHAN) is real (input.layout.domain can say "
             "what is right)",
-            file->path, out->seconds, each);
+            file->path, guppi_step_words(layout), out->seconds, each);
     TRY(guppi_check_width(file, rates));
     TRY(override_has_frequencies(layout)
             ? STATUS_OK
