@@ -245,10 +245,10 @@ static void describe_print_ifs(const struct product *product)
 
 static void describe_print_product_axes(const struct product *product)
 {
-    display_print("  %-13s %s, one every %s\n", product->integrate > 1 ? "dumps" : "spectra",
+    display_print("  %-13s %s, one every %s\n", product->integrate > 1 ? "rows" : "spectra",
                   units_count(product->rows), units_seconds(product->time_step));
     if (product->integrate > 1) {
-        display_print("  %-13s %s\n", "a dump",
+        display_print("  %-13s %s\n", "a row",
                       units_amount(product->integrate, "spectrum", "spectra"));
     }
     describe_print_ifs(product);
@@ -365,7 +365,7 @@ static void describe_print_candidates(const struct product *product)
 static void describe_print_weights(const struct product_weights *weights)
 {
     if (weights->below > 0) {
-        display_print("  %-13s %.4g on average, the least %.3g: good samples of what makes a dump; "
+        display_print("  %-13s %.4g on average, the least %.3g: good samples of what makes a row; "
                       "%s below 1 (%.3g %%)\n",
                       "weights", weights->mean, weights->least, units_count(weights->below),
                       100.0 * (double)weights->below / (double)weights->count);

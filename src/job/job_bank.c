@@ -156,7 +156,7 @@ static void job_flag_check_spectra(struct tree *product, struct tree *flag,
     }
     if (integrate % cell != 0) {
         mistakes_at(mistakes, flag, key,
-                    "is %llu, expected a number that divides integrate, %llu: a dump is made of "
+                    "is %llu, expected a number that divides integrate, %llu: a row is made of "
                     "whole cells",
                     (unsigned long long)cell, (unsigned long long)integrate);
     } else if (tree_value(flag, "kurtosis") && cell < JOB_KURTOSIS_SPECTRA) {

@@ -474,7 +474,7 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
         display_print("%s: %s, %s %s x %u %s x %llu %s, %s\n", p->pass.job->products[i].file,
                       product_name(product->spec.kind), units_count(product->spec.rows),
                       product->spec.integrate > 1
-                          ? units_plural(product->spec.rows, "dump", "dumps")
+                          ? units_plural(product->spec.rows, "row", "rows")
                           : units_plural(product->spec.rows, "spectrum", "spectra"),
                       shape.columns, shape.what, (unsigned long long)shape.channels,
                       units_plural(shape.channels, "channel", "channels"),
@@ -519,7 +519,7 @@ static void pass_tell_of_rows_all(const struct channelise_pass *p)
         if (p->pass.rank == 0 && blanked > 0) {
             display_print("note: %s: %s of single streams %s NaN: of their samples too many are "
                           "missing (min_weight %g)\n",
-                          p->pass.job->products[i].file, units_amount(blanked, "dump", "dumps"),
+                          p->pass.job->products[i].file, units_amount(blanked, "row", "rows"),
                           units_plural(blanked, "is", "are"),
                           p->pass.job->products[i].weights.least);
         }

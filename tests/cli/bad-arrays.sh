@@ -61,7 +61,7 @@ bad_job "one that left the range long ago" 'station b is late by' array.table=cu
 bad_job "fast delays and several banks" 'expected a job for each' array.table=fast.yaml \
     'channelise=[{name: m, channels: 16, taps: 1}, {name: n, channels: 48, taps: 1}]' \
     'products=[{kind: power, file: p.h5, bank: m}, {kind: power, file: q.h5, bank: n}]'
-bad_job "dumps as short as a Julian date tells" 'UVH5 tells dumps apart' products.0.kind=visibilities products.0.integrate=1 \
+bad_job "dumps as short as a Julian date tells" 'UVH5 tells rows apart' products.0.kind=visibilities products.0.integrate=1 \
     channelise.channels=2
 sed 's/name: [abc]/&, flagged: true/' table.yaml >flagged.yaml
 bad_job "beams of flagged stations alone" 'all 3 stations are flagged' array.table=flagged.yaml \

@@ -297,7 +297,7 @@ END
     "$voltmill" status one-p.h5
     "$voltmill" plan one.yaml --force --set products.0.integrate=11
 } >said 2>&1
-same "one is no plural" "" "$(grep -E '(^|[^0-9.,])1 (raw )?(streams|ranks|chunks|files|spectra|DMs|channels|rows|samples|dumps|taps|threads|times)\b' said)"
-same "but is said" 5 "$(grep -Ec '(1 stream |1 rank:|1 sample of each|1 spectrum of|1 dump x)' said)"
+same "one is no plural" "" "$(grep -E '(^|[^0-9.,])1 (raw )?(streams|ranks|chunks|files|spectra|DMs|channels|rows|samples|taps|threads|times)\b' said)"
+same "but is said" 5 "$(grep -Ec '(1 stream |1 rank:|1 sample of each|1 spectrum of|1 row x)' said)"
 
 plan

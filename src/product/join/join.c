@@ -373,7 +373,7 @@ static status_t join_place_rows(struct join *join)
         struct join_part *part = &join->parts[i];
         double rows = (part->first - begin) / step;
         REQUIRE(rows < 0x1p52 && fabs(rows - rint(rows)) <= most, STATUS_USAGE,
-                "join: %s begins %.6f rows after %s, expected a whole number: their dumps do not "
+                "join: %s begins %.6f rows after %s, expected a whole number: their rows do not "
                 "lie on one grid",
                 part->path, rows, join->parts[0].path);
         part->first_row = (uint64_t)rint(rows);

@@ -446,7 +446,7 @@ static status_t visibilities_describe(hid_t file, const struct product_spec *spe
             "visibilities have Julian dates, but %s does not say when it starts: input.start",
             path);
     REQUIRE(step >= VISIBILITIES_LEAST_STEP, STATUS_USAGE,
-            "visibilities of %s: a dump lasts %.3g s, but UVH5 tells dumps apart by their Julian "
+            "visibilities of %s: a row lasts %.3g s, but UVH5 tells rows apart by their Julian "
             "dates, expected %.3g s or more: a greater `integrate`",
             path, step, VISIBILITIES_LEAST_STEP);
     REQUIRE(spec->compression == COMPRESSION_NONE && spec->steps.bits == 32, STATUS_USAGE,
