@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/values.h"
+#include "job/job_schema.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -194,8 +195,33 @@ out:
     return st;
 }
 
+/* Writes a hint into `out` if an unknown option is a key of the job that the command takes. */
+static void options_hint_key(const struct command *command, const char *typed, size_t bytes,
+                             char *out)
+{
+    static const struct {
+        const char *group;
+        const struct schema *rows;
+    } groups[] = {{"run", job_run_schema}, {"channelise", job_bank_schema}};
+    int takes_job = 0;
+    for (size_t i = 0; options_row(command, i); i++) {
+        const struct option_row *row = &command->rows[i];
+        takes_job |= row->name && !row->help && strcmp(row->name, "set") == 0;
+    }
+    for (size_t i = 0; i < sizeof groups / sizeof *groups && takes_job; i++) {
+        for (const struct schema *row = groups[i].rows; row->key; row++) {
+            if (strcmp(row->key, typed) == 0) {
+                snprintf(out, bytes, " (it is a key of the job: --set %s.%s=VALUE)",
+                         groups[i].group, row->key);
+                return;
+            }
+        }
+    }
+}
+
 static status_t options_refuse(const struct command *command, const char *word)
 {
+    char hint[128] = "";
     char typed[64];
     struct text_guess guess = {.typed = typed};
     const char *name = word + strspn(word, "-");
@@ -205,9 +231,15 @@ static status_t options_refuse(const struct command *command, const char *word)
         (void)(row->name && text_guess(&guess, options_name(row)));
     }
     text_guess(&guess, "help");
-    return report_fail(STATUS_USAGE, "%s: unknown option %s%s%s%s; see voltmill %s --help",
-                       command->name, word, guess.meant ? " (did you mean --" : "",
-                       guess.meant ? guess.meant : "", guess.meant ? "?)" : "", command->name);
+    if (guess.meant) {
+        snprintf(hint, sizeof hint, " (did you mean --%s?)", guess.meant);
+    }
+    for (char *c = typed; *c; c++) {
+        *c = *c == '-' ? '_' : *c;
+    }
+    options_hint_key(command, typed, sizeof hint, hint);
+    return report_fail(STATUS_USAGE, "%s: unknown option %s%s; see voltmill %s --help",
+                       command->name, word, hint, command->name);
 }
 
 status_t options_read(const struct command *command, int argc, char **argv, void *settings)

@@ -255,7 +255,8 @@ const struct schema job_run_schema[] = {
 
 const struct schema job_schema[] = {
     {"input", SCHEMA_MAPPING, "files with voltages, or a filterbank", .members = job_input_schema,
-     .is_required = 1},
+     .is_required = 1,
+     .expected = "a mapping with files (`voltmill run --each PATTERN` sets them for each file)"},
     {"synthesise", SCHEMA_MAPPING,
      "synthesis filter bank: makes channels a stream again, before all filters", JOB(synthesise),
      .members = job_synthesise_schema, SCHEMA_GIVEN(struct job, is_synthesised, 1),

@@ -29,6 +29,12 @@ meant hdf5 products.0.format=hdf
 fails "no word that is near" 2 'expected one of hann, hamming, .*file:PATH$' "$voltmill" plan job.yaml --set channelise.window=zzz
 fails "-v" 2 'unknown command -v \(did you mean --version\?\)' "$voltmill" -v
 fails "version" 2 'unknown command version \(did you mean --version\?\)' "$voltmill" version
+fails "a key of the job as an option" 2 'option --threads \(it is a key of the job: --set run.threads=VALUE\)' \
+    "$voltmill" run --threads 2 job.yaml
+fails "one of two words" 2 '\(it is a key of the job: --set run.on_bad=VALUE\)' "$voltmill" plan --on-bad=nan job.yaml
+fails "of a command without a job" 2 'join: unknown option --threads; see' "$voltmill" join --threads 2 -o x.h5 obs.h5
+sed 1d job.yaml >without.yaml
+fails "a job without input" 2 'input: is missing, expected .*voltmill run --each PATTERN' "$voltmill" run without.yaml
 
 mkdir home
 cp obs.h5 home/in.h5

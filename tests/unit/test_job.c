@@ -224,8 +224,8 @@ static void missing_parts(void **state)
     (void)state;
     refused("run: {threads: 2}",
             "job.yaml has 3 mistakes:\n"
-            "  job.yaml:1: input: is missing, expected a mapping with the keys files, layout, "
-            "select, external\n"
+            "  job.yaml:1: input: is missing, expected a mapping with files (`voltmill run --each "
+            "PATTERN` sets them for each file)\n"
             "  job.yaml:1: products: is missing, expected a list of products, each with kind and "
             "file\n"
             "  job.yaml:1: channelise: is missing, expected a mapping with channels and what else "
