@@ -5,6 +5,8 @@
 #include "cli/plan_job.h"
 #include "cli/values.h"
 #include "input/propose/propose_parts.h"
+#include "job/yaml/tree_yaml.h"
+#include "job/yaml/yaml_file.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
 
@@ -74,6 +76,26 @@ static void spec_compose(const struct spec_settings *s, struct text *out)
     text_add(out, "}\n");
 }
 
+/* Prints the job with what --set adds. One with mistakes is printed without: the run reports them.
+ */
+static status_t spec_print(const struct spec_settings *s, const struct text *text)
+{
+    status_t st = STATUS_OK;
+    struct mistakes mistakes = {.file = "spec"};
+    struct tree *root = NULL;
+    struct text whole = {0};
+    const struct option_texts *sets = &s->shared.sets;
+    TRY(report_forgive(yaml_file_read(text->data, text->length, sets->items, sets->count, NULL,
+                                      &mistakes, &root)));
+    TRY(root && sets->count > 0 ? tree_write(root, NULL, NULL, &whole) : STATUS_OK);
+    display_print("%s", whole.data ? whole.data : text->data);
+out:
+    tree_destroy(root);
+    mistakes_free(&mistakes);
+    text_free(&whole);
+    return st;
+}
+
 static int spec_has_ending(const char *name)
 {
     static const char *const endings[] = {".h5", ".hdf5", ".fil", ".fits", ".sf"};
@@ -107,12 +129,7 @@ static status_t spec_run_all(void *settings)
     struct text text = {0};
     spec_compose(s, &text);
     TRY(agree_all(MPI_COMM_WORLD, text.status));
-    if (s->shared.rank == 0) {
-        display_print("%s", text.data);
-        for (uint32_t i = 0; i < s->shared.sets.count; i++) {
-            display_print("# --set %s\n", s->shared.sets.items[i]);
-        }
-    }
+    TRY(agree_all(MPI_COMM_WORLD, s->shared.rank == 0 ? spec_print(s, &text) : STATUS_OK));
     const struct run_options run = {.path = "spec",
                                     .given = &text,
                                     .sets = s->shared.sets.items,

@@ -64,11 +64,16 @@ fails "mistakes of standard input" 2 'standard input:1: inpt: unknown key, did y
 
 # spec
 runs "spec" mpirun -n 2 "$voltmill" spec -c 64 -t 16 -p I -o spec.h5 --set channelise.backend=cpu obs.h5
-sed -n '/^input:/,/^  - /p' output >printed.yaml
+sed -n '/^input:/,/backend/p' output >printed.yaml
+echo 'products: [{kind: power, file: spec.h5, integrate: 16, polarisation: I}]' >>printed.yaml
 runs "prints the job that it has run" "$voltmill" run printed.yaml --set channelise.backend=cpu
 same "which is complete" "complete before: spec.h5" "$(cat output)"
 same "all these products have the same bytes" "$(sum set.h5) $(sum set.h5) $(sum set.h5)" \
     "$(sum stdin.h5) $(sum spec.h5) $(sum obs-each.h5)"
+runs "spec --set" "$voltmill" spec -c 64 -o live.h5 --dry-run --set run.threads=1 --set filter.dispersion.dm=10 obs.h5
+sed -n '/^input:/,/^archive/p' output | sed '$d' >printed.yaml
+runs "prints a job with what is set" "$voltmill" plan printed.yaml
+same "as lines of it" "dm: 10 threads: 1 filter 0" "$(grep -ho ' dm: 10\| threads: 1\|^filter 0' printed.yaml output | sort | xargs)"
 runs "spec in units" "$voltmill" spec -c 15kHz -t '1 ms' -o units.fil --taps 4 'ob?.h5' --set channelise.backend=cpu
 same "spec: width and time" 2 "$(grep -c 'width 15 kHz: 66 channels\|integrate 1 ms: 15 spectra' output)"
 runs "spec --dry-run" "$voltmill" spec -c 64 -o dry.h5 --dry-run obs.h5
