@@ -140,6 +140,7 @@ static status_t batch_find_inputs(const struct job *job, struct inputs *out)
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
     struct fbh5 *fbh5 = NULL;
+    report_quiet(1); /* its run warns */
     if (job_reads_voltages(job)) {
         TRY(archive_open(job, &archive));
         TRY(inputs_of_bank(job, archive, out));
@@ -150,6 +151,7 @@ static status_t batch_find_inputs(const struct job *job, struct inputs *out)
 out:
     fbh5_destroy(fbh5);
     archive_destroy(archive);
+    report_quiet(0);
     return report_forgive(st);
 }
 

@@ -134,4 +134,11 @@ errs 2 "plan: either --each or --list, not both" "$voltmill" plan --each x --lis
 ok $bad "plan --each --list"
 errs 2 "plan: --each is given twice, x and y" "$voltmill" plan --each x --each y job.yaml
 ok $bad "plan --each twice"
+
+echo '{file: whole.h5, samples: 20000, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e8, noise: 20}' >whole.yaml
+"$voltmill" synth whole.yaml >stdout && head -c 30000 whole.h5 >both/cut.h5
+"$voltmill" run --each 'both/cut.h5' job.yaml --set run.on_bad=nan >stdout 2>stderr
+same "a truncated file is warned of once" 1 "$(grep -c '^warning: both/cut.h5 is truncated' stderr)"
+"$voltmill" run --each 'both/cut.h5' job.yaml --set run.on_bad=nan >stdout 2>stderr
+same "and once where the product exists" "1 1" "$(grep -c '^warning: both/cut.h5 is truncated' stderr) $(grep -c 'was complete before, but' stdout)"
 plan
