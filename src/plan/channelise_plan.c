@@ -345,18 +345,48 @@ out:
     return st;
 }
 
+/* Counts the outputs that products of a bank need, of the bank itself beside beams (is_apart) or of
+ * the stage that makes all others (plan_set_outputs()). */
+static uint32_t plan_count_outputs(const struct channelise_plan *work,
+                                   const struct channelise_plan_bank *bank, int is_apart)
+{
+    const struct job *job = work->job;
+    uint32_t count = 0;
+    int has_spectra = work->beams != NULL;
+    for (uint32_t i = 0; i < job->nproducts; i++) {
+        if (channelise_plan_bank_of(work, i) != bank ||
+            channelise_plan_is_apart(work, i) != is_apart) {
+            continue;
+        }
+        if (job->products[i].kind == PRODUCT_VISIBILITIES) {
+            count += !has_spectra; /* all of a bank are made of the same spectra */
+            has_spectra = 1;
+        } else {
+            count += job->products[i].flag.has_kurtosis ? 2 : 1;
+        }
+    }
+    return count;
+}
+
 /* Checks the limits of what stages can make at once. */
 static status_t plan_check_count(const struct channelise_plan *work)
 {
+    status_t st = STATUS_OK;
     const struct job *job = work->job;
-    uint32_t with_kurtosis = work->beams ? 1 : 0; /* or the spectra of beams */
-    for (uint32_t i = 0; i < job->nproducts; i++) {
-        with_kurtosis += job->products[i].flag.has_kurtosis ? 1 : 0;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        const uint32_t made = plan_count_outputs(work, &work->banks[i], 0);
+        const uint32_t apart = plan_count_outputs(work, &work->banks[i], 1);
+        REQUIRE(made <= MOST_OUTPUTS, STATUS_USAGE,
+                "%s: products of one filter bank: %u (those with flag.kurtosis count twice), "
+                "expected at most %d",
+                job->path, made, MOST_OUTPUTS);
+        REQUIRE(apart < MOST_OUTPUTS, STATUS_USAGE,
+                "%s: products with a sum over stations, beside beams: %u of one filter bank (those "
+                "with flag.kurtosis count twice), expected at most %d",
+                job->path, apart, MOST_OUTPUTS - 1);
     }
-    return REQUIRED(job->nproducts + with_kurtosis <= MOST_OUTPUTS, STATUS_USAGE,
-                    "%s: %u products%s, expected at most %d in one job", job->path, job->nproducts,
-                    with_kurtosis > 0 ? ", of which those with flag.kurtosis count twice" : "",
-                    MOST_OUTPUTS);
+out:
+    return st;
 }
 
 /* Leaves out the samples at both ends that not all stations have, after their delays. */

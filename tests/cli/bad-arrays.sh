@@ -131,4 +131,27 @@ for products in '[{kind: visibilities, file: large.uvh5, integrate: 10}]' '[{kin
     grep -q '^warning: large.*values are infinite' output
     ok $? "are a warning: $products"
 done
+
+# Products of beams, and beside them of stations: as many as a stage makes.
+many() { # many COUNT WORDS: a list of products for --set
+    local list=()
+    for ((i = 0; i < $1; i++)); do list+=("{kind: power, file: many$i.h5, integrate: $((i + 1))${2:+, $2}}"); done
+    (IFS=, && echo "products=[${list[*]}]")
+}
+beam='beams=[{azimuth_deg: 1, elevation_deg: 80}]'
+bad_job "17 products" 'products: has 17 entries, expected at most 16' "$beam" "$(many 17)"
+bad_job "9 with kurtosis" 'of one filter bank: 18 \(those with flag.kurtosis count twice\), expected at most 16' "$beam" \
+    "$(many 9 'flag: {kurtosis: 4, spectra: 8}' | sed 's/integrate: [0-9]*/integrate: 8/g')"
+bad_job "16 sums of stations beside beams" 'sum over stations, beside beams: 16 of one filter bank' "$beam" "$(many 16 'sum: stations')"
+sed '/^products/d' job.yaml >many.yaml
+run_many() { "$voltmill" run --force many.yaml --set channelise.backend=cpu --set "$beam" "$@"; }
+runs "16 products of beams" run_many --set "$(many 16)"
+cp many15.h5 all.h5
+runs "the last of them alone" run_many --set 'products=[{kind: power, file: many15.h5, integrate: 16}]'
+same "has the same rows" True "$(warm -c 'import h5py
+print((h5py.File("all.h5")["data"][()] == h5py.File("many15.h5")["data"][()]).all())')"
+runs "15 sums of stations and a product of beams" run_many \
+    --set "$(many 15 'sum: stations' | sed 's/]$/, {kind: power, file: many15.h5, integrate: 16}]/')"
+same "has the same rows, too" True "$(warm -c 'import h5py
+print((h5py.File("all.h5")["data"][()] == h5py.File("many15.h5")["data"][()]).all())')"
 plan
