@@ -462,7 +462,8 @@ out:
     return st;
 }
 
-static status_t budget_refuse(const struct channelise_plan *work, const struct budget_group *group)
+static status_t budget_refuse(const struct channelise_plan *work, const struct chunking *begun,
+                              const struct budget_group *group)
 {
     uint64_t bytes = budget_block_bytes(work, group, budget_least(work)) + budget_fixed_bytes(work);
     char given[JOB_MEMORY_TEXT];
@@ -477,9 +478,10 @@ static status_t budget_refuse(const struct channelise_plan *work, const struct b
         snprintf(chunks, sizeof chunks, " (%s of it to read the dataset's chunks)",
                  units_bytes(budget_hdf5_bytes(work)));
     }
-    return report_fail(STATUS_USAGE, "%s: run.memory is %s, but %s need at least %s a rank%s%s",
+    return report_fail(STATUS_USAGE, "%s: run.memory is %s, but %s need at least %s a rank%s%s%s",
                        work->job->path, job_memory_words(work->job, given),
-                       budget_problem(work, problem), units_bytes(bytes), together, chunks);
+                       budget_problem(work, problem), units_bytes(bytes), together, chunks,
+                       begun ? ", as its products were begun; --restart begins anew" : "");
 }
 
 static uint64_t budget_round_up(uint64_t value, uint64_t quantum)
@@ -659,7 +661,7 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
     budget_chunk_quanta(work, work->job->cut.align, &quantum, &stripes);
     budget_chunk_quanta(work, PAGE, &quantum, &fine);
     REQUIRE(quantum > 0 && quantum <= UINT64_C(1) << 62, STATUS_USAGE,
-            "%s: no chunk holds whole dumps of all products: their integrate (times scale_rows) "
+            "%s: no chunk holds whole rows of all products: their integrate (times scale_rows) "
             "have no sensible common multiple",
             work->job->path);
     REQUIRE(!begun ||
@@ -752,7 +754,7 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
         TRY(budget_cut(work, job->memory, begun, &group, &budget));
     }
     if (!budget_fits(work, &group, budget)) {
-        TRY(budget_refuse(work, &group));
+        TRY(budget_refuse(work, begun, &group));
     }
     work->stage_bytes = budget;
     /* Longer blocks than there are in JOB_MEMORY are no faster, but more memory to touch first. */

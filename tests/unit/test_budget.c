@@ -201,6 +201,12 @@ static void what_was_begun_stays_as_it_was_cut(void **state)
     assert_int_equal(plan_job(128 * MIB, "", both, 1, &begun, &p), STATUS_USAGE);
     assert_non_null(strstr(report_cause(), "begun in other chunks"));
     planned_end(&p);
+    report_clear();
+    begun.chunk_spectra = 180;
+    begun.group_streams = 64; /* need more memory than there is */
+    assert_int_equal(plan_job(64 * MIB, "", both, 1, &begun, &p), STATUS_USAGE);
+    assert_non_null(strstr(report_cause(), "as its products were begun; --restart begins anew"));
+    planned_end(&p);
 }
 
 static void threads_change_no_chunk_that_the_job_sets(void **state)
