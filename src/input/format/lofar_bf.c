@@ -374,7 +374,7 @@ static status_t lofar_bf_find_component(const struct fields *f, const char *name
 {
     status_t st = STATUS_OK;
     char *text = NULL;
-    char scales[300];
+    char scales[300 + sizeof "_i2f"];
     int has_scales = 0;
     *out = -1;
     TRY(fields_text(f, name, "STOKES_COMPONENT", &text, NULL));
