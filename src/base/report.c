@@ -46,9 +46,14 @@ status_t report_fail(status_t code, const char *format, ...)
     return code;
 }
 
+static int report_is_main_thread(void)
+{
+    return gettid() == getpid();
+}
+
 void report_hand_over(void)
 {
-    if (own.status == STATUS_OK) {
+    if (own.status == STATUS_OK || report_is_main_thread()) {
         return;
     }
     pthread_mutex_lock(&lock);
@@ -57,11 +62,6 @@ void report_hand_over(void)
     }
     pthread_mutex_unlock(&lock);
     report_clear();
-}
-
-static int report_is_main_thread(void)
-{
-    return gettid() == getpid();
 }
 
 /* In the main thread, what came first of its own and what it was handed. */

@@ -35,7 +35,7 @@ status_t report_cause_status(void);
 void report_clear(void);
 
 /* Hands a helper thread's failure, if it has one, over to the process: it is forgotten here, and
- * becomes the main thread's. */
+ * becomes the main thread's. Does nothing in the main thread, which may work beside its helpers. */
 void report_hand_over(void);
 
 /* Replaces everything recorded here by another process's failure. Returns `code`. */

@@ -70,6 +70,10 @@ static void handed_over(void **state)
     assert_string_equal(report_cause(), "earlier");
     report_next();
     assert_string_equal(report_cause(), "");
+    report_fail(STATUS_DATA, "of a pool in which this thread works, too");
+    report_hand_over();
+    assert_int_equal(report_cause_status(), STATUS_DATA);
+    report_next();
 }
 
 /* Looked at and forgiven, it is over; what comes then has its own cause. */
