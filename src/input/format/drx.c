@@ -218,10 +218,10 @@ out:
 
 /* Sets the frequencies of the tunings that are present, unless the job gives others. */
 static status_t drx_settle_frequencies(const struct job_layout *layout,
-                                       const struct drx_survey *survey, struct archive *archive,
-                                       uint64_t *nchans)
+                                       const struct drx_survey *survey, struct archive *archive)
 {
     status_t st = STATUS_OK;
+    uint64_t *nchans = &archive->count[AXIS_CHAN];
     double freq[TUNINGS];
     *nchans = 0;
     for (uint32_t tuning = 0; tuning < TUNINGS; tuning++) {
@@ -253,17 +253,18 @@ out:
 
 /* Tunings and polarisations that are there, each of the one with each of the other. */
 static status_t drx_settle_streams(const struct job_layout *layout, const struct drx_survey *survey,
-                                   struct archive *archive, uint64_t *npols, uint64_t *nchans)
+                                   struct archive *archive)
 {
     static const char *const names[POLS] = {"X", "Y"};
     status_t st = STATUS_OK;
     struct packets *packets = archive->parts[0].packets;
+    uint64_t *npols = &archive->count[AXIS_POL];
     TRY(memory_zeroed(TUNINGS * POLS, sizeof *packets->threads, "streams", &packets->threads));
     TRY(memory_zeroed(TUNINGS * POLS, sizeof *packets->streams, "streams", &packets->streams));
     TRY(memory_zeroed(POLS, sizeof(char *), "names", &archive->names[AXIS_POL]));
     *npols = 0;
-    archive->count[AXIS_POL] = 0;
-    TRY(drx_settle_frequencies(layout, survey, archive, nchans));
+    TRY(drx_settle_frequencies(layout, survey, archive));
+    const uint64_t nchans = archive->count[AXIS_CHAN];
     for (uint32_t pol = 0; pol < POLS; pol++) {
         uint32_t before = packets->nthreads;
         for (uint32_t tuning = 0; tuning < TUNINGS; tuning++) {
@@ -276,15 +277,15 @@ static status_t drx_settle_streams(const struct job_layout *layout, const struct
             }
         }
         if (packets->nthreads > before) {
-            TRY(memory_text(names[pol], &archive->names[AXIS_POL][(*npols)++]));
-            archive->count[AXIS_POL] = *npols;
+            TRY(memory_text(names[pol], &archive->names[AXIS_POL][*npols]));
+            ++*npols;
         }
     }
     packets->nstreams = packets->nthreads;
-    REQUIRE(packets->nthreads == *npols * *nchans, STATUS_DATA,
+    REQUIRE(packets->nthreads == *npols * nchans, STATUS_DATA,
             "%s: its first and last packets are of %u streams, expected each of %" PRIu64
             " polarisations at each of %" PRIu64 " tunings",
-            archive->parts[0].path, packets->nthreads, *npols, *nchans);
+            archive->parts[0].path, packets->nthreads, *npols, nchans);
 out:
     return st;
 }
@@ -329,8 +330,6 @@ static status_t drx_open(const struct format_input *input, struct archive **out)
     const struct job_layout *layout = input->layout;
     struct archive *archive = NULL;
     struct drx_survey survey = {.has_first = 0};
-    uint64_t npols = 0;
-    uint64_t nchans = 0;
     TRY(drx_check_layout(layout));
     TRY(packet_files_create(input, "DRX", &archive));
     struct packets *packets = archive->parts[0].packets;
@@ -339,13 +338,13 @@ static status_t drx_open(const struct format_input *input, struct archive **out)
     }
     TRY(drx_check_steps(&survey, input->paths[0]));
     drx_settle_packets(&survey, packets);
-    TRY(drx_settle_streams(layout, &survey, archive, &npols, &nchans));
+    TRY(drx_settle_streams(layout, &survey, archive));
     TRY(memory_format(&archive->layout, "DRX%s: beam %u, decimated by %u",
                       packets->bits == 8 ? "8" : "", survey.first.beam, survey.first.decimation));
     uint64_t ticks = (uint64_t)packets->samples * packets->rate;
     TRY(packet_files_settle_times(packets, ticks));
     TRY(packet_files_describe(layout, (double)DRX_TICKS / survey.first.decimation,
-                              drx_start(packets), npols, nchans, archive));
+                              drx_start(packets), archive));
     archive->has_receivers = 1;
     *out = archive;
     archive = NULL;

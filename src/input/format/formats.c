@@ -305,7 +305,8 @@ out:
     return st;
 }
 
-status_t formats_is(const struct format *format, const char *path, int *is_it)
+/* Whether what is at `path` is of this format. Fails with DATA. */
+static status_t formats_is(const struct format *format, const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     struct text begin = {0};

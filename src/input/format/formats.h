@@ -76,10 +76,7 @@ struct format {
 FORMATS(FORMAT_DECLARED)
 FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
 
-/* Whether what is at `path` is of this format. Fails with DATA. */
-status_t formats_is(const struct format *format, const char *path, int *is_it);
-
-/* What a file is not that shows no sign of the native layout, for messages. */
+/* The rest of "FILE is not" where a file shows no sign of the native layout. */
 #define NATIVE_EXPECTED "in the native layout (no attribute format = \"voltage\")"
 
 /* The format of what is at `path`; NULL: none. Fails with DATA. */

@@ -197,7 +197,7 @@ static struct archive_run *guppi_last_run(struct archive_part *part)
     return run;
 }
 
-/* Of joined files, leaves out the samples that the next one repeats. The last piece ends with the
+/* Leaves out the samples of a joined file that the next one repeats. The last piece ends with the
  * part's samples: a run of its own, where those before it are longer. Fails with DEVICE. */
 static status_t guppi_end_part(struct archive_part *part)
 {

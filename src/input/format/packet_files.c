@@ -148,8 +148,7 @@ out:
 }
 
 status_t packet_files_describe(const struct job_layout *layout, double sample_rate_hz,
-                               struct utc start, uint64_t npols, uint64_t nchans,
-                               struct archive *archive)
+                               struct utc start, struct archive *archive)
 {
     status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
@@ -164,8 +163,8 @@ status_t packet_files_describe(const struct job_layout *layout, double sample_ra
     archive->stored.nibbles =
         (struct nibbles){packets->kind == PACKETS_VDIF, packets->kind == PACKETS_DRX};
     archive->stored.element_bytes = sample_types[packets->format].bytes;
-    recorder_add_dim(archive, AXIS_POL, npols);
-    recorder_add_dim(archive, AXIS_CHAN, nchans);
+    recorder_add_dim(archive, AXIS_POL, archive->count[AXIS_POL]);
+    recorder_add_dim(archive, AXIS_CHAN, archive->count[AXIS_CHAN]);
     recorder_add_dim(archive, AXIS_TIME, part->samples);
     if (packets->is_complex && !packets->is_packed) {
         recorder_add_dim(archive, AXIS_REIM, 2);

@@ -25,11 +25,10 @@ status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes
  * are far from each other. */
 status_t packet_files_settle_times(struct packets *packets, uint64_t per_period);
 
-/* Fills in the archive from its packets, streams of which are [npols][nchans]: what their samples
- * are and how they lie, their rate; its start is that of period 0 unless the job says another.
- * Fails with DATA, DEVICE (memory). */
+/* Fills in the archive from its packets, streams of which are [pols][chans] as it counts: what
+ * their samples are and how they lie, their rate; its start is that of period 0 unless the job says
+ * another. Fails with DATA, DEVICE (memory). */
 status_t packet_files_describe(const struct job_layout *layout, double sample_rate_hz,
-                               struct utc start, uint64_t npols, uint64_t nchans,
-                               struct archive *archive);
+                               struct utc start, struct archive *archive);
 
 #endif

@@ -66,13 +66,6 @@ out:
     return st;
 }
 
-status_t psrfits_read_column(const struct psrfits *fits, const struct fits_column *column,
-                             uint64_t row, double *out)
-{
-    return fits_column_read(column, fits->fd, fits->path, psrfits_row_at(fits, row), 0,
-                            column->count, out);
-}
-
 /* A number of each row; 0 without the column. */
 static status_t psrfits_read_each(const struct psrfits *fits, const struct fits_column *column,
                                   double **out)

@@ -24,14 +24,19 @@ status_t psrfits_read_samples(struct psrfits *fits);
  */
 status_t psrfits_read_band(struct psrfits *fits);
 
-/* Reads all values of a column in one row of the file. Fails with DATA. */
-status_t psrfits_read_column(const struct psrfits *fits, const struct fits_column *column,
-                             uint64_t row, double *out);
-
 /* Byte of the file at which a row begins. */
 static inline uint64_t psrfits_row_at(const struct psrfits *fits, uint64_t row)
 {
     return fits->fbh5->table.offset + row * fits->fbh5->table.row_bytes;
+}
+
+/* Reads all values of a column in one row of the file. Fails with DATA. */
+static inline status_t psrfits_read_column(const struct psrfits *fits,
+                                           const struct fits_column *column, uint64_t row,
+                                           double *out)
+{
+    return fits_column_read(column, fits->fd, fits->path, psrfits_row_at(fits, row), 0,
+                            column->count, out);
 }
 
 #endif

@@ -179,7 +179,7 @@ static double pydaq_rate(double tsamp)
     return ticks >= 1 && fabs(ticks / 800e6 - tsamp) < 1e-6 * tsamp ? 800e6 / ticks : 1 / tsamp;
 }
 
-/* Of station beams polarisations are datasets of their own. */
+/* Polarisations of station beams are datasets of their own. */
 static status_t pydaq_fill(struct fields *f, const struct pydaq *said)
 {
     status_t st = STATUS_OK;

@@ -97,7 +97,7 @@ static uint64_t vdif_streams_pol(const struct archive *archive, uint64_t count, 
 
 /* All frequencies of the table, each once, ascending. */
 static status_t vdif_streams_find_frequencies(const struct job_layout *layout,
-                                              struct archive *archive, uint64_t *count)
+                                              struct archive *archive)
 {
     status_t st = STATUS_OK;
     uint64_t kept = 0;
@@ -112,7 +112,7 @@ static status_t vdif_streams_find_frequencies(const struct job_layout *layout,
             freq[kept++] = freq[i];
         }
     }
-    *count = kept;
+    archive->count[AXIS_CHAN] = kept;
 out:
     return st;
 }
@@ -157,12 +157,12 @@ out:
 }
 
 /* Its place among [pol][chan]. */
-static uint64_t vdif_streams_place(const struct job_stream *row, const struct archive *archive,
-                                   uint64_t nchans)
+static uint64_t vdif_streams_place(const struct job_stream *row, const struct archive *archive)
 {
+    const size_t nchans = archive->count[AXIS_CHAN];
     const uint64_t pol = vdif_streams_pol(archive, archive->count[AXIS_POL], row->pol);
     const double *freq =
-        bsearch(&row->freq_hz, archive->freq_hz, (size_t)nchans, sizeof *freq, compare_f64);
+        bsearch(&row->freq_hz, archive->freq_hz, nchans, sizeof *freq, compare_f64);
     return pol * nchans + (uint64_t)(freq - archive->freq_hz);
 }
 
@@ -182,10 +182,10 @@ static struct packets_stream vdif_streams_make(const struct job_stream *row,
 }
 
 static status_t vdif_streams_check_table(const struct job_layout *layout,
-                                         const struct archive *archive, const uint32_t *rows,
-                                         uint64_t nchans)
+                                         const struct archive *archive, const uint32_t *rows)
 {
     status_t st = STATUS_OK;
+    const uint64_t nchans = archive->count[AXIS_CHAN];
     for (uint64_t i = 0; i < archive->count[AXIS_POL] * nchans; i++) {
         REQUIRE(
             rows[i] > 0, STATUS_USAGE,
@@ -209,20 +209,20 @@ out:
 
 /* By the table. */
 static status_t vdif_streams_list(const struct job_layout *layout, const struct vdif_survey *survey,
-                                  struct archive *archive, uint64_t *nchans)
+                                  struct archive *archive)
 {
     status_t st = STATUS_OK;
     struct packets *packets = archive->parts[0].packets;
     uint32_t *rows = NULL; /* [pol][chan], from 1 on */
     TRY(vdif_streams_find_pols(layout, archive));
-    TRY(vdif_streams_find_frequencies(layout, archive, nchans));
-    uint64_t count = archive->count[AXIS_POL] * *nchans;
+    TRY(vdif_streams_find_frequencies(layout, archive));
+    uint64_t count = archive->count[AXIS_POL] * archive->count[AXIS_CHAN];
     TRY(memory_zeroed((size_t)count, sizeof *rows, "streams", &rows));
     TRY(memory_zeroed((size_t)count, sizeof *packets->streams, "streams", &packets->streams));
     for (uint32_t i = 0; i < layout->nstreams; i++) {
         const struct job_stream *row = &layout->streams[i];
         TRY(vdif_streams_check(row, i, survey, archive));
-        uint64_t place = vdif_streams_place(row, archive, *nchans);
+        uint64_t place = vdif_streams_place(row, archive);
         REQUIRE(rows[place] == 0, STATUS_USAGE,
                 "input.layout.streams.%u and .%u are both pol %s at %.9g Hz", rows[place] - 1, i,
                 row->pol, row->freq_hz);
@@ -232,7 +232,7 @@ static status_t vdif_streams_list(const struct job_layout *layout, const struct 
     packets->nstreams = (uint32_t)count;
     packets->has_list = 1;
     archive->states.freq = 1;
-    TRY(vdif_streams_check_table(layout, archive, rows, *nchans));
+    TRY(vdif_streams_check_table(layout, archive, rows));
 out:
     free(rows);
     return st;
@@ -242,8 +242,7 @@ out:
  * input.layout.streams, else threads are polarisations and a frame's channels coarse channels.
  * Fails with USAGE: streams that the files do not hold, or that are no table of pol by freq_hz. */
 static status_t vdif_streams_settle(const struct job_layout *layout,
-                                    const struct vdif_survey *survey, struct archive *archive,
-                                    uint64_t *npols, uint64_t *nchans)
+                                    const struct vdif_survey *survey, struct archive *archive)
 {
     status_t st = STATUS_OK;
     const char *word = override_has_frequencies(layout) ? "freq_hz"
@@ -257,11 +256,10 @@ static status_t vdif_streams_settle(const struct job_layout *layout,
         "input.layout.dc says where frequency 0 of complex samples is, but those of %s are real",
         archive->parts[0].path);
     struct packets *packets = archive->parts[0].packets;
-    *nchans = packets->channels;
+    archive->count[AXIS_CHAN] = packets->channels;
     TRY(vdif_streams_add_threads(survey, &archive->assumed, packets));
-    TRY(layout->nstreams > 0 ? vdif_streams_list(layout, survey, archive, nchans)
+    TRY(layout->nstreams > 0 ? vdif_streams_list(layout, survey, archive)
                              : vdif_streams_number(layout, archive));
-    *npols = archive->count[AXIS_POL];
 out:
     return st;
 }
@@ -459,8 +457,6 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     struct vdif_survey *survey = NULL;
     struct text seen = {0};
     double rate = 0;
-    uint64_t npols = 0;
-    uint64_t nchans = 0;
     TRY(packet_files_create(input, "VDIF", &archive));
     TRY(memory_zeroed(1, sizeof *survey, "what frames say", &survey));
     survey->wanted = input->layout->station;
@@ -471,9 +467,9 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     TRY(vdif_note_headers(survey, &archive->assumed));
     TRY(vdif_settle_mask(survey, archive));
     TRY(vdif_settle_rate(input, survey, archive, &rate));
-    TRY(vdif_streams_settle(input->layout, survey, archive, &npols, &nchans));
+    TRY(vdif_streams_settle(input->layout, survey, archive));
     TRY(packet_files_settle_times(packets, 1));
-    TRY(packet_files_describe(input->layout, rate, vdif_start(packets), npols, nchans, archive));
+    TRY(packet_files_describe(input->layout, rate, vdif_start(packets), archive));
     /* Real channels are those of baseband converters, tuned one by one; complex ones may be those
      * of a filter bank. */
     archive->has_receivers = !archive->is_complex;

@@ -18,10 +18,8 @@ int vdif_is_possible(const struct vdif_header *header);
 /* Whether two headers say the same of all frames, of whatever station and time. */
 int vdif_is_alike(const struct vdif_header *a, const struct vdif_header *b);
 
-/* Of the file that is sought, descriptor, path and bytes count here. */
-
 /* Whether more of the next headers, at its own distance, are like one at `at` than contradict it.
- * Fails with DATA. */
+ * Descriptor, path and bytes of `seek` count here and below. Fails with DATA. */
 status_t vdif_is_followed(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *header, int *is_followed);
 

@@ -141,15 +141,13 @@ static status_t wav_read(struct plain *out)
     status_t st = STATUS_OK;
     struct wav wav = {.out = out, .assumed = &out->archive->assumed};
     const struct job_layout *layout = out->layout;
-    char head[2] = "";
+    struct text begin = {0};
     uint64_t at = WAV_HEAD;
-    int is_it = 0;
-    TRY(formats_is(&wav_format, out->path, &is_it));
-    REQUIRE(is_it, STATUS_DATA, "%s is not WAV: expected RIFF, RF64 or BW64, then WAVE at byte 8",
-            out->path);
-    TRY(file_read(out->fd, out->path, 0, head, sizeof head));
+    TRY(recorder_head(out->path, WAV_HEAD, &begin));
+    REQUIRE(begin.length > 0 && wav_begins(&begin), STATUS_DATA,
+            "%s is not WAV: expected RIFF, RF64 or BW64, then WAVE at byte 8", out->path);
     for (int i = 0; i < WAV_CHUNKS && at + WAV_CHUNK <= out->file_bytes; i++) {
-        TRY(wav_read_chunk(&wav, head[1] != 'I', at, &at));
+        TRY(wav_read_chunk(&wav, begin.data[1] != 'I', at, &at));
     }
     REQUIRE(wav.frame > 0 && out->at > 0, STATUS_DATA,
             "%s: its WAV header has no %s chunk before byte %" PRIu64, out->path,
@@ -164,6 +162,7 @@ static status_t wav_read(struct plain *out)
                   "input.layout.domain: real makes them two streams"));
     TRY(is_iq && wav.centre_hz > 0 ? plain_set_centre(out, wav.centre_hz) : STATUS_OK);
 out:
+    text_free(&begin);
     return st;
 }
 

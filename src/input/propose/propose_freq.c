@@ -107,7 +107,7 @@ static double freq_step(const struct proposal *p, const struct propose_fact *fir
     return step;
 }
 
-/* Counted from the first channel, or from the middle of the band, in steps of so many Hz. */
+/* Counted from the first channel, or from the middle of the band, in steps of `step` Hz. */
 static void freq_add_counted(const struct proposal *p, const struct propose_fact *fact, double step)
 {
     double factor = propose_hz_factor(fact);

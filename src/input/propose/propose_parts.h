@@ -41,8 +41,8 @@ struct propose_word {
     uint32_t order;             /* of two facts of one meaning, that with the lower comes first */
 };
 
-/* Of words with blanks between them: find the one that is `length` letters of a text (NULL: none);
- * return whether a text begins with one. */
+/* Find the word that `length` letters of a text are, among words with blanks between them (NULL:
+ * none); return whether a text begins with one. */
 const char *propose_word_among(const char *words, const char *text, size_t length);
 int propose_word_begins(const char *words, const char *text);
 
