@@ -530,9 +530,7 @@ static status_t dataset_describe_said(hid_t file, const struct job_layout *layou
     if (layout->said[SAID_FIRST_SAMPLE].attribute) {
         part->first_sample = layout->time.first_sample[0];
     }
-    if (layout->parts[0]) {
-        TRY(memory_text(layout->dataset, &part->dataset));
-    }
+    TRY(layout->parts[0] ? memory_text(layout->dataset, &part->dataset) : STATUS_OK);
     TRY(dataset_locate(dataset, archive, dataset_numbers_in_element(layout), part));
     TRY(pieces > 0 ? dataset_cut_pieces(where, pieces, steps, part) : STATUS_OK);
     TRY(numbers_settle(archive));

@@ -1,6 +1,7 @@
 /* SIGPROC filterbanks (.fil): a header of keywords and values in binary, little-endian, and after
  * it [time][if][channel] of 1, 2, 4, 8 or 16 bits, unsigned, or 32-bit floating point. Packed
  * numbers begin in a byte's low bits, and spectra follow each other bit by bit. */
+#include "base/byte_order.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -222,18 +223,14 @@ out:
 
 static double words_number(const char *at, size_t bytes, enum words_kind kind)
 {
-    int8_t byte = 0;
-    int32_t half = 0;
-    int64_t whole = 0;
     double real = 0;
     if (kind == KIND_REAL || kind == KIND_ENTRY) {
         memcpy(&real, at, sizeof real);
         return real;
     }
-    memcpy(&byte, at, sizeof byte);
-    memcpy(&half, at, bytes < sizeof half ? bytes : sizeof half);
-    memcpy(&whole, at, bytes < sizeof whole ? bytes : sizeof whole);
-    return bytes == 1 ? byte : bytes == 4 ? half : (double)whole;
+    return bytes == 1   ? (int8_t)*at
+           : bytes == 4 ? (int32_t)load_u32(at, 0)
+                        : (double)(int64_t)load_u64(at, 0);
 }
 
 /* Notes the value of a keyword. Fails with DATA where it had another before. */

@@ -281,9 +281,7 @@ static status_t vdif_describe(const struct vdif_survey *survey, struct text *out
     }
     TRY(text_add(out, "%s", units_plural(threads, "thread", "threads")));
     for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
-        if (survey->has_thread[i] && ++named <= MOST_NAMED) {
-            TRY(text_add(out, " %u", i));
-        }
+        TRY(survey->has_thread[i] && ++named <= MOST_NAMED ? text_add(out, " %u", i) : STATUS_OK);
     }
     TRY(text_add(out, "%s, station %s", threads > MOST_NAMED ? " ..." : "",
                  vdif_station_name(first->station, name)));

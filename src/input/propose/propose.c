@@ -207,22 +207,16 @@ static void job_add_packing(const struct proposal *p)
 /* +1 or -1, as numbers or words state it. */
 static void job_add_sideband(const struct proposal *p)
 {
-    static const struct {
-        const char *word;
-        int sideband;
-    } words[] = {{"usb", 1},    {"upper", 1},     {"u", 1},      {"1", 1},
-                 {"lsb", -1},   {"lower", -1},    {"l", -1},     {"inverted", -1},
-                 {"normal", 1}, {"reversed", -1}, {"upright", 1}};
     const struct propose_facts facts = propose_facts_of(p, MEANS_SIDEBAND);
     char plain[PROPOSE_NAME];
-    int sideband = 0;
     if (facts.count == 0) {
         return;
     }
     propose_plain(facts.all[0]->text ? facts.all[0]->text : "", plain);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        sideband = strcmp(plain, words[i].word) == 0 ? words[i].sideband : sideband;
-    }
+    const size_t length = strlen(plain);
+    int sideband = propose_word_among("usb upper u 1 normal upright", plain, length)    ? 1
+                   : propose_word_among("lsb lower l inverted reversed", plain, length) ? -1
+                                                                                        : 0;
     sideband = fabs(facts.all[0]->first) == 1 ? (int)facts.all[0]->first : sideband;
     if (facts.count == 1 && sideband != 0) {
         text_add(p->out, "    sideband: %d  # ", sideband);
