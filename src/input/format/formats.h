@@ -40,7 +40,8 @@ struct format {
     /* One of these; of an observation's files, or of one of them, which are then gathered
      * (gather_files()). Voltages: an archive whose parts say where their bytes lie (archive_part),
      * of what type the samples are and along which axes, their times, frequencies, gaps and what is
-     * lost; nothing is selected yet. Fail with DATA, or USAGE for what a description leaves out. */
+     * lost; nothing is selected yet. Fail with DATA, or USAGE for what a description leaves out:
+     * open() may have set *out then, which is for archive_destroy() in any case. */
     status_t (*open)(const struct format_input *input, struct archive **out);
     status_t (*open_file)(const char *path, const struct job_layout *layout, struct archive **out);
     status_t (*open_filterbank)(const char *path, struct fbh5 **out);
