@@ -273,8 +273,8 @@ INLINE void into_block(const unsigned char *in, size_t row, size_t size, size_t 
     }
 }
 
-/* All columns, by a size that the compiler may know. */
-INLINE void from_all(const unsigned char *in, size_t count, size_t size, unsigned char *out)
+/* All columns, from planes or (is_back) into them, by a size that the compiler may know. */
+INLINE void all(const unsigned char *in, size_t count, size_t size, int is_back, unsigned char *out)
 {
     const size_t row = count / 8;
     const size_t width = size < WINDOW ? size : WINDOW;
@@ -282,50 +282,33 @@ INLINE void from_all(const unsigned char *in, size_t count, size_t size, unsigne
         size_t c = i + COLUMNS > row ? row - COLUMNS : i;
         for (size_t b = 0; b < size; b += WINDOW) {
             size_t first = b + width > size ? size - width : b;
-            from_block(in + c, row, size, first, width, out + c * 8 * size);
+            if (is_back) {
+                into_block(in + c * 8 * size, row, size, first, width, out + c);
+            } else {
+                from_block(in + c, row, size, first, width, out + c * 8 * size);
+            }
         }
     }
 }
 
-INLINE void into_all(const unsigned char *in, size_t count, size_t size, unsigned char *out)
+INLINE void all_of_size(const unsigned char *in, size_t count, size_t size, int is_back,
+                        unsigned char *out)
 {
-    const size_t row = count / 8;
-    const size_t width = size < WINDOW ? size : WINDOW;
-    for (size_t i = 0; i < row; i += COLUMNS) {
-        size_t c = i + COLUMNS > row ? row - COLUMNS : i;
-        for (size_t b = 0; b < size; b += WINDOW) {
-            size_t first = b + width > size ? size - width : b;
-            into_block(in + c * 8 * size, row, size, first, width, out + c);
-        }
-    }
+    size == 1   ? all(in, count, 1, is_back, out)
+    : size == 2 ? all(in, count, 2, is_back, out)
+    : size == 4 ? all(in, count, 4, is_back, out)
+    : size == 8 ? all(in, count, 8, is_back, out)
+                : all(in, count, size, is_back, out);
 }
-
-#define KNOWN_SIZES(all)                                                                           \
-    switch (size) {                                                                                \
-    case 1:                                                                                        \
-        all(in, count, 1, out);                                                                    \
-        break;                                                                                     \
-    case 2:                                                                                        \
-        all(in, count, 2, out);                                                                    \
-        break;                                                                                     \
-    case 4:                                                                                        \
-        all(in, count, 4, out);                                                                    \
-        break;                                                                                     \
-    case 8:                                                                                        \
-        all(in, count, 8, out);                                                                    \
-        break;                                                                                     \
-    default:                                                                                       \
-        all(in, count, size, out);                                                                 \
-    }
 
 static void from_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out)
 {
-    KNOWN_SIZES(from_all)
+    all_of_size(in, count, size, 0, out);
 }
 
 static void into_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out)
 {
-    KNOWN_SIZES(into_all)
+    all_of_size(in, count, size, 1, out);
 }
 
 extern const struct transpose_kernels FOR_LEVEL(transpose_kernels);

@@ -352,16 +352,17 @@ void numbers_make(const numbers_t *numbers, const void *from, uint64_t bit, uint
     }
 }
 
-void numbers_keep(const numbers_t *numbers, const void *from, uint64_t bit, uint64_t steps,
-                  uint64_t each, uint64_t skipped, uint64_t kept, char *to)
+void numbers_keep(const numbers_t *numbers, const struct numbers_cut *cut, const void *from,
+                  uint64_t bit, uint64_t steps, char *to)
 {
-    if (kept == each) {
-        numbers_make(numbers, from, bit, steps * each, to);
+    if (cut->kept == cut->each) {
+        numbers_make(numbers, from, bit, steps * cut->each, to);
         return;
     }
     for (uint64_t i = 0; i < steps; i++) {
-        numbers_make(numbers, from, bit + (i * each + skipped) * numbers->stored.bits, kept, to);
-        to += kept * numbers->bytes;
+        numbers_make(numbers, from, bit + (i * cut->each + cut->skipped) * numbers->stored.bits,
+                     cut->kept, to);
+        to += cut->kept * numbers->bytes;
     }
 }
 
@@ -400,22 +401,22 @@ void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint
     }
 }
 
-void numbers_scale(const numbers_t *numbers, const struct archive_part *part, uint64_t first,
-                   uint64_t steps, uint64_t each, uint64_t skipped, uint64_t kept, void *data)
+void numbers_scale(const numbers_t *numbers, const struct numbers_cut *cut,
+                   const struct archive_part *part, uint64_t first, uint64_t steps, void *data)
 {
     if (!numbers->stored.has_steps) {
         return;
     }
-    const uint64_t lines = each / 2;
+    const uint64_t lines = cut->each / 2;
     const uint64_t blocks = part->nsteps / lines;
     float *at = data;
     for (uint64_t i = 0; i < steps; i++) {
         const uint64_t block = min_u64((first + i) / part->step_rows, blocks - 1);
         const double *scale = part->steps + block * lines;
-        for (uint64_t k = 0; k < kept; k++) {
-            at[k] = (float)(scale[(skipped + k) / 2] * (double)at[k]);
+        for (uint64_t k = 0; k < cut->kept; k++) {
+            at[k] = (float)(scale[(cut->skipped + k) / 2] * (double)at[k]);
         }
-        at += kept;
+        at += cut->kept;
     }
 }
 

@@ -27,6 +27,11 @@ status_t numbers_settle(struct archive *archive);
  * DATA if they are stored otherwise. */
 status_t numbers_settle_steps(struct archive *archive, int32_t blank);
 
+/* Those numbers of a time step that are kept: of `each`, `kept` from `skipped` on. */
+struct numbers_cut {
+    uint64_t each, skipped, kept;
+};
+
 enum { NUMBERS_BYTES = 256, NUMBERS_IN_BYTE = 8 };
 
 struct numbers {
@@ -60,10 +65,9 @@ void numbers_destroy(numbers_t *numbers);
 void numbers_make(const numbers_t *numbers, const void *from, uint64_t bit, uint64_t count,
                   void *to);
 
-/* Makes likewise, of `steps` time steps of `each` numbers, those from `skipped` on, `kept` of each
- * step: [steps][kept]. */
-void numbers_keep(const numbers_t *numbers, const void *from, uint64_t bit, uint64_t steps,
-                  uint64_t each, uint64_t skipped, uint64_t kept, char *to);
+/* Makes likewise those of `steps` time steps that are kept: [steps][kept]. */
+void numbers_keep(const numbers_t *numbers, const struct numbers_cut *cut, const void *from,
+                  uint64_t bit, uint64_t steps, char *to);
 
 /* Moves 0 Hz from the edge of the coarse channel to its centre, if it is there, in numbers that
  * were made: multiplies by (-1)^n, n the sample's number in the observation.
@@ -76,11 +80,10 @@ void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint
 /* Multiplies numbers that were made by what 1 of them is, where each part says it: in double, to
  * the nearest float.
  *
- *   data            [steps][kept] of `bytes`: of a time step's `each` numbers those from
- *                   `skipped` on
+ *   data            [steps][kept] of `bytes`
  *   first           the first time step's number in the part */
-void numbers_scale(const numbers_t *numbers, const struct archive_part *part, uint64_t first,
-                   uint64_t steps, uint64_t each, uint64_t skipped, uint64_t kept, void *data);
+void numbers_scale(const numbers_t *numbers, const struct numbers_cut *cut,
+                   const struct archive_part *part, uint64_t first, uint64_t steps, void *data);
 
 /* Returns whether two archives hand out the same of what they store in the same way. */
 int numbers_are_alike(const struct archive *a, const struct archive *b);

@@ -176,7 +176,13 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
             archive->parts[0].path, first, first + count, archive->count[AXIS_TIME]);
     reader->is_unreadable = lost_find(&archive->losses.lost, first, count) != NULL;
     TRY(lost_refuse(&archive->losses.lost, archive->dataset, "samples", first, count));
-    struct reader_wanted wanted = {.slab = slab, .first = first, .count = count, .out = out};
+    const uint32_t bytes = reader->numbers->bytes;
+    struct reader_wanted wanted = {
+        .slab = slab,
+        .first = first,
+        .count = count,
+        .out = out,
+        .cut = {slab->inner_bytes / bytes, slab->low_byte / bytes, slab->width / bytes}};
     while (wanted.slot < slab->nblocks) {
         uint64_t stack = slab->blocks[wanted.slot] / reader->blocks_per_file;
         wanted.nslots = 0;

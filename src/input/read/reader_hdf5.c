@@ -240,37 +240,21 @@ out:
     return st;
 }
 
-/* Copies the selected numbers of time steps of one block that are in memory. */
-static void reader_keep_steps(const reader_t *reader, const struct slab *slab, const char *from,
-                              uint64_t bit, uint64_t steps, char *out)
-{
-    uint32_t bytes = reader->numbers->bytes;
-    if (reader->archive->stored.number.kind == NUMBER_PLAIN) {
-        for (uint64_t i = 0; i < steps; i++) {
-            memcpy(out + i * slab->width, from + i * slab->inner_bytes + slab->low_byte,
-                   (size_t)slab->width);
-        }
-    } else {
-        numbers_keep(reader->numbers, from, bit, steps, slab->inner_bytes / bytes,
-                     slab->low_byte / bytes, slab->width / bytes, out);
-    }
-}
-
 /* Steps low .. high - 1 (of the observation) of one block. */
 static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wanted *wanted,
                                        uint64_t slot, uint64_t low, uint64_t high)
 {
     status_t st = STATUS_OK;
     const struct slab *slab = wanted->slab;
-    uint32_t bytes = reader->numbers->bytes;
-    uint32_t bits = reader->numbers->stored.bits;
-    uint64_t step_bits = slab->inner_bytes / bytes * bits;
+    const numbers_t *numbers = reader->numbers;
+    const int is_plain = reader->archive->stored.number.kind == NUMBER_PLAIN;
+    uint64_t step_bits = wanted->cut.each * numbers->stored.bits;
     char *out = reader_place(wanted, slot, low);
     struct reader_steps steps = {.part = wanted->part,
                                  .block = reader_block(reader, wanted, slot),
                                  .first = low - wanted->part->first_sample,
                                  .count = high - low};
-    if (reader->archive->stored.number.kind == NUMBER_PLAIN && slab->width == slab->inner_bytes) {
+    if (is_plain && slab->width == slab->inner_bytes) {
         TRY(reader_read_steps(reader, &steps, out));
         goto out;
     }
@@ -280,12 +264,19 @@ static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wan
         steps.first = at - wanted->part->first_sample;
         steps.count = min_u64(most, high - at);
         TRY(reader_read_steps(reader, &steps, reader->bounce));
-        reader_keep_steps(reader, slab, reader->bounce, steps.first * step_bits % 8, steps.count,
-                          out + (at - low) * slab->width);
+        char *to = out + (at - low) * slab->width;
+        for (uint64_t i = 0; i < steps.count && is_plain; i++) {
+            memcpy(to + i * slab->width, reader->bounce + i * slab->inner_bytes + slab->low_byte,
+                   (size_t)slab->width);
+        }
+        if (!is_plain) {
+            numbers_keep(numbers, &wanted->cut, reader->bounce, steps.first * step_bits % 8,
+                         steps.count, to);
+        }
     }
-    numbers_scale(reader->numbers, wanted->part, low - wanted->part->first_sample, high - low,
-                  slab->inner_bytes / bytes, slab->low_byte / bytes, slab->width / bytes, out);
-    numbers_turn(reader->numbers, low, high - low, slab->width / bytes, out);
+    numbers_scale(numbers, &wanted->cut, wanted->part, low - wanted->part->first_sample, high - low,
+                  out);
+    numbers_turn(numbers, low, high - low, wanted->cut.kept, out);
 out:
     return st;
 }

@@ -46,6 +46,7 @@ struct reader_wanted {
     uint64_t low, high;
     uint64_t first, count; /* samples of the slab in memory */
     char *out;             /* the slab */
+    struct numbers_cut cut;
 };
 
 /* Returns the place of sample `at` of the observation in the slab, in the block at `slot`. */

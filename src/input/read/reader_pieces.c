@@ -28,8 +28,6 @@ struct reading {
     uint64_t slice, nslices; /* steps of a unit, and units of a group in a piece */
     struct group *groups;
     uint64_t ngroups;
-    /* Numbers of a time step, and of them those that are kept. */
-    uint64_t each, skipped, kept;
     uint64_t step_bits;
     mapping_t *mapping; /* of bytes mapped_from .. of the file: nothing is copied twice; or NULL */
     uint64_t mapped_from;
@@ -86,30 +84,23 @@ out:
     return st;
 }
 
-/* Makes the kept numbers of time steps that are in memory, from a bit after `from` on. */
-static void pieces_keep(const struct reading *reading, const char *from, uint64_t bit,
-                        uint64_t steps, char *out)
-{
-    numbers_keep(reading->reader->numbers, from, bit, steps, reading->each, reading->skipped,
-                 reading->kept, out);
-}
-
 /* Time steps of one block, from a bit behind a byte of the file on. */
 static status_t pieces_read_block(const struct reading *reading, uint64_t at, uint64_t bit,
                                   uint64_t steps, char *out, char *bounce)
 {
     status_t st = STATUS_OK;
     const numbers_t *numbers = reading->reader->numbers;
-    uint64_t kept_bits = reading->kept * numbers->stored.bits;
-    uint64_t row = reading->kept * numbers->bytes;
-    if (reading->kept == reading->each) {
-        TRY(pieces_make(reading, at, bit, steps * reading->each, out, bounce));
+    const struct numbers_cut *cut = &reading->wanted->cut;
+    uint64_t kept_bits = cut->kept * numbers->stored.bits;
+    uint64_t row = cut->kept * numbers->bytes;
+    if (cut->kept == cut->each) {
+        TRY(pieces_make(reading, at, bit, steps * cut->each, out, bounce));
         goto out;
     }
     if (kept_bits / 8 >= LONG_STRETCH || reading->step_bits / 8 > UNIT_BYTES) {
-        bit += reading->skipped * numbers->stored.bits;
+        bit += cut->skipped * numbers->stored.bits;
         for (uint64_t i = 0; i < steps; i++) {
-            TRY(pieces_make(reading, at, bit + i * reading->step_bits, reading->kept, out + i * row,
+            TRY(pieces_make(reading, at, bit + i * reading->step_bits, cut->kept, out + i * row,
                             bounce));
         }
         goto out;
@@ -121,7 +112,7 @@ static status_t pieces_read_block(const struct reading *reading, uint64_t at, ui
         const char *stored = NULL;
         TRY(pieces_show(reading, at + from / 8, pieces_bytes(from % 8 + now * reading->step_bits),
                         bounce, &stored));
-        pieces_keep(reading, stored, from % 8, now, out + i * row);
+        numbers_keep(numbers, cut, stored, from % 8, now, out + i * row);
     }
 out:
     return st;
@@ -131,6 +122,7 @@ static status_t pieces_read_unit(const void *context, uint32_t thread, uint64_t 
 {
     status_t st = STATUS_OK;
     const struct reading *reading = context;
+    const numbers_t *numbers = reading->reader->numbers;
     char *bounce = reading->reader->bounce + (size_t)thread * reading->reader->bounce_bytes;
     const struct reader_wanted *wanted = reading->wanted;
     const struct archive_run *run = &reading->run;
@@ -159,13 +151,12 @@ static status_t pieces_read_unit(const void *context, uint32_t thread, uint64_t 
         uint64_t other = reader_block(reading->reader, wanted, group->slot + i);
         char *out = reader_place(wanted, group->slot + i, sample);
         if (group->nslots > 1) {
-            pieces_keep(reading, stored,
-                        bit % 8 + (other - block) * run->stored * reading->step_bits, to - from,
-                        out);
+            numbers_keep(numbers, &wanted->cut, stored,
+                         bit % 8 + (other - block) * run->stored * reading->step_bits, to - from,
+                         out);
         }
-        numbers_scale(reading->reader->numbers, wanted->part, from, to - from, reading->each,
-                      reading->skipped, reading->kept, out);
-        numbers_turn(reading->reader->numbers, sample, to - from, reading->kept, out);
+        numbers_scale(numbers, &wanted->cut, wanted->part, from, to - from, out);
+        numbers_turn(numbers, sample, to - from, wanted->cut.kept, out);
     }
 out:
     return st;
@@ -272,7 +263,7 @@ static void pieces_map(struct reading *reading)
 {
     const struct archive_run *run = &reading->run;
     const struct reader_wanted *wanted = reading->wanted;
-    int is_copied = reading->reader->numbers->is_plain && reading->kept == reading->each &&
+    int is_copied = reading->reader->numbers->is_plain && wanted->cut.kept == wanted->cut.each &&
                     reading->ngroups == wanted->nslots;
     uint64_t block = reader_block(reading->reader, wanted, wanted->slot);
     uint64_t last = reader_block(reading->reader, wanted, wanted->slot + wanted->nslots - 1);
@@ -282,7 +273,7 @@ static void pieces_map(struct reading *reading)
     uint64_t low = (block * run->stored + first) * reading->step_bits / 8;
     uint64_t bytes = (reading->npieces - 1) * run->piece_bytes +
                      pieces_bytes((last * run->stored + end) * reading->step_bits) - low;
-    uint64_t wanted_bits = (reading->high - reading->low) * reading->kept * wanted->nslots *
+    uint64_t wanted_bits = (reading->high - reading->low) * wanted->cut.kept * wanted->nslots *
                            reading->reader->numbers->stored.bits;
     reading->mapped_from = run->file_offset + reading->first_piece * run->piece_bytes + low;
     if (!is_copied && bytes >= LONG_READ && wanted_bits / 8 >= bytes / 2) {
@@ -331,17 +322,12 @@ status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted
 {
     status_t st = STATUS_OK;
     const struct archive_part *part = wanted->part;
-    const struct slab *slab = wanted->slab;
-    uint64_t bytes = reader->numbers->bytes;
     struct reading reading = {.reader = reader,
                               .wanted = wanted,
                               .has_extents = part->reach == REACH_EXTENTS,
-                              .each = slab->inner_bytes / bytes,
-                              .skipped = slab->low_byte / bytes,
-                              .kept = slab->width / bytes};
+                              .step_bits = wanted->cut.each * reader->numbers->stored.bits};
     uint64_t at = wanted->low - part->first_sample;
     uint64_t end = wanted->high - part->first_sample;
-    reading.step_bits = reading.each * reader->numbers->stored.bits;
     for (uint32_t i = archive_run_at(part, at); at < end; i++) {
         const struct archive_run *run = i < part->nruns ? &part->runs[i] : NULL;
         uint64_t begin = run ? min_u64(end, run->first_sample) : end;
