@@ -164,8 +164,7 @@ static status_t about_read_large(hid_t attribute, const char *where, const char 
         TRY(text_add(&text, "%s%llu", i > 0 ? ", " : "", (unsigned long long)values[i]));
     }
     if (is_large) {
-        item->text = text.data;
-        text = (struct text){0};
+        item->text = memory_move(&text.data);
     }
 out:
     text_free(&text);
@@ -217,8 +216,7 @@ static status_t about_read_one(hid_t object, const char *where, const char *name
     hid_t attribute = -1;
     TRY(h5_find_text(object, where, name, &item->text, &found));
     if (!found || strlen(item->text) > MOST_TEXT) {
-        free(item->text);
-        item->text = NULL;
+        free(memory_move(&item->text));
         attribute = H5Aopen(object, name, H5P_DEFAULT);
         H5_TRY(attribute, "%s: attribute %s cannot be opened", where, name);
         TRY(about_read_numbers(attribute, where, name, item));

@@ -115,9 +115,7 @@ status_t array_job_read(struct job *job, struct archive *archive)
             "%s: array: %s does not say where its stations are: expected array.table, a file with "
             "their positions (docs/array-table.md)",
             job->path, archive->parts[0].path);
-    if (!job->beam_weights) {
-        TRY(array_job_assume(job, table, archive));
-    }
+    TRY(job->beam_weights ? STATUS_OK : array_job_assume(job, table, archive));
     TRY(job->array.iers ? array_job_read_iers(job, archive) : STATUS_OK);
     TRY(pack_struct(&packed, table, &array_table_type));
     TRY(job->array.delays ? calc_table_read(job->array.delays, archive->sky.start, &calc)

@@ -210,8 +210,7 @@ static status_t array_read_stations(hid_t file, const char *path, struct array_t
                 *(k == ARRAY_NUMBERS ? &s->is_flagged : &s->is_swapped) = *from != 0;
             }
         }
-        free(numbers);
-        numbers = NULL;
+        free(memory_move(&numbers));
     }
     TRY(array_read_gains(file, path, table));
 out:
@@ -382,8 +381,7 @@ static status_t array_settle(struct array_table *table)
         TRY(array_settle_station(table, station));
         for (int k = 0; k < 3; k++) {
             mean[k] += station->itrf_m[k] / table->nstations;
-            free(station->stated[k]);
-            station->stated[k] = NULL;
+            free(memory_move(&station->stated[k]));
             station->nstated[k] = 0;
         }
     }

@@ -210,8 +210,7 @@ static status_t beam_read_recipe(hid_t file, struct beam_file *out)
         REQUIRE(*number >= 1 && *number <= 1 << 24 && *number == floor(*number), STATUS_DATA,
                 "%s: /%s is %g, expected a count", out->path, names[i], *number);
         n[i] = (uint32_t)*number;
-        free(number);
-        number = NULL;
+        free(memory_move(&number));
     }
     out->nstations = n[0];
     out->npols = n[1];
@@ -236,8 +235,7 @@ static status_t beam_read_recipe(hid_t file, struct beam_file *out)
     out->ndirections = 2 * (uint64_t)n[3];
     for (int i = 0; i < 2; i++) {
         const uint64_t beams[1] = {n[3]};
-        free(number);
-        number = NULL;
+        free(memory_move(&number));
         TRY(beam_read(file, out->path, angles[i], 0, 1, beams, &number));
         for (uint32_t k = 0; k < n[3]; k++) {
             out->directions[(size_t)i * n[3] + k] = number[k] * deg_per_rad;

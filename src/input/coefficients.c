@@ -184,8 +184,7 @@ static status_t coefficients_find(hid_t file, const char *path, const char *memb
         FAIL(STATUS_DATA, "%s holds no dataset /coefficients, nor only one; it holds %s", path,
              names.length ? names.data : "none at all");
     }
-    *out = found.name;
-    found.name = NULL;
+    *out = memory_move(&found.name);
 out:
     free(found.name);
     text_free(&names);

@@ -58,8 +58,7 @@ static status_t inputs_drop_repeated(struct inputs *inputs)
     for (size_t i = 0; i < inputs->count; i++) {
         if (last && strcmp(last->path, sorted[i]->path) == 0) {
             last->products |= sorted[i]->products;
-            free(sorted[i]->path);
-            sorted[i]->path = NULL;
+            free(memory_move(&sorted[i]->path));
         } else {
             last = sorted[i];
         }

@@ -232,14 +232,10 @@ static status_t lost_add_between_gaps(struct archive *archive, uint64_t low, uin
         if (from >= high) {
             break;
         }
-        if (from > low) {
-            TRY(lost_add(&archive->losses.lost, low, from - low, why));
-        }
+        TRY(from > low ? lost_add(&archive->losses.lost, low, from - low, why) : STATUS_OK);
         low = to;
     }
-    if (low < high) {
-        TRY(lost_add(&archive->losses.lost, low, high - low, why));
-    }
+    TRY(low < high ? lost_add(&archive->losses.lost, low, high - low, why) : STATUS_OK);
 out:
     return st;
 }

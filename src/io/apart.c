@@ -141,8 +141,7 @@ static status_t apart_spawn_child(void)
     talk.child = error ? 0 : talk.child;
     REQUIRE(error == 0, STATUS_DEVICE, "files cannot be looked at by a process of its own: %s: %s",
             apart_own_program(), strerror(error));
-    talk.fd = ends[0];
-    ends[0] = -1;
+    talk.fd = file_move(&ends[0]);
 out:
     for (int i = 0; i < 2; i++) {
         file_close(ends[i]);

@@ -113,18 +113,14 @@ static void cache_say_refused(const char *what, const char *path, const char *wh
 static int cache_open_folder(int make, char **name)
 {
     char why[OWNER_WORDS];
-    int fd = -1;
     *name = cache_folder_name();
     if (*name && make) {
         cache_make_folder(*name);
     }
-    if (*name) {
-        fd = open(*name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    }
+    int fd = *name ? open(*name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd >= 0 && (!owner_is_path_mine(*name, why) || !owner_is_mine(fd, why))) {
         cache_say_refused("there is no cache", *name, why);
-        close(fd);
-        fd = -1;
+        file_close(file_move(&fd));
     }
     return fd;
 }
@@ -140,8 +136,7 @@ static int cache_open_entry(int folder, const char *folder_path, const char *nam
             cache_say_refused("not taken from the cache", path, why);
             free(path);
         }
-        close(fd);
-        fd = -1;
+        file_close(file_move(&fd));
     }
     return fd;
 }
@@ -178,18 +173,13 @@ out:
 status_t cache_get(const char *kind, const char *key, void **out, size_t *size)
 {
     status_t st = STATUS_OK;
-    int fd = -1;
     char *path = NULL;
     int folder = cache_open_folder(0, &path);
     char *name = folder >= 0 ? cache_entry_name(kind, key) : NULL;
+    int fd = name ? cache_open_entry(folder, path, name) : -1;
     *out = NULL;
     *size = 0;
-    if (name) {
-        fd = cache_open_entry(folder, path, name);
-    }
-    if (fd >= 0) {
-        TRY(cache_read_entry(fd, key, out, size));
-    }
+    TRY(fd >= 0 ? cache_read_entry(fd, key, out, size) : STATUS_OK);
 out:
     file_close(fd);
     file_close(folder);
@@ -211,8 +201,7 @@ static int cache_make_part(int folder, const char *name, char **part)
         if (fd >= 0 || errno != EEXIST) {
             return fd;
         }
-        free(*part);
-        *part = NULL;
+        free(memory_move(part));
     }
     return -1;
 }
@@ -272,8 +261,7 @@ int cache_lock(const char *kind, const char *key)
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 2), .l_len = 1};
     while (fd >= 0 && fcntl(fd, F_OFD_SETLK, &lock) != 0) {
         if ((errno != EAGAIN && errno != EACCES && errno != EINTR) || clock_now() > until) {
-            close(fd);
-            fd = -1;
+            file_close(file_move(&fd));
         } else {
             nanosleep(&nap, NULL);
         }
@@ -301,8 +289,7 @@ char *cache_path(const char *name)
     if (out && name[0] != '\0' && fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
         !owner_is_entry_mine(&info, why)) {
         cache_say_refused("not taken from the cache", out, why);
-        free(out);
-        out = NULL;
+        free(memory_move(&out));
     }
     file_close(folder);
     free(path);

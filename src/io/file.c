@@ -297,10 +297,8 @@ void file_part_unmap(struct file_part *part)
 
 struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes)
 {
-    struct file_part part = {.data = NULL};
-    if (file_is_in_memory(fd)) {
-        part = file_map(fd, offset, bytes);
-    }
+    struct file_part part =
+        file_is_in_memory(fd) ? file_map(fd, offset, bytes) : (struct file_part){.data = NULL};
     if (part.data && madvise(part.map, part.mapped, MADV_POPULATE_WRITE) != 0) {
         file_part_unmap(&part);
     }

@@ -161,8 +161,7 @@ status_t fits_unit_find_table(fits_unit_t *unit, const char *name)
         REQUIRE(code != END_OF_FILE && unit->number <= MOST_UNITS, STATUS_DATA,
                 "%s holds no binary table %s", unit->path, name);
         TRY(code ? unit_fail(unit, code, NULL) : STATUS_OK);
-        free(found);
-        found = NULL;
+        free(memory_move(&found));
         TRY(fits_unit_text(unit, "EXTNAME", &found));
     }
 out:
@@ -183,8 +182,7 @@ status_t fits_unit_has_further(fits_unit_t *unit, const char *name, int *out)
         if (code) {
             break; /* the end, or what a file that was cut off lacks */
         }
-        free(found);
-        found = NULL;
+        free(memory_move(&found));
         TRY(fits_unit_text(unit, "EXTNAME", &found));
         *out = type == BINARY_TBL && found && strcmp(found, name) == 0;
     }
@@ -293,9 +291,7 @@ status_t fits_unit_text(fits_unit_t *unit, const char *key, char **out)
     fits_read_key_longstr(unit->file, key, &text, NULL, &code);
     TRY(code && code != VALUE_UNDEFINED ? unit_fail(unit, code, key) : STATUS_OK);
     const char *begin = text ? text + strspn(text, " ") : "";
-    if (*begin && strcmp(begin, "*") != 0) {
-        TRY(memory_text(begin, out));
-    }
+    TRY(*begin && strcmp(begin, "*") != 0 ? memory_text(begin, out) : STATUS_OK);
 out:
     code = 0;
     if (text) {

@@ -66,8 +66,7 @@ status_t folder_nearest(const char *path, char **out)
             break;
         }
         if (!folder_go_up(folder)) {
-            free(folder);
-            folder = NULL;
+            free(memory_move(&folder));
             TRY(memory_text(".", &folder));
         }
     }
@@ -185,9 +184,7 @@ status_t folder_make(const char *path, char **made)
         *slash = '\0';
         TRY(slash > whole ? folder_look_up(whole, &info, &is_there) : STATUS_OK);
         TRY(is_there ? STATUS_OK : folder_make_one(whole, &is_ours));
-        if (is_ours && !first) {
-            TRY(memory_text(whole, &first));
-        }
+        TRY(is_ours && !first ? memory_text(whole, &first) : STATUS_OK);
         *slash = '/';
     }
     if (first) {

@@ -265,8 +265,7 @@ void pack_free(void *at, const struct pack_type *type)
             pack_free_list(*pointer, field->item ? pack_count_of(field, at) : 0, field->item);
             *pointer = NULL;
         } else if (field->kind == PACK_TEXT) {
-            free(*pointer);
-            *pointer = NULL;
+            free(memory_move(pointer));
         }
     }
 }

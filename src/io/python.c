@@ -211,8 +211,7 @@ status_t python_run(const char *command, const char *const *arguments, struct te
             "out of memory: files for Python: %s", strerror(errno));
     TRY(python_begin(python_start, words, (int[]){empty, files[WRITES], files[MESSAGES]}, "h5py",
                      &child));
-    file_close(files[WRITES]);
-    files[WRITES] = -1;
+    file_close(file_move(&files[WRITES]));
     TRY(python_read(files[READS], out));
 out:
     file_close(files[READS]); /* a child that still writes ends */

@@ -95,9 +95,7 @@ status_t fbh5_load_band(struct fbh5 *fbh5)
     }
     TRY(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     TRY(fbh5_band_open(fbh5, &band));
-    if (band.id > 0) {
-        TRY(fbh5_band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz));
-    }
+    TRY(band.id > 0 ? fbh5_band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz) : STATUS_OK);
     TRY(fbh5_band_read_coherent(fbh5));
     for (uint32_t c = 0; c < nchannels; c++) {
         if (band.id <= 0) {
@@ -351,9 +349,7 @@ status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out)
             TRY(text_add(out, ")"));
         }
     }
-    if (out->length == before) {
-        TRY(text_add(out, "none"));
-    }
+    TRY(out->length == before ? text_add(out, "none") : STATUS_OK);
 out:
     return st;
 }

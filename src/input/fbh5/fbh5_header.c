@@ -321,8 +321,7 @@ static status_t fbh5_read_words(hid_t file, hid_t data, struct fbh5 *fbh5)
     TRY(h5_get_text(data, fbh5->path, "pol_type", &fbh5->pols, &found));
     TRY(h5_get_text(file, fbh5->path, "telescope", &fbh5->sky.telescope, &found));
     if (fbh5->pols && (!fbh5->pols[0] || strlen(fbh5->pols) > MOST_LETTERS)) {
-        free(fbh5->pols);
-        fbh5->pols = NULL;
+        free(memory_move(&fbh5->pols));
     }
 out:
     return st;
@@ -341,8 +340,7 @@ static status_t fbh5_read_pol_names(hid_t file, struct fbh5 *fbh5)
     for (size_t i = 0; i < count && count == fbh5->nifs; i++) {
         TRY(text_add_line(&list, names[i]));
     }
-    fbh5->pol_names = list.data;
-    list.data = NULL;
+    fbh5->pol_names = memory_move(&list.data);
 out:
     text_free(&list);
     text_free_list(names, count);

@@ -293,8 +293,7 @@ void chunks_record(chunks_t *chunks, const struct chunk_task *task, status_t sta
     (void)chunks_refail(chunks, task->number, status);
     pthread_mutex_lock(&chunks->lock);
     if (chunks->status == STATUS_OK || i < chunks->failed) {
-        free(chunks->cause);
-        chunks->cause = NULL;
+        free(memory_move(&chunks->cause));
         chunks->failed = i;
         chunks->status = report_cause_status();
         (void)memory_text(report_cause(), &chunks->cause);

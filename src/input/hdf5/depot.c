@@ -63,8 +63,7 @@ static status_t depot_shrink(depot_t *depot, uint32_t most, uint64_t bytes)
         TRY(stored_check(depot, depot->open[oldest]));
         depot->kept -= depot->open[oldest]->source.kept;
         depot->nopen--;
-        stored_free(depot->open[oldest]);
-        depot->open[oldest] = NULL;
+        stored_free(memory_move(&depot->open[oldest]));
     }
 out:
     return st;
@@ -78,12 +77,8 @@ static status_t depot_find_slot(depot_t *depot, uint32_t *out)
         slot++;
     }
     if (slot == depot->nslots) {
-        uint32_t nslots = 2 * depot->nslots + LEAST_OPEN;
-        struct stored **grown = realloc(depot->open, nslots * sizeof(struct stored *));
-        REQUIRE(grown, STATUS_DEVICE, "out of memory: sources");
-        memset(grown + slot, 0, (nslots - slot) * sizeof(struct stored *));
-        depot->open = grown;
-        depot->nslots = nslots;
+        TRY(memory_grow(slot, sizeof *depot->open, "sources", &depot->open));
+        depot->open[depot->nslots++] = NULL;
     }
     *out = slot;
 out:
@@ -242,10 +237,7 @@ static status_t stored_read_plain(depot_t *depot, struct stored *stored,
     status_t st = STATUS_OK;
     int is_done = 0;
     st = stored_read_chunks(depot, stored, read, &is_done);
-    if (st == STATUS_DATA) {
-        TRY(stored_blame(depot, stored));
-    }
-    TRY(st);
+    TRY(st == STATUS_DATA ? stored_blame(depot, stored) : st);
     if (!is_done && H5Dread(stored->dataset, read->type, read->memory, read->wanted, H5P_DEFAULT,
                             read->out) < 0) {
         TRY(stored_judge(depot, stored));
@@ -282,9 +274,7 @@ static status_t stored_read_mapping(depot_t *depot, const struct stored *stored,
            mapping->name);
     H5_TRY(part.memory, "%s: what is wanted of %s cannot be selected", mapping->path,
            mapping->name);
-    if (H5Sget_select_npoints(part.wanted) > 0) {
-        TRY(stored_read(depot, source, &part));
-    }
+    TRY(H5Sget_select_npoints(part.wanted) > 0 ? stored_read(depot, source, &part) : STATUS_OK);
 out:
     depot_give(depot, source);
     h5_close(part.wanted);
@@ -310,9 +300,7 @@ static status_t stored_read(depot_t *depot, struct stored *stored, const struct 
         for (int d = 0; d < stored->rank; d++) {
             meets = meets && mapping->low[d] <= high[d] && mapping->high[d] >= low[d];
         }
-        if (meets) {
-            TRY(stored_read_mapping(depot, stored, mapping, read));
-        }
+        TRY(meets ? stored_read_mapping(depot, stored, mapping, read) : STATUS_OK);
     }
 out:
     return st;

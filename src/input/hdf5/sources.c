@@ -276,9 +276,7 @@ status_t external_check(const struct sources *sources, const char *path, struct 
                 ? external_judge(&places, &sources->items[i], &names, &count)
                 : STATUS_OK);
     }
-    if (count > MOST_NAMED) {
-        TRY(text_add(&names, " and %u more", count - MOST_NAMED));
-    }
+    TRY(count > MOST_NAMED ? text_add(&names, " and %u more", count - MOST_NAMED) : STATUS_OK);
     REQUIRE(count == 0, STATUS_USAGE,
             "%s takes its data from %s outside its folder: %s; if that is meant: %s", path,
             count == 1 ? "a file" : "files", names.data, option);

@@ -454,9 +454,7 @@ static status_t stored_measure(struct stored *stored)
                          stored->element_bytes, &stored->bytes),
             STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
     stored->layout = H5Pget_layout(plist);
-    if (stored->layout == H5D_CHUNKED) {
-        TRY(stored_look_at_chunks(plist, stored));
-    }
+    TRY(stored->layout == H5D_CHUNKED ? stored_look_at_chunks(plist, stored) : STATUS_OK);
 out:
     h5_close(type);
     h5_close(plist);

@@ -429,8 +429,7 @@ static status_t stored_note_absent(depot_t *depot, struct stored *stored,
     if (!storage_is_absent(storage, key.data)) {
         TRY(memory_grown(storage->nabsent + 1, sizeof *storage->absent, "absent sources",
                          &storage->absent));
-        storage->absent[storage->nabsent++] = key.data;
-        key = (struct text){0};
+        storage->absent[storage->nabsent++] = memory_move(&key.data);
     }
 out:
     text_free(&key);

@@ -115,9 +115,7 @@ status_t decoder_create(const struct packets *packets, decoder_t **out)
     d->per_byte = d->step_bits < 8 ? 8 / d->step_bits : 1;
     d->sample_bytes = sample_bytes(packets->format, packets->is_complex);
     d->entry_bytes = d->per_byte * d->sample_bytes;
-    if (packets->bits < 8) {
-        TRY(decoder_fill_tables(d));
-    }
+    TRY(packets->bits < 8 ? decoder_fill_tables(d) : STATUS_OK);
     *out = memory_move(&d);
 out:
     decoder_destroy(d);

@@ -134,14 +134,10 @@ static int packets_is_in_order(const struct packets *packets, const struct packe
     int64_t behind = 0;
     uint32_t nbefore = packets_median(frames, low, frame, 0, &before);
     uint32_t nbehind = packets_median(frames, frame + 1, high, 1, &behind);
-    int is_early = nbefore > 0 && period < before - window;
-    int is_late = nbehind > 0 && period > behind + window;
-    if (is_early && nbefore == 1 && nbehind > 1) {
-        is_early = period < behind - window;
-    }
-    if (is_late && nbehind == 1 && nbefore > 1) {
-        is_late = period > before + window;
-    }
+    int is_early = nbefore > 0 && period < before - window &&
+                   (nbefore > 1 || nbehind <= 1 || period < behind - window);
+    int is_late = nbehind > 0 && period > behind + window &&
+                  (nbehind > 1 || nbefore <= 1 || period > before + window);
     return !is_early && !is_late;
 }
 

@@ -222,9 +222,7 @@ static status_t scan_is_whole(const struct scan *scan, uint64_t next, int *is_wh
     uint64_t end = scan->at + scan->seek->frame_bytes;
     int goes_on = 0;
     *is_whole = 0;
-    if (next >= end + FILLING) {
-        TRY(seek_is_filling(scan->seek, end, next, is_whole));
-    }
+    TRY(next >= end + FILLING ? seek_is_filling(scan->seek, end, next, is_whole) : STATUS_OK);
     if (*is_whole) {
         TRY(seek_is_filling(scan->seek, end - WORD, end + WORD, &goes_on));
         *is_whole = !goes_on;

@@ -403,16 +403,14 @@ static struct reader_strip ingest_find(const reader_t *reader, const struct slab
                                        uint64_t first, uint64_t count,
                                        const struct reader_pieces *to)
 {
-    struct reader_strip found = {.run = NULL};
     const struct archive *archive = reader->archive;
     const struct reader_ingests *all = reader->ingests;
     uint32_t under_way = all->begun - all->ended;
     int is_possible = reader->threads > 1 && reader->threads - 1 <= to->threads &&
                       slab_bytes(slab, count) >= LEAST_BYTES && under_way < MOST_INGESTS &&
                       slab->width <= to->piece && !lost_find(&archive->losses.lost, first, count);
-    if (is_possible) {
-        found = reader_find_strip(archive, slab, first, count);
-    }
+    struct reader_strip found = is_possible ? reader_find_strip(archive, slab, first, count)
+                                            : (struct reader_strip){.run = NULL};
     if (under_way > 0 && found.run && found.run->path != reader->path) {
         found.run = NULL;
     }

@@ -199,8 +199,7 @@ status_t reader_make_bounce(reader_t *reader, size_t bytes)
 {
     status_t st = STATUS_OK;
     if (reader->bounce_bytes < bytes) {
-        free(reader->bounce);
-        reader->bounce = NULL;
+        free(memory_move(&reader->bounce));
         reader->bounce_bytes = 0;
         TRY(memory_aligned(max_u64(reader->threads, 1), bytes, "a read buffer", &reader->bounce));
         reader->bounce_bytes = bytes;
@@ -255,12 +254,9 @@ void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes)
 
 status_t reader_check_file(const reader_t *reader)
 {
-    status_t st = STATUS_OK;
-    if (reader->path) {
-        TRY(sources_check_open(&reader->holder->storage.sources, reader->path, reader->fd));
-    }
-out:
-    return st;
+    return reader->path
+               ? sources_check_open(&reader->holder->storage.sources, reader->path, reader->fd)
+               : STATUS_OK;
 }
 
 status_t reader_open_file(reader_t *reader, const struct archive_part *part, const char *path)
@@ -470,11 +466,6 @@ out:
 status_t reader_check_mapped(const struct archive *archive, const struct slab *slab, uint64_t first,
                              uint64_t count)
 {
-    status_t st = STATUS_OK;
     const struct reader_lying found = reader_find_lying(archive, slab, first, count);
-    if (found.path) {
-        TRY(sources_check_path(&found.part->storage.sources, found.path));
-    }
-out:
-    return st;
+    return found.path ? sources_check_path(&found.part->storage.sources, found.path) : STATUS_OK;
 }

@@ -12,8 +12,7 @@ enum { STORED_BYTES = 4 << 20 /* of time steps that are not handed out as they a
 void reader_close_hdf5(reader_t *reader)
 {
     h5_close(h5_move(&reader->memory_type));
-    depot_close(reader->depot);
-    reader->depot = NULL;
+    depot_close(memory_move(&reader->depot));
     reader->part = NULL;
 }
 

@@ -289,8 +289,7 @@ static status_t pieces_read_file(struct reading *reading)
     if (reading->mapping) {
         st = pieces_read_units(reading);
         int is_cut = mapping_is_cut(reading->mapping);
-        mapping_close(reading->mapping);
-        reading->mapping = NULL;
+        mapping_close(memory_move(&reading->mapping));
         if (st != STATUS_OK || !is_cut) {
             return st;
         }
@@ -312,8 +311,7 @@ static status_t pieces_read(struct reading *reading)
         TRY(pieces_read_units(reading));
     }
 out:
-    free(reading->groups);
-    reading->groups = NULL;
+    free(memory_move(&reading->groups));
     return st;
 }
 

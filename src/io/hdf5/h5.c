@@ -523,8 +523,7 @@ static status_t h5_get_a_text(hid_t object, const char *where, const char *name,
     size_t count = 0;
     TRY(h5_get_texts(object, where, name, any_kind, &texts, &count));
     if (count > 0) {
-        *value = texts[0];
-        texts[0] = NULL;
+        *value = memory_move(&texts[0]);
     }
 out:
     *found = st == STATUS_OK && count > 0;

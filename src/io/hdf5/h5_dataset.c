@@ -105,10 +105,8 @@ status_t h5_dataset_pair(const struct h5_dataset *dataset, const char *where, hi
         name = H5Tget_member_name(dataset->type, i);
         H5_TRY(name ? H5Tinsert(pair, name, i * sizeof(double), H5T_NATIVE_DOUBLE) : -1,
                "%s: the names of its compound's members cannot be read", where);
-        H5free_memory(name);
-        name = NULL;
-        h5_close(member);
-        member = -1;
+        H5free_memory(memory_move(&name));
+        h5_close(h5_move(&member));
     }
     *out = h5_move(&pair);
 out:
