@@ -27,7 +27,7 @@ status_t numbers_settle(struct archive *archive);
  * DATA if they are stored otherwise. */
 status_t numbers_settle_steps(struct archive *archive, int32_t blank);
 
-/* Those numbers of a time step that are kept: of `each`, `kept` from `skipped` on. */
+/* Numbers of a time step that are kept: of `each`, `kept` from `skipped` on. */
 struct numbers_cut {
     uint64_t each, skipped, kept;
 };
