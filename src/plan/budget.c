@@ -320,9 +320,9 @@ uint32_t budget_finishers(const struct channelise_plan *work)
     return (uint32_t)max_u64(work->threads / (is_shared ? 4 : 1), 1);
 }
 
-/* What a run keeps from beginning to end: the values that the numbers of archives in few bits stand
- * for; the sums of all spans, and the CRCs that they become; coefficients of filters in double, and
- * of filter banks as they are and folded, and their energies. */
+/* Bytes that a run keeps from beginning to end: the values that the numbers of archives in few bits
+ * stand for; the sums of all spans, and the CRCs that they become; coefficients of filters in
+ * double, and of filter banks as they are and folded, and their energies. */
 static uint64_t budget_tables_bytes(const struct channelise_plan *work)
 {
     uint64_t bytes = 0;
