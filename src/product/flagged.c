@@ -148,41 +148,28 @@ struct time_axis flagged_time(const struct product_spec *spec)
     return bank_time(&plain);
 }
 
-static status_t flagged_put_ifs(hid_t file, const struct product_spec *spec, const char *ifs,
-                                const char **name)
+static status_t flagged_put_ifs(hid_t file, const char *name, const struct product_spec *plain)
 {
     status_t st = STATUS_OK;
-    struct product_spec plain = flagged_plain(spec);
     char **names = NULL;
     uint32_t count = 0;
-    *name = ifs;
-    if (!ifs_are_combined(spec)) {
-        goto out;
-    }
-    *name = "cell_if";
-    TRY(ifs_name(&plain, &names, &count));
-    TRY(parts_scale_texts(file, *name, names, count, "station/beam/polarisation of a cell"));
+    TRY(ifs_name(plain, &names, &count));
+    TRY(parts_scale_texts(file, name, names, count, "station/beam/polarisation of a cell"));
 out:
     text_free_list(names, count);
     return st;
 }
 
-static status_t flagged_put_frequencies(hid_t file, const struct product_spec *spec,
-                                        const char **name)
+static status_t flagged_put_frequencies(hid_t file, const char *name,
+                                        const struct product_spec *plain)
 {
     status_t st = STATUS_OK;
-    struct product_spec plain = flagged_plain(spec);
     double *frequency = NULL;
-    *name = "frequency";
-    if (spec->average == 1) {
-        goto out;
+    TRY(memory_zeroed((size_t)plain->frequencies, sizeof *frequency, "frequencies", &frequency));
+    for (uint64_t i = 0; i < plain->frequencies; i++) {
+        frequency[i] = bank_frequency(plain, i);
     }
-    *name = "cell_frequency";
-    TRY(memory_zeroed((size_t)plain.frequencies, sizeof *frequency, "frequencies", &frequency));
-    for (uint64_t i = 0; i < plain.frequencies; i++) {
-        frequency[i] = bank_frequency(&plain, i);
-    }
-    TRY(parts_scale_f64(file, *name, frequency, plain.frequencies, "Hz",
+    TRY(parts_scale_f64(file, name, frequency, plain->frequencies, "Hz",
                         "sky frequency of a cell's channel"));
 out:
     free(frequency);
@@ -207,8 +194,10 @@ out:
 status_t flagged_put(hid_t file, const struct product_spec *spec, const char *ifs)
 {
     status_t st = STATUS_OK;
-    /* Times are known before there are any rows. */
-    const char *scales[3] = {flagged_cells(spec) == 1 ? "time" : "cell_time"};
+    const struct product_spec plain = flagged_plain(spec);
+    const char *const scales[] = {flagged_cells(spec) == 1 ? "time" : "cell_time",
+                                  ifs_are_combined(spec) ? "cell_if" : ifs,
+                                  spec->average == 1 ? "frequency" : "cell_frequency"};
     static const char *const labels[] = {"cell", "cell_if", "cell_frequency"};
     hid_t data[2] = {-1, -1};
     uint64_t times = spec->rows * flagged_cells(spec);
@@ -217,13 +206,13 @@ status_t flagged_put(hid_t file, const struct product_spec *spec, const char *if
                             3,
                             {times, flagged_ifs(spec), flagged_channels(spec)},
                             .long_name = "why a cell was left out; 0: it was not"};
-    if (flagged_cells(spec) > 1) {
+    if (flagged_cells(spec) > 1) { /* known before there are any rows */
         TRY(parts_scale_steps(file, scales[0], flagged_time(spec), times, "s",
                               "centre of the samples that make the spectra of a cell, seconds "
                               "after sample 0 of the observation"));
     }
-    TRY(flagged_put_ifs(file, spec, ifs, &scales[1]));
-    TRY(flagged_put_frequencies(file, spec, &scales[2]));
+    TRY(ifs_are_combined(spec) ? flagged_put_ifs(file, scales[1], &plain) : STATUS_OK);
+    TRY(spec->average > 1 ? flagged_put_frequencies(file, scales[2], &plain) : STATUS_OK);
     TRY(parts_make(file, &set, &data[0]));
     TRY(h5_put_text(data[0], "flags_convention", flags_convention));
     if (spec->flag.has_kurtosis) {

@@ -389,45 +389,31 @@ out:
     return st;
 }
 
-/* Levels; positions of stations, and the array's reference place. */
-static status_t voltages_put_tables(hid_t file, const struct voltages_spec *spec)
+status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
+                          uint64_t stream)
 {
     status_t st = STATUS_OK;
-    const struct voltages_packing *packing = spec->packing;
-    int has_levels = packing && packing->has_levels;
-    const struct parts_set sets[] = {
-        {"levels",
-         H5T_IEEE_F64LE,
-         1,
-         {has_levels ? (hsize_t)1 << packing->bits : 0},
-         .values = has_levels ? packing->levels : NULL},
-        {"station_itrf_m",
-         H5T_IEEE_F64LE,
-         2,
-         {spec->axes[AXIS_STATION].count, 3},
-         .values = spec->itrf_m},
-        {"reference_itrf_m", H5T_IEEE_F64LE, 1, {3}, .values = spec->reference_m}};
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        TRY(sets[i].values ? parts_put(file, &sets[i]) : STATUS_OK);
-    }
+    TRY(memory_grow(gaps->count, sizeof *gaps->rows, "gaps", &gaps->rows));
+    uint64_t *row = gaps->rows[gaps->count++];
+    row[0] = first;
+    row[1] = count;
+    row[2] = stream;
 out:
     return st;
 }
 
-status_t voltages_put_gaps(hid_t file, const uint64_t (*gaps)[3], size_t count, int has_streams)
+status_t voltages_put_gaps(hid_t file, const struct voltages_gaps *gaps)
 {
     status_t st = STATUS_OK;
-    const size_t columns = has_streams ? 3 : 2;
+    const size_t columns = gaps->has_streams ? 3 : 2;
     uint64_t *packed = NULL;
-    if (count == 0) {
-        goto out;
+    TRY(memory_zeroed(gaps->count, columns * sizeof *packed, "gaps", &packed));
+    for (size_t i = 0; i < gaps->count; i++) {
+        memcpy(packed + i * columns, gaps->rows[i], columns * sizeof *packed);
     }
-    TRY(memory_zeroed(count, columns * sizeof *packed, "gaps", &packed));
-    for (size_t i = 0; i < count; i++) {
-        memcpy(packed + i * columns, gaps[i], columns * sizeof *packed);
-    }
-    TRY(parts_put(
-        file, &(struct parts_set){"gaps", H5T_STD_U64LE, 2, {count, columns}, .values = packed}));
+    const struct parts_set set = {
+        "gaps", H5T_STD_U64LE, 2, {gaps->count, columns}, .values = packed};
+    TRY(gaps->count > 0 ? parts_put(file, &set) : STATUS_OK);
 out:
     free(packed);
     return st;
@@ -438,6 +424,8 @@ status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
     status_t st = STATUS_OK;
     hid_t voltages = -1;
     struct text axes = {0};
+    const struct voltages_packing *packing = spec->packing;
+    int has_levels = packing && packing->has_levels;
     const struct parts_set hz = {
         "freq_hz", H5T_IEEE_F64LE, 1, {spec->axes[AXIS_CHAN].count}, .values = spec->freq_hz};
     TRY(voltages_put_root(file, spec));
@@ -445,8 +433,12 @@ status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
     TRY(voltages_put_scale(file, voltages, axes.data, "chan", &hz));
     TRY(voltages_put_names(file, voltages, axes.data, AXIS_POL, &spec->axes[AXIS_POL]));
     TRY(voltages_put_names(file, voltages, axes.data, AXIS_STATION, &spec->axes[AXIS_STATION]));
-    TRY(voltages_put_tables(file, spec));
-    TRY(voltages_put_gaps(file, spec->gaps, spec->ngaps, spec->has_stream_gaps));
+    TRY(parts_put_list(file, "levels", H5T_IEEE_F64LE, 1, has_levels ? 1ULL << packing->bits : 0,
+                       has_levels ? packing->levels : NULL));
+    TRY(parts_put_list(file, "station_itrf_m", H5T_IEEE_F64LE, 2, spec->axes[AXIS_STATION].count,
+                       spec->itrf_m));
+    TRY(parts_put_list(file, "reference_itrf_m", H5T_IEEE_F64LE, 1, 3, spec->reference_m));
+    TRY(voltages_put_gaps(file, &spec->gaps));
 out:
     text_free(&axes);
     h5_close(voltages);

@@ -32,6 +32,13 @@ struct voltages_packing {
     int is_signed; /* in two's complement: else level k is stored as k */
 };
 
+/* Gaps: first sample, count, stream; by stream, ascending. */
+struct voltages_gaps {
+    uint64_t (*rows)[3];
+    size_t count;
+    int has_streams; /* else all streams have the same gaps, which are listed once, as stream 0 */
+};
+
 struct voltages_spec {
     uint64_t samples;
     struct voltages_axis axes[AXIS_KINDS]; /* of AXIS_STATION, AXIS_BEAM, AXIS_POL, AXIS_CHAN */
@@ -46,9 +53,7 @@ struct voltages_spec {
     int sideband;                                /* +1, -1 */
     uint32_t oversampling_num, oversampling_den; /* 0, 0: none */
     const double *freq_hz;                       /* [chans] */
-    const uint64_t (*gaps)[3]; /* [ngaps] first sample, count, stream; by stream, ascending */
-    size_t ngaps;
-    int has_stream_gaps; /* else all streams have the same gaps, which are listed once */
+    struct voltages_gaps gaps;
     struct sky sky;
     const double (*itrf_m)[3]; /* [stations] positions, ITRF; NULL: unknown */
     const double *reference_m; /* [3] where the array's delays are 0; NULL: unknown */

@@ -124,33 +124,15 @@ out:
     return st;
 }
 
-/* Rows of /gaps as they are made: first, count, stream. */
-struct gap_rows {
-    uint64_t (*rows)[3];
-    size_t count;
-};
-
-static status_t gaps_add(struct gap_rows *gaps, uint64_t first, uint64_t count, uint64_t stream)
+static status_t gaps_add(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
+                         uint64_t stream)
 {
-    status_t st = STATUS_OK;
     uint64_t *last = gaps->count > 0 ? gaps->rows[gaps->count - 1] : NULL;
     if (last && last[2] == stream && first <= last[0] + last[1]) {
         last[1] = max_u64(last[1], first + count - last[0]);
-        goto out;
+        return STATUS_OK;
     }
-    TRY(memory_grow(gaps->count, sizeof *gaps->rows, "gaps", &gaps->rows));
-    gaps->rows[gaps->count][0] = first;
-    gaps->rows[gaps->count][1] = count;
-    gaps->rows[gaps->count++][2] = stream;
-out:
-    return st;
-}
-
-static int gaps_by_first(const void *left, const void *right)
-{
-    const struct loss *a = left;
-    const struct loss *b = right;
-    return (a->first > b->first) - (a->first < b->first);
+    return voltages_add_gap(gaps, first, count, stream);
 }
 
 static int gaps_by_stream(const void *left, const void *right)
@@ -158,11 +140,11 @@ static int gaps_by_stream(const void *left, const void *right)
     const struct loss *a = left;
     const struct loss *b = right;
     int order = (a->stream > b->stream) - (a->stream < b->stream);
-    return order ? order : gaps_by_first(left, right);
+    return order ? order : (a->first > b->first) - (a->first < b->first);
 }
 
 /* Adds the gaps of a stream: those of all streams, and its own from *at on. Both lists ascend. */
-static status_t gaps_add_stream(struct gap_rows *gaps, const struct loss *all, size_t nall,
+static status_t gaps_add_stream(struct voltages_gaps *gaps, const struct loss *all, size_t nall,
                                 const struct loss *own, size_t nown, size_t *at, uint32_t stream)
 {
     status_t st = STATUS_OK;
@@ -180,9 +162,9 @@ out:
     return st;
 }
 
-/* Lists gaps of all streams once if no stream has gaps of its own (*has_streams). */
+/* Lists gaps of all streams once if no stream has gaps of its own . */
 static status_t gaps_make(struct loss *losses, size_t count, uint32_t nstreams,
-                          struct gap_rows *gaps, int *has_streams)
+                          struct voltages_gaps *gaps)
 {
     status_t st = STATUS_OK;
     size_t nown = 0;
@@ -192,7 +174,7 @@ static status_t gaps_make(struct loss *losses, size_t count, uint32_t nstreams,
     while (nown < count && losses[nown].stream != LOSS_OF_ALL) {
         nown++;
     }
-    *has_streams = nown > 0;
+    gaps->has_streams = nown > 0;
     for (uint32_t stream = 0; stream < (nown > 0 ? nstreams : 1); stream++) {
         TRY(gaps_add_stream(gaps, losses + nown, count - nown, losses, nown, &at, stream));
     }
@@ -201,10 +183,10 @@ out:
 }
 
 /* Writes the gaps into the space reserved before the samples, if they fit; else after these. */
-static status_t gaps_put(hid_t file, const struct gap_rows *gaps, int has_streams)
+static status_t gaps_put(hid_t file, const struct voltages_gaps *gaps)
 {
     status_t st = STATUS_OK;
-    const hsize_t dims[2] = {gaps->count, has_streams ? 3 : 2};
+    const hsize_t dims[2] = {gaps->count, gaps->has_streams ? 3 : 2};
     const hsize_t from[2] = {gaps->count, 3};
     hsize_t room[2] = {0, 0};
     hid_t dataset = H5Dopen2(file, "gaps", H5P_DEFAULT);
@@ -222,7 +204,7 @@ static status_t gaps_put(hid_t file, const struct gap_rows *gaps, int has_stream
     h5_close(dataset);
     dataset = -1;
     H5_TRY(H5Ldelete(file, "gaps", H5P_DEFAULT), "gaps cannot be written");
-    TRY(voltages_put_gaps(file, (const uint64_t(*)[3])gaps->rows, gaps->count, has_streams));
+    TRY(voltages_put_gaps(file, gaps));
 out:
     h5_close(memory);
     h5_close(space);
@@ -234,13 +216,12 @@ status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t
                            uint32_t nstreams)
 {
     status_t st = STATUS_OK;
-    struct gap_rows gaps = {0};
+    struct voltages_gaps gaps = {0};
     uint64_t bytes = 0;
-    int has_streams = 0;
     hid_t file = -1;
-    TRY(count > 0 ? gaps_make(losses, count, nstreams, &gaps, &has_streams) : STATUS_OK);
+    TRY(count > 0 ? gaps_make(losses, count, nstreams, &gaps) : STATUS_OK);
     TRY(h5_file_change(fd, path, &file));
-    TRY(gaps_put(file, &gaps, has_streams));
+    TRY(gaps_put(file, &gaps));
     TRY(h5_file_finish(&file, &bytes));
 out:
     h5_close(file);

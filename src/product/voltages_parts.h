@@ -11,9 +11,12 @@
  * DATA. */
 status_t voltages_describe(hid_t file, const struct voltages_spec *spec);
 
+/* Appends a gap. Fails with DEVICE (memory). */
+status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
+                          uint64_t stream);
 /* Writes /gaps, if there are any: [count][3], or [count][2] without their streams. Fails with
  * NO_SPACE, DATA, DEVICE (memory). */
-status_t voltages_put_gaps(hid_t file, const uint64_t (*gaps)[3], size_t count, int has_streams);
+status_t voltages_put_gaps(hid_t file, const struct voltages_gaps *gaps);
 
 /* Returns the description of an archive's selected streams, independent of how samples are stored:
  * samples, format, scale, gaps and missing value aside, and names and frequencies. */

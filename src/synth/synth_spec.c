@@ -136,7 +136,7 @@ static size_t synth_gaps_merge(uint64_t (*gaps)[3], size_t count)
     return kept;
 }
 
-status_t synth_gaps_list(const struct synth_spec *spec, struct synth_gaps *out)
+status_t synth_gaps_list(const struct synth_spec *spec, struct voltages_gaps *out)
 {
     status_t st = STATUS_OK;
     uint64_t each = synth_gaps_have_streams(spec) ? synth_gaps_streams(spec) : 1;
@@ -154,7 +154,8 @@ status_t synth_gaps_list(const struct synth_spec *spec, struct synth_gaps *out)
     if (count > 0) {
         qsort(gaps, count, sizeof *gaps, synth_gaps_compare);
     }
-    *out = (struct synth_gaps){gaps, synth_gaps_merge(gaps, count), synth_gaps_have_streams(spec)};
+    *out =
+        (struct voltages_gaps){gaps, synth_gaps_merge(gaps, count), synth_gaps_have_streams(spec)};
 out:
     return st;
 }

@@ -6,8 +6,9 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "base/units.h"
-#include <stddef.h>
+#include "product/voltages.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* One of three ways of saying it; none: alike in all polarisations. Angles and signs as in
@@ -144,15 +145,8 @@ int polarise_is_given(const struct synth_polarisation *polarisation);
 void polarise_gains(const struct synth_spec *spec, const struct synth_polarisation *polarisation,
                     uint32_t pol, double gains[2][2]);
 
-/* Gaps, ascending and disjoint: first, count, stream. Where the specification names streams, those
- * of all are listed once for each; else once, as stream 0. */
-struct synth_gaps {
-    uint64_t (*rows)[3];
-    size_t count;
-    int has_streams;
-};
-
-/* Lists the gaps; free() returns the rows. Fails with DEVICE (memory). */
-status_t synth_gaps_list(const struct synth_spec *spec, struct synth_gaps *out);
+/* Lists the gaps, ascending and disjoint; free() returns the rows. Where the specification names
+ * streams, those of all are listed once for each. Fails with DEVICE (memory). */
+status_t synth_gaps_list(const struct synth_spec *spec, struct voltages_gaps *out);
 
 #endif

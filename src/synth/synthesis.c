@@ -184,7 +184,7 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     char **pols = NULL;
     char **stations = NULL;
     double(*itrf_m)[3] = NULL;
-    struct synth_gaps gaps = {.count = 0};
+    struct voltages_gaps gaps = {.count = 0};
     int fd = -1;
     TRY(synth_gaps_list(spec, &gaps));
     TRY(synthesis_name(s, AXIS_POL, spec->pols, &pols));
@@ -199,9 +199,7 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
                  [AXIS_POL] = {spec->pols, 1, pols},
                  [AXIS_CHAN] = {spec->chans, 1, NULL}},
         .format = spec->format,
-        .gaps = (const uint64_t(*)[3])gaps.rows,
-        .ngaps = gaps.count,
-        .has_stream_gaps = gaps.has_streams,
+        .gaps = gaps,
         .scale = 1,
         .sideband = spec->sideband,
         .is_complex = spec->is_complex,

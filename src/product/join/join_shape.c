@@ -7,6 +7,7 @@
 #include "product/contents.h"
 #include "product/join/join_parts.h"
 #include "product/kind/kinds.h"
+#include "product/kind/parts.h"
 #include "product/spans.h"
 
 #include <string.h>
@@ -244,7 +245,6 @@ static status_t join_attach(const struct join *join, hid_t out, const char *name
     char path[H5_SCALE_NAME];
     int is_scale = 0;
     hid_t made = -1;
-    hid_t scale = -1;
     uint32_t first = 0;
     TRY(join_find(join, name, &first));
     TRY(h5_dataset_open(join->parts[first].file, join->parts[first].path, name, &data));
@@ -256,16 +256,10 @@ static status_t join_attach(const struct join *join, hid_t out, const char *name
         if (!path[0]) {
             continue;
         }
-        scale = H5Dopen2(out, path, H5P_DEFAULT);
-        H5_TRY(scale, "scale %s cannot be opened", path);
-        TRY(h5_attach_scale(made, scale, path, i));
-        h5_close(scale);
-        scale = -1;
         TRY(h5_get_label(data.id, name, i, label));
-        TRY(label[0] ? h5_put_label(made, i, label) : STATUS_OK);
+        TRY(parts_attach(out, made, path, (unsigned)i, label));
     }
 out:
-    h5_close(scale);
     h5_close(made);
     h5_dataset_close(&data);
     return st;

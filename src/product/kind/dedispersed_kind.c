@@ -145,19 +145,16 @@ status_t dedispersed_put_provenance(hid_t file, const struct product_spec *produ
     const struct dedispersed_spec *spec = product->series;
     const struct fbh5 *input = spec->input;
     const struct dispersion *delays = spec->delays;
-    const struct parts_set tables[] = {
-        {"frequency", H5T_IEEE_F64LE, 1, {delays->nchannels}, .values = input->freq_hz},
-        {"delay_hz", H5T_IEEE_F64LE, 1, {delays->nchannels}, .values = input->coherent.delay_hz},
-        {"coherent_dms", H5T_IEEE_F64LE, 1, {delays->ndms}, .values = spec->coherent_dms},
-        {"mask", H5T_STD_U8LE, 1, {delays->nchannels}, .values = spec->mask}};
     TRY(parts_begin_provenance(file, product, &group));
     TRY(dedispersed_put_plan(group, spec));
     TRY(parts_reserve_counts(group, place));
     TRY(parts_reserve_holes(group, place));
     TRY(dedispersed_put_delays(group, delays));
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        TRY(tables[i].values ? parts_put(group, &tables[i]) : STATUS_OK);
-    }
+    TRY(parts_put_list(group, "frequency", H5T_IEEE_F64LE, 1, delays->nchannels, input->freq_hz));
+    TRY(parts_put_list(group, "delay_hz", H5T_IEEE_F64LE, 1, delays->nchannels,
+                       input->coherent.delay_hz));
+    TRY(parts_put_list(group, "coherent_dms", H5T_IEEE_F64LE, 1, delays->ndms, spec->coherent_dms));
+    TRY(parts_put_list(group, "mask", H5T_STD_U8LE, 1, delays->nchannels, spec->mask));
 out:
     h5_close(group);
     return st;

@@ -22,7 +22,7 @@ status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, c
     hid_t dataset = H5Dopen2(file, scale, H5P_DEFAULT);
     H5_TRY(dataset, "scale %s cannot be opened", scale);
     TRY(h5_attach_scale(data, dataset, scale, (int)dim));
-    TRY(h5_put_label(data, (int)dim, label));
+    TRY(label[0] ? h5_put_label(data, (int)dim, label) : STATUS_OK);
 out:
     h5_close(dataset);
     return st;
@@ -54,6 +54,13 @@ status_t parts_put(hid_t at, const struct parts_set *set)
     status_t st = parts_make(at, set, &dataset);
     h5_close(dataset);
     return st;
+}
+
+status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_t count,
+                        const void *values)
+{
+    const struct parts_set set = {name, type, rank, {count, 3}, .values = values};
+    return values ? parts_put(at, &set) : STATUS_OK;
 }
 
 status_t parts_pair_type(hid_t number, const char *what, hid_t *out)

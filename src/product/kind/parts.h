@@ -23,6 +23,10 @@ struct parts_set {
  * NO_SPACE. */
 status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out);
 status_t parts_put(hid_t at, const struct parts_set *set);
+/* Writes a list without words, [count] or of rank 2 [count][3]; none if `values` is NULL. Fails
+ * with DATA, NO_SPACE. */
+status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_t count,
+                        const void *values);
 
 /* Makes the type of complex numbers, {r, i}, as h5py has it. Fails with DATA. */
 status_t parts_pair_type(hid_t number, const char *what, hid_t *out);
@@ -42,7 +46,8 @@ status_t parts_pack_texts(const char *name, char *const *texts, hsize_t count, s
 /* Reserves /frequency, Hz. Fails with DATA, NO_SPACE. */
 status_t parts_scale_frequency(hid_t file, hsize_t count);
 /* parts_scale_time(): creates /time, whose values come with the rows: seconds since the
- * start, if it is known. parts_attach(): attaches a scale to a dimension of `data`. Fail with DATA,
+ * start, if it is known. parts_attach(): attaches a scale to a dimension of `data`, with a
+ * label unless that is "". Fail with DATA,
  * NO_SPACE. */
 status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, const char *long_name);
 status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label);

@@ -62,13 +62,6 @@ out:
     return st;
 }
 
-/* Lists of numbers of 8 bytes, [count] or [count][3]. */
-static status_t header_put_list(hid_t header, const char *name, hid_t type, int rank, hsize_t count,
-                                const void *values)
-{
-    return parts_put(header, &(struct parts_set){name, type, rank, {count, 3}, .values = values});
-}
-
 /* Truth as h5py has it. */
 static status_t header_make_bool(hid_t *out)
 {
@@ -284,8 +277,8 @@ static status_t header_put_array(hid_t header, const struct visibilities_spec *v
     TRY(header_put_whole(header, "Nants_telescope", v->nantennas));
     TRY(parts_scale_texts(header, "antenna_names", (char *const *)names, v->nantennas,
                           "stations of the archive"));
-    TRY(header_put_list(header, "antenna_numbers", H5T_STD_I64LE, 1, v->nantennas, numbers));
-    TRY(header_put_list(header, "antenna_positions", H5T_IEEE_F64LE, 2, v->nantennas, offsets));
+    TRY(parts_put_list(header, "antenna_numbers", H5T_STD_I64LE, 1, v->nantennas, numbers));
+    TRY(parts_put_list(header, "antenna_positions", H5T_IEEE_F64LE, 2, v->nantennas, offsets));
 out:
     free(names);
     free(numbers);
@@ -328,13 +321,13 @@ static status_t header_put_band(hid_t header, const struct product_spec *spec)
     for (uint64_t i = 0; i < count; i++) {
         numbers[i] = bank_frequency(spec, i);
     }
-    TRY(header_put_list(header, "freq_array", H5T_IEEE_F64LE, 1, count, numbers));
+    TRY(parts_put_list(header, "freq_array", H5T_IEEE_F64LE, 1, count, numbers));
     for (uint64_t i = 0; i < count; i++) {
         numbers[i] = width;
     }
-    TRY(header_put_list(header, "channel_width", H5T_IEEE_F64LE, 1, count, numbers));
-    TRY(header_put_list(header, "flex_spw_id_array", H5T_STD_I64LE, 1, count, windows));
-    TRY(header_put_list(header, "spw_array", H5T_STD_I64LE, 1, 1, windows));
+    TRY(parts_put_list(header, "channel_width", H5T_IEEE_F64LE, 1, count, numbers));
+    TRY(parts_put_list(header, "flex_spw_id_array", H5T_STD_I64LE, 1, count, windows));
+    TRY(parts_put_list(header, "spw_array", H5T_STD_I64LE, 1, 1, windows));
     TRY(header_put_whole(header, "Nspws", 1));
     TRY(header_put_whole(header, "Nfreqs", (int64_t)count));
 out:
@@ -384,7 +377,7 @@ static status_t header_describe(hid_t file, const struct product_spec *spec, con
     TRY(header_put_whole(header, "Nblts", (int64_t)(spec->rows * v->npairs)));
     TRY(header_put_whole(header, "Npols", v->npols));
     TRY(header_put_whole(header, "Nants_data", antennas));
-    TRY(header_put_list(header, "polarization_array", H5T_STD_I64LE, 1, v->npols, pols));
+    TRY(parts_put_list(header, "polarization_array", H5T_STD_I64LE, 1, v->npols, pols));
     TRY(header_put_array(header, v));
     TRY(header_put_centre(header, v->centre));
     TRY(header_put_band(header, spec));

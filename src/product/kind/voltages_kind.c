@@ -26,39 +26,21 @@ static const char missing_convention[] =
     "missing_samples the others, over all selected streams. /gaps are the samples that were made "
     "of gaps alone.";
 
-struct gap_list {
-    uint64_t (*rows)[3];
-    size_t count;
-};
-
-static status_t voltages_add_gap(struct gap_list *gaps, uint64_t first, uint64_t samples,
-                                 uint32_t stream)
-{
-    status_t st = STATUS_OK;
-    TRY(memory_grow(gaps->count, sizeof *gaps->rows, "gaps", &gaps->rows));
-    uint64_t *row = gaps->rows[gaps->count++];
-    row[0] = first;
-    row[1] = samples;
-    row[2] = stream;
-out:
-    return st;
-}
-
 /* The archive's gaps as this file's samples count: those of all streams, or each stream's. */
-static status_t voltages_list_gaps(const struct product_spec *spec, int has_streams,
-                                   struct gap_list *out)
+static status_t voltages_list_gaps(const struct product_spec *spec, struct voltages_gaps *out)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
     uint64_t begin = archive->first_sample;
+    out->has_streams = !archive_gaps_are_common(archive);
     uint64_t end = begin + spec->rows;
-    for (size_t i = archive_gap_after(archive, begin); i < archive->losses.ngaps && !has_streams;
-         i++) {
+    for (size_t i = archive_gap_after(archive, begin);
+         i < archive->losses.ngaps && !out->has_streams; i++) {
         uint64_t low = max_u64(archive->losses.gaps[i][0], begin);
         uint64_t high = min_u64(archive->losses.gaps[i][0] + archive->losses.gaps[i][1], end);
         TRY(low < high ? voltages_add_gap(out, low - begin, high - low, 0) : STATUS_OK);
     }
-    for (uint32_t s = 0; s < archive->nstreams && has_streams; s++) {
+    for (uint32_t s = 0; s < archive->nstreams && out->has_streams; s++) {
         uint64_t first = 0;
         uint64_t samples = 0;
         for (uint64_t at = begin; archive_next_gap(archive, s, at, end, &first, &samples);
@@ -96,20 +78,16 @@ static status_t voltages_describe_product(hid_t file, const struct product_spec 
     status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
     struct voltages_spec native = voltages_of_archive(archive);
-    struct gap_list gaps = {0};
     native.samples = spec->rows;
     native.format = spec->steps.bits == 8    ? SAMPLE_I8
                     : spec->steps.bits == 16 ? SAMPLE_I16
                                              : SAMPLE_F32;
     native.scale = spec->scale;
-    native.has_stream_gaps = !archive_gaps_are_common(archive);
-    TRY(voltages_list_gaps(spec, native.has_stream_gaps, &gaps));
-    native.gaps = (const uint64_t(*)[3])gaps.rows;
-    native.ngaps = gaps.count;
+    TRY(voltages_list_gaps(spec, &native.gaps));
     TRY(voltages_describe_streams(file, archive, native));
     TRY(voltages_put_provenance(file, spec, place));
 out:
-    free(gaps.rows);
+    free(native.gaps.rows);
     return st;
 }
 
