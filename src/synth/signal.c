@@ -226,8 +226,6 @@ static void tone_add(const struct synth_spec *spec, const struct synth_tone *ton
  * Block b makes samples b hop .. (b + 1) hop - 1 from `late` samples before and `early` samples
  * behind them. Numbers below 0 wrap around modulo 2^64, which noise and pulses take as they are. */
 
-static void pulsar_destroy(pulsar_t *pulsar);
-
 enum { PIECE = 512 }; /* samples of noise made at a time */
 
 struct pulsar {
@@ -246,7 +244,7 @@ struct block {
 
 /* The shape of the blocks: one for all channels, so that one plan does for all. At least half of a
  * block is to be of use, three quarters where memory allows. */
-static status_t pulsar_shape_blocks(pulsar_t *p)
+static status_t pulsar_shape_blocks(struct pulsar *p)
 {
     status_t st = STATUS_OK;
     struct disperse_reach reach;
@@ -270,34 +268,20 @@ out:
  * at the top of a pulse (as receiver noise is stated) before dispersion. Makes FFTW plans: not to
  * be called while another thread plans. Fails with USAGE (dispersion that fits no transform, a
  * channel that reaches down to 0 Hz), DEVICE (memory). */
-static status_t pulsar_create(const struct synth_spec *spec, pulsar_t **out)
+static status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p)
 {
     status_t st = STATUS_OK;
-    pulsar_t *p = NULL;
-    TRY(memory_zeroed(1, sizeof *p, "the pulsar", &p));
     p->spec = spec;
     p->top_hz = synth_spec_top_hz(spec);
     p->period = spec->pulsar.period * spec->sample_rate_hz;
     TRY(pulsar_shape_blocks(p));
-    *out = p;
-    p = NULL;
 out:
-    pulsar_destroy(p);
     return st;
-}
-
-static void pulsar_destroy(pulsar_t *pulsar)
-{
-    if (!pulsar) {
-        return;
-    }
-    disperse_destroy(pulsar->disperse);
-    free(pulsar);
 }
 
 /* The amplitude of the pulses at `turns` from the peak of one: the root of the sum of their power.
  * Pulses farther away than 4 widths have less than 1e-19 of their power left. */
-static double pulsar_envelope(const pulsar_t *p, double turns)
+static double pulsar_envelope(const struct pulsar *p, double turns)
 {
     const double reach = 4 * p->spec->pulsar.width;
     const int neighbours = (int)(reach + 0.5);
@@ -315,7 +299,7 @@ static double pulsar_envelope(const pulsar_t *p, double turns)
 
 /* Makes the undispersed pulses from sample `first` on; returns 0 when there is none in the block.
  */
-static int pulsar_fill_pulses(const pulsar_t *p, const noise_t *noise, struct noise_key key,
+static int pulsar_fill_pulses(const struct pulsar *p, const noise_t *noise, struct noise_key key,
                               uint64_t first, struct block *block)
 {
     const uint64_t parts = p->spec->is_complex ? 2 : 1;
@@ -344,7 +328,7 @@ static int pulsar_fill_pulses(const pulsar_t *p, const noise_t *noise, struct no
  *
  * Works in blocks on a fixed grid of samples, each made whole: a call is worth its time when it
  * covers many. May be called by several threads at once. Fails with DEVICE (memory). */
-static status_t pulsar_add(const pulsar_t *p, const noise_t *noise, struct noise_key key,
+static status_t pulsar_add(const struct pulsar *p, const noise_t *noise, struct noise_key key,
                            double chan_hz, const double *gain, uint64_t first, uint64_t count,
                            float *out)
 {
@@ -408,7 +392,7 @@ static void impulse_add(const struct synth_spec *spec, uint32_t number, uint64_t
 struct signal {
     const struct synth_spec *spec;
     noise_t *noise;
-    pulsar_t *pulsar;     /* NULL: none */
+    struct pulsar pulsar; /* its spec is NULL: none */
     bursts_t *bursts;     /* NULL: none */
     emitters_t *emitters; /* NULL: none */
 };
@@ -421,7 +405,7 @@ status_t signal_create(const struct synth_spec *spec, signal_t **out)
     signal->spec = spec;
     TRY(noise_create(&signal->noise));
     if (spec->pulsar.period > 0 && spec->pulsar.amplitude > 0) {
-        TRY(pulsar_create(spec, &signal->pulsar));
+        TRY(pulsar_begin(spec, &signal->pulsar));
     }
     if (spec->nbursts > 0) {
         TRY(bursts_create(spec, signal->noise, &signal->bursts));
@@ -443,7 +427,7 @@ void signal_destroy(signal_t *signal)
     }
     emitters_destroy(signal->emitters);
     bursts_destroy(signal->bursts);
-    pulsar_destroy(signal->pulsar);
+    disperse_destroy(signal->pulsar.disperse);
     noise_destroy(signal->noise);
     free(signal);
 }
@@ -475,7 +459,7 @@ static status_t signal_add_pulsar(const signal_t *signal, uint32_t pol, uint32_t
     for (uint32_t w = 0; w < 2; w++) {
         struct noise_key key = noise_key(spec->seed, NOISE_PULSAR, w, chan);
         if (gains[w][0] != 0 || gains[w][1] != 0) {
-            TRY(pulsar_add(signal->pulsar, signal->noise, key, synth_spec_chan_hz(spec, chan),
+            TRY(pulsar_add(&signal->pulsar, signal->noise, key, synth_spec_chan_hz(spec, chan),
                            polarise_is_given(polarisation) ? gains[w] : NULL, first, count, out));
         }
     }
@@ -498,7 +482,7 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
     for (uint32_t t = 0; t < spec->ntones; t++) {
         tone_add(spec, &spec->tones[t], antenna % spec->pols, chan, first, count, out);
     }
-    if (signal->pulsar) {
+    if (signal->pulsar.spec) {
         TRY(signal_add_pulsar(signal, antenna % spec->pols, chan, first, count, out));
     }
     if (signal->bursts) {

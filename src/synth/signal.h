@@ -27,7 +27,4 @@ void signal_destroy(signal_t *signal);
 status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, uint64_t first,
                      uint64_t count, float *out);
 
-/* The voltages of a pulsar: noise in pulses, dispersed by the interstellar medium. */
-typedef struct pulsar pulsar_t;
-
 #endif

@@ -170,11 +170,15 @@ static const struct parts_word frequency_words[] = {{"standard_name", "radiation
                                                     {"observer", "TOPO"},
                                                     {NULL, NULL}};
 
-static status_t parts_put_words(hid_t file, const char *scale, const struct parts_word *words)
+/* A scale whose values come later. */
+static status_t parts_scale_words(hid_t file, const char *name, hsize_t count, const char *units,
+                                  const char *long_name, const struct parts_word *words)
 {
     status_t st = STATUS_OK;
-    hid_t dataset = H5Dopen2(file, scale, H5P_DEFAULT);
-    H5_TRY(dataset, "scale %s cannot be opened", scale);
+    const struct parts_set set = {name,           H5T_IEEE_F64LE,        1, {count}, .is_scale = 1,
+                                  .units = units, .long_name = long_name};
+    hid_t dataset = -1;
+    TRY(parts_make(file, &set, &dataset));
     for (; words->name; words++) {
         TRY(h5_put_text(dataset, words->name, words->value));
     }
@@ -185,7 +189,6 @@ out:
 
 status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, const char *long_name)
 {
-    status_t st = STATUS_OK;
     char units[UNITS_TEXT + 32] = "s";
     if (sky->has_start) {
         /* To the nanosecond: readers of CF times add the values of /time to this. */
@@ -195,20 +198,13 @@ status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, con
                  units_utc((struct utc){utc.mjd_day, second}),
                  (unsigned)((utc.second - second) * 1e9));
     }
-    TRY(parts_scale_f64(file, "time", NULL, count, units, long_name));
-    TRY(parts_put_words(file, "time", time_words));
-out:
-    return st;
+    return parts_scale_words(file, "time", count, units, long_name, time_words);
 }
 
 status_t parts_scale_frequency(hid_t file, hsize_t count)
 {
-    status_t st = STATUS_OK;
-    TRY(parts_scale_f64(file, "frequency", NULL, count, "Hz",
-                        "sky frequency of the channel's centre"));
-    TRY(parts_put_words(file, "frequency", frequency_words));
-out:
-    return st;
+    return parts_scale_words(file, "frequency", count, "Hz",
+                             "sky frequency of the channel's centre", frequency_words);
 }
 
 status_t parts_reserve_count(hid_t group, const char *name, const char *long_name)
