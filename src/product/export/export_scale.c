@@ -7,7 +7,6 @@
 #include "dsp/steps.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static double scale_largest(uint32_t bits)
 {

@@ -319,12 +319,6 @@ out:
     return st;
 }
 
-static int join_is_one_band(const struct product *a, const struct product *b)
-{
-    return a->frequencies == b->frequencies &&
-           memcmp(a->frequency_hz, b->frequency_hz, a->frequencies * sizeof *a->frequency_hz) == 0;
-}
-
 /* When the first row of a part is taken, after that of another. */
 static double join_later(const struct product *a, const struct product *b)
 {
@@ -346,8 +340,11 @@ static status_t join_find_axis(struct join *join)
     const struct product *first = join->parts[0].product;
     int is_one_band = 1;
     for (uint32_t i = 1; i < join->count; i++) {
+        const struct product *other = join->parts[i].product;
         TRY(join_check_alike(join, i));
-        is_one_band = is_one_band && join_is_one_band(first, join->parts[i].product);
+        is_one_band = is_one_band && first->frequencies == other->frequencies &&
+                      memcmp(first->frequency_hz, other->frequency_hz,
+                             first->frequencies * sizeof *first->frequency_hz) == 0;
     }
     join->along = is_one_band ? JOIN_TIME : JOIN_FREQUENCY;
     for (uint32_t i = 0; i < join->count; i++) {

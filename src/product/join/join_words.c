@@ -27,13 +27,6 @@ static const char *const own_of_bands[] = {"fch1",    "nchans",        "nfpc",
 /* Datasets that a part without missing samples does not have. */
 static const char *const of_weights[] = {"weights", "coarse_frequency"};
 
-static int words_may_differ(const struct join *join, const char *name)
-{
-    return TEXT_IS_AMONG(own, name) ||
-           (join->along == JOIN_TIME ? TEXT_IS_AMONG(own_of_times, name)
-                                     : TEXT_IS_AMONG(own_of_bands, name));
-}
-
 static int words_have(const struct h5_names *names, const char *name)
 {
     return text_is_among((const char *const *)names->names, names->count, name);
@@ -41,7 +34,9 @@ static int words_have(const struct h5_names *names, const char *name)
 
 static int words_are_shared(const struct join *join, const char *name)
 {
-    return !TEXT_IS_AMONG(left_out, name) && !words_may_differ(join, name);
+    return !TEXT_IS_AMONG(left_out, name) && !TEXT_IS_AMONG(own, name) &&
+           !(join->along == JOIN_TIME ? TEXT_IS_AMONG(own_of_times, name)
+                                      : TEXT_IS_AMONG(own_of_bands, name));
 }
 
 status_t join_list_names(const struct join *join, struct h5_names *out)
