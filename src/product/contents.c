@@ -8,6 +8,7 @@
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
 #include "io/hdf5/h5_versions.h"
+#include "product/kind/parts.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -418,16 +419,11 @@ static status_t contents_type(size_t letters, hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t name = H5Tcopy(H5T_C_S1);
-    hid_t type = H5Tcreate(H5T_COMPOUND, letters + sizeof(uint32_t));
+    const struct parts_field fields[] = {{"name", 0, name}, {"crc32", letters, H5T_STD_U32LE}};
     H5_TRY(H5Tset_size(name, letters), "the type of %s cannot be made", table_name);
-    H5_TRY(H5Tinsert(type, "name", 0, name), "the type of %s cannot be made", table_name);
-    H5_TRY(H5Tinsert(type, "crc32", letters, H5T_STD_U32LE), "the type of %s cannot be made",
-           table_name);
-    *out = type;
-    type = -1;
+    TRY(parts_compound(letters + sizeof(uint32_t), fields, 2, table_name, out));
 out:
     h5_close(name);
-    h5_close(type);
     return st;
 }
 

@@ -42,25 +42,16 @@ static hid_t table_number(const struct column *column, int is_stored)
 /* Creates the type of a row: as in memory, or packed as in the file. */
 static status_t table_type(int is_stored, hid_t *out)
 {
-    status_t st = STATUS_OK;
+    struct parts_field fields[COLUMNS];
     size_t bytes = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
-        bytes += H5Tget_size(table_number(&columns[i], 1));
-    }
-    hid_t type = H5Tcreate(H5T_COMPOUND, is_stored ? bytes : sizeof(struct candidate));
-    H5_TRY(type, "the type of candidates cannot be made");
-    bytes = 0;
-    for (size_t i = 0; i < COLUMNS; i++) {
-        hid_t number = table_number(&columns[i], is_stored);
-        H5_TRY(H5Tinsert(type, columns[i].name, is_stored ? bytes : columns[i].at, number),
-               "the type of candidates cannot be made");
+        const struct column *column = &columns[i];
+        hid_t number = table_number(column, is_stored);
+        fields[i] = (struct parts_field){column->name, is_stored ? bytes : column->at, number};
         bytes += H5Tget_size(number);
     }
-    *out = type;
-    type = -1;
-out:
-    h5_close(type);
-    return st;
+    return parts_compound(is_stored ? bytes : sizeof(struct candidate), fields, COLUMNS,
+                          "candidates", out);
 }
 
 static status_t table_put_words(hid_t table, const struct candidates *candidates)

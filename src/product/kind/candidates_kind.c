@@ -20,27 +20,6 @@ static const char peak_convention[] =
     "median than four scaled median deviations. Boxes of 1, 2, 4, ... widths samples are summed, "
     "then the edges of a cell's best are moved as long as it gets better.";
 
-/* {snr, width, offset, above}: struct peak. */
-static status_t candidates_peak_type(hid_t *out)
-{
-    status_t st = STATUS_OK;
-    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct peak));
-    H5_TRY(type, "the type of peaks cannot be made");
-    H5_TRY(H5Tinsert(type, "snr", offsetof(struct peak, snr), H5T_IEEE_F32LE),
-           "the type of peaks cannot be made");
-    H5_TRY(H5Tinsert(type, "width", offsetof(struct peak, width), H5T_STD_U16LE),
-           "the type of peaks cannot be made");
-    H5_TRY(H5Tinsert(type, "offset", offsetof(struct peak, offset), H5T_STD_U8LE),
-           "the type of peaks cannot be made");
-    H5_TRY(H5Tinsert(type, "above", offsetof(struct peak, above), H5T_STD_U8LE),
-           "the type of peaks cannot be made");
-    *out = type;
-    type = -1;
-out:
-    h5_close(type);
-    return st;
-}
-
 static status_t candidates_put_words(hid_t data, const struct dedispersed_search *search)
 {
     status_t st = STATUS_OK;
@@ -63,12 +42,16 @@ static status_t candidates_put_peaks(hid_t file, const struct product_spec *prod
     status_t st = STATUS_OK;
     const struct dedispersed_spec *spec = product->series;
     const hsize_t dims[2] = {spec->delays->ndms, spec->times};
+    const struct parts_field fields[] = {{"snr", offsetof(struct peak, snr), H5T_IEEE_F32LE},
+                                         {"width", offsetof(struct peak, width), H5T_STD_U16LE},
+                                         {"offset", offsetof(struct peak, offset), H5T_STD_U8LE},
+                                         {"above", offsetof(struct peak, above), H5T_STD_U8LE}};
     hid_t type = -1;
     hid_t data = -1;
     TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
     TRY(parts_scale_time(file, dims[1], &spec->input->sky,
                          "the middle of a cell, at the reference frequency"));
-    TRY(candidates_peak_type(&type));
+    TRY(parts_compound(sizeof(struct peak), fields, 4, "peaks", &type));
     TRY(packed_rows_create(file, product, "peaks", type, 2, dims, &data));
     TRY(candidates_put_words(data, &spec->search));
     TRY(parts_attach(file, data, "dm", 0, "dm"));

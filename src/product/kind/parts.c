@@ -63,15 +63,25 @@ status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_
     return values ? parts_put(at, &set) : STATUS_OK;
 }
 
-status_t parts_pair_type(hid_t number, const char *what, hid_t *out)
+status_t parts_compound(size_t bytes, const struct parts_field *fields, size_t count,
+                        const char *what, hid_t *out)
 {
     status_t st = STATUS_OK;
-    size_t bytes = H5Tget_size(number);
-    *out = H5Tcreate(H5T_COMPOUND, 2 * bytes);
-    H5_TRY(H5Tinsert(*out, "r", 0, number), "the type of %s cannot be made", what);
-    H5_TRY(H5Tinsert(*out, "i", bytes, number), "the type of %s cannot be made", what);
+    *out = H5Tcreate(H5T_COMPOUND, bytes);
+    H5_TRY(*out, "the type of %s cannot be made", what);
+    for (size_t i = 0; i < count; i++) {
+        H5_TRY(H5Tinsert(*out, fields[i].name, fields[i].at, fields[i].type),
+               "the type of %s cannot be made", what);
+    }
 out:
     return st;
+}
+
+status_t parts_pair_type(hid_t number, const char *what, hid_t *out)
+{
+    const size_t bytes = H5Tget_size(number);
+    const struct parts_field fields[] = {{"r", 0, number}, {"i", bytes, number}};
+    return parts_compound(2 * bytes, fields, 2, what, out);
 }
 
 status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,

@@ -28,7 +28,15 @@ status_t parts_put(hid_t at, const struct parts_set *set);
 status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_t count,
                         const void *values);
 
-/* Makes the type of complex numbers, {r, i}, as h5py has it. Fails with DATA. */
+/* Make the type of a struct of `bytes` bytes, and that of complex numbers, {r, i}, as h5py has it;
+ * `what` it is of, for messages. The caller closes *out, -1 before, in any case. Fail with DATA. */
+struct parts_field {
+    const char *name;
+    size_t at;
+    hid_t type;
+};
+status_t parts_compound(size_t bytes, const struct parts_field *fields, size_t count,
+                        const char *what, hid_t *out);
 status_t parts_pair_type(hid_t number, const char *what, hid_t *out);
 
 /* Write dimension scales; without values the dataset is only reserved. parts_scale_steps(): of
