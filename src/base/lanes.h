@@ -163,6 +163,17 @@ INLINE void lanes_store(float *to, lanes_t x)
     *(lanes_anywhere *)to = x;
 }
 
+/* The first `count` of LANES pairs at any address, and zeros. */
+INLINE struct lanes_pair lanes_load_some_pairs(const float *from, size_t count)
+{
+    float part[2 * LANES] = {0};
+    if (count < LANES) {
+        memcpy(part, from, count * 2 * sizeof *from);
+        from = part;
+    }
+    return lanes_split(lanes_load(from), lanes_load(from + LANES));
+}
+
 INLINE lanes_t lanes_choose(mask_t which, lanes_t yes, lanes_t no)
 {
     return (lanes_t)(((mask_t)yes & which) | ((mask_t)no & ~which));

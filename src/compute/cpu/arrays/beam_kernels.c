@@ -61,19 +61,11 @@ static void scale(const struct beam_row *row, const float *factors, float *numbe
 static void take(const struct beam_row *row, const float *pairs, size_t channels, const float *by,
                  size_t by_step, float *wrong, float *out)
 {
-    float part[2 * LANES] = {0};
     lanes_t sum = *(const lanes_t *)wrong;
     for (size_t i = 0; i < row->count; i++, pairs += row->from, out += row->to) {
-        const float *from = pairs;
-        if (channels < LANES) {
-            memcpy(part, pairs, 2 * channels * sizeof *part);
-            from = part;
-        }
-        const lanes_t a = *(const lanes_anywhere *)from;
-        const lanes_t b = *(const lanes_anywhere *)(from + LANES);
-        struct lanes_pair x = lanes_split(a, b);
+        struct lanes_pair x = lanes_load_some_pairs(pairs, channels);
         /* The difference of an infinity or a NaN and itself is a NaN. */
-        sum += (a - a) + (b - b);
+        sum += (x.re - x.re) + (x.im - x.im);
         if (by) {
             x = lanes_multiply(x, lanes_load_parts(by));
             by += by_step;
@@ -139,16 +131,6 @@ static void sum_some(const float *weights, const float *x, size_t stations, floa
 }
 
 /* Stores past the caches: a block of beams is larger, and is not read back at once. */
-#if LANES == 16 && defined __AVX512F__
-#include <immintrin.h>
-#define STREAM(to, numbers) _mm512_stream_ps((to), (__m512)(numbers))
-#elif LANES == 8 && defined __AVX__
-#include <immintrin.h>
-#define STREAM(to, numbers) _mm256_stream_ps((to), (__m256)(numbers))
-#else
-#define STREAM(to, numbers) memcpy((to), &(numbers), sizeof(numbers))
-#endif
-
 static void put(const struct beam_row *row, const float *numbers, size_t channels, float *pairs)
 {
     for (size_t i = 0; i < row->count; i++, numbers += row->from, pairs += row->to) {
@@ -157,8 +139,8 @@ static void put(const struct beam_row *row, const float *numbers, size_t channel
         if (channels < LANES) {
             memcpy(pairs, both, 2 * channels * sizeof *pairs);
         } else if ((uintptr_t)pairs % sizeof(lanes_t) == 0) {
-            STREAM(pairs, both[0]);
-            STREAM(pairs + LANES, both[1]);
+            LANES_STORE_PAST(pairs, both[0]);
+            LANES_STORE_PAST(pairs + LANES, both[1]);
         } else {
             memcpy(pairs, both, sizeof both);
         }

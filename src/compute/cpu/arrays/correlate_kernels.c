@@ -5,16 +5,6 @@
 /* Inputs whose sums stay in registers. */
 enum { ROWS = HAS_32_REGISTERS ? 4 : 2, COLUMNS = 2 };
 
-static inline struct lanes_pair load_pairs(const float *from, uint32_t count)
-{
-    float part[2 * LANES] = {0};
-    if (count < LANES) {
-        memcpy(part, from, count * 2 * sizeof *from);
-        from = part;
-    }
-    return lanes_split(lanes_load(from), lanes_load(from + LANES));
-}
-
 INLINE void add_powers(const struct lanes_pair *x, const uint32_t pols, lanes_t *autos)
 {
     UNROLLED
@@ -89,8 +79,8 @@ INLINE void prepare_pols(const struct correlate_station *station, const uint32_t
         struct lanes_pair x[2];
         UNROLLED
         for (uint32_t p = 0; p < pols; p++) {
-            x[p] = load_pairs(station->from + s * station->spectrum + p * station->input,
-                              station->count);
+            x[p] = lanes_load_some_pairs(station->from + s * station->spectrum + p * station->input,
+                                         station->count);
         }
         if (station->autos) {
             add_powers(x, pols, autos);

@@ -39,9 +39,9 @@ struct correlate_kernels {
     void (*prepare)(const struct correlate_station *station);
     /* sums[i][j] += sum_s A_i conj(B_j), s ascending, over a grain's first `spectra`.
      *
-     *   a, b    planes of `rows` and `columns` inputs, 2 * GRAIN * lanes floats from one to the
-     * next ahead   [CORRELATE_AHEAD] addresses of LANES pairs, which are prefetched meanwhile sums
-     * float [rows][columns][2][lanes] */
+     *   a, b    planes of `rows` and `columns` inputs, 2 * GRAIN * lanes floats apart
+     *   ahead   [CORRELATE_AHEAD] addresses of LANES pairs, which are prefetched meanwhile
+     *   sums    float [rows][columns][2][lanes] */
     void (*cross)(const float *a, const float *b, uint32_t spectra, const float *const *ahead,
                   float *sums);
 };

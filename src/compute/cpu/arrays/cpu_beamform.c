@@ -26,6 +26,7 @@ enum {
 
 /* A thread's; numbers as beam_kernels.h says. */
 struct beam_scratch {
+    float *memory;  /* of all that follows */
     float *x;       /* [WIDTH / lanes][pols][SEGMENT / spectra of a tile][stations][spectra of a
                        tile] */
     float *turned;  /* [stations][beams of a tile]: the turns of beams, times factors */
@@ -329,25 +330,30 @@ out:
     return st;
 }
 
-/* Floats of a thread's memory: x, turns or weights, a tile. */
-static void beam_floats(const struct beamform_spec *spec, const struct beam_kernels *kernels,
-                        size_t floats[3])
+/* Divides a thread's memory, if it is there; returns its floats. */
+static size_t beam_lay_out(const struct beamform_spec *spec, const struct beam_kernels *kernels,
+                           struct beam_scratch *scratch)
 {
     const size_t number = 2 * kernels->lanes;
-    floats[0] = (size_t)2 * WIDTH * spec->pols * SEGMENT * spec->stations;
-    floats[1] = spec->stations * kernels->beams * number;
-    floats[2] = kernels->beams * kernels->spectra * number;
+    const size_t x = WIDTH / kernels->lanes * spec->pols * SEGMENT * spec->stations * number;
+    const size_t weights = spec->stations * kernels->beams * number;
+    if (scratch->memory) {
+        scratch->x = scratch->memory;
+        scratch->turned = scratch->x + x;
+        scratch->weights = scratch->turned + weights;
+        scratch->sums = scratch->weights + weights;
+    }
+    return x + 2 * weights + kernels->beams * kernels->spectra * number;
 }
 
 static uint64_t cpu_beamform_bytes(const struct beamform_spec *spec)
 {
     const struct beam_kernels *kernels = beam_kernels((enum simd_level)(cpu_simd(spec->simd) - 1));
-    size_t floats[3] = {0};
-    beam_floats(spec, kernels ? kernels : beam_kernels(SIMD_BASE), floats);
+    struct beam_scratch scratch = {.memory = NULL};
+    const size_t floats = beam_lay_out(spec, kernels ? kernels : beam_kernels(SIMD_BASE), &scratch);
     const uint64_t turns = spec->max_spectra * beam_station_turns(spec) +
                            beam_most_cells(spec) * beam_cell_turns(spec);
-    return sizeof(float) * (spec->threads * (floats[0] + 2 * floats[1] + floats[2]) +
-                            (uint64_t)POOL_BLOCKS * turns + spec->beams) +
+    return sizeof(float) * (spec->threads * floats + (uint64_t)POOL_BLOCKS * turns + spec->beams) +
            beam_spec_bytes(spec);
 }
 
@@ -360,10 +366,7 @@ static void cpu_beamform_destroy(beamform_t *beamform)
         free(stage->blocks[i].turns[1]);
     }
     for (uint32_t i = 0; stage->scratch && i < stage->base.spec.threads; i++) {
-        free(stage->scratch[i].x);
-        free(stage->scratch[i].turned);
-        free(stage->scratch[i].weights);
-        free(stage->scratch[i].sums);
+        free(stage->scratch[i].memory);
     }
     free(stage->scratch);
     free(stage->copied);
@@ -376,7 +379,6 @@ static status_t cpu_beamform_create(backend_t *backend, beamform_t *made)
     status_t st = STATUS_OK;
     const struct beamform_spec given = made->spec, *spec = &given;
     struct cpu_beamform *stage = (struct cpu_beamform *)made;
-    size_t floats[3];
     TRY(beam_spec_copy(spec, &stage->base.spec));
     stage->kernels = beam_kernels((enum simd_level)(cpu_simd(spec->simd) - 1));
     REQUIRE(stage->kernels, STATUS_DEVICE,
@@ -392,14 +394,12 @@ static status_t cpu_beamform_create(backend_t *backend, beamform_t *made)
         TRY(memory_aligned(beam_most_cells(spec) * beam_cell_turns(spec), sizeof(float), "turns",
                            &stage->blocks[i].turns[1]));
     }
-    beam_floats(spec, stage->kernels, floats);
     TRY(memory_zeroed(spec->threads, sizeof *stage->scratch, "threads", &stage->scratch));
     for (uint32_t i = 0; i < spec->threads; i++) {
         struct beam_scratch *scratch = &stage->scratch[i];
-        TRY(memory_aligned(floats[0], sizeof(float), "spectra", &scratch->x));
-        TRY(memory_aligned(floats[1], sizeof(float), "weights", &scratch->turned));
-        TRY(memory_aligned(floats[1], sizeof(float), "weights", &scratch->weights));
-        TRY(memory_aligned(floats[2], sizeof(float), "sums", &scratch->sums));
+        const size_t floats = beam_lay_out(spec, stage->kernels, scratch);
+        TRY(memory_aligned(floats, sizeof(float), "spectra and weights", &scratch->memory));
+        beam_lay_out(spec, stage->kernels, scratch);
     }
 out:
     return st;
