@@ -78,15 +78,8 @@ static void take(const struct beam_row *row, const float *pairs, size_t channels
 INLINE void sum_tile(const float *weights, const float *x, size_t stations, const int skips,
                      float *out)
 {
-    lanes_t re[BEAMS][SPECTRA];
-    lanes_t im[BEAMS][SPECTRA];
-    UNROLLED
-    for (int b = 0; b < BEAMS; b++) {
-        UNROLLED
-        for (int s = 0; s < SPECTRA; s++) {
-            re[b][s] = im[b][s] = (lanes_t){0};
-        }
-    }
+    lanes_t re[BEAMS][SPECTRA] = {{{0}}};
+    lanes_t im[BEAMS][SPECTRA] = {{{0}}};
     for (size_t k = 0; k < stations; k++) {
         const lanes_t *w = (const lanes_t *)weights + 2 * BEAMS * k;
         const lanes_t *one = (const lanes_t *)x + 2 * SPECTRA * k;

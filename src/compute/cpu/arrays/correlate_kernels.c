@@ -118,12 +118,8 @@ static void cross(const float *a, const float *b, uint32_t spectra, const float 
     const lanes_t *x = (const lanes_t *)a;
     const lanes_t *y = (const lanes_t *)b;
     lanes_t *out = (lanes_t *)sums;
-    lanes_t re[ROWS * COLUMNS];
-    lanes_t im[ROWS * COLUMNS];
-    UNROLLED
-    for (int i = 0; i < ROWS * COLUMNS; i++) {
-        re[i] = im[i] = (lanes_t){0};
-    }
+    lanes_t re[ROWS * COLUMNS] = {{0}};
+    lanes_t im[ROWS * COLUMNS] = {{0}};
     for (uint32_t s = 0; s < spectra; s++, x += 2, y += 2) {
         if (s % (GRAIN / CORRELATE_AHEAD) == 0) {
             lanes_prefetch_pairs(ahead[s / (GRAIN / CORRELATE_AHEAD)]);

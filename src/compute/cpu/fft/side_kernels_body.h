@@ -178,16 +178,7 @@ INLINE void side_last(const struct side_fft *fft, float *work, const struct side
     }
 }
 
-static void side_end(const struct side_fft *fft, float *work)
-{
-    if (fft->stages[fft->nstages - 1].radix == 8) {
-        side_last(fft, work, NULL, 8);
-    } else {
-        side_last(fft, work, NULL, 4);
-    }
-}
-
-static void side_end_bins(const struct side_fft *fft, float *work, const struct side_bins *bins)
+INLINE void side_end(const struct side_fft *fft, float *work, const struct side_bins *bins)
 {
     if (fft->stages[fft->nstages - 1].radix == 8) {
         side_last(fft, work, bins, 8);
@@ -226,7 +217,7 @@ static void side_columns(const struct side_columns *c)
 {
     for (size_t first = 0; first < FINE_COLUMNS; first += LANES) {
         side_begin(c->fft, c->from + 2 * first, c->stride, c->work);
-        side_end(c->fft, c->work);
+        side_end(c->fft, c->work, NULL);
         for (size_t k = 0; k < c->fft->points; k += LANES) {
             side_turn_bins(c, first, k);
         }
@@ -239,6 +230,6 @@ static void side_rows(const struct side_fft *fft, const float *from, float *work
     for (size_t first = 0; first < FINE_COLUMNS; first += LANES) {
         const struct side_bins bins = {to + 2 * first, stride, past};
         side_begin(fft, from + 2 * first, (size_t)2 * FINE_COLUMNS, work);
-        side_end_bins(fft, work, &bins);
+        side_end(fft, work, &bins);
     }
 }

@@ -16,11 +16,7 @@ INLINE void direct_piece(const struct direct_sums *s, size_t row, size_t from, s
     const int parts = xparts == 2 || cparts == 2 ? 2 : 1;
     const float *re = s->x[0] + row;
     const float *im = xparts == 2 ? s->x[1] + row : NULL;
-    lanes_t total[SUMS];
-    UNROLLED
-    for (int i = 0; i < SUMS; i++) {
-        total[i] = (lanes_t){0};
-    }
+    lanes_t total[SUMS] = {{0}};
     for (size_t k = from; k < from + taps; k++) {
         size_t place = s->place[k];
         float cr = s->coeff[0][k];
