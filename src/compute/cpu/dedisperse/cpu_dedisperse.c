@@ -13,73 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Transposes samples: those of each channel in a row.
- *
- * Square tiles of 16 bytes a side are transposed in registers: rows i and i + n/2 are interleaved,
- * log2(n) times, which ends in columns. */
-
-enum { TILE = 16 };
-
-typedef uint8_t bytes_t __attribute__((vector_size(TILE)));
-typedef uint16_t halves_t __attribute__((vector_size(TILE)));
-typedef uint32_t words_t __attribute__((vector_size(TILE)));
-
-#ifdef __clang__
-#define SHUFFLE(type, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SHUFFLE(type, a, b, ...) __builtin_shuffle(a, b, (type){__VA_ARGS__})
-#endif
-#define LOW_BYTES 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH_BYTES 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#define LOW_HALVES 0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH_HALVES 4, 12, 5, 13, 6, 14, 7, 15
-#define LOW_WORDS 0, 4, 1, 5
-#define HIGH_WORDS 2, 6, 3, 7
-
-#define DEFINE_TILE(name, type, n, low, high)                                                      \
-    static void name(const char *from, size_t from_step, char *out, size_t out_step)               \
-    {                                                                                              \
-        type rows[n];                                                                              \
-        type next[n];                                                                              \
-        for (int i = 0; i < (n); i++) {                                                            \
-            memcpy(&rows[i], from + (size_t)i * from_step, TILE);                                  \
-        }                                                                                          \
-        _Pragma("GCC unroll 4") for (int stage = 1; stage < (n); stage *= 2)                       \
-        {                                                                                          \
-            _Pragma("GCC unroll 8") for (int i = 0; i < (n) / 2; i++)                              \
-            {                                                                                      \
-                next[2 * i] = SHUFFLE(type, rows[i], rows[i + (n) / 2], low);                      \
-                next[2 * i + 1] = SHUFFLE(type, rows[i], rows[i + (n) / 2], high);                 \
-            }                                                                                      \
-            memcpy(rows, next, sizeof rows);                                                       \
-        }                                                                                          \
-        for (int i = 0; i < (n); i++) {                                                            \
-            memcpy(out + (size_t)i * out_step, &rows[i], TILE);                                    \
-        }                                                                                          \
-    }
-
-DEFINE_TILE(tile_bytes, bytes_t, 16, LOW_BYTES, HIGH_BYTES)
-DEFINE_TILE(tile_halves, halves_t, 8, LOW_HALVES, HIGH_HALVES)
-DEFINE_TILE(tile_words, words_t, 4, LOW_WORDS, HIGH_WORDS)
-
-/* One by one. */
-static void transpose_plainly(const char *from, size_t time_step, size_t channel_step,
-                              size_t sample_bytes, const uint32_t *channels, uint32_t count,
-                              size_t times, char *out, size_t out_stride)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        const char *row = from + channels[i] * channel_step;
-        char *to = out + i * out_stride;
-        if (time_step == sample_bytes) {
-            memcpy(to, row, times * sample_bytes);
-            continue;
-        }
-        for (size_t t = 0; t < times; t++) {
-            memcpy(to + t * sample_bytes, row + t * time_step, sample_bytes);
-        }
-    }
-}
-
 static int transpose_are_neighbours(const uint32_t *channels, uint32_t count)
 {
     return channels[count - 1] - channels[0] == count - 1;
@@ -91,28 +24,26 @@ static int transpose_are_neighbours(const uint32_t *channels, uint32_t count)
  *   out     [count][out_stride bytes]
  *
  * Fast where samples of one time, or of one channel, are neighbours. sample_bytes is 1, 2 or 4. */
-static void transpose_samples(const char *from, size_t time_step, size_t channel_step,
-                              size_t sample_bytes, const uint32_t *channels, uint32_t count,
-                              size_t times, char *out, size_t out_stride)
+static void transpose_samples(const struct cpu_kernels *kernels, const char *from, size_t time_step,
+                              size_t channel_step, size_t sample_bytes, const uint32_t *channels,
+                              uint32_t count, size_t times, char *out, size_t out_stride)
 {
-    void (*tile)(const char *, size_t, char *, size_t) = sample_bytes == 1   ? tile_bytes
-                                                         : sample_bytes == 2 ? tile_halves
-                                                                             : tile_words;
-    uint32_t side = (uint32_t)(TILE / sample_bytes);
-    size_t whole = channel_step == sample_bytes ? times / side * side : 0;
-    uint32_t i = 0;
-    while (i < count) {
-        uint32_t n = count - i < side ? count - i : side;
-        int is_square = n == side && transpose_are_neighbours(channels + i, n);
-        size_t done = is_square ? whole : 0;
-        for (size_t t = 0; t < done; t += side) {
-            tile(from + t * time_step + channels[i] * channel_step, time_step,
-                 out + i * out_stride + t * sample_bytes, out_stride);
+    const uint32_t side = (uint32_t)(16 / sample_bytes);
+    const size_t whole = channel_step == sample_bytes ? times / side * side : 0;
+    for (uint32_t i = 0; i < count; i += side) {
+        const uint32_t n = (uint32_t)min_u64(count - i, side);
+        const size_t done = n == side && transpose_are_neighbours(channels + i, n) ? whole : 0;
+        kernels->turn(sample_bytes, from + channels[i] * channel_step, time_step, done, out_stride,
+                      out + i * out_stride);
+        for (uint32_t k = i; k < i + n; k++) {
+            const char *row = from + channels[k] * channel_step + done * time_step;
+            char *to = out + k * out_stride + done * sample_bytes;
+            if (time_step == sample_bytes) {
+                memcpy(to, row, (times - done) * sample_bytes);
+            } else {
+                kernels->gather(sample_bytes, row, time_step, times - done, sample_bytes, to);
+            }
         }
-        transpose_plainly(from + done * time_step, time_step, channel_step, sample_bytes,
-                          channels + i, n, times - done, out + i * out_stride + done * sample_bytes,
-                          out_stride);
-        i += n;
     }
 }
 
@@ -320,6 +251,7 @@ enum {
 struct cpu_dedisperse {
     struct dedisperse base;
     pool_t *pool;
+    const struct cpu_kernels *kernels;
     struct dedisperse_table table;
     const struct strip_kernel *first, *second; /* of channels; of sub-bands, in two steps */
     size_t stride, sub_stride;                 /* bytes of a row, and of a sub-band's */
@@ -469,6 +401,7 @@ static status_t cpu_dedisperse_create(backend_t *backend, dedisperse_t *made)
     double cost = 0;
     REQUIRE(spec->shape.pack == 0 || cpu_dedisperse_fits(backend, spec, &spec->shape, &cost, &why),
             STATUS_USAGE, "dedispersion cannot be run so: %s", why);
+    d->kernels = simd_kernels(simd_best());
     d->tile = TILE_DMS;
     d->base.spec.threads = spec->threads > 0 ? spec->threads : 1;
     d->first = &kernels->kinds[kinds[spec->format]];
@@ -511,8 +444,8 @@ static void dedisperse_transpose_piece(void *context, uint32_t thread, uint64_t 
     size_t count = (size_t)min_u64(TRANSPOSE_TIMES, all - from);
     (void)thread;
     for (uint32_t i = 0; i < d->table.nused; i += TRANSPOSE_CHANNELS) {
-        transpose_samples(d->in + input->offset + from * input->time_step, input->time_step,
-                          input->channel_step, bytes, d->table.channels + i,
+        transpose_samples(d->kernels, d->in + input->offset + from * input->time_step,
+                          input->time_step, input->channel_step, bytes, d->table.channels + i,
                           (uint32_t)min_u64(TRANSPOSE_CHANNELS, d->table.nused - i), count,
                           d->rows + i * d->stride + from * bytes, d->stride);
     }
@@ -649,9 +582,8 @@ static status_t cpu_dedisperse_words(const dedisperse_t *dedisperse, struct text
     status_t st = STATUS_OK;
     const struct cpu_dedisperse *d = (const struct cpu_dedisperse *)dedisperse;
     const struct dedisperse_shape *shape = &d->base.spec.shape;
-    TRY(text_add(out, "%s, %u threads, pieces of %llu samples, tiles of %u DMs",
-                 simd_kernels(simd_best())->name, d->base.spec.threads,
-                 (unsigned long long)d->piece, shape->dm_out));
+    TRY(text_add(out, "%s, %u threads, pieces of %llu samples, tiles of %u DMs", d->kernels->name,
+                 d->base.spec.threads, (unsigned long long)d->piece, shape->dm_out));
     TRY(d->tree ? text_add(out, ", groups of %u channels: %.1f times fewer adds", shape->group,
                            cpu_tree_gain(d->tree))
                 : STATUS_OK);
