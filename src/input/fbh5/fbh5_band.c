@@ -160,6 +160,8 @@ void fbh5_settle_position(struct fbh5 *fbh5)
 
 status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
 {
+    static const double most = 1e6; /* MHz */
+    status_t st = STATUS_OK;
     double low = fbh5_stated_mhz(fbh5, 0);
     double high = low;
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
@@ -167,10 +169,14 @@ status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
         low = mhz < low ? mhz : low; /* GCC 12 for ARM crashes at fmin() here */
         high = mhz > high ? mhz : high;
     }
-    return assume_unless(low > 0, &fbh5->assumed,
-                         "channels lie at %.9g to %.9g MHz by %s, not all above 0 Hz: they are "
-                         "read so",
-                         low, high, facts);
+    TRY(assume_if(high > most, &fbh5->assumed,
+                  "channels lie at %.9g to %.9g MHz by %s, are these in Hz? They are read as MHz",
+                  low, high, facts));
+    TRY(assume_unless(low > 0, &fbh5->assumed,
+                      "channels lie at %.9g to %.9g MHz by %s, not all above 0 Hz: they are read so",
+                      low, high, facts));
+out:
+    return st;
 }
 
 status_t fbh5_check_dispersed(const struct fbh5 *fbh5)
