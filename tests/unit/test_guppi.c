@@ -499,6 +499,7 @@ static void nonsense_is_refused(void **state)
         {"TBIN=1e-5", "coarse channels of 1e+06 Hz"},
         {"TBIN=0.53e-6", "coarse channels of 1e+06 Hz"},
         {"TBIN=0.5e-6", "NPOL = 4 (two polarisations of complex samples), but a sample every TBIN"},
+        {"OBSFREQ=1.4e9", "OBSFREQ = 1.4e+09 MHz, expected at most 1e6: is it in Hz?"},
         {"STT_IMJD=1e12", "STT_IMJD = 1e12"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -159,11 +159,11 @@ static int dada_takes_mjd(const struct dada_time *utc, const struct dada_time *m
 static status_t dada_note_missing(const struct dada_time *utc, const struct dada_time *mjd,
                                   char **assumed)
 {
+    const int is_given = *utc->text != '\0';
     return !utc->is_there && mjd->is_there
-               ? assume(assumed,
-                        "UTC_START = %s is no date: MJD_START = %s is used, which is good to "
-                        "%.3g s",
-                        *utc->text ? utc->text : "nothing", mjd->text, mjd->doubt)
+               ? assume(assumed, "UTC_START%s%s%s: MJD_START = %s is used, which is good to %.3g s",
+                        is_given ? " = " : "", utc->text,
+                        is_given ? " is no date" : " is not there", mjd->text, mjd->doubt)
            : !utc->is_there ? assume(assumed, "UTC_START is not there: the start is unknown")
            : utc->doubt > 1 && !mjd->is_there
                ? assume(assumed, "UTC_START = %s has no time of day: 00:00:00 is used", utc->text)
@@ -185,7 +185,8 @@ status_t dada_read_start(struct dada *dada)
         goto out;
     }
     REQUIRE(!has_utc || utc.is_there || mjd.is_there, STATUS_DATA,
-            "%s: UTC_START = %s, expected 2013-07-02-01:37:40", dada->path, utc.text);
+            "%s: UTC_START = %s, expected 2013-07-02-01:37:40 (input.layout.start sets it)",
+            dada->path, utc.text);
     TRY(dada_note_missing(&utc, &mjd, dada->assumed));
     struct utc whole = utc.time;
     TRY(dada_add_picoseconds(&dada->header, &utc, &is_exact));
@@ -430,8 +431,8 @@ static status_t dada_read_band(struct dada *dada)
     double width = 0;
     uint64_t sidebands = 1;
     TRY(ascii_f64(header, "TSAMP", 1e-9, 1e12, &microseconds, NULL));
-    TRY(ascii_f64(header, "FREQ", -1e9, 1e9, &mhz, NULL));
-    TRY(ascii_f64(header, "BW", -1e9, 1e9, &width, NULL));
+    TRY(ascii_f64(header, "FREQ", -1e15, 1e15, &mhz, NULL));
+    TRY(ascii_f64(header, "BW", -1e15, 1e15, &width, NULL));
     REQUIRE(width < 0 || width > 0, STATUS_DATA, "%s: BW = 0 MHz, expected the width of the band",
             dada->path);
     dada->seconds = microseconds / 1e6;

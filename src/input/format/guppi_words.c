@@ -153,8 +153,8 @@ static status_t guppi_read_rates(struct guppi_file *file)
     } else {
         TRY(ascii_f64(header, "TBIN", 1e-15, 1e9, &out->seconds, NULL));
     }
-    TRY(ascii_f64(header, "OBSFREQ", -1e9, 1e9, &mhz, has_band ? &found : NULL));
-    TRY(ascii_f64(header, "OBSBW", -1e9, 1e9, &width, has_band ? &found : NULL));
+    TRY(ascii_f64(header, "OBSFREQ", -1e15, 1e15, &mhz, has_band ? &found : NULL));
+    TRY(ascii_f64(header, "OBSBW", -1e15, 1e15, &width, has_band ? &found : NULL));
     out->centre_hz = 1e6 * mhz;
     out->width_hz = has_band && !found ? out->channels / out->seconds : 1e6 * width;
     REQUIRE(fabs(out->width_hz) > 0, STATUS_DATA,
