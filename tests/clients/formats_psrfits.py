@@ -242,6 +242,11 @@ def times():
     refuses("rows that overlap", File(starts=[0, 40, 60, 120]), "row 2", "60 spectra", "expected 80", "OFFS_SUB")
     file = File(table={"NAXIS2": 2 * ROWS})
     reads("NAXIS2 of twice the rows", file, None, [f"NAXIS2 says {2 * ROWS} rows of SUBINT, but the file ends after {ROWS}"])
+    file = File()
+    path = file.write("rest.fits")
+    with open(path, "ab") as rest:
+        rest.write(b"\1" * 5760)
+    reads("bytes after the table", file, None, [f"NAXIS2 says {ROWS} rows of SUBINT, and the file has 5760 bytes after"], path=path)
     for factor in 0.5, 2:
         refuses(f"TBIN times {factor}", File(table={"TBIN": TSAMP * factor}), "TBIN", "OFFS_SUB")
         refuses(f"TBIN times {factor}, TSUBINT", File(table={"TBIN": TSAMP * factor}, columns={**length, **zero}), "TBIN",

@@ -172,9 +172,10 @@ status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
     TRY(assume_if(high > most, &fbh5->assumed,
                   "channels lie at %.9g to %.9g MHz by %s, are these in Hz? They are read as MHz",
                   low, high, facts));
-    TRY(assume_unless(low > 0, &fbh5->assumed,
-                      "channels lie at %.9g to %.9g MHz by %s, not all above 0 Hz: they are read so",
-                      low, high, facts));
+    TRY(assume_unless(
+        low > 0, &fbh5->assumed,
+        "channels lie at %.9g to %.9g MHz by %s, not all above 0 Hz: they are read so", low, high,
+        facts));
 out:
     return st;
 }

@@ -387,6 +387,30 @@ out:
     return st;
 }
 
+/* Notes bytes after the table that are no unit, such as rows that a killed writer did not count. */
+static status_t psrfits_note_rest(const struct psrfits *fits)
+{
+    status_t st = STATUS_OK;
+    enum { WORD = 8 };
+    const struct fbh5 *fbh5 = fits->fbh5;
+    char word[WORD] = "";
+    uint64_t heap = 0;
+    int found = 0;
+    TRY(fits_unit_u64(fits->unit, "PCOUNT", 0, UINT64_C(1) << 48, &heap, &found));
+    const uint64_t bytes = fbh5->table.offset + fits->rows * fbh5->table.row_bytes + heap;
+    const uint64_t end = ceil_div_u64(bytes, FITS_BLOCK) * FITS_BLOCK;
+    if (fbh5->file_bytes < end + fbh5->table.row_bytes || fbh5->file_bytes < end + WORD) {
+        goto out;
+    }
+    TRY(file_read(fits->fd, fits->path, end, word, WORD));
+    TRY(assume_if(memcmp(word, "XTENSION", WORD) != 0, &fits->fbh5->assumed,
+                  "NAXIS2 says %" PRIu64 " rows of SUBINT, and the file has %" PRIu64
+                  " bytes after them that are no FITS unit: these are ignored",
+                  fits->rows, fbh5->file_bytes - end));
+out:
+    return st;
+}
+
 /* Rows of the table, and how many of them the file holds. */
 static status_t psrfits_count_rows(struct psrfits *fits)
 {
@@ -405,6 +429,7 @@ static status_t psrfits_count_rows(struct psrfits *fits)
                   "NAXIS2 says %" PRIu64 " rows of SUBINT, but the file ends after %" PRIu64
                   ": these are read",
                   fits->rows, held));
+    TRY(held >= fits->rows ? psrfits_note_rest(fits) : STATUS_OK);
     held = min_u64(held, fits->rows);
     REQUIRE(held <= UINT32_MAX / 2, STATUS_DATA, "%s: %" PRIu64 " rows of SUBINT", fits->path,
             held);
