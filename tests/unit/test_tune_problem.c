@@ -148,7 +148,8 @@ static void listed_configurations_are_told_apart(void **state)
             assert_true(tune_problem_parse(p, words.data, again));
             assert_true(tune_space_find(&space, again, &at));
             assert_int_equal(at, i);
-            assert_int_equal(p->fits(cases->backend, case_of(p), again, &fits), STATUS_OK);
+            assert_int_equal(tune_problem_fits(p, cases->backend, case_of(p), again, &fits),
+                             STATUS_OK);
             assert_true(fits);
             text_free(&words);
         }
@@ -315,9 +316,9 @@ static void filters_are_chosen(void **state)
         assert_int_equal(tune_fir_choose(cases->backend, &spec, 0, &choice), STATUS_OK);
         assert_int_equal(choice.backend, BACKEND_CPU);
         assert_true(method == FILTER_AUTO || choice.shape.method == (uint32_t)method);
-        assert_int_equal(
-            tune_fir.fits(cases->backend, &spec, (const uint32_t *)&choice.shape, &fits),
-            STATUS_OK);
+        assert_int_equal(tune_problem_fits(&tune_fir, cases->backend, &spec,
+                                           (const uint32_t *)&choice.shape, &fits),
+                         STATUS_OK);
         assert_true(fits);
         assert_int_equal(tune_fir_choose(cases->backend, &spec, 0, &again), STATUS_OK);
         assert_memory_equal(&again.shape, &choice.shape, sizeof choice.shape);
