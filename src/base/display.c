@@ -195,16 +195,13 @@ static void display_spec(struct display *d, struct reading *in)
     }
 }
 
-void display_format_list(char *out, size_t bytes, const char *format, va_list args)
+/* Escapes all texts that are put in, line feeds too. */
+static void display_fill(char *out, size_t bytes, const char *format, va_list args)
 {
     struct display d = {.out = out, .bytes = bytes};
     struct reading in = {.at = format};
     out[0] = '\0';
     va_copy(in.args, args);
-    if (strcmp(format, "%s") == 0) {
-        display_lines(&d, va_arg(in.args, const char *));
-        in.at = "";
-    }
     while (*in.at) {
         size_t plain = strcspn(in.at, "%");
         display_add(&d, in.at, plain);
@@ -215,6 +212,17 @@ void display_format_list(char *out, size_t bytes, const char *format, va_list ar
         }
     }
     va_end(in.args);
+}
+
+void display_format_list(char *out, size_t bytes, const char *format, va_list args)
+{
+    struct display d = {.out = out, .bytes = bytes};
+    out[0] = '\0';
+    if (strcmp(format, "%s") == 0) {
+        display_lines(&d, va_arg(args, const char *));
+    } else {
+        display_fill(out, bytes, format, args);
+    }
 }
 
 void display_format(char *out, size_t bytes, const char *format, ...)
@@ -232,6 +240,14 @@ void display_copy(void (*copy)(const char *line))
     copy_to = copy;
 }
 
+static void display_line(const char *line)
+{
+    fputs(line, stdout);
+    if (copy_to) {
+        copy_to(line);
+    }
+}
+
 void display_print(const char *format, ...)
 {
     char line[LINE_BYTES];
@@ -239,8 +255,16 @@ void display_print(const char *format, ...)
     va_start(args, format);
     display_format_list(line, sizeof line, format, args);
     va_end(args);
-    fputs(line, stdout);
-    if (copy_to) {
-        copy_to(line);
-    }
+    display_line(line);
+}
+
+void display_row(const char *name, const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list args;
+    int used = snprintf(line, sizeof line, "  %-13s ", name);
+    va_start(args, format);
+    display_fill(line + used, sizeof line - (size_t)used - 1, format, args);
+    va_end(args);
+    display_line(strcat(line, "\n"));
 }

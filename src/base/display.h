@@ -22,6 +22,8 @@ size_t display_character(const char *at, size_t left);
 
 /* Prints as printf() likewise, lines shorter than 16 KiB. */
 void display_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a row of a description: its name in a column of 13 characters, and what is formatted. */
+void display_row(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Copies each line that is printed to `copy`, too. NULL ends that. */
 void display_copy(void (*copy)(const char *line));
 

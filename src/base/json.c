@@ -10,7 +10,7 @@
 
 static void json_add(struct json *json, const char *bytes, size_t count)
 {
-    json->st = json->st == STATUS_OK ? text_add_bytes(&json->text, bytes, count) : json->st;
+    text_add_bytes(&json->text, bytes, count);
 }
 
 static void json_new_line(struct json *json)
@@ -26,7 +26,6 @@ static void json_quote(struct json *json, const char *text, size_t length)
     json_add(json, "\"", 1);
     for (size_t at = 0; at < length;) {
         unsigned char byte = (unsigned char)text[at];
-        char escaped[8];
         size_t count = display_character(text + at, length - at);
         if (byte == '"' || byte == '\\') {
             json_add(json, byte == '"' ? "\\\"" : "\\\\", 2);
@@ -35,11 +34,9 @@ static void json_quote(struct json *json, const char *text, size_t length)
         } else if (byte == '\n' || byte == '\t') {
             json_add(json, byte == '\n' ? "\\n" : "\\t", 2);
         } else if (byte < 0x80) { /* what steers a terminal does not, escaped */
-            snprintf(escaped, sizeof escaped, "\\u%04x", byte);
-            json_add(json, escaped, 6);
+            text_add(&json->text, "\\u%04x", byte);
         } else if (byte == 0xc2 && at + 1 < length && (text[at + 1] & 0xe0) == 0x80) {
-            snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned char)text[at + 1]);
-            json_add(json, escaped, 6);
+            text_add(&json->text, "\\u%04x", (unsigned char)text[at + 1]);
             count = 2;
         } else {
             json_add(json, "\\ufffd", 6);
@@ -129,16 +126,14 @@ void json_text(struct json *json, const char *key, const char *value)
 
 void json_u64(struct json *json, const char *key, uint64_t value)
 {
-    char digits[32];
-    snprintf(digits, sizeof digits, "%" PRIu64, value);
-    json_word(json, key, digits);
+    json_place(json, key);
+    text_add(&json->text, "%" PRIu64, value);
 }
 
 void json_i64(struct json *json, const char *key, int64_t value)
 {
-    char digits[32];
-    snprintf(digits, sizeof digits, "%" PRId64, value);
-    json_word(json, key, digits);
+    json_place(json, key);
+    text_add(&json->text, "%" PRId64, value);
 }
 
 void json_f64(struct json *json, const char *key, double value)
@@ -155,11 +150,10 @@ void json_bool(struct json *json, const char *key, int value)
 
 void json_lines(struct json *json, const char *key, const char *text)
 {
+    size_t length;
     json_list(json, key);
-    for (const char *line = text; line && *line;) {
-        size_t length = strcspn(line, "\n");
+    for (const char *line; (line = text_next_line(&text, &length));) {
         json_bytes(json, NULL, line, length);
-        line += length + (line[length] == '\n');
     }
     json_list_end(json);
 }
@@ -175,7 +169,7 @@ void json_doubles(struct json *json, const char *key, const double *values, uint
 
 status_t json_print(struct json *json)
 {
-    status_t st = json->st;
+    status_t st = json->text.status;
     if (st == STATUS_OK) {
         fwrite(json->text.data, 1, json->text.length, stdout);
         putchar('\n');

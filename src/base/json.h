@@ -15,7 +15,6 @@ struct json {
     struct text text;
     int depth;
     int is_first; /* nothing follows the last brace or bracket */
-    status_t st;
 };
 
 /* Begin and end an object or a list, as the value of `key`; key NULL: within a list, or the

@@ -1,7 +1,6 @@
 /* Allocation that says what it was for, and arithmetic that notices overflows. */
 #include "base/memory.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,19 +8,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Hands a block over, or says what there was no memory for. */
+static status_t memory_give(void *block, size_t count, size_t size, const char *what, void *out)
+{
+    if (!block) {
+        return report_fail(STATUS_DEVICE, "out of memory: %zu times %zu bytes for %s", count, size,
+                           what);
+    }
+    memcpy(out, &block, sizeof block);
+    return STATUS_OK;
+}
+
 status_t memory_zeroed(size_t count, size_t size, const char *what, void *out)
 {
-    status_t st = STATUS_OK;
-    void *block = calloc(count ? count : 1, size);
-    REQUIRE(block, STATUS_DEVICE, "out of memory: %zu times %zu bytes for %s", count, size, what);
-    memcpy(out, &block, sizeof block);
-out:
-    return st;
+    return memory_give(calloc(count ? count : 1, size), count, size, what, out);
 }
 
 status_t memory_grown(size_t count, size_t size, const char *what, void *items)
 {
-    status_t st = STATUS_OK;
     void *block = NULL;
     size_t room = 1;
     size_t bytes = 0;
@@ -29,13 +33,9 @@ status_t memory_grown(size_t count, size_t size, const char *what, void *items)
     while (room < count && room <= SIZE_MAX / 2) {
         room *= 2;
     }
-    void *grown = room < count || __builtin_mul_overflow(room, size, &bytes)
-                      ? NULL
-                      : realloc(block, bytes > 0 ? bytes : 1);
-    REQUIRE(grown, STATUS_DEVICE, "out of memory: %zu times %zu bytes for %s", count, size, what);
-    memcpy(items, &grown, sizeof grown);
-out:
-    return st;
+    int fits = room >= count && !__builtin_mul_overflow(room, size, &bytes);
+    void *grown = fits ? realloc(block, bytes > 0 ? bytes : 1) : NULL;
+    return memory_give(grown, count, size, what, items);
 }
 
 status_t memory_grow(uint64_t count, size_t size, const char *what, void *items)
@@ -46,7 +46,6 @@ status_t memory_grow(uint64_t count, size_t size, const char *what, void *items)
 
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
 {
-    status_t st = STATUS_OK;
     enum { LINE = 64, HUGE_PAGE = 2 << 20 };
     const size_t page = (size_t)sysconf(_SC_PAGESIZE); /* 4 to 64 KiB */
     size_t bytes = 0;
@@ -61,10 +60,7 @@ status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
         /* Rows of a block are pages apart: with small ones processors wait for addresses. */
         (void)(block && is_large && madvise(block, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE));
     }
-    REQUIRE(block, STATUS_DEVICE, "out of memory: %zu times %zu bytes for %s", count, size, what);
-    memcpy(out, &block, sizeof block);
-out:
-    return st;
+    return memory_give(block, count, size, what, out);
 }
 
 status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block)

@@ -182,13 +182,13 @@ void report_print(void)
     fprintf(stderr, "%s: %s\n", kind, own.status == STATUS_OK ? "unknown" : own.cause);
 }
 
-/* A file that several ask for is wrong once. */
+/* Whether it was said already. A file that several ask for is wrong once. */
 static int report_was_warned_of(const char *message)
 {
-    pthread_mutex_lock(&lock);
     int was_said = 0;
-    for (uint32_t i = 0; i < WARNINGS && !was_said; i++) {
-        was_said = strcmp(warnings[i], message) == 0;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < WARNINGS; i++) {
+        was_said |= strcmp(warnings[i], message) == 0;
     }
     if (!was_said) {
         snprintf(warnings[nwarnings++ % WARNINGS], MESSAGE_BYTES, "%s", message);
@@ -199,11 +199,7 @@ static int report_was_warned_of(const char *message)
 
 const char *report_word(enum report_kind kind)
 {
-    static const char *const words[] = {[REPORT_WARNING] = "warning",
-                                        [REPORT_NOTE] = "note",
-                                        [REPORT_LOUD] = "warning",
-                                        [REPORT_ASSUMED] = "assumed"};
-    return words[kind];
+    return kind == REPORT_NOTE ? "note" : kind == REPORT_ASSUMED ? "assumed" : "warning";
 }
 
 void report_say(enum report_kind kind, const char *format, ...)
@@ -213,8 +209,7 @@ void report_say(enum report_kind kind, const char *format, ...)
     char message[MESSAGE_BYTES];
     display_format_list(message, sizeof message, format, args);
     va_end(args);
-    if ((kind != REPORT_LOUD && is_quiet) ||
-        (kind != REPORT_LOUD && report_was_warned_of(message))) {
+    if (kind != REPORT_LOUD && (is_quiet || report_was_warned_of(message))) {
         return;
     }
     if (copy_to) {

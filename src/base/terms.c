@@ -2,6 +2,7 @@
 #include "base/terms.h"
 
 #include "base/text.h"
+#include "base/units.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -81,6 +82,23 @@ int product_kind_named(const char *name, enum product_kind *out)
     return 0;
 }
 
+int ratio_parse(const char *text, struct ratio *out)
+{
+    enum { LARGEST = 1000000 };
+    char digits[16] = "";
+    uint64_t num = 0;
+    uint64_t den = 0;
+    size_t length = strcspn(text, "/");
+    if (text[length] != '/' || length >= sizeof digits) {
+        return 0;
+    }
+    memcpy(digits, text, length);
+    int ok = units_parse_u64(digits, &num) && units_parse_u64(text + length + 1, &den) && den > 0 &&
+             num >= den && num <= LARGEST;
+    *out = ok ? (struct ratio){(uint32_t)num, (uint32_t)den} : *out;
+    return ok;
+}
+
 const char *nibbles_name(struct nibbles nibbles)
 {
     static const char *const names[2][2] = {
@@ -156,14 +174,7 @@ const char *file_format_name(enum file_format format)
 
 enum file_format file_format_of(const char *path)
 {
-    static const struct {
-        const char *ending;
-        enum file_format format;
-    } known[] = {{".fil", FILE_FIL}, {".fits", FILE_PSRFITS}, {".sf", FILE_PSRFITS}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (text_ends(path, known[i].ending)) {
-            return known[i].format;
-        }
-    }
-    return FILE_HDF5;
+    const char *ending = strrchr(path, '.');
+    int place = ending && ending > path ? text_place(".fil|.fits|.sf", ending, strlen(ending)) : -1;
+    return place < 0 ? FILE_HDF5 : place == 0 ? FILE_FIL : FILE_PSRFITS;
 }

@@ -104,6 +104,10 @@ struct ratio {
     uint32_t num, den;
 };
 
+/* Reads "32/27", not below 1, of numbers up to 10^6, as it is written. Returns 0 when it is none.
+ */
+int ratio_parse(const char *text, struct ratio *out) __attribute__((warn_unused_result));
+
 /* Power below a weight is NaN, else it may be divided by its weight. */
 struct weighing {
     int are_kept; /* products have weights */

@@ -3,6 +3,7 @@
 
 #include "base/display.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -256,49 +257,38 @@ static size_t text_distance(const char *a, const char *b)
     return d[na][nb];
 }
 
-/* Words that other programs have, and ours. */
+/* Our words, and those that other programs have for them. */
 static const char *const text_synonyms[][2] = {
-    {"sample_rate", "sample_rate_hz"},
-    {"samp_rate", "sample_rate_hz"},
-    {"tsamp", "sample_period_s"},
-    {"frequency", "freq_hz"},
-    {"freq", "freq_hz"},
-    {"channelize", "channelise"},
-    {"channelizer", "channelise"},
-    {"nchan", "channels"},
-    {"nchans", "channels"},
-    {"nfft", "channels"},
-    {"fft_size", "channels"},
-    {"ntaps", "taps"},
-    {"hanning", "hann"},
-    {"none", "rect"},
-    {"boxcar", "rect"},
-    {"polarization", "polarisation"},
-    {"stokes", "polarisation"},
-    {"tint", "integrate"},
-    {"output", "file"},
-    {"filename", "file"},
-    {"path", "file"},
-    {"nbits", "bits"},
-    {"source_name", "source"},
-    {"real", "re"},
-    {"imag", "im"},
-    {"imaginary", "im"},
-    {"fs", "sample_rate_hz"},
-    {"center_freq", "freq_hz"},
-    {"nthreads", "threads"},
-    {"cuda", "opencl"},
-    {"gpu", "opencl"},
-    {"-v", "--version"},
-    {"-V", "--version"},
-    {"version", "--version"},
+    {"sample_rate_hz", "sample_rate|samp_rate|fs"},
+    {"sample_period_s", "tsamp"},
+    {"freq_hz", "frequency|freq|center_freq"},
+    {"channelise", "channelize|channelizer"},
+    {"channels", "nchan|nchans|nfft|fft_size"},
+    {"taps", "ntaps"},
+    {"hann", "hanning"},
+    {"rect", "none|boxcar"},
+    {"polarisation", "polarization|stokes"},
+    {"integrate", "tint"},
+    {"file", "output|filename|path"},
+    {"bits", "nbits"},
+    {"source", "source_name"},
+    {"re", "real"},
+    {"im", "imag|imaginary"},
+    {"threads", "nthreads"},
+    {"opencl", "cuda|gpu"},
+    {"--version", "-v|-V|version"},
 };
 
 static int text_is_synonym(const char *typed, const char *word)
 {
+    char lower[16] = "";
     int is = strcasecmp(typed, word) == 0;
+    for (size_t i = 0; typed[i] && i + 1 < sizeof lower; i++) {
+        lower[i] = (char)tolower((unsigned char)typed[i]);
+    }
     for (size_t i = 0; i < sizeof text_synonyms / sizeof *text_synonyms; i++) {
-        is |= strcasecmp(typed, text_synonyms[i][0]) == 0 && strcmp(word, text_synonyms[i][1]) == 0;
+        is |= strcmp(word, text_synonyms[i][0]) == 0 && strlen(typed) < sizeof lower &&
+              text_place(text_synonyms[i][1], lower, strlen(lower)) >= 0;
     }
     return is;
 }
@@ -324,15 +314,13 @@ status_t text_add_path(struct text *text, const char *path, int *ok)
 
 status_t text_add_line(struct text *lines, const char *name)
 {
-    status_t st = STATUS_OK;
-    TRY(text_add(lines, "%s", lines->length > 0 ? "\n" : ""));
+    text_add(lines, "%s", lines->length > 0 ? "\n" : "");
     size_t first = lines->length;
-    TRY(text_add(lines, "%s", name));
+    text_add(lines, "%s", name);
     for (size_t i = first; i < lines->length; i++) {
         lines->data[i] = lines->data[i] == '\n' ? '?' : lines->data[i];
     }
-out:
-    return st;
+    return lines->status;
 }
 
 const char *text_line(const char *lines, size_t at, size_t *length)
@@ -346,6 +334,17 @@ const char *text_line(const char *lines, size_t at, size_t *length)
     return lines;
 }
 
+const char *text_next_line(const char **rest, size_t *length)
+{
+    const char *line = *rest;
+    if (!line || !*line) {
+        return NULL;
+    }
+    *length = strcspn(line, "\n");
+    *rest = line + *length + (line[*length] == '\n');
+    return line;
+}
+
 int text_is_among(const char *const *names, size_t count, const char *name)
 {
     int is = 0;
@@ -353,6 +352,19 @@ int text_is_among(const char *const *names, size_t count, const char *name)
         is |= strcmp(names[i], name) == 0;
     }
     return is;
+}
+
+int text_place(const char *alternatives, const char *word, size_t length)
+{
+    int place = 0;
+    for (const char *at = alternatives; at && *at && length > 0; place++) {
+        size_t here = strcspn(at, "|");
+        if (here == length && memcmp(at, word, length) == 0) {
+            return place;
+        }
+        at += here + (at[here] == '|');
+    }
+    return -1;
 }
 
 int text_ends(const char *name, const char *ending)

@@ -69,12 +69,20 @@ status_t text_add_line(struct text *lines, const char *name);
  * if there are fewer lines. */
 const char *text_line(const char *lines, size_t at, size_t *length);
 
+/* Returns the line that *rest begins with, and goes behind it; NULL at the end, or of NULL. For
+ * loops over all lines; after the last line feed there is none. */
+const char *text_next_line(const char **rest, size_t *length);
+
 /* Returns the part of `path` after the last '/'. */
 const char *text_basename(const char *path);
 
 /* Whether a name is one of `count`, or of an array. */
 int text_is_among(const char *const *names, size_t count, const char *name);
 #define TEXT_IS_AMONG(names, name) text_is_among(names, sizeof(names) / sizeof *(names), name)
+
+/* Returns the place, from 0 on, of a word of some characters among alternatives, "cpu|opencl"; -1:
+ * it is none, or empty. */
+int text_place(const char *alternatives, const char *word, size_t length);
 
 /* Whether a name ends so, after one character or more. */
 int text_ends(const char *name, const char *ending);

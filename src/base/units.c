@@ -70,32 +70,22 @@ const char *units_count_in(uint64_t count, char text[UNITS_TEXT])
 
 int units_parse_u64(const char *text, uint64_t *value)
 {
-    while (*text == ' ') {
-        text++;
-    }
-    if (*text < '0' || *text > '9') {
-        return 0;
-    }
     char *end = NULL;
+    text += strspn(text, " ");
     errno = 0;
     unsigned long long read = strtoull(text, &end, 10);
-    if (errno || *end != '\0') {
-        return 0;
-    }
-    *value = read;
-    return 1;
+    int ok = *text >= '0' && *text <= '9' && errno == 0 && *end == '\0';
+    *value = ok ? read : *value;
+    return ok;
 }
 
 int units_parse_f64(const char *text, double *value)
 {
     char *end = NULL;
-    errno = 0;
     double read = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(read)) {
-        return 0;
-    }
-    *value = read;
-    return 1;
+    int ok = end > text && *end == '\0' && isfinite(read);
+    *value = ok ? read : *value;
+    return ok;
 }
 
 const char *units_exact_in(double value, char text[UNITS_TEXT])
@@ -113,35 +103,21 @@ const char *units_exact_in(double value, char text[UNITS_TEXT])
 
 int units_parse_bytes(const char *text, uint64_t *bytes)
 {
+    static const char prefixes[] = "kMGTP";
     char *end = NULL;
     double value = strtod(text, &end);
-    if (end == text || !(value >= 0)) {
-        return 0;
-    }
-    while (*end == ' ') {
-        end++;
-    }
-    static const char prefixes[] = "kMGTP";
-    double factor = 1;
+    int ok = end > text && value >= 0;
+    end += strspn(end, " ");
     const char *prefix = *end ? strchr(prefixes, *end == 'K' ? 'k' : *end) : NULL;
     if (prefix) {
-        end++;
-        double base = 1000;
-        if (*end == 'i') {
-            base = 1024;
-            end++;
-        }
-        factor = pow(base, (double)(prefix - prefixes + 1));
+        const int is_binary = end[1] == 'i';
+        value *= pow(is_binary ? 1024 : 1000, (double)(prefix - prefixes + 1));
+        end += 1 + is_binary;
     }
-    if (*end == 'B') {
-        end++;
-    }
-    double product = value * factor;
-    if (*end != '\0' || !(product < 9e18)) {
-        return 0;
-    }
-    *bytes = (uint64_t)product;
-    return 1;
+    end += *end == 'B';
+    ok = ok && *end == '\0' && value < 9e18;
+    *bytes = ok ? (uint64_t)value : *bytes;
+    return ok;
 }
 
 /* 1 of the unit is factor * 10^exponent of the dimension's first unit. */
@@ -225,9 +201,7 @@ int units_parse_quantity(const char *text, enum units_dimension dimension, doubl
     long exponent = has_exponent && text + digits < name ? strtol(text + digits + 1, NULL, 10) : 0;
     snprintf(number, sizeof number, "%.*se%ld", (int)digits, text, exponent + unit->exponent);
     double read = strtod(number, NULL) * unit->factor;
-    if (isfinite(read)) {
-        *value = read;
-    }
+    *value = isfinite(read) ? read : *value;
     return isfinite(read);
 }
 
@@ -242,6 +216,14 @@ const char *units_amount_in(uint64_t count, const char *one, const char *many,
                             char text[UNITS_TEXT])
 {
     snprintf(text, UNITS_TEXT, "%s %s", units_count(count), units_plural(count, one, many));
+    return text;
+}
+
+const char *units_number_in(uint64_t count, const char *one, const char *many,
+                            char text[UNITS_TEXT])
+{
+    snprintf(text, UNITS_TEXT, "%llu %s", (unsigned long long)count,
+             units_plural(count, one, many));
     return text;
 }
 

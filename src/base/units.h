@@ -22,6 +22,10 @@ const char *units_exact_in(double value, char text[UNITS_TEXT]);
 const char *units_amount_in(uint64_t count, const char *one, const char *many,
                             char text[UNITS_TEXT]);
 
+/* The same without commas: "12345678 samples". */
+const char *units_number_in(uint64_t count, const char *one, const char *many,
+                            char text[UNITS_TEXT]);
+
 /* The same in a text of their own, which lasts to the end of the block that they are in. */
 #define UNITS_OWN ((char[UNITS_TEXT]){0})
 #define units_bytes(bytes) units_bytes_in(bytes, UNITS_OWN)
@@ -29,6 +33,7 @@ const char *units_amount_in(uint64_t count, const char *one, const char *many,
 #define units_seconds(seconds) units_seconds_in(seconds, UNITS_OWN)
 #define units_count(count) units_count_in(count, UNITS_OWN)
 #define units_amount(count, one, many) units_amount_in(count, one, many, UNITS_OWN)
+#define units_number(count, one, many) units_number_in(count, one, many, UNITS_OWN)
 #define units_exact(value) units_exact_in(value, UNITS_OWN)
 #define units_utc(...) units_utc_in(__VA_ARGS__, UNITS_OWN) /* braces do not hold commas */
 #define utc_mjd_text(...) utc_mjd_text_in(__VA_ARGS__, UNITS_OWN)

@@ -57,52 +57,41 @@ uint32_t derived_largest_delay(const struct dedispersed *series)
     return most;
 }
 
-/* Whether each name of the list, without what stands before its last slash, is one of `words`,
- * which have blanks around them. */
+/* Whether each name of the list, without what stands before its last slash, is one of `words`. */
 static int derived_are_all(const char *list, const char *words)
 {
-    int count = 0;
-    for (const char *at = list; *at;) {
+    int are_all = *list != '\0';
+    for (const char *at = list; are_all && *at;) {
         at += strspn(at, ", ");
-        size_t length = strcspn(at, ",");
-        char name[16];
-        const char *end = at + length;
-        while (memchr(at, '/', (size_t)(end - at))) {
-            at = (const char *)memchr(at, '/', (size_t)(end - at)) + 1;
-        }
-        snprintf(name, sizeof name, " %.*s ", (int)(end - at), at);
-        if (end - at > 8 || !strstr(words, name)) {
-            return 0;
-        }
-        count++;
+        const char *end = at + strcspn(at, ",");
+        const char *slash = memrchr(at, '/', (size_t)(end - at));
+        const char *name = slash ? slash + 1 : at;
+        are_all = text_place(words, name, (size_t)(end - name)) >= 0;
         at = end + (*end == ',');
     }
-    return count > 0;
+    return are_all;
 }
 
 const char *derived_basis(const char *list)
 {
-    static const char linear[] = " X Y x y H V E S XX YY XY YX HH VV HV VH ";
-    static const char circular[] = " R L r l RR LL RL LR RCP LCP ";
-    if (!list || derived_are_all(list, " V ")) {
+    static const char linear[] = "X|Y|x|y|H|V|E|S|XX|YY|XY|YX|HH|VV|HV|VH";
+    if (!list || derived_are_all(list, "V")) {
         return NULL;
     }
-    return derived_are_all(list, linear)        ? "linear"
-           : derived_are_all(list, circular)    ? "circular"
-           : derived_are_all(list, " I Q U V ") ? "Stokes"
-                                                : NULL;
+    return derived_are_all(list, linear)                          ? "linear"
+           : derived_are_all(list, "R|L|r|l|RR|LL|RL|LR|RCP|LCP") ? "circular"
+           : derived_are_all(list, "I|Q|U|V")                     ? "Stokes"
+                                                                  : NULL;
 }
 
 status_t derived_polarisations(const struct archive *archive, struct text *list)
 {
-    status_t st = STATUS_OK;
     uint32_t count = archive->names[AXIS_POL] ? archive->nselected[AXIS_POL] : 0;
     for (uint32_t i = 0; i < count; i++) {
-        TRY(text_add(list, "%s%s", i ? ", " : "",
-                     archive->names[AXIS_POL][archive->selected[AXIS_POL][i]]));
+        text_add(list, "%s%s", i ? ", " : "",
+                 archive->names[AXIS_POL][archive->selected[AXIS_POL][i]]);
     }
-out:
-    return st;
+    return list->status;
 }
 
 /* Whole tenths (of hundredths of a second) first, so that no 60 is ever rounded to. */

@@ -64,8 +64,8 @@ static void json_axes(struct json *json, const struct archive *archive)
         }
         json_list_end(json);
         if (axis == AXIS_POL) {
-            struct text list = {0};
-            json->st = json->st == STATUS_OK ? derived_polarisations(archive, &list) : json->st;
+            struct text list = {.status = json->text.status};
+            json->text.status = derived_polarisations(archive, &list);
             json_text(json, "basis", derived_basis(list.data));
             text_free(&list);
         }

@@ -235,7 +235,7 @@ static status_t drawing_describe(const struct drawing *d, struct text *out, stru
     drawing_add_choice(&d->choice, &json);
     TRY(source_open(d, &json, source));
     json_end(&json);
-    TRY(json.st);
+    TRY(json.text.status);
     TRY(text_add(out, "%zu\n", json.text.length));
     TRY(text_add_bytes(out, json.text.data, json.text.length));
 out:

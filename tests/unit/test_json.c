@@ -14,7 +14,7 @@
 
 static void same(struct json *json, const char *expected)
 {
-    assert_int_equal(json->st, STATUS_OK);
+    assert_int_equal(json->text.status, STATUS_OK);
     assert_string_equal(json->text.data, expected);
     json_free(json);
 }
