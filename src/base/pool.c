@@ -323,3 +323,60 @@ void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context
         run(context, (uint32_t)omp_get_thread_num(), task);
     }
 }
+
+/* A pool of one helper, whose owner never helps. */
+struct pool_worker {
+    pool_t *pool;
+    void (*work)(void *context);
+    void *context;
+    uint64_t number; /* of the last block; 0: none */
+};
+
+static void pool_worker_run(void *context, uint32_t thread, uint64_t task)
+{
+    const pool_worker_t *worker = context;
+    (void)thread;
+    (void)task;
+    worker->work(worker->context);
+    report_hand_over();
+}
+
+status_t pool_worker_create(const char *name, pool_worker_t **out)
+{
+    status_t st = STATUS_OK;
+    pool_worker_t *worker = NULL;
+    TRY(memory_zeroed(1, sizeof *worker, "a thread", &worker));
+    TRY(pool_create(POOL_HELPERS, name, 2, &worker->pool));
+    *out = worker;
+    worker = NULL;
+out:
+    pool_worker_destroy(worker);
+    return st;
+}
+
+void pool_worker_destroy(pool_worker_t *worker)
+{
+    if (worker) {
+        pool_destroy(worker->pool);
+        free(worker);
+    }
+}
+
+void pool_worker_begin(pool_worker_t *worker, void (*work)(void *context), void *context)
+{
+    if (!worker) {
+        work(context);
+        return;
+    }
+    worker->work = work;
+    worker->context = context;
+    const struct pool_block block = {.context = worker, .run = {pool_worker_run}, .tasks = {1}};
+    worker->number = pool_submit(worker->pool, &block);
+}
+
+void pool_worker_wait(pool_worker_t *worker)
+{
+    if (worker) {
+        pool_wait(worker->pool, worker->number);
+    }
+}

@@ -58,4 +58,18 @@ void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context);
  * seldom. Its threads carry the caller's name, sleep afterwards, and end with the process. */
 void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context);
 
+/* A thread that runs one task at a time beside its owner. */
+typedef struct pool_worker pool_worker_t;
+
+/* Starts the thread by that name. Fails with DEVICE. */
+status_t pool_worker_create(const char *name, pool_worker_t **out);
+/* Waits for what is being done, and ends the thread. */
+void pool_worker_destroy(pool_worker_t *worker);
+
+/* Has `work` done with `context`, whose failure is handed over to the main thread; what was begun
+ * before must have been waited for. Without a worker (NULL) the caller does it at once. */
+void pool_worker_begin(pool_worker_t *worker, void (*work)(void *context), void *context);
+/* Returns when nothing is being done. Takes NULL. */
+void pool_worker_wait(pool_worker_t *worker);
+
 #endif

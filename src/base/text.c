@@ -276,7 +276,7 @@ static const char *const text_synonyms[][2] = {
     {"im", "imag|imaginary"},
     {"threads", "nthreads"},
     {"opencl", "cuda|gpu"},
-    {"--version", "-v|-V|version"},
+    {"--version", "-v|version"},
 };
 
 static int text_is_synonym(const char *typed, const char *word)

@@ -1,10 +1,7 @@
 /* POSIX threads: started, named, waited for. */
 #include "base/thread.h"
 
-#include "base/memory.h"
-
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -64,90 +61,4 @@ void thread_wait(pthread_mutex_t *lock, pthread_cond_t *changed, double seconds)
         until.tv_sec++;
     }
     pthread_cond_timedwait(changed, lock, &until);
-}
-
-struct thread_worker {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    void (*work)(void *context); /* NULL: nothing to do */
-    void *context;
-    int is_ending, has_thread;
-    pthread_t thread;
-};
-
-static void *thread_work(void *argument)
-{
-    thread_worker_t *worker = argument;
-    pthread_mutex_lock(&worker->lock);
-    while (worker->work || !worker->is_ending) {
-        if (!worker->work) {
-            pthread_cond_wait(&worker->changed, &worker->lock);
-            continue;
-        }
-        pthread_mutex_unlock(&worker->lock);
-        worker->work(worker->context);
-        report_hand_over();
-        pthread_mutex_lock(&worker->lock);
-        worker->work = NULL;
-        pthread_cond_broadcast(&worker->changed);
-    }
-    pthread_mutex_unlock(&worker->lock);
-    return NULL;
-}
-
-status_t thread_worker_create(const char *name, thread_worker_t **out)
-{
-    status_t st = STATUS_OK;
-    thread_worker_t *worker = NULL;
-    TRY(memory_zeroed(1, sizeof *worker, "a thread", &worker));
-    TRY(thread_init_waiting(&worker->lock, &worker->changed));
-    TRY(thread_start(name, thread_work, worker, &worker->thread));
-    worker->has_thread = 1;
-    *out = worker;
-    worker = NULL;
-out:
-    thread_worker_destroy(worker);
-    return st;
-}
-
-void thread_worker_destroy(thread_worker_t *worker)
-{
-    if (!worker) {
-        return;
-    }
-    if (worker->has_thread) {
-        pthread_mutex_lock(&worker->lock);
-        worker->is_ending = 1;
-        pthread_cond_broadcast(&worker->changed);
-        pthread_mutex_unlock(&worker->lock);
-        pthread_join(worker->thread, NULL);
-        pthread_cond_destroy(&worker->changed);
-        pthread_mutex_destroy(&worker->lock);
-    }
-    free(worker);
-}
-
-void thread_worker_begin(thread_worker_t *worker, void (*work)(void *context), void *context)
-{
-    if (!worker) {
-        work(context);
-        return;
-    }
-    pthread_mutex_lock(&worker->lock);
-    worker->work = work;
-    worker->context = context;
-    pthread_cond_broadcast(&worker->changed);
-    pthread_mutex_unlock(&worker->lock);
-}
-
-void thread_worker_wait(thread_worker_t *worker)
-{
-    if (!worker) {
-        return;
-    }
-    pthread_mutex_lock(&worker->lock);
-    while (worker->work) {
-        pthread_cond_wait(&worker->changed, &worker->lock);
-    }
-    pthread_mutex_unlock(&worker->lock);
 }

@@ -21,18 +21,4 @@ status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed);
 /* Waits for the condition, at most `seconds` seconds. The caller holds the lock. */
 void thread_wait(pthread_mutex_t *lock, pthread_cond_t *changed, double seconds);
 
-/* A thread that runs one task at a time beside its owner. */
-typedef struct thread_worker thread_worker_t;
-
-/* Starts the thread by that name. Fails with DEVICE. */
-status_t thread_worker_create(const char *name, thread_worker_t **out);
-/* Waits for what is being done, and ends the thread. */
-void thread_worker_destroy(thread_worker_t *worker);
-
-/* Has `work` done with `context`, whose failure is handed over to the main thread; what was begun
- * before must have been waited for. Without a worker (NULL) the caller does it at once. */
-void thread_worker_begin(thread_worker_t *worker, void (*work)(void *context), void *context);
-/* Returns when nothing is being done. Takes NULL. */
-void thread_worker_wait(thread_worker_t *worker);
-
 #endif

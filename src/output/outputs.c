@@ -226,7 +226,7 @@ out:
 static status_t outputs_open_files(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    TRY(thread_worker_create("crc", &outputs->worker));
+    TRY(pool_worker_create("crc", &outputs->worker));
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(outputs_open_one(outputs, i, &outputs->outputs[i]));
     }
@@ -381,7 +381,7 @@ void outputs_destroy(outputs_t *outputs)
     }
     resumed_destroy(outputs->resumed);
     sync_thread_destroy(outputs->sync);
-    thread_worker_destroy(outputs->worker);
+    pool_worker_destroy(outputs->worker);
     outputs_abandon(outputs);
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];

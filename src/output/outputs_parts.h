@@ -5,9 +5,9 @@
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_PARTS_H
 
+#include "base/pool.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "base/thread.h"
 #include "io/file_rights.h"
 #include "output/journal/journal.h"
 #include "output/journal/journal_head.h"
@@ -71,7 +71,7 @@ struct outputs {
     uint32_t count;
     struct output *outputs;
     sync_thread_t *sync;
-    thread_worker_t *worker; /* sums rows while the writer thread writes them */
+    pool_worker_t *worker;   /* sums rows while the writer thread writes them */
     uint64_t chunk_bytes;    /* the writer thread's: rows of the chunk that is being written */
     struct text entry;       /* the writer thread's report of a chunk */
     struct resumed *resumed; /* rows of earlier runs are being compared; NULL: they are not */

@@ -35,7 +35,7 @@ struct resumed {
     uint32_t *sums;      /* of the chunk that is being read */
     char *rows;
     uint64_t row_bytes; /* the longest of any product */
-    thread_worker_t *worker;
+    pool_worker_t *worker;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t moved; /* reads */
@@ -285,7 +285,7 @@ void resumed_destroy(struct resumed *resumed)
         pthread_mutex_lock(&resumed->lock);
         resumed->is_ending = 1;
         pthread_mutex_unlock(&resumed->lock);
-        thread_worker_destroy(resumed->worker);
+        pool_worker_destroy(resumed->worker);
         pthread_cond_destroy(&resumed->changed);
         pthread_mutex_destroy(&resumed->lock);
     }
@@ -319,8 +319,8 @@ static status_t resumed_start(outputs_t *outputs, struct text *records)
     TRY(memory_aligned((size_t)bytes, 1, "rows of earlier runs", &resumed->rows));
     TRY(memory_zeroed((size_t)most, sizeof *resumed->sums, "CRCs", &resumed->sums));
     TRY(thread_init_waiting(&resumed->lock, &resumed->changed));
-    TRY(thread_worker_create("resumed", &resumed->worker));
-    thread_worker_begin(resumed->worker, resumed_run, resumed);
+    TRY(pool_worker_create("resumed", &resumed->worker));
+    pool_worker_begin(resumed->worker, resumed_run, resumed);
     outputs->resumed = resumed;
     resumed = NULL;
 out:
@@ -460,7 +460,7 @@ status_t outputs_compare_end_all(outputs_t *outputs, int *again)
     if (!resumed) {
         goto out;
     }
-    thread_worker_wait(resumed->worker);
+    pool_worker_wait(resumed->worker);
     if (most_u32_all(outputs->comm, (uint32_t)resumed->is_cut) > 0) {
         st = STATUS_STOPPED;
         goto out;

@@ -325,8 +325,8 @@ static status_t rows_put(const outputs_t *outputs, struct summing *summing)
     uint64_t row_bytes = output->place.row_bytes;
     uint64_t piece = summing->piece;
     uint64_t at = output->place.data_offset + summing->first_row * row_bytes;
-    thread_worker_t *worker = summing->rows * piece >= LONG_SUM ? outputs->worker : NULL;
-    thread_worker_begin(worker, rows_sum, summing);
+    pool_worker_t *worker = summing->rows * piece >= LONG_SUM ? outputs->worker : NULL;
+    pool_worker_begin(worker, rows_sum, summing);
     if (piece == row_bytes) {
         TRY(file_write(output->fd, output->part, at, summing->data, summing->rows * row_bytes));
         TRY(rows_flush(output, at, summing->rows * row_bytes));
@@ -336,7 +336,7 @@ static status_t rows_put(const outputs_t *outputs, struct summing *summing)
                        (const char *)summing->data + i * piece, piece));
     }
 out:
-    thread_worker_wait(worker);
+    pool_worker_wait(worker);
     return st;
 }
 

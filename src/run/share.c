@@ -2,7 +2,7 @@
 #include "run/share.h"
 
 #include "base/memory.h"
-#include "base/thread.h"
+#include "base/pool.h"
 #include "dsp/boxes.h"
 #include "dsp/dispersion/ddplan.h"
 #include "dsp/fir/prototype.h"
@@ -36,7 +36,7 @@ struct wish {
 struct opened {
     int keeps;
     int rank, size; /* among the ranks of this machine */
-    thread_worker_t *worker;
+    pool_worker_t *worker;
     int has_begun; /* the thread may be at work: what follows is its own until it is waited for */
     struct wish wish;   /* of what is being opened, or waits */
     backend_t *waiting; /* opened ahead, or given back */
@@ -90,7 +90,7 @@ status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out)
     opened->keeps = keeps;
     opened->rank = rank;
     opened->size = size;
-    TRY(thread_worker_create("opener", &opened->worker));
+    TRY(pool_worker_create("opener", &opened->worker));
     *out = opened;
     opened = NULL;
 out:
@@ -101,7 +101,7 @@ out:
 void opened_destroy(opened_t *opened)
 {
     if (opened) {
-        thread_worker_destroy(opened->worker);
+        pool_worker_destroy(opened->worker);
         opened_drop(opened);
         free(opened);
     }
@@ -142,7 +142,7 @@ static void opened_begin(opened_t *opened, const struct job *job)
     opened->wish = wish;
     opened->has_begun = 1;
     backend_see_one(&opened->wish.options); /* here: the thread must not change the environment */
-    thread_worker_begin(opened->worker, opened_open, opened);
+    pool_worker_begin(opened->worker, opened_open, opened);
 }
 
 /* Devices of two kinds could round differently, and the product would depend on the ranks. */
@@ -168,7 +168,7 @@ status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
     struct wish wish;
     backend_t *backend = NULL;
     TRY(agree_all(comm, wish_make(opened, job, kind, &wish)));
-    thread_worker_wait(opened->worker);
+    pool_worker_wait(opened->worker);
     opened->has_begun = 0;
     if (opened->waiting && wish_is_same(&opened->wish, &wish)) {
         backend = opened->waiting;

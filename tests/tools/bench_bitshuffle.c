@@ -7,7 +7,7 @@
  * All sides take turns; the best of each counts. One thread is timed by its own processor time, so
  * that other programs disturb little; reads by the clock, and beside that, as what two free
  * processors would give, by the processor time of the thread that is busiest. */
-#include "base/thread.h"
+#include "base/pool.h"
 #include "input/hdf5/chunks.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_versions.h"
@@ -257,8 +257,8 @@ static void bench_memory(int repeats, int is_beside_library)
     const size_t bytes = (size_t)CHUNKS * CHUNK;
     double clock[2] = {1e9, 1e9};
     unsigned char *memory = malloc(2 * bytes);
-    thread_worker_t *second = NULL;
-    if (!memory || thread_worker_create("copy", &second)) {
+    pool_worker_t *second = NULL;
+    if (!memory || pool_worker_create("copy", &second)) {
         exit(1);
     }
     memset(memory, 1, 2 * bytes);
@@ -268,17 +268,17 @@ static void bench_memory(int repeats, int is_beside_library)
         struct copy other = {memory + half, memory + bytes + half, half};
         double began = seconds(CLOCK_MONOTONIC);
         if (half > 0) {
-            thread_worker_begin(second, copy_all, &other);
+            pool_worker_begin(second, copy_all, &other);
         }
         copy_all(&first);
         if (half > 0) {
-            thread_worker_wait(second);
+            pool_worker_wait(second);
         }
         clock[i % 2] = fmin(clock[i % 2], seconds(CLOCK_MONOTONIC) - began);
     }
     printf("%-22s%*.2f%10.2f%8.2f\n", "memory, copied", is_beside_library ? 53 : 35,
            1e-9 * (double)bytes / clock[0], 1e-9 * (double)bytes / clock[1], clock[0] / clock[1]);
-    thread_worker_destroy(second);
+    pool_worker_destroy(second);
     free(memory);
 }
 

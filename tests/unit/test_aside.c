@@ -1,5 +1,5 @@
 /* A thread that does one thing at a time: all is done, once, in order, and ends with it. */
-#include "base/thread.h"
+#include "base/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,28 +26,28 @@ static void does_all(void **state)
 {
     (void)state;
     enum { TIMES = 1000 };
-    thread_worker_t *aside = NULL;
+    pool_worker_t *aside = NULL;
     struct count count = {0};
-    assert_int_equal(thread_worker_create("test", &aside), STATUS_OK);
-    thread_worker_wait(aside); /* nothing */
+    assert_int_equal(pool_worker_create("test", &aside), STATUS_OK);
+    pool_worker_wait(aside); /* nothing */
     for (int i = 0; i < TIMES; i++) {
-        thread_worker_begin(aside, add, &count);
-        thread_worker_wait(aside);
+        pool_worker_begin(aside, add, &count);
+        pool_worker_wait(aside);
         assert_int_equal(count.times, i + 1);
     }
-    thread_worker_destroy(aside);
+    pool_worker_destroy(aside);
 }
 
 static void ends_with_what_it_does(void **state)
 {
     (void)state;
-    thread_worker_t *aside = NULL;
+    pool_worker_t *aside = NULL;
     struct count count = {.pause_ns = 50000000};
-    assert_int_equal(thread_worker_create("test", &aside), STATUS_OK);
-    thread_worker_begin(aside, add, &count);
-    thread_worker_destroy(aside);
+    assert_int_equal(pool_worker_create("test", &aside), STATUS_OK);
+    pool_worker_begin(aside, add, &count);
+    pool_worker_destroy(aside);
     assert_int_equal(count.times, 1);
-    thread_worker_destroy(NULL);
+    pool_worker_destroy(NULL);
 }
 
 int main(void)

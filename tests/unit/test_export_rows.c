@@ -81,7 +81,7 @@ struct written {
     uint32_t sums[SPANS];
 };
 
-static thread_worker_t *worker;
+static pool_worker_t *worker;
 
 static void add(void *context, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
                 const void *data)
@@ -319,8 +319,8 @@ int main(void)
         cmocka_unit_test(psrfits_weights), cmocka_unit_test(psrfits_failure),
         cmocka_unit_test(threads_memory),
     };
-    assert_int_equal(thread_worker_create("crc", &worker), 0);
+    assert_int_equal(pool_worker_create("crc", &worker), 0);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    thread_worker_destroy(worker);
+    pool_worker_destroy(worker);
     return failed;
 }

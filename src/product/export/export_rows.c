@@ -292,9 +292,9 @@ status_t export_writer_flush(export_writer_t *writer)
         writer_map(writer, at, bytes);
         TRY(writer_unsettle(writer, writer->first));
         writer->format->encode(form, writer->data, writer->kept * form->nifs, form->nchans);
-        thread_worker_begin(writer->sum.worker, writer_sum, writer);
+        pool_worker_begin(writer->sum.worker, writer_sum, writer);
         st = export_file_put(&writer->file, at, writer->data, bytes);
-        thread_worker_wait(writer->sum.worker);
+        pool_worker_wait(writer->sum.worker);
     }
 out:
     writer->kept = 0; /* after a failure, too: threads take further groups */

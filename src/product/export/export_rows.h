@@ -7,7 +7,7 @@
 #ifndef VOLTMILL_PRODUCT_EXPORT_EXPORT_ROWS_H
 #define VOLTMILL_PRODUCT_EXPORT_EXPORT_ROWS_H
 
-#include "base/thread.h"
+#include "base/pool.h"
 #include "product/export/export.h"
 #include "product/product.h"
 
@@ -75,7 +75,7 @@ uint64_t export_rows_piece(const struct export_rows *rows, uint64_t *from, uint6
  * from byte `from` of each row on. */
 struct export_sum {
     void *context;
-    thread_worker_t *worker; /* that may call add() while the bytes are written; may be NULL */
+    pool_worker_t *worker; /* that may call add() while the bytes are written; may be NULL */
     /* Several threads at once. */
     void (*add)(void *context, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
                 const void *data);
