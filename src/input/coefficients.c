@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dsp/fir/fir_design.h"
-#include "dsp/telescope.h"
+#include "dsp/fir/prototype.h"
 #include "input/about.h"
 #include "io/file_rights.h"
 #include "io/hdf5/h5.h"

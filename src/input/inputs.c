@@ -2,7 +2,7 @@
 #include "input/inputs.h"
 
 #include "base/memory.h"
-#include "dsp/telescope.h"
+#include "dsp/fir/prototype.h"
 #include "input/coefficients.h"
 #include "io/crc.h"
 

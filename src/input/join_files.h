@@ -2,7 +2,7 @@
 #ifndef VOLTMILL_INPUT_JOIN_FILES_H
 #define VOLTMILL_INPUT_JOIN_FILES_H
 
-#include "dsp/sample_time.h"
+#include "dsp/axes.h"
 #include "input/archive.h"
 
 /* Joins files[1..] to files[0], each an archive of one part, along files[0]->stacked: in the order

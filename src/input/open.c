@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "dsp/sample_time.h"
+#include "dsp/axes.h"
 #include "input/format/formats.h"
 #include "input/format/recorder.h"
 #include "input/hdf5/sources.h"

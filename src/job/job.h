@@ -326,7 +326,7 @@ struct job_filter_design {
 
 /* The inverse of the telescope's filter bank within its channels (dsp/deripple.h). */
 struct job_filter_deripple {
-    char *prototype; /* path, or a telescope's name (dsp/telescope.h); NULL: nothing */
+    char *prototype; /* path, or a telescope's name (dsp/fir/prototype.h); NULL: nothing */
     uint32_t points; /* coefficients a channel; 0: the telescope's */
 };
 
@@ -363,7 +363,7 @@ const char *job_filter_file(const struct job_filter *filter);
 /* `synthesise`: coarse channels become a stream again, before all filters. */
 struct job_synthesise {
     char *prototype;         /* of the channels' filter bank: a path, or a telescope's name
-                                (dsp/telescope.h); NULL: the archive says it */
+                                (dsp/fir/prototype.h); NULL: the archive says it */
     uint32_t prototype_taps; /* T of what is in that file; 0: not said */
     int has_channels;
     uint64_t first_channel, last_channel;

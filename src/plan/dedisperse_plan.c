@@ -3,7 +3,7 @@
 #include "plan/dedisperse_plan.h"
 
 #include "base/memory.h"
-#include "dsp/dispersion/dispersion_grid.h"
+#include "dsp/dispersion/dispersion.h"
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"
 

@@ -4,8 +4,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "dsp/fir/dual.h"
-#include "dsp/resample.h"
-#include "dsp/telescope.h"
+#include "dsp/fir/prototype.h"
 #include "input/coefficients.h"
 
 #include <inttypes.h>

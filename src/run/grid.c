@@ -2,7 +2,7 @@
 #include "run/grid.h"
 
 #include "base/memory.h"
-#include "dsp/dispersion/dispersion_grid.h"
+#include "dsp/dispersion/dispersion.h"
 #include "input/coefficients.h"
 #include "input/inputs.h"
 #include "io/file.h"

@@ -2,7 +2,7 @@
 #include "synth/disperse.h"
 
 #include "base/memory.h"
-#include "dsp/dispersion/chirp_exact.h"
+#include "dsp/dispersion/chirp.h"
 
 #include <fftw3.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Synthetic bursts and pulsars lie where theory puts them, and the exact chirp undoes what the
  * interstellar medium did to them. */
-#include "dsp/dispersion/chirp_exact.h"
+#include "dsp/dispersion/chirp.h"
 #include "dsp/dispersion/dispersion.h"
 #include "synth/signal.h"
 

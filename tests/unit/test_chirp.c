@@ -1,7 +1,6 @@
 /* The chirp of dispersion: phases against four times double's precision, delays and lengths, and
  * that what it disperses it gathers again, whole and by overlap-save. */
 #include "dsp/dispersion/chirp.h"
-#include "dsp/dispersion/chirp_exact.h"
 #include "dsp/dispersion/dispersion.h"
 #include "dsp/noise.h"
 

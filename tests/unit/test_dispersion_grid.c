@@ -1,5 +1,5 @@
 /* DMs divided among coherent ones, and their delays beside the formula. */
-#include "dsp/dispersion/dispersion_grid.h"
+#include "dsp/dispersion/dispersion.h"
 
 #include <math.h>
 #include <setjmp.h>

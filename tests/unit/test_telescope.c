@@ -3,8 +3,6 @@
 #include "base/report.h"
 #include "dsp/deripple.h"
 #include "dsp/fir/prototype.h"
-#include "dsp/resample.h"
-#include "dsp/telescope.h"
 
 #include <complex.h>
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dsp/axes.h"
-#include "dsp/sample_time.h"
 #include "io/pack.h"
 
 #include <math.h>

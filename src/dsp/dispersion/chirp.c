@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
-#include "dsp/dispersion/chirp_exact.h"
 #include "dsp/dispersion/dispersion.h"
 #include "dsp/phasor.h"
 
@@ -135,9 +134,12 @@ static double chirp_delay(const struct chirp *chirp, double f_hz)
     return (chirp->is_inverse ? -seconds : seconds) * chirp->sample_rate_hz;
 }
 
-static int chirp_is_positive(double value)
+/* Checks a number that must be positive. */
+static status_t chirp_require(double value, const char *what, const char *unit)
 {
-    return isfinite(value) && value > 0;
+    return REQUIRED(isfinite(value) && value > 0, STATUS_USAGE,
+                    "coherent dedispersion: a %s of %g %s, expected a positive one", what, value,
+                    unit);
 }
 
 status_t chirp_check(const struct chirp *chirp)
@@ -146,24 +148,20 @@ status_t chirp_check(const struct chirp *chirp)
     const double most_samples = 4503599627370496.0; /* 2^52: counted exactly */
     const double half_hz = chirp_bandwidth_hz(chirp) / 2;
     const double low_hz = chirp->centre_hz - half_hz;
+    double least;
+    double most;
     REQUIRE(isfinite(chirp->dm) && chirp->dm >= 0, STATUS_USAGE,
             "coherent dedispersion: a DM of %g pc cm^-3, expected none below 0", chirp->dm);
-    REQUIRE(chirp_is_positive(dispersion_constant_of(chirp->constant)), STATUS_USAGE,
+    REQUIRE(isfinite(dispersion_constant_of(chirp->constant)), STATUS_USAGE,
             "coherent dedispersion: a dispersion constant of %g s MHz^2 pc^-1 cm^3, expected a "
             "positive one",
             chirp->constant);
-    REQUIRE(chirp_is_positive(chirp->sample_rate_hz), STATUS_USAGE,
-            "coherent dedispersion: a sample rate of %g Hz, expected a positive one",
-            chirp->sample_rate_hz);
-    REQUIRE(chirp_is_positive(chirp->reference_hz), STATUS_USAGE,
-            "coherent dedispersion: a reference frequency of %g Hz, expected a positive one",
-            chirp->reference_hz);
-    REQUIRE(chirp_is_positive(low_hz), STATUS_USAGE,
+    TRY(chirp_require(chirp->sample_rate_hz, "sample rate", "Hz"));
+    TRY(chirp_require(chirp->reference_hz, "reference frequency", "Hz"));
+    REQUIRE(isfinite(low_hz) && low_hz > 0, STATUS_USAGE,
             "coherent dedispersion: a coarse channel covers %.9g .. %.9g Hz, expected a band above "
             "0 Hz",
             low_hz, chirp->centre_hz + half_hz);
-    double least;
-    double most;
     chirp_delays(chirp, &least, &most);
     REQUIRE(least >= -most_samples && most <= most_samples, STATUS_USAGE,
             "coherent dedispersion: at a DM of %g pc cm^-3 a coarse channel that covers %.9g .. "
@@ -267,13 +265,12 @@ struct responding {
     uint32_t length, part; /* of the transform that is split or joined, or done in one go */
     double (*table)[2];
     double (*out)[2];
+    void (*work)(const struct responding *r, uint64_t tile);
 };
 
-static void responding_exact(void *context, uint32_t thread, uint64_t tile)
+static void responding_exact(const struct responding *r, uint64_t tile)
 {
-    const struct responding *r = context;
     const uint32_t first = (uint32_t)tile * TILE;
-    (void)thread;
     chirp_exact(r->chirp, r->length, first, (uint32_t)min_u64(TILE, r->length), r->out + first);
 }
 
@@ -284,39 +281,31 @@ static void responding_step(const struct responding *r, round_trip_step *step, u
                       r->out + tile / tiles * r->part);
 }
 
-static void responding_split(void *context, uint32_t thread, uint64_t tile)
+static void responding_split(const struct responding *r, uint64_t tile)
 {
-    (void)thread;
-    responding_step(context, round_trip_split, tile);
+    responding_step(r, round_trip_split, tile);
 }
 
-static void responding_join(void *context, uint32_t thread, uint64_t tile)
+static void responding_join(const struct responding *r, uint64_t tile)
 {
-    (void)thread;
-    responding_step(context, round_trip_join, tile);
+    responding_step(r, round_trip_join, tile);
 }
 
-static void responding_down(void *context, uint32_t thread, uint64_t leaf)
+static void responding_down(const struct responding *r, uint64_t leaf)
 {
-    const struct responding *r = context;
-    (void)thread;
     round_trip_down(r->part, r->table, r->out + leaf * r->part);
 }
 
-static void responding_up(void *context, uint32_t thread, uint64_t leaf)
+static void responding_up(const struct responding *r, uint64_t leaf)
 {
-    const struct responding *r = context;
-    (void)thread;
     round_trip_up(r->part, r->table, r->out + leaf * r->part);
 }
 
-static void responding_fade(void *context, uint32_t thread, uint64_t tile)
+static void responding_fade(const struct responding *r, uint64_t tile)
 {
-    const struct responding *r = context;
     const uint32_t first = (uint32_t)tile * TILE;
     const uint32_t count = (uint32_t)min_u64(TILE, r->length);
     uint32_t n = 0;
-    (void)thread;
     for (uint32_t bit = 1; bit < r->length; bit *= 2) {
         n |= first & bit ? r->length / 2 / bit : 0;
     }
@@ -327,9 +316,18 @@ static void responding_fade(void *context, uint32_t thread, uint64_t tile)
     }
 }
 
-static void responding_each(struct responding *r, uint64_t tasks, pool_task_t *run)
+static void responding_task(void *context, uint32_t thread, uint64_t tile)
 {
-    pool_each((uint32_t)min_u64(tasks, MOST_THREADS), tasks, run, r);
+    const struct responding *r = context;
+    (void)thread;
+    r->work(r, tile);
+}
+
+static void responding_each(struct responding *r, uint64_t tasks,
+                            void (*work)(const struct responding *r, uint64_t tile))
+{
+    r->work = work;
+    pool_each((uint32_t)min_u64(tasks, MOST_THREADS), tasks, responding_task, r);
 }
 
 void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2])
@@ -337,7 +335,7 @@ void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2]
     double table[PIECE][2];
     const uint64_t tiles = ceil_div_u64(length, TILE);
     const uint32_t leaf = tiles < LEAVES ? length : length / LEAVES;
-    struct responding r = {chirp, chirp_window(chirp, length), length, length, table, out};
+    struct responding r = {chirp, chirp_window(chirp, length), length, length, table, out, NULL};
     round_trip_roots(2 * PIECE, 0, PIECE, table);
     responding_each(&r, tiles, responding_exact);
     for (; r.part > leaf; r.part /= 2) {
@@ -352,5 +350,175 @@ void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2]
     }
     if (!chirp->is_complex) {
         chirp_mirror(length, out);
+    }
+}
+
+/* Phases of 10^10 turns, accurate to 10^-9 turns. The phase is split into terms linear in
+ * frequency, which 64-bit fractions of a turn represent exactly, and one quotient in double-double
+ * precision. With A = 1e12 D DM,
+ *
+ *   A v (1 / r - 1 / v)^2 = A v / r^2 - 2 A / r + A / v.
+ *
+ * Only IEEE additions, products and quotients are used, no fma() or sin(). So every machine gives
+ * the same bits, and compilers vectorise the loops. */
+
+enum { EXACT_PIECE = 256 }; /* frequencies at a time */
+
+/* ---- Numbers of twice double's precision: the unrounded sum hi + lo, |lo| <= half an ulp of hi.
+ * Dekker 1971, A floating-point technique for extending the available precision. ---- */
+
+struct pair {
+    double hi, lo;
+};
+
+static inline struct pair exact_sum(double a, double b)
+{
+    const double sum = a + b;
+    const double part = sum - a;
+    return (struct pair){sum, (a - (sum - part)) + (b - part)};
+}
+
+static inline struct pair exact_product(double a, double b)
+{
+    const double split = 134217729.0; /* 2^27 + 1 */
+    const double a1 = split * a - (split * a - a);
+    const double b1 = split * b - (split * b - b);
+    const double a2 = a - a1;
+    const double b2 = b - b1;
+    const double product = a * b;
+    return (struct pair){product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2};
+}
+
+static inline struct pair exact_add(struct pair a, struct pair b)
+{
+    struct pair sum = exact_sum(a.hi, b.hi);
+    return exact_sum(sum.hi, sum.lo + (a.lo + b.lo));
+}
+
+static inline struct pair exact_scale(struct pair a, double b)
+{
+    struct pair product = exact_product(a.hi, b);
+    return exact_sum(product.hi, product.lo + a.lo * b);
+}
+
+/* a / b, not normalised: hi is the quotient of doubles, lo what it misses. */
+static inline struct pair exact_quotient(struct pair a, struct pair b)
+{
+    const double first = a.hi / b.hi;
+    const struct pair product = exact_product(first, b.hi);
+    const double rest = ((a.hi - product.hi) - product.lo) + (a.lo - first * b.lo);
+    return (struct pair){first, rest / b.hi};
+}
+
+static inline double exact_fraction(struct pair turns)
+{
+    const double rest = (turns.hi - phasor_whole(turns.hi)) + turns.lo;
+    return rest - phasor_whole(rest);
+}
+
+/* In 2^-64 turns, modulo a turn. */
+static uint64_t exact_fixed(double turns)
+{
+    const double rest = turns - rint(turns);
+    const uint64_t size = (uint64_t)(0x1p64 * fabs(rest));
+    return rest < 0 ? 0 - size : size;
+}
+
+static uint64_t exact_fixed_pair(struct pair turns)
+{
+    return exact_fixed(turns.hi) + exact_fixed(turns.lo);
+}
+
+/* ---- Phases ---- */
+
+/* Terms of the phases of an FFT's frequencies. The phase of bin k (k - length in the upper half)
+ * is, in turns, offset + k step + sign A / v, v = start_hz + k bin_hz. */
+struct phases {
+    uint64_t offset, step; /* 2^-64 turns */
+    double sign;
+    struct pair dispersion; /* A, seconds Hz^2 */
+    struct pair start_hz, bin_hz;
+};
+
+static struct phases exact_phases(const struct chirp *chirp, uint32_t length)
+{
+    struct phases p;
+    const double s = chirp->sideband;
+    const struct pair one = {length, 0};
+    const struct pair r = {chirp->reference_hz, 0};
+    p.sign = chirp->is_inverse ? s : -s;
+    p.dispersion =
+        exact_scale(exact_product(dispersion_constant_of(chirp->constant), chirp->dm), 1e12);
+    p.start_hz = (struct pair){chirp->centre_hz, 0};
+    if (!chirp->is_complex) {
+        p.start_hz = exact_sum(chirp->centre_hz, -s * chirp->sample_rate_hz / 4);
+    }
+    p.bin_hz = exact_quotient((struct pair){s * chirp->sample_rate_hz, 0}, one);
+    /* A / r^2 times start - 2 r, and times a bin. */
+    const struct pair slope = exact_quotient(exact_quotient(p.dispersion, r), r);
+    const struct pair from = exact_add(p.start_hz, (struct pair){-2 * chirp->reference_hz, 0});
+    struct pair offset = exact_scale(slope, from.hi);
+    offset = exact_add(offset, (struct pair){slope.hi * from.lo, 0});
+    struct pair step = exact_scale(slope, p.bin_hz.hi);
+    step = exact_add(step, (struct pair){slope.hi * p.bin_hz.lo, 0});
+    p.offset = exact_fixed_pair(exact_scale(offset, p.sign));
+    p.step = exact_fixed_pair(exact_scale(step, p.sign));
+    /* Samples that are taken `shift` later have turned by k shift / length. */
+    int64_t shift = chirp->shift % (int64_t)length;
+    p.step -= exact_fixed_pair(exact_quotient((struct pair){(double)shift, 0}, one));
+    return p;
+}
+
+/* Numbers first .. first + count - 1, none of them in another half than the first. */
+static void exact_fill(const struct phases *p, double first, uint32_t count,
+                       double (*restrict out)[2])
+{
+    double turns[EXACT_PIECE];
+    uint64_t linear = p->offset + p->step * (uint64_t)(int64_t)first;
+    for (uint32_t i = 0; i < count; i++) {
+        /* 53 bits and a sign are 10^-16 turns. */
+        turns[i] = 0x1p-64 * (double)(int64_t)linear;
+        linear += p->step;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pair v = exact_add(p->start_hz, exact_scale(p->bin_hz, first + (double)i));
+        turns[i] += p->sign * exact_fraction(exact_quotient(p->dispersion, v));
+        turns[i] -= phasor_whole(turns[i]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        phasor(turns[i], out[i]);
+    }
+}
+
+void chirp_exact(const struct chirp *chirp, uint32_t length, uint32_t first, uint32_t count,
+                 double (*restrict out)[2])
+{
+    const struct phases phases = exact_phases(chirp, length);
+    const uint32_t half = length / 2 + length % 2; /* from here on frequencies are negative */
+    for (uint32_t done = 0; done < count;) {
+        const uint32_t k = first + done;
+        uint32_t n = count - done < EXACT_PIECE ? count - done : EXACT_PIECE;
+        if (k < half && half - k < n) {
+            n = half - k;
+        }
+        double(*to)[2] = out + done;
+        done += n;
+        if (k < half) {
+            exact_fill(&phases, k, n, to);
+        } else if (chirp->is_complex) {
+            exact_fill(&phases, (double)k - length, n, to);
+        } else {
+            /* Conjugates, from the other end. */
+            double mirror[EXACT_PIECE][2];
+            exact_fill(&phases, length - (k + n - 1), n, mirror);
+            for (uint32_t i = 0; i < n; i++) {
+                to[i][0] = mirror[n - 1 - i][0];
+                to[i][1] = -mirror[n - 1 - i][1];
+            }
+        }
+        if (!chirp->is_complex && (k == 0 || 2 * (uint64_t)k == length)) {
+            to[0][0] = to[0][0] < 0 ? -1 : 1;
+            to[0][1] = 0;
+        }
     }
 }

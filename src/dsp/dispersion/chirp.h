@@ -54,7 +54,7 @@ status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps);
  * filter_response_t): out [length][2], length a power of two and at least the T of chirp_reach().
  * For real samples out[length - k] is the conjugate of out[k], and 0 Hz and half the rate are real.
  *
- * It is the exact chirp (dsp/dispersion/chirp_exact.h) but for this: that jumps where the band's
+ * It is the exact chirp (chirp_exact()) but for this: that jumps where the band's
  * edges meet, so it rings on as 1 / (2 pi k) k samples away from either end of the delays, for
  * ever. Here all within the delays is kept and the rest fades to 0 over the guard, so that the
  * filter has T taps. What that takes away are components within about rate / guard of the band's
@@ -64,5 +64,15 @@ status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps);
  * comes back with 0.999 of its amplitude, of which no other sample has more than 4e-3
  * (tests/unit/test_chirp.c). */
 void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2]);
+
+/* The exact chirp: phases of 10^10 turns at the frequencies of an FFT of any length. */
+
+/* Frequencies number first .. first + count - 1 of `length`, in the order of the FFT (the upper
+ * half negative), out [count][2]: the factor that chirp.h defines, with `shift` taken out, right to
+ * 1e-11 turns at any DM; the same bits on every machine and for any cut. Of real samples number
+ * length - k is the conjugate of number k, and 0 Hz and half the rate are 1 or -1: its modulus is 1
+ * everywhere, and the inverse undoes it. */
+void chirp_exact(const struct chirp *chirp, uint32_t length, uint32_t first, uint32_t count,
+                 double (*restrict out)[2]);
 
 #endif

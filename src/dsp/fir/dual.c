@@ -89,12 +89,6 @@ static double dual_factor(const struct dual_system *system, int64_t i, int64_t k
                : 0;
 }
 
-static size_t dual_unknowns(const struct dual_system *system, uint32_t residue)
-{
-    const int64_t hop = system->bank->hop;
-    return residue < system->length ? (size_t)((system->length - residue + hop - 1) / hop) : 0;
-}
-
 /* Fills in a residue's equations, and behind them weight x = 0. */
 static void dual_fill(struct dual_system *system, uint32_t residue, size_t unknowns)
 {
@@ -174,15 +168,29 @@ static void dual_add(struct dual_system *system, uint32_t residue, size_t unknow
     }
 }
 
-/* Means over `residues` residues. */
-static double dual_error_db(const struct dual_system *system, uint32_t residues)
+/* Goes through `count` of the residues, evenly. Solves each, and puts its coefficients into `dual`,
+ * or, with `is_given`, takes those that are there (NULL: neither). Then means over the residues are
+ * known. */
+static void dual_go(struct dual_system *system, uint32_t count, struct dual *dual, int is_given)
 {
-    return 10 * log10(system->error / residues + DBL_MIN);
-}
-
-static double dual_noise(const struct dual_system *system, uint32_t residues)
-{
-    return system->norm / residues * system->bank->points * system->energy_b;
+    const uint32_t hop = system->bank->hop;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t residue = (uint32_t)((uint64_t)i * hop / count);
+        const int64_t left = system->length - residue;
+        const size_t unknowns = left > 0 ? (size_t)((left + hop - 1) / hop) : 0;
+        if (!is_given) {
+            dual_fill(system, residue, unknowns);
+            dual_solve(system, unknowns);
+        }
+        for (size_t j = 0; dual->coeff && j < unknowns; j++) {
+            double *coeff = &dual->coeff[residue + j * hop];
+            system->x[j] = is_given ? *coeff : system->x[j];
+            *coeff = system->x[j];
+        }
+        dual_add(system, residue, unknowns);
+    }
+    dual->error_db = 10 * log10(system->error / count + DBL_MIN);
+    dual->noise = system->norm / count * system->bank->points * system->energy_b;
 }
 
 /* Estimates the error of a dual of `taps` taps from some of the residues. */
@@ -190,17 +198,11 @@ static status_t dual_estimate(const struct dual_bank *bank, uint32_t taps, doubl
 {
     status_t st = STATUS_OK;
     enum { RESIDUES = 32 };
-    const uint32_t count = bank->hop < RESIDUES ? bank->hop : RESIDUES;
     struct dual_system system = {0};
+    struct dual dual = {.coeff = NULL};
     TRY(dual_begin(bank, taps, dual_first(bank, taps), &system));
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t residue = (uint32_t)((uint64_t)i * bank->hop / count);
-        const size_t unknowns = dual_unknowns(&system, residue);
-        dual_fill(&system, residue, unknowns);
-        dual_solve(&system, unknowns);
-        dual_add(&system, residue, unknowns);
-    }
-    *error_db = dual_error_db(&system, count);
+    dual_go(&system, bank->hop < RESIDUES ? bank->hop : RESIDUES, &dual, 0);
+    *error_db = dual.error_db;
 out:
     dual_end(&system);
     return st;
@@ -214,21 +216,9 @@ status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *o
     TRY(dual_begin(bank, taps, dual.first, &system));
     TRY(memory_zeroed((size_t)taps * bank->points, sizeof *dual.coeff, "coefficients",
                       &dual.coeff));
-    for (uint32_t residue = 0; residue < bank->hop; residue++) {
-        const size_t unknowns = dual_unknowns(&system, residue);
-        dual_fill(&system, residue, unknowns);
-        dual_solve(&system, unknowns);
-        dual_add(&system, residue, unknowns);
-        for (size_t j = 0; j < unknowns; j++) {
-            dual.coeff[residue + j * bank->hop] = system.x[j];
-        }
-    }
-    dual.error_db = dual_error_db(&system, bank->hop);
-    dual.noise = dual_noise(&system, bank->hop);
+    dual_go(&system, bank->hop, &dual, 0);
     *out = dual;
-    dual.coeff = NULL;
 out:
-    free(dual.coeff);
     dual_end(&system);
     return st;
 }
@@ -267,15 +257,7 @@ status_t dual_measure(const struct dual_bank *bank, struct dual *dual)
     status_t st = STATUS_OK;
     struct dual_system system = {0};
     TRY(dual_begin(bank, dual->taps, dual->first, &system));
-    for (uint32_t residue = 0; residue < bank->hop; residue++) {
-        const size_t unknowns = dual_unknowns(&system, residue);
-        for (size_t j = 0; j < unknowns; j++) {
-            system.x[j] = dual->coeff[residue + j * bank->hop];
-        }
-        dual_add(&system, residue, unknowns);
-    }
-    dual->error_db = dual_error_db(&system, bank->hop);
-    dual->noise = dual_noise(&system, bank->hop);
+    dual_go(&system, bank->hop, dual, 1);
 out:
     dual_end(&system);
     return st;

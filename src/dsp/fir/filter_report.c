@@ -37,6 +37,7 @@ struct filter {
     uint32_t taps, samples;
     size_t count;    /* taps * samples */
     double rounding; /* a |H| as small as this is zero */
+    double centre;   /* |H(0)| */
 };
 
 /* exp(-2 pi i f j / samples). fmod is exact, so the phase is good however many turns it makes. */
@@ -91,9 +92,9 @@ static double report_response(const struct filter *filter, double f)
 }
 
 /* 20 log10 |H(0) / h|. */
-static double report_rejection_db(const struct filter *filter, double centre, double h)
+static double report_rejection_db(const struct filter *filter, double h)
 {
-    return h <= filter->rounding ? INFINITY : 20 * log10(centre / h);
+    return h <= filter->rounding ? INFINITY : 20 * log10(filter->centre / h);
 }
 
 /* For |f| <= `to`. Coefficients are real, so the negative frequencies say the same as the positive
@@ -112,7 +113,7 @@ static double report_ripple_db(const struct filter *filter, double to, uint32_t 
         smallest = fmin(smallest, h);
         largest = fmax(largest, h);
     }
-    return report_rejection_db(filter, largest, smallest);
+    return smallest <= filter->rounding ? INFINITY : 20 * log10(largest / smallest);
 }
 
 /* Where |H| crosses `level` between `low`, where it is above, and `high`, where it is below: the
@@ -204,15 +205,20 @@ out:
     return st;
 }
 
-/* The largest |H| from `from` to the end of the band. Above LONGEST / POINTS_PER_LOBE
- * coefficients the transform takes fewer points per lobe, and skips lobes in the end; filters have
- * their largest ones close by, so the first channels are then looked at by plain sums too. */
-static status_t report_find_largest_beyond(const struct filter *filter, double from, double *out)
+/* The rejection of the largest |H| from `from` to the end of the band; infinite where that is
+ * before. Above LONGEST / POINTS_PER_LOBE coefficients the transform takes fewer points per lobe,
+ * and skips lobes in the end; filters have their largest ones close by, so the first channels are
+ * then looked at by plain sums too. */
+static status_t report_rejection_beyond(const struct filter *filter, double from, double *out)
 {
     status_t st = STATUS_OK;
     double complex *grid = NULL;
     double end = filter->samples / 2.0;
     size_t length = 2;
+    if (end < from) {
+        *out = INFINITY;
+        goto out;
+    }
     while (length / POINTS_PER_LOBE < filter->count && length < LONGEST) {
         length *= 2;
     }
@@ -236,7 +242,9 @@ static status_t report_find_largest_beyond(const struct filter *filter, double f
         }
         step = fmin(step, NEAR_CHANNELS / NEAR_POINTS);
     }
-    *out = fmax(largest, report_climb(filter, fmax(from, place - step), fmin(end, place + step)));
+    largest =
+        fmax(largest, report_climb(filter, fmax(from, place - step), fmin(end, place + step)));
+    *out = report_rejection_db(filter, largest);
 out:
     free(grid);
     return st;
@@ -244,9 +252,8 @@ out:
 
 /* The filter, and its gain at the centre of a channel. */
 static status_t report_begin(const double *coeff, uint32_t taps, uint32_t samples,
-                             struct filter *out, double *centre)
+                             struct filter *out)
 {
-    status_t st = STATUS_OK;
     struct filter filter = {
         .coeff = coeff, .taps = taps, .samples = samples, .count = (size_t)taps * samples};
     double magnitude = 0;
@@ -254,26 +261,12 @@ static status_t report_begin(const double *coeff, uint32_t taps, uint32_t sample
         magnitude += fabs(coeff[j]);
     }
     filter.rounding = DBL_EPSILON * sqrt((double)filter.count) * magnitude;
-    *centre = report_response(&filter, 0);
-    REQUIRE(*centre > filter.rounding, STATUS_USAGE,
-            "the filter has no gain at the centre of a channel: its %zu coefficients add up to %g",
-            filter.count, *centre);
+    filter.centre = report_response(&filter, 0);
     *out = filter;
-out:
-    return st;
-}
-
-static status_t report_aliasing_db(const struct filter *filter, double centre, double rate,
-                                   double *out)
-{
-    status_t st = STATUS_OK;
-    double alias = 0;
-    if (filter->samples / 2.0 >= rate - KEPT_TO) { /* else all folds within the channel */
-        TRY(report_find_largest_beyond(filter, rate - KEPT_TO, &alias));
-    }
-    *out = report_rejection_db(filter, centre, alias);
-out:
-    return st;
+    return REQUIRED(filter.centre > filter.rounding, STATUS_USAGE,
+                    "the filter has no gain at the centre of a channel: its %zu coefficients add "
+                    "up to %g",
+                    filter.count, filter.centre);
 }
 
 status_t filter_report_oversampled(const double *coeff, uint32_t taps,
@@ -281,11 +274,11 @@ status_t filter_report_oversampled(const double *coeff, uint32_t taps,
                                    struct filter_report_oversampled *out)
 {
     status_t st = STATUS_OK;
-    struct filter filter = {.coeff = NULL};
-    double centre = 0;
+    struct filter filter;
     double alias_db = 0;
-    TRY(report_begin(coeff, taps, samples_per_spectrum, &filter, &centre));
-    TRY(report_aliasing_db(&filter, centre, rate, &alias_db));
+    TRY(report_begin(coeff, taps, samples_per_spectrum, &filter));
+    /* All below folds within the channel. */
+    TRY(report_rejection_beyond(&filter, rate - KEPT_TO, &alias_db));
     *out = (struct filter_report_oversampled){.ripple_db = report_ripple_db(&filter, KEPT_TO, 8),
                                               .alias_db = alias_db};
 out:
@@ -296,10 +289,9 @@ status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t sam
                                 double rate, double *alias_db)
 {
     status_t st = STATUS_OK;
-    struct filter filter = {.coeff = NULL};
-    double centre = 0;
-    TRY(report_begin(coeff, taps, samples_per_spectrum, &filter, &centre));
-    TRY(report_aliasing_db(&filter, centre, rate, alias_db));
+    struct filter filter;
+    TRY(report_begin(coeff, taps, samples_per_spectrum, &filter));
+    TRY(report_rejection_beyond(&filter, rate - KEPT_TO, alias_db));
 out:
     return st;
 }
@@ -308,28 +300,24 @@ status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples
                             struct filter_report *out)
 {
     status_t st = STATUS_OK;
-    struct filter filter = {.coeff = NULL};
-    double centre = 0;
+    struct filter filter;
     double energy = 0;
-    TRY(report_begin(coeff, taps, samples_per_spectrum, &filter, &centre));
+    double beyond_db = 0;
+    TRY(report_begin(coeff, taps, samples_per_spectrum, &filter));
     for (size_t j = 0; j < filter.count; j++) {
         energy += coeff[j] * coeff[j];
     }
-    /* A band of two samples ends before f = 1.5, so nothing is beyond. */
-    double beyond = 0;
-    if (samples_per_spectrum / 2.0 >= BEYOND_FROM) {
-        TRY(report_find_largest_beyond(&filter, BEYOND_FROM, &beyond));
-    }
-    double half_3db = report_half_width(&filter, centre * pow(10, -3.0 / 20), 0);
-    double half_6db = report_half_width(&filter, centre * pow(10, -6.0 / 20), half_3db);
+    TRY(report_rejection_beyond(&filter, BEYOND_FROM, &beyond_db));
+    double half_3db = report_half_width(&filter, filter.centre * pow(10, -3.0 / 20), 0);
+    double half_6db = report_half_width(&filter, filter.centre * pow(10, -6.0 / 20), half_3db);
     *out = (struct filter_report){
         .ripple_db = report_ripple_db(&filter, RIPPLE_TO, 1),
         .width_3db = 2 * half_3db,
         .width_6db = 2 * half_6db,
-        .scalloping_db = report_rejection_db(&filter, centre, report_response(&filter, 0.5)),
-        .adjacent_db = report_rejection_db(&filter, centre, report_response(&filter, 1)),
-        .beyond_db = report_rejection_db(&filter, centre, beyond),
-        .noise_width = samples_per_spectrum * energy / (centre * centre),
+        .scalloping_db = report_rejection_db(&filter, report_response(&filter, 0.5)),
+        .adjacent_db = report_rejection_db(&filter, report_response(&filter, 1)),
+        .beyond_db = beyond_db,
+        .noise_width = samples_per_spectrum * energy / (filter.centre * filter.centre),
     };
 out:
     return st;

@@ -5,8 +5,8 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "dsp/dft.h"
 #include "dsp/fir/filter_report.h"
-#include "dsp/resample.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -45,12 +45,6 @@ double kaiser_beta(double decibels)
 double kaiser_taps(double decibels, double width)
 {
     return (decibels - 7.95) / (2.285 * 2 * M_PI * width) + 1;
-}
-
-/* The attenuation in decibels that `taps` taps reach. */
-static double kaiser_attenuation(double taps, double width)
-{
-    return (taps - 1) * (2.285 * 2 * M_PI * width) + 7.95;
 }
 
 /* ---- flat cutoff ---- */
@@ -159,9 +153,11 @@ static double oversampled_transition(struct ratio ratio)
     return (double)(ratio.num - ratio.den) / ratio.den;
 }
 
+/* The attenuation that the taps and one more reach, by kaiser_taps() the other way. */
 double oversampled_attenuation(struct ratio ratio, uint32_t taps)
 {
-    return fmin(kaiser_attenuation(taps + 1.0, oversampled_transition(ratio)), most_decibels);
+    return fmin((double)taps * (2.285 * 2 * M_PI * oversampled_transition(ratio)) + 7.95,
+                most_decibels);
 }
 
 double oversampled_beta(struct ratio ratio, uint32_t taps)
@@ -309,36 +305,29 @@ static void prototype_fill_tile(void *context, uint32_t thread, uint64_t tile)
 static status_t prototype_fill_windowed_sinc(const struct prototype_spec *spec, size_t count,
                                              double *coeff)
 {
-    status_t st = STATUS_OK;
-    double i0_beta = 1;
-    if (spec->window == WINDOW_KAISER) {
-        REQUIRE(fabs(spec->kaiser_beta) <= KAISER_BETA_LIMIT, STATUS_USAGE,
-                "a Kaiser window with beta %g: at most %g can be computed", spec->kaiser_beta,
-                KAISER_BETA_LIMIT);
-        i0_beta = kaiser_i0(spec->kaiser_beta);
+    const int is_kaiser = spec->window == WINDOW_KAISER;
+    const double beta = is_kaiser ? spec->kaiser_beta : 0;
+    if (!(fabs(beta) <= KAISER_BETA_LIMIT)) {
+        return report_fail(STATUS_USAGE, "a Kaiser window with beta %g: at most %g can be computed",
+                           beta, KAISER_BETA_LIMIT);
     }
-    struct prototype_filling filling = {spec, i0_beta, count, coeff};
+    struct prototype_filling filling = {spec, is_kaiser ? kaiser_i0(beta) : 1, count, coeff};
     uint64_t tiles = ceil_div_u64(count - count / 2, TILE);
     pool_each((uint32_t)min_u64(tiles, MOST_THREADS), tiles, prototype_fill_tile, &filling);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads over blanks, line ends and comments; returns the first character behind them, or EOF. */
 static int prototype_skip_blanks(struct words *in)
 {
-    int c = getc(in->file);
-    while (c == '#' || isspace(c)) {
-        if (c == '#') {
-            while (c != '\n' && c != EOF) {
-                c = getc(in->file);
-            }
-        } else {
-            in->line += c == '\n';
-            c = getc(in->file);
+    int is_comment = 0;
+    for (int c = getc(in->file);; c = getc(in->file)) {
+        is_comment = c == '#' || (is_comment && c != '\n' && c != EOF);
+        if (!is_comment && !isspace(c)) {
+            return c;
         }
+        in->line += c == '\n';
     }
-    return c;
 }
 
 /* Reads the next word; returns 0 at the end of the file. Bytes that cannot be shown become '?',
@@ -357,15 +346,11 @@ static int prototype_next_word(struct words *in)
     return length > 0;
 }
 
-/* Returns the points of a tap in the file. */
-static uint32_t prototype_points(const struct prototype_spec *spec)
+/* Returns the points of a tap in the file, and their name in messages. */
+static uint32_t prototype_points(const struct prototype_spec *spec, const char **word)
 {
+    *word = spec->points ? "window_points" : "samples per spectrum";
     return spec->points ? spec->points : spec->samples_per_spectrum;
-}
-
-static const char *prototype_points_word(const struct prototype_spec *spec)
-{
-    return spec->points ? "window_points" : "samples per spectrum";
 }
 
 /* Reads on past the last number that is needed, to tell how many there are. */
@@ -375,9 +360,11 @@ static status_t prototype_fill_from_file(const struct prototype_spec *spec, size
     status_t st = STATUS_OK;
     size_t found = 0;
     size_t last_line = 1;
+    const char *word = NULL;
+    const uint32_t points = prototype_points(spec, &word);
     struct words in = {.line = 1};
     TRY(text_open(spec->path, "the coefficients of window file:", 1, &in.file));
-    while (prototype_next_word(&in)) {
+    for (; prototype_next_word(&in); found++, last_line = in.line) {
         double value = 0;
         REQUIRE(strlen(in.word) < WORD_BYTES - 1 && units_parse_f64(in.word, &value), STATUS_DATA,
                 "%s, line %zu: '%.40s' is no number (filter coefficient %zu, %zu expected)",
@@ -385,19 +372,14 @@ static status_t prototype_fill_from_file(const struct prototype_spec *spec, size
         if (found < count) {
             coeff[found] = value;
         }
-        found++;
-        last_line = in.line;
     }
     REQUIRE(!ferror(in.file), STATUS_DATA, "cannot read %s: %s", spec->path, strerror(errno));
     REQUIRE(found == count, STATUS_DATA,
             "%s, line %zu: %zu filter coefficients found up to here, the end; %zu expected (%u "
             "taps times %u %s)",
-            spec->path, last_line, found, count, spec->taps, prototype_points(spec),
-            prototype_points_word(spec));
+            spec->path, last_line, found, count, spec->taps, points, word);
 out:
-    if (in.file) {
-        fclose(in.file);
-    }
+    text_close(in.file);
     return st;
 }
 
@@ -405,14 +387,14 @@ out:
 static status_t prototype_take_file(const struct prototype_spec *spec, size_t count, double *coeff)
 {
     status_t st = STATUS_OK;
-    const uint32_t points = prototype_points(spec);
+    const char *word = NULL;
+    const uint32_t points = prototype_points(spec, &word);
     const size_t there = (size_t)spec->taps * points;
     double *in = NULL;
     double *made = NULL;
     REQUIRE(!spec->values || spec->nvalues == there, STATUS_DATA,
             "%s: %llu filter coefficients; %zu expected (%u taps times %u %s)", spec->path,
-            (unsigned long long)spec->nvalues, there, spec->taps, points,
-            prototype_points_word(spec));
+            (unsigned long long)spec->nvalues, there, spec->taps, points, word);
     if (points == spec->samples_per_spectrum && !spec->values) {
         TRY(prototype_fill_from_file(spec, count, coeff));
         goto out;
@@ -444,28 +426,19 @@ static status_t prototype_find_divisor(enum normalise normalise, size_t count, c
 {
     status_t st = STATUS_OK;
     struct sum sum = {0, 0};
-    struct sum energy = {0, 0};
     double magnitude = 0;
-    for (size_t j = 0; j < count && normalise == NORMALISE_PEAK; j++) {
-        prototype_sum_add(&sum, coeff[j]);
-        magnitude += fabs(coeff[j]);
+    const int is_peak = normalise == NORMALISE_PEAK;
+    for (size_t j = 0; j < count && normalise != NORMALISE_NONE; j++) {
+        prototype_sum_add(&sum, is_peak ? coeff[j] : coeff[j] * coeff[j]);
+        magnitude += is_peak ? fabs(coeff[j]) : 0;
     }
-    for (size_t j = 0; j < count && normalise == NORMALISE_ENERGY; j++) {
-        prototype_sum_add(&energy, coeff[j] * coeff[j]);
-    }
-    double divisor = 1;
-    double least = 0;
-    if (normalise == NORMALISE_PEAK) {
-        divisor = sum.value + sum.rest;
-        /* Terms that cancel up to their rounding have no sum. */
-        least = DBL_EPSILON * magnitude;
-    } else if (normalise == NORMALISE_ENERGY) {
-        divisor = sqrt(energy.value + energy.rest);
-    }
-    REQUIRE(isfinite(divisor) && fabs(divisor) > least, STATUS_USAGE,
+    double total = sum.value + sum.rest;
+    double divisor = is_peak ? total : normalise == NORMALISE_ENERGY ? sqrt(total) : 1;
+    /* Terms that cancel up to their rounding have no sum. */
+    REQUIRE(isfinite(divisor) && fabs(divisor) > DBL_EPSILON * magnitude, STATUS_USAGE,
             "filter coefficients cannot be normalised to %s: %s of %zu coefficients is %g",
-            normalise_name(normalise),
-            normalise == NORMALISE_PEAK ? "the sum" : "the root of the energy", count, divisor);
+            normalise_name(normalise), is_peak ? "the sum" : "the root of the energy", count,
+            divisor);
     *out = divisor;
 out:
     return st;
@@ -501,4 +474,112 @@ void prototype_fold_shift(double *coeff, uint32_t taps, uint32_t samples_per_spe
     for (size_t j = 1; j < count; j += 2) {
         coeff[j] = -coeff[j];
     }
+}
+
+/* The table of telescopes, and their windowed sincs. */
+
+static const struct telescope telescopes[] = {
+    {"chime", 4, 2048, 0.08, 4096},
+    {"katgpucbf", 16, 2048, 0, 16 * 2048 / 2 - 0.5},
+};
+enum { TELESCOPES = sizeof telescopes / sizeof *telescopes };
+
+const struct telescope *telescope_find(const char *name)
+{
+    for (size_t i = 0; i < TELESCOPES; i++) {
+        if (strcmp(name, telescopes[i].name) == 0) {
+            return &telescopes[i];
+        }
+    }
+    return NULL;
+}
+
+status_t telescope_add_names(struct text *out)
+{
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < TELESCOPES; i++) {
+        TRY(text_add(out, "%s%s", i > 0 ? ", " : "", telescopes[i].name));
+    }
+out:
+    return st;
+}
+
+status_t telescope_prototype(const struct telescope *telescope, double **out)
+{
+    status_t st = STATUS_OK;
+    const size_t count = (size_t)telescope->taps * telescope->points;
+    double *coeff = NULL;
+    TRY(memory_zeroed(count, sizeof *coeff, "filter coefficients", &coeff));
+    for (size_t j = 0; j < count; j++) {
+        double hann = 0.5 - 0.5 * cos(2 * M_PI * (double)j / (double)(count - 1));
+        coeff[j] = prototype_sinc(((double)j - telescope->centre) / telescope->points) *
+                   (telescope->window_low + (1 - telescope->window_low) * hann);
+    }
+    *out = coeff;
+out:
+    return st;
+}
+
+/* Through frequencies, of which the fewer are kept. */
+
+/* exp(2 pi i k / (2 count)): by half a coefficient. */
+static double complex resample_half(size_t k, size_t count)
+{
+    return cexp(I * M_PI * (double)k / (double)count);
+}
+
+/* Frequency 0 and those above, as far as both have them; those below are their conjugates. */
+static void resample_frequencies(size_t from, size_t to, enum resample_keeps keeps,
+                                 const double complex *in, double complex *out)
+{
+    size_t both = from < to ? from : to;
+    for (size_t k = 0; 2 * k < both; k++) {
+        double complex value = in[k];
+        if (keeps == RESAMPLE_KEEPS_CENTRE) {
+            value = value * conj(resample_half(k, from)) * resample_half(k, to);
+        }
+        out[k] = value;
+        out[k > 0 ? to - k : 0] = k > 0 ? conj(value) : value;
+    }
+}
+
+status_t prototype_resample(const double *in, uint32_t taps, uint32_t points_in,
+                            uint32_t points_out, enum resample_keeps keeps, double **out)
+{
+    status_t st = STATUS_OK;
+    const size_t from = (size_t)taps * points_in;
+    const size_t to = (size_t)taps * points_out;
+    const double divisor = keeps == RESAMPLE_KEEPS_CENTRE ? (double)from : (double)to;
+    double complex *a = NULL;
+    double complex *b = NULL;
+    double *made = NULL;
+    TRY(memory_zeroed(to, sizeof *made, "filter coefficients", &made));
+    if (from == to) {
+        memcpy(made, in, to * sizeof *made);
+        goto done;
+    }
+    TRY(memory_zeroed(from > to ? from : to, sizeof *a, "filter coefficients", &a));
+    TRY(memory_zeroed(from > to ? from : to, sizeof *b, "filter coefficients", &b));
+    for (size_t j = 0; j < from; j++) {
+        a[j] = in[j];
+    }
+    TRY(dft_forward(from, a, b));
+    memset(a, 0, to * sizeof *a);
+    resample_frequencies(from, to, keeps, b, a);
+    /* Backwards: the transform of conjugates, which the output, being real, is its own. */
+    for (size_t k = 0; k < to; k++) {
+        a[k] = conj(a[k]);
+    }
+    TRY(dft_forward(to, a, b));
+    for (size_t j = 0; j < to; j++) {
+        made[j] = creal(b[j]) / divisor;
+    }
+done:
+    *out = made;
+    made = NULL;
+out:
+    free(a);
+    free(b);
+    free(made);
+    return st;
 }

@@ -15,7 +15,7 @@
  *   kaiser    I0(beta sqrt(1 - (2u - 1)^2)) / I0(beta)
  *   rect      1
  *   file      M numbers, b[0] first; no sinc is applied. Text, where '#' starts a comment, is read
- *             here; or taps * points of another bank, which are resampled (dsp/resample.h)
+ *             here; or taps * points of another bank, which are resampled (prototype_resample())
  *
  * The gain g follows `normalise` (base/terms.h). Adamek, Novotny, Armour 2016, A polyphase filter
  * for many-core architectures, section 2. */
@@ -24,6 +24,7 @@
 
 #include "base/status.h"
 #include "base/terms.h"
+#include "base/text.h"
 
 #include <stdint.h>
 
@@ -116,5 +117,52 @@ void prototype_fold_shift(double *coeff, uint32_t taps, uint32_t samples_per_spe
  * Fails with USAGE if there is no such cutoff: a window so narrow in time that it passes more than
  * that by itself, one tap, coefficients from a file; or with DEVICE (memory). */
 status_t flat_cutoff_settle(struct prototype_spec *spec);
+
+/* Prototype filters of telescopes whose formula is published: by name.
+ *
+ *   chime      4 taps of 2048 samples (1024 channels of real samples): a sinc whose centre is
+ *              sample 4096, times 0.08 + 0.92 hanning(8192) as numpy computes it; within rounding
+ *              the prototype of CHIME's F-engine (CHIME/FRB's tools: the table
+ *              pfb_coefficients_used)
+ *   katgpucbf  16 taps, here of 2048 samples: a Hann window that is 0 at both ends times a sinc
+ *              with its centre between both halves; the default of the wide bands of the GPU
+ *              correlator of MeerKAT's extension (SARAO, katgpucbf: generate_pfb_weights)
+ *
+ * Others' numbers belong to those who made them, and are read from files. */
+
+struct telescope {
+    const char *name;
+    uint32_t taps, points; /* coefficients: taps * points */
+    double window_low;     /* of the window at its ends */
+    double centre;         /* of the sinc, in coefficients from the first */
+};
+
+/* Returns the telescope of that name; NULL if there is none. */
+const struct telescope *telescope_find(const char *name);
+
+/* Appends all names, separated by ", ". Fails with DEVICE (memory). */
+status_t telescope_add_names(struct text *out);
+
+/* Gives its coefficients [taps][points], the oldest sample's first, for free(). Fails with DEVICE
+ * (memory). */
+status_t telescope_prototype(const struct telescope *telescope, double **out);
+
+/* A prototype filter at another number of points.
+ *
+ * A telescope's prototype has taps * points_in coefficients; a bank of other channels takes as many
+ * taps of points_out: samples of one function, band-limited to the fewer of both points, and
+ * periodic. Their response in units of the channel spacing is one, too. */
+
+enum resample_keeps {
+    RESAMPLE_KEEPS_CENTRE, /* coefficient j is at (j + 1/2) / points taps from the begin; values are
+                              the function's: the sum grows with the points */
+    RESAMPLE_KEEPS_FIRST   /* at j / points, so coefficient 0 stays where it was, as do phases that
+                              count from it; the sum stays, and with it the gain */
+};
+
+/* Gives out [taps][points_out] of in [taps][points_in], b[0] (oldest sample) first, for free(). The
+ * same points give the same numbers. Fails with DEVICE (memory). */
+status_t prototype_resample(const double *in, uint32_t taps, uint32_t points_in,
+                            uint32_t points_out, enum resample_keeps keeps, double **out);
 
 #endif

@@ -2,7 +2,7 @@
 #include "input/format/gather.h"
 
 #include "base/memory.h"
-#include "dsp/sample_time.h"
+#include "dsp/axes.h"
 #include "input/assumed.h"
 #include "input/join_files.h"
 #include "input/lost.h"
