@@ -17,37 +17,17 @@
 #include <string.h>
 
 #define COMMANDS(ROW)                                                                              \
-    ROW(run)                                                                                       \
-    ROW(plan)                                                                                      \
-    ROW(ddplan)                                                                                    \
-    ROW(spec)                                                                                      \
-    ROW(new)                                                                                       \
-    ROW(job)                                                                                       \
-    ROW(info)                                                                                      \
-    ROW(look)                                                                                      \
-    ROW(status)                                                                                    \
-    ROW(verify)                                                                                    \
-    ROW(plot)                                                                                      \
-    ROW(export)                                                                                    \
-    ROW(join)                                                                                      \
-    ROW(import)                                                                                    \
-    ROW(synth)                                                                                     \
-    ROW(tune)                                                                                      \
-    ROW(bench_ppf)                                                                                 \
-    ROW(bench_dedisperse)                                                                          \
-    ROW(bench_fir)                                                                                 \
-    ROW(bench_beams)                                                                               \
-    ROW(bench_correlate)                                                                           \
-    ROW(bench_run)                                                                                 \
-    ROW(bench_driver)
+    ROW(run), ROW(plan), ROW(ddplan), ROW(spec), ROW(new), ROW(job), ROW(info), ROW(look),         \
+        ROW(status), ROW(verify), ROW(plot), ROW(export), ROW(join), ROW(import), ROW(synth),      \
+        ROW(tune), ROW(bench_ppf), ROW(bench_dedisperse), ROW(bench_fir), ROW(bench_beams),        \
+        ROW(bench_correlate), ROW(bench_run), ROW(bench_driver)
+#define NAME(name) cli_##name
+#define ADDRESS(name) &cli_##name
 
-#define DECLARE(name) extern const struct command cli_##name;
-#define ADDRESS(name) &cli_##name,
-
-COMMANDS(DECLARE)
+extern const struct command COMMANDS(NAME);
 extern const struct description info_description; /* of cli/cmd_info.c */
 
-static const struct command *const commands[] = {COMMANDS(ADDRESS) NULL};
+static const struct command *const commands[] = {COMMANDS(ADDRESS), NULL};
 
 static const struct description *const kinds[] = {
     &info_description,        &archive_description,   &fbh5_description,

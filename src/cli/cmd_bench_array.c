@@ -1,10 +1,10 @@
 /* voltmill bench beams, voltmill bench correlate */
+#include "base/memory.h"
 #include "base/units.h"
 #include "bench/bench_beams.h"
 #include "bench/bench_correlate.h"
 #include "cli/csv.h"
 #include "cli/values.h"
-#include "plan/channelise_plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,9 +28,7 @@ static status_t array_open(struct array_settings *s, const char *heading)
 {
     status_t st = STATUS_OK;
     struct backend_options options = {.device = s->shared.device, .local_size = 1};
-    struct job all_cores = {0};
-    s->shared.threads =
-        s->shared.threads ? s->shared.threads : channelise_plan_threads(&all_cores, 1);
+    s->shared.threads = options_threads(s);
     TRY(csv_open(s->shared.csv, "w", heading, &s->csv));
     TRY(backend_open(backend_settle(s->shared.backend), &options, &s->opened));
     TRY(backend_measure_fma(s->opened, s->shared.threads, &s->peak));
@@ -64,8 +62,8 @@ static status_t array_rows(struct array_settings *s,
         csv_flush(&s->csv);
         report_show();
     }
-    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench: %u %s failed", s->failed,
-            units_plural(s->failed, "row", "rows"));
+    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench: %s failed",
+            units_number(s->failed, "row", "rows"));
 out:
     return st;
 }
@@ -124,8 +122,7 @@ out:
 }
 
 static const struct option_row beams_rows[] = {
-    {.name = "backend"},
-    {.name = "device"},
+    {.name = "backend device"},
     {"stations", "LIST", value_list, AT(stations), "1..65536", "64", "stations of the array"},
     {"beams", "LIST", value_list, AT(others), "1..65536", "64", "beams that are formed"},
     {"channels", "LIST", value_list, AT(channels), "1..16777216", "1024", "channels of a spectrum"},
@@ -134,11 +131,9 @@ static const struct option_row beams_rows[] = {
      "spectra for which the beams' weights are made once"},
     {"spectra", "COUNT", value_u64, AT(spectra), "1..1073741824", NULL,
      "spectra of a block (default: as many as exceed caches)"},
-    {"fixed", NULL, value_flag, AT(is_fixed), NULL, NULL,
+    {"fixed", FLAG(AT(is_fixed)),
      "weights from a table of all beams, stations and channels, instead of delays"},
-    {.name = "repeat"},
-    {.name = "threads"},
-    {.name = "csv"},
+    {.name = "repeat threads csv"},
     {.name = NULL}};
 
 const struct command cli_bench_beams = {
@@ -208,8 +203,7 @@ out:
 }
 
 static const struct option_row correlate_rows[] = {
-    {.name = "backend"},
-    {.name = "device"},
+    {.name = "backend device"},
     {"stations", "LIST", value_list, AT(stations), "1..4096", "37,64,128", "stations"},
     {"pols", "N", value_u32, AT(pols), "1..2", "2", "polarisations of a station: 1 or 2"},
     {"channels", "LIST", value_list, AT(channels), "1..1048576", "512", "channels of a spectrum"},
@@ -217,11 +211,9 @@ static const struct option_row correlate_rows[] = {
      "spectra that are summed"},
     {"spectra", "COUNT", value_u64, AT(spectra), "1..1073741824", NULL,
      "spectra of a run (default: those of one sum)"},
-    {"turns", NULL, value_flag, AT(is_turned), NULL, NULL,
+    {"turns", FLAG(AT(is_turned)),
      "rotates each station's spectra by a phase that changes from spectrum to spectrum"},
-    {.name = "repeat"},
-    {.name = "threads"},
-    {.name = "csv"},
+    {.name = "repeat threads csv"},
     {.name = NULL}};
 
 const struct command cli_bench_correlate = {

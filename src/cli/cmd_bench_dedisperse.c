@@ -5,7 +5,6 @@
 #include "base/units.h"
 #include "cli/csv.h"
 #include "cli/values.h"
-#include "plan/channelise_plan.h"
 #include "tune/problem/problems.h"
 #include "tune/tuning.h"
 
@@ -219,8 +218,8 @@ static status_t bench_all(struct dedisperse_settings *s)
             TRY(bench_case(s, &c));
         }
     }
-    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench dedisperse: %u %s failed", s->failed,
-            units_plural(s->failed, "row", "rows"));
+    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench dedisperse: %s failed",
+            units_number(s->failed, "row", "rows"));
 out:
     return st;
 }
@@ -234,13 +233,7 @@ static int bench_read_shape(const struct option_row *row, const char *text, void
 #define AT(field) offsetof(struct dedisperse_settings, field)
 
 static const struct option_row rows[] = {
-    {.name = "backend"},
-    {.name = "device"},
-    {.name = "setup"},
-    {.name = "dms"},
-    {.name = "dm-step"},
-    {.name = "zero"},
-    {.name = "seconds"},
+    {.name = "backend device setup dms dm-step zero seconds"},
     {"bits", "LIST", value_list, AT(bits), "8|16|32", "8", "of a sample: 8, 16, 32 (float)"},
     {"mode", "LIST", value_list, AT(modes), "auto|brute|tree", "auto",
      "brute: every channel is added for every DM; tree: patterns of delays that DMs have in common "
@@ -253,7 +246,7 @@ static const struct option_row rows[] = {
      "one configuration of the kernel (default: the model's choice), written STAGING:PACK:TIMExDM "
      "items:TIMExDM outputs:CHUNK:SKEW:PTX, STAGING direct, funnel or copies: "
      "copies:4:32x8:8x4:8:0:1; with :GROUP behind it a tree"},
-    {"tuned", NULL, value_flag, AT(is_tuned), NULL, NULL,
+    {"tuned", FLAG(AT(is_tuned)),
      "what `voltmill tune` has found for each problem, or for the nearest one"},
     {.name = "database"},
     {"sweep", "FILE", value_text, AT(sweep), NULL, NULL,
@@ -262,9 +255,7 @@ static const struct option_row rows[] = {
     {"every", "N", value_u64, AT(every), "1..1048576", "1", "of `all` only every N-th"},
     {"budget", "SECONDS", value_positive, AT(budget), "0..1000000", "300",
      "ends a sweep after that time"},
-    {.name = "repeat"},
-    {.name = "threads"},
-    {.name = "csv"},
+    {.name = "repeat threads csv"},
     {.name = NULL}};
 
 static status_t bench_check(void *settings)
@@ -287,10 +278,7 @@ out:
 static status_t bench_run(void *settings)
 {
     struct dedisperse_settings *s = settings;
-    struct job all_cores = {0};
-    if (s->shared.threads == 0) {
-        s->shared.threads = channelise_plan_threads(&all_cores, 1);
-    }
+    s->shared.threads = options_threads(s);
     status_t st = bench_all(s);
     backend_close(s->opened);
     return csv_close(&s->csv, st);

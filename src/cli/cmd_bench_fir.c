@@ -1,9 +1,9 @@
 /* voltmill bench fir */
+#include "base/memory.h"
 #include "base/units.h"
 #include "bench/bench_fir.h"
 #include "cli/csv.h"
 #include "cli/values.h"
-#include "plan/channelise_plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -155,12 +155,11 @@ out:
 static status_t bench_lists(struct fir_settings *s)
 {
     status_t st = STATUS_OK;
-    for (uint32_t p = 0; p < s->points.count; p++) {
-        for (uint32_t t = 0; t < s->taps.count; t++) {
-            for (uint32_t m = 0; m < s->methods.count; m++) {
-                TRY(bench_row(s, s->taps.values[t], s->points.values[p], s->methods.values[m]));
-            }
-        }
+    for (uint32_t i = 0; i < s->points.count * s->taps.count * s->methods.count; i++) {
+        uint64_t row = i;
+        const uint64_t method = s->methods.values[take_digit(&row, s->methods.count)];
+        const uint64_t taps = s->taps.values[take_digit(&row, s->taps.count)];
+        TRY(bench_row(s, taps, s->points.values[row], method));
     }
 out:
     return st;
@@ -171,9 +170,7 @@ static status_t bench_all(struct fir_settings *s)
     status_t st = STATUS_OK;
     struct backend_options options = {.device = s->shared.device, .local_size = 1};
     struct backend_options host = {.local_size = 1};
-    struct job all_cores = {0};
-    s->shared.threads =
-        s->shared.threads ? s->shared.threads : channelise_plan_threads(&all_cores, 1);
+    s->shared.threads = options_threads(s);
     TRY(csv_open(s->shared.csv, "w", heading, &s->csv));
     TRY(backend_open(backend_settle(s->shared.backend), &options, &s->opened));
     if (!s->is_alone && backend_abilities(backend_which(s->opened))->has_device) {
@@ -181,8 +178,8 @@ static status_t bench_all(struct fir_settings *s)
     }
     bench_print_head(s);
     TRY(bench_lists(s));
-    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench: %u %s failed", s->failed,
-            units_plural(s->failed, "row", "rows"));
+    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench: %s failed",
+            units_number(s->failed, "row", "rows"));
 out:
     return st;
 }
@@ -190,8 +187,7 @@ out:
 #define AT(field) offsetof(struct fir_settings, field)
 
 static const struct option_row rows[] = {
-    {.name = "backend"},
-    {.name = "device"},
+    {.name = "backend device"},
     {"taps", "LIST", value_list, AT(taps), "1..16777216", "16,128,1024,8192", "coefficients"},
     {"points", "LIST", value_list, AT(points), "1..1073741824", "2^12,2^16,2^20",
      "samples that come out, such as 1048576 or 2^20"},
@@ -199,13 +195,9 @@ static const struct option_row rows[] = {
      "auto (what is measured to be the faster one), direct, overlap-save"},
     {"fft", "NAME", value_choice, AT(fft), "auto|vkfft|clfft", "auto",
      "auto, vkfft or clfft, where transforms go through a library"},
-    {"real", NULL, value_flag, AT(is_real), NULL, NULL,
-     "real samples and coefficients instead of complex ones"},
-    {"alone", NULL, value_flag, AT(is_alone), NULL, NULL,
-     "of a device: without the cpu backend beside it"},
-    {.name = "repeat"},
-    {.name = "threads"},
-    {.name = "csv"},
+    {"real", FLAG(AT(is_real)), "real samples and coefficients instead of complex ones"},
+    {"alone", FLAG(AT(is_alone)), "of a device: without the cpu backend beside it"},
+    {.name = "repeat threads csv"},
     {.name = NULL}};
 
 static status_t bench_run(void *settings)

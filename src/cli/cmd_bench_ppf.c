@@ -6,7 +6,6 @@
 #include "base/units.h"
 #include "cli/csv.h"
 #include "cli/values.h"
-#include "plan/channelise_plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -108,6 +107,31 @@ static void bench_print_row(struct ppf_settings *settings, const struct bench_ca
               channelise_simd(&r->choice), r->rms, r->is_right ? "ok" : "FAILED");
     csv_flush(&settings->csv);
     report_show();
+    settings->failed += !r->is_right;
+}
+
+static struct bench_case bench_case_of(const struct ppf_settings *settings, uint64_t channels,
+                                       uint64_t taps, uint64_t bits, uint64_t streams)
+{
+    return (struct bench_case){.channels = (uint32_t)channels,
+                               .taps = (uint32_t)taps,
+                               .streams = (uint32_t)streams,
+                               .format = bench_format_of(bits),
+                               .is_complex = !settings->is_real,
+                               .oversample = settings->oversample,
+                               .samples = settings->samples,
+                               .fft = settings->fft,
+                               .threads = settings->shared.threads,
+                               .repeats = settings->shared.repeats};
+}
+
+static void bench_tell_failure(struct ppf_settings *settings, const struct bench_case *c,
+                               uint64_t bits, const char *what, int is_fault)
+{
+    printf("%7u %5u %4llu %7u %s: %s\n", c->channels, c->taps, (unsigned long long)bits, c->streams,
+           what, report_cause());
+    report_clear();
+    settings->failed += is_fault ? 1 : 0;
 }
 
 /* Times one row. A case that this device cannot do is reported and skipped. */
@@ -117,20 +141,10 @@ static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint
     status_t st = STATUS_OK;
     struct text how = {0};
     struct bench_result result;
-    struct bench_case c = {.channels = (uint32_t)channels,
-                           .taps = (uint32_t)taps,
-                           .streams = (uint32_t)streams,
-                           .format = bench_format_of(bits),
-                           .is_complex = !settings->is_real,
-                           .oversample = settings->oversample,
-                           .samples = settings->samples,
-                           .output = settings->out,
-                           .kernel = (enum kernel_kind)kernel,
-                           .fft = settings->fft,
-                           .threads = settings->shared.threads,
-                           .repeats = settings->shared.repeats,
-                           .with_transfers = settings->with_transfers,
-                           .with_power = settings->with_transfers};
+    struct bench_case c = bench_case_of(settings, channels, taps, bits, streams);
+    c.output = settings->out;
+    c.kernel = (enum kernel_kind)kernel;
+    c.with_transfers = c.with_power = settings->with_transfers;
     uint32_t nearest = oversampled_channels(c.oversample, c.channels);
     if (nearest != c.channels) {
         printf("%7u %5u %4llu %7u left out: oversampled by %u/%u, spectra would begin between "
@@ -142,16 +156,13 @@ static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint
     settings->done++;
     status_t tried = bench_ppf(settings->opened, &c, &result);
     if (tried != STATUS_OK) {
-        printf("%7u %5u %4llu %7u %s: %s\n", c.channels, c.taps, (unsigned long long)bits,
-               c.streams, kernel_name(c.kernel), report_cause());
-        report_clear();
         /* A kernel that is asked for by name may be unable to do a shape. */
-        settings->failed += c.kernel == KERNEL_AUTO || tried != STATUS_USAGE;
+        bench_tell_failure(settings, &c, bits, kernel_name(c.kernel),
+                           c.kernel == KERNEL_AUTO || tried != STATUS_USAGE);
         goto out;
     }
     TRY(channelise_words(&result.choice, &how));
     bench_print_row(settings, &c, bits, &result, how.data);
-    settings->failed += !result.is_right;
 out:
     text_free(&how);
     return st;
@@ -164,47 +175,38 @@ static void bench_rows_back(struct ppf_settings *settings, uint64_t channels, ui
     struct text how = {0};
     for (uint32_t i = 0; i < settings->synthesise.count; i++) {
         struct bench_result result;
-        const struct bench_case c = {.channels = (uint32_t)channels,
-                                     .taps = (uint32_t)settings->synthesise.values[i],
-                                     .streams = (uint32_t)streams,
-                                     .format = bench_format_of(bits),
-                                     .is_complex = !settings->is_real,
-                                     .oversample = settings->oversample,
-                                     .samples = settings->samples,
-                                     .fft = settings->fft,
-                                     .threads = settings->shared.threads,
-                                     .repeats = settings->shared.repeats};
+        const struct bench_case c =
+            bench_case_of(settings, channels, settings->synthesise.values[i], bits, streams);
         text_free(&how);
-        if (bench_synthesis(settings->opened, &c, (uint32_t)taps, &result, &how) != STATUS_OK) {
-            printf("%7u %5u %4llu %7u synthesis: %s\n", c.channels, c.taps,
-                   (unsigned long long)bits, c.streams, report_cause());
-            report_clear();
-            settings->failed++;
-            continue;
+        if (bench_synthesis(settings->opened, &c, (uint32_t)taps, &result, &how) == STATUS_OK) {
+            bench_print_row(settings, &c, bits, &result, how.data);
+        } else {
+            bench_tell_failure(settings, &c, bits, "synthesis", 1);
         }
-        bench_print_row(settings, &c, bits, &result, how.data);
-        settings->failed += !result.is_right;
     }
     text_free(&how);
+}
+
+/* Takes the next list's value of a row. */
+static uint64_t bench_take(uint64_t *row, const struct option_list *list)
+{
+    return list->values[take_digit(row, list->count)];
 }
 
 static status_t bench_lists(struct ppf_settings *s)
 {
     status_t st = STATUS_OK;
-    for (uint32_t b = 0; b < s->bits.count; b++) {
-        for (uint32_t n = 0; n < s->streams.count; n++) {
-            for (uint32_t c = 0; c < s->channels.count; c++) {
-                for (uint32_t t = 0; t < s->taps.count; t++) {
-                    for (uint32_t k = 0; k < s->kernels.count; k++) {
-                        TRY(bench_row(s, s->channels.values[c], s->taps.values[t],
-                                      s->bits.values[b], s->streams.values[n],
-                                      s->kernels.values[k]));
-                    }
-                    bench_rows_back(s, s->channels.values[c], s->taps.values[t], s->bits.values[b],
-                                    s->streams.values[n]);
-                }
-            }
+    const uint32_t rows = s->bits.count * s->streams.count * s->channels.count * s->taps.count;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t row = i;
+        const uint64_t taps = bench_take(&row, &s->taps);
+        const uint64_t channels = bench_take(&row, &s->channels);
+        const uint64_t streams = bench_take(&row, &s->streams);
+        const uint64_t bits = bench_take(&row, &s->bits);
+        for (uint32_t k = 0; k < s->kernels.count; k++) {
+            TRY(bench_row(s, channels, taps, bits, streams, s->kernels.values[k]));
         }
+        bench_rows_back(s, channels, taps, bits, streams);
     }
 out:
     return st;
@@ -231,9 +233,7 @@ static status_t bench_all(struct ppf_settings *settings)
 {
     status_t st = STATUS_OK;
     struct backend_options options = {.device = settings->shared.device, .local_size = 1};
-    struct job all_cores = {0};
-    settings->shared.threads = settings->shared.threads ? settings->shared.threads
-                                                        : channelise_plan_threads(&all_cores, 1);
+    settings->shared.threads = options_threads(settings);
     TRY(csv_open(settings->shared.csv, "w", heading, &settings->csv));
     TRY(backend_open(backend_settle(settings->shared.backend), &options, &settings->opened));
     TRY(backend_measure(settings->opened, &settings->rates));
@@ -242,8 +242,8 @@ static status_t bench_all(struct ppf_settings *settings)
     REQUIRE(settings->done > 0, STATUS_USAGE,
             "bench ppf: none of its rows can be oversampled by %u/%u", settings->oversample.num,
             settings->oversample.den);
-    REQUIRE(settings->failed == 0, STATUS_DEVICE, "bench: %u %s failed", settings->failed,
-            units_plural(settings->failed, "row", "rows"));
+    REQUIRE(settings->failed == 0, STATUS_DEVICE, "bench: %s failed",
+            units_number(settings->failed, "row", "rows"));
 out:
     return st;
 }
@@ -267,33 +267,21 @@ static int bench_read_out(const struct option_row *row, const char *text, void *
             out->integrate >= 1 && out->integrate <= 1 << 20);
 }
 
-/* "32/27", in lowest terms; not below 1. */
+/* "32/27", in lowest terms. */
 static int bench_read_ratio(const struct option_row *row, const char *text, void *field)
 {
     struct ratio *out = field;
-    char num[16] = "";
-    uint64_t n = 0;
-    uint64_t d = 0;
-    const size_t length = strcspn(text, "/");
     (void)row;
-    if (text[length] != '/' || length >= sizeof num) {
-        return 0;
-    }
-    memcpy(num, text, length);
-    if (!units_parse_u64(num, &n) || !units_parse_u64(text + length + 1, &d) || d == 0 || n < d ||
-        n > 1000000) {
-        return 0;
-    }
-    uint64_t common = gcd_u64(n, d);
-    *out = (struct ratio){(uint32_t)(n / common), (uint32_t)(d / common)};
-    return 1;
+    int ok = ratio_parse(text, out);
+    uint32_t common = ok ? (uint32_t)gcd_u64(out->num, out->den) : 1;
+    *out = (struct ratio){out->num / common, out->den / common};
+    return ok;
 }
 
 #define AT(field) offsetof(struct ppf_settings, field)
 
 static const struct option_row rows[] = {
-    {.name = "backend"},
-    {.name = "device"},
+    {.name = "backend device"},
     {"channels", "LIST", value_list, AT(channels), "2..16777216", "1024",
      "channels of the filter bank"},
     {"taps", "LIST", value_list, AT(taps), "1..65536", "8", "taps"},
@@ -303,7 +291,7 @@ static const struct option_row rows[] = {
      "auto, fused, slide, cache, local, fine, blocks"},
     {"fft", "NAME", value_choice, AT(fft), "auto|vkfft|clfft", "auto",
      "auto, vkfft or clfft, behind the FIR kernels"},
-    {"real", NULL, value_flag, AT(is_real), NULL, NULL, "real samples instead of complex ones"},
+    {"real", FLAG(AT(is_real)), "real samples instead of complex ones"},
     {"oversample", "NUM/DEN", bench_read_ratio, AT(oversample),
      "a ratio of at least 1, such as 32/27", "1/1",
      "spectra come NUM/DEN times as often as channels are apart, with the prototype for that"},
@@ -318,14 +306,13 @@ static const struct option_row rows[] = {
     {"samples", "COUNT", value_u64, AT(samples), "1..1099511627776", "2^26",
      "of all streams together, such as 268435456 or 2^28"},
     {.name = "repeat"},
-    {"transfers", NULL, value_flag, AT(with_transfers), NULL, NULL,
+    {"transfers", FLAG(AT(with_transfers)),
      "also blocks in a row from pinned memory and back, and, where nvidia-smi tells what the card "
      "draws, joules per 10^9 samples"},
-    {"lofar", NULL, value_flag, AT(is_lofar), NULL, NULL,
+    {"lofar", FLAG(AT(is_lofar)),
      "64 stations x 2 polarisations at 64 x 64 channels x taps, 128 x 32, 256 x 16, 512 x 8, 1024 "
      "x 4, 8 and 16 bit (van der Veldt et al. 2012)"},
-    {.name = "threads"},
-    {.name = "csv"},
+    {.name = "threads csv"},
     {.name = NULL}};
 
 static status_t bench_check(void *settings)

@@ -38,7 +38,7 @@ static const char *const steps[RUN_STEPS] = {
 static void bench_print_result(const struct bench_run_result *r, int ranks)
 {
     const struct run_times *t = &r->times;
-    printf("what bounds it, on %d %s\n", ranks, units_plural((uint64_t)ranks, "rank", "ranks"));
+    printf("what bounds it, on %s\n", units_number((uint64_t)ranks, "rank", "ranks"));
     bench_print_side("backend, memory to memory", r->backend, 0, t->samples);
     bench_print_side("plain parallel reads", r->reading, t->in_bytes, 0);
     bench_print_side("plain parallel writes", r->writing, t->out_bytes, 0);
@@ -100,9 +100,7 @@ out:
 static const struct option_row rows[] = {
     {"repeat", "N", value_u32, SHARED(repeats), "1..1000", "3",
      "runs each side N times; the best counts"},
-    {.name = "set"},
-    {.name = "force"},
-    {.name = "adopt"},
+    {.name = "set force adopt"},
     {"each", "PATTERN", value_text, AT(each), NULL, NULL,
      "times it for each observation that matches, as `run --each`"},
     {"list", "FILE", value_text, AT(list), NULL, NULL, "the same for each line of FILE"},

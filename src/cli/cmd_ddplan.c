@@ -26,8 +26,7 @@ static const struct option_row rows[] = {
      "between two DMs"},
     {"width", "SECONDS", value_positive, AT(width), "..1000", NULL,
      "of the pulse (default: as short as a sample)"},
-    {"job", NULL, value_flag, AT(job), NULL, NULL,
-     "prints the `dedisperse` of a job for it, a search for each range"},
+    {"job", FLAG(AT(job)), "prints the `dedisperse` of a job for it, a search for each range"},
     {.name = NULL}};
 
 static status_t ddplan_print(const struct ddplan_settings *s, const struct fbh5 *fbh5,

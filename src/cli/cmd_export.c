@@ -1,5 +1,4 @@
 /* voltmill export PRODUCT */
-#include "plan/channelise_plan.h"
 #include "product/export/export.h"
 
 #include "base/display.h"
@@ -11,9 +10,13 @@
 
 enum { MOST_DMS = 65536 };
 
+/* The formats, in the order of --format's words. */
+enum export_to { TO_FIL, TO_PSRFITS, TO_DAT, TO_TIM, TO_KERCHUNK, TO_CSV, TO_HEIMDALL, TO_FETCH };
+
 struct export_settings {
     struct shared shared;
-    const char *format, *output, *url;
+    enum export_to format;
+    const char *output, *url;
     uint32_t bits; /* 0: as stored */
     const char *only_pol;
     struct scale_options scale;
@@ -29,18 +32,12 @@ struct export_settings {
 
 static int export_read_scale(const struct option_row *row, const char *text, void *field)
 {
-    struct scale_options *out = field;
-    double limits[2];
-    if (strcmp(text, "channels") == 0) {
-        out->kind = SCALE_CHANNELS;
-        return 1;
-    }
-    if (strcmp(text, "range") == 0) {
-        out->kind = SCALE_RANGE;
-        return 1;
-    }
-    int is_right = value_range(row, text, limits) && limits[0] < limits[1];
-    *out = is_right ? (struct scale_options){SCALE_GIVEN, limits[0], limits[1]} : *out;
+    double limits[2] = {0};
+    int is_channels = strcmp(text, "channels") == 0;
+    int is_named = is_channels || strcmp(text, "range") == 0;
+    int is_right = is_named || (value_range(row, text, limits) && limits[0] < limits[1]);
+    enum scale_kind kind = is_channels ? SCALE_CHANNELS : is_named ? SCALE_RANGE : SCALE_GIVEN;
+    *(struct scale_options *)field = (struct scale_options){kind, limits[0], limits[1]};
     return is_right;
 }
 
@@ -65,7 +62,7 @@ static int export_read_dms(const struct option_row *row, const char *text, void 
 static const char *const older[][2] = {{"if", "pol"}, {NULL, NULL}};
 
 static const struct option_row rows[] = {
-    {"format", "NAME", value_word, AT(format), "fil|psrfits|dat|tim|kerchunk|csv|heimdall|fetch",
+    {"format", "NAME", value_choice, AT(format), "fil|psrfits|dat|tim|kerchunk|csv|heimdall|fetch",
      NULL,
      "fil: a filterbank in HDF5 (FBH5, voltmill's or anybody's) as SIGPROC filterbank, the highest "
      "frequency first; psrfits: as search-mode PSRFITS; dat: series of a dedispersed product as "
@@ -76,9 +73,7 @@ static const struct option_row rows[] = {
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the file, or what the names of series begin with (default: the product's name, ending in "
      ".fil, .fits, .json, .csv, .cand, .fetch.csv; without its ending)"},
-    {.name = "force"},
-    {.name = "adopt"},
-    {.name = "external"},
+    {.name = "force adopt external"},
     {.help = "With --format fil or psrfits:"},
     {"bits", "8|16|32", value_u32, AT(bits), "8|16|32", NULL,
      "of a sample; 32 are floats (default: as it is stored)"},
@@ -89,7 +84,7 @@ static const struct option_row rows[] = {
      "instead"},
     {"pol", "X", value_text, AT(only_pol), NULL, NULL,
      "only this polarisation, by name such as X or by number from 0 on (default: all)"},
-    {"sum", NULL, value_flag, AT(sum), NULL, NULL, "the sum of the polarisations"},
+    {"sum", FLAG(AT(sum)), "the sum of the polarisations"},
     {.help = "With --format dat or tim:"},
     {"dm", "LIST", export_read_dms, AT(dm),
      "DMs such as 475 or 474.5,475 (--dms 470..480 is a range)", NULL,
@@ -107,17 +102,13 @@ static status_t export_check(void *settings)
     status_t st = STATUS_OK;
     struct export_settings *s = settings;
     REQUIRE(
-        s->format, STATUS_USAGE,
+        options_first(s, "format"), STATUS_USAGE,
         "export: --format is missing: fil, psrfits, dat, tim, kerchunk, csv, heimdall or fetch");
-    int is_kerchunk = strcmp(s->format, "kerchunk") == 0;
-    int is_bank = strcmp(s->format, "fil") == 0 || strcmp(s->format, "psrfits") == 0;
-    int has_dms = options_first(s, "dm dms") != NULL;
-    int is_series = strcmp(s->format, "dat") == 0 || strcmp(s->format, "tim") == 0;
-    REQUIRE(is_series || !has_dms, STATUS_USAGE,
+    REQUIRE(s->format == TO_DAT || s->format == TO_TIM || !options_first(s, "dm dms"), STATUS_USAGE,
             "export: --dm and --dms are for --format dat and tim");
-    REQUIRE(is_bank || !options_first(s, "bits scale pol sum"), STATUS_USAGE,
+    REQUIRE(s->format <= TO_PSRFITS || !options_first(s, "bits scale pol sum"), STATUS_USAGE,
             "export: --bits, --scale, --pol and --sum are for --format fil and psrfits");
-    REQUIRE(is_kerchunk || !options_first(s, "url"), STATUS_USAGE,
+    REQUIRE(s->format == TO_KERCHUNK || !options_first(s, "url"), STATUS_USAGE,
             "export: --url is for --format kerchunk");
     REQUIRE(!options_first(s, "dm") || !options_first(s, "dms"), STATUS_USAGE,
             "export: either --dm or --dms, not both");
@@ -132,11 +123,9 @@ static status_t export_run(void *settings)
     status_t st = STATUS_OK;
     struct export_settings *s = settings;
     struct text said = {0};
-    int is_psrfits = strcmp(s->format, "psrfits") == 0;
-    const struct job all_cores = {.threads = 0};
-    if (is_psrfits || strcmp(s->format, "fil") == 0) {
+    if (s->format <= TO_PSRFITS) {
         struct export_bank_options bank = {
-            .format = is_psrfits ? FILE_PSRFITS : FILE_FIL,
+            .format = s->format == TO_PSRFITS ? FILE_PSRFITS : FILE_FIL,
             .product = s->shared.operand,
             .out = s->output,
             .bits = s->bits,
@@ -145,23 +134,20 @@ static status_t export_run(void *settings)
             .scale = s->scale,
             .external = {s->shared.externals.items, s->shared.externals.count},
             .force = s->shared.force,
-            .threads = channelise_plan_threads(&all_cores, 1)};
+            .threads = options_threads(s)};
         st = export_bank(&bank, &said);
-    } else if (strcmp(s->format, "dat") != 0 && strcmp(s->format, "tim") != 0) {
-        struct export_text_options text = {
-            .format = strcmp(s->format, "csv") == 0        ? EXPORT_CSV
-                      : strcmp(s->format, "heimdall") == 0 ? EXPORT_HEIMDALL
-                      : strcmp(s->format, "fetch") == 0    ? EXPORT_FETCH
-                                                           : EXPORT_KERCHUNK,
-            .product = s->shared.operand,
-            .out = s->output,
-            .url = s->url,
-            .force = s->shared.force};
+    } else if (s->format >= TO_KERCHUNK) {
+        static const enum export_text_format formats[] = {[TO_KERCHUNK] = EXPORT_KERCHUNK,
+                                                          [TO_CSV] = EXPORT_CSV,
+                                                          [TO_HEIMDALL] = EXPORT_HEIMDALL,
+                                                          [TO_FETCH] = EXPORT_FETCH};
+        struct export_text_options text = {formats[s->format], s->shared.operand, s->output, s->url,
+                                           s->shared.force};
         st = export_text(&text, &said);
     } else {
         struct export_series_options series = {.product = s->shared.operand,
                                                .base = s->output,
-                                               .is_tim = strcmp(s->format, "tim") == 0,
+                                               .is_tim = s->format == TO_TIM,
                                                .dms = s->dm.values,
                                                .ndms = s->dm.count,
                                                .has_range = options_first(s, "dms") != NULL,

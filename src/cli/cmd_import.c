@@ -21,9 +21,7 @@ static const struct option_row rows[] = {
      "own"},
     {"set", "KEY=VALUE", value_texts, SHARED(sets), NULL, NULL,
      "sets a key of the input, e.g. --set input.select.pols=0"},
-    {.name = "force"},
-    {.name = "adopt"},
-    {.name = "progress"},
+    {.name = "force adopt progress"},
     {.name = NULL}};
 
 static status_t import_check(void *settings)

@@ -40,16 +40,13 @@ static const struct about_item *about_find(const struct about *about, const stru
 /* Whether it is the unit or the frame of another attribute, behind which it is printed. */
 static int about_is_behind(const struct about *about, const struct about_item *item)
 {
-    static const char *const endings[] = {"_UNIT", "_FRAME"};
+    int is_behind = 0;
     for (size_t i = 0; i < about->count; i++) {
-        for (int j = 0; j < 2; j++) {
-            if (&about->items[i] != item &&
-                about_find(about, &about->items[i], endings[j]) == item) {
-                return 1;
-            }
-        }
+        const struct about_item *other = &about->items[i];
+        is_behind |= other != item && (about_find(about, other, "_UNIT") == item ||
+                                       about_find(about, other, "_FRAME") == item);
     }
-    return 0;
+    return is_behind;
 }
 
 static void about_print_value(const struct about *about, const struct about_item *item)
@@ -69,13 +66,8 @@ static void about_print_value(const struct about *about, const struct about_item
             display_print("%s%.12g", i ? ", " : "", item->numbers[i]);
         }
     }
-    if (unit) {
-        display_print(" %s", unit->text);
-    }
-    if (frame) {
-        display_print(" (%s)", frame->text);
-    }
-    display_print("\n");
+    display_print("%s%s%s%s%s\n", unit ? " " : "", unit ? unit->text : "", frame ? " (" : "",
+                  frame ? frame->text : "", frame ? ")" : "");
 }
 
 /* Attributes of one object, which lie side by side. */
@@ -120,6 +112,7 @@ struct info_settings {
     int devices, json;
 };
 
+/* The beginning of a job; nothing if there is none. */
 static void info_print_job(const struct text *job)
 {
     if (job->data) {
@@ -215,21 +208,6 @@ out:
     return st;
 }
 
-static status_t info_print_archive(const struct archive *archive, struct json *json)
-{
-    status_t st = STATUS_OK;
-    if (json) {
-        json_text(json, "kind", "archive");
-        json_archive(json, archive);
-    } else {
-        describe_archive(archive);
-    }
-    TRY(info_about(archive->parts[0].path, archive->dataset, json));
-    TRY(elsewhere_of_archive(archive, json));
-out:
-    return st;
-}
-
 /* `format`: that of an only file. */
 static status_t info_archive(const struct info_settings *s, const struct format *format,
                              struct json *json)
@@ -242,7 +220,14 @@ static status_t info_archive(const struct info_settings *s, const struct format 
         goto out;
     }
     TRY(st);
-    TRY(info_print_archive(archive, json));
+    if (json) {
+        json_text(json, "kind", "archive");
+        json_archive(json, archive);
+    } else {
+        describe_archive(archive);
+    }
+    TRY(info_about(archive->parts[0].path, archive->dataset, json));
+    TRY(elsewhere_of_archive(archive, json));
 out:
     archive_destroy(archive);
     return st;
@@ -289,28 +274,15 @@ out:
 static status_t info_open_product(const char *path, const struct format *format,
                                   struct product **out)
 {
-    status_t st = STATUS_OK;
     if (format && format->is_no_product) {
-        goto out;
+        return STATUS_OK;
     }
-    st = product_open(path, out);
+    status_t st = product_open(path, out);
     if (st == STATUS_DATA && format && !format->open_filterbank && !format->is_product) {
         report_clear();
         st = STATUS_OK;
     }
-out:
     return st;
-}
-
-static void info_product(const struct product *product, const struct product_weights *weights,
-                         struct json *json)
-{
-    if (json) {
-        json_text(json, "kind", "product");
-        json_product(json, product, weights);
-    } else {
-        describe_product(product, weights);
-    }
 }
 
 static status_t info_describe_here(const struct info_settings *s, struct json *json)
@@ -322,9 +294,12 @@ static status_t info_describe_here(const struct info_settings *s, struct json *j
     struct product_weights weights = {.count = 0};
     TRY(formats_recognise(path, &format));
     TRY(info_open_product(path, format, &product));
-    if (product) {
-        TRY(product_weigh(product, &weights));
-        info_product(product, &weights, json);
+    TRY(product ? product_weigh(product, &weights) : STATUS_OK);
+    if (product && json) {
+        json_text(json, "kind", "product");
+        json_product(json, product, &weights);
+    } else if (product) {
+        describe_product(product, &weights);
     } else if (!format) {
         TRY(info_describe_other(path, json));
     } else {
@@ -338,18 +313,15 @@ out:
 /* Several files, or what a pattern stands for, are one archive, as in a job. */
 static status_t info_describe(const struct info_settings *s, struct json *json)
 {
-    status_t st = STATUS_OK;
     int exists = 0;
-    TRY(file_exists(s->shared.operand, &exists));
-    if (s->shared.layout) {
-        TRY(info_described(s, json));
-    } else if (s->shared.noperands > 1 || (!exists && strpbrk(s->shared.operand, "*?["))) {
-        TRY(info_archive(s, NULL, json));
-    } else {
-        TRY(info_describe_here(s, json));
+    status_t st = file_exists(s->shared.operand, &exists);
+    if (st != STATUS_OK) {
+        return st;
     }
-out:
-    return st;
+    int is_one = s->shared.noperands == 1 && (exists || !strpbrk(s->shared.operand, "*?["));
+    return s->shared.layout ? info_described(s, json)
+           : is_one         ? info_describe_here(s, json)
+                            : info_archive(s, NULL, json);
 }
 
 static const struct pack_field settings_fields[] = {
@@ -430,10 +402,9 @@ out:
 }
 
 static const struct option_row rows[] = {
-    {"devices", NULL, value_flag, offsetof(struct info_settings, devices), NULL, NULL,
+    {"devices", FLAG(offsetof(struct info_settings, devices)),
      "lists the OpenCL devices of this machine instead"},
-    {"json", NULL, value_flag, offsetof(struct info_settings, json), NULL, NULL,
-     "says it as a JSON object"},
+    {"json", FLAG(offsetof(struct info_settings, json)), "says it as a JSON object"},
     {.name = "layout"},
     {.name = NULL}};
 

@@ -7,8 +7,7 @@ struct job_settings {
     int schema;
 };
 
-static const struct option_row rows[] = {{"schema", NULL, value_flag,
-                                          offsetof(struct job_settings, schema), NULL, NULL,
+static const struct option_row rows[] = {{"schema", FLAG(offsetof(struct job_settings, schema)),
                                           "prints a JSON Schema (draft 2020-12) of job files"},
                                          {.name = NULL}};
 

@@ -12,8 +12,7 @@ struct join_settings {
 static const struct option_row rows[] = {{"o,output", "FILE", value_text,
                                           offsetof(struct join_settings, output), NULL, NULL,
                                           "the product that is made of them"},
-                                         {.name = "force"},
-                                         {.name = "adopt"},
+                                         {.name = "force adopt"},
                                          {.name = NULL}};
 
 static status_t join_check(void *settings)

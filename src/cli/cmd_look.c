@@ -15,11 +15,9 @@ struct look_settings {
 static const struct option_row rows[] = {
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the picture, PNG or SVG by its ending (default: the file's name, ending in -look.png)"},
-    {.name = "force"},
-    {.name = "external"},
-    {.name = "layout"},
-    {"text", NULL, value_flag, AT(text), NULL, NULL, "only the text, no picture"},
-    {"serve", NULL, value_flag, AT(serve), NULL, NULL,
+    {.name = "force external layout"},
+    {"text", FLAG(AT(text)), "only the text, no picture"},
+    {"serve", FLAG(AT(serve)),
      "nothing of that: hands numbers to the Python module over standard input, a socket"},
     {.name = NULL}};
 

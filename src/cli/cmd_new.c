@@ -80,9 +80,9 @@ static status_t new_compose(const struct archive *archive, const struct shared *
     status_t st = STATUS_OK;
     const struct new_shape shape = new_settle(archive);
     const struct derived_band band = derived_band_of_archive(archive);
-    text_add(out, "# %s: %s, %u %s of %s %s samples,\n", archive->layout,
-             units_seconds((double)archive->samples / archive->sample_rate_hz), archive->nstreams,
-             units_plural(archive->nstreams, "stream", "streams"), units_count(archive->samples),
+    text_add(out, "# %s: %s, %s of %s %s samples,\n", archive->layout,
+             units_seconds((double)archive->samples / archive->sample_rate_hz),
+             units_number(archive->nstreams, "stream", "streams"), units_count(archive->samples),
              archive->is_complex ? "complex" : "real");
     text_add(out, "# %s each, %u coarse %s, %s to ", units_hertz(archive->sample_rate_hz),
              archive->nselected[AXIS_CHAN],

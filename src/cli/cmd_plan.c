@@ -23,8 +23,8 @@ static status_t plan_find_first(const struct plan_settings *s, struct observatio
         TRY(observations_find(each, s->list, 0, &all->texts));
         TRY(observations_index(all));
         run->each = &all->items[0];
-        report_note("of %u %s, %s is planned", all->count,
-                    units_plural(all->count, "observation", "observations"), run->each->files);
+        report_note("of %s, %s is planned", units_number(all->count, "observation", "observations"),
+                    run->each->files);
     }
 out:
     return st;
@@ -48,18 +48,15 @@ out:
 
 static const struct option_row rows[] = {
     {.name = "set"},
-    {"force", NULL, value_flag, SHARED(force), NULL, NULL,
-     "as if products that exist were to be replaced"},
-    {"restart", NULL, value_flag, SHARED(restart), NULL, NULL,
-     "as if what an earlier run has left were to be begun anew"},
-    {"adopt", NULL, value_flag, SHARED(adopt), NULL, NULL,
+    {"force", FLAG(SHARED(force)), "as if products that exist were to be replaced"},
+    {"restart", FLAG(SHARED(restart)), "as if what an earlier run has left were to be begun anew"},
+    {"adopt", FLAG(SHARED(adopt)),
      "as if unfinished files that another user has left were taken over"},
     {"each", "PATTERN", value_texts, offsetof(struct plan_settings, each), NULL, NULL,
      "plans the first of the observations that match, as `voltmill run --each` would process it"},
     {"list", "FILE", value_text, offsetof(struct plan_settings, list), NULL, NULL,
      "the same for the first line of FILE"},
-    {"json", NULL, value_flag, offsetof(struct plan_settings, json), NULL, NULL,
-     "says it as a JSON object"},
+    {"json", FLAG(offsetof(struct plan_settings, json)), "says it as a JSON object"},
     {.name = NULL}};
 
 const struct command cli_plan = {

@@ -44,12 +44,8 @@ static int plot_read_kinds(const struct option_row *row, const char *text, void 
     *(const char **)field = text;
     for (const char *word = text; *word;) {
         size_t length = strcspn(word, ",");
-        const char *at = row->takes;
-        while (strcspn(at, "|") != length || strncmp(at, word, length) != 0) {
-            at += strcspn(at, "|");
-            if (!*at++) {
-                return 0;
-            }
+        if (text_place(row->takes, word, length) < 0) {
+            return 0;
         }
         word += length + (word[length] == ',');
     }
@@ -73,18 +69,14 @@ static const char *const older[][2] = {{"if", "pol"}, {NULL, NULL}};
 static const struct option_row rows[] = {
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "the picture, PNG or SVG by its ending (default: the file's name, ending in .png)"},
-    {.name = "force"},
-    {.name = "adopt"},
-    {.name = "external"},
+    {.name = "force adopt external"},
     {"size", "WxH", plot_read_size, AT(size), "pixels such as 1600x900, 200 to 8192 each", NULL,
      "of the picture (default: as its panels ask for)"},
     {"data", "FILE", value_text, AT(data), NULL, NULL,
      "writes the numbers that are drawn, too, as comma-separated values"},
-    {"filter", NULL, value_flag, AT(filter), NULL, NULL,
-     "FILE is a job: draws its filter bank, without any samples"},
-    {"bench", NULL, value_flag, AT(bench), NULL, NULL,
-     "FILEs are tables of `voltmill bench ... --csv`, all of one kind"},
-    {"tuner", NULL, value_flag, AT(tuner), NULL, NULL, "FILE is a log of `voltmill tune --log`"},
+    {"filter", FLAG(AT(filter)), "FILE is a job: draws its filter bank, without any samples"},
+    {"bench", FLAG(AT(bench)), "FILEs are tables of `voltmill bench ... --csv`, all of one kind"},
+    {"tuner", FLAG(AT(tuner)), "FILE is a log of `voltmill tune --log`"},
     {"set", "KEY=VALUE", value_texts, AT(shared.sets), NULL, NULL,
      "with --filter: sets a key of the job, e.g. --set channelise.taps=16"},
     {.help = "Of a product:"},
@@ -107,11 +99,10 @@ static const struct option_row rows[] = {
     {"pol", "LIST", value_text, AT(choice.pols), NULL, NULL,
      "polarisations (of each station and beam), by name such as X,Y or by number from 0 on "
      "(default: the first four)"},
-    {"sum", NULL, value_flag, AT(choice.sum), NULL, NULL, "the sum of the polarisations"},
-    {"flatten", NULL, value_flag, AT(choice.flatten), NULL, NULL,
+    {"sum", FLAG(AT(choice.sum)), "the sum of the polarisations"},
+    {"flatten", FLAG(AT(choice.flatten)),
      "the waterfall above each channel's median in time: what changes"},
-    {"turn", NULL, value_flag, AT(choice.turn), NULL, NULL,
-     "waterfalls with frequency across and time upwards"},
+    {"turn", FLAG(AT(choice.turn)), "waterfalls with frequency across and time upwards"},
     {.name = NULL}};
 
 static status_t plot_check(void *settings)

@@ -53,10 +53,7 @@ static int run_read_part(const struct option_row *row, const char *text, void *f
 }
 
 static const struct option_row rows[] = {
-    {.name = "set"},
-    {.name = "force"},
-    {.name = "restart"},
-    {.name = "adopt"},
+    {.name = "set force restart adopt"},
     {"stall-timeout", "SECONDS", run_read_stall, AT(stall), "seconds, or 0", NULL,
      "fails when a rank does not get on for so long, its files or its device hang (default: 300; "
      "0: never)"},
@@ -72,21 +69,18 @@ static const struct option_row rows[] = {
     {"part", "I/N", run_read_part, AT(part), "a number I from 1 to N, such as 3/16", NULL,
      "with --each or --list: only observations I, I+N, I+2N, ..., as one of N commands that share "
      "them, such as the elements of a job array"},
-    {"keep-going", NULL, value_flag, AT(keep_going), NULL, NULL,
-     "continues with the next when one fails"},
-    {"tune", NULL, value_flag, AT(tune), NULL, NULL,
+    {"keep-going", FLAG(AT(keep_going)), "continues with the next when one fails"},
+    {"tune", FLAG(AT(tune)),
      "before it begins, searches for the fastest way to do what the database of tuned kernels does "
      "not know yet (see `voltmill tune`)"},
     {"tune-budget", "SECONDS", value_positive, AT(budget), "seconds, more than 0", "60",
      "the same, for so long at most, all searches together"},
-    {.name = "database"},
-    {.name = "progress"},
+    {.name = "database progress"},
     {"report", "FILE", value_text, AT(report), NULL, NULL,
      "when the products are complete, writes a page (HTML, one file) about them: what ran, how "
      "fast, what is missing, the filter, and pictures of each product, if Python has matplotlib. "
      "An earlier report is replaced"},
-    {"dry-run", NULL, value_flag, AT(dry_run), NULL, NULL,
-     "only prints what would be done, as `voltmill plan`"},
+    {"dry-run", FLAG(AT(dry_run)), "only prints what would be done, as `voltmill plan`"},
     {.name = NULL}};
 
 static status_t run_check(void *settings)

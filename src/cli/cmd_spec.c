@@ -31,13 +31,8 @@ static const struct option_row rows[] = {
     {"taps", "N", value_text, AT(taps), NULL, NULL, "length of the filter (default: 8)"},
     {"o,output", "FILE", value_text, AT(output), NULL, NULL,
      "product: .fil SIGPROC, .fits PSRFITS, else HDF5 (FBH5)"},
-    {.name = "layout"},
-    {.name = "set"},
-    {.name = "force"},
-    {.name = "restart"},
-    {.name = "adopt"},
-    {.name = "progress"},
-    {"dry-run", NULL, value_flag, AT(dry_run), NULL, NULL,
+    {.name = "layout set force restart adopt progress"},
+    {"dry-run", FLAG(AT(dry_run)),
      "only prints the job and what would be done, as `voltmill plan`"},
     {.name = NULL}};
 
@@ -96,17 +91,6 @@ out:
     return st;
 }
 
-static int spec_has_ending(const char *name)
-{
-    static const char *const endings[] = {".h5", ".hdf5", ".fil", ".fits", ".sf"};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        if (text_ends(name, endings[i])) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static status_t spec_check(void *settings)
 {
     status_t st = STATUS_OK;
@@ -114,7 +98,10 @@ static status_t spec_check(void *settings)
     REQUIRE(s->channels && s->output, STATUS_USAGE,
             "spec: expected %s; see voltmill spec --help (voltmill new FILE proposes a job)",
             s->channels ? "-o FILE, the product to write" : "-c N, channels or their width");
-    REQUIRE(spec_has_ending(s->output), STATUS_USAGE,
+    const char *ending = strrchr(s->output, '.');
+    REQUIRE(ending && ending > s->output &&
+                text_place(".h5|.hdf5|.fil|.fits|.sf", ending, strlen(ending)) >= 0,
+            STATUS_USAGE,
             "spec -o %s: expected a name that ends in .h5, .fil or .fits, which says the format",
             s->output);
     stop_hold(1);

@@ -17,15 +17,13 @@ struct status_settings {
 
 static void status_print_finished(const struct product_place *place)
 {
-    display_print("  %-13s complete\n", "state");
-    display_print("  %-13s %s, %s\n", "rows", units_count(place->rows),
-                  units_bytes(place->file_bytes));
+    display_row("state", "complete");
+    display_row("rows", "%s, %s", units_count(place->rows), units_bytes(place->file_bytes));
     if (place->crc_offset > 0) {
-        display_print("  %-13s %s, each of %s: voltmill verify --crc checks them\n", "CRCs",
-                      units_count(spans_count(place)),
-                      units_amount(place->span_rows, "row", "rows"));
+        display_row("CRCs", "%s, each of %s: voltmill verify --crc checks them",
+                    units_count(spans_count(place)), units_amount(place->span_rows, "row", "rows"));
     } else {
-        display_print("  %-13s none\n", "CRCs");
+        display_row("CRCs", "none");
     }
 }
 
@@ -46,6 +44,25 @@ struct status_unfinished {
     const journal_t *journal; /* NULL: lost or damaged */
 };
 
+static void status_print_journal(const journal_t *journal)
+{
+    uint64_t all = journal->chunks;
+    uint64_t done = journal->done;
+    display_row("chunks", "%s of %s done, %s left (%.1f %%)", units_count(done), units_count(all),
+                units_count(all - done), 100 * (double)done / (double)all);
+    display_row("bad", "%s bytes of records that are corrupt, and dropped",
+                units_count(journal->dropped));
+    if (journal->clipped > 0) {
+        display_row("clipped", "%s so far", units_amount(journal->clipped, "number", "numbers"));
+    }
+    if (journal->missing > 0) {
+        display_row("missing", "%s so far, taken as zero volts",
+                    units_amount(journal->missing, "sample", "samples"));
+    }
+    display_row("begun by", "%s", journal->head.program);
+    display_row("computes", "%s", journal->head.arithmetic);
+}
+
 static void status_print_state(const struct status_unfinished *found)
 {
     int is_of_run = found->mark == MARK_NONE || found->mark == MARK_RUN;
@@ -54,33 +71,16 @@ static void status_print_state(const struct status_unfinished *found)
                        : !found->journal
                            ? "its journal is lost or damaged: the same command begins anew"
                            : "no run is at work: the same command goes on";
-    display_print("  %-13s unfinished, %s\n", "state",
-                  found->held > 0   ? "a run is at work"
-                  : found->held < 0 ? "whether a run is at work cannot be told here"
-                                    : then);
+    display_row("state", "unfinished, %s",
+                found->held > 0   ? "a run is at work"
+                : found->held < 0 ? "whether a run is at work cannot be told here"
+                                  : then);
     if (!is_of_run) {
-        display_print("  %-13s %s\n", "made by", mark_command(found->mark));
+        display_row("made by", "%s", mark_command(found->mark));
     }
-}
-
-static void status_print_journal(const journal_t *journal)
-{
-    uint64_t all = journal->chunks;
-    uint64_t done = journal->done;
-    display_print("  %-13s %s of %s done, %s left (%.1f %%)\n", "chunks", units_count(done),
-                  units_count(all), units_count(all - done), 100 * (double)done / (double)all);
-    display_print("  %-13s %s bytes of records that are corrupt, and dropped\n", "bad",
-                  units_count(journal->dropped));
-    if (journal->clipped > 0) {
-        display_print("  %-13s %s so far\n", "clipped",
-                      units_amount(journal->clipped, "number", "numbers"));
+    if (found->journal) {
+        status_print_journal(found->journal);
     }
-    if (journal->missing > 0) {
-        display_print("  %-13s %s so far, taken as zero volts\n", "missing",
-                      units_amount(journal->missing, "sample", "samples"));
-    }
-    display_print("  %-13s %s\n", "begun by", journal->head.program);
-    display_print("  %-13s %s\n", "computes", journal->head.arithmetic);
 }
 
 static void status_write_unfinished(const struct status_unfinished *found, struct json *json)
@@ -113,16 +113,15 @@ static void status_print_stamped(const struct stamped *found)
 {
     const char *rows = units_count(found->fbh5->rows);
     if (!found->has_stamp) {
-        display_print("  %-13s nobody can tell: no job of voltmill made it as it is\n", "state");
+        display_row("state", "nobody can tell: no job of voltmill made it as it is");
     } else if (stamped_is_whole(found)) {
-        display_print("  %-13s complete\n", "state");
+        display_row("state", "complete");
     } else {
-        display_print("  %-13s cut short, of %s spectra\n", "state",
-                      units_count(found->stamp.rows));
+        display_row("state", "cut short, of %s spectra", units_count(found->stamp.rows));
     }
-    display_print("  %-13s %s, in %s\n", "spectra", rows, found->what);
-    display_print("  %-13s none: nothing but its length can be checked%s\n", "CRCs",
-                  found->has_stamp ? "; voltmill run JOB tells whether it is that job's" : "");
+    display_row("spectra", "%s, in %s", rows, found->what);
+    display_row("CRCs", "none: nothing but its length can be checked%s",
+                found->has_stamp ? "; voltmill run JOB tells whether it is that job's" : "");
 }
 
 static void status_write_stamped(const struct stamped *found, struct json *json)
@@ -148,9 +147,9 @@ static void status_of_copy(const char *path, enum mark mark, struct json *json)
         status_write_unfinished(&found, json);
         return;
     }
-    display_print("  %-13s unfinished, a copy of a .part%s\n", "state",
-                  found.held > 0 ? ", and a run is at work" : "");
-    display_print("  %-13s %s\n", "made by", mark_command(mark));
+    display_row("state", "unfinished, a copy of a .part%s",
+                found.held > 0 ? ", and a run is at work" : "");
+    display_row("made by", "%s", mark_command(mark));
 }
 
 static status_t status_of_finished(const char *path, struct json *json)
@@ -163,16 +162,12 @@ static status_t status_of_finished(const char *path, struct json *json)
         goto out;
     }
     TRY(stamped_open(path, &stamped));
-    if (stamped.fbh5) {
-        if (json) {
-            status_write_stamped(&stamped, json);
-        } else {
-            status_print_stamped(&stamped);
-        }
-        goto out;
-    }
-    TRY(product_find_place(path, &place));
-    if (json) {
+    TRY(stamped.fbh5 ? STATUS_OK : product_find_place(path, &place));
+    if (stamped.fbh5 && json) {
+        status_write_stamped(&stamped, json);
+    } else if (stamped.fbh5) {
+        status_print_stamped(&stamped);
+    } else if (json) {
         status_write_finished(&place, json);
     } else {
         status_print_finished(&place);
@@ -195,11 +190,8 @@ static status_t status_of_unfinished(const struct product_files *find, struct js
                                             mark_of(find->part), journal};
     if (json) {
         status_write_unfinished(&found, json);
-        goto out;
-    }
-    status_print_state(&found);
-    if (journal) {
-        status_print_journal(journal);
+    } else {
+        status_print_state(&found);
     }
 out:
     journal_destroy(journal);
@@ -231,10 +223,9 @@ out:
     return st;
 }
 
-static const struct option_row rows[] = {{"json", NULL, value_flag,
-                                          offsetof(struct status_settings, json), NULL, NULL,
-                                          "says it as a JSON object"},
-                                         {.name = NULL}};
+static const struct option_row rows[] = {
+    {"json", FLAG(offsetof(struct status_settings, json)), "says it as a JSON object"},
+    {.name = NULL}};
 
 const struct command cli_status = {
     .only_prints = 1,

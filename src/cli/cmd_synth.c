@@ -8,9 +8,7 @@
 static const struct option_row rows[] = {
     {"set", "KEY=VALUE", value_texts, SHARED(sets), NULL, NULL,
      "sets a key of the specification, e.g. --set samples=1e9"},
-    {.name = "force"},
-    {.name = "adopt"},
-    {.name = "progress"},
+    {.name = "force adopt progress"},
     {.name = NULL}};
 
 static status_t synth_run_all(void *settings)

@@ -10,7 +10,6 @@
 #include "input/open.h"
 #include "job/job.h"
 #include "output/output_spec.h"
-#include "plan/channelise_plan.h"
 #include "ranks/stop.h"
 #include "run/share.h"
 #include "tune/store.h"
@@ -62,21 +61,13 @@ static const struct option_row tune_rows[] = {
      "was killed has ended"},
     {.name = "database"},
     {.help = "With --setup, without a job:"},
-    {.name = "setup"},
-    {.name = "dms"},
-    {.name = "dm-step"},
-    {.name = "zero"},
-    {.name = "seconds"},
+    {.name = "setup dms dm-step zero seconds"},
     {"bits", "N", value_u32, AT(bits), "8|16|32", "8", "of a sample: 8, 16, 32 (float)"},
-    {.name = "group"},
-    {.name = "backend"},
-    {.name = "device"},
-    {.name = "threads"},
-    {"compare-searches", NULL, value_flag, AT(compares), NULL, NULL,
+    {.name = "group backend device threads"},
+    {"compare-searches", FLAG(AT(compares)),
      "searches exhaustively and says what guided and random searches would have found, in which "
      "share of the time"},
-    {"histogram", NULL, value_flag, AT(has_histogram), NULL, NULL,
-     "prints how many configurations reach which rate"},
+    {"histogram", FLAG(AT(has_histogram)), "prints how many configurations reach which rate"},
     {.name = "csv"},
     {.name = NULL}};
 
@@ -195,18 +186,16 @@ static void tune_print_comparison(const struct experiment_comparison *c)
 
 static struct bench_dedispersion tune_case_of(const struct tune_settings *s, uint32_t i)
 {
-    struct job all_cores = {0};
-    return (struct bench_dedispersion){
-        .telescope = s->telescope,
-        .format = s->bits == 8    ? SERIES_U8
-                  : s->bits == 16 ? SERIES_U16
-                                  : SERIES_F32,
-        .ndms = (uint32_t)s->shared.dms.values[i],
-        .dm_step = s->shared.is_zero ? 0 : s->shared.dm_step,
-        .seconds = s->shared.seconds,
-        .group = s->shared.group,
-        .threads = s->shared.threads ? s->shared.threads : channelise_plan_threads(&all_cores, 1),
-        .repeats = s->tuning.search.repeats};
+    return (struct bench_dedispersion){.telescope = s->telescope,
+                                       .format = s->bits == 8    ? SERIES_U8
+                                                 : s->bits == 16 ? SERIES_U16
+                                                                 : SERIES_F32,
+                                       .ndms = (uint32_t)s->shared.dms.values[i],
+                                       .dm_step = s->shared.is_zero ? 0 : s->shared.dm_step,
+                                       .seconds = s->shared.seconds,
+                                       .group = s->shared.group,
+                                       .threads = options_threads(s),
+                                       .repeats = s->tuning.search.repeats};
 }
 
 static status_t tune_search_all(struct tuning_work *w)

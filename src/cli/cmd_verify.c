@@ -14,13 +14,13 @@ struct verify_settings {
 #define AT(field) offsetof(struct verify_settings, field)
 
 static const struct option_row rows[] = {
-    {"crc", NULL, value_flag, AT(crc), NULL, NULL, "reads everything and compares CRCs"},
-    {"all", NULL, value_flag, AT(all), NULL, NULL, "recomputes everything"},
+    {"crc", FLAG(AT(crc)), "reads everything and compares CRCs"},
+    {"all", FLAG(AT(all)), "recomputes everything"},
     {"chunks", "N", value_u64, AT(chunks), "1..", "16", "recomputes N chunks"},
     {"seed", "N", value_u64, AT(seed), "0..", "1", "picks another sample"},
     {"set", "KEY=VALUE", value_texts, AT(shared.sets), NULL, NULL,
      "sets a key of the product's job, e.g. --set input.files=/new/place.h5"},
-    {"json", NULL, value_flag, AT(json), NULL, NULL, "says what it found as a JSON object"},
+    {"json", FLAG(AT(json)), "says what it found as a JSON object"},
     {.name = "progress"},
     {.name = NULL}};
 

@@ -62,11 +62,10 @@ static void command_help(const struct command *command)
 {
     static const struct option_row help = {.name = "help", .help = "prints this"};
     const char *before = "Usage:";
-    for (const char *line = command->usage; *line;) {
-        int length = (int)strcspn(line, "\n");
-        printf("%-6s voltmill %s %.*s\n", before, command->name, length, line);
-        before = "";
-        line += length + (line[length] == '\n');
+    const char *rest = command->usage;
+    size_t length;
+    for (const char *line; (line = text_next_line(&rest, &length)); before = "") {
+        printf("%-6s voltmill %s %.*s\n", before, command->name, (int)length, line);
     }
     if (command->is_parallel) {
         printf("%-6s mpirun -n N voltmill %s [OPTION]...%s\n", before, command->name,
@@ -110,9 +109,9 @@ static const char *command_help_or_none(const char *text)
 /* A row of the table for each line of a text. */
 static void command_help_lines(const char *kind, const char *name, const char *lines)
 {
-    for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
-        length = strcspn(lines, "\n");
-        printf("%s\t%s\t-\t-\t-\t-\t%.*s\n", kind, name, (int)length, lines);
+    size_t length;
+    for (const char *line; (line = text_next_line(&lines, &length));) {
+        printf("%s\t%s\t-\t-\t-\t-\t%.*s\n", kind, name, (int)length, line);
     }
 }
 
@@ -232,7 +231,6 @@ static const struct command *command_find(const struct command *const *commands,
     return NULL;
 }
 
-/* No command is named: help, or a mistake, which is the same on all ranks. */
 /* Prints the version, what the program was built with, and what it runs with. MPI's library
  * describes itself in many lines; the first says its name and version. */
 static void command_version(void)
@@ -251,6 +249,7 @@ static void command_version(void)
     libraries_print();
 }
 
+/* No command is named: help, or a mistake, which is the same on all ranks. */
 static status_t command_none(const struct command *const *commands, int argc, char **argv)
 {
     status_t st = STATUS_OK;

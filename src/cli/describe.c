@@ -25,10 +25,9 @@ static void describe_words_part(const struct archive *archive, const struct arch
 /* As `plan` and `run` say it: "assumed:". */
 static void describe_print_assumed(const char *assumed)
 {
-    size_t length = 0;
-    const char *line = NULL;
-    for (size_t i = 0; assumed && (line = text_line(assumed, i, &length)); i++) {
-        display_print("  %-13s %.*s\n", "assumed:", (int)length, line);
+    size_t length;
+    for (const char *line; (line = text_next_line(&assumed, &length));) {
+        display_row("assumed:", "%.*s", (int)length, line);
     }
 }
 
@@ -38,7 +37,7 @@ static void describe_print_files(const struct archive *archive)
     uint32_t left_out = archive->nparts > MOST_LISTED ? archive->nparts - MOST_LISTED : 0;
     for (uint32_t i = 0; i < archive->nparts; i++) {
         if (left_out > 0 && i == MOST_LISTED - 1) {
-            display_print("  %-13s and %u more\n", "", left_out);
+            display_row("", "and %u more", left_out);
             i += left_out;
         }
         const struct archive_part *part = &archive->parts[i];
@@ -50,16 +49,16 @@ static void describe_print_files(const struct archive *archive)
         display_print("\n");
     }
     if (archive->nparts > 1 && archive->shape.stacked != AXIS_TIME) {
-        display_print("  %-13s side by side: %s%s\n", "order",
-                      archive->shape.is_reim_stacked ? "real and imaginary parts, " : "",
-                      axis_name(archive->shape.stacked));
+        display_row("order", "side by side: %s%s",
+                    archive->shape.is_reim_stacked ? "real and imaginary parts, " : "",
+                    axis_name(archive->shape.stacked));
     } else if (archive->nparts > 1) {
-        display_print("  %-13s %s\n", "order",
-                      archive->are_by_start
-                          ? "by the files' own times"
-                          : "as the job lists them; of a pattern, by name, numbers as numbers");
+        display_row("order", "%s",
+                    archive->are_by_start
+                        ? "by the files' own times"
+                        : "as the job lists them; of a pattern, by name, numbers as numbers");
     }
-    display_print("  %-13s %s, %s\n", "dataset", archive->dataset, archive->layout);
+    display_row("dataset", "%s, %s", archive->dataset, archive->layout);
     describe_print_assumed(archive->assumed);
 }
 
@@ -81,11 +80,9 @@ static void describe_print_streams(const struct archive *archive)
                       units_plural(count, "", "s"));
         comma = ",";
         for (uint32_t j = 0; archive->names[axis] && j < count && j < 4; j++) {
+            const char *end = j + 1 == count ? ")" : j == 3 ? " ...)" : "";
             display_print("%s%s%s", j ? " " : " (",
-                          archive->names[axis][archive->selected[axis][j]],
-                          j + 1 == count ? ")"
-                          : j == 3       ? " ...)"
-                                         : "");
+                          archive->names[axis][archive->selected[axis][j]], end);
         }
     }
     display_print("\n");
@@ -96,12 +93,12 @@ static void describe_print_gaps(const struct archive *archive)
 {
     struct derived_gaps gaps = derived_gaps_of(archive);
     if (archive->losses.ngaps > 0) {
-        display_print("  %-13s %zu, %s samples of all streams\n", "gaps", archive->losses.ngaps,
-                      units_count(gaps.common));
+        display_row("gaps", "%zu, %s samples of all streams", archive->losses.ngaps,
+                    units_count(gaps.common));
     }
     if (gaps.single > 0) {
-        display_print("  %-13s %s samples of single streams\n",
-                      archive->losses.ngaps > 0 ? "" : "gaps", units_count(gaps.single));
+        display_row(archive->losses.ngaps > 0 ? "" : "gaps", "%s samples of single streams",
+                    units_count(gaps.single));
     }
 }
 
@@ -112,8 +109,8 @@ static void describe_print_polarisations(const char *names)
     const char *basis = derived_basis(names);
     if (names && *names) {
         int is_long = strlen(names) > MOST;
-        display_print("  %-13s %.*s%s%s%s\n", "polarisations", MOST, names, is_long ? "..." : "",
-                      basis ? ": " : "", basis ? basis : "");
+        display_row("polarisations", "%.*s%s%s%s", MOST, names, is_long ? "..." : "",
+                    basis ? ": " : "", basis ? basis : "");
     }
 }
 
@@ -123,11 +120,11 @@ static void describe_print_lost(const struct archive *archive)
     enum { MOST = 3 };
     for (uint32_t i = 0; i < archive->losses.lost.count && i < MOST; i++) {
         const struct lost_range *lost = &archive->losses.lost.items[i];
-        display_print("  %-13s samples %s .. %s: %s\n", i ? "" : "lost", units_count(lost->first),
-                      units_count(lost->first + lost->count), lost->why);
+        display_row(i ? "" : "lost", "samples %s .. %s: %s", units_count(lost->first),
+                    units_count(lost->first + lost->count), lost->why);
     }
     if (archive->losses.lost.count > MOST) {
-        display_print("  %-13s and %u ranges more\n", "", archive->losses.lost.count - MOST);
+        display_row("", "and %u ranges more", archive->losses.lost.count - MOST);
     }
 }
 
@@ -147,20 +144,19 @@ static void describe_print_samples(const struct archive *archive)
     }
     display_print("\n");
     if (archive->scale != 1) {
-        display_print("  %-13s %.9g V for each 1 that is stored\n", "scale", archive->scale);
+        display_row("scale", "%.9g V for each 1 that is stored", archive->scale);
     }
     describe_print_gaps(archive);
     describe_print_lost(archive);
     if (archive->oversample.num != archive->oversample.den) {
-        display_print("  %-13s %u/%u\n", "oversampling", archive->oversample.num,
-                      archive->oversample.den);
+        display_row("oversampling", "%u/%u", archive->oversample.num, archive->oversample.den);
     }
 }
 
 static void describe_print_coherent(int is_coherent, double dm)
 {
     if (is_coherent) {
-        display_print("  %-13s coherently, to DM %.10g\n", "dedispersed", dm);
+        display_row("dedispersed", "coherently, to DM %.10g", dm);
     }
 }
 
@@ -168,7 +164,7 @@ static void describe_print_coherent(int is_coherent, double dm)
 static void describe_print_start(const struct sky *sky)
 {
     if (sky->has_start) {
-        display_print("  %-13s %s UTC\n", "start", units_utc(sky->start));
+        display_row("start", "%s UTC", units_utc(sky->start));
     }
 }
 
@@ -176,23 +172,21 @@ static void describe_print_sky(const struct sky *sky)
 {
     char text[DERIVED_POSITION];
     if (sky->telescope) {
-        display_print("  %-13s %s\n", "telescope", sky->telescope);
+        display_row("telescope", "%s", sky->telescope);
     }
     if (sky->source) {
-        display_print("  %-13s %s\n", "source", sky->source);
+        display_row("source", "%s", sky->source);
     }
     if (sky->has_position) {
-        display_print("  %-13s %s\n", "position",
-                      derived_position(sky->ra_deg, sky->dec_deg, text));
+        display_row("position", "%s", derived_position(sky->ra_deg, sky->dec_deg, text));
     }
 }
 
 static void describe_print_band(const struct archive *archive)
 {
     struct derived_band band = derived_band_of_archive(archive);
-    display_print("  %-13s %s to %s%s\n", "band", units_hertz(band.low_hz),
-                  units_hertz(band.high_hz),
-                  archive->sideband < 0 ? ", stored with frequency reversed" : "");
+    display_row("band", "%s to %s%s", units_hertz(band.low_hz), units_hertz(band.high_hz),
+                archive->sideband < 0 ? ", stored with frequency reversed" : "");
     describe_print_coherent(archive->coherent.delay_hz != NULL, archive->coherent.dm);
     describe_print_start(&archive->sky);
     describe_print_sky(&archive->sky);
@@ -218,9 +212,9 @@ static void describe_print_ifs(const struct product *product)
 {
     unsigned long long ifs = product->streams;
     if (product->array.pairs > 0) {
-        display_print("  %-13s %u of %u stations; products of polarisations %s\n", "pairs",
-                      product->array.pairs, product->array.stations,
-                      product->ifs.pol_type ? product->ifs.pol_type : "unknown");
+        display_row("pairs", "%u of %u stations; products of polarisations %s",
+                    product->array.pairs, product->array.stations,
+                    product->ifs.pol_type ? product->ifs.pol_type : "unknown");
         return;
     }
     display_print("  %-13s %llu", product->ifs.pol_type ? "pols" : "streams", ifs);
@@ -237,19 +231,17 @@ static void describe_print_ifs(const struct product *product)
     }
     display_print("\n");
     if (product->kind == PRODUCT_POWER && ifs > 1) {
-        display_print("  %-13s turbo_seti takes one pol and crashes on more: polarisation: I makes "
-                      "one of two\n",
-                      "");
+        display_row("", "turbo_seti takes one pol and crashes on more: polarisation: I makes "
+                        "one of two");
     }
 }
 
 static void describe_print_product_axes(const struct product *product)
 {
-    display_print("  %-13s %s, one every %s\n", product->integrate > 1 ? "rows" : "spectra",
-                  units_count(product->rows), units_seconds(product->time_step));
+    display_row(product->integrate > 1 ? "rows" : "spectra", "%s, one every %s",
+                units_count(product->rows), units_seconds(product->time_step));
     if (product->integrate > 1) {
-        display_print("  %-13s %s\n", "a row",
-                      units_amount(product->integrate, "spectrum", "spectra"));
+        display_row("a row", "%s", units_amount(product->integrate, "spectrum", "spectra"));
     }
     describe_print_ifs(product);
     struct derived_band band = derived_band_of_product(product);
@@ -260,13 +252,12 @@ static void describe_print_product_axes(const struct product *product)
         display_print(", each the mean of %u", product->bank.average);
     }
     display_print("%s\n", product->bank.average > 0 ? " (not all that the filter bank makes)" : "");
-    display_print("  %-13s %u channels a coarse channel, %u %s\n", "filter bank",
-                  product->bank.channels, product->bank.taps,
-                  units_plural(product->bank.taps, "tap", "taps"));
+    display_row("filter bank", "%u channels a coarse channel, %s", product->bank.channels,
+                units_number(product->bank.taps, "tap", "taps"));
     if (product->bank.oversample.den > 0) {
-        display_print("  %-13s %u/%u: a spectrum every %s samples\n", "oversampled",
-                      product->bank.oversample.num, product->bank.oversample.den,
-                      units_count(product->bank.hop));
+        display_row("oversampled", "%u/%u: a spectrum every %s samples",
+                    product->bank.oversample.num, product->bank.oversample.den,
+                    units_count(product->bank.hop));
     }
 }
 
@@ -277,42 +268,39 @@ static void describe_print_steps(const struct product *product, const struct pro
     if (product->place.scale_rows == 0) {
         return;
     }
-    display_print("  %-13s %u bits, each channel with a scale %s %llu rows; clipped low %s "
-                  "(%.2g %%), high %s (%.2g %%)\n",
-                  "numbers", product->bits,
-                  product->place.scales < product->rows / product->place.scale_rows ? "of the first"
-                                                                                    : "for each",
-                  (unsigned long long)product->place.scale_rows, units_count(clips->low),
-                  100 * (double)clips->low / numbers, units_count(clips->high),
-                  100 * (double)clips->high / numbers);
+    display_row("numbers",
+                "%u bits, each channel with a scale %s %llu rows; clipped low %s "
+                "(%.2g %%), high %s (%.2g %%)",
+                product->bits,
+                product->place.scales < product->rows / product->place.scale_rows ? "of the first"
+                                                                                  : "for each",
+                (unsigned long long)product->place.scale_rows, units_count(clips->low),
+                100 * (double)clips->low / numbers, units_count(clips->high),
+                100 * (double)clips->high / numbers);
 }
 
 static void describe_print_voltages(const struct product *product)
 {
     struct derived_band band = derived_band_of_product(product);
-    display_print("  %-13s %u bit %s, %s at %s\n", "samples", product->bits,
-                  product->is_complex ? "complex" : "real", units_count(product->rows),
-                  units_hertz(product->bank.sample_rate_hz));
-    display_print("  %-13s %.9g V for each 1 that is stored\n", "scale", product->scale);
-    display_print("  %-13s %llu, of %s coarse %s\n", "streams",
-                  (unsigned long long)(product->streams * product->frequencies),
-                  units_count(product->frequencies),
-                  units_plural(product->frequencies, "channel", "channels"));
-    display_print("  %-13s %s to %s\n", "band", units_hertz(band.low_hz),
-                  units_hertz(band.high_hz));
+    display_row("samples", "%u bit %s, %s at %s", product->bits,
+                product->is_complex ? "complex" : "real", units_count(product->rows),
+                units_hertz(product->bank.sample_rate_hz));
+    display_row("scale", "%.9g V for each 1 that is stored", product->scale);
+    display_row("streams", "%llu, of %s coarse %s",
+                (unsigned long long)(product->streams * product->frequencies),
+                units_count(product->frequencies),
+                units_plural(product->frequencies, "channel", "channels"));
+    display_row("band", "%s to %s", units_hertz(band.low_hz), units_hertz(band.high_hz));
     if (product->clipped > 0) {
-        display_print("  %-13s %s\n", "clipped",
-                      units_amount(product->clipped, "number", "numbers"));
+        display_row("clipped", "%s", units_amount(product->clipped, "number", "numbers"));
     }
 }
 
-/* A text of several lines, indented. */
-static void describe_print_lines(const char *text)
+void describe_lines(const char *indent, const char *text)
 {
-    for (const char *line = text; line && *line;) {
-        size_t length = strcspn(line, "\n");
-        display_print("    %.*s\n", (int)length, line);
-        line += length + (line[length] == '\n');
+    size_t length;
+    for (const char *line; (line = text_next_line(&text, &length));) {
+        display_print("%s%.*s\n", indent, (int)length, line);
     }
 }
 
@@ -320,15 +308,14 @@ void describe_filterbank(const struct fbh5 *fbh5)
 {
     struct derived_band band = derived_band_of_filterbank(fbh5);
     display_print("filterbank (%s)\n", fbh5->format ? fbh5->format : "FBH5");
-    display_print("  %-13s %s (%s)\n", "file", fbh5->path, units_bytes(fbh5->file_bytes));
-    display_print("  %-13s %u, %s to %s\n", "channels", fbh5->nchannels, units_hertz(band.low_hz),
-                  units_hertz(band.high_hz));
-    display_print("  %-13s %u%s%s\n", "pols", fbh5->nifs, fbh5->pols ? ", " : "",
-                  fbh5->pols ? fbh5->pols : "");
-    display_print("  %-13s %u bit %s%s, %s, one every %s: %s\n", "samples", derived_bits(fbh5),
-                  fbh5_kind(fbh5), fbh5->table.has_scales ? " with scales" : "",
-                  units_amount(fbh5->rows, "row", "rows"), units_seconds(fbh5->time.step),
-                  units_seconds((double)fbh5->rows * fbh5->time.step));
+    display_row("file", "%s (%s)", fbh5->path, units_bytes(fbh5->file_bytes));
+    display_row("channels", "%u, %s to %s", fbh5->nchannels, units_hertz(band.low_hz),
+                units_hertz(band.high_hz));
+    display_row("pols", "%u%s%s", fbh5->nifs, fbh5->pols ? ", " : "", fbh5->pols ? fbh5->pols : "");
+    display_row("samples", "%u bit %s%s, %s, one every %s: %s", derived_bits(fbh5), fbh5_kind(fbh5),
+                fbh5->table.has_scales ? " with scales" : "",
+                units_amount(fbh5->rows, "row", "rows"), units_seconds(fbh5->time.step),
+                units_seconds((double)fbh5->rows * fbh5->time.step));
     describe_print_assumed(fbh5->assumed);
     describe_print_coherent(fbh5->coherent.constant > 0, fbh5->coherent.dm);
     describe_print_start(&fbh5->sky);
@@ -339,38 +326,36 @@ static void describe_print_series(const struct product *product)
 {
     const struct dedispersed *series = product->series;
     uint32_t most = derived_largest_delay(series);
-    display_print("  %-13s %s, from %g to %g pc cm^-3\n", "DMs", units_count(series->ndms),
-                  series->dms[0], series->dms[series->ndms - 1]);
-    display_print("  %-13s %s, one every %s, edges %s\n", "times",
-                  units_count(product->frequencies), units_seconds(product->time_step),
-                  series->edges);
-    display_print("  %-13s %s, %s to %s\n", "channels", units_count(series->nchannels),
-                  units_hertz(series->freq_hz[0]),
-                  units_hertz(series->freq_hz[series->nchannels - 1]));
-    display_print("  %-13s up to %u %s, %s, behind %s; %.10g s MHz^2 pc^-1 cm^3, %s\n", "delays",
-                  most, units_plural(most, "sample", "samples"),
-                  units_seconds(most * product->time_step), units_hertz(series->reference_hz),
-                  series->constant, series->mode);
-    display_print("  %-13s %s\n", "filterbank", series->filterbank);
+    display_row("DMs", "%s, from %g to %g pc cm^-3", units_count(series->ndms), series->dms[0],
+                series->dms[series->ndms - 1]);
+    display_row("times", "%s, one every %s, edges %s", units_count(product->frequencies),
+                units_seconds(product->time_step), series->edges);
+    display_row("channels", "%s, %s to %s", units_count(series->nchannels),
+                units_hertz(series->freq_hz[0]),
+                units_hertz(series->freq_hz[series->nchannels - 1]));
+    display_row("delays", "up to %s, %s, behind %s; %.10g s MHz^2 pc^-1 cm^3, %s",
+                units_number(most, "sample", "samples"), units_seconds(most * product->time_step),
+                units_hertz(series->reference_hz), series->constant, series->mode);
+    display_row("filterbank", "%s", series->filterbank);
 }
 
 static void describe_print_candidates(const struct product *product)
 {
-    display_print("  %-13s %s\n", "candidates", units_count(product->candidates));
-    display_print("  %-13s the best boxes of %s DMs in %s cells of %s\n", "peaks",
-                  units_count(product->rows), units_count(product->frequencies),
-                  units_seconds(product->time_step));
+    display_row("candidates", "%s", units_count(product->candidates));
+    display_row("peaks", "the best boxes of %s DMs in %s cells of %s", units_count(product->rows),
+                units_count(product->frequencies), units_seconds(product->time_step));
 }
 
 static void describe_print_weights(const struct product_weights *weights)
 {
     if (weights->below > 0) {
-        display_print("  %-13s %.4g on average, the least %.3g: good samples of what makes a row; "
-                      "%s below 1 (%.3g %%)\n",
-                      "weights", weights->mean, weights->least, units_count(weights->below),
-                      100.0 * (double)weights->below / (double)weights->count);
+        display_row("weights",
+                    "%.4g on average, the least %.3g: good samples of what makes a row; "
+                    "%s below 1 (%.3g %%)",
+                    weights->mean, weights->least, units_count(weights->below),
+                    100.0 * (double)weights->below / (double)weights->count);
     } else if (weights->count > 0) {
-        display_print("  %-13s all 1: nothing is left out\n", "weights");
+        display_row("weights", "all 1: nothing is left out");
     }
 }
 
@@ -395,11 +380,10 @@ static void describe_print_flags(const struct product *product, const struct pro
 void describe_product(const struct product *product, const struct product_weights *weights)
 {
     display_print("product\n");
-    display_print("  %-13s %s (%s)\n", "file", product->path,
-                  units_bytes(product->place.file_bytes));
-    display_print("  %-13s %s\n", "kind", product_name(product->kind));
+    display_row("file", "%s (%s)", product->path, units_bytes(product->place.file_bytes));
+    display_row("kind", "%s", product_name(product->kind));
     if (product->compression != COMPRESSION_NONE) {
-        display_print("  %-13s %s\n", "compressed", codec_advice(product->compression));
+        display_row("compressed", "%s", codec_advice(product->compression));
     }
     if (product->series) {
         describe_print_series(product);
@@ -415,22 +399,21 @@ void describe_product(const struct product *product, const struct product_weight
     if (product->kind == PRODUCT_VOLTAGES) {
         describe_print_start(&product->sky);
     } else if (product->sky.has_start) {
-        display_print("  %-13s %s UTC (sample 0; the first row is stamped %s later)\n", "start",
-                      units_utc(product->sky.start), units_seconds(product->first_time));
+        display_row("start", "%s UTC (sample 0; the first row is stamped %s later)",
+                    units_utc(product->sky.start), units_seconds(product->first_time));
     }
     describe_print_sky(&product->sky);
     if (product->missing + product->gaps > 0) {
-        display_print("  %-13s %s, taken as zero volts\n", "missing",
-                      units_amount(product->missing + product->gaps, "sample", "samples"));
+        display_row("missing", "%s, taken as zero volts",
+                    units_amount(product->missing + product->gaps, "sample", "samples"));
     }
     describe_print_weights(weights);
     describe_print_flags(product, &weights->flags);
     describe_print_steps(product, &weights->clips);
-    display_print("  %-13s voltmill %s\n", "made by",
-                  product->origin.version ? product->origin.version : "?");
+    display_row("made by", "voltmill %s", product->origin.version ? product->origin.version : "?");
     describe_print_assumed(product->origin.assumed);
     display_print("  from\n");
-    describe_print_lines(product->origin.inputs);
+    describe_lines("    ", product->origin.inputs);
     display_print("  job\n");
-    describe_print_lines(product->origin.job_text);
+    describe_lines("    ", product->origin.job_text);
 }

@@ -8,6 +8,9 @@
 #include "input/fbh5/fbh5.h"
 #include "product/kind/dedispersed_kind.h"
 
+/* Prints the lines of a text (NULL: none), each behind `indent`. */
+void describe_lines(const char *indent, const char *text);
+
 /* Print the description on stdout. */
 void describe_archive(const struct archive *archive);
 void describe_filterbank(const struct fbh5 *fbh5);

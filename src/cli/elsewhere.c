@@ -36,8 +36,9 @@ static status_t elsewhere_home(const char *path, struct text *out)
     struct text folder = {0};
     TRY(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
     char *real = realpath(folder.data, NULL);
-    st = real ? text_add(out, "%s%s", real, strcmp(real, "/") == 0 ? "" : "/") : STATUS_OK;
+    text_add(out, "%s%s", real ? real : "", real && strcmp(real, "/") != 0 ? "/" : "");
     free(real);
+    st = out->status;
 out:
     text_free(&folder);
     return st;
@@ -55,7 +56,8 @@ static status_t elsewhere_add(struct elsewhere *list, const char *path,
         const struct archive_source *source = &sources->items[i];
         char *real = realpath(source->path, NULL);
         int is_beside = source->kind == SOURCE_NAMED && strcmp(source->path, path) != 0;
-        if (!real || is_beside || (home.data && strncmp(real, home.data, home.length) == 0)) {
+        int is_at_home = home.length > 0 && real && strncmp(real, home.data, home.length) == 0;
+        if (!real || is_beside || is_at_home) {
             free(real);
             continue;
         }
@@ -85,23 +87,18 @@ static int elsewhere_compare(const void *left, const void *right)
     return order ? order : (a->number > b->number) - (a->number < b->number);
 }
 
-static void elsewhere_print_one(const struct elsewhere_file *file)
+/* How a path leads to a file: as JSON has it, and in words around the path that does. */
+static const struct {
+    const char *name, *before, *after;
+} elsewhere_kinds[] = {
+    [SOURCE_LINKED] = {"link", "a link in ", " leads to it"},
+    [SOURCE_EXTERNAL] = {"external file", "an external file of ", ""},
+    [SOURCE_VIRTUAL] = {"source of a virtual dataset", "a source of a virtual dataset in ", ""},
+    [SOURCE_NAMED] = {"link in the job", "", " is a link to it"}};
+
+static const char *elsewhere_leader(const struct archive_source *source)
 {
-    const struct archive_source *source = file->source;
-    display_print("  %s: ", file->real);
-    switch (source->kind) {
-    case SOURCE_LINKED:
-        display_print("a link in %s leads to it\n", source->from);
-        break;
-    case SOURCE_EXTERNAL:
-        display_print("an external file of %s\n", source->from);
-        break;
-    case SOURCE_VIRTUAL:
-        display_print("a source of a virtual dataset in %s\n", source->from);
-        break;
-    case SOURCE_NAMED:
-        display_print("%s is a link to it\n", source->path);
-    }
+    return source->kind == SOURCE_NAMED ? source->path : source->from;
 }
 
 /* Removes repetitions: a file to which several paths or archives lead counts once. */
@@ -118,20 +115,22 @@ static void elsewhere_drop_repeated(struct elsewhere *list)
     list->count = kept;
 }
 
-static void elsewhere_print(struct elsewhere *list)
+static void elsewhere_print(const struct elsewhere *list)
 {
-    if (list->count > 0) {
-        display_print("elsewhere (files outside the folder of what leads to them)\n");
-    }
-    elsewhere_drop_repeated(list);
+    display_print("%s", list->count > 0
+                            ? "elsewhere (files outside the folder of what leads to them)\n"
+                            : "");
     for (size_t i = 0, end; i < list->count; i = end) {
         const char *real = list->files[i].real;
         size_t folder = elsewhere_folder(real);
         for (end = i; end < list->count && elsewhere_folder(list->files[end].real) == folder &&
                       strncmp(list->files[end].real, real, folder) == 0;
              end++) {
+            const struct archive_source *source = list->files[end].source;
             if (end - i < MOST_LISTED) {
-                elsewhere_print_one(&list->files[end]);
+                display_print("  %s: %s%s%s\n", list->files[end].real,
+                              elsewhere_kinds[source->kind].before, elsewhere_leader(source),
+                              elsewhere_kinds[source->kind].after);
             }
         }
         if (end - i > MOST_LISTED) {
@@ -142,17 +141,13 @@ static void elsewhere_print(struct elsewhere *list)
 
 static void elsewhere_write(const struct elsewhere *list, struct json *json)
 {
-    static const char *const kinds[] = {[SOURCE_LINKED] = "link",
-                                        [SOURCE_EXTERNAL] = "external file",
-                                        [SOURCE_VIRTUAL] = "source of a virtual dataset",
-                                        [SOURCE_NAMED] = "link in the job"};
     json_list(json, "elsewhere");
     for (size_t i = 0; i < list->count; i++) {
         const struct archive_source *source = list->files[i].source;
         json_begin(json, NULL);
         json_text(json, "path", list->files[i].real);
-        json_text(json, "is", kinds[source->kind]);
-        json_text(json, "of", source->kind == SOURCE_NAMED ? source->path : source->from);
+        json_text(json, "is", elsewhere_kinds[source->kind].name);
+        json_text(json, "of", elsewhere_leader(source));
         json_end(json);
     }
     json_list_end(json);
@@ -163,8 +158,8 @@ static void elsewhere_say(struct elsewhere *list, struct json *json)
     if (list->count > 0) {
         qsort(list->files, list->count, sizeof *list->files, elsewhere_compare);
     }
+    elsewhere_drop_repeated(list);
     if (json) {
-        elsewhere_drop_repeated(list);
         elsewhere_write(list, json);
     } else {
         elsewhere_print(list);

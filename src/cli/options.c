@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/values.h"
 #include "job/job_schema.h"
+#include "plan/channelise_plan.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -21,14 +22,12 @@ static const struct option_row rows[] = {
      "1e6, "
      "freq_hz: 1.42e9}\" of an .npy, \"{format: raw, type: ci16_le, sample_rate_hz: 1e6}\" of raw "
      "numbers; `voltmill info --layout \"{format: raw}\"` measures them as each type"},
-    {"force", NULL, value_flag, SHARED(force), NULL, NULL,
-     "replaces files that exist, never one that the command reads"},
-    {"restart", NULL, value_flag, SHARED(restart), NULL, NULL,
-     "begins anew, whatever an earlier run has left"},
+    {"force", FLAG(SHARED(force)), "replaces files that exist, never one that the command reads"},
+    {"restart", FLAG(SHARED(restart)), "begins anew, whatever an earlier run has left"},
     {"external", "PATH", value_texts, SHARED(externals), NULL, NULL,
      "lets data of the input lie in external files elsewhere than in its folder: in this file or "
      "folder, or, with allow, anywhere"},
-    {"adopt", NULL, value_flag, SHARED(adopt), NULL, NULL,
+    {"adopt", FLAG(SHARED(adopt)),
      "takes over unfinished files (.part, .journal) that another user has left"},
     {"progress", "SECONDS", value_positive, SHARED(progress), "seconds, more than 0", NULL,
      "prints a line on stderr so often (default: one that is redrawn, if stderr is a terminal; "
@@ -53,21 +52,37 @@ static const struct option_row rows[] = {
     {"dms", "LIST", value_list, SHARED(dms), "1..1048576", "2..4096",
      "numbers of DMs, such as 512,4096 or, doubling, 2..4096"},
     {"dm-step", "X", value_positive, SHARED(dm_step), "0..1000000", "0.25", "between DMs"},
-    {"zero", NULL, value_flag, SHARED(is_zero), NULL, NULL, "all DMs are 0: perfect reuse"},
+    {"zero", FLAG(SHARED(is_zero)), "all DMs are 0: perfect reuse"},
     {"seconds", "X", value_positive, SHARED(seconds), "0..1000000", "1", "of data"},
     {"group", "N", value_u32, SHARED(group), "1..256", NULL,
      "two-step dedispersion with groups of N channels"},
 };
 
+/* The shared row of this name. */
+static const struct option_row *options_shared(const char *name, size_t length)
+{
+    const struct option_row *row = rows;
+    while (strncmp(row->name, name, length) != 0 || row->name[length] != '\0') {
+        row++;
+    }
+    return row;
+}
+
 const struct option_row *options_row(const struct command *command, size_t i)
 {
-    const struct option_row *row = &command->rows[i];
-    for (size_t j = 0; row->name && !row->read && j < sizeof rows / sizeof *rows; j++) {
-        if (strcmp(rows[j].name, row->name) == 0) {
-            return &rows[j];
+    for (const struct option_row *row = command->rows; row->name || row->help; row++) {
+        const char *shared = row->name && !row->read ? row->name : "";
+        if (!*shared && i-- == 0) {
+            return row;
+        }
+        for (size_t length; *shared; shared += length + (shared[length] == ' ')) {
+            length = strcspn(shared, " ");
+            if (i-- == 0) {
+                return options_shared(shared, length);
+            }
         }
     }
-    return row->help ? row : NULL;
+    return NULL;
 }
 
 enum { MOST = 64, FIRST = 256 }; /* rows; getopt's number for row 0, unless that has a letter */
@@ -283,6 +298,12 @@ void options_free(void *settings)
         }
     }
     text_free_list(shared->expanded, shared->nexpanded);
+}
+
+uint32_t options_threads(const void *settings)
+{
+    const struct job job = {.threads = ((const struct shared *)settings)->threads};
+    return channelise_plan_threads(&job, 1);
 }
 
 const char *options_first(const void *settings, const char *names)

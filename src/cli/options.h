@@ -37,7 +37,7 @@ struct command {
     const char *without; /* the option with which the operand may be missing; NULL: none */
     int is_parallel;     /* MPI begins before run() is called, which is collective then */
     int only_prints;     /* it writes no file: only the first rank of an MPI job runs it */
-    const struct option_row *rows; /* ends with one of NULLs; a name alone: in shared.c */
+    const struct option_row *rows; /* ends with one of NULLs; names alone: in options.c */
     /* Older names of options, which still work and which --help omits, and their present ones; ends
      * with NULLs; NULL: there are none. */
     const char *const (*older)[2];
@@ -85,8 +85,8 @@ struct shared {
     int is_zero;
 };
 
-/* A row of a command; in place of one that has a name alone, the row of that name that several
- * commands share (cli/options.c). NULL behind the last one. */
+/* A row of a command; in place of one that has names alone, "set force", the rows of these names
+ * that several commands share (cli/options.c). NULL behind the last one. */
 const struct option_row *options_row(const struct command *command, size_t i);
 
 /* "output" of "o,output". */
@@ -98,6 +98,9 @@ const char *options_name(const struct option_row *row);
  * options_free() in any case. */
 status_t options_read(const struct command *command, int argc, char **argv, void *settings);
 void options_free(void *settings);
+
+/* The value of --threads: all cores, where none was given. */
+uint32_t options_threads(const void *settings);
 
 /* The first option of a list such as "dms zero group" that was given; NULL: none was. */
 const char *options_first(const void *settings, const char *names);

@@ -23,12 +23,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prints a planned filter bank: archive, channels, what the filter does to tones, chunks, products.
- */
+/* Prints what all passes have in common: the time that the pass takes, where that is known, and the
+ * chunks of earlier runs that it resumes from. */
+static void plan_pass_print(const struct pass *pass)
+{
+    char text[PASS_TEXT];
+    struct rate rate = pass_expect(pass);
+    if (rate.seconds > 0 && !pass->is_complete) {
+        display_row("time", "about %s on %s of %s, as the last such run here",
+                    units_seconds(rate.seconds), units_number(rate.ranks, "rank", "ranks"),
+                    units_number(rate.threads, "thread", "threads"));
+    }
+    if (pass->begun.is_begun) {
+        display_row("goes on", "%s are done", pass_count_done(pass, text));
+    }
+}
 
-/* Prints the planned filters of a job: how long each is, what it does, what leaves it. */
-
-static void plan_pass_print(const struct pass *pass);
+/* Writes a frequency with as many digits as are significant. */
+static const char *plan_hertz(double hertz, int count, char text[UNITS_TEXT])
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.*g", count, hertz);
+    return units_hertz_in(strtod(digits, NULL), text);
+}
 
 static void filters_print_deripple(uint32_t reach, double ripple_db, double left_db)
 {
@@ -69,18 +86,19 @@ static void filters_print_source(const struct job_filter *filter,
  * sqrt(guard) (chirp_response()). */
 static void filters_print_edges(const struct filter_plan_stage *stage)
 {
-    char digits[32];
+    char text[UNITS_TEXT];
     double guard = (double)UINT32_MAX;
-    double least;
-    double most;
     for (uint32_t i = 0; i < stage->spec.nresponses; i++) {
+        double least;
+        double most;
         chirp_delays(&stage->chirps[i], &least, &most);
         guard = fmin(guard, (double)chirp_guard(most - least));
     }
-    snprintf(digits, sizeof digits, "%.2g", 2.25 * stage->chirps[0].sample_rate_hz / guard);
-    display_print("  edges         within %s of a coarse channel's edges, amplitudes change by "
-                  "more than 1 %% (of white noise at most %.2g %% rms)\n",
-                  units_hertz(strtod(digits, NULL)), 63 / sqrt(guard));
+    display_row("edges",
+                "within %s of a coarse channel's edges, amplitudes change by more than 1 %% (of "
+                "white noise at most %.2g %% rms)",
+                plan_hertz(2.25 * stage->chirps[0].sample_rate_hz / guard, 2, text),
+                63 / sqrt(guard));
 }
 
 static void filters_print_method(const struct filter_plan_stage *stage)
@@ -108,18 +126,19 @@ static void filters_print_synthesis(const struct synthesis_plan *plan)
     display_print("\n  filter        %u taps: %" PRIu64
                   " coefficients, dual of a prototype of %u\n",
                   plan->spec.taps, (uint64_t)plan->spec.taps * bank->points, plan->bank_taps);
-    display_print("  error         %.1f dB of the signal's power, of white noise; noise of the "
-                  "channels is passed on by %.3g\n",
-                  plan->error_db, plan->noise);
-    display_print("  reaches over  %" PRId64 " spectra for a sample\n", plan->base.reach.length);
-    display_print("  leaves        %s %s of each stream at %s, %u samples for a spectrum\n",
-                  units_count(seen->samples), seen->is_complex ? "complex samples" : "real samples",
-                  units_hertz(seen->sample_rate_hz), bank->hop);
+    display_row("error",
+                "%.1f dB of the signal's power, of white noise; noise of the "
+                "channels is passed on by %.3g",
+                plan->error_db, plan->noise);
+    display_row("reaches over", "%" PRId64 " spectra for a sample", plan->base.reach.length);
+    display_row("leaves", "%s %s of each stream at %s, %u samples for a spectrum",
+                units_count(seen->samples), seen->is_complex ? "complex samples" : "real samples",
+                units_hertz(seen->sample_rate_hz), bank->hop);
     for (uint32_t i = 0; i < bank->groups; i++) {
         double half = bank->channels * bank->spacing_hz / 2;
         double low = synthesis_bank_low(bank, plan->in, i);
-        display_print("  %-13s %s to %s, centre %s\n", i == 0 ? "band" : "", units_hertz(low),
-                      units_hertz(low + 2 * half), units_hertz(seen->freq_hz[i]));
+        display_row(i == 0 ? "band" : "", "%s to %s, centre %s", units_hertz(low),
+                    units_hertz(low + 2 * half), units_hertz(seen->freq_hz[i]));
     }
 }
 
@@ -161,17 +180,7 @@ double plan_channel_hz(const struct channelise_plan *work, uint32_t i)
 static const char *bank_width(double channels, const struct channelise_plan *work, uint32_t number,
                               char text[UNITS_TEXT])
 {
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.4g", channels * plan_channel_hz(work, number));
-    return units_hertz_in(strtod(digits, NULL), text);
-}
-
-/* Writes the bandwidth of a channel. */
-static const char *plan_bank_width(const struct channelise_plan *work, uint32_t number,
-                                   char text[UNITS_TEXT])
-{
-    const struct channelise_plan_bank *bank = &work->banks[number];
-    return bank_width((double)bank->samples_per_spectrum / (double)bank->hop, work, number, text);
+    return plan_hertz(channels * plan_channel_hz(work, number), 4, text);
 }
 
 static void bank_print_work(const struct channelise_plan *work, uint32_t number)
@@ -187,9 +196,10 @@ static void bank_print_work(const struct channelise_plan *work, uint32_t number)
         display_print(", the central %u of each coarse channel kept", spec->nchannels);
     }
     if (bank->hop < bank->samples_per_spectrum) {
-        display_print("\n  oversampled   %u/%u: a spectrum every %s samples, channels %s wide",
-                      bank->job->oversample.num, bank->job->oversample.den, units_count(bank->hop),
-                      plan_bank_width(work, number, b));
+        display_print(
+            "\n  oversampled   %u/%u: a spectrum every %s samples, channels %s wide",
+            bank->job->oversample.num, bank->job->oversample.den, units_count(bank->hop),
+            bank_width((double)bank->samples_per_spectrum / (double)bank->hop, work, number, b));
     }
     display_print("\n  taps          %u, window %s", spec->taps,
                   bank->prototype.window == WINDOW_FILE
@@ -198,9 +208,9 @@ static void bank_print_work(const struct channelise_plan *work, uint32_t number)
     display_print("%s, normalise %s, order %s\n",
                   bank_prototype_cutoff(&bank->prototype, bank->job->cutoff == CUTOFF_FLAT, b),
                   normalise_name(bank->job->normalise), order_name(bank->job->order));
-    display_print("  raw spectra   %s of %s samples, giving %s of each stream\n",
-                  units_count(bank->raw_spectra), units_count(bank->samples_per_spectrum),
-                  units_amount(bank->spectra, "spectrum", "spectra"));
+    display_row("raw spectra", "%s of %s samples, giving %s of each stream",
+                units_count(bank->raw_spectra), units_count(bank->samples_per_spectrum),
+                units_amount(bank->spectra, "spectrum", "spectra"));
 }
 
 /* A level that may be beyond what numbers can tell. */
@@ -210,7 +220,7 @@ static void bank_print_decibels(const char *name, double value, const char *what
     if (isfinite(value)) {
         snprintf(level, sizeof level, "%.2f dB", value);
     }
-    display_print("  %-13s %s %s\n", name, level, what);
+    display_row(name, "%s %s", level, what);
 }
 
 /* Prints the aliasing of oversampled channels. */
@@ -243,16 +253,16 @@ static status_t bank_print_filter(const struct channelise_plan *work, uint32_t n
                            &report));
     display_print("filter (frequencies in channels)\n");
     bank_print_decibels("ripple", report.ripple_db, "within +-0.25");
-    display_print("  %-13s %.4f (%s) at -3 dB, %.4f (%s) at -6 dB\n", "width", report.width_3db,
-                  bank_width(report.width_3db, work, number, a), report.width_6db,
-                  bank_width(report.width_6db, work, number, b));
+    display_row("width", "%.4f (%s) at -3 dB, %.4f (%s) at -6 dB", report.width_3db,
+                bank_width(report.width_3db, work, number, a), report.width_6db,
+                bank_width(report.width_6db, work, number, b));
     bank_print_decibels("scalloping", report.scalloping_db,
                         "loss of a tone half-way between two channels");
     bank_print_decibels("rejection", report.adjacent_db, "at the centre of the next channel");
     bank_print_decibels("", report.beyond_db, "or more from 1.5 on");
     TRY(bank_print_oversampled(bank));
-    display_print("  %-13s %.4f (%s)\n", "noise width", report.noise_width,
-                  bank_width(report.noise_width, work, number, a));
+    display_row("noise width", "%.4f (%s)", report.noise_width,
+                bank_width(report.noise_width, work, number, a));
 out:
     return st;
 }
@@ -261,12 +271,10 @@ out:
 static const char *bank_unit(const struct channelise_plan *work, uint64_t count,
                              char text[UNITS_TEXT + 32])
 {
-    if (work->nbanks > 1) {
-        snprintf(text, UNITS_TEXT + 32, "x %s samples", units_count(channelise_plan_unit(work)));
-        return text;
-    }
-    return work->is_bank ? units_plural(count, "spectrum", "spectra")
-                         : units_plural(count, "sample", "samples");
+    snprintf(text, UNITS_TEXT + 32, "x %s samples", units_count(channelise_plan_unit(work)));
+    return work->nbanks > 1 ? text
+           : work->is_bank  ? units_plural(count, "spectrum", "spectra")
+                            : units_plural(count, "sample", "samples");
 }
 
 static void bank_print_run(const struct channelise_plan *work)
@@ -276,14 +284,13 @@ static void bank_print_run(const struct channelise_plan *work)
     char unit[UNITS_TEXT + 32];
     char memory[JOB_MEMORY_TEXT];
     display_print("run\n");
-    display_print("  backend       %s, %u %s on this machine\n", backend_name(work->backend),
-                  work->threads, units_plural(work->threads, "thread", "threads"));
+    display_row("backend", "%s, %s on this machine", backend_name(work->backend),
+                units_number(work->threads, "thread", "threads"));
     display_print("  chunks        %s of %s %s", units_count(chunks),
                   units_count(chunking->chunk_spectra),
                   bank_unit(work, chunking->chunk_spectra, unit));
     if (chunk_groups(chunking) > 1) {
-        display_print(" of %u %s", chunking->group_streams,
-                      units_plural(chunking->group_streams, "stream", "streams"));
+        display_print(" of %s", units_number(chunking->group_streams, "stream", "streams"));
     }
     if (chunking->block_spectra < chunking->chunk_spectra) {
         display_print(", in blocks of %s", units_count(chunking->block_spectra));
@@ -316,18 +323,17 @@ static void bank_print_products(const struct channelise_pass *bank)
         struct time_axis time = product_time(&product->spec);
         if (!work->is_bank) {
             display_print(
-                "  %s: voltages, %s of %u %s, %u bits, scale %g, %s\n", work->job->products[i].file,
-                units_amount(product->spec.rows, "sample", "samples"), work->seen->nstreams,
-                units_plural(work->seen->nstreams, "stream", "streams"), product->spec.steps.bits,
+                "  %s: voltages, %s of %s, %u bits, scale %g, %s\n", work->job->products[i].file,
+                units_amount(product->spec.rows, "sample", "samples"),
+                units_number(work->seen->nstreams, "stream", "streams"), product->spec.steps.bits,
                 product->spec.scale, units_bytes(bank->pass.bytes[i]));
             continue;
         }
         struct plan_products_shape shape = plan_products_shape_of(work, i);
-        display_print("  %s: %s, %s of %u %s x %llu %s", work->job->products[i].file,
+        display_print("  %s: %s, %s of %u %s x %s", work->job->products[i].file,
                       product_name(product->spec.kind),
                       units_amount(product->spec.rows, "row", "rows"), shape.columns, shape.what,
-                      (unsigned long long)shape.channels,
-                      units_plural(shape.channels, "channel", "channels"));
+                      units_number(shape.channels, "channel", "channels"));
         if (quantised_is(&product->spec)) {
             display_print(", %u bits with a scale %s %llu rows", product->spec.steps.bits,
                           product->spec.steps.are_first ? "of the first" : "for each",
@@ -348,31 +354,11 @@ static status_t bank_print_notes(const struct channelise_plan *work)
     status_t st = STATUS_OK;
     struct text notes = {0};
     TRY(channelise_plan_notes(work, &notes));
-    if (notes.length > 0) {
-        display_print("notes\n");
-    }
-    for (const char *line = notes.data; line && *line;) {
-        size_t length = strcspn(line, "\n");
-        display_print("  %.*s\n", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
+    display_print("%s", notes.length > 0 ? "notes\n" : "");
+    describe_lines("  ", notes.data);
 out:
     text_free(&notes);
     return st;
-}
-
-/* One of its passes. */
-static void plan_print_direction(const char *name, const struct job_direction *at)
-{
-    if (at->kind == DIRECTION_NONE) {
-        display_print("  %-13s none: delays of cables and clocks alone\n", name);
-    } else if (at->kind == DIRECTION_RADEC) {
-        display_print("  %-13s right ascension %.6f deg, declination %.6f deg\n", name, at->lon_deg,
-                      at->lat_deg);
-    } else {
-        display_print("  %-13s azimuth %.4f deg, elevation %.4f deg\n", name, at->azimuth_deg,
-                      at->elevation_deg);
-    }
 }
 
 /* Prints where the array looks, and what its delays cost. */
@@ -380,12 +366,22 @@ static status_t plan_array_print(const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     struct text lines = {0};
-    if (work->array) {
-        display_print("array\n");
-        plan_print_direction("centre", &work->job->array.centre);
-        TRY(array_plan_words(work, &lines));
-        display_print("%s", lines.data);
+    const struct job_direction *at = &work->job->array.centre;
+    if (!work->array) {
+        return STATUS_OK;
     }
+    display_print("array\n");
+    if (at->kind == DIRECTION_NONE) {
+        display_row("centre", "none: delays of cables and clocks alone");
+    } else if (at->kind == DIRECTION_RADEC) {
+        display_row("centre", "right ascension %.6f deg, declination %.6f deg", at->lon_deg,
+                    at->lat_deg);
+    } else {
+        display_row("centre", "azimuth %.4f deg, elevation %.4f deg", at->azimuth_deg,
+                    at->elevation_deg);
+    }
+    TRY(array_plan_words(work, &lines));
+    display_print("%s", lines.data);
 out:
     text_free(&lines);
     return st;
@@ -410,24 +406,15 @@ out:
     return st;
 }
 
-/* Prints what all passes have in common: the time that the pass takes, where that is known, and the
- * chunks of earlier runs that it resumes from. */
-static void plan_pass_print(const struct pass *pass)
-{
-    char text[PASS_TEXT];
-    struct rate rate = pass_expect(pass);
-    if (rate.seconds > 0 && !pass->is_complete) {
-        display_print("  time          about %s on %u %s of %u %s, as the last such run here\n",
-                      units_seconds(rate.seconds), rate.ranks,
-                      units_plural(rate.ranks, "rank", "ranks"), rate.threads,
-                      units_plural(rate.threads, "thread", "threads"));
-    }
-    if (pass->begun.is_begun) {
-        display_print("  goes on       %s are done\n", pass_count_done(pass, text));
-    }
-}
-
 /* Prints a planned dedispersion. */
+
+/* The file of a dedispersion's series. */
+static void series_print_file(const struct dedisperse_plan *d, const char *file, const char *bytes)
+{
+    display_print("  %s: dedispersed, %s x %s, %s\n", file,
+                  units_number(d->delays.ndms, "DM", "DMs"),
+                  units_amount(d->outputs, "time", "times"), bytes);
+}
 
 static void series_print_files(const struct dedisperse_pass *series)
 {
@@ -446,9 +433,7 @@ static void series_print_files(const struct dedisperse_pass *series)
                               d->what->search.csv);
             }
         } else {
-            display_print("  %s: dedispersed, %u %s x %s, %s\n", item->file, d->delays.ndms,
-                          units_plural(d->delays.ndms, "DM", "DMs"),
-                          units_amount(d->outputs, "time", "times"), bytes);
+            series_print_file(d, item->file, bytes);
         }
     }
 }
@@ -464,14 +449,15 @@ static void series_print(const struct dedisperse_pass *series)
     display_print(", %s to %s", units_hertz(d->fbh5->freq_hz[0]),
                   units_hertz(d->fbh5->freq_hz[d->fbh5->nchannels - 1]));
     display_print(", pols %s added up\n", d->words.ifs.data);
-    display_print("  samples       %s of %s\n", units_count(d->input.samples), units_seconds(step));
-    display_print("  DMs           %u from %g to %g (%s), %s\n", d->delays.ndms, d->each.dms[0],
-                  d->each.dms[d->delays.ndms - 1], d->words.plan.data, d->product.mode);
+    display_row("samples", "%s of %s", units_count(d->input.samples), units_seconds(step));
+    display_row("DMs", "%u from %g to %g (%s), %s", d->delays.ndms, d->each.dms[0],
+                d->each.dms[d->delays.ndms - 1], d->words.plan.data, d->product.mode);
     if (d->what->is_two_step) {
-        display_print("  two steps     groups of %u channels, samples at most %u beside their "
-                      "delays, %.1f %% of the additions\n",
-                      d->steps.group, d->steps.error,
-                      100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
+        display_row("two steps",
+                    "groups of %u channels, samples at most %u beside their "
+                    "delays, %.1f %% of the additions",
+                    d->steps.group, d->steps.error,
+                    100 * (double)d->steps.adds / ((double)d->delays.ndms * d->delays.nchannels));
     }
     if (d->tree.gain > 0) {
         display_print("  additions     ");
@@ -483,11 +469,11 @@ static void series_print(const struct dedisperse_pass *series)
                           job_modes[d->what->mode]);
         }
     }
-    display_print("  delays        up to %u %s, %s, behind %s\n", d->delays.largest,
-                  units_plural(d->delays.largest, "sample", "samples"),
-                  units_seconds(d->delays.largest * step), units_hertz(d->reference_hz));
-    display_print("  backend       %s, %u %s on this machine\n", backend_name(d->backend),
-                  d->threads, units_plural(d->threads, "thread", "threads"));
+    display_row("delays", "up to %s, %s, behind %s",
+                units_number(d->delays.largest, "sample", "samples"),
+                units_seconds(d->delays.largest * step), units_hertz(d->reference_hz));
+    display_row("backend", "%s, %s on this machine", backend_name(d->backend),
+                units_number(d->threads, "thread", "threads"));
     display_print("  chunks        %s of %s x %s", units_count(chunk_count(chunking)),
                   units_amount(chunking->chunk_spectra, "DM", "DMs"),
                   units_amount(chunking->group_streams, "time", "times"));
@@ -541,11 +527,13 @@ static void plan_job_print_complete(const char *file)
     display_print("%s is complete: it stays\n", file);
 }
 
-/* "out/" of "out/x.h5" */
-static void plan_job_print_folder(const char *path)
+/* Returns the folder of a path, "out/" of "out/x.h5", and its length. */
+static const char *plan_job_folder(const char *path, int *length)
 {
-    int length = (int)(text_basename(path) - path);
-    display_print("  %-13.*s ", length > 0 ? length : 2, length > 0 ? path : "./");
+    *length = (int)(text_basename(path) - path);
+    const char *folder = *length > 0 ? path : "./";
+    *length = *length > 0 ? *length : 2;
+    return folder;
 }
 
 /* Lustre puts a new file on one server unless its folder says otherwise: 16 GiB for each, and all
@@ -554,13 +542,13 @@ static void plan_job_print_stripes(const char *path, uint64_t bytes, uint64_t al
 {
     enum { KIB = 10, GIB = 30, MOST = 64, STRIPE = 16 << 20 };
     uint64_t stripes = ceil_div_u64(bytes, UINT64_C(16) << GIB);
+    int length;
+    const char *folder = plan_job_folder(path, &length);
     if (folder_is_lustre(path)) {
-        int length = (int)(text_basename(path) - path);
-        display_print("  Lustre        before the run: lfs setstripe -c %d -S %" PRIu64
-                      "K %.*s%s\n",
-                      stripes >= MOST ? -1 : (int)max_u64(stripes, 1),
-                      (align > 0 ? align : STRIPE) >> KIB, length > 0 ? length : 2,
-                      length > 0 ? path : "./", align > 0 ? "" : "; and run.align: 16MiB");
+        display_row("Lustre", "before the run: lfs setstripe -c %d -S %lluK %.*s%s",
+                    stripes >= MOST ? -1 : (int)max_u64(stripes, 1),
+                    (unsigned long long)(align > 0 ? align : STRIPE) >> KIB, length, folder,
+                    align > 0 ? "" : "; and run.align: 16MiB");
     }
 }
 
@@ -569,14 +557,15 @@ static status_t plan_job_print_room(const struct room *room, uint64_t align)
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < room->count; i++) {
         int is_first = 0;
+        int length;
         uint64_t bytes = 0;
         uint64_t left = 0;
         TRY(room_sum(room, i, &bytes, &left, &is_first));
         if (is_first) {
+            const char *folder = plan_job_folder(room->needs[i].path, &length);
             display_print("%s", i == 0 ? "space\n" : "");
-            plan_job_print_folder(room->needs[i].path);
-            display_print("%s (%" PRIu64 " bytes) needed, %s free\n", units_bytes(bytes), bytes,
-                          units_bytes(left));
+            display_print("  %-13.*s %s (%" PRIu64 " bytes) needed, %s free\n", length, folder,
+                          units_bytes(bytes), bytes, units_bytes(left));
             plan_job_print_stripes(room->needs[i].path, room->needs[i].bytes, align);
         }
     }
@@ -616,9 +605,9 @@ static void plan_job_print_parts(const struct run_plan *plan)
     for (uint32_t i = 0; i < grid->count; i++) {
         const struct grid_part *part = &grid->parts[i];
         const char *state = part->left.dedisperse[0] ? ": complete" : part == plan->part ? ":" : "";
-        display_print("  DM %-10.10g filter, filter bank (%s), %u %s (%s)%s\n", part->coherent_dm,
-                      part->job->products[0].file, part->count,
-                      units_plural(part->count, "DM", "DMs"), part->job->dedisperse[0].file, state);
+        display_print("  DM %-10.10g filter, filter bank (%s), %s (%s)%s\n", part->coherent_dm,
+                      part->job->products[0].file, units_number(part->count, "DM", "DMs"),
+                      part->job->dedisperse[0].file, state);
     }
     display_print(
         "  these files are removed in the end, power as soon as its series are complete\n");
@@ -632,10 +621,7 @@ static void plan_job_print_merge(const struct run_plan *plan)
         const struct dedisperse_plan *d = plan->merge.plan;
         display_print("series of all coherent DMs, in one file\n");
         plan_pass_print(&plan->merge.pass);
-        display_print("  %s: dedispersed, %u %s x %s, %s\n", d->what->file, d->delays.ndms,
-                      units_plural(d->delays.ndms, "DM", "DMs"),
-                      units_amount(d->outputs, "time", "times"),
-                      units_bytes(plan->merge.pass.bytes[0]));
+        series_print_file(d, d->what->file, units_bytes(plan->merge.pass.bytes[0]));
     } else if (job_is_semi_coherent(job)) {
         plan_job_print_complete(job->dedisperse[0].file);
     }

@@ -1,6 +1,7 @@
 /* Flags, texts, numbers, ranges, lists and alternatives on the command line. */
 #include "cli/values.h"
 
+#include "base/text.h"
 #include "base/units.h"
 
 #include <stdio.h>
@@ -36,29 +37,15 @@ int value_texts(const struct option_row *row, const char *text, void *field)
     return 1;
 }
 
-/* The place of a text of some characters among the alternatives; -1: it is none. */
-static int value_place(const char *alternatives, const char *text, size_t length)
-{
-    int place = 0;
-    for (const char *at = alternatives; at && *at && length > 0; place++) {
-        size_t here = strcspn(at, "|");
-        if (here == length && memcmp(at, text, length) == 0) {
-            return place;
-        }
-        at += here + (at[here] == '|');
-    }
-    return -1;
-}
-
 int value_word(const struct option_row *row, const char *text, void *field)
 {
     *(const char **)field = text;
-    return value_place(row->takes, text, strlen(text)) >= 0;
+    return text_place(row->takes, text, strlen(text)) >= 0;
 }
 
 int value_choice(const struct option_row *row, const char *text, void *field)
 {
-    int place = value_place(row->takes, text, strlen(text));
+    int place = text_place(row->takes, text, strlen(text));
     *(unsigned *)field = (unsigned)place; /* as enums are stored */
     return place >= 0;
 }
@@ -95,7 +82,7 @@ static int value_suits(const struct option_row *row, uint64_t value)
     uint64_t most = UINT64_MAX;
     if (strchr(row->takes, '|')) {
         int length = snprintf(a, sizeof a, "%llu", (unsigned long long)value);
-        return value_place(row->takes, a, (size_t)length) >= 0;
+        return text_place(row->takes, a, (size_t)length) >= 0;
     }
     (void)value_split(row->takes, strlen(row->takes), a, b);
     return value_parse_count(a, &least) && (!*b || value_parse_count(b, &most)) && value >= least &&
@@ -134,7 +121,7 @@ static int value_add_entry(const struct option_row *row, const char *entry, size
     uint64_t first = 0;
     uint64_t last = 0;
     if (!value_split(entry, length, a, b) || !value_parse_count(a, &first)) {
-        int place = value_place(row->takes, entry, length);
+        int place = text_place(row->takes, entry, length);
         return place >= 0 && value_append(out, (uint64_t)place);
     }
     int is_right = first > 0 && value_parse_count(b, &last) && first <= last && last <= UINT32_MAX;

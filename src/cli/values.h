@@ -5,8 +5,9 @@
 
 #include "cli/options.h"
 
-/* int: becomes 1. */
+/* int: becomes 1. FLAG() is what stands between such an option's name and its help. */
 int value_flag(const struct option_row *row, const char *text, void *field);
+#define FLAG(at) NULL, value_flag, at, NULL, NULL
 /* const char *: any text; one of the alternatives. */
 int value_text(const struct option_row *row, const char *text, void *field);
 int value_word(const struct option_row *row, const char *text, void *field);
