@@ -6,174 +6,133 @@
 #include "base/text.h"
 #include "job/job_schema.h"
 #include "job/yaml/schema.h"
-#include "job/yaml/tree_yaml.h"
 #include "job/yaml/yaml_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies of a struct that a schema fills, for other processes: the walk of its rows. */
+/* Copies of a struct that a schema fills, for other processes: one walk of its rows, there and
+ * back. */
+struct schema_copy {
+    struct text *out; /* NULL: the values come from `in` */
+    struct unpack *in;
+};
 
-static status_t schema_pack(struct text *out, const struct schema *rows, const void *from);
-static void schema_unpack(struct unpack *in, const struct schema *rows, void *to);
+static void schema_copy_rows(struct schema_copy *copy, const struct schema *rows, char *base);
 
-static status_t schema_pack_entry(struct text *out, const struct schema *row, const char *at)
+static void schema_copy_bytes(struct schema_copy *copy, void *at, size_t bytes)
 {
-    char *text = NULL;
-    if (row->type == SCHEMA_MAPPING) {
-        return schema_pack(out, row->members, at);
-    }
-    if (row->type == SCHEMA_TEXT) {
-        memcpy(&text, at, sizeof text);
-        return pack_text(out, text);
-    }
-    return text_add_bytes(out, at, row->size);
-}
-
-static status_t schema_pack_list(struct text *out, const struct schema *row, const char *base)
-{
-    status_t st = STATUS_OK;
-    char *entries = NULL;
-    uint32_t count = 0;
-    memcpy(&entries, base + row->at, sizeof entries);
-    memcpy(&count, base + row->count_at, sizeof count);
-    count = entries ? count : 0;
-    TRY(pack_u64(out, count));
-    for (size_t i = 0; i < count; i++) {
-        TRY(schema_pack_entry(out, row, entries + i * row->size));
-    }
-out:
-    return st;
-}
-
-static status_t schema_pack_row(struct text *out, const struct schema *row, const char *base)
-{
-    status_t st = STATUS_OK;
-    const char *at = base + row->at;
-    TRY(row->given.as ? text_add_bytes(out, base + row->given.at, sizeof row->given.as)
-                      : STATUS_OK);
-    TRY(row->instead ? schema_pack_row(out, row->instead, base) : STATUS_OK);
-    TRY(row->is_pair ? text_add_bytes(out, at, 2 * row->size)
-        : row->most  ? schema_pack_list(out, row, base)
-                     : schema_pack_entry(out, row, at));
-out:
-    return st;
-}
-
-/* The values of a struct that was filled, for another process of this program, and back into a
- * zeroed struct: the caller's to free, also where unpack_check() fails (io/pack.h). Values of
- * SCHEMA_PARSED must have no pointers. */
-static status_t schema_pack(struct text *out, const struct schema *rows, const void *from)
-{
-    status_t st = STATUS_OK;
-    for (const struct schema *row = rows; row->key; row++) {
-        TRY(schema_pack_row(out, row, from));
-    }
-out:
-    return st;
-}
-
-static void schema_unpack_entry(struct unpack *in, const struct schema *row, char *at)
-{
-    if (row->type == SCHEMA_MAPPING) {
-        schema_unpack(in, row->members, at);
-    } else if (row->type == SCHEMA_TEXT) {
-        char *text = unpack_text(in);
-        memcpy(at, &text, sizeof text);
+    if (copy->out) {
+        text_add_bytes(copy->out, at, bytes);
     } else {
-        unpack_bytes(in, at, row->size);
+        unpack_bytes(copy->in, at, bytes);
     }
 }
 
-static void schema_unpack_list(struct unpack *in, const struct schema *row, char *base)
+static void schema_copy_entry(struct schema_copy *copy, const struct schema *row, char *at)
 {
-    const uint64_t count = unpack_u64(in);
-    /* Every entry takes a byte at least. */
-    if (in->failed || count > in->length - in->at || count > UINT32_MAX) {
-        in->failed |= 1;
-        return;
-    }
-    char *entries = count > 0 ? calloc((size_t)count, row->size) : NULL;
-    const uint32_t had = entries ? (uint32_t)count : 0;
-    in->failed |= had < count ? UNPACK_NO_MEMORY : 0;
-    memcpy(base + row->at, &entries, sizeof entries);
-    memcpy(base + row->count_at, &had, sizeof had);
-    for (size_t i = 0; i < had; i++) {
-        schema_unpack_entry(in, row, entries + i * row->size);
+    char **text = (char **)(void *)at;
+    if (row->type == SCHEMA_MAPPING) {
+        schema_copy_rows(copy, row->members, at);
+    } else if (row->type != SCHEMA_TEXT) {
+        schema_copy_bytes(copy, at, row->size);
+    } else if (copy->out) {
+        pack_text(copy->out, *text);
+    } else {
+        *text = unpack_text(copy->in);
     }
 }
 
-static void schema_unpack_row(struct unpack *in, const struct schema *row, char *base)
+/* Makes the zeroed entries of a list that is unpacked. Each takes a byte at least. */
+static void schema_copy_allocate(struct unpack *in, size_t size, uint64_t count, char **entries)
 {
-    char *at = base + row->at;
+    in->failed |= count > in->length - in->at || count > UINT32_MAX;
+    if (!in->failed && count > 0) {
+        *entries = calloc((size_t)count, size);
+        in->failed |= *entries ? 0 : UNPACK_NO_MEMORY;
+    }
+}
+
+static void schema_copy_list(struct schema_copy *copy, const struct schema *row, char *base)
+{
+    char *entries = NULL;
+    uint32_t *there = (uint32_t *)(void *)(base + row->count_at);
+    memcpy(&entries, base + row->at, sizeof entries);
+    uint64_t count = entries ? *there : 0;
+    schema_copy_bytes(copy, &count, sizeof count);
+    if (!copy->out) {
+        schema_copy_allocate(copy->in, row->size, count, &entries);
+        memcpy(base + row->at, &entries, sizeof entries);
+        *there = entries ? (uint32_t)count : 0;
+    }
+    for (size_t i = 0; entries && i < count; i++) {
+        schema_copy_entry(copy, row, entries + i * row->size);
+    }
+}
+
+static void schema_copy_row(struct schema_copy *copy, const struct schema *row, char *base)
+{
     if (row->given.as) {
-        unpack_bytes(in, base + row->given.at, sizeof row->given.as);
+        schema_copy_bytes(copy, base + row->given.at, sizeof row->given.as);
     }
     if (row->instead) {
-        schema_unpack_row(in, row->instead, base);
+        schema_copy_row(copy, row->instead, base);
     }
     if (row->is_pair) {
-        unpack_bytes(in, at, 2 * row->size);
+        schema_copy_bytes(copy, base + row->at, 2 * row->size);
     } else if (row->most) {
-        schema_unpack_list(in, row, base);
+        schema_copy_list(copy, row, base);
     } else {
-        schema_unpack_entry(in, row, at);
+        schema_copy_entry(copy, row, base + row->at);
     }
 }
 
-static void schema_unpack(struct unpack *in, const struct schema *rows, void *to)
+static void schema_copy_rows(struct schema_copy *copy, const struct schema *rows, char *base)
 {
     for (const struct schema *row = rows; row->key; row++) {
-        schema_unpack_row(in, row, to);
+        schema_copy_row(copy, row, base);
     }
 }
 
-/* A job of which only the input is used, as `voltmill import --job` does. */
-
-static status_t input_add(struct tree *product, const char *key, const char *text)
+/* Appends the values of a job that `rows` fill, for another process of this program. Values of
+ * SCHEMA_PARSED must have no pointers. Fails with DEVICE (memory). */
+static status_t schema_pack(struct text *out, const struct schema *rows, const struct job *from)
 {
-    status_t st = STATUS_OK;
-    struct tree *value = NULL;
-    TRY(tree_new(TREE_VALUE, text, &value));
-    TRY(tree_add(product, key, &value));
-out:
-    tree_destroy(value);
-    return st;
+    struct job values = *from; /* the walk could change them */
+    struct schema_copy copy = {.out = out};
+    schema_copy_rows(&copy, rows, (char *)&values);
+    return out->status;
 }
 
-/* Keys that are unknown stay: they are mistakes, such as a misspelt `input`. */
-static void input_remove(struct tree *node, const char *const *keys, size_t count)
+/* The same back into a zeroed struct: the caller's to free, also where unpack_check() fails. */
+static void schema_unpack(struct unpack *in, const struct schema *rows, struct job *to)
 {
-    for (size_t i = 0; i < count; i++) {
-        for (struct tree *member = tree_member(node, keys[i]); member;
-             member = tree_member(node, keys[i])) {
-            tree_remove(node, member->index);
-        }
-    }
+    struct schema_copy copy = {.in = in};
+    schema_copy_rows(&copy, rows, (char *)to);
 }
 
 /* Removes all but `input` and `run` before the tables see it, and puts a product of voltages there,
- * which no file will hold. Fails with DEVICE (memory). */
+ * which no file will hold. Keys that are unknown stay: they are mistakes, such as a misspelt
+ * `input`. Fails with DEVICE (memory). */
 static status_t job_input_alone(struct tree *root)
 {
-    static const char *const passes[] = {"synthesise", "filter", "channelise", "products",
-                                         "dedisperse"};
-    /* Voltages have no rows to mark: import itself refuses samples that are lost. */
-    static const char *const rows[] = {"on_bad"};
+    /* Voltages have no rows to mark as bad: import itself refuses samples that are lost. */
+    static const char *const unused[] = {"synthesise", "filter",     "channelise",
+                                         "products",   "dedisperse", "run.on_bad"};
     status_t st = STATUS_OK;
     struct tree *product = NULL;
-    struct tree *run = tree_member(root, "run");
     if (root->kind != TREE_MAPPING) {
         goto out;
     }
-    input_remove(root, passes, sizeof passes / sizeof *passes);
-    if (run && run->kind == TREE_MAPPING) {
-        input_remove(run, rows, sizeof rows / sizeof *rows);
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
+        for (struct tree *node; (node = tree_at(root, unused[i]));) {
+            tree_remove(node->up, node->index);
+        }
     }
     TRY(tree_new(TREE_MAPPING, NULL, &product));
-    TRY(input_add(product, "kind", "voltages"));
-    TRY(input_add(product, "file", "/dev/null")); /* no input has this name */
+    TRY(tree_add_value(product, "kind", "voltages"));
+    TRY(tree_add_value(product, "file", "/dev/null")); /* no input has this name */
     TRY(tree_add(root, "products", &product));
 out:
     tree_destroy(product);
@@ -215,18 +174,15 @@ static const struct tree *job_text_pick(const struct tree *node, const void *arg
 }
 
 /* Hardly a member of `run` decides bytes: those that do are in a line. */
-static status_t job_text_add_run(struct tree *root, unsigned effect, struct text *out)
+static void job_text_add_run(struct tree *root, unsigned effect, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct tree *run = tree_member(root, "run");
     for (size_t i = 0; run && i < run->nchildren; i++) {
         const struct tree *member = run->child[i];
-        TRY(schema_has_effect(member, effect)
-                ? text_add(out, "run: {%s: %s}\n", member->key, member->text)
-                : STATUS_OK);
+        if (schema_has_effect(member, effect)) {
+            text_add(out, "run: {%s: %s}\n", member->key, member->text);
+        }
     }
-out:
-    return st;
 }
 
 /* Gives the YAML that determines the bytes of a part of a checked job: input, filters, bank, the
@@ -236,7 +192,8 @@ static status_t job_text(struct tree *root, struct job_part part, char **out)
     status_t st = STATUS_OK;
     struct text text = {0};
     TRY(tree_write(root, job_text_pick, &part, &text));
-    TRY(job_text_add_run(root, part.effect, &text));
+    job_text_add_run(root, part.effect, &text);
+    TRY(text.status);
     *out = text.data;
     text.data = NULL;
 out:
@@ -276,9 +233,8 @@ static void job_settle_backend(struct job *job)
             i < job->nbanks ? job->banks[i].backend : job->filters[i - job->nbanks].backend;
         job->backend = named != BACKEND_AUTO ? named : job->backend;
     }
-    if (job->synthesise.backend != BACKEND_AUTO) {
-        job->backend = job->synthesise.backend;
-    }
+    const enum backend_kind back = job->synthesise.backend;
+    job->backend = back != BACKEND_AUTO ? back : job->backend;
 }
 
 /* The bank that makes a product: the first where it names none. */

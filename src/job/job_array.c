@@ -3,51 +3,25 @@
 
 #define ARRAY(member) SCHEMA_AT(struct job_array, member)
 #define DIRECTION(member) SCHEMA_AT(struct job_direction, member)
-#define DIRECTION_KIND(as) SCHEMA_GIVEN(struct job_direction, kind, as)
 
-static const struct schema_need with_dec[] = {
-    {"dec_deg", NULL, "is one half of a direction, expected dec_deg, too"}, {.key = NULL}};
-static const struct schema_need with_ra[] = {
-    {"ra_deg", NULL, "is one half of a direction, expected ra_deg, too"}, {.key = NULL}};
-static const struct schema_need with_elevation[] = {
-    {"elevation_deg", NULL, "is one half of a direction, expected elevation_deg, too"},
-    {.key = NULL}};
-static const struct schema_need with_azimuth[] = {
-    {"azimuth_deg", NULL, "is one half of a direction, expected azimuth_deg, too"}, {.key = NULL}};
-
-#define DIRECTION_ROWS                                                                             \
-    {"ra_deg",                                                                                     \
-     SCHEMA_NUMBER,                                                                                \
-     "right ascension, ICRS; with `dec_deg`",                                                      \
-     DIRECTION(lon_deg),                                                                           \
-     DIRECTION_KIND(DIRECTION_RADEC),                                                              \
-     .unit = UNITS_ANGLE,                                                                          \
-     .min = -360,                                                                                  \
-     .max = 360,                                                                                   \
-     .needs = with_dec},                                                                           \
-        {"dec_deg",                                                                                \
-         SCHEMA_NUMBER,                                                                            \
-         "declination, ICRS; with `ra_deg`",                                                       \
-         DIRECTION(lat_deg),                                                                       \
-         DIRECTION_KIND(DIRECTION_RADEC),                                                          \
-         .unit = UNITS_ANGLE,                                                                      \
-         .min = -90,                                                                               \
-         .max = 90,                                                                                \
-         .needs = with_ra},                                                                        \
-        {"azimuth_deg",                                                                            \
-         SCHEMA_NUMBER,                                                                            \
-         "instead: azimuth from north through east, fixed to the ground; with `elevation_deg`",    \
-         DIRECTION(azimuth_deg),                                                                   \
-         DIRECTION_KIND(DIRECTION_AZEL),                                                           \
-         .unit = UNITS_ANGLE,                                                                      \
-         .min = -360,                                                                              \
-         .max = 360,                                                                               \
-         .needs = with_elevation},                                                                 \
+/* One of two numbers that are a direction together. */
+#define DIRECTION_ROW(key, help, member, as, largest, other)                                       \
     {                                                                                              \
-        "elevation_deg", SCHEMA_NUMBER, "elevation, without refraction; with `azimuth_deg`",       \
-            DIRECTION(elevation_deg), DIRECTION_KIND(DIRECTION_AZEL),                              \
-            .unit = UNITS_ANGLE, .min = -90, .max = 90, .needs = with_azimuth                      \
+        key, SCHEMA_NUMBER, help, DIRECTION(member), SCHEMA_GIVEN(struct job_direction, kind, as), \
+            .unit = UNITS_ANGLE, .min = -(largest), .max = (largest),                              \
+            SCHEMA_NEEDS({other, NULL, "is one half of a direction, expected " other ", too"})     \
     }
+#define DIRECTION_ROWS                                                                             \
+    DIRECTION_ROW("ra_deg", "right ascension, ICRS; with `dec_deg`", lon_deg, DIRECTION_RADEC,     \
+                  360, "dec_deg"),                                                                 \
+        DIRECTION_ROW("dec_deg", "declination, ICRS; with `ra_deg`", lat_deg, DIRECTION_RADEC, 90, \
+                      "ra_deg"),                                                                   \
+        DIRECTION_ROW(                                                                             \
+            "azimuth_deg",                                                                         \
+            "instead: azimuth from north through east, fixed to the ground; with `elevation_deg`", \
+            azimuth_deg, DIRECTION_AZEL, 360, "elevation_deg"),                                    \
+        DIRECTION_ROW("elevation_deg", "elevation, without refraction; with `azimuth_deg`",        \
+                      elevation_deg, DIRECTION_AZEL, 90, "azimuth_deg")
 
 const struct schema job_direction_schema[] = {
     {"name", SCHEMA_TEXT, "name of the source, in files and in `delays`",
@@ -89,48 +63,32 @@ const struct schema job_array_schema[] = {
     {.key = NULL},
 };
 
-/* A direction is one, unless a table of delays knows it by its name. */
+/* A direction, where there is one, is one, unless a table of delays knows it by its name. */
 static void job_direction_check(struct tree *root, struct tree *at, struct mistakes *mistakes)
 {
+    if (!at || at->kind != TREE_MAPPING) {
+        return;
+    }
     const int has_sky = tree_member(at, "ra_deg") || tree_member(at, "dec_deg");
     const int has_ground = tree_member(at, "azimuth_deg") || tree_member(at, "elevation_deg");
-    if (has_sky && has_ground) {
-        mistakes_at(mistakes, at, NULL,
-                    "has two directions, expected ra_deg and dec_deg, or azimuth_deg and "
-                    "elevation_deg");
-    } else if (!has_sky && !has_ground && !tree_value(root, "array.delays")) {
-        mistakes_at(mistakes, at, NULL,
-                    "has no direction, expected ra_deg and dec_deg, or azimuth_deg and "
-                    "elevation_deg");
-    }
+    mistakes_if(has_sky == has_ground && (has_sky || !tree_value(root, "array.delays")), mistakes,
+                at, NULL, "has %s, expected ra_deg and dec_deg, or azimuth_deg and elevation_deg",
+                has_sky ? "two directions" : "no direction");
 }
 
 void job_array_check(struct tree *root, struct mistakes *mistakes)
 {
-    struct tree *array = tree_member(root, "array");
-    struct tree *centre = array ? tree_member(array, "centre") : NULL;
-    const struct tree *beams = tree_list(root, "beams");
-    if (centre && centre->kind == TREE_MAPPING) {
-        job_direction_check(root, centre, mistakes);
+    struct tree *entry;
+    job_direction_check(root, tree_at(root, "array.centre"), mistakes);
+    for (size_t i = 0; (entry = tree_entry(root, "products", i)); i++) {
+        job_direction_check(root, tree_at(entry, "centre"), mistakes);
     }
-    const struct tree *products = tree_list(root, "products");
-    for (size_t i = 0; products && i < products->nchildren; i++) {
-        struct tree *own = products->child[i]->kind == TREE_MAPPING
-                               ? tree_member(products->child[i], "centre")
-                               : NULL;
-        if (own && own->kind == TREE_MAPPING) {
-            job_direction_check(root, own, mistakes);
-        }
+    for (size_t i = 0; i < JOB_BEAMS && (entry = tree_entry(root, "beams", i)); i++) {
+        job_direction_check(root, entry, mistakes);
     }
-    for (size_t i = 0; beams && i < beams->nchildren && i < JOB_BEAMS; i++) {
-        if (beams->child[i]->kind == TREE_MAPPING) {
-            job_direction_check(root, beams->child[i], mistakes);
-        }
-    }
-    const int has_weights = tree_member(root, "beam_weights") != NULL;
-    mistakes_if((array || beams || has_weights) && !tree_member(root, "channelise"), mistakes, root,
-                array   ? "array"
-                : beams ? "beams"
-                        : "beam_weights",
+    const char *key = tree_member(root, "array") ? "array"
+                      : tree_list(root, "beams") ? "beams"
+                                                 : "beam_weights";
+    mistakes_if(tree_member(root, key) && !tree_member(root, "channelise"), mistakes, root, key,
                 "needs channelise: delays are taken out of spectra");
 }

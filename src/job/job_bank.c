@@ -44,52 +44,36 @@ const struct schema job_synthesise_schema[] = {
     {.key = NULL},
 };
 
-/* It stands before all else, and what comes of it are voltages. */
-static void job_synthesise_check_place(struct tree *root, struct mistakes *mistakes)
-{
-    static const char *const others[] = {"channelise", "dedisperse"};
-    for (size_t i = 0; i < 2; i++) {
-        mistakes_if(tree_member(root, others[i]) != NULL, mistakes, root, "synthesise",
-                    "makes voltages, which this job does not write but %s: expected two jobs, the "
-                    "second of which reads the voltages of the first",
-                    strcmp(others[i], "channelise") == 0 ? "channelises" : "dedisperses");
-    }
-}
-
-/* One backend computes all. */
-static void job_synthesise_check_backend(struct tree *root, struct mistakes *mistakes)
-{
-    const char *mine = tree_value(root, "synthesise.backend");
-    const struct tree *filters = tree_list(root, "filter");
-    for (size_t i = 0; mine && filters && i < filters->nchildren; i++) {
-        const char *backend = tree_value(filters->child[i], "backend");
-        if (backend && strcmp(backend, mine) != 0) {
-            mistakes_at(mistakes, filters->child[i], "backend",
-                        "is %s, but synthesise.backend is %s: both have one backend", backend,
-                        mine);
-        }
-    }
-}
-
+/* It stands before all else, and what comes of it are voltages; one backend computes all. */
 void job_synthesise_check(struct tree *root, struct mistakes *mistakes)
 {
+    static const char *const others[][2] = {{"channelise", "channelises"},
+                                            {"dedisperse", "dedisperses"}};
     struct tree *entry = tree_member(root, "synthesise");
+    struct tree *filter;
     if (!entry) {
         return;
     }
     const char *taps = tree_value(entry, "taps");
-    const char *prototype = tree_value(entry, "prototype");
-    job_synthesise_check_place(root, mistakes);
-    job_synthesise_check_backend(root, mistakes);
+    const char *mine = tree_value(entry, "backend");
+    for (size_t i = 0; i < 2; i++) {
+        mistakes_if(tree_member(root, others[i][0]) != NULL, mistakes, root, "synthesise",
+                    "makes voltages, which this job does not write but %s: expected two jobs, the "
+                    "second of which reads the voltages of the first",
+                    others[i][1]);
+    }
+    for (size_t i = 0; mine && (filter = tree_entry(root, "filter", i)); i++) {
+        const char *backend = tree_value(filter, "backend");
+        mistakes_if(backend && strcmp(backend, mine) != 0, mistakes, filter, "backend",
+                    "is %s, but synthesise.backend is %s: both have one backend", backend, mine);
+    }
     mistakes_if(taps && strcmp(taps, "auto") != 0 && tree_value(entry, "accuracy"), mistakes, entry,
                 "accuracy", "chooses the taps, but taps is %s: expected one of them", taps);
     mistakes_if(tree_value(entry, "prototype_taps") &&
-                    (!prototype || strcmp(prototype, "auto") == 0),
+                    (!tree_value(entry, "prototype") || tree_says(entry, "prototype", "auto")),
                 mistakes, entry, "prototype_taps",
                 "is for a prototype from a file: an archive says its own");
-    mistakes_if(tree_number(entry, "channels.1", 0) < tree_number(entry, "channels.0", 0), mistakes,
-                entry, "channels", "ends at %s, before the %s where it begins",
-                tree_value(entry, "channels.1"), tree_value(entry, "channels.0"));
+    mistakes_if_descends(mistakes, tree_at(entry, "channels"), tree_at(entry, "channels"));
 }
 
 void job_synthesise_settle(struct job *job)
@@ -169,17 +153,15 @@ static void job_flag_check_spectra(struct tree *product, struct tree *flag,
 void job_flag_check(struct tree *product, struct mistakes *mistakes)
 {
     struct tree *flag = tree_at(product, "flag");
+    struct tree *entry;
     if (!flag) {
         return;
     }
-    const struct tree *ranges = tree_list(flag, "channels");
-    mistakes_if(!tree_value(flag, "kurtosis") && !tree_value(flag, "mask") && !ranges, mistakes,
-                product, "flag", "expected kurtosis, mask or channels in it");
-    for (size_t i = 0; ranges && i < ranges->nchildren; i++) {
-        struct tree *range = ranges->child[i];
-        mistakes_if(tree_number(range, "range.1", 0) < tree_number(range, "range.0", 0), mistakes,
-                    range, NULL, "ends at %s, before the %s where it begins",
-                    tree_value(range, "range.1"), tree_value(range, "range.0"));
+    mistakes_if(!tree_value(flag, "kurtosis") && !tree_value(flag, "mask") &&
+                    !tree_list(flag, "channels"),
+                mistakes, product, "flag", "expected kurtosis, mask or channels in it");
+    for (size_t i = 0; (entry = tree_entry(flag, "channels", i)); i++) {
+        mistakes_if_descends(mistakes, tree_at(entry, "range"), entry);
     }
     job_flag_check_spectra(product, flag, mistakes);
 }
@@ -201,15 +183,12 @@ static int job_bank_parse_window(const char *text, void *out, char *message)
         window->path = text + strlen(file);
         return *window->path != '\0';
     }
-    static const enum window_kind simple[] = {WINDOW_HANN, WINDOW_HAMMING, WINDOW_BLACKMAN,
-                                              WINDOW_RECT};
-    for (size_t i = 0; i < sizeof simple / sizeof *simple; i++) {
-        if (strcmp(text, window_name(simple[i])) == 0) {
-            window->kind = simple[i];
-            return 1;
+    for (window->kind = WINDOW_HANN; strcmp(text, window_name(window->kind)) != 0; window->kind++) {
+        if (window->kind == WINDOW_RECT) {
+            return 0;
         }
     }
-    return 0;
+    return window->kind != WINDOW_KAISER;
 }
 
 static int job_bank_parse_cutoff(const char *text, void *out, char *message)
@@ -289,25 +268,20 @@ const struct schema job_bank_schema[] = {
     {.key = NULL},
 };
 
-/* The place of the bank of this name (NULL: the first) among `banks`; their number when there is
- * none. */
-static size_t job_bank_place(const struct tree *banks, const char *name)
+/* The entry of `channelise` of this name; NULL: there is none. Without a name the first. */
+static struct tree *job_bank_named(struct tree *root, const char *name)
 {
+    struct tree *bank = NULL;
     size_t i = 0;
-    for (; name && i < banks->nchildren; i++) {
-        if (tree_says(banks->child[i], "name", name)) {
-            break;
-        }
+    while ((bank = tree_entry(root, "channelise", i++)) && name && !tree_says(bank, "name", name)) {
     }
-    return i;
+    return bank;
 }
 
 /* The entry of `channelise` that makes a product; NULL: there is none. */
 static struct tree *job_bank_of(struct tree *root, struct tree *product)
 {
-    const struct tree *banks = tree_list(root, "channelise");
-    size_t place = banks ? job_bank_place(banks, tree_value(product, "bank")) : 0;
-    return banks && place < banks->nchildren ? banks->child[place] : NULL;
+    return job_bank_named(root, tree_value(product, "bank"));
 }
 
 void job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes)
@@ -332,13 +306,11 @@ void job_bank_check_product(struct tree *root, struct tree *product, struct mist
 /* Whether some product is of the bank. */
 static int job_bank_is_used(struct tree *root, const struct tree *bank)
 {
-    const struct tree *products = tree_list(root, "products");
-    for (size_t i = 0; products && i < products->nchildren; i++) {
-        if (job_bank_of(root, products->child[i]) == bank) {
-            return 1;
-        }
+    int is_used = !tree_list(root, "products"); /* which has been told */
+    for (size_t i = 0; tree_entry(root, "products", i); i++) {
+        is_used |= job_bank_of(root, tree_entry(root, "products", i)) == bank;
     }
-    return !products; /* which has been told */
+    return is_used;
 }
 
 /* Checks that the prototype of an oversampled bank leaves a number of taps to choose. */
@@ -370,40 +342,28 @@ static void job_bank_check_oversample(const struct job_bank *bank, struct tree *
     }
 }
 
-/* Several banks take the same samples, so what becomes of those must suit all. */
-static void job_bank_check_several(struct tree *root, struct tree *bank, struct mistakes *mistakes)
-{
-    mistakes_if(tree_value(bank, "name") && !job_bank_is_used(root, bank), mistakes, bank, "name",
-                "is %.40s, but no product says that as its bank, expected one",
-                tree_value(bank, "name"));
-}
-
 /* Names tell banks apart. */
-static void job_bank_check_name(const struct tree *banks, struct tree *bank,
+static void job_bank_check_name(struct tree *root, struct tree *bank, int is_alone,
                                 struct mistakes *mistakes)
 {
     const char *name = tree_value(bank, "name");
-    size_t place = name ? job_bank_place(banks, name) : bank->index;
-    if (!tree_member(bank, "name") && banks->nchildren > 1) {
+    const struct tree *first = name ? job_bank_named(root, name) : bank;
+    if (!tree_member(bank, "name") && !is_alone) {
         mistakes_at(mistakes, bank, "name",
                     "is missing, expected a name, which products say as their bank");
-    } else if (place < bank->index) {
-        mistakes_at(mistakes, bank, "name", "is that of channelise.%zu, too", place);
+    } else if (first->index < bank->index) {
+        mistakes_at(mistakes, bank, "name", "is that of channelise.%zu, too", first->index);
     }
 }
 
 static void job_bank_check_window(const struct job_bank *bank, struct tree *entry,
                                   struct mistakes *mistakes)
 {
-    if (bank->window_points > 0 && bank->has_window && bank->window.kind != WINDOW_FILE) {
-        mistakes_at(mistakes, entry, "window_points",
-                    "is how many coefficients a tap has in a file, but window is none: expected "
-                    "file:PATH there");
-    } else if (bank->window_points > 0 && !bank->has_window) {
-        mistakes_at(
-            mistakes, entry, "window_points",
-            "is how many coefficients a tap has in a file, expected window: file:PATH beside it");
-    }
+    mistakes_if(bank->window_points > 0 && !(bank->has_window && bank->window.kind == WINDOW_FILE),
+                mistakes, entry, "window_points",
+                "is how many coefficients a tap has in a file, %s",
+                bank->has_window ? "but window is none: expected file:PATH there"
+                                 : "expected window: file:PATH beside it");
 }
 
 /* A cutoff that is to be found must be able to make a channel wider or narrower. */
@@ -427,10 +387,9 @@ static void job_bank_check_cutoff(const struct job_bank *bank, struct tree *entr
 void job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes)
 {
     const uint64_t most = (uint64_t)1 << 34; /* 64 GiB of coefficients */
-    const struct tree *banks = tree_list(root, "channelise");
-    for (uint32_t i = 0; banks && i < job->nbanks && i < JOB_BANKS; i++) {
+    struct tree *entry;
+    for (uint32_t i = 0; i < JOB_BANKS && (entry = tree_entry(root, "channelise", i)); i++) {
         const struct job_bank *bank = &job->banks[i];
-        struct tree *entry = banks->child[i];
         uint64_t coefficients = (uint64_t)bank->channels * bank->taps;
         mistakes_if(
             coefficients > most, mistakes, entry, tree_value(entry, "taps") ? "taps" : "channels",
@@ -438,31 +397,33 @@ void job_bank_check(const struct job *job, struct tree *root, struct mistakes *m
             bank->channels, bank->taps, (unsigned long long)coefficients, (unsigned long long)most);
         mistakes_if(bank->width_hz > 0 && tree_member(entry, "channels"), mistakes, entry, "width",
                     "gives the number of channels, as channels does: expected one of them");
-        job_bank_check_name(banks, entry, mistakes);
+        job_bank_check_name(root, entry, job->nbanks == 1, mistakes);
         job_bank_check_window(bank, entry, mistakes);
         job_bank_check_cutoff(bank, entry, mistakes);
         job_bank_check_oversample(bank, entry, mistakes);
-        if (job->nbanks > 1) {
-            job_bank_check_several(root, entry, mistakes);
-        }
+        mistakes_if(job->nbanks > 1 && tree_value(entry, "name") && !job_bank_is_used(root, entry),
+                    mistakes, entry, "name",
+                    "is %.40s, but no product says that as its bank, expected one",
+                    tree_value(entry, "name"));
     }
 }
 
-/* Puts a number under `key` in the place of the member `was` of an entry of a list at the root. */
+/* Puts a number under `key` in the place of the member `was` of an entry of a list at the root; 0:
+ * leaves it. */
 static status_t job_resolve_entry(struct tree *root, const char *list, uint32_t i, const char *was,
                                   const char *key, uint64_t number)
 {
     status_t st = STATUS_OK;
     char digits[UNITS_TEXT];
     char *copy = NULL;
+    if (number == 0) {
+        return STATUS_OK;
+    }
     struct tree *entries = tree_member(root, list);
-    struct tree *entry = entries && entries->kind == TREE_LIST ? entries->child[i] : entries;
-    struct tree *member = tree_member(entry, was);
+    struct tree *member =
+        tree_member(entries->kind == TREE_LIST ? entries->child[i] : entries, was);
     snprintf(digits, sizeof digits, "%" PRIu64, number);
-    TRY(memory_text(digits, &copy));
-    free(member->text);
-    member->text = copy;
-    copy = NULL;
+    TRY(tree_set_text(member, digits));
     TRY(memory_text(key, &copy));
     free(member->key);
     member->key = copy;
@@ -474,14 +435,11 @@ status_t job_resolve(struct tree *root, const struct job_division *division)
 {
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < JOB_BANKS; i++) {
-        TRY(division->channels[i] ? job_resolve_entry(root, "channelise", i, "width", "channels",
-                                                      division->channels[i])
-                                  : STATUS_OK);
+        TRY(job_resolve_entry(root, "channelise", i, "width", "channels", division->channels[i]));
     }
     for (uint32_t i = 0; i < JOB_PRODUCTS; i++) {
-        TRY(division->integrate[i] ? job_resolve_entry(root, "products", i, "integrate",
-                                                       "integrate", division->integrate[i])
-                                   : STATUS_OK);
+        TRY(job_resolve_entry(root, "products", i, "integrate", "integrate",
+                              division->integrate[i]));
     }
 out:
     return st;
@@ -489,31 +447,19 @@ out:
 
 static status_t job_bank_put_number(struct tree *ratio, const char *key, uint32_t value)
 {
-    status_t st = STATUS_OK;
-    char text[UNITS_TEXT];
-    struct tree *made = NULL;
-    struct tree *was = tree_member(ratio, key);
-    snprintf(text, sizeof text, "%" PRIu32, value);
-    TRY(tree_new(TREE_VALUE, text, &made));
-    made->is_plain = 1;
-    made->line = was->line;
-    made->set = was->set;
-    tree_replace(ratio, was->index, &made);
-out:
-    tree_destroy(made);
-    return st;
+    char digits[UNITS_TEXT];
+    snprintf(digits, sizeof digits, "%" PRIu32, value);
+    return tree_set_text(tree_member(ratio, key), digits);
 }
 
 status_t job_bank_settle(struct job_bank *bank, struct tree *entry)
 {
     status_t st = STATUS_OK;
-    struct tree *cutoff = NULL;
     struct ratio *ratio = &bank->oversample;
     if (bank->taps == 1 && !bank->has_cutoff && !bank->is_oversampled) {
         /* In the text, too: before 0.3 it was 1, unsaid. */
         bank->cutoff = 0;
-        TRY(tree_new(TREE_VALUE, "0", &cutoff));
-        TRY(tree_add(entry, "cutoff", &cutoff));
+        TRY(tree_add_value(entry, "cutoff", "0"));
     }
     uint32_t common = bank->is_oversampled ? (uint32_t)gcd_u64(ratio->num, ratio->den) : 1;
     if (common > 1) {
@@ -523,6 +469,5 @@ status_t job_bank_settle(struct job_bank *bank, struct tree *entry)
         TRY(job_bank_put_number(written, "den", ratio->den));
     }
 out:
-    tree_destroy(cutoff);
     return st;
 }

@@ -10,13 +10,11 @@
 /* Whether the job asks for a product of kind voltages. */
 static int job_passes_has_voltages(struct tree *root)
 {
-    const struct tree *products = tree_list(root, "products");
-    for (size_t i = 0; products && i < products->nchildren; i++) {
-        if (tree_says(products->child[i], "kind", "voltages")) {
-            return 1;
-        }
+    int has = 0;
+    for (size_t i = 0; tree_entry(root, "products", i); i++) {
+        has |= tree_says(tree_entry(root, "products", i), "kind", "voltages");
     }
-    return 0;
+    return has;
 }
 
 /* Without `channelise`, a job dedisperses a filterbank as it is. */
@@ -37,10 +35,9 @@ static void job_passes_filterbank(struct tree *root, struct mistakes *mistakes)
  * where no filter bank is. */
 static void job_passes_voltages(struct tree *root, struct mistakes *mistakes)
 {
-    const struct tree *products = tree_list(root, "products");
     int has_bank = tree_member(root, "channelise") != NULL;
-    for (size_t i = 0; products && i < products->nchildren; i++) {
-        struct tree *product = products->child[i];
+    struct tree *product;
+    for (size_t i = 0; (product = tree_entry(root, "products", i)); i++) {
         const char *kind = tree_value(product, "kind");
         int is_voltages = kind && strcmp(kind, "voltages") == 0;
         if (is_voltages && has_bank) {
@@ -80,15 +77,15 @@ static void job_passes_backends(struct tree *root, struct mistakes *mistakes)
     struct text path = {0};
     const char *first = NULL;
     for (size_t list = 0; list < 2; list++) {
-        const struct tree *entries = tree_list(root, lists[list]);
-        for (size_t i = 0; entries && i < entries->nchildren; i++) {
-            const char *backend = tree_value(entries->child[i], "backend");
+        struct tree *entry;
+        for (size_t i = 0; (entry = tree_entry(root, lists[list], i)); i++) {
+            const char *backend = tree_value(entry, "backend");
             if (backend && !first) {
                 first = backend;
-                mistakes_keep(mistakes, tree_path(entries->child[i], &path));
+                mistakes_keep(mistakes, tree_path(entry, &path));
             } else if (backend && strcmp(backend, first) != 0) {
                 mistakes_at(
-                    mistakes, entries->child[i], "backend",
+                    mistakes, entry, "backend",
                     "is %s, but %s.backend is %s: filters and filter banks have one backend",
                     backend, path.data, first);
             }
@@ -102,18 +99,13 @@ static void job_passes_dedisperse_input(struct tree *root, struct tree *entry,
                                         struct mistakes *mistakes)
 {
     const char *text = tree_value(entry, "input"); /* at most JOB_PRODUCTS, in digits */
-    size_t input = text ? (size_t)tree_number(entry, "input", 0) : 0;
-    const struct tree *products = tree_list(root, "products");
-    size_t count = products ? products->nchildren : 0;
-    if (!text) {
-        return;
-    }
-    if (!tree_member(root, "channelise")) {
+    struct tree *product = tree_entry(root, "products", (size_t)tree_number(entry, "input", 0));
+    if (text && !tree_member(root, "channelise")) {
         mistakes_at(mistakes, entry, "input", "names a product, but the job makes none");
-    } else if (input >= count) {
+    } else if (text && !product) {
         mistakes_at(mistakes, entry, "input", "is %s, but there are %zu products (counted from 0)",
-                    text, count);
-    } else if (!tree_says(products->child[input], "kind", "power")) {
+                    text, tree_list(root, "products") ? tree_count(root, "products") : 0);
+    } else if (text && !tree_says(product, "kind", "power")) {
         mistakes_at(
             mistakes, entry, "input",
             "is %s, but products.%s is not of kind power: only power can be dedispersed here", text,
@@ -126,8 +118,8 @@ static void job_passes_coherent(struct tree *root, struct tree *entry, struct mi
 {
     const struct tree *filters = tree_list(root, "filter");
     int is_filtered = 0;
-    for (size_t i = 0; filters && i < filters->nchildren; i++) {
-        is_filtered |= tree_member(filters->child[i], "dispersion") != NULL;
+    for (size_t i = 0; tree_entry(root, "filter", i); i++) {
+        is_filtered |= tree_member(tree_entry(root, "filter", i), "dispersion") != NULL;
     }
     if (!tree_list(entry, "coherent") || !tree_member(root, "channelise") || is_filtered) {
         return; /* the share of what is dedispersed already */
@@ -137,44 +129,38 @@ static void job_passes_coherent(struct tree *root, struct tree *entry, struct mi
     mistakes_if(tree_count(root, "products") > 1, mistakes, root, "products",
                 "expected the power product alone: a semi-coherent search makes it for each "
                 "coherent DM, and removes it");
-    if (filters && filters->nchildren >= JOB_FILTERS) {
-        mistakes_at(mistakes, root, "filter",
-                    "has %zu entries, expected at most %d: a semi-coherent search adds one",
-                    filters->nchildren, JOB_FILTERS - 1);
-    }
-}
-
-/* The same of what archive, filters, filter bank and dedispersions need of each other. */
-static void job_passes_check(struct tree *root, struct mistakes *mistakes)
-{
-    job_passes_order(root, mistakes);
-    job_passes_backends(root, mistakes);
-    const struct tree *entries = tree_list(root, "dedisperse");
-    for (size_t i = 0; entries && i < entries->nchildren && i < JOB_DEDISPERSE; i++) {
-        job_passes_dedisperse_input(root, entries->child[i], mistakes);
-        job_passes_coherent(root, entries->child[i], mistakes);
-    }
+    mistakes_if(filters && filters->nchildren >= JOB_FILTERS, mistakes, root, "filter",
+                "has %zu entries, expected at most %d: a semi-coherent search adds one",
+                tree_count(root, "filter"), JOB_FILTERS - 1);
 }
 
 /* The format of a product's complete file. */
 
+/* Whether numbers are floats, and whether rows are compressed; values that were told are ignored.
+ */
+static int job_check_is_float(struct tree *product)
+{
+    return !tree_value(product, "bits") || tree_says(product, "bits", "32");
+}
+
+static int job_check_compresses(struct tree *product)
+{
+    return tree_value(product, "compress") && !tree_says(product, "compress", "none");
+}
+
 /* The format of a product's file: as `format` says, or its name. */
-static enum file_format job_format_of(struct tree *product)
+static enum file_format job_format_of(struct tree *product, const struct job_product *p)
 {
     const char *file = tree_value(product, "file");
-    for (int format = FILE_HDF5; format <= FILE_PSRFITS; format++) {
-        if (tree_says(product, "format", file_format_name((enum file_format)format))) {
-            return (enum file_format)format;
-        }
-    }
-    return file ? file_format_of(file) : FILE_HDF5;
+    return tree_value(product, "format") ? p->format : file ? file_format_of(file) : FILE_HDF5;
 }
 
 /* The same of what its file is when it is complete. */
-static void job_format_check(struct tree *product, struct mistakes *mistakes)
+static void job_format_check(struct tree *product, const struct job_product *p,
+                             struct mistakes *mistakes)
 {
     static const char *const endings[] = {".h5", ".fil", ".fits or .sf"};
-    enum file_format format = job_format_of(product);
+    enum file_format format = job_format_of(product, p);
     const char *file = tree_value(product, "file");
     mistakes_if(tree_value(product, "format") && file && file_format_of(file) != format, mistakes,
                 product, "file", "is %s, expected a name that ends in %s, as its format is %s",
@@ -186,8 +172,8 @@ static void job_format_check(struct tree *product, struct mistakes *mistakes)
                 tree_value(product, "format") ? "format" : "file",
                 "makes it a file of %s, which holds products of kind power alone",
                 format == FILE_FIL ? "SIGPROC" : "PSRFITS");
-    mistakes_if(tree_value(product, "compress") && !tree_says(product, "compress", "none"),
-                mistakes, product, "compress", "is for products in HDF5, expected none");
+    mistakes_if(job_check_compresses(product), mistakes, product, "compress",
+                "is for products in HDF5, expected none");
     mistakes_if(tree_says(product, "bandpass", "median"), mistakes, product, "bandpass",
                 "is for products in HDF5, expected none");
 }
@@ -221,20 +207,17 @@ static void job_check_select(struct tree *root, struct mistakes *mistakes)
     static const char *const lists[] = {"input.select.samples", "input.select.seconds",
                                         "input.select.utc"};
     int found = 0;
+    struct tree *band = tree_at(root, "input.select.freq_hz");
     for (size_t i = 0; i < 3; i++) {
         int is_there = tree_count(root, lists[i]) > 0;
         mistakes_if(is_there && found, mistakes, root, lists[i],
                     "expected at most one of samples, seconds, utc");
         found |= is_there;
+        job_check_bounds(tree_at(root, lists[i]), i == 2, mistakes);
     }
-    struct tree *band = tree_at(root, "input.select.freq_hz");
     job_check_bounds(band, 0, mistakes);
     mistakes_if(band && tree_at(root, "input.select.chans"), mistakes, band, NULL,
                 "says which chans, too, expected one of them");
-    for (size_t i = 0; i < 3; i++) {
-        struct tree *list = tree_at(root, lists[i]);
-        job_check_bounds(list, i == 2, mistakes);
-    }
 }
 
 /* Whether two paths are the same text, a leading "./" aside. */
@@ -258,10 +241,9 @@ static void job_check_file(struct tree *root, struct tree *entry, const char *ke
     struct text path = {0};
     int is_before = 1;
     for (size_t list = 0; list < LISTS && file; list++) {
-        const struct tree *others = tree_list(root, lists[list][0]);
         int is_mine = list < OUTPUTS && strcmp(lists[list][1], key) == 0;
-        for (size_t i = 0; others && i < others->nchildren; i++) {
-            struct tree *other = others->child[i];
+        struct tree *other;
+        for (size_t i = 0; (other = tree_entry(root, lists[list][0], i)); i++) {
             const char *name = tree_value(other, lists[list][1]);
             is_before = is_before && !(is_mine && other == entry);
             if ((is_before || list >= OUTPUTS) && name && job_check_is_same(file, name)) {
@@ -278,16 +260,15 @@ out:
 }
 
 /* How voltages are stored. Their rows are samples: none of them can say that it is a hole. */
-static void job_check_stored(struct tree *root, struct tree *product, struct mistakes *mistakes)
+static void job_check_stored(struct tree *root, struct tree *product, const struct job_product *p,
+                             struct mistakes *mistakes)
 {
-    const char *bits = tree_value(product, "bits");
-    int is_float = !bits || strcmp(bits, "32") == 0;
-    mistakes_if(!is_float && !tree_value(product, "scale"), mistakes, product, "scale",
-                "is missing, expected the volts of 1 as it is stored: %s bits hold whole numbers",
-                bits);
+    mistakes_if(!job_check_is_float(product) && !tree_value(product, "scale"), mistakes, product,
+                "scale",
+                "is missing, expected the volts of 1 as it is stored: %u bits hold whole numbers",
+                p->steps.bits);
     mistakes_if(
-        tree_value(product, "compress") && !tree_says(product, "compress", "none"), mistakes,
-        product, "compress",
+        job_check_compresses(product), mistakes, product, "compress",
         "is for products of kind power and spectra: archives of voltages are read where they lie");
     mistakes_if(tree_says(root, "run.on_bad", "nan"), mistakes, root, "run.on_bad",
                 "is nan, but voltages have no rows that are marked: what cannot be read must stop "
@@ -298,9 +279,7 @@ static void job_check_stored(struct tree *root, struct tree *product, struct mis
 static void job_check_steps(struct tree *product, int is_voltages, struct mistakes *mistakes)
 {
     static const char *const keys[] = {"scales", "scale_rows"};
-    const char *bits = tree_value(product, "bits");
-    int is_float = !bits || strcmp(bits, "32") == 0;
-    for (size_t i = 0; i < 2 && (is_voltages || is_float); i++) {
+    for (size_t i = 0; i < 2 && (is_voltages || job_check_is_float(product)); i++) {
         mistakes_if(tree_value(product, keys[i]) != NULL, mistakes, product, keys[i],
                     "is for products of kind power and spectra with 8 or 16 bits");
     }
@@ -312,78 +291,66 @@ static void job_check_steps(struct tree *product, int is_voltages, struct mistak
 /* Visibilities are floats in a file that other programs read, too. */
 static void job_check_visibilities(struct tree *product, struct mistakes *mistakes)
 {
-    mistakes_if(!tree_says(product, "bits", "32") && tree_value(product, "bits"), mistakes, product,
-                "bits", "expected 32: visibilities are floats");
-    mistakes_if(!tree_says(product, "compress", "none") && tree_value(product, "compress"),
-                mistakes, product, "compress", "is for products of kind power and spectra");
+    mistakes_if(!job_check_is_float(product), mistakes, product, "bits",
+                "expected 32: visibilities are floats");
+    mistakes_if(job_check_compresses(product), mistakes, product, "compress",
+                "is for products of kind power and spectra");
 }
 
 /* Which of its frequencies a product has. */
-static void job_check_kept(struct tree *product, struct mistakes *mistakes)
+static void job_check_kept(struct tree *product, const struct job_product *p,
+                           struct mistakes *mistakes)
 {
     struct tree *band = tree_list(product, "freq_hz");
-    mistakes_if(tree_member(product, "average") && (tree_says(product, "kind", "voltages") ||
-                                                    (tree_says(product, "kind", "spectra") &&
-                                                     tree_number(product, "average", 1) > 1)),
+    struct tree *channels = tree_at(product, "channels");
+    mistakes_if(tree_member(product, "average") &&
+                    (tree_says(product, "kind", "voltages") ||
+                     (tree_says(product, "kind", "spectra") && p->average > 1)),
                 mistakes, product, "average", "is for products of kind power and visibilities");
     mistakes_if(tree_list(product, "channels") && band, mistakes, band, NULL,
                 "says which channels, too, expected one of them");
-    mistakes_if(tree_number(product, "channels.1", 0) < tree_number(product, "channels.0", 0),
-                mistakes, product, "channels", "ends at %s, before the %s where it begins",
-                tree_value(product, "channels.1"), tree_value(product, "channels.0"));
+    mistakes_if_descends(mistakes, channels, channels);
     job_check_bounds(band, 0, mistakes);
 }
 
-static void job_check_sums(struct tree *product, struct mistakes *mistakes)
-{
-    struct tree *sums = tree_list(product, "sum");
-    mistakes_if(sums && sums->nchildren == 2 && tree_value(product, "sum.0") &&
-                    tree_value(product, "sum.1") &&
-                    strcmp(tree_value(product, "sum.0"), tree_value(product, "sum.1")) == 0,
-                mistakes, sums, NULL, "is twice the same");
-}
-
 /* Medians are of the numbers themselves. */
-static void job_check_bandpass(struct tree *product, struct mistakes *mistakes)
+static void job_check_bandpass(struct tree *product, const struct job_product *p,
+                               struct mistakes *mistakes)
 {
-    const char *bits = tree_value(product, "bits");
-    if (!tree_says(product, "bandpass", "median")) {
-        return;
-    }
-    if (!tree_says(product, "kind", "power")) {
+    const int is_median = tree_says(product, "bandpass", "median");
+    if (is_median && !tree_says(product, "kind", "power")) {
         mistakes_at(mistakes, product, "bandpass", "is for products of kind power");
-    } else if (bits && strcmp(bits, "32") != 0) {
+    } else if (is_median && !job_check_is_float(product)) {
         mistakes_at(mistakes, product, "bandpass",
-                    "is for floats, bits: 32: each block of rows of %s bits has scales of its own",
-                    bits);
+                    "is for floats, bits: 32: each block of rows of %u bits has scales of its own",
+                    p->steps.bits);
     }
 }
 
-static void job_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes)
+static void job_check_product(struct tree *root, struct tree *product, const struct job_product *p,
+                              struct mistakes *mistakes)
 {
-    double integrate = tree_number(product, "integrate", 1);
     int is_voltages = tree_says(product, "kind", "voltages");
-    const char *time = tree_value(product, "integrate");
-    time = time && units_of(time) ? time : NULL;
-    if ((is_voltages || tree_says(product, "kind", "spectra")) && time) {
+    int is_summed = !is_voltages && !tree_says(product, "kind", "spectra");
+    const char *integrate = tree_value(product, "integrate");
+    const char *first_sum = tree_value(product, "sum.0");
+    if (!is_summed && integrate && strcmp(integrate, "1") != 0) {
         mistakes_at(mistakes, product, "integrate",
-                    "is %s, but only products of kind power and visibilities are integrated", time);
-    } else if ((is_voltages || tree_says(product, "kind", "spectra")) && integrate != 1) {
-        mistakes_at(mistakes, product, "integrate",
-                    "is %.0f, but only products of kind power and visibilities are integrated",
+                    "is %s, but only products of kind power and visibilities are integrated",
                     integrate);
     }
     if (is_voltages) {
-        job_check_stored(root, product, mistakes);
+        job_check_stored(root, product, p, mistakes);
     }
     if (tree_says(product, "kind", "visibilities")) {
         job_check_visibilities(product, mistakes);
     }
     job_check_steps(product, is_voltages, mistakes);
-    job_check_kept(product, mistakes);
-    job_check_sums(product, mistakes);
-    job_format_check(product, mistakes);
-    job_check_bandpass(product, mistakes);
+    job_check_kept(product, p, mistakes);
+    mistakes_if(first_sum && tree_says(product, "sum.1", first_sum), mistakes, product, "sum",
+                "is twice the same");
+    job_format_check(product, p, mistakes);
+    job_check_bandpass(product, p, mistakes);
     mistakes_if(tree_says(product, "kind", "power") && tree_value(product, "feed") &&
                     !tree_says(product, "polarisation", "IQUV"),
                 mistakes, product, "feed", "is for polarisation: IQUV");
@@ -395,25 +362,26 @@ static void job_check_product(struct tree *root, struct tree *product, struct mi
 
 void job_check(const struct job *job, struct tree *root, struct mistakes *mistakes)
 {
+    struct tree *entry;
     job_layout_check(root, mistakes);
     job_check_select(root, mistakes);
     job_bank_check(job, root, mistakes);
-    const struct tree *products = tree_list(root, "products");
-    for (size_t i = 0; products && i < products->nchildren && i < JOB_PRODUCTS; i++) {
-        job_check_product(root, products->child[i], mistakes);
+    for (size_t i = 0; i < JOB_PRODUCTS && (entry = tree_entry(root, "products", i)); i++) {
+        job_check_product(root, entry, &job->products[i], mistakes);
     }
-    job_passes_check(root, mistakes);
+    job_passes_order(root, mistakes);
+    job_passes_backends(root, mistakes);
     job_synthesise_check(root, mistakes);
     job_array_check(root, mistakes);
-    const struct tree *filters = tree_list(root, "filter");
-    for (size_t i = 0; filters && i < filters->nchildren && i < JOB_FILTERS; i++) {
-        job_filter_check(filters->child[i], mistakes);
+    for (size_t i = 0; i < JOB_FILTERS && (entry = tree_entry(root, "filter", i)); i++) {
+        job_filter_check(entry, mistakes);
     }
-    const struct tree *entries = tree_list(root, "dedisperse");
-    for (size_t i = 0; entries && i < entries->nchildren && i < JOB_DEDISPERSE; i++) {
-        job_dedisperse_check(entries->child[i], mistakes);
-        job_check_file(root, entries->child[i], "file", mistakes);
-        job_check_file(root, entries->child[i], "search.file", mistakes);
-        job_check_file(root, entries->child[i], "search.csv", mistakes);
+    for (size_t i = 0; i < JOB_DEDISPERSE && (entry = tree_entry(root, "dedisperse", i)); i++) {
+        job_passes_dedisperse_input(root, entry, mistakes);
+        job_passes_coherent(root, entry, mistakes);
+        job_dedisperse_check(entry, mistakes);
+        job_check_file(root, entry, "file", mistakes);
+        job_check_file(root, entry, "search.file", mistakes);
+        job_check_file(root, entry, "search.csv", mistakes);
     }
 }

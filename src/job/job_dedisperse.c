@@ -7,40 +7,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `dm: {..., downsample: auto}`: an entry of `dedisperse` becomes one for each range of DMs. */
-
-static status_t divide_add(struct tree *to, const char *key, const char *text)
-{
-    status_t st = STATUS_OK;
-    struct tree *value = NULL;
-    TRY(tree_new(TREE_VALUE, text, &value));
-    value->is_plain = 1;
-    value->line = to->line;
-    value->set = to->set;
-    TRY(tree_add(to, key, &value));
-out:
-    tree_destroy(value);
-    return st;
-}
-
-/* A mapping as `from` was written. */
+/* A mapping or a list as `from` was written. */
 static status_t divide_like(const struct tree *from, struct tree **out)
 {
-    status_t st = STATUS_OK;
-    TRY(tree_new(TREE_MAPPING, NULL, out));
-    (*out)->line = from->line;
-    (*out)->set = from->set;
-out:
+    status_t st = tree_new(from->kind, NULL, out);
+    if (st == STATUS_OK) {
+        (*out)->line = from->line;
+        (*out)->set = from->set;
+    }
     return st;
 }
 
-static status_t divide_copy(struct tree *to, const struct tree *member)
+static status_t divide_copy(struct tree *to, const struct tree *child)
 {
     status_t st = STATUS_OK;
     size_t budget = SIZE_MAX;
     struct tree *copy = NULL;
-    TRY(tree_copy(member, &budget, &copy));
-    TRY(tree_add(to, member->key, &copy));
+    TRY(tree_copy(child, &budget, &copy));
+    TRY(tree_add(to, child->key, &copy));
 out:
     tree_destroy(copy);
     return st;
@@ -54,14 +38,10 @@ static status_t divide_add_dm(struct tree *to, const struct tree *dm,
     static const char *const own[] = {"start", "end", "downsample"};
     struct tree *made = NULL;
     TRY(divide_like(dm, &made));
-    TRY(divide_add(made, "start", units_exact(range->start)));
-    TRY(divide_add(made, "end", units_exact(range->end)));
+    TRY(tree_add_value(made, "start", units_exact(range->start)));
+    TRY(tree_add_value(made, "end", units_exact(range->end)));
     for (size_t i = 0; i < dm->nchildren; i++) {
-        int is_own = 0;
-        for (size_t j = 0; j < sizeof own / sizeof *own; j++) {
-            is_own |= strcmp(dm->child[i]->key, own[j]) == 0;
-        }
-        TRY(is_own ? STATUS_OK : divide_copy(made, dm->child[i]));
+        TRY(TEXT_IS_AMONG(own, dm->child[i]->key) ? STATUS_OK : divide_copy(made, dm->child[i]));
     }
     TRY(tree_add(to, dm->key, &made));
 out:
@@ -78,15 +58,16 @@ static status_t divide_add_range(struct tree *list, const struct tree *entry,
     TRY(divide_like(entry, &made));
     for (size_t i = 0; i < entry->nchildren; i++) {
         const struct tree *member = entry->child[i];
-        int is_dm = strcmp(member->key, "dm") == 0;
         if (range->is_unsearched && strcmp(member->key, "search") == 0) {
             continue;
         }
-        TRY(is_dm ? divide_add_dm(made, member, range) : divide_copy(made, member));
-        if (is_dm) {
-            snprintf(text, sizeof text, "%" PRIu64, range->downsample);
-            TRY(divide_add(made, "downsample", text));
+        if (strcmp(member->key, "dm") != 0) {
+            TRY(divide_copy(made, member));
+            continue;
         }
+        TRY(divide_add_dm(made, member, range));
+        snprintf(text, sizeof text, "%" PRIu64, range->downsample);
+        TRY(tree_add_value(made, "downsample", text));
     }
     snprintf(text, sizeof text, "%" PRIu32, number);
     TRY(yaml_file_put_word(made, JOB_RANGE_PLACE, text));
@@ -105,21 +86,12 @@ status_t job_divide(struct tree *root, const struct job_division *division)
         return STATUS_OK;
     }
     TRY(entries->kind == TREE_LIST ? STATUS_OK : tree_wrap(entries));
-    TRY(tree_new(TREE_LIST, NULL, &list));
-    list->line = entries->line;
-    list->set = entries->set;
+    TRY(divide_like(entries, &list));
     for (size_t i = 0; i < entries->nchildren; i++) {
         for (uint32_t r = 0; r < division->count[i]; r++) {
             TRY(divide_add_range(list, entries->child[i], &division->ranges[i][r], r));
         }
-        if (division->count[i] == 0) {
-            size_t budget = SIZE_MAX;
-            struct tree *copy = NULL;
-            TRY(tree_copy(entries->child[i], &budget, &copy));
-            st = tree_add(list, NULL, &copy);
-            tree_destroy(copy);
-            TRY(st);
-        }
+        TRY(division->count[i] == 0 ? divide_copy(list, entries->child[i]) : STATUS_OK);
     }
     tree_replace(root, entries->index, &list);
 out:
@@ -202,7 +174,7 @@ static const struct schema dm_rows[] = {
      .absent = "0", DM(width), .unit = UNITS_TIME, .max = 1e3},
     {"downsample", SCHEMA_CHOICE,
      "`auto`: divides DMs into ranges, each with its own downsampling and steps; with `tolerance`",
-     DM(is_divided), .choices = (const char *const[]){"none", "auto", NULL}},
+     DM(is_divided), SCHEMA_CHOICES("none", "auto")},
     {"list", SCHEMA_NUMBER, "DMs, ascending", SCHEMA_LIST(struct job_dms, list, count, 1, JOB_DMS),
      .unit = UNITS_DM, .max = JOB_MOST_DM, SCHEMA_GIVEN(struct job_dms, kind, DM_LIST),
      .expected = "a list of DMs from 0 to 1e6"},
@@ -246,7 +218,7 @@ const struct schema job_dedisperse_schema[] = {
     {"edges", SCHEMA_CHOICE,
      "`valid`: only times with every sample; `pad`: all times of the input, with zeros outside "
      "(not with `search`, which would find the ramps of these zeros)",
-     ENTRY(is_padded), .choices = (const char *const[]){"valid", "pad", NULL}},
+     ENTRY(is_padded), SCHEMA_CHOICES("valid", "pad")},
     {"reference", SCHEMA_NUMBER, "frequency, in Hz, whose times the series keep",
      .absent = "that of the highest channel", ENTRY(reference_hz), .unit = UNITS_FREQUENCY,
      .is_above = 1, .max = 1e15},
@@ -259,7 +231,7 @@ const struct schema job_dedisperse_schema[] = {
     {"zero_dm", SCHEMA_CHOICE,
      "`true`: subtracts from each sample the mean of all channels (except those of `mask`), as "
      "floats: removes what appears at all frequencies at once",
-     ENTRY(is_zero_dm), .choices = (const char *const[]){"false", "true", NULL}},
+     ENTRY(is_zero_dm), SCHEMA_CHOICES("false", "true")},
     {"mode", SCHEMA_CHOICE,
      "`brute` sums every channel for every DM; `tree` shares sums of several DMs, with the same "
      "delays and bytes; `two-step` first sums groups of channels, with some delays off by a "
@@ -282,7 +254,7 @@ const struct schema job_dedisperse_schema[] = {
      .absent = "that of `channelise`, or `auto`", ENTRY(backend), .choices = backend_names,
      JOB_WITHOUT_EFFECT, SCHEMA_GIVEN(struct job_dedisperse, has_backend, 1)},
     {"compress", SCHEMA_CHOICE, "as in `products`", ENTRY(compression),
-     .without_effect_on = JOB_SEARCH, .choices = (const char *const[]){COMPRESSION_NAMES, NULL}},
+     .without_effect_on = JOB_SEARCH, SCHEMA_CHOICES(COMPRESSION_NAMES)},
     {"search", SCHEMA_MAPPING,
      "searches the series for bursts, whether they are kept (`file`) or not",
      .members = search_rows, .without_effect_on = JOB_SERIES},
@@ -293,49 +265,42 @@ const struct schema job_dedisperse_schema[] = {
     {.key = NULL},
 };
 
-static void job_dedisperse_check_list(struct tree *list, struct mistakes *mistakes)
+static void job_dedisperse_check_list(struct tree *entry, const char *key,
+                                      struct mistakes *mistakes)
 {
     double before = -1;
-    for (size_t i = 0; i < list->nchildren; i++) {
-        double dm = tree_number(list->child[i], "", before + 1);
+    for (size_t i = 0; i < tree_count(entry, key); i++) {
+        struct tree *child = tree_at(entry, key)->child[i];
+        double dm = tree_number(child, "", before + 1);
         if (dm <= before) {
-            mistakes_at(mistakes, list->child[i], NULL,
-                        "is %g, expected more than the %g before it", dm, before);
+            mistakes_at(mistakes, child, NULL, "is %g, expected more than the %g before it", dm,
+                        before);
             break;
         }
         before = dm;
     }
 }
 
-static int job_dedisperse_has(struct tree *entry, const char *key)
-{
-    return tree_value(entry, key) != NULL;
-}
-
 /* Exactly one of the three forms that say which DMs. */
 static void job_dedisperse_check_dms(struct tree *entry, struct mistakes *mistakes)
 {
-    struct tree *list = tree_list(entry, "dm.list");
     int has_list = tree_count(entry, "dm.list") > 0;
-    int has_step = job_dedisperse_has(entry, "dm.step");
-    int is_linear = has_step || job_dedisperse_has(entry, "dm.count");
-    int has_bounds =
-        job_dedisperse_has(entry, "dm.end") && job_dedisperse_has(entry, "dm.tolerance");
-    int is_tolerant = job_dedisperse_has(entry, "dm.end") ||
-                      job_dedisperse_has(entry, "dm.tolerance") ||
-                      job_dedisperse_has(entry, "dm.width");
+    int has_step = tree_value(entry, "dm.step") != NULL;
+    int has_end = tree_value(entry, "dm.end") != NULL;
+    int has_tolerance = tree_value(entry, "dm.tolerance") != NULL;
+    int is_linear = has_step || tree_value(entry, "dm.count");
+    int is_tolerant = has_end || has_tolerance || tree_value(entry, "dm.width");
     double count = tree_number(entry, "dm.count", 0);
     double start = tree_number(entry, "dm.start", 0);
     double end = tree_number(entry, "dm.end", start);
     double last = start + fmax(count - 1, 0) * tree_number(entry, "dm.step", 0);
-    if (has_list + is_linear + is_tolerant != 1 ||
-        (has_list && job_dedisperse_has(entry, "dm.start"))) {
+    if (has_list + is_linear + is_tolerant != 1 || (has_list && tree_value(entry, "dm.start"))) {
         mistakes_at(mistakes, entry, "dm",
                     "expected a list of DMs, or start, step and count, or start, end and "
                     "tolerance");
     } else if (is_linear && (count == 0 || (count > 1 && !has_step))) {
         mistakes_at(mistakes, entry, "dm", "expected start, step and count");
-    } else if (is_tolerant && !has_bounds) {
+    } else if (is_tolerant && !(has_end && has_tolerance)) {
         mistakes_at(mistakes, entry, "dm", "expected start, end and tolerance");
     }
     mistakes_if(is_linear && last > JOB_MOST_DM * (1 + 1e-9), mistakes, entry, "dm.count",
@@ -343,16 +308,14 @@ static void job_dedisperse_check_dms(struct tree *entry, struct mistakes *mistak
                 JOB_MOST_DM);
     mistakes_if(end < start, mistakes, entry, "dm.end", "is %g, expected at least the start, %g",
                 end, start);
-    if (list) {
-        job_dedisperse_check_list(list, mistakes);
-    }
+    job_dedisperse_check_list(entry, "dm.list", mistakes);
 }
 
 /* Checks the keys of a semi-coherent search. */
 static void job_dedisperse_check_coherent(struct tree *entry, struct mistakes *mistakes)
 {
-    job_dedisperse_check_list(tree_list(entry, "coherent"), mistakes);
-    mistakes_if(job_dedisperse_has(entry, "dm.tolerance"), mistakes, entry, "dm",
+    job_dedisperse_check_list(entry, "coherent", mistakes);
+    mistakes_if(tree_value(entry, "dm.tolerance") != NULL, mistakes, entry, "dm",
                 "has a tolerance, which counts what each DM smears within channels, but "
                 "coherent takes that out: expected a list of DMs, or start, step and "
                 "count");
@@ -384,7 +347,6 @@ void job_dedisperse_check(struct tree *entry, struct mistakes *mistakes)
     if (tree_list(entry, "coherent")) {
         job_dedisperse_check_coherent(entry, mistakes);
     }
-    mistakes_if(job_dedisperse_has(entry, "group") && !tree_says(entry, "mode", "two-step"),
-                mistakes, entry, "group",
-                "is for mode: two-step, which adds up groups of channels first");
+    mistakes_if(tree_value(entry, "group") && !tree_says(entry, "mode", "two-step"), mistakes,
+                entry, "group", "is for mode: two-step, which adds up groups of channels first");
 }

@@ -20,18 +20,16 @@ int job_droop_parse(const char *text, void *out, char *message)
 
 void job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes)
 {
-    struct tree *droop = tree_list(product, "droop");
-    int is_own = 0;
-    int is_file = 0;
-    for (size_t i = 0; droop && i < droop->nchildren; i++) {
-        const char *text = tree_value(droop->child[i], "");
+    struct tree *entry;
+    int found[2] = {0}; /* files; corrections of the job's own */
+    for (size_t i = 0; (entry = tree_entry(product, "droop", i)); i++) {
+        const char *text = tree_value(entry, "");
         int is_correct = text && strcmp(text, "correct") == 0;
-        mistakes_if(is_correct ? is_own : text && is_file, mistakes, droop, NULL,
+        mistakes_if(text && found[is_correct], mistakes, product, "droop",
                     "has two %s, expected one of each", is_correct ? "of correct" : "files");
-        is_own |= is_correct;
-        is_file |= text && !is_correct;
+        found[is_correct] |= text != NULL;
     }
-    mistakes_if(is_own && !tree_at(root, "filter"), mistakes, product, "droop",
+    mistakes_if(found[1] && !tree_at(root, "filter"), mistakes, product, "droop",
                 "is correct, which is for what the job's own filters do, but it has no filter: "
                 "expected file:PATH, a table of gains");
 }
@@ -53,13 +51,13 @@ static int job_filter_parse_reference(const char *text, void *out, char *message
 
 static const struct schema design_rows[] = {
     {"kind", SCHEMA_CHOICE, "type of the band", DESIGN(kind), .is_required = 1,
-     .choices = (const char *const[]){"lowpass", "highpass", "bandpass", "bandstop", NULL}},
+     SCHEMA_CHOICES("lowpass", "highpass", "bandpass", "bandstop")},
     {"edges", SCHEMA_NUMBER, "start and end of each transition band, Hz on the sky, ascending",
      SCHEMA_LIST(struct job_filter_design, edges, nedges, 2, 4), .unit = UNITS_FREQUENCY,
      .min = -1e15, .max = 1e15, .is_required = 1,
      .expected = "2 frequencies in Hz (lowpass, highpass) or 4 (bandpass, bandstop)"},
     {"offset", SCHEMA_CHOICE, "`true`: edges count from the centre of each coarse channel",
-     DESIGN(is_offset), .choices = (const char *const[]){"false", "true", NULL}},
+     DESIGN(is_offset), SCHEMA_CHOICES("false", "true")},
     /* Below that, and above the attenuation's bound, coefficients in double cannot keep it. */
     {"ripple", SCHEMA_NUMBER, "largest difference of gains in the passband, dB", DESIGN(ripple),
      .unit = UNITS_DECIBEL, .min = 1e-9, .max = 3, .otherwise = "0.1"},
@@ -123,14 +121,14 @@ const struct schema job_filter_schema[] = {
     {"delay", SCHEMA_CHOICE,
      "`compensate`: times are those of the input, corrected by the delay of the filter; `keep`: "
      "times are those of the output",
-     FILTER(keeps_delay), .choices = (const char *const[]){"compensate", "keep", NULL}},
+     FILTER(keeps_delay), SCHEMA_CHOICES("compensate", "keep")},
     {"edges", SCHEMA_CHOICE,
      "`valid`: only samples with all input that the filter needs; `pad`: all samples, with zeros "
      "outside the input",
-     FILTER(is_padded), .choices = (const char *const[]){"valid", "pad", NULL}},
+     FILTER(is_padded), SCHEMA_CHOICES("valid", "pad")},
     {"aliasing", SCHEMA_CHOICE,
      "whether decimation may fold frequencies that the filter passes into the band that is kept",
-     FILTER(may_alias), .choices = (const char *const[]){"refuse", "allow", NULL}},
+     FILTER(may_alias), SCHEMA_CHOICES("refuse", "allow")},
     {"backend", SCHEMA_CHOICE,
      "as `channelise.backend`: one for all filters and the filter bank, whichever of them names it",
      .absent = "that of `channelise`, or `auto`", FILTER(backend), .choices = backend_names},
@@ -142,16 +140,14 @@ static void job_filter_check_edges(struct tree *entry, struct mistakes *mistakes
 {
     struct tree *edges = tree_list(entry, "design.edges");
     const char *kind = tree_value(entry, "design.kind");
-    if (!edges) {
-        return;
-    }
     int has_four = kind && strncmp(kind, "band", 4) == 0;
     size_t expected = has_four ? 4 : 2;
-    mistakes_if(kind && !edges->is_bad && edges->nchildren != expected, mistakes, edges, NULL,
-                "has %zu entries, expected %zu: a %s has %s", edges->nchildren, expected, kind,
+    mistakes_if(kind && edges && !edges->is_bad && edges->nchildren != expected, mistakes, edges,
+                NULL, "has %zu entries, expected %zu: a %s has %s",
+                tree_count(entry, "design.edges"), expected, kind,
                 has_four ? "two transitions" : "one transition");
     double before = -INFINITY;
-    for (size_t i = 0; i < edges->nchildren; i++) {
+    for (size_t i = 0; edges && i < edges->nchildren; i++) {
         double edge = tree_number(edges->child[i], "", INFINITY);
         if (edge <= before) {
             mistakes_at(mistakes, edges->child[i], NULL,
@@ -193,10 +189,10 @@ void job_filter_check(struct tree *entry, struct mistakes *mistakes)
     /* Sources come first. */
     for (const struct schema *row = job_filter_schema; row == job_filter_schema || row->given.as;
          row++) {
-        mistakes_keep(mistakes,
-                      text_add(&sources, "%s%s", sources.length > 0 ? ", " : "", row->key));
+        text_add(&sources, "%s%s", sources.length > 0 ? ", " : "", row->key);
         found += tree_member(entry, row->key) != NULL;
     }
+    mistakes_keep(mistakes, sources.status);
     mistakes_if(found != 1, mistakes, entry, NULL, "has %s of %s, expected exactly one",
                 found ? "more than one" : "none", sources.data);
     job_filter_check_edges(entry, mistakes);
@@ -211,14 +207,9 @@ void job_filter_check(struct tree *entry, struct mistakes *mistakes)
 
 const char *job_filter_file(const struct job_filter *filter)
 {
-    switch (filter->source) {
-    case FILTER_COEFFICIENTS:
-        return filter->coefficients;
-    case FILTER_DERIPPLE:
-        return filter->deripple.prototype;
-    case FILTER_DISPERSION:
-        return filter->dispersion.deripple.prototype;
-    default:
-        return NULL;
-    }
+    const char *const files[FILTER_SOURCES] = {[FILTER_COEFFICIENTS] = filter->coefficients,
+                                               [FILTER_DERIPPLE] = filter->deripple.prototype,
+                                               [FILTER_DISPERSION] =
+                                                   filter->dispersion.deripple.prototype};
+    return files[filter->source];
 }

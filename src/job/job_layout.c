@@ -21,32 +21,18 @@ static const struct schema job_streams_schema[] = {
     {"freq_hz", SCHEMA_NUMBER, "sky frequency of the centre of its band, Hz", STREAM(freq_hz),
      .unit = UNITS_FREQUENCY, .min = -1e15, .max = 1e15, .is_required = 1},
     {"sideband", SCHEMA_CHOICE, "`1`: sky frequency rises with phase rotation; `-1`: it falls",
-     STREAM(sideband), .choices = (const char *const[]){"1", "-1", "+1", NULL},
-     .values = (const int[]){1, -1, 1}, .otherwise = "1"},
+     STREAM(sideband), SCHEMA_CHOICES("1", "-1", "+1"), .values = (const int[]){1, -1, 1},
+     .otherwise = "1"},
     {"dc", SCHEMA_CHOICE, "position of 0 Hz of complex samples in the band", STREAM(dc),
-     .choices = (const char *const[]){"centre", "lower", "upper", NULL}},
+     SCHEMA_CHOICES("centre", "lower", "upper")},
     {.key = NULL},
 };
 
-/* "32/27", not below 1: oversampling_num, then oversampling_den. */
+/* oversampling_num, then oversampling_den. */
 static int job_layout_parse_oversampling(const char *text, void *out, char *message)
 {
-    enum { LARGEST = 1000000 };
-    char digits[16] = "";
-    uint64_t n = 0;
-    uint64_t d = 0;
-    size_t length = strcspn(text, "/");
     (void)message;
-    if (text[length] != '/' || length >= sizeof digits) {
-        return 0;
-    }
-    memcpy(digits, text, length);
-    if (!units_parse_u64(digits, &n) || !units_parse_u64(text + length + 1, &d) || d == 0 ||
-        n < d || n > LARGEST) {
-        return 0;
-    }
-    memcpy(out, (uint32_t[]){(uint32_t)n, (uint32_t)d}, 2 * sizeof(uint32_t));
-    return 1;
+    return ratio_parse(text, out);
 }
 
 static int job_layout_parse_axes(const char *text, void *out, char *message)
@@ -97,71 +83,55 @@ static int job_layout_parse_attribute(const char *text, void *out, char *message
 
 double job_unit_factor(enum job_unit unit)
 {
-    switch (unit) {
-    case UNIT_KHZ:
-        return 1e3;
-    case UNIT_MHZ:
-        return 1e6;
-    case UNIT_GHZ:
-        return 1e9;
-    case UNIT_MS:
-        return 1e-3;
-    case UNIT_US:
-        return 1e-6;
-    case UNIT_NS:
-        return 1e-9;
-    case UNIT_RAD:
-        return 180 / 3.14159265358979323846;
-    case UNIT_HOURS:
-        return 15;
-    default:
-        return 1;
-    }
+    static const double factors[] = {[UNIT_KHZ] = 1e3,
+                                     [UNIT_MHZ] = 1e6,
+                                     [UNIT_GHZ] = 1e9,
+                                     [UNIT_MS] = 1e-3,
+                                     [UNIT_US] = 1e-6,
+                                     [UNIT_NS] = 1e-9,
+                                     [UNIT_RAD] = 180 / 3.14159265358979323846,
+                                     [UNIT_HOURS] = 15};
+    const int is_scaled = unit < sizeof factors / sizeof *factors && factors[unit] > 0;
+    return is_scaled ? factors[unit] : 1;
 }
 
 #define UNITS(type, names, ...)                                                                    \
+    "unit", SCHEMA_CHOICE, "unit of that value",                                                   \
+        .absent = "that of the key", SCHEMA_AT(type, unit), names, .values = (const int[])         \
     {                                                                                              \
-        "unit", SCHEMA_CHOICE, "unit of that value",                                               \
-            .absent = "that of the key", SCHEMA_AT(type, unit),                                    \
-            .choices = (const char *const[])names, .values = (const int[])                         \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-#define NAMES(...)                                                                                 \
-    {                                                                                              \
-        __VA_ARGS__, NULL                                                                          \
+        __VA_ARGS__                                                                                \
     }
 #define HERTZ(type)                                                                                \
-    UNITS(type, NAMES("Hz", "kHz", "MHz", "GHz"), UNIT_HZ, UNIT_KHZ, UNIT_MHZ, UNIT_GHZ)
+    UNITS(type, SCHEMA_CHOICES("Hz", "kHz", "MHz", "GHz"), UNIT_HZ, UNIT_KHZ, UNIT_MHZ, UNIT_GHZ)
 #define ATTRIBUTE                                                                                  \
-    {                                                                                              \
-        "attribute", SCHEMA_TEXT,                                                                  \
-            "attribute of the file with the value (`@NAME`: of the dataset)",                      \
-            SCHEMA_AT(struct job_said, attribute),                                                 \
-            .is_required = 1, .parse = job_layout_parse_attribute,                                 \
-            .expected = "an attribute of the file, such as /@delta_time or /data@rate"             \
-    }
+    "attribute", SCHEMA_TEXT, "attribute of the file with the value (`@NAME`: of the dataset)",    \
+        SCHEMA_AT(struct job_said, attribute),                                                     \
+        .is_required = 1, .parse = job_layout_parse_attribute,                                     \
+        .expected = "an attribute of the file, such as /@delta_time or /data@rate"
 
-static const struct schema said_rows[] = {ATTRIBUTE, {.key = NULL}};
-static const struct schema said_hertz_rows[] = {ATTRIBUTE, HERTZ(struct job_said), {.key = NULL}};
+static const struct schema said_rows[] = {{ATTRIBUTE}, {.key = NULL}};
+static const struct schema said_hertz_rows[] = {
+    {ATTRIBUTE}, {HERTZ(struct job_said)}, {.key = NULL}};
 static const struct schema said_seconds_rows[] = {
-    ATTRIBUTE,
-    UNITS(struct job_said, NAMES("s", "ms", "us", "ns"), UNIT_S, UNIT_MS, UNIT_US, UNIT_NS),
+    {ATTRIBUTE},
+    {UNITS(struct job_said, SCHEMA_CHOICES("s", "ms", "us", "ns"), UNIT_S, UNIT_MS, UNIT_US,
+           UNIT_NS)},
     {.key = NULL}};
 static const struct schema said_degrees_rows[] = {
-    ATTRIBUTE,
-    UNITS(struct job_said, NAMES("deg", "rad", "hours"), UNIT_DEG, UNIT_RAD, UNIT_HOURS),
+    {ATTRIBUTE},
+    {UNITS(struct job_said, SCHEMA_CHOICES("deg", "rad", "hours"), UNIT_DEG, UNIT_RAD, UNIT_HOURS)},
     {.key = NULL}};
 static const struct schema said_start_rows[] = {
-    ATTRIBUTE, UNITS(struct job_said, NAMES("unix", "mjd"), UNIT_UNIX, UNIT_MJD), {.key = NULL}};
+    {ATTRIBUTE},
+    {UNITS(struct job_said, SCHEMA_CHOICES("unix", "mjd"), UNIT_UNIX, UNIT_MJD)},
+    {.key = NULL}};
 
 /* A value that an attribute may say: the mapping that stands in its place. */
 #define SAID(id, rows)                                                                             \
     .instead = &(const struct schema)                                                              \
     {                                                                                              \
-        .key = "attribute", .type = SCHEMA_MAPPING, SCHEMA_AT(struct job_layout, said[SAID_##id]), \
-        .members = (rows)                                                                          \
+        "attribute", SCHEMA_MAPPING, SCHEMA_AT(struct job_layout, said[SAID_##id]),                \
+            .members = (rows)                                                                      \
     }
 
 #define FREQUENCIES(member) SCHEMA_AT(struct job_frequencies, member)
@@ -177,11 +147,10 @@ static const struct schema frequencies_rows[] = {
      FREQUENCIES(attribute), .parse = job_layout_parse_attribute,
      .expected = "an attribute of the file, such as /@freq"},
     {"member", SCHEMA_TEXT, "member of a compound type", FREQUENCIES(member)},
-    HERTZ(struct job_frequencies),
+    {HERTZ(struct job_frequencies)},
     {.key = NULL},
 };
-static const struct schema frequencies_mapping = {.key = "freq_hz",
-                                                  .type = SCHEMA_MAPPING,
+static const struct schema frequencies_mapping = {"freq_hz", SCHEMA_MAPPING,
                                                   SCHEMA_AT(struct job_layout, freq.rule),
                                                   .members = frequencies_rows};
 
@@ -226,9 +195,8 @@ const struct schema job_layout_schema[] = {
      .expected = "one of time, station, beam, pol, chan, reim, or one of them with ,reim behind "
                  "it"},
     {"domain", SCHEMA_CHOICE, "type of a sample", .absent = "from the type and axes of the dataset",
-     LAYOUT(is_complex), LAYOUT_HAS(has_domain),
-     .choices = (const char *const[]){"complex", "real", NULL}, .values = (const int[]){1, 0},
-     SAID(DOMAIN, said_rows)},
+     LAYOUT(is_complex), LAYOUT_HAS(has_domain), SCHEMA_CHOICES("complex", "real"),
+     .values = (const int[]){1, 0}, SAID(DOMAIN, said_rows)},
     {"sample_rate_hz", SCHEMA_NUMBER,
      "samples per second of one stream; complex samples if the domain is complex",
      .absent = "required if the file does not say it", LAYOUT(time.sample_rate_hz),
@@ -255,18 +223,17 @@ const struct schema job_layout_schema[] = {
      LAYOUT(numbers.scale), LAYOUT_HAS(numbers.has_scale), .min = TERMS_LEAST_SCALE,
      .max = TERMS_MOST_SCALE, SAID(SCALE, said_rows)},
     {"sideband", SCHEMA_CHOICE, "`1`: sky frequency rises with phase rotation; `-1`: it falls",
-     .absent = "`1`", LAYOUT(sideband), LAYOUT_HAS(has_sideband),
-     .choices = (const char *const[]){"1", "-1", "+1", NULL}, .values = (const int[]){1, -1, 1},
-     SAID(SIDEBAND, said_rows)},
+     .absent = "`1`", LAYOUT(sideband), LAYOUT_HAS(has_sideband), SCHEMA_CHOICES("1", "-1", "+1"),
+     .values = (const int[]){1, -1, 1}, SAID(SIDEBAND, said_rows)},
     {"dc", SCHEMA_CHOICE, "position of 0 Hz of complex samples in their coarse channel",
      .absent = "`centre`", LAYOUT(is_dc_at_edge), LAYOUT_HAS(has_dc),
-     .choices = (const char *const[]){"centre", "lower", "upper", NULL},
-     .values = (const int[]){0, 1, 1}, SAID(DC, said_rows)},
+     SCHEMA_CHOICES("centre", "lower", "upper"), .values = (const int[]){0, 1, 1},
+     SAID(DC, said_rows)},
     {"dropped", SCHEMA_CHOICE,
      "GUPPI RAW blocks that lost packets: samples weigh the share that came, or the loss is "
      "ignored",
      .absent = "`weigh`", LAYOUT(ignores_dropped), LAYOUT_HAS(has_dropped),
-     .choices = (const char *const[]){"weigh", "ignore", NULL}, .values = (const int[]){0, 1}},
+     SCHEMA_CHOICES("weigh", "ignore"), .values = (const int[]){0, 1}},
     {"freq_hz", SCHEMA_NUMBER,
      "sky frequency of the centre of each coarse channel, Hz: a number for each, or a mapping (see "
      "freq_hz)",
@@ -405,13 +372,16 @@ static void job_layout_check_complex(struct tree *layout, struct mistakes *mista
 
 static void job_layout_check_frequencies(struct tree *freq, struct mistakes *mistakes)
 {
-    int has_start = tree_member(freq, "start") != NULL;
-    int has_from = tree_member(freq, "from") != NULL;
-    int has_attribute = tree_member(freq, "attribute") != NULL;
+    static const char *const sources[] = {"start", "from", "attribute"};
     static const char *const of_files[] = {"member", "unit"};
-    mistakes_if(has_start + has_from + has_attribute != 1, mistakes, freq, NULL,
+    int found = 0;
+    int has_start = tree_member(freq, "start") != NULL;
+    for (size_t i = 0; i < 3; i++) {
+        found += tree_member(freq, sources[i]) != NULL;
+    }
+    mistakes_if(found != 1, mistakes, freq, NULL,
                 "has %s of start, from, attribute, expected exactly one",
-                has_start || has_from || has_attribute ? "more than one" : "none");
+                found ? "more than one" : "none");
     mistakes_if(has_start != (tree_member(freq, "step") != NULL), mistakes, freq,
                 has_start ? "step" : "start",
                 "is missing, expected start and step: the first centre in Hz, and how far "
@@ -426,19 +396,17 @@ static void job_layout_check_frequencies(struct tree *freq, struct mistakes *mis
 static void job_layout_check_levels(struct tree *layout, struct mistakes *mistakes)
 {
     const char *text = tree_value(layout, "packing");
-    struct tree *levels = tree_member(layout, "levels");
     struct packing packing;
-    if (!levels || levels->kind != TREE_LIST) {
+    if (!tree_list(layout, "levels")) {
         return;
     }
-    int is_small = text && packing_parse(text, &packing) && packing.bits > 0 && packing.bits < 8;
-    if (!is_small) {
+    if (!text || !packing_parse(text, &packing) || packing.bits == 0 || packing.bits >= 8) {
         mistakes_at(mistakes, layout, "levels",
                     "are of a packing of 1, 2 or 4 bits, which must be said, too");
-    } else if (levels->nchildren != 1u << packing.bits) {
-        mistakes_at(mistakes, layout, "levels", "lists %zu, expected %u of %u %s",
-                    levels->nchildren, 1u << packing.bits, packing.bits,
-                    units_plural(packing.bits, "bit", "bits"));
+    } else if (tree_count(layout, "levels") != 1u << packing.bits) {
+        mistakes_at(mistakes, layout, "levels", "lists %zu, expected %u of %s",
+                    tree_count(layout, "levels"), 1u << packing.bits,
+                    units_number(packing.bits, "bit", "bits"));
     }
 }
 

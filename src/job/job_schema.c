@@ -55,31 +55,9 @@ const struct schema job_input_schema[] = {
 
 #define PRODUCT_NAME(id, name, quantity, is_filterbank) #name,
 
-#define FOR_POWER                                                                                  \
-    {                                                                                              \
-        "kind", "power", "is for products of kind power"                                           \
-    }
-static const struct schema_need for_power[] = {FOR_POWER, {.key = NULL}};
-static const struct schema_need for_rows[] = {
-    {"kind", "power|spectra", "is for products of kind power and spectra"}, {.key = NULL}};
-static const struct schema_need for_weighed[] = {
-    {"kind", "power|spectra|visibilities",
-     "is for products of kind power, spectra and visibilities"},
-    {.key = NULL}};
-static const struct schema_need for_renormalised[] = {
-    {"kind", "power", "is for products of kind power: nothing else is renormalised"},
-    {.key = NULL}};
-static const struct schema_need for_visibilities[] = {
-    {"kind", "visibilities", "is for products of kind visibilities"}, {.key = NULL}};
-static const struct schema_need for_iquv[] = {
-    FOR_POWER, {"polarisation", "IQUV", "is for polarisation: IQUV"}, {.key = NULL}};
-static const struct schema_need for_feed[] = {
-    {"kind", "power|visibilities", "is for products of kind power and visibilities"},
-    {.key = NULL}};
-static const struct schema_need for_sums[] = {
-    FOR_POWER,
-    {"sum", NULL, "is for sums, expected sum: stations, beams or both, too"},
-    {.key = NULL}};
+#define FOR(kinds, words) SCHEMA_NEEDS({"kind", kinds, "is for products of kind " words})
+#define FOR_POWER "kind", "power", "is for products of kind power"
+#define FOR_ROWS FOR("power|spectra", "power and spectra")
 
 static const struct schema product_rows[] = {
     {"kind", SCHEMA_CHOICE,
@@ -107,13 +85,13 @@ static const struct schema product_rows[] = {
      "from 0); the last is included",
      .absent = "all", SCHEMA_PAIR(struct job_product, first_channel),
      SCHEMA_GIVEN(struct job_product, has_channels, 1), .max = 0x1p40,
-     .expected = "two whole numbers: [first, last]", .needs = for_rows},
+     .expected = "two whole numbers: [first, last]", FOR_ROWS},
     {"freq_hz", SCHEMA_NUMBER,
      "instead of `channels`: keeps the channels with their centres in this band; with `average`, "
      "and as many more as complete a mean",
      .absent = "all", SCHEMA_PAIR(struct job_product, from_hz),
      SCHEMA_GIVEN(struct job_product, has_freq, 1), .unit = UNITS_FREQUENCY, .min = -1e15,
-     .max = 1e15, .expected = "two frequencies in Hz: [from, to]", .needs = for_rows},
+     .max = 1e15, .expected = "two frequencies in Hz: [from, to]", FOR_ROWS},
     {"average", SCHEMA_WHOLE,
      "`power` and `visibilities`: number of neighbouring channels averaged into one (of power "
      "without NaN); it divides the number of channels that are kept, of visibilities those of a "
@@ -122,63 +100,64 @@ static const struct schema product_rows[] = {
     {"centre", SCHEMA_MAPPING,
      "`visibilities`: their own phase centre, by phases alone beyond `array.centre`",
      SCHEMA_AT(struct job_product, centre), .members = job_direction_schema,
-     .absent = "`array.centre`", .needs = for_visibilities, .expected = "ra_deg and dec_deg"},
+     .absent = "`array.centre`", FOR("visibilities", "visibilities"),
+     .expected = "ra_deg and dec_deg"},
     {"pairs", SCHEMA_TEXT,
      "`visibilities`: pairs of stations: `all`, `crosses` (without autocorrelations), `autos`, or "
      "a list of pairs such as `CS001*CS002`, by name or number",
      SCHEMA_LIST(struct job_product, pairs, npairs, 1, 1 << 20), .absent = "all",
      .expected = "all, crosses, autos, or a list of pairs such as CS001*CS002",
-     .needs = for_visibilities},
+     FOR("visibilities", "visibilities")},
     {"polarisation", SCHEMA_CHOICE,
      "`power` of two polarisations: each by itself, their sum, Stokes parameters, or `|A|^2`, "
      "`|B|^2`, `Re A B*`, `Im A B*` (products.md)",
      SCHEMA_AT(struct job_product, combine.polarisation), .choices = polarisation_names,
-     .needs = for_power},
+     SCHEMA_NEEDS({FOR_POWER})},
     {"stokes_v", SCHEMA_CHOICE,
      "`IQUV`: sign of V, which is RR - LL with `iau` and LL - RR with `psr`",
-     SCHEMA_AT(struct job_product, combine.stokes.v), .choices = stokes_v_names, .needs = for_iquv},
+     SCHEMA_AT(struct job_product, combine.stokes.v), .choices = stokes_v_names,
+     SCHEMA_NEEDS({FOR_POWER}, {"polarisation", "IQUV", "is for polarisation: IQUV"})},
     {"feed", SCHEMA_CHOICE,
      "`IQUV` and `visibilities`: type of the feed; `auto` knows the names of polarisations X and "
      "Y, H and V (H is X), R and L",
-     SCHEMA_AT(struct job_product, combine.stokes.feed), .choices = feed_names, .needs = for_feed},
+     SCHEMA_AT(struct job_product, combine.stokes.feed), .choices = feed_names,
+     FOR("power|visibilities", "power and visibilities")},
     {"sum", SCHEMA_CHOICE, "`power`: streams that are summed incoherently",
-     SCHEMA_LIST(struct job_product, sums, nsums, 1, 2),
-     .choices = (const char *const[]){"stations", "beams", NULL},
-     .values = (const int[]){AXIS_STATION, AXIS_BEAM}, .needs = for_power},
+     SCHEMA_LIST(struct job_product, sums, nsums, 1, 2), SCHEMA_CHOICES("stations", "beams"),
+     .values = (const int[]){AXIS_STATION, AXIS_BEAM}, SCHEMA_NEEDS({FOR_POWER})},
     {"sum_weights", SCHEMA_TEXT,
      "`sum`: text file with a factor for the power of each station or beam (of both: of each beam "
      "of each station), separated by blanks or line ends; # starts a comment",
      .absent = "all 1", SCHEMA_AT(struct job_product, sum_file), .is_path = 1,
      .expected = "the path of a text file with a number for each station or beam",
-     .needs = for_sums},
+     SCHEMA_NEEDS({FOR_POWER},
+                  {"sum", NULL, "is for sums, expected sum: stations, beams or both, too"})},
     {"weights", SCHEMA_CHOICE,
      "`power` with missing samples: `renormalise` divides a row by its weight (products.md), `raw` "
      "does not",
-     SCHEMA_AT(struct job_product, is_raw),
-     .choices = (const char *const[]){"renormalise", "raw", NULL}, .needs = for_renormalised},
+     SCHEMA_AT(struct job_product, is_raw), SCHEMA_CHOICES("renormalise", "raw"),
+     FOR("power", "power: nothing else is renormalised")},
     {"min_weight", SCHEMA_NUMBER, "rows (of visibilities: pairs) with a smaller weight are NaN",
      SCHEMA_AT(struct job_product, weights.least), .max = 1, .otherwise = "0.1",
-     .needs = for_weighed},
+     FOR("power|spectra|visibilities", "power, spectra and visibilities")},
     {"flag", SCHEMA_MAPPING, "`power`: cells of a channel that are omitted from the sums",
      SCHEMA_AT(struct job_product, flag), .members = job_flag_schema,
      SCHEMA_GIVEN(struct job_product, is_flagged, 1),
-     .expected = "a mapping with kurtosis, mask or channels", .needs = for_power},
+     .expected = "a mapping with kurtosis, mask or channels", SCHEMA_NEEDS({FOR_POWER})},
     {"droop", SCHEMA_TEXT,
      "`power` and `spectra`: divides channels by the gain of earlier stages: `correct` for the "
      "job's own filters, `file:PATH` for a table (filters.md#droop)",
      SCHEMA_LIST(struct job_product, droop, ndroop, 1, 2), .parse = job_droop_parse, .is_path = 1,
-     .expected = "correct, file:PATH, or a list of both", .needs = for_rows},
+     .expected = "correct, file:PATH, or a list of both", FOR_ROWS},
     {"bits", SCHEMA_CHOICE,
      "32-bit floating point, or integers of 8 or 16 bits: `power` and `spectra` with a scale and "
      "an offset for each channel (products.md#few-bits), `voltages` with one `scale`",
-     SCHEMA_AT(struct job_product, steps.bits),
-     .choices = (const char *const[]){"32", "16", "8", NULL}, .values = (const int[]){32, 16, 8},
-     .otherwise = "32"},
+     SCHEMA_AT(struct job_product, steps.bits), SCHEMA_CHOICES("32", "16", "8"),
+     .values = (const int[]){32, 16, 8}, .otherwise = "32"},
     {"scales", SCHEMA_CHOICE,
      "`power` and `spectra` in 8 or 16 bits: scales of its own for each block of rows, or those of "
      "the first block for all, which is faster for `spectra` (products.md#few-bits)",
-     SCHEMA_AT(struct job_product, steps.are_first),
-     .choices = (const char *const[]){"block", "first", NULL}},
+     SCHEMA_AT(struct job_product, steps.are_first), SCHEMA_CHOICES("block", "first")},
     {"scale_rows", SCHEMA_WHOLE,
      "`power` and `spectra` in 8 or 16 bits: rows of a block with its own scales. Chunks begin "
      "with a block: fewer rows keep more ranks busy and store more scales",
@@ -194,18 +173,16 @@ static const struct schema product_rows[] = {
     {"bandpass", SCHEMA_CHOICE,
      "`power` in HDF5 and 32 bits: `median` stores the median of each channel over all rows "
      "(products.md)",
-     SCHEMA_AT(struct job_product, has_bandpass),
-     .choices = (const char *const[]){"none", "median", NULL}},
+     SCHEMA_AT(struct job_product, has_bandpass), SCHEMA_CHOICES("none", "median")},
     {"compress", SCHEMA_CHOICE,
      "`power` and `spectra`: compression of the rows when all are complete "
      "(products.md#compressed-rows)",
-     SCHEMA_AT(struct job_product, compression),
-     .choices = (const char *const[]){COMPRESSION_NAMES, NULL}},
+     SCHEMA_AT(struct job_product, compression), SCHEMA_CHOICES(COMPRESSION_NAMES)},
     {"format", SCHEMA_CHOICE,
      "`power`: format of the complete file, HDF5 or as `voltmill export` writes it (export.md)",
      .absent = "by the ending of `file`: `.fil`; `.fits`, `.sf`; else `hdf5`",
      SCHEMA_AT(struct job_product, format), SCHEMA_GIVEN(struct job_product, has_format, 1),
-     JOB_WITHOUT_EFFECT, .choices = (const char *const[]){"hdf5", "fil", "psrfits", NULL}},
+     JOB_WITHOUT_EFFECT, SCHEMA_CHOICES("hdf5", "fil", "psrfits")},
     {.key = NULL},
 };
 
@@ -231,11 +208,11 @@ const struct schema job_run_schema[] = {
     {"on_bad", SCHEMA_CHOICE,
      "if a part of the input is unreadable (resume.md): `stop` fails; `nan` continues: unreadable "
      "samples count as missing, and products have weights (not with a product of voltages)",
-     JOB(on_bad), JOB_WITHOUT_EFFECT, .choices = (const char *const[]){"stop", "nan", NULL}},
+     JOB(on_bad), JOB_WITHOUT_EFFECT, SCHEMA_CHOICES("stop", "nan")},
     {"check_resumed", SCHEMA_CHOICE,
      "a resumed run compares all rows of earlier runs with the CRCs in the journal (resume.md), or "
      "none; `off` is stored in `/provenance` of the product",
-     JOB(check_resumed), .only = "off", .choices = (const char *const[]){"all", "off", NULL}},
+     JOB(check_resumed), .only = "off", SCHEMA_CHOICES("all", "off")},
     {"fft_planning", SCHEMA_CHOICE,
      "how long FFTW searches for its plan (CPU backend): `estimate` uses a rule, `measure` times "
      "some plans, `patient` many; `auto` is `patient` from 2^19 transforms on, `measure` from 2^16 "

@@ -12,7 +12,7 @@
 #include "io/file_rights.h"
 #include "io/folder.h"
 #include "io/mark.h"
-#include "job/yaml/tree_yaml.h"
+#include "job/yaml/tree.h"
 #include "plan/channelise_plan.h"
 #include "product/before.h"
 #include "product/voltages.h"

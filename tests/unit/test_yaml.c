@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "job/yaml/schema.h"
-#include "job/yaml/tree_yaml.h"
 #include "job/yaml/yaml_file.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "input/assumed.h"
 #include "input/format/plain.h"
 #include "input/format/recorder.h"
-#include "job/yaml/tree_yaml.h"
+#include "job/yaml/tree.h"
 
 #include <inttypes.h>
 #include <stdio.h>

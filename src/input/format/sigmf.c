@@ -8,7 +8,6 @@
 #include "input/format/said.h"
 #include "io/file.h"
 #include "job/yaml/schema.h"
-#include "job/yaml/tree_yaml.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "base/display.h"
 #include "base/memory.h"
 #include "io/hdf5/h5_dataset.h"
-#include "job/yaml/tree_yaml.h"
+#include "job/yaml/tree.h"
 
 #include <ctype.h>
 #include <math.h>

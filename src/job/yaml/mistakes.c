@@ -42,50 +42,41 @@ void mistakes_keep(struct mistakes *mistakes, status_t st)
 void mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line, const char *key,
                   const char *format, ...)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
     char message[MISTAKE_BYTES];
     char place[PLACE_BYTES];
+    struct mistake mistake = {.is_set = set != NULL, .line = line, .order = mistakes->count++};
     va_list args;
-    mistakes->count++;
     if (mistakes->kept == KEPT) {
         return;
-    }
-    if (!mistakes->list) {
-        TRY(memory_zeroed(KEPT, sizeof *mistakes->list, "mistakes", &mistakes->list));
     }
     va_start(args, format);
     display_format_list(message, sizeof message, format, args);
     va_end(args);
     mistakes_place(mistakes, set, line, key, place);
-    TRY(text_add(&text, "%s%s", place, message));
-    mistakes->list[mistakes->kept] = (struct mistake){
-        .is_set = set != NULL, .line = line, .order = mistakes->kept, .text = text.data};
-    mistakes->kept++;
-    text.data = NULL;
-out:
-    text_free(&text);
+    status_t st = memory_grow(mistakes->kept, sizeof mistake, "mistakes", &mistakes->list);
+    st = st == STATUS_OK ? memory_format(&mistake.text, "%s%s", place, message) : st;
     mistakes_keep(mistakes, st);
+    if (st == STATUS_OK) {
+        mistakes->list[mistakes->kept++] = mistake;
+    }
 }
 
 static void mistakes_add_at(struct mistakes *mistakes, struct tree *node, const char *path,
                             const char *format, va_list args)
 {
-    status_t st = STATUS_OK;
     struct text key = {0};
     char message[MISTAKE_BYTES];
     const char *missing = NULL;
     display_format_list(message, sizeof message, format, args);
     node = tree_walk(node, path ? path : "", &missing);
     node->is_bad = 1;
-    TRY(tree_path(node, &key));
+    tree_path(node, &key);
     if (*missing) {
-        TRY(text_add(&key, "%s%.100s", key.length ? "." : "", missing));
+        text_add(&key, "%s%.100s", key.length ? "." : "", missing);
     }
+    mistakes_keep(mistakes, key.status);
     mistakes_add(mistakes, node->set, node->line, key.data, "%s", message);
-out:
     text_free(&key);
-    mistakes_keep(mistakes, st);
 }
 
 void mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path, const char *format,
@@ -108,6 +99,13 @@ void mistakes_if(int is_wrong, struct mistakes *mistakes, struct tree *node, con
     va_end(args);
 }
 
+void mistakes_if_descends(struct mistakes *mistakes, struct tree *list, struct tree *at)
+{
+    mistakes_if(tree_number(list, "1", 0) < tree_number(list, "0", 0), mistakes, at, NULL,
+                "ends at %s, before the %s where it begins", tree_value(list, "1"),
+                tree_value(list, "0"));
+}
+
 static int mistakes_compare(const void *left, const void *right)
 {
     const struct mistake *a = left;
@@ -124,25 +122,24 @@ static int mistakes_compare(const void *left, const void *right)
 
 status_t mistakes_report(const struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct text text = {0};
     if (mistakes->status != STATUS_OK || mistakes->count == 0) {
         return mistakes->status;
     }
     qsort(mistakes->list, mistakes->kept, sizeof *mistakes->list, mistakes_compare);
     if (mistakes->count == 1) {
-        FAIL(STATUS_USAGE, "%s", mistakes->list[0].text);
+        return report_fail(STATUS_USAGE, "%s", mistakes->list[0].text);
     }
-    TRY(text_add(&text, "%s has %zu mistakes:", mistakes->file, mistakes->count));
+    text_add(&text, "%s has %zu mistakes:", mistakes->file, mistakes->count);
     size_t shown = 0;
     while (shown < mistakes->kept && shown < SHOWN && text.length < SHOWN_BYTES) {
-        TRY(text_add(&text, "\n  %s", mistakes->list[shown++].text));
+        text_add(&text, "\n  %s", mistakes->list[shown++].text);
     }
     if (shown < mistakes->count) {
-        TRY(text_add(&text, "\n  and %zu more", mistakes->count - shown));
+        text_add(&text, "\n  and %zu more", mistakes->count - shown);
     }
-    FAIL(STATUS_USAGE, "%s", text.data);
-out:
+    status_t st = text.status;
+    st = st == STATUS_OK ? report_fail(STATUS_USAGE, "%s", text.data) : st;
     text_free(&text);
     return st;
 }

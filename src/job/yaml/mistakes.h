@@ -35,6 +35,9 @@ void mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path,
 void mistakes_if(int is_wrong, struct mistakes *mistakes, struct tree *node, const char *path,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Adds the mistake that a list of two numbers (NULL: none) ends before it begins, at node `at`. */
+void mistakes_if_descends(struct mistakes *mistakes, struct tree *list, struct tree *at);
+
 /* Keeps the status of work for a mistake's words. */
 void mistakes_keep(struct mistakes *mistakes, status_t st);
 

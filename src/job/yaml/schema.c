@@ -292,17 +292,6 @@ out:
     return st;
 }
 
-static status_t schema_rewrite(struct tree *node, const char *text)
-{
-    status_t st = STATUS_OK;
-    char *copy = NULL;
-    TRY(memory_text(text, &copy));
-    free(node->text);
-    node->text = copy;
-out:
-    return st;
-}
-
 /* Writes a number in the one form that it has in the text of a job. */
 static status_t schema_rewrite_number(struct tree *node, const struct schema *row)
 {
@@ -316,7 +305,7 @@ static status_t schema_rewrite_number(struct tree *node, const struct schema *ro
     } else {
         return STATUS_OK;
     }
-    return schema_rewrite(node, digits);
+    return tree_set_text(node, digits);
 }
 
 /* Takes a value with a unit. *is_amount: it is one in place of a whole number. */
@@ -331,7 +320,7 @@ static status_t schema_take_unit(struct tree *node, const struct schema *row, ch
         memcpy(base + row->amount_at, &number, sizeof number);
         TRY(schema_fill_default(row, base));
     } else if (has_unit && !row->amount_at) {
-        TRY(schema_rewrite(node, units_exact(number)));
+        TRY(tree_set_text(node, units_exact(number)));
     }
 out:
     return st;
@@ -351,9 +340,9 @@ static status_t schema_expand_path(struct tree *node, char *message, int *ok)
         snprintf(message, MISTAKE_BYTES, "$ is not expanded, expected a path without it (~ is)");
     } else if (*path == '~' && (path[1] == '/' || path[1] == '\0')) {
         snprintf(message, MISTAKE_BYTES, "~ is HOME, which is not set");
-        TRY(text_add_bytes(&whole, node->text, before));
+        text_add_bytes(&whole, node->text, before);
         TRY(text_add_path(&whole, path, ok));
-        TRY(schema_rewrite(node, whole.data));
+        TRY(tree_set_text(node, whole.data));
     }
 out:
     text_free(&whole);
@@ -436,8 +425,8 @@ static status_t schema_fill_list(struct mistakes *mistakes, struct tree *node,
     size_t count = node->nchildren;
     if (count < row->least || count > row->most) {
         const char *bound = row->is_pair ? "" : count < row->least ? "at least " : "at most ";
-        mistakes_at(mistakes, node, NULL, "has %zu %s, expected %s%u", count,
-                    units_plural(count, "entry", "entries"), bound,
+        mistakes_at(mistakes, node, NULL, "has %s, expected %s%u",
+                    units_number(count, "entry", "entries"), bound,
                     count < row->least ? row->least : row->most);
     }
     TRY(schema_fill_entries(mistakes, node, row, base));
@@ -487,19 +476,6 @@ void schema_require(struct mistakes *mistakes, struct tree *node, const struct s
     }
 }
 
-/* Fills a row whose key is not in the mapping `node`. */
-static status_t schema_fill_missing(struct mistakes *mistakes, struct tree *node,
-                                    const struct schema *rows, const struct schema *row, char *base)
-{
-    status_t st = STATUS_OK;
-    if (row->is_required || (row->unless && !tree_member(node, row->unless))) {
-        schema_require(mistakes, node, rows, row->key);
-    }
-    TRY(schema_fill_default(row, base));
-out:
-    return st;
-}
-
 /* Whether a member says no more than leaving it out would. */
 static int schema_says_nothing(const struct tree *node, const struct schema *row)
 {
@@ -521,7 +497,7 @@ static status_t schema_fill_member(struct mistakes *mistakes, struct tree *node,
     const struct schema *row = schema_find(rows, child->key);
     uint32_t *seen = row ? &first[row - rows] : NULL;
     if (!row && schema_is_open(rows)) {
-        return STATUS_OK;
+        goto out;
     }
     if (!row) {
         mistakes_at(mistakes, child, NULL, "%s", words_unknown_key(child->key, rows, message));
@@ -549,19 +525,8 @@ out:
 static int schema_has_need(struct tree *node, const struct schema_need *need)
 {
     const char *value = tree_value(node, need->key);
-    const char *at = need->values;
-    if (!at) {
-        return tree_member(node, need->key) != NULL;
-    }
-    for (size_t length = value ? strlen(value) : 0; length > 0; at += strcspn(at, "|") + 1) {
-        if (strcspn(at, "|") == length && strncmp(at, value, length) == 0) {
-            return 1;
-        }
-        if (!strchr(at, '|')) {
-            break;
-        }
-    }
-    return 0;
+    return need->values ? value && text_place(need->values, value, strlen(value)) >= 0
+                        : tree_member(node, need->key) != NULL;
 }
 
 /* Keys that have no meaning beside the others of their mapping. */
@@ -615,9 +580,14 @@ static status_t schema_fill_mapping(struct mistakes *mistakes, struct tree *node
         TRY(schema_fill_member(mistakes, node, &i, rows, first, inner));
     }
     for (size_t i = 0; i < KEYS && rows[i].key; i++) {
-        if (!first[i]) {
-            TRY(schema_fill_missing(mistakes, node, rows, &rows[i], inner));
+        const char *unless = rows[i].unless;
+        if (first[i]) {
+            continue;
         }
+        if (rows[i].is_required || (unless && !tree_member(node, unless))) {
+            schema_require(mistakes, node, rows, rows[i].key);
+        }
+        TRY(schema_fill_default(&rows[i], inner));
     }
     schema_check_needs(mistakes, node);
 out:

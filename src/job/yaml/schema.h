@@ -87,6 +87,21 @@ struct schema {
 
 #define SCHEMA_AT(type, member) .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 
+/* The words of a choice; and what must stand beside a key. */
+#define SCHEMA_CHOICES(...)                                                                        \
+    .choices = (const char *const[])                                                               \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+#define SCHEMA_NEEDS(...)                                                                          \
+    .needs = (const struct schema_need[])                                                          \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            .key = NULL                                                                            \
+        }                                                                                          \
+    }
+
 /* `parse` fills all members from `first` to `last`. */
 #define SCHEMA_SPAN(type, first, last)                                                             \
     .at = offsetof(type, first),                                                                   \

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "job/yaml/tree_yaml.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +32,30 @@ status_t tree_add(struct tree *parent, const char *key, struct tree **child)
     parent->child[parent->nchildren++] = *child;
     *child = NULL;
 out:
+    return st;
+}
+
+status_t tree_add_value(struct tree *parent, const char *key, const char *text)
+{
+    status_t st = STATUS_OK;
+    struct tree *value = NULL;
+    TRY(tree_new(TREE_VALUE, text, &value));
+    value->is_plain = 1;
+    value->line = parent->line;
+    value->set = parent->set;
+    TRY(tree_add(parent, key, &value));
+out:
+    tree_destroy(value);
+    return st;
+}
+
+status_t tree_set_text(struct tree *node, const char *text)
+{
+    char *before = node->text;
+    status_t st = memory_text(text, &node->text);
+    if (st == STATUS_OK) {
+        free(before);
+    }
     return st;
 }
 
@@ -151,6 +174,12 @@ struct tree *tree_list(struct tree *from, const char *path)
     return node && node->kind == TREE_LIST ? node : NULL;
 }
 
+struct tree *tree_entry(struct tree *from, const char *path, size_t i)
+{
+    const struct tree *list = tree_list(from, path);
+    return list && i < list->nchildren ? list->child[i] : NULL;
+}
+
 const char *tree_value(struct tree *from, const char *path)
 {
     const struct tree *node = tree_at(from, path);
@@ -202,31 +231,23 @@ int tree_parse_whole(const char *text, uint64_t *value)
 
 status_t tree_path(const struct tree *node, struct text *out)
 {
-    status_t st = STATUS_OK;
     if (!node->up) {
-        goto out;
+        return out->status;
     }
-    TRY(tree_path(node->up, out));
+    tree_path(node->up, out);
+    const char *dot = out->length ? "." : "";
     if (node->key) {
-        TRY(text_add(out, "%s%.100s", out->length ? "." : "", node->key));
+        text_add(out, "%s%.100s", dot, node->key);
     } else if (!node->up->is_wrapped) {
-        TRY(text_add(out, "%s%zu", out->length ? "." : "", node->index));
+        text_add(out, "%s%zu", dot, node->index);
     }
-out:
-    return st;
+    return out->status;
 }
 
 int tree_is_empty(const struct tree *node)
 {
     static const char *const words[] = {"", "~", "null", "Null", "NULL"};
-    if (node->kind == TREE_VALUE && node->is_plain) {
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            if (strcmp(node->text, words[i]) == 0) {
-                return 1;
-            }
-        }
-    }
-    return 0;
+    return node->kind == TREE_VALUE && node->is_plain && TEXT_IS_AMONG(words, node->text);
 }
 
 status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out)
@@ -280,123 +301,96 @@ static int tree_append(void *data, unsigned char *bytes, size_t count)
     return text_add_bytes(data, (const char *)bytes, count) == STATUS_OK;
 }
 
-/* Gives *event, which belongs to the emitter from then on, to it; `made` tells whether there was
- * memory for the event. */
-static status_t tree_emit(yaml_emitter_t *emitter, int made, yaml_event_t *event)
+/* The document that is written, and the words that replace nodes. */
+struct writer {
+    yaml_document_t *document;
+    tree_pick pick;
+    const void *arg;
+};
+
+/* Functions that add a node return its number, or 0 when there is no memory. */
+static int tree_write_text(const struct writer *writer, const char *text, yaml_scalar_style_t style)
 {
-    return REQUIRED(made && yaml_emitter_emit(emitter, event), STATUS_DEVICE,
-                    "cannot write YAML: %s",
-                    made && emitter->problem ? emitter->problem : "out of memory");
+    return yaml_document_add_scalar(writer->document, NULL, (const yaml_char_t *)text,
+                                    (int)strlen(text), style);
 }
 
-static status_t tree_write_text(yaml_emitter_t *emitter, const char *text,
-                                yaml_scalar_style_t style)
-{
-    yaml_event_t event;
-    int made = yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text,
-                                            (int)strlen(text), 1, 1, style);
-    return tree_emit(emitter, made, &event);
-}
-
-static status_t tree_write_value(yaml_emitter_t *emitter, const struct tree *node)
+static int tree_write_value(const struct writer *writer, const struct tree *node)
 {
     /* Text that would read as nothing needs its quotes; all other quoting is the emitter's. */
     struct tree bare = *node;
     bare.is_plain = 1;
     int quoted = !node->is_plain && tree_is_empty(&bare);
-    return tree_write_text(emitter, node->text,
+    return tree_write_text(writer, node->text,
                            quoted ? YAML_SINGLE_QUOTED_SCALAR_STYLE : YAML_ANY_SCALAR_STYLE);
 }
 
-/* The text that is written, and the words that replace nodes. */
-struct writer {
-    yaml_emitter_t emitter;
-    tree_pick pick;
-    const void *arg;
-};
-
-static status_t tree_write_node(struct writer *writer, const struct tree *node)
+static int tree_write_node(const struct writer *writer, const struct tree *node)
 {
-    status_t st = STATUS_OK;
-    yaml_emitter_t *emitter = &writer->emitter;
-    yaml_event_t event;
-    int made;
+    yaml_document_t *document = writer->document;
     if (node->kind == TREE_VALUE) {
-        TRY(tree_write_value(emitter, node));
-        goto out;
+        return tree_write_value(writer, node);
     }
     int is_mapping = node->kind == TREE_MAPPING;
-    made = is_mapping ? yaml_mapping_start_event_initialize(&event, NULL, NULL, 1,
-                                                            YAML_BLOCK_MAPPING_STYLE)
-                      : yaml_sequence_start_event_initialize(&event, NULL, NULL, 1,
-                                                             YAML_BLOCK_SEQUENCE_STYLE);
-    TRY(tree_emit(emitter, made, &event));
-    for (size_t i = 0; i < node->nchildren; i++) {
+    int number = is_mapping ? yaml_document_add_mapping(document, NULL, YAML_BLOCK_MAPPING_STYLE)
+                            : yaml_document_add_sequence(document, NULL, YAML_BLOCK_SEQUENCE_STYLE);
+    for (size_t i = 0; number && i < node->nchildren; i++) {
         const struct tree *child =
             writer->pick ? writer->pick(node->child[i], writer->arg) : node->child[i];
         if (!child) {
             continue;
         }
-        if (is_mapping) {
-            TRY(tree_write_text(emitter, node->child[i]->key, YAML_ANY_SCALAR_STYLE));
-        }
-        TRY(tree_write_node(writer, child));
+        int key =
+            is_mapping ? tree_write_text(writer, node->child[i]->key, YAML_ANY_SCALAR_STYLE) : 1;
+        int value = key ? tree_write_node(writer, child) : 0;
+        int is_added =
+            value && (is_mapping ? yaml_document_append_mapping_pair(document, number, key, value)
+                                 : yaml_document_append_sequence_item(document, number, value));
+        number = is_added ? number : 0;
     }
-    made = is_mapping ? yaml_mapping_end_event_initialize(&event)
-                      : yaml_sequence_end_event_initialize(&event);
-    TRY(tree_emit(emitter, made, &event));
-out:
-    return st;
+    return number;
 }
 
 status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out)
 {
     status_t st = STATUS_OK;
-    struct writer writer = {.pick = pick, .arg = arg};
-    yaml_emitter_t *emitter = &writer.emitter;
-    yaml_event_t event;
-    REQUIRE(yaml_emitter_initialize(emitter), STATUS_DEVICE, "out of memory: writing YAML");
-    yaml_emitter_set_output(emitter, tree_append, out);
-    yaml_emitter_set_unicode(emitter, 1);
-    yaml_emitter_set_width(emitter, -1);
-    int made = yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING);
-    TRY(tree_emit(emitter, made, &event));
-    made = yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1);
-    TRY(tree_emit(emitter, made, &event));
-    TRY(tree_write_node(&writer, root));
-    made = yaml_document_end_event_initialize(&event, 1);
-    TRY(tree_emit(emitter, made, &event));
-    made = yaml_stream_end_event_initialize(&event);
-    TRY(tree_emit(emitter, made, &event));
+    yaml_emitter_t emitter;
+    yaml_document_t document;
+    const struct writer writer = {&document, pick, arg};
+    REQUIRE(yaml_emitter_initialize(&emitter), STATUS_DEVICE, "out of memory: writing YAML");
+    yaml_emitter_set_output(&emitter, tree_append, out);
+    yaml_emitter_set_unicode(&emitter, 1);
+    yaml_emitter_set_width(&emitter, -1);
+    int is_begun = yaml_document_initialize(&document, NULL, NULL, NULL, 1, 1);
+    int is_made = is_begun && tree_write_node(&writer, root);
+    int is_written = is_made && yaml_emitter_dump(&emitter, &document) && /* and frees it */
+                     yaml_emitter_close(&emitter);
+    if (is_begun && !is_made) {
+        yaml_document_delete(&document);
+    }
+    REQUIRE(is_written, STATUS_DEVICE, "cannot write YAML: %s",
+            emitter.problem ? emitter.problem : "out of memory");
 out:
-    yaml_emitter_delete(emitter);
+    yaml_emitter_delete(&emitter);
     return st;
 }
 
 status_t tree_quote(const char *text, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(text_add(out, "\""));
+    text_add(out, "\"");
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        TRY(c < ' ' || c == 0x7F    ? text_add(out, "\\x%02x", c)
-            : c == '"' || c == '\\' ? text_add(out, "\\%c", c)
-                                    : text_add(out, "%c", c));
+        text_add(out, c < ' ' || c == 0x7F ? "\\x%02x" : c == '"' || c == '\\' ? "\\%c" : "%c", c);
     }
-    TRY(text_add(out, "\""));
-out:
-    return st;
+    return text_add(out, "\"");
 }
 
 status_t tree_quote_list(char *const *texts, uint32_t count, struct text *out)
 {
-    status_t st = STATUS_OK;
-    TRY(text_add(out, "["));
+    text_add(out, "[");
     for (uint32_t i = 0; i < count; i++) {
-        TRY(text_add(out, i > 0 ? ", " : ""));
-        TRY(tree_quote(texts[i], out));
+        text_add(out, "%s", i > 0 ? ", " : "");
+        tree_quote(texts[i], out);
     }
-    TRY(text_add(out, "]"));
-out:
-    return st;
+    return text_add(out, "]");
 }

@@ -14,6 +14,7 @@ enum tree_kind { TREE_VALUE, TREE_LIST, TREE_MAPPING };
 enum { TREE_DEPTH = 16 };
 
 struct schema;
+struct mistakes;
 
 struct tree {
     enum tree_kind kind;
@@ -40,6 +41,13 @@ status_t tree_new(enum tree_kind kind, const char *text, struct tree **out);
  * NULL in a list. Fails with DEVICE (memory). */
 status_t tree_add(struct tree *parent, const char *key, struct tree **child);
 
+/* Appends a value without quotes, which stands where its parent does. Fails with DEVICE
+ * (memory). */
+status_t tree_add_value(struct tree *parent, const char *key, const char *text);
+
+/* Gives a value another text. Fails with DEVICE (memory). */
+status_t tree_set_text(struct tree *node, const char *text);
+
 /* Puts *child in the place of the child `index`, under its key. */
 void tree_replace(struct tree *parent, size_t index, struct tree **child);
 void tree_remove(struct tree *parent, size_t index);
@@ -59,6 +67,9 @@ struct tree *tree_at(struct tree *from, const char *path);
 
 /* The same, but NULL when the node is no list. */
 struct tree *tree_list(struct tree *from, const char *path);
+
+/* Entry i of the list at a dotted path; NULL after the last, or when there is no list. */
+struct tree *tree_entry(struct tree *from, const char *path, size_t i);
 
 /* The text of the value at a dotted path; NULL when there is none or when it is wrong. */
 const char *tree_value(struct tree *from, const char *path);
@@ -90,5 +101,28 @@ int tree_is_empty(const struct tree *node);
 status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out);
 
 void tree_destroy(struct tree *node);
+
+/* Trees from YAML and back. */
+
+/* Reads the one document of `text`. `set` is the override whose value `text` is, or NULL for the
+ * file itself. Aliases are replaced by copies of what they stand for. A text that is no YAML, or
+ * that is absurdly deep or large, is a mistake: then *out = NULL. An empty document is an empty
+ * value. Fails with DEVICE (memory). */
+status_t tree_read(const char *text, size_t length, const char *set, struct mistakes *mistakes,
+                   struct tree **out);
+
+/* Returns the node that is written in the place of a node: mostly itself; NULL: nothing. */
+typedef const struct tree *(*tree_pick)(const struct tree *node, const void *arg);
+
+/* Appends `root` as YAML in block style, its nodes as `pick` says (NULL: all as they are). The text
+ * depends on kinds, keys and values alone: not on how they were quoted, indented or commented.
+ * Fails with DEVICE. */
+status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, struct text *out);
+
+/* Appends a text in double quotes. Fails with DEVICE (memory). */
+status_t tree_quote(const char *text, struct text *out);
+
+/* Appends a list of texts, in brackets. Fails with DEVICE. */
+status_t tree_quote_list(char *const *texts, uint32_t count, struct text *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* YAML as a tree: each node with its line, aliases replaced, what is too deep or large refused. */
-#include "job/yaml/tree_yaml.h"
+#include "job/yaml/mistakes.h"
 
 #include "base/display.h"
 #include "base/memory.h"
@@ -15,7 +15,6 @@
 enum { NODES = 262144, NODES_PER_ANCHOR = 256, BYTES_PER_NODE = 16 };
 
 struct anchor {
-    struct anchor *next;
     char *name;
     const struct tree *node;
 };
@@ -26,7 +25,8 @@ struct reader {
     const char *text;
     const char *set;
     struct mistakes *mistakes;
-    struct anchor *anchors;
+    struct anchor *anchors; /* [nanchors] */
+    size_t nanchors;
     size_t most, budget; /* nodes that may be made, and still */
 };
 
@@ -35,17 +35,17 @@ static uint32_t tree_line_of(const struct reader *reader, yaml_mark_t mark)
     return reader->set ? 0 : (uint32_t)mark.line + 1;
 }
 
-static status_t tree_refuse(struct reader *reader, uint32_t line, const char *format, ...)
+static status_t tree_refuse(struct reader *reader, yaml_mark_t mark, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static status_t tree_refuse(struct reader *reader, uint32_t line, const char *format, ...)
+static status_t tree_refuse(struct reader *reader, yaml_mark_t mark, const char *format, ...)
 {
     char message[MISTAKE_BYTES];
     va_list args;
     va_start(args, format);
     display_format_list(message, sizeof message, format, args);
     va_end(args);
-    mistakes_add(reader->mistakes, reader->set, line, NULL, "%s", message);
+    mistakes_add(reader->mistakes, reader->set, tree_line_of(reader, mark), NULL, "%s", message);
     return STATUS_USAGE;
 }
 
@@ -60,29 +60,29 @@ static int tree_is_tab(const char *text, yaml_mark_t mark)
 
 static status_t tree_refuse_syntax(struct reader *reader)
 {
-    status_t st = STATUS_OK;
     const yaml_parser_t *parser = &reader->parser;
-    REQUIRE(parser->error != YAML_MEMORY_ERROR, STATUS_DEVICE, "out of memory: reading YAML");
-    uint32_t line = tree_line_of(reader, parser->problem_mark);
-    if (parser->error == YAML_READER_ERROR && !reader->set) {
+    yaml_mark_t mark = parser->problem_mark;
+    const char *context = parser->context;
+    char since[64] = "";
+    if (parser->error == YAML_MEMORY_ERROR) {
+        return report_fail(STATUS_DEVICE, "out of memory: reading YAML");
+    }
+    if (parser->error == YAML_READER_ERROR) {
         /* The reader of characters knows where it stands in bytes only. */
-        line = 1;
+        mark.line = 0;
         for (size_t i = 0; i < parser->problem_offset; i++) {
-            line += reader->text[i] == '\n';
+            mark.line += reader->text[i] == '\n';
         }
     }
     if (tree_is_tab(reader->text, parser->problem_mark)) {
-        TRY(tree_refuse(reader, line, "is no YAML: tabs may not indent, expected spaces"));
+        return tree_refuse(reader, mark, "is no YAML: tabs may not indent, expected spaces");
     }
-    char since[64] = "";
-    if (parser->context && !reader->set && parser->context_mark.line + 1 != line) {
+    if (context && !reader->set && parser->context_mark.line != mark.line) {
         snprintf(since, sizeof since, " of line %zu", parser->context_mark.line + 1);
     }
-    TRY(tree_refuse(reader, line, "is no YAML: %s%s%s%s",
-                    parser->problem ? parser->problem : "cannot be read",
-                    parser->context ? ", " : "", parser->context ? parser->context : "", since));
-out:
-    return st;
+    return tree_refuse(reader, mark, "is no YAML: %s%s%s%s",
+                       parser->problem ? parser->problem : "cannot be read", context ? ", " : "",
+                       context ? context : "", since);
 }
 
 /* Gives the next event in the place of the one before. */
@@ -96,46 +96,39 @@ static status_t tree_remember(struct reader *reader, const yaml_char_t *name,
                               const struct tree *node)
 {
     status_t st = STATUS_OK;
-    struct anchor *anchor = NULL;
     if (!name) {
         goto out;
     }
-    TRY(memory_zeroed(1, sizeof *anchor, "an anchor", &anchor));
+    TRY(memory_grow(reader->nanchors, sizeof *reader->anchors, "anchors", &reader->anchors));
+    struct anchor *anchor = &reader->anchors[reader->nanchors];
     TRY(memory_text((const char *)name, &anchor->name));
     anchor->node = node;
-    anchor->next = reader->anchors;
-    reader->anchors = anchor;
-    anchor = NULL;
+    reader->nanchors++;
     reader->budget -= reader->budget < NODES_PER_ANCHOR ? reader->budget : NODES_PER_ANCHOR;
 out:
-    free(anchor);
     return st;
 }
 
 static status_t tree_refuse_size(struct reader *reader, yaml_mark_t mark)
 {
-    return tree_refuse(reader, tree_line_of(reader, mark),
-                       "holds too much: more than %d levels or %zu values", TREE_DEPTH,
-                       reader->most);
+    return tree_refuse(reader, mark, "holds too much: more than %d levels or %zu values",
+                       TREE_DEPTH, reader->most);
 }
 
 static status_t tree_read_alias(struct reader *reader, const yaml_event_t *event, struct tree **out)
 {
-    status_t st = STATUS_OK;
     const char *name = (const char *)event->data.alias.anchor;
-    const struct anchor *anchor = reader->anchors;
-    while (anchor && strcmp(anchor->name, name) != 0) {
-        anchor = anchor->next;
+    size_t i = reader->nanchors; /* the last of this name counts */
+    while (i > 0 && strcmp(reader->anchors[i - 1].name, name) != 0) {
+        i--;
     }
-    if (!anchor) {
-        TRY(tree_refuse(reader, tree_line_of(reader, event->start_mark),
-                        "the alias *%.100s stands for nothing: no complete &%.100s before it", name,
-                        name));
+    if (i == 0) {
+        return tree_refuse(reader, event->start_mark,
+                           "the alias *%.100s stands for nothing: no complete &%.100s before it",
+                           name, name);
     }
-    TRY(tree_copy(anchor->node, &reader->budget, out));
-    TRY(*out ? STATUS_OK : tree_refuse_size(reader, event->start_mark));
-out:
-    return st;
+    status_t st = tree_copy(reader->anchors[i - 1].node, &reader->budget, out);
+    return st == STATUS_OK && !*out ? tree_refuse_size(reader, event->start_mark) : st;
 }
 
 /* A text that ends before its end would be another text. */
@@ -144,8 +137,7 @@ static status_t tree_check_text(struct reader *reader, const yaml_event_t *event
     const char *text = (const char *)event->data.scalar.value;
     return strlen(text) == event->data.scalar.length
                ? STATUS_OK
-               : tree_refuse(reader, tree_line_of(reader, event->start_mark),
-                             "%s holds a NUL character", what);
+               : tree_refuse(reader, event->start_mark, "%s holds a NUL character", what);
 }
 
 static status_t tree_read_value(struct reader *reader, const yaml_event_t *event, struct tree **out)
@@ -166,8 +158,7 @@ static status_t tree_check_key(struct reader *reader, const yaml_event_t *key)
 {
     return key->type == YAML_SCALAR_EVENT
                ? tree_check_text(reader, key, "a key")
-               : tree_refuse(reader, tree_line_of(reader, key->start_mark),
-                             "a key must be a single word");
+               : tree_refuse(reader, key->start_mark, "a key must be a single word");
 }
 
 /* Reads the members or entries of `node` up to its end. */
@@ -251,7 +242,7 @@ static status_t tree_read_document(struct reader *reader, struct tree **out)
         TRY(tree_next_event(reader, &event)); /* the end of the document */
         TRY(tree_next_event(reader, &event));
         if (event.type != YAML_STREAM_END_EVENT) {
-            TRY(tree_refuse(reader, tree_line_of(reader, event.start_mark),
+            TRY(tree_refuse(reader, event.start_mark,
                             "a second document begins here, expected one document"));
         }
     }
@@ -283,12 +274,10 @@ status_t tree_read(const char *text, size_t length, const char *set, struct mist
     st = tree_read_document(&reader, out);
     st = st == STATUS_USAGE ? STATUS_OK : st; /* a mistake */
 out:
-    while (reader.anchors) {
-        struct anchor *anchor = reader.anchors;
-        reader.anchors = anchor->next;
-        free(anchor->name);
-        free(anchor);
+    for (size_t i = 0; i < reader.nanchors; i++) {
+        free(reader.anchors[i].name);
     }
+    free(reader.anchors);
     yaml_parser_delete(&reader.parser);
     return st;
 }

@@ -2,7 +2,6 @@
 #include "job/yaml/yaml_file.h"
 
 #include "base/units.h"
-#include "job/yaml/tree_yaml.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
  * stands for a list becomes that list. */
 static status_t yaml_file_open_up(struct tree *node, const char *name, const char *set)
 {
-    status_t st = STATUS_OK;
     int wants_list = name[strspn(name, "0123456789")] == '\0';
     if (tree_is_empty(node)) {
         free(node->text);
@@ -19,19 +17,16 @@ static status_t yaml_file_open_up(struct tree *node, const char *name, const cha
         node->kind = wants_list ? TREE_LIST : TREE_MAPPING;
         node->set = set;
         node->line = 0;
-    } else if (node->kind != TREE_LIST && wants_list) {
-        TRY(tree_wrap(node));
+        return STATUS_OK;
     }
-out:
-    return st;
+    return node->kind != TREE_LIST && wants_list ? tree_wrap(node) : STATUS_OK;
 }
 
-static status_t yaml_file_cannot_go(const struct tree *node, const char *name, const char *set,
-                                    struct mistakes *mistakes)
+static void yaml_file_cannot_go(const struct tree *node, const char *name, const char *set,
+                                struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct text path = {0};
-    TRY(tree_path(node, &path));
+    mistakes_keep(mistakes, tree_path(node, &path));
     const char *place = path.data ? path.data : "the document";
     if (node->kind == TREE_VALUE) {
         mistakes_add(mistakes, set, 0, NULL, "%.200s is a single value: it holds no %s", place,
@@ -41,9 +36,7 @@ static status_t yaml_file_cannot_go(const struct tree *node, const char *name, c
                      "%.200s is a list: expected a number from 0 to %zu, not %s", place,
                      node->nchildren, name);
     }
-out:
     text_free(&path);
-    return st;
 }
 
 /* Goes from *node to the part `name` of the path of `set`, making it if need be. *node = NULL after
@@ -53,28 +46,29 @@ static status_t yaml_file_go(struct tree **node, const char *name, const char *s
 {
     status_t st = STATUS_OK;
     struct tree *parent = *node;
-    struct tree *made = NULL;
     uint64_t index = 0;
+    int is_there = 0;
     *node = NULL;
     TRY(yaml_file_open_up(parent, name, set));
     if (parent->kind == TREE_MAPPING) {
-        *node = tree_member(parent, name);
-    } else if (parent->kind == TREE_LIST && units_parse_u64(name, &index) &&
-               index <= parent->nchildren) {
-        *node = index < parent->nchildren ? parent->child[index] : NULL;
+        const struct tree *member = tree_member(parent, name);
+        index = member ? member->index : parent->nchildren;
+        is_there = 1;
     } else {
-        TRY(yaml_file_cannot_go(parent, name, set, mistakes));
+        is_there = parent->kind == TREE_LIST && units_parse_u64(name, &index) &&
+                   index <= parent->nchildren;
+    }
+    if (!is_there) {
+        yaml_file_cannot_go(parent, name, set, mistakes);
         goto out;
     }
-    if (!*node) {
-        TRY(tree_new(TREE_VALUE, "", &made));
-        made->is_plain = 1;
-        made->set = set;
-        *node = made;
-        TRY(tree_add(parent, parent->kind == TREE_MAPPING ? name : NULL, &made));
+    if (index == parent->nchildren) {
+        TRY(tree_add_value(parent, parent->kind == TREE_MAPPING ? name : NULL, ""));
+        parent->child[index]->set = set;
+        parent->child[index]->line = 0;
     }
+    *node = parent->child[index];
 out:
-    tree_destroy(made);
     return st;
 }
 
@@ -136,21 +130,16 @@ out:
 /* A value that holds `place`, once or more often. */
 static status_t yaml_file_put_word_at(struct tree *value, const char *place, const char *word)
 {
-    status_t st = STATUS_OK;
     struct text text = {0};
     const char *at = value->text;
     for (const char *found = strstr(at, place); found; found = strstr(at, place)) {
-        TRY(text_add_bytes(&text, at, (size_t)(found - at)));
-        TRY(text_add(&text, "%s", word));
+        text_add(&text, "%.*s%s", (int)(found - at), at, word);
         at = found + strlen(place);
     }
-    TRY(text_add(&text, "%s", at));
+    status_t st = text_add(&text, "%s", at);
     value->is_taken |= !strchr(value->text, '$');
-    free(value->text);
-    value->text = text.data;
     value->is_plain = 0;
-    text.data = NULL;
-out:
+    st = st == STATUS_OK ? tree_set_text(value, text.data) : st;
     text_free(&text);
     return st;
 }
@@ -159,12 +148,11 @@ status_t yaml_file_put_word(struct tree *root, const char *place, const char *wo
 {
     status_t st = STATUS_OK;
     if (root->kind == TREE_VALUE && strstr(root->text, place)) {
-        TRY(yaml_file_put_word_at(root, place, word));
+        st = yaml_file_put_word_at(root, place, word);
     }
-    for (size_t i = 0; i < root->nchildren; i++) {
-        TRY(yaml_file_put_word(root->child[i], place, word));
+    for (size_t i = 0; st == STATUS_OK && i < root->nchildren; i++) {
+        st = yaml_file_put_word(root->child[i], place, word);
     }
-out:
     return st;
 }
 
@@ -172,7 +160,6 @@ out:
 static status_t yaml_file_texts(const char *text, struct tree **out)
 {
     status_t st = STATUS_OK;
-    struct tree *one = NULL;
     struct text line = {0};
     if (!strchr(text, '\n')) {
         return tree_new(TREE_VALUE, text, out);
@@ -182,11 +169,10 @@ static status_t yaml_file_texts(const char *text, struct tree **out)
         length = strcspn(text, "\n");
         line.length = 0;
         TRY(text_add_bytes(&line, text, length));
-        TRY(tree_new(TREE_VALUE, line.data, &one));
-        TRY(tree_add(*out, NULL, &one));
+        TRY(tree_add_value(*out, NULL, line.data));
+        (*out)->child[(*out)->nchildren - 1]->is_plain = 0;
     }
 out:
-    tree_destroy(one);
     text_free(&line);
     return st;
 }
