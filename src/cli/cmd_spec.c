@@ -5,7 +5,6 @@
 #include "cli/plan_job.h"
 #include "cli/values.h"
 #include "input/propose/propose_parts.h"
-#include "job/yaml/tree_yaml.h"
 #include "job/yaml/yaml_file.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
