@@ -516,7 +516,7 @@ size_t stages_factor_count(const uint32_t *radix)
     return count;
 }
 
-float *stages_factors(const uint32_t radix[CHANNELISE_STAGES], float *out)
+float *stages_factors(const uint32_t *radix, float *out)
 {
     uint32_t done = radix[0];
     for (uint32_t k = 1; k < CHANNELISE_STAGES && radix[k] > 1; k++) {

@@ -97,7 +97,7 @@ int fused_looks(const struct channelise_spec *spec);
 /* stages_factor_count(): pairs of the factors of all stages of a transform, 1 after the last radix.
  * stages_factors() writes them, of one stage after the other; returns the place after them. */
 size_t stages_factor_count(const uint32_t *radix);
-float *stages_factors(const uint32_t radix[CHANNELISE_STAGES], float *out);
+float *stages_factors(const uint32_t *radix, float *out);
 
 /* Returns whether it loads four coefficients of a point at once: its table is [T / 4][P][4], not
  * [T][P]. */
