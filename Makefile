@@ -310,6 +310,7 @@ figures:
 lint:
 	$(Q)tests/tools/lint-layout & layout=$$!; status=0; tests/tools/lint-arrows || status=1; \
 	  tests/tools/count-lines --check || status=1; tests/tools/lint-structs || status=1; \
+	  tests/tools/lint-jumps || status=1; \
 	  tests/tools/lint-comments || status=1; tests/tools/lint-docs || status=1; \
 	  tests/tools/qualification --claims | grep 'NO CHECK\|without a claim' && status=1; \
 	  tests/tools/docs-tables docs/job-schema.json docs/job-file.md | diff - docs/job-file.md || \

@@ -65,7 +65,6 @@ status_t memory_aligned(size_t count, size_t size, const char *what, void *out)
 
 status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block)
 {
-    status_t st = STATUS_OK;
     void *smaller = NULL;
     if (*room < count) {
         memcpy(&smaller, block, sizeof smaller);
@@ -75,8 +74,7 @@ status_t memory_room(size_t *room, size_t count, size_t size, const char *what, 
         TRY(memory_aligned(count, size, what, block));
         *room = count;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void *memory_move(void *pointer)
@@ -89,17 +87,14 @@ void *memory_move(void *pointer)
 
 status_t memory_text(const char *text, char **out)
 {
-    status_t st = STATUS_OK;
     char *copy = text ? strdup(text) : NULL;
     REQUIRE(!text || copy, STATUS_DEVICE, "out of memory: a text of %zu bytes", strlen(text) + 1);
     *out = copy;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t memory_format(char **out, const char *format, ...)
 {
-    status_t st = STATUS_OK;
     char *text = NULL;
     va_list args;
     va_start(args, format);
@@ -107,8 +102,7 @@ status_t memory_format(char **out, const char *format, ...)
     va_end(args);
     REQUIRE(length >= 0, STATUS_DEVICE, "out of memory: a text");
     *out = text;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int multiply_u64(uint64_t a, uint64_t b, uint64_t *out)

@@ -188,7 +188,6 @@ static void *pool_lead(void *argument)
 
 static status_t pool_start(pool_t *pool)
 {
-    status_t st = STATUS_OK;
     uint32_t count = pool->kind == POOL_TEAM ? 1 : pool->threads - 1;
     TRY(memory_zeroed(count, sizeof *pool->helpers, "threads", &pool->helpers));
     for (uint32_t i = 0; i < count; i++) {
@@ -197,8 +196,7 @@ static status_t pool_start(pool_t *pool)
         TRY(thread_start(pool->name, pool_lead, helper, &helper->thread));
         pool->nhelpers++;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, pool_t **out)
@@ -206,7 +204,7 @@ status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, po
     status_t st = STATUS_OK;
     pool_t *pool = NULL;
     pthread_mutexattr_t brief;
-    TRY(memory_zeroed(1, sizeof *pool, "threads", &pool));
+    TRY_OUT(memory_zeroed(1, sizeof *pool, "threads", &pool));
     pool->kind = kind;
     pool->name = name;
     pool->threads = threads;
@@ -218,9 +216,10 @@ status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, po
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
     for (int i = 0; i < POOL_BLOCKS; i++) {
-        TRY(memory_aligned(pool->nparts, sizeof(struct part), "threads", &pool->entries[i].parts));
+        TRY_OUT(
+            memory_aligned(pool->nparts, sizeof(struct part), "threads", &pool->entries[i].parts));
     }
-    TRY(pool_start(pool));
+    TRY_OUT(pool_start(pool));
     *out = pool;
     pool = NULL;
 out:
@@ -345,8 +344,8 @@ status_t pool_worker_create(const char *name, pool_worker_t **out)
 {
     status_t st = STATUS_OK;
     pool_worker_t *worker = NULL;
-    TRY(memory_zeroed(1, sizeof *worker, "a thread", &worker));
-    TRY(pool_create(POOL_HELPERS, name, 2, &worker->pool));
+    TRY_OUT(memory_zeroed(1, sizeof *worker, "a thread", &worker));
+    TRY_OUT(pool_create(POOL_HELPERS, name, 2, &worker->pool));
     *out = worker;
     worker = NULL;
 out:

@@ -159,14 +159,12 @@ static void report_show_for_good(void)
 
 status_t report_flush(void)
 {
-    status_t st = STATUS_OK;
     report_show_for_good();
     int is_full = lost_reason == ENOSPC || lost_reason == EDQUOT || lost_reason == EFBIG;
     REQUIRE(lost_reason == 0, is_full ? STATUS_NO_SPACE : STATUS_DATA,
             "standard output cannot be written: %s", strerror(lost_reason));
-    REQUIRE(!ferror(stdout), STATUS_DATA, "standard output cannot be written: some of it is lost");
-out:
-    return st;
+    return REQUIRED(!ferror(stdout), STATUS_DATA,
+                    "standard output cannot be written: some of it is lost");
 }
 
 void report_print(void)

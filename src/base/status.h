@@ -1,36 +1,55 @@
-/* The only three jumps of the code: FAIL, REQUIRE, TRY.
+/* How functions fail.
  *
- * A function that can fail returns status_t, declares `status_t st = STATUS_OK;` first, has one
- * label `out:` and ends in `return st;`; one that checks one thing ends in `return REQUIRED(...)`,
- * which jumps nowhere. The first function to decide that something failed
- * records the cause (report_fail); those above only hand the status on. */
+ * A function that can fail returns status_t. The first function to decide that something failed
+ * records the cause (report_fail); those above only hand the status on.
+ *
+ * A function that releases nothing at its end returns at once, by TRY and REQUIRE. A function that
+ * does declares `status_t st = STATUS_OK;` first, has one label `out:`, ends in `return st;`, and
+ * jumps there by TRY_OUT, REQUIRE_OUT and FAIL_OUT. Lint checks that no function mixes both. */
 #ifndef VOLTMILL_BASE_STATUS_H
 #define VOLTMILL_BASE_STATUS_H
 
 #include "base/report.h"
 
-/* Records a printf-like message with its status and jumps to `out`. */
-#define FAIL(code, ...)                                                                            \
+/* Returns the status of the call if it is not OK. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        status_t try_status = (call);                                                              \
+        if (try_status != STATUS_OK) {                                                             \
+            return try_status;                                                                     \
+        }                                                                                          \
+    } while (0)
+
+/* STATUS_OK, or the status of a printf-like message recorded because the condition is false. */
+#define REQUIRED(condition, code, ...) ((condition) ? STATUS_OK : report_fail((code), __VA_ARGS__))
+
+/* Returns the status of a printf-like message if the condition is false. */
+#define REQUIRE(condition, code, ...)                                                              \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            return report_fail((code), __VA_ARGS__);                                               \
+        }                                                                                          \
+    } while (0)
+
+/* The same for functions with a label `out:`. */
+#define TRY_OUT(call)                                                                              \
+    do {                                                                                           \
+        st = (call);                                                                               \
+        if (st != STATUS_OK) {                                                                     \
+            goto out;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+#define FAIL_OUT(code, ...)                                                                        \
     do {                                                                                           \
         st = report_fail((code), __VA_ARGS__);                                                     \
         goto out;                                                                                  \
     } while (0)
 
-#define REQUIRE(condition, code, ...)                                                              \
+#define REQUIRE_OUT(condition, code, ...)                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            FAIL((code), __VA_ARGS__);                                                             \
-        }                                                                                          \
-    } while (0)
-
-/* The status of a function that requires this alone: return REQUIRED(...). */
-#define REQUIRED(condition, code, ...) ((condition) ? STATUS_OK : report_fail((code), __VA_ARGS__))
-
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        st = (call);                                                                               \
-        if (st != STATUS_OK) {                                                                     \
-            goto out;                                                                              \
+            FAIL_OUT((code), __VA_ARGS__);                                                         \
         }                                                                                          \
     } while (0)
 

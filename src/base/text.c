@@ -23,7 +23,7 @@ static status_t text_reserve(struct text *text, size_t more)
     if (st == STATUS_OK && needed > text->capacity) {
         size_t capacity = text->capacity * 2 > needed ? text->capacity * 2 : needed + 64;
         char *data = realloc(text->data, capacity);
-        REQUIRE(data, STATUS_DEVICE, "out of memory: a text of %zu bytes", capacity);
+        REQUIRE_OUT(data, STATUS_DEVICE, "out of memory: a text of %zu bytes", capacity);
         text->data = data;
         text->capacity = capacity;
     }
@@ -34,15 +34,13 @@ out:
 
 status_t text_add_bytes(struct text *text, const char *bytes, size_t count)
 {
-    status_t st = STATUS_OK;
     TRY(text_reserve(text, count));
     if (count > 0) {
         memcpy(text->data + text->length, bytes, count);
     }
     text->length += count;
     text->data[text->length] = '\0';
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t text_add(struct text *text, const char *format, ...)
@@ -53,8 +51,8 @@ status_t text_add(struct text *text, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     int count = vsnprintf(NULL, 0, format, args);
-    REQUIRE(count >= 0, STATUS_DEVICE, "a text cannot be formatted: %s", format);
-    TRY(text_reserve(text, (size_t)count));
+    REQUIRE_OUT(count >= 0, STATUS_DEVICE, "a text cannot be formatted: %s", format);
+    TRY_OUT(text_reserve(text, (size_t)count));
     vsnprintf(text->data + text->length, (size_t)count + 1, format, again);
     text->length += (size_t)count;
 out:
@@ -112,17 +110,17 @@ status_t text_open(const char *path, const char *what, int takes_pipe, FILE **ou
     struct stat info;
     /* A named pipe would wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    REQUIRE(fd >= 0 && fstat(fd, &info) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
-            strerror(errno));
-    REQUIRE(S_ISREG(info.st_mode) || (takes_pipe && text_is_nameless_pipe(fd, &info)), STATUS_DATA,
-            "cannot read %s%s: expected a file, it is a %s", what, path,
-            S_ISFIFO(info.st_mode)  ? "named pipe"
-            : S_ISDIR(info.st_mode) ? "folder"
-                                    : "device");
-    REQUIRE(fcntl(fd, F_SETFL, O_RDONLY) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
-            strerror(errno));
+    REQUIRE_OUT(fd >= 0 && fstat(fd, &info) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
+                strerror(errno));
+    REQUIRE_OUT(S_ISREG(info.st_mode) || (takes_pipe && text_is_nameless_pipe(fd, &info)),
+                STATUS_DATA, "cannot read %s%s: expected a file, it is a %s", what, path,
+                S_ISFIFO(info.st_mode)  ? "named pipe"
+                : S_ISDIR(info.st_mode) ? "folder"
+                                        : "device");
+    REQUIRE_OUT(fcntl(fd, F_SETFL, O_RDONLY) == 0, STATUS_DATA, "cannot read %s%s: %s", what, path,
+                strerror(errno));
     *out = fdopen(fd, "r");
-    REQUIRE(*out, STATUS_DEVICE, "out of memory: %s%s", what, path);
+    REQUIRE_OUT(*out, STATUS_DEVICE, "out of memory: %s%s", what, path);
     fd = -1;
     text_skip_byte_order_mark(*out);
 out:
@@ -152,22 +150,22 @@ status_t text_read_file(struct text *text, const char *path, size_t limit, const
     status_t st = STATUS_OK;
     static const unsigned char hdf5[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
     FILE *file = NULL;
-    TRY(text_open(path, "", 1, &file));
+    TRY_OUT(text_open(path, "", 1, &file));
     char block[65536];
     for (;;) {
         size_t count = fread(block, 1, sizeof block, file);
-        REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+        REQUIRE_OUT(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
         if (count == 0) {
             break;
         }
         int is_hdf5 =
             text->length == 0 && count >= sizeof hdf5 && !memcmp(block, hdf5, sizeof hdf5);
-        REQUIRE(!is_hdf5, STATUS_USAGE, "%s is an HDF5 file, expected %s", path, expected);
-        REQUIRE(text->length + count <= limit, STATUS_DATA,
-                "%s is larger than %zu bytes, expected %s", path, limit, expected);
-        TRY(text_add_bytes(text, block, count));
+        REQUIRE_OUT(!is_hdf5, STATUS_USAGE, "%s is an HDF5 file, expected %s", path, expected);
+        REQUIRE_OUT(text->length + count <= limit, STATUS_DATA,
+                    "%s is larger than %zu bytes, expected %s", path, limit, expected);
+        TRY_OUT(text_add_bytes(text, block, count));
     }
-    TRY(text_add_bytes(text, "", 0));
+    TRY_OUT(text_add_bytes(text, "", 0));
 out:
     text_close(file);
     return st;

@@ -19,7 +19,6 @@ static void thread_fill_signals(sigset_t *out)
 
 status_t thread_start(const char *name, void *(*run)(void *), void *argument, pthread_t *out)
 {
-    status_t st = STATUS_OK;
     sigset_t others;
     sigset_t before;
     thread_fill_signals(&others);
@@ -28,8 +27,7 @@ status_t thread_start(const char *name, void *(*run)(void *), void *argument, pt
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     REQUIRE(status == 0, STATUS_DEVICE, "a thread cannot be made: %s", strerror(status));
     pthread_setname_np(*out, name);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void thread_be_punctual(void)

@@ -45,19 +45,16 @@ static size_t bench_row(const struct beamform_spec *spec, uint32_t streams)
 /* Turns up to half a turn at channel 0, and over all channels. */
 static status_t bench_make_turns(const struct bench *bench, size_t pairs, float **out)
 {
-    status_t st = STATUS_OK;
     TRY(memory_zeroed(pairs, 2 * sizeof **out, "turns", out));
     for (size_t i = 0; i < pairs; i++) {
         (*out)[2 * i] = (float)(i * 37 % 997) / 1994.0F;
         (*out)[2 * i + 1] = (float)(i * 41 % 991) / 1982.0F / (float)bench->spec.nchannels;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_fill(struct bench *bench, const struct bench_beams *c)
 {
-    status_t st = STATUS_OK;
     struct beamform_spec *spec = &bench->spec;
     const size_t in = bench->spectra * bench_row(spec, spec->stations);
     const size_t out = bench->spectra * bench_row(spec, spec->beams);
@@ -73,14 +70,11 @@ static status_t bench_fill(struct bench *bench, const struct bench_beams *c)
                              &bench->turns[1]));
     }
     TRY(bank_noise_buffer(bench->backend, SAMPLE_F32, 0, in / 2, &bench->in));
-    TRY(bank_blank_buffer(bench->backend, out * sizeof(float), &bench->out));
-out:
-    return st;
+    return bank_blank_buffer(bench->backend, out * sizeof(float), &bench->out);
 }
 
 static status_t bench_run(void *context, struct trial_run *out)
 {
-    status_t st = STATUS_OK;
     struct bench *bench = context;
     const struct beamform_turns turns = {bench->turns[0], bench->turns[1]};
     const double started = clock_now();
@@ -91,8 +85,7 @@ static status_t bench_run(void *context, struct trial_run *out)
     out->seconds = clock_now() - started;
     TRY(beamform_times(bench->stage, out->steps));
     trial_run_settle(out, STEP_FILTER);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* One spectrum by the reference. */
@@ -112,12 +105,12 @@ static status_t bench_check_spectrum(struct bench *bench, backend_t *reference, 
     void *from = NULL;
     void *to = NULL;
     spec.max_spectra = 1;
-    TRY(beamform_create(reference, &spec, &stage));
-    TRY(bank_part(reference, bench->in, s * row * sizeof(float), row * sizeof(float), &in));
-    TRY(buffer_create(reference, BUFFER_OUT, beams * sizeof(float), &out));
-    TRY(beamform_run(stage, in, s, 1, &turns, out));
-    TRY(buffer_get(out, &to));
-    TRY(buffer_get(bench->out, &from));
+    TRY_OUT(beamform_create(reference, &spec, &stage));
+    TRY_OUT(bank_part(reference, bench->in, s * row * sizeof(float), row * sizeof(float), &in));
+    TRY_OUT(buffer_create(reference, BUFFER_OUT, beams * sizeof(float), &out));
+    TRY_OUT(beamform_run(stage, in, s, 1, &turns, out));
+    TRY_OUT(buffer_get(out, &to));
+    TRY_OUT(buffer_get(bench->out, &from));
     agreement_sums(&bench->agreement, (const float *)from + s * beams, to, beams);
 out:
     beamform_destroy(stage);
@@ -137,11 +130,11 @@ static status_t bench_check(void *context, uint32_t *wrong)
     void *data = NULL;
     size_t missing = 0;
     bench->agreement = (struct agreement){0};
-    TRY(bank_open_reference(&reference));
+    TRY_OUT(bank_open_reference(&reference));
     for (uint32_t i = 0; i < sizeof at / sizeof *at; i++) {
-        TRY(bench_check_spectrum(bench, reference, at[i]));
+        TRY_OUT(bench_check_spectrum(bench, reference, at[i]));
     }
-    TRY(buffer_get(bench->out, &data));
+    TRY_OUT(buffer_get(bench->out, &data));
     for (size_t i = 0; i < count; i++) {
         missing += isnan(((const float *)data)[i]) != 0;
     }
@@ -170,9 +163,9 @@ status_t bench_beams(backend_t *backend, const struct bench_beams *c, struct ben
     const uint64_t row = bench_row(&bench.spec, c->stations) * sizeof(float);
     bench.spectra = c->spectra > 0 ? c->spectra : ceil_div_u64(beyond_caches / row + 1, 64) * 64;
     bench.spec.max_spectra = bench.spectra;
-    TRY(bench_fill(&bench, c));
-    TRY(beamform_create(backend, &bench.spec, &bench.stage));
-    TRY(trial_time(&timed, &bench, c->repeats, NULL, &times));
+    TRY_OUT(bench_fill(&bench, c));
+    TRY_OUT(beamform_create(backend, &bench.spec, &bench.stage));
+    TRY_OUT(trial_time(&timed, &bench, c->repeats, NULL, &times));
     *out = (struct bench_formed){.spectra = bench.spectra,
                                  .seconds = times.best.seconds,
                                  .error = agreement_rms(&bench.agreement),

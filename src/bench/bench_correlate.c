@@ -47,7 +47,6 @@ static uint64_t bench_dumps(const struct bench *bench)
  * for all of a station's. */
 static status_t bench_begin(struct bench *bench)
 {
-    status_t st = STATUS_OK;
     struct correlate_spec *spec = &bench->spec;
     const uint32_t stations = spec->stations;
     const uint64_t pairs = spec->max_spectra * correlate_inputs(spec) * correlate_columns(spec);
@@ -73,13 +72,11 @@ static status_t bench_begin(struct bench *bench)
             bench->turns[2 * i + 1] = (float)(i % stations) * 0x1p-20F;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_run(void *context, struct trial_run *out)
 {
-    status_t st = STATUS_OK;
     struct bench *bench = context;
     uint64_t rows = 0;
     void *data = NULL;
@@ -92,14 +89,12 @@ static status_t bench_run(void *context, struct trial_run *out)
     out->seconds = clock_now() - started;
     TRY(correlate_times(bench->stage, out->steps));
     trial_run_settle(out, STEP_DEINTERLEAVE);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Copies the part of the spectra, and of the turns, that is checked. */
 static status_t checked_fill(const struct bench *bench, struct bench *checked)
 {
-    status_t st = STATUS_OK;
     const struct correlate_spec *all = &bench->spec;
     const struct correlate_spec *spec = &checked->spec;
     const size_t row = (size_t)correlate_columns(spec) * 2;
@@ -119,13 +114,11 @@ static status_t checked_fill(const struct bench *bench, struct bench *checked)
             memcpy(checked->turns + 2 * i, bench->turns + 2 * station, 2 * sizeof(float));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t checked_make(const struct bench *bench, struct bench *checked)
 {
-    status_t st = STATUS_OK;
     const struct correlate_spec *all = &bench->spec;
     struct correlate_spec *spec = &checked->spec;
     struct trial_run run;
@@ -138,9 +131,7 @@ static status_t checked_make(const struct bench *bench, struct bench *checked)
     }
     TRY(bench_begin(checked));
     TRY(checked_fill(bench, checked));
-    TRY(bench_run(checked, &run));
-out:
-    return st;
+    return bench_run(checked, &run);
 }
 
 /* Place of the pair of stations a <= b among all of `stations`. */
@@ -190,10 +181,10 @@ static status_t bench_check(void *context, uint32_t *wrong)
     struct bench checked = {.stage = NULL};
     void *found = NULL;
     void *expected = NULL;
-    TRY(bank_open_reference(&checked.backend));
-    TRY(checked_make(bench, &checked));
-    TRY(buffer_get(bench->out, &found));
-    TRY(buffer_get(checked.out, &expected));
+    TRY_OUT(bank_open_reference(&checked.backend));
+    TRY_OUT(checked_make(bench, &checked));
+    TRY_OUT(buffer_get(bench->out, &found));
+    TRY_OUT(buffer_get(checked.out, &expected));
     bench->error = sqrt(checked_error(bench, &checked, found, expected));
     *wrong = !(bench->error <= limit);
 out:
@@ -220,8 +211,8 @@ status_t bench_correlate(backend_t *backend, const struct bench_correlate *c,
                                     .threads = c->threads,
                                     .is_turned = c->is_turned,
                                     .is_timed = 1};
-    TRY(bench_begin(&bench));
-    TRY(trial_time(&timed, &bench, c->repeats, NULL, &times));
+    TRY_OUT(bench_begin(&bench));
+    TRY_OUT(trial_time(&timed, &bench, c->repeats, NULL, &times));
     out->seconds = times.best.seconds;
     memcpy(out->steps, times.best.steps, sizeof out->steps);
     out->flops =

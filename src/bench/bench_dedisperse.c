@@ -61,11 +61,11 @@ static status_t bench_make_delays(bench_dedisperse_t *bench)
     const struct bench_telescope *telescope = c->telescope;
     double *freq = NULL;
     double *dms = NULL;
-    TRY(memory_zeroed(telescope->nchannels, sizeof *freq, "frequencies", &freq));
+    TRY_OUT(memory_zeroed(telescope->nchannels, sizeof *freq, "frequencies", &freq));
     for (uint32_t i = 0; i < telescope->nchannels; i++) {
         freq[i] = telescope->bottom + i * telescope->width;
     }
-    TRY(memory_zeroed(c->ndms, sizeof *dms, "DMs", &dms));
+    TRY_OUT(memory_zeroed(c->ndms, sizeof *dms, "DMs", &dms));
     for (uint32_t i = 0; i < c->ndms; i++) {
         dms[i] = i * c->dm_step;
     }
@@ -74,9 +74,9 @@ static status_t bench_make_delays(bench_dedisperse_t *bench)
                                    .sample_seconds = 1 / telescope->rate,
                                    .dms = dms,
                                    .ndms = c->ndms};
-    TRY(dispersion_create(&spec, &bench->delays));
+    TRY_OUT(dispersion_create(&spec, &bench->delays));
     if (c->group > 0) {
-        TRY(subbands_create(&bench->delays, c->group, &bench->steps));
+        TRY_OUT(subbands_create(&bench->delays, c->group, &bench->steps));
         bench->spec.steps = &bench->steps;
     }
 out:
@@ -90,10 +90,10 @@ status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedisper
 {
     status_t st = STATUS_OK;
     bench_dedisperse_t *bench = NULL;
-    TRY(memory_zeroed(1, sizeof *bench, "a benchmark", &bench));
+    TRY_OUT(memory_zeroed(1, sizeof *bench, "a benchmark", &bench));
     bench->c = *c;
     bench->backend = backend;
-    TRY(bench_make_delays(bench));
+    TRY_OUT(bench_make_delays(bench));
     bench->spec.format = c->format;
     bench->spec.mode = c->mode;
     bench->spec.delays = &bench->delays;
@@ -101,11 +101,12 @@ status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedisper
     bench->spec.threads = c->threads;
     bench->seconds = (double)bench->spec.max_samples / c->telescope->rate;
     uint64_t least = max_u64(BOXES_LEAST_TIMES, 2 * (uint64_t)c->search);
-    REQUIRE(c->search == 0 || bench->spec.max_samples >= least, STATUS_USAGE,
-            "bench dedisperse: --search %u: %llu times of each DM tell no noise: at least %llu are "
-            "needed, --seconds %g",
-            c->search, (unsigned long long)bench->spec.max_samples, (unsigned long long)least,
-            ceil(10 * (double)least / c->telescope->rate) / 10);
+    REQUIRE_OUT(
+        c->search == 0 || bench->spec.max_samples >= least, STATUS_USAGE,
+        "bench dedisperse: --search %u: %llu times of each DM tell no noise: at least %llu are "
+        "needed, --seconds %g",
+        c->search, (unsigned long long)bench->spec.max_samples, (unsigned long long)least,
+        ceil(10 * (double)least / c->telescope->rate) / 10);
     *out = bench;
     bench = NULL;
 out:
@@ -141,10 +142,11 @@ static status_t bench_search_host(const bench_dedisperse_t *bench, const struct 
     struct peak *peaks = NULL;
     void *series = NULL;
     struct boxcar_rows rows = {.ndms = c->ndms};
-    TRY(buffer_get(dedispersion_trial_series(bench->trial, &rows.stride), &series));
+    TRY_OUT(buffer_get(dedispersion_trial_series(bench->trial, &rows.stride), &series));
     rows.rows = series;
-    TRY(memory_aligned(c->ndms, (size_t)boxes->block / PEAK_CELL * sizeof *peaks, "peaks", &peaks));
-    TRY(boxcar_create(boxes, c->threads, &boxcar));
+    TRY_OUT(
+        memory_aligned(c->ndms, (size_t)boxes->block / PEAK_CELL * sizeof *peaks, "peaks", &peaks));
+    TRY_OUT(boxcar_create(boxes, c->threads, &boxcar));
     for (uint32_t i = 0; i < (found ? 1 : c->repeats); i++) {
         double started = clock_now();
         bench_search_rows(boxcar, boxes, &rows, peaks, found, &out->wrong);
@@ -169,7 +171,6 @@ struct together {
 static status_t bench_run_together(const struct bench_dedisperse *bench, const struct boxes *boxes,
                                    const struct together *t, double *search)
 {
-    status_t st = STATUS_OK;
     struct dedisperse_input input;
     buffer_t *in = dedispersion_trial_samples(bench->trial, &input);
     size_t begin = input.offset;
@@ -191,8 +192,7 @@ static status_t bench_run_together(const struct bench_dedisperse *bench, const s
         }
         *search += clock_now() - started;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where the host dedisperses, too: what the search takes of series that it has just made. */
@@ -210,14 +210,15 @@ static status_t bench_search_together(const struct bench_dedisperse *bench,
     spec.max_samples = min_u64(t.piece + boxes->block + boxes->widths, boxes->outputs);
     spec.shape = shape ? *shape : spec.shape;
     t.stride = ceil_div_u64(spec.max_samples, PEAK_CELL) * PEAK_CELL;
-    TRY(dedisperse_create(bench->backend, &spec, &t.stage));
-    TRY(boxcar_create(boxes, c->threads, &t.boxcar));
-    TRY(buffer_create(bench->backend, BUFFER_OUT, c->ndms * t.stride * sizeof(float), &t.series));
-    TRY(memory_aligned(c->ndms, (size_t)boxes->block / PEAK_CELL * sizeof *t.peaks, "peaks",
-                       &t.peaks));
+    TRY_OUT(dedisperse_create(bench->backend, &spec, &t.stage));
+    TRY_OUT(boxcar_create(boxes, c->threads, &t.boxcar));
+    TRY_OUT(
+        buffer_create(bench->backend, BUFFER_OUT, c->ndms * t.stride * sizeof(float), &t.series));
+    TRY_OUT(memory_aligned(c->ndms, (size_t)boxes->block / PEAK_CELL * sizeof *t.peaks, "peaks",
+                           &t.peaks));
     for (uint32_t i = 0; i < c->repeats; i++) {
         double now = 0;
-        TRY(bench_run_together(bench, boxes, &t, &now));
+        TRY_OUT(bench_run_together(bench, boxes, &t, &now));
         out->search = i == 0 || now < out->search ? now : out->search;
     }
 out:
@@ -238,16 +239,16 @@ static status_t bench_search_device(const bench_dedisperse_t *bench, const struc
     buffer_t *series = dedispersion_trial_series(bench->trial, &rows.stride);
     buffer_t *buffer = NULL;
     void *found = NULL;
-    TRY(buffer_create(bench->backend, BUFFER_OUT,
-                      c->ndms * boxes_cells(boxes) * sizeof(struct peak), &buffer));
+    TRY_OUT(buffer_create(bench->backend, BUFFER_OUT,
+                          c->ndms * boxes_cells(boxes) * sizeof(struct peak), &buffer));
     for (uint32_t i = 0; i < c->repeats; i++) {
         double steps[DEVICE_STEPS];
-        TRY(peaks_run(peaks, series, &rows, 0, boxes->outputs, buffer));
-        TRY(peaks_times(peaks, steps));
+        TRY_OUT(peaks_run(peaks, series, &rows, 0, boxes->outputs, buffer));
+        TRY_OUT(peaks_times(peaks, steps));
         out->search = i == 0 ? steps[STEP_DETECT] : fmin(out->search, steps[STEP_DETECT]);
     }
-    TRY(buffer_get(buffer, &found));
-    TRY(bench_search_host(bench, boxes, found, out));
+    TRY_OUT(buffer_get(buffer, &found));
+    TRY_OUT(bench_search_host(bench, boxes, found, out));
 out:
     buffer_destroy(buffer);
     return st;
@@ -260,11 +261,11 @@ static status_t bench_search(const bench_dedisperse_t *bench, const struct dedis
     status_t st = STATUS_OK;
     const struct boxes boxes = boxes_of(bench->c.search, SEARCH_THRESHOLD, bench->spec.max_samples);
     peaks_t *peaks = NULL;
-    TRY(peaks_create(bench->backend, &boxes, 1, &peaks));
-    TRY(peaks ? bench_search_device(bench, &boxes, peaks, out)
-        : backend_abilities(backend_which(bench->backend))->finds_peaks
-            ? bench_search_host(bench, &boxes, NULL, out)
-            : bench_search_together(bench, &boxes, shape, out));
+    TRY_OUT(peaks_create(bench->backend, &boxes, 1, &peaks));
+    TRY_OUT(peaks ? bench_search_device(bench, &boxes, peaks, out)
+            : backend_abilities(backend_which(bench->backend))->finds_peaks
+                ? bench_search_host(bench, &boxes, NULL, out)
+                : bench_search_together(bench, &boxes, shape, out));
 out:
     peaks_destroy(peaks);
     return st;
@@ -273,7 +274,6 @@ out:
 status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
                                struct text *words, struct bench_dedispersed *out)
 {
-    status_t st = STATUS_OK;
     struct trial_times times;
     if (!bench->trial) {
         TRY(dedispersion_trial_create(bench->backend, &bench->spec, &bench->trial));
@@ -288,9 +288,7 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
                                       .realtime = bench->seconds /
                                                   (times.best.seconds + steps[STEP_DEINTERLEAVE]),
                                       .wrong = times.wrong};
-    TRY(bench->c.search > 0 ? bench_search(bench, shape, out) : STATUS_OK);
-out:
-    return st;
+    return bench->c.search > 0 ? bench_search(bench, shape, out) : STATUS_OK;
 }
 
 double bench_dedisperse_adds(const bench_dedisperse_t *bench)

@@ -21,8 +21,8 @@ static status_t bench_make_coeff(const struct bench_fir *c, double **out)
     uint64_t *words = NULL;
     double *coeff = NULL;
     double sum = 0;
-    TRY(memory_zeroed(count, sizeof *words, "coefficients", &words));
-    TRY(memory_zeroed(count, sizeof *coeff, "coefficients", &coeff));
+    TRY_OUT(memory_zeroed(count, sizeof *words, "coefficients", &words));
+    TRY_OUT(memory_zeroed(count, sizeof *coeff, "coefficients", &coeff));
     noise_words(c->taps, 0, count, words);
     for (size_t i = 0; i < count; i++) {
         coeff[i] = (double)(int64_t)words[i] * 0x1p-63;
@@ -80,21 +80,21 @@ status_t bench_fir(backend_t *backend, const struct bench_fir *c, struct bench_f
                                .method = c->method,
                                .fft = c->fft};
     double *coeff = NULL;
-    TRY(bench_make_coeff(c, &coeff));
+    TRY_OUT(bench_make_coeff(c, &coeff));
     spec.coeff = coeff;
-    TRY(tune_fir_choose(backend, &spec, 0, &result.choice));
+    TRY_OUT(tune_fir_choose(backend, &spec, 0, &result.choice));
     if (c->most > 0 && result.choice.shape.method == FILTER_DIRECT) {
         result.points = min_u64(c->points, c->most);
     }
     double scale = (double)c->points / (double)result.points;
-    TRY(fir_trial_begin(backend, &spec, result.points, bench_pairs(backend, c, result.points),
-                        &trial));
-    TRY(fir_trial_time(&trial, &result.choice, c->repeats, NULL, &times));
+    TRY_OUT(fir_trial_begin(backend, &spec, result.points, bench_pairs(backend, c, result.points),
+                            &trial));
+    TRY_OUT(fir_trial_time(&trial, &result.choice, c->repeats, NULL, &times));
     result.seconds = scale * times.best.seconds;
     result.error = trial.windows.error;
     result.is_right = times.wrong == 0;
     if (c->has_transfers && trial.npairs > 0) {
-        TRY(fir_trial_time_moved(&trial, c->repeats, NULL, &times));
+        TRY_OUT(fir_trial_time_moved(&trial, c->repeats, NULL, &times));
         result.moved_seconds = scale * times.best.seconds;
         memcpy(result.steps, times.best.steps, sizeof result.steps);
         result.is_right &= times.wrong == 0;
@@ -137,10 +137,10 @@ status_t bench_fir_plain(const struct bench_fir *c, double *seconds, uint64_t *p
     double best = INFINITY;
     double spent = 0;
     size_t samples = (plain.points + c->taps) * floats;
-    TRY(bench_make_coeff(c, &coeff));
-    TRY(memory_zeroed(c->taps * floats, sizeof(float), "coefficients", &plain.coeff));
-    TRY(memory_zeroed(samples + 2, sizeof(float), "samples", &plain.in));
-    TRY(memory_zeroed(plain.points * floats, sizeof(float), "rows", &plain.out));
+    TRY_OUT(bench_make_coeff(c, &coeff));
+    TRY_OUT(memory_zeroed(c->taps * floats, sizeof(float), "coefficients", &plain.coeff));
+    TRY_OUT(memory_zeroed(samples + 2, sizeof(float), "samples", &plain.in));
+    TRY_OUT(memory_zeroed(plain.points * floats, sizeof(float), "rows", &plain.out));
     for (size_t i = 0; i < c->taps * floats; i++) {
         plain.coeff[i] = (float)coeff[i];
     }

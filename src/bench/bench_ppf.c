@@ -66,7 +66,6 @@ static void bench_set_spec(struct bench *bench)
 
 static status_t bench_begin(struct bench *bench)
 {
-    status_t st = STATUS_OK;
     const struct bench_case *c = bench->c;
     struct bank *bank = &bench->bank;
     struct prototype_spec coeff = {.channels = c->channels,
@@ -97,33 +96,27 @@ static status_t bench_begin(struct bench *bench)
         bench->windows[w].spectra = c->output.integrate;
         bench->windows[w].stream = w % 2 ? 0 : c->streams - 1;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* One block, then the transforms alone in turns, so that machine noise is the same for both; the
  * first run warms up. */
 static status_t bench_run(void *context, struct trial_run *out)
 {
-    status_t st = STATUS_OK;
     struct bench *bench = context;
     TRY(bank_run_alone(&bench->bank, out));
     double seconds = bench->bare ? fft_baseline_time(bench->bare) : 0;
     if (bench->runs++ > 0 && (bench->runs == 2 || seconds < bench->bare_seconds)) {
         bench->bare_seconds = seconds;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_check(void *context, uint32_t *wrong)
 {
-    status_t st = STATUS_OK;
     struct bench *bench = context;
     TRY(bank_expect(&bench->bank, bench->windows, WINDOWS));
-    TRY(bank_compare(&bench->bank, bench->windows, WINDOWS, 1, &bench->agreement, wrong));
-out:
-    return st;
+    return bank_compare(&bench->bank, bench->windows, WINDOWS, 1, &bench->agreement, wrong);
 }
 
 /* Starts the vendor's tool, which prints the power in watts five times a second. */
@@ -138,26 +131,22 @@ static FILE *bench_open_power(const struct bench_case *c)
 /* The seconds of a block in a row. */
 static status_t bench_run_row(struct bench *bench, double *seconds)
 {
-    status_t st = STATUS_OK;
     double unused[DEVICE_STEPS];
     uint64_t done = 0;
     TRY(bank_run_row(&bench->bank, ROW_BLOCKS, 0, &done, seconds));
     TRY(channelise_times(bench->bank.stage, unused));
     *seconds /= ROW_BLOCKS;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_time_row(struct bench *bench, struct bench_result *out)
 {
-    status_t st = STATUS_OK;
     double seconds = 0;
     for (uint32_t i = 0; i < 3; i++) {
         TRY(bench_run_row(bench, &seconds));
         out->block_seconds = i == 0 || seconds < out->block_seconds ? seconds : out->block_seconds;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Runs for some seconds; the mean of what the tool says after the first second. */
@@ -172,7 +161,7 @@ static status_t bench_measure_power(struct bench *bench, struct bench_result *ou
     while (tool && used < WANTED) {
         double watts = 0;
         double seconds = 0;
-        TRY(bench_run_row(bench, &seconds));
+        TRY_OUT(bench_run_row(bench, &seconds));
         if (fscanf(tool, "%lf", &watts) != 1) {
             break;
         }
@@ -198,9 +187,9 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
     struct bench_result result = {0};
     struct trial_times times;
     bench_set_spec(&bench);
-    TRY(bench_begin(&bench));
+    TRY_OUT(bench_begin(&bench));
     double spectra = (double)bank->spectra * c->streams;
-    TRY(trial_time(&timed, &bench, c->repeats, NULL, &times));
+    TRY_OUT(trial_time(&timed, &bench, c->repeats, NULL, &times));
     result.choice = bank->spec.choice;
     result.samples = bank->spectra * c->streams * channelise_hop(&bank->spec);
     result.up_bytes = (double)bank->in_bytes;
@@ -215,8 +204,8 @@ status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_
     result.worst = agreement->worst;
     result.is_right = agreement->numbers > 0 && agreement_holds(agreement);
     if (c->with_transfers) {
-        TRY(bench_time_row(&bench, &result));
-        TRY(bench_measure_power(&bench, &result));
+        TRY_OUT(bench_time_row(&bench, &result));
+        TRY_OUT(bench_measure_power(&bench, &result));
     }
     *out = result;
 out:

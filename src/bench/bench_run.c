@@ -71,7 +71,6 @@ static buffer_t *chain_last_rows(const struct bench_chain *chain, const struct c
 static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend, uint64_t words,
                                   uint64_t seed, struct chain_slot *slot)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = chain->work;
     const struct channelise_spec *spec = &work->banks[0].channelise;
     TRY(bank_noise_buffer(backend, work->archive->format, seed, words, &slot->in));
@@ -83,8 +82,7 @@ static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend,
         TRY(buffer_create(backend, BUFFER_OUT,
                           channelise_output_bytes(spec, i, chain->streams, rows), &slot->out[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where samples lie, and words of a buffer of them. */
@@ -94,11 +92,11 @@ static status_t chain_lay_out(struct bench_chain *chain, uint64_t *words)
     struct slab *slab = NULL;
     uint64_t samples;
     const uint32_t streams = chain->streams * filter_plan_fan(chain->work->filters);
-    TRY(channelise_plan_samples(chain->work, chain->first, chain->spectra, 1, chain->needs));
+    TRY_OUT(channelise_plan_samples(chain->work, chain->first, chain->spectra, 1, chain->needs));
     samples = (uint64_t)(chain->needs[0].end - chain->needs[0].first);
-    TRY(slab_create(chain->work->archive, 0, streams, &slab));
-    TRY(memory_zeroed(streams, sizeof *chain->re, "offsets", &chain->re));
-    TRY(memory_zeroed(streams, sizeof *chain->im, "offsets", &chain->im));
+    TRY_OUT(slab_create(chain->work->archive, 0, streams, &slab));
+    TRY_OUT(memory_zeroed(streams, sizeof *chain->re, "offsets", &chain->re));
+    TRY_OUT(memory_zeroed(streams, sizeof *chain->im, "offsets", &chain->im));
     slab_offsets(slab, samples, chain->re, chain->im);
     chain->step = (size_t)slab->width;
     *words = slab_bytes(slab, samples) / sizeof(uint64_t) + 1;
@@ -109,7 +107,6 @@ out:
 
 static status_t chain_await(const struct bench_chain *chain, const struct chain_slot *slot)
 {
-    status_t st = STATUS_OK;
     void *rows = NULL;
     if (!chain->work->is_bank) {
         TRY(buffer_get(chain_last_rows(chain, slot), &rows));
@@ -117,13 +114,11 @@ static status_t chain_await(const struct bench_chain *chain, const struct chain_
     for (uint32_t i = 0; i < MOST_OUTPUTS && slot->out[i]; i++) {
         TRY(buffer_get(slot->out[i], &rows));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t chain_enqueue(struct bench_chain *chain, struct chain_slot *slot)
 {
-    status_t st = STATUS_OK;
     struct sample_input input = {chain->re, chain->im, chain->step};
     uint64_t rows[MOST_OUTPUTS];
     TRY(filter_chain_run(chain->filters, &slot->filtered, slot->in, &input, 0, chain->streams,
@@ -133,8 +128,7 @@ static status_t chain_enqueue(struct bench_chain *chain, struct chain_slot *slot
         TRY(channelise_run(chain->bank, chain_last_rows(chain, slot), &input, chain->streams,
                            chain->spectra, 0, slot->out, rows));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Blocks in a row, each waiting only for its own buffers, for `least` seconds at least: *rate is
@@ -142,7 +136,6 @@ out:
  */
 static status_t bench_chain_run(bench_chain_t *chain, double least, double *rate)
 {
-    status_t st = STATUS_OK;
     double started = clock_now();
     uint64_t n = 0;
     for (; n < SLOTS || clock_now() - started < least; n++) {
@@ -153,8 +146,7 @@ static status_t bench_chain_run(bench_chain_t *chain, double least, double *rate
         TRY(chain_await(chain, &chain->slots[s]));
     }
     *rate = (double)n * (double)chain->spectra * chain->streams / (clock_now() - started);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Stages and some sets of buffers for a block of `work`, which has filters, with random
@@ -167,22 +159,22 @@ static status_t bench_chain_create(const struct channelise_plan *work, backend_t
     struct bench_chain *chain = NULL;
     uint64_t words = 0;
     double rate = 0;
-    TRY(memory_zeroed(1, sizeof *chain, "filters", &chain));
+    TRY_OUT(memory_zeroed(1, sizeof *chain, "filters", &chain));
     chain->work = work;
     chain->streams = work->banks[0].channelise.nstreams;
     chain->spectra = min_u64(work->chunking.block_spectra, work->chunking.spectra);
     chain->first = min_u64(chain->spectra, work->chunking.spectra - chain->spectra);
-    TRY(chain_lay_out(chain, &words));
-    TRY(filter_chain_create(backend, work->filters, chain->streams,
-                            channelise_plan_inputs(work, chain->spectra), &chain->filters));
+    TRY_OUT(chain_lay_out(chain, &words));
+    TRY_OUT(filter_chain_create(backend, work->filters, chain->streams,
+                                channelise_plan_inputs(work, chain->spectra), &chain->filters));
     if (work->is_bank) {
-        TRY(channelise_create(backend, &work->banks[0].channelise, &chain->bank));
-        TRY(bank_scale(chain->bank, &work->banks[0].channelise));
+        TRY_OUT(channelise_create(backend, &work->banks[0].channelise, &chain->bank));
+        TRY_OUT(bank_scale(chain->bank, &work->banks[0].channelise));
     }
     for (uint32_t s = 0; s < SLOTS; s++) {
-        TRY(chain_create_slot(chain, backend, words, s, &chain->slots[s]));
+        TRY_OUT(chain_create_slot(chain, backend, words, s, &chain->slots[s]));
     }
-    TRY(bench_chain_run(chain, 0, &rate));
+    TRY_OUT(bench_chain_run(chain, 0, &rate));
     *out = chain;
     chain = NULL;
 out:
@@ -237,10 +229,10 @@ static status_t bench_read(const struct inputs *inputs, uint64_t from, uint64_t 
         if (start + bytes <= from) {
             continue;
         }
-        TRY(file_open_read(path, &fd));
+        TRY_OUT(file_open_read(path, &fd));
         for (; from < min_u64(to, start + bytes); from += PIECE_BYTES) {
             uint64_t count = min_u64(PIECE_BYTES, min_u64(to, start + bytes) - from);
-            TRY(file_read(fd, path, from - start, piece, count));
+            TRY_OUT(file_read(fd, path, from - start, piece, count));
         }
         from = min_u64(to, start + bytes);
         close(fd);
@@ -257,14 +249,14 @@ static status_t bench_write(const char *file, uint64_t number, uint64_t bytes, c
     status_t st = STATUS_OK;
     struct text path = {0};
     int fd = -1;
-    TRY(text_add(&path, "%s.bench.%" PRIu64, file, number));
+    TRY_OUT(text_add(&path, "%s.bench.%" PRIu64, file, number));
     fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made, or is there already", path.data);
+    REQUIRE_OUT(fd >= 0, STATUS_USAGE, "%s cannot be made, or is there already", path.data);
     (void)unlink(path.data);
     for (uint64_t at = 0; at < bytes; at += PIECE_BYTES) {
-        TRY(file_write(fd, path.data, at, piece, min_u64(PIECE_BYTES, bytes - at)));
+        TRY_OUT(file_write(fd, path.data, at, piece, min_u64(PIECE_BYTES, bytes - at)));
     }
-    TRY(file_sync(fd, path.data));
+    TRY_OUT(file_sync(fd, path.data));
 out:
     file_close(fd);
     text_free(&path);
@@ -284,10 +276,10 @@ static void bench_transfer_part(void *context, uint32_t thread, uint64_t part)
     uint64_t to = min_u64(from + each, t->bytes);
     void *piece = NULL;
     (void)thread;
-    TRY(memory_aligned(PIECE_BYTES, 1, "a piece", &piece));
+    TRY_OUT(memory_aligned(PIECE_BYTES, 1, "a piece", &piece));
     memset(piece, 1, PIECE_BYTES);
-    TRY(t->file ? bench_write(t->file, number, to - from, piece)
-                : bench_read(&b->pass->making.inputs, from, to, piece));
+    TRY_OUT(t->file ? bench_write(t->file, number, to - from, piece)
+                    : bench_read(&b->pass->making.inputs, from, to, piece));
 out:
     free(piece);
     if (st != STATUS_OK) {
@@ -303,10 +295,10 @@ static status_t bench_transfer_all(const struct bounds *bounds, const char *file
     status_t st = STATUS_OK;
     struct transfer t = {.bounds = bounds, .file = file, .bytes = bytes};
     MPI_Comm comm = bounds->pass->comm;
-    TRY(agree_all(comm, STATUS_OK));
+    TRY_OUT(agree_all(comm, STATUS_OK));
     double started = clock_now();
     pool_each(bounds->threads, bounds->threads, bench_transfer_part, &t);
-    TRY(agree_all(comm, (status_t)t.st));
+    TRY_OUT(agree_all(comm, (status_t)t.st));
     *seconds += clock_now() - started;
 out:
     return st;
@@ -333,15 +325,15 @@ static status_t bench_warm_up(const struct channelise_plan *work, struct bank *b
     struct slab *slab = NULL;
     uint64_t blocks = 0;
     double seconds = 0;
-    TRY(bank_lay_out(bank));
-    TRY(slab_create(work->archive, 0, bank->spec.nstreams, &slab));
+    TRY_OUT(bank_lay_out(bank));
+    TRY_OUT(slab_create(work->archive, 0, bank->spec.nstreams, &slab));
     slab_offsets(slab, samples, bank->re, bank->im);
     bank->step = (size_t)slab->width;
     bank->in_bytes = slab_bytes(slab, samples);
-    TRY(bank_create(bank));
-    TRY(bank_allocate(bank, STAGE_SLOTS));
-    TRY(bank_fill(bank));
-    TRY(bank_run_row(bank, STAGE_SLOTS, 0, &blocks, &seconds));
+    TRY_OUT(bank_create(bank));
+    TRY_OUT(bank_allocate(bank, STAGE_SLOTS));
+    TRY_OUT(bank_fill(bank));
+    TRY_OUT(bank_run_row(bank, STAGE_SLOTS, 0, &blocks, &seconds));
 out:
     slab_destroy(slab);
     return st;
@@ -368,12 +360,12 @@ static status_t bench_time_chain_all(const struct bounds *bounds, double *rate)
     bench_chain_t *chain = NULL;
     const struct pass *pass = bounds->pass;
     /* All begin at once. */
-    TRY(agree_all(pass->comm, bench_chain_create(pass->bank_plan, pass->stage, &chain)));
+    TRY_OUT(agree_all(pass->comm, bench_chain_create(pass->bank_plan, pass->stage, &chain)));
     st = bench_chain_run(chain, short_seconds, rate);
-    TRY(agree_all(pass->comm, st));
+    TRY_OUT(agree_all(pass->comm, st));
     if (bench_is_long_all(bounds, bench_work(pass->bank_plan, 0), *rate)) {
         st = bench_chain_run(chain, long_seconds, rate);
-        TRY(agree_all(pass->comm, st));
+        TRY_OUT(agree_all(pass->comm, st));
     }
 out:
     bench_chain_destroy(chain);
@@ -382,13 +374,11 @@ out:
 
 static status_t bench_run_row(struct bank *bank, double least, double *rate)
 {
-    status_t st = STATUS_OK;
     uint64_t blocks = 0;
     double seconds = 0;
     TRY(bank_run_row(bank, STAGE_SLOTS, least, &blocks, &seconds));
     *rate = (double)blocks * (double)bank->spectra * bank->spec.nstreams / seconds;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* or of a filter bank alone. */
@@ -400,10 +390,10 @@ static status_t bench_time_bank_all(const struct bounds *bounds, uint32_t number
     struct bank bank = {.backend = pass->stage,
                         .spec = work->banks[number].channelise,
                         .spectra = work->banks[number].channelise.max_spectra};
-    TRY(agree_all(pass->comm, bench_warm_up(work, &bank)));
-    TRY(agree_all(pass->comm, bench_run_row(&bank, short_seconds, rate)));
+    TRY_OUT(agree_all(pass->comm, bench_warm_up(work, &bank)));
+    TRY_OUT(agree_all(pass->comm, bench_run_row(&bank, short_seconds, rate)));
     if (bench_is_long_all(bounds, bench_work(work, number), *rate)) {
-        TRY(agree_all(pass->comm, bench_run_row(&bank, long_seconds, rate)));
+        TRY_OUT(agree_all(pass->comm, bench_run_row(&bank, long_seconds, rate)));
     }
 out:
     bank_end(&bank);
@@ -419,14 +409,14 @@ static status_t bench_time_sums_all(const struct bounds *bounds, double *rate)
     struct dm_group group = {.base = 0};
     dedispersion_trial_t *trial = NULL;
     struct trial_times times;
-    TRY(agree_all(bounds->pass->comm, dm_group_create(plan, 0, (uint32_t)ndms, &group)));
+    TRY_OUT(agree_all(bounds->pass->comm, dm_group_create(plan, 0, (uint32_t)ndms, &group)));
     const struct dedisperse_spec spec =
         dedisperse_plan_stage(plan, &group, min_u64(plan->block_outputs, plan->outputs));
     st = dedispersion_trial_create(bounds->pass->stage, &spec, &trial);
-    TRY(agree_all(bounds->pass->comm, st));
+    TRY_OUT(agree_all(bounds->pass->comm, st));
     st = dedispersion_trial_time(trial, plan->shape.pack ? &plan->shape : NULL, TRIALS, 0, NULL,
                                  NULL, &times);
-    TRY(agree_all(bounds->pass->comm, st));
+    TRY_OUT(agree_all(bounds->pass->comm, st));
     *rate = (double)ndms * (double)spec.max_samples /
             (times.best.seconds + times.best.steps[STEP_DEINTERLEAVE]);
 out:
@@ -439,7 +429,6 @@ out:
  * other, or for the series. A merge computes nothing. */
 static status_t bench_time_backend_all(struct bounds *bounds)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = bounds->pass->bank_plan;
     const struct dedisperse_plan *plan = bounds->pass->series_plan;
     uint32_t stages = work ? work->nbanks : plan ? 1 : 0;
@@ -455,8 +444,7 @@ static status_t bench_time_backend_all(struct bounds *bounds)
         bounds->backend +=
             (work ? bench_work(work, i) : (double)plan->delays.ndms * (double)plan->outputs) / rate;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_measure_all(void *context, const struct pass *pass)
@@ -475,13 +463,13 @@ static status_t bench_measure_all(void *context, const struct pass *pass)
     for (uint32_t i = 0; i < making->count && bounds->rank == 0 && bounds->force; i++) {
         (void)unlink(making->items[i].file);
     }
-    TRY(bench_time_reading_all(bounds));
+    TRY_OUT(bench_time_reading_all(bounds));
     for (uint32_t i = 0; i < making->count; i++) {
-        TRY(bench_transfer_all(bounds, making->items[i].file,
-                               making->items[i].spec.rows * making->items[i].row_bytes,
-                               &bounds->writing));
+        TRY_OUT(bench_transfer_all(bounds, making->items[i].file,
+                                   making->items[i].spec.rows * making->items[i].row_bytes,
+                                   &bounds->writing));
     }
-    TRY(bench_time_backend_all(bounds));
+    TRY_OUT(bench_time_backend_all(bounds));
 out:
     bounds->spent += clock_now() - started;
     return st;
@@ -503,7 +491,6 @@ static double bench_mean_all(MPI_Comm comm, double value)
 status_t bench_run_all(MPI_Comm comm, const struct bench_run_options *options,
                        struct bench_run_result *out)
 {
-    status_t st = STATUS_OK;
     struct bench_run_result best = {0};
     for (uint32_t i = 0; i < options->repeats; i++) {
         struct bounds bounds = {.force = options->force || i > 0};
@@ -534,6 +521,5 @@ status_t bench_run_all(MPI_Comm comm, const struct bench_run_options *options,
     best.bound = best.backend > best.reading ? best.backend : best.reading;
     best.bound = best.bound > best.writing ? best.bound : best.writing;
     *out = best;
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -50,9 +50,9 @@ static status_t bench_design(struct bench *bench, const struct bench_case *c, ui
         .window = is_oversampled ? WINDOW_KAISER : WINDOW_HANN,
         .kaiser_beta = is_oversampled ? oversampled_beta(c->oversample, bank_taps) : 0,
         .cutoff = oversampled_cutoff(c->oversample)};
-    TRY(prototype_create(&prototype, &coeff));
+    TRY_OUT(prototype_create(&prototype, &coeff));
     const struct dual_bank bank = {coeff, spec->points, bank_taps, spec->hop};
-    TRY(dual_create(&bank, c->taps, &bench->dual));
+    TRY_OUT(dual_create(&bank, c->taps, &bench->dual));
     spec->coeff = bench->dual.coeff;
     spec->first = bench->dual.first;
 out:
@@ -68,7 +68,6 @@ static struct overlap bench_overlap(const struct synthesise_spec *spec)
 /* Spectra of random numbers, and where channels lie in them. */
 static status_t bench_fill(struct bench *bench, const struct bench_case *c)
 {
-    status_t st = STATUS_OK;
     const struct synthesise_spec *spec = &bench->spec;
     const size_t series = (size_t)spec->nstreams * spec->channels;
     const size_t bytes = sample_bytes(c->format, 1);
@@ -85,15 +84,12 @@ static status_t bench_fill(struct bench *bench, const struct bench_case *c)
     const uint64_t words = bench->run.samples * bench->step / sizeof(uint64_t) + 1;
     const uint64_t floats = spec->max_rows * spec->nstreams * (spec->is_real_out ? 1 : 2);
     TRY(bank_noise_buffer(bench->backend, c->format, 0, words, &bench->in));
-    TRY(bank_blank_buffer(bench->backend, floats * sizeof(float), &bench->out));
-out:
-    return st;
+    return bank_blank_buffer(bench->backend, floats * sizeof(float), &bench->out);
 }
 
 /* On a device by its clock, without transfers. */
 static status_t bench_run(void *context, struct trial_run *out)
 {
-    status_t st = STATUS_OK;
     struct bench *bench = context;
     const struct sample_input input = {bench->re, bench->im, bench->step};
     void *data = NULL;
@@ -104,8 +100,7 @@ static status_t bench_run(void *context, struct trial_run *out)
     out->seconds = clock_now() - started;
     TRY(synthesise_times(bench->stage, out->steps));
     trial_run_settle(out, STEP_DEINTERLEAVE);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Some rows by the reference, of the spectra that they are made of. */
@@ -127,18 +122,19 @@ static status_t bench_check_window(struct bench *bench, backend_t *reference, ui
     spec.max_rows = run.rows = run.out_stride = rows;
     spec.choice = (struct synthesise_choice){.backend = BACKEND_AUTO};
     run.first_row = (int64_t)first;
-    TRY(overlap_needs(&overlap, 0, (struct overlap_rows){run.first_row, (int64_t)(first + rows)},
-                      &needs));
+    TRY_OUT(overlap_needs(&overlap, 0,
+                          (struct overlap_rows){run.first_row, (int64_t)(first + rows)}, &needs));
     run.first_sample = needs.first;
     run.samples = (uint64_t)(needs.end - needs.first);
-    TRY(synthesise_create(reference, &spec, &stage));
-    TRY(bank_part(reference, bench->in,
-                  (uint64_t)(needs.first - bench->run.first_sample) * bench->step,
-                  run.samples * bench->step, &in));
-    TRY(buffer_create(reference, BUFFER_OUT, rows * spec.nstreams * parts * sizeof(float), &out));
-    TRY(synthesise_run(stage, in, &input, &run, out));
-    TRY(buffer_get(out, &to));
-    TRY(buffer_get(bench->out, &from));
+    TRY_OUT(synthesise_create(reference, &spec, &stage));
+    TRY_OUT(bank_part(reference, bench->in,
+                      (uint64_t)(needs.first - bench->run.first_sample) * bench->step,
+                      run.samples * bench->step, &in));
+    TRY_OUT(
+        buffer_create(reference, BUFFER_OUT, rows * spec.nstreams * parts * sizeof(float), &out));
+    TRY_OUT(synthesise_run(stage, in, &input, &run, out));
+    TRY_OUT(buffer_get(out, &to));
+    TRY_OUT(buffer_get(bench->out, &from));
     for (uint32_t s = 0; s < spec.nstreams; s++) {
         agreement_sums(&bench->agreement,
                        (const float *)from + (s * bench->run.out_stride + first) * parts,
@@ -160,9 +156,9 @@ static status_t bench_check(void *context, uint32_t *wrong)
     const uint64_t at[WINDOWS] = {0, last / 3, last / 2, last};
     backend_t *reference = NULL;
     bench->agreement = (struct agreement){0};
-    TRY(bank_open_reference(&reference));
+    TRY_OUT(bank_open_reference(&reference));
     for (uint32_t w = 0; w < WINDOWS; w++) {
-        TRY(bench_check_window(bench, reference, at[w], rows));
+        TRY_OUT(bench_check_window(bench, reference, at[w], rows));
     }
     *wrong = !agreement_holds(&bench->agreement);
 out:
@@ -193,9 +189,9 @@ static status_t bench_say(const struct bench *bench, struct text *how)
 {
     status_t st = STATUS_OK;
     struct text words = {0};
-    TRY(synthesise_words(&bench->spec.choice, &words));
-    TRY(text_add(how, "synthesis to %.0f dB, %s", bench->dual.error_db,
-                 words.data ? words.data : ""));
+    TRY_OUT(synthesise_words(&bench->spec.choice, &words));
+    TRY_OUT(text_add(how, "synthesis to %.0f dB, %s", bench->dual.error_db,
+                     words.data ? words.data : ""));
 out:
     text_free(&words);
     return st;
@@ -210,12 +206,12 @@ status_t bench_synthesis(backend_t *backend, const struct bench_case *c, uint32_
     struct bench_result result = {.seconds = 0};
     struct trial_times times;
     bench_set_spec(&bench, c);
-    TRY(bench_design(&bench, c, bank_taps));
-    TRY(synthesise_choose(backend, &bench.spec, &bench.spec.choice));
-    TRY(synthesise_create(backend, &bench.spec, &bench.stage));
-    TRY(bench_fill(&bench, c));
-    TRY(trial_time(&timed, &bench, c->repeats, NULL, &times));
-    TRY(bench_say(&bench, how));
+    TRY_OUT(bench_design(&bench, c, bank_taps));
+    TRY_OUT(synthesise_choose(backend, &bench.spec, &bench.spec.choice));
+    TRY_OUT(synthesise_create(backend, &bench.spec, &bench.stage));
+    TRY_OUT(bench_fill(&bench, c));
+    TRY_OUT(trial_time(&timed, &bench, c->repeats, NULL, &times));
+    TRY_OUT(bench_say(&bench, how));
     const double sample_out = (c->is_complex ? 2 : 1) * sizeof(float);
     result.choice.backend = bench.spec.choice.backend;
     result.choice.shape.simd = bench.spec.choice.shape.simd;

@@ -57,7 +57,6 @@ static status_t experiment_collect(const struct tune_space *space,
                                    const struct tune_outcome *measured, struct played *played,
                                    struct tune_space *out)
 {
-    status_t st = STATUS_OK;
     size_t width = space->problem->nparameters;
     uint32_t n = 0;
     TRY(memory_zeroed(space->count, sizeof(void *), "results", &played->results));
@@ -77,8 +76,7 @@ static status_t experiment_collect(const struct tune_space *space,
                                .values = played->values,
                                .costs = space->costs ? played->costs : NULL,
                                .time = experiment_time_again};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t experiment_replay(const struct tune_space *space, const struct tune_options *options,
@@ -92,8 +90,8 @@ status_t experiment_replay(const struct tune_space *space, const struct tune_opt
     free_of_time.known = NULL;
     free_of_time.rounds = 0;
     *out = (struct tune_outcome){0};
-    TRY(experiment_collect(space, measured, &played, &again));
-    TRY(tune_search(&again, &free_of_time, NULL, NULL, out));
+    TRY_OUT(experiment_collect(space, measured, &played, &again));
+    TRY_OUT(tune_search(&again, &free_of_time, NULL, NULL, out));
 out:
     free(played.results);
     free(played.values);
@@ -104,7 +102,6 @@ out:
 status_t experiment_histogram(const struct tune_space *space, const struct tune_outcome *outcome,
                               double best, double unit, struct text *out)
 {
-    status_t st = STATUS_OK;
     enum { BINS = 20, WIDTH = 50 };
     static const char bar[] = "##################################################";
     uint32_t bins[BINS] = {0};
@@ -123,8 +120,7 @@ status_t experiment_histogram(const struct tune_space *space, const struct tune_
         TRY(text_add(out, "  %9.1f .. %9.1f %6u %.*s\n", from, to, bins[i],
                      (int)((uint64_t)WIDTH * bins[i] / most), bar));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- the experiment ---- */
@@ -139,15 +135,13 @@ void experiment_row_free(struct experiment_row *row)
 static status_t experiment_note_known(struct experiment_row *row,
                                       const struct dedisperse_shape *shape, double seconds)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grow(row->nknown, sizeof *row->known, "times", &row->known));
     row->known[row->nknown++] = (struct experiment_time){*shape, seconds};
     if (row->seconds <= 0 || seconds < row->seconds) {
         row->best = *shape;
         row->seconds = seconds;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static double experiment_known_time(const struct experiment_row *row,
@@ -164,7 +158,6 @@ static double experiment_known_time(const struct experiment_row *row,
 /* All that a search has timed. */
 static status_t experiment_take(struct experiment_row *row, const struct tuning *t)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < t->space.count; i++) {
         struct dedisperse_shape shape;
         memcpy(&shape, tune_space_values(&t->space, i), sizeof shape);
@@ -172,8 +165,7 @@ static status_t experiment_take(struct experiment_row *row, const struct tuning 
             TRY(experiment_note_known(row, &shape, t->outcome.results[i].seconds));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static double experiment_best_rate(const struct tune_outcome *outcome)
@@ -193,14 +185,14 @@ static status_t experiment_compare(const struct tune_space *space, struct tune_o
     for (uint32_t i = 0; i < space->count; i++) {
         out->all_spent += measured->results[i].spent;
     }
-    TRY(experiment_replay(space, &options, measured, &guided));
+    TRY_OUT(experiment_replay(space, &options, measured, &guided));
     out->tried = guided.ok + guided.wrong + guided.failed;
     out->spent = guided.spent;
     out->guided = experiment_best_rate(&guided) / experiment_best_rate(measured);
     experiment_choose(EXPERIMENT_RANDOM, &options);
     options.limit = out->tried;
     for (options.seed = 1; options.seed <= RANDOM_RUNS; options.seed++) {
-        TRY(experiment_replay(space, &options, measured, &random));
+        TRY_OUT(experiment_replay(space, &options, measured, &random));
         out->random += experiment_best_rate(&random) / experiment_best_rate(measured) / RANDOM_RUNS;
         tune_outcome_free(&random);
     }
@@ -228,24 +220,24 @@ status_t experiment_search(backend_t *backend, const struct bench_dedispersion *
     if (comparison) {
         experiment_choose(EXPERIMENT_EXHAUSTIVE, &search);
     }
-    TRY(bench_dedisperse_create(backend, c, &bench));
+    TRY_OUT(bench_dedisperse_create(backend, c, &bench));
     row->adds = bench_dedisperse_adds(bench);
-    TRY(tuning_begin(&tune_dedispersion, backend, bench_dedisperse_spec(bench), request->database,
-                     &t));
+    TRY_OUT(tuning_begin(&tune_dedispersion, backend, bench_dedisperse_spec(bench),
+                         request->database, &t));
     memcpy(known, t.values, sizeof known);
     pick.known = t.found == TUNE_EXACT ? known : NULL;
-    TRY(tuning_search_picked(&t, &pick, &search, request->log));
+    TRY_OUT(tuning_search_picked(&t, &pick, &search, request->log));
     row->summary = t.summary;
-    TRY(experiment_histogram(&t.space, &t.outcome, t.summary.statistics.best, 1e-9 * row->adds,
-                             &row->histogram));
-    TRY(experiment_take(row, &t));
-    TRY(tuning_keep(&t, request->database));
+    TRY_OUT(experiment_histogram(&t.space, &t.outcome, t.summary.statistics.best, 1e-9 * row->adds,
+                                 &row->histogram));
+    TRY_OUT(experiment_take(row, &t));
+    TRY_OUT(tuning_keep(&t, request->database));
     row->searched = t.searched;
     if (t.outcome.ok > 0) {
         /* The winner is the search's own choice: of the turns, not of the first times. */
         memcpy(&row->best, t.values, sizeof row->best);
         row->seconds = t.summary.seconds;
-        TRY(comparison ? experiment_compare(&t.space, &t.outcome, comparison) : STATUS_OK);
+        TRY_OUT(comparison ? experiment_compare(&t.space, &t.outcome, comparison) : STATUS_OK);
     }
 out:
     tune_budget_end(request->budget, &search.time);
@@ -270,23 +262,23 @@ static status_t experiment_time_others(backend_t *backend, struct experiment_row
     if (tune_time_is_over(&search.time, 1)) {
         goto out;
     }
-    TRY(memory_zeroed(count, sizeof *unknown, "shapes", &unknown));
+    TRY_OUT(memory_zeroed(count, sizeof *unknown, "shapes", &unknown));
     for (uint32_t k = 0; k < count; k++) {
         if (experiment_known_time(row, &list[k]) <= 0) {
             unknown[also.nalso++] = list[k];
         }
     }
     also.also = (const uint32_t *)unknown;
-    TRY(bench_dedisperse_create(backend, &row->c, &bench));
+    TRY_OUT(bench_dedisperse_create(backend, &row->c, &bench));
     row->adds = bench_dedisperse_adds(bench);
-    TRY(tuning_begin(&tune_dedispersion, backend, bench_dedisperse_spec(bench), request->database,
-                     &t));
-    TRY(tuning_search_picked(&t, &also, &search, request->log));
-    TRY(experiment_take(row, &t));
+    TRY_OUT(tuning_begin(&tune_dedispersion, backend, bench_dedisperse_spec(bench),
+                         request->database, &t));
+    TRY_OUT(tuning_search_picked(&t, &also, &search, request->log));
+    TRY_OUT(experiment_take(row, &t));
     if (row->seconds > 0 && (before <= 0 || row->seconds < before)) {
         /* It was timed beside the winner that the database has. */
-        TRY(tuning_put(&t, request->database, (const uint32_t *)&row->best, row->seconds,
-                       row->searched, NULL));
+        TRY_OUT(tuning_put(&t, request->database, (const uint32_t *)&row->best, row->seconds,
+                           row->searched, NULL));
     }
 out:
     tune_budget_end(request->budget, &search.time);
@@ -346,12 +338,12 @@ status_t experiment_fixed(backend_t *backend, struct experiment_row *rows, uint3
     status_t st = STATUS_OK;
     struct dedisperse_shape *winners = NULL;
     double most = 0;
-    TRY(memory_zeroed(nrows, sizeof *winners, "shapes", &winners));
+    TRY_OUT(memory_zeroed(nrows, sizeof *winners, "shapes", &winners));
     uint32_t n = experiment_list_winners(rows, nrows, winners);
     for (uint32_t r = 0; r < nrows; r++) {
         request->budget->problems = nrows - r;
         if (!experiment_knows_all(&rows[r], winners, n)) {
-            TRY(experiment_time_others(backend, &rows[r], winners, n, request));
+            TRY_OUT(experiment_time_others(backend, &rows[r], winners, n, request));
         }
     }
     for (uint32_t k = 0; k < rows[0].nknown; k++) {

@@ -33,17 +33,17 @@ static status_t tune_tell(const struct tuned_job *t, const char *what, const str
     const struct tune_request *request = &t->request;
     const struct tune_summary *summary = &tuning->summary;
     struct text words = {0};
-    REQUIRE(summary->fit > 0 || summary->is_cut, STATUS_USAGE,
-            "tune: %s: its backend has nothing to choose from%s%s", what,
-            request->only ? " with --only " : "", request->only ? request->only : "");
+    REQUIRE_OUT(summary->fit > 0 || summary->is_cut, STATUS_USAGE,
+                "tune: %s: its backend has nothing to choose from%s%s", what,
+                request->only ? " with --only " : "", request->only ? request->only : "");
     if (summary->seconds > 0) {
-        TRY(tune_problem_words(tuning->problem, tuning->values, &words));
+        TRY_OUT(tune_problem_words(tuning->problem, tuning->values, &words));
     }
     t->told(what, summary, words.data ? words.data : "");
-    REQUIRE(!request->budget->is_stopped || !request->budget->is_stopped(), STATUS_STOPPED,
-            "what was found is kept");
-    REQUIRE(summary->seconds > 0 || (summary->timed == 0 && summary->is_cut), STATUS_DEVICE,
-            "tune: %s: no configuration was right", what);
+    REQUIRE_OUT(!request->budget->is_stopped || !request->budget->is_stopped(), STATUS_STOPPED,
+                "what was found is kept");
+    REQUIRE_OUT(summary->seconds > 0 || (summary->timed == 0 && summary->is_cut), STATUS_DEVICE,
+                "tune: %s: no configuration was right", what);
 out:
     text_free(&words);
     return st;
@@ -54,9 +54,9 @@ static status_t tune_one(const struct tuned_job *t, const struct tune_problem *p
                          backend_t *backend, const void *spec, const char *what, struct tuning *out)
 {
     status_t st = STATUS_OK;
-    TRY(tuning_begin(problem, backend, spec, t->request.database, out));
-    TRY(tuning_search(out, &t->request, NULL));
-    TRY(tune_tell(t, what, out));
+    TRY_OUT(tuning_begin(problem, backend, spec, t->request.database, out));
+    TRY_OUT(tuning_search(out, &t->request, NULL));
+    TRY_OUT(tune_tell(t, what, out));
 out:
     t->request.budget->problems--;
     return st;
@@ -67,7 +67,7 @@ static status_t tune_filters(struct tuned_job *t)
 {
     status_t st = STATUS_OK;
     backend_t *backend = NULL;
-    TRY(tune_open_backend(t->job, t->work->backend, &backend));
+    TRY_OUT(tune_open_backend(t->job, t->work->backend, &backend));
     for (uint32_t i = 0; i < t->job->nfilters && st == STATUS_OK; i++) {
         struct tuning tuning = {.problem = NULL};
         char name[64];
@@ -90,8 +90,8 @@ static status_t tune_filter_bank(struct tuned_job *t, uint32_t number)
     struct tuning bank = {.problem = NULL};
     struct tuning blocks = {.problem = NULL};
     backend_t *backend = NULL;
-    TRY(tune_open_backend(t->job, t->work->backend, &backend));
-    TRY(tune_one(t, &tune_ppf, backend, &spec, name, &bank));
+    TRY_OUT(tune_open_backend(t->job, t->work->backend, &backend));
+    TRY_OUT(tune_one(t, &tune_ppf, backend, &spec, name, &bank));
     if (t->work->nbanks > 1) {
         goto out;
     }
@@ -99,11 +99,11 @@ static status_t tune_filter_bank(struct tuned_job *t, uint32_t number)
         spec.choice.backend = t->work->backend;
         memcpy(&spec.choice.shape, bank.values, sizeof spec.choice.shape);
     }
-    TRY(tuning_begin(&tune_block_length, backend, &spec, t->request.database, &blocks));
+    TRY_OUT(tuning_begin(&tune_block_length, backend, &spec, t->request.database, &blocks));
     st = tuning_search(&blocks, &t->request, &suits);
-    TRY(tuning_forgive(&tune_block_length, backend, st));
+    TRY_OUT(tuning_forgive(&tune_block_length, backend, st));
     if (blocks.summary.fit > 0 || blocks.summary.is_cut) {
-        TRY(tune_tell(t, "its blocks", &blocks));
+        TRY_OUT(tune_tell(t, "its blocks", &blocks));
     }
     t->request.budget->problems--;
 out:
@@ -125,19 +125,19 @@ static status_t tune_series(struct tuned_job *t, uint32_t number)
     backend_t *backend = NULL;
     char name[64];
     if (t->work) {
-        TRY(dedisperse_plan_foresee(t->work, what->input, &fbh5));
+        TRY_OUT(dedisperse_plan_foresee(t->work, what->input, &fbh5));
     } else {
-        TRY(fbh5_open(t->job->files[0], FBH5_BAND, &fbh5));
+        TRY_OUT(fbh5_open(t->job->files[0], FBH5_BAND, &fbh5));
     }
-    TRY(dedisperse_plan_create(t->job, number, fbh5, backend_settle(what->backend),
-                               channelise_plan_threads(t->job, 1), NULL, &plan));
+    TRY_OUT(dedisperse_plan_create(t->job, number, fbh5, backend_settle(what->backend),
+                                   channelise_plan_threads(t->job, 1), NULL, &plan));
     uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
-    TRY(dm_group_create(plan, 0, (uint32_t)count, &group));
-    TRY(tune_open_backend(t->job, plan->backend, &backend));
+    TRY_OUT(dm_group_create(plan, 0, (uint32_t)count, &group));
+    TRY_OUT(tune_open_backend(t->job, plan->backend, &backend));
     struct dedisperse_spec spec = dedisperse_plan_stage(plan, &group, plan->block_outputs);
     snprintf(name, sizeof name, t->job->ndedisperse > 1 ? "dedispersion %u" : "dedispersion",
              number);
-    TRY(tune_one(t, &tune_dedispersion, backend, &spec, name, &tuning));
+    TRY_OUT(tune_one(t, &tune_dedispersion, backend, &spec, name, &tuning));
 out:
     tuning_end(&tuning);
     dm_group_free(&group);
@@ -151,25 +151,26 @@ status_t tune_job(struct job *job, const struct tune_request *request, tune_job_
 {
     status_t st = STATUS_OK;
     struct tuned_job t = {.job = job, .request = *request, .told = told};
-    REQUIRE(!job_is_semi_coherent(job), STATUS_USAGE,
-            "%s: a semi-coherent search is tuned by the share of one coherent DM: with a filter "
-            "that dedisperses to it, dispersion with dm and span",
-            job->path);
+    REQUIRE_OUT(
+        !job_is_semi_coherent(job), STATUS_USAGE,
+        "%s: a semi-coherent search is tuned by the share of one coherent DM: with a filter "
+        "that dedisperses to it, dispersion with dm and span",
+        job->path);
     request->budget->problems =
         (job->nbanks == 1 ? 2 : job->nbanks) + job->nfilters + job->ndedisperse;
     if (job->nbanks > 0 || job->nfilters > 0) {
-        TRY(archive_open(job, &t.archive));
-        TRY(array_job_read(job, t.archive));
-        TRY(channelise_plan_create(job, t.archive, backend_settle(job->backend),
-                                   channelise_plan_threads(job, 1), NULL, &t.work));
+        TRY_OUT(archive_open(job, &t.archive));
+        TRY_OUT(array_job_read(job, t.archive));
+        TRY_OUT(channelise_plan_create(job, t.archive, backend_settle(job->backend),
+                                       channelise_plan_threads(job, 1), NULL, &t.work));
         t.request.search.memory = t.work->stage_bytes;
-        TRY(job->nfilters > 0 ? tune_filters(&t) : STATUS_OK);
+        TRY_OUT(job->nfilters > 0 ? tune_filters(&t) : STATUS_OK);
         for (uint32_t i = 0; i < job->nbanks; i++) {
-            TRY(tune_filter_bank(&t, i));
+            TRY_OUT(tune_filter_bank(&t, i));
         }
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        TRY(tune_series(&t, i));
+        TRY_OUT(tune_series(&t, i));
     }
 out:
     channelise_plan_destroy(t.work);

@@ -26,7 +26,6 @@ struct array_settings {
 
 static status_t array_open(struct array_settings *s, const char *heading)
 {
-    status_t st = STATUS_OK;
     struct backend_options options = {.device = s->shared.device, .local_size = 1};
     s->shared.threads = options_threads(s);
     TRY(csv_open(s->shared.csv, "w", heading, &s->csv));
@@ -36,8 +35,7 @@ static status_t array_open(struct array_settings *s, const char *heading)
     printf("%s%s%s: %.3g TFLOP/s of multiply-adds in registers%s\n",
            backend_name(backend_which(s->opened)), *device ? ", " : "", device, 1e-12 * s->peak,
            s->is_fixed ? "; weights from a table" : "");
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A row of a table. */
@@ -50,7 +48,6 @@ struct array_row {
 static status_t array_rows(struct array_settings *s,
                            status_t (*print)(struct array_settings *, const struct array_row *))
 {
-    status_t st = STATUS_OK;
     const uint32_t nchannels = s->channels.count;
     const uint32_t nothers = s->others.count;
     for (uint32_t i = 0; i < s->stations.count * nchannels * nothers; i++) {
@@ -62,10 +59,8 @@ static status_t array_rows(struct array_settings *s,
         csv_flush(&s->csv);
         report_show();
     }
-    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench: %s failed",
-            units_number(s->failed, "row", "rows"));
-out:
-    return st;
+    return REQUIRED(s->failed == 0, STATUS_DEVICE, "bench: %s failed",
+                    units_number(s->failed, "row", "rows"));
 }
 
 static status_t array_close(struct array_settings *s, status_t st)
@@ -80,7 +75,6 @@ static status_t array_close(struct array_settings *s, status_t st)
 
 static status_t beams_print(struct array_settings *s, const struct array_row *row)
 {
-    status_t st = STATUS_OK;
     const struct bench_beams c = {.stations = row->stations,
                                   .beams = (uint32_t)row->other,
                                   .pols = s->pols,
@@ -104,19 +98,19 @@ static status_t beams_print(struct array_settings *s, const struct array_row *ro
               1e3 * r.seconds, 1e-12 * rate, share, samples, c.threads, r.error,
               r.is_right ? "ok" : "FAILED");
     s->failed += !r.is_right;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t beams_run(void *settings)
 {
     status_t st = STATUS_OK;
     struct array_settings *s = settings;
-    TRY(array_open(s, "stations,beams,pols,channels,cell,spectra,weights,ms,tflop_per_s,share_of_"
-                      "peak,gsamples_per_s,threads,rms_error,result"));
+    TRY_OUT(array_open(s,
+                       "stations,beams,pols,channels,cell,spectra,weights,ms,tflop_per_s,share_of_"
+                       "peak,gsamples_per_s,threads,rms_error,result"));
     printf("%8s %6s %5s %8s %6s %8s %10s %9s %9s %9s %9s\n", "stations", "beams", "pols", "channel",
            "cell", "spectra", "ms", "TFLOP/s", "of peak", "Gsamp/s", "rms error");
-    TRY(array_rows(s, beams_print));
+    TRY_OUT(array_rows(s, beams_print));
 out:
     return array_close(s, st);
 }
@@ -192,12 +186,12 @@ static status_t correlate_run_rows(void *settings)
 {
     status_t st = STATUS_OK;
     struct array_settings *s = settings;
-    TRY(array_open(
+    TRY_OUT(array_open(
         s, "stations,pols,channels,integrate,spectra,ms,turn_ms,autos_ms,crosses_ms,finish_ms,"
            "gspectra_per_s,tflop_per_s,share_of_multiply_adds,threads,rms_error,result"));
     printf("%8s %4s %8s %9s %9s %10s %10s %9s %9s %6s %9s\n", "stations", "pols", "channels",
            "integrate", "spectra", "ms", "crosses ms", "Gnum/s", "TFLOP/s", "share", "rms error");
-    TRY(array_rows(s, correlate_print));
+    TRY_OUT(array_rows(s, correlate_print));
 out:
     return array_close(s, st);
 }

@@ -85,7 +85,7 @@ static status_t bench_time_shape(struct dedisperse_settings *s, bench_dedisperse
     struct bench_dedispersed result;
     status_t tried = bench_dedisperse_time(bench, shape, &how, &result);
     if (tried != STATUS_OK) {
-        TRY(shape && !how.data ? dedisperse_shape_words(shape, &how) : STATUS_OK);
+        TRY_OUT(shape && !how.data ? dedisperse_shape_words(shape, &how) : STATUS_OK);
         printf("%6u %4u %-34s %s\n", c->ndms, 8 * (uint32_t)series_bytes(c->format),
                how.data ? how.data : "", report_cause());
         report_clear();
@@ -110,10 +110,10 @@ static status_t bench_sweep_space(struct dedisperse_settings *s, bench_dedispers
     status_t st = STATUS_OK;
     struct dedisperse_candidate *list = NULL;
     uint32_t count = 0;
-    TRY(dedisperse_candidates(s->opened, bench_dedisperse_spec(bench), &list, &count));
+    TRY_OUT(dedisperse_candidates(s->opened, bench_dedisperse_spec(bench), &list, &count));
     printf("%u shapes fit, every %llu of them\n", count, (unsigned long long)s->every);
     for (uint64_t i = 0; i < count && bench_has_time(s); i += s->every) {
-        TRY(bench_time_shape(s, bench, c, &list[i].shape, list[i].cost));
+        TRY_OUT(bench_time_shape(s, bench, c, &list[i].shape, list[i].cost));
     }
 out:
     free(list);
@@ -127,15 +127,15 @@ static status_t bench_sweep_file(struct dedisperse_settings *s, bench_dedisperse
     enum { MOST_BYTES = 1 << 24 };
     struct text text = {0};
     char *rest = NULL;
-    TRY(text_read_file(&text, s->sweep, MOST_BYTES, "shapes"));
+    TRY_OUT(text_read_file(&text, s->sweep, MOST_BYTES, "shapes"));
     size_t nul = text_line_of_nul(text.data, text.length);
-    REQUIRE(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected shapes", s->sweep, nul);
+    REQUIRE_OUT(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected shapes", s->sweep, nul);
     for (char *line = text.data ? strtok_r(text.data, "\n", &rest) : NULL;
          line && bench_has_time(s); line = strtok_r(NULL, "\n", &rest)) {
         struct dedisperse_shape shape;
-        REQUIRE(dedisperse_shape_parse(line, &shape), STATUS_USAGE,
-                "%s: %s: expected a shape such as copies:4:32x8:8x4:8:0:1", s->sweep, line);
-        TRY(bench_time_shape(s, bench, c, &shape, 0));
+        REQUIRE_OUT(dedisperse_shape_parse(line, &shape), STATUS_USAGE,
+                    "%s: %s: expected a shape such as copies:4:32x8:8x4:8:0:1", s->sweep, line);
+        TRY_OUT(bench_time_shape(s, bench, c, &shape, 0));
     }
 out:
     text_free(&text);
@@ -149,15 +149,15 @@ static status_t bench_time_tuned(struct dedisperse_settings *s, bench_dedisperse
     status_t st = STATUS_OK;
     struct dedisperse_shape shape;
     struct tuning t = {.problem = NULL};
-    TRY(tuning_begin(&tune_dedispersion, s->opened, bench_dedisperse_spec(bench),
-                     s->shared.database, &t));
+    TRY_OUT(tuning_begin(&tune_dedispersion, s->opened, bench_dedisperse_spec(bench),
+                         s->shared.database, &t));
     memcpy(&shape, t.values, sizeof shape);
     if (t.found == TUNE_NOTHING) {
         report_note("%u DMs: nothing is tuned on this device, the model chooses", c->ndms);
     } else if (t.found == TUNE_NEAREST) {
         report_note("%u DMs: tuned for the nearest known problem, %s", c->ndms, t.from.data);
     }
-    TRY(bench_time_shape(s, bench, c, t.found == TUNE_NOTHING ? NULL : &shape, 0));
+    TRY_OUT(bench_time_shape(s, bench, c, t.found == TUNE_NOTHING ? NULL : &shape, 0));
 out:
     tuning_end(&t);
     return st;
@@ -167,7 +167,7 @@ static status_t bench_case(struct dedisperse_settings *s, const struct bench_ded
 {
     status_t st = STATUS_OK;
     bench_dedisperse_t *bench = NULL;
-    TRY(bench_dedisperse_create(s->opened, c, &bench));
+    TRY_OUT(bench_dedisperse_create(s->opened, c, &bench));
     const struct subbands *steps = bench_dedisperse_spec(bench)->steps;
     if (steps) {
         printf("two steps: %u DMs in %u groups of delays, %.2f times fewer adds, at most %u "
@@ -175,16 +175,16 @@ static status_t bench_case(struct dedisperse_settings *s, const struct bench_ded
                c->ndms, steps->nsteps,
                (double)c->ndms * c->telescope->nchannels / (double)steps->adds, steps->error);
     }
-    TRY(s->shared.csv ? bench_dedisperse_gain(bench, &s->gain) : STATUS_OK);
+    TRY_OUT(s->shared.csv ? bench_dedisperse_gain(bench, &s->gain) : STATUS_OK);
     s->started = clock_now();
     if (s->is_tuned) {
-        TRY(bench_time_tuned(s, bench, c));
+        TRY_OUT(bench_time_tuned(s, bench, c));
     } else if (!s->sweep) {
-        TRY(bench_time_shape(s, bench, c, s->has_shape ? &s->shape : NULL, 0));
+        TRY_OUT(bench_time_shape(s, bench, c, s->has_shape ? &s->shape : NULL, 0));
     } else if (strcmp(s->sweep, "all") == 0) {
-        TRY(bench_sweep_space(s, bench, c));
+        TRY_OUT(bench_sweep_space(s, bench, c));
     } else {
-        TRY(bench_sweep_file(s, bench, c));
+        TRY_OUT(bench_sweep_file(s, bench, c));
     }
 out:
     bench_dedisperse_destroy(bench);
@@ -193,7 +193,6 @@ out:
 
 static status_t bench_all(struct dedisperse_settings *s)
 {
-    status_t st = STATUS_OK;
     struct backend_options options = {.device = s->shared.device, .local_size = 1};
     TRY(csv_open(s->shared.csv, "w", heading, &s->csv));
     TRY(backend_open(backend_settle(s->shared.backend), &options, &s->opened));
@@ -218,10 +217,8 @@ static status_t bench_all(struct dedisperse_settings *s)
             TRY(bench_case(s, &c));
         }
     }
-    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench dedisperse: %s failed",
-            units_number(s->failed, "row", "rows"));
-out:
-    return st;
+    return REQUIRED(s->failed == 0, STATUS_DEVICE, "bench dedisperse: %s failed",
+                    units_number(s->failed, "row", "rows"));
 }
 
 static int bench_read_shape(const struct option_row *row, const char *text, void *field)
@@ -260,7 +257,6 @@ static const struct option_row rows[] = {
 
 static status_t bench_check(void *settings)
 {
-    status_t st = STATUS_OK;
     struct dedisperse_settings *s = settings;
     s->telescope = bench_telescope(s->shared.setup ? s->shared.setup : "apertif");
     s->has_shape = options_first(s, "shape") != NULL;
@@ -269,10 +265,8 @@ static status_t bench_check(void *settings)
             "in two steps");
     REQUIRE((s->search & (s->search - 1)) == 0, STATUS_USAGE,
             "bench dedisperse: --search %u: expected a power of two", s->search);
-    REQUIRE(s->is_tuned + s->has_shape + (s->sweep != NULL) <= 1, STATUS_USAGE,
-            "bench dedisperse: --tuned, --shape and --sweep do not go together");
-out:
-    return st;
+    return REQUIRED(s->is_tuned + s->has_shape + (s->sweep != NULL) <= 1, STATUS_USAGE,
+                    "bench dedisperse: --tuned, --shape and --sweep do not go together");
 }
 
 static status_t bench_run(void *settings)

@@ -40,7 +40,6 @@ static status_t driver_tell_chunk(void *context, struct text *out)
 
 static status_t driver_take_chunk_told(void *context, const char *data, size_t bytes)
 {
-    status_t st = STATUS_OK;
     struct simulated *s = context;
     struct journal_record record;
     (void)bytes;
@@ -49,8 +48,7 @@ static status_t driver_take_chunk_told(void *context, const char *data, size_t b
     TRY(journal_add(s->journal, &record));
     TRY(journal_write(s->journal));
     s->record.chunk++;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static double driver_memory(void)
@@ -68,11 +66,11 @@ static status_t driver_create_journal(const struct run_plan *plan, const char *p
     const struct output_spec *making = &plan->bank.pass.making;
     struct product_place place;
     struct journal_head head = {0};
-    REQUIRE(plan->bank.work, STATUS_USAGE, "%s: its filter bank has nothing left to do",
-            plan->begun.job->path);
-    TRY(output_spec_create(making, 0, -1, path, "", &place));
-    TRY(journal_head_of(making, 0, &place, &head));
-    TRY(journal_create(path, &head, out));
+    REQUIRE_OUT(plan->bank.work, STATUS_USAGE, "%s: its filter bank has nothing left to do",
+                plan->begun.job->path);
+    TRY_OUT(output_spec_create(making, 0, -1, path, "", &place));
+    TRY_OUT(journal_head_of(making, 0, &place, &head));
+    TRY_OUT(journal_create(path, &head, out));
 out:
     journal_head_free(&head);
     return st;
@@ -98,7 +96,7 @@ static status_t driver_measure(const struct driver_settings *s, const struct run
     struct simulated run = {0};
     journal_t *again = NULL;
     enum journal_state state;
-    TRY(driver_create_journal(plan, path, &run.journal));
+    TRY_OUT(driver_create_journal(plan, path, &run.journal));
     uint64_t chunks = chunk_count(&work->chunking);
     double chunk_bytes = (double)work->input_bytes / (double)chunks;
     driver_print_plan(s, plan, chunk_bytes);
@@ -108,11 +106,11 @@ static status_t driver_measure(const struct driver_settings *s, const struct run
     /* Chunks that begin within a span touch one more. */
     uint64_t sums = journal_chunk_sums(&run.journal->head, 0, &first) + 1;
     first = run.journal->end;
-    TRY(memory_zeroed((size_t)sums, sizeof *run.sums, "sums", &run.sums));
+    TRY_OUT(memory_zeroed((size_t)sums, sizeof *run.sums, "sums", &run.sums));
     struct driver_work simulated = {
         .chunks = some, .context = &run, .tell = driver_tell_chunk, .take = driver_take_chunk_told};
     double begun = clock_now();
-    TRY(driver_simulate(&simulated, (int)s->simulated));
+    TRY_OUT(driver_simulate(&simulated, (int)s->simulated));
     double each = (clock_now() - begun) / (double)some;
     double limit = chunk_bytes / s->rate / s->simulated;
     printf("service         %.3g us a chunk: request, answer, text, record of the journal\n",
@@ -123,8 +121,9 @@ static status_t driver_measure(const struct driver_settings *s, const struct run
     printf("memory          %s for messages and the journal\n",
            units_bytes((uint64_t)(driver_memory() - memory)));
     begun = clock_now();
-    TRY(journal_open(path, &state, &again));
-    REQUIRE(again && again->done == some, STATUS_DATA, "%s: its records do not come back", path);
+    TRY_OUT(journal_open(path, &state, &again));
+    REQUIRE_OUT(again && again->done == some, STATUS_DATA, "%s: its records do not come back",
+                path);
     printf("resume          %.3g s to read it\n", clock_now() - begun);
     printf("%s: rank 0 is busy %.3g %% of the time\n", each <= limit ? "OK" : "TOO SLOW",
            100 * each / limit);
@@ -143,12 +142,12 @@ static status_t driver_run_alone(void *settings)
     struct text path = {0};
     struct run_options options;
     struct run_plan *plan = NULL;
-    REQUIRE(s->shared.ranks == 1, STATUS_USAGE,
-            "bench driver was started on %d ranks, expected one: it simulates the others",
-            s->shared.ranks);
-    TRY(plan_job_take(&s->shared, &given, &options));
-    TRY(run_plan_create(&options, &plan));
-    TRY(text_add(&path, "%s.journal.bench", plan->bank.pass.making.items[0].file));
+    REQUIRE_OUT(s->shared.ranks == 1, STATUS_USAGE,
+                "bench driver was started on %d ranks, expected one: it simulates the others",
+                s->shared.ranks);
+    TRY_OUT(plan_job_take(&s->shared, &given, &options));
+    TRY_OUT(run_plan_create(&options, &plan));
+    TRY_OUT(text_add(&path, "%s.journal.bench", plan->bank.pass.making.items[0].file));
     st = driver_measure(s, plan, path.data);
     file_remove(path.data);
 out:

@@ -98,7 +98,6 @@ static void bench_write_row(struct fir_settings *s, const struct fir_row *row)
 /* The rest of a row that a device has begun: the same on the CPU, by the best method. */
 static status_t bench_beside(struct fir_settings *s, struct fir_row *row, struct text *how)
 {
-    status_t st = STATUS_OK;
     enum { MOST = 1 << 22 };
     struct bench_fir c = row->c;
     c.method = FILTER_AUTO;
@@ -110,8 +109,7 @@ static status_t bench_beside(struct fir_settings *s, struct fir_row *row, struct
     TRY(filter_words(&row->cpu.choice, how));
     row->cpu_how = how->data;
     row->result.is_right &= row->cpu.is_right;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Times one row. An impossible case is reported and skipped. */
@@ -139,10 +137,10 @@ static status_t bench_row(struct fir_settings *s, uint64_t taps, uint64_t points
         s->failed += row.c.method == FILTER_AUTO || tried != STATUS_USAGE;
         goto out;
     }
-    TRY(filter_words(&row.result.choice, &how));
+    TRY_OUT(filter_words(&row.result.choice, &how));
     row.how = how.data;
-    TRY(bench_fir_plain(&row.c, &row.plain_seconds, &row.plain_points));
-    TRY(s->cpu ? bench_beside(s, &row, &cpu_how) : STATUS_OK);
+    TRY_OUT(bench_fir_plain(&row.c, &row.plain_seconds, &row.plain_points));
+    TRY_OUT(s->cpu ? bench_beside(s, &row, &cpu_how) : STATUS_OK);
     bench_print_row(s, &row);
     bench_write_row(s, &row);
     s->failed += !row.result.is_right;
@@ -154,20 +152,17 @@ out:
 
 static status_t bench_lists(struct fir_settings *s)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < s->points.count * s->taps.count * s->methods.count; i++) {
         uint64_t row = i;
         const uint64_t method = s->methods.values[take_digit(&row, s->methods.count)];
         const uint64_t taps = s->taps.values[take_digit(&row, s->taps.count)];
         TRY(bench_row(s, taps, s->points.values[row], method));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_all(struct fir_settings *s)
 {
-    status_t st = STATUS_OK;
     struct backend_options options = {.device = s->shared.device, .local_size = 1};
     struct backend_options host = {.local_size = 1};
     s->shared.threads = options_threads(s);
@@ -178,10 +173,8 @@ static status_t bench_all(struct fir_settings *s)
     }
     bench_print_head(s);
     TRY(bench_lists(s));
-    REQUIRE(s->failed == 0, STATUS_DEVICE, "bench: %s failed",
-            units_number(s->failed, "row", "rows"));
-out:
-    return st;
+    return REQUIRED(s->failed == 0, STATUS_DEVICE, "bench: %s failed",
+                    units_number(s->failed, "row", "rows"));
 }
 
 #define AT(field) offsetof(struct fir_settings, field)

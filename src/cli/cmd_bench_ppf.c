@@ -161,7 +161,7 @@ static status_t bench_row(struct ppf_settings *settings, uint64_t channels, uint
                            c.kernel == KERNEL_AUTO || tried != STATUS_USAGE);
         goto out;
     }
-    TRY(channelise_words(&result.choice, &how));
+    TRY_OUT(channelise_words(&result.choice, &how));
     bench_print_row(settings, &c, bits, &result, how.data);
 out:
     text_free(&how);
@@ -195,7 +195,6 @@ static uint64_t bench_take(uint64_t *row, const struct option_list *list)
 
 static status_t bench_lists(struct ppf_settings *s)
 {
-    status_t st = STATUS_OK;
     const uint32_t rows = s->bits.count * s->streams.count * s->channels.count * s->taps.count;
     for (uint32_t i = 0; i < rows; i++) {
         uint64_t row = i;
@@ -208,13 +207,11 @@ static status_t bench_lists(struct ppf_settings *s)
         }
         bench_rows_back(s, channels, taps, bits, streams);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_lofar(struct ppf_settings *s)
 {
-    status_t st = STATUS_OK;
     static const uint64_t shapes[][2] = {{64, 64}, {128, 32}, {256, 16}, {512, 8}, {1024, 4}};
     enum { STATIONS = 64, POLS = 2 };
     for (uint64_t bits = 8; bits <= 16; bits *= 2) {
@@ -225,13 +222,11 @@ static status_t bench_lofar(struct ppf_settings *s)
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bench_all(struct ppf_settings *settings)
 {
-    status_t st = STATUS_OK;
     struct backend_options options = {.device = settings->shared.device, .local_size = 1};
     settings->shared.threads = options_threads(settings);
     TRY(csv_open(settings->shared.csv, "w", heading, &settings->csv));
@@ -242,10 +237,8 @@ static status_t bench_all(struct ppf_settings *settings)
     REQUIRE(settings->done > 0, STATUS_USAGE,
             "bench ppf: none of its rows can be oversampled by %u/%u", settings->oversample.num,
             settings->oversample.den);
-    REQUIRE(settings->failed == 0, STATUS_DEVICE, "bench: %s failed",
-            units_number(settings->failed, "row", "rows"));
-out:
-    return st;
+    return REQUIRED(settings->failed == 0, STATUS_DEVICE, "bench: %s failed",
+                    units_number(settings->failed, "row", "rows"));
 }
 
 static int bench_read_out(const struct option_row *row, const char *text, void *field)
@@ -317,7 +310,6 @@ static const struct option_row rows[] = {
 
 static status_t bench_check(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct ppf_settings *s = settings;
     for (uint32_t i = 0; i < s->bits.count; i++) {
         REQUIRE(s->bits.values[i] != 4 || !s->is_real, STATUS_USAGE,
@@ -328,10 +320,8 @@ static status_t bench_check(void *settings)
                 "bench ppf --channels %llu: expected even numbers",
                 (unsigned long long)s->channels.values[i]);
     }
-    REQUIRE(!s->is_lofar || s->oversample.num == s->oversample.den, STATUS_USAGE,
-            "bench ppf --lofar: is critically sampled, expected no --oversample");
-out:
-    return st;
+    return REQUIRED(!s->is_lofar || s->oversample.num == s->oversample.den, STATUS_USAGE,
+                    "bench ppf --lofar: is critically sampled, expected no --oversample");
 }
 
 static status_t bench_run(void *settings)

@@ -33,7 +33,6 @@ static status_t ddplan_print(const struct ddplan_settings *s, const struct fbh5 
                              const struct dispersion_spec *spec, const struct ddplan_range *ranges,
                              uint32_t count)
 {
-    status_t st = STATUS_OK;
     uint64_t all = 0;
     double work = 0;
     display_print("%s: %u channels, samples of %s\n", fbh5->path, fbh5->nchannels,
@@ -56,8 +55,7 @@ static status_t ddplan_print(const struct ddplan_settings *s, const struct fbh5 
     display_print("  %s DMs in all, %.3g %% of the sums that as many without downsampling would "
                   "be\n",
                   units_count(all), 100 * work / (double)(all > 0 ? all : 1));
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* In quotes, whatever YAML makes of its characters else. */
@@ -89,15 +87,12 @@ static void ddplan_print_job(const struct ddplan_settings *s, const struct ddpla
 
 static status_t ddplan_check(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct ddplan_settings *s = settings;
     REQUIRE(options_first(s, "dms"), STATUS_USAGE, "ddplan: --dms is missing: such as 0..2000");
     REQUIRE(s->dms[0] < s->dms[1] && s->dms[0] >= 0, STATUS_USAGE,
             "ddplan: --dms is %g..%g, expected an ascending range from 0 on", s->dms[0], s->dms[1]);
-    REQUIRE(s->tolerance > 1, STATUS_USAGE, "ddplan: --tolerance is %g, expected more than 1",
-            s->tolerance);
-out:
-    return st;
+    return REQUIRED(s->tolerance > 1, STATUS_USAGE,
+                    "ddplan: --tolerance is %g, expected more than 1", s->tolerance);
 }
 
 static status_t ddplan_run(void *settings)
@@ -107,15 +102,16 @@ static status_t ddplan_run(void *settings)
     struct ddplan_range ranges[DDPLAN_RANGES];
     struct fbh5 *fbh5 = NULL;
     uint32_t count = 0;
-    TRY(fbh5_open(s->shared.operand, FBH5_BAND, &fbh5));
+    TRY_OUT(fbh5_open(s->shared.operand, FBH5_BAND, &fbh5));
     assumed_say(fbh5->path, fbh5->assumed);
     const struct dispersion_spec spec = {
         .freq_hz = fbh5->freq_hz, .nchannels = fbh5->nchannels, .sample_seconds = fbh5->time.step};
-    TRY(ddplan_make(&spec, s->dms[0], s->dms[1], s->width, s->tolerance, MOST_DMS, ranges, &count));
+    TRY_OUT(
+        ddplan_make(&spec, s->dms[0], s->dms[1], s->width, s->tolerance, MOST_DMS, ranges, &count));
     if (s->job) {
         ddplan_print_job(s, ranges, count);
     } else {
-        TRY(ddplan_print(s, fbh5, &spec, ranges, count));
+        TRY_OUT(ddplan_print(s, fbh5, &spec, ranges, count));
     }
 out:
     fbh5_destroy(fbh5);

@@ -99,7 +99,6 @@ static const struct option_row rows[] = {
 /* Options that belong to the other format. */
 static status_t export_check(void *settings)
 {
-    status_t st = STATUS_OK;
     struct export_settings *s = settings;
     REQUIRE(
         options_first(s, "format"), STATUS_USAGE,
@@ -112,10 +111,8 @@ static status_t export_check(void *settings)
             "export: --url is for --format kerchunk");
     REQUIRE(!options_first(s, "dm") || !options_first(s, "dms"), STATUS_USAGE,
             "export: either --dm or --dms, not both");
-    REQUIRE(!s->sum || !options_first(s, "pol"), STATUS_USAGE,
-            "export: either --pol or --sum, not both");
-out:
-    return st;
+    return REQUIRED(!s->sum || !options_first(s, "pol"), STATUS_USAGE,
+                    "export: either --pol or --sum, not both");
 }
 
 static status_t export_run(void *settings)

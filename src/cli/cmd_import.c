@@ -26,13 +26,11 @@ static const struct option_row rows[] = {
 
 static status_t import_check(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct import_settings *s = settings;
     REQUIRE(s->output, STATUS_USAGE,
             "import: expected -o FILE, the file to be made; see voltmill import --help");
     stop_hold(1);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t import_run_all(void *settings)

@@ -129,9 +129,9 @@ static status_t info_describe_other(const char *path, struct json *json)
     struct text datasets = {0};
     struct text attributes = {0};
     struct text job = {0};
-    TRY(formats_add_titles(&titles));
-    TRY(holds_describe(path, &datasets));
-    TRY(propose_layout(path, &attributes, &job));
+    TRY_OUT(formats_add_titles(&titles));
+    TRY_OUT(holds_describe(path, &datasets));
+    TRY_OUT(propose_layout(path, &attributes, &job));
     if (json) {
         json_text(json, "kind", "hdf5");
         json_lines(json, "holds", datasets.data);
@@ -158,7 +158,7 @@ static status_t info_about(const char *path, const char *dataset, struct json *j
 {
     status_t st = STATUS_OK;
     struct about about = {0};
-    TRY(about_read(path, dataset, &about));
+    TRY_OUT(about_read(path, dataset, &about));
     if (json) {
         json_about(json, &about);
     } else {
@@ -173,15 +173,15 @@ static status_t info_filterbank(const char *path, struct json *json)
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
-    TRY(fbh5_open(path, FBH5_HEADER, &fbh5));
+    TRY_OUT(fbh5_open(path, FBH5_HEADER, &fbh5));
     if (json) {
         json_text(json, "kind", "filterbank");
         json_filterbank(json, fbh5);
     } else {
         describe_filterbank(fbh5);
     }
-    TRY(info_about(path, "data", json));
-    TRY(elsewhere_of_filterbank(fbh5, json));
+    TRY_OUT(info_about(path, "data", json));
+    TRY_OUT(elsewhere_of_filterbank(fbh5, json));
 out:
     fbh5_destroy(fbh5);
     return st;
@@ -192,7 +192,7 @@ static status_t info_unsaid(const char *path, const struct format *format, struc
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    TRY(propose_said(path, format->name, report_cause(), &text));
+    TRY_OUT(propose_said(path, format->name, report_cause(), &text));
     if (json) {
         json_text(json, "kind", "archive");
         json_text(json, "format", format->name);
@@ -219,15 +219,15 @@ static status_t info_archive(const struct info_settings *s, const struct format 
         st = info_unsaid(s->shared.operand, format, json);
         goto out;
     }
-    TRY(st);
+    TRY_OUT(st);
     if (json) {
         json_text(json, "kind", "archive");
         json_archive(json, archive);
     } else {
         describe_archive(archive);
     }
-    TRY(info_about(archive->parts[0].path, archive->dataset, json));
-    TRY(elsewhere_of_archive(archive, json));
+    TRY_OUT(info_about(archive->parts[0].path, archive->dataset, json));
+    TRY_OUT(elsewhere_of_archive(archive, json));
 out:
     archive_destroy(archive);
     return st;
@@ -238,7 +238,7 @@ static status_t info_raw_types(const char *path, uint64_t skip, struct json *jso
 {
     status_t st = STATUS_OK;
     struct text lines = {0};
-    TRY(raw_types_measure(path, skip, &lines));
+    TRY_OUT(raw_types_measure(path, skip, &lines));
     if (json) {
         json_text(json, "kind", "raw");
         json_lines(json, "types", lines.data);
@@ -258,12 +258,12 @@ static status_t info_described(const struct info_settings *s, struct json *json)
 {
     status_t st = STATUS_OK;
     struct job *job = NULL;
-    TRY(job_parse_layout(s->shared.layout, &job));
+    TRY_OUT(job_parse_layout(s->shared.layout, &job));
     const struct job_layout *said = &job->layout;
     int is_raw = said->format && strcmp(said->format, raw_format.name) == 0;
-    TRY(is_raw && said->numbers.type.bits == 0 && !said->numbers.has_packing
-            ? info_raw_types(s->shared.operand, said->skip, json)
-            : info_archive(s, NULL, json));
+    TRY_OUT(is_raw && said->numbers.type.bits == 0 && !said->numbers.has_packing
+                ? info_raw_types(s->shared.operand, said->skip, json)
+                : info_archive(s, NULL, json));
 out:
     job_destroy(job);
     return st;
@@ -292,18 +292,19 @@ static status_t info_describe_here(const struct info_settings *s, struct json *j
     const struct format *format = NULL;
     struct product *product = NULL;
     struct product_weights weights = {.count = 0};
-    TRY(formats_recognise(path, &format));
-    TRY(info_open_product(path, format, &product));
-    TRY(product ? product_weigh(product, &weights) : STATUS_OK);
+    TRY_OUT(formats_recognise(path, &format));
+    TRY_OUT(info_open_product(path, format, &product));
+    TRY_OUT(product ? product_weigh(product, &weights) : STATUS_OK);
     if (product && json) {
         json_text(json, "kind", "product");
         json_product(json, product, &weights);
     } else if (product) {
         describe_product(product, &weights);
     } else if (!format) {
-        TRY(info_describe_other(path, json));
+        TRY_OUT(info_describe_other(path, json));
     } else {
-        TRY(format->open_filterbank ? info_filterbank(path, json) : info_archive(s, format, json));
+        TRY_OUT(format->open_filterbank ? info_filterbank(path, json)
+                                        : info_archive(s, format, json));
     }
 out:
     product_destroy(product);
@@ -339,15 +340,15 @@ static status_t info_open(const struct apart_request *request, void **out)
     struct unpack in = {.data = request->more.data, .length = request->more.length};
     (void)out;
     unpack_struct(&in, &settings, &settings_type);
-    TRY(unpack_check(&in, "names"));
+    TRY_OUT(unpack_check(&in, "names"));
     settings.shared.operand = settings.shared.operands[0];
     if (to) {
         json_begin(to, NULL);
     }
-    TRY(info_describe(&settings, to));
+    TRY_OUT(info_describe(&settings, to));
     if (to) {
         json_end(to);
-        TRY(json_print(to));
+        TRY_OUT(json_print(to));
     }
 out:
     json_free(&json);
@@ -362,12 +363,12 @@ static status_t info_devices(int is_json)
     status_t st = STATUS_OK;
     struct text text = {0};
     struct json json = {.depth = 0};
-    TRY(backend_devices(&text));
+    TRY_OUT(backend_devices(&text));
     if (is_json) {
         json_begin(&json, NULL);
         json_lines(&json, "devices", text.data);
         json_end(&json);
-        TRY(json_print(&json));
+        TRY_OUT(json_print(&json));
     } else {
         fputs(text.data ? text.data : "no OpenCL platform: is a driver (ICD) installed?\n", stdout);
     }
@@ -391,10 +392,10 @@ static status_t info_run(void *settings)
     struct apart_request request = {.wants = (uint64_t)s->json};
     void *nothing = NULL;
     if (s->devices) {
-        TRY(info_devices(s->json));
+        TRY_OUT(info_devices(s->json));
     } else {
-        TRY(pack_struct(&request.more, s, &settings_type));
-        TRY(apart_describe(&info_description, &request, &nothing));
+        TRY_OUT(pack_struct(&request.more, s, &settings_type));
+        TRY_OUT(apart_describe(&info_description, &request, &nothing));
     }
 out:
     text_free(&request.more);

@@ -17,13 +17,10 @@ static const struct option_row rows[] = {{"o,output", "FILE", value_text,
 
 static status_t join_check(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct join_settings *s = settings;
     REQUIRE(s->output, STATUS_USAGE, "join: -o is missing: the product to write");
-    REQUIRE(s->shared.noperands > 1, STATUS_USAGE, "join: expected two products or more, got %u",
-            s->shared.noperands);
-out:
-    return st;
+    return REQUIRED(s->shared.noperands > 1, STATUS_USAGE,
+                    "join: expected two products or more, got %u", s->shared.noperands);
 }
 
 static status_t join_run(void *settings)

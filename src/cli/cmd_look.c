@@ -36,14 +36,14 @@ static status_t look_run(void *settings)
         .choice.external = {s->shared.externals.items, s->shared.externals.count},
         .choice.layout = s->shared.layout,
         .force = s->shared.force};
-    REQUIRE(!s->output || !options.is_text, STATUS_USAGE,
-            "look: -o is for a picture: neither --text nor --serve draws one");
+    REQUIRE_OUT(!s->output || !options.is_text, STATUS_USAGE,
+                "look: -o is for a picture: neither --text nor --serve draws one");
     for (uint32_t i = 0; s->shared.layout && i < s->shared.noperands; i++) {
-        REQUIRE(!text_ends(s->shared.operands[i], ".yaml"), STATUS_USAGE,
-                "look: --layout describes files, %s is a job with an input.layout of its own",
-                s->shared.operands[i]);
+        REQUIRE_OUT(!text_ends(s->shared.operands[i], ".yaml"), STATUS_USAGE,
+                    "look: --layout describes files, %s is a job with an input.layout of its own",
+                    s->shared.operands[i]);
     }
-    TRY(plot_make(&options, &said));
+    TRY_OUT(plot_make(&options, &said));
     display_print("%s", said.data ? said.data : "");
 out:
     text_free(&said);

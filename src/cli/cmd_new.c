@@ -55,7 +55,7 @@ static status_t new_add_output(const char *path, struct text *out)
             text_add(&name, "%c", base[i]);
         }
     }
-    TRY(text_add(&name, "%s", name.length > 0 ? "-power.h5" : "power.h5"));
+    TRY_OUT(text_add(&name, "%s", name.length > 0 ? "-power.h5" : "power.h5"));
     propose_add_path(out, name.data);
 out:
     text_free(&name);
@@ -77,7 +77,6 @@ static void new_add_input(const struct shared *s, struct text *out)
 
 static status_t new_compose(const struct archive *archive, const struct shared *s, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct new_shape shape = new_settle(archive);
     const struct derived_band band = derived_band_of_archive(archive);
     text_add(out, "# %s: %s, %s of %s %s samples,\n", archive->layout,
@@ -106,9 +105,7 @@ static status_t new_compose(const struct archive *archive, const struct shared *
     if (archive->nselected[AXIS_POL] == 2) {
         text_add(out, "    # polarisation: I    # the sum of both; IQUV: Stokes parameters\n");
     }
-    TRY(out->status);
-out:
-    return st;
+    return out->status;
 }
 
 static status_t new_run(void *settings)
@@ -121,10 +118,10 @@ static status_t new_run(void *settings)
     struct job *job = NULL;
     struct archive *archive = NULL;
     new_add_input(s, &text);
-    TRY(text.status);
-    TRY(job_parse_each(s->operand, text.data, text.length, NULL, 0, &input, &job));
-    TRY(archive_open(job, &archive));
-    TRY(new_compose(archive, s, &out));
+    TRY_OUT(text.status);
+    TRY_OUT(job_parse_each(s->operand, text.data, text.length, NULL, 0, &input, &job));
+    TRY_OUT(archive_open(job, &archive));
+    TRY_OUT(new_compose(archive, s, &out));
     display_print("%s", out.data);
 out:
     archive_destroy(archive);

@@ -14,7 +14,6 @@ struct plan_settings {
 static status_t plan_find_first(const struct plan_settings *s, struct observations *all,
                                 struct run_options *run)
 {
-    status_t st = STATUS_OK;
     const char *each = s->each.count > 0 ? s->each.items[0] : NULL;
     REQUIRE(s->each.count < 2, STATUS_USAGE, "plan: --each is given twice, %s and %s", each,
             s->each.items[1]);
@@ -26,8 +25,7 @@ static status_t plan_find_first(const struct plan_settings *s, struct observatio
         report_note("of %s, %s is planned", units_number(all->count, "observation", "observations"),
                     run->each->files);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plan_run(void *settings)
@@ -37,9 +35,9 @@ static status_t plan_run(void *settings)
     struct text given = {0};
     struct run_options run;
     struct observations all = {0};
-    TRY(plan_job_take(&s->shared, &given, &run));
-    TRY(plan_find_first(s, &all, &run));
-    TRY(s->json ? plan_job_write(&run) : plan_job_print(&run));
+    TRY_OUT(plan_job_take(&s->shared, &given, &run));
+    TRY_OUT(plan_find_first(s, &all, &run));
+    TRY_OUT(s->json ? plan_job_write(&run) : plan_job_print(&run));
 out:
     observations_free(&all);
     text_free(&given);

@@ -107,7 +107,6 @@ static const struct option_row rows[] = {
 
 static status_t plot_check(void *settings)
 {
-    status_t st = STATUS_OK;
     struct plot_settings *s = settings;
     struct plot_choice *choice = &s->choice;
     const char *mine = options_first(s, "kind time freq dm candidate pol sum flatten turn");
@@ -124,8 +123,7 @@ static status_t plot_check(void *settings)
     choice->has_freq = options_first(s, "freq") != NULL;
     choice->has_dm = options_first(s, "dm") != NULL;
     choice->has_candidate = options_first(s, "candidate") != NULL;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plot_run(void *settings)
@@ -147,7 +145,7 @@ static status_t plot_run(void *settings)
                                    .nsets = s->shared.sets.count,
                                    .choice = s->choice,
                                    .force = s->shared.force};
-    TRY(plot_make(&options, &said));
+    TRY_OUT(plot_make(&options, &said));
     display_print("%s", said.data ? said.data : "");
 out:
     text_free(&said);

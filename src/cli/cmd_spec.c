@@ -79,9 +79,9 @@ static status_t spec_print(const struct spec_settings *s, const struct text *tex
     struct tree *root = NULL;
     struct text whole = {0};
     const struct option_texts *sets = &s->shared.sets;
-    TRY(report_forgive(yaml_file_read(text->data, text->length, sets->items, sets->count, NULL,
-                                      &mistakes, &root)));
-    TRY(root && sets->count > 0 ? tree_write(root, NULL, NULL, &whole) : STATUS_OK);
+    TRY_OUT(report_forgive(yaml_file_read(text->data, text->length, sets->items, sets->count, NULL,
+                                          &mistakes, &root)));
+    TRY_OUT(root && sets->count > 0 ? tree_write(root, NULL, NULL, &whole) : STATUS_OK);
     display_print("%s", whole.data ? whole.data : text->data);
 out:
     tree_destroy(root);
@@ -92,7 +92,6 @@ out:
 
 static status_t spec_check(void *settings)
 {
-    status_t st = STATUS_OK;
     const struct spec_settings *s = settings;
     REQUIRE(s->channels && s->output, STATUS_USAGE,
             "spec: expected %s; see voltmill spec --help (voltmill new FILE proposes a job)",
@@ -104,8 +103,7 @@ static status_t spec_check(void *settings)
             "spec -o %s: expected a name that ends in .h5, .fil or .fits, which says the format",
             s->output);
     stop_hold(1);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t spec_run_all(void *settings)
@@ -114,8 +112,8 @@ static status_t spec_run_all(void *settings)
     const struct spec_settings *s = settings;
     struct text text = {0};
     spec_compose(s, &text);
-    TRY(agree_all(MPI_COMM_WORLD, text.status));
-    TRY(agree_all(MPI_COMM_WORLD, s->shared.rank == 0 ? spec_print(s, &text) : STATUS_OK));
+    TRY_OUT(agree_all(MPI_COMM_WORLD, text.status));
+    TRY_OUT(agree_all(MPI_COMM_WORLD, s->shared.rank == 0 ? spec_print(s, &text) : STATUS_OK));
     const struct run_options run = {.path = "spec",
                                     .given = &text,
                                     .sets = s->shared.sets.items,

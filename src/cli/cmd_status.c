@@ -161,8 +161,8 @@ static status_t status_of_finished(const char *path, struct json *json)
         status_of_copy(path, mark_of(path), json);
         goto out;
     }
-    TRY(stamped_open(path, &stamped));
-    TRY(stamped.fbh5 ? STATUS_OK : product_find_place(path, &place));
+    TRY_OUT(stamped_open(path, &stamped));
+    TRY_OUT(stamped.fbh5 ? STATUS_OK : product_find_place(path, &place));
     if (stamped.fbh5 && json) {
         status_write_stamped(&stamped, json);
     } else if (stamped.fbh5) {
@@ -182,10 +182,11 @@ static status_t status_of_unfinished(const struct product_files *find, struct js
     status_t st = STATUS_OK;
     enum journal_state state;
     journal_t *journal = NULL;
-    TRY(journal_open(find->journal, &state, &journal));
-    REQUIRE(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is no journal of voltmill", find->journal);
-    REQUIRE(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
-            find->journal);
+    TRY_OUT(journal_open(find->journal, &state, &journal));
+    REQUIRE_OUT(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is no journal of voltmill",
+                find->journal);
+    REQUIRE_OUT(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
+                find->journal);
     const struct status_unfinished found = {claim_is_held(find->part), find->has_part,
                                             mark_of(find->part), journal};
     if (json) {
@@ -205,17 +206,18 @@ static status_t status_run(void *settings)
     struct product_files find = {0};
     struct json written = {.depth = 0};
     struct json *json = s->json ? &written : NULL;
-    TRY(product_files_find(s->shared.operand, &find));
+    TRY_OUT(product_files_find(s->shared.operand, &find));
     if (json) {
         json_begin(json, NULL);
         json_text(json, "file", find.path);
     } else {
         display_print("%s\n", find.path);
     }
-    TRY(find.is_finished ? status_of_finished(find.path, json) : status_of_unfinished(&find, json));
+    TRY_OUT(find.is_finished ? status_of_finished(find.path, json)
+                             : status_of_unfinished(&find, json));
     if (json) {
         json_end(json);
-        TRY(json_print(json));
+        TRY_OUT(json_print(json));
     }
 out:
     product_files_free(&find);

@@ -75,7 +75,6 @@ static const struct option_row tune_rows[] = {
  * follow, or the backend that was settled for a setup. Fail with USAGE. */
 static status_t tune_options_check(void *settings)
 {
-    status_t st = STATUS_OK;
     struct tune_settings *s = settings;
     const char *name = options_first(s, "backend device threads dms dm-step zero group");
     s->telescope = s->shared.setup ? bench_telescope(s->shared.setup) : NULL;
@@ -96,8 +95,7 @@ static status_t tune_options_check(void *settings)
     REQUIRE(!options_first(s, "seed") || s->method == EXPERIMENT_RANDOM, STATUS_USAGE,
             "tune: --seed goes with --search random only");
     experiment_choose(s->method, &s->tuning.search);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t tune_options_suit_job(const struct tune_settings *settings, const struct job *job)
@@ -111,15 +109,12 @@ static status_t tune_options_suit_job(const struct tune_settings *settings, cons
 static status_t tune_options_suit_backend(const struct tune_settings *settings,
                                           enum backend_kind backend)
 {
-    status_t st = STATUS_OK;
     REQUIRE(backend_abilities(backend)->uses_threads || !options_first(settings, "threads"),
             STATUS_USAGE, "tune: --threads goes with the cpu backend, not with %s",
             backend_name(backend));
-    REQUIRE(backend_abilities(backend)->has_device || !options_first(settings, "device"),
-            STATUS_USAGE, "tune: --device goes with the opencl backend, not with %s",
-            backend_name(backend));
-out:
-    return st;
+    return REQUIRED(backend_abilities(backend)->has_device || !options_first(settings, "device"),
+                    STATUS_USAGE, "tune: --device goes with the opencl backend, not with %s",
+                    backend_name(backend));
 }
 
 /* State of one command, after its options. */
@@ -158,7 +153,7 @@ static status_t tune_print_row(const struct tuning_work *w, const struct experim
     status_t st = STATUS_OK;
     struct text words = {0};
     char what[24];
-    TRY(dedisperse_shape_words(&row->best, &words));
+    TRY_OUT(dedisperse_shape_words(&row->best, &words));
     snprintf(what, sizeof what, "%5u DMs", row->c.ndms);
     tune_print_summary(what, &row->summary);
     if (row->seconds > 0) {
@@ -200,7 +195,6 @@ static struct bench_dedispersion tune_case_of(const struct tune_settings *s, uin
 
 static status_t tune_search_all(struct tuning_work *w)
 {
-    status_t st = STATUS_OK;
     struct tune_settings *s = &w->settings;
     /* A part stays for the best single configuration. */
     w->budget.seconds = s->shared.dms.count > 1 ? 0.75 * s->budget : s->budget;
@@ -223,8 +217,7 @@ static status_t tune_search_all(struct tuning_work *w)
         REQUIRE(!stop_wanted(), STATUS_STOPPED, "what was found is kept");
     }
     w->budget.seconds = s->budget;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static const char heading[] = "setup,dms,ms,gadd_per_s,realtime,fixed_ms,gain,gain_over_median,"
@@ -239,7 +232,7 @@ static status_t tune_print_result(const struct experiment_row *row, double fixed
     double rate = 1e-9 * row->adds / row->seconds;
     double realtime = row->c.seconds / row->seconds;
     double median = statistics->median > 0 ? 1 / (row->seconds * statistics->median) : 0;
-    TRY(dedisperse_shape_words(&row->best, &words));
+    TRY_OUT(dedisperse_shape_words(&row->best, &words));
     printf("%6u %10.4f %9.1f %10.1f %10.4f %6.2f %8.2f %6.2f  %s\n", row->c.ndms,
            1e3 * row->seconds, rate, realtime, 1e3 * fixed, fixed / row->seconds, median,
            statistics->signal_to_noise, words.data);
@@ -261,7 +254,7 @@ static status_t tune_print_fixed(const struct tuning_work *w)
     double fixed = 0;
     double mean = 0;
     double most = 0;
-    TRY(dedisperse_shape_words(&w->fixed_shape, &words));
+    TRY_OUT(dedisperse_shape_words(&w->fixed_shape, &words));
     for (uint32_t r = 0; r < w->nrows; r++) {
         double gain = w->fixed[r] / w->rows[r].seconds;
         tuned += w->rows[r].adds / w->rows[r].seconds;
@@ -281,16 +274,16 @@ static status_t tune_print_table(struct tuning_work *w)
 {
     status_t st = STATUS_OK;
     struct csv csv = {0};
-    TRY(csv_open(w->settings.shared.csv, "w", heading, &csv));
+    TRY_OUT(csv_open(w->settings.shared.csv, "w", heading, &csv));
     printf("%6s %10s %9s %10s %10s %6s %8s %6s  %s\n", "DMs", "tuned ms", "Gadd/s", "x realtime",
            "fixed ms", "gain", "x median", "S/N", "how");
     for (uint32_t r = 0; r < w->nrows; r++) {
         if (w->rows[r].seconds > 0) {
-            TRY(tune_print_result(&w->rows[r], w->has_fixed ? w->fixed[r] : 0, &csv));
+            TRY_OUT(tune_print_result(&w->rows[r], w->has_fixed ? w->fixed[r] : 0, &csv));
         }
     }
     if (w->has_fixed) {
-        TRY(tune_print_fixed(w));
+        TRY_OUT(tune_print_fixed(w));
     }
 out:
     return csv_close(&csv, st);
@@ -308,13 +301,13 @@ static status_t tune_protect(const struct tune_settings *s, const struct job *jo
                                             {"the database", own}};
     struct archive *archive = NULL;
     if (!job) {
-        TRY(protect_others(written, 4));
+        TRY_OUT(protect_others(written, 4));
         goto out;
     }
     if (job_reads_voltages(job)) {
-        TRY(archive_open(job, &archive));
+        TRY_OUT(archive_open(job, &archive));
     }
-    TRY(protect_job(job, archive, written, 4));
+    TRY_OUT(protect_job(job, archive, written, 4));
 out:
     free(own);
     archive_destroy(archive);
@@ -323,7 +316,6 @@ out:
 
 static status_t tune_setup(struct tuning_work *w)
 {
-    status_t st = STATUS_OK;
     struct tune_settings *s = &w->settings;
     struct backend_options options = {.device = s->shared.device, .local_size = 1};
     enum backend_kind backend = backend_settle(s->shared.backend);
@@ -345,9 +337,8 @@ static status_t tune_setup(struct tuning_work *w)
     for (uint32_t r = 0; r < w->nrows; r++) {
         bad += w->rows[r].seconds <= 0 && w->rows[r].summary.timed > 0;
     }
-    REQUIRE(bad == 0, STATUS_DEVICE, "tune: for %u numbers of DMs no configuration was right", bad);
-out:
-    return st;
+    return REQUIRED(bad == 0, STATUS_DEVICE,
+                    "tune: for %u numbers of DMs no configuration was right", bad);
 }
 
 static void tune_tell(const char *what, const struct tune_summary *summary, const char *best)
@@ -368,14 +359,15 @@ static status_t tune_a_job(struct tune_settings *s)
     status_t st = STATUS_OK;
     char *own = NULL;
     struct job *job = NULL;
-    TRY(share_load_job(s->shared.operand, NULL, s->shared.sets.items, s->shared.sets.count, &job));
-    TRY(tune_protect(s, job));
-    REQUIRE(!job->is_synthesised, STATUS_USAGE,
-            "%s: synthesise: a synthesis has nothing that tune measures", job->path);
-    TRY(coefficients_read(job));
-    TRY(tune_log_open(s->log_path, &s->tuning.log));
-    TRY(tune_options_suit_job(s, job));
-    TRY(tune_job(job, &s->tuning, tune_tell));
+    TRY_OUT(
+        share_load_job(s->shared.operand, NULL, s->shared.sets.items, s->shared.sets.count, &job));
+    TRY_OUT(tune_protect(s, job));
+    REQUIRE_OUT(!job->is_synthesised, STATUS_USAGE,
+                "%s: synthesise: a synthesis has nothing that tune measures", job->path);
+    TRY_OUT(coefficients_read(job));
+    TRY_OUT(tune_log_open(s->log_path, &s->tuning.log));
+    TRY_OUT(tune_options_suit_job(s, job));
+    TRY_OUT(tune_job(job, &s->tuning, tune_tell));
     own = s->shared.database ? NULL : store_own();
     if (s->shared.database || own) {
         display_print("the database is %s\n", own ? own : s->shared.database);
@@ -392,12 +384,12 @@ static status_t tune_run(void *settings)
     struct tuning_work *w = settings;
     struct tune_settings *s = &w->settings;
     stop_hold(0);
-    TRY(watch_begin());
+    TRY_OUT(watch_begin());
     stop_begin(1);
     w->budget = (struct tune_budget){.seconds = s->budget, .is_stopped = stop_wanted};
     s->tuning.budget = &w->budget;
     s->tuning.database = s->shared.database;
-    TRY(s->shared.operand ? tune_a_job(s) : tune_setup(w));
+    TRY_OUT(s->shared.operand ? tune_a_job(s) : tune_setup(w));
 out:
     for (uint32_t r = 0; r < w->nrows; r++) {
         experiment_row_free(&w->rows[r]);

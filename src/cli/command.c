@@ -179,8 +179,8 @@ static status_t command_start_all(status_t st, int *rank, int *ranks)
     MPI_Comm_rank(MPI_COMM_WORLD, rank);
     MPI_Comm_size(MPI_COMM_WORLD, ranks);
     report_quiet(*rank != 0);
-    TRY(agree_all(MPI_COMM_WORLD, st));
-    TRY(is_alone ? STATUS_OK : watch_know_all(MPI_COMM_WORLD));
+    TRY_OUT(agree_all(MPI_COMM_WORLD, st));
+    TRY_OUT(is_alone ? STATUS_OK : watch_know_all(MPI_COMM_WORLD));
 out:
     return st;
 }
@@ -189,7 +189,7 @@ static status_t command_run(const struct command *command, int argc, char **argv
 {
     status_t st = STATUS_OK;
     struct shared *settings = NULL;
-    TRY(memory_zeroed(1, command->bytes, "settings", &settings));
+    TRY_OUT(memory_zeroed(1, command->bytes, "settings", &settings));
     st = options_read(command, argc, argv, settings);
     int is_help = st == STATUS_OK && settings->help;
     int has_work = st == STATUS_OK && !is_help;

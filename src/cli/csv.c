@@ -15,17 +15,15 @@
 /* Whether it begins with the heading. */
 static status_t csv_check_begin(FILE *file, const char *path, const char *heading)
 {
-    status_t st = STATUS_OK;
     int is_ours = 1;
     for (const char *at = heading; *at && is_ours; at++) {
         is_ours = getc(file) == (unsigned char)*at;
     }
     is_ours = is_ours && getc(file) == '\n';
     REQUIRE(!ferror(file), STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
-    REQUIRE(is_ours, STATUS_USAGE,
-            "%s is there, and no such table: its first line is not \"%.40s...\"", path, heading);
-out:
-    return st;
+    return REQUIRED(is_ours, STATUS_USAGE,
+                    "%s is there, and no such table: its first line is not \"%.40s...\"", path,
+                    heading);
 }
 
 status_t csv_check(const char *path, const char *heading)
@@ -38,8 +36,8 @@ status_t csv_check(const char *path, const char *heading)
         goto out;
     }
     file = fopen(path, "r");
-    REQUIRE(file, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
-    TRY(csv_check_begin(file, path, heading));
+    REQUIRE_OUT(file, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    TRY_OUT(csv_check_begin(file, path, heading));
 out:
     text_close(file);
     return st;
@@ -55,18 +53,18 @@ static status_t csv_open_file(const char *path, const char *mode, const char *he
     const int is_pipe = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
     const int flags = O_CREAT | O_CLOEXEC | (appends ? O_APPEND : 0);
     int fd = open(path, flags | (is_pipe ? O_WRONLY : O_RDWR), 0666);
-    REQUIRE(fd >= 0 && fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be written: %s", path,
-            strerror(errno));
-    REQUIRE(is_pipe == !S_ISREG(info.st_mode), STATUS_DATA,
-            "%s was replaced by another file while it was opened", path);
+    REQUIRE_OUT(fd >= 0 && fstat(fd, &info) == 0, STATUS_DATA, "%s cannot be written: %s", path,
+                strerror(errno));
+    REQUIRE_OUT(is_pipe == !S_ISREG(info.st_mode), STATUS_DATA,
+                "%s was replaced by another file while it was opened", path);
     file = fdopen(fd, is_pipe ? mode : "r+");
-    REQUIRE(file, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
+    REQUIRE_OUT(file, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
     fd = -1;
     if (!is_pipe && info.st_size > 0) {
-        TRY(csv_check_begin(file, path, heading));
+        TRY_OUT(csv_check_begin(file, path, heading));
         int is_ready = fseek(file, 0, appends ? SEEK_END : SEEK_SET) == 0 &&
                        (appends || ftruncate(fileno(file), 0) == 0);
-        REQUIRE(is_ready, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
+        REQUIRE_OUT(is_ready, STATUS_DATA, "%s cannot be written: %s", path, strerror(errno));
     }
     *out = file;
     file = NULL;
@@ -96,7 +94,6 @@ void csv_print(struct csv *csv, const char *format, ...)
 
 status_t csv_open(const char *path, const char *mode, const char *heading, struct csv *csv)
 {
-    status_t st = STATUS_OK;
     if (path) {
         FILE *file = NULL;
         TRY(csv_open_file(path, mode, heading, &file));
@@ -105,8 +102,7 @@ status_t csv_open(const char *path, const char *mode, const char *heading, struc
             csv_print(csv, "%s\n", heading);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void csv_flush(struct csv *csv)

@@ -34,7 +34,7 @@ static status_t elsewhere_home(const char *path, struct text *out)
 {
     status_t st = STATUS_OK;
     struct text folder = {0};
-    TRY(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
+    TRY_OUT(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
     char *real = realpath(folder.data, NULL);
     text_add(out, "%s%s", real ? real : "", real && strcmp(real, "/") != 0 ? "/" : "");
     free(real);
@@ -50,7 +50,7 @@ static status_t elsewhere_add(struct elsewhere *list, const char *path,
 {
     status_t st = STATUS_OK;
     struct text home = {0};
-    TRY(elsewhere_home(path, &home));
+    TRY_OUT(elsewhere_home(path, &home));
     for (uint32_t i = 0; i < sources->count; i++) {
         /* One that went since is for its readers to find; one of the same recording is none. */
         const struct archive_source *source = &sources->items[i];
@@ -174,10 +174,10 @@ status_t elsewhere_of_archive(const struct archive *archive, struct json *json)
     for (uint32_t i = 0; i < archive->nparts; i++) {
         most += archive->parts[i].storage.sources.count;
     }
-    TRY(memory_zeroed(most, sizeof *list.files, "files of an archive", &list.files));
+    TRY_OUT(memory_zeroed(most, sizeof *list.files, "files of an archive", &list.files));
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
-        TRY(elsewhere_add(&list, part->path, &part->storage.sources));
+        TRY_OUT(elsewhere_add(&list, part->path, &part->storage.sources));
     }
     elsewhere_say(&list, json);
 out:
@@ -190,8 +190,9 @@ status_t elsewhere_of_filterbank(const struct fbh5 *fbh5, struct json *json)
     status_t st = STATUS_OK;
     struct elsewhere list = {.files = NULL};
     const struct sources *sources = &fbh5->storage.sources;
-    TRY(memory_zeroed(sources->count, sizeof *list.files, "files of a filterbank", &list.files));
-    TRY(elsewhere_add(&list, fbh5->path, sources));
+    TRY_OUT(
+        memory_zeroed(sources->count, sizeof *list.files, "files of a filterbank", &list.files));
+    TRY_OUT(elsewhere_add(&list, fbh5->path, sources));
     elsewhere_say(&list, json);
 out:
     elsewhere_free(&list);

@@ -331,7 +331,6 @@ static void json_plan_filters(struct json *json, const struct channelise_plan *w
 static status_t json_plan_oversampled(struct json *json, const struct channelise_plan_bank *bank,
                                       double channel_hz)
 {
-    status_t st = STATUS_OK;
     struct filter_report_oversampled report;
     double rate = (double)bank->samples_per_spectrum / (double)bank->hop;
     json_u64(json, "samples_between_spectra", bank->hop);
@@ -345,13 +344,11 @@ static status_t json_plan_oversampled(struct json *json, const struct channelise
     json_f64(json, "channel_width_hz", rate * channel_hz);
     json_f64(json, "kept_ripple_db", report.ripple_db);
     json_f64(json, "aliasing_db", report.alias_db);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t json_plan_bank(struct json *json, const struct channelise_plan *work, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan_bank *bank = &work->banks[i];
     struct filter_report report;
     char window[UNITS_TEXT];
@@ -382,8 +379,7 @@ static status_t json_plan_bank(struct json *json, const struct channelise_plan *
     json_f64(json, "noise_width_channels", report.noise_width);
     TRY(json_plan_oversampled(json, bank, plan_channel_hz(work, i)));
     json_end(json);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void json_plan_product(struct json *json, const struct channelise_pass *bank, uint32_t i)
@@ -423,12 +419,12 @@ static status_t json_plan_channelise(struct json *json, const struct channelise_
     struct text notes = {0};
     json_begin(json, "archive");
     json_archive(json, bank->archive);
-    TRY(elsewhere_of_archive(bank->archive, json));
+    TRY_OUT(elsewhere_of_archive(bank->archive, json));
     json_end(json);
     json_plan_filters(json, work);
     json_list(json, "filter_banks");
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
-        TRY(json_plan_bank(json, work, i));
+        TRY_OUT(json_plan_bank(json, work, i));
     }
     json_list_end(json);
     json_begin(json, "run");
@@ -451,7 +447,7 @@ static status_t json_plan_channelise(struct json *json, const struct channelise_
         json_plan_product(json, bank, i);
     }
     json_list_end(json);
-    TRY(channelise_plan_notes(work, &notes));
+    TRY_OUT(channelise_plan_notes(work, &notes));
     json_lines(json, "notes", notes.data);
 out:
     text_free(&notes);
@@ -523,7 +519,6 @@ static void json_plan_grid(struct json *json, const struct grid *grid)
 
 static status_t json_plan_room(struct json *json, const struct room *room)
 {
-    status_t st = STATUS_OK;
     json_list(json, "files_to_write");
     for (uint32_t i = 0; i < room->count; i++) {
         uint64_t bytes = 0;
@@ -541,13 +536,11 @@ static status_t json_plan_room(struct json *json, const struct room *room)
         json_end(json);
     }
     json_list_end(json);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t json_plan_job(struct json *json, const struct run_plan *plan)
 {
-    status_t st = STATUS_OK;
     const struct job *job = plan->part ? plan->part->job : plan->begun.job;
     const struct resume *left = plan->part ? &plan->part->left : &plan->begun.left;
     json_begin(json, NULL);
@@ -566,8 +559,7 @@ static status_t json_plan_job(struct json *json, const struct run_plan *plan)
     json_list_end(json);
     TRY(json_plan_room(json, &plan->room));
     json_end(json);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t plan_job_write(const struct run_options *options)
@@ -575,10 +567,10 @@ status_t plan_job_write(const struct run_options *options)
     status_t st = STATUS_OK;
     struct json json = {.depth = 0};
     struct run_plan *plan = NULL;
-    TRY(run_plan_create(options, &plan));
-    TRY(json_plan_job(&json, plan));
-    TRY(json_print(&json));
-    TRY(room_check(&plan->room));
+    TRY_OUT(run_plan_create(options, &plan));
+    TRY_OUT(json_plan_job(&json, plan));
+    TRY_OUT(json_print(&json));
+    TRY_OUT(room_check(&plan->room));
 out:
     json_free(&json);
     run_plan_destroy(plan);

@@ -130,10 +130,12 @@ static status_t options_expand(struct shared *shared, const char **path)
     status_t st = STATUS_OK;
     struct text whole = {0};
     int ok = 1;
-    TRY(text_add_path(&whole, *path, &ok));
-    REQUIRE(ok, STATUS_USAGE, "%s %s: ~ is HOME, which is not set", shared->command->name, *path);
+    TRY_OUT(text_add_path(&whole, *path, &ok));
+    REQUIRE_OUT(ok, STATUS_USAGE, "%s %s: ~ is HOME, which is not set", shared->command->name,
+                *path);
     if (strcmp(whole.data, *path) != 0) {
-        TRY(memory_grow(shared->nexpanded, sizeof *shared->expanded, "paths", &shared->expanded));
+        TRY_OUT(
+            memory_grow(shared->nexpanded, sizeof *shared->expanded, "paths", &shared->expanded));
         *path = shared->expanded[shared->nexpanded++] = whole.data;
         whole.data = NULL;
     }
@@ -146,24 +148,21 @@ static status_t options_take(const struct command *command, const struct option_
                              const char *value, void *settings)
 {
     static const struct option_row paths = {.takes = "FILE|PATH|PATTERN|JOB"};
-    status_t st = STATUS_OK;
     char expected[256];
     const char *name = NULL;
     TRY(row->value && value_word(&paths, row->value, &name) ? options_expand(settings, &value)
                                                             : STATUS_OK);
     if (!row->read(row, value, (char *)settings + row->at)) {
         value_expected(row, expected, sizeof expected);
-        FAIL(STATUS_USAGE, "%s --%s %s: expected %s", command->name, options_name(row), value,
-             expected);
+        return report_fail(STATUS_USAGE, "%s --%s %s: expected %s", command->name,
+                           options_name(row), value, expected);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Room for texts, and what holds when nothing is given. */
 static status_t options_begin(const struct command *command, int argc, void *settings)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; options_row(command, i); i++) {
         const struct option_row *row = options_row(command, i);
         if (row->read == value_texts) {
@@ -174,14 +173,12 @@ static status_t options_begin(const struct command *command, int argc, void *set
             TRY(options_take(command, row, row->standard, settings));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t options_take_operand(const struct command *command, int count, char **words,
                                      struct shared *out)
 {
-    status_t st = STATUS_OK;
     const char *name = command->name;
     int has_instead = command->instead && options_first(out, command->instead);
     REQUIRE(command->operand || count == 0, STATUS_USAGE,
@@ -206,8 +203,7 @@ static status_t options_take_operand(const struct command *command, int count, c
     out->operand = words[0];
     out->operands = words;
     out->noperands = (uint32_t)count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Writes a hint into `out` if an unknown option is a key of the job that the command takes. */
@@ -259,7 +255,6 @@ static status_t options_refuse(const struct command *command, const char *word)
 
 status_t options_read(const struct command *command, int argc, char **argv, void *settings)
 {
-    status_t st = STATUS_OK;
     const char *name = command->name;
     struct shared *shared = settings;
     struct options_known known = {.letters = ""};
@@ -272,7 +267,7 @@ status_t options_read(const struct command *command, int argc, char **argv, void
     for (int option; (option = getopt_long(argc, argv, known.letters, known.names, NULL)) != -1;) {
         if (option == 'h') {
             shared->help = 1;
-            goto out;
+            return STATUS_OK;
         }
         REQUIRE(option != ':', STATUS_USAGE, "%s: option %s needs a value; see voltmill %s --help",
                 name, argv[optind - 1], name);
@@ -283,9 +278,7 @@ status_t options_read(const struct command *command, int argc, char **argv, void
         shared->given |= UINT64_C(1) << known.rows[option];
     }
     TRY(options_take_operand(command, argc - optind, argv + optind, shared));
-    TRY(command->check ? command->check(settings) : STATUS_OK);
-out:
-    return st;
+    return command->check ? command->check(settings) : STATUS_OK;
 }
 
 void options_free(void *settings)

@@ -226,7 +226,6 @@ static void bank_print_decibels(const char *name, double value, const char *what
 /* Prints the aliasing of oversampled channels. */
 static status_t bank_print_oversampled(const struct channelise_plan_bank *bank)
 {
-    status_t st = STATUS_OK;
     struct filter_report_oversampled report;
     char words[64];
     double rate = (double)bank->samples_per_spectrum / (double)bank->hop;
@@ -238,13 +237,11 @@ static status_t bank_print_oversampled(const struct channelise_plan_bank *bank)
     bank_print_decibels("kept part", report.ripple_db, "ripple within +-0.5");
     snprintf(words, sizeof words, "or more of what folds into it, from %.4g on", rate - 0.5);
     bank_print_decibels("aliasing", report.alias_db, words);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t bank_print_filter(const struct channelise_plan *work, uint32_t number)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan_bank *bank = &work->banks[number];
     struct filter_report report;
     char a[UNITS_TEXT];
@@ -263,8 +260,7 @@ static status_t bank_print_filter(const struct channelise_plan *work, uint32_t n
     TRY(bank_print_oversampled(bank));
     display_row("noise width", "%.4f (%s)", report.noise_width,
                 bank_width(report.noise_width, work, number, a));
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Writes the unit in which chunks are counted. */
@@ -353,7 +349,7 @@ static status_t bank_print_notes(const struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     struct text notes = {0};
-    TRY(channelise_plan_notes(work, &notes));
+    TRY_OUT(channelise_plan_notes(work, &notes));
     display_print("%s", notes.length > 0 ? "notes\n" : "");
     describe_lines("  ", notes.data);
 out:
@@ -380,7 +376,7 @@ static status_t plan_array_print(const struct channelise_plan *work)
         display_row("centre", "azimuth %.4f deg, elevation %.4f deg", at->azimuth_deg,
                     at->elevation_deg);
     }
-    TRY(array_plan_words(work, &lines));
+    TRY_OUT(array_plan_words(work, &lines));
     display_print("%s", lines.data);
 out:
     text_free(&lines);
@@ -389,7 +385,6 @@ out:
 
 static status_t plan_bank_print(const struct channelise_pass *bank)
 {
-    status_t st = STATUS_OK;
     describe_archive(bank->archive);
     TRY(elsewhere_of_archive(bank->archive, NULL));
     plan_filters_print(bank->work);
@@ -401,9 +396,7 @@ static status_t plan_bank_print(const struct channelise_pass *bank)
     bank_print_run(bank->work);
     plan_pass_print(&bank->pass);
     bank_print_products(bank);
-    TRY(bank_print_notes(bank->work));
-out:
-    return st;
+    return bank_print_notes(bank->work);
 }
 
 /* Prints a planned dedispersion. */
@@ -496,8 +489,8 @@ static status_t series_warn_of_begun(const char *file, const char *filterbank)
     enum journal_state state;
     journal_t *journal = NULL;
     struct product_files files;
-    TRY(product_files_of(file, &files));
-    TRY(journal_open(files.journal, &state, &journal));
+    TRY_OUT(product_files_of(file, &files));
+    TRY_OUT(journal_open(files.journal, &state, &journal));
     if (journal && journal->done > 0) {
         report_warn("%s was begun of another %s than will be made: a run will refuse to go on with "
                     "it; --restart begins anew",
@@ -511,15 +504,12 @@ out:
 
 static status_t plan_series_print(const struct dedisperse_pass *series)
 {
-    status_t st = STATUS_OK;
     const char *file = job_series_name(series->plan->what);
     if (series->is_foreseen && !series->pass.options->restart) {
         TRY(series_warn_of_begun(file, series->fbh5->path));
     }
     series_print(series);
-    TRY(series->is_foreseen ? STATUS_OK : elsewhere_of_filterbank(series->fbh5, NULL));
-out:
-    return st;
+    return series->is_foreseen ? STATUS_OK : elsewhere_of_filterbank(series->fbh5, NULL);
 }
 
 static void plan_job_print_complete(const char *file)
@@ -554,7 +544,6 @@ static void plan_job_print_stripes(const char *path, uint64_t bytes, uint64_t al
 
 static status_t plan_job_print_room(const struct room *room, uint64_t align)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < room->count; i++) {
         int is_first = 0;
         int length;
@@ -569,8 +558,7 @@ static status_t plan_job_print_room(const struct room *room, uint64_t align)
             plan_job_print_stripes(room->needs[i].path, room->needs[i].bytes, align);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Folders of products that are not there. */
@@ -582,13 +570,13 @@ static status_t plan_job_print_folders(const struct room *room)
         const char *path = room->needs[i].path;
         int length = (int)(text_basename(path) - path);
         int is_there = 0;
-        TRY(folder_check(path, &is_there));
+        TRY_OUT(folder_check(path, &is_there));
         if (!is_there && (!said.data || strncmp(said.data, path, (size_t)length) != 0 ||
                           said.data[length] != '\0')) {
             display_print("%s", said.data ? "" : "folders\n");
             display_print("  %.*s will be made\n", length, path);
             said.length = 0;
-            TRY(text_add(&said, "%.*s", length, path));
+            TRY_OUT(text_add(&said, "%.*s", length, path));
         }
     }
 out:
@@ -629,14 +617,13 @@ static void plan_job_print_merge(const struct run_plan *plan)
 
 static status_t plan_job_print_passes(const struct run_plan *plan)
 {
-    status_t st = STATUS_OK;
     const struct job *job = plan->part ? plan->part->job : plan->begun.job;
     const struct resume *left = plan->part ? &plan->part->left : &plan->begun.left;
     if (plan->grid) {
         plan_job_print_parts(plan);
     }
     if (job_is_semi_coherent(job)) {
-        goto out; /* all parts are complete */
+        return STATUS_OK; /* all parts are complete */
     }
     TRY(plan->bank.work ? plan_bank_print(&plan->bank) : STATUS_OK);
     for (uint32_t i = 0; i < job->nproducts && left->channelise; i++) {
@@ -648,13 +635,11 @@ static status_t plan_job_print_passes(const struct run_plan *plan)
             plan_job_print_complete(job_series_name(&job->dedisperse[i]));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t plan_job_take(const struct shared *shared, struct text *given, struct run_options *run)
 {
-    status_t st = STATUS_OK;
     int is_stdin = shared->operand && strcmp(shared->operand, "-") == 0;
     *run = (struct run_options){.path = shared->operand,
                                 .sets = shared->sets.items,
@@ -670,20 +655,19 @@ status_t plan_job_take(const struct shared *shared, struct text *given, struct r
         run->path = is_stdin ? "standard input" : "--set";
         run->given = given;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t plan_job_print(const struct run_options *options)
 {
     status_t st = STATUS_OK;
     struct run_plan *plan = NULL;
-    TRY(run_plan_create(options, &plan));
-    TRY(plan_job_print_passes(plan));
+    TRY_OUT(run_plan_create(options, &plan));
+    TRY_OUT(plan_job_print_passes(plan));
     plan_job_print_merge(plan);
-    TRY(plan_job_print_folders(&plan->room));
-    TRY(plan_job_print_room(&plan->room, plan->begun.job->cut.align));
-    TRY(room_check(&plan->room));
+    TRY_OUT(plan_job_print_folders(&plan->room));
+    TRY_OUT(plan_job_print_room(&plan->room, plan->begun.job->cut.align));
+    TRY_OUT(room_check(&plan->room));
 out:
     run_plan_destroy(plan);
     return st;

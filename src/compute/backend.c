@@ -56,13 +56,11 @@ static const struct backend_ops *backend_ops_of(enum backend_kind kind)
 status_t backend_open(enum backend_kind kind, const struct backend_options *options,
                       backend_t **out)
 {
-    status_t st = STATUS_OK;
     const struct backend_ops *ops = backend_ops_of(kind);
     REQUIRE(ops, STATUS_DEVICE, "this voltmill was built without OpenCL (make OPENCL=1)");
     TRY(ops->open(options, out));
     (*out)->ops = ops;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct backend_abilities *backend_abilities(enum backend_kind kind)

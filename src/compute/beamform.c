@@ -14,12 +14,12 @@ status_t beamform_create(backend_t *backend, const struct beamform_spec *spec, b
     status_t st = STATUS_OK;
     beamform_t *made = NULL;
     const struct beamform_ops *ops = backend->ops->beamform;
-    REQUIRE(ops, STATUS_USAGE, "beams: the backend %s cannot form them: run.backend: cpu",
-            backend_name(backend->ops->kind));
-    TRY(memory_zeroed(1, ops->size, "beams", &made));
+    REQUIRE_OUT(ops, STATUS_USAGE, "beams: the backend %s cannot form them: run.backend: cpu",
+                backend_name(backend->ops->kind));
+    TRY_OUT(memory_zeroed(1, ops->size, "beams", &made));
     made->ops = ops;
     made->spec = *spec;
-    TRY(made->ops->create(backend, made));
+    TRY_OUT(made->ops->create(backend, made));
     *out = made;
     made = NULL;
 out:

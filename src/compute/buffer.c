@@ -47,11 +47,9 @@ status_t backend_measure_fma(backend_t *backend, uint32_t threads, double *out)
 
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out)
 {
-    status_t st = STATUS_OK;
     TRY(backend->ops->buffer_create(backend, use, bytes, out));
     (*out)->ops = backend->ops;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void buffer_destroy(buffer_t *buffer)

@@ -154,10 +154,10 @@ status_t channelise_create(backend_t *backend, const struct channelise_spec *spe
 {
     status_t st = STATUS_OK;
     channelise_t *made = NULL;
-    TRY(memory_zeroed(1, backend->ops->channelise->size, "the filter bank", &made));
+    TRY_OUT(memory_zeroed(1, backend->ops->channelise->size, "the filter bank", &made));
     made->ops = backend->ops->channelise;
     made->spec = *spec;
-    TRY(made->ops->create(backend, made));
+    TRY_OUT(made->ops->create(backend, made));
     *out = made;
     made = NULL;
 out:
@@ -206,15 +206,13 @@ status_t channelise_times(channelise_t *channelise, double seconds[DEVICE_STEPS]
 status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
                              uint64_t spectra, fft_baseline_t **out)
 {
-    status_t st = STATUS_OK;
     const struct fft_baseline_ops *ops = backend->ops->fft_baseline;
     *out = NULL;
     if (ops) {
         TRY(ops->create(backend, spec, spectra, out));
         (*out)->ops = ops;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void fft_baseline_destroy(fft_baseline_t *baseline)

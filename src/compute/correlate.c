@@ -18,15 +18,15 @@ static status_t correlate_check_pairs(const struct correlate_spec *spec)
     status_t st = STATUS_OK;
     const size_t stations = spec->stations;
     char *seen = NULL;
-    TRY(memory_zeroed(stations * stations, 1, "pairs of stations", &seen));
+    TRY_OUT(memory_zeroed(stations * stations, 1, "pairs of stations", &seen));
     for (uint32_t i = 0; i < spec->npairs; i++) {
         const uint32_t a = spec->pairs[i][0];
         const uint32_t b = spec->pairs[i][1];
-        REQUIRE(a <= b && b < stations, STATUS_USAGE,
-                "correlate: pair %u is of stations %u and %u, expected ascending ones below %u", i,
-                a, b, spec->stations);
-        REQUIRE(!seen[a * stations + b], STATUS_USAGE,
-                "correlate: the pair of stations %u and %u is listed twice", a, b);
+        REQUIRE_OUT(a <= b && b < stations, STATUS_USAGE,
+                    "correlate: pair %u is of stations %u and %u, expected ascending ones below %u",
+                    i, a, b, spec->stations);
+        REQUIRE_OUT(!seen[a * stations + b], STATUS_USAGE,
+                    "correlate: the pair of stations %u and %u is listed twice", a, b);
         seen[a * stations + b] = 1;
     }
 out:
@@ -36,7 +36,6 @@ out:
 
 static status_t correlate_check(const struct correlate_spec *spec)
 {
-    status_t st = STATUS_OK;
     REQUIRE(spec->pols == 1 || spec->pols == 2, STATUS_USAGE,
             "correlate: %u polarisations, expected 1 or 2", spec->pols);
     REQUIRE(spec->stations > 0 && spec->coarse > 0 && spec->nchannels > 0 && spec->npairs > 0 &&
@@ -49,9 +48,7 @@ static status_t correlate_check(const struct correlate_spec *spec)
     REQUIRE(spec->average > 0 && spec->nchannels % spec->average == 0, STATUS_USAGE,
             "correlate: %u channels are averaged, expected a divisor of %u", spec->average,
             spec->nchannels);
-    TRY(correlate_check_pairs(spec));
-out:
-    return st;
+    return correlate_check_pairs(spec);
 }
 
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out)
@@ -61,15 +58,15 @@ status_t correlate_create(backend_t *backend, const struct correlate_spec *spec,
     correlate_t *made = NULL;
     uint32_t(*pairs)[2] = NULL;
     float *gains = NULL;
-    TRY(correlate_check(spec));
+    TRY_OUT(correlate_check(spec));
     const size_t count = spec->gains ? 2 * correlate_inputs(spec) * correlate_columns(spec) : 0;
-    TRY(memory_zeroed(spec->npairs, sizeof *pairs, "pairs of stations", &pairs));
-    TRY(memory_zeroed(count, sizeof *gains, "gains", &gains));
+    TRY_OUT(memory_zeroed(spec->npairs, sizeof *pairs, "pairs of stations", &pairs));
+    TRY_OUT(memory_zeroed(count, sizeof *gains, "gains", &gains));
     memcpy(pairs, spec->pairs, spec->npairs * sizeof *pairs);
     if (spec->gains) {
         memcpy(gains, spec->gains, count * sizeof *gains);
     }
-    TRY(memory_zeroed(1, ops->size, "the correlation", &made));
+    TRY_OUT(memory_zeroed(1, ops->size, "the correlation", &made));
     made->ops = ops;
     made->spec = *spec;
     made->spec.pairs = (const uint32_t(*)[2])(made->pairs = pairs);
@@ -77,7 +74,7 @@ status_t correlate_create(backend_t *backend, const struct correlate_spec *spec,
     made->gains = gains;
     pairs = NULL;
     gains = NULL;
-    TRY(ops->create(backend, made));
+    TRY_OUT(ops->create(backend, made));
     *out = made;
     made = NULL;
 out:
@@ -109,12 +106,10 @@ void correlate_begin(correlate_t *correlate, uint64_t first_spectrum)
 status_t correlate_run(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,
                        buffer_t *out, uint64_t *rows)
 {
-    status_t st = STATUS_OK;
     TRY(correlate->ops->run(correlate, in, spectra, turns, out));
     *rows = dumps_finished(correlate->next, spectra, correlate->spec.integrate);
     correlate->next += spectra;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t correlate_times(correlate_t *correlate, double seconds[DEVICE_STEPS])

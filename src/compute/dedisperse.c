@@ -33,7 +33,6 @@ uint32_t dedisperse_count_used(const struct dedisperse_spec *spec)
 /* Sums stay below 2^32, those of groups of 8-bit channels below 2^16. */
 static status_t dedisperse_check(const struct dedisperse_spec *spec)
 {
-    status_t st = STATUS_OK;
     uint32_t used = dedisperse_count_used(spec);
     REQUIRE(used > 0, STATUS_USAGE, "dedispersion: all %u channels are masked",
             spec->delays->nchannels);
@@ -41,11 +40,10 @@ static status_t dedisperse_check(const struct dedisperse_spec *spec)
             "dedispersion: %u channels of 16 bit, at most 65,536 can be added up", used);
     REQUIRE(spec->format != SERIES_U8 || used <= 1 << 24, STATUS_USAGE,
             "dedispersion: %u channels of 8 bit, at most 16,777,216 can be added up", used);
-    REQUIRE(!spec->steps || spec->steps->group <= 256, STATUS_USAGE,
-            "dedispersion: groups of %u channels, at most 256 can be added up in the first step",
-            spec->steps->group);
-out:
-    return st;
+    return REQUIRED(
+        !spec->steps || spec->steps->group <= 256, STATUS_USAGE,
+        "dedispersion: groups of %u channels, at most 256 can be added up in the first step",
+        spec->steps->group);
 }
 
 /* Why the spec's mode does not allow a shape. */
@@ -64,12 +62,12 @@ status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spe
     status_t st = STATUS_OK;
     dedisperse_t *made = NULL;
     const char *why = spec->shape.pack > 0 ? dedisperse_objection(spec, &spec->shape) : NULL;
-    TRY(dedisperse_check(spec));
-    REQUIRE(!why, STATUS_USAGE, "dedispersion cannot be run so: %s", why);
-    TRY(memory_zeroed(1, backend->ops->dedisperse->size, "dedispersion", &made));
+    TRY_OUT(dedisperse_check(spec));
+    REQUIRE_OUT(!why, STATUS_USAGE, "dedispersion cannot be run so: %s", why);
+    TRY_OUT(memory_zeroed(1, backend->ops->dedisperse->size, "dedispersion", &made));
     made->ops = backend->ops->dedisperse;
     made->spec = *spec;
-    TRY(made->ops->create(backend, made));
+    TRY_OUT(made->ops->create(backend, made));
     *out = made;
     made = NULL;
 out:
@@ -127,12 +125,9 @@ status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 
 status_t dedisperse_shape_words(const struct dedisperse_shape *s, struct text *out)
 {
-    status_t st = STATUS_OK;
     TRY(text_add(out, "%s:%u:%ux%u:%ux%u:%u:%u:%u", staging_names[s->staging % STAGINGS], s->pack,
                  s->time_items, s->dm_items, s->time_out, s->dm_out, s->chunk, s->skew, s->is_ptx));
-    TRY(s->group > 0 ? text_add(out, ":%u", s->group) : STATUS_OK);
-out:
-    return st;
+    return s->group > 0 ? text_add(out, ":%u", s->group) : STATUS_OK;
 }
 
 int dedisperse_shape_parse(const char *text, struct dedisperse_shape *out)
@@ -175,7 +170,6 @@ static int dedisperse_compare_costs(const void *left, const void *right)
 status_t dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
                                struct dedisperse_candidate **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     *out = NULL;
     *count = 0;
     if (backend->ops->dedisperse->candidates) {
@@ -189,6 +183,5 @@ status_t dedisperse_candidates(backend_t *backend, const struct dedisperse_spec 
         *count = n;
         qsort(*out, *count, sizeof **out, dedisperse_compare_costs);
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -16,7 +16,6 @@ uint64_t ingest_bytes(uint32_t threads)
 
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out)
 {
-    status_t st = STATUS_OK;
     const struct ingest_ops *ops = backend->ops->ingest;
     *out = NULL;
     if (ops) {
@@ -24,8 +23,7 @@ status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out)
         (*out)->ops = ops;
         (*out)->backend = backend->ops;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void ingest_destroy(ingest_t *ingest)
@@ -37,11 +35,9 @@ void ingest_destroy(ingest_t *ingest)
 
 status_t ingest_buffer(ingest_t *ingest, uint64_t bytes, buffer_t **out)
 {
-    status_t st = STATUS_OK;
     TRY(ingest->ops->buffer(ingest, bytes, out));
     (*out)->ops = ingest->backend;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t ingest_begin(ingest_t *ingest, buffer_t *in)
@@ -80,7 +76,6 @@ void ingest_stop(ingest_t *ingest)
 
 status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out)
 {
-    status_t st = STATUS_OK;
     const struct peaks_ops *ops = backend->ops->peaks;
     *out = NULL;
     if (ops) {
@@ -89,8 +84,7 @@ status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_time
     if (*out) {
         (*out)->ops = ops;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void peaks_destroy(peaks_t *peaks)
@@ -121,15 +115,13 @@ status_t peaks_times(peaks_t *peaks, double seconds[DEVICE_STEPS])
 status_t resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                               resident_rows_t **out)
 {
-    status_t st = STATUS_OK;
     const struct resident_rows_ops *ops = backend->ops->resident_rows;
     *out = NULL;
     if (ops) {
         TRY(ops->create(backend, row_bytes, piece_rows, out));
         (*out)->ops = ops;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void resident_rows_destroy(resident_rows_t *rows)

@@ -32,13 +32,11 @@ size_t filter_coeff_bytes(const struct filter_spec *spec)
 status_t filter_choose(enum backend_kind kind, const struct filter_spec *spec,
                        struct filter_choice *out)
 {
-    status_t st = STATUS_OK;
     const struct filter_ops *ops = filter_ops_of(kind, spec);
     REQUIRE(ops, STATUS_DEVICE, "this voltmill was built without OpenCL (make OPENCL=1)");
     TRY(ops->choose(spec, out));
     out->backend = kind;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t filter_words(const struct filter_choice *choice, struct text *out)
@@ -72,12 +70,12 @@ status_t filter_create(backend_t *backend, const struct filter_spec *spec, filte
     const struct filter_ops *ops = filter_ops_of(backend->ops->kind, spec);
     struct filter_spec settled = *spec;
     if (settled.choice.backend == BACKEND_AUTO) {
-        TRY(filter_choose(backend->ops->kind, spec, &settled.choice));
+        TRY_OUT(filter_choose(backend->ops->kind, spec, &settled.choice));
     }
-    TRY(memory_zeroed(1, ops->size, "the filter", &made));
+    TRY_OUT(memory_zeroed(1, ops->size, "the filter", &made));
     made->ops = ops;
     made->spec = settled;
-    TRY(made->ops->create(backend, made));
+    TRY_OUT(made->ops->create(backend, made));
     *out = made;
     made = NULL;
 out:

@@ -19,15 +19,15 @@ status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spe
     synthesise_t *made = NULL;
     struct synthesise_spec settled = *spec;
     const struct synthesise_ops *ops = backend->ops->synthesise;
-    REQUIRE(ops, STATUS_USAGE, "synthesise: the backend %s cannot do it: run.backend: cpu",
-            backend_name(backend->ops->kind));
+    REQUIRE_OUT(ops, STATUS_USAGE, "synthesise: the backend %s cannot do it: run.backend: cpu",
+                backend_name(backend->ops->kind));
     if (settled.choice.backend == BACKEND_AUTO) {
-        TRY(synthesise_choose(backend, spec, &settled.choice));
+        TRY_OUT(synthesise_choose(backend, spec, &settled.choice));
     }
-    TRY(memory_zeroed(1, ops->size, "the synthesis", &made));
+    TRY_OUT(memory_zeroed(1, ops->size, "the synthesis", &made));
     made->ops = ops;
     made->spec = settled;
-    TRY(made->ops->create(backend, made));
+    TRY_OUT(made->ops->create(backend, made));
     *out = made;
     made = NULL;
 out:

@@ -75,18 +75,18 @@ static status_t deripple_fill(const char *who, const double *coeff, uint64_t cou
     const double centre = deripple_power(coeff, count, points, 0);
     const uint32_t order = 64 + 8 * (uint32_t)ceil_div_u64(count, points);
     double *series = NULL;
-    REQUIRE(centre > 0, STATUS_USAGE, "%s: it has no gain at the centre of a channel", who);
-    TRY(memory_zeroed(order, sizeof *series, "a response", &series));
+    REQUIRE_OUT(centre > 0, STATUS_USAGE, "%s: it has no gain at the centre of a channel", who);
+    TRY_OUT(memory_zeroed(order, sizeof *series, "a response", &series));
     deripple_expand(coeff, count, points, edge, order, series);
     *ripple_db = 0;
     for (uint32_t k = 0; k <= GRID / 2; k++) {
         double at = 2.0 * k / GRID;
         double f = edge * at;
         double gain = sqrt(fmax(deripple_sum(series, order, at), 0) / centre);
-        REQUIRE(f > kept || gain >= least_gain, STATUS_USAGE,
-                "%s: at %.3g of the channel spacing from the centre it is down by %.1f dB, "
-                "expected at most 20 up to a half: has it %u points a channel?",
-                who, f, -20 * log10(gain), points);
+        REQUIRE_OUT(f > kept || gain >= least_gain, STATUS_USAGE,
+                    "%s: at %.3g of the channel spacing from the centre it is down by %.1f dB, "
+                    "expected at most 20 up to a half: has it %u points a channel?",
+                    who, f, -20 * log10(gain), points);
         *ripple_db = f <= kept ? fmax(*ripple_db, fabs(20 * log10(gain))) : *ripple_db;
         /* Beyond the kept part it may fall far. */
         grid[k] = 1 + (1 / fmax(gain, least_gain) - 1) * deripple_left(f, edge);
@@ -106,14 +106,14 @@ status_t deripple_make(const char *who, const double *coeff, uint64_t count, uin
     double complex *impulse = NULL;
     double all = 0;
     double left = 0;
-    REQUIRE(points > 0 && count >= points && count / points <= MOST_TAPS, STATUS_USAGE,
-            "%s: %llu coefficients, of %u points a channel, expected 1 to %d times as many", who,
-            (unsigned long long)count, points, MOST_TAPS);
-    TRY(memory_zeroed(GRID, sizeof *grid, "a response", &grid));
-    TRY(memory_zeroed(GRID, sizeof *impulse, "a response", &impulse));
-    TRY(deripple_fill(who, coeff, count, points, (double)ratio.num / ratio.den / 2, &made.ripple_db,
-                      grid));
-    TRY(dft_forward(GRID, grid, impulse));
+    REQUIRE_OUT(points > 0 && count >= points && count / points <= MOST_TAPS, STATUS_USAGE,
+                "%s: %llu coefficients, of %u points a channel, expected 1 to %d times as many",
+                who, (unsigned long long)count, points, MOST_TAPS);
+    TRY_OUT(memory_zeroed(GRID, sizeof *grid, "a response", &grid));
+    TRY_OUT(memory_zeroed(GRID, sizeof *impulse, "a response", &impulse));
+    TRY_OUT(deripple_fill(who, coeff, count, points, (double)ratio.num / ratio.den / 2,
+                          &made.ripple_db, grid));
+    TRY_OUT(dft_forward(GRID, grid, impulse));
     for (uint32_t n = 0; n <= GRID / 2; n++) {
         impulse[n] = creal(impulse[n]) / GRID;
         all += (n == 0 ? 1 : 2) * creal(impulse[n]) * creal(impulse[n]);
@@ -127,7 +127,8 @@ status_t deripple_make(const char *who, const double *coeff, uint64_t count, uin
         left = more;
         made.reach--;
     }
-    TRY(memory_zeroed(made.reach + 1, sizeof *made.half, "coefficients of a filter", &made.half));
+    TRY_OUT(
+        memory_zeroed(made.reach + 1, sizeof *made.half, "coefficients of a filter", &made.half));
     for (uint32_t n = 0; n <= made.reach; n++) {
         made.half[n] = creal(impulse[n]);
     }

@@ -122,7 +122,7 @@ status_t dft_forward(size_t length, const double complex *in, double complex *ou
     double complex *scratch = NULL;
     /* The column is no longer than the roots, whose number is bounded by the address space. */
     size_t count = length + dft_largest_prime_factor(length);
-    TRY(memory_zeroed(count, sizeof *scratch, "a discrete Fourier transform", &scratch));
+    TRY_OUT(memory_zeroed(count, sizeof *scratch, "a discrete Fourier transform", &scratch));
     for (size_t k = 0; k < length; k++) {
         scratch[k] = dft_root_of_unity(k, length);
     }

@@ -117,8 +117,8 @@ static status_t groups_gather(struct linking *l, size_t count, struct burst_grou
     for (size_t i = 0; i < count; i++) {
         found += l->of[i] == i;
     }
-    TRY(memory_zeroed(found, sizeof *groups, "candidates", &groups));
-    TRY(memory_zeroed(count, sizeof *number, "candidates", &number));
+    TRY_OUT(memory_zeroed(found, sizeof *groups, "candidates", &groups));
+    TRY_OUT(memory_zeroed(count, sizeof *number, "candidates", &number));
     *ngroups = found;
     found = 0;
     for (size_t i = 0; i < count; i++) {
@@ -140,8 +140,8 @@ status_t burst_groups_find(const struct burst *bursts, size_t count, const uint3
 {
     status_t st = STATUS_OK;
     struct linking l = {.bursts = bursts, .spans = spans, .ndms = ndms};
-    TRY(memory_zeroed(count, sizeof *l.of, "candidates", &l.of));
-    TRY(memory_zeroed((size_t)ndms + 1, sizeof *l.begins, "candidates", &l.begins));
+    TRY_OUT(memory_zeroed(count, sizeof *l.of, "candidates", &l.of));
+    TRY_OUT(memory_zeroed((size_t)ndms + 1, sizeof *l.begins, "candidates", &l.begins));
     for (size_t i = 0; i < count; i++) {
         l.of[i] = i;
         l.begins[bursts[i].dm + 1]++;
@@ -150,7 +150,7 @@ status_t burst_groups_find(const struct burst *bursts, size_t count, const uint3
         l.begins[dm + 1] += l.begins[dm];
     }
     groups_link_all(&l, count);
-    TRY(groups_gather(&l, count, out, ngroups));
+    TRY_OUT(groups_gather(&l, count, out, ngroups));
 out:
     free(l.of);
     free(l.begins);

@@ -99,13 +99,11 @@ static void noise_fill_table(int32_t table[ENTRIES])
 
 status_t noise_create(noise_t **out)
 {
-    status_t st = STATUS_OK;
     noise_t *noise = NULL;
     TRY(memory_zeroed(1, sizeof *noise, "the table of noise", &noise));
     noise_fill_table(noise->quantile);
     *out = noise;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void noise_destroy(noise_t *noise)

@@ -187,23 +187,19 @@ struct overlap_rows overlap_common(struct overlap_rows a, struct overlap_rows b)
 status_t overlap_tree_needs(const struct overlap_node *nodes, uint32_t count, uint32_t stream,
                             struct overlap_rows *rows)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = count - 1; i > 0; i--) {
         struct overlap_rows needed = {0, 0};
         TRY(overlap_needs(&nodes[i].stage, stream, rows[i], &needed));
         rows[nodes[i].input] = overlap_union(rows[nodes[i].input], needed);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t overlap_tree_makes(const struct overlap_node *nodes, uint32_t count, uint32_t stream,
                             struct overlap_rows *rows)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 1; i < count; i++) {
         TRY(overlap_makes(&nodes[i].stage, stream, rows[nodes[i].input], &rows[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -55,14 +55,15 @@ static status_t holds_add_filters(hid_t dataset, struct text *out)
     hid_t plist = H5Dget_create_plist(dataset);
     int is_chunked = plist >= 0 && H5Pget_layout(plist) == H5D_CHUNKED;
     int filters = is_chunked ? H5Pget_nfilters(plist) : 0;
-    TRY(is_chunked ? text_add(out, ", in chunks") : STATUS_OK);
+    TRY_OUT(is_chunked ? text_add(out, ", in chunks") : STATUS_OK);
     for (int i = 0; i < filters; i++) {
         char name[64] = "";
         size_t values = 0;
         H5Z_filter_t filter =
             H5Pget_filter2(plist, (unsigned)i, NULL, &values, NULL, sizeof name, name, NULL);
         name[sizeof name - 1] = '\0';
-        TRY(*name ? text_add_shown(out, ", %s", name) : text_add(out, ", filter %d", (int)filter));
+        TRY_OUT(*name ? text_add_shown(out, ", %s", name)
+                      : text_add(out, ", filter %d", (int)filter));
     }
 out:
     h5_close(plist);
@@ -106,8 +107,8 @@ status_t holds_describe(const char *path, struct text *out)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
-    TRY(h5_open_cut_file(path, &file));
-    TRY(h5_walk(file, path, holds_add_dataset, out));
+    TRY_OUT(h5_open_cut_file(path, &file));
+    TRY_OUT(h5_walk(file, path, holds_add_dataset, out));
 out:
     h5_close(file);
     return st;
@@ -157,11 +158,11 @@ static status_t about_read_large(hid_t attribute, const char *where, const char 
     uint64_t values[ABOUT_NUMBERS] = {0};
     struct text text = {0};
     int is_large = 0;
-    H5_TRY(H5Aread(attribute, H5T_NATIVE_UINT64, values), "%s: attribute %s cannot be read", where,
-           name);
+    H5_TRY_OUT(H5Aread(attribute, H5T_NATIVE_UINT64, values), "%s: attribute %s cannot be read",
+               where, name);
     for (hssize_t i = 0; i < count; i++) {
         is_large |= values[i] > INT64_MAX;
-        TRY(text_add(&text, "%s%llu", i > 0 ? ", " : "", (unsigned long long)values[i]));
+        TRY_OUT(text_add(&text, "%s%llu", i > 0 ? ", " : "", (unsigned long long)values[i]));
     }
     if (is_large) {
         item->text = memory_move(&text.data);
@@ -178,9 +179,9 @@ static status_t about_read_numbers(hid_t attribute, const char *where, const cha
     status_t st = STATUS_OK;
     hid_t space = -1;
     hid_t type = H5Aget_type(attribute);
-    H5_TRY(type, "%s: attribute %s has no type", where, name);
+    H5_TRY_OUT(type, "%s: attribute %s has no type", where, name);
     space = H5Aget_space(attribute);
-    H5_TRY(space, "%s: attribute %s has no shape", where, name);
+    H5_TRY_OUT(space, "%s: attribute %s has no shape", where, name);
     hssize_t count = H5Sget_simple_extent_npoints(space);
     H5T_class_t class = H5Tget_class(type);
     int is_whole = class == H5T_INTEGER;
@@ -188,16 +189,16 @@ static status_t about_read_numbers(hid_t attribute, const char *where, const cha
         goto out;
     }
     if (is_whole && H5Tget_sign(type) == H5T_SGN_NONE) {
-        TRY(about_read_large(attribute, where, name, count, item));
+        TRY_OUT(about_read_large(attribute, where, name, count, item));
     }
     if (item->text) {
         goto out;
     }
-    H5_TRY(H5Aread(attribute, H5T_NATIVE_DOUBLE, item->numbers), "%s: attribute %s cannot be read",
-           where, name);
+    H5_TRY_OUT(H5Aread(attribute, H5T_NATIVE_DOUBLE, item->numbers),
+               "%s: attribute %s cannot be read", where, name);
     if (is_whole) {
-        H5_TRY(H5Aread(attribute, H5T_NATIVE_INT64, item->whole), "%s: attribute %s cannot be read",
-               where, name);
+        H5_TRY_OUT(H5Aread(attribute, H5T_NATIVE_INT64, item->whole),
+                   "%s: attribute %s cannot be read", where, name);
     }
     item->count = (uint32_t)count;
     item->is_whole = is_whole;
@@ -214,16 +215,16 @@ static status_t about_read_one(hid_t object, const char *where, const char *name
     status_t st = STATUS_OK;
     int found = 0;
     hid_t attribute = -1;
-    TRY(h5_find_text(object, where, name, &item->text, &found));
+    TRY_OUT(h5_find_text(object, where, name, &item->text, &found));
     if (!found || strlen(item->text) > MOST_TEXT) {
         free(memory_move(&item->text));
         attribute = H5Aopen(object, name, H5P_DEFAULT);
-        H5_TRY(attribute, "%s: attribute %s cannot be opened", where, name);
-        TRY(about_read_numbers(attribute, where, name, item));
+        H5_TRY_OUT(attribute, "%s: attribute %s cannot be opened", where, name);
+        TRY_OUT(about_read_numbers(attribute, where, name, item));
     }
     if (item->text || item->count > 0) {
-        TRY(memory_text(where, &item->object));
-        TRY(memory_text(name, &item->name));
+        TRY_OUT(memory_text(where, &item->object));
+        TRY_OUT(memory_text(name, &item->name));
     }
 out:
     h5_close(attribute);
@@ -235,8 +236,8 @@ static status_t about_add_object(hid_t file, const char *name, struct about *out
     status_t st = STATUS_OK;
     struct h5_names attributes = {0};
     hid_t object = H5Oopen(file, name, H5P_DEFAULT);
-    H5_TRY(object, "%s cannot be opened", name);
-    TRY(h5_list_attributes(object, name, name, &attributes));
+    H5_TRY_OUT(object, "%s cannot be opened", name);
+    TRY_OUT(h5_list_attributes(object, name, name, &attributes));
     for (size_t i = 0; i < attributes.count && out->count < MOST_ITEMS; i++) {
         struct about_item item = {.text = NULL};
         if (about_is_known(attributes.names[i])) {
@@ -249,7 +250,7 @@ static status_t about_add_object(hid_t file, const char *name, struct about *out
         }
         free(item.object);
         free(item.text);
-        TRY(st);
+        TRY_OUT(st);
     }
 out:
     text_free_list(attributes.names, attributes.count);
@@ -267,21 +268,21 @@ status_t about_read(const char *path, const char *dataset, struct about *out)
         goto out;
     }
     int is_hdf5 = h5_is_hdf5(path);
-    REQUIRE(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read", path);
+    REQUIRE_OUT(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read", path);
     if (!is_hdf5) {
         goto out;
     }
-    TRY(memory_zeroed(MOST_ITEMS, sizeof *out->items, "attributes", &out->items));
-    TRY(h5_open_cut_file(path, &file));
-    TRY(about_add_object(file, "/", out));
+    TRY_OUT(memory_zeroed(MOST_ITEMS, sizeof *out->items, "attributes", &out->items));
+    TRY_OUT(h5_open_cut_file(path, &file));
+    TRY_OUT(about_add_object(file, "/", out));
     for (const char *at = dataset ? dataset : ""; *at;) {
         at += strspn(at, "/");
         size_t length = strcspn(at, "/");
         if (length > 0) {
             int is_there = 0;
-            TRY(text_add(&name, "/%.*s", (int)length, at));
-            TRY(h5_has(file, path, name.data, &is_there));
-            TRY(is_there ? about_add_object(file, name.data, out) : STATUS_OK);
+            TRY_OUT(text_add(&name, "/%.*s", (int)length, at));
+            TRY_OUT(h5_has(file, path, name.data, &is_there));
+            TRY_OUT(is_there ? about_add_object(file, name.data, out) : STATUS_OK);
         }
         at += length;
     }

@@ -47,26 +47,24 @@ uint64_t archive_lost_samples(const struct archive *archive)
 
 status_t archive_check_unchanged(const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < archive->nparts; i++) {
         TRY(sources_check(&archive->parts[i].storage.sources));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t archive_create(const char *path, struct archive **out)
 {
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
-    TRY(memory_zeroed(1, sizeof *archive, "an archive", &archive));
-    TRY(memory_zeroed(1, sizeof *archive->parts, "an archive", &archive->parts));
+    TRY_OUT(memory_zeroed(1, sizeof *archive, "an archive", &archive));
+    TRY_OUT(memory_zeroed(1, sizeof *archive->parts, "an archive", &archive->parts));
     archive->nparts = 1;
     archive->scale = 1;
     for (int i = 0; i < AXIS_KINDS; i++) {
         archive->count[i] = 1;
     }
-    TRY(memory_text(path, &archive->parts[0].path));
+    TRY_OUT(memory_text(path, &archive->parts[0].path));
     *out = memory_move(&archive);
 out:
     archive_destroy(archive);
@@ -107,13 +105,11 @@ void archive_gaps_sort(struct archive_gap *gaps, size_t count)
 
 status_t archive_add_gap(struct archive *archive, uint64_t first, uint64_t count)
 {
-    status_t st = STATUS_OK;
     struct archive_losses *losses = &archive->losses;
     TRY(memory_grown(losses->ngaps + 1, sizeof *losses->gaps, "gaps", &losses->gaps));
     losses->gaps[losses->ngaps][0] = first;
     losses->gaps[losses->ngaps++][1] = count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 uint64_t archive_stream_number(const struct archive *archive, uint32_t stream)
@@ -515,7 +511,6 @@ uint64_t archive_piece_bits(const struct archive *archive, uint64_t steps)
 /* A dataset that lies in files as it is: a run of one piece. */
 static status_t archive_run_of_extents(const struct archive *archive, struct archive_part *part)
 {
-    status_t st = STATUS_OK;
     uint64_t bits = archive_piece_bits(archive, part->samples);
     uint64_t held = 0;
     for (uint32_t i = 0; i < part->nextents; i++) {
@@ -532,13 +527,11 @@ static status_t archive_run_of_extents(const struct archive *archive, struct arc
     part->runs[0].pieces = 1;
     part->runs[0].steps = part->runs[0].stored = part->samples;
     part->reach = part->nextents > 1 ? REACH_EXTENTS : REACH_PIECES;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t archive_settle_reach(struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct archive_stored *stored = &archive->stored;
     stored->is_as_read =
         !stored->swap_bytes && stored->number.kind == NUMBER_PLAIN && !stored->is_dc_at_edge;
@@ -549,8 +542,7 @@ status_t archive_settle_reach(struct archive *archive)
                                          : REACH_HDF5;
         TRY(part->nextents > 0 ? archive_run_of_extents(archive, part) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void archive_destroy(struct archive *archive)

@@ -20,16 +20,17 @@ static status_t array_job_read_iers(struct job *job, const struct archive *archi
     struct earth earth;
     char *line = NULL;
     size_t room = 0;
-    REQUIRE(archive->sky.has_start, STATUS_USAGE,
-            "%s: array.iers: the archive does not say when it starts (input.layout.start sets it)",
-            job->path);
-    TRY(text_open(array->iers, "the IERS file ", 0, &file));
+    REQUIRE_OUT(
+        archive->sky.has_start, STATUS_USAGE,
+        "%s: array.iers: the archive does not say when it starts (input.layout.start sets it)",
+        job->path);
+    TRY_OUT(text_open(array->iers, "the IERS file ", 0, &file));
     while (getline(&line, &room, file) >= 0) {
-        TRY(text_add(&text, "%s", line));
+        TRY_OUT(text_add(&text, "%s", line));
     }
-    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", array->iers, strerror(errno));
-    TRY(earth_find(array->iers, text.data ? text.data : "", text.length, archive->sky.start,
-                   &earth));
+    REQUIRE_OUT(!ferror(file), STATUS_DATA, "cannot read %s: %s", array->iers, strerror(errno));
+    TRY_OUT(earth_find(array->iers, text.data ? text.data : "", text.length, archive->sky.start,
+                       &earth));
     array->ut1_utc_s = array->has_ut1_utc ? array->ut1_utc_s : earth.ut1_utc_s;
     if (!array->has_polar_motion) {
         array->polar_motion[0] = earth.polar_x_rad / rad_per_arcsec;
@@ -47,7 +48,6 @@ out:
 static status_t array_job_assume(const struct job *job, const struct array_table *table,
                                  struct archive *archive)
 {
-    status_t st = STATUS_OK;
     static const char words[] = "array.ut1_utc";
     double longest = 0;
     int is_needed = job->array.centre.kind == DIRECTION_RADEC;
@@ -66,15 +66,13 @@ static status_t array_job_assume(const struct job *job, const struct array_table
         const double *from = table->reference.xyz_m;
         longest = fmax(longest, hypot(hypot(at[0] - from[0], at[1] - from[1]), at[2] - from[2]));
     }
-    TRY(assume(&archive->assumed,
-               "%s%s 0: delays may be wrong by %.2g ns (array.iers names a file that says them)",
-               job->array.has_ut1_utc ? "" : words,
-               job->array.has_ut1_utc        ? "array.polar_motion is"
-               : job->array.has_polar_motion ? " is"
-                                             : " and array.polar_motion are",
-               earth_unknown_error_s(longest) * 1e9));
-out:
-    return st;
+    return assume(&archive->assumed,
+                  "%s%s 0: delays may be wrong by %.2g ns (array.iers names a file that says them)",
+                  job->array.has_ut1_utc ? "" : words,
+                  job->array.has_ut1_utc        ? "array.polar_motion is"
+                  : job->array.has_polar_motion ? " is"
+                                                : " and array.polar_motion are",
+                  earth_unknown_error_s(longest) * 1e9);
 }
 
 /* Reads weights of beams, and says what recipes leave open. */
@@ -84,17 +82,17 @@ static status_t array_job_read_beams(struct job *job, struct archive *archive, s
     static const char words[] = "cal_all";
     struct beam_file *file = NULL;
     int is_turned = 0;
-    TRY(beam_file_read(job->beam_weights, &file));
+    TRY_OUT(beam_file_read(job->beam_weights, &file));
     for (uint64_t i = 1; i < file->nweights; i += 2) {
         is_turned |= file->ncalc && file->weights[i] != 0;
     }
-    TRY(assume_if(is_turned && !(archive->assumed && strstr(archive->assumed, words)),
-                  &archive->assumed,
-                  "%s of %s multiplies spectra as COSMIC's beamformer does it (hpguppi and "
-                  "seticore multiply by its conjugate)",
-                  words, job->beam_weights));
-    TRY(beam_file_fill(file, job));
-    TRY(pack_struct(packed, file, &beam_file_type));
+    TRY_OUT(assume_if(is_turned && !(archive->assumed && strstr(archive->assumed, words)),
+                      &archive->assumed,
+                      "%s of %s multiplies spectra as COSMIC's beamformer does it (hpguppi and "
+                      "seticore multiply by its conjugate)",
+                      words, job->beam_weights));
+    TRY_OUT(beam_file_fill(file, job));
+    TRY_OUT(pack_struct(packed, file, &beam_file_type));
 out:
     beam_file_destroy(file);
     return st;
@@ -109,19 +107,20 @@ status_t array_job_read(struct job *job, struct archive *archive)
     if (!job->is_array) {
         return STATUS_OK;
     }
-    TRY(job->array.table ? array_table_read(job->array.table, &table)
-                         : array_table_of_archive(archive, job->beam_weights != NULL, &table));
-    REQUIRE(table, STATUS_USAGE,
-            "%s: array: %s does not say where its stations are: expected array.table, a file with "
-            "their positions (docs/array-table.md)",
-            job->path, archive->parts[0].path);
-    TRY(job->beam_weights ? STATUS_OK : array_job_assume(job, table, archive));
-    TRY(job->array.iers ? array_job_read_iers(job, archive) : STATUS_OK);
-    TRY(pack_struct(&packed, table, &array_table_type));
-    TRY(job->array.delays ? calc_table_read(job->array.delays, archive->sky.start, &calc)
-                          : STATUS_OK);
-    TRY(calc ? pack_struct(&packed, calc, &calc_table_type) : STATUS_OK);
-    TRY(job->beam_weights ? array_job_read_beams(job, archive, &packed) : STATUS_OK);
+    TRY_OUT(job->array.table ? array_table_read(job->array.table, &table)
+                             : array_table_of_archive(archive, job->beam_weights != NULL, &table));
+    REQUIRE_OUT(
+        table, STATUS_USAGE,
+        "%s: array: %s does not say where its stations are: expected array.table, a file with "
+        "their positions (docs/array-table.md)",
+        job->path, archive->parts[0].path);
+    TRY_OUT(job->beam_weights ? STATUS_OK : array_job_assume(job, table, archive));
+    TRY_OUT(job->array.iers ? array_job_read_iers(job, archive) : STATUS_OK);
+    TRY_OUT(pack_struct(&packed, table, &array_table_type));
+    TRY_OUT(job->array.delays ? calc_table_read(job->array.delays, archive->sky.start, &calc)
+                              : STATUS_OK);
+    TRY_OUT(calc ? pack_struct(&packed, calc, &calc_table_type) : STATUS_OK);
+    TRY_OUT(job->beam_weights ? array_job_read_beams(job, archive, &packed) : STATUS_OK);
     job->array.packed = packed.data;
     job->array.npacked = packed.length;
     packed.data = NULL;
@@ -145,14 +144,11 @@ status_t array_job_pack(const struct job *job, struct text *out)
 
 status_t array_job_tables(const struct job *job, struct array_tables *out)
 {
-    status_t st = STATUS_OK;
     struct unpack in = {.data = job->array.packed, .length = (size_t)job->array.npacked};
     TRY(unpack_new(&in, &array_table_type, "the array", &out->table));
     TRY(job->array.delays ? unpack_new(&in, &calc_table_type, "delays", &out->calc) : STATUS_OK);
-    TRY(job->beam_weights ? unpack_new(&in, &beam_file_type, "weights of beams", &out->beams)
-                          : STATUS_OK);
-out:
-    return st;
+    return job->beam_weights ? unpack_new(&in, &beam_file_type, "weights of beams", &out->beams)
+                             : STATUS_OK;
 }
 
 void array_job_drop(struct array_tables *tables)
@@ -168,10 +164,10 @@ status_t array_job_unpack(struct unpack *in, struct job *job)
     status_t st = STATUS_OK;
     struct array_tables tables = {NULL};
     unpack_fields(in, &job->array, fields, FIELDS);
-    TRY(unpack_check(in, "the array"));
+    TRY_OUT(unpack_check(in, "the array"));
     if (job->beam_weights) {
-        TRY(array_job_tables(job, &tables));
-        TRY(beam_file_fill(tables.beams, job));
+        TRY_OUT(array_job_tables(job, &tables));
+        TRY_OUT(beam_file_fill(tables.beams, job));
     }
 out:
     array_job_drop(&tables);

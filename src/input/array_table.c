@@ -24,12 +24,10 @@ static const double ARRAY_DEGREE = 0.01745329251994329577;
 /* A copy of `count` numbers, for free(). */
 static status_t array_copy(const double *from, uint64_t count, double **out, uint32_t *ncopied)
 {
-    status_t st = STATUS_OK;
     TRY(memory_zeroed((size_t)count, sizeof **out, "a table of stations", out));
     memcpy(*out, from, (size_t)count * sizeof **out);
     *ncopied = (uint32_t)count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether a gain is of polarisation `pol` (NULL: of all). */
@@ -114,10 +112,10 @@ static status_t array_read_yaml(const char *path, struct array_table *table)
     struct text text = {0};
     struct mistakes mistakes = {.file = path};
     struct tree *root = NULL;
-    TRY(text_read_file(&text, path, YAML_FILE_BYTES, "a table of stations (YAML or HDF5)"));
-    TRY(yaml_file_read(text.data, text.length, NULL, 0, NULL, &mistakes, &root));
-    TRY(schema_fill(root, table_rows, &mistakes, table));
-    TRY(mistakes_report(&mistakes));
+    TRY_OUT(text_read_file(&text, path, YAML_FILE_BYTES, "a table of stations (YAML or HDF5)"));
+    TRY_OUT(yaml_file_read(text.data, text.length, NULL, 0, NULL, &mistakes, &root));
+    TRY_OUT(schema_fill(root, table_rows, &mistakes, table));
+    TRY_OUT(mistakes_report(&mistakes));
 out:
     tree_destroy(root);
     mistakes_free(&mistakes);
@@ -136,17 +134,17 @@ static status_t array_read_numbers(hid_t file, const char *path, const char *nam
     struct h5_dataset dataset = {0};
     int found = 0;
     *each = 0;
-    TRY(h5_has(file, path, name, &found));
+    TRY_OUT(h5_has(file, path, name, &found));
     if (!found) {
         goto out;
     }
-    TRY(h5_dataset_open(file, path, name, &dataset));
-    TRY(h5_refuse_external(dataset.id, path, name));
-    REQUIRE(dataset.rank >= 1 && dataset.dims[0] == count && dataset.count <= 2 * ARRAY_GAINS,
-            STATUS_DATA, "%s: /%s has not one row for each of %llu stations", path, name,
-            (unsigned long long)count);
-    TRY(memory_zeroed((size_t)dataset.count, sizeof **out, "a table of stations", out));
-    TRY(h5_dataset_read(&dataset, path, name, H5T_NATIVE_DOUBLE, dataset.count, *out));
+    TRY_OUT(h5_dataset_open(file, path, name, &dataset));
+    TRY_OUT(h5_refuse_external(dataset.id, path, name));
+    REQUIRE_OUT(dataset.rank >= 1 && dataset.dims[0] == count && dataset.count <= 2 * ARRAY_GAINS,
+                STATUS_DATA, "%s: /%s has not one row for each of %llu stations", path, name,
+                (unsigned long long)count);
+    TRY_OUT(memory_zeroed((size_t)dataset.count, sizeof **out, "a table of stations", out));
+    TRY_OUT(h5_dataset_read(&dataset, path, name, H5T_NATIVE_DOUBLE, dataset.count, *out));
     *each = dataset.count / count;
 out:
     h5_dataset_close(&dataset);
@@ -163,21 +161,21 @@ static status_t array_read_gains(hid_t file, const char *path, struct array_tabl
     size_t npols = 0;
     size_t nfreqs = 0;
     uint64_t each = 0;
-    TRY(array_read_numbers(file, path, "gains", table->nstations, &gains, &each));
+    TRY_OUT(array_read_numbers(file, path, "gains", table->nstations, &gains, &each));
     if (each == 0) {
         goto out;
     }
-    TRY(h5_read_texts(file, path, "pols", &pols, &npols));
-    TRY(h5_read_f64s(file, path, "freq_hz", &freq_hz, &nfreqs));
-    REQUIRE(each == (uint64_t)npols * nfreqs * 2, STATUS_DATA,
-            "%s: /gains has %llu numbers of each station, expected [%zu pols][%zu freq_hz][2]",
-            path, (unsigned long long)each, npols, nfreqs);
+    TRY_OUT(h5_read_texts(file, path, "pols", &pols, &npols));
+    TRY_OUT(h5_read_f64s(file, path, "freq_hz", &freq_hz, &nfreqs));
+    REQUIRE_OUT(each == (uint64_t)npols * nfreqs * 2, STATUS_DATA,
+                "%s: /gains has %llu numbers of each station, expected [%zu pols][%zu freq_hz][2]",
+                path, (unsigned long long)each, npols, nfreqs);
     for (uint32_t i = 0; i < table->nstations; i++) {
         struct array_station *station = &table->stations[i];
-        TRY(memory_zeroed((size_t)each / 2, sizeof *station->gains, "gains", &station->gains));
+        TRY_OUT(memory_zeroed((size_t)each / 2, sizeof *station->gains, "gains", &station->gains));
         for (uint64_t at = 0; at < each / 2; at++) {
             struct array_gain *gain = &station->gains[station->ngains++];
-            TRY(memory_text(pols[at / nfreqs], &gain->pol));
+            TRY_OUT(memory_text(pols[at / nfreqs], &gain->pol));
             gain->freq_hz = freq_hz[at % nfreqs];
             memcpy(gain->value, gains + i * each + 2 * at, sizeof gain->value);
         }
@@ -197,22 +195,22 @@ static status_t array_read_stations(hid_t file, const char *path, struct array_t
     double *numbers = NULL;
     uint64_t each;
     for (int k = 0; k < ARRAY_NUMBERS + 2; k++) {
-        TRY(array_read_numbers(file, path, names[k], table->nstations, &numbers, &each));
-        REQUIRE(each <= DELAY_CLOCK_TERMS, STATUS_DATA,
-                "%s: /%s has %llu numbers of each station, expected at most %d", path, names[k],
-                (unsigned long long)each, (int)DELAY_CLOCK_TERMS);
+        TRY_OUT(array_read_numbers(file, path, names[k], table->nstations, &numbers, &each));
+        REQUIRE_OUT(each <= DELAY_CLOCK_TERMS, STATUS_DATA,
+                    "%s: /%s has %llu numbers of each station, expected at most %d", path, names[k],
+                    (unsigned long long)each, (int)DELAY_CLOCK_TERMS);
         for (uint32_t i = 0; i < table->nstations && each > 0; i++) {
             struct array_station *s = &table->stations[i];
             const double *from = numbers + i * each;
             if (k < ARRAY_NUMBERS) {
-                TRY(array_copy(from, each, &s->stated[k], &s->nstated[k]));
+                TRY_OUT(array_copy(from, each, &s->stated[k], &s->nstated[k]));
             } else {
                 *(k == ARRAY_NUMBERS ? &s->is_flagged : &s->is_swapped) = *from != 0;
             }
         }
         free(memory_move(&numbers));
     }
-    TRY(array_read_gains(file, path, table));
+    TRY_OUT(array_read_gains(file, path, table));
 out:
     free(numbers);
     return st;
@@ -225,15 +223,15 @@ static status_t array_read_root(hid_t file, const char *path, struct array_table
     char *epoch = NULL;
     uint64_t each;
     int found = 0;
-    TRY(h5_find_text(file, path, "name", &table->name, &found));
-    TRY(h5_find_text(file, path, "epoch", &epoch, &table->has_epoch));
-    REQUIRE(!table->has_epoch || units_parse_utc(epoch, &table->epoch), STATUS_DATA,
-            "%s: epoch is \"%s\", expected a UTC date and time such as 2020-01-01T00:00:00", path,
-            epoch);
-    TRY(h5_get_f64(file, path, "lon_deg", &table->stated.lon_deg, &table->stated.has_lon));
-    TRY(h5_get_f64(file, path, "lat_deg", &table->stated.lat_deg, &table->stated.has_lat));
-    TRY(h5_get_f64(file, path, "height_m", &table->stated.height_m, &found));
-    TRY(array_read_numbers(file, path, "reference_itrf_m", 3, &table->stated.itrf_m, &each));
+    TRY_OUT(h5_find_text(file, path, "name", &table->name, &found));
+    TRY_OUT(h5_find_text(file, path, "epoch", &epoch, &table->has_epoch));
+    REQUIRE_OUT(!table->has_epoch || units_parse_utc(epoch, &table->epoch), STATUS_DATA,
+                "%s: epoch is \"%s\", expected a UTC date and time such as 2020-01-01T00:00:00",
+                path, epoch);
+    TRY_OUT(h5_get_f64(file, path, "lon_deg", &table->stated.lon_deg, &table->stated.has_lon));
+    TRY_OUT(h5_get_f64(file, path, "lat_deg", &table->stated.lat_deg, &table->stated.has_lat));
+    TRY_OUT(h5_get_f64(file, path, "height_m", &table->stated.height_m, &found));
+    TRY_OUT(array_read_numbers(file, path, "reference_itrf_m", 3, &table->stated.itrf_m, &each));
     table->stated.nitrf_m = each > 0 ? 3 : 0;
 out:
     free(epoch);
@@ -246,16 +244,16 @@ static status_t array_read_hdf5(const char *path, struct array_table *table)
     hid_t file = -1;
     char **names = NULL;
     size_t count = 0;
-    TRY(h5_open_file(path, &file));
-    TRY(h5_read_texts(file, path, "names", &names, &count));
-    REQUIRE(count >= 1 && count <= ARRAY_STATIONS, STATUS_DATA,
-            "%s: /names has %zu stations, expected 1 to %d", path, count, (int)ARRAY_STATIONS);
-    TRY(memory_zeroed(count, sizeof *table->stations, "stations", &table->stations));
+    TRY_OUT(h5_open_file(path, &file));
+    TRY_OUT(h5_read_texts(file, path, "names", &names, &count));
+    REQUIRE_OUT(count >= 1 && count <= ARRAY_STATIONS, STATUS_DATA,
+                "%s: /names has %zu stations, expected 1 to %d", path, count, (int)ARRAY_STATIONS);
+    TRY_OUT(memory_zeroed(count, sizeof *table->stations, "stations", &table->stations));
     for (; table->nstations < count; table->nstations++) {
-        TRY(memory_text(names[table->nstations], &table->stations[table->nstations].name));
+        TRY_OUT(memory_text(names[table->nstations], &table->stations[table->nstations].name));
     }
-    TRY(array_read_root(file, path, table));
-    TRY(array_read_stations(file, path, table));
+    TRY_OUT(array_read_root(file, path, table));
+    TRY_OUT(array_read_stations(file, path, table));
 out:
     text_free_list(names, count);
     h5_close(file);
@@ -267,20 +265,17 @@ out:
 /* Checks that a position is on the Earth, or not far above it. */
 static status_t array_check_position(const char *path, const char *what, const double itrf_m[3])
 {
-    status_t st = STATUS_OK;
     const double radius_m = sqrt(itrf_m[0] * itrf_m[0] + itrf_m[1] * itrf_m[1] +
                                  itrf_m[2] * itrf_m[2]); /* NaN is on no side of a limit */
-    REQUIRE(radius_m > 6.33e6 && radius_m < 6.5e6, STATUS_DATA,
-            "%s: %s is at %.9g, %.9g, %.9g m (ITRF), not on the Earth, expected 6.33e6 to 6.5e6 m "
-            "from its centre (enu_m takes metres east, north, up of the reference)",
-            path, what, itrf_m[0], itrf_m[1], itrf_m[2]);
-out:
-    return st;
+    return REQUIRED(
+        radius_m > 6.33e6 && radius_m < 6.5e6, STATUS_DATA,
+        "%s: %s is at %.9g, %.9g, %.9g m (ITRF), not on the Earth, expected 6.33e6 to 6.5e6 m "
+        "from its centre (enu_m takes metres east, north, up of the reference)",
+        path, what, itrf_m[0], itrf_m[1], itrf_m[2]);
 }
 
 static status_t array_settle_reference(struct array_table *table)
 {
-    status_t st = STATUS_OK;
     const double *itrf_m = table->stated.itrf_m;
     REQUIRE(table->stated.has_lon == table->stated.has_lat && !(table->stated.has_lon && itrf_m),
             STATUS_DATA, "%s: the reference has %s, expected itrf_m, or lon_deg and lat_deg",
@@ -292,17 +287,14 @@ static status_t array_settle_reference(struct array_table *table)
     } else if (itrf_m) {
         table->reference = earth_place_of_xyz(itrf_m);
     }
-    TRY(itrf_m || table->stated.has_lon
-            ? array_check_position(table->path, "the reference", table->reference.xyz_m)
-            : STATUS_OK);
-out:
-    return st;
+    return itrf_m || table->stated.has_lon
+               ? array_check_position(table->path, "the reference", table->reference.xyz_m)
+               : STATUS_OK;
 }
 
 /* Checks the gains of a station: finite, and of ascending frequency in each polarisation. */
 static status_t array_check_gains(const char *path, const struct array_station *station)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < station->ngains; i++) {
         const struct array_gain *gain = &station->gains[i];
         const struct array_gain *before = i > 0 ? gain - 1 : gain;
@@ -315,13 +307,11 @@ static status_t array_check_gains(const char *path, const struct array_station *
                 "the %.15g Hz of the one before",
                 path, station->name, (unsigned)i, gain->freq_hz, before->freq_hz);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t array_settle_station(const struct array_table *table, struct array_station *s)
 {
-    status_t st = STATUS_OK;
     const char *path = table->path;
     const int has_reference = table->stated.itrf_m || table->stated.has_lon;
     const uint32_t *n = s->nstated;
@@ -342,9 +332,7 @@ static status_t array_settle_station(const struct array_table *table, struct arr
                 "%s: station %s: number %u of delay_s is %g, expected less than 1", path, s->name,
                 (unsigned)i, s->clock.c[i]);
     }
-    TRY(array_check_gains(path, s));
-out:
-    return st;
+    return array_check_gains(path, s);
 }
 
 static int array_compare_names(const void *left, const void *right)
@@ -356,14 +344,14 @@ static status_t array_check_names(const struct array_table *table)
 {
     status_t st = STATUS_OK;
     const char **names = NULL;
-    TRY(memory_zeroed(table->nstations, sizeof *names, "names of stations", &names));
+    TRY_OUT(memory_zeroed(table->nstations, sizeof *names, "names of stations", &names));
     for (uint32_t i = 0; i < table->nstations; i++) {
         names[i] = table->stations[i].name;
     }
     qsort(names, table->nstations, sizeof *names, array_compare_names);
     for (uint32_t i = 1; i < table->nstations; i++) {
-        REQUIRE(strcmp(names[i - 1], names[i]) != 0, STATUS_DATA,
-                "%s: two stations have the name %s, expected one", table->path, names[i]);
+        REQUIRE_OUT(strcmp(names[i - 1], names[i]) != 0, STATUS_DATA,
+                    "%s: two stations have the name %s, expected one", table->path, names[i]);
     }
 out:
     free(names);
@@ -373,7 +361,6 @@ out:
 /* Checks what a table states, and makes positions and clocks of it. */
 static status_t array_settle(struct array_table *table)
 {
-    status_t st = STATUS_OK;
     double mean[3] = {0};
     TRY(array_settle_reference(table));
     for (uint32_t i = 0; i < table->nstations; i++) {
@@ -388,9 +375,7 @@ static status_t array_settle(struct array_table *table)
     if (!table->stated.itrf_m && !table->stated.has_lon) {
         table->reference = earth_place_of_xyz(mean);
     }
-    TRY(array_check_names(table));
-out:
-    return st;
+    return array_check_names(table);
 }
 
 static status_t array_open(const struct apart_request *request, void **out)
@@ -399,12 +384,12 @@ static status_t array_open(const struct apart_request *request, void **out)
     struct array_table *table = NULL;
     struct identity identity; /* of no ordinary file there is none */
     apart_at("%s", request->path);
-    TRY(identity_of_path(request->path, &identity));
-    TRY(memory_zeroed(1, sizeof *table, "a table of stations", &table));
-    TRY(h5_is_hdf5(request->path) > 0 ? array_read_hdf5(request->path, table)
-                                      : array_read_yaml(request->path, table));
-    TRY(memory_text(request->path, &table->path));
-    TRY(array_settle(table));
+    TRY_OUT(identity_of_path(request->path, &identity));
+    TRY_OUT(memory_zeroed(1, sizeof *table, "a table of stations", &table));
+    TRY_OUT(h5_is_hdf5(request->path) > 0 ? array_read_hdf5(request->path, table)
+                                          : array_read_yaml(request->path, table));
+    TRY_OUT(memory_text(request->path, &table->path));
+    TRY_OUT(array_settle(table));
     *out = memory_move(&table);
 out:
     array_table_destroy(table);
@@ -431,26 +416,27 @@ status_t array_table_of_archive(const struct archive *archive, int may_be_nowher
     if (!has_places && !may_be_nowhere) {
         goto out;
     }
-    TRY(memory_zeroed(1, sizeof *table, "a table of stations", &table));
+    TRY_OUT(memory_zeroed(1, sizeof *table, "a table of stations", &table));
     table->is_nowhere = !has_places;
     table->stated.has_lon = table->stated.has_lat = !has_places;
-    TRY(memory_text(archive->parts[0].path, &table->path));
-    TRY(memory_text(archive->sky.telescope, &table->name));
+    TRY_OUT(memory_text(archive->parts[0].path, &table->path));
+    TRY_OUT(memory_text(archive->sky.telescope, &table->name));
     if (has_places && archive->states.has_reference) {
-        TRY(array_copy(archive->states.reference_m, 3, &table->stated.itrf_m,
-                       &table->stated.nitrf_m));
+        TRY_OUT(array_copy(archive->states.reference_m, 3, &table->stated.itrf_m,
+                           &table->stated.nitrf_m));
     }
-    TRY(memory_zeroed((size_t)count, sizeof *table->stations, "stations", &table->stations));
+    TRY_OUT(memory_zeroed((size_t)count, sizeof *table->stations, "stations", &table->stations));
     for (; table->nstations < count; table->nstations++) {
         const uint32_t i = table->nstations;
         struct array_station *s = &table->stations[i];
         char *const *names = archive->names[AXIS_STATION];
-        TRY(names ? memory_text(names[i], &s->name) : memory_format(&s->name, "%u", (unsigned)i));
+        TRY_OUT(names ? memory_text(names[i], &s->name)
+                      : memory_format(&s->name, "%u", (unsigned)i));
         const int as = has_places ? ARRAY_ITRF : ARRAY_ENU;
-        TRY(array_copy(has_places ? archive->states.itrf_m + 3 * (size_t)i : nowhere, 3,
-                       &s->stated[as], &s->nstated[as]));
+        TRY_OUT(array_copy(has_places ? archive->states.itrf_m + 3 * (size_t)i : nowhere, 3,
+                           &s->stated[as], &s->nstated[as]));
     }
-    TRY(array_settle(table));
+    TRY_OUT(array_settle(table));
     *out = memory_move(&table);
 out:
     array_table_destroy(table);
@@ -461,26 +447,23 @@ out:
 
 static status_t array_find(const struct array_table *table, const char *name, uint32_t *out)
 {
-    status_t st = STATUS_OK;
     struct text_guess guess = {.typed = name};
     for (uint32_t i = 0; i < table->nstations; i++) {
         if (strcmp(table->stations[i].name, name) == 0) {
             *out = i;
-            goto out;
+            return STATUS_OK;
         }
         text_guess(&guess, table->stations[i].name);
     }
-    FAIL(STATUS_DATA, "%s has no station %s, which the archive has%s%s%s", table->path, name,
-         guess.meant ? " (did you mean " : "", guess.meant ? guess.meant : "",
-         guess.meant ? "?)" : "");
-out:
-    return st;
+    return report_fail(STATUS_DATA, "%s has no station %s, which the archive has%s%s%s",
+                       table->path, name, guess.meant ? " (did you mean " : "",
+                       guess.meant ? guess.meant : "", guess.meant ? "?)" : "");
+    return STATUS_OK;
 }
 
 status_t array_table_match(const struct array_table *table, const struct archive *archive,
                            uint32_t *out)
 {
-    status_t st = STATUS_OK;
     char *const *names = archive->names[AXIS_STATION];
     REQUIRE(names || archive->count[AXIS_STATION] == table->nstations, STATUS_DATA,
             "%s has %u stations, but the archive %llu without names, expected as many", table->path,
@@ -490,8 +473,7 @@ status_t array_table_match(const struct array_table *table, const struct archive
         out[i] = (uint32_t)station;
         TRY(names ? array_find(table, names[station], &out[i]) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void array_gain_at(const struct array_station *station, const char *pol, double freq_hz,
@@ -529,9 +511,9 @@ status_t array_table_delays(const struct array_table *table, const struct array_
     double(*offset_m)[3] = NULL;
     struct delay_clock *clocks = NULL;
     uint32_t *columns = NULL;
-    TRY(memory_zeroed(aim->nstations, sizeof *offset_m, "positions of stations", &offset_m));
-    TRY(memory_zeroed(aim->nstations, sizeof *clocks, "clocks of stations", &clocks));
-    TRY(memory_zeroed(aim->nstations, sizeof *columns, "stations", &columns));
+    TRY_OUT(memory_zeroed(aim->nstations, sizeof *offset_m, "positions of stations", &offset_m));
+    TRY_OUT(memory_zeroed(aim->nstations, sizeof *clocks, "clocks of stations", &clocks));
+    TRY_OUT(memory_zeroed(aim->nstations, sizeof *columns, "stations", &columns));
     for (uint32_t i = 0; i < aim->nstations; i++) {
         const struct array_station *s = &table->stations[aim->stations ? aim->stations[i] : i];
         clocks[i] = s->clock;
@@ -542,8 +524,8 @@ status_t array_table_delays(const struct array_table *table, const struct array_
                strcmp(calc->stations[columns[i]], s->name) != 0) {
             columns[i]++;
         }
-        REQUIRE(!calc || columns[i] < calc->table.nstations, STATUS_DATA,
-                "the table of delays has no telescope %s, which %s has", s->name, table->path);
+        REQUIRE_OUT(!calc || columns[i] < calc->table.nstations, STATUS_DATA,
+                    "the table of delays has no telescope %s, which %s has", s->name, table->path);
     }
     const struct delay_spec spec = {
         .observer = {table->reference, aim->earth, aim->has_diurnal},
@@ -556,8 +538,8 @@ status_t array_table_delays(const struct array_table *table, const struct array_
         .epoch_s = table->has_epoch ? utc_difference(table->epoch, aim->start) : 0,
         .from_s = aim->from_s,
         .to_s = aim->to_s};
-    TRY(calc ? delay_model_create_table(&spec, &calc->table, columns, sources, out)
-             : delay_model_create(&spec, out));
+    TRY_OUT(calc ? delay_model_create_table(&spec, &calc->table, columns, sources, out)
+                 : delay_model_create(&spec, out));
 out:
     free(offset_m);
     free(clocks);

@@ -27,8 +27,8 @@ static status_t assumed_append(char **assumed, const char *path, const char *lin
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    TRY(text_add(&text, "%s%s%s%s%.*s", *assumed ? *assumed : "", *assumed ? "\n" : "",
-                 path ? path : "", path ? ": " : "", (int)length, line));
+    TRY_OUT(text_add(&text, "%s%s%s%s%.*s", *assumed ? *assumed : "", *assumed ? "\n" : "",
+                     path ? path : "", path ? ": " : "", (int)length, line));
     free(*assumed);
     *assumed = text.data;
     text = (struct text){0};
@@ -60,7 +60,6 @@ status_t assume_if(int is_so, char **assumed, const char *format, ...)
 
 status_t assumed_add(char **assumed, const char *path, const char *more)
 {
-    status_t st = STATUS_OK;
     size_t length = 0;
     const char *line = NULL;
     for (size_t i = 0; more && (line = text_line(more, i, &length)); i++) {
@@ -73,8 +72,7 @@ status_t assumed_add(char **assumed, const char *path, const char *more)
         }
         TRY(assumed_append(assumed, path, line, length));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t assumed_read(hid_t file, const char *path, char **assumed)
@@ -83,12 +81,12 @@ status_t assumed_read(hid_t file, const char *path, char **assumed)
     int found = 0;
     char *kept = NULL;
     hid_t group = -1;
-    TRY(h5_has(file, path, "provenance", &found));
+    TRY_OUT(h5_has(file, path, "provenance", &found));
     if (found) {
         group = H5Gopen2(file, "provenance", H5P_DEFAULT);
-        H5_TRY(group, "%s: /provenance cannot be opened", path);
-        TRY(h5_find_text(group, path, "assumed", &kept, &found));
-        TRY(assumed_add(assumed, NULL, kept));
+        H5_TRY_OUT(group, "%s: /provenance cannot be opened", path);
+        TRY_OUT(h5_find_text(group, path, "assumed", &kept, &found));
+        TRY_OUT(assumed_add(assumed, NULL, kept));
     }
 out:
     free(kept);

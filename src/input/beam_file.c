@@ -41,8 +41,8 @@ static status_t beam_read(hid_t file, const char *path, const char *name, int is
     struct h5_dataset dataset = {0};
     hid_t pair = -1;
     uint64_t count = 1;
-    TRY(h5_dataset_open(file, path, name, &dataset));
-    TRY(h5_refuse_external(dataset.id, path, name));
+    TRY_OUT(h5_dataset_open(file, path, name, &dataset));
+    TRY_OUT(h5_refuse_external(dataset.id, path, name));
     const int is_pair = is_complex && H5Tget_class(dataset.type) == H5T_COMPOUND;
     int is_right = dataset.rank == rank + (is_complex && !is_pair) &&
                    (!is_complex || is_pair || dataset.dims[dataset.rank - 1] == 2);
@@ -50,18 +50,19 @@ static status_t beam_read(hid_t file, const char *path, const char *name, int is
         is_right = is_right && dataset.dims[i] == dims[i] && dims[i] <= MOST_WEIGHTS / count;
         count *= is_right ? dims[i] : 1;
     }
-    REQUIRE(is_right, STATUS_DATA,
-            "%s: %s has another shape than expected: %d dimensions%s, the first %llu, at most 2^29 "
-            "numbers",
-            path, name, rank, is_complex ? " of complex numbers" : "",
-            (unsigned long long)(rank > 0 ? dims[0] : 1));
-    TRY(is_pair ? h5_dataset_pair(&dataset, path, &pair) : STATUS_OK);
-    TRY(memory_zeroed((size_t)count, (is_complex ? 2 : 1) * sizeof **out, "weights", out));
-    TRY(h5_dataset_read(&dataset, path, name, is_pair ? pair : H5T_NATIVE_DOUBLE, dataset.count,
-                        *out));
+    REQUIRE_OUT(
+        is_right, STATUS_DATA,
+        "%s: %s has another shape than expected: %d dimensions%s, the first %llu, at most 2^29 "
+        "numbers",
+        path, name, rank, is_complex ? " of complex numbers" : "",
+        (unsigned long long)(rank > 0 ? dims[0] : 1));
+    TRY_OUT(is_pair ? h5_dataset_pair(&dataset, path, &pair) : STATUS_OK);
+    TRY_OUT(memory_zeroed((size_t)count, (is_complex ? 2 : 1) * sizeof **out, "weights", out));
+    TRY_OUT(h5_dataset_read(&dataset, path, name, is_pair ? pair : H5T_NATIVE_DOUBLE, dataset.count,
+                            *out));
     for (uint64_t i = 0; i < count * (is_complex ? 2 : 1); i++) {
-        REQUIRE(isfinite((*out)[i]), STATUS_DATA, "%s: %s: number %llu (from 0) is not finite",
-                path, name, (unsigned long long)i);
+        REQUIRE_OUT(isfinite((*out)[i]), STATUS_DATA, "%s: %s: number %llu (from 0) is not finite",
+                    path, name, (unsigned long long)i);
     }
 out:
     h5_close(pair);
@@ -73,7 +74,6 @@ out:
 static status_t beam_read_names(hid_t file, const char *path, const char *name, uint32_t expected,
                                 char ***out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     size_t found = 0;
     int is_there = 0;
     TRY(h5_has(file, path, name, &is_there));
@@ -83,19 +83,17 @@ static status_t beam_read_names(hid_t file, const char *path, const char *name, 
         REQUIRE(found == expected, STATUS_DATA, "%s: %s has %zu names, expected %u", path, name,
                 found, expected);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t beam_read_frequencies(hid_t file, const char *name, double unit,
                                       struct beam_file *out)
 {
-    status_t st = STATUS_OK;
     const uint64_t dims[1] = {out->nfreqs};
     int is_there = 0;
     TRY(h5_has(file, out->path, name, &is_there));
     if (!is_there) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(beam_read(file, out->path, name, 0, 1, dims, &out->freq_hz));
     out->nfreq_hz = out->nfreqs;
@@ -106,8 +104,7 @@ static status_t beam_read_frequencies(hid_t file, const char *name, double unit,
                 "frequencies",
                 out->path, name, i);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t beam_read_weights(hid_t file, struct beam_file *out)
@@ -115,21 +112,22 @@ static status_t beam_read_weights(hid_t file, struct beam_file *out)
     status_t st = STATUS_OK;
     struct h5_dataset dataset = {0};
     uint64_t dims[4] = {0};
-    TRY(h5_dataset_open(file, out->path, "weights", &dataset));
+    TRY_OUT(h5_dataset_open(file, out->path, "weights", &dataset));
     for (int i = 0; i < 4; i++) {
         dims[i] = i < dataset.rank ? dataset.dims[i] : 0;
-        REQUIRE(dims[i] >= 1 && dims[i] <= MOST_WEIGHTS, STATUS_DATA,
-                "%s: /weights: expected complex [beam][station][pol][channel]", out->path);
+        REQUIRE_OUT(dims[i] >= 1 && dims[i] <= MOST_WEIGHTS, STATUS_DATA,
+                    "%s: /weights: expected complex [beam][station][pol][channel]", out->path);
     }
     out->nbeams = out->sets = (uint32_t)dims[0];
     out->nstations = (uint32_t)dims[1];
     out->npols = (uint32_t)dims[2];
     out->nfreqs = (uint32_t)dims[3];
-    TRY(beam_read(file, out->path, "weights", 1, 4, dims, &out->weights));
+    TRY_OUT(beam_read(file, out->path, "weights", 1, 4, dims, &out->weights));
     out->nweights = 2 * dims[0] * dims[1] * dims[2] * dims[3];
-    TRY(beam_read_frequencies(file, "freq_hz", 1, out));
-    TRY(beam_read_names(file, out->path, "beams", out->nbeams, &out->names, &out->nnames));
-    TRY(beam_read_names(file, out->path, "stations", out->nstations, &out->stations, &out->nnamed));
+    TRY_OUT(beam_read_frequencies(file, "freq_hz", 1, out));
+    TRY_OUT(beam_read_names(file, out->path, "beams", out->nbeams, &out->names, &out->nnames));
+    TRY_OUT(
+        beam_read_names(file, out->path, "stations", out->nstations, &out->stations, &out->nnamed));
 out:
     h5_dataset_close(&dataset);
     return st;
@@ -140,7 +138,6 @@ out:
 static status_t beam_make_lines(const struct beam_file *file, uint32_t ntimes, const double *times,
                                 const double *delays, struct calc_table *calc)
 {
-    status_t st = STATUS_OK;
     struct delay_table *t = &calc->table;
     const uint32_t lines = file->nbeams * file->nstations;
     const double step = ntimes > 1 ? (times[ntimes - 1] - times[0]) / (ntimes - 1) : DAY;
@@ -170,8 +167,7 @@ static status_t beam_make_lines(const struct beam_file *file, uint32_t ntimes, c
             c[1] = rate;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t beam_read_delays(hid_t file, uint32_t ntimes, struct beam_file *out)
@@ -180,16 +176,16 @@ static status_t beam_read_delays(hid_t file, uint32_t ntimes, struct beam_file *
     const uint64_t dims[3] = {ntimes, out->nbeams, out->nstations};
     double *times = NULL;
     double *delays = NULL;
-    TRY(beam_read(file, out->path, "delayinfo/time_array", 0, 1, dims, &times));
-    TRY(beam_read(file, out->path, "delayinfo/delays", 0, 3, dims, &delays));
-    TRY(memory_zeroed(1, sizeof *out->calc, "delays", &out->calc));
+    TRY_OUT(beam_read(file, out->path, "delayinfo/time_array", 0, 1, dims, &times));
+    TRY_OUT(beam_read(file, out->path, "delayinfo/delays", 0, 3, dims, &delays));
+    TRY_OUT(memory_zeroed(1, sizeof *out->calc, "delays", &out->calc));
     out->ncalc = 1;
-    TRY(beam_make_lines(out, ntimes, times, delays, out->calc));
-    TRY(memory_zeroed(out->nstations, sizeof(char *), "names", &out->calc->stations));
+    TRY_OUT(beam_make_lines(out, ntimes, times, delays, out->calc));
+    TRY_OUT(memory_zeroed(out->nstations, sizeof(char *), "names", &out->calc->stations));
     for (uint32_t i = 0; i < out->nstations; i++) {
-        TRY(memory_text(out->stations[i], &out->calc->stations[i]));
+        TRY_OUT(memory_text(out->stations[i], &out->calc->stations[i]));
     }
-    TRY(memory_zeroed(out->nbeams, sizeof(char *), "names", &out->calc->directions));
+    TRY_OUT(memory_zeroed(out->nbeams, sizeof(char *), "names", &out->calc->directions));
 out:
     free(times);
     free(delays);
@@ -206,9 +202,9 @@ static status_t beam_read_recipe(hid_t file, struct beam_file *out)
     uint32_t n[5];
     double *number = NULL;
     for (int i = 0; i < 5; i++) {
-        TRY(beam_read(file, out->path, names[i], 0, 0, NULL, &number));
-        REQUIRE(*number >= 1 && *number <= 1 << 24 && *number == floor(*number), STATUS_DATA,
-                "%s: /%s is %g, expected a count", out->path, names[i], *number);
+        TRY_OUT(beam_read(file, out->path, names[i], 0, 0, NULL, &number));
+        REQUIRE_OUT(*number >= 1 && *number <= 1 << 24 && *number == floor(*number), STATUS_DATA,
+                    "%s: /%s is %g, expected a count", out->path, names[i], *number);
         n[i] = (uint32_t)*number;
         free(memory_move(&number));
     }
@@ -218,30 +214,31 @@ static status_t beam_read_recipe(hid_t file, struct beam_file *out)
     out->nbeams = n[3];
     out->sets = 1;
     const uint64_t dims[3] = {n[2], n[1], n[0]};
-    TRY(beam_read(file, out->path, "calinfo/cal_all", 1, 3, dims, &number));
+    TRY_OUT(beam_read(file, out->path, "calinfo/cal_all", 1, 3, dims, &number));
     out->nweights = 2 * dims[0] * dims[1] * dims[2];
-    TRY(memory_zeroed((size_t)out->nweights, sizeof(double), "weights", &out->weights));
+    TRY_OUT(memory_zeroed((size_t)out->nweights, sizeof(double), "weights", &out->weights));
     for (uint64_t i = 0; i < out->nweights / 2; i++) { /* to [station][pol][freq] */
         const uint64_t line = i % n[0] * n[1] + i / n[0] % n[1];
         memcpy(out->weights + 2 * (line * n[2] + i / n[0] / n[1]), number + 2 * i,
                2 * sizeof *number);
     }
-    TRY(beam_read_frequencies(file, "obsinfo/freq_array", 1e9, out));
-    TRY(beam_read_names(file, out->path, "beaminfo/src_names", n[3], &out->names, &out->nnames));
-    TRY(beam_read_names(file, out->path, "telinfo/antenna_names", n[0], &out->stations,
-                        &out->nnamed));
-    REQUIRE(out->nnamed > 0, STATUS_DATA, "%s: there is no /telinfo/antenna_names", out->path);
-    TRY(memory_zeroed(n[3], 2 * sizeof(double), "directions", &out->directions));
+    TRY_OUT(beam_read_frequencies(file, "obsinfo/freq_array", 1e9, out));
+    TRY_OUT(
+        beam_read_names(file, out->path, "beaminfo/src_names", n[3], &out->names, &out->nnames));
+    TRY_OUT(beam_read_names(file, out->path, "telinfo/antenna_names", n[0], &out->stations,
+                            &out->nnamed));
+    REQUIRE_OUT(out->nnamed > 0, STATUS_DATA, "%s: there is no /telinfo/antenna_names", out->path);
+    TRY_OUT(memory_zeroed(n[3], 2 * sizeof(double), "directions", &out->directions));
     out->ndirections = 2 * (uint64_t)n[3];
     for (int i = 0; i < 2; i++) {
         const uint64_t beams[1] = {n[3]};
         free(memory_move(&number));
-        TRY(beam_read(file, out->path, angles[i], 0, 1, beams, &number));
+        TRY_OUT(beam_read(file, out->path, angles[i], 0, 1, beams, &number));
         for (uint32_t k = 0; k < n[3]; k++) {
             out->directions[(size_t)i * n[3] + k] = number[k] * deg_per_rad;
         }
     }
-    TRY(beam_read_delays(file, n[4], out));
+    TRY_OUT(beam_read_delays(file, n[4], out));
 out:
     free(number);
     return st;
@@ -255,18 +252,19 @@ static status_t beam_open(const struct apart_request *request, void **out)
     int is_recipe = 0;
     int has_weights = 0;
     apart_at("%s", request->path);
-    TRY(h5_open_file(request->path, &file));
-    TRY(memory_zeroed(1, sizeof *made, "weights of beams", &made));
-    TRY(memory_text(request->path, &made->path));
-    TRY(h5_has(file, request->path, "diminfo", &is_recipe));
-    TRY(h5_has(file, request->path, "weights", &has_weights));
-    REQUIRE(is_recipe != has_weights, STATUS_DATA,
-            "%s has %s, expected /weights, complex [beam][station][pol][channel], or the groups of "
-            "a bfr5 file (/diminfo, /calinfo, ...)",
-            request->path, is_recipe ? "both /weights and /diminfo" : "neither");
-    TRY(is_recipe ? beam_read_recipe(file, made) : beam_read_weights(file, made));
-    REQUIRE(made->nbeams <= JOB_BEAMS, STATUS_DATA, "%s: %u beams, expected at most %d",
-            request->path, made->nbeams, (int)JOB_BEAMS);
+    TRY_OUT(h5_open_file(request->path, &file));
+    TRY_OUT(memory_zeroed(1, sizeof *made, "weights of beams", &made));
+    TRY_OUT(memory_text(request->path, &made->path));
+    TRY_OUT(h5_has(file, request->path, "diminfo", &is_recipe));
+    TRY_OUT(h5_has(file, request->path, "weights", &has_weights));
+    REQUIRE_OUT(
+        is_recipe != has_weights, STATUS_DATA,
+        "%s has %s, expected /weights, complex [beam][station][pol][channel], or the groups of "
+        "a bfr5 file (/diminfo, /calinfo, ...)",
+        request->path, is_recipe ? "both /weights and /diminfo" : "neither");
+    TRY_OUT(is_recipe ? beam_read_recipe(file, made) : beam_read_weights(file, made));
+    REQUIRE_OUT(made->nbeams <= JOB_BEAMS, STATUS_DATA, "%s: %u beams, expected at most %d",
+                request->path, made->nbeams, (int)JOB_BEAMS);
     *out = memory_move(&made);
 out:
     h5_close(file);
@@ -283,7 +281,6 @@ status_t beam_file_read(const char *path, struct beam_file **out)
 
 status_t beam_file_fill(const struct beam_file *file, struct job *job)
 {
-    status_t st = STATUS_OK;
     REQUIRE(job->nbeams == 0 || (job->nbeams == file->nbeams && file->ncalc == 0), STATUS_USAGE,
             "%s: beam_weights: %s has %u beams%s, and `beams` %u: expected %s", job->path,
             file->path, file->nbeams, file->ncalc ? " with their directions" : "", job->nbeams,
@@ -306,13 +303,11 @@ status_t beam_file_fill(const struct beam_file *file, struct job *job)
             beam->lat_deg = file->directions[file->nbeams + job->nbeams];
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t beam_file_match(const struct beam_file *file, const struct archive *archive, uint32_t *out)
 {
-    status_t st = STATUS_OK;
     char *const *names = file->nnamed ? archive->names[AXIS_STATION] : NULL;
     REQUIRE(names || archive->count[AXIS_STATION] == file->nstations, STATUS_DATA,
             "%s has %u stations, but the archive %llu, expected as many, or names in both",
@@ -330,8 +325,7 @@ status_t beam_file_match(const struct beam_file *file, const struct archive *arc
         REQUIRE(out[i] < file->nstations, STATUS_DATA,
                 "%s has no station %s, which the archive has", file->path, names[station]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void beam_file_weight(const struct beam_file *file, uint32_t set, uint32_t station, uint32_t pol,

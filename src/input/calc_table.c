@@ -26,7 +26,6 @@ void calc_table_destroy(struct calc_table *calc)
 /* Makes a list of `count` names longer, so that it has place `at`. */
 static status_t calc_put_name(char ***names, uint32_t *count, unsigned at, const char *name)
 {
-    status_t st = STATUS_OK;
     if (at < MOST_NAMES && at >= *count) {
         TRY(memory_grown(at + 1, sizeof **names, "names", names));
         memset(*names + *count, 0, (at + 1 - *count) * sizeof **names);
@@ -35,14 +34,12 @@ static status_t calc_put_name(char ***names, uint32_t *count, unsigned at, const
     if (at < MOST_NAMES && !(*names)[at]) {
         TRY(memory_text(name + strspn(name, " "), &(*names)[at]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Begins the polynomials of a scan. */
 static status_t calc_begin(const char *path, struct calc_table *calc, unsigned npolys)
 {
-    status_t st = STATUS_OK;
     struct delay_table *t = &calc->table;
     const double count = (double)t->ndirections * t->nstations * npolys * t->terms;
     REQUIRE(count > 0 && count <= MOST_DELAYS && t->interval_s > 0, STATUS_DATA,
@@ -56,8 +53,7 @@ static status_t calc_begin(const char *path, struct calc_table *calc, unsigned n
     for (uint64_t i = 0; i < calc->ndelays; i++) {
         t->delay_s[i] = NAN;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The state of reading: the last interval, and its beginning. */
@@ -87,7 +83,6 @@ static void calc_take(struct calc_table *calc, unsigned poly, unsigned source, u
 /* Reads a line of the header, or of a scan before its polynomials: it sizes these. */
 static status_t calc_read_size(const char *path, const char *line, struct calc_table *calc)
 {
-    status_t st = STATUS_OK;
     struct delay_table *t = &calc->table;
     unsigned i;
     int at = 0;
@@ -104,15 +99,13 @@ static status_t calc_read_size(const char *path, const char *line, struct calc_t
     } else if (sscanf(line, "SCAN %*u NUM POLY: %u", &i) == 1) {
         TRY(calc_begin(path, calc, i));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads a line of polynomials. */
 static status_t calc_read_delay(const char *path, const char *line, struct calc_table *calc,
                                 struct calc_place *place)
 {
-    status_t st = STATUS_OK;
     struct delay_table *t = &calc->table;
     unsigned i;
     unsigned j;
@@ -129,8 +122,7 @@ static status_t calc_read_delay(const char *path, const char *line, struct calc_
     } else if (sscanf(line, "SRC %u ANT %u DELAY (us):%n", &i, &j, &at) == 2 && at) {
         calc_take(calc, place->poly, i, j, line + at);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether what was read is a scan that contains the moment. */
@@ -154,7 +146,6 @@ static void calc_end_scan(struct calc_table *calc)
 
 static status_t calc_check(const char *path, const struct calc_table *calc, struct utc utc)
 {
-    status_t st = STATUS_OK;
     REQUIRE(calc_contains(calc, utc), STATUS_DATA,
             "%s has no scan with polynomials at %s, expected a file .im of difxcalc or calcif2",
             path, units_utc(utc));
@@ -171,8 +162,7 @@ static status_t calc_check(const char *path, const struct calc_table *calc, stru
                 (unsigned)(row / calc->table.nstations), (unsigned)(row % calc->table.nstations),
                 (unsigned)calc->table.terms);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out)
@@ -182,8 +172,8 @@ status_t calc_table_read(const char *path, struct utc utc, struct calc_table **o
     struct calc_table *calc = NULL;
     struct calc_place place = {0};
     char *rest = NULL;
-    TRY(memory_zeroed(1, sizeof *calc, "a table of delays", &calc));
-    TRY(text_read_file(&text, path, MOST_BYTES, "a table of delays (.im)"));
+    TRY_OUT(memory_zeroed(1, sizeof *calc, "a table of delays", &calc));
+    TRY_OUT(text_read_file(&text, path, MOST_BYTES, "a table of delays (.im)"));
     for (char *line = text.data ? strtok_r(text.data, "\r\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\r\n", &rest)) {
         if (strncmp(line, "SCAN ", 5) == 0 && strstr(line, "POINTING SRC:")) {
@@ -192,10 +182,10 @@ status_t calc_table_read(const char *path, struct utc utc, struct calc_table **o
             }
             calc_end_scan(calc);
         }
-        TRY(calc->table.delay_s ? calc_read_delay(path, line, calc, &place)
-                                : calc_read_size(path, line, calc));
+        TRY_OUT(calc->table.delay_s ? calc_read_delay(path, line, calc, &place)
+                                    : calc_read_size(path, line, calc));
     }
-    TRY(calc_check(path, calc, utc));
+    TRY_OUT(calc_check(path, calc, utc));
     *out = memory_move(&calc);
 out:
     text_free(&text);

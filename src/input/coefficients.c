@@ -65,7 +65,6 @@ static int coefficients_parse_pair(char *word, size_t length, double pair[2])
 static status_t coefficients_parse_line(const char *path, size_t number, const char *line,
                                         double pair[2], size_t *n)
 {
-    status_t st = STATUS_OK;
     char word[WORD_BYTES];
     *n = 0;
     for (line += strspn(line, blanks); *line; line += strspn(line, blanks)) {
@@ -88,14 +87,12 @@ static status_t coefficients_parse_line(const char *path, size_t number, const c
         }
         line += length;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Splits the text, which it writes to, into lines. */
 static status_t coefficients_take_lines(const char *path, char *text, struct coefficients *out)
 {
-    status_t st = STATUS_OK;
     size_t number = 0;
     size_t first_line = 0;
     for (char *line = text; line;) {
@@ -123,8 +120,7 @@ static status_t coefficients_take_lines(const char *path, char *text, struct coe
         }
         line = end ? end + 1 : NULL;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Read coefficients. Start from {0}; the caller frees *out, also when they fail. Values are not
@@ -133,10 +129,11 @@ static status_t coefficients_read_text(const char *path, struct coefficients *ou
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    TRY(text_read_file(&text, path, MOST_BYTES, "a file of coefficients"));
+    TRY_OUT(text_read_file(&text, path, MOST_BYTES, "a file of coefficients"));
     size_t nul = text_line_of_nul(text.data, text.length);
-    REQUIRE(nul == 0, STATUS_DATA, "%s, line %zu: a NUL byte, expected text or HDF5", path, nul);
-    TRY(coefficients_take_lines(path, text.data, out));
+    REQUIRE_OUT(nul == 0, STATUS_DATA, "%s, line %zu: a NUL byte, expected text or HDF5", path,
+                nul);
+    TRY_OUT(coefficients_take_lines(path, text.data, out));
 out:
     text_free(&text);
     return st;
@@ -168,21 +165,21 @@ static status_t coefficients_find(hid_t file, const char *path, const char *memb
     struct text names = {0};
     int is_there = 0;
     const char *name = member ? member + strspn(member, "/") : "coefficients";
-    TRY(h5_has(file, path, name, &is_there));
+    TRY_OUT(h5_has(file, path, name, &is_there));
     if (is_there) {
-        TRY(memory_text(name, out));
+        TRY_OUT(memory_text(name, out));
         goto out;
     }
     if (member) {
-        TRY(holds_names(file, path, &names));
-        FAIL(STATUS_DATA, "%s holds no dataset /%s; it holds %s", path, name,
-             names.length ? names.data : "none at all");
+        TRY_OUT(holds_names(file, path, &names));
+        FAIL_OUT(STATUS_DATA, "%s holds no dataset /%s; it holds %s", path, name,
+                 names.length ? names.data : "none at all");
     }
-    TRY(h5_walk(file, path, coefficients_note_dataset, &found));
+    TRY_OUT(h5_walk(file, path, coefficients_note_dataset, &found));
     if (found.count != 1) {
-        TRY(holds_names(file, path, &names));
-        FAIL(STATUS_DATA, "%s holds no dataset /coefficients, nor only one; it holds %s", path,
-             names.length ? names.data : "none at all");
+        TRY_OUT(holds_names(file, path, &names));
+        FAIL_OUT(STATUS_DATA, "%s holds no dataset /coefficients, nor only one; it holds %s", path,
+                 names.length ? names.data : "none at all");
     }
     *out = memory_move(&found.name);
 out:
@@ -197,12 +194,12 @@ static status_t coefficients_check_place(hid_t file, const struct h5_dataset *da
 {
     status_t st = STATUS_OK;
     hid_t list = H5Dget_create_plist(dataset->id);
-    H5_TRY(list, "%s: how /%s is stored cannot be read", path, name);
+    H5_TRY_OUT(list, "%s: how /%s is stored cannot be read", path, name);
     int is_here = h5_share_file(file, dataset->id);
-    H5_TRY(is_here, "%s: /%s cannot be read", path, name);
-    REQUIRE(is_here && H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) <= 0,
-            STATUS_DATA, "%s: the numbers of /%s lie in other files, expected them in this one",
-            path, name);
+    H5_TRY_OUT(is_here, "%s: /%s cannot be read", path, name);
+    REQUIRE_OUT(is_here && H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) <= 0,
+                STATUS_DATA, "%s: the numbers of /%s lie in other files, expected them in this one",
+                path, name);
 out:
     h5_close(list);
     return st;
@@ -212,7 +209,6 @@ out:
 static status_t coefficients_read_shape(const struct h5_dataset *dataset, const char *where,
                                         struct coefficients *out)
 {
-    status_t st = STATUS_OK;
     H5T_class_t class = H5Tget_class(dataset->type);
     int is_compound = class == H5T_COMPOUND;
     int has_pairs = dataset->rank == 2 && dataset->dims[1] == 2 && !is_compound;
@@ -230,8 +226,7 @@ static status_t coefficients_read_shape(const struct h5_dataset *dataset, const 
             where, (unsigned long long)count, FIR_MOST_TAPS);
     out->is_complex = is_compound || has_pairs;
     out->count = count * (out->is_complex ? 2 : 1);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* `member`: a name in the file, or NULL. */
@@ -244,20 +239,20 @@ static status_t coefficients_read_hdf5(const char *path, const char *member,
     char *name = NULL;
     struct text where = {0};
     struct h5_dataset dataset = {0};
-    TRY(h5_open_file(path, &file));
-    TRY(coefficients_find(file, path, member, &name));
-    TRY(text_add(&where, "%s: /%s", path, name));
-    TRY(h5_dataset_open(file, path, name, &dataset));
-    TRY(coefficients_check_place(file, &dataset, path, name));
-    TRY(coefficients_read_shape(&dataset, where.data, out));
+    TRY_OUT(h5_open_file(path, &file));
+    TRY_OUT(coefficients_find(file, path, member, &name));
+    TRY_OUT(text_add(&where, "%s: /%s", path, name));
+    TRY_OUT(h5_dataset_open(file, path, name, &dataset));
+    TRY_OUT(coefficients_check_place(file, &dataset, path, name));
+    TRY_OUT(coefficients_read_shape(&dataset, where.data, out));
     if (H5Tget_class(dataset.type) == H5T_COMPOUND) {
-        TRY(h5_dataset_pair(&dataset, where.data, &pair));
+        TRY_OUT(h5_dataset_pair(&dataset, where.data, &pair));
     }
-    TRY(memory_zeroed((size_t)out->count, sizeof *out->values, "coefficients of a filter",
-                      &out->values));
-    H5_TRY(H5Dread(dataset.id, pair >= 0 ? pair : H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                   out->values),
-           "%s cannot be read", where.data);
+    TRY_OUT(memory_zeroed((size_t)out->count, sizeof *out->values, "coefficients of a filter",
+                          &out->values));
+    H5_TRY_OUT(H5Dread(dataset.id, pair >= 0 ? pair : H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL,
+                       H5P_DEFAULT, out->values),
+               "%s cannot be read", where.data);
 out:
     h5_close(pair);
     h5_dataset_close(&dataset);
@@ -276,7 +271,6 @@ static const struct pack_type coefficients_type = PACK_WHOLE(struct coefficients
 /* Backends compute in 32-bit floats. */
 static status_t coefficients_check(const char *path, const struct coefficients *c)
 {
-    status_t st = STATUS_OK;
     double largest = 0;
     REQUIRE(c->count > 0, STATUS_DATA, "%s holds no coefficients", path);
     for (uint64_t i = 0; i < c->count; i++) {
@@ -286,25 +280,22 @@ static status_t coefficients_check(const char *path, const struct coefficients *
                 i / (c->is_complex ? 2 : 1), c->values[i]);
         largest = fmax(largest, magnitude);
     }
-    REQUIRE(largest >= (double)FLT_MIN && largest <= sqrt((double)FLT_MAX), STATUS_DATA,
-            largest > 0 ? "%s: the largest of the coefficients is %g, beyond what 32-bit floats "
+    return REQUIRED(largest >= (double)FLT_MIN && largest <= sqrt((double)FLT_MAX), STATUS_DATA,
+                    largest > 0
+                        ? "%s: the largest of the coefficients is %g, beyond what 32-bit floats "
                           "can compute with"
                         : "%s: all coefficients are %g",
-            path, largest);
-out:
-    return st;
+                    path, largest);
 }
 
 status_t coefficients_split(const char *named, char **path, const char **member)
 {
-    status_t st = STATUS_OK;
     const char *colon = strrchr(named, ':');
     int has_member = colon && colon > named && colon[1] != '\0' && access(named, F_OK) != 0;
     TRY(memory_text(named, path));
     *member = has_member ? colon + 1 : NULL;
     (*path)[has_member ? (size_t)(colon - named) : strlen(named)] = '\0';
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The header of version 5 ends with a mark: 0x0100 and "MI" as 16-bit numbers of either order. */
@@ -325,7 +316,6 @@ static int coefficients_is_mat(const char *path)
 static status_t coefficients_read_file(const char *path, const char *member, int is_window,
                                        struct coefficients *out)
 {
-    status_t st = STATUS_OK;
     struct identity identity; /* who is no ordinary file is not opened */
     struct stat info;
     apart_at("%s", path);
@@ -346,18 +336,16 @@ static status_t coefficients_read_file(const char *path, const char *member, int
         TRY(is_window ? STATUS_OK : coefficients_read_text(path, out));
     }
     TRY(is_window && out->count == 0 ? STATUS_OK : coefficients_check(path, out));
-    REQUIRE(!is_window || !out->is_complex, STATUS_DATA,
-            "%s: complex coefficients, but those of a window are real", path);
-out:
-    return st;
+    return REQUIRED(!is_window || !out->is_complex, STATUS_DATA,
+                    "%s: complex coefficients, but those of a window are real", path);
 }
 
 static status_t coefficients_describe(const struct apart_request *request, void **out)
 {
     status_t st = STATUS_OK;
     struct coefficients *c = NULL;
-    TRY(memory_zeroed(1, sizeof *c, "coefficients", &c));
-    TRY(coefficients_read_file(request->path, request->name, request->wants != 0, c));
+    TRY_OUT(memory_zeroed(1, sizeof *c, "coefficients", &c));
+    TRY_OUT(coefficients_read_file(request->path, request->name, request->wants != 0, c));
     *out = memory_move(&c);
 out:
     pack_destroy(c, &coefficients_type);
@@ -423,9 +411,9 @@ static status_t coefficients_ask(const struct place *place)
     struct apart_request request = {.wants = (uint64_t)place->is_window};
     char *path = NULL;
     void *found = NULL;
-    TRY(coefficients_split(place->named, &path, &request.name));
+    TRY_OUT(coefficients_split(place->named, &path, &request.name));
     request.path = path;
-    TRY(apart_describe(&coefficients_description, &request, &found));
+    TRY_OUT(apart_describe(&coefficients_description, &request, &found));
     coefficients_take(found, place);
 out:
     free(path);
@@ -434,7 +422,6 @@ out:
 
 status_t coefficients_read(struct job *job)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < coefficients_places(job); i++) {
         const struct place place = coefficients_place(job, i);
         if (place.telescope) {
@@ -447,8 +434,7 @@ status_t coefficients_read(struct job *job)
             TRY(coefficients_ask(&place));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t coefficients_read_real(const char *named, double **out, uint64_t *count)
@@ -459,8 +445,9 @@ status_t coefficients_read_real(const char *named, double **out, uint64_t *count
     int is_complex = 0;
     const struct place place = {
         .named = named, .values = &values, .count = &found, .is_complex = &is_complex};
-    TRY(coefficients_ask(&place));
-    REQUIRE(!is_complex, STATUS_DATA, "%s holds complex coefficients, expected real ones", named);
+    TRY_OUT(coefficients_ask(&place));
+    REQUIRE_OUT(!is_complex, STATUS_DATA, "%s holds complex coefficients, expected real ones",
+                named);
     *count = found;
     *out = memory_move(&values);
 out:
@@ -470,7 +457,6 @@ out:
 
 status_t coefficients_pack(const struct job *job, struct text *out)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < coefficients_places(job); i++) {
         const struct place place = coefficients_place(job, i);
         if (place.named) {
@@ -480,13 +466,11 @@ status_t coefficients_pack(const struct job *job, struct text *out)
             TRY(pack_struct(out, &c, &coefficients_type));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t coefficients_unpack(struct unpack *in, struct job *job)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < coefficients_places(job); i++) {
         const struct place place = coefficients_place(job, i);
         if (place.named) {
@@ -495,6 +479,5 @@ status_t coefficients_unpack(struct unpack *in, struct job *job)
             coefficients_take(found, &place);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -21,7 +21,6 @@ static const uint64_t least_bytes = 12 << 10;
 static status_t inputs_add(struct inputs *inputs, const char *path, const char *small,
                            uint32_t products)
 {
-    status_t st = STATUS_OK;
     if (!path) {
         return STATUS_OK;
     }
@@ -30,8 +29,7 @@ static status_t inputs_add(struct inputs *inputs, const char *path, const char *
     inputs->files[inputs->count] = (struct input){.small = small, .products = products};
     TRY(memory_text(path, &inputs->files[inputs->count].path));
     inputs->count++;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* By path, then as they came. */
@@ -50,7 +48,7 @@ static status_t inputs_drop_repeated(struct inputs *inputs)
     struct input **sorted = NULL;
     size_t kept = 0;
     struct input *last = NULL;
-    TRY(memory_zeroed(inputs->count, sizeof *sorted, "names of the input", &sorted));
+    TRY_OUT(memory_zeroed(inputs->count, sizeof *sorted, "names of the input", &sorted));
     for (size_t i = 0; i < inputs->count; i++) {
         sorted[i] = &inputs->files[i];
     }
@@ -81,8 +79,8 @@ static status_t inputs_add_coefficients(struct inputs *inputs, const char *named
     status_t st = STATUS_OK;
     char *path = NULL;
     const char *member = NULL;
-    TRY(named ? coefficients_split(named, &path, &member) : STATUS_OK);
-    TRY(inputs_add(inputs, path, small, products));
+    TRY_OUT(named ? coefficients_split(named, &path, &member) : STATUS_OK);
+    TRY_OUT(inputs_add(inputs, path, small, products));
 out:
     free(path);
     return st;
@@ -104,40 +102,40 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
     struct inputs inputs = {0};
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
-        TRY(inputs_add(&inputs, part->path, NULL, UINT32_MAX));
+        TRY_OUT(inputs_add(&inputs, part->path, NULL, UINT32_MAX));
         for (uint32_t j = 0; j < part->storage.sources.count; j++) {
-            TRY(inputs_add(&inputs, part->storage.sources.items[j].path, NULL, UINT32_MAX));
+            TRY_OUT(inputs_add(&inputs, part->storage.sources.items[j].path, NULL, UINT32_MAX));
         }
     }
     for (uint32_t i = 0; i < job->nbanks; i++) {
-        TRY(inputs_add_coefficients(&inputs, job->banks[i].window.path, "the file of the window",
-                                    inputs_products_of(job, i)));
+        TRY_OUT(inputs_add_coefficients(&inputs, job->banks[i].window.path,
+                                        "the file of the window", inputs_products_of(job, i)));
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct job_product *product = &job->products[i];
         const uint32_t bit = UINT32_C(1) << i;
-        TRY(inputs_add(&inputs, product->sum_file, "the file of sum_weights", bit));
+        TRY_OUT(inputs_add(&inputs, product->sum_file, "the file of sum_weights", bit));
         for (uint32_t j = 0; j < product->ndroop; j++) {
-            TRY(inputs_add(&inputs, product->droop[j].path, "the table of the droop", bit));
+            TRY_OUT(inputs_add(&inputs, product->droop[j].path, "the table of the droop", bit));
         }
-        TRY(inputs_add(&inputs, product->flag.mask, "the mask", bit));
+        TRY_OUT(inputs_add(&inputs, product->flag.mask, "the mask", bit));
     }
     if (job->synthesise.prototype && !telescope_find(job->synthesise.prototype)) {
-        TRY(inputs_add_coefficients(&inputs, job->synthesise.prototype, "the file of the prototype",
-                                    UINT32_MAX));
+        TRY_OUT(inputs_add_coefficients(&inputs, job->synthesise.prototype,
+                                        "the file of the prototype", UINT32_MAX));
     }
     for (uint32_t i = 0; i < job->nfilters; i++) {
         const char *path = job_filter_file(&job->filters[i]);
         int is_name = path && job->filters[i].source != FILTER_COEFFICIENTS && telescope_find(path);
-        TRY(inputs_add_coefficients(&inputs, is_name ? NULL : path, "the file of coefficients",
-                                    UINT32_MAX));
+        TRY_OUT(inputs_add_coefficients(&inputs, is_name ? NULL : path, "the file of coefficients",
+                                        UINT32_MAX));
     }
     const char *const of_array[] = {job->array.table, job->array.iers, job->array.delays,
                                     job->beam_weights};
     for (size_t i = 0; i < sizeof of_array / sizeof *of_array; i++) {
-        TRY(inputs_add(&inputs, of_array[i], "a file of the array", UINT32_MAX));
+        TRY_OUT(inputs_add(&inputs, of_array[i], "a file of the array", UINT32_MAX));
     }
-    TRY(inputs_drop_repeated(&inputs));
+    TRY_OUT(inputs_drop_repeated(&inputs));
     *out = inputs;
     inputs = (struct inputs){0};
 out:
@@ -152,7 +150,7 @@ status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct input
     for (size_t at = 0; at < inputs->count; at++) {
         const struct input *input = &inputs->files[at];
         if (input->products >> i & 1) {
-            TRY(inputs_add(&one, input->path, input->small, UINT32_MAX));
+            TRY_OUT(inputs_add(&one, input->path, input->small, UINT32_MAX));
         }
     }
     *out = one;
@@ -166,11 +164,11 @@ status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct 
 {
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
-    TRY(inputs_add(&inputs, path, NULL, UINT32_MAX));
+    TRY_OUT(inputs_add(&inputs, path, NULL, UINT32_MAX));
     for (uint32_t i = 0; fbh5 && i < fbh5->storage.sources.count; i++) {
-        TRY(inputs_add(&inputs, fbh5->storage.sources.items[i].path, NULL, UINT32_MAX));
+        TRY_OUT(inputs_add(&inputs, fbh5->storage.sources.items[i].path, NULL, UINT32_MAX));
     }
-    TRY(inputs_drop_repeated(&inputs));
+    TRY_OUT(inputs_drop_repeated(&inputs));
     *out = inputs;
     inputs = (struct inputs){0};
 out:
@@ -180,7 +178,6 @@ out:
 
 status_t inputs_times(const struct inputs *inputs, struct text *out)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < inputs->count; i++) {
         struct identity identity;
         struct tm utc;
@@ -195,8 +192,7 @@ status_t inputs_times(const struct inputs *inputs, struct text *out)
                     : text_add(out, "%" PRId64 ".%09u s after 1970\n", identity.changed_s,
                                identity.changed_ns));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t inputs_add_content(const struct inputs *inputs, size_t i, uint64_t bytes,
@@ -208,7 +204,6 @@ static status_t inputs_add_content(const struct inputs *inputs, size_t i, uint64
 
 status_t inputs_contents_room(const struct inputs *inputs, struct text *out)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < inputs->count; i++) {
         struct identity identity = {.bytes = UINT64_MAX};
         if (identity_of_path(inputs->files[i].path, &identity) != STATUS_OK) {
@@ -216,8 +211,7 @@ status_t inputs_contents_room(const struct inputs *inputs, struct text *out)
         }
         TRY(inputs_add_content(inputs, i, identity.bytes, 0, out));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Bytes of a file that are looked at. */
@@ -229,7 +223,6 @@ static uint64_t inputs_most_of(const struct inputs *inputs, const struct input *
 
 status_t inputs_contents(const struct inputs *inputs, struct text *out)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < inputs->count; i++) {
         const struct input *input = &inputs->files[i];
         uint64_t bytes = 0;
@@ -237,13 +230,11 @@ status_t inputs_contents(const struct inputs *inputs, struct text *out)
         TRY(crc_sampled(input->path, inputs_most_of(inputs, input), &bytes, &crc));
         TRY(inputs_add_content(inputs, i, bytes, crc, out));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t inputs_later(const struct inputs *inputs, const struct identity *made, const char **out)
 {
-    status_t st = STATUS_OK;
     const char *found = NULL;
     for (size_t i = 0; i < inputs->count && !found; i++) {
         const struct input *input = &inputs->files[i];
@@ -254,8 +245,7 @@ status_t inputs_later(const struct inputs *inputs, const struct identity *made, 
         found = is_later && now.bytes > inputs_most_of(inputs, input) ? input->path : NULL;
     }
     *out = found;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void inputs_free(struct inputs *inputs)

@@ -84,7 +84,6 @@ static const char *join_difference(const struct archive *a, const struct archive
 static status_t join_check_shapes(const struct archive *a, const struct archive *b,
                                   int times_differ)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < a->shape.ndims; i++) {
         const struct archive_dim *one = &a->shape.dims[i];
         const struct archive_dim *other = &b->shape.dims[i];
@@ -93,14 +92,12 @@ static status_t join_check_shapes(const struct archive *a, const struct archive 
                 " and %" PRIu64 " along %s",
                 a->parts[0].path, b->parts[0].path, one->size, other->size, axis_name(one->axis));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Compares the frequencies of two files with as many coarse channels. */
 static status_t join_check_frequencies(const struct archive *a, const struct archive *b)
 {
-    status_t st = STATUS_OK;
     int is_said = a->states.freq && b->states.freq && a->shape.stacked != AXIS_CHAN;
     for (uint64_t i = 0; is_said && i < a->count[AXIS_CHAN]; i++) {
         REQUIRE(a->freq_hz[i] == b->freq_hz[i], STATUS_DATA,
@@ -108,8 +105,7 @@ static status_t join_check_frequencies(const struct archive *a, const struct arc
                 "%" PRIu64 " lies at %.17g Hz and %.17g Hz",
                 a->parts[0].path, b->parts[0].path, i, a->freq_hz[i], b->freq_hz[i]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum join_fact {
@@ -125,7 +121,6 @@ enum join_fact {
 /* The names of one axis' indices, or of as many as a line takes. */
 static status_t join_describe_names(const struct archive *archive, struct text *out)
 {
-    status_t st = STATUS_OK;
     enum { MOST = 4 };
     for (int i = 0; i < STREAM_AXES; i++) {
         enum axis axis = archive_stream_axes[i];
@@ -135,15 +130,12 @@ static status_t join_describe_names(const struct archive *archive, struct text *
             TRY(text_add(out, " %s", archive->names[axis][k]));
         }
     }
-    TRY(out->length == 0 ? text_add(out, "no names") : STATUS_OK);
-out:
-    return st;
+    return out->length == 0 ? text_add(out, "no names") : STATUS_OK;
 }
 
 /* One fact about samples, for messages: "8 bit complex", "[chan][time][pol]". */
 static status_t join_describe(const struct archive *archive, enum join_fact fact, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct archive_number *number = &archive->stored.number;
     switch (fact) {
     case JOIN_TYPE:
@@ -166,8 +158,7 @@ static status_t join_describe(const struct archive *archive, enum join_fact fact
     default:
         return join_describe_names(archive, out);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Appends the facts in which two files differ: ", 8 bit complex and 16 bit complex". */
@@ -180,10 +171,11 @@ static status_t join_add_differences(const struct archive *a, const struct archi
     for (int fact = 0; fact < JOIN_FACTS; fact++) {
         text_free(&one);
         text_free(&other);
-        TRY(join_describe(a, (enum join_fact)fact, &one));
-        TRY(join_describe(b, (enum join_fact)fact, &other));
-        TRY(strcmp(one.data, other.data) == 0 ? STATUS_OK
-                                              : text_add(out, ", %s and %s", one.data, other.data));
+        TRY_OUT(join_describe(a, (enum join_fact)fact, &one));
+        TRY_OUT(join_describe(b, (enum join_fact)fact, &other));
+        TRY_OUT(strcmp(one.data, other.data) == 0
+                    ? STATUS_OK
+                    : text_add(out, ", %s and %s", one.data, other.data));
     }
 out:
     text_free(&one);
@@ -197,20 +189,21 @@ status_t join_check_alike(const struct archive *a, const struct archive *b, int 
     const char *what = join_difference(a, b);
     struct text facts = {0};
     int is_one_station = a->shape.stacked != AXIS_STATION && a->sky.telescope && b->sky.telescope;
-    REQUIRE(!is_one_station || strcmp(a->sky.telescope, b->sky.telescope) == 0, STATUS_DATA,
-            "%s and %s do not belong to one observation: their telescopes differ, %s and %s",
-            a->parts[0].path, b->parts[0].path, a->sky.telescope, b->sky.telescope);
-    REQUIRE(a->sample_rate_hz == b->sample_rate_hz, STATUS_DATA,
-            "%s and %s do not belong to one observation: their sample rates differ, %.17g Hz and "
-            "%.17g Hz",
-            a->parts[0].path, b->parts[0].path, a->sample_rate_hz, b->sample_rate_hz);
+    REQUIRE_OUT(!is_one_station || strcmp(a->sky.telescope, b->sky.telescope) == 0, STATUS_DATA,
+                "%s and %s do not belong to one observation: their telescopes differ, %s and %s",
+                a->parts[0].path, b->parts[0].path, a->sky.telescope, b->sky.telescope);
+    REQUIRE_OUT(
+        a->sample_rate_hz == b->sample_rate_hz, STATUS_DATA,
+        "%s and %s do not belong to one observation: their sample rates differ, %.17g Hz and "
+        "%.17g Hz",
+        a->parts[0].path, b->parts[0].path, a->sample_rate_hz, b->sample_rate_hz);
     if (what) {
-        TRY(join_add_differences(a, b, &facts));
-        FAIL(STATUS_DATA, "%s and %s do not belong to one observation: their %s differ%s",
-             a->parts[0].path, b->parts[0].path, what, facts.data ? facts.data : "");
+        TRY_OUT(join_add_differences(a, b, &facts));
+        FAIL_OUT(STATUS_DATA, "%s and %s do not belong to one observation: their %s differ%s",
+                 a->parts[0].path, b->parts[0].path, what, facts.data ? facts.data : "");
     }
-    TRY(join_check_shapes(a, b, times_differ));
-    TRY(join_check_frequencies(a, b));
+    TRY_OUT(join_check_shapes(a, b, times_differ));
+    TRY_OUT(join_check_frequencies(a, b));
 out:
     text_free(&facts);
     return st;
@@ -218,7 +211,6 @@ out:
 
 status_t join_take_assumed(struct archive *base, struct archive *next)
 {
-    status_t st = STATUS_OK;
     static const double limit = 0.1; /* degrees */
     const double degree = M_PI / 180;
     double ra =
@@ -235,9 +227,7 @@ status_t join_take_assumed(struct archive *base, struct archive *next)
                   "RA, Dec (%.9g, %.9g degrees) and those of the first file (%.9g, %.9g) differ: "
                   "these are kept",
                   next->sky.ra_deg, next->sky.dec_deg, base->sky.ra_deg, base->sky.dec_deg));
-    TRY(assumed_add(&base->assumed, next->parts[0].path, next->assumed));
-out:
-    return st;
+    return assumed_add(&base->assumed, next->parts[0].path, next->assumed);
 }
 
 void join_say_shift(const struct archive *next, struct sample_time start)
@@ -257,7 +247,6 @@ void join_say_shift(const struct archive *next, struct sample_time start)
 static status_t join_find_gap(const struct archive *base, uint64_t samples, uint64_t held,
                               const struct archive *next, uint64_t *gap)
 {
-    status_t st = STATUS_OK;
     *gap = 0;
     if (base->states.start && next->states.start) {
         struct sample_time start =
@@ -274,8 +263,7 @@ static status_t join_find_gap(const struct archive *base, uint64_t samples, uint
         join_say_shift(next, start);
         *gap = (uint64_t)behind;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Channels of a filter bank of ours turn on from the first sample of their own file: files go on in
@@ -311,7 +299,6 @@ static int join_by_start(const void *left, const void *right)
 
 status_t join_append_stack(struct archive *base, const struct archive *next)
 {
-    status_t st = STATUS_OK;
     enum axis axis = base->shape.stacked;
     uint64_t had = base->count[axis];
     uint64_t more = next->count[axis];
@@ -340,8 +327,7 @@ status_t join_append_stack(struct archive *base, const struct archive *next)
     }
     base->count[axis] = had + more;
     base->present[axis] = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Along time: appends the gaps of `next`, which begins at sample `at`, and `missing` samples before
@@ -349,7 +335,6 @@ out:
 static status_t join_append_gaps(struct archive *base, const struct archive *next, uint64_t missing,
                                  uint64_t at)
 {
-    status_t st = STATUS_OK;
     struct archive_losses *to = &base->losses;
     const struct archive_losses *from = &next->losses;
     TRY(memory_grown(to->nstream_gaps + from->nstream_gaps, sizeof *to->stream_gaps, "gaps",
@@ -363,8 +348,7 @@ static status_t join_append_gaps(struct archive *base, const struct archive *nex
     for (size_t i = 0; i < from->ngaps; i++) {
         TRY(archive_add_gap(base, from->gaps[i][0] + at, from->gaps[i][1]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum { MOST_GAPS = 1 << 26 };
@@ -424,14 +408,14 @@ static status_t join_spread_gaps(struct archive **files, size_t count)
     }
     for (size_t i = 0; i < count; i++) {
         uint64_t spread = 0;
-        REQUIRE(
+        REQUIRE_OUT(
             multiply_u64(files[i]->losses.ngaps, join_gaps_streams(files[i]), &spread) &&
                 spread <= MOST_GAPS && needed + spread + files[i]->losses.nstream_gaps <= MOST_GAPS,
             STATUS_DATA, "%s has too many gaps, each of all its streams", files[i]->parts[0].path);
         needed += spread + files[i]->losses.nstream_gaps;
         total += files[i]->count[base->shape.stacked];
     }
-    TRY(memory_zeroed((size_t)needed, sizeof *gaps, "gaps", &gaps));
+    TRY_OUT(memory_zeroed((size_t)needed, sizeof *gaps, "gaps", &gaps));
     for (size_t i = 0; i < count; i++) {
         const struct archive *file = files[i];
         uint64_t streams = file->losses.ngaps > 0 ? join_gaps_streams(file) : 0;
@@ -465,7 +449,6 @@ out:
 /* Joins files[1..] to files[0], which becomes the observation. */
 static status_t join_all(struct archive **files, size_t count)
 {
-    status_t st = STATUS_OK;
     struct archive *base = files[0];
     TRY(memory_grown(count, sizeof *base->parts, "files", &base->parts));
     uint64_t samples = base->parts[0].samples;
@@ -505,13 +488,11 @@ static status_t join_all(struct archive **files, size_t count)
         samples += base->shape.stacked == AXIS_TIME ? part.samples : 0;
     }
     base->count[AXIS_TIME] = samples;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t join_archives(struct archive **files, size_t count)
 {
-    status_t st = STATUS_OK;
     int all_start = 1;
     for (size_t i = 0; i < count; i++) {
         all_start = all_start && files[i]->states.start;
@@ -522,6 +503,5 @@ status_t join_archives(struct archive **files, size_t count)
     }
     TRY(join_all(files, count));
     files[0]->are_by_start = are_by_start;
-out:
-    return st;
+    return STATUS_OK;
 }

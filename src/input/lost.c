@@ -13,13 +13,12 @@ enum { MOST_BOXES = 1 << 20 };
  */
 static status_t lost_join_touching(hid_t space)
 {
-    status_t st = STATUS_OK;
     hsize_t start[H5S_MAX_RANK];
     hsize_t stride[H5S_MAX_RANK];
     hsize_t count[H5S_MAX_RANK];
     hsize_t block[H5S_MAX_RANK];
     if (H5Sget_select_type(space) != H5S_SEL_HYPERSLABS || H5Sis_regular_hyperslab(space) <= 0) {
-        goto out;
+        return STATUS_OK;
     }
     H5_TRY(H5Sget_regular_hyperslab(space, start, stride, count, block),
            "what is lost cannot be listed");
@@ -32,8 +31,7 @@ static status_t lost_join_touching(hid_t space)
     }
     H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block),
            "what is lost cannot be listed");
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The boxes of one piece. */
@@ -45,21 +43,21 @@ static status_t lost_add_boxes(const struct lost_piece *piece, struct lost_box *
     hsize_t dims[H5S_MAX_RANK];
     int rank = H5Sget_simple_extent_dims(piece->space, dims, NULL);
     int is_all = H5Sget_select_type(piece->space) == H5S_SEL_ALL;
-    TRY(lost_join_touching(piece->space));
+    TRY_OUT(lost_join_touching(piece->space));
     hssize_t blocks = is_all ? 1 : H5Sget_select_hyper_nblocks(piece->space);
-    REQUIRE(rank >= 1 && rank <= ARCHIVE_DIMS && blocks >= 0 && blocks <= MOST_BOXES - *count,
-            STATUS_DATA, "too much is missing here and there: %s", piece->why);
+    REQUIRE_OUT(rank >= 1 && rank <= ARCHIVE_DIMS && blocks >= 0 && blocks <= MOST_BOXES - *count,
+                STATUS_DATA, "too much is missing here and there: %s", piece->why);
     size_t width = (size_t)rank;
-    TRY(memory_zeroed((size_t)blocks, 2 * width * sizeof *corners, "what is lost", &corners));
+    TRY_OUT(memory_zeroed((size_t)blocks, 2 * width * sizeof *corners, "what is lost", &corners));
     if (is_all) {
         for (size_t d = 0; d < width; d++) {
             corners[width + d] = dims[d] - 1;
         }
     } else if (blocks > 0) {
-        H5_TRY(H5Sget_select_hyper_blocklist(piece->space, 0, (hsize_t)blocks, corners),
-               "what is lost cannot be listed: %s", piece->why);
+        H5_TRY_OUT(H5Sget_select_hyper_blocklist(piece->space, 0, (hsize_t)blocks, corners),
+                   "what is lost cannot be listed: %s", piece->why);
     }
-    TRY(memory_grown(*count + (size_t)blocks + 1, sizeof **out, "what is lost", out));
+    TRY_OUT(memory_grown(*count + (size_t)blocks + 1, sizeof **out, "what is lost", out));
     for (hssize_t i = 0; i < blocks; i++) {
         struct lost_box *box = &(*out)[*count];
         *box = (struct lost_box){.why = NULL};
@@ -68,7 +66,7 @@ static status_t lost_add_boxes(const struct lost_piece *piece, struct lost_box *
             box->high[d] = corners[((size_t)i * 2 + 1) * width + d] + 1;
         }
         (*count)++;
-        TRY(memory_text(piece->why, &box->why));
+        TRY_OUT(memory_text(piece->why, &box->why));
     }
 out:
     free(corners);
@@ -77,22 +75,17 @@ out:
 
 status_t lost_find_boxes(const struct lost_pieces *pieces, struct lost_box **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < pieces->count; i++) {
         TRY(lost_add_boxes(&pieces->items[i], out, count));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t lost_add(struct lost_list *list, uint64_t first, uint64_t samples, const char *why)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grown((size_t)list->count + 1, sizeof *list->items, "what is lost", &list->items));
     list->items[list->count] = (struct lost_range){.first = first, .count = samples, .why = NULL};
-    TRY(memory_text(why, &list->items[list->count++].why));
-out:
-    return st;
+    return memory_text(why, &list->items[list->count++].why);
 }
 
 static int lost_by_first(const void *left, const void *right)
@@ -179,14 +172,14 @@ static status_t lost_uses_count(const struct archive *archive, const struct arch
     uint64_t size = 1;
     char *used = NULL;
     char *next = NULL;
-    TRY(memory_zeroed(1, 1, "streams", &used));
+    TRY_OUT(memory_zeroed(1, 1, "streams", &used));
     used[0] = 1;
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         const struct archive_dim *dim = &archive->shape.dims[i];
         if (dim->dimension != d) {
             continue;
         }
-        TRY(memory_zeroed((size_t)(size * dim->size), 1, "streams", &next));
+        TRY_OUT(memory_zeroed((size_t)(size * dim->size), 1, "streams", &next));
         for (uint64_t k = 0; k < dim->size; k++) {
             int is_used = lost_axis_uses(archive, part, dim, k);
             for (uint64_t j = 0; j < size && is_used; j++) {
@@ -197,7 +190,7 @@ static status_t lost_uses_count(const struct archive *archive, const struct arch
         used = memory_move(&next);
         size *= dim->size;
     }
-    TRY(memory_zeroed((size_t)size + 1, sizeof *uses->below[d], "streams", &uses->below[d]));
+    TRY_OUT(memory_zeroed((size_t)size + 1, sizeof *uses->below[d], "streams", &uses->below[d]));
     for (uint64_t i = 0; i < size; i++) {
         uses->below[d][i + 1] = uses->below[d][i] + (uint64_t)used[i];
     }
@@ -225,7 +218,6 @@ static int lost_uses_meet(const struct uses *uses, const struct lost_box *box)
 static status_t lost_add_between_gaps(struct archive *archive, uint64_t low, uint64_t high,
                                       const char *why)
 {
-    status_t st = STATUS_OK;
     for (size_t i = archive_gap_after(archive, low); i < archive->losses.ngaps && low < high; i++) {
         uint64_t from = archive->losses.gaps[i][0];
         uint64_t to = from + archive->losses.gaps[i][1];
@@ -235,9 +227,7 @@ static status_t lost_add_between_gaps(struct archive *archive, uint64_t low, uin
         TRY(from > low ? lost_add(&archive->losses.lost, low, from - low, why) : STATUS_OK);
         low = to;
     }
-    TRY(low < high ? lost_add(&archive->losses.lost, low, high - low, why) : STATUS_OK);
-out:
-    return st;
+    return low < high ? lost_add(&archive->losses.lost, low, high - low, why) : STATUS_OK;
 }
 
 static status_t lost_apply_part(struct archive *archive, const struct archive_part *part)
@@ -251,7 +241,7 @@ static status_t lost_apply_part(struct archive *archive, const struct archive_pa
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         uint32_t d = archive->shape.dims[i].dimension;
         if (d != archive->shape.time_dim && !uses.below[d]) {
-            TRY(lost_uses_count(archive, part, d, &uses));
+            TRY_OUT(lost_uses_count(archive, part, d, &uses));
         }
     }
     for (uint32_t i = 0; i < part->nboxes; i++) {
@@ -261,7 +251,7 @@ static status_t lost_apply_part(struct archive *archive, const struct archive_pa
         low = max_u64(low, archive->first_sample);
         high = min_u64(high, end);
         if (low < high && lost_uses_meet(&uses, box)) {
-            TRY(lost_add_between_gaps(archive, low, high, box->why));
+            TRY_OUT(lost_add_between_gaps(archive, low, high, box->why));
         }
     }
 out:
@@ -273,13 +263,11 @@ out:
 
 status_t lost_apply(struct archive *archive)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < archive->nparts; i++) {
         TRY(lost_apply_part(archive, &archive->parts[i]));
     }
     lost_join(&archive->losses.lost);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Pieces of a dataset: the extents, lost boxes and files of a range of it. */
@@ -288,7 +276,6 @@ out:
 static status_t cut_boxes(const struct archive_part *part, uint32_t dimension, uint64_t first,
                           uint64_t count, struct archive_part *out)
 {
-    status_t st = STATUS_OK;
     TRY(memory_zeroed(part->nboxes, sizeof *out->boxes, "what is lost", &out->boxes));
     for (uint32_t i = 0; i < part->nboxes; i++) {
         struct lost_box box = part->boxes[i];
@@ -301,15 +288,13 @@ static status_t cut_boxes(const struct archive_part *part, uint32_t dimension, u
             out->boxes[out->nboxes++] = box;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Bytes first .. first + bytes - 1 of the dataset. */
 static status_t cut_extents(const struct archive_part *part, uint64_t first, uint64_t bytes,
                             struct archive_part *out)
 {
-    status_t st = STATUS_OK;
     uint64_t at = 0;
     TRY(memory_zeroed(part->nextents, sizeof *out->extents, "extents", &out->extents));
     for (uint32_t i = 0; i < part->nextents; i++) {
@@ -323,13 +308,11 @@ static status_t cut_extents(const struct archive_part *part, uint64_t first, uin
         }
         at += extent->bytes;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t cut_storage(const struct storage *storage, struct storage *out)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < storage->sources.count; i++) {
         const struct archive_source *source = &storage->sources.items[i];
         TRY(sources_add(&out->sources, source->path, source->kind, source->from));
@@ -338,14 +321,12 @@ static status_t cut_storage(const struct storage *storage, struct storage *out)
     for (; out->nabsent < storage->nabsent; out->nabsent++) {
         TRY(memory_text(storage->absent[out->nabsent], &out->absent[out->nabsent]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t cut_part(const struct archive *archive, uint64_t first, uint64_t count, uint64_t samples,
                   struct archive_part *out)
 {
-    status_t st = STATUS_OK;
     const struct archive_part *part = &archive->parts[0];
     uint64_t outermost = archive_outermost(archive);
     uint64_t bytes = archive->stored.element_bytes; /* of one of these */
@@ -364,9 +345,7 @@ status_t cut_part(const struct archive *archive, uint64_t first, uint64_t count,
     TRY(memory_text(part->dataset, &out->dataset));
     TRY(cut_storage(&part->storage, &out->storage));
     TRY(cut_boxes(part, 0, first, count, out));
-    TRY(cut_extents(part, first * bytes, count * bytes, out));
-out:
-    return st;
+    return cut_extents(part, first * bytes, count * bytes, out);
 }
 
 void cut_free(struct archive_part *part)
@@ -382,13 +361,13 @@ static status_t cut_to_run(const struct archive_part *part, uint64_t samples,
     status_t st = STATUS_OK;
     struct archive_run *run = NULL;
     const struct archive_extent *extent = &part->extents[0];
-    TRY(memory_zeroed(1, sizeof *run, "a run of samples", &run));
+    TRY_OUT(memory_zeroed(1, sizeof *run, "a run of samples", &run));
     *run = (struct archive_run){.file_offset = extent->file_offset,
                                 .piece_bytes = extent->bytes,
                                 .pieces = 1,
                                 .steps = samples,
                                 .stored = part->samples};
-    TRY(memory_text(extent->path, &run->path));
+    TRY_OUT(memory_text(extent->path, &run->path));
     *out = memory_move(&run);
 out:
     free(run);
@@ -397,7 +376,6 @@ out:
 
 status_t cut_time(struct archive *archive, uint64_t samples)
 {
-    status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
     uint32_t kept = 0;
     REQUIRE(samples > 0 && samples <= part->samples, STATUS_DATA, "%s: %llu samples of %llu",
@@ -423,6 +401,5 @@ status_t cut_time(struct archive *archive, uint64_t samples)
     part->nboxes = kept;
     part->samples = samples;
     archive->count[AXIS_TIME] = samples;
-out:
-    return st;
+    return STATUS_OK;
 }

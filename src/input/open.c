@@ -30,7 +30,6 @@ static int check_range(uint64_t first, uint64_t count, uint64_t limit, uint64_t 
 /* Parts come by stack, then time, and have no sample twice. */
 static status_t check_parts(const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t end = 0;
     uint64_t stacks = archive->shape.is_reim_stacked ? 2 : 1;
     if (archive->shape.stacked != AXIS_TIME) {
@@ -51,13 +50,11 @@ static status_t check_parts(const struct archive *archive)
                 " overlap those before or lie beyond the last",
                 part->path, part->samples, part->first_sample);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t check_runs(const struct archive *archive, const struct archive_part *part)
 {
-    status_t st = STATUS_OK;
     uint64_t end = 0;
     for (uint32_t i = 0; i < part->nruns; i++) {
         const struct archive_run *run = &part->runs[i];
@@ -82,13 +79,11 @@ static status_t check_runs(const struct archive *archive, const struct archive_p
                 STATUS_DATA, "%s: the size of its %" PRIu64 " pieces is absurd", run->path,
                 run->pieces);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t check_partials(const struct archive_part *part)
 {
-    status_t st = STATUS_OK;
     uint64_t end = 0;
     for (uint64_t i = 0; i < part->npartials; i++) {
         const struct archive_partial *partial = &part->partials[i];
@@ -99,13 +94,11 @@ static status_t check_partials(const struct archive_part *part)
                 " that lack packets overlap those before or lie beyond the last sample",
                 part->path, partial->count, partial->first);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t check_gaps(const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t end = 0;
     for (size_t i = 0; i < archive->losses.ngaps; i++) {
         const uint64_t *gap = archive->losses.gaps[i];
@@ -114,13 +107,11 @@ static status_t check_gaps(const struct archive *archive)
                 ") overlaps the one before or lies beyond the last sample",
                 archive->parts[0].path, i, gap[1], gap[0]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t check_stream_gaps(const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t streams = 1;
     uint64_t end = 0;
     for (int i = 0; i < STREAM_AXES; i++) {
@@ -139,24 +130,20 @@ static status_t check_stream_gaps(const struct archive *archive)
                 ") overlaps the one before or lies beyond the last sample",
                 archive->parts[0].path, gap->stream, gap->count, gap->first);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Fails with DATA: parts, runs or gaps that are out of order, overlap, or lie outside of the
  * observation; numbers that no file can have. */
 static status_t check_archive(const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     TRY(check_parts(archive));
     for (uint32_t i = 0; i < archive->nparts; i++) {
         TRY(check_runs(archive, &archive->parts[i]));
         TRY(check_partials(&archive->parts[i]));
     }
     TRY(check_gaps(archive));
-    TRY(check_stream_gaps(archive));
-out:
-    return st;
+    return check_stream_gaps(archive);
 }
 
 /* Each stream is listed: a number that a damaged file makes up must not take all memory. */
@@ -168,14 +155,12 @@ enum { MOST_STREAMS = 1 << 24 };
 static status_t open_select_list_names(const struct archive *archive, enum axis axis,
                                        struct text *out)
 {
-    status_t st = STATUS_OK;
     uint64_t count = archive->names[axis] ? archive->count[axis] : 0;
     for (uint64_t i = 0; i < count && out->length < 200; i++) {
         TRY(text_add(out, "%s%s", i ? ", " : "; names ", archive->names[axis][i]));
         TRY(text_add(out, "%s", i + 1 < count && out->length >= 200 ? ", ..." : ""));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds what a job calls `text` on an axis: a name, else a number. */
@@ -190,11 +175,12 @@ static status_t open_select_find_index(const struct archive *archive, enum axis 
             goto out;
         }
     }
-    TRY(open_select_list_names(archive, axis, &names));
-    REQUIRE(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
-            "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64 "%s)",
-            text, archive->count[axis], axis_name(axis), archive->parts[0].path,
-            archive->count[axis] - 1, names.data ? names.data : "");
+    TRY_OUT(open_select_list_names(archive, axis, &names));
+    REQUIRE_OUT(units_parse_u64(text, out) && *out < archive->count[axis], STATUS_USAGE,
+                "input.select: %s is none of the %" PRIu64 " %ss of %s (numbers 0 .. %" PRIu64
+                "%s)",
+                text, archive->count[axis], axis_name(axis), archive->parts[0].path,
+                archive->count[axis] - 1, names.data ? names.data : "");
 out:
     text_free(&names);
     return st;
@@ -220,7 +206,7 @@ static status_t open_select_sort_by_frequency(struct archive *archive)
     status_t st = STATUS_OK;
     uint32_t count = archive->nselected[AXIS_CHAN];
     struct ranked *ranked = NULL;
-    TRY(memory_zeroed(count, sizeof *ranked, "coarse channels", &ranked));
+    TRY_OUT(memory_zeroed(count, sizeof *ranked, "coarse channels", &ranked));
     for (uint32_t i = 0; i < count; i++) {
         uint64_t index = archive->selected[AXIS_CHAN][i];
         ranked[i] =
@@ -239,7 +225,6 @@ out:
  * group. */
 static status_t open_select_places(const struct job_select *select, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t *selected = archive->selected[AXIS_CHAN];
     uint32_t count = archive->nselected[AXIS_CHAN];
     uint32_t kept = 0;
@@ -258,15 +243,13 @@ static status_t open_select_places(const struct job_select *select, struct archi
             "synthesise.channels: %" PRIu64 " .. %" PRIu64 ", but %s has channels 0 .. %" PRIu64,
             select->first_place, select->last_place, archive->parts[0].path, most);
     archive->nselected[AXIS_CHAN] = select->has_places ? kept : count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Selects indices first .. last of an axis, `text` in the job; none may be selected before. */
 static status_t open_select_add(struct archive *archive, enum axis axis, const char *text,
                                 uint64_t first, uint64_t last, char *seen)
 {
-    status_t st = STATUS_OK;
     uint32_t had = archive->nselected[axis];
     TRY(memory_grown(had + last - first + 1, sizeof *archive->selected[axis], "selected streams",
                      &archive->selected[axis]));
@@ -275,8 +258,7 @@ static status_t open_select_add(struct archive *archive, enum axis axis, const c
         seen[i] = 1;
         archive->selected[axis][archive->nselected[axis]++] = i;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A name, a number, or a range of them, both ends included: "3..10". */
@@ -289,15 +271,15 @@ static status_t open_select_add_text(struct archive *archive, enum axis axis, co
     uint64_t first = 0;
     uint64_t last = 0;
     if (dots) {
-        TRY(memory_format(&low, "%.*s", (int)(dots - text), text));
-        TRY(open_select_find_index(archive, axis, low, &first));
-        TRY(open_select_find_index(archive, axis, dots + 2, &last));
-        REQUIRE(first <= last, STATUS_USAGE, "input.select: %s ends before it begins", text);
+        TRY_OUT(memory_format(&low, "%.*s", (int)(dots - text), text));
+        TRY_OUT(open_select_find_index(archive, axis, low, &first));
+        TRY_OUT(open_select_find_index(archive, axis, dots + 2, &last));
+        REQUIRE_OUT(first <= last, STATUS_USAGE, "input.select: %s ends before it begins", text);
     } else {
-        TRY(open_select_find_index(archive, axis, text, &first));
+        TRY_OUT(open_select_find_index(archive, axis, text, &first));
         last = first;
     }
-    TRY(open_select_add(archive, axis, text, first, last, seen));
+    TRY_OUT(open_select_add(archive, axis, text, first, last, seen));
 out:
     free(low);
     return st;
@@ -307,7 +289,6 @@ out:
 static status_t open_select_band(const struct job_select *select, struct archive *archive,
                                  char *seen)
 {
-    status_t st = STATUS_OK;
     double half =
         archive_chan_width_hz(archive) / 2 * archive->oversample.den / archive->oversample.num;
     for (uint64_t i = 0; i < archive->count[AXIS_CHAN]; i++) {
@@ -316,11 +297,9 @@ static status_t open_select_band(const struct job_select *select, struct archive
             TRY(open_select_add(archive, AXIS_CHAN, "", i, i, seen));
         }
     }
-    REQUIRE(archive->nselected[AXIS_CHAN] > 0, STATUS_USAGE,
-            "input.select.freq_hz: %s has no coarse channel between %.15g and %.15g Hz",
-            archive->parts[0].path, select->from_hz, select->to_hz);
-out:
-    return st;
+    return REQUIRED(archive->nselected[AXIS_CHAN] > 0, STATUS_USAGE,
+                    "input.select.freq_hz: %s has no coarse channel between %.15g and %.15g Hz",
+                    archive->parts[0].path, select->from_hz, select->to_hz);
 }
 
 static status_t open_select_axis(const struct job_select *select, enum axis axis,
@@ -329,17 +308,17 @@ static status_t open_select_axis(const struct job_select *select, enum axis axis
     status_t st = STATUS_OK;
     char *seen = NULL;
     uint64_t count = archive->count[axis];
-    REQUIRE(count > 0 && count <= MOST_STREAMS, STATUS_DATA,
-            "%s: its number of streams is absurd: more than %d, by the %" PRIu64 " of axis %s",
-            archive->parts[0].path, MOST_STREAMS, count, axis_name(axis));
-    TRY(memory_zeroed((size_t)count, 1, "selected streams", &seen));
+    REQUIRE_OUT(count > 0 && count <= MOST_STREAMS, STATUS_DATA,
+                "%s: its number of streams is absurd: more than %d, by the %" PRIu64 " of axis %s",
+                archive->parts[0].path, MOST_STREAMS, count, axis_name(axis));
+    TRY_OUT(memory_zeroed((size_t)count, 1, "selected streams", &seen));
     if (axis == AXIS_CHAN && select->has_freq) {
-        TRY(open_select_band(select, archive, seen));
+        TRY_OUT(open_select_band(select, archive, seen));
     } else if (select->nstreams[axis] == 0) {
-        TRY(open_select_add(archive, axis, "", 0, count - 1, seen));
+        TRY_OUT(open_select_add(archive, axis, "", 0, count - 1, seen));
     }
     for (uint32_t i = 0; i < select->nstreams[axis]; i++) {
-        TRY(open_select_add_text(archive, axis, select->streams[axis][i], seen));
+        TRY_OUT(open_select_add_text(archive, axis, select->streams[axis][i], seen));
     }
 out:
     free(seen);
@@ -361,7 +340,6 @@ static void open_select_bounds(const struct job_select *select, const struct arc
 
 static status_t open_select_time(const struct job_select *select, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t total = archive->count[AXIS_TIME];
     uint64_t first = 0;
     uint64_t end = total;
@@ -394,15 +372,13 @@ static status_t open_select_time(const struct job_select *select, struct archive
             first, end, archive->parts[0].path, total);
     archive->first_sample = first;
     archive->samples = end - first;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Fills first_sample, samples, selected and nstreams of an archive that is whole but for that.
  * Fails with USAGE: what it does not hold. */
 static status_t open_select(const struct job_select *select, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t streams = 1;
     for (int i = 0; i < STREAM_AXES; i++) {
         enum axis axis = archive_stream_axes[i];
@@ -416,15 +392,12 @@ static status_t open_select(const struct job_select *select, struct archive *arc
     streams /= archive->nselected[AXIS_CHAN];
     TRY(open_select_places(select, archive));
     archive->nstreams = (uint32_t)streams * archive->nselected[AXIS_CHAN];
-    TRY(open_select_time(select, archive));
-out:
-    return st;
+    return open_select_time(select, archive);
 }
 
 /* A file that exists is meant, even if its name looks like a pattern: "obs[1].h5". */
 static status_t open_escape_existing(const char *name, char **out)
 {
-    status_t st = STATUS_OK;
     int exists = 0;
     char *pattern = NULL;
     size_t at = 0;
@@ -437,8 +410,7 @@ static status_t open_escape_existing(const char *name, char **out)
         pattern[at++] = *c;
     }
     *out = pattern;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int open_by_name(const void *left, const void *right)
@@ -449,7 +421,6 @@ static int open_by_name(const void *left, const void *right)
 /* In the order of the job's list; what one pattern stands for, in the natural order of names. */
 static status_t open_expand_globs(const struct job *job, glob_t *paths)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < job->nfiles; i++) {
         int flags = (i ? GLOB_APPEND : 0);
         size_t before = i ? paths->gl_pathc : 0;
@@ -464,15 +435,13 @@ static status_t open_expand_globs(const struct job *job, glob_t *paths)
         REQUIRE(status == 0, STATUS_DATA, "input.files: %s cannot be looked up", job->files[i]);
         qsort(paths->gl_pathv + before, paths->gl_pathc - before, sizeof(char *), open_by_name);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A job may leave out rate only if the file says it; centre frequencies have a sensible default
  * for one coarse channel. */
 static status_t open_settle_frequencies(const struct job *job, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t chans = archive->count[AXIS_CHAN];
     REQUIRE(
         archive->sample_rate_hz > 0, STATUS_USAGE,
@@ -507,8 +476,7 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
                 "%s: the frequency of coarse channel %" PRIu64 " is not a number",
                 archive->parts[0].path, i);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Samples that were never written or are unreadable must not be taken for zeros. */
@@ -527,14 +495,12 @@ static status_t open_check_lost(const struct job *job, const struct archive *arc
 
 static status_t open_check_external(const struct job *job, const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const struct external_list list = {(const char *const *)job->external, job->nexternal};
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
         TRY(external_check(&part->storage.sources, part->path, list, JOB_EXTERNAL));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t open_here(const struct job *job, struct archive **out)
@@ -542,17 +508,17 @@ static status_t open_here(const struct job *job, struct archive **out)
     status_t st = STATUS_OK;
     glob_t paths = {0};
     struct archive *archive = NULL;
-    TRY(open_expand_globs(job, &paths));
+    TRY_OUT(open_expand_globs(job, &paths));
     const struct format_input input = {paths.gl_pathv, paths.gl_pathc, &job->layout};
-    TRY(formats_open(&input, &archive));
-    TRY(open_check_external(job, archive));
-    TRY(open_settle_frequencies(job, archive));
-    TRY(check_archive(archive));
-    TRY(open_select(&job->select, archive));
-    TRY(spacing_check(&job->layout, archive));
-    TRY(lost_apply(archive));
-    TRY(open_check_lost(job, archive));
-    TRY(archive_settle_reach(archive));
+    TRY_OUT(formats_open(&input, &archive));
+    TRY_OUT(open_check_external(job, archive));
+    TRY_OUT(open_settle_frequencies(job, archive));
+    TRY_OUT(check_archive(archive));
+    TRY_OUT(open_select(&job->select, archive));
+    TRY_OUT(spacing_check(&job->layout, archive));
+    TRY_OUT(lost_apply(archive));
+    TRY_OUT(open_check_lost(job, archive));
+    TRY_OUT(archive_settle_reach(archive));
     *out = memory_move(&archive);
 out:
     archive_destroy(archive);
@@ -575,10 +541,10 @@ status_t archive_open_files(char **files, uint32_t count, const char *layout, st
                       .select = {.kind = SELECT_ALL},
                       .on_bad = ON_BAD_NAN};
     if (layout) {
-        TRY(job_parse_layout(layout, &described));
+        TRY_OUT(job_parse_layout(layout, &described));
         job.layout = described->layout;
     }
-    TRY(open_here(&job, out));
+    TRY_OUT(open_here(&job, out));
 out:
     job_destroy(described);
     return st;
@@ -590,8 +556,8 @@ static status_t open_describe_archive(const struct apart_request *request, void 
     struct job *job = NULL;
     struct archive *archive = NULL;
     struct unpack in = {.data = request->more.data, .length = request->more.length};
-    TRY(job_unpack_input(&in, &job));
-    TRY(open_here(job, &archive));
+    TRY_OUT(job_unpack_input(&in, &job));
+    TRY_OUT(open_here(job, &archive));
     *out = archive;
 out:
     job_destroy(job);
@@ -604,8 +570,8 @@ status_t archive_open(const struct job *job, struct archive **out)
 {
     status_t st = STATUS_OK;
     struct apart_request request = {.path = NULL};
-    TRY(job_pack_input(&request.more, job));
-    TRY(apart_describe(&archive_description, &request, out));
+    TRY_OUT(job_pack_input(&request.more, job));
+    TRY_OUT(apart_describe(&archive_description, &request, out));
 out:
     text_free(&request.more);
     return st;
@@ -615,9 +581,9 @@ static status_t open_describe_filterbank(const struct apart_request *request, vo
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
-    TRY(formats_open_filterbank(request->path, &fbh5));
-    TRY(request->wants & FBH5_BAND ? fbh5_load_band(fbh5) : STATUS_OK);
-    TRY(request->wants & FBH5_EVEN ? fbh5_check_even(fbh5) : STATUS_OK);
+    TRY_OUT(formats_open_filterbank(request->path, &fbh5));
+    TRY_OUT(request->wants & FBH5_BAND ? fbh5_load_band(fbh5) : STATUS_OK);
+    TRY_OUT(request->wants & FBH5_EVEN ? fbh5_check_even(fbh5) : STATUS_OK);
     *out = memory_move(&fbh5);
 out:
     fbh5_destroy(fbh5);

@@ -22,18 +22,15 @@ static const struct sequence_kind {
 /* Appends a part of the path that glob() takes as it is. */
 static status_t sequence_add(const char *path, regmatch_t part, struct text *out)
 {
-    status_t st = STATUS_OK;
     for (regoff_t i = part.rm_so; i >= 0 && i < part.rm_eo; i++) {
         TRY(strchr("*?[\\", path[i]) ? text_add(out, "\\") : STATUS_OK);
         TRY(text_add_bytes(out, path + i, 1));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t sequence_of(const char *path, struct text *pattern, struct text *name, int *opens_others)
 {
-    status_t st = STATUS_OK;
     const struct sequence_kind *kind = kinds;
     regmatch_t part[GROUPS];
     for (int is_found = 0; !is_found && kind < kinds + sizeof kinds / sizeof *kinds; kind++) {
@@ -58,6 +55,5 @@ status_t sequence_of(const char *path, struct text *pattern, struct text *name, 
             TRY(text_add(pattern, "%s", kind->end));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -135,12 +135,13 @@ static status_t apart_spawn_child(void)
 {
     status_t st = STATUS_OK;
     int ends[2] = {-1, -1};
-    REQUIRE(apart_connect(ends) == 0, STATUS_DEVICE,
-            "files cannot be looked at by a process of its own: %s", strerror(errno));
+    REQUIRE_OUT(apart_connect(ends) == 0, STATUS_DEVICE,
+                "files cannot be looked at by a process of its own: %s", strerror(errno));
     int error = apart_spawn(ends[1], page_fd, &talk.child);
     talk.child = error ? 0 : talk.child;
-    REQUIRE(error == 0, STATUS_DEVICE, "files cannot be looked at by a process of its own: %s: %s",
-            apart_own_program(), strerror(error));
+    REQUIRE_OUT(error == 0, STATUS_DEVICE,
+                "files cannot be looked at by a process of its own: %s: %s", apart_own_program(),
+                strerror(error));
     talk.fd = file_move(&ends[0]);
 out:
     for (int i = 0; i < 2; i++) {
@@ -173,11 +174,10 @@ static const char *apart_place(void)
  * stop. */
 static status_t apart_wait_for(short event)
 {
-    status_t st = STATUS_OK;
     for (;;) {
         struct pollfd it = {.fd = talk.fd, .events = event};
         if (poll(&it, 1, LOOK_MS) > 0) {
-            goto out;
+            return STATUS_OK;
         }
         apart_count_wait();
         REQUIRE(!is_stopped || !is_stopped(), STATUS_STOPPED,
@@ -187,50 +187,44 @@ static status_t apart_wait_for(short event)
                 "file system hang?",
                 apart_place(), limit_seconds);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A child that has died does not read: its last message gives the reason. */
 static status_t apart_say(const void *data, size_t bytes)
 {
-    status_t st = STATUS_OK;
     const char *at = data;
     while (bytes > 0) {
         TRY(apart_wait_for(POLLOUT));
         ssize_t sent = send(talk.fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno != EINTR && errno != EAGAIN) {
-            goto out;
+            return STATUS_OK;
         }
         at += sent > 0 ? sent : 0;
         bytes -= sent > 0 ? (size_t)sent : 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads fewer bytes than requested if the child has ended. */
 static status_t apart_hear(void *data, size_t bytes, size_t *heard)
 {
-    status_t st = STATUS_OK;
     *heard = 0;
     while (*heard < bytes) {
         TRY(apart_wait_for(POLLIN));
         ssize_t count = recv(talk.fd, (char *)data + *heard, bytes - *heard, MSG_DONTWAIT);
         if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {
-            goto out;
+            return STATUS_OK;
         }
         *heard += count > 0 ? (size_t)count : 0;
         talk.looked = clock_now();
         talk.waited = 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t apart_hear_text(uint64_t bytes, struct text *out)
 {
-    status_t st = STATUS_OK;
     char piece[PIECE_BYTES];
     while (bytes > 0) {
         size_t wanted = bytes < sizeof piece ? (size_t)bytes : sizeof piece;
@@ -238,12 +232,11 @@ static status_t apart_hear_text(uint64_t bytes, struct text *out)
         TRY(apart_hear(piece, wanted, &heard));
         TRY(text_add_bytes(out, piece, heard));
         if (heard < wanted) {
-            goto out;
+            return STATUS_OK;
         }
         bytes -= heard;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Handles a message of the child beside its answer. */
@@ -268,20 +261,20 @@ static status_t apart_listen_to(struct text *answer)
     while (!talk.is_answered) {
         struct apart_head head;
         size_t heard = 0;
-        TRY(apart_hear(&head, sizeof head, &heard));
+        TRY_OUT(apart_hear(&head, sizeof head, &heard));
         if (heard < sizeof head) {
             goto out;
         }
         struct text *to = head.kind == APART_ANSWER ? answer : &words;
         size_t before = to->length;
-        TRY(apart_hear_text(head.bytes, to));
+        TRY_OUT(apart_hear_text(head.bytes, to));
         if (to->length - before < head.bytes) {
             goto out;
         }
         if (head.kind == APART_ANSWER) {
             talk.is_answered = 1;
         } else {
-            TRY(apart_take(head.kind, words.data ? words.data : ""));
+            TRY_OUT(apart_take(head.kind, words.data ? words.data : ""));
         }
         text_free(&words);
     }
@@ -344,7 +337,6 @@ void apart_look(void)
 /* Ensures a child that waits for requests; a child that has failed at one is not used again. */
 static status_t apart_have_child(void)
 {
-    status_t st = STATUS_OK;
     char byte;
     int is_there = talk.child > 0 && recv(talk.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
                    (errno == EAGAIN || errno == EWOULDBLOCK);
@@ -357,8 +349,7 @@ static status_t apart_have_child(void)
     talk.waited = 0;
     page->place[0] = '\0';
     talk.is_answered = 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The child has answered and waits, or has no more to say, or is not wanted any more. */
@@ -373,16 +364,19 @@ static status_t apart_end(status_t st)
     if (st != STATUS_OK) {
         return st;
     }
-    REQUIRE(ended != 0, STATUS_DATA,
-            "%s: the process that looked at it does not end: does its file system hang?", place);
+    REQUIRE_OUT(ended != 0, STATUS_DATA,
+                "%s: the process that looked at it does not end: does its file system hang?",
+                place);
     /* Who ignores SIGCHLD is not told how children end. */
-    REQUIRE(ended >= 0 && WIFSIGNALED(status), STATUS_DATA,
-            "%s: the process that looked at it ended without a word (status %d): is it damaged?",
-            place, ended >= 0 ? WEXITSTATUS(status) : 0);
+    REQUIRE_OUT(
+        ended >= 0 && WIFSIGNALED(status), STATUS_DATA,
+        "%s: the process that looked at it ended without a word (status %d): is it damaged?", place,
+        ended >= 0 ? WEXITSTATUS(status) : 0);
     int number = WTERMSIG(status);
-    REQUIRE(number != SIGKILL, STATUS_DATA,
-            "%s: the process that looked at it was killed: for want of memory?", place);
-    FAIL(STATUS_DATA, "%s: HDF5 crashes there (%s): the file is damaged", place, strsignal(number));
+    REQUIRE_OUT(number != SIGKILL, STATUS_DATA,
+                "%s: the process that looked at it was killed: for want of memory?", place);
+    FAIL_OUT(STATUS_DATA, "%s: HDF5 crashes there (%s): the file is damaged", place,
+             strsignal(number));
 out:
     return st;
 }
@@ -395,21 +389,21 @@ static status_t apart_describe_there(const struct description *kind,
     struct text question = {0};
     struct text answer = {0};
     struct apart_question head;
-    TRY(pack_text(&question, request->path));
-    TRY(pack_text(&question, request->name));
-    TRY(pack_u64(&question, request->wants));
-    TRY(text_add_bytes(&question, request->more.data, request->more.length));
+    TRY_OUT(pack_text(&question, request->path));
+    TRY_OUT(pack_text(&question, request->name));
+    TRY_OUT(pack_u64(&question, request->wants));
+    TRY_OUT(text_add_bytes(&question, request->more.data, request->more.length));
     memset(&head, 0, sizeof head); /* its padding, too */
     head.bytes = question.length;
     snprintf(head.what, sizeof head.what, "%s", kind->what);
-    TRY(apart_have_child());
+    TRY_OUT(apart_have_child());
     st = apart_say(&head, sizeof head);
     st = st == STATUS_OK ? apart_say(question.data, question.length) : st;
     st = st == STATUS_OK ? apart_listen_to(&answer) : st;
-    TRY(apart_end(st));
+    TRY_OUT(apart_end(st));
     if (answer.length > 0) {
         struct unpack in = {.data = answer.data, .length = answer.length};
-        TRY(unpack_new(&in, kind->type, kind->what, out));
+        TRY_OUT(unpack_new(&in, kind->type, kind->what, out));
     }
 out:
     text_free(&question);
@@ -420,12 +414,10 @@ out:
 status_t apart_describe(const struct description *kind, const struct apart_request *request,
                         void *out)
 {
-    status_t st = STATUS_OK;
     void *found = NULL;
     TRY(is_used ? apart_describe_there(kind, request, &found) : kind->open(request, &found));
     memcpy(out, &found, sizeof found);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t apart_try(const struct description *kind, const struct apart_request *request)

@@ -207,7 +207,7 @@ static status_t apart_answer_one(const struct description *kind, uint64_t bytes,
     char *path = NULL;
     char *name = NULL;
     void *found = NULL;
-    TRY(memory_zeroed((size_t)bytes, 1, "a question", &question));
+    TRY_OUT(memory_zeroed((size_t)bytes, 1, "a question", &question));
     if (!again_read(parent_fd, question, (size_t)bytes)) {
         _exit(STATUS_USAGE);
     }
@@ -215,10 +215,10 @@ static status_t apart_answer_one(const struct description *kind, uint64_t bytes,
     path = unpack_text(&in);
     name = unpack_text(&in);
     struct apart_request request = {.path = path, .name = name, .wants = unpack_u64(&in)};
-    TRY(unpack_check(&in, "a question"));
+    TRY_OUT(unpack_check(&in, "a question"));
     request.more = (struct text){.data = question + in.at, .length = in.length - in.at};
-    TRY(kind->open(&request, &found));
-    TRY(found ? pack_struct(answer, found, kind->type) : STATUS_OK);
+    TRY_OUT(kind->open(&request, &found));
+    TRY_OUT(found ? pack_struct(answer, found, kind->type) : STATUS_OK);
 out:
     pack_destroy(found, kind->type);
     free(name);

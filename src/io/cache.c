@@ -158,7 +158,7 @@ static status_t cache_read_entry(int fd, const char *key, void **out, size_t *si
     if (rest < key_bytes || head.data_bytes != rest - key_bytes) {
         goto out;
     }
-    TRY(memory_zeroed((size_t)rest, 1, "an entry of the cache", &block));
+    TRY_OUT(memory_zeroed((size_t)rest, 1, "an entry of the cache", &block));
     if (again_read(fd, block, (size_t)rest) && memcmp(block, key, key_bytes) == 0 &&
         cache_fnv(fnv_start, block, (size_t)rest) == head.checksum) {
         *size = (size_t)head.data_bytes;
@@ -179,7 +179,7 @@ status_t cache_get(const char *kind, const char *key, void **out, size_t *size)
     int fd = name ? cache_open_entry(folder, path, name) : -1;
     *out = NULL;
     *size = 0;
-    TRY(fd >= 0 ? cache_read_entry(fd, key, out, size) : STATUS_OK);
+    TRY_OUT(fd >= 0 ? cache_read_entry(fd, key, out, size) : STATUS_OK);
 out:
     file_close(fd);
     file_close(folder);

@@ -57,19 +57,16 @@ struct sampled {
 
 static status_t crc_add(struct sampled *s, uint64_t from, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     for (uint64_t at = 0; at < bytes; at += BUFFER_BYTES) {
         uint64_t count = min_u64(BUFFER_BYTES, bytes - at);
         TRY(file_read(s->fd, s->path, from + at, s->buffer, count));
         s->crc = crc_more(s->crc, s->buffer, (size_t)count);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t crc_add_some(struct sampled *s, uint64_t size, uint64_t most)
 {
-    status_t st = STATUS_OK;
     uint64_t end = most / 3;
     uint64_t pieces = most >= PIECES_FROM ? PIECES : 1;
     uint64_t piece = end / pieces;
@@ -78,9 +75,7 @@ static status_t crc_add_some(struct sampled *s, uint64_t size, uint64_t most)
     for (uint64_t i = 1; i <= pieces; i++) {
         TRY(crc_add(s, end + i * step, piece));
     }
-    TRY(crc_add(s, size - end, end));
-out:
-    return st;
+    return crc_add(s, size - end, end);
 }
 
 status_t crc_sampled(const char *path, uint64_t most, uint64_t *bytes, uint32_t *crc)
@@ -88,13 +83,13 @@ status_t crc_sampled(const char *path, uint64_t most, uint64_t *bytes, uint32_t 
     status_t st = STATUS_OK;
     struct sampled s = {.path = path, .fd = -1};
     struct identity identity = {.bytes = 0};
-    TRY(identity_of_path(path, &identity)); /* a pipe is never opened */
-    TRY(memory_aligned(BUFFER_BYTES, 1, "a piece of a file", &s.buffer));
-    TRY(file_open_read(path, &s.fd));
-    TRY(identity_of_open(s.fd, path, &identity));
+    TRY_OUT(identity_of_path(path, &identity)); /* a pipe is never opened */
+    TRY_OUT(memory_aligned(BUFFER_BYTES, 1, "a piece of a file", &s.buffer));
+    TRY_OUT(file_open_read(path, &s.fd));
+    TRY_OUT(identity_of_open(s.fd, path, &identity));
     s.crc = crc_of("", 0);
-    TRY(identity.bytes <= most ? crc_add(&s, 0, identity.bytes)
-                               : crc_add_some(&s, identity.bytes, most));
+    TRY_OUT(identity.bytes <= most ? crc_add(&s, 0, identity.bytes)
+                                   : crc_add_some(&s, identity.bytes, most));
     *bytes = identity.bytes;
     *crc = s.crc;
 out:

@@ -82,7 +82,6 @@ status_t file_is_folder(const char *path, int *out)
 
 status_t file_check_new(const char *path, int force)
 {
-    status_t st = STATUS_OK;
     struct stat info;
     int has_folder = 0;
     int exists = 0;
@@ -94,8 +93,7 @@ status_t file_check_new(const char *path, int force)
                 "%s is no ordinary file", path);
         REQUIRE(force, STATUS_USAGE, "%s exists already: --force replaces it", path);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t file_is_same(const char *a, const char *b, int *out)
@@ -103,8 +101,8 @@ status_t file_is_same(const char *a, const char *b, int *out)
     status_t st = STATUS_OK;
     struct folder_place left = {0};
     struct folder_place right = {0};
-    TRY(folder_place_of(a, &left));
-    TRY(folder_place_of(b, &right));
+    TRY_OUT(folder_place_of(a, &left));
+    TRY_OUT(folder_place_of(b, &right));
     *out = folder_place_is_same(&left, &right);
 out:
     folder_place_free(&left);
@@ -141,14 +139,15 @@ status_t file_open_own(const char *path, int *out, int *is_made)
         fd = fd < 0 && errno == EEXIST ? open(path, flags) : fd;
         is_between = fd < 0 && errno == ENOENT && !*is_made;
     }
-    REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path,
-            errno == ELOOP ? "a link has its name" : strerror(errno));
-    REQUIRE(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE, "%s is no ordinary file",
-            path);
-    REQUIRE(info.st_nlink <= 1, STATUS_USAGE,
-            "%s is one of %llu names of a file (hard links): writing it would change the others; "
-            "remove it",
-            path, (unsigned long long)info.st_nlink);
+    REQUIRE_OUT(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path,
+                errno == ELOOP ? "a link has its name" : strerror(errno));
+    REQUIRE_OUT(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE,
+                "%s is no ordinary file", path);
+    REQUIRE_OUT(
+        info.st_nlink <= 1, STATUS_USAGE,
+        "%s is one of %llu names of a file (hard links): writing it would change the others; "
+        "remove it",
+        path, (unsigned long long)info.st_nlink);
     *out = file_move(&fd);
 out:
     file_close(fd);
@@ -157,14 +156,12 @@ out:
 
 status_t file_open_new(const char *path, int *out)
 {
-    status_t st = STATUS_OK;
     REQUIRE(unlink(path) == 0 || errno == ENOENT, STATUS_USAGE, "%s cannot be replaced: %s", path,
             strerror(errno));
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     REQUIRE(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path, strerror(errno));
     *out = fd;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int file_is_on(int fd, const char *path)
@@ -179,9 +176,9 @@ static status_t file_look_at_folder(const char *path, struct stat *info, struct 
 {
     status_t st = STATUS_OK;
     char *folder = NULL;
-    TRY(folder_nearest(path, &folder));
-    REQUIRE((info ? stat(folder, info) : statvfs(folder, system)) == 0, STATUS_USAGE,
-            "folder %s: %s", folder, strerror(errno));
+    TRY_OUT(folder_nearest(path, &folder));
+    REQUIRE_OUT((info ? stat(folder, info) : statvfs(folder, system)) == 0, STATUS_USAGE,
+                "folder %s: %s", folder, strerror(errno));
 out:
     free(folder);
     return st;
@@ -226,7 +223,6 @@ static int file_is_in_memory(int fd)
 
 status_t file_reserve(int fd, const char *path, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     uint64_t left = 0;
     struct stat info;
     int status;
@@ -238,7 +234,7 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes)
         TRY(file_fail_no_space(path, bytes));
     }
     if (file_is_in_memory(fd)) {
-        goto out;
+        return STATUS_OK;
     }
     do {
         status = fallocate(fd, 0, 0, (off_t)bytes);
@@ -252,8 +248,7 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes)
         REQUIRE(status == 0, STATUS_DATA, "%s: %" PRIu64 " bytes cannot be reserved: %s", path,
                 bytes, strerror(errno));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int file_is_out_of(int reason)
@@ -360,7 +355,6 @@ static void fill_copy(void *context, uint64_t at, uint64_t bytes, void *to)
 
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     if (bytes >= FILL_LEAST && omp_get_num_procs() >= FILL_PROCESSORS && file_is_in_memory(fd)) {
         return file_fill(fd, path, offset, bytes, FILL_THREADS, fill_copy, (void *)(uintptr_t)data);
     }
@@ -375,13 +369,11 @@ status_t file_write(int fd, const char *path, uint64_t offset, const void *data,
                 strerror(errno));
         done += (uint64_t)put;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     for (uint64_t done = 0; done < bytes;) {
         size_t most = (size_t)min_u64(bytes - done, UINT64_C(1) << 30);
         ssize_t got = pread(fd, (char *)data + done, most, (off_t)(offset + done));
@@ -392,8 +384,7 @@ status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64
                 offset + done, got < 0 ? strerror(errno) : "the file ends there");
         done += (uint64_t)got;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void file_expect(int fd, uint64_t offset, uint64_t bytes)
@@ -475,7 +466,6 @@ static int file_rename_new(const char *part, const char *path)
 
 status_t file_publish(int fd, const char *part, const char *path, int force)
 {
-    status_t st = STATUS_OK;
     REQUIRE(file_is_on(fd, part), STATUS_DATA, "%s was removed or replaced while it was written",
             part);
     int status = force ? rename(part, path) : file_rename_new(part, path);
@@ -484,7 +474,5 @@ status_t file_publish(int fd, const char *part, const char *path, int force)
             path, part);
     REQUIRE(status == 0, STATUS_DATA, "%s cannot be renamed to %s: %s", part, path,
             strerror(errno));
-    TRY(folder_sync(path));
-out:
-    return st;
+    return folder_sync(path);
 }

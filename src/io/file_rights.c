@@ -24,7 +24,6 @@
 static status_t identity_from(int failed, const struct stat *info, const char *path,
                               struct identity *out)
 {
-    status_t st = STATUS_OK;
     REQUIRE(!failed, STATUS_DATA, "%s: %s", path, strerror(errno));
     REQUIRE(S_ISREG(info->st_mode), STATUS_DATA, "%s is not an ordinary file", path);
     *out = (struct identity){.device = (uint64_t)info->st_dev,
@@ -32,8 +31,7 @@ static status_t identity_from(int failed, const struct stat *info, const char *p
                              .bytes = (uint64_t)info->st_size,
                              .changed_s = (int64_t)info->st_mtim.tv_sec,
                              .changed_ns = (uint32_t)info->st_mtim.tv_nsec};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t identity_of_path(const char *path, struct identity *out)
@@ -58,24 +56,18 @@ int identity_is_same_file(const struct identity *a, const struct identity *b)
 status_t identity_check_same(const char *path, const struct identity *before,
                              const struct identity *now)
 {
-    status_t st = STATUS_OK;
     REQUIRE(before->inode == now->inode, STATUS_DATA,
             "%s was replaced by another file while this job ran", path);
-    REQUIRE(before->bytes == now->bytes, STATUS_DATA,
-            "%s changed while this job ran: it held %" PRIu64 " bytes, now %" PRIu64, path,
-            before->bytes, now->bytes);
-out:
-    return st;
+    return REQUIRED(before->bytes == now->bytes, STATUS_DATA,
+                    "%s changed while this job ran: it held %" PRIu64 " bytes, now %" PRIu64, path,
+                    before->bytes, now->bytes);
 }
 
 status_t identity_check(const char *path, const struct identity *before, const struct identity *now)
 {
-    status_t st = STATUS_OK;
     TRY(identity_check_same(path, before, now));
-    REQUIRE(before->changed_s == now->changed_s && before->changed_ns == now->changed_ns,
-            STATUS_DATA, "%s was written to while this job ran", path);
-out:
-    return st;
+    return REQUIRED(before->changed_s == now->changed_s && before->changed_ns == now->changed_ns,
+                    STATUS_DATA, "%s was written to while this job ran", path);
 }
 
 /* ---- owners ---- */
@@ -189,22 +181,20 @@ void claim_adopt(int does)
 
 static status_t claim_judge_owner(const struct stat *info, const char *part)
 {
-    status_t st = STATUS_OK;
     const struct passwd *owner = NULL;
     if (claim_adopts || info->st_uid == geteuid()) {
-        goto out;
+        return STATUS_OK;
     }
     owner = getpwuid(info->st_uid);
-    FAIL(STATUS_USAGE,
-         "%s belongs to another user, %s (uid %lu): --adopt takes it over, with whatever is in it",
-         part, owner ? owner->pw_name : "without a name", (unsigned long)info->st_uid);
-out:
-    return st;
+    return report_fail(
+        STATUS_USAGE,
+        "%s belongs to another user, %s (uid %lu): --adopt takes it over, with whatever is in it",
+        part, owner ? owner->pw_name : "without a name", (unsigned long)info->st_uid);
+    return STATUS_OK;
 }
 
 status_t claim_check_owner(const char *part)
 {
-    status_t st = STATUS_OK;
     struct stat info;
     if (lstat(part, &info) == 0) {
         TRY(claim_judge_owner(&info, part));
@@ -212,18 +202,14 @@ status_t claim_check_owner(const char *part)
         REQUIRE(file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", part,
                 strerror(errno));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t claim_check_owner_open(int fd, const char *part)
 {
-    status_t st = STATUS_OK;
     struct stat info;
     REQUIRE(fstat(fd, &info) == 0, STATUS_DATA, "%s: %s", part, strerror(errno));
-    TRY(claim_judge_owner(&info, part));
-out:
-    return st;
+    return claim_judge_owner(&info, part);
 }
 
 /* Takes a lock if no other process has it. A run that was just killed needs a moment to end, and
@@ -261,14 +247,14 @@ status_t claim_open(const char *part, const struct claim_mark *mark, int *out)
     char host[CLAIM_HOST];
     struct identity identity = {.bytes = 0};
     int fd = open(part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    REQUIRE(fd >= 0, STATUS_DATA, "%s cannot be opened: %s", part,
-            errno == ELOOP ? "a link has its name" : strerror(errno));
-    TRY(identity_of_open(fd, part, &identity));
+    REQUIRE_OUT(fd >= 0, STATUS_DATA, "%s cannot be opened: %s", part,
+                errno == ELOOP ? "a link has its name" : strerror(errno));
+    TRY_OUT(identity_of_open(fd, part, &identity));
     claim_host(host);
     int is_same = memcmp(host, mark->host, sizeof host) == 0
                       ? identity_is_same_file(&identity, &mark->identity)
                       : identity.inode == mark->identity.inode;
-    REQUIRE(is_same, STATUS_DATA, "%s was replaced by another file while it was written", part);
+    REQUIRE_OUT(is_same, STATUS_DATA, "%s was replaced by another file while it was written", part);
     *out = file_move(&fd);
 out:
     file_close(fd);
@@ -279,7 +265,6 @@ out:
  * on something else. */
 static status_t claim_open_locked(const char *part, int *fd)
 {
-    status_t st = STATUS_OK;
     int is_made = 0;
     /* By its name first: what cannot be opened for writing is another user's most often. */
     TRY(claim_check_owner(part));
@@ -292,8 +277,7 @@ static status_t claim_open_locked(const char *part, int *fd)
         close(*fd);
         *fd = -1;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t claim_take(const char *part, int *out, uint64_t *bytes)
@@ -302,10 +286,10 @@ status_t claim_take(const char *part, int *out, uint64_t *bytes)
     struct stat info;
     int fd = -1;
     for (int i = 0; i < 100 && fd < 0; i++) {
-        TRY(claim_open_locked(part, &fd));
+        TRY_OUT(claim_open_locked(part, &fd));
     }
-    REQUIRE(fd >= 0, STATUS_USAGE, "%s is being written by other runs", part);
-    REQUIRE(fstat(fd, &info) == 0, STATUS_USAGE, "%s: %s", part, strerror(errno));
+    REQUIRE_OUT(fd >= 0, STATUS_USAGE, "%s is being written by other runs", part);
+    REQUIRE_OUT(fstat(fd, &info) == 0, STATUS_USAGE, "%s: %s", part, strerror(errno));
     *bytes = (uint64_t)info.st_size;
     *out = file_move(&fd);
 out:
@@ -347,12 +331,12 @@ status_t claim_part(const char *part, int force, int (*is_ours)(const char *path
     int fd = -1;
     uint64_t bytes = 0;
     char *folders = NULL;
-    TRY(folder_make(part, &folders));
-    TRY(claim_take(part, &fd, &bytes));
+    TRY_OUT(folder_make(part, &folders));
+    TRY_OUT(claim_take(part, &fd, &bytes));
     if (bytes > 0) {
         int has_mark = mark_of(part) != MARK_NONE || is_ours(part);
-        REQUIRE(force || has_mark, STATUS_USAGE,
-                "%s exists and is not what a run leaves: --force replaces it", part);
+        REQUIRE_OUT(force || has_mark, STATUS_USAGE,
+                    "%s exists and is not what a run leaves: --force replaces it", part);
         claim_warn(part, has_mark);
     }
     *out = file_move(&fd);
@@ -380,29 +364,26 @@ void claim_remove(int fd, const char *part)
 
 status_t guard_add(struct guard *guard, const char *what, const char *path)
 {
-    status_t st = STATUS_OK;
     struct guard_file file = {.what = what};
     struct stat info;
     int exists = stat(path, &info) == 0;
     REQUIRE(exists || file_is_absent(errno), STATUS_DATA, "%s cannot be looked up: %s", path,
             strerror(errno));
     if (!exists || !S_ISREG(info.st_mode)) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(identity_of_path(path, &file.identity));
     TRY(memory_grow(guard->count, sizeof file, "files that are read", &guard->files));
     TRY(memory_text(path, &file.path));
     guard->files[guard->count++] = file;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t guard_check(const struct guard *guard, const char *what, const char *path)
 {
-    status_t st = STATUS_OK;
     struct stat info;
     if (stat(path, &info) != 0) {
-        goto out; /* leads to no file */
+        return STATUS_OK; /* leads to no file */
     }
     for (size_t i = 0; i < guard->count; i++) {
         const struct guard_file *file = &guard->files[i];
@@ -411,8 +392,7 @@ status_t guard_check(const struct guard *guard, const char *what, const char *pa
                 STATUS_USAGE, "%s %s is %s %s, which would be lost", what, path, file->what,
                 file->path);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t guard_check_part(const struct guard *guard, const char *what, const char *path)
@@ -420,11 +400,11 @@ status_t guard_check_part(const struct guard *guard, const char *what, const cha
     status_t st = STATUS_OK;
     char *part = NULL;
     char *packed = NULL;
-    TRY(file_part_name(path, &part));
-    TRY(file_packed_name(path, &packed));
-    TRY(guard_check(guard, what, path));
-    TRY(guard_check(guard, what, part));
-    TRY(guard_check(guard, what, packed));
+    TRY_OUT(file_part_name(path, &part));
+    TRY_OUT(file_packed_name(path, &packed));
+    TRY_OUT(guard_check(guard, what, path));
+    TRY_OUT(guard_check(guard, what, part));
+    TRY_OUT(guard_check(guard, what, packed));
 out:
     free(packed);
     free(part);

@@ -54,7 +54,6 @@ static void column_convert(const struct fits_column *column, const uint8_t *raw,
 status_t fits_column_read(const struct fits_column *column, int fd, const char *path,
                           uint64_t row_at, uint64_t first, uint64_t count, double *out)
 {
-    status_t st = STATUS_OK;
     uint8_t raw[8 * PIECE];
     uint64_t bytes = fits_column_bytes(column);
     for (uint64_t done = 0; done < count; done += PIECE) {
@@ -62,8 +61,7 @@ status_t fits_column_read(const struct fits_column *column, int fd, const char *
         TRY(file_read(fd, path, row_at + column->at + (first + done) * bytes, raw, now * bytes));
         column_convert(column, raw, now, out + done);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum { MOST_UNITS = 1000, NAME = 80, CARD = 80 };
@@ -79,18 +77,17 @@ struct fits_unit {
  * its first message. */
 static status_t unit_fail(const fits_unit_t *unit, int code, const char *key)
 {
-    status_t st = STATUS_OK;
     char reason[FLEN_STATUS] = "";
     char message[FLEN_ERRMSG] = "";
     fits_get_errstatus(code, reason);
     /* Names of files are the descriptor's: our own message has the name. */
     int is_first = fits_read_errmsg(message) && !strstr(message, "file:");
     fits_clear_errmsg();
-    FAIL(code == MEMORY_ALLOCATION ? STATUS_DEVICE : STATUS_DATA,
-         "%s: cannot read %s%sits FITS unit %d: %s%s%s", unit->path, key ? key : "",
-         key ? " of " : "", unit->number, reason, is_first ? ": " : "", is_first ? message : "");
-out:
-    return st;
+    return report_fail(code == MEMORY_ALLOCATION ? STATUS_DEVICE : STATUS_DATA,
+                       "%s: cannot read %s%sits FITS unit %d: %s%s%s", unit->path, key ? key : "",
+                       key ? " of " : "", unit->number, reason, is_first ? ": " : "",
+                       is_first ? message : "");
+    return STATUS_OK;
 }
 
 status_t fits_unit_open(int fd, const char *path, fits_unit_t **out)
@@ -100,16 +97,17 @@ status_t fits_unit_open(int fd, const char *path, fits_unit_t **out)
     char name[48];
     char begin[6] = "";
     int code = 0;
-    TRY(memory_zeroed(1, sizeof *unit, "a FITS file", &unit));
+    TRY_OUT(memory_zeroed(1, sizeof *unit, "a FITS file", &unit));
     unit->path = path;
     unit->fd = fd;
     unit->number = 1;
     /* cfitsio uncompresses files that begin otherwise. */
-    TRY(file_read(fd, path, 0, begin, sizeof begin));
-    REQUIRE(memcmp(begin, "SIMPLE", sizeof begin) == 0, STATUS_DATA, "%s is no FITS file", path);
+    TRY_OUT(file_read(fd, path, 0, begin, sizeof begin));
+    REQUIRE_OUT(memcmp(begin, "SIMPLE", sizeof begin) == 0, STATUS_DATA, "%s is no FITS file",
+                path);
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     fits_open_diskfile(&unit->file, name, READONLY, &code);
-    TRY(code ? unit_fail(unit, code, NULL) : STATUS_OK);
+    TRY_OUT(code ? unit_fail(unit, code, NULL) : STATUS_OK);
     *out = memory_move(&unit);
 out:
     fits_unit_close(unit);
@@ -132,7 +130,6 @@ void fits_unit_close(fits_unit_t *unit)
 static status_t unit_go_on(fits_unit_t *unit, int *type, int *code)
 {
     enum { EIGHTH = 7, MOST_FIELDS = 999 };
-    status_t st = STATUS_OK;
     char card[CARD + 1] = "";
     LONGLONG head = 0;
     LONGLONG data = 0;
@@ -145,8 +142,7 @@ static status_t unit_go_on(fits_unit_t *unit, int *type, int *code)
     }
     unit->number++;
     fits_movabs_hdu(unit->file, unit->number, type, code);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t fits_unit_find_table(fits_unit_t *unit, const char *name)
@@ -157,12 +153,12 @@ status_t fits_unit_find_table(fits_unit_t *unit, const char *name)
     while (type != BINARY_TBL || !found || strcmp(found, name) != 0) {
         int code = 0;
         apart_at("%s: its FITS unit %d", unit->path, unit->number + 1);
-        TRY(unit_go_on(unit, &type, &code));
-        REQUIRE(code != END_OF_FILE && unit->number <= MOST_UNITS, STATUS_DATA,
-                "%s holds no binary table %s", unit->path, name);
-        TRY(code ? unit_fail(unit, code, NULL) : STATUS_OK);
+        TRY_OUT(unit_go_on(unit, &type, &code));
+        REQUIRE_OUT(code != END_OF_FILE && unit->number <= MOST_UNITS, STATUS_DATA,
+                    "%s holds no binary table %s", unit->path, name);
+        TRY_OUT(code ? unit_fail(unit, code, NULL) : STATUS_OK);
         free(memory_move(&found));
-        TRY(fits_unit_text(unit, "EXTNAME", &found));
+        TRY_OUT(fits_unit_text(unit, "EXTNAME", &found));
     }
 out:
     free(found);
@@ -178,19 +174,19 @@ status_t fits_unit_has_further(fits_unit_t *unit, const char *name, int *out)
     int code = 0;
     *out = 0;
     while (!*out && unit->number < MOST_UNITS) {
-        TRY(unit_go_on(unit, &type, &code));
+        TRY_OUT(unit_go_on(unit, &type, &code));
         if (code) {
             break; /* the end, or what a file that was cut off lacks */
         }
         free(memory_move(&found));
-        TRY(fits_unit_text(unit, "EXTNAME", &found));
+        TRY_OUT(fits_unit_text(unit, "EXTNAME", &found));
         *out = type == BINARY_TBL && found && strcmp(found, name) == 0;
     }
     fits_clear_errmsg();
     code = 0;
     unit->number = before;
     fits_movabs_hdu(unit->file, unit->number, &type, &code);
-    TRY(code ? unit_fail(unit, code, NULL) : STATUS_OK);
+    TRY_OUT(code ? unit_fail(unit, code, NULL) : STATUS_OK);
 out:
     free(found);
     return st;
@@ -198,7 +194,6 @@ out:
 
 status_t fits_unit_data(fits_unit_t *unit, uint64_t *at)
 {
-    status_t st = STATUS_OK;
     LONGLONG head = 0;
     LONGLONG data = 0;
     LONGLONG end = 0;
@@ -206,13 +201,11 @@ status_t fits_unit_data(fits_unit_t *unit, uint64_t *at)
     fits_get_hduaddrll(unit->file, &head, &data, &end, &code);
     TRY(code ? unit_fail(unit, code, NULL) : STATUS_OK);
     *at = (uint64_t)data;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t fits_unit_column(fits_unit_t *unit, const char *name, struct fits_column *out)
 {
-    status_t st = STATUS_OK;
     char wanted[NAME];
     char letters[FLEN_VALUE] = "";
     long repeat = 0;
@@ -225,7 +218,7 @@ status_t fits_unit_column(fits_unit_t *unit, const char *name, struct fits_colum
     fits_get_colnum(unit->file, CASEINSEN, wanted, &number, &code);
     if (code == COL_NOT_FOUND) {
         fits_clear_errmsg();
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(code != COL_NOT_UNIQUE, STATUS_DATA, "%s has two columns %s", unit->path, name);
     fits_get_bcolparms(unit->file, number, NULL, NULL, letters, &repeat, &scale, &zero, NULL, NULL,
@@ -241,11 +234,9 @@ status_t fits_unit_column(fits_unit_t *unit, const char *name, struct fits_colum
                                 (uint32_t)number,
                                 scale,
                                 zero};
-    REQUIRE(fits_column_bytes(out) > 0, STATUS_DATA,
-            "%s: column %s is of type %s, expected numbers (B, I, J, K, E, D)", unit->path, name,
-            letters);
-out:
-    return st;
+    return REQUIRED(fits_column_bytes(out) > 0, STATUS_DATA,
+                    "%s: column %s is of type %s, expected numbers (B, I, J, K, E, D)", unit->path,
+                    name, letters);
 }
 
 /* Whether there is a card of the key; further ones must have the same value. */
@@ -264,12 +255,13 @@ static status_t unit_look(const fits_unit_t *unit, const char *key, int *found)
         char before[FLEN_VALUE];
         memcpy(before, value, sizeof before);
         fits_parse_value(card, value, NULL, &code);
-        REQUIRE(code || !*found || strcmp(before, value) == 0, STATUS_DATA,
-                "%s: its FITS unit %d says both %s = %s and %s = %s", unit->path, unit->number, key,
-                before, key, value);
+        REQUIRE_OUT(code || !*found || strcmp(before, value) == 0, STATUS_DATA,
+                    "%s: its FITS unit %d says both %s = %s and %s = %s", unit->path, unit->number,
+                    key, before, key, value);
         *found = 1;
     }
-    TRY(code != KEY_NO_EXIST && code != VALUE_UNDEFINED ? unit_fail(unit, code, key) : STATUS_OK);
+    TRY_OUT(code != KEY_NO_EXIST && code != VALUE_UNDEFINED ? unit_fail(unit, code, key)
+                                                            : STATUS_OK);
 out:
     fits_clear_errmsg();
     return st;
@@ -283,15 +275,15 @@ status_t fits_unit_text(fits_unit_t *unit, const char *key, char **out)
     int code = 0;
     int found = 0;
     *out = NULL;
-    TRY(unit_look(unit, key, &found));
+    TRY_OUT(unit_look(unit, key, &found));
     if (!found) {
         goto out;
     }
     fits_read_record(unit->file, 0, card, &code);
     fits_read_key_longstr(unit->file, key, &text, NULL, &code);
-    TRY(code && code != VALUE_UNDEFINED ? unit_fail(unit, code, key) : STATUS_OK);
+    TRY_OUT(code && code != VALUE_UNDEFINED ? unit_fail(unit, code, key) : STATUS_OK);
     const char *begin = text ? text + strspn(text, " ") : "";
-    TRY(*begin && strcmp(begin, "*") != 0 ? memory_text(begin, out) : STATUS_OK);
+    TRY_OUT(*begin && strcmp(begin, "*") != 0 ? memory_text(begin, out) : STATUS_OK);
 out:
     code = 0;
     if (text) {
@@ -316,16 +308,16 @@ status_t fits_unit_f64(fits_unit_t *unit, const char *key, double least, double 
     status_t st = STATUS_OK;
     char *text = NULL;
     double number = 0;
-    TRY(fits_unit_text(unit, key, &text));
-    REQUIRE(text || found, STATUS_DATA, "%s: its FITS unit %d has no %s", unit->path, unit->number,
-            key);
+    TRY_OUT(fits_unit_text(unit, key, &text));
+    REQUIRE_OUT(text || found, STATUS_DATA, "%s: its FITS unit %d has no %s", unit->path,
+                unit->number, key);
     if (found) {
         *found = text != NULL;
     }
     if (text) {
-        REQUIRE(unit_parse(text, &number) && number >= least && number <= most, STATUS_DATA,
-                "%s: its FITS unit %d says %s = %s, expected a number from %g to %g", unit->path,
-                unit->number, key, text, least, most);
+        REQUIRE_OUT(unit_parse(text, &number) && number >= least && number <= most, STATUS_DATA,
+                    "%s: its FITS unit %d says %s = %s, expected a number from %g to %g",
+                    unit->path, unit->number, key, text, least, most);
         *value = number;
     }
 out:
@@ -336,13 +328,11 @@ out:
 status_t fits_unit_u64(fits_unit_t *unit, const char *key, uint64_t least, uint64_t most,
                        uint64_t *value, int *found)
 {
-    status_t st = STATUS_OK;
     double number = (double)*value;
     TRY(fits_unit_f64(unit, key, (double)least, (double)most, &number, found));
     REQUIRE(number <= floor(number), STATUS_DATA,
             "%s: its FITS unit %d says %s = %.17g, expected a whole number", unit->path,
             unit->number, key, number);
     *value = (uint64_t)number;
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -41,16 +41,13 @@ static int folder_go_up(char *path)
 /* Whether `path` is there; a link that leads nowhere is in the way of what would be made. */
 static status_t folder_look_up(const char *path, struct stat *info, int *is_there)
 {
-    status_t st = STATUS_OK;
     struct stat link;
     *is_there = stat(path, info) == 0;
     REQUIRE(*is_there || errno == ENOENT || errno == ENOTDIR, STATUS_USAGE, "folder %s: %s", path,
             strerror(errno));
     REQUIRE(*is_there || lstat(path, &link) != 0, STATUS_USAGE,
             "folder %s: a link that leads nowhere", path);
-    REQUIRE(!*is_there || S_ISDIR(info->st_mode), STATUS_USAGE, "%s is not a folder", path);
-out:
-    return st;
+    return REQUIRED(!*is_there || S_ISDIR(info->st_mode), STATUS_USAGE, "%s is not a folder", path);
 }
 
 status_t folder_nearest(const char *path, char **out)
@@ -59,15 +56,15 @@ status_t folder_nearest(const char *path, char **out)
     char *folder = NULL;
     struct stat info;
     int is_there = 0;
-    TRY(folder_of(path, &folder));
+    TRY_OUT(folder_of(path, &folder));
     for (;;) {
-        TRY(folder_look_up(folder, &info, &is_there));
+        TRY_OUT(folder_look_up(folder, &info, &is_there));
         if (is_there) {
             break;
         }
         if (!folder_go_up(folder)) {
             free(memory_move(&folder));
-            TRY(memory_text(".", &folder));
+            TRY_OUT(memory_text(".", &folder));
         }
     }
     *out = memory_move(&folder);
@@ -82,14 +79,14 @@ static status_t folder_check_depth(const char *path, const char *folder, const c
     status_t st = STATUS_OK;
     char *missing = NULL;
     uint32_t count = 0;
-    TRY(memory_text(folder, &missing));
+    TRY_OUT(memory_text(folder, &missing));
     while (strcmp(missing, nearest) != 0 && *missing) {
         const char *name = text_basename(missing);
         count += *name != '\0' && strcmp(name, ".") != 0;
-        REQUIRE(count < 2, STATUS_USAGE,
-                "%s cannot be made: folder %s is missing, expected it to exist: only the last "
-                "folder of a path is made",
-                path, missing);
+        REQUIRE_OUT(count < 2, STATUS_USAGE,
+                    "%s cannot be made: folder %s is missing, expected it to exist: only the last "
+                    "folder of a path is made",
+                    path, missing);
         folder_go_up(missing);
     }
 out:
@@ -115,17 +112,17 @@ status_t folder_check(const char *path, int *is_there)
     char *folder = NULL;
     char *nearest = NULL;
     char *cause = NULL;
-    TRY(folder_of(path, &folder));
+    TRY_OUT(folder_of(path, &folder));
     st = folder_nearest(path, &nearest);
     if (st == STATUS_USAGE) {
-        TRY(memory_text(report_cause(), &cause));
+        TRY_OUT(memory_text(report_cause(), &cause));
         report_clear();
-        FAIL(STATUS_USAGE, "%s cannot be made: %s", path, cause);
+        FAIL_OUT(STATUS_USAGE, "%s cannot be made: %s", path, cause);
     }
-    TRY(st);
-    REQUIRE(access(nearest, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
-            path, nearest, strerror(errno));
-    TRY(folder_check_depth(path, folder, nearest));
+    TRY_OUT(st);
+    REQUIRE_OUT(access(nearest, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
+                path, nearest, strerror(errno));
+    TRY_OUT(folder_check_depth(path, folder, nearest));
     *is_there = strcmp(folder, nearest) == 0;
 out:
     free(cause);
@@ -138,7 +135,7 @@ status_t folder_sync(const char *path)
 {
     status_t st = STATUS_OK;
     char *folder = NULL;
-    TRY(folder_of(path, &folder));
+    TRY_OUT(folder_of(path, &folder));
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* A folder that cannot be synced (some network file systems) is no reason to fail. */
     if (fd >= 0) {
@@ -153,18 +150,16 @@ out:
 /* Makes one, unless somebody else has made it by now. */
 static status_t folder_make_one(const char *folder, int *is_ours)
 {
-    status_t st = STATUS_OK;
     struct stat info;
     *is_ours = mkdir(folder, 0777) == 0;
     if (*is_ours) {
         TRY(folder_sync(folder));
     } else if (errno != EEXIST || stat(folder, &info) != 0 || !S_ISDIR(info.st_mode)) {
         int is_full = errno == ENOSPC || errno == EDQUOT;
-        FAIL(is_full ? STATUS_NO_SPACE : STATUS_USAGE, "folder %s cannot be made: %s", folder,
-             strerror(errno));
+        return report_fail(is_full ? STATUS_NO_SPACE : STATUS_USAGE, "folder %s cannot be made: %s",
+                           folder, strerror(errno));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t folder_make(const char *path, char **made)
@@ -175,16 +170,16 @@ status_t folder_make(const char *path, char **made)
     struct stat info;
     int is_known = 0;
     *made = NULL;
-    TRY(folder_check(path, &is_known));
-    TRY(memory_text(path, &whole));
+    TRY_OUT(folder_check(path, &is_known));
+    TRY_OUT(memory_text(path, &whole));
     /* From the left: each prefix in front of a slash. */
     for (char *slash = strchr(whole, '/'); slash; slash = strchr(slash + 1, '/')) {
         int is_ours = 0;
         int is_there = 1;
         *slash = '\0';
-        TRY(slash > whole ? folder_look_up(whole, &info, &is_there) : STATUS_OK);
-        TRY(is_there ? STATUS_OK : folder_make_one(whole, &is_ours));
-        TRY(is_ours && !first ? memory_text(whole, &first) : STATUS_OK);
+        TRY_OUT(slash > whole ? folder_look_up(whole, &info, &is_there) : STATUS_OK);
+        TRY_OUT(is_there ? STATUS_OK : folder_make_one(whole, &is_ours));
+        TRY_OUT(is_ours && !first ? memory_text(whole, &first) : STATUS_OK);
         *slash = '/';
     }
     if (first) {
@@ -215,16 +210,13 @@ void folder_unmake(const char *path, char *made)
 /* Appends "/name", or takes the last name away for "..". */
 static status_t folder_place_add(struct text *rest, const char *name, size_t length)
 {
-    status_t st = STATUS_OK;
     if (length == 2 && memcmp(name, "..", 2) == 0) {
         char *slash = strrchr(rest->data, '/');
         rest->length = slash ? (size_t)(slash - rest->data) : 0;
         rest->data[rest->length] = '\0';
-        goto out;
+        return STATUS_OK;
     }
-    TRY(text_add(rest, "%s%.*s", rest->length ? "/" : "", (int)length, name));
-out:
-    return st;
+    return text_add(rest, "%s%.*s", rest->length ? "/" : "", (int)length, name);
 }
 
 status_t folder_place_of(const char *path, struct folder_place *out)
@@ -234,9 +226,9 @@ status_t folder_place_of(const char *path, struct folder_place *out)
     struct text rest = {0};
     struct stat info;
     struct stat found;
-    TRY(text_add(&there, "%s", *path == '/' ? "/" : "."));
-    REQUIRE(stat(there.data, &info) == 0, STATUS_DATA, "%s cannot be looked up: %s", path,
-            strerror(errno));
+    TRY_OUT(text_add(&there, "%s", *path == '/' ? "/" : "."));
+    REQUIRE_OUT(stat(there.data, &info) == 0, STATUS_DATA, "%s cannot be looked up: %s", path,
+                strerror(errno));
     for (const char *at = path; *at;) {
         size_t length = strcspn(at, "/");
         const char *name = at;
@@ -245,23 +237,23 @@ status_t folder_place_of(const char *path, struct folder_place *out)
             continue;
         }
         if (rest.length > 0) {
-            TRY(folder_place_add(&rest, name, length));
+            TRY_OUT(folder_place_add(&rest, name, length));
             continue;
         }
         size_t before = there.length;
-        TRY(text_add(&there, "/%.*s", (int)length, name));
+        TRY_OUT(text_add(&there, "/%.*s", (int)length, name));
         if (stat(there.data, &found) == 0) {
             info = found;
             continue;
         }
-        REQUIRE(errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG,
-                STATUS_DATA, "%s cannot be looked up: %s", path, strerror(errno));
+        REQUIRE_OUT(errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG,
+                    STATUS_DATA, "%s cannot be looked up: %s", path, strerror(errno));
         there.data[there.length = before] = '\0';
-        TRY(folder_place_add(&rest, name, length));
+        TRY_OUT(folder_place_add(&rest, name, length));
     }
     out->device = (uint64_t)info.st_dev;
     out->inode = (uint64_t)info.st_ino;
-    TRY(memory_text(rest.data ? rest.data : "", &out->rest));
+    TRY_OUT(memory_text(rest.data ? rest.data : "", &out->rest));
 out:
     text_free(&there);
     text_free(&rest);

@@ -42,7 +42,6 @@ static int mark_is_absent(int reason)
 
 status_t mark_read(int fd, const char *path, enum mark *out)
 {
-    status_t st = STATUS_OK;
     char start[MARK_BYTES] = "";
     struct stat info;
     *out = MARK_NONE;
@@ -53,8 +52,7 @@ status_t mark_read(int fd, const char *path, enum mark *out)
             *out = start[WORD] == marks[i].letter ? (enum mark)i : *out;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t mark_find(const char *path, enum mark *out)
@@ -63,9 +61,10 @@ status_t mark_find(const char *path, enum mark *out)
     /* A pipe would wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     *out = MARK_NONE;
-    REQUIRE(fd >= 0 || mark_is_absent(errno), file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
-            "%s cannot be read: %s", path, strerror(errno));
-    TRY(fd >= 0 ? mark_read(fd, path, out) : STATUS_OK);
+    REQUIRE_OUT(fd >= 0 || mark_is_absent(errno),
+                file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s", path,
+                strerror(errno));
+    TRY_OUT(fd >= 0 ? mark_read(fd, path, out) : STATUS_OK);
 out:
     file_close(fd);
     return st;
@@ -92,28 +91,23 @@ status_t mark_refuse(const char *path)
 
 status_t mark_refuse_file(int fd, const char *path)
 {
-    status_t st = STATUS_OK;
     enum mark mark = MARK_NONE;
     TRY(fd >= 0 ? mark_read(fd, path, &mark) : mark_find(path, &mark));
-    REQUIRE(mark == MARK_NONE, STATUS_DATA,
-            "%s is not complete: it is being written, or was left, by `%s`; the same command again "
-            "completes it",
-            path, marks[mark].command);
-out:
-    return st;
+    return REQUIRED(
+        mark == MARK_NONE, STATUS_DATA,
+        "%s is not complete: it is being written, or was left, by `%s`; the same command again "
+        "completes it",
+        path, marks[mark].command);
 }
 
 const char mark_hdf5_signature[MARK_BYTES + 1] = "\211HDF\r\n\032\n";
 
 status_t mark_begin(int fd, const char *path, enum mark mark, const char first[MARK_BYTES])
 {
-    status_t st = STATUS_OK;
     char bytes[MARK_BYTES];
     mark_bytes(mark, bytes);
     TRY(file_write(fd, path, 0, mark == MARK_NONE ? first : bytes, sizeof bytes));
-    TRY(file_sync(fd, path));
-out:
-    return st;
+    return file_sync(fd, path);
 }
 
 status_t mark_hdf5(int fd, const char *path, enum mark mark)
@@ -123,28 +117,22 @@ status_t mark_hdf5(int fd, const char *path, enum mark mark)
 
 status_t mark_put(int fd, const char *path, enum mark mark)
 {
-    status_t st = STATUS_OK;
     char block[MARK_BLOCK] = "";
     mark_bytes(mark, block);
     snprintf(block + MARK_BYTES, sizeof block - MARK_BYTES, "\nnot complete: %s was writing it\n",
              marks[mark].command);
     /* Nothing is left for a moment, but never something else's begin. */
     REQUIRE(ftruncate(fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", path, strerror(errno));
-    TRY(file_write(fd, path, 0, block, sizeof block));
-out:
-    return st;
+    return file_write(fd, path, 0, block, sizeof block);
 }
 
 status_t mark_lift(int fd, const char *path, const char *first, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     REQUIRE(bytes >= MARK_BLOCK || ftruncate(fd, (off_t)max_u64(bytes, MARK_BYTES)) == 0,
             STATUS_DATA, "%s cannot be cut: %s", path, strerror(errno));
     TRY(file_sync(fd, path));
     TRY(file_write(fd, path, 0, first, min_u64(bytes, MARK_BLOCK)));
     REQUIRE(bytes >= MARK_BYTES || ftruncate(fd, (off_t)bytes) == 0, STATUS_DATA,
             "%s cannot be cut: %s", path, strerror(errno));
-    TRY(file_sync(fd, path));
-out:
-    return st;
+    return file_sync(fd, path);
 }

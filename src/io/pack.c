@@ -14,13 +14,10 @@ status_t pack_u64(struct text *out, uint64_t value)
 
 status_t pack_text(struct text *out, const char *value)
 {
-    status_t st = STATUS_OK;
     /* Length plus one, so that NULL (0) differs from "" (1). */
     size_t length = value ? strlen(value) : 0;
     TRY(pack_u64(out, value ? length + 1 : 0));
-    TRY(text_add_bytes(out, value ? value : "", length));
-out:
-    return st;
+    return text_add_bytes(out, value ? value : "", length);
 }
 
 void unpack_bytes(struct unpack *in, void *out, size_t bytes)
@@ -110,7 +107,6 @@ static int pack_is_plain(const struct pack_type *type)
 
 static status_t pack_list(struct text *out, const struct pack_field *field, const void *from)
 {
-    status_t st = STATUS_OK;
     const char *items = *(char *const *)((const char *)from + field->offset);
     uint64_t count = items ? pack_count_of(field, from) : 0;
     TRY(pack_u64(out, count));
@@ -121,14 +117,12 @@ static status_t pack_list(struct text *out, const struct pack_field *field, cons
     for (uint64_t i = 0; i < count; i++) {
         TRY(pack_struct(out, items + i * field->item->size, field->item));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t pack_fields(struct text *out, const void *from, const struct pack_field *fields,
                      size_t count)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < count; i++) {
         const void *at = (const char *)from + fields[i].offset;
         switch (fields[i].kind) {
@@ -155,8 +149,7 @@ status_t pack_fields(struct text *out, const void *from, const struct pack_field
             break;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* No process can use another's pointers. Counts come back with their lists. */
@@ -173,14 +166,11 @@ static void pack_clear_pointers(void *item, const struct pack_type *type)
 
 status_t pack_struct(struct text *out, const void *from, const struct pack_type *type)
 {
-    status_t st = STATUS_OK;
     if (type->is_whole) {
         TRY(text_add_bytes(out, from, type->size));
         pack_clear_pointers(out->data + out->length - type->size, type);
     }
-    TRY(pack_fields(out, from, type->fields, type->nfields));
-out:
-    return st;
+    return pack_fields(out, from, type->fields, type->nfields);
 }
 
 static void unpack_list(struct unpack *in, void *to, const struct pack_field *field)
@@ -282,9 +272,9 @@ status_t unpack_new(struct unpack *in, const struct pack_type *type, const char 
 {
     status_t st = STATUS_OK;
     void *made = NULL;
-    TRY(memory_zeroed(1, type->size, what, &made));
+    TRY_OUT(memory_zeroed(1, type->size, what, &made));
     unpack_struct(in, made, type);
-    TRY(unpack_check(in, what));
+    TRY_OUT(unpack_check(in, what));
     memcpy(out, &made, sizeof made);
     made = NULL;
 out:
@@ -294,9 +284,6 @@ out:
 
 status_t unpack_check(const struct unpack *in, const char *what)
 {
-    status_t st = STATUS_OK;
     REQUIRE(!(in->failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: %s", what);
-    REQUIRE(!in->failed, STATUS_DATA, "%s came corrupt from another process", what);
-out:
-    return st;
+    return REQUIRED(!in->failed, STATUS_DATA, "%s came corrupt from another process", what);
 }

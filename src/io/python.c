@@ -38,7 +38,6 @@ const char *python_program(void)
 static status_t python_find_module(char out[MOST_PATH])
 {
     static const char *const places[] = {"../share/voltmill/python", "../../python", "python"};
-    status_t st = STATUS_OK;
     char own[MOST_PATH / 2] = "";
     char file[MOST_PATH + 32];
     char *slash = NULL;
@@ -51,15 +50,15 @@ static status_t python_find_module(char out[MOST_PATH])
         snprintf(out, MOST_PATH, "%s/%s", own, places[i]);
         snprintf(file, sizeof file, "%s/voltmill/__main__.py", out);
         if (access(file, R_OK) == 0) {
-            goto out;
+            return STATUS_OK;
         }
     }
-    FAIL(STATUS_DEVICE,
-         "the Python module is missing: neither %s/%s/voltmill, %s/%s/voltmill nor %s/%s/voltmill "
-         "exists: `make install PREFIX=FOLDER` puts it where the program in FOLDER/bin finds it",
-         own, places[0], own, places[1], own, places[2]);
-out:
-    return st;
+    return report_fail(
+        STATUS_DEVICE,
+        "the Python module is missing: neither %s/%s/voltmill, %s/%s/voltmill nor %s/%s/voltmill "
+        "exists: `make install PREFIX=FOLDER` puts it where the program in FOLDER/bin finds it",
+        own, places[0], own, places[1], own, places[2]);
+    return STATUS_OK;
 }
 
 /* Signals are those of a newly started program. Returns a number of errno.h. */
@@ -98,7 +97,6 @@ static int python_spawn(const int files[3], char *const *arguments, pid_t *out)
 status_t python_begin(const char *code, const char *const *arguments, const int files[3],
                       const char *needs, pid_t *out)
 {
-    status_t st = STATUS_OK;
     char folder[MOST_PATH];
     const char *const first[] = {python_program(), "-IBc", code, folder};
     enum { FIRST = sizeof first / sizeof *first };
@@ -116,13 +114,11 @@ status_t python_begin(const char *code, const char *const *arguments, const int 
             words[0], needs, needs);
     REQUIRE(error == 0, STATUS_DEVICE, "%s cannot be started: %s", words[0], strerror(error));
     *out = child;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t python_read(int fd, struct text *out)
 {
-    status_t st = STATUS_OK;
     char piece[PIECE];
     for (ssize_t got = 1; got != 0;) {
         got = read(fd, piece, sizeof piece);
@@ -130,8 +126,7 @@ static status_t python_read(int fd, struct text *out)
                 strerror(errno));
         TRY(got > 0 ? text_add_bytes(out, piece, (size_t)got) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The next line that is not blank, without its line feed and the word that says what it is; NULL:
@@ -170,7 +165,6 @@ static status_t python_judge_exception(const char *command, const char *last)
 
 static status_t python_judge(const char *command, int status, char *said)
 {
-    status_t st = STATUS_OK;
     const char *last = "it says nothing";
     REQUIRE(!WIFSIGNALED(status), STATUS_DEVICE, "%s was ended by signal %d (%s)", python_program(),
             WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -186,12 +180,11 @@ static status_t python_judge(const char *command, int status, char *said)
     case STATUS_NO_SPACE:
     case STATUS_DATA:
     case STATUS_DEVICE:
-        FAIL((status_t)WEXITSTATUS(status), "%s", last);
+        return report_fail((status_t)WEXITSTATUS(status), "%s", last);
     default:
         TRY(python_judge_exception(command, last));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t python_run(const char *command, const char *const *arguments, struct text *out)
@@ -207,12 +200,12 @@ status_t python_run(const char *command, const char *const *arguments, struct te
         words[i + 1] = arguments[i];
     }
     files[MESSAGES] = memfd_create("messages", MFD_CLOEXEC);
-    REQUIRE(empty >= 0 && files[MESSAGES] >= 0 && pipe2(files, O_CLOEXEC) == 0, STATUS_DEVICE,
-            "out of memory: files for Python: %s", strerror(errno));
-    TRY(python_begin(python_start, words, (int[]){empty, files[WRITES], files[MESSAGES]}, "h5py",
-                     &child));
+    REQUIRE_OUT(empty >= 0 && files[MESSAGES] >= 0 && pipe2(files, O_CLOEXEC) == 0, STATUS_DEVICE,
+                "out of memory: files for Python: %s", strerror(errno));
+    TRY_OUT(python_begin(python_start, words, (int[]){empty, files[WRITES], files[MESSAGES]},
+                         "h5py", &child));
     file_close(file_move(&files[WRITES]));
-    TRY(python_read(files[READS], out));
+    TRY_OUT(python_read(files[READS], out));
 out:
     file_close(files[READS]); /* a child that still writes ends */
     file_close(files[WRITES]);

@@ -130,10 +130,10 @@ static status_t job_input_alone(struct tree *root)
             tree_remove(node->up, node->index);
         }
     }
-    TRY(tree_new(TREE_MAPPING, NULL, &product));
-    TRY(tree_add_value(product, "kind", "voltages"));
-    TRY(tree_add_value(product, "file", "/dev/null")); /* no input has this name */
-    TRY(tree_add(root, "products", &product));
+    TRY_OUT(tree_new(TREE_MAPPING, NULL, &product));
+    TRY_OUT(tree_add_value(product, "kind", "voltages"));
+    TRY_OUT(tree_add_value(product, "file", "/dev/null")); /* no input has this name */
+    TRY_OUT(tree_add(root, "products", &product));
 out:
     tree_destroy(product);
     return st;
@@ -191,9 +191,9 @@ static status_t job_text(struct tree *root, struct job_part part, char **out)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    TRY(tree_write(root, job_text_pick, &part, &text));
+    TRY_OUT(tree_write(root, job_text_pick, &part, &text));
     job_text_add_run(root, part.effect, &text);
-    TRY(text.status);
+    TRY_OUT(text.status);
     *out = text.data;
     text.data = NULL;
 out:
@@ -205,7 +205,6 @@ out:
  * bank, where the entry does not say. */
 static status_t job_settle_dedisperse(struct job *job, uint32_t i)
 {
-    status_t st = STATUS_OK;
     struct job_dedisperse *dedisperse = &job->dedisperse[i];
     dedisperse->is_two_step = dedisperse->mode == JOB_TWO_STEP;
     dedisperse->backend = dedisperse->has_backend ? dedisperse->backend : job->backend;
@@ -215,14 +214,12 @@ static status_t job_settle_dedisperse(struct job *job, uint32_t i)
     }
     REQUIRE(!job_reads_voltages(job) || dedisperse->input < job->nproducts, STATUS_USAGE,
             "%s: dedisperse.%u.input: the job has no power product to dedisperse", job->path, i);
-    REQUIRE(!job_reads_voltages(job) || job->products[dedisperse->input].format == FILE_HDF5,
-            STATUS_USAGE,
-            "%s: dedisperse.%u: what is dedispersed, products.%u, becomes a file of format %s: "
-            "expected hdf5 (voltmill export writes others of it)",
-            job->path, i, dedisperse->input,
-            file_format_name(job->products[dedisperse->input].format));
-out:
-    return st;
+    return REQUIRED(
+        !job_reads_voltages(job) || job->products[dedisperse->input].format == FILE_HDF5,
+        STATUS_USAGE,
+        "%s: dedisperse.%u: what is dedispersed, products.%u, becomes a file of format %s: "
+        "expected hdf5 (voltmill export writes others of it)",
+        job->path, i, dedisperse->input, file_format_name(job->products[dedisperse->input].format));
 }
 
 /* Settles one backend: those that are named are alike, and the others say AUTO. */
@@ -256,7 +253,6 @@ static void job_settle_memory(struct job *job)
 
 static status_t job_settle(struct job *job, struct tree *root)
 {
-    status_t st = STATUS_OK;
     const struct tree *banks = tree_list(root, "channelise");
     job_settle_memory(job);
     job->layout.automatic = !job->layout.dataset && !job->layout.parts[0] && !job->layout.format;
@@ -289,8 +285,7 @@ static status_t job_settle(struct job *job, struct tree *root)
         TRY(job->dedisperse[i].search.file ? job_text(root, part, &job->dedisperse[i].search_text)
                                            : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t job_parse_divided(const char *path, const char *text, size_t length,
@@ -303,20 +298,21 @@ status_t job_parse_divided(const char *path, const char *text, size_t length,
     struct mistakes mistakes = {.file = path};
     struct tree *root = NULL;
     struct job *job = NULL;
-    TRY(memory_zeroed(1, sizeof *job, "a job", &job));
-    TRY(memory_text(path, &job->path));
+    TRY_OUT(memory_zeroed(1, sizeof *job, "a job", &job));
+    TRY_OUT(memory_text(path, &job->path));
     if (each && each->files) {
-        TRY(text_add(&input, "input.files=%s", each->files));
+        TRY_OUT(text_add(&input, "input.files=%s", each->files));
         words = (struct yaml_each){.name = each->name, .set = input.data};
     }
-    TRY(yaml_file_read(text, length, sets, nsets, words.name ? &words : NULL, &mistakes, &root));
-    TRY(each && each->is_input ? job_input_alone(root) : STATUS_OK);
-    TRY(division ? job_resolve(root, division) : STATUS_OK);
-    TRY(division ? job_divide(root, division) : STATUS_OK);
-    TRY(schema_fill(root, job_schema, &mistakes, job));
+    TRY_OUT(
+        yaml_file_read(text, length, sets, nsets, words.name ? &words : NULL, &mistakes, &root));
+    TRY_OUT(each && each->is_input ? job_input_alone(root) : STATUS_OK);
+    TRY_OUT(division ? job_resolve(root, division) : STATUS_OK);
+    TRY_OUT(division ? job_divide(root, division) : STATUS_OK);
+    TRY_OUT(schema_fill(root, job_schema, &mistakes, job));
     job_check(job, root, &mistakes);
-    TRY(mistakes_report(&mistakes));
-    TRY(job_settle(job, root));
+    TRY_OUT(mistakes_report(&mistakes));
+    TRY_OUT(job_settle(job, root));
     *out = job;
     job = NULL;
 out:
@@ -345,8 +341,9 @@ status_t job_parse_layout(const char *layout, struct job **out)
     status_t st = STATUS_OK;
     const struct job_each each = {.is_input = 1};
     struct text set = {0};
-    TRY(text_add(&set, "input.layout=%s", layout));
-    TRY(job_parse_each("--layout", text, strlen(text), (const char *[]){set.data}, 1, &each, out));
+    TRY_OUT(text_add(&set, "input.layout=%s", layout));
+    TRY_OUT(
+        job_parse_each("--layout", text, strlen(text), (const char *[]){set.data}, 1, &each, out));
 out:
     text_free(&set);
     return st;
@@ -356,8 +353,8 @@ status_t job_load(const char *path, const char *const *sets, uint32_t nsets, str
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    TRY(text_read_file(&text, path, YAML_FILE_BYTES, "a job file (YAML)"));
-    TRY(job_parse(path, text.data, text.length, sets, nsets, out));
+    TRY_OUT(text_read_file(&text, path, YAML_FILE_BYTES, "a job file (YAML)"));
+    TRY_OUT(job_parse(path, text.data, text.length, sets, nsets, out));
 out:
     text_free(&text);
     return st;
@@ -480,11 +477,11 @@ status_t job_copy_run(const struct job *from, struct job *to)
 {
     status_t st = STATUS_OK;
     struct text packed = {0};
-    TRY(schema_pack(&packed, job_run_schema, from));
+    TRY_OUT(schema_pack(&packed, job_run_schema, from));
     struct unpack in = {.data = packed.data, .length = packed.length};
     schema_free(job_run_schema, to);
     schema_unpack(&in, job_run_schema, to);
-    TRY(unpack_check(&in, "a job"));
+    TRY_OUT(unpack_check(&in, "a job"));
     to->is_memory_auto = from->is_memory_auto;
     to->cut.memory = from->cut.memory;
 out:
@@ -505,21 +502,18 @@ static const struct pack_type settled_type = PACK_TYPE(struct job, settled_field
 
 status_t job_pack_input(struct text *out, const struct job *job)
 {
-    status_t st = STATUS_OK;
     TRY(pack_struct(out, job, &settled_type));
-    TRY(schema_pack(out, job_input_schema, job));
-out:
-    return st;
+    return schema_pack(out, job_input_schema, job);
 }
 
 status_t job_unpack_input(struct unpack *in, struct job **out)
 {
     status_t st = STATUS_OK;
     struct job *job = NULL;
-    TRY(memory_zeroed(1, sizeof *job, "a job", &job));
+    TRY_OUT(memory_zeroed(1, sizeof *job, "a job", &job));
     unpack_struct(in, job, &settled_type);
     schema_unpack(in, job_input_schema, job);
-    TRY(unpack_check(in, "a job"));
+    TRY_OUT(unpack_check(in, "a job"));
     *out = job;
     job = NULL;
 out:

@@ -413,7 +413,6 @@ void job_bank_check(const struct job *job, struct tree *root, struct mistakes *m
 static status_t job_resolve_entry(struct tree *root, const char *list, uint32_t i, const char *was,
                                   const char *key, uint64_t number)
 {
-    status_t st = STATUS_OK;
     char digits[UNITS_TEXT];
     char *copy = NULL;
     if (number == 0) {
@@ -427,13 +426,11 @@ static status_t job_resolve_entry(struct tree *root, const char *list, uint32_t 
     TRY(memory_text(key, &copy));
     free(member->key);
     member->key = copy;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t job_resolve(struct tree *root, const struct job_division *division)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < JOB_BANKS; i++) {
         TRY(job_resolve_entry(root, "channelise", i, "width", "channels", division->channels[i]));
     }
@@ -441,8 +438,7 @@ status_t job_resolve(struct tree *root, const struct job_division *division)
         TRY(job_resolve_entry(root, "products", i, "integrate", "integrate",
                               division->integrate[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t job_bank_put_number(struct tree *ratio, const char *key, uint32_t value)
@@ -454,7 +450,6 @@ static status_t job_bank_put_number(struct tree *ratio, const char *key, uint32_
 
 status_t job_bank_settle(struct job_bank *bank, struct tree *entry)
 {
-    status_t st = STATUS_OK;
     struct ratio *ratio = &bank->oversample;
     if (bank->taps == 1 && !bank->has_cutoff && !bank->is_oversampled) {
         /* In the text, too: before 0.3 it was 1, unsaid. */
@@ -468,6 +463,5 @@ status_t job_bank_settle(struct job_bank *bank, struct tree *entry)
         TRY(job_bank_put_number(written, "num", ratio->num));
         TRY(job_bank_put_number(written, "den", ratio->den));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -23,8 +23,8 @@ static status_t divide_copy(struct tree *to, const struct tree *child)
     status_t st = STATUS_OK;
     size_t budget = SIZE_MAX;
     struct tree *copy = NULL;
-    TRY(tree_copy(child, &budget, &copy));
-    TRY(tree_add(to, child->key, &copy));
+    TRY_OUT(tree_copy(child, &budget, &copy));
+    TRY_OUT(tree_add(to, child->key, &copy));
 out:
     tree_destroy(copy);
     return st;
@@ -37,13 +37,14 @@ static status_t divide_add_dm(struct tree *to, const struct tree *dm,
     status_t st = STATUS_OK;
     static const char *const own[] = {"start", "end", "downsample"};
     struct tree *made = NULL;
-    TRY(divide_like(dm, &made));
-    TRY(tree_add_value(made, "start", units_exact(range->start)));
-    TRY(tree_add_value(made, "end", units_exact(range->end)));
+    TRY_OUT(divide_like(dm, &made));
+    TRY_OUT(tree_add_value(made, "start", units_exact(range->start)));
+    TRY_OUT(tree_add_value(made, "end", units_exact(range->end)));
     for (size_t i = 0; i < dm->nchildren; i++) {
-        TRY(TEXT_IS_AMONG(own, dm->child[i]->key) ? STATUS_OK : divide_copy(made, dm->child[i]));
+        TRY_OUT(TEXT_IS_AMONG(own, dm->child[i]->key) ? STATUS_OK
+                                                      : divide_copy(made, dm->child[i]));
     }
-    TRY(tree_add(to, dm->key, &made));
+    TRY_OUT(tree_add(to, dm->key, &made));
 out:
     tree_destroy(made);
     return st;
@@ -55,23 +56,23 @@ static status_t divide_add_range(struct tree *list, const struct tree *entry,
     status_t st = STATUS_OK;
     char text[UNITS_TEXT];
     struct tree *made = NULL;
-    TRY(divide_like(entry, &made));
+    TRY_OUT(divide_like(entry, &made));
     for (size_t i = 0; i < entry->nchildren; i++) {
         const struct tree *member = entry->child[i];
         if (range->is_unsearched && strcmp(member->key, "search") == 0) {
             continue;
         }
         if (strcmp(member->key, "dm") != 0) {
-            TRY(divide_copy(made, member));
+            TRY_OUT(divide_copy(made, member));
             continue;
         }
-        TRY(divide_add_dm(made, member, range));
+        TRY_OUT(divide_add_dm(made, member, range));
         snprintf(text, sizeof text, "%" PRIu64, range->downsample);
-        TRY(tree_add_value(made, "downsample", text));
+        TRY_OUT(tree_add_value(made, "downsample", text));
     }
     snprintf(text, sizeof text, "%" PRIu32, number);
-    TRY(yaml_file_put_word(made, JOB_RANGE_PLACE, text));
-    TRY(tree_add(list, NULL, &made));
+    TRY_OUT(yaml_file_put_word(made, JOB_RANGE_PLACE, text));
+    TRY_OUT(tree_add(list, NULL, &made));
 out:
     tree_destroy(made);
     return st;
@@ -85,13 +86,13 @@ status_t job_divide(struct tree *root, const struct job_division *division)
     if (!entries) {
         return STATUS_OK;
     }
-    TRY(entries->kind == TREE_LIST ? STATUS_OK : tree_wrap(entries));
-    TRY(divide_like(entries, &list));
+    TRY_OUT(entries->kind == TREE_LIST ? STATUS_OK : tree_wrap(entries));
+    TRY_OUT(divide_like(entries, &list));
     for (size_t i = 0; i < entries->nchildren; i++) {
         for (uint32_t r = 0; r < division->count[i]; r++) {
-            TRY(divide_add_range(list, entries->child[i], &division->ranges[i][r], r));
+            TRY_OUT(divide_add_range(list, entries->child[i], &division->ranges[i][r], r));
         }
-        TRY(division->count[i] == 0 ? divide_copy(list, entries->child[i]) : STATUS_OK);
+        TRY_OUT(division->count[i] == 0 ? divide_copy(list, entries->child[i]) : STATUS_OK);
     }
     tree_replace(root, entries->index, &list);
 out:

@@ -297,7 +297,6 @@ const char *job_layout_key(enum job_said_key key, char *expected)
 status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const char *text,
                         char *message, int *ok)
 {
-    status_t st = STATUS_OK;
     const struct schema *row = job_layout_row(key);
     char *at = (char *)layout + row->at;
     *message = '\0';
@@ -315,8 +314,7 @@ status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const 
     if (*ok && row->given.as) {
         memcpy((char *)layout + row->given.at, &row->given.as, sizeof row->given.as);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where the samples lie: by a format, or by a dataset (or two) and what its dimensions are. */

@@ -34,7 +34,6 @@ void output_spec_free(struct output_spec *spec)
 status_t output_spec_of_products(const struct job *job, const struct archive *archive,
                                  struct output_spec *out)
 {
-    status_t st = STATUS_OK;
     TRY(spec_begin(job, job->nproducts, out));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct job_product *product = &job->products[i];
@@ -47,9 +46,7 @@ status_t output_spec_of_products(const struct job *job, const struct archive *ar
                                                   .compression = product->compression,
                                                   .format = product->format};
     }
-    TRY(inputs_of_bank(job, archive, &out->inputs));
-out:
-    return st;
+    return inputs_of_bank(job, archive, &out->inputs);
 }
 
 void output_spec_plan_products(struct output_spec *spec, const struct channelise_plan *work)
@@ -89,7 +86,6 @@ void output_spec_plan_products(struct output_spec *spec, const struct channelise
 /* The items of a dedispersion: its series, what a search of them finds. */
 static status_t spec_begin_series(const struct job *job, uint32_t number, struct output_spec *out)
 {
-    status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
     const char *files[2];
     TRY(spec_begin(job, job_series_files(what, files), out));
@@ -105,28 +101,21 @@ static status_t spec_begin_series(const struct job *job, uint32_t number, struct
             .has_times_across = 1,
             .column = is_search ? PEAK_CELL : 1};
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t output_spec_of_search(const struct job *job, const struct archive *archive,
                                struct output_spec *out)
 {
-    status_t st = STATUS_OK;
     TRY(spec_begin_series(job, 0, out));
-    TRY(inputs_of_bank(job, archive, &out->inputs));
-out:
-    return st;
+    return inputs_of_bank(job, archive, &out->inputs);
 }
 
 status_t output_spec_of_series(const struct job *job, uint32_t number, const char *filterbank,
                                const struct fbh5 *fbh5, struct output_spec *out)
 {
-    status_t st = STATUS_OK;
     TRY(spec_begin_series(job, number, out));
-    TRY(inputs_of_filterbank(filterbank, fbh5, &out->inputs));
-out:
-    return st;
+    return inputs_of_filterbank(filterbank, fbh5, &out->inputs);
 }
 
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *d)
@@ -161,9 +150,9 @@ status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *byte
     struct product_place place;
     struct text made_of = {0};
     struct inputs inputs = {0};
-    TRY(inputs_of_product(&spec->inputs, i, &inputs));
-    TRY(inputs_contents_room(&inputs, &made_of));
-    TRY(output_spec_create(spec, i, -1, NULL, made_of.data, &place));
+    TRY_OUT(inputs_of_product(&spec->inputs, i, &inputs));
+    TRY_OUT(inputs_contents_room(&inputs, &made_of));
+    TRY_OUT(output_spec_create(spec, i, -1, NULL, made_of.data, &place));
     if (spec->items[i].format != FILE_HDF5) {
         struct export_rows rows = export_rows_expect(spec->items[i].format, &spec->items[i].spec);
         export_rows_place(&rows, &spec->items[i].spec, &place);
@@ -183,13 +172,13 @@ status_t room_add(struct room *room, const char *path, uint64_t bytes)
     struct stat info;
     uint64_t whole = ceil_div_u64(bytes, PAGE) * PAGE;
     struct room_need *need = &room->needs[room->count];
-    REQUIRE(room->count < ROOM_MOST_FILES, STATUS_USAGE, "%s: more than %d products", path,
-            ROOM_MOST_FILES);
-    TRY(file_part_name(path, &part));
+    REQUIRE_OUT(room->count < ROOM_MOST_FILES, STATUS_USAGE, "%s: more than %d products", path,
+                ROOM_MOST_FILES);
+    TRY_OUT(file_part_name(path, &part));
     const uint64_t held = /* by the unfinished file already */
         lstat(part, &info) == 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_blocks * BLOCK : 0;
     *need = (struct room_need){.path = path, .bytes = whole > held ? whole - held : 0};
-    TRY(file_device(path, &need->device));
+    TRY_OUT(file_device(path, &need->device));
     room->count++;
 out:
     free(part);
@@ -198,11 +187,9 @@ out:
 
 status_t room_add_packed(struct room *room, const char *path, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     TRY(room_add(room, path, bytes));
     room->needs[room->count - 1].bytes += packed_most_bytes(bytes);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t *left,
@@ -221,7 +208,6 @@ status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t
 
 status_t room_check(const struct room *room)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < room->count; i++) {
         const struct room_need *need = &room->needs[i];
         uint64_t bytes = 0;
@@ -233,8 +219,7 @@ status_t room_check(const struct room *room)
                 need->path, bytes > need->bytes ? " and what else goes there" : "", bytes,
                 units_bytes(bytes), left, units_bytes(left));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Everything that is read against everything that is written. */
@@ -255,16 +240,16 @@ static status_t protect_guard_job(const struct job *job, const struct archive *a
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
     struct fbh5 *fbh5 = NULL;
-    TRY(guard_add(out, "the job file", job->path));
+    TRY_OUT(guard_add(out, "the job file", job->path));
     if (archive) {
-        TRY(inputs_of_bank(job, archive, &inputs));
+        TRY_OUT(inputs_of_bank(job, archive, &inputs));
     } else {
-        TRY(fbh5_open(job->files[0], FBH5_HEADER, &fbh5));
-        TRY(inputs_of_filterbank(job->files[0], fbh5, &inputs));
+        TRY_OUT(fbh5_open(job->files[0], FBH5_HEADER, &fbh5));
+        TRY_OUT(inputs_of_filterbank(job->files[0], fbh5, &inputs));
     }
     for (size_t i = 0; i < inputs.count; i++) {
         const struct input *input = &inputs.files[i];
-        TRY(guard_add(out, input->small ? input->small : "the input file", input->path));
+        TRY_OUT(guard_add(out, input->small ? input->small : "the input file", input->path));
     }
 out:
     fbh5_destroy(fbh5);
@@ -275,7 +260,6 @@ out:
 static status_t protect_check_two_products(const struct product_files *a,
                                            const struct product_files *b)
 {
-    status_t st = STATUS_OK;
     int is_same = 0;
     TRY(file_is_same(a->path, b->path, &is_same));
     REQUIRE(!is_same, STATUS_USAGE, "two products are one file: %s, %s", a->path, b->path);
@@ -288,8 +272,7 @@ static status_t protect_check_two_products(const struct product_files *a,
                     protect_name(a, i), protect_name(b, j), a->path, b->path);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Product `i` of the job: against what is read, and the products before it. */
@@ -298,13 +281,13 @@ static status_t protect_check_product(const struct job *job, uint32_t i, const s
     status_t st = STATUS_OK;
     struct product_files names = {.part = NULL};
     struct product_files before = {.part = NULL};
-    TRY(product_files_of(job_file(job, i), &names));
+    TRY_OUT(product_files_of(job_file(job, i), &names));
     for (int j = 0; j < NAMES; j++) {
-        TRY(guard_check(reads, "product", protect_name(&names, j)));
+        TRY_OUT(guard_check(reads, "product", protect_name(&names, j)));
     }
     for (uint32_t k = 0; k < i; k++) {
-        TRY(product_files_of(job_file(job, k), &before));
-        TRY(protect_check_two_products(&before, &names));
+        TRY_OUT(product_files_of(job_file(job, k), &before));
+        TRY_OUT(protect_check_two_products(&before, &names));
         product_files_free(&before);
     }
 out:
@@ -321,14 +304,14 @@ static status_t protect_check_other(const struct job *job, const struct protect_
     if (!other->path) {
         return STATUS_OK;
     }
-    TRY(guard_check(reads, other->what, other->path));
+    TRY_OUT(guard_check(reads, other->what, other->path));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        TRY(product_files_of(job_file(job, i), &names));
+        TRY_OUT(product_files_of(job_file(job, i), &names));
         for (int j = 0; j < NAMES; j++) {
             int is_same = 0;
-            TRY(file_is_same(other->path, protect_name(&names, j), &is_same));
-            REQUIRE(!is_same, STATUS_USAGE, "%s %s is product %s of the job", other->what,
-                    other->path, protect_name(&names, j));
+            TRY_OUT(file_is_same(other->path, protect_name(&names, j), &is_same));
+            REQUIRE_OUT(!is_same, STATUS_USAGE, "%s %s is product %s of the job", other->what,
+                        other->path, protect_name(&names, j));
         }
         product_files_free(&names);
     }
@@ -341,7 +324,6 @@ out:
 static status_t protect_check_tables(const struct job *job, const struct protect_other *others,
                                      uint32_t nothers, const struct guard *reads)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         struct protect_other pair[2] = {{"table", job->dedisperse[i].search.csv}};
         TRY(protect_check_other(job, &pair[0], reads));
@@ -351,13 +333,11 @@ static status_t protect_check_tables(const struct job *job, const struct protect
             TRY(protect_others(pair, 2));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t protect_others(const struct protect_other *others, uint32_t nothers)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < nothers; i++) {
         for (uint32_t j = 0; j < i; j++) {
             int is_same = 0;
@@ -368,8 +348,7 @@ status_t protect_others(const struct protect_other *others, uint32_t nothers)
                     others[j].path, others[i].what, others[i].path);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t protect_job(const struct job *job, const struct archive *archive,
@@ -377,15 +356,15 @@ status_t protect_job(const struct job *job, const struct archive *archive,
 {
     status_t st = STATUS_OK;
     struct guard reads = {0};
-    TRY(protect_guard_job(job, archive, &reads));
+    TRY_OUT(protect_guard_job(job, archive, &reads));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        TRY(protect_check_product(job, i, &reads));
+        TRY_OUT(protect_check_product(job, i, &reads));
     }
     for (uint32_t i = 0; i < nothers; i++) {
-        TRY(protect_check_other(job, &others[i], &reads));
+        TRY_OUT(protect_check_other(job, &others[i], &reads));
     }
-    TRY(protect_check_tables(job, others, nothers, &reads));
-    TRY(protect_others(others, nothers));
+    TRY_OUT(protect_check_tables(job, others, nothers, &reads));
+    TRY_OUT(protect_others(others, nothers));
 out:
     guard_free(&reads);
     return st;

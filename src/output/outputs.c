@@ -19,7 +19,6 @@
 static status_t outputs_create(MPI_Comm comm, const struct output_spec *spec,
                                const struct outputs_options *options, outputs_t **out)
 {
-    status_t st = STATUS_OK;
     outputs_t *outputs = NULL;
     TRY(memory_zeroed(1, sizeof *outputs, "products", &outputs));
     *out = outputs;
@@ -38,8 +37,7 @@ static status_t outputs_create(MPI_Comm comm, const struct output_spec *spec,
         TRY(file_journal_name(spec->items[i].file, &outputs->outputs[i].journal_path));
         TRY(file_packed_name(spec->items[i].file, &outputs->outputs[i].packed_path));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
@@ -49,8 +47,8 @@ status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
     status_t st = STATUS_OK;
     outputs_t *outputs = NULL;
     *begun = (struct outputs_begun){0};
-    TRY(agree_all(comm, outputs_create(comm, spec, options, &outputs)));
-    TRY(agree_all(comm, outputs->rank == 0 ? outputs_claim(outputs, begun) : STATUS_OK));
+    TRY_OUT(agree_all(comm, outputs_create(comm, spec, options, &outputs)));
+    TRY_OUT(agree_all(comm, outputs->rank == 0 ? outputs_claim(outputs, begun) : STATUS_OK));
     share_bytes_all(comm, begun, sizeof *begun);
     outputs->is_begun = begun->is_begun;
     *out = outputs;
@@ -62,18 +60,15 @@ out:
 
 status_t outputs_foresee_plan(const outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < outputs->count && outputs->is_begun; i++) {
         TRY(outputs_check_plan(outputs, i));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rank 0: one file that earlier runs have begun. */
 static status_t outputs_resume_one(outputs_t *outputs, uint32_t i)
 {
-    status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     TRY(outputs_check_plan(outputs, i));
     if (!output->is_published) {
@@ -84,8 +79,7 @@ static status_t outputs_resume_one(outputs_t *outputs, uint32_t i)
         TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
         output->is_ours = 1;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rank 0: one file of another format anew. Its head is made of a product in HDF5 without rows,
@@ -98,11 +92,11 @@ static status_t outputs_create_other(outputs_t *outputs, uint32_t i, const char 
     const struct stamp stamp = stamp_of(item->spec.job_text, made_of, item->spec.rows);
     char *made = NULL; /* no folder: that of the .part */
     struct text head = {0};
-    TRY(claim_part(output->packed_path, outputs->options.force, product_is_ours, &output->packed_fd,
-                   &made));
-    TRY(output_spec_create(outputs->spec, i, output->packed_fd, output->packed_path, made_of,
-                           &output->place));
-    TRY(mark_hdf5(output->packed_fd, output->packed_path, MARK_NONE));
+    TRY_OUT(claim_part(output->packed_path, outputs->options.force, product_is_ours,
+                       &output->packed_fd, &made));
+    TRY_OUT(output_spec_create(outputs->spec, i, output->packed_fd, output->packed_path, made_of,
+                               &output->place));
+    TRY_OUT(mark_hdf5(output->packed_fd, output->packed_path, MARK_NONE));
     const struct export_bank_options options = {
         .format = item->format,
         .bits = item->spec.steps.bits < 32 ? item->spec.steps.bits : 0,
@@ -110,9 +104,9 @@ static status_t outputs_create_other(outputs_t *outputs, uint32_t i, const char 
         .is_own = 1,
         .out = item->file,
         .stamp = &stamp};
-    TRY(export_rows_of(&options, &head, &output->rows));
+    TRY_OUT(export_rows_of(&options, &head, &output->rows));
     export_rows_place(&output->rows, &item->spec, &output->place);
-    TRY(export_rows_begin(&head, output->place.file_bytes, output->claim_fd, output->part));
+    TRY_OUT(export_rows_begin(&head, output->place.file_bytes, output->claim_fd, output->part));
 out:
     outputs_pack_abandon(output);
     text_free(&head);
@@ -123,7 +117,6 @@ out:
 /* Rank 0: one file anew. Its journal comes when all files are there. */
 static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *made_of)
 {
-    status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     output->is_ours = 1;
     /* A journal of something else must not stand beside it for a moment. */
@@ -133,9 +126,7 @@ static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *m
                                  &output->place)
             : outputs_create_other(outputs, i, made_of));
     TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
-    TRY(file_sync(output->claim_fd, output->part));
-out:
-    return st;
+    return file_sync(output->claim_fd, output->part);
 }
 
 static status_t outputs_create_journal(outputs_t *outputs, uint32_t i)
@@ -143,9 +134,9 @@ static status_t outputs_create_journal(outputs_t *outputs, uint32_t i)
     status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     struct journal_head head = {0};
-    TRY(journal_head_of(outputs->spec, i, &output->place, &head));
+    TRY_OUT(journal_head_of(outputs->spec, i, &output->place, &head));
     head.rows = output->rows;
-    TRY(journal_create(output->journal_path, &head, &output->journal));
+    TRY_OUT(journal_create(output->journal_path, &head, &output->journal));
 out:
     journal_head_free(&head);
     return st;
@@ -166,8 +157,8 @@ static status_t outputs_look_at_inputs(const outputs_t *outputs, uint32_t i, str
         return STATUS_OK;
     }
     made_of->length = 0;
-    TRY(inputs_of_product(&spec->inputs, i, &inputs));
-    TRY(inputs_contents(&inputs, made_of));
+    TRY_OUT(inputs_of_product(&spec->inputs, i, &inputs));
+    TRY_OUT(inputs_contents(&inputs, made_of));
 out:
     inputs_free(&inputs);
     return st;
@@ -178,18 +169,18 @@ static status_t outputs_make_files(outputs_t *outputs)
     status_t st = STATUS_OK;
     struct text made_of = {0};
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(outputs->is_begun ? STATUS_OK : outputs_look_at_inputs(outputs, i, &made_of));
-        TRY(outputs->is_begun ? outputs_resume_one(outputs, i)
-                              : outputs_create_one(outputs, i, made_of.data));
+        TRY_OUT(outputs->is_begun ? STATUS_OK : outputs_look_at_inputs(outputs, i, &made_of));
+        TRY_OUT(outputs->is_begun ? outputs_resume_one(outputs, i)
+                                  : outputs_create_one(outputs, i, made_of.data));
     }
     for (uint32_t i = 0; i < outputs->count && !outputs->is_begun; i++) {
-        TRY(outputs_create_journal(outputs, i));
+        TRY_OUT(outputs_create_journal(outputs, i));
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         if (output->claim_fd >= 0) {
-            TRY(claim_mark_of(output->claim_fd, output->part, &output->mark));
-            TRY(claim_share(output->claim_fd, output->part));
+            TRY_OUT(claim_mark_of(output->claim_fd, output->part, &output->mark));
+            TRY_OUT(claim_share(output->claim_fd, output->part));
         }
     }
 out:
@@ -200,11 +191,10 @@ out:
 /* Every rank has a lock of its own: a rank that outlives the others can still write. */
 static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct output *output)
 {
-    status_t st = STATUS_OK;
     const struct export_sum sum = {output, outputs->worker, outputs_sum};
     const struct output_spec *spec = outputs->spec;
     if (output->is_published) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(claim_open(output->part, &output->mark, &output->fd));
     TRY(claim_share(output->fd, output->part));
@@ -219,25 +209,20 @@ static status_t outputs_open_one(const outputs_t *outputs, uint32_t i, struct ou
                                             .row_bytes = output->place.row_bytes,
                                             .begin = output->place.data_offset};
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t outputs_open_files(outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
     TRY(pool_worker_create("crc", &outputs->worker));
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(outputs_open_one(outputs, i, &outputs->outputs[i]));
     }
-    TRY(sync_thread_begin(outputs));
-out:
-    return st;
+    return sync_thread_begin(outputs);
 }
 
 status_t outputs_open_all(outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
     outputs->is_open = 1;
     TRY(agree_all(outputs->comm, outputs->rank == 0 ? outputs_make_files(outputs) : STATUS_OK));
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -248,16 +233,13 @@ status_t outputs_open_all(outputs_t *outputs)
         share_bytes_all(outputs->comm, &output->is_published, sizeof output->is_published);
     }
     TRY(agree_all(outputs->comm, outputs_open_files(outputs)));
-    TRY(resumed_begin_all(outputs));
-out:
-    return st;
+    return resumed_begin_all(outputs);
 }
 
 /* Rank 0: completes the file. One with compressed rows replaces the .part. The journal is complete
  * by then, which lets the next run distinguish the two, and complete one of another format. */
 static status_t outputs_complete(const outputs_t *outputs, uint32_t i)
 {
-    status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     int is_squeezed = output->packed_fd >= 0;
     REQUIRE(file_is_on(output->claim_fd, output->part), STATUS_DATA,
@@ -287,14 +269,12 @@ static status_t outputs_complete(const outputs_t *outputs, uint32_t i)
         output->packed_fd = -1;
         output->place = output->packed_place;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Gives one its name, and takes down which file has it now. */
 static status_t outputs_publish_one(const outputs_t *outputs, uint32_t i)
 {
-    status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     const char *file = outputs->spec->items[i].file;
     output->is_ours = 0;
@@ -304,8 +284,7 @@ static status_t outputs_publish_one(const outputs_t *outputs, uint32_t i)
         TRY(file_publish(output->claim_fd, output->part, file, outputs->options.force));
         TRY(identity_of_open(output->claim_fd, file, &output->identity));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rank 0: all files complete before the first gets its name, all have their names before the first
@@ -313,21 +292,21 @@ out:
 static status_t outputs_publish(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
-    REQUIRE(outputs_done(outputs) == outputs->outputs[0].journal->chunks, STATUS_DATA,
-            "%s: chunks are missing at the end", outputs->outputs[0].part);
+    REQUIRE_OUT(outputs_done(outputs) == outputs->outputs[0].journal->chunks, STATUS_DATA,
+                "%s: chunks are missing at the end", outputs->outputs[0].part);
     for (uint32_t i = 0; i < outputs->count; i++) {
-        TRY(outputs->outputs[i].is_published ? STATUS_OK : outputs_complete(outputs, i));
+        TRY_OUT(outputs->outputs[i].is_published ? STATUS_OK : outputs_complete(outputs, i));
     }
     /* From here on none is to be removed, and each gets its name if it can. */
     for (uint32_t i = 0; i < outputs->count; i++) {
         status_t published = outputs_publish_one(outputs, i);
         st = st == STATUS_OK ? published : st;
     }
-    TRY(st);
+    TRY_OUT(st);
     for (uint32_t i = 0; i < outputs->count; i++) {
         file_remove(outputs->outputs[i].journal_path);
     }
-    TRY(folder_sync(outputs->spec->items[0].file));
+    TRY_OUT(folder_sync(outputs->spec->items[0].file));
 out:
     return st;
 }

@@ -51,15 +51,13 @@ struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i)
 static status_t beside_put(const outputs_t *outputs, struct output *output,
                            const struct chunk *chunk, const struct beside *beside, const void *data)
 {
-    status_t st = STATUS_OK;
     const struct beside_runs runs = beside_runs_of(&outputs->spec->chunking, chunk, beside);
     for (uint64_t i = 0; i < runs.count; i++) {
         const char *run = (const char *)data + i * runs.bytes;
         beside_add(&output->place, runs.at + i * runs.step, run, runs.bytes, &output->beside);
         TRY(file_write(output->fd, output->part, runs.at + i * runs.step, run, runs.bytes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The flags of visibilities, from their weights. */
@@ -67,7 +65,6 @@ static status_t beside_put_flags(const outputs_t *outputs, struct output *output
                                  const struct chunk *chunk, const struct product_spec *spec,
                                  uint64_t first_row, uint64_t rows, const float *weights)
 {
-    status_t st = STATUS_OK;
     unsigned char flags[1 << 16];
     const struct beside beside = {output->place.flags_offset, ifs_weights(spec), first_row, rows};
     const struct beside_runs runs = beside_runs_of(&outputs->spec->chunking, chunk, &beside);
@@ -80,8 +77,7 @@ static status_t beside_put_flags(const outputs_t *outputs, struct output *output
             TRY(file_write(output->fd, output->part, at, flags, count));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 struct journal_rows outputs_rows_of(const outputs_t *outputs, uint32_t product,
@@ -109,24 +105,20 @@ struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t produc
 status_t outputs_weigh(void *context, uint32_t product, const struct chunk *chunk,
                        uint64_t first_row, uint64_t rows, const float *weights)
 {
-    status_t st = STATUS_OK;
     const outputs_t *outputs = context;
     struct output *output = &outputs->outputs[product];
     const struct product_spec *spec = &outputs->spec->items[product].spec;
     const struct beside beside = {output->place.weights_offset, ifs_weights(spec) * sizeof *weights,
                                   first_row, rows};
     TRY(beside_put(outputs, output, chunk, &beside, weights));
-    TRY(spec->visibilities
-            ? beside_put_flags(outputs, output, chunk, spec, first_row, rows, weights)
-            : STATUS_OK);
-out:
-    return st;
+    return spec->visibilities
+               ? beside_put_flags(outputs, output, chunk, spec, first_row, rows, weights)
+               : STATUS_OK;
 }
 
 status_t outputs_flag(void *context, uint32_t product, const struct chunk *chunk,
                       uint64_t first_cell, uint64_t cells, const struct flag_block *flags)
 {
-    status_t st = STATUS_OK;
     const outputs_t *outputs = context;
     struct output *output = &outputs->outputs[product];
     const struct product_spec *spec = &outputs->spec->items[product].spec;
@@ -139,14 +131,12 @@ status_t outputs_flag(void *context, uint32_t product, const struct chunk *chunk
         beside.row_bytes *= sizeof *flags->kurtosis;
         TRY(beside_put(outputs, output, chunk, &beside, flags->kurtosis));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_step(void *context, uint32_t product, const struct chunk *chunk,
                       const struct product_steps *steps)
 {
-    status_t st = STATUS_OK;
     const outputs_t *outputs = context;
     struct output *output = &outputs->outputs[product];
     const struct product_spec *spec = &outputs->spec->items[product].spec;
@@ -164,25 +154,21 @@ status_t outputs_step(void *context, uint32_t product, const struct chunk *chunk
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
         TRY(beside_put(outputs, output, chunk, &besides[i], data[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales)
 {
-    status_t st = STATUS_OK;
     const struct output *output = &outputs->outputs[i];
     const struct product_spec *spec = &outputs->spec->items[i].spec;
     uint64_t lines = spec->nifs * spec->frequencies;
     uint64_t bytes = lines * sizeof *scales;
     if (output->is_published) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(file_write(output->fd, output->part, output->place.scale_offset, scales, bytes));
     TRY(file_write(output->fd, output->part, output->place.offset_offset, scales + lines, bytes));
-    TRY(file_sync_data(output->fd, output->part));
-out:
-    return st;
+    return file_sync_data(output->fd, output->part);
 }
 
 /* Context of the comparison of a product's first rows with its journal. */
@@ -194,7 +180,6 @@ struct beside_first {
 
 static status_t beside_compare_first(void *context, const struct journal_record *record)
 {
-    status_t st = STATUS_OK;
     struct beside_first *first = context;
     const struct chunking *chunking = &first->outputs->spec->chunking;
     uint32_t sum = 0;
@@ -205,8 +190,7 @@ static status_t beside_compare_first(void *context, const struct journal_record 
                        &sum));
         first->same += sum == record->beside;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found)
@@ -221,15 +205,15 @@ status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales,
     if (!*found) {
         goto out;
     }
-    TRY(file_open_read(output->part, &fd));
-    TRY(file_read(fd, output->part, output->place.scale_offset, scales, bytes));
-    TRY(file_read(fd, output->part, output->place.offset_offset, scales + lines, bytes));
+    TRY_OUT(file_open_read(output->part, &fd));
+    TRY_OUT(file_read(fd, output->part, output->place.scale_offset, scales, bytes));
+    TRY_OUT(file_read(fd, output->part, output->place.offset_offset, scales + lines, bytes));
     for (uint64_t k = 0; k < lines; k++) {
         *found = *found && scales[k] > 0;
     }
     if (outputs->resumed) {
         struct beside_first first = {.outputs = outputs, .product = i};
-        TRY(journal_read(output->journal, &first, beside_compare_first));
+        TRY_OUT(journal_read(output->journal, &first, beside_compare_first));
         *found = *found && first.same >= chunk_groups(&outputs->spec->chunking);
     }
 out:
@@ -246,9 +230,9 @@ status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clip
         *out = outputs->outputs[i].clips;
         goto out;
     }
-    TRY(file_open_read(item->file, &fd));
-    TRY(product_count_clips(fd, item->file, &outputs->outputs[i].place,
-                            (uint64_t)item->spec.nifs * item->spec.frequencies, out));
+    TRY_OUT(file_open_read(item->file, &fd));
+    TRY_OUT(product_count_clips(fd, item->file, &outputs->outputs[i].place,
+                                (uint64_t)item->spec.nifs * item->spec.frequencies, out));
 out:
     file_close(fd);
     return st;
@@ -257,15 +241,13 @@ out:
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,
                              struct product_flags *out)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &outputs->spec->items[i].spec;
     *out = (struct product_flags){0, 0, 0, 0};
     if (spec->flag.is_on) {
         uint64_t cells = spec->rows * flagged_cells(spec) * flagged_row(spec);
         TRY(product_count_flags(path, &outputs->outputs[i].place, cells, out));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flags *out)
@@ -282,7 +264,7 @@ status_t outputs_is_published(const struct product_files *files, int *out)
     journal_t *journal = NULL;
     *out = files->has_path && !files->has_part;
     if (*out && files->has_journal) {
-        TRY(journal_open(files->journal, &state, &journal));
+        TRY_OUT(journal_open(files->journal, &state, &journal));
         *out = journal && journal->is_complete;
     }
 out:
@@ -296,11 +278,11 @@ status_t outputs_check(const struct output_spec *spec, int force)
     struct product_files files = {.path = NULL};
     for (uint32_t i = 0; i < spec->count; i++) {
         int is_published = 0;
-        TRY(product_files_of(spec->items[i].file, &files));
-        TRY(outputs_is_published(&files, &is_published));
+        TRY_OUT(product_files_of(spec->items[i].file, &files));
+        TRY_OUT(outputs_is_published(&files, &is_published));
         /* The journal of a run that was killed at its very end: the next run removes it. */
-        TRY(is_published && files.has_journal ? STATUS_OK
-                                              : file_check_new(spec->items[i].file, force));
+        TRY_OUT(is_published && files.has_journal ? STATUS_OK
+                                                  : file_check_new(spec->items[i].file, force));
         product_files_free(&files);
     }
 out:
@@ -317,7 +299,7 @@ status_t outputs_are_complete(const struct output_spec *spec, int *out)
         st = product_files_of(spec->items[i].file, &files);
         is_complete = files.has_path && !files.has_journal;
         product_files_free(&files);
-        TRY(st);
+        TRY_OUT(st);
     }
     *out = is_complete;
 out:
@@ -327,7 +309,6 @@ out:
 /* Reports what claim_take() would find. */
 static status_t claim_look_at_part(struct output *output)
 {
-    status_t st = STATUS_OK;
     struct stat info;
     int exists = 0;
     TRY(file_exists(output->part, &exists));
@@ -340,20 +321,18 @@ static status_t claim_look_at_part(struct output *output)
                 "%s is being written by another run", output->part);
         output->part_bytes = (uint64_t)info.st_size;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Takes the lock of a product that has still to be written, or written anew. */
 static status_t claim_lock_one(outputs_t *outputs, uint32_t i)
 {
-    status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     const char *path = outputs->spec->items[i].file;
     TRY(file_check_new(path, outputs->options.force));
     if (outputs->comm == MPI_COMM_NULL) {
         TRY(claim_look_at_part(output));
-        goto out;
+        return STATUS_OK;
     }
     if (!output->made) {
         TRY(folder_make(output->part, &output->made));
@@ -361,9 +340,7 @@ static status_t claim_lock_one(outputs_t *outputs, uint32_t i)
     TRY(claim_take(output->part, &output->claim_fd, &output->part_bytes));
     output->is_ours = output->part_bytes == 0;
     /* Once more: the run that had the lock may just have published it. */
-    TRY(file_check_new(path, outputs->options.force));
-out:
-    return st;
+    return file_check_new(path, outputs->options.force);
 }
 
 /* The same of a file that is no HDF5. */
@@ -376,11 +353,11 @@ static status_t claim_find_other(const char *path, const journal_t *journal,
     int fd = -1;
     *is_same = 0;
     *place = journal->head.place;
-    TRY(file_open_read(path, &fd));
-    TRY(identity_of_open(fd, path, &identity));
+    TRY_OUT(file_open_read(path, &fd));
+    TRY_OUT(identity_of_open(fd, path, &identity));
     int is_cut = journal->is_complete && identity.bytes == rows->bytes;
     if (rows->format != FILE_HDF5 && (is_cut || identity.bytes == place->file_bytes)) {
-        TRY(export_rows_is_head(rows, fd, path, is_same));
+        TRY_OUT(export_rows_is_head(rows, fd, path, is_same));
     }
     if (journal->is_complete) {
         place->data_offset = 0;
@@ -418,20 +395,17 @@ static status_t claim_find_told_of(const outputs_t *outputs, uint32_t i, const c
 /* Opens the journal of a product, unless it is another user's. */
 static status_t claim_open_journal(struct output *output)
 {
-    status_t st = STATUS_OK;
     TRY(claim_check_owner(output->journal_path));
     TRY(journal_open(output->journal_path, &output->state, &output->journal));
     if (output->journal) {
         TRY(claim_check_owner_open(output->journal->fd, output->journal_path));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds out what earlier runs have left of a product. */
 static status_t claim_look(outputs_t *outputs, uint32_t i)
 {
-    status_t st = STATUS_OK;
     struct output *output = &outputs->outputs[i];
     const char *path = outputs->spec->items[i].file;
     struct product_place place = {0};
@@ -448,7 +422,7 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
         }
         if (output->is_published) {
             output->place = place;
-            goto out;
+            return STATUS_OK;
         }
         journal_destroy(output->journal);
         output->journal = NULL;
@@ -468,8 +442,7 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
         }
         output->is_packed = output->is_whole && place.data_offset == 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int claim_goes_on(const struct output *output)
@@ -521,7 +494,6 @@ static void claim_warn_of(const struct output *output)
 /* Nothing of somebody else's is replaced without being told to. */
 static status_t claim_check_ours(const outputs_t *outputs, const struct output *output)
 {
-    status_t st = STATUS_OK;
     static const char message[] = "%s exists and is not what a run leaves: --force replaces it";
     int force = outputs->options.force;
     /* A file without a mark is complete: then a journal says whose it is. */
@@ -529,15 +501,13 @@ static status_t claim_check_ours(const outputs_t *outputs, const struct output *
     int is_ours = mark_of(output->part) != MARK_NONE ||
                   (has_journal && (product_is_ours(output->part) || stamp_is_in(output->part)));
     REQUIRE(force || output->part_bytes == 0 || is_ours, STATUS_USAGE, message, output->part);
-    REQUIRE(force || output->state != JOURNAL_FOREIGN, STATUS_USAGE, message, output->journal_path);
-out:
-    return st;
+    return REQUIRED(force || output->state != JOURNAL_FOREIGN, STATUS_USAGE, message,
+                    output->journal_path);
 }
 
 /* Removes earlier files that are useless, or that the user does not want to resume. */
 static status_t claim_begin_anew(outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         if (output->is_published) {
@@ -556,8 +526,7 @@ static status_t claim_begin_anew(outputs_t *outputs)
         journal_destroy(output->journal);
         output->journal = NULL;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A product with chunks beside one that was never begun: the job has changed, and what was done
@@ -581,7 +550,6 @@ static status_t claim_check_company(const outputs_t *outputs)
 
 static status_t claim_go_on(outputs_t *outputs, struct outputs_begun *begun)
 {
-    status_t st = STATUS_OK;
     const struct output *first = &outputs->outputs[0];
     for (uint32_t i = 1; i < outputs->count; i++) {
         const struct output *output = &outputs->outputs[i];
@@ -605,8 +573,7 @@ static status_t claim_go_on(outputs_t *outputs, struct outputs_begun *begun)
         begun->banks[bank].choice = mine->choice;
         begun->banks[bank].has_weights = mine->place.weights_offset > 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_check_plan(const outputs_t *outputs, uint32_t i)
@@ -616,8 +583,8 @@ status_t outputs_check_plan(const outputs_t *outputs, uint32_t i)
     const struct output_spec_item *item = &outputs->spec->items[i];
     const struct product_place place = {.rows = item->spec.rows, .row_bytes = item->row_bytes};
     struct journal_head now = {0};
-    TRY(journal_head_of(outputs->spec, i, outputs->spec->is_planned ? &place : NULL, &now));
-    TRY(journal_head_compare(output->journal_path, &output->journal->head, &now));
+    TRY_OUT(journal_head_of(outputs->spec, i, outputs->spec->is_planned ? &place : NULL, &now));
+    TRY_OUT(journal_head_compare(output->journal_path, &output->journal->head, &now));
 out:
     journal_head_free(&now);
     return st;
@@ -625,7 +592,6 @@ out:
 
 status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
 {
-    status_t st = STATUS_OK;
     int all_go_on = 1;
     int some_bind = 0;
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -635,7 +601,7 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
     }
     if (outputs->options.restart) {
         TRY(claim_begin_anew(outputs));
-        goto out;
+        return STATUS_OK;
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(claim_binds(&outputs->outputs[i]) ? outputs_check_plan(outputs, i) : STATUS_OK);
@@ -646,6 +612,5 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
         TRY(claim_check_company(outputs));
         TRY(claim_begin_anew(outputs));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

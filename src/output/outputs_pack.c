@@ -64,7 +64,6 @@ struct counting {
 
 static status_t counting_begin(struct counting *c, uint32_t threads)
 {
-    status_t st = STATUS_OK;
     c->columns = c->output->place.row_bytes / sizeof(float);
     c->tile = min_u64(ceil_div_u64(c->columns, (uint64_t)c->outputs->size), MEDIANS_COLUMNS);
     c->is_whole = c->output->place.row_bytes <= WHOLE_ROW;
@@ -72,16 +71,13 @@ static status_t counting_begin(struct counting *c, uint32_t threads)
     c->rows = max_u64(PIECE_BYTES / row, 1);
     TRY(medians_create(c->tile, threads, &c->medians));
     TRY(memory_zeroed((size_t)c->rows, (size_t)row, "rows", &c->piece));
-    TRY(memory_zeroed((size_t)c->columns, sizeof *c->found, "medians", &c->found));
-out:
-    return st;
+    return memory_zeroed((size_t)c->columns, sizeof *c->found, "medians", &c->found);
 }
 
 /* Rows first .. first + count - 1 of columns from .. from + columns - 1. */
 static status_t counting_add(struct counting *c, uint64_t first, uint64_t count, uint64_t from,
                              uint64_t columns)
 {
-    status_t st = STATUS_OK;
     const struct output *output = c->output;
     uint64_t row = output->place.row_bytes;
     uint64_t at = output->place.data_offset + first * row;
@@ -89,20 +85,19 @@ static status_t counting_add(struct counting *c, uint64_t first, uint64_t count,
             "%s is complete, and its medians were being found; the same command goes on",
             output->part);
     if (columns == 0) {
-        goto out;
+        return STATUS_OK;
     }
     if (c->is_whole) {
         TRY(file_read(output->fd, output->part, at, c->piece, count * row));
         medians_add(c->medians, c->piece + from, count, c->columns);
-        goto out;
+        return STATUS_OK;
     }
     for (uint64_t i = 0; i < count; i++) {
         TRY(file_read(output->fd, output->part, at + i * row + from * sizeof(float),
                       c->piece + i * columns, columns * sizeof(float)));
     }
     medians_add(c->medians, c->piece, count, columns);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All rows of this rank's columns, three times. */
@@ -115,10 +110,10 @@ static status_t counting_columns_all(struct counting *c, uint64_t from, uint64_t
     for (int pass = 0; pass < MEDIANS_PASSES; pass++) {
         medians_begin(c->medians, pass, columns);
         for (uint64_t first = 0; first < rows; first += c->rows) {
-            TRY(agree_all(comm, pack_watch(c->outputs, c->output, c->patience,
-                                           ": its medians could not be found", &watchdog)));
-            TRY(agree_all(comm,
-                          counting_add(c, first, min_u64(c->rows, rows - first), from, columns)));
+            TRY_OUT(agree_all(comm, pack_watch(c->outputs, c->output, c->patience,
+                                               ": its medians could not be found", &watchdog)));
+            TRY_OUT(agree_all(
+                comm, counting_add(c, first, min_u64(c->rows, rows - first), from, columns)));
         }
     }
     medians_get(c->medians, (float *)(void *)(c->found + min_u64(from, c->columns - 1)));
@@ -130,7 +125,6 @@ out:
 /* To rank 0, which has all of them then, and writes them. */
 static status_t counting_gather_all(struct counting *c)
 {
-    status_t st = STATUS_OK;
     MPI_Comm comm = c->outputs->comm;
     const struct output *output = c->output;
     for (uint64_t at = 0; at < c->columns; at += MOST_REDUCED) {
@@ -143,8 +137,7 @@ static status_t counting_gather_all(struct counting *c)
         TRY(file_write(output->fd, output->part, output->place.bandpass_offset, c->found,
                        c->columns * sizeof *c->found));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Puts in the medians of product i, all of which is there, with this number of threads a rank.
@@ -155,13 +148,13 @@ static status_t outputs_median_all(outputs_t *outputs, uint32_t i, uint32_t thre
     status_t st = STATUS_OK;
     MPI_Comm comm = outputs->comm;
     struct counting c = {.outputs = outputs, .output = &outputs->outputs[i], .patience = patience};
-    TRY(agree_all(comm, counting_begin(&c, (uint32_t)max_u64(threads, 1))));
+    TRY_OUT(agree_all(comm, counting_begin(&c, (uint32_t)max_u64(threads, 1))));
     for (uint64_t first = 0; first < c.columns; first += (uint64_t)outputs->size * c.tile) {
         uint64_t from = first + (uint64_t)outputs->rank * c.tile;
         uint64_t columns = from < c.columns ? min_u64(c.tile, c.columns - from) : 0;
-        TRY(counting_columns_all(&c, from, columns));
+        TRY_OUT(counting_columns_all(&c, from, columns));
     }
-    TRY(agree_all(comm, counting_gather_all(&c)));
+    TRY_OUT(agree_all(comm, counting_gather_all(&c)));
 out:
     medians_destroy(c.medians);
     free(c.piece);
@@ -180,18 +173,18 @@ static status_t outputs_complete_all(const outputs_t *outputs, const struct outp
     watchdog_t *watchdog = NULL;
     uint64_t step = (uint64_t)outputs->size * ROUND;
     for (uint64_t first = 0; first < output->rows.table.count; first += step) {
-        TRY(agree_all(comm,
-                      pack_watch(outputs, output, patience, " could not be completed", &watchdog)));
-        TRY(agree_all(comm, stop_wanted()
-                                ? report_fail(STATUS_STOPPED,
-                                              "%s has all rows, and was being completed; the same "
-                                              "command goes on",
-                                              output->part)
-                                : export_rows_complete(output->writer,
-                                                       first + (uint64_t)outputs->rank * ROUND,
-                                                       ROUND, 0)));
+        TRY_OUT(agree_all(
+            comm, pack_watch(outputs, output, patience, " could not be completed", &watchdog)));
+        TRY_OUT(agree_all(
+            comm, stop_wanted()
+                      ? report_fail(STATUS_STOPPED,
+                                    "%s has all rows, and was being completed; the same "
+                                    "command goes on",
+                                    output->part)
+                      : export_rows_complete(output->writer,
+                                             first + (uint64_t)outputs->rank * ROUND, ROUND, 0)));
     }
-    TRY(agree_all(comm, file_sync_data(output->fd, output->part)));
+    TRY_OUT(agree_all(comm, file_sync_data(output->fd, output->part)));
 out:
     watchdog_end(watchdog);
     return st;
@@ -225,7 +218,6 @@ struct squeezing {
 
 static status_t squeeze_begin(struct squeezing *s)
 {
-    status_t st = STATUS_OK;
     size_t bytes = (size_t)packed_chunk_bytes(&s->shape);
     s->most = codec_most_bytes(bytes);
     TRY(memory_zeroed(s->threads, sizeof *s->compressors, "compressors", &s->compressors));
@@ -245,8 +237,7 @@ static status_t squeeze_begin(struct squeezing *s)
         TRY(claim_open(s->output->packed_path, &s->mark, &s->fd));
         TRY(claim_share(s->fd, s->output->packed_path));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void squeeze_end(struct squeezing *s)
@@ -277,20 +268,18 @@ struct round {
 /* Compresses chunk i of a round. */
 static status_t squeeze_one(const struct round *round, uint32_t thread, uint64_t i)
 {
-    status_t st = STATUS_OK;
     const struct squeezing *s = round->squeezing;
     const struct output *output = s->output;
     size_t bytes = 0;
     if (i >= round->count) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(packed_read_chunk(&s->shape, output->fd, output->part, &output->place, round->own + i,
                           s->chunks[thread]));
     TRY(codec_chunk(s->compressors[thread], s->chunks[thread], round->now->made + i * s->most,
                     &bytes));
     round->now->sizes[i] = bytes;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Tasks of both kinds by turns, so that some threads compress while others write. */
@@ -351,22 +340,23 @@ static status_t squeeze_rounds_all(struct squeezing *s)
     for (uint64_t first = 0; first < end; first += step) {
         struct squeezed *now = &s->rounds[first / step % 2];
         struct squeezed *before = &s->rounds[(first / step + 1) % 2];
-        TRY(agree_all(comm, pack_watch(s->outputs, s->output, s->patience,
-                                       ": its rows could not be compressed", &watchdog)));
-        TRY(agree_all(comm, squeeze_round(s, first, now, before)));
+        TRY_OUT(agree_all(comm, pack_watch(s->outputs, s->output, s->patience,
+                                           ": its rows could not be compressed", &watchdog)));
+        TRY_OUT(agree_all(comm, squeeze_round(s, first, now, before)));
         MPI_Allgather(now->sizes, ROUND_CHUNKS, MPI_UINT64_T, s->all, ROUND_CHUNKS, MPI_UINT64_T,
                       comm);
         for (uint64_t i = 0; i < step && s->outputs->rank == 0 && st == STATUS_OK; i++) {
             st = s->all[i] > 0 ? packed_place(s->packed, s->all[i], &s->all[i]) : STATUS_OK;
         }
-        TRY(agree_all(comm, st)); /* rank 0 has turned the sizes of all chunks into their places */
+        TRY_OUT(
+            agree_all(comm, st)); /* rank 0 has turned the sizes of all chunks into their places */
         share_bytes_all(comm, s->all, (size_t)step * sizeof *s->all);
         memcpy(now->places, s->all + (uint64_t)s->outputs->rank * ROUND_CHUNKS, sizeof now->places);
     }
     /* A slow disk may take longer for all of it than the watchdog waits. */
     watchdog_end(watchdog);
     watchdog = NULL;
-    TRY(agree_all(comm, file_sync_data(s->fd, s->output->packed_path)));
+    TRY_OUT(agree_all(comm, file_sync_data(s->fd, s->output->packed_path)));
 out:
     watchdog_end(watchdog);
     return st;
@@ -382,22 +372,23 @@ static status_t squeeze_make_file(struct squeezing *s, uint32_t i)
     struct candidates found = {.count = 0};
     struct product_spec spec = outputs->spec->items[i].spec;
     struct dedispersed_spec series;
-    TRY(outputs_put_counts(output));
+    TRY_OUT(outputs_put_counts(output));
     if (spec.kind == PRODUCT_CANDIDATES) {
-        TRY(candidates_find(&spec, output->fd, output->part, &output->place, &found));
+        TRY_OUT(candidates_find(&spec, output->fd, output->part, &output->place, &found));
         series = *spec.series;
         series.search.found = &found;
         spec.series = &series;
     }
-    TRY(claim_part(output->packed_path, outputs->options.force, product_is_ours, &output->packed_fd,
-                   &made));
+    TRY_OUT(claim_part(output->packed_path, outputs->options.force, product_is_ours,
+                       &output->packed_fd, &made));
     const struct packed_files files = {.from = output->fd,
                                        .to = output->packed_fd,
                                        .part = output->part,
                                        .path = output->packed_path};
-    TRY(packed_begin(&files, &spec, outputs->spec->items[i].compression, &s->packed, &s->shape));
-    TRY(claim_mark_of(output->packed_fd, output->packed_path, &s->mark));
-    TRY(claim_share(output->packed_fd, output->packed_path));
+    TRY_OUT(
+        packed_begin(&files, &spec, outputs->spec->items[i].compression, &s->packed, &s->shape));
+    TRY_OUT(claim_mark_of(output->packed_fd, output->packed_path, &s->mark));
+    TRY_OUT(claim_share(output->packed_fd, output->packed_path));
 out:
     candidates_free(&found);
     free(made);
@@ -407,12 +398,9 @@ out:
 /* On rank 0. */
 static status_t squeeze_finish_file(struct squeezing *s)
 {
-    status_t st = STATUS_OK;
     TRY(packed_finish(s->packed, &s->output->packed_place));
     TRY(file_sync(s->output->packed_fd, s->output->packed_path));
-    TRY(mark_hdf5(s->output->packed_fd, s->output->packed_path, MARK_NONE));
-out:
-    return st;
+    return mark_hdf5(s->output->packed_fd, s->output->packed_path, MARK_NONE);
 }
 
 static status_t squeeze_all(outputs_t *outputs, uint32_t i, uint32_t threads, double patience)
@@ -424,12 +412,12 @@ static status_t squeeze_all(outputs_t *outputs, uint32_t i, uint32_t threads, do
                           .threads = (uint32_t)max_u64(min_u64(threads, ROUND_CHUNKS), 1),
                           .patience = patience,
                           .fd = -1};
-    TRY(agree_all(comm, outputs->rank == 0 ? squeeze_make_file(&s, i) : STATUS_OK));
+    TRY_OUT(agree_all(comm, outputs->rank == 0 ? squeeze_make_file(&s, i) : STATUS_OK));
     share_bytes_all(comm, &s.shape, sizeof s.shape);
     share_bytes_all(comm, &s.mark, sizeof s.mark);
-    TRY(agree_all(comm, squeeze_begin(&s)));
-    TRY(squeeze_rounds_all(&s));
-    TRY(agree_all(comm, outputs->rank == 0 ? squeeze_finish_file(&s) : STATUS_OK));
+    TRY_OUT(agree_all(comm, squeeze_begin(&s)));
+    TRY_OUT(squeeze_rounds_all(&s));
+    TRY_OUT(agree_all(comm, outputs->rank == 0 ? squeeze_finish_file(&s) : STATUS_OK));
 out:
     squeeze_end(&s);
     return st;
@@ -444,7 +432,6 @@ void outputs_pack_abandon(struct output *output)
 
 status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < outputs->count; i++) {
         const struct output *output = &outputs->outputs[i];
         const struct output_spec_item *item = &outputs->spec->items[i];
@@ -458,6 +445,5 @@ status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience)
             TRY(squeeze_all(outputs, i, threads, patience));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }

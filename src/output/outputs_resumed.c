@@ -55,7 +55,6 @@ struct resumed_gathering {
 
 static status_t resumed_gather_record(void *context, const struct journal_record *record)
 {
-    status_t st = STATUS_OK;
     struct resumed_gathering *gathering = context;
     const journal_t *journal = gathering->outputs->outputs[gathering->product].journal;
     unsigned char bit = (unsigned char)(1U << record->chunk % 8);
@@ -65,14 +64,12 @@ static status_t resumed_gather_record(void *context, const struct journal_record
                                 gathering->product, record->beside};
     if ((gathering->seen[record->chunk / 8] & bit) != 0 ||
         !outputs_is_done(gathering->outputs, record->chunk)) {
-        goto out;
+        return STATUS_OK;
     }
     gathering->seen[record->chunk / 8] |= bit;
     TRY(text_add_bytes(gathering->out, (const char *)&head, sizeof head));
-    TRY(text_add_bytes(gathering->out, (const char *)record->sums,
-                       (size_t)head.sums * sizeof *record->sums));
-out:
-    return st;
+    return text_add_bytes(gathering->out, (const char *)record->sums,
+                          (size_t)head.sums * sizeof *record->sums);
 }
 
 /* A product that has its name, or its rows in chunks that are compressed, cannot be changed. */
@@ -102,9 +99,9 @@ static status_t resumed_gather(outputs_t *outputs, struct text *out)
         free(gathering.seen);
         gathering.seen = NULL;
         gathering.product = i;
-        TRY(memory_zeroed((size_t)output->journal->chunks / 8 + 1, 1, "a journal",
-                          &gathering.seen));
-        TRY(journal_read(output->journal, &gathering, resumed_gather_record));
+        TRY_OUT(memory_zeroed((size_t)output->journal->chunks / 8 + 1, 1, "a journal",
+                              &gathering.seen));
+        TRY_OUT(journal_read(output->journal, &gathering, resumed_gather_record));
     }
 out:
     free(gathering.seen);
@@ -151,7 +148,6 @@ static struct resumed_part resumed_part_of(const outputs_t *outputs, uint32_t pr
 static status_t resumed_add(const struct resumed *resumed, const struct resumed_part *part,
                             uint64_t row, uint64_t count, uint32_t *sums)
 {
-    status_t st = STATUS_OK;
     const struct output *output = part->output;
     const struct product_place *place = &output->place;
     int is_whole = part->piece == place->row_bytes;
@@ -173,14 +169,12 @@ static status_t resumed_add(const struct resumed *resumed, const struct resumed_
             file_forget(output->fd, begin, count * place->row_bytes);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Sums of the rows of a chunk, as they are in the file. */
 static status_t resumed_sum(struct resumed *resumed, const struct resumed_part *part)
 {
-    status_t st = STATUS_OK;
     const struct product_place *place = &part->output->place;
     uint64_t step = max_u64(READ_BYTES / max_u64(part->piece, 1), 1);
     uint64_t first = part->rows.first;
@@ -190,15 +184,13 @@ static status_t resumed_sum(struct resumed *resumed, const struct resumed_part *
         uint32_t *sums = resumed->sums + (row / place->span_rows - first / place->span_rows);
         TRY(resumed_add(resumed, part, row, count, sums));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether the time stamps that were written with a chunk's rows are those of the product: with the
  * rows of the first columns, or the columns of the first row. */
 static status_t resumed_compare_times(const struct resumed_part *part, int *is_same)
 {
-    status_t st = STATUS_OK;
     enum { PIECE = 4096 };
     double times[PIECE];
     const int are_across = part->item->has_times_across;
@@ -217,8 +209,7 @@ static status_t resumed_compare_times(const struct resumed_part *part, int *is_s
             *is_same &= times[i] == axis.first + (double)(first + done + i) * axis.step;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Message about a chunk that differs (outputs_tell()): its number with the bit OUTPUTS_DIFFERS,
@@ -238,9 +229,9 @@ static status_t resumed_compare(struct resumed *resumed, const struct resumed_he
     const struct resumed_part part = resumed_part_of(resumed->outputs, head->product, head->chunk);
     const struct beside_file file = outputs_beside_file(resumed->outputs, head->product);
     memset(resumed->sums, 0, bytes);
-    TRY(resumed_sum(resumed, &part));
-    TRY(resumed_compare_times(&part, &is_same));
-    TRY(beside_sum(&file, &part.chunk, part.rows, &beside));
+    TRY_OUT(resumed_sum(resumed, &part));
+    TRY_OUT(resumed_compare_times(&part, &is_same));
+    TRY_OUT(beside_sum(&file, &part.chunk, part.rows, &beside));
     is_same &= beside == head->beside;
     pthread_mutex_lock(&resumed->lock);
     if (!resumed->is_cut && (!is_same || memcmp(resumed->sums, expected, bytes) != 0)) {
@@ -264,7 +255,7 @@ static void resumed_run(void *context)
         at += sizeof head;
         const outputs_t *outputs = resumed->outputs;
         if (head.chunk % (uint64_t)outputs->size == (uint64_t)outputs->rank) {
-            TRY(resumed_compare(resumed, &head, records->data + at));
+            TRY_OUT(resumed_compare(resumed, &head, records->data + at));
         }
     }
 out:
@@ -304,7 +295,7 @@ static status_t resumed_start(outputs_t *outputs, struct text *records)
     struct resumed_head head;
     uint64_t bytes = READ_BYTES;
     uint64_t most = 1; /* sums of any chunk */
-    TRY(memory_zeroed(1, sizeof *resumed, "rows of earlier runs", &resumed));
+    TRY_OUT(memory_zeroed(1, sizeof *resumed, "rows of earlier runs", &resumed));
     resumed->outputs = outputs;
     resumed->records = *records;
     *records = (struct text){0};
@@ -316,10 +307,10 @@ static status_t resumed_start(outputs_t *outputs, struct text *records)
     for (uint32_t i = 0; i < outputs->count; i++) {
         bytes = max_u64(bytes, outputs->outputs[i].place.row_bytes);
     }
-    TRY(memory_aligned((size_t)bytes, 1, "rows of earlier runs", &resumed->rows));
-    TRY(memory_zeroed((size_t)most, sizeof *resumed->sums, "CRCs", &resumed->sums));
-    TRY(thread_init_waiting(&resumed->lock, &resumed->changed));
-    TRY(pool_worker_create("resumed", &resumed->worker));
+    TRY_OUT(memory_aligned((size_t)bytes, 1, "rows of earlier runs", &resumed->rows));
+    TRY_OUT(memory_zeroed((size_t)most, sizeof *resumed->sums, "CRCs", &resumed->sums));
+    TRY_OUT(thread_init_waiting(&resumed->lock, &resumed->changed));
+    TRY_OUT(pool_worker_create("resumed", &resumed->worker));
     pool_worker_begin(resumed->worker, resumed_run, resumed);
     outputs->resumed = resumed;
     resumed = NULL;
@@ -336,13 +327,13 @@ status_t resumed_begin_all(outputs_t *outputs)
         goto out;
     }
     st = outputs->rank == 0 ? resumed_gather(outputs, &records) : STATUS_OK;
-    TRY(agree_all(outputs->comm,
-                  st == STATUS_OK && outputs->rank == 0
-                      ? memory_zeroed((size_t)outputs->outputs[0].journal->chunks / 8 + 1, 1,
-                                      "a journal", &outputs->differ)
-                      : STATUS_OK));
-    TRY(share_text_all(outputs->comm, &records));
-    TRY(agree_all(outputs->comm, resumed_start(outputs, &records)));
+    TRY_OUT(agree_all(outputs->comm,
+                      st == STATUS_OK && outputs->rank == 0
+                          ? memory_zeroed((size_t)outputs->outputs[0].journal->chunks / 8 + 1, 1,
+                                          "a journal", &outputs->differ)
+                          : STATUS_OK));
+    TRY_OUT(share_text_all(outputs->comm, &records));
+    TRY_OUT(agree_all(outputs->comm, resumed_start(outputs, &records)));
 out:
     text_free(&records);
     return st;
@@ -393,7 +384,6 @@ status_t resumed_tell(struct resumed *resumed, struct text *out)
  * failure. */
 static status_t resumed_warn(const outputs_t *outputs, uint32_t product, uint64_t chunk)
 {
-    status_t st = STATUS_OK;
     const struct resumed_part part = resumed_part_of(outputs, product, chunk);
     uint64_t last = part.rows.first + part.rows.count - 1;
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -409,13 +399,11 @@ static status_t resumed_warn(const outputs_t *outputs, uint32_t product, uint64_
     } else if (outputs->differing == MOST_WARNED) {
         report_warn("and more chunks");
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
 {
-    status_t st = STATUS_OK;
     struct resumed_told told = {0};
     REQUIRE(bytes - *at >= sizeof told, STATUS_DATA, "a rank tells half of a chunk that differs");
     memcpy(&told, data + *at, sizeof told);
@@ -430,16 +418,14 @@ status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t
         outputs->differ[chunk / 8] |= (unsigned char)(1U << chunk % 8);
         outputs->is_revoking = 1;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t resumed_revoke(outputs_t *outputs, int is_last)
 {
-    status_t st = STATUS_OK;
     uint64_t before = outputs_done(outputs);
     if (!outputs->is_revoking || (!is_last && clock_now() - outputs->revoked < revoke_seconds)) {
-        goto out;
+        return STATUS_OK;
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(journal_revoke(outputs->outputs[i].journal, outputs->differ));
@@ -448,8 +434,7 @@ status_t resumed_revoke(outputs_t *outputs, int is_last)
     outputs->again += before - outputs_done(outputs);
     outputs->is_revoking = 0;
     outputs->revoked = clock_now();
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_compare_end_all(outputs_t *outputs, int *again)
@@ -465,7 +450,7 @@ status_t outputs_compare_end_all(outputs_t *outputs, int *again)
         st = STATUS_STOPPED;
         goto out;
     }
-    TRY(agree_all(outputs->comm, outputs->rank == 0 ? resumed_revoke(outputs, 1) : STATUS_OK));
+    TRY_OUT(agree_all(outputs->comm, outputs->rank == 0 ? resumed_revoke(outputs, 1) : STATUS_OK));
     *again = outputs->again > 0;
     share_bytes_all(outputs->comm, again, sizeof *again);
     resumed_destroy(resumed);

@@ -55,7 +55,6 @@ static double sync_time_left(const sync_thread_t *sync)
 /* Syncs rows, and on rank 0 journals: all that was added so far. Fails with DATA, NO_SPACE. */
 static status_t sync_files(const outputs_t *outputs)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < outputs->count; i++) {
         const struct output *output = &outputs->outputs[i];
         if (output->fd >= 0) {
@@ -65,8 +64,7 @@ static status_t sync_files(const outputs_t *outputs)
             TRY(journal_sync(output->journal));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Syncs one batch. The lock is held, but not meanwhile. */
@@ -84,8 +82,8 @@ static void sync_batch(sync_thread_t *sync)
     sync->synced = clock_now();
     sync->pause = fmin(2 * sync->pause, sync->most_seconds);
     sync->is_syncing = 0;
-    TRY(st);
-    TRY(text_add_bytes(&sync->safe, batch.data, batch.length));
+    TRY_OUT(st);
+    TRY_OUT(text_add_bytes(&sync->safe, batch.data, batch.length));
 out:
     report_hand_over();
     sync->status = st;
@@ -113,13 +111,13 @@ status_t sync_thread_begin(outputs_t *outputs)
 {
     status_t st = STATUS_OK;
     sync_thread_t *sync = NULL;
-    TRY(memory_zeroed(1, sizeof *sync, "a thread", &sync));
+    TRY_OUT(memory_zeroed(1, sizeof *sync, "a thread", &sync));
     sync->outputs = outputs;
     sync->most_seconds = outputs->spec->job->sync_seconds;
     sync->synced = clock_now();
     sync->pause = fmin(first_seconds, sync->most_seconds);
-    TRY(thread_init_waiting(&sync->lock, &sync->changed));
-    TRY(thread_start("sync", sync_run, sync, &sync->thread));
+    TRY_OUT(thread_init_waiting(&sync->lock, &sync->changed));
+    TRY_OUT(thread_start("sync", sync_run, sync, &sync->thread));
     sync->has_thread = 1;
     outputs->sync = sync;
     sync = NULL;
@@ -202,7 +200,6 @@ enum {
 static status_t rows_put_times(const outputs_t *outputs, uint32_t product, uint64_t first,
                                uint64_t total)
 {
-    status_t st = STATUS_OK;
     enum { PIECE = 4096 };
     double times[PIECE];
     const struct output *output = &outputs->outputs[product];
@@ -219,8 +216,7 @@ static status_t rows_put_times(const outputs_t *outputs, uint32_t product, uint6
                        output->place.time_offset + (first + done) * sizeof(double), times,
                        count * sizeof(double)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Which rows are holes. The file says that none is, unless an earlier run was killed after it had
@@ -228,17 +224,16 @@ out:
 static status_t rows_put_holes(const outputs_t *outputs, uint32_t product, int is_whole,
                                uint64_t first_row, uint64_t rows, const char *holes)
 {
-    status_t st = STATUS_OK;
     static const char none[4096];
     struct output *output = &outputs->outputs[product];
     uint64_t at = output->place.holes_offset + first_row;
     if (output->place.holes_offset == 0) {
-        goto out;
+        return STATUS_OK;
     }
     if (holes && is_whole) {
         beside_add(&output->place, at, holes, rows, &output->beside);
         TRY(file_write(output->fd, output->part, at, holes, rows));
-        goto out;
+        return STATUS_OK;
     }
     for (uint64_t i = 0; i < rows && holes; i++) {
         if (holes[i]) {
@@ -248,8 +243,7 @@ static status_t rows_put_holes(const outputs_t *outputs, uint32_t product, int i
     for (uint64_t i = 0; i < rows && !holes && is_whole && outputs->is_begun; i += sizeof none) {
         TRY(file_write(output->fd, output->part, at + i, none, min_u64(rows - i, sizeof none)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out)
@@ -262,8 +256,8 @@ status_t outputs_holes(const outputs_t *outputs, uint32_t i, uint64_t *out)
         *out = output->journal->holes;
         goto out;
     }
-    TRY(file_open_read(outputs->spec->items[i].file, &fd));
-    TRY(product_count_holes(fd, outputs->spec->items[i].file, &output->place, &holes));
+    TRY_OUT(file_open_read(outputs->spec->items[i].file, &fd));
+    TRY_OUT(product_count_holes(fd, outputs->spec->items[i].file, &output->place, &holes));
     *out = holes;
 out:
     file_close(fd);
@@ -274,11 +268,10 @@ out:
  * larger than this machine's memory, lets go of those before. */
 static status_t rows_flush(struct output *output, uint64_t at, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     int follows = at == output->put_at + output->put_bytes;
     if (output->put_bytes > 0 && follows && output->put_bytes < LONG_WRITE) {
         output->put_bytes += bytes;
-        goto out;
+        return STATUS_OK;
     }
     if (output->put_bytes > 0) {
         file_flush(output->fd, output->put_at, output->put_bytes);
@@ -291,8 +284,7 @@ static status_t rows_flush(struct output *output, uint64_t at, uint64_t bytes)
     }
     output->put_at = at;
     output->put_bytes = bytes;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void outputs_sum(void *context, uint64_t row, uint64_t count, uint64_t from, uint64_t bytes,
@@ -328,12 +320,12 @@ static status_t rows_put(const outputs_t *outputs, struct summing *summing)
     pool_worker_t *worker = summing->rows * piece >= LONG_SUM ? outputs->worker : NULL;
     pool_worker_begin(worker, rows_sum, summing);
     if (piece == row_bytes) {
-        TRY(file_write(output->fd, output->part, at, summing->data, summing->rows * row_bytes));
-        TRY(rows_flush(output, at, summing->rows * row_bytes));
+        TRY_OUT(file_write(output->fd, output->part, at, summing->data, summing->rows * row_bytes));
+        TRY_OUT(rows_flush(output, at, summing->rows * row_bytes));
     }
     for (uint64_t i = 0; i < summing->rows && piece < row_bytes; i++) {
-        TRY(file_write(output->fd, output->part, at + i * row_bytes + summing->first,
-                       (const char *)summing->data + i * piece, piece));
+        TRY_OUT(file_write(output->fd, output->part, at + i * row_bytes + summing->first,
+                           (const char *)summing->data + i * piece, piece));
     }
 out:
     pool_worker_wait(worker);
@@ -343,22 +335,18 @@ out:
 /* The same of a product in another format, whose writer sums them. */
 static status_t rows_put_other(struct output *output, const struct summing *summing)
 {
-    status_t st = STATUS_OK;
     uint64_t together = 0;
     uint64_t last = summing->first_row + summing->rows - 1;
     uint64_t at = export_rows_at(&output->rows, summing->first_row, &together);
     TRY(export_writer_put(output->writer, summing->first_row, summing->rows, summing->first,
                           summing->piece, summing->data));
-    TRY(rows_flush(output, at,
-                   export_rows_at(&output->rows, last, &together) + output->place.row_bytes - at));
-out:
-    return st;
+    return rows_flush(
+        output, at, export_rows_at(&output->rows, last, &together) + output->place.row_bytes - at);
 }
 
 status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk, uint64_t first_row,
                      uint64_t rows, const void *data, const char *holes)
 {
-    status_t st = STATUS_OK;
     outputs_t *outputs = context;
     struct output *output = &outputs->outputs[product];
     const struct output_spec_item *item = &outputs->spec->items[product];
@@ -378,8 +366,7 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     }
     TRY(rows_put_holes(outputs, product, piece == row_bytes, first_row, rows, holes));
     outputs->chunk_bytes += rows * piece;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* An entry reports a chunk: its number as uint64; for each product missing samples and clipped
@@ -387,7 +374,6 @@ out:
  * spans that they touch. */
 status_t outputs_end(void *context, const struct chunk *chunk, const struct chunk_counts *counts)
 {
-    status_t st = STATUS_OK;
     outputs_t *outputs = context;
     outputs->entry.length = 0;
     TRY(text_add_bytes(&outputs->entry, (const char *)&chunk->index, sizeof chunk->index));
@@ -408,14 +394,12 @@ status_t outputs_end(void *context, const struct chunk *chunk, const struct chun
     TRY(sync_thread_add(outputs->sync, outputs->entry.data, outputs->entry.length,
                         outputs->chunk_bytes));
     outputs->chunk_bytes = 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The sums of one product for the chunk whose entry begins at `at`, in all journals. */
 static status_t rows_take_entry(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
 {
-    status_t st = STATUS_OK;
     struct journal_record record = {0};
     REQUIRE(bytes - *at >= sizeof record.chunk, STATUS_DATA, "a rank tells half of a chunk");
     memcpy(&record.chunk, data + *at, sizeof record.chunk);
@@ -441,13 +425,11 @@ static status_t rows_take_entry(outputs_t *outputs, const char *data, size_t byt
         *at += (size_t)count * sizeof *record.sums;
         TRY(journal_add(journal, &record));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_take(void *context, const char *data, size_t bytes)
 {
-    status_t st = STATUS_OK;
     outputs_t *outputs = context;
     for (size_t at = 0; at < bytes;) {
         uint64_t chunk = 0;
@@ -460,18 +442,14 @@ status_t outputs_take(void *context, const char *data, size_t bytes)
         TRY(journal_write(outputs->outputs[i].journal));
     }
     sync_thread_wake(outputs->sync, &outputs->sync->is_touched);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t outputs_tell(void *context, struct text *out)
 {
-    status_t st = STATUS_OK;
     const outputs_t *outputs = context;
     TRY(sync_thread_take(outputs->sync, out));
-    TRY(resumed_tell(outputs->resumed, out));
-out:
-    return st;
+    return resumed_tell(outputs->resumed, out);
 }
 
 void outputs_hurry(void *context)
@@ -492,14 +470,14 @@ status_t outputs_put_counts(const struct output *output)
     uint64_t spans = spans_count(&output->place);
     const uint32_t *sums = output->journal->sums;
     uint32_t *crcs = NULL;
-    TRY(memory_zeroed((size_t)spans, sizeof *crcs, "CRCs", &crcs));
+    TRY_OUT(memory_zeroed((size_t)spans, sizeof *crcs, "CRCs", &crcs));
     for (uint64_t i = 0; i < spans; i++) {
         crcs[i] = spans_crc(&output->place, i, sums[i]);
     }
     const struct product_counts counts = {output->journal->missing, output->journal->clipped, crcs};
-    TRY(product_put_counts(output->fd, output->part, &output->place, &counts));
-    TRY(file_sync(output->fd, output->part));
-    TRY(mark_hdf5(output->fd, output->part, MARK_NONE));
+    TRY_OUT(product_put_counts(output->fd, output->part, &output->place, &counts));
+    TRY_OUT(file_sync(output->fd, output->part));
+    TRY_OUT(mark_hdf5(output->fd, output->part, MARK_NONE));
 out:
     free(crcs);
     return st;

@@ -39,13 +39,14 @@ status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan,
 {
     status_t st = STATUS_OK;
     filter_chain_t *chain = NULL;
-    TRY(memory_zeroed(1, sizeof *chain, "filters", &chain));
+    TRY_OUT(memory_zeroed(1, sizeof *chain, "filters", &chain));
     chain->plan = plan;
     chain->streams = streams;
     filter_plan_lengths(plan, rows, chain->rows);
     for (uint32_t i = 0; i < filter_plan_count(plan); i++) {
         const struct stage_plan *stage = filter_plan_stage(plan, i);
-        TRY(stage->kind->create(backend, stage, streams, chain->rows[i + 1], &chain->stages[i]));
+        TRY_OUT(
+            stage->kind->create(backend, stage, streams, chain->rows[i + 1], &chain->stages[i]));
     }
     *out = chain;
     chain = NULL;
@@ -67,7 +68,6 @@ void filter_block_free(struct filter_block *block)
 status_t filter_block_create(backend_t *backend, const filter_chain_t *chain, enum buffer_use last,
                              struct filter_block *out)
 {
-    status_t st = STATUS_OK;
     const struct filter_plan *plan = chain->plan;
     *out = (struct filter_block){.stride = 0};
     TRY(memory_zeroed(chain->streams, sizeof *out->re, "offsets", &out->re));
@@ -78,8 +78,7 @@ status_t filter_block_create(backend_t *backend, const filter_chain_t *chain, en
         TRY(buffer_create(backend, i + 1 < filter_plan_count(plan) ? BUFFER_BETWEEN : last, bytes,
                           &out->rows[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 buffer_t *filter_block_last(const filter_chain_t *chain, const struct filter_block *block)
@@ -104,7 +103,6 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
                           const struct sample_input *input, uint32_t first_stream, uint32_t streams,
                           struct overlap_rows counted, struct sample_input *out)
 {
-    status_t st = STATUS_OK;
     const struct filter_plan *plan = chain->plan;
     struct sample_input place = *input;
     counted = overlap_common(counted, block->needs[0]);
@@ -128,15 +126,13 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
         in = block->rows[i];
     }
     *out = place;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Stages and buffers of the filter bank's pipeline, as large as the device allows. */
 /* Bytes of the largest slab of any group, for a block. */
 static status_t channelising_largest_slab(const struct channelising *p, uint64_t *out)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     uint32_t groups = chunk_groups(&p->chunking);
     uint32_t fan = filter_plan_fan(work->filters);
@@ -150,8 +146,7 @@ static status_t channelising_largest_slab(const struct channelising *p, uint64_t
         *out = max_u64(*out, slab_bytes(slab, samples));
         slab_destroy(slab);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void channelising_drop_slot(struct slot *slot)
@@ -219,7 +214,6 @@ static uint64_t channelising_out_bytes(const struct channelise_plan *work, uint3
 
 static status_t channelising_create_slot(const struct channelising *p, struct slot *slot)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     uint32_t streams = work->chunking.group_streams;
     uint32_t taken = channelise_plan_taken(work, streams);
@@ -270,8 +264,7 @@ static status_t channelising_create_slot(const struct channelising *p, struct sl
         TRY(bytes > 0 ? buffer_create(p->backend, BUFFER_BETWEEN, bytes, &slot->formed[i])
                       : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Outputs whose scales may still have to be found are floats. */
@@ -289,7 +282,6 @@ static void channelising_clear_bits(const struct channelise_plan *work, uint32_t
 static status_t channelising_aim(struct channelising *p, uint32_t i, uint32_t first_stream,
                                  uint32_t streams)
 {
-    status_t st = STATUS_OK;
     struct beams_step *step = &p->beam_steps[i];
     const struct beams_step wanted = beams_plan_group(p->work, first_stream, streams);
     struct beamform_spec spec;
@@ -302,15 +294,12 @@ static status_t channelising_aim(struct channelising *p, uint32_t i, uint32_t fi
     *step = wanted;
     TRY(beams_plan_begin(p->work, step));
     beams_plan_spec(p->work, i, p->chunking.block_spectra, step, &spec);
-    TRY(beamform_create(p->backend, &spec, &p->beams[i]));
-out:
-    return st;
+    return beamform_create(p->backend, &spec, &p->beams[i]);
 }
 
 /* The stages that make beams of the spectra of bank i, and products of these. */
 static status_t channelising_create_beams(struct channelising *p, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     struct channelise_spec detect = work->banks[i].detect;
     if (detect.noutputs == 0) {
@@ -323,16 +312,13 @@ static status_t channelising_create_beams(struct channelising *p, uint32_t i)
     detect.choice = work->banks[i].channelise.choice;
     detect.simd = work->banks[i].channelise.simd;
     channelising_clear_bits(work, i, &detect);
-    TRY(channelise_create(p->backend, &detect, &p->makers[i]));
-out:
-    return st;
+    return channelise_create(p->backend, &detect, &p->makers[i]);
 }
 
 /* Stage and buffers for blocks of p->chunking.block_spectra, of the first slot; *made: slots, if it
  * fails, too. */
 static status_t channelising_create_stages(struct channelising *p, uint32_t *made)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     uint64_t block = p->chunking.block_spectra;
     *made = 0;
@@ -363,8 +349,7 @@ static status_t channelising_create_stages(struct channelising *p, uint32_t *mad
     for (; *made < min_u64(p->nslots, blocks); (*made)++) {
         TRY(channelising_create_slot(p, &p->slots[*made]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Not even one set of buffers of the smallest block: says how much would do. */
@@ -376,10 +361,10 @@ static status_t channelising_say_what_fits(const struct channelising *p)
     uint64_t spectra = p->chunking.block_spectra * bank->ratio;
     struct text cause = {0};
     uint64_t bytes = 0;
-    TRY(text_add(&cause, "%s", report_cause()));
+    TRY_OUT(text_add(&cause, "%s", report_cause()));
     report_clear();
-    TRY(budget_device_bytes(work, &bytes));
-    FAIL(
+    TRY_OUT(budget_device_bytes(work, &bytes));
+    FAIL_OUT(
         STATUS_DEVICE,
         "%s; the smallest blocks, %llu %s of %u channels with %u %s%s, %u %s at a time, need about "
         "%s of a device's memory (run.device_memory)",
@@ -455,7 +440,6 @@ static void slot_put(void *context, uint32_t thread, uint64_t at, uint64_t bytes
 /* slot->is_begun says whether its samples are on their way. */
 static status_t channelising_begin(const struct channelising *p, struct slot *slot)
 {
-    status_t st = STATUS_OK;
     const struct reader_pieces pieces = {.context = slot,
                                          .piece = INGEST_PIECE,
                                          .threads = p->fillers,
@@ -463,10 +447,8 @@ static status_t channelising_begin(const struct channelising *p, struct slot *sl
                                          .put = slot_put};
     slot->ingest = p->ingest;
     TRY(ingest_begin(p->ingest, slot->in));
-    TRY(reader_ingest_begin(p->reader, slot->slab, slot->first_sample, slot->nsamples, &pieces,
-                            &slot->is_begun));
-out:
-    return st;
+    return reader_ingest_begin(p->reader, slot->slab, slot->first_sample, slot->nsamples, &pieces,
+                               &slot->is_begun);
 }
 
 /* Carries pieces, and lets the next block begin as soon as it is known. Behind a failure no thread
@@ -478,9 +460,9 @@ static status_t channelising_tend(void *context)
     struct slot *next = p->has_looked ? NULL : pipeline_next(p->pipeline);
     if (next) {
         p->has_looked = 1;
-        TRY(channelising_begin(p, next));
+        TRY_OUT(channelising_begin(p, next));
     }
-    TRY(ingest_carry(p->ingest));
+    TRY_OUT(ingest_carry(p->ingest));
 out:
     if (st != STATUS_OK) {
         ingest_stop(p->ingest);
@@ -491,7 +473,6 @@ out:
 /* Gives *done = 0 when the samples must be read into the slot. */
 static status_t channelising_ingest(struct channelising *p, struct slot *slot, int *done)
 {
-    status_t st = STATUS_OK;
     *done = 0;
     TRY(slot->is_begun ? STATUS_OK : channelising_begin(p, slot));
     if (slot->is_begun) {
@@ -500,8 +481,7 @@ static status_t channelising_ingest(struct channelising *p, struct slot *slot, i
         TRY(reader_ingest_end(p->reader, channelising_tend, p, done));
         TRY(ingest_end(p->ingest, slot->in, *done));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The reader thread: the samples of a block. */
@@ -517,21 +497,21 @@ static status_t channelising_read(void *context, void *of)
     int is_ingested = 0;
     int may_salvage = work->job->on_bad == ON_BAD_NAN;
     slot->losses.count = slot->unread.count = 0;
-    TRY(p->ingest ? channelising_ingest(p, slot, &is_ingested) : STATUS_OK);
+    TRY_OUT(p->ingest ? channelising_ingest(p, slot, &is_ingested) : STATUS_OK);
     if (is_ingested) {
         goto out;
     }
     /* A mapping detects too late that a file was truncated, or is on a failing disk. */
     if (!may_salvage && buffer_lend(slot->in, NULL)) {
         slab_keep_steps(slot->slab, 1);
-        TRY(reader_map(p->reader, slot->slab, first, count, &slot->mapping));
+        TRY_OUT(reader_map(p->reader, slot->slab, first, count, &slot->mapping));
     }
     if (slot->mapping) {
         buffer_lend(slot->in, mapping_data(slot->mapping));
         goto out;
     }
     slab_keep_steps(slot->slab, 0);
-    TRY(buffer_get(slot->in, &in));
+    TRY_OUT(buffer_get(slot->in, &in));
     st = reader_read(p->reader, slot->slab, first, count, in, &slot->losses);
     if (st == STATUS_DATA && may_salvage && reader_is_unreadable(p->reader)) {
         if (!p->has_warned) {
@@ -573,7 +553,6 @@ static void channelising_destroy(void *context)
 
 static status_t channelising_prepare(void *context, void *of)
 {
-    status_t st = STATUS_OK;
     struct channelising *p = context;
     const struct channelise_plan *work = p->work;
     struct slot *slot = of;
@@ -619,14 +598,12 @@ static status_t channelising_prepare(void *context, void *of)
         slot->first_sample -= (uint64_t)-work->array->least;
         array_plan_shifts(work->array, work, from, from_stream, taken, slot->shifts);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rows for a later pass. */
 static status_t channelising_keep_rows(const struct channelising *p, const struct slot *slot)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     int is_whole = slot->block.chunk.streams == work->chunking.streams;
     for (uint32_t i = 0; i < work->job->nproducts && p->resident && is_whole; i++) {
@@ -635,8 +612,7 @@ static status_t channelising_keep_rows(const struct channelising *p, const struc
                                    slot->rows[i]));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Gives bank i the scales by which it rounds what it makes of these streams. */
@@ -659,9 +635,9 @@ static status_t channelising_scale(struct channelising *p, uint32_t i, const str
             size_t lines = (size_t)plan_products_lines(work, product, chunk->streams);
             free(factors);
             factors = NULL;
-            TRY(memory_zeroed(lines, sizeof *factors, "scales", &factors));
+            TRY_OUT(memory_zeroed(lines, sizeof *factors, "scales", &factors));
             steps_factors(work->products[product].first_scales + first, lines, factors);
-            TRY(channelise_scale(stage, j, chunk->streams, factors));
+            TRY_OUT(channelise_scale(stage, j, chunk->streams, factors));
         }
     }
     p->is_scaled[i] = 1;
@@ -675,7 +651,6 @@ out:
 static status_t channelising_correlate(struct channelising *p, struct slot *slot, uint32_t i,
                                        uint64_t first, uint64_t spectra)
 {
-    status_t st = STATUS_OK;
     uint32_t turned = 0; /* the direction of slot->turns */
     for (uint32_t j = 0; j < p->work->job->nproducts; j++) {
         if (!p->correlations[j] || p->work->job->products[j].bank != i) {
@@ -693,8 +668,7 @@ static status_t channelising_correlate(struct channelising *p, struct slot *slot
         TRY(correlate_run(p->correlations[j], slot->between[i], spectra, slot->turns, slot->out[j],
                           &slot->rows[j]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where the outputs of the stage go that makes the products of bank i; or those of the bank itself,
@@ -722,14 +696,11 @@ static status_t channelising_form(struct channelising *p, struct slot *slot, uin
                                   uint64_t first, uint64_t spectra, buffer_t *const *out,
                                   uint64_t *rows)
 {
-    status_t st = STATUS_OK;
     const struct beamform_turns turns = {slot->turns, slot->beam_turns};
     beams_plan_turns(p->work, i, first, spectra, &p->beam_steps[i], slot->beam_turns);
     TRY(beamform_run(p->beams[i], slot->between[i], first, spectra, &turns, slot->formed[i]));
-    TRY(channelise_run(p->makers[i], slot->formed[i], NULL, slot->block.chunk.streams, spectra, 0,
-                       out, rows));
-out:
-    return st;
+    return channelise_run(p->makers[i], slot->formed[i], NULL, slot->block.chunk.streams, spectra,
+                          0, out, rows);
 }
 
 /* Runs bank i on the block. The bank that reaches farthest comes first, and has checked all samples
@@ -737,7 +708,6 @@ out:
 static status_t channelising_run_bank(struct channelising *p, struct slot *slot, uint32_t i,
                                       buffer_t *in, const struct sample_input *input)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan_bank *bank = &p->work->banks[i];
     const struct channelise_spec *maker = channelise_plan_maker(p->work, bank);
     uint64_t first = (uint64_t)slot->spectra[i].first;
@@ -751,7 +721,7 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
     channelising_set_outputs(p->work, slot, i, 0, out);
     channelising_set_outputs(p->work, slot, i, p->work->beams != NULL, apart);
     if (spectra == 0) {
-        goto out;
+        return STATUS_OK;
     }
     if (slot->block.is_first) {
         channelise_begin(p->banks[i], first);
@@ -780,14 +750,11 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
     for (uint32_t j = 1; j < bank->channelise.noutputs && p->work->beams; j++) {
         slot->rows[bank->apart[j]] = made[j];
     }
-    TRY(channelising_correlate(p, slot, i, first, spectra));
-out:
-    return st;
+    return channelising_correlate(p, slot, i, first, spectra);
 }
 
 static status_t channelising_compute(void *context, void *of)
 {
-    status_t st = STATUS_OK;
     struct channelising *p = context;
     struct slot *slot = of;
     slab_offsets(slot->slab, slot->nsamples, slot->re, slot->im);
@@ -816,15 +783,13 @@ static status_t channelising_compute(void *context, void *of)
     }
     if (!p->work->is_bank) {
         slot->rows[0] = slot->block.count;
-        goto out;
+        return STATUS_OK;
     }
     TRY(channelising_run_bank(p, slot, slot->farthest, in, &input));
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
         TRY(i != slot->farthest ? channelising_run_bank(p, slot, i, in, &input) : STATUS_OK);
     }
-    TRY(channelising_keep_rows(p, slot));
-out:
-    return st;
+    return channelising_keep_rows(p, slot);
 }
 
 /* In the file that holds its first sample, or the first product's. */
@@ -851,7 +816,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     status_t st = STATUS_OK;
     const struct backend_abilities *can = backend_abilities(backend_which(backend));
     struct channelising *p = NULL;
-    TRY(memory_zeroed(1, sizeof *p, "the pipeline", &p));
+    TRY_OUT(memory_zeroed(1, sizeof *p, "the pipeline", &p));
     p->work = work;
     p->backend = backend;
     p->sink = *sink;
@@ -861,27 +826,28 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     /* Readers and computing threads share this machine: the later stage gets the cores. */
     uint32_t threads =
         (uint32_t)min_u64(work->threads, can->has_device ? INGEST_MOST_THREADS + 1 : MOST_READERS);
-    TRY(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
+    TRY_OUT(reader_create(work->archive, work->cache_bytes, threads, &p->reader));
     reader_unpack_by(p->reader, (uint32_t)min_u64(work->unpackers, work->threads));
-    TRY(work->is_bank ? range_create(work, &p->range) : STATUS_OK);
+    TRY_OUT(work->is_bank ? range_create(work, &p->range) : STATUS_OK);
     /* The plan is for the rank that has the most threads. Power that may leave the range of floats
      * is looked at beside its samples. */
     p->fillers = (uint32_t)min_u64(work->fillers, max_u64(work->threads, 1) - 1);
-    TRY(p->fillers >= INGEST_LEAST_THREADS && !p->range
-            ? ingest_create(backend, p->fillers, &p->ingest)
-            : STATUS_OK);
-    TRY(channelising_fit_stages(p));
+    TRY_OUT(p->fillers >= INGEST_LEAST_THREADS && !p->range
+                ? ingest_create(backend, p->fillers, &p->ingest)
+                : STATUS_OK);
+    TRY_OUT(channelising_fit_stages(p));
     for (uint32_t i = 0; i < work->nbanks; i++) {
-        TRY(weights_create(work, i, p->chunking.block_spectra, &p->weights[i]));
+        TRY_OUT(weights_create(work, i, p->chunking.block_spectra, &p->weights[i]));
     }
-    TRY(finish_pool(work, &p->finishers));
+    TRY_OUT(finish_pool(work, &p->finishers));
     for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
         uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
-        TRY(finish_create(work, i, rows, p->finishers, &p->finish[i]));
+        TRY_OUT(finish_create(work, i, rows, p->finishers, &p->finish[i]));
     }
-    TRY(work->is_bank ? STATUS_OK
-                      : memory_zeroed((size_t)p->chunking.block_spectra,
-                                      work->products[0].row_bytes, "rows of voltages", &p->stored));
+    TRY_OUT(work->is_bank
+                ? STATUS_OK
+                : memory_zeroed((size_t)p->chunking.block_spectra, work->products[0].row_bytes,
+                                "rows of voltages", &p->stored));
     struct pipeline_stages stages = {.context = p,
                                      .slots = p->slots,
                                      .slot_bytes = sizeof *p->slots,
@@ -893,7 +859,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                      .write = channelising_write,
                                      .describe = channelising_describe,
                                      .destroy = channelising_destroy};
-    TRY(pipeline_create(p->nslots, &stages, &p->pipeline));
+    TRY_OUT(pipeline_create(p->nslots, &stages, &p->pipeline));
     *out = p->pipeline;
     p = NULL;
 out:

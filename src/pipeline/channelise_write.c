@@ -62,7 +62,6 @@ static int range_matters_of(const struct channelise_plan *work, uint32_t number)
 
 status_t range_create(const struct channelise_plan *work, range_t **out)
 {
-    status_t st = STATUS_OK;
     range_t *range = NULL;
     int matters = sample_types[work->seen->format].is_float;
     for (uint32_t i = 0; i < work->nbanks && !matters; i++) {
@@ -79,8 +78,7 @@ status_t range_create(const struct channelise_plan *work, range_t **out)
                       &range->zero));
     range->coding = work->filters ? *filter_plan_coding(work->filters)
                                   : channelise_coding(&work->banks[0].channelise);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void range_destroy(range_t *range)
@@ -126,7 +124,6 @@ static void range_count(const float *values, size_t count, uint64_t *large, uint
 static status_t range_was_made_of_some(const range_t *range, const struct range_block *block,
                                        uint32_t stream, uint64_t row, int64_t *zero, int *out)
 {
-    status_t st = STATUS_OK;
     struct overlap_rows needs[FILTER_PLAN_ROWS];
     double volts[2] = {0, 0};
     uint64_t integrate = plan_ifs_output(&range->work->job->products[block->product]).integrate;
@@ -141,8 +138,7 @@ static status_t range_was_made_of_some(const range_t *range, const struct range_
     }
     *out = volts[0] != 0 || volts[1] != 0;
     *zero = *out ? n - 1 : n;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Counts what is out of range in a row of a power product: checks its largest value, and examines
@@ -151,7 +147,6 @@ out:
 static status_t range_look_at(range_t *range, const struct range_block *block, uint32_t stream,
                               uint64_t row)
 {
-    status_t st = STATUS_OK;
     size_t channels = range->work->products[block->product].spec.bank.nchannels;
     uint32_t inner = range->work->banks[0].channelise.pol_inner;
     /* The line within a coherency, whose powers come before the part that both have in common. */
@@ -172,8 +167,7 @@ static status_t range_look_at(range_t *range, const struct range_block *block, u
         TRY(range_was_made_of_some(range, block, stream, row, &range->zero[stream], &is_small));
     }
     range->small[block->product] += is_small ? small : 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void range_counts(const range_t *range, uint32_t product, uint64_t *large, uint64_t *small)
@@ -195,7 +189,6 @@ uint32_t channelising_output(const struct channelise_plan *work, uint32_t i)
 /* Releases the block's samples after their last use. */
 static status_t channelising_release_samples(const struct channelising *p, struct slot *slot)
 {
-    status_t st = STATUS_OK;
     int was_mapped = slot->mapping != NULL;
     int is_torn = was_mapped && mapping_is_cut(slot->mapping);
     mapping_close(slot->mapping);
@@ -203,32 +196,27 @@ static status_t channelising_release_samples(const struct channelising *p, struc
     if (was_mapped) {
         TRY(reader_check_mapped(p->work->archive, slot->slab, slot->first_sample, slot->nsamples));
     }
-    REQUIRE(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
-            p->work->archive->parts[0].path);
-out:
-    return st;
+    return REQUIRED(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
+                    p->work->archive->parts[0].path);
 }
 
 /* The samples of a block, while they are there. */
 static status_t channelising_samples(const struct slot *slot, const char **out)
 {
-    status_t st = STATUS_OK;
     void *samples = NULL;
     if (slot->mapping) {
         *out = mapping_data(slot->mapping);
-        goto out;
+        return STATUS_OK;
     }
     TRY(buffer_get(slot->in, &samples));
     *out = samples;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Weighs what bank i makes of the block. */
 static status_t channelising_weigh_bank(struct channelising *p, struct slot *slot, uint32_t i,
                                         struct weights_block *block)
 {
-    status_t st = STATUS_OK;
     uint64_t missing = 0;
     block->first = (uint64_t)slot->spectra[i].first;
     block->count = (uint64_t)(slot->spectra[i].end - slot->spectra[i].first);
@@ -239,15 +227,13 @@ static status_t channelising_weigh_bank(struct channelising *p, struct slot *slo
     for (uint32_t j = 0; j < p->work->job->nproducts; j++) {
         p->counts[j].missing += p->work->job->products[j].bank == i ? missing : 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Weighs what the block makes. Where numbers can show what is missing, the backend has looked at
  * all samples of the block, so that they are looked at once more only if there are such. */
 static status_t channelising_weigh(struct channelising *p, struct slot *slot)
 {
-    status_t st = STATUS_OK;
     uint64_t shown = 0;
     const uint32_t fan = filter_plan_fan(p->work->filters);
     struct weights_block block = {
@@ -272,14 +258,12 @@ static status_t channelising_weigh(struct channelising *p, struct slot *slot)
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
         TRY(p->weights[i] ? channelising_weigh_bank(p, slot, i, &block) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Power that left the range of floats, while the samples are still there. */
 static status_t channelising_look_at_range(struct channelising *p, struct slot *slot)
 {
-    status_t st = STATUS_OK;
     const struct job *job = p->work->job;
     const char *samples = NULL;
     TRY(channelising_samples(slot, &samples));
@@ -318,8 +302,7 @@ static status_t channelising_look_at_range(struct channelising *p, struct slot *
                               at / block.streams));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rows of the last filter on their way into p->stored, STORED_ROWS of them by a task. */
@@ -349,7 +332,6 @@ static void storing_run(void *context, uint32_t thread, uint64_t task)
 /* Writes the rows of the last filter as samples are stored. */
 static status_t channelising_write_voltages(struct channelising *p, struct slot *slot)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     const struct job_product *product = &work->job->products[0];
     const uint32_t streams = slot->block.chunk.streams;
@@ -374,17 +356,14 @@ static status_t channelising_write_voltages(struct channelising *p, struct slot 
         storing_run(&storing, 0, i);
     }
     p->counts[0].clipped += storing.clipped;
-    TRY(p->sink.put(p->sink.context, 0, &slot->block.chunk, slot->block.from, slot->block.count,
-                    p->stored, NULL));
-out:
-    return st;
+    return p->sink.put(p->sink.context, 0, &slot->block.chunk, slot->block.from, slot->block.count,
+                       p->stored, NULL);
 }
 
 /* Writes the rows of the filter bank's products. */
 static status_t channelising_write_product(struct channelising *p, const struct slot *slot,
                                            uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct chunk *chunk = &slot->block.chunk;
     const struct product_spec *spec = &p->work->products[i].spec;
     weights_t *weigh = p->weights[p->work->job->products[i].bank];
@@ -433,14 +412,12 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     if (rows.count > 0 && p->sink.put) {
         TRY(p->sink.put(p->sink.context, i, chunk, rows.first, rows.count, rows.data, rows.holes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
 status_t channelising_write(void *context, void *of)
 {
-    status_t st = STATUS_OK;
     struct channelising *p = context;
     struct slot *slot = of;
     TRY(channelising_weigh(p, slot));
@@ -456,6 +433,5 @@ status_t channelising_write(void *context, void *of)
         TRY(p->sink.end(p->sink.context, &slot->block.chunk, p->counts));
         memset(p->counts, 0, sizeof p->counts);
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -52,17 +52,17 @@ static status_t seek_create(const struct dedisperse_plan *plan, const struct pip
     status_t st = STATUS_OK;
     seek_t *seek = NULL;
     size_t dms = (size_t)plan->chunking.chunk_spectra;
-    TRY(memory_zeroed(1, sizeof *seek, "a search", &seek));
+    TRY_OUT(memory_zeroed(1, sizeof *seek, "a search", &seek));
     seek->plan = plan;
     seek->sink = *sink;
     seek->product = product;
     seek->room = dedisperse_plan_held(plan);
-    TRY(memory_aligned(dms, (size_t)seek->room * sizeof *seek->held, "series", &seek->held));
-    TRY(memory_aligned(dms, (size_t)seek->room, "series", &seek->share));
-    TRY(memory_aligned(dms, (size_t)plan->bursts.boxes.block / PEAK_CELL * sizeof *seek->peaks,
-                       "peaks", &seek->peaks));
-    TRY(memory_zeroed(dms, 1, "holes", &seek->holes));
-    TRY(boxcar_create(&plan->bursts.boxes, plan->threads, &seek->boxcar));
+    TRY_OUT(memory_aligned(dms, (size_t)seek->room * sizeof *seek->held, "series", &seek->held));
+    TRY_OUT(memory_aligned(dms, (size_t)seek->room, "series", &seek->share));
+    TRY_OUT(memory_aligned(dms, (size_t)plan->bursts.boxes.block / PEAK_CELL * sizeof *seek->peaks,
+                           "peaks", &seek->peaks));
+    TRY_OUT(memory_zeroed(dms, 1, "holes", &seek->holes));
+    TRY_OUT(boxcar_create(&plan->bursts.boxes, plan->threads, &seek->boxcar));
     *out = seek;
     seek = NULL;
 out:
@@ -146,7 +146,6 @@ static void seek_keep(seek_t *seek, const struct boxcar_rows *come, uint64_t fir
 static status_t seek_go_on(seek_t *seek, const struct chunk *chunk, const struct boxcar_rows *come,
                            uint64_t end)
 {
-    status_t st = STATUS_OK;
     const struct boxes *boxes = &seek->plan->bursts.boxes;
     while (seek->next < (uint64_t)chunk->first_stream + chunk->streams) {
         struct boxes_block block = boxes_block_at(boxes, seek->next);
@@ -166,8 +165,7 @@ static status_t seek_go_on(seek_t *seek, const struct chunk *chunk, const struct
                                          chunk->count, seek->room, seek->from};
         TRY(seek_search(seek, chunk, &block, &held));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void seek_add_holes(seek_t *seek, const struct chunk *chunk, const char *holes)
@@ -212,7 +210,6 @@ static status_t seek_blocks(seek_t *seek, const struct chunk *chunk, uint64_t fi
                             const struct boxcar_rows *rows, const struct peak *found,
                             const char *holes)
 {
-    status_t st = STATUS_OK;
     if (first == chunk->first_stream) {
         seek_begin(seek, chunk, first);
     }
@@ -229,8 +226,7 @@ static status_t seek_blocks(seek_t *seek, const struct chunk *chunk, uint64_t fi
         }
         first = block.end;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum { LEAST_BLOCK = 64, STRIDE = 64 /* outputs that rows to be searched are multiples of */ };
@@ -326,7 +322,6 @@ static int dedispersing_finds(const struct dedispersing *p)
 
 static status_t dedispersing_create_slots(struct dedispersing *p, uint32_t span)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_plan *plan = p->plan;
     const struct overlap widest = overlap_delay(0, span);
     uint64_t dms = plan->chunking.chunk_spectra;
@@ -347,13 +342,11 @@ static status_t dedispersing_create_slots(struct dedispersing *p, uint32_t span)
             TRY(memory_zeroed((size_t)samples, 1, "rows", &p->slots[i].bad));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t dedispersing_create_stage(struct dedispersing *p, uint32_t first, uint32_t count)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_shape *shape = &p->plan->shape;
     const char *why = NULL;
     double cost = 0;
@@ -366,8 +359,7 @@ static status_t dedispersing_create_stage(struct dedispersing *p, uint32_t first
     }
     TRY(dedisperse_create(p->backend, &spec, &p->stage));
     p->first_dm = first;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Half as many outputs to a block; where that is no whole block of noise, series are gathered. */
@@ -413,7 +405,6 @@ static status_t dedispersing_fit(struct dedispersing *p)
  * blocks are, and files far away. */
 static status_t dedispersing_read(void *context, void *of)
 {
-    status_t st = STATUS_OK;
     struct dedispersing *p = context;
     struct slot *slot = of;
     const struct slot *before = slot->before;
@@ -422,7 +413,7 @@ static status_t dedispersing_read(void *context, void *of)
     void *in = NULL;
     if (slot->is_resident) {
         slot->left_out.count = 0;
-        goto out;
+        return STATUS_OK;
     }
     TRY(buffer_get(slot->in, &in));
     slot->samples = in;
@@ -435,10 +426,8 @@ static status_t dedispersing_read(void *context, void *of)
                               slot->inputs - kept, slot->samples + kept * row,
                               slot->bad ? slot->bad + kept : NULL));
     }
-    TRY(left_out_find(p->plan, p->reader, p->plan->first + (int64_t)(slot->from + slot->base), kept,
-                      slot->inputs - kept, slot->samples, slot->bad, &slot->left_out));
-out:
-    return st;
+    return left_out_find(p->plan, p->reader, p->plan->first + (int64_t)(slot->from + slot->base),
+                         kept, slot->inputs - kept, slot->samples, slot->bad, &slot->left_out);
 }
 
 static void dedispersing_range(const void *context, const struct chunk *chunk, uint64_t *from,
@@ -476,26 +465,22 @@ static status_t dedispersing_put(const struct dedispersing *p, const struct slot
 static status_t dedispersing_seek(struct dedispersing *p, const struct slot *slot,
                                   const float *series, const char *holes)
 {
-    status_t st = STATUS_OK;
     const uint8_t *share = slot->left_out.count > 0 ? p->share : NULL;
     const struct boxcar_rows rows = {series, share, slot->block.chunk.count, slot->stride,
                                      slot->from};
     void *found = NULL;
     if (!p->is_whole) {
         TRY(seek_take(p->seek, &slot->block.chunk, slot->from, slot->count, series, share, holes));
-        goto out;
+        return STATUS_OK;
     }
     TRY(slot->is_searched ? pipeline_get(p->pipeline, slot->peaks, &found) : STATUS_OK);
-    TRY(seek_blocks(p->seek, &slot->block.chunk, slot->block.from, slot_end(slot), &rows, found,
-                    holes));
-out:
-    return st;
+    return seek_blocks(p->seek, &slot->block.chunk, slot->block.from, slot_end(slot), &rows, found,
+                       holes);
 }
 
 /* The writer thread. */
 static status_t dedispersing_write(void *context, void *of)
 {
-    status_t st = STATUS_OK;
     struct dedispersing *p = context;
     struct slot *slot = of;
     void *series = NULL;
@@ -515,13 +500,11 @@ static status_t dedispersing_write(void *context, void *of)
     if (p->sink.end && slot->block.is_last) {
         TRY(p->sink.end(p->sink.context, chunk, NULL));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t dedispersing_compute(void *context, void *of)
 {
-    status_t st = STATUS_OK;
     struct dedispersing *p = context;
     const struct dedisperse_plan *plan = p->plan;
     struct slot *slot = of;
@@ -543,8 +526,7 @@ static status_t dedispersing_compute(void *context, void *of)
         const struct peaks_rows rows = {slot->block.chunk.count, slot->stride, slot->from};
         TRY(peaks_run(p->peaks, slot->out, &rows, slot->block.from, slot_end(slot), slot->peaks));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static struct pipeline_block dedispersing_describe(const void *context, const void *of,
@@ -560,15 +542,13 @@ static struct pipeline_block dedispersing_describe(const void *context, const vo
 /* Replaces the stage by that of other DMs, after its last use. */
 static status_t dedispersing_begin(void *context, driver_t *driver, const struct chunk *chunk)
 {
-    status_t st = STATUS_OK;
     struct dedispersing *p = context;
     if (p->first_dm != chunk->first) {
         TRY(pipeline_finish(p->pipeline, driver));
         TRY(dedispersing_create_stage(p, (uint32_t)chunk->first, (uint32_t)chunk->count));
         p->last = NULL;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Which outputs the block that begins here is for, and which it makes. */
@@ -637,7 +617,7 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
 {
     status_t st = STATUS_OK;
     struct dedispersing *p = NULL;
-    TRY(memory_zeroed(1, sizeof *p, "the pipeline", &p));
+    TRY_OUT(memory_zeroed(1, sizeof *p, "the pipeline", &p));
     p->plan = plan;
     p->backend = backend;
     p->between = between;
@@ -652,16 +632,16 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
     p->sink = *sink;
     p->nslots = dedisperse_plan_slots(plan->backend);
     p->block = plan->block_outputs;
-    TRY(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &p->holes));
-    TRY(power_reader_create(plan, &p->reader));
+    TRY_OUT(memory_zeroed((size_t)plan->chunking.chunk_spectra, 1, "holes", &p->holes));
+    TRY_OUT(power_reader_create(plan, &p->reader));
     if (plan->bursts.boxes.widths > 0) {
-        TRY(seek_create(plan, sink, plan->what->file ? 1 : 0, &p->seek));
+        TRY_OUT(seek_create(plan, sink, plan->what->file ? 1 : 0, &p->seek));
         p->is_whole = plan->bursts.is_whole;
-        TRY(memory_aligned((size_t)plan->chunking.chunk_spectra, (size_t)dedispersing_made(p),
-                           "series", &p->share));
+        TRY_OUT(memory_aligned((size_t)plan->chunking.chunk_spectra, (size_t)dedispersing_made(p),
+                               "series", &p->share));
     }
-    TRY(p->is_whole ? peaks_create(backend, &plan->bursts.boxes, 0, &p->peaks) : STATUS_OK);
-    TRY(dedispersing_fit(p));
+    TRY_OUT(p->is_whole ? peaks_create(backend, &plan->bursts.boxes, 0, &p->peaks) : STATUS_OK);
+    TRY_OUT(dedispersing_fit(p));
     struct pipeline_stages stages = {.context = p,
                                      .slots = p->slots,
                                      .slot_bytes = sizeof *p->slots,
@@ -675,7 +655,7 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
                                      .write = dedispersing_write,
                                      .describe = dedispersing_describe,
                                      .destroy = dedispersing_destroy};
-    TRY(pipeline_create(p->nslots, &stages, &p->pipeline));
+    TRY_OUT(pipeline_create(p->nslots, &stages, &p->pipeline));
     *out = p->pipeline;
     p = NULL;
 out:

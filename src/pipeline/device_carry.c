@@ -22,7 +22,6 @@ static int carry_is_wanted(const struct device_carry *between, const struct job 
 status_t device_carry_begin(struct device_carry *between, backend_t *backend,
                             const struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct product_spec *spec = &work->products[i].spec;
@@ -38,8 +37,7 @@ status_t device_carry_begin(struct device_carry *between, backend_t *backend,
                 &between->resident[i]));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where the file of a dedispersion's filterbank is noted. */
@@ -50,15 +48,13 @@ static uint32_t carry_place_of(const struct job *job, uint32_t number)
 
 status_t device_carry_note_found(struct device_carry *between, const struct job *job)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         struct identity *file = &between->files[carry_place_of(job, i)];
         if (!between->are_done[i] && file->bytes == 0) {
             TRY(identity_of_path(job_filterbank(job, i), file));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* When it was changed last does not count: a network's file system may tell that late, of ranks
@@ -66,13 +62,10 @@ out:
 status_t device_carry_check(const struct device_carry *between, const struct job *job,
                             uint32_t number, const struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     const struct identity *before = &between->files[carry_place_of(job, number)];
     const struct archive_source *now = sources_find(&fbh5->storage.sources, fbh5->path);
     REQUIRE(now, STATUS_DATA, "%s: it is not known which file that is", fbh5->path);
-    TRY(identity_check_same(fbh5->path, before, &now->identity));
-out:
-    return st;
+    return identity_check_same(fbh5->path, before, &now->identity);
 }
 
 int device_carry_leave(struct device_carry *between, backend_t *backend,

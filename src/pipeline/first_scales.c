@@ -60,14 +60,14 @@ static status_t first_scales_run(struct first_scales *first, backend_t *backend,
     const struct channelise_plan *work = first->work;
     const struct pipeline_sink sink = {.context = first, .step = first_scales_take};
     pipeline_t *pipeline = NULL;
-    TRY(channelise_pipeline_create(work, backend, &sink, NULL, &pipeline));
+    TRY_OUT(channelise_pipeline_create(work, backend, &sink, NULL, &pipeline));
     pipeline_limit(pipeline, patience);
     for (uint32_t group = 0; group < chunk_groups(&work->chunking); group++) {
         struct chunk chunk = chunk_at(&work->chunking, group);
         chunk.count = first_scales_units(work);
-        TRY(pipeline_chunk(pipeline, NULL, &chunk));
+        TRY_OUT(pipeline_chunk(pipeline, NULL, &chunk));
     }
-    TRY(pipeline_finish(pipeline, NULL));
+    TRY_OUT(pipeline_finish(pipeline, NULL));
 out:
     if (pipeline && !pipeline_hangs(pipeline)) { /* else its threads cannot be ended */
         pipeline_destroy(pipeline);
@@ -134,17 +134,18 @@ static status_t first_scales_fill(const struct channelise_plan *work, uint32_t i
     float *offset = scale + lines;
     struct first_mean *ifs = NULL;
     uint64_t found = 0;
-    TRY(memory_zeroed(spec->nifs, sizeof *ifs, "scales", &ifs));
+    TRY_OUT(memory_zeroed(spec->nifs, sizeof *ifs, "scales", &ifs));
     for (size_t k = 0; k < lines; k++) {
         if (scale[k] > 0) {
             first_scales_add(&ifs[k / each], (double)scale[k], (double)offset[k]);
             found++;
         }
     }
-    REQUIRE(found > 0, STATUS_DATA,
-            "%s: its first %llu rows hold no number but zeros, and scales: first takes the scales "
-            "of all from them: use scales: block",
-            work->job->products[i].file, (unsigned long long)min_u64(spec->steps.rows, spec->rows));
+    REQUIRE_OUT(
+        found > 0, STATUS_DATA,
+        "%s: its first %llu rows hold no number but zeros, and scales: first takes the scales "
+        "of all from them: use scales: block",
+        work->job->products[i].file, (unsigned long long)min_u64(spec->steps.rows, spec->rows));
     for (uint32_t number = 0; number < spec->nifs; number++) {
         const struct first_mean mean =
             ifs[number].count > 0 ? ifs[number] : first_scales_borrow(spec, ifs, number);
@@ -160,15 +161,13 @@ out:
 
 status_t first_scales_make_room(struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         TRY(first_scales_are_wanted(work, i)
                 ? memory_zeroed(first_scales_count(work, i), sizeof(float), "scales",
                                 &work->products[i].first_scales)
                 : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t first_scales_make(struct channelise_plan *work, backend_t *backend, double patience)
@@ -179,9 +178,9 @@ status_t first_scales_make(struct channelise_plan *work, backend_t *backend, dou
         first.of[i] = work->products[i].first_scales;
         work->products[i].first_scales = NULL;
     }
-    TRY(first_scales_run(&first, backend, patience));
+    TRY_OUT(first_scales_run(&first, backend, patience));
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
-        TRY(first.of[i] ? first_scales_fill(work, i, first.of[i]) : STATUS_OK);
+        TRY_OUT(first.of[i] ? first_scales_fill(work, i, first.of[i]) : STATUS_OK);
     }
 out:
     for (uint32_t i = 0; i < work->job->nproducts; i++) {

@@ -30,7 +30,6 @@ struct merging {
 /* The reader thread: rows and their marks. */
 static status_t merging_read(void *context, void *of)
 {
-    status_t st = STATUS_OK;
     struct merging *p = context;
     struct slot *slot = of;
     const uint64_t bytes = slot->block.count * sizeof *slot->data;
@@ -48,14 +47,12 @@ static status_t merging_read(void *context, void *of)
         TRY(file_read(p->fds[s], p->sources[s].path, place->holes_offset + row, &slot->holes[i],
                       1));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The writer thread. */
 static status_t merging_write(void *context, void *of)
 {
-    status_t st = STATUS_OK;
     struct merging *p = context;
     struct slot *slot = of;
     struct chunk part = slot->block.chunk;
@@ -65,8 +62,7 @@ static status_t merging_write(void *context, void *of)
     if (slot->block.is_last) {
         TRY(p->sink.end(p->sink.context, &slot->block.chunk, NULL));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static struct pipeline_block merging_describe(const void *context, const void *of, int is_reading)
@@ -94,7 +90,6 @@ static void merging_destroy(void *context)
 
 static status_t merging_prepare_files(struct merging *p)
 {
-    status_t st = STATUS_OK;
     TRY(memory_zeroed(p->nsources, sizeof *p->places, "files", &p->places));
     TRY(memory_zeroed(p->nsources, sizeof *p->fds, "files", &p->fds));
     for (uint32_t i = 0; i < p->nsources; i++) {
@@ -116,8 +111,7 @@ static status_t merging_prepare_files(struct merging *p)
                           &p->slots[i].data));
         TRY(memory_zeroed(dms, 1, "holes", &p->slots[i].holes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t merge_pipeline_create(const struct dedisperse_plan *plan,
@@ -126,12 +120,12 @@ status_t merge_pipeline_create(const struct dedisperse_plan *plan,
 {
     status_t st = STATUS_OK;
     struct merging *p = NULL;
-    TRY(memory_zeroed(1, sizeof *p, "the pipeline", &p));
+    TRY_OUT(memory_zeroed(1, sizeof *p, "the pipeline", &p));
     p->plan = plan;
     p->sink = *sink;
     p->sources = sources;
     p->nsources = nsources;
-    TRY(merging_prepare_files(p));
+    TRY_OUT(merging_prepare_files(p));
     struct pipeline_stages stages = {.context = p,
                                      .slots = p->slots,
                                      .slot_bytes = sizeof *p->slots,
@@ -141,7 +135,7 @@ status_t merge_pipeline_create(const struct dedisperse_plan *plan,
                                      .write = merging_write,
                                      .describe = merging_describe,
                                      .destroy = merging_destroy};
-    TRY(pipeline_create(SLOTS, &stages, &p->pipeline));
+    TRY_OUT(pipeline_create(SLOTS, &stages, &p->pipeline));
     *out = p->pipeline;
     p = NULL;
 out:

@@ -92,18 +92,16 @@ static void *pipeline_run_side(void *argument)
 
 static status_t pipeline_start(struct side *side, const char *name)
 {
-    status_t st = STATUS_OK;
     TRY(thread_start(name, pipeline_run_side, side, &side->thread));
     side->has_thread = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, pipeline_t **out)
 {
     status_t st = STATUS_OK;
     pipeline_t *pipeline = NULL;
-    TRY(memory_zeroed(1, sizeof *pipeline, "threads", &pipeline));
+    TRY_OUT(memory_zeroed(1, sizeof *pipeline, "threads", &pipeline));
     struct counts *counts = &pipeline->counts;
     pipeline->slots = slots;
     pipeline->reader = (struct side){.pipeline = pipeline,
@@ -117,9 +115,9 @@ status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, p
     /* The caller's context, until all is well. */
     pipeline->stages = *stages;
     pipeline->stages.destroy = NULL;
-    TRY(thread_init_waiting(&pipeline->lock, &pipeline->changed));
-    TRY(pipeline_start(&pipeline->reader, "reader"));
-    TRY(pipeline_start(&pipeline->writer, "writer"));
+    TRY_OUT(thread_init_waiting(&pipeline->lock, &pipeline->changed));
+    TRY_OUT(pipeline_start(&pipeline->reader, "reader"));
+    TRY_OUT(pipeline_start(&pipeline->writer, "writer"));
     pipeline->stages.destroy = stages->destroy;
     *out = pipeline;
     pipeline = NULL;
@@ -249,7 +247,6 @@ static status_t pipeline_say_what_hangs(pipeline_t *pipeline, const struct count
 static status_t pipeline_work_off(pipeline_t *pipeline, driver_t *driver, uint64_t pending,
                                   uint64_t under_way)
 {
-    status_t st = STATUS_OK;
     const struct pipeline_stages *stages = &pipeline->stages;
     struct counts before = {0};
     struct counts at;
@@ -281,14 +278,12 @@ static status_t pipeline_work_off(pipeline_t *pipeline, driver_t *driver, uint64
             pipeline_wait(pipeline, &at, driver ? driver_pause(driver) : idle_seconds);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The slot of the next block gets its buffers, if it is new. The first one has them. */
 static status_t pipeline_make_slot(pipeline_t *pipeline)
 {
-    status_t st = STATUS_OK;
     const struct pipeline_stages *stages = &pipeline->stages;
     /* No one else changes this count. */
     uint64_t number = pipeline->counts.submitted;
@@ -299,13 +294,11 @@ static status_t pipeline_make_slot(pipeline_t *pipeline)
             atomic_store(&pipeline->slots, (uint32_t)number);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chunk *chunk)
 {
-    status_t st = STATUS_OK;
     const struct pipeline_stages *stages = &pipeline->stages;
     uint64_t from = stages->cuts_streams ? chunk->first_stream : chunk->first;
     uint64_t end = from + (stages->cuts_streams ? chunk->streams : chunk->count);
@@ -329,8 +322,7 @@ status_t pipeline_chunk(pipeline_t *pipeline, driver_t *driver, const struct chu
         slot->is_last = from == end;
         pipeline_pass(pipeline, &pipeline->counts.submitted);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t pipeline_finish(pipeline_t *pipeline, driver_t *driver)

@@ -23,13 +23,14 @@ status_t power_reader_create(const struct dedisperse_plan *plan, power_reader_t 
     status_t st = STATUS_OK;
     power_reader_t *reader = NULL;
     uint64_t bytes = dedisperse_plan_bounce(plan);
-    TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
+    TRY_OUT(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     reader->plan = plan;
-    TRY(fbh5_reader_create(plan->fbh5, plan->fbh5->chunks.row_bytes, plan->threads, &reader->rows));
-    TRY(memory_aligned((size_t)bytes, 1, "rows", &reader->bounce));
-    TRY(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
+    TRY_OUT(
+        fbh5_reader_create(plan->fbh5, plan->fbh5->chunks.row_bytes, plan->threads, &reader->rows));
+    TRY_OUT(memory_aligned((size_t)bytes, 1, "rows", &reader->bounce));
+    TRY_OUT(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
     reader->room = bytes / fbh5_row_bytes(plan->fbh5);
-    TRY(memory_zeroed((size_t)reader->room, 1, "rows", &reader->bad));
+    TRY_OUT(memory_zeroed((size_t)reader->room, 1, "rows", &reader->bad));
     *out = reader;
     reader = NULL;
 out:
@@ -72,8 +73,9 @@ static status_t power_reader_read_rows(power_reader_t *reader, uint64_t first, u
         *bad = 1;
         goto out;
     }
-    TRY(power_reader_read_rows(reader, first, half, out, bad));
-    TRY(power_reader_read_rows(reader, first + half, count - half, out + half * row, bad + half));
+    TRY_OUT(power_reader_read_rows(reader, first, half, out, bad));
+    TRY_OUT(
+        power_reader_read_rows(reader, first + half, count - half, out + half * row, bad + half));
 out:
     return st;
 }
@@ -123,7 +125,6 @@ static void power_reader_add_row(power_reader_t *reader, const char *row)
 static status_t power_reader_reduce(power_reader_t *reader, uint64_t first, uint64_t count,
                                     char *out, char *bad)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_plan *plan = reader->plan;
     uint64_t each = plan->what->downsample;
     uint64_t row = fbh5_row_bytes(plan->fbh5);
@@ -149,8 +150,7 @@ static status_t power_reader_reduce(power_reader_t *reader, uint64_t first, uint
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 struct power_reader_part power_reader_clip(const struct dedisperse_plan *plan, int64_t first,
@@ -169,7 +169,6 @@ struct power_reader_part power_reader_clip(const struct dedisperse_plan *plan, i
 status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count, void *out,
                            char *bad)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_plan_input *input = &reader->plan->input;
     struct power_reader_part part = power_reader_clip(reader->plan, first, count);
     uint64_t before = part.lead * input->row_bytes;
@@ -186,8 +185,7 @@ status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count
     }
     memset(samples + part.count * input->row_bytes, 0,
            (size_t)((count - part.count) * input->row_bytes - before));
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A sum is NaN if the missing channels are this many times more than those that enter it. */
@@ -201,7 +199,6 @@ void left_out_free(struct left_out *list)
 
 static status_t left_out_add(struct left_out *list, struct left_out_run run)
 {
-    status_t st = STATUS_OK;
     if (list->count == list->room) {
         size_t room = list->room > 0 ? 2 * list->room : 64;
         struct left_out_run *grown = realloc(list->runs, room * sizeof *grown);
@@ -210,14 +207,12 @@ static status_t left_out_add(struct left_out *list, struct left_out_run run)
         list->room = room;
     }
     list->runs[list->count++] = run;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t left_out_keep(const struct left_out *before, uint64_t from, uint64_t count,
                        struct left_out *list)
 {
-    status_t st = STATUS_OK;
     size_t known = before->count;
     list->count = 0; /* both may be one: no run is written before it was taken */
     for (size_t i = 0; i < known && count > 0; i++) {
@@ -226,8 +221,7 @@ status_t left_out_keep(const struct left_out *before, uint64_t from, uint64_t co
         run.end = min_u64(max_u64(run.end, from) - from, count);
         TRY(run.first < run.end ? left_out_add(list, run) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether there is a NaN among them; written so that compilers take many at a time. */
@@ -244,7 +238,6 @@ static int left_out_has_nan(const float *row, uint32_t count)
 static status_t left_out_add_row(struct left_out *list, uint64_t at, int is_unread, float *row,
                                  uint32_t channels, size_t *open)
 {
-    status_t st = STATUS_OK;
     for (uint32_t c = 0; c < channels; c++) {
         if (!isnan(row[c])) {
             continue;
@@ -258,8 +251,7 @@ static status_t left_out_add_row(struct left_out *list, uint64_t at, int is_unre
             open[c] = list->count;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reader, int64_t first,
@@ -276,15 +268,15 @@ status_t left_out_find(const struct dedisperse_plan *plan, power_reader_t *reade
         float *values = (float *)(void *)row;
         if (bad && bad[at]) { /* sums of rows, some of which could be read */
             memset(row, 0, (size_t)plan->input.row_bytes);
-            TRY(left_out_add(list, (struct left_out_run){LEFT_OUT_OF_ALL, 1, at, at + 1}));
+            TRY_OUT(left_out_add(list, (struct left_out_run){LEFT_OUT_OF_ALL, 1, at, at + 1}));
         } else if (is_float && left_out_has_nan(values, channels)) {
-            TRY(open ? STATUS_OK : memory_zeroed(channels, sizeof *open, "channels", &open));
+            TRY_OUT(open ? STATUS_OK : memory_zeroed(channels, sizeof *open, "channels", &open));
             int is_unread = 0; /* it may be NaN because its input could not be read */
             for (uint64_t i = 0; i < each && !is_unread; i++) {
-                TRY(fbh5_is_marked(reader->rows, (uint64_t)(first + (int64_t)at) * each + i,
-                                   &is_unread));
+                TRY_OUT(fbh5_is_marked(reader->rows, (uint64_t)(first + (int64_t)at) * each + i,
+                                       &is_unread));
             }
-            TRY(left_out_add_row(list, at, is_unread, values, channels, open));
+            TRY_OUT(left_out_add_row(list, at, is_unread, values, channels, open));
         }
     }
 out:
@@ -359,7 +351,7 @@ status_t left_out_scale(const struct dedisperse_plan *plan, const struct dm_grou
     if (share) {
         memset(share, BOXCAR_ALL, group->delays.ndms * (size_t)stride);
     }
-    TRY(memory_zeroed((size_t)count + 1, 2 * sizeof(int32_t), "sums", &lacking.all));
+    TRY_OUT(memory_zeroed((size_t)count + 1, 2 * sizeof(int32_t), "sums", &lacking.all));
     lacking.unread = lacking.all + count + 1;
     for (uint32_t dm = 0; dm < group->delays.ndms; dm++) {
         int any = 0;

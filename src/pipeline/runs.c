@@ -16,21 +16,17 @@ void runs_free(struct runs *runs)
 
 status_t runs_add(struct runs *runs, struct run run)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grow(runs->count, sizeof *runs->items, "a list of missing samples", &runs->items));
     runs->items[runs->count++] = run;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t runs_add_all(struct runs *runs, const struct runs *more)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < more->count; i++) {
         TRY(runs_add(runs, more->items[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int runs_by_first(const void *left, const void *right)
@@ -60,7 +56,6 @@ void runs_join(struct runs *runs)
 
 status_t runs_subtract(const struct runs *from, const struct runs *less, struct runs *out)
 {
-    status_t st = STATUS_OK;
     size_t at = 0;
     out->count = 0;
     for (size_t i = 0; i < from->count; i++) {
@@ -76,8 +71,7 @@ status_t runs_subtract(const struct runs *from, const struct runs *less, struct 
         }
         TRY(left.first < left.end ? runs_add(out, left) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 uint64_t runs_count(const struct runs *runs, int64_t first, int64_t end)
@@ -99,18 +93,15 @@ void shares_free(struct shares *shares)
 
 status_t shares_add(struct shares *shares, struct run run, uint32_t lost)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grow(shares->count, sizeof *shares->items, "a list of missing samples",
                     &shares->items));
     shares->items[shares->count++] = (struct share){run, lost};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t shares_unite(const struct runs *whole, const struct shares *partly, struct runs *work,
                       struct shares *out)
 {
-    status_t st = STATUS_OK;
     out->count = 0;
     for (size_t i = 0; i < whole->count; i++) {
         TRY(shares_add(out, whole->items[i], LOST_WHOLE));
@@ -122,8 +113,7 @@ status_t shares_unite(const struct runs *whole, const struct shares *partly, str
             TRY(shares_add(out, work->items[k], partly->items[i].lost));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether a stored number means that there is none: as sample_volts() has it. */
@@ -149,7 +139,6 @@ static int runs_is_no_number(const struct sample_coding *coding, const char *at)
 status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t streams,
                    struct runs found[RUNS_TILE])
 {
-    status_t st = STATUS_OK;
     const struct sample_coding *coding = &scan->coding;
     const size_t *re = scan->input.re + first_stream;
     const size_t *im = scan->input.im + first_stream;
@@ -169,8 +158,7 @@ status_t runs_find(const struct runs_scan *scan, uint32_t first_stream, uint32_t
             is_open[s] = is_missing;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 struct filtered {
@@ -198,20 +186,20 @@ status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filte
 {
     status_t st = STATUS_OK;
     filtered_t *filtered = NULL;
-    TRY(memory_zeroed(1, sizeof *filtered, "weights", &filtered));
+    TRY_OUT(memory_zeroed(1, sizeof *filtered, "weights", &filtered));
     filtered->plan = plan;
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct filter_spec *spec = &plan->stages[i].spec;
         filtered->energy[i].count = spec->taps;
-        TRY(spec->coeff ? energy_create(spec->coeff, spec->taps, spec->is_complex_coeff ? 2 : 1, 1,
-                                        &filtered->energy[i])
-                        : STATUS_OK);
+        TRY_OUT(spec->coeff ? energy_create(spec->coeff, spec->taps, spec->is_complex_coeff ? 2 : 1,
+                                            1, &filtered->energy[i])
+                            : STATUS_OK);
     }
     /* No filter makes more rows than it takes samples. */
-    TRY(memory_zeroed((size_t)samples + 1, sizeof *filtered->sums, "weights", &filtered->sums));
+    TRY_OUT(memory_zeroed((size_t)samples + 1, sizeof *filtered->sums, "weights", &filtered->sums));
     for (int i = 0; i < 2; i++) {
-        TRY(memory_zeroed((size_t)samples + 1, sizeof *filtered->lost[i], "weights",
-                          &filtered->lost[i]));
+        TRY_OUT(memory_zeroed((size_t)samples + 1, sizeof *filtered->lost[i], "weights",
+                              &filtered->lost[i]));
     }
     *out = filtered;
     filtered = NULL;

@@ -63,14 +63,14 @@ static status_t dumps_create(const struct channelise_plan *work, uint32_t produc
     status_t st = STATUS_OK;
     size_t rows = (size_t)channelise_plan_rows(work, product, block_units);
     dumps_t *dumps = NULL;
-    TRY(memory_zeroed(1, sizeof *dumps, "weights", &dumps));
+    TRY_OUT(memory_zeroed(1, sizeof *dumps, "weights", &dumps));
     dumps->spec = &work->products[product].spec;
     dumps->integrate = plan_ifs_output(&work->job->products[product]).integrate;
     dumps->stream_floats = (size_t)(plan_products_made_bytes(work, product, 1) / sizeof(float));
-    TRY(memory_zeroed(streams, sizeof *dumps->open, "weights", &dumps->open));
-    TRY(memory_zeroed(rows * streams, sizeof *dumps->weights, "weights", &dumps->weights));
-    TRY(memory_zeroed(rows * streams, 1, "weights", &dumps->is_unread));
-    TRY(memory_zeroed(rows, 1, "holes", &dumps->holes));
+    TRY_OUT(memory_zeroed(streams, sizeof *dumps->open, "weights", &dumps->open));
+    TRY_OUT(memory_zeroed(rows * streams, sizeof *dumps->weights, "weights", &dumps->weights));
+    TRY_OUT(memory_zeroed(rows * streams, 1, "weights", &dumps->is_unread));
+    TRY_OUT(memory_zeroed(rows, 1, "holes", &dumps->holes));
     *out = dumps;
     dumps = NULL;
 out:
@@ -196,13 +196,11 @@ static void lacks_free(struct lacks *lacks)
 /* Adds what another stream lacks. */
 static status_t lacks_add(struct lacks *lacks, const struct lacks *more)
 {
-    status_t st = STATUS_OK;
     TRY(runs_add_all(&lacks->known, &more->known));
     TRY(runs_add_all(&lacks->declared, &more->declared));
     runs_join(&lacks->known);
     runs_join(&lacks->declared);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t lacks_copy(struct lacks *lacks, const struct lacks *from)
@@ -276,7 +274,6 @@ void weights_destroy(weights_t *weights)
  * polarisations. */
 static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t block_units)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = weights->work;
     uint32_t streams = channelise_plan_made(work, i, work->chunking.group_streams);
     uint32_t inner = work->archive->nselected[AXIS_CHAN];
@@ -285,24 +282,22 @@ static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t 
         REQUIRE(lines <= UINT32_MAX, STATUS_USAGE, "%s: too many pairs of streams: %llu",
                 work->job->path, (unsigned long long)lines);
         TRY(dumps_create(work, i, (uint32_t)lines, block_units, &weights->products[i]));
-        goto out;
+        return STATUS_OK;
     }
     TRY(dumps_create(work, i, streams, block_units, &weights->products[i]));
     if (work->products[i].spec.combine.polarisation == POLARISATION_SEPARATE) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(dumps_create(work, i, streams / 2, block_units, &weights->pairs[i]));
     if (!weights->first && (!work->beams || channelise_plan_is_apart(work, i))) {
         TRY(memory_zeroed(inner, sizeof *weights->first, "weights", &weights->first));
         weights->pol_inner = inner;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t weights_create_bank(weights_t *weights, uint64_t block_units)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = weights->work;
     uint64_t spectra = block_units * weights->bank->ratio;
     int has_visibilities = 0;
@@ -333,8 +328,7 @@ static status_t weights_create_bank(weights_t *weights, uint64_t block_units)
         TRY(filtered_create(work->filters, channelise_plan_most_samples(work, block_units),
                             &weights->filtered));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint64_t block_units,
@@ -347,14 +341,14 @@ status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint6
         work->job->on_bad != ON_BAD_NAN) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *weights, "weights", &weights));
+    TRY_OUT(memory_zeroed(1, sizeof *weights, "weights", &weights));
     weights->work = work;
     weights->bank = &work->banks[bank];
     weights->number = bank;
     weights->is_partial = archive_count_partial(work->archive) > 0;
     weights->scan.coding = work->filters ? *filter_plan_coding(work->filters)
                                          : channelise_coding(&weights->bank->channelise);
-    TRY(work->is_bank ? weights_create_bank(weights, block_units) : STATUS_OK);
+    TRY_OUT(work->is_bank ? weights_create_bank(weights, block_units) : STATUS_OK);
     *out = weights;
     weights = NULL;
 out:
@@ -399,7 +393,6 @@ static void weights_add_rows(const weights_t *weights, const uint32_t *rows, uin
 static status_t weights_lose(weights_t *weights, uint32_t stream, const struct runs *runs,
                              uint64_t *lost)
 {
-    status_t st = STATUS_OK;
     const struct shares *shares = &weights->shares;
     memset(lost, 0, (size_t)weights->block.count * sizeof *lost);
     TRY(shares_unite(runs, &weights->partial, &weights->more, &weights->shares));
@@ -408,20 +401,18 @@ static status_t weights_lose(weights_t *weights, uint32_t stream, const struct r
                          filtered_lost(weights->filtered, weights->block.first_stream + stream,
                                        weights->needs, shares),
                          lost);
-        goto out;
+        return STATUS_OK;
     }
     for (size_t i = 0; i < shares->count; i++) {
         weights_add_run(weights, shares->items[i].run, shares->items[i].lost, lost);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds the samples of the block that lack packets in either of two streams; of different files,
  * whose losses are independent. */
 static status_t weights_find_partial(weights_t *weights, uint32_t one, uint32_t other)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = weights->work->archive;
     int64_t begin = (int64_t)archive->first_sample;
     int64_t end = begin + (int64_t)archive->samples;
@@ -442,8 +433,7 @@ static status_t weights_find_partial(weights_t *weights, uint32_t one, uint32_t 
             TRY(shares_add(&weights->partial, run, (uint32_t)lost));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* `later`: samples by which a loss comes earlier, after the delay of its station. */
@@ -455,14 +445,12 @@ struct mine {
 static status_t weights_add_losses(const struct losses *losses, size_t at, size_t end,
                                    int64_t later, struct runs *out)
 {
-    status_t st = STATUS_OK;
     for (; at < end; at++) {
         const struct loss *loss = &losses->items[at];
         const int64_t first = (int64_t)loss->first - later;
         TRY(runs_add(out, (struct run){first, first + (int64_t)loss->count}));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Puts together what a stream lacks: all of it into `known`; into `declared` what it lacks beside
@@ -470,7 +458,6 @@ out:
 static status_t weights_gather(weights_t *weights, uint32_t stream, const struct mine *mine,
                                const struct runs *found, uint64_t *missing)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = weights->work->archive;
     const struct weights_block *block = &weights->block;
     struct runs *known = &weights->lacks.known;
@@ -498,14 +485,12 @@ static status_t weights_gather(weights_t *weights, uint32_t stream, const struct
     TRY(runs_add_all(declared, &weights->more));
     runs_join(known);
     runs_join(declared);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Computes what the spectra of a stream lose by `known`, and the part of it that is unreadable. */
 static status_t weights_lose_all(weights_t *weights, uint32_t stream)
 {
-    status_t st = STATUS_OK;
     const struct weights_block *block = &weights->block;
     int has_unread = block->unread->count > 0;
     TRY(weights_lose(weights, stream, &weights->lacks.known, weights->lost[0]));
@@ -514,8 +499,7 @@ static status_t weights_lose_all(weights_t *weights, uint32_t stream)
     for (uint64_t i = 0; i < block->count; i++) {
         weights->lost[1][i] = has_unread ? weights->lost[0][i] - weights->lost[1][i] : 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether lines of a product are those of the streams that are read. */
@@ -527,7 +511,6 @@ static int weights_are_of_stations(const struct channelise_plan *work, uint32_t 
 /* A sample that either polarisation lacks is missing of both together. */
 static status_t weights_add_pair(weights_t *weights, uint32_t stream)
 {
-    status_t st = STATUS_OK;
     const struct weights_block *block = &weights->block;
     uint32_t inner = weights->pol_inner;
     struct lacks *first = &weights->first[stream % inner];
@@ -544,21 +527,19 @@ static status_t weights_add_pair(weights_t *weights, uint32_t stream)
                       weights->lost);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t weights_add_stream(weights_t *weights, uint32_t stream, const struct mine *mine,
                                    const struct runs *found, uint64_t *missing)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = weights->work;
     const struct weights_block *block = &weights->block;
     const uint32_t line =
         array_plan_stream(work->array, work, block->first_stream + stream) - block->first_stream;
     TRY(weights_gather(weights, stream, mine, found, missing));
     if (!work->is_bank) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(weights_find_partial(weights, block->first_stream + stream, block->first_stream + stream));
     TRY(weights_lose_all(weights, stream));
@@ -571,16 +552,13 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
     if (weights->streams) {
         TRY(lacks_copy(&weights->streams[line], &weights->lacks));
     }
-    TRY(weights->first ? weights_add_pair(weights, stream) : STATUS_OK);
-out:
-    return st;
+    return weights->first ? weights_add_pair(weights, stream) : STATUS_OK;
 }
 
 /* Computes the losses of spectra by samples that either of two streams lacks, if there may be any,
  * which sets *out, or if that is set. */
 static status_t weights_lose_both(weights_t *weights, uint32_t a, uint32_t b, int *out)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = weights->work;
     const struct lacks *streams = weights->streams;
     const uint32_t first = weights->block.first_stream;
@@ -592,8 +570,7 @@ static status_t weights_lose_both(weights_t *weights, uint32_t a, uint32_t b, in
                                  array_plan_stream(work->array, work, first + b)));
         TRY(weights_lose_all(weights, a));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Sums what the stations of a beam lose on a line. Beams of the same stations have the same sums.
@@ -601,7 +578,6 @@ out:
 static status_t weights_sum_beam(weights_t *weights, uint32_t beam, uint32_t line, int is_joint,
                                  int *is_less)
 {
-    status_t st = STATUS_OK;
     const uint64_t count = weights->block.count;
     const struct beamform_spec *spec = &weights->work->beams->spec[weights->number];
     const float *factors = spec->factors ? spec->factors + 2 * (size_t)beam * spec->stations : NULL;
@@ -623,15 +599,13 @@ static status_t weights_sum_beam(weights_t *weights, uint32_t beam, uint32_t lin
         }
         *is_less |= loses;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Lines of beams: all stations of a beam count alike. `dumps` are of single polarisations, or of
  * two together. */
 static status_t weights_add_beams(weights_t *weights, dumps_t *dumps, int is_joint)
 {
-    status_t st = STATUS_OK;
     const struct beamform_spec *spec = &weights->work->beams->spec[weights->number];
     const struct beams_step *group = &weights->block.beams;
     const uint32_t lines = (is_joint ? 1 : spec->pols) * spec->coarse;
@@ -649,14 +623,12 @@ static status_t weights_add_beams(weights_t *weights, dumps_t *dumps, int is_joi
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All lines of a product of visibilities: a sample that either stream lacks is missing. */
 static status_t weights_add_lines(weights_t *weights, uint32_t product)
 {
-    status_t st = STATUS_OK;
     const struct visibilities_plan *plan = weights->work->products[product].visibilities;
     const struct correlate_spec *spec = &plan->spec;
     const uint32_t lines = (uint32_t)visibilities_lines(plan);
@@ -676,8 +648,7 @@ static status_t weights_add_lines(weights_t *weights, uint32_t product)
             dumps_add(dumps, line, weights->lost);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int weights_by_stream(const void *left, const void *right)
@@ -689,7 +660,6 @@ static int weights_by_stream(const void *left, const void *right)
 
 static status_t weights_add_streams(weights_t *weights, uint64_t *missing)
 {
-    status_t st = STATUS_OK;
     const struct weights_block *block = &weights->block;
     struct losses *losses = block->losses;
     struct mine mine = {0, 0, losses->count};
@@ -716,13 +686,11 @@ static status_t weights_add_streams(weights_t *weights, uint64_t *missing)
             TRY(weights_add_stream(weights, first + s, &mine, &weights->found[s], missing));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing)
 {
-    status_t st = STATUS_OK;
     weights->block = *block;
     weights->scan.samples = block->samples;
     weights->scan.first = block->first_sample;
@@ -757,8 +725,7 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const float *weights_apply(weights_t *weights, uint32_t i, uint64_t rows, void *data,

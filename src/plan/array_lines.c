@@ -14,7 +14,6 @@ static const char *array_station_name(const struct array_lines *lines, uint32_t 
 
 static status_t array_add_baselines(const struct array_lines *lines, struct text *out)
 {
-    status_t st = STATUS_OK;
     uint32_t pair[2][2] = {{0}}; /* stations of the shortest and the longest baseline */
     double length_m[2] = {INFINITY, -INFINITY};
     for (uint32_t i = 0; i < lines->nstations; i++) {
@@ -38,15 +37,13 @@ static status_t array_add_baselines(const struct array_lines *lines, struct text
                            array_station_name(lines, pair[1][0]),
                            array_station_name(lines, pair[1][1]), (unsigned)lines->nstations));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Appends the smallest and the largest delay of the stations at a time, and those stations. */
 static status_t array_add_delays(const struct array_lines *lines, uint32_t direction, double at_s,
                                  struct text *out)
 {
-    status_t st = STATUS_OK;
     const double time[2] = {at_s, 0};
     uint32_t ends[2] = {0, 0};
     double delay_s[2];
@@ -60,11 +57,9 @@ static status_t array_add_delays(const struct array_lines *lines, uint32_t direc
             }
         }
     }
-    TRY(text_add_shown(out, "%s (%s) to %s (%s)", units_seconds(delay_s[0]),
-                       array_station_name(lines, ends[0]), units_seconds(delay_s[1]),
-                       array_station_name(lines, ends[1])));
-out:
-    return st;
+    return text_add_shown(out, "%s (%s) to %s (%s)", units_seconds(delay_s[0]),
+                          array_station_name(lines, ends[0]), units_seconds(delay_s[1]),
+                          array_station_name(lines, ends[1]));
 }
 
 /* Returns the largest drift of a delay against another station's, s/s. */
@@ -95,7 +90,6 @@ static double array_loss(double turns)
 
 status_t array_lines_add(const struct array_lines *lines, struct text *out)
 {
-    status_t st = STATUS_OK;
     double drift = 0;
     TRY(array_add_baselines(lines, out));
     for (uint32_t d = lines->first; lines->delays && d < lines->ndirections; d++) {
@@ -116,6 +110,5 @@ status_t array_lines_add(const struct array_lines *lines, struct text *out)
                      array_loss(lines->channel_hz * lines->left_s),
                      array_loss(lines->top_hz * drift * lines->spectrum_s)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -63,18 +63,18 @@ static status_t array_make_delays(const struct channelise_plan *work, struct arr
                             .start = archive->sky.start,
                             .from_s = (double)archive->first_sample / rate,
                             .to_s = (double)(archive->first_sample + archive->samples) / rate};
-    TRY(memory_zeroed(aim.ndirections, sizeof *directions, "directions", &directions));
+    TRY_OUT(memory_zeroed(aim.ndirections, sizeof *directions, "directions", &directions));
     directions[0] = plan->centre;
     for (uint32_t i = 1; i < aim.ndirections; i++) {
         directions[i] = array_direction(array_job_direction(job, i));
     }
     aim.directions = directions;
-    TRY(array_table_delays(plan->table, &aim, plan->calc, plan->sources, &plan->delays));
+    TRY_OUT(array_table_delays(plan->table, &aim, plan->calc, plan->sources, &plan->delays));
     for (uint32_t i = 0; i < plan->stations && plan->is_shifted; i++) {
         double range[2];
         delay_range(plan->delays, plan->is_steered ? 0 : DELAY_CLOCK_ALONE, i, aim.from_s, aim.to_s,
                     range);
-        REQUIRE(
+        REQUIRE_OUT(
             fmax(fabs(range[0]), fabs(range[1])) * rate < (double)archive->samples, STATUS_USAGE,
             "%s: array: station %s is late by %.6g to %.6g s, more than the observation's %.6g s",
             job->path, plan->table->stations[plan->station_of[i]].name, range[0], range[1],
@@ -91,7 +91,6 @@ out:
  * a name is the table's first source. */
 static status_t array_find_sources(const struct channelise_plan *work, struct array_plan *plan)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     const uint32_t count = 1 + job->nbeams + job->nproducts;
     TRY(memory_zeroed(count, sizeof *plan->sources, "sources", &plan->sources));
@@ -116,14 +115,12 @@ static status_t array_find_sources(const struct channelise_plan *work, struct ar
                 plan->calc->directions[0]);
         plan->sources[i] = at;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Makes the weights of stations in beams: 0 for those that the table flags. */
 static status_t array_make_factors(const struct job *job, struct array_plan *plan)
 {
-    status_t st = STATUS_OK;
     uint32_t flagged = 0;
     for (uint32_t i = 0; i < plan->stations; i++) {
         flagged += (uint32_t)array_plan_is_flagged(plan, i);
@@ -139,8 +136,7 @@ static status_t array_make_factors(const struct job *job, struct array_plan *pla
     for (uint32_t i = 0; i < job->nbeams * plan->stations; i++) {
         plan->factors[2 * i] = array_plan_is_flagged(plan, i % plan->stations) ? 0 : 1;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int array_plan_is_flagged(const struct array_plan *plan, uint32_t station)
@@ -170,10 +166,11 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
     if (!job->is_array) {
         return STATUS_OK;
     }
-    REQUIRE(archive->present[AXIS_STATION], STATUS_USAGE,
-            "%s: array: %s has no stations that it tells apart", job->path, archive->parts[0].path);
-    TRY(memory_zeroed(1, sizeof *plan, "the array", &plan));
-    TRY(array_job_tables(job, &plan->tables));
+    REQUIRE_OUT(archive->present[AXIS_STATION], STATUS_USAGE,
+                "%s: array: %s has no stations that it tells apart", job->path,
+                archive->parts[0].path);
+    TRY_OUT(memory_zeroed(1, sizeof *plan, "the array", &plan));
+    TRY_OUT(array_job_tables(job, &plan->tables));
     const struct beam_file *file = plan->tables.beams;
     plan->table = plan->tables.table;
     plan->calc = file && file->ncalc ? file->calc : plan->tables.calc;
@@ -181,8 +178,8 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
     plan->streams = archive->nstreams / plan->stations;
     plan->rate_hz = archive->sample_rate_hz;
     plan->is_shifted = !work->filters;
-    TRY(memory_zeroed(plan->stations, sizeof *plan->station_of, "stations", &plan->station_of));
-    TRY(array_table_match(plan->table, archive, plan->station_of));
+    TRY_OUT(memory_zeroed(plan->stations, sizeof *plan->station_of, "stations", &plan->station_of));
+    TRY_OUT(array_table_match(plan->table, archive, plan->station_of));
     plan->observer =
         (struct observer){.place = plan->table->reference,
                           .earth = {.ut1_utc_s = job->array.ut1_utc_s,
@@ -197,13 +194,14 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
     for (uint32_t i = 1; i <= job->nbeams + job->nproducts; i++) {
         on_sky |= array_job_direction(job, i)->kind == DIRECTION_RADEC;
     }
-    REQUIRE(archive->sky.has_start || !on_sky, STATUS_USAGE,
-            "%s: array: delays towards the sky, and those of a table with an epoch, change with "
-            "time, but the archive does not say when it starts (input.layout.start sets it)",
-            job->path);
-    TRY(plan->calc ? array_find_sources(work, plan) : STATUS_OK);
-    TRY(array_make_delays(work, plan));
-    TRY(array_make_factors(job, plan));
+    REQUIRE_OUT(
+        archive->sky.has_start || !on_sky, STATUS_USAGE,
+        "%s: array: delays towards the sky, and those of a table with an epoch, change with "
+        "time, but the archive does not say when it starts (input.layout.start sets it)",
+        job->path);
+    TRY_OUT(plan->calc ? array_find_sources(work, plan) : STATUS_OK);
+    TRY_OUT(array_make_delays(work, plan));
+    TRY_OUT(array_make_factors(job, plan));
     *out = plan;
     plan = NULL;
 out:
@@ -305,7 +303,6 @@ static uint64_t array_cell(const struct channelise_plan *work, double longest, u
 /* Fails with USAGE if what a bank makes depended on the others of the job. */
 static status_t array_settle_cell(struct array_plan *plan, const struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const double longest = array_longest(plan, work);
     plan->cell = array_cell(work, longest, array_unit(work));
     for (uint32_t i = 0; i < work->nbanks && longest < (double)work->seen->samples; i++) {
@@ -316,8 +313,7 @@ static status_t array_settle_cell(struct array_plan *plan, const struct channeli
                 ": expected a job for each, or channels that are powers of two",
                 work->job->path, longest, plan->cell * array_unit(work));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Real samples of sideband -1 are the conjugates of the sky's signal. The bank conjugates them
@@ -346,7 +342,6 @@ static struct array_band array_band(const struct channelise_plan *work, uint32_t
 static status_t array_make_gains(struct array_plan *plan, const struct channelise_plan *work,
                                  uint32_t bank)
 {
-    status_t st = STATUS_OK;
     const struct archive *seen = work->seen;
     const uint32_t pols = seen->nselected[AXIS_POL];
     const uint32_t coarse = seen->nselected[AXIS_CHAN];
@@ -374,8 +369,7 @@ static status_t array_make_gains(struct array_plan *plan, const struct channelis
             out[1] = (float)(band->sign * gain[1]);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The largest error of a delay, in the direction of the centre or a beam, half-way between two
@@ -433,7 +427,6 @@ static uint64_t array_grid(const struct array_plan *plan, const struct channelis
 
 status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const uint32_t coarse = work->seen->nselected[AXIS_CHAN];
     TRY(array_settle_cell(plan, work));
     for (uint32_t i = 0; i < work->nbanks; i++) {
@@ -449,8 +442,7 @@ status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan
         TRY(array_make_gains(plan, work, i));
         plan->grid[i] = array_grid(plan, work, i);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void array_plan_shifts(const struct array_plan *plan, const struct channelise_plan *work,
@@ -533,7 +525,6 @@ static status_t array_highest(const struct channelise_plan *work, const struct d
                               double *out)
 {
     enum { TIMES = 16 };
-    status_t st = STATUS_OK;
     const struct array_plan *plan = work->array;
     double axes[3][3];
     double vector[3];
@@ -548,14 +539,12 @@ static status_t array_highest(const struct channelise_plan *work, const struct d
         const double up = axes[2][0] * vector[0] + axes[2][1] * vector[1] + axes[2][2] * vector[2];
         *out = fmax(i > 0 ? *out : -90, asin(fmin(fmax(up, -1), 1)) / rad_per_deg);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t array_plan_notes(const struct channelise_plan *work, struct text *out)
 {
     enum { MOST_NOTES = 4 };
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     const struct array_plan *plan = work->array;
     const uint32_t last = plan->calc || plan->table->is_nowhere ? 0 : job->nbeams + job->nproducts;
@@ -575,13 +564,11 @@ status_t array_plan_notes(const struct channelise_plan *work, struct text *out)
                          degrees));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t array_plan_words(const struct channelise_plan *work, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct array_plan *plan = work->array;
     const struct archive *seen = work->seen;
     const struct channelise_plan_bank *bank = &work->banks[0];
@@ -617,6 +604,5 @@ status_t array_plan_words(const struct channelise_plan *work, struct text *out)
                            together)
                 : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }

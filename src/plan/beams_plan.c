@@ -31,23 +31,23 @@ status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan
     if (job->nbeams == 0) {
         return STATUS_OK;
     }
-    REQUIRE(work->array && seen->present[AXIS_STATION] && seen->nselected[AXIS_BEAM] == 1,
-            STATUS_USAGE,
-            "%s: beams are made of stations: expected `array`, and an archive with stations and at "
-            "most one beam selected",
-            job->path);
-    TRY(memory_zeroed(1, sizeof *plan, "beams", &plan));
+    REQUIRE_OUT(
+        work->array && seen->present[AXIS_STATION] && seen->nselected[AXIS_BEAM] == 1, STATUS_USAGE,
+        "%s: beams are made of stations: expected `array`, and an archive with stations and at "
+        "most one beam selected",
+        job->path);
+    TRY_OUT(memory_zeroed(1, sizeof *plan, "beams", &plan));
     plan->beams = job->nbeams;
-    TRY(memory_zeroed(plan->beams, sizeof *plan->selected, "beams", &plan->selected));
-    TRY(memory_zeroed(plan->beams, sizeof *plan->names, "beams", &plan->names));
+    TRY_OUT(memory_zeroed(plan->beams, sizeof *plan->selected, "beams", &plan->selected));
+    TRY_OUT(memory_zeroed(plan->beams, sizeof *plan->names, "beams", &plan->names));
     for (uint32_t i = 0; i < plan->beams; i++) {
         plan->selected[i] = i;
         plan->names[i] = job->beams[i].name;
         has_names += plan->names[i] != NULL;
     }
-    REQUIRE(has_names == 0 || has_names == (int)plan->beams, STATUS_USAGE,
-            "%s: %d of %u beams have a name, expected all or none", job->path, has_names,
-            plan->beams);
+    REQUIRE_OUT(has_names == 0 || has_names == (int)plan->beams, STATUS_USAGE,
+                "%s: %d of %u beams have a name, expected all or none", job->path, has_names,
+                plan->beams);
     plan->formed = *seen;
     plan->formed.count[AXIS_STATION] = 1;
     plan->formed.present[AXIS_STATION] = 0;
@@ -172,10 +172,10 @@ static status_t beams_make_weights(struct beams_plan *plan, const struct channel
     if (!file) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(count, sizeof *stations, "stations", &stations));
-    TRY(beam_file_match(file, work->seen, stations));
-    TRY(memory_zeroed((size_t)plan->beams * count, 2 * sizeof *plan->factors, "weights",
-                      &plan->factors));
+    TRY_OUT(memory_zeroed(count, sizeof *stations, "stations", &stations));
+    TRY_OUT(beam_file_match(file, work->seen, stations));
+    TRY_OUT(memory_zeroed((size_t)plan->beams * count, 2 * sizeof *plan->factors, "weights",
+                          &plan->factors));
     for (uint32_t beam = 0; beam < plan->beams; beam++) {
         float left = 0;
         for (uint32_t i = 0; i < count; i++) {
@@ -183,19 +183,20 @@ static status_t beams_make_weights(struct beams_plan *plan, const struct channel
                 !array_plan_is_flagged(work->array, i) && !beams_is_none(file, beam, stations[i]);
             left += plan->factors[2 * (beam * count + i)] = (float)is_in;
         }
-        REQUIRE(left > 0, STATUS_USAGE,
-                "%s: beam_weights: beam %u of %s has no station whose weight is not 0",
-                work->job->path, beam, file->path);
+        REQUIRE_OUT(left > 0, STATUS_USAGE,
+                    "%s: beam_weights: beam %u of %s has no station whose weight is not 0",
+                    work->job->path, beam, file->path);
     }
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const uint64_t each = work->banks[i].channelise.nchannels;
         const uint64_t lines = (uint64_t)file->sets * count * work->seen->nselected[AXIS_POL];
-        REQUIRE(file->nfreq_hz > 0 || coarse * each % file->nfreqs == 0, STATUS_USAGE,
-                "%s: beam_weights: %s has weights of %u channels, which does not divide the %llu "
-                "that the filter bank makes, and no frequencies",
-                work->job->path, file->path, file->nfreqs, (unsigned long long)(coarse * each));
-        TRY(memory_zeroed((size_t)(lines * coarse), (size_t)each * 2 * sizeof **plan->weights,
-                          "weights", &plan->weights[i]));
+        REQUIRE_OUT(
+            file->nfreq_hz > 0 || coarse * each % file->nfreqs == 0, STATUS_USAGE,
+            "%s: beam_weights: %s has weights of %u channels, which does not divide the %llu "
+            "that the filter bank makes, and no frequencies",
+            work->job->path, file->path, file->nfreqs, (unsigned long long)(coarse * each));
+        TRY_OUT(memory_zeroed((size_t)(lines * coarse), (size_t)each * 2 * sizeof **plan->weights,
+                              "weights", &plan->weights[i]));
         beams_fill(file, work, i, stations, plan->weights[i]);
         for (uint64_t k = 0; k < lines * coarse * each && file->sets > 1; k++) {
             const uint64_t pair = k / (lines / file->sets / count * coarse * each);
@@ -210,7 +211,6 @@ out:
 
 status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const struct archive *seen = work->seen;
     TRY(beams_make_weights(plan, work));
     for (uint32_t i = 0; i < work->nbanks; i++) {
@@ -227,8 +227,7 @@ status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan
             .weights = has_own ? plan->weights[i] : NULL,
             .factors = plan->factors ? plan->factors : work->array->factors};
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 struct beams_step beams_plan_group(const struct channelise_plan *work, uint32_t first_stream,

@@ -37,7 +37,6 @@ enum {
 static status_t budget_measure_group(const struct channelise_plan *work, uint32_t streams,
                                      struct budget_group *out)
 {
-    status_t st = STATUS_OK;
     uint32_t fan = filter_plan_fan(work->filters);
     uint32_t all = work->formed->nstreams;
     /* The host reads no samples, unless they are floats (pipeline/channelise_write.c). */
@@ -59,8 +58,7 @@ static status_t budget_measure_group(const struct channelise_plan *work, uint32_
         }
         slab_destroy(slab);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The memory that is counted: buffers that only stages of a device read are not the host's. */
@@ -383,12 +381,10 @@ static int budget_fits_device(const struct channelise_plan *work, const struct b
 
 status_t budget_device_bytes(const struct channelise_plan *work, uint64_t *out)
 {
-    status_t st = STATUS_OK;
     struct budget_group group;
     TRY(budget_measure_group(work, work->chunking.group_streams, &group));
     *out = budget_smallest_device_bytes(work, &group, 1);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum {
@@ -451,15 +447,13 @@ static int budget_fits(const struct channelise_plan *work, const struct budget_g
 static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budget,
                                      const struct chunking *begun, struct budget_group *group)
 {
-    status_t st = STATUS_OK;
     TRY(budget_measure_group(work, begun ? begun->group_streams : work->formed->nstreams, group));
     while ((!budget_fits(work, group, budget) || !budget_fits_device(work, group)) &&
            budget_less_streams(work, group->streams) < group->streams && !begun) {
         TRY(budget_measure_group(work, budget_less_streams(work, group->streams), group));
     }
     work->chunking.group_streams = group->streams;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t budget_refuse(const struct channelise_plan *work, const struct chunking *begun,
@@ -651,7 +645,6 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
                            const struct chunking *begun, struct budget_group *group,
                            uint64_t *budget)
 {
-    status_t st = STATUS_OK;
     uint64_t quantum;
     uint64_t fine;
     uint64_t stripes;
@@ -680,12 +673,11 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
                          : budget_automatic_chunk(work, group, block, quantum, fine, stripes, cost);
     chunk = min_u64(chunk, budget_round_up(work->chunking.spectra, quantum));
     work->chunking.chunk_spectra = begun ? begun->chunk_spectra : chunk;
-    REQUIRE(chunk_count(&work->chunking) <= CHUNK_MOST, STATUS_USAGE,
-            "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
-            work->job->path, (unsigned long long)work->chunking.chunk_spectra,
-            (unsigned long long)chunk_count(&work->chunking), (unsigned long long)CHUNK_MOST);
-out:
-    return st;
+    return REQUIRED(chunk_count(&work->chunking) <= CHUNK_MOST, STATUS_USAGE,
+                    "%s: run.chunk is %llu, which makes %llu chunks, expected at most %llu",
+                    work->job->path, (unsigned long long)work->chunking.chunk_spectra,
+                    (unsigned long long)chunk_count(&work->chunking),
+                    (unsigned long long)CHUNK_MOST);
 }
 
 /* Whether the blocks' samples go to the device while they are read: blocks that are large enough
@@ -743,7 +735,6 @@ static void budget_settle_blocks(struct channelise_plan *work, const struct budg
 
 status_t budget_settle(struct channelise_plan *work, const struct chunking *begun)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     struct budget_group group;
     uint64_t usual;
@@ -760,6 +751,5 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     /* Longer blocks than there are in JOB_MEMORY are no faster, but more memory to touch first. */
     budget_settle_blocks(work, &group,
                          budget_fits(work, &group, usual) ? min_u64(usual, budget) : budget);
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -8,7 +8,6 @@
 static status_t needs_find(const struct channelise_plan *work, struct overlap_rows *needs,
                            int whole, struct overlap_rows *rows)
 {
-    status_t st = STATUS_OK;
     TRY(overlap_tree_needs(work->nodes, NODE_DUMPS, 0, needs));
     needs[NODE_SAMPLES].first += (int64_t)work->seen->first_sample;
     needs[NODE_SAMPLES].end += (int64_t)work->seen->first_sample;
@@ -16,8 +15,7 @@ static status_t needs_find(const struct channelise_plan *work, struct overlap_ro
     if (work->filters) {
         TRY(filter_plan_needs(work->filters, needs[NODE_SAMPLES], whole, rows));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
@@ -43,7 +41,6 @@ status_t channelise_plan_samples_of(const struct channelise_plan *work, uint32_t
 status_t channelise_plan_counted(const struct channelise_plan *work, uint32_t bank, uint64_t first,
                                  uint64_t count, struct overlap_rows *out)
 {
-    status_t st = STATUS_OK;
     struct overlap_rows mine[FILTER_PLAN_ROWS];
     struct overlap_rows next[FILTER_PLAN_ROWS];
     TRY(channelise_plan_samples_of(work, bank, first, count, 0, mine));
@@ -52,8 +49,7 @@ status_t channelise_plan_counted(const struct channelise_plan *work, uint32_t ba
         TRY(channelise_plan_samples_of(work, bank, first + count, 1, 0, next));
         out->end = next[0].first;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 uint64_t channelise_plan_most_samples(const struct channelise_plan *work, uint64_t units)

@@ -71,7 +71,6 @@ static void plan_settle_weights(struct channelise_plan *work, const struct chann
 static status_t plan_settle_kept(const struct channelise_plan *work,
                                  struct channelise_plan_bank *bank)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = work->seen;
     if (!bank->job) {
         bank->channelise.nchannels = 1;
@@ -89,14 +88,12 @@ static status_t plan_settle_kept(const struct channelise_plan *work,
             work->job->path);
     bank->channelise.nchannels = (uint32_t)kept;
     bank->channelise.first_channel = channels / 2 - (uint32_t)kept / 2;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plan_make_coefficients(const struct channelise_plan *work,
                                        struct channelise_plan_bank *bank)
 {
-    status_t st = STATUS_OK;
     struct prototype_spec *spec = &bank->prototype;
     const size_t count = (size_t)bank->samples_per_spectrum * spec->taps;
     spec->samples_per_spectrum = (uint32_t)bank->samples_per_spectrum;
@@ -112,8 +109,7 @@ static status_t plan_make_coefficients(const struct channelise_plan *work,
         bank->folded[i] *= work->seen->scale;
     }
     bank->channelise.coeff = bank->folded;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds an output of a stage, of product i. */
@@ -193,7 +189,6 @@ static void plan_set_channelise(const struct channelise_plan *work,
 static status_t plan_settle_hop(const struct channelise_plan *work,
                                 struct channelise_plan_bank *bank)
 {
-    status_t st = STATUS_OK;
     const struct job_bank *job = bank->job;
     bank->hop = bank->samples_per_spectrum;
     if (!job || !job->is_oversampled) {
@@ -207,14 +202,12 @@ static status_t plan_settle_hop(const struct channelise_plan *work,
             "is %u",
             work->job->path, job->channels, ratio.den, ratio.num, ratio.num, ratio.den, nearest);
     bank->hop = bank->samples_per_spectrum / ratio.num * ratio.den;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* How many samples a spectrum takes, and a unit: as many as whole spectra of all banks. */
 static status_t plan_settle_units(struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     uint64_t unit = 1;
     for (uint32_t i = 0; i < work->nbanks; i++) {
@@ -243,14 +236,12 @@ static status_t plan_settle_units(struct channelise_plan *work)
     for (uint32_t i = 0; i < work->nbanks; i++) {
         work->banks[i].ratio = unit / work->banks[i].hop;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Builds the tree of stages, and counts the rows of each. */
 static status_t plan_count_rows(struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     struct overlap_rows rows[NODE_DUMPS + MOST_OUTPUTS] = {{0, (int64_t)work->seen->samples}};
     for (uint32_t i = 0; i < JOB_BANKS; i++) {
@@ -275,13 +266,11 @@ static status_t plan_count_rows(struct channelise_plan *work)
         uint64_t cells = job->products[i].integrate / plan_ifs_output(&job->products[i]).integrate;
         work->products[i].spec.rows = (uint64_t)rows[NODE_DUMPS + i].end / cells;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plan_count_spectra(struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     uint64_t samples = work->seen->samples;
     TRY(plan_settle_units(work));
     TRY(plan_count_rows(work));
@@ -303,8 +292,7 @@ static status_t plan_count_spectra(struct channelise_plan *work)
         work->chunking.spectra =
             max_u64(work->chunking.spectra, ceil_div_u64(bank->spectra, bank->ratio));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether samples of a stream lie side by side. */
@@ -317,7 +305,7 @@ static status_t plan_settle_order(struct channelise_plan *work)
     if (work->filters) {
         return STATUS_OK;
     }
-    TRY(slab_create(archive, 0, archive->nstreams, &slab));
+    TRY_OUT(slab_create(archive, 0, archive->nstreams, &slab));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         work->banks[i].channelise.is_interleaved = slab->width != bytes;
     }
@@ -333,9 +321,9 @@ static status_t plan_count_bytes(struct channelise_plan *work)
     uint32_t groups = chunk_groups(&work->chunking);
     uint64_t chunks = chunk_count(&work->chunking) / groups;
     struct slab *slab = NULL;
-    TRY(slab_create(archive, 0, archive->nstreams, &slab));
+    TRY_OUT(slab_create(archive, 0, archive->nstreams, &slab));
     struct overlap_rows all[FILTER_PLAN_ROWS];
-    TRY(channelise_plan_samples(work, 0, work->chunking.spectra, 1, all));
+    TRY_OUT(channelise_plan_samples(work, 0, work->chunking.spectra, 1, all));
     uint64_t samples = (uint64_t)(all[0].end - all[0].first);
     work->input_bytes = slab_bytes(slab, samples);
     work->read_bytes = slab_bytes(slab, samples + (chunks - 1) * channelise_plan_shared(work)) *
@@ -371,7 +359,6 @@ static uint32_t plan_count_outputs(const struct channelise_plan *work,
 /* Checks the limits of what stages can make at once. */
 static status_t plan_check_count(const struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const uint32_t made = plan_count_outputs(work, &work->banks[i], 0);
@@ -385,14 +372,12 @@ static status_t plan_check_count(const struct channelise_plan *work)
                 "with flag.kurtosis count twice), expected at most %d",
                 job->path, apart, MOST_OUTPUTS - 1);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Leaves out the samples at both ends that not all stations have, after their delays. */
 static status_t plan_trim(struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const uint64_t before = (uint64_t)-work->array->least;
     const uint64_t spread = array_plan_spread(work->array);
     REQUIRE(spread < work->seen->samples, STATUS_USAGE,
@@ -403,14 +388,12 @@ static status_t plan_trim(struct channelise_plan *work)
     work->trimmed.first_sample += before;
     work->trimmed.samples -= spread;
     work->seen = &work->trimmed;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Beams have as many channels as the banks keep. */
 static status_t plan_settle_beams(struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     TRY(beams_plan_settle(work->beams, work));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_plan_bank *bank = &work->banks[i];
@@ -419,8 +402,7 @@ static status_t plan_settle_beams(struct channelise_plan *work)
         bank->detect.noutputs = made.noutputs;
         memcpy(bank->detect.outputs, made.outputs, sizeof made.outputs);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t channelise_plan_create(const struct job *job, const struct archive *archive,
@@ -429,7 +411,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
 {
     status_t st = STATUS_OK;
     struct channelise_plan *work = NULL;
-    TRY(memory_zeroed(1, sizeof *work, "the plan", &work));
+    TRY_OUT(memory_zeroed(1, sizeof *work, "the plan", &work));
     work->job = job;
     work->is_bank = job->nbanks > 0;
     work->nbanks = work->is_bank ? job->nbanks : 1;
@@ -437,35 +419,35 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     work->threads = threads;
     work->archive = archive;
     work->is_judged = cut && cut->is_judged;
-    TRY(filter_plan_create(job, archive, backend, threads, cut ? cut->filters : NULL,
-                           &work->filters));
-    TRY(work->filters ? filter_plan_words(work->filters, &work->filter_words) : STATUS_OK);
+    TRY_OUT(filter_plan_create(job, archive, backend, threads, cut ? cut->filters : NULL,
+                               &work->filters));
+    TRY_OUT(work->filters ? filter_plan_words(work->filters, &work->filter_words) : STATUS_OK);
     work->seen = work->filters ? filter_plan_seen(work->filters) : archive;
-    TRY(array_plan_create(work, &work->array));
-    TRY(work->array ? plan_trim(work) : STATUS_OK);
-    TRY(beams_plan_create(work, &work->beams));
+    TRY_OUT(array_plan_create(work, &work->array));
+    TRY_OUT(work->array ? plan_trim(work) : STATUS_OK);
+    TRY_OUT(beams_plan_create(work, &work->beams));
     work->formed = work->beams ? &work->beams->formed : work->seen;
-    TRY(plan_check_count(work));
-    TRY(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
-    TRY(plan_count_spectra(work));
+    TRY_OUT(plan_check_count(work));
+    TRY_OUT(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
+    TRY_OUT(plan_count_spectra(work));
     plan_settle_weights(work, cut);
     for (uint32_t i = 0; i < work->nbanks; i++) {
         plan_set_channelise(work, &work->banks[i]);
-        TRY(plan_settle_kept(work, &work->banks[i]));
+        TRY_OUT(plan_settle_kept(work, &work->banks[i]));
     }
-    TRY(work->array ? array_plan_settle(work->array, work) : STATUS_OK);
+    TRY_OUT(work->array ? array_plan_settle(work->array, work) : STATUS_OK);
     if (work->beams) {
-        TRY(plan_settle_beams(work));
+        TRY_OUT(plan_settle_beams(work));
     }
-    TRY(plan_products_settle(work));
-    TRY(plan_settle_order(work));
+    TRY_OUT(plan_products_settle(work));
+    TRY_OUT(plan_settle_order(work));
     work->wanted_block = cut ? cut->block : 0;
     work->judged = cut ? cut->judged : NULL;
-    TRY(budget_settle(work, cut ? cut->begun : NULL));
-    TRY(plan_count_bytes(work));
+    TRY_OUT(budget_settle(work, cut ? cut->begun : NULL));
+    TRY_OUT(plan_count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
-        TRY(plan_make_coefficients(work, &work->banks[i]));
+        TRY_OUT(plan_make_coefficients(work, &work->banks[i]));
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct channelise_plan_bank *bank = channelise_plan_bank_of(work, i);
@@ -528,7 +510,6 @@ static int plan_is_even(const struct channelise_plan *work, uint32_t channels)
 /* Notes channels whose aliased power is not far below the power of their kept parts. */
 static status_t plan_note_aliasing(const struct channelise_plan_bank *bank, struct text *out)
 {
-    status_t st = STATUS_OK;
     const double least_db = 30;
     double alias_db = INFINITY;
     if (bank->hop < bank->samples_per_spectrum) {
@@ -544,14 +525,12 @@ static status_t plan_note_aliasing(const struct channelise_plan_bank *bank, stru
                      bank->channelise.taps, units_plural(bank->channelise.taps, "tap", "taps"),
                      alias_db));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds a line of all that is left over at the end of the observation. */
 static status_t plan_note_dropped(const struct channelise_plan *work, struct text *out)
 {
-    status_t st = STATUS_OK;
     const char *comma = "dropped at the end: ";
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const struct channelise_plan_bank *bank = &work->banks[i];
@@ -569,14 +548,11 @@ static status_t plan_note_dropped(const struct channelise_plan *work, struct tex
             comma = ", ";
         }
     }
-    TRY(*comma == ',' ? text_add(out, "\n") : STATUS_OK);
-out:
-    return st;
+    return *comma == ',' ? text_add(out, "\n") : STATUS_OK;
 }
 
 status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out)
 {
-    status_t st = STATUS_OK;
     TRY(plan_note_dropped(work, out));
     TRY(work->array ? array_plan_notes(work, out) : STATUS_OK);
     for (uint32_t i = 0; i < work->nbanks; i++) {
@@ -619,6 +595,5 @@ status_t channelise_plan_notes(const struct channelise_plan *work, struct text *
         TRY(text_add(out, "%s in gaps that the archive declares (%.2g %%): taken as zero volts\n",
                      units_amount(gaps, "sample lies", "samples lie"), 100 * share));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -19,7 +19,6 @@
 static status_t share_find(const struct dedisperse_plan *d, const struct dispersion_grid *grid,
                            uint32_t *out)
 {
-    status_t st = STATUS_OK;
     uint32_t which = 0;
     REQUIRE(d->fbh5->coherent.delay_hz, STATUS_USAGE,
             "%s: dedisperse.coherent: %s was not dedispersed coherently", d->job->path,
@@ -32,8 +31,7 @@ static status_t share_find(const struct dedisperse_plan *d, const struct dispers
             "them",
             d->job->path, d->fbh5->path, d->fbh5->coherent.dm);
     *out = job_is_semi_coherent(d->job) ? grid->count : which;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A semi-coherent search (what->ncoherent > 0): spec->dms are the job's; keeps those that are to
@@ -42,7 +40,6 @@ out:
  * DMs; as dispersion_create(). */
 static status_t dedisperse_plan_share(struct dedisperse_plan *d, const struct dispersion_spec *spec)
 {
-    status_t st = STATUS_OK;
     struct dispersion_grid grid = {d->what->coherent, d->what->ncoherent};
     uint32_t only = 0;
     TRY(share_find(d, &grid, &only));
@@ -65,8 +62,7 @@ static status_t dedisperse_plan_share(struct dedisperse_plan *d, const struct di
     } else {
         TRY(dispersion_grid_settle(&grid, only, spec, &d->delays));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void dedisperse_plan_destroy(struct dedisperse_plan *d)
@@ -111,18 +107,19 @@ static status_t plan_check_sum(const struct dedisperse_plan *d)
     enum { FULL = 4 };
     const struct fbh5 *fbh5 = d->fbh5;
     struct text powers = {0};
-    REQUIRE(fbh5->is_ours || fbh5->pols || fbh5->nifs != FULL || d->what->nifs > 0, STATUS_USAGE,
-            "%s: %s does not say what its 4 pols are (pol_type), and Stokes parameters or products "
-            "of polarisations have no meaningful sum: dedisperse.%u.pols: which are added up?",
-            d->job->path, fbh5->path, plan_number_of(d));
+    REQUIRE_OUT(
+        fbh5->is_ours || fbh5->pols || fbh5->nifs != FULL || d->what->nifs > 0, STATUS_USAGE,
+        "%s: %s does not say what its 4 pols are (pol_type), and Stokes parameters or products "
+        "of polarisations have no meaningful sum: dedisperse.%u.pols: which are added up?",
+        d->job->path, fbh5->path, plan_number_of(d));
     for (uint32_t i = 0; i < d->nifs; i++) {
         if (d->nifs > 1 && !fbh5_is_power(fbh5, d->ifs[i])) {
-            TRY(fbh5_powers(fbh5, &powers));
-            TRY(report_fail(STATUS_USAGE,
-                            "%s: the pols of %s are %s, and a sum with number %u means nothing: "
-                            "dedisperse.%u.pols: one of them, or powers: %s",
-                            d->job->path, fbh5->path, fbh5->pols, d->ifs[i], plan_number_of(d),
-                            powers.data));
+            TRY_OUT(fbh5_powers(fbh5, &powers));
+            TRY_OUT(report_fail(
+                STATUS_USAGE,
+                "%s: the pols of %s are %s, and a sum with number %u means nothing: "
+                "dedisperse.%u.pols: one of them, or powers: %s",
+                d->job->path, fbh5->path, fbh5->pols, d->ifs[i], plan_number_of(d), powers.data));
         }
     }
 out:
@@ -133,7 +130,6 @@ out:
 /* Which ifs are added up, in the file's order whatever the job's. */
 static status_t plan_settle_ifs(struct dedisperse_plan *d)
 {
-    status_t st = STATUS_OK;
     uint32_t there = d->fbh5->nifs;
     TRY(memory_zeroed(there, sizeof *d->ifs, "pols", &d->ifs));
     for (uint32_t i = 0; i < there; i++) {
@@ -154,14 +150,11 @@ static status_t plan_settle_ifs(struct dedisperse_plan *d)
     }
     REQUIRE(d->what->nifs == 0 || d->what->nifs == d->nifs, STATUS_USAGE,
             "%s: dedisperse.%u.pols: a pol is there twice", d->job->path, plan_number_of(d));
-    TRY(plan_check_sum(d));
-out:
-    return st;
+    return plan_check_sum(d);
 }
 
 static status_t plan_settle_mask(struct dedisperse_plan *d)
 {
-    status_t st = STATUS_OK;
     uint32_t nchannels = d->fbh5->nchannels;
     uint32_t left = nchannels;
     TRY(memory_zeroed(nchannels, 1, "a mask", &d->mask));
@@ -175,10 +168,9 @@ static status_t plan_settle_mask(struct dedisperse_plan *d)
             d->mask[c] = 1;
         }
     }
-    REQUIRE(left > 0, STATUS_USAGE, "%s: dedisperse.%u.mask: leaves none of the %u channels of %s",
-            d->job->path, plan_number_of(d), nchannels, d->fbh5->path);
-out:
-    return st;
+    return REQUIRED(left > 0, STATUS_USAGE,
+                    "%s: dedisperse.%u.mask: leaves none of the %u channels of %s", d->job->path,
+                    plan_number_of(d), nchannels, d->fbh5->path);
 }
 
 /* Takes the mean of the channels off that are not masked: what comes at all frequencies at once is
@@ -246,7 +238,6 @@ static void plan_settle_input(struct dedisperse_plan *d)
 
 static status_t plan_settle_constant(struct dedisperse_plan *d)
 {
-    status_t st = STATUS_OK;
     d->constant = dispersion_default_constant;
     REQUIRE(!d->what->constant || dispersion_constant(d->what->constant, &d->constant),
             STATUS_USAGE,
@@ -259,13 +250,11 @@ static status_t plan_settle_constant(struct dedisperse_plan *d)
     if (d->what->reference_hz > 0) {
         d->reference_hz = d->what->reference_hz;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plan_list_dms(struct dedisperse_plan *d, struct dispersion_spec *spec)
 {
-    status_t st = STATUS_OK;
     const struct job_dms *dm = &d->what->dm;
     spec->ndms = dm->count;
     switch (dm->kind) {
@@ -287,8 +276,7 @@ static status_t plan_list_dms(struct dedisperse_plan *d, struct dispersion_spec 
         break;
     }
     spec->dms = d->each.dms;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* In two steps delays are made all at once. */
@@ -297,16 +285,16 @@ static status_t plan_make_steps(struct dedisperse_plan *d)
     status_t st = STATUS_OK;
     struct dispersion *delays = &d->delays;
     uint64_t bytes = 0;
-    REQUIRE(multiply_u64(delays->ndms, (uint64_t)delays->nchannels * 4 * 4, &bytes) &&
-                bytes <= d->job->memory,
-            STATUS_USAGE,
-            "%s: run.memory is %" PRIu64 " bytes, but in two steps the delays of %u DMs in %u "
-            "channels alone need %" PRIu64,
-            d->job->path, d->job->memory, delays->ndms, delays->nchannels, bytes);
-    TRY(memory_zeroed((size_t)delays->ndms * delays->nchannels, sizeof *delays->table, "delays",
-                      &delays->table));
+    REQUIRE_OUT(multiply_u64(delays->ndms, (uint64_t)delays->nchannels * 4 * 4, &bytes) &&
+                    bytes <= d->job->memory,
+                STATUS_USAGE,
+                "%s: run.memory is %" PRIu64 " bytes, but in two steps the delays of %u DMs in %u "
+                "channels alone need %" PRIu64,
+                d->job->path, d->job->memory, delays->ndms, delays->nchannels, bytes);
+    TRY_OUT(memory_zeroed((size_t)delays->ndms * delays->nchannels, sizeof *delays->table, "delays",
+                          &delays->table));
     dispersion_rows(delays, 0, delays->ndms, delays->table);
-    TRY(subbands_create(delays, d->what->group, &d->steps));
+    TRY_OUT(subbands_create(delays, d->what->group, &d->steps));
 out:
     free(delays->table);
     delays->table = NULL;
@@ -315,7 +303,6 @@ out:
 
 static status_t plan_make_delays(struct dedisperse_plan *d)
 {
-    status_t st = STATUS_OK;
     struct dispersion_spec spec = {.freq_hz = d->fbh5->freq_hz,
                                    .nchannels = d->fbh5->nchannels,
                                    .reference_hz = d->reference_hz,
@@ -329,15 +316,12 @@ static status_t plan_make_delays(struct dedisperse_plan *d)
     TRY(d->what->ncoherent > 0 ? dedisperse_plan_share(d, &spec)
                                : dispersion_settle(&spec, &d->delays));
     TRY(d->what->is_two_step ? plan_make_steps(d) : STATUS_OK);
-    TRY(dm_ranges_create(d));
-out:
-    return st;
+    return dm_ranges_create(d);
 }
 
 /* Which outputs there are, and when. */
 static status_t plan_settle_outputs(struct dedisperse_plan *d)
 {
-    status_t st = STATUS_OK;
     double tsamp = d->fbh5->time.step;
     double step = tsamp * (double)d->what->downsample;
     uint64_t samples = d->input.samples;
@@ -362,8 +346,7 @@ static status_t plan_settle_outputs(struct dedisperse_plan *d)
     /* Samples that were added up are stamped with their mean. */
     d->product.time.first = d->fbh5->time.first + 0.5 * (double)(d->what->downsample - 1) * tsamp +
                             (d->what->is_padded ? 0 : (double)-origin * step);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void plan_describe_product(struct dedisperse_plan *d)
@@ -401,7 +384,6 @@ static void plan_describe_product(struct dedisperse_plan *d)
 static status_t plan_describe_search(struct dedisperse_plan *d)
 {
     static const double low_threshold = 3; /* below this, noise alone fills the table */
-    status_t st = STATUS_OK;
     const struct job_search *search = &d->what->search;
     if (!search->file) {
         return STATUS_OK;
@@ -431,8 +413,7 @@ static status_t plan_describe_search(struct dedisperse_plan *d)
                     plan_number_of(d), units_count(d->delays.ndms * d->outputs),
                     boxes_expect_false(search->threshold, all), search->threshold);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dedisperse_plan_create(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
@@ -441,22 +422,22 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
 {
     status_t st = STATUS_OK;
     struct dedisperse_plan *d = NULL;
-    TRY(memory_zeroed(1, sizeof *d, "the plan", &d));
+    TRY_OUT(memory_zeroed(1, sizeof *d, "the plan", &d));
     d->job = job;
     d->what = &job->dedisperse[number];
     d->fbh5 = fbh5;
     d->backend = backend;
     d->threads = threads;
-    TRY(fbh5_check_dispersed(fbh5));
-    TRY(plan_settle_ifs(d));
-    TRY(plan_settle_mask(d));
+    TRY_OUT(fbh5_check_dispersed(fbh5));
+    TRY_OUT(plan_settle_ifs(d));
+    TRY_OUT(plan_settle_mask(d));
     plan_settle_input(d);
-    TRY(plan_settle_constant(d));
-    TRY(plan_make_delays(d));
-    TRY(plan_settle_outputs(d));
+    TRY_OUT(plan_settle_constant(d));
+    TRY_OUT(plan_make_delays(d));
+    TRY_OUT(plan_settle_outputs(d));
     plan_describe_product(d);
-    TRY(plan_describe_search(d));
-    TRY(dedisperse_plan_cut(d, begun));
+    TRY_OUT(plan_describe_search(d));
+    TRY_OUT(dedisperse_plan_cut(d, begun));
     *out = d;
     d = NULL;
 out:
@@ -473,18 +454,18 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     struct time_axis time = product_time(spec);
     struct text pols = {0};
     struct fbh5 *fbh5 = NULL;
-    TRY(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
-    TRY(memory_text(work->job->products[product].file, &fbh5->path));
-    TRY(memory_text(archive->sky.source, &fbh5->sky.source));
-    TRY(memory_text(archive->sky.telescope, &fbh5->sky.telescope));
+    TRY_OUT(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
+    TRY_OUT(memory_text(work->job->products[product].file, &fbh5->path));
+    TRY_OUT(memory_text(archive->sky.source, &fbh5->sky.source));
+    TRY_OUT(memory_text(archive->sky.telescope, &fbh5->sky.telescope));
     if (archive->sky.has_position) { /* as it is read back */
         fbh5->head.raj_hours = archive->sky.ra_deg / 15;
         fbh5->head.dej_degrees = archive->sky.dec_deg;
         fbh5_settle_position(fbh5);
     }
-    TRY(ifs_pol_type(spec, &pols));
-    TRY(memory_text(pols.data, &fbh5->pols));
-    TRY(ifs_list(spec, &fbh5->pol_names));
+    TRY_OUT(ifs_pol_type(spec, &pols));
+    TRY_OUT(memory_text(pols.data, &fbh5->pols));
+    TRY_OUT(ifs_list(spec, &fbh5->pol_names));
     fbh5->is_ours = 1;
     fbh5->sample_bytes = sizeof(float);
     fbh5->rows = spec->rows;
@@ -495,17 +476,17 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     fbh5->sky.start = archive->sky.start;
     fbh5->time.first = time.first;
     fbh5->reach = REACH_PIECES;
-    TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
+    TRY_OUT(memory_zeroed(fbh5->nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
         fbh5->freq_hz[c] = bank_frequency(spec, c);
-        REQUIRE(fbh5->freq_hz[c] > 0, STATUS_USAGE,
-                "%s: channel %u of %s would lie at %g Hz: only frequencies above 0 can be "
-                "dedispersed (input.layout.freq_hz says where the band lies)",
-                work->job->path, c, fbh5->path, fbh5->freq_hz[c]);
+        REQUIRE_OUT(fbh5->freq_hz[c] > 0, STATUS_USAGE,
+                    "%s: channel %u of %s would lie at %g Hz: only frequencies above 0 can be "
+                    "dedispersed (input.layout.freq_hz says where the band lies)",
+                    work->job->path, c, fbh5->path, fbh5->freq_hz[c]);
     }
     if (archive->coherent.delay_hz) {
-        TRY(memory_zeroed(fbh5->nchannels, sizeof *fbh5->coherent.delay_hz, "frequencies",
-                          &fbh5->coherent.delay_hz));
+        TRY_OUT(memory_zeroed(fbh5->nchannels, sizeof *fbh5->coherent.delay_hz, "frequencies",
+                              &fbh5->coherent.delay_hz));
         fbh5->coherent.dm = archive->coherent.dm;
         fbh5->coherent.constant = archive->coherent.constant;
     }

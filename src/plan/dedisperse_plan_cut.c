@@ -65,9 +65,9 @@ status_t dm_ranges_create(struct dedisperse_plan *d)
     status_t st = STATUS_OK;
     uint32_t nchannels = d->delays.nchannels;
     uint32_t *row = NULL;
-    TRY(memory_zeroed(nchannels, sizeof *row, "delays", &row));
-    TRY(memory_zeroed(d->delays.ndms, sizeof *d->each.least, "delays", &d->each.least));
-    TRY(memory_zeroed(d->delays.ndms, sizeof *d->each.most, "delays", &d->each.most));
+    TRY_OUT(memory_zeroed(nchannels, sizeof *row, "delays", &row));
+    TRY_OUT(memory_zeroed(d->delays.ndms, sizeof *d->each.least, "delays", &d->each.least));
+    TRY_OUT(memory_zeroed(d->delays.ndms, sizeof *d->each.most, "delays", &d->each.most));
     for (uint32_t dm = 0; dm < d->delays.ndms; dm++) {
         uint32_t least = UINT32_MAX;
         uint32_t most = 0;
@@ -133,7 +133,6 @@ static uint32_t dm_groups_span(const struct dedisperse_plan *d, uint32_t dms, ui
 static status_t group_copy_table(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
                                  struct dm_group *group)
 {
-    status_t st = STATUS_OK;
     size_t nchannels = d->delays.nchannels;
     size_t total = count * nchannels;
     TRY(memory_zeroed(total, sizeof(uint32_t), "delays", &group->delays.table));
@@ -143,14 +142,12 @@ static status_t group_copy_table(const struct dedisperse_plan *d, uint32_t first
         uint32_t delay = group->delays.table[i];
         group->delays.table[i] = delay - (uint32_t)min_u64(delay, group->base);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t group_copy_steps(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
                                  struct dm_group *group)
 {
-    status_t st = STATUS_OK;
     const struct subbands *from = &d->steps;
     struct subbands *to = &group->steps;
     size_t nchannels = d->delays.nchannels;
@@ -171,8 +168,7 @@ static status_t group_copy_steps(const struct dedisperse_plan *d, uint32_t first
         to->first[k] = from->first[step + k] - first;
     }
     to->first[to->nsteps] = count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dm_group_create(const struct dedisperse_plan *d, uint32_t first, uint32_t count,
@@ -182,9 +178,9 @@ status_t dm_group_create(const struct dedisperse_plan *d, uint32_t first, uint32
     struct dm_group group = {.delays = {.nchannels = d->delays.nchannels, .ndms = count}};
     dm_group_span(d, first, count, &group.base, &group.delays.largest);
     group.overlap = overlap_delay(0, group.delays.largest);
-    TRY(group_copy_table(d, first, count, &group));
+    TRY_OUT(group_copy_table(d, first, count, &group));
     if (d->what->is_two_step) {
-        TRY(group_copy_steps(d, first, count, &group));
+        TRY_OUT(group_copy_steps(d, first, count, &group));
     }
     *out = group;
     group = (struct dm_group){0};
@@ -233,14 +229,14 @@ status_t dedisperse_plan_count(struct dedisperse_plan *d)
     uint32_t ndms = (uint32_t)min_u64(d->delays.ndms, max_u64(MOST_DELAYS / nchannels, 1));
     uint32_t *delays = NULL;
     size_t n = 0;
-    TRY(memory_zeroed((size_t)ndms * nchannels, sizeof *delays, "delays", &delays));
+    TRY_OUT(memory_zeroed((size_t)ndms * nchannels, sizeof *delays, "delays", &delays));
     dispersion_rows(&d->delays, (d->delays.ndms - ndms) / 2, ndms, delays);
     for (size_t i = 0; i < (size_t)ndms * nchannels; i++) {
         if (!d->mask[i % nchannels]) {
             delays[n++] = delays[i];
         }
     }
-    TRY(patterns_gain(delays, ndms, (uint32_t)(n / ndms), &d->tree.group, &d->tree.gain));
+    TRY_OUT(patterns_gain(delays, ndms, (uint32_t)(n / ndms), &d->tree.group, &d->tree.gain));
 out:
     free(delays);
     return st;
@@ -581,7 +577,6 @@ static struct cut cut_of_job(struct dedisperse_plan *d, const struct chunking *b
 
 status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *begun)
 {
-    status_t st = STATUS_OK;
     REQUIRE(!begun || (begun->spectra == d->delays.ndms && begun->streams == d->outputs),
             STATUS_USAGE, "%s: %s was begun with other DMs or times: --restart begins anew",
             d->job->path, job_series_name(d->what));
@@ -605,6 +600,5 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
     d->block_outputs = cut.block;
     d->read_bytes = cut_count_read(d, &cut);
     d->memory_bytes = cut_fixed_bytes(d) + cut_block_bytes(d, &cut, cut.block);
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -30,7 +30,6 @@ struct making {
 /* One edge of the job as a frequency of samples, in turns a sample. */
 static status_t coefficients_edge(const struct making *m, double edge, double *out)
 {
-    status_t st = STATUS_OK;
     const struct sky_band *band = m->band;
     const struct job_filter_design *design = &m->filter->design;
     double centre = band->centre_hz[0];
@@ -43,15 +42,13 @@ static status_t coefficients_edge(const struct making *m, double edge, double *o
             design->is_offset ? half : centre + half, design->is_offset ? " from the centre" : "");
     off = fmax(fmin(off, half), -half) * band->sideband;
     *out = off / band->sample_rate_hz + (band->is_complex ? 0 : 0.25);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The band of low- and high-passes: that around 0 Hz. */
 static status_t coefficients_around_zero(const struct making *m, const double edges[2],
                                          int is_highpass, struct fir_design *out)
 {
-    status_t st = STATUS_OK;
     REQUIRE(
         edges[0] >= 0, STATUS_USAGE,
         "%s: filter.%u.design.edges: %.15g Hz lies below the centre of the coarse channel; complex "
@@ -62,14 +59,12 @@ static status_t coefficients_around_zero(const struct making *m, const double ed
     out->edges[1] = -edges[0];
     out->edges[2] = edges[0];
     out->edges[3] = edges[1];
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The design of a job's filter, in turns a sample. */
 static status_t coefficients_design(const struct making *m, struct fir_design *out)
 {
-    status_t st = STATUS_OK;
     const struct job_filter_design *design = &m->filter->design;
     const struct sky_band *band = m->band;
     int is_falling = band->sideband < 0;
@@ -94,8 +89,7 @@ static status_t coefficients_design(const struct making *m, struct fir_design *o
         out->is_mirrored = !band->is_complex;
         memcpy(out->edges, edges, sizeof edges);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns whether a passband with its transition bands does not overlap its own images, which are 1
@@ -116,7 +110,6 @@ static int coefficients_is_apart(const struct fir_design *design, double decimat
 
 static status_t coefficients_check_design(const struct making *m, const struct fir_design *design)
 {
-    status_t st = STATUS_OK;
     const struct sky_band *band = m->band;
     uint32_t decimate = m->filter->decimate;
     struct fir_size size = fir_design_size(design);
@@ -125,20 +118,17 @@ static status_t coefficients_check_design(const struct making *m, const struct f
             "need %.0f coefficients, expected at most %d",
             m->job->path, m->number, size.decibels, size.width * band->sample_rate_hz,
             band->sample_rate_hz, size.taps, FIR_MOST_TAPS);
-    REQUIRE(decimate == 1 || m->filter->may_alias ||
-                coefficients_is_apart(design, (double)decimate),
-            STATUS_USAGE,
-            "%s: filter.%u.decimate: is %u, which aliases the pass band: it must lie within %s of "
-            "%s, and the stop band must hold what falls onto it; aliasing: allow takes it as it is",
-            m->job->path, m->number, decimate, units_hertz(band->sample_rate_hz / (2.0 * decimate)),
-            band->is_complex ? "the centre" : "the begin of the band");
-out:
-    return st;
+    return REQUIRED(
+        decimate == 1 || m->filter->may_alias || coefficients_is_apart(design, (double)decimate),
+        STATUS_USAGE,
+        "%s: filter.%u.decimate: is %u, which aliases the pass band: it must lie within %s of "
+        "%s, and the stop band must hold what falls onto it; aliasing: allow takes it as it is",
+        m->job->path, m->number, decimate, units_hertz(band->sample_rate_hz / (2.0 * decimate)),
+        band->is_complex ? "the centre" : "the begin of the band");
 }
 
 static status_t coefficients_make_design(const struct making *m, struct filter_coefficients *out)
 {
-    status_t st = STATUS_OK;
     struct fir_design design;
     struct fir_made made;
     TRY(coefficients_design(m, &design));
@@ -151,8 +141,7 @@ static status_t coefficients_make_design(const struct making *m, struct filter_c
                                         .beta = made.beta,
                                         .ripple_db = made.reach.ripple_db,
                                         .attenuation_db = made.reach.attenuation_db};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t number)
@@ -164,7 +153,6 @@ const struct job_filter *filter_coefficients_of(const struct job *job, uint32_t 
 /* The file's; without any, a filter that changes nothing. */
 static status_t coefficients_copy(const struct making *m, struct filter_coefficients *out)
 {
-    status_t st = STATUS_OK;
     static const double nothing[] = {1};
     const struct job_filter *filter = m->filter;
     out->taps = filter->ntaps > 0 ? filter->ntaps : 1;
@@ -183,8 +171,7 @@ static status_t coefficients_copy(const struct making *m, struct filter_coeffici
                 m->job->path, m->number, filter->decimate, filter->coefficients, rejection,
                 LEAST_REJECTION);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
@@ -197,29 +184,32 @@ status_t filter_coefficients_deripple(const struct job *job, uint32_t number,
     struct text who = {0};
     struct text names = {0};
     uint32_t points = telescope ? telescope->points : what->points;
-    TRY(telescope_add_names(&names));
-    REQUIRE(points > 0, STATUS_USAGE,
-            "%s: filter.%u: deripple.points is missing, expected how many coefficients %s has for "
-            "each channel (or a prototype that is one of %s)",
-            job->path, number, what->prototype, names.data);
-    REQUIRE(!telescope || what->points == 0 || what->points == points, STATUS_USAGE,
-            "%s: filter.%u: deripple.points is %u, but %s has %u", job->path, number, what->points,
-            what->prototype, points);
-    REQUIRE(band->is_complex, STATUS_USAGE,
-            "%s: filter.%u: deripple is for coarse channels of complex samples, but these are real",
-            job->path, number);
-    REQUIRE(!filter->is_complex, STATUS_USAGE,
-            "%s: filter.%u: deripple.prototype: %s has complex coefficients, expected real ones",
-            job->path, number, what->prototype);
+    TRY_OUT(telescope_add_names(&names));
+    REQUIRE_OUT(
+        points > 0, STATUS_USAGE,
+        "%s: filter.%u: deripple.points is missing, expected how many coefficients %s has for "
+        "each channel (or a prototype that is one of %s)",
+        job->path, number, what->prototype, names.data);
+    REQUIRE_OUT(!telescope || what->points == 0 || what->points == points, STATUS_USAGE,
+                "%s: filter.%u: deripple.points is %u, but %s has %u", job->path, number,
+                what->points, what->prototype, points);
+    REQUIRE_OUT(
+        band->is_complex, STATUS_USAGE,
+        "%s: filter.%u: deripple is for coarse channels of complex samples, but these are real",
+        job->path, number);
+    REQUIRE_OUT(
+        !filter->is_complex, STATUS_USAGE,
+        "%s: filter.%u: deripple.prototype: %s has complex coefficients, expected real ones",
+        job->path, number, what->prototype);
     for (uint32_t i = 0; i < number; i++) {
-        REQUIRE(job->filters[i].decimate == 1, STATUS_USAGE,
-                "%s: filter.%u: deripple takes whole coarse channels, but filter.%u decimates "
-                "them: expected it before that one",
-                job->path, number, i);
+        REQUIRE_OUT(job->filters[i].decimate == 1, STATUS_USAGE,
+                    "%s: filter.%u: deripple takes whole coarse channels, but filter.%u decimates "
+                    "them: expected it before that one",
+                    job->path, number, i);
     }
-    TRY(text_add(&who, "%s: filter.%u: deripple.prototype: %s", job->path, number,
-                 what->prototype));
-    TRY(deripple_make(who.data, filter->taps, filter->ntaps, points, band->oversample, out));
+    TRY_OUT(text_add(&who, "%s: filter.%u: deripple.prototype: %s", job->path, number,
+                     what->prototype));
+    TRY_OUT(deripple_make(who.data, filter->taps, filter->ntaps, points, band->oversample, out));
 out:
     text_free(&who);
     text_free(&names);
@@ -230,12 +220,13 @@ static status_t coefficients_make_deripple(const struct making *m, struct filter
 {
     status_t st = STATUS_OK;
     struct deripple deripple = {0};
-    TRY(filter_coefficients_deripple(m->job, m->number, m->band, &m->filter->deripple, &deripple));
+    TRY_OUT(
+        filter_coefficients_deripple(m->job, m->number, m->band, &m->filter->deripple, &deripple));
     out->taps = 2 * deripple.reach + 1;
     out->is_deripple = 1;
     out->ripple_db = deripple.ripple_db;
     out->left_db = deripple.left_db;
-    TRY(memory_zeroed(out->taps, sizeof *out->coeff, "coefficients of a filter", &out->coeff));
+    TRY_OUT(memory_zeroed(out->taps, sizeof *out->coeff, "coefficients of a filter", &out->coeff));
     deripple_coefficients(&deripple, out->coeff);
 out:
     free(deripple.half);
@@ -249,11 +240,11 @@ status_t filter_coefficients_make(const struct job *job, uint32_t number,
     struct filter_coefficients made = {.coeff = NULL};
     const struct making m = {job, number, filter_coefficients_of(job, number), band};
     if (m.filter->source == FILTER_DESIGN) {
-        TRY(coefficients_make_design(&m, &made));
+        TRY_OUT(coefficients_make_design(&m, &made));
     } else if (m.filter->source == FILTER_DERIPPLE) {
-        TRY(coefficients_make_deripple(&m, &made));
+        TRY_OUT(coefficients_make_deripple(&m, &made));
     } else {
-        TRY(coefficients_copy(&m, &made));
+        TRY_OUT(coefficients_copy(&m, &made));
     }
     made.delay = fir_delay(made.coeff, made.taps, made.is_complex);
     *out = made;
@@ -273,7 +264,6 @@ void filter_coefficients_free(struct filter_coefficients *coefficients)
 
 status_t bank_prototype(const struct job_bank *job, struct prototype_spec *out)
 {
-    status_t st = STATUS_OK;
     struct prototype_spec spec = {.channels = job->channels,
                                   .taps = job->taps,
                                   .window = job->window.kind,
@@ -295,8 +285,7 @@ status_t bank_prototype(const struct job_bank *job, struct prototype_spec *out)
         spec.cutoff = oversampled_cutoff(job->oversample);
     }
     *out = spec;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const char *bank_prototype_window(const struct prototype_spec *spec, char text[UNITS_TEXT])

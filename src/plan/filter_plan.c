@@ -130,13 +130,13 @@ static status_t filter_plan_make_coefficients(const struct job *job, uint32_t nu
     double *centres = NULL;
     uint32_t count = in->nselected[AXIS_CHAN];
     struct sky_band band = filter_plan_band(in);
-    TRY(memory_zeroed(count, sizeof *centres, "frequencies", &centres));
+    TRY_OUT(memory_zeroed(count, sizeof *centres, "frequencies", &centres));
     for (uint32_t i = 0; i < count && in->freq_hz; i++) {
         centres[i] = in->freq_hz[in->selected[AXIS_CHAN][i]];
     }
     band.centre_hz = centres;
     band.ncentres = count;
-    TRY(filter_coefficients_make(job, number, &band, made));
+    TRY_OUT(filter_coefficients_make(job, number, &band, made));
     for (size_t i = 0; i < (size_t)made->taps * (made->is_complex ? 2 : 1); i++) {
         made->coeff[i] *= in->scale;
     }
@@ -154,7 +154,6 @@ out:
 /* Many responses take it at the same frequencies. */
 static status_t filter_plan_fill_table(struct filter_plan_stage *stage)
 {
-    status_t st = STATUS_OK;
     const uint32_t length = stage->spec.choice.shape.length;
     if (!stage->deripple.half || length == 0) {
         return STATUS_OK;
@@ -164,8 +163,7 @@ static status_t filter_plan_fill_table(struct filter_plan_stage *stage)
     for (uint32_t k = 0; k <= length / 2; k++) {
         stage->deripple_table[k] = deripple_response(&stage->deripple, (double)k / length);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void filter_plan_respond(const void *context, uint32_t which, uint32_t length,
@@ -202,7 +200,6 @@ static status_t filter_plan_make_chirps(const struct job *job, uint32_t number,
                                         const struct archive *in, struct overlap_rows rows,
                                         struct filter_plan_stage *stage)
 {
-    status_t st = STATUS_OK;
     const struct job_filter *filter = &job->filters[number];
     const struct job_filter_dispersion *dispersion = &filter->dispersion;
     uint32_t count = in->nselected[AXIS_CHAN];
@@ -268,14 +265,12 @@ static status_t filter_plan_make_chirps(const struct job *job, uint32_t number,
         stage->spec.first -= (int64_t)stage->deripple.reach;
         stage->spec.taps += 2 * stage->deripple.reach;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Behind a chirp: delays are those of one frequency all over a coarse channel. */
 static status_t filter_plan_see_coherent(const struct archive *in, struct filter_plan_stage *stage)
 {
-    status_t st = STATUS_OK;
     uint64_t count = in->count[AXIS_CHAN];
     TRY(memory_zeroed((size_t)count, sizeof *stage->base.delay_hz, "frequencies",
                       &stage->base.delay_hz));
@@ -286,14 +281,12 @@ static status_t filter_plan_see_coherent(const struct archive *in, struct filter
         stage->chirps[0].is_inverse ? -stage->chirps[0].dm : stage->chirps[0].dm;
     stage->base.seen.coherent.constant = stage->chirps[0].constant;
     stage->base.seen.coherent.delay_hz = stage->base.delay_hz;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The voltages behind a filter: rate, band, times. */
 static status_t filter_plan_see(const struct archive *in, struct filter_plan_stage *stage)
 {
-    status_t st = STATUS_OK;
     struct archive *seen = &stage->base.seen;
     uint32_t decimate = stage->spec.decimate;
     stage_plan_see(in, stage->spec.is_complex_out, in->sample_rate_hz / decimate,
@@ -320,14 +313,12 @@ static status_t filter_plan_see(const struct archive *in, struct filter_plan_sta
         }
         seen->freq_hz = stage->base.freq_hz;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t filter_plan_settle_reach(const struct job *job, uint32_t i, int is_padded,
                                          struct overlap_rows in, struct filter_plan_stage *stage)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = &stage->spec;
     int64_t most = 0; /* the least shift is 0 */
     for (uint32_t s = 0; spec->shift && s < spec->nresponses; s++) {
@@ -353,18 +344,15 @@ static status_t filter_plan_settle_reach(const struct job *job, uint32_t i, int 
             STATUS_USAGE, "%s: filter.%u: its %s %" PRId64 " samples, but there are only %" PRId64,
             job->path, i, spec->response ? "chirp spans" : "coefficients need",
             stage->base.reach.length, in.end - in.first);
-    REQUIRE(stage->base.rows.end > stage->base.rows.first, STATUS_USAGE,
-            "%s: filter.%u.decimate: is %u, which keeps none of %" PRId64 " samples", job->path, i,
-            spec->decimate, in.end - in.first);
-out:
-    return st;
+    return REQUIRED(stage->base.rows.end > stage->base.rows.first, STATUS_USAGE,
+                    "%s: filter.%u.decimate: is %u, which keeps none of %" PRId64 " samples",
+                    job->path, i, spec->decimate, in.end - in.first);
 }
 
 static status_t filter_plan_add(const struct job *job, enum backend_kind backend, uint32_t threads,
                                 const struct filter_choice *choice, const struct archive *in,
                                 struct filter_plan *plan)
 {
-    status_t st = STATUS_OK;
     uint32_t i = plan->count++;
     const struct job_filter *filter = filter_coefficients_of(job, i);
     struct filter_plan_stage *stage = &plan->stages[i];
@@ -392,9 +380,7 @@ static status_t filter_plan_add(const struct job *job, enum backend_kind backend
     }
     TRY(filter_plan_fill_table(stage));
     TRY(filter_plan_settle_reach(job, i, filter->is_padded, rows, stage));
-    TRY(filter_plan_see(in, stage));
-out:
-    return st;
+    return filter_plan_see(in, stage);
 }
 
 status_t filter_plan_create(const struct job *job, const struct archive *archive,
@@ -408,13 +394,13 @@ status_t filter_plan_create(const struct job *job, const struct archive *archive
     if (count == 0 && !job->is_synthesised) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *plan, "the plan of filters", &plan));
+    TRY_OUT(memory_zeroed(1, sizeof *plan, "the plan of filters", &plan));
     plan->samples = (struct overlap_rows){(int64_t)archive->first_sample,
                                           (int64_t)(archive->first_sample + archive->samples)};
-    TRY(synthesis_plan_create(job, archive, plan->samples, threads, &plan->synthesis));
+    TRY_OUT(synthesis_plan_create(job, archive, plan->samples, threads, &plan->synthesis));
     for (uint32_t i = 0; i < count; i++) {
         const struct archive *in = filter_plan_count(plan) > 0 ? filter_plan_seen(plan) : archive;
-        TRY(filter_plan_add(job, backend, threads, choices ? &choices[i] : NULL, in, plan));
+        TRY_OUT(filter_plan_add(job, backend, threads, choices ? &choices[i] : NULL, in, plan));
     }
     *out = plan;
     plan = NULL;
@@ -448,15 +434,13 @@ static const struct overlap *filter_plan_reach(const struct filter_plan *plan, u
 status_t filter_plan_needs(const struct filter_plan *plan, struct overlap_rows wanted, int whole,
                            struct overlap_rows *rows)
 {
-    status_t st = STATUS_OK;
     uint32_t count = filter_plan_count(plan);
     rows[count] = wanted;
     for (uint32_t i = count; i > 0; i--) {
         TRY(overlap_needs(filter_plan_reach(plan, i - 1, whole), 0, rows[i], &rows[i - 1]));
         rows[i - 1] = overlap_common(rows[i - 1], filter_plan_before(plan, i - 1));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows)
@@ -490,7 +474,6 @@ static const char *filter_plan_kind(const struct filter_plan_stage *stage)
 
 status_t filter_plan_words(const struct filter_plan *plan, struct text *out)
 {
-    status_t st = STATUS_OK;
     TRY(plan->synthesis ? synthesis_plan_words(plan->synthesis, out) : STATUS_OK);
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct filter_plan_stage *stage = &plan->stages[i];
@@ -503,8 +486,7 @@ status_t filter_plan_words(const struct filter_plan *plan, struct text *out)
             TRY(text_add(out, " %u", shape->length));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int filter_plan_read_choices(const char *words, enum backend_kind backend,

@@ -79,7 +79,6 @@ static uint64_t flag_mask_find(const struct place *places, uint64_t count, doubl
 
 static status_t flag_mask_take_line(flag_mask_t *mask, size_t line, char *text)
 {
-    status_t st = STATUS_OK;
     enum { WORDS = 6 };
     char *words[WORDS + 1] = {NULL};
     double numbers[4] = {0, 0, -INFINITY, INFINITY};
@@ -91,7 +90,7 @@ static status_t flag_mask_take_line(flag_mask_t *mask, size_t line, char *text)
         words[count++] = word;
     }
     if (count == 0) {
-        goto out;
+        return STATUS_OK;
     }
     int is_band = strcmp(words[0], "freq_hz") == 0;
     int ok = (is_band || strcmp(words[0], "channels") == 0) && (count == 3 || count == WORDS);
@@ -125,8 +124,7 @@ static status_t flag_mask_take_line(flag_mask_t *mask, size_t line, char *text)
         TRY(memory_grow(mask->nranges, sizeof *mask->ranges, "a mask", &mask->ranges));
         mask->ranges[mask->nranges++] = range;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t flag_mask_read_text(flag_mask_t *mask)
@@ -135,11 +133,11 @@ static status_t flag_mask_read_text(flag_mask_t *mask)
     char *text = NULL;
     size_t room = 0;
     FILE *file = NULL;
-    TRY(text_open(mask->path, "the mask ", 0, &file));
+    TRY_OUT(text_open(mask->path, "the mask ", 0, &file));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
-        TRY(flag_mask_take_line(mask, line, text));
+        TRY_OUT(flag_mask_take_line(mask, line, text));
     }
-    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", mask->path, strerror(errno));
+    REQUIRE_OUT(!ferror(file), STATUS_DATA, "cannot read %s: %s", mask->path, strerror(errno));
 out:
     text_close(file);
     free(text);
@@ -152,7 +150,6 @@ out:
  * have each. */
 static status_t flag_mask_match(flag_mask_t *mask)
 {
-    status_t st = STATUS_OK;
     const struct product *product = mask->product;
     const uint64_t count = product->flags.channels;
     uint64_t each = count / product->frequencies;
@@ -175,13 +172,11 @@ static status_t flag_mask_match(flag_mask_t *mask)
             (struct span){flag_mask_find(mask->theirs, count, hz - reach),
                           flag_mask_find(mask->theirs, count, hz + reach)};
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t flag_mask_read_product(flag_mask_t *mask, const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     TRY(product_open(mask->path, &mask->product));
     const struct product *product = mask->product;
     REQUIRE(product && product->place.flags_offset > 0 && product->frequency_hz &&
@@ -200,9 +195,7 @@ static status_t flag_mask_read_product(flag_mask_t *mask, const struct archive *
     TRY(flag_mask_match(mask));
     TRY(memory_zeroed((size_t)(product->flags.ifs * product->flags.channels), 1, "a mask",
                       &mask->row));
-    TRY(file_open_read(mask->path, &mask->fd));
-out:
-    return st;
+    return file_open_read(mask->path, &mask->fd);
 }
 
 /* Finds the rows of their cells that overlap one of ours. */
@@ -242,7 +235,6 @@ static void flag_mask_mark_row(const flag_mask_t *mask, uint64_t first_if, uint6
 status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uint64_t ifs,
                         unsigned char *flags)
 {
-    status_t st = STATUS_OK;
     double centre = mask->time.first + (double)cell * mask->time.step;
     double half = mask->time.step / 2;
     struct span rows = {0, 0};
@@ -270,8 +262,7 @@ status_t flag_mask_mark(flag_mask_t *mask, uint64_t cell, uint64_t first_if, uin
         }
         flag_mask_mark_row(mask, first_if, ifs, flags);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t flag_mask_is_hdf5(const char *path, int *out)
@@ -280,7 +271,7 @@ static status_t flag_mask_is_hdf5(const char *path, int *out)
     static const char signature[] = "\211HDF\r\n\032\n";
     char first[sizeof signature - 1] = "";
     FILE *file = NULL;
-    TRY(text_open(path, "the mask ", 0, &file));
+    TRY_OUT(text_open(path, "the mask ", 0, &file));
     *out = fread(first, 1, sizeof first, file) == sizeof first &&
            memcmp(first, signature, sizeof first) == 0;
 out:
@@ -293,21 +284,21 @@ status_t flag_mask_create(const char *path, const struct product_spec *spec, fla
     status_t st = STATUS_OK;
     flag_mask_t *mask = NULL;
     int is_hdf5 = 0;
-    TRY(memory_zeroed(1, sizeof *mask, "a mask", &mask));
+    TRY_OUT(memory_zeroed(1, sizeof *mask, "a mask", &mask));
     mask->fd = -1;
     mask->row_at = UINT64_MAX;
     mask->time = flagged_time(spec);
     mask->channels = bank_channels(spec);
     mask->ifs = flagged_ifs(spec);
     mask->width_hz = archive_chan_width_hz(spec->archive) / spec->bank.channels;
-    TRY(memory_text(path, &mask->path));
-    TRY(memory_zeroed((size_t)mask->channels, sizeof *mask->by_hz, "a mask", &mask->by_hz));
+    TRY_OUT(memory_text(path, &mask->path));
+    TRY_OUT(memory_zeroed((size_t)mask->channels, sizeof *mask->by_hz, "a mask", &mask->by_hz));
     for (uint64_t i = 0; i < mask->channels; i++) {
         mask->by_hz[i] = (struct place){bank_channel(spec, i), i};
     }
     qsort(mask->by_hz, (size_t)mask->channels, sizeof *mask->by_hz, flag_mask_by_hz);
-    TRY(flag_mask_is_hdf5(path, &is_hdf5));
-    TRY(is_hdf5 ? flag_mask_read_product(mask, spec->archive) : flag_mask_read_text(mask));
+    TRY_OUT(flag_mask_is_hdf5(path, &is_hdf5));
+    TRY_OUT(is_hdf5 ? flag_mask_read_product(mask, spec->archive) : flag_mask_read_text(mask));
     *out = mask;
     mask = NULL;
 out:

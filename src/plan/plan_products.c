@@ -38,27 +38,28 @@ static status_t sum_factors_read(const char *path, uint32_t count, const char *w
     double *weights = NULL;
     double sum = 0;
     uint32_t found = 0;
-    TRY(text_open(path, "the weights of sums in ", 0, &file));
-    TRY(memory_zeroed((size_t)count + 1, sizeof *weights, "weights of sums", &weights));
+    TRY_OUT(text_open(path, "the weights of sums in ", 0, &file));
+    TRY_OUT(memory_zeroed((size_t)count + 1, sizeof *weights, "weights of sums", &weights));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
         char *rest = NULL;
         text[strcspn(text, "#")] = '\0';
         for (char *word = strtok_r(text, blanks, &rest); word;
              word = strtok_r(NULL, blanks, &rest), found++) {
             double value = 0;
-            REQUIRE(units_parse_f64(word, &value) && value >= 0 && isfinite(value), STATUS_DATA,
-                    "%s, line %zu: '%.40s' is no weight, expected a number of at least 0", path,
-                    line, word);
+            REQUIRE_OUT(units_parse_f64(word, &value) && value >= 0 && isfinite(value), STATUS_DATA,
+                        "%s, line %zu: '%.40s' is no weight, expected a number of at least 0", path,
+                        line, word);
             weights[min_u64(found, count)] = value; /* one more is the last of too many */
         }
     }
-    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
-    REQUIRE(found == count, STATUS_DATA, "%s has %u weights, but %u %s are added up", path, found,
-            count, whose);
+    REQUIRE_OUT(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+    REQUIRE_OUT(found == count, STATUS_DATA, "%s has %u weights, but %u %s are added up", path,
+                found, count, whose);
     for (uint32_t i = 0; i < count; i++) {
         sum += weights[i];
     }
-    REQUIRE(sum > 0 && isfinite(sum), STATUS_DATA, "%s: the sum of its weights is %g", path, sum);
+    REQUIRE_OUT(sum > 0 && isfinite(sum), STATUS_DATA, "%s: the sum of its weights is %g", path,
+                sum);
     *out = weights;
     weights = NULL;
 out:
@@ -81,7 +82,6 @@ struct channelise_output plan_ifs_output(const struct job_product *job)
 static status_t plan_ifs_settle_feed(const struct channelise_plan *work, uint32_t i,
                                      struct stokes *stokes)
 {
-    status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
     const struct archive *archive = work->products[i].spec.archive;
     const uint64_t *at = archive->selected[AXIS_POL];
@@ -104,15 +104,13 @@ static status_t plan_ifs_settle_feed(const struct channelise_plan *work, uint32_
     *stokes = (struct stokes){.feed = is_known ? feed : job->combine.stokes.feed,
                               .is_swapped = is_known && is_swapped,
                               .v = job->combine.stokes.v};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Gives stations that the array's table flags the weight 0 in a sum of `count` antennas. */
 static status_t plan_ifs_omit_flagged(const struct channelise_plan *work, uint32_t i,
                                       uint32_t count)
 {
-    status_t st = STATUS_OK;
     struct channelise_plan_product *product = &work->products[i];
     const uint32_t stations = product->spec.archive->nselected[AXIS_STATION];
     double left = 0;
@@ -128,16 +126,14 @@ static status_t plan_ifs_omit_flagged(const struct channelise_plan *work, uint32
         }
         left += product->sum_factors ? product->sum_factors[k] : 1;
     }
-    REQUIRE(left > 0, STATUS_USAGE,
-            "%s: products.%u.sum: all stations are flagged in the array's table, or have weight 0",
-            work->job->path, i);
-out:
-    return st;
+    return REQUIRED(
+        left > 0, STATUS_USAGE,
+        "%s: products.%u.sum: all stations are flagged in the array's table, or have weight 0",
+        work->job->path, i);
 }
 
 static status_t plan_ifs_settle_sum(struct channelise_plan *work, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
     const struct archive *archive = work->products[i].spec.archive;
     struct channelise_plan_product *product = &work->products[i];
@@ -162,8 +158,7 @@ static status_t plan_ifs_settle_sum(struct channelise_plan *work, uint32_t i)
     TRY(spec->combine.sums_stations ? plan_ifs_omit_flagged(work, i, count) : STATUS_OK);
     spec->combine.weights = product->sum_factors;
     spec->combine.nweights = product->sum_factors ? count : 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Settles ifs of work->products[i], whose `archive` is known. Fails with USAGE: the archive has not
@@ -171,7 +166,6 @@ out:
  * of weights. */
 static status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
     struct product_spec *spec = &work->products[i].spec;
     uint32_t pols = spec->archive->nselected[AXIS_POL];
@@ -194,8 +188,7 @@ static status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
         spec->visibilities = &(*plan)->product;
         spec->archive = work->seen;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Responses of filters where the channels are: transforms as long as the filter bank's are fine. */
@@ -218,14 +211,14 @@ static status_t droop_of_stage(const struct channelise_plan *work, uint32_t numb
     if (stage->chirps || made->is_deripple) {
         return STATUS_OK; /* all pass, or flat behind it as they are */
     }
-    TRY(memory_zeroed(length, sizeof *response, "a response", &response));
-    TRY(memory_zeroed(length, sizeof *folded, "a response", &folded));
+    TRY_OUT(memory_zeroed(length, sizeof *response, "a response", &response));
+    TRY_OUT(memory_zeroed(length, sizeof *folded, "a response", &folded));
     for (uint32_t i = 0; i < made->taps; i++) {
         folded[i % length] +=
             (made->is_complex ? made->coeff[2 * i] + I * made->coeff[2 * i + 1] : made->coeff[i]) /
             in->scale;
     }
-    TRY(dft_forward(length, folded, response));
+    TRY_OUT(dft_forward(length, folded, response));
     int sideband = in->is_complex ? 1 : in->sideband;
     for (uint64_t k = 0; k < bank_channels(spec); k++) {
         uint64_t chan = in->selected[AXIS_CHAN][k / spec->bank.nchannels];
@@ -252,7 +245,7 @@ static status_t droop_read(const char *path, struct droop_table *table)
     char *text = NULL;
     size_t room = 0;
     FILE *file = NULL;
-    TRY(text_open(path, "the droop in ", 0, &file));
+    TRY_OUT(text_open(path, "the droop in ", 0, &file));
     for (size_t line = 1; getline(&text, &room, file) >= 0; line++) {
         double point[2] = {0, 0};
         char *rest = NULL;
@@ -265,16 +258,17 @@ static status_t droop_read(const char *path, struct droop_table *table)
         int ok = second && !strtok_r(NULL, blanks, &rest) && units_parse_f64(word, &point[0]) &&
                  units_parse_f64(second, &point[1]) && point[1] > 0;
         ok = ok && (table->count == 0 || point[0] > table->points[table->count - 1][0]);
-        REQUIRE(ok, STATUS_DATA,
-                "%s, line %zu: expected Hz from a coarse channel's centre, more than before, and a "
-                "gain in power above 0",
-                path, line);
-        TRY(memory_grown(table->count + 1, sizeof *table->points, "a table", &table->points));
+        REQUIRE_OUT(
+            ok, STATUS_DATA,
+            "%s, line %zu: expected Hz from a coarse channel's centre, more than before, and a "
+            "gain in power above 0",
+            path, line);
+        TRY_OUT(memory_grown(table->count + 1, sizeof *table->points, "a table", &table->points));
         memcpy(table->points[table->count++], point, sizeof point);
     }
-    REQUIRE(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
-    REQUIRE(table->count >= 2, STATUS_DATA,
-            "%s: expected at least two lines of a frequency and a gain", path);
+    REQUIRE_OUT(!ferror(file), STATUS_DATA, "cannot read %s: %s", path, strerror(errno));
+    REQUIRE_OUT(table->count >= 2, STATUS_DATA,
+                "%s: expected at least two lines of a frequency and a gain", path);
 out:
     text_close(file);
     free(text);
@@ -303,7 +297,7 @@ static status_t droop_of_file(const struct channelise_plan *work, const char *pa
     status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
     struct droop_table table = {NULL, 0};
-    TRY(droop_read(path, &table));
+    TRY_OUT(droop_read(path, &table));
     for (uint64_t k = 0; k < bank_channels(spec); k++) {
         uint64_t chan = archive->selected[AXIS_CHAN][k / spec->bank.nchannels];
         gains[k] *= droop_look_up(&table, bank_channel(spec, k) - archive->freq_hz[chan]);
@@ -328,23 +322,24 @@ static status_t droop_settle(const struct channelise_plan *work, uint32_t i, dou
     if (job->ndroop == 0) {
         goto out;
     }
-    TRY(memory_zeroed((size_t)count, sizeof *gains, "gains", &gains));
+    TRY_OUT(memory_zeroed((size_t)count, sizeof *gains, "gains", &gains));
     for (uint64_t k = 0; k < count; k++) {
         gains[k] = 1;
     }
     for (uint32_t d = 0; d < job->ndroop; d++) {
         uint32_t filters = !job->droop[d].path && work->filters ? work->filters->count : 0;
         for (uint32_t f = 0; f < filters; f++) {
-            TRY(droop_of_stage(work, f, spec, gains));
+            TRY_OUT(droop_of_stage(work, f, spec, gains));
         }
-        TRY(job->droop[d].path ? droop_of_file(work, job->droop[d].path, spec, gains) : STATUS_OK);
+        TRY_OUT(job->droop[d].path ? droop_of_file(work, job->droop[d].path, spec, gains)
+                                   : STATUS_OK);
     }
     for (uint64_t k = 0; k < count; k++) {
         most = fmax(most, gains[k]);
     }
-    REQUIRE(most > 0 && isfinite(most), STATUS_USAGE,
-            "%s: products.%u.droop: nothing of what the bank gets passes what was before it",
-            work->job->path, i);
+    REQUIRE_OUT(most > 0 && isfinite(most), STATUS_USAGE,
+                "%s: products.%u.droop: nothing of what the bank gets passes what was before it",
+                work->job->path, i);
     *out = gains;
     gains = NULL;
 out:
@@ -373,7 +368,6 @@ static uint64_t plan_format_next_channel(const struct product_spec *spec, uint64
 /* As fbh5_check_even(). */
 static status_t plan_format_check_band(const struct channelise_plan *work, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &work->products[i].spec;
     const struct archive *archive = spec->archive;
     double first = bank_frequency(spec, 0);
@@ -390,13 +384,11 @@ static status_t plan_format_check_band(const struct channelise_plan *work, uint3
                 work->job->products[i].format == FILE_FIL ? "SIGPROC" : "PSRFITS", at, hz / 1e6,
                 stated / 1e6, i);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plan_format_check_ifs(const struct channelise_plan *work, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &work->products[i].spec;
     uint32_t each = ifs_of_antenna(spec);
     REQUIRE(spec->nifs == each, STATUS_USAGE,
@@ -404,20 +396,18 @@ static status_t plan_format_check_ifs(const struct channelise_plan *work, uint32
             "%u: input.select takes one, products.%u.sum adds powers up; format: fil and hdf5 hold "
             "all",
             work->job->path, i, spec->nifs / each, i);
-    REQUIRE(each <= 2 || spec->combine.polarisation != POLARISATION_SEPARATE, STATUS_USAGE,
-            "%s: products.%u.format is psrfits, which holds 1 or 2 polarisations, or 4 of "
-            "polarisation: IQUV or coherency, but there are %u: input.select takes some; format: "
-            "fil and hdf5 hold all",
-            work->job->path, i, each);
-out:
-    return st;
+    return REQUIRED(
+        each <= 2 || spec->combine.polarisation != POLARISATION_SEPARATE, STATUS_USAGE,
+        "%s: products.%u.format is psrfits, which holds 1 or 2 polarisations, or 4 of "
+        "polarisation: IQUV or coherency, but there are %u: input.select takes some; format: "
+        "fil and hdf5 hold all",
+        work->job->path, i, each);
 }
 
 /* The channels whose centres lie in the band, and as many more as make whole means. */
 static status_t products_keep_band(const struct channelise_plan *work, uint32_t i, uint64_t all,
                                    uint64_t *first, uint64_t *count)
 {
-    status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
     const struct product_spec *spec = &work->products[i].spec;
     uint64_t end = 0;
@@ -435,15 +425,13 @@ static status_t products_keep_band(const struct channelise_plan *work, uint32_t 
             units_hertz(bank_channel(spec, all - 1)));
     *count = ceil_div_u64(end - *first, job->average) * job->average;
     *first = *count <= all ? min_u64(*first, all - *count) : *first;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Lists the channels that the product keeps among those of the bank, coarse channels side by
  * side. */
 static status_t products_keep(const struct channelise_plan *work, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
     struct product_spec *spec = &work->products[i].spec;
     uint64_t all = bank_channels(spec);
@@ -472,8 +460,7 @@ static status_t products_keep(const struct channelise_plan *work, uint32_t i)
             work->job->path, i, job->average, spec->bank.nchannels);
     spec->first_frequency = first;
     spec->frequencies = count / job->average;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Sets the inputs of product i. */
@@ -661,7 +648,6 @@ static uint64_t products_together(const struct channelise_plan *work, uint32_t i
 /* Sets the flagging of a product's cells. */
 static status_t products_settle_flag(struct channelise_plan *work, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     const struct job_flag *flag = &job->products[i].flag;
     const struct product_spec *spec = &work->products[i].spec;
@@ -671,15 +657,12 @@ static status_t products_settle_flag(struct channelise_plan *work, uint32_t i)
                 " channels (counted from 0)",
                 job->path, i, at, flag->channels[at].last, bank_channels(spec));
     }
-    TRY(flag->mask ? flag_mask_create(flag->mask, spec, &work->products[i].mask) : STATUS_OK);
-out:
-    return st;
+    return flag->mask ? flag_mask_create(flag->mask, spec, &work->products[i].mask) : STATUS_OK;
 }
 
 /* Settles the rows of product i: its channels, and how they become bits. Fails with USAGE, DATA. */
 static status_t products_settle_rows(struct channelise_plan *work, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct job_product *job = &work->job->products[i];
     struct channelise_plan_product *product = &work->products[i];
     struct product_spec *spec = &product->spec;
@@ -695,13 +678,11 @@ static status_t products_settle_rows(struct channelise_plan *work, uint32_t i)
         spec->steps.rows = job->steps.rows > 0 ? job->steps.rows : products_scale_rows(spec);
     }
     product->row_bytes = product_spec_row_bytes(spec);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t plan_products_settle(struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     const struct job *job = work->job;
     work->group_quantum = 1;
     for (uint32_t i = 0; i < job->nproducts; i++) {
@@ -723,6 +704,5 @@ status_t plan_products_settle(struct channelise_plan *work)
         products_settle_output(work, i);
         TRY(work->is_bank ? products_settle_flag(work, i) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -68,7 +68,6 @@ static int stage_next_gap(const struct archive *in, uint32_t fan, uint32_t s, ui
 /* Gaps of single streams. */
 static status_t stage_see_stream_gaps(const struct archive *in, struct stage_plan *plan)
 {
-    status_t st = STATUS_OK;
     struct archive *seen = &plan->seen;
     size_t *found = &seen->losses.nstream_gaps;
     const uint64_t end = in->first_sample + in->samples;
@@ -90,13 +89,11 @@ static status_t stage_see_stream_gaps(const struct archive *in, struct stage_pla
     }
     archive_gaps_sort(plan->stream_gaps, *found);
     seen->losses.stream_gaps = plan->stream_gaps;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan)
 {
-    status_t st = STATUS_OK;
     struct archive_losses *losses = &plan->seen.losses;
     const int are_common = archive_gaps_are_common(in);
     TRY(are_common ? STATUS_OK : stage_see_stream_gaps(in, plan));
@@ -110,8 +107,7 @@ status_t stage_plan_see_gaps(const struct archive *in, struct stage_plan *plan)
             plan->gaps[losses->ngaps++][1] = (uint64_t)(rows.end - rows.first);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void stage_plan_free(struct stage_plan *plan)
@@ -138,7 +134,6 @@ static double bank_frequency(const struct archive *archive, uint32_t at)
 static status_t bank_check_channels(const struct job *job, const struct archive *archive,
                                     const struct synthesis_bank *bank)
 {
-    status_t st = STATUS_OK;
     const uint64_t *selected = archive->selected[AXIS_CHAN];
     const uint64_t first = archive_bank_channel(archive, selected[0]);
     for (uint32_t i = 0; i < archive->nselected[AXIS_CHAN]; i++) {
@@ -151,19 +146,16 @@ static status_t bank_check_channels(const struct job *job, const struct archive 
                 " follows, expected %" PRIu64 ": the same channels of each, one behind the other",
                 job->path, archive_bank_group(archive, selected[i]), channel, expected);
     }
-    REQUIRE(archive->nselected[AXIS_CHAN] % bank->channels == 0, STATUS_USAGE,
-            "%s: synthesise: %u channels are selected, which are no whole number of coarse "
-            "channels with %u each",
-            job->path, archive->nselected[AXIS_CHAN], bank->channels);
-out:
-    return st;
+    return REQUIRED(archive->nselected[AXIS_CHAN] % bank->channels == 0, STATUS_USAGE,
+                    "%s: synthesise: %u channels are selected, which are no whole number of coarse "
+                    "channels with %u each",
+                    job->path, archive->nselected[AXIS_CHAN], bank->channels);
 }
 
 /* Neighbours lie one spacing apart. */
 static status_t bank_check_frequencies(const struct job *job, const struct archive *archive,
                                        const struct synthesis_bank *bank)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < archive->nselected[AXIS_CHAN]; i++) {
         double first = bank_frequency(archive, i / bank->channels * bank->channels);
         double expected = first + (i % bank->channels) * bank->spacing_hz;
@@ -174,8 +166,7 @@ static status_t bank_check_frequencies(const struct job *job, const struct archi
                 job->path, i, found, expected, bank->spacing_hz, archive->sample_rate_hz,
                 archive->oversample.den, archive->oversample.num);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void bank_settle_points(const struct archive *archive, struct synthesis_bank *bank)
@@ -209,7 +200,6 @@ static void bank_settle_points(const struct archive *archive, struct synthesis_b
 static status_t synthesis_bank_find(const struct job *job, const struct archive *archive,
                                     struct synthesis_bank *out)
 {
-    status_t st = STATUS_OK;
     const uint64_t *selected = archive->selected[AXIS_CHAN];
     struct synthesis_bank bank = {.channels = 1}; /* that belong to the first's coarse channel */
     while (bank.channels < archive->nselected[AXIS_CHAN] &&
@@ -236,8 +226,7 @@ static status_t synthesis_bank_find(const struct job *job, const struct archive 
     bank.hop = (uint32_t)((uint64_t)bank.points * den / num);
     bank.rate_hz = archive->sample_rate_hz * bank.hop;
     *out = bank;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 double synthesis_bank_low(const struct synthesis_bank *bank, const struct archive *archive,
@@ -259,7 +248,6 @@ struct synthesis_prototype {
 
 static status_t synthesis_read_file(const struct job *job, struct synthesis_prototype *out)
 {
-    status_t st = STATUS_OK;
     const struct job_synthesise *synthesise = &job->synthesise;
     const struct telescope *telescope = telescope_find(synthesise->prototype);
     uint64_t count = 0;
@@ -267,7 +255,7 @@ static status_t synthesis_read_file(const struct job *job, struct synthesis_prot
         out->taps = telescope->taps;
         out->points = telescope->points;
         TRY(telescope_prototype(telescope, &out->coeff));
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(
         synthesise->prototype_taps > 0, STATUS_USAGE,
@@ -276,18 +264,16 @@ static status_t synthesis_read_file(const struct job *job, struct synthesis_prot
     TRY(coefficients_read_real(synthesise->prototype, &out->coeff, &count));
     out->taps = synthesise->prototype_taps;
     out->points = (uint32_t)(count / out->taps);
-    REQUIRE(count % out->taps == 0 && out->points >= 2, STATUS_USAGE,
-            "%s: synthesise.prototype: %s holds %" PRIu64 " numbers, which %u taps do not divide",
-            job->path, synthesise->prototype, count, out->taps);
-out:
-    return st;
+    return REQUIRED(count % out->taps == 0 && out->points >= 2, STATUS_USAGE,
+                    "%s: synthesise.prototype: %s holds %" PRIu64
+                    " numbers, which %u taps do not divide",
+                    job->path, synthesise->prototype, count, out->taps);
 }
 
 /* The job's description of the bank must not be another one than the archive's own. */
 static status_t synthesis_check_own(const struct job *job, const struct synthesis_bank *bank,
                                     const struct synthesis_prototype *prototype)
 {
-    status_t st = STATUS_OK;
     if (bank->own_points == 0) {
         return STATUS_OK;
     }
@@ -296,19 +282,16 @@ static status_t synthesis_check_own(const struct job *job, const struct synthesi
             "%s: synthesise.prototype has %u taps of %u points, but the archive's channels were "
             "made with %u taps of %u points",
             job->path, prototype->taps, prototype->points, bank->own_taps, bank->own_points);
-    REQUIRE(job->synthesise.origin == 0, STATUS_USAGE,
-            "%s: synthesise.origin is %" PRIu64
-            ", expected 0: phases of spectra of voltmill count from their first sample",
-            job->path, (uint64_t)job->synthesise.origin);
-out:
-    return st;
+    return REQUIRED(job->synthesise.origin == 0, STATUS_USAGE,
+                    "%s: synthesise.origin is %" PRIu64
+                    ", expected 0: phases of spectra of voltmill count from their first sample",
+                    job->path, (uint64_t)job->synthesise.origin);
 }
 
 static status_t synthesis_take_own(const struct job *job, const struct archive *archive,
                                    const struct synthesis_bank *bank,
                                    struct synthesis_prototype *out)
 {
-    status_t st = STATUS_OK;
     REQUIRE(bank->own_points > 0, STATUS_USAGE,
             "%s: synthesise.prototype is missing: the archive does not say by which filter its "
             "channels were made, expected the path of a file with the prototype",
@@ -323,28 +306,25 @@ static status_t synthesis_take_own(const struct job *job, const struct archive *
     for (uint64_t i = 0; i < archive->bank.nprototype; i++) {
         out->coeff[i] = archive->bank.prototype[i];
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The dual, of as many taps as the job says, or its accuracy takes. */
 static status_t synthesis_design(const struct job *job, const struct dual_bank *bank,
                                  struct dual *out)
 {
-    status_t st = STATUS_OK;
     const struct job_synthesise *synthesise = &job->synthesise;
     if (synthesise->taps > 0) {
         TRY(dual_create(bank, synthesise->taps, out));
-        goto out;
+        return STATUS_OK;
     }
     const uint32_t most = TIMES_TAPS * bank->taps + MORE_TAPS;
     TRY(dual_design(bank, -synthesise->accuracy, most, out));
-    REQUIRE(out->error_db <= -synthesise->accuracy, STATUS_USAGE,
-            "%s: synthesise.accuracy is %g dB, but %u taps leave an error of %.1f dB: expected "
-            "synthesise.taps, or an accuracy that is reached",
-            job->path, synthesise->accuracy, out->taps, out->error_db);
-out:
-    return st;
+    return REQUIRED(
+        out->error_db <= -synthesise->accuracy, STATUS_USAGE,
+        "%s: synthesise.accuracy is %g dB, but %u taps leave an error of %.1f dB: expected "
+        "synthesise.taps, or an accuracy that is reached",
+        job->path, synthesise->accuracy, out->taps, out->error_db);
 }
 
 status_t synthesis_filter_make(struct job *job, const struct archive *archive)
@@ -358,20 +338,20 @@ status_t synthesis_filter_make(struct job *job, const struct archive *archive)
     if (!job->is_synthesised) {
         return STATUS_OK;
     }
-    TRY(synthesis_bank_find(job, archive, &bank));
-    TRY(synthesise->prototype ? synthesis_read_file(job, &prototype)
-                              : synthesis_take_own(job, archive, &bank, &prototype));
-    TRY(synthesis_check_own(job, &bank, &prototype));
+    TRY_OUT(synthesis_bank_find(job, archive, &bank));
+    TRY_OUT(synthesise->prototype ? synthesis_read_file(job, &prototype)
+                                  : synthesis_take_own(job, archive, &bank, &prototype));
+    TRY_OUT(synthesis_check_own(job, &bank, &prototype));
     if (prototype.points != bank.points) {
-        TRY(prototype_resample(prototype.coeff, prototype.taps, prototype.points, bank.points,
-                               RESAMPLE_KEEPS_FIRST, &resampled));
+        TRY_OUT(prototype_resample(prototype.coeff, prototype.taps, prototype.points, bank.points,
+                                   RESAMPLE_KEEPS_FIRST, &resampled));
         free(prototype.coeff);
         prototype.coeff = resampled;
         resampled = NULL;
     }
     const struct dual_bank of = {
         .coeff = prototype.coeff, .points = bank.points, .taps = prototype.taps, .hop = bank.hop};
-    TRY(synthesis_design(job, &of, &made));
+    TRY_OUT(synthesis_design(job, &of, &made));
     free(synthesise->coeff);
     synthesise->coeff = made.coeff;
     made.coeff = NULL;
@@ -456,7 +436,6 @@ static const struct stage_kind synthesis_kind = {synthesis_bytes, synthesis_crea
 static status_t synthesis_set_spec(const struct job *job, const struct archive *in,
                                    uint32_t threads, struct synthesis_plan *plan)
 {
-    status_t st = STATUS_OK;
     const struct job_synthesise *made = &job->synthesise;
     const struct synthesis_bank *bank = &plan->bank;
     TRY(memory_zeroed((size_t)made->ncoeff, sizeof *plan->coeff, "a synthesis filter",
@@ -495,8 +474,7 @@ static status_t synthesis_set_spec(const struct job *job, const struct archive *
     /* A spectrum's time stamp is the centre of its filter. */
     const double points = bank->own_points > 0 ? bank->own_points : bank->points;
     plan->offset_seconds = -((made->bank_taps * points - 1) / 2) / (points * bank->spacing_hz);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Data dedispersed coherently before they were channelised have one delay in all of their channels.
@@ -504,7 +482,6 @@ out:
 static status_t synthesis_see_coherent(const struct job *job, const struct archive *in,
                                        struct synthesis_plan *plan)
 {
-    status_t st = STATUS_OK;
     const struct synthesis_bank *bank = &plan->bank;
     if (!in->coherent.delay_hz) {
         return STATUS_OK;
@@ -521,15 +498,13 @@ static status_t synthesis_see_coherent(const struct job *job, const struct archi
                 job->path, *mine, hz);
     }
     plan->base.seen.coherent.delay_hz = plan->base.delay_hz;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The streams as an archive of a coarse channel for each group. */
 static status_t synthesis_see(const struct job *job, const struct archive *in,
                               struct synthesis_plan *plan)
 {
-    status_t st = STATUS_OK;
     struct archive *seen = &plan->base.seen;
     const struct synthesis_bank *bank = &plan->bank;
     stage_plan_see(in, !bank->is_real_out, bank->rate_hz, plan->offset_seconds, &plan->base);
@@ -552,9 +527,7 @@ static status_t synthesis_see(const struct job *job, const struct archive *in,
     seen->selected[AXIS_CHAN] = plan->base.selected;
     seen->nselected[AXIS_CHAN] = bank->groups;
     TRY(synthesis_see_coherent(job, in, plan));
-    TRY(stage_plan_see_gaps(in, &plan->base));
-out:
-    return st;
+    return stage_plan_see_gaps(in, &plan->base);
 }
 
 status_t synthesis_plan_create(const struct job *job, const struct archive *archive,
@@ -567,16 +540,17 @@ status_t synthesis_plan_create(const struct job *job, const struct archive *arch
     if (!job->is_synthesised) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *plan, "the plan of a synthesis", &plan));
-    TRY(synthesis_bank_find(job, archive, &plan->bank));
-    TRY(synthesis_set_spec(job, archive, threads, plan));
-    TRY(overlap_makes(&plan->base.reach, 0, samples, &plan->base.rows));
-    REQUIRE(plan->base.rows.end > plan->base.rows.first, STATUS_USAGE,
-            "%s: synthesise: a sample is made of %" PRId64 " spectra, but there are only %" PRId64,
-            job->path, plan->base.reach.length, samples.end - samples.first);
+    TRY_OUT(memory_zeroed(1, sizeof *plan, "the plan of a synthesis", &plan));
+    TRY_OUT(synthesis_bank_find(job, archive, &plan->bank));
+    TRY_OUT(synthesis_set_spec(job, archive, threads, plan));
+    TRY_OUT(overlap_makes(&plan->base.reach, 0, samples, &plan->base.rows));
+    REQUIRE_OUT(plan->base.rows.end > plan->base.rows.first, STATUS_USAGE,
+                "%s: synthesise: a sample is made of %" PRId64
+                " spectra, but there are only %" PRId64,
+                job->path, plan->base.reach.length, samples.end - samples.first);
     plan->spec.max_rows = (uint64_t)(plan->base.rows.end - plan->base.rows.first);
     plan->spec.expected = (uint64_t)(samples.end - samples.first) * plan->spec.nstreams;
-    TRY(synthesis_see(job, archive, plan));
+    TRY_OUT(synthesis_see(job, archive, plan));
     *out = plan;
     plan = NULL;
 out:

@@ -49,19 +49,16 @@ static int pairs_order(const void *left, const void *right)
 
 static status_t pairs_push(struct visibilities_plan *plan, uint32_t a, uint32_t b)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grown(plan->npairs + 1, sizeof *plan->pairs, "pairs", &plan->pairs));
     plan->pairs[plan->npairs][0] = a < b ? a : b;
     plan->pairs[plan->npairs++][1] = a < b ? b : a;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds the pairs that one word of products.N.pairs stands for. */
 static status_t pairs_add(const struct channelise_plan *work, uint32_t i, const char *word,
                           struct visibilities_plan *plan)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = work->seen;
     const uint32_t stations = archive->nselected[AXIS_STATION];
     const int has_crosses = strcmp(word, "autos") != 0;
@@ -81,7 +78,7 @@ static status_t pairs_add(const struct channelise_plan *work, uint32_t i, const 
                     ? archive->names[AXIS_STATION][archive->selected[AXIS_STATION][stations - 1]]
                     : "1");
         TRY(pairs_push(plan, a, b));
-        goto out;
+        return STATUS_OK;
     }
     for (uint32_t a = 0; a < stations; a++) {
         for (uint32_t b = a; b < stations; b++) {
@@ -91,15 +88,13 @@ static status_t pairs_add(const struct channelise_plan *work, uint32_t i, const 
             TRY(is_used ? pairs_push(plan, a, b) : STATUS_OK);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The pairs, each once, in ascending order. */
 static status_t pairs_find(const struct channelise_plan *work, uint32_t i,
                            struct visibilities_plan *plan)
 {
-    status_t st = STATUS_OK;
     static const char *const all = "all";
     const struct job_product *job = &work->job->products[i];
     uint32_t count = 0;
@@ -115,14 +110,12 @@ static status_t pairs_find(const struct channelise_plan *work, uint32_t i,
         }
     }
     plan->npairs = plan->spec.npairs = count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds the autocorrelations by which rows are judged. */
 static status_t pairs_add_autos(struct visibilities_plan *plan)
 {
-    status_t st = STATUS_OK;
     const uint32_t listed = plan->npairs;
     const uint32_t stations = plan->spec.stations;
     TRY(memory_zeroed(stations, sizeof *plan->autos, "pairs", &plan->autos));
@@ -140,15 +133,13 @@ static status_t pairs_add_autos(struct visibilities_plan *plan)
     }
     plan->spec.npairs = plan->npairs;
     plan->npairs = listed;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Directions and apparent place of a row's centre, for its uvw. */
 static status_t visibilities_look(const void *context, uint64_t row, double seconds,
                                   struct visibilities_sky *out)
 {
-    status_t st = STATUS_OK;
     const struct visibilities_plan *plan = context;
     const struct array_plan *array = plan->array;
     const struct moment moment = moment_of_utc(utc_add(plan->start, seconds));
@@ -163,15 +154,13 @@ static status_t visibilities_look(const void *context, uint64_t row, double seco
     out->app_ra = plan->is_steered ? apparent.ra_rad : apparent.lst_rad;
     out->app_dec = plan->is_steered ? apparent.dec_rad : array->observer.place.lat_rad;
     out->frame_pa = plan->is_steered ? apparent.frame_pa_rad : 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Fills the description of the array in the file. */
 static status_t visibilities_describe(const struct channelise_plan *work, uint32_t i,
                                       struct visibilities_plan *plan)
 {
-    status_t st = STATUS_OK;
     static const double deg_per_rad = 180 / 3.14159265358979323846;
     const struct job_direction *own = &work->job->products[i].centre;
     const int has_own = own->kind != DIRECTION_NONE || own->name;
@@ -217,8 +206,7 @@ static status_t visibilities_describe(const struct channelise_plan *work, uint32
         .centre = plan->is_steered ? &plan->centre : NULL,
         .look = visibilities_look,
         .context = plan};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i,
@@ -230,27 +218,30 @@ status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i
     const uint32_t *selected = archive->nselected;
     const uint32_t nchannels = channelise_plan_bank_of(work, i)->channelise.nchannels;
     struct visibilities_plan *plan = NULL;
-    TRY(memory_zeroed(1, sizeof *plan, "visibilities", &plan));
-    REQUIRE(work->array, STATUS_USAGE,
-            "%s: products.%u.kind is visibilities, expected `array`, which says where the stations "
-            "are",
-            work->job->path, i);
-    REQUIRE(!work->array->table->is_nowhere, STATUS_USAGE,
-            "%s: products.%u.kind is visibilities, but %s does not say where its stations are: "
-            "expected array.table",
-            work->job->path, i, archive->parts[0].path);
-    REQUIRE(work->archive->sky.has_start, STATUS_USAGE,
-            "%s: products.%u.kind is visibilities, but the archive does not say when it starts "
-            "(input.layout.start sets it)",
-            work->job->path, i);
-    REQUIRE(selected[AXIS_BEAM] == 1 && selected[AXIS_POL] <= 2, STATUS_USAGE,
-            "%s: products.%u.kind is visibilities, expected one beam and one or two polarisations, "
-            "but there are %u and %u: input.select takes some",
-            work->job->path, i, selected[AXIS_BEAM], selected[AXIS_POL]);
-    REQUIRE(nchannels % job->average == 0, STATUS_USAGE,
-            "%s: products.%u.average is %u, expected a number that divides the %u channels of a "
-            "coarse channel",
-            work->job->path, i, job->average, nchannels);
+    TRY_OUT(memory_zeroed(1, sizeof *plan, "visibilities", &plan));
+    REQUIRE_OUT(
+        work->array, STATUS_USAGE,
+        "%s: products.%u.kind is visibilities, expected `array`, which says where the stations "
+        "are",
+        work->job->path, i);
+    REQUIRE_OUT(!work->array->table->is_nowhere, STATUS_USAGE,
+                "%s: products.%u.kind is visibilities, but %s does not say where its stations are: "
+                "expected array.table",
+                work->job->path, i, archive->parts[0].path);
+    REQUIRE_OUT(work->archive->sky.has_start, STATUS_USAGE,
+                "%s: products.%u.kind is visibilities, but the archive does not say when it starts "
+                "(input.layout.start sets it)",
+                work->job->path, i);
+    REQUIRE_OUT(
+        selected[AXIS_BEAM] == 1 && selected[AXIS_POL] <= 2, STATUS_USAGE,
+        "%s: products.%u.kind is visibilities, expected one beam and one or two polarisations, "
+        "but there are %u and %u: input.select takes some",
+        work->job->path, i, selected[AXIS_BEAM], selected[AXIS_POL]);
+    REQUIRE_OUT(
+        nchannels % job->average == 0, STATUS_USAGE,
+        "%s: products.%u.average is %u, expected a number that divides the %u channels of a "
+        "coarse channel",
+        work->job->path, i, job->average, nchannels);
     plan->products = selected[AXIS_POL] * selected[AXIS_POL];
     plan->spec =
         (struct correlate_spec){.stations = selected[AXIS_STATION],
@@ -261,10 +252,10 @@ status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i
                                 .integrate = job->integrate,
                                 .gains = work->array ? work->array->gains[job->bank] : NULL,
                                 .is_turned = work->array != NULL};
-    TRY(pairs_find(work, i, plan));
-    TRY(work->is_judged ? pairs_add_autos(plan) : STATUS_OK);
+    TRY_OUT(pairs_find(work, i, plan));
+    TRY_OUT(work->is_judged ? pairs_add_autos(plan) : STATUS_OK);
     plan->spec.pairs = (const uint32_t(*)[2])plan->pairs;
-    TRY(visibilities_describe(work, i, plan));
+    TRY_OUT(visibilities_describe(work, i, plan));
     *out = plan;
     plan = NULL;
 out:

@@ -46,19 +46,20 @@ static status_t drawing_begin(const struct drawing *d, struct child *child)
     struct stat in;
     if (d->is_served) {
         *child = (struct child){.fd = STDIN_FILENO, .in = stdin};
-        REQUIRE(fstat(STDIN_FILENO, &in) == 0 && S_ISSOCK(in.st_mode), STATUS_USAGE,
-                "look: --serve needs a socket as standard input: the Python module starts it");
+        REQUIRE_OUT(fstat(STDIN_FILENO, &in) == 0 && S_ISSOCK(in.st_mode), STATUS_USAGE,
+                    "look: --serve needs a socket as standard input: the Python module starts it");
         return STATUS_OK;
     }
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, STATUS_DEVICE,
-            "a socket for Python: %s", strerror(errno));
+    REQUIRE_OUT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, STATUS_DEVICE,
+                "a socket for Python: %s", strerror(errno));
     child->fd = pair[0];
-    REQUIRE(setsockopt(child->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
-                setsockopt(child->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0,
-            STATUS_DEVICE, "a socket for Python: %s", strerror(errno));
+    REQUIRE_OUT(setsockopt(child->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
+                    setsockopt(child->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) == 0,
+                STATUS_DEVICE, "a socket for Python: %s", strerror(errno));
     child->in = fdopen(child->fd, "r");
-    REQUIRE(child->in, STATUS_DEVICE, "out of memory: a socket for Python");
-    TRY(python_begin(start, &none, (int[]){pair[1], pair[1], pair[1]}, "matplotlib", &child->pid));
+    REQUIRE_OUT(child->in, STATUS_DEVICE, "out of memory: a socket for Python");
+    TRY_OUT(
+        python_begin(start, &none, (int[]){pair[1], pair[1], pair[1]}, "matplotlib", &child->pid));
 out:
     if (pair[1] >= 0) {
         close(pair[1]);
@@ -86,8 +87,8 @@ static status_t drawing_answer(struct child *child, struct source *source, const
     int count =
         sscanf(request, "%15s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
                b.set, &b.row, &b.rows, &b.first_if, &b.ifs, &b.chan, &b.chans);
-    REQUIRE(count == 7, STATUS_DEVICE, "Python asked for \"%s\"", request);
-    TRY(source_read(source, &b, &numbers));
+    REQUIRE_OUT(count == 7, STATUS_DEVICE, "Python asked for \"%s\"", request);
+    TRY_OUT(source_read(source, &b, &numbers));
     drawing_send(child, &numbers);
 out:
     text_free(&numbers);
@@ -96,7 +97,6 @@ out:
 
 static status_t drawing_keep(struct child *child, const char *bytes, struct text *out)
 {
-    status_t st = STATUS_OK;
     char piece[1 << 16];
     size_t left = strtoull(bytes, NULL, 10);
     while (left > 0) {
@@ -105,8 +105,7 @@ static status_t drawing_keep(struct child *child, const char *bytes, struct text
         TRY(text_add_bytes(out, piece, got));
         left -= got;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t drawing_take_line(struct child *child, struct source *source, char *line,
@@ -147,10 +146,10 @@ static status_t drawing_serve(struct child *child, struct source *source, struct
     ssize_t length;
     while ((length = getline(&line, &room, child->in)) > 0) {
         line[length - (line[length - 1] == '\n')] = '\0';
-        TRY(drawing_take_line(child, source, line, out));
+        TRY_OUT(drawing_take_line(child, source, line, out));
     }
-    REQUIRE(!ferror(child->in) || (errno != EAGAIN && errno != EWOULDBLOCK), STATUS_DEVICE,
-            "%s said nothing for %d seconds: killed", python_program(), (int)SILENT_SECONDS);
+    REQUIRE_OUT(!ferror(child->in) || (errno != EAGAIN && errno != EWOULDBLOCK), STATUS_DEVICE,
+                "%s said nothing for %d seconds: killed", python_program(), (int)SILENT_SECONDS);
 out:
     free(line);
     return st;
@@ -233,11 +232,11 @@ static status_t drawing_describe(const struct drawing *d, struct text *out, stru
     }
     json_list_end(&json);
     drawing_add_choice(&d->choice, &json);
-    TRY(source_open(d, &json, source));
+    TRY_OUT(source_open(d, &json, source));
     json_end(&json);
-    TRY(json.text.status);
-    TRY(text_add(out, "%zu\n", json.text.length));
-    TRY(text_add_bytes(out, json.text.data, json.text.length));
+    TRY_OUT(json.text.status);
+    TRY_OUT(text_add(out, "%zu\n", json.text.length));
+    TRY_OUT(text_add_bytes(out, json.text.data, json.text.length));
 out:
     json_free(&json);
     return st;
@@ -249,10 +248,10 @@ status_t drawing_make(const struct drawing *d, struct drawn *out)
     struct child child = {.fd = -1};
     struct source *source = NULL;
     struct text description = {0};
-    TRY(drawing_describe(d, &description, &source));
-    TRY(drawing_begin(d, &child));
+    TRY_OUT(drawing_describe(d, &description, &source));
+    TRY_OUT(drawing_begin(d, &child));
     drawing_send(&child, &description);
-    TRY(drawing_serve(&child, source, out));
+    TRY_OUT(drawing_serve(&child, source, out));
 out:
     st = drawing_end(&child, st, out);
     source_close(source);

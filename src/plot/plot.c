@@ -76,12 +76,12 @@ static status_t plot_check_apart(const char *output, const char *data)
 {
     status_t st = STATUS_OK;
     char *part = NULL;
-    TRY(file_part_name(output, &part));
+    TRY_OUT(file_part_name(output, &part));
     const char *const names[] = {output, part};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int is_same = 0;
-        TRY(file_is_same(names[i], data, &is_same));
-        REQUIRE(!is_same, STATUS_USAGE, "%s: picture and numbers cannot be one file", names[i]);
+        TRY_OUT(file_is_same(names[i], data, &is_same));
+        REQUIRE_OUT(!is_same, STATUS_USAGE, "%s: picture and numbers cannot be one file", names[i]);
     }
 out:
     free(part);
@@ -91,7 +91,6 @@ out:
 /* No file that is read is written, nor both to one file. */
 static status_t plot_protect(const struct plot_options *o, const char *output, struct guard *guard)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < o->nfiles; i++) {
         TRY(guard_add(guard, "the input file", o->files[i]));
     }
@@ -102,13 +101,11 @@ static status_t plot_protect(const struct plot_options *o, const char *output, s
         TRY(plot_check_new(o->data, MARK_PLOT, o->force));
         TRY(plot_check_apart(output, o->data));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plot_name(const struct plot_options *o, char **out, const char **format)
 {
-    status_t st = STATUS_OK;
     const char *first = o->files[0];
     const char *base = text_basename(first);
     const char *dot = strrchr(base, '.');
@@ -130,8 +127,7 @@ static status_t plot_name(const struct plot_options *o, char **out, const char *
     for (char *c = *out + (text_basename(*out) - *out); !o->output && *c; c++) {
         *c = strchr("*?[]", *c) ? '_' : *c;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plot_draw(const struct plot_options *o, const char *format, struct drawn *drawn)
@@ -139,12 +135,13 @@ static status_t plot_draw(const struct plot_options *o, const char *format, stru
     status_t st = STATUS_OK;
     struct job *job = NULL;
     if (o->of == PLOT_FILTER) {
-        TRY(job_load(o->files[0], o->sets, o->nsets, &job));
-        REQUIRE(!job_needs_rate(job), STATUS_USAGE,
-                "%s: channelise.width or products.integrate needs the rate of the input, which is "
-                "not opened here: expected numbers",
-                o->files[0]);
-        TRY(coefficients_read(job));
+        TRY_OUT(job_load(o->files[0], o->sets, o->nsets, &job));
+        REQUIRE_OUT(
+            !job_needs_rate(job), STATUS_USAGE,
+            "%s: channelise.width or products.integrate needs the rate of the input, which is "
+            "not opened here: expected numbers",
+            o->files[0]);
+        TRY_OUT(coefficients_read(job));
     }
     const struct drawing drawing = {.of = o->of,
                                     .files = o->files,
@@ -155,7 +152,7 @@ static status_t plot_draw(const struct plot_options *o, const char *format, stru
                                     .is_served = o->is_served,
                                     .has_numbers = o->data != NULL,
                                     .choice = o->choice};
-    TRY(drawing_make(&drawing, drawn));
+    TRY_OUT(drawing_make(&drawing, drawn));
 out:
     job_destroy(job);
     return st;
@@ -171,23 +168,23 @@ status_t plot_make(const struct plot_options *o, struct text *said)
     int has_numbers = 1;
     int has_picture = 0;
     if (!o->is_text) {
-        TRY(plot_name(o, &output, &format));
-        TRY(plot_protect(o, output, &guard));
+        TRY_OUT(plot_name(o, &output, &format));
+        TRY_OUT(plot_protect(o, output, &guard));
     }
-    TRY(plot_draw(o, format, &drawn));
+    TRY_OUT(plot_draw(o, format, &drawn));
     if (!drawn.picture.data) {
-        TRY(text_add_bytes(said, drawn.said.data, drawn.said.length));
+        TRY_OUT(text_add_bytes(said, drawn.said.data, drawn.said.length));
         goto out;
     }
     if (o->data) {
-        TRY(plot_publish(o->data, &drawn.numbers, MARK_PLOT, o->force, &guard, &has_numbers));
+        TRY_OUT(plot_publish(o->data, &drawn.numbers, MARK_PLOT, o->force, &guard, &has_numbers));
     }
-    TRY(plot_publish(output, &drawn.picture, MARK_PLOT, o->force, &guard, &has_picture));
+    TRY_OUT(plot_publish(output, &drawn.picture, MARK_PLOT, o->force, &guard, &has_picture));
     if (has_numbers && has_picture) {
-        TRY(text_add_shown(said, "complete before: %s\n", output));
+        TRY_OUT(text_add_shown(said, "complete before: %s\n", output));
     } else {
-        TRY(text_add_shown(said, "%s: ", output));
-        TRY(text_add_bytes(said, drawn.said.data, drawn.said.length));
+        TRY_OUT(text_add_shown(said, "%s: ", output));
+        TRY_OUT(text_add_bytes(said, drawn.said.data, drawn.said.length));
     }
 out:
     guard_free(&guard);

@@ -109,12 +109,10 @@ static void report_keep_message(enum report_kind kind, const char *message)
 
 status_t report_begin(const char *path, int force)
 {
-    status_t st = STATUS_OK;
     TRY(plot_check_new(path, MARK_RUN, force));
     display_copy(report_keep_line);
     report_copy(report_keep_message);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void report_end(void)
@@ -139,7 +137,7 @@ static status_t glance_excuse(struct glance *glance, status_t st, const char *wh
     }
     st = text_add_shown(&words, "%s: no picture: %s", what, report_cause());
     report_clear();
-    TRY(st);
+    TRY_OUT(st);
     page_add(glance->page, "<p>%</p>\n", words.data);
     report_warn("%s", words.data);
 out:
@@ -171,9 +169,9 @@ static status_t glance_add_losses(struct glance *glance, const struct product *p
     struct product_weights weights = {.count = 0};
     int fd = -1;
     if (p->kind != PRODUCT_VOLTAGES) {
-        TRY(file_open_read(p->path, &fd));
-        TRY(product_count_holes(fd, p->path, &p->place, &holes));
-        TRY(product_weigh(p, &weights));
+        TRY_OUT(file_open_read(p->path, &fd));
+        TRY_OUT(product_count_holes(fd, p->path, &p->place, &holes));
+        TRY_OUT(product_weigh(p, &weights));
     }
     page_row(glance->page, "missing samples", units_count(p->missing));
     page_row(glance->page, "samples in gaps", units_count(p->gaps));
@@ -201,18 +199,18 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
     struct text size = {0};
     int is_search = p->kind == PRODUCT_CANDIDATES;
     int is_series = p->kind == PRODUCT_DEDISPERSED || is_search;
-    TRY(text_add(&size, "%s %s x ", units_count(p->rows),
-                 is_series ? units_plural(p->rows, "DM", "DMs")
-                           : units_plural(p->rows, "row", "rows")));
-    TRY(is_series ? STATUS_OK
-                  : text_add(&size, "%s %s x ", units_count(p->streams),
-                             p->ifs.pol_type ? units_plural(p->streams, "pol", "pols")
-                                             : units_plural(p->streams, "stream", "streams")));
-    TRY(text_add(&size, "%s %s, %s", units_count(p->frequencies),
-                 is_search   ? "cells"
-                 : is_series ? "times"
-                             : units_plural(p->frequencies, "channel", "channels"),
-                 units_bytes(p->place.file_bytes)));
+    TRY_OUT(text_add(&size, "%s %s x ", units_count(p->rows),
+                     is_series ? units_plural(p->rows, "DM", "DMs")
+                               : units_plural(p->rows, "row", "rows")));
+    TRY_OUT(is_series ? STATUS_OK
+                      : text_add(&size, "%s %s x ", units_count(p->streams),
+                                 p->ifs.pol_type ? units_plural(p->streams, "pol", "pols")
+                                                 : units_plural(p->streams, "stream", "streams")));
+    TRY_OUT(text_add(&size, "%s %s, %s", units_count(p->frequencies),
+                     is_search   ? "cells"
+                     : is_series ? "times"
+                                 : units_plural(p->frequencies, "channel", "channels"),
+                     units_bytes(p->place.file_bytes)));
     text_add(glance->page, "<table>\n");
     page_row(glance->page, "kind", product_name(p->kind));
     page_row(glance->page, "size", size.data);
@@ -227,7 +225,7 @@ static status_t glance_add_table(struct glance *glance, const struct product *p)
                  units_seconds(p->time_step));
     }
     page_row(glance->page, "filters", p->origin.filters);
-    TRY(glance_excuse(glance, glance_add_losses(glance, p), "losses"));
+    TRY_OUT(glance_excuse(glance, glance_add_losses(glance, p), "losses"));
     text_add(glance->page, "</table>\n");
 out:
     text_free(&size);
@@ -263,15 +261,15 @@ static status_t glance_at_product(struct glance *glance, const char *path)
     }
     st = product_open(path, &product);
     if (st != STATUS_OK || !product) {
-        TRY(glance_excuse(glance, st, path));
+        TRY_OUT(glance_excuse(glance, st, path));
         goto out;
     }
-    TRY(glance_add_table(glance, product));
+    TRY_OUT(glance_add_table(glance, product));
     if (!glance->is_blind && product->kind != PRODUCT_VOLTAGES) {
         char *const file = product->path;
         const struct drawing drawing = {
             .files = &file, .nfiles = 1, .format = "html", .choice = glance_choice(product)};
-        TRY(glance_draw(glance, &drawing, path));
+        TRY_OUT(glance_draw(glance, &drawing, path));
         if (drawing.choice.has_time) {
             page_add(glance->page, "<p>%</p>\n", "Only its first GiB is shown.");
         }
@@ -310,16 +308,16 @@ static status_t report_add_summary(const struct report_run *run, const struct jo
     for (uint32_t i = 0; i < run->nsets; i++) {
         page_row(page, i ? "" : "set", run->sets[i]);
     }
-    TRY(report_forgive(product_open(job_file(job, 0), &product)));
+    TRY_OUT(report_forgive(product_open(job_file(job, 0), &product)));
     if (product) {
         report_add_observation(product, page);
     }
     (void)gethostname(host, sizeof host - 1);
     strftime(began, sizeof began, "%Y-%m-%dT%H:%M:%S", gmtime_r(&run->began, &utc));
-    TRY(text_add(&words, "%s UTC, for %s, on %d %s", began,
-                 units_seconds((double)(long long)(1e3 * run->seconds) / 1e3), run->ranks,
-                 units_plural((uint64_t)run->ranks, "rank", "ranks")));
-    TRY(text_add_shown(&words, ", rank 0 on %s", host));
+    TRY_OUT(text_add(&words, "%s UTC, for %s, on %d %s", began,
+                     units_seconds((double)(long long)(1e3 * run->seconds) / 1e3), run->ranks,
+                     units_plural((uint64_t)run->ranks, "rank", "ranks")));
+    TRY_OUT(text_add_shown(&words, ", rank 0 on %s", host));
     page_row(page, "ran", words.data);
     page_row(page, "program", "voltmill " VOLTMILL_VERSION);
     text_add(page, "</table>\n");
@@ -337,25 +335,25 @@ static status_t report_compose(const struct report_run *run, const struct job *j
     struct text text = {0}; /* the job's */
     struct glance glance = {.page = page};
     const struct drawing filter = {.of = PLOT_FILTER, .job = job, .format = "html"};
-    TRY(text_add_shown(&title, "voltmill: %s", text_basename(run->job)));
+    TRY_OUT(text_add_shown(&title, "voltmill: %s", text_basename(run->job)));
     text_add(page, "%s", begin);
     text_add(page, "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
     page_add(page, "<title>%</title>\n", title.data);
     text_add(page, "<style>\n%s</style>\n</head>\n<body>\n", style);
     page_add(page, "<h1>%</h1>\n", title.data);
-    TRY(report_add_summary(run, job, page));
+    TRY_OUT(report_add_summary(run, job, page));
     for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        TRY(glance_at_product(&glance, job_file(job, i)));
+        TRY_OUT(glance_at_product(&glance, job_file(job, i)));
     }
     if (job->nbanks > 0) {
         page_add(page, "<h2>%</h2>\n", "The filter bank");
-        TRY(glance.is_blind ? STATUS_OK : glance_draw(&glance, &filter, "filter bank"));
+        TRY_OUT(glance.is_blind ? STATUS_OK : glance_draw(&glance, &filter, "filter bank"));
     }
     if (said.length > 0) {
         page_add(page, "<h2>%</h2>\n", "What the run said");
         page_add(page, "<pre>%</pre>\n", said.data);
     }
-    TRY(share_read_job(run->job, run->given, &text));
+    TRY_OUT(share_read_job(run->job, run->given, &text));
     page_add(page, "<h2>%</h2>\n", "The job");
     page_add(page, "<pre>%</pre>\n", text.data ? text.data : "");
     text_add(page, "</body>\n</html>\n");
@@ -372,10 +370,10 @@ status_t report_write(const struct report_run *run)
     struct text page = {0};
     const struct guard reads = {0};
     int is_before = 0;
-    TRY(share_load_job(run->job, run->given, run->sets, run->nsets, &job));
-    TRY(report_compose(run, job, &page));
-    TRY(page.status);
-    TRY(plot_publish(run->path, &page, MARK_RUN, run->force, &reads, &is_before));
+    TRY_OUT(share_load_job(run->job, run->given, run->sets, run->nsets, &job));
+    TRY_OUT(report_compose(run, job, &page));
+    TRY_OUT(page.status);
+    TRY_OUT(plot_publish(run->path, &page, MARK_RUN, run->force, &reads, &is_before));
     display_print("%s: the report\n", run->path);
 out:
     text_free(&page);

@@ -83,14 +83,14 @@ static status_t volts_open(const struct drawing *d, struct json *json, struct vo
     status_t st = STATUS_OK;
     struct volts *v = NULL;
     struct job *job = NULL;
-    TRY(memory_zeroed(1, sizeof *v, "voltages", &v));
+    TRY_OUT(memory_zeroed(1, sizeof *v, "voltages", &v));
     if (text_ends(d->files[0], ".yaml")) {
-        TRY(job_load(d->files[0], NULL, 0, &job));
+        TRY_OUT(job_load(d->files[0], NULL, 0, &job));
         job->on_bad = ON_BAD_NAN;
-        TRY(archive_open(job, &v->archive));
+        TRY_OUT(archive_open(job, &v->archive));
     } else {
-        TRY(archive_open_files((char **)(uintptr_t)d->files, d->nfiles, d->choice.layout,
-                               &v->archive));
+        TRY_OUT(archive_open_files((char **)(uintptr_t)d->files, d->nfiles, d->choice.layout,
+                                   &v->archive));
     }
     const struct archive *a = v->archive;
     v->coding = (struct sample_coding){.format = a->format,
@@ -99,10 +99,10 @@ static status_t volts_open(const struct drawing *d, struct json *json, struct vo
                                        .conjugate = a->is_complex && a->sideband < 0,
                                        .has_missing_value = a->stored.has_missing_value,
                                        .missing_value = a->stored.missing_value};
-    TRY(slab_create(a, 0, a->nstreams, &v->slab));
-    TRY(reader_create(a, CACHE_BYTES, 1, &v->reader));
-    TRY(memory_zeroed(a->nstreams, sizeof *v->re, "offsets", &v->re));
-    TRY(memory_zeroed(a->nstreams, sizeof *v->im, "offsets", &v->im));
+    TRY_OUT(slab_create(a, 0, a->nstreams, &v->slab));
+    TRY_OUT(reader_create(a, CACHE_BYTES, 1, &v->reader));
+    TRY_OUT(memory_zeroed(a->nstreams, sizeof *v->re, "offsets", &v->re));
+    TRY_OUT(memory_zeroed(a->nstreams, sizeof *v->im, "offsets", &v->im));
     volts_describe(a, json);
     *out = v;
     v = NULL;
@@ -142,12 +142,12 @@ static status_t volts_read(struct volts *v, const struct source_block *b, float 
     const uint64_t parts = a->is_complex ? 2 : 1;
     struct losses losses = {0};
     char *data = NULL;
-    REQUIRE(b->row + b->rows <= a->samples && b->first_if + b->ifs <= a->nstreams &&
-                b->chans == parts,
-            STATUS_DEVICE, "samples are asked for beyond those of the observation");
-    TRY(memory_aligned((size_t)slab_bytes(v->slab, b->rows), 1, "samples", &data));
+    REQUIRE_OUT(b->row + b->rows <= a->samples && b->first_if + b->ifs <= a->nstreams &&
+                    b->chans == parts,
+                STATUS_DEVICE, "samples are asked for beyond those of the observation");
+    TRY_OUT(memory_aligned((size_t)slab_bytes(v->slab, b->rows), 1, "samples", &data));
     slab_offsets(v->slab, b->rows, v->re, v->im);
-    TRY(reader_salvage(v->reader, v->slab, first, b->rows, data, &losses, &losses));
+    TRY_OUT(reader_salvage(v->reader, v->slab, first, b->rows, data, &losses, &losses));
     for (uint64_t i = 0; i < b->rows * b->ifs; i++) {
         double value[2];
         uint32_t stream = (uint32_t)(b->first_if + i % b->ifs);
@@ -199,10 +199,10 @@ static status_t source_add_pols(const struct fbh5 *f, struct json *json)
     for (uint32_t i = 0; i < f->nifs; i++) {
         json_begin(json, NULL);
         name.length = 0;
-        TRY(fbh5_name_pol(f, i, &name));
+        TRY_OUT(fbh5_name_pol(f, i, &name));
         json_text(json, "name", name.length ? name.data : NULL);
         name.length = 0;
-        TRY(fbh5_name_if(f, i, &name));
+        TRY_OUT(fbh5_name_if(f, i, &name));
         json_text(json, "type", name.length ? name.data : NULL);
         json_bool(json, "is_power", fbh5_is_power(f, i));
         json_end(json);
@@ -215,7 +215,6 @@ out:
 
 static status_t source_open_beside(struct source *s, struct json *json)
 {
-    status_t st = STATUS_OK;
     int is_hdf5 = s->spectra || (!s->fbh5->format && s->fbh5->table.bits == 0);
     json_begin(json, "beside");
     for (int i = 0; i < BESIDES && is_hdf5; i++) {
@@ -233,8 +232,7 @@ static status_t source_open_beside(struct source *s, struct json *json)
         }
     }
     json_end(json);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void source_add_axes(struct json *json, uint64_t rows, uint64_t chans, double step)
@@ -258,34 +256,28 @@ static void source_begin_bank(struct json *json, uint64_t rows, uint64_t chans, 
 
 static status_t source_add_bank(const struct source *s, struct json *json)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *f = s->fbh5;
     source_begin_bank(json, f->rows, f->nchannels, 1e6 * f->foff_mhz,
                       (struct time_axis){f->time.first, f->time.step}, &f->sky);
     TRY(source_add_pols(f, json));
     json_end(json);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t source_open_bank(struct source *s, const char *path, struct external_list external)
 {
-    status_t st = STATUS_OK;
     TRY(fbh5_open(path, FBH5_BAND, &s->fbh5));
     struct fbh5 *f = s->fbh5;
     TRY(external_check(&f->storage.sources, path, external, EXTERNAL_OPTION));
     TRY(fbh5_reader_create(f, max_u64(CACHE_BYTES, f->chunks.row_bytes), fbh5_unpackers(f, THREADS),
                            &s->reader));
-    REQUIRE(f->rows > 0 && f->nchannels > 0 && f->time.step > 0, STATUS_DATA,
-            "%s: holds no rows to draw", path);
-out:
-    return st;
+    return REQUIRED(f->rows > 0 && f->nchannels > 0 && f->time.step > 0, STATUS_DATA,
+                    "%s: holds no rows to draw", path);
 }
 
 /* Spectra are described as a filterbank is; sheets read them. */
 static status_t source_open_spectra(struct source *s, struct json *json)
 {
-    status_t st = STATUS_OK;
     const struct product *p = s->product;
     TRY(sheet_open(s->path, "spectra", &s->spectra));
     REQUIRE(s->spectra && s->spectra->nchannels == p->frequencies &&
@@ -306,13 +298,11 @@ static status_t source_open_spectra(struct source *s, struct json *json)
     }
     json_list_end(json);
     json_end(json);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t source_open_series(struct source *s, struct json *json)
 {
-    status_t st = STATUS_OK;
     TRY(series_open(s->path, &s->series));
     const struct series *series = s->series;
     REQUIRE(series->ndms > 0 && series->samples > 0 && series->header.tsamp > 0, STATUS_DATA,
@@ -323,8 +313,7 @@ static status_t source_open_series(struct source *s, struct json *json)
                       series->telescope);
     json_doubles(json, "dms", series->dm, series->ndms);
     json_end(json);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void source_add_found(const struct candidates_file *f, struct json *json)
@@ -355,21 +344,21 @@ static status_t source_find_searched(const struct source *s, struct text *out)
     const char *path = s->found->filterbank;
     int is_there = 0;
     char *real = realpath(s->path, NULL);
-    TRY(text_add(out, "%s", path));
-    TRY(file_exists(path, &is_there));
+    TRY_OUT(text_add(out, "%s", path));
+    TRY_OUT(file_exists(path, &is_there));
     for (char *end = real && *path != '/' ? strrchr(real, '/') : NULL; end && !is_there;
          end = strrchr(real, '/')) {
         *end = '\0';
         out->length = 0;
-        TRY(text_add(out, "%s/%s", real, path));
-        TRY(file_exists(out->data, &is_there));
+        TRY_OUT(text_add(out, "%s/%s", real, path));
+        TRY_OUT(file_exists(out->data, &is_there));
         if (is_there) {
             report_note("%s: its filterbank %s is read as %s", s->path, path, out->data);
         }
     }
     if (!is_there) {
         out->length = 0;
-        TRY(text_add(out, "%s", path));
+        TRY_OUT(text_add(out, "%s", path));
     }
 out:
     free(real);
@@ -385,10 +374,10 @@ static status_t source_open_searched(struct source *s, struct external_list exte
     if (!s->found->filterbank) {
         goto out;
     }
-    TRY(source_find_searched(s, &path));
+    TRY_OUT(source_find_searched(s, &path));
     st = source_open_bank(s, path.data, external);
     if (st == STATUS_OK) {
-        TRY(source_add_bank(s, json));
+        TRY_OUT(source_add_bank(s, json));
         goto out;
     }
     if (st == STATUS_DATA || st == STATUS_USAGE) {
@@ -405,7 +394,6 @@ out:
 static status_t source_open_candidates(struct source *s, struct external_list external,
                                        struct json *json)
 {
-    status_t st = STATUS_OK;
     const struct product *p = s->product;
     TRY(candidates_open(s->path, &s->found));
     const struct candidates_file *f = s->found;
@@ -424,9 +412,7 @@ static status_t source_open_candidates(struct source *s, struct external_list ex
     json_doubles(json, "dms", f->dms, f->ndms);
     source_add_found(f, json);
     json_end(json);
-    TRY(source_open_searched(s, external, json));
-out:
-    return st;
+    return source_open_searched(s, external, json);
 }
 
 /* Dedispersed series of other programs show by the name of their dataset. */
@@ -442,7 +428,6 @@ static status_t source_is_series(const struct source *s, int *out)
 static status_t source_open_product(struct source *s, const struct plot_choice *choice,
                                     struct json *json)
 {
-    status_t st = STATUS_OK;
     int is_series = 0;
     const struct format *format = NULL;
     /* A filterbank that is no HDF5 is none: its own reader reports errors. */
@@ -472,8 +457,7 @@ static status_t source_open_product(struct source *s, const struct plot_choice *
         TRY(source_add_bank(s, json));
         TRY(source_open_beside(s, json));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* With more channels the response, in channels, differs by less than a line is wide. */
@@ -486,9 +470,9 @@ static status_t filter_create(const struct job_bank *job, struct prototype_spec 
     int is_file = job->window.kind == WINDOW_FILE;
     uint32_t channels =
         job->channels > ENOUGH_CHANNELS && !is_file ? ENOUGH_CHANNELS : job->channels;
-    TRY(bank_prototype(job, spec));
+    TRY_OUT(bank_prototype(job, spec));
     spec->channels = spec->samples_per_spectrum = channels;
-    TRY(flat_cutoff_settle(spec));
+    TRY_OUT(flat_cutoff_settle(spec));
     st = prototype_create(spec, out);
     if (st == STATUS_DATA && is_file) {
         report_clear();
@@ -503,7 +487,6 @@ out:
 static status_t filter_add_words(const struct job_bank *bank, const struct prototype_spec *spec,
                                  const double *coeff, struct text *out)
 {
-    status_t st = STATUS_OK;
     struct filter_report report;
     char window[UNITS_TEXT];
     char cutoff[UNITS_TEXT];
@@ -513,12 +496,10 @@ static status_t filter_add_words(const struct job_bank *bank, const struct proto
                        units_plural(spec->taps, "tap", "taps"),
                        bank->has_window ? bank->window.text : bank_prototype_window(spec, window),
                        bank_prototype_cutoff(spec, bank->cutoff == CUTOFF_FLAT, cutoff)));
-    TRY(text_add(out,
-                 "a tone between channels loses %.2f dB, beyond 1.5 channels at least %.0f dB;  "
-                 "noise width %.3f channels",
-                 report.scalloping_db, report.beyond_db, report.noise_width));
-out:
-    return st;
+    return text_add(out,
+                    "a tone between channels loses %.2f dB, beyond 1.5 channels at least %.0f dB;  "
+                    "noise width %.3f channels",
+                    report.scalloping_db, report.beyond_db, report.noise_width);
 }
 
 static status_t filter_add(const struct job_bank *bank, struct json *json)
@@ -527,8 +508,8 @@ static status_t filter_add(const struct job_bank *bank, struct json *json)
     struct prototype_spec spec;
     struct text words = {0};
     double *coeff = NULL;
-    TRY(filter_create(bank, &spec, &coeff));
-    TRY(filter_add_words(bank, &spec, coeff, &words));
+    TRY_OUT(filter_create(bank, &spec, &coeff));
+    TRY_OUT(filter_add_words(bank, &spec, coeff, &words));
     json_begin(json, NULL);
     json_text(json, "name", bank->name);
     json_text(json, "title", words.data);
@@ -546,7 +527,6 @@ out:
  * the oldest sample first. */
 static status_t filter_add_all(const struct job *job, struct json *json)
 {
-    status_t st = STATUS_OK;
     REQUIRE(job->nbanks > 0, STATUS_USAGE, "%s: has no filter bank (channelise) to draw",
             job->path);
     json_list(json, "filters");
@@ -554,14 +534,12 @@ static status_t filter_add_all(const struct job *job, struct json *json)
         TRY(filter_add(&job->banks[i], json));
     }
     json_list_end(json);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Several files or a pattern are voltages; an only file is known by its contents. */
 static status_t source_open_any(struct source *s, const struct drawing *d, struct json *json)
 {
-    status_t st = STATUS_OK;
     const struct format *format = NULL;
     int exists = 0;
     TRY(file_exists(s->path, &exists));
@@ -574,24 +552,23 @@ static status_t source_open_any(struct source *s, const struct drawing *d, struc
     json_begin(json, "volts");
     TRY(volts_open(d, json, &s->volts));
     json_end(json);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t source_open(const struct drawing *d, struct json *json, struct source **out)
 {
     status_t st = STATUS_OK;
     struct source *s = NULL;
-    TRY(memory_zeroed(1, sizeof *s, "a picture", &s));
-    TRY(memory_aligned(SOURCE_BLOCK, sizeof(float), "samples", &s->scratch));
+    TRY_OUT(memory_zeroed(1, sizeof *s, "a picture", &s));
+    TRY_OUT(memory_aligned(SOURCE_BLOCK, sizeof(float), "samples", &s->scratch));
     if (d->of == PLOT_FILTER) {
-        TRY(filter_add_all(d->job, json));
+        TRY_OUT(filter_add_all(d->job, json));
     } else if (d->of == PLOT_PRODUCT) {
         s->path = d->files[0];
-        TRY(source_open_product(s, &d->choice, json));
+        TRY_OUT(source_open_product(s, &d->choice, json));
     } else if (d->of == PLOT_LOOK) {
         s->path = d->files[0];
-        TRY(source_open_any(s, d, json));
+        TRY_OUT(source_open_any(s, d, json));
     }
     *out = s;
     s = NULL;
@@ -621,7 +598,6 @@ void source_close(struct source *s)
 
 static status_t source_read_bank(struct source *s, const struct source_block *b, float *out)
 {
-    status_t st = STATUS_OK;
     struct fbh5_block wanted = {b->row, b->rows, b->first_if, b->ifs, b->chan, b->chans};
     uint32_t bytes = s->fbh5->sample_bytes;
     uint64_t count = b->rows * b->ifs * b->chans;
@@ -629,15 +605,13 @@ static status_t source_read_bank(struct source *s, const struct source_block *b,
     for (uint64_t i = 0; i < count && bytes < sizeof(float); i++) {
         out[i] = bytes == 1 ? ((const uint8_t *)s->scratch)[i] : ((const uint16_t *)s->scratch)[i];
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* If by if, as a sheet gives them, into their places. */
 static status_t source_read_sheet(struct source *s, const struct sheet *sheet,
                                   const struct source_block *b, float *out)
 {
-    status_t st = STATUS_OK;
     const float *one = s->scratch;
     for (uint64_t i = 0; i < b->ifs; i++) {
         TRY(sheet_read(sheet, b->row, b->rows, b->first_if + i, b->chan, b->chans, s->scratch));
@@ -646,8 +620,7 @@ static status_t source_read_sheet(struct source *s, const struct sheet *sheet,
                    (size_t)b->chans * sizeof *out);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static const struct sheet *source_sheet(const struct source *s, const char *set)
@@ -662,7 +635,6 @@ static const struct sheet *source_sheet(const struct source *s, const char *set)
 
 static status_t source_read_set(struct source *s, const struct source_block *b, void *out)
 {
-    status_t st = STATUS_OK;
     const struct sheet *sheet = source_sheet(s, b->set);
     if (sheet) {
         TRY(source_read_sheet(s, sheet, b, out));
@@ -678,10 +650,9 @@ static status_t source_read_set(struct source *s, const struct source_block *b, 
     } else if (s->peaks && strcmp(b->set, "peaks") == 0) {
         TRY(rows_read(s->peaks, b->row, b->rows, b->chan, b->chans, out));
     } else {
-        FAIL(STATUS_DEVICE, "a picture needs \"%s\", which is not open", b->set);
+        return report_fail(STATUS_DEVICE, "a picture needs \"%s\", which is not open", b->set);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t source_read(struct source *s, const struct source_block *b, struct text *out)
@@ -692,12 +663,12 @@ status_t source_read(struct source *s, const struct source_block *b, struct text
                    : strcmp(b->set, "frequency") == 0 ? sizeof(double)
                                                       : sizeof(float);
     size_t count = (size_t)(b->rows * b->ifs * b->chans);
-    REQUIRE(b->rows <= SOURCE_BLOCK && b->ifs <= SOURCE_BLOCK && b->chans <= 4 * SOURCE_BLOCK &&
-                count * bytes <= SOURCE_BLOCK * sizeof(float),
-            STATUS_DEVICE, "a picture needs more than %d numbers at once", (int)SOURCE_BLOCK);
-    TRY(memory_aligned(count, bytes, "samples", &numbers));
-    TRY(source_read_set(s, b, numbers));
-    TRY(text_add_bytes(out, numbers, count * bytes));
+    REQUIRE_OUT(b->rows <= SOURCE_BLOCK && b->ifs <= SOURCE_BLOCK && b->chans <= 4 * SOURCE_BLOCK &&
+                    count * bytes <= SOURCE_BLOCK * sizeof(float),
+                STATUS_DEVICE, "a picture needs more than %d numbers at once", (int)SOURCE_BLOCK);
+    TRY_OUT(memory_aligned(count, bytes, "samples", &numbers));
+    TRY_OUT(source_read_set(s, b, numbers));
+    TRY_OUT(text_add_bytes(out, numbers, count * bytes));
 out:
     free(numbers);
     return st;

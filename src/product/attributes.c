@@ -127,12 +127,10 @@ VALUE(kept_words, is_part(s), text, kept_convention)
 
 static status_t pol_type(const struct product_spec *s, struct attribute_value *out)
 {
-    status_t st = STATUS_OK;
     TRY(ifs_pol_type(s, &out->made));
     out->text = out->made.data;
     out->is_there = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 static int is_iquv(const struct product_spec *s)
 {
@@ -222,8 +220,8 @@ status_t attributes_put(hid_t object, enum attribute_at at, const struct product
         if (attributes[i].at == at) {
             value.is_there = 0;
             value.made.length = 0;
-            TRY(attributes[i].value(spec, &value));
-            TRY(value.is_there ? attribute_put(object, &attributes[i], &value) : STATUS_OK);
+            TRY_OUT(attributes[i].value(spec, &value));
+            TRY_OUT(value.is_there ? attribute_put(object, &attributes[i], &value) : STATUS_OK);
         }
     }
 out:
@@ -235,7 +233,6 @@ out:
 static status_t attribute_get(hid_t object, const struct attribute *row, struct product *product,
                               int *found)
 {
-    status_t st = STATUS_OK;
     char *to = (char *)product + row->into;
     int64_t whole = 0;
     if (row->type == ATTRIBUTE_TEXT) {
@@ -251,13 +248,11 @@ static status_t attribute_get(hid_t object, const struct attribute *row, struct 
         memcpy(to, row->bytes == sizeof whole ? (void *)&whole : &(uint32_t){(uint32_t)whole},
                row->bytes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t attributes_get(hid_t object, enum attribute_at at, struct product *product)
 {
-    status_t st = STATUS_OK;
     for (int i = 0; i < ATTRIBUTES; i++) {
         const struct attribute *row = &attributes[i];
         int found = 0;
@@ -269,8 +264,7 @@ status_t attributes_get(hid_t object, enum attribute_at at, struct product *prod
                     "%s: attribute %s is missing: not a whole product", product->path, row->name);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void attributes_json(struct json *json, enum attribute_at at, const struct product *product)

@@ -30,7 +30,6 @@ const char *before_path(const struct before *before)
 
 status_t before_take(struct before *before, int force, int (*is_ours)(const char *path))
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = 0;
     TRY(folder_make(before->part, &before->made));
     TRY(claim_take(before->part, &before->claim_fd, &bytes));
@@ -42,13 +41,11 @@ status_t before_take(struct before *before, int force, int (*is_ours)(const char
         claim_warn(before->part, is_left);
     }
     before->is_ours = before->kind == BEFORE_NOTHING;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t before_claim(struct before *before, int force)
 {
-    status_t st = STATUS_OK;
     int exists = 0;
     TRY(file_exists(before->file, &exists));
     TRY(file_check_new(before->file, 1));
@@ -57,13 +54,11 @@ status_t before_claim(struct before *before, int force)
     } else {
         TRY(before_take(before, force, NULL));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t before_make(struct before *before, int *fd)
 {
-    status_t st = STATUS_OK;
     *fd = before->claim_fd;
     if (before->kind != BEFORE_NOTHING) {
         before->expected_fd = memfd_create("expected", MFD_CLOEXEC);
@@ -71,13 +66,11 @@ status_t before_make(struct before *before, int *fd)
                 before_path(before), strerror(errno));
         *fd = before->expected_fd;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t before_check_size(const struct before *before, const struct voltages_place *place)
 {
-    status_t st = STATUS_OK;
     int is_ordinary = 0;
     struct identity there = {.bytes = 0};
     if (before->kind != BEFORE_NOTHING) {
@@ -85,8 +78,7 @@ status_t before_check_size(const struct before *before, const struct voltages_pl
         TRY(is_ordinary ? identity_of_path(before_path(before), &there) : STATUS_OK);
         TRY(is_ordinary && there.bytes >= place->file_bytes ? STATUS_OK : before_differ(before));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t before_compare(const struct before *before, int fd, uint64_t offset, const char *data,
@@ -94,11 +86,11 @@ status_t before_compare(const struct before *before, int fd, uint64_t offset, co
 {
     status_t st = STATUS_OK;
     char *piece = NULL;
-    TRY(memory_aligned(PIECE, 1, "a piece of a file", &piece));
+    TRY_OUT(memory_aligned(PIECE, 1, "a piece of a file", &piece));
     for (uint64_t at = 0; at < bytes; at += PIECE) {
         uint64_t count = min_u64(PIECE, bytes - at);
-        TRY(file_read(fd, before_path(before), offset + at, piece, count));
-        TRY(memcmp(piece, data + at, (size_t)count) == 0 ? STATUS_OK : before_differ(before));
+        TRY_OUT(file_read(fd, before_path(before), offset + at, piece, count));
+        TRY_OUT(memcmp(piece, data + at, (size_t)count) == 0 ? STATUS_OK : before_differ(before));
     }
 out:
     free(piece);
@@ -118,11 +110,11 @@ static status_t before_compare_range(const struct before *before, int fd, uint64
 {
     status_t st = STATUS_OK;
     char *piece = NULL;
-    TRY(memory_aligned(PIECE, 1, "a piece of an archive", &piece));
+    TRY_OUT(memory_aligned(PIECE, 1, "a piece of an archive", &piece));
     for (uint64_t at = from; at < to; at += PIECE) {
         uint64_t count = min_u64(PIECE, to - at);
-        TRY(file_read(before->expected_fd, before_path(before), at, piece, count));
-        TRY(before_compare(before, fd, at, piece, count));
+        TRY_OUT(file_read(before->expected_fd, before_path(before), at, piece, count));
+        TRY_OUT(before_compare(before, fd, at, piece, count));
     }
 out:
     free(piece);
@@ -131,7 +123,6 @@ out:
 
 status_t before_check_rest(const struct before *before, int fd, const struct voltages_place *place)
 {
-    status_t st = STATUS_OK;
     struct identity there;
     struct identity expected;
     TRY(mark_hdf5(before->expected_fd, before_path(before), MARK_NONE));
@@ -139,9 +130,7 @@ status_t before_check_rest(const struct before *before, int fd, const struct vol
     TRY(identity_of_open(before->expected_fd, before_path(before), &expected));
     TRY(there.bytes == expected.bytes ? STATUS_OK : before_differ(before));
     TRY(before_compare_range(before, fd, 0, place->data_offset));
-    TRY(before_compare_range(before, fd, place->file_bytes, expected.bytes));
-out:
-    return st;
+    return before_compare_range(before, fd, place->file_bytes, expected.bytes);
 }
 
 void before_abandon(struct before *before)

@@ -49,7 +49,6 @@ static const double rounding = 4 * DBL_EPSILON;
 /* Notes a difference. */
 static status_t compare_differ(struct comparison *comparison, const char *format, ...)
 {
-    status_t st = STATUS_OK;
     char words[512];
     va_list args;
     va_start(args, format);
@@ -58,8 +57,7 @@ static status_t compare_differ(struct comparison *comparison, const char *format
     if (comparison->count++ == 0) {
         TRY(text_add(&comparison->first, "%s", words));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int compare_is_number(hid_t type)
@@ -115,11 +113,11 @@ static status_t compare_attribute_text(struct comparison *comparison, const stru
     char *found = NULL;
     char *expected = NULL;
     int is_there = 0;
-    TRY(h5_get_text(pair->found, comparison->path, name, &found, &is_there));
-    TRY(h5_get_text(pair->expected, comparison->path, name, &expected, &is_there));
+    TRY_OUT(h5_get_text(pair->found, comparison->path, name, &found, &is_there));
+    TRY_OUT(h5_get_text(pair->expected, comparison->path, name, &expected, &is_there));
     if (!compare_is_same_text(name, found, expected)) {
-        TRY(compare_differ(comparison, "attribute %s of %s is \"%.80s\", expected \"%.80s\"", name,
-                           pair->name, found, expected));
+        TRY_OUT(compare_differ(comparison, "attribute %s of %s is \"%.80s\", expected \"%.80s\"",
+                               name, pair->name, found, expected));
     }
 out:
     free(found);
@@ -130,7 +128,6 @@ out:
 static status_t compare_attribute_number(struct comparison *comparison, const struct pair *pair,
                                          const char *name, hid_t type)
 {
-    status_t st = STATUS_OK;
     double found = 0;
     double expected = 0;
     int is_there = 0;
@@ -144,8 +141,7 @@ static status_t compare_attribute_number(struct comparison *comparison, const st
         snprintf(what, sizeof what, "attribute %s of %s", name, pair->name);
         TRY(compare_differ_in_number(comparison, what, found, expected));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Compare an attribute, or a dataset's values, of one type and shape. Fail with DATA when one
@@ -161,8 +157,8 @@ static status_t compare_attribute(struct comparison *comparison, const struct pa
     hid_t spaces[2] = {-1, -1};
     for (int i = 0; i < 2; i++) {
         attributes[i] = H5Aopen(i ? pair->expected : pair->found, name, H5P_DEFAULT);
-        H5_TRY(attributes[i], "%s: attribute %s of %s cannot be opened", comparison->path, name,
-               pair->name);
+        H5_TRY_OUT(attributes[i], "%s: attribute %s of %s cannot be opened", comparison->path, name,
+                   pair->name);
         types[i] = H5Aget_type(attributes[i]);
         spaces[i] = H5Aget_space(attributes[i]);
     }
@@ -170,12 +166,12 @@ static status_t compare_attribute(struct comparison *comparison, const struct pa
     if (H5Tget_class(types[0]) != H5Tget_class(types[1]) ||
         H5Sextent_equal(spaces[0], spaces[1]) <= 0 ||
         (!is_text && H5Tequal(types[0], types[1]) <= 0)) {
-        TRY(compare_differ(comparison, "attribute %s of %s is of another type or shape", name,
-                           pair->name));
+        TRY_OUT(compare_differ(comparison, "attribute %s of %s is of another type or shape", name,
+                               pair->name));
     } else if (is_text && H5Sget_simple_extent_npoints(spaces[1]) == 1) {
-        TRY(compare_attribute_text(comparison, pair, name));
+        TRY_OUT(compare_attribute_text(comparison, pair, name));
     } else if (compare_is_number(types[1])) {
-        TRY(compare_attribute_number(comparison, pair, name, types[1]));
+        TRY_OUT(compare_attribute_number(comparison, pair, name, types[1]));
     }
 out:
     for (int i = 0; i < 2; i++) {
@@ -191,7 +187,6 @@ static status_t compare_block(struct comparison *comparison, const struct pair *
                               uint64_t first, uint64_t count, const char *found,
                               const char *expected)
 {
-    status_t st = STATUS_OK;
     char what[256];
     size_t size = H5Tget_size(type);
     const double *a = (const double *)(const void *)found;
@@ -204,17 +199,16 @@ static status_t compare_block(struct comparison *comparison, const struct pair *
         if (compare_is_number(type) && !compare_is_same(type, a[i], b[i], scale)) {
             snprintf(what, sizeof what, "%s[%llu]", pair->name, (unsigned long long)(first + i));
             TRY(compare_differ_in_number(comparison, what, a[i], b[i]));
-            goto out;
+            return STATUS_OK;
         }
         if (!compare_is_number(type) && memcmp(found + i * size, expected + i * size, size) != 0) {
             TRY(compare_differ(comparison, "%s[%llu] is \"%.*s\", expected \"%.*s\"", pair->name,
                                (unsigned long long)(first + i), (int)size, found + i * size,
                                (int)size, expected + i * size));
-            goto out;
+            return STATUS_OK;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The datasets' values in the order in which they lie, some rows at a time. */
@@ -243,17 +237,17 @@ static status_t compare_values(struct comparison *comparison, const struct pair 
         }
         for (int i = 0; i < 2; i++) {
             if (!blocks[i]) {
-                TRY(memory_zeroed(size[0] * row, H5Tget_size(as), pair->name, &blocks[i]));
+                TRY_OUT(memory_zeroed(size[0] * row, H5Tget_size(as), pair->name, &blocks[i]));
             }
-            H5_TRY(H5Dread(i ? pair->expected : pair->found, as, memory, space, H5P_DEFAULT,
-                           blocks[i]),
-                   "%s: %s%s cannot be read", comparison->path, i ? "what must be in " : "",
-                   pair->name);
+            H5_TRY_OUT(H5Dread(i ? pair->expected : pair->found, as, memory, space, H5P_DEFAULT,
+                               blocks[i]),
+                       "%s: %s%s cannot be read", comparison->path, i ? "what must be in " : "",
+                       pair->name);
         }
         h5_close(memory);
         memory = -1;
-        TRY(compare_block(comparison, pair, type, start[0] * row, size[0] * row, blocks[0],
-                          blocks[1]));
+        TRY_OUT(compare_block(comparison, pair, type, start[0] * row, size[0] * row, blocks[0],
+                              blocks[1]));
     }
 out:
     free(blocks[0]);
@@ -301,7 +295,6 @@ static int compare_has_name(const struct h5_names *names, const char *name)
 static status_t compare_names(struct comparison *comparison, const struct pair *pair, int of_links,
                               const struct h5_names *found, const struct h5_names *expected)
 {
-    status_t st = STATUS_OK;
     const char *what = of_links ? "object" : "attribute";
     for (size_t i = 0; i < expected->count && !comparison->is_old; i++) {
         if (!compare_has_name(found, expected->names[i]) &&
@@ -319,8 +312,7 @@ static status_t compare_names(struct comparison *comparison, const struct pair *
                                pair->name, what, found->names[i]));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int compare_is_passed_over(const struct comparison *comparison, const char *name)
@@ -338,9 +330,9 @@ static status_t compare_list_names(struct comparison *comparison, const struct p
     struct h5_names found = {0};
     status_t (*list)(hid_t, const char *, const char *, struct h5_names *) =
         of_links ? h5_list_links : h5_list_attributes;
-    TRY(list(pair->found, comparison->path, pair->name, &found));
-    TRY(list(pair->expected, comparison->path, pair->name, both));
-    TRY(compare_names(comparison, pair, of_links, &found, both));
+    TRY_OUT(list(pair->found, comparison->path, pair->name, &found));
+    TRY_OUT(list(pair->expected, comparison->path, pair->name, both));
+    TRY_OUT(compare_names(comparison, pair, of_links, &found, both));
     size_t kept = 0;
     for (size_t i = 0; i < both->count; i++) {
         char *name = both->names[i];
@@ -361,9 +353,9 @@ static status_t compare_attributes(struct comparison *comparison, const struct p
 {
     status_t st = STATUS_OK;
     struct h5_names names = {0};
-    TRY(compare_list_names(comparison, pair, 0, &names));
+    TRY_OUT(compare_list_names(comparison, pair, 0, &names));
     for (size_t i = 0; i < names.count; i++) {
-        TRY(compare_attribute(comparison, pair, names.names[i]));
+        TRY_OUT(compare_attribute(comparison, pair, names.names[i]));
     }
 out:
     text_free_list(names.names, names.count);
@@ -374,15 +366,12 @@ out:
 static status_t compare_describe_dimension(hid_t dataset, const char *name, int dim,
                                            struct text *out)
 {
-    status_t st = STATUS_OK;
     char label[H5_SCALE_NAME];
     int is_scale = 0;
     TRY(h5_get_label(dataset, name, dim, label));
     TRY(text_add(out, "%s: ", label));
     TRY(h5_is_scale(dataset, name, &is_scale));
-    TRY(is_scale ? STATUS_OK : h5_list_scales(dataset, name, dim, out));
-out:
-    return st;
+    return is_scale ? STATUS_OK : h5_list_scales(dataset, name, dim, out);
 }
 
 static status_t compare_dimensions(struct comparison *comparison, const struct pair *pair, int rank)
@@ -392,11 +381,11 @@ static status_t compare_dimensions(struct comparison *comparison, const struct p
     for (int i = 0; i < rank; i++) {
         words[0].length = 0;
         words[1].length = 0;
-        TRY(compare_describe_dimension(pair->found, pair->name, i, &words[0]));
-        TRY(compare_describe_dimension(pair->expected, pair->name, i, &words[1]));
+        TRY_OUT(compare_describe_dimension(pair->found, pair->name, i, &words[0]));
+        TRY_OUT(compare_describe_dimension(pair->expected, pair->name, i, &words[1]));
         if (strcmp(words[0].data, words[1].data) != 0) {
-            TRY(compare_differ(comparison, "dimension %d of %s is %.80s, expected %.80s", i,
-                               pair->name, words[0].data, words[1].data));
+            TRY_OUT(compare_differ(comparison, "dimension %d of %s is %.80s, expected %.80s", i,
+                                   pair->name, words[0].data, words[1].data));
         }
     }
 out:
@@ -413,10 +402,10 @@ static status_t compare_datasets(struct comparison *comparison, const struct pai
     /* Values of these come with the rows. */
     int is_later = place_is_of(pair->name + 1) || strcmp(pair->name + 1, comparison->rows) == 0;
     if (H5Sextent_equal(spaces[0], spaces[1]) <= 0 || H5Tequal(types[0], types[1]) <= 0) {
-        TRY(compare_differ(comparison, "%s is of another type or shape", pair->name));
+        TRY_OUT(compare_differ(comparison, "%s is of another type or shape", pair->name));
     } else {
-        TRY(compare_dimensions(comparison, pair, H5Sget_simple_extent_ndims(spaces[1])));
-        TRY(is_later ? STATUS_OK : compare_values(comparison, pair));
+        TRY_OUT(compare_dimensions(comparison, pair, H5Sget_simple_extent_ndims(spaces[1])));
+        TRY_OUT(is_later ? STATUS_OK : compare_values(comparison, pair));
     }
 out:
     for (int i = 0; i < 2; i++) {
@@ -435,19 +424,19 @@ static status_t compare_object(struct comparison *comparison, const struct pair 
     status_t st = STATUS_OK;
     char *path = NULL;
     struct pair pair = {-1, -1, NULL};
-    TRY(memory_format(&path, "%s/%s", strcmp(group->name, "/") == 0 ? "" : group->name, name));
+    TRY_OUT(memory_format(&path, "%s/%s", strcmp(group->name, "/") == 0 ? "" : group->name, name));
     pair.name = path;
     pair.found = H5Oopen(group->found, name, H5P_DEFAULT);
-    H5_TRY(pair.found, "%s: %s cannot be opened", comparison->path, pair.name);
+    H5_TRY_OUT(pair.found, "%s: %s cannot be opened", comparison->path, pair.name);
     pair.expected = H5Oopen(group->expected, name, H5P_DEFAULT);
-    H5_TRY(pair.expected, "what %s must be cannot be opened", pair.name);
+    H5_TRY_OUT(pair.expected, "what %s must be cannot be opened", pair.name);
     if (H5Iget_type(pair.found) != H5Iget_type(pair.expected)) {
-        TRY(compare_differ(comparison, "%s is another kind of object", pair.name));
+        TRY_OUT(compare_differ(comparison, "%s is another kind of object", pair.name));
     } else if (H5Iget_type(pair.expected) == H5I_GROUP) {
-        TRY(compare_groups(comparison, &pair));
+        TRY_OUT(compare_groups(comparison, &pair));
     } else {
-        TRY(compare_attributes(comparison, &pair));
-        TRY(compare_datasets(comparison, &pair));
+        TRY_OUT(compare_attributes(comparison, &pair));
+        TRY_OUT(compare_datasets(comparison, &pair));
     }
 out:
     h5_close(pair.found);
@@ -460,10 +449,10 @@ static status_t compare_groups(struct comparison *comparison, const struct pair 
 {
     status_t st = STATUS_OK;
     struct h5_names names = {0};
-    TRY(compare_attributes(comparison, pair));
-    TRY(compare_list_names(comparison, pair, 1, &names));
+    TRY_OUT(compare_attributes(comparison, pair));
+    TRY_OUT(compare_list_names(comparison, pair, 1, &names));
     for (size_t i = 0; i < names.count; i++) {
-        TRY(compare_object(comparison, pair, names.names[i]));
+        TRY_OUT(compare_object(comparison, pair, names.names[i]));
     }
 out:
     text_free_list(names.names, names.count);
@@ -475,7 +464,6 @@ out:
 static status_t compare_make_expected(const struct comparison *comparison,
                                       const struct product_spec *spec, hid_t *expected, int *fd)
 {
-    status_t st = STATUS_OK;
     struct product_spec what = *spec;
     what.compression = comparison->compression;
     struct product_place place;
@@ -484,9 +472,7 @@ static status_t compare_make_expected(const struct comparison *comparison,
             strerror(errno));
     TRY(h5_file_create(*fd, "what a product must say", MARK_NONE, expected));
     TRY(kind_describe(*expected, &what, &place));
-    TRY(kind_put_frequencies(*expected, *fd, "what a product must say", &what));
-out:
-    return st;
+    return kind_put_frequencies(*expected, *fd, "what a product must say", &what);
 }
 
 status_t compare_product(const struct product *product, int is_moved,
@@ -504,19 +490,20 @@ status_t compare_product(const struct product *product, int is_moved,
     struct pair pair = {-1, -1, "/"};
     int has_last = 0;
     int fd = -1;
-    TRY(compare_make_expected(&comparison, spec, &pair.expected, &fd));
-    TRY(h5_open_file(product->path, &pair.found));
-    TRY(compare_groups(&comparison, &pair));
-    TRY(h5_has(pair.found, product->path, where_last, &has_last));
+    TRY_OUT(compare_make_expected(&comparison, spec, &pair.expected, &fd));
+    TRY_OUT(h5_open_file(product->path, &pair.found));
+    TRY_OUT(compare_groups(&comparison, &pair));
+    TRY_OUT(h5_has(pair.found, product->path, where_last, &has_last));
     if (!has_last && product->origin.version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
-        TRY(compare_differ(&comparison, "it has no %s", where_last));
+        TRY_OUT(compare_differ(&comparison, "it has no %s", where_last));
     }
     if (comparison.count > 1) {
-        TRY(text_add(&comparison.first, " (and %llu more differences)",
-                     (unsigned long long)comparison.count - 1));
+        TRY_OUT(text_add(&comparison.first, " (and %llu more differences)",
+                         (unsigned long long)comparison.count - 1));
     }
-    REQUIRE(comparison.count == 0, STATUS_DATA, "%s is not what its job and input make of it: %s",
-            product->path, comparison.first.data);
+    REQUIRE_OUT(comparison.count == 0, STATUS_DATA,
+                "%s is not what its job and input make of it: %s", product->path,
+                comparison.first.data);
 out:
     h5_close(pair.found);
     h5_close(pair.expected);

@@ -40,19 +40,19 @@ static status_t contents_value_add_members(hid_t type, struct text *out)
     int count = H5Tget_nmembers(type);
     char *name = NULL;
     hid_t member = -1;
-    TRY(text_add(out, "{"));
+    TRY_OUT(text_add(out, "{"));
     for (int i = 0; i < count; i++) {
         name = H5Tget_member_name(type, (unsigned)i);
         member = H5Tget_member_type(type, (unsigned)i);
-        H5_TRY(member, "a type cannot be read");
-        TRY(text_add(out, "%s%s: ", i ? ", " : "", name ? name : ""));
-        TRY(contents_value_add_type(member, out));
+        H5_TRY_OUT(member, "a type cannot be read");
+        TRY_OUT(text_add(out, "%s%s: ", i ? ", " : "", name ? name : ""));
+        TRY_OUT(contents_value_add_type(member, out));
         h5_close(member);
         member = -1;
         H5free_memory(name);
         name = NULL;
     }
-    TRY(text_add(out, "}"));
+    TRY_OUT(text_add(out, "}"));
 out:
     h5_close(member);
     H5free_memory(name);
@@ -65,30 +65,31 @@ static status_t contents_value_add_type(hid_t type, struct text *out)
     hid_t base = -1;
     switch (H5Tget_class(type)) {
     case H5T_INTEGER:
-        TRY(contents_value_add_number(type, H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i', out));
+        TRY_OUT(
+            contents_value_add_number(type, H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i', out));
         break;
     case H5T_FLOAT:
-        TRY(contents_value_add_number(type, 'f', out));
+        TRY_OUT(contents_value_add_number(type, 'f', out));
         break;
     case H5T_STRING:
-        TRY(H5Tis_variable_str(type) > 0 ? text_add(out, "str")
-                                         : text_add(out, "|S%zu", H5Tget_size(type)));
+        TRY_OUT(H5Tis_variable_str(type) > 0 ? text_add(out, "str")
+                                             : text_add(out, "|S%zu", H5Tget_size(type)));
         break;
     case H5T_REFERENCE:
-        TRY(text_add(out, "ref"));
+        TRY_OUT(text_add(out, "ref"));
         break;
     case H5T_VLEN:
         base = H5Tget_super(type);
-        H5_TRY(base, "a type cannot be read");
-        TRY(text_add(out, "vlen("));
-        TRY(contents_value_add_type(base, out));
-        TRY(text_add(out, ")"));
+        H5_TRY_OUT(base, "a type cannot be read");
+        TRY_OUT(text_add(out, "vlen("));
+        TRY_OUT(contents_value_add_type(base, out));
+        TRY_OUT(text_add(out, ")"));
         break;
     case H5T_COMPOUND:
-        TRY(contents_value_add_members(type, out));
+        TRY_OUT(contents_value_add_members(type, out));
         break;
     default:
-        TRY(text_add(out, "|V%zu", H5Tget_size(type)));
+        TRY_OUT(text_add(out, "|V%zu", H5Tget_size(type)));
         break;
     }
 out:
@@ -100,7 +101,6 @@ out:
 static status_t contents_value_add_line(hid_t type, hid_t space, const char *where,
                                         struct text *out, uint64_t *count)
 {
-    status_t st = STATUS_OK;
     hsize_t dims[H5S_MAX_RANK] = {0};
     int rank = H5Sget_simple_extent_dims(space, dims, NULL);
     H5_TRY(rank, "%s: its shape cannot be read", where);
@@ -112,23 +112,19 @@ static status_t contents_value_add_line(hid_t type, hid_t space, const char *whe
     TRY(text_add(out, "]\n"));
     hssize_t points = H5Sget_simple_extent_npoints(space);
     *count = points > 0 ? (uint64_t)points : 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The name of what a reference leads to, '\0' included. */
 static status_t contents_value_add_reference(hid_t file, const char *value, const char *where,
                                              struct text *out)
 {
-    status_t st = STATUS_OK;
     char name[1024];
     ssize_t length = H5Rget_name(file, H5R_OBJECT, value, name, sizeof name);
     H5_TRY(length, "%s leads nowhere", where);
     REQUIRE((size_t)length < sizeof name, STATUS_DATA, "%s leads to a name of %zd letters", where,
             length);
-    TRY(text_add_bytes(out, name, (size_t)length + 1));
-out:
-    return st;
+    return text_add_bytes(out, name, (size_t)length + 1);
 }
 
 /* Appends a value: its bytes as they are stored, but texts of any length and references as text. */
@@ -143,27 +139,27 @@ static status_t contents_value_add(hid_t file, hid_t type, const char *value, co
     int members = class == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
     for (int i = 0; i < members; i++) {
         part = H5Tget_member_type(type, (unsigned)i);
-        H5_TRY(part, "%s: its type cannot be read", where);
-        TRY(contents_value_add(file, part, value + H5Tget_member_offset(type, (unsigned)i), where,
-                               out));
+        H5_TRY_OUT(part, "%s: its type cannot be read", where);
+        TRY_OUT(contents_value_add(file, part, value + H5Tget_member_offset(type, (unsigned)i),
+                                   where, out));
         h5_close(part);
         part = -1;
     }
     if (class == H5T_REFERENCE) {
-        TRY(contents_value_add_reference(file, value, where, out));
+        TRY_OUT(contents_value_add_reference(file, value, where, out));
     } else if (class == H5T_VLEN) {
         part = H5Tget_super(type);
-        H5_TRY(part, "%s: its type cannot be read", where);
+        H5_TRY_OUT(part, "%s: its type cannot be read", where);
         memcpy(&list, value, sizeof list);
         for (size_t i = 0; i < list.len; i++) {
-            TRY(contents_value_add(file, part, (const char *)list.p + i * H5Tget_size(part), where,
-                                   out));
+            TRY_OUT(contents_value_add(file, part, (const char *)list.p + i * H5Tget_size(part),
+                                       where, out));
         }
     } else if (class == H5T_STRING && H5Tis_variable_str(type) > 0) {
         memcpy(&letters, value, sizeof letters);
-        TRY(text_add_bytes(out, letters ? letters : "", letters ? strlen(letters) + 1 : 1));
+        TRY_OUT(text_add_bytes(out, letters ? letters : "", letters ? strlen(letters) + 1 : 1));
     } else if (class != H5T_COMPOUND) {
-        TRY(text_add_bytes(out, value, H5Tget_size(type)));
+        TRY_OUT(text_add_bytes(out, value, H5Tget_size(type)));
     }
 out:
     h5_close(part);
@@ -184,16 +180,16 @@ static status_t contents_of_attribute(hid_t object, const char *name, const char
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
     hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
     hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
-    REQUIRE(type >= 0 && space >= 0, STATUS_DATA, "%s cannot be opened", where);
+    REQUIRE_OUT(type >= 0 && space >= 0, STATUS_DATA, "%s cannot be opened", where);
     size_t size = H5Tget_size(type);
-    TRY(contents_value_add_line(type, space, where, &text, &count));
-    REQUIRE(size > 0 && count <= MOST_ATTRIBUTE_BYTES / size, STATUS_DATA,
-            "%s holds %llu values of %zu bytes", where, (unsigned long long)count, size);
-    TRY(memory_zeroed((size_t)count, size, where, &values));
-    H5_TRY(H5Aread(attribute, type, values), "%s cannot be read", where);
+    TRY_OUT(contents_value_add_line(type, space, where, &text, &count));
+    REQUIRE_OUT(size > 0 && count <= MOST_ATTRIBUTE_BYTES / size, STATUS_DATA,
+                "%s holds %llu values of %zu bytes", where, (unsigned long long)count, size);
+    TRY_OUT(memory_zeroed((size_t)count, size, where, &values));
+    H5_TRY_OUT(H5Aread(attribute, type, values), "%s cannot be read", where);
     is_read = 1;
     for (uint64_t i = 0; i < count; i++) {
-        TRY(contents_value_add(object, type, values + i * size, where, &text));
+        TRY_OUT(contents_value_add(object, type, values + i * size, where, &text));
     }
     *out = crc_of(text.data, text.length);
 out:
@@ -241,9 +237,9 @@ static status_t contents_value_read(int fd, const char *where, uint64_t offset, 
     struct contents_reading reading = {.fd = fd, .where = where, .offset = offset, .bytes = bytes};
     uint64_t count = ceil_div_u64(bytes, PIECE_BYTES);
     uint32_t threads = (uint32_t)max_u64(min_u64(count, MOST_THREADS), 1);
-    TRY(memory_zeroed(threads, PIECE_BYTES, where, &reading.pieces));
+    TRY_OUT(memory_zeroed(threads, PIECE_BYTES, where, &reading.pieces));
     pool_each(threads, count, contents_read_piece, &reading);
-    TRY((status_t)reading.failed);
+    TRY_OUT((status_t)reading.failed);
     *crc = crc_times(*crc, crc_power(bytes)) ^ (uint32_t)reading.sum;
 out:
     free(reading.pieces);
@@ -258,15 +254,15 @@ static status_t contents_of_dataset(hid_t dataset, const char *where, int fd, ui
     uint64_t bytes = 0;
     hid_t type = H5Dget_type(dataset);
     hid_t space = H5Dget_space(dataset);
-    REQUIRE(type >= 0 && space >= 0, STATUS_DATA, "%s cannot be opened", where);
-    TRY(contents_value_add_line(type, space, where, &line, &count));
+    REQUIRE_OUT(type >= 0 && space >= 0, STATUS_DATA, "%s cannot be opened", where);
+    TRY_OUT(contents_value_add_line(type, space, where, &line, &count));
     uint32_t crc = crc_of(line.data, line.length);
     if (fd >= 0) {
         haddr_t offset = h5_offset(dataset);
-        REQUIRE(multiply_u64(count, H5Tget_size(type), &bytes) &&
-                    (bytes == 0 || offset != HADDR_UNDEF),
-                STATUS_DATA, "%s does not lie in one piece", where);
-        TRY(contents_value_read(fd, where, offset, bytes, &crc));
+        REQUIRE_OUT(multiply_u64(count, H5Tget_size(type), &bytes) &&
+                        (bytes == 0 || offset != HADDR_UNDEF),
+                    STATUS_DATA, "%s does not lie in one piece", where);
+        TRY_OUT(contents_value_read(fd, where, offset, bytes, &crc));
     }
     *out = crc;
 out:
@@ -319,14 +315,12 @@ static void contents_end(struct contents *contents)
 static status_t contents_add(struct contents *contents, const char *object, const char *attribute,
                              struct item **out)
 {
-    status_t st = STATUS_OK;
     char *name = NULL;
     TRY(memory_grow(contents->count, sizeof *contents->items, "objects", &contents->items));
     TRY(memory_format(&name, "%s%s%s", object, attribute ? "@" : "", attribute ? attribute : ""));
     *out = &contents->items[contents->count++];
     **out = (struct item){.name = name};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* An unreadable object counts as damaged, unless the product is being made. */
@@ -344,14 +338,14 @@ static status_t contents_attributes(struct contents *contents, hid_t object, con
 {
     status_t st = STATUS_OK;
     struct h5_names attributes = {0};
-    TRY(h5_list_attributes(object, contents->path, name, &attributes));
+    TRY_OUT(h5_list_attributes(object, contents->path, name, &attributes));
     for (size_t i = 0; i < attributes.count; i++) {
         struct item *item = NULL;
-        TRY(contents_add(contents, name, attributes.names[i], &item));
+        TRY_OUT(contents_add(contents, name, attributes.names[i], &item));
         apart_at("%s: %s", contents->path, item->name);
         if (contents->fd >= 0) {
             st = contents_of_attribute(object, attributes.names[i], item->name, &item->crc);
-            TRY(contents_settle(contents, st, item));
+            TRY_OUT(contents_settle(contents, st, item));
         }
     }
 out:
@@ -363,12 +357,12 @@ static status_t contents_dataset(struct contents *contents, hid_t dataset, const
 {
     status_t st = STATUS_OK;
     struct item *item = NULL;
-    TRY(contents_add(contents, name, NULL, &item));
+    TRY_OUT(contents_add(contents, name, NULL, &item));
     if (contents->fd >= 0) {
         haddr_t rows = contents->data_offset > 0 ? contents->data_offset : HADDR_UNDEF;
         int is_line = strcmp(name, table_name) == 0 || h5_offset(dataset) == rows;
         st = contents_of_dataset(dataset, item->name, is_line ? -1 : contents->fd, &item->crc);
-        TRY(contents_settle(contents, st, item));
+        TRY_OUT(contents_settle(contents, st, item));
     }
 out:
     return st;
@@ -381,15 +375,15 @@ static status_t contents_object(struct contents *contents, const char *name)
     hid_t object = H5Oopen(contents->file, name, H5P_DEFAULT);
     struct item *item = NULL;
     if (object < 0) {
-        TRY(contents_add(contents, name, NULL, &item));
+        TRY_OUT(contents_add(contents, name, NULL, &item));
         st = h5_fail("%s: %s cannot be opened", contents->path, name);
-        TRY(contents_settle(contents, st, item));
+        TRY_OUT(contents_settle(contents, st, item));
         goto out;
     }
     if (H5Iget_type(object) == H5I_DATASET) {
-        TRY(contents_dataset(contents, object, name));
+        TRY_OUT(contents_dataset(contents, object, name));
     }
-    TRY(contents_attributes(contents, object, name));
+    TRY_OUT(contents_attributes(contents, object, name));
 out:
     h5_close(object);
     return st;
@@ -401,12 +395,12 @@ static status_t contents_list(struct contents *contents)
     status_t st = STATUS_OK;
     struct h5_names names = {0};
     struct text path = {0};
-    TRY(h5_list_all(contents->file, contents->path, &names));
-    TRY(contents_object(contents, "/"));
+    TRY_OUT(h5_list_all(contents->file, contents->path, &names));
+    TRY_OUT(contents_object(contents, "/"));
     for (size_t i = 0; i < names.count; i++) {
         path.length = 0;
-        TRY(text_add(&path, "/%s", names.names[i]));
-        TRY(contents_object(contents, path.data));
+        TRY_OUT(text_add(&path, "/%s", names.names[i]));
+        TRY_OUT(contents_object(contents, path.data));
     }
 out:
     text_free_list(names.names, names.count);
@@ -420,8 +414,8 @@ static status_t contents_type(size_t letters, hid_t *out)
     status_t st = STATUS_OK;
     hid_t name = H5Tcopy(H5T_C_S1);
     const struct parts_field fields[] = {{"name", 0, name}, {"crc32", letters, H5T_STD_U32LE}};
-    H5_TRY(H5Tset_size(name, letters), "the type of %s cannot be made", table_name);
-    TRY(parts_compound(letters + sizeof(uint32_t), fields, 2, table_name, out));
+    H5_TRY_OUT(H5Tset_size(name, letters), "the type of %s cannot be made", table_name);
+    TRY_OUT(parts_compound(letters + sizeof(uint32_t), fields, 2, table_name, out));
 out:
     h5_close(name);
     return st;
@@ -435,14 +429,14 @@ status_t contents_reserve(hid_t file)
     size_t letters = sizeof table_name + sizeof "@long_name";
     hid_t type = -1;
     hid_t table = -1;
-    TRY(contents_list(&contents));
+    TRY_OUT(contents_list(&contents));
     for (size_t i = 0; i < contents.count; i++) {
         letters = max_u64(letters, strlen(contents.items[i].name) + 1);
     }
-    TRY(contents_type(letters, &type));
+    TRY_OUT(contents_type(letters, &type));
     hsize_t count = contents.count + sizeof own / sizeof *own;
-    TRY(h5_create_dataset(file, table_name, type, 1, &count, &table));
-    TRY(h5_put_text(table, "long_name", convention));
+    TRY_OUT(h5_create_dataset(file, table_name, type, 1, &count, &table));
+    TRY_OUT(h5_put_text(table, "long_name", convention));
 out:
     h5_close(table);
     h5_close(type);
@@ -454,13 +448,12 @@ out:
  * there is no table. */
 static status_t contents_open(struct contents *contents)
 {
-    status_t st = STATUS_OK;
     int found = 0;
     TRY(contents->is_part ? h5_file_open(contents->path, &contents->file)
                           : h5_open_file(contents->path, &contents->file));
     TRY(h5_has(contents->file, contents->path, table_name, &found));
     if (!found) {
-        goto out;
+        return STATUS_OK;
     }
     struct h5_dataset *table = &contents->table;
     TRY(h5_dataset_open(contents->file, contents->path, table_name, table));
@@ -471,9 +464,7 @@ static status_t contents_open(struct contents *contents)
             STATUS_DATA, "%s: %s is no table of CRCs", contents->path, table_name);
     contents->letters = stride - sizeof(uint32_t);
     TRY(memory_zeroed((size_t)table->count, stride, "objects", &contents->rows));
-    TRY(contents_list(contents));
-out:
-    return st;
+    return contents_list(contents);
 }
 
 static char *contents_row(const struct contents *contents, uint64_t i)
@@ -483,7 +474,6 @@ static char *contents_row(const struct contents *contents, uint64_t i)
 
 static status_t contents_fill(const struct contents *contents)
 {
-    status_t st = STATUS_OK;
     REQUIRE(contents->count == contents->table.count, STATUS_DATA,
             "%s holds %zu objects, %llu when it was made", contents->path, contents->count,
             (unsigned long long)contents->table.count);
@@ -495,8 +485,7 @@ static status_t contents_fill(const struct contents *contents)
         memcpy(contents_row(contents, i), item->name, letters);
         memcpy(contents_row(contents, i) + contents->letters, &item->crc, sizeof item->crc);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint64_t contents_table_bytes(const struct contents *contents)
@@ -509,11 +498,11 @@ status_t contents_put(int fd, const char *path, const struct product_place *plac
     status_t st = STATUS_OK;
     struct contents contents = {
         .file = -1, .path = path, .fd = fd, .is_part = 1, .data_offset = place->data_offset};
-    TRY(contents_open(&contents));
+    TRY_OUT(contents_open(&contents));
     if (contents.rows) {
-        TRY(contents_fill(&contents));
-        TRY(file_write(fd, path, h5_offset(contents.table.id), contents.rows,
-                       contents_table_bytes(&contents)));
+        TRY_OUT(contents_fill(&contents));
+        TRY_OUT(file_write(fd, path, h5_offset(contents.table.id), contents.rows,
+                           contents_table_bytes(&contents)));
     }
 out:
     contents_end(&contents);
@@ -531,7 +520,6 @@ static int contents_is_of(const struct contents *contents, uint64_t row, const c
 static status_t contents_judge_row(const struct contents *contents, uint64_t row,
                                    struct contents_found *out)
 {
-    status_t st = STATUS_OK;
     const char *name = contents_row(contents, row);
     const struct item *item = NULL;
     for (size_t i = 0; i < contents->count && !item; i++) {
@@ -543,13 +531,11 @@ static status_t contents_judge_row(const struct contents *contents, uint64_t row
                      item ? "damaged" : "missing"));
         out->bad++;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t contents_judge(const struct contents *contents, struct contents_found *out)
 {
-    status_t st = STATUS_OK;
     out->known = contents->table.count;
     for (uint64_t row = 0; row < out->known; row++) {
         TRY(contents_judge_row(contents, row, out));
@@ -565,8 +551,7 @@ static status_t contents_judge(const struct contents *contents, struct contents_
             out->bad++;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t contents_check(const char *path, uint64_t data_offset, struct contents_found *out)
@@ -574,12 +559,12 @@ static status_t contents_check(const char *path, uint64_t data_offset, struct co
     status_t st = STATUS_OK;
     struct contents contents = {
         .file = -1, .path = path, .fd = -1, .has_damage = 1, .data_offset = data_offset};
-    TRY(file_open_read(path, &contents.fd));
-    TRY(contents_open(&contents));
+    TRY_OUT(file_open_read(path, &contents.fd));
+    TRY_OUT(contents_open(&contents));
     if (contents.rows) {
-        TRY(file_read(contents.fd, path, h5_offset(contents.table.id), contents.rows,
-                      contents_table_bytes(&contents)));
-        TRY(contents_judge(&contents, out));
+        TRY_OUT(file_read(contents.fd, path, h5_offset(contents.table.id), contents.rows,
+                          contents_table_bytes(&contents)));
+        TRY_OUT(contents_judge(&contents, out));
     }
 out:
     contents_end(&contents);
@@ -595,8 +580,8 @@ static status_t contents_describe(const struct apart_request *request, void **ou
 {
     status_t st = STATUS_OK;
     struct contents_found *found = NULL;
-    TRY(memory_zeroed(1, sizeof *found, "what a product holds", &found));
-    TRY(contents_check(request->path, request->wants, found));
+    TRY_OUT(memory_zeroed(1, sizeof *found, "what a product holds", &found));
+    TRY_OUT(contents_check(request->path, request->wants, found));
     *out = found;
     found = NULL;
 out:
@@ -610,7 +595,6 @@ const struct description contents_description = {"what a product holds", &found_
 status_t contents_compare(const char *path, const struct product_place *place,
                           struct contents_found *out)
 {
-    status_t st = STATUS_OK;
     const struct apart_request request = {.path = path, .wants = place->data_offset};
     void *found = NULL;
     *out = (struct contents_found){0};
@@ -618,6 +602,5 @@ status_t contents_compare(const char *path, const struct product_place *place,
     *out = *(struct contents_found *)found;
     out->words.capacity = out->words.data ? out->words.length + 1 : 0; /* as it came */
     free(found);
-out:
-    return st;
+    return STATUS_OK;
 }

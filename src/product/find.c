@@ -56,7 +56,6 @@ static status_t
 find_walk(struct finding *f, int fd, const char *path, const struct product_place *place,
           void (*take)(struct finding *f, uint32_t dm, uint64_t cell, const struct peak *peak))
 {
-    status_t st = STATUS_OK;
     uint64_t cells = place->row_bytes / sizeof *f->cells;
     uint64_t rows = max_u64(PIECE_ROWS_BYTES / place->row_bytes, 1);
     for (uint64_t row = 0; row < place->rows; row += rows) {
@@ -69,8 +68,7 @@ find_walk(struct finding *f, int fd, const char *path, const struct product_plac
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static float find_bin(uint32_t bin)
@@ -106,8 +104,8 @@ static status_t find_spans(const struct dispersion *delays, uint32_t **out)
     status_t st = STATUS_OK;
     uint32_t *spans = NULL;
     uint32_t *of = NULL;
-    TRY(memory_zeroed(delays->ndms, sizeof *spans, "DMs", &spans));
-    TRY(memory_zeroed(delays->nchannels, sizeof *of, "delays", &of));
+    TRY_OUT(memory_zeroed(delays->ndms, sizeof *spans, "DMs", &spans));
+    TRY_OUT(memory_zeroed(delays->nchannels, sizeof *of, "delays", &of));
     for (uint32_t dm = 0; dm < delays->ndms; dm++) {
         dispersion_rows(delays, dm, 1, of);
         uint32_t least = UINT32_MAX;
@@ -157,9 +155,9 @@ static status_t find_group(struct finding *f)
     struct burst_group *groups = NULL;
     uint32_t *spans = NULL;
     size_t count = 0;
-    TRY(find_spans(series->delays, &spans));
-    TRY(burst_groups_find(f->bursts, f->count, spans, series->delays->ndms, &groups, &count));
-    TRY(memory_zeroed(count, sizeof *f->out->rows, "candidates", &f->out->rows));
+    TRY_OUT(find_spans(series->delays, &spans));
+    TRY_OUT(burst_groups_find(f->bursts, f->count, spans, series->delays->ndms, &groups, &count));
+    TRY_OUT(memory_zeroed(count, sizeof *f->out->rows, "candidates", &f->out->rows));
     f->out->count = count;
     for (size_t i = 0; i < count; i++) {
         f->out->rows[i] = find_row(series, &groups[i]);
@@ -182,9 +180,10 @@ status_t candidates_find(const struct product_spec *spec, int fd, const char *pa
     status_t st = STATUS_OK;
     struct finding f = {.spec = spec, .out = out};
     *out = (struct candidates){.count = 0};
-    TRY(memory_aligned((size_t)max_u64(PIECE_ROWS_BYTES, place->row_bytes), 1, "peaks", &f.cells));
-    TRY(memory_zeroed(BINS, sizeof *f.bins, "peaks", &f.bins));
-    TRY(find_walk(&f, fd, path, place, find_count));
+    TRY_OUT(
+        memory_aligned((size_t)max_u64(PIECE_ROWS_BYTES, place->row_bytes), 1, "peaks", &f.cells));
+    TRY_OUT(memory_zeroed(BINS, sizeof *f.bins, "peaks", &f.bins));
+    TRY_OUT(find_walk(&f, fd, path, place, find_count));
     uint64_t kept = find_settle_least(&f);
     if (kept < out->peaks) {
         report_warn(
@@ -193,9 +192,9 @@ status_t candidates_find(const struct product_spec *spec, int fd, const char *pa
             path, units_count(out->peaks), spec->series->search.boxes->threshold, units_count(kept),
             (double)f.least);
     }
-    TRY(memory_zeroed((size_t)kept, sizeof *f.bursts, "peaks", &f.bursts));
-    TRY(find_walk(&f, fd, path, place, find_keep));
-    TRY(find_group(&f));
+    TRY_OUT(memory_zeroed((size_t)kept, sizeof *f.bursts, "peaks", &f.bursts));
+    TRY_OUT(find_walk(&f, fd, path, place, find_keep));
+    TRY_OUT(find_group(&f));
 out:
     free(f.cells);
     free(f.bins);

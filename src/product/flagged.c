@@ -30,7 +30,6 @@ struct flag_counting {
 
 static status_t flag_count_piece(struct flag_counting *c, uint32_t thread, uint64_t piece)
 {
-    status_t st = STATUS_OK;
     uint64_t at = piece * PIECE;
     uint64_t count = min_u64(PIECE, c->cells - at);
     unsigned char *flags = c->flags + (size_t)thread * PIECE;
@@ -49,8 +48,7 @@ static status_t flag_count_piece(struct flag_counting *c, uint32_t thread, uint6
     atomic_fetch_add(&c->flagged, found.flagged);
     atomic_fetch_add(&c->by_kurtosis, found.by_kurtosis);
     atomic_fetch_add(&c->unknown, found.unknown);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void flag_count_task(void *context, uint32_t thread, uint64_t piece)
@@ -74,11 +72,11 @@ status_t product_count_flags(const char *path, const struct product_place *place
     if (place->flags_offset == 0 || cells == 0) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed((size_t)threads * PIECE, 1, "flags", &counting.flags));
-    TRY(memory_zeroed((size_t)threads * PIECE, sizeof(float), "kurtosis", &counting.kurtosis));
-    TRY(file_open_read(path, &counting.fd));
+    TRY_OUT(memory_zeroed((size_t)threads * PIECE, 1, "flags", &counting.flags));
+    TRY_OUT(memory_zeroed((size_t)threads * PIECE, sizeof(float), "kurtosis", &counting.kurtosis));
+    TRY_OUT(file_open_read(path, &counting.fd));
     pool_each(threads, pieces, flag_count_task, &counting);
-    TRY((status_t)counting.failed);
+    TRY_OUT((status_t)counting.failed);
     *out = (struct product_flags){cells, counting.flagged, counting.by_kurtosis, counting.unknown};
 out:
     file_close(counting.fd);
@@ -153,8 +151,8 @@ static status_t flagged_put_ifs(hid_t file, const char *name, const struct produ
     status_t st = STATUS_OK;
     char **names = NULL;
     uint32_t count = 0;
-    TRY(ifs_name(plain, &names, &count));
-    TRY(parts_scale_texts(file, name, names, count, "station/beam/polarisation of a cell"));
+    TRY_OUT(ifs_name(plain, &names, &count));
+    TRY_OUT(parts_scale_texts(file, name, names, count, "station/beam/polarisation of a cell"));
 out:
     text_free_list(names, count);
     return st;
@@ -165,12 +163,13 @@ static status_t flagged_put_frequencies(hid_t file, const char *name,
 {
     status_t st = STATUS_OK;
     double *frequency = NULL;
-    TRY(memory_zeroed((size_t)plain->frequencies, sizeof *frequency, "frequencies", &frequency));
+    TRY_OUT(
+        memory_zeroed((size_t)plain->frequencies, sizeof *frequency, "frequencies", &frequency));
     for (uint64_t i = 0; i < plain->frequencies; i++) {
         frequency[i] = bank_frequency(plain, i);
     }
-    TRY(parts_scale_f64(file, name, frequency, plain->frequencies, "Hz",
-                        "sky frequency of a cell's channel"));
+    TRY_OUT(parts_scale_f64(file, name, frequency, plain->frequencies, "Hz",
+                            "sky frequency of a cell's channel"));
 out:
     free(frequency);
     return st;
@@ -178,7 +177,6 @@ out:
 
 static status_t flagged_put_limits(hid_t kurtosis, const struct product_spec *spec)
 {
-    status_t st = STATUS_OK;
     TRY(h5_put_text(kurtosis, "kurtosis_convention", kurtosis_convention));
     if (spec->flag.sigma > 0) {
         struct kurtosis_limits limits = kurtosis_limits(spec->flag.spectra, spec->flag.sigma);
@@ -187,8 +185,7 @@ static status_t flagged_put_limits(hid_t kurtosis, const struct product_spec *sp
         TRY(h5_put_f64(kurtosis, "high", (double)limits.high));
         TRY(h5_put_text(kurtosis, "limits_convention", limits_convention));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t flagged_put(hid_t file, const struct product_spec *spec, const char *ifs)
@@ -207,26 +204,26 @@ status_t flagged_put(hid_t file, const struct product_spec *spec, const char *if
                             {times, flagged_ifs(spec), flagged_channels(spec)},
                             .long_name = "why a cell was left out; 0: it was not"};
     if (flagged_cells(spec) > 1) { /* known before there are any rows */
-        TRY(parts_scale_steps(file, scales[0], flagged_time(spec), times, "s",
-                              "centre of the samples that make the spectra of a cell, seconds "
-                              "after sample 0 of the observation"));
+        TRY_OUT(parts_scale_steps(file, scales[0], flagged_time(spec), times, "s",
+                                  "centre of the samples that make the spectra of a cell, seconds "
+                                  "after sample 0 of the observation"));
     }
-    TRY(ifs_are_combined(spec) ? flagged_put_ifs(file, scales[1], &plain) : STATUS_OK);
-    TRY(spec->average > 1 ? flagged_put_frequencies(file, scales[2], &plain) : STATUS_OK);
-    TRY(parts_make(file, &set, &data[0]));
-    TRY(h5_put_text(data[0], "flags_convention", flags_convention));
+    TRY_OUT(ifs_are_combined(spec) ? flagged_put_ifs(file, scales[1], &plain) : STATUS_OK);
+    TRY_OUT(spec->average > 1 ? flagged_put_frequencies(file, scales[2], &plain) : STATUS_OK);
+    TRY_OUT(parts_make(file, &set, &data[0]));
+    TRY_OUT(h5_put_text(data[0], "flags_convention", flags_convention));
     if (spec->flag.has_kurtosis) {
         set.name = "kurtosis";
         set.type = H5T_IEEE_F32LE;
         set.units = "1";
         set.long_name = "spectral kurtosis of a cell";
-        TRY(parts_make(file, &set, &data[1]));
-        TRY(flagged_put_limits(data[1], spec));
+        TRY_OUT(parts_make(file, &set, &data[1]));
+        TRY_OUT(flagged_put_limits(data[1], spec));
     }
     for (int i = 0; i < (spec->flag.has_kurtosis ? 2 : 1); i++) {
-        TRY(h5_put_u64(data[i], "flag_spectra", spec->flag.spectra));
+        TRY_OUT(h5_put_u64(data[i], "flag_spectra", spec->flag.spectra));
         for (unsigned dim = 0; dim < 3; dim++) {
-            TRY(parts_attach(file, data[i], scales[dim], dim, labels[dim]));
+            TRY_OUT(parts_attach(file, data[i], scales[dim], dim, labels[dim]));
         }
     }
 out:

@@ -47,7 +47,6 @@ uint32_t ifs_streams(const struct product_spec *spec)
 static status_t ifs_add_own(const struct product_spec *spec, char *const *pols, uint32_t i,
                             struct text *out)
 {
-    status_t st = STATUS_OK;
     static const char *const stokes[] = {"I", "Q", "U", "V"};
     if (spec->combine.polarisation == POLARISATION_SEPARATE) {
         TRY(text_add(out, "%s", pols[i]));
@@ -57,8 +56,7 @@ static status_t ifs_add_own(const struct product_spec *spec, char *const *pols, 
     } else {
         TRY(text_add(out, "%s", stokes[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count)
@@ -74,19 +72,19 @@ status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count)
     const int is_summed[] = {spec->combine.sums_stations, spec->combine.sums_beams};
     struct text text = {0};
     for (int i = 0; i < 3; i++) {
-        TRY(parts_name_axis(archive, axes[i], &names[i]));
+        TRY_OUT(parts_name_axis(archive, axes[i], &names[i]));
     }
-    TRY(memory_zeroed(total, sizeof *ifs, "names", &ifs));
+    TRY_OUT(memory_zeroed(total, sizeof *ifs, "names", &ifs));
     for (uint32_t at = 0; at < total; at++) {
         const uint32_t index[] = {at / each / beams, at / each % beams};
         text.length = 0;
         for (int i = 0; i < 2; i++) {
             if (archive->present[axes[i]] && !is_summed[i]) {
-                TRY(text_add(&text, "%s/", names[i][index[i]]));
+                TRY_OUT(text_add(&text, "%s/", names[i][index[i]]));
             }
         }
-        TRY(ifs_add_own(spec, names[2], at % each, &text));
-        TRY(memory_text(text.data, &ifs[at]));
+        TRY_OUT(ifs_add_own(spec, names[2], at % each, &text));
+        TRY_OUT(memory_text(text.data, &ifs[at]));
     }
     *out = ifs;
     *count = total;
@@ -106,9 +104,9 @@ status_t ifs_list(const struct product_spec *spec, char **out)
     struct text lines = {0};
     char **names = NULL;
     uint32_t count = 0;
-    TRY(ifs_name(spec, &names, &count));
+    TRY_OUT(ifs_name(spec, &names, &count));
     for (uint32_t i = 0; i < count; i++) {
-        TRY(text_add_line(&lines, names[i]));
+        TRY_OUT(text_add_line(&lines, names[i]));
     }
     *out = lines.data;
     lines.data = NULL;
@@ -128,13 +126,13 @@ status_t ifs_pol_type(const struct product_spec *spec, struct text *out)
     char **names = NULL;
     if (spec->combine.polarisation != POLARISATION_SEPARATE || pols <= 2) {
         const char *separate = pols == 2 ? "AABB" : "AA";
-        TRY(text_add(out, "%s",
-                     spec->combine.polarisation ? types[spec->combine.polarisation] : separate));
+        TRY_OUT(text_add(
+            out, "%s", spec->combine.polarisation ? types[spec->combine.polarisation] : separate));
         goto out;
     }
-    TRY(parts_name_axis(spec->archive, AXIS_POL, &names));
+    TRY_OUT(parts_name_axis(spec->archive, AXIS_POL, &names));
     for (uint32_t i = 0; i < pols; i++) {
-        TRY(text_add(out, "%s%s", i > 0 ? "," : "", names[i]));
+        TRY_OUT(text_add(out, "%s%s", i > 0 ? "," : "", names[i]));
     }
 out:
     text_free_list(names, names ? pols : 0);

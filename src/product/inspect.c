@@ -58,15 +58,15 @@ static status_t inspect_name_further(hid_t file, const char *path, const char *s
     uint32_t made = 0;
     uint32_t at = 0;
     int found = 0;
-    TRY(h5_has(file, path, scale, &found));
-    TRY(found ? h5_read_texts(file, path, scale, &names, &count) : STATUS_OK);
+    TRY_OUT(h5_has(file, path, scale, &found));
+    TRY_OUT(found ? h5_read_texts(file, path, scale, &names, &count) : STATUS_OK);
     do {
         const char *before = lines->data ? text_line(lines->data, at, &length) : NULL;
         for (size_t i = 0; i < count && made < MOST; i++, made++) {
             line.length = 0;
-            TRY(before ? text_add(&line, "%.*s/", (int)length, before) : STATUS_OK);
-            TRY(text_add(&line, "%s", names[i]));
-            TRY(text_add_line(&more, line.data));
+            TRY_OUT(before ? text_add(&line, "%.*s/", (int)length, before) : STATUS_OK);
+            TRY_OUT(text_add(&line, "%s", names[i]));
+            TRY_OUT(text_add_line(&more, line.data));
         }
     } while (lines->data && text_line(lines->data, ++at, &length));
     if (count > 0) {
@@ -88,7 +88,7 @@ static status_t inspect_name_lines(hid_t file, struct product *product)
     static const char *const scales[] = {"station", "beam", "pol"};
     struct text lines = {0};
     for (size_t i = product->kind == PRODUCT_SPECTRA ? 0 : 2; i < 3; i++) {
-        TRY(inspect_name_further(file, product->path, scales[i], &lines));
+        TRY_OUT(inspect_name_further(file, product->path, scales[i], &lines));
     }
     product->ifs.pol_names = lines.data;
     lines.data = NULL;
@@ -108,20 +108,20 @@ static status_t inspect_read_sky(hid_t file, struct product *product)
     int has_ra = 0;
     int has_dec = 0;
     int has_pols = 0;
-    TRY(h5_get_f64(file, path, "ra_deg", &product->sky.ra_deg, &has_ra));
-    TRY(h5_get_f64(file, path, "dec_deg", &product->sky.dec_deg, &has_dec));
+    TRY_OUT(h5_get_f64(file, path, "ra_deg", &product->sky.ra_deg, &has_ra));
+    TRY_OUT(h5_get_f64(file, path, "dec_deg", &product->sky.dec_deg, &has_dec));
     product->sky.has_position =
         has_ra && has_dec && fabs(product->sky.ra_deg) <= 360 && fabs(product->sky.dec_deg) <= 90;
-    TRY(h5_has(file, path, "pol", &has_pols));
-    TRY(has_pols ? h5_read_texts(file, path, "pol", &names, &count) : STATUS_OK);
+    TRY_OUT(h5_has(file, path, "pol", &has_pols));
+    TRY_OUT(has_pols ? h5_read_texts(file, path, "pol", &names, &count) : STATUS_OK);
     for (size_t i = 0; i < count; i++) {
-        TRY(text_add(&list, "%s%s", i ? ", " : "", names[i]));
+        TRY_OUT(text_add(&list, "%s%s", i ? ", " : "", names[i]));
     }
     product->ifs.pols = list.data;
     list.data = NULL;
-    TRY(product->kind == PRODUCT_SPECTRA || product->kind == PRODUCT_POWER
-            ? inspect_name_lines(file, product)
-            : STATUS_OK);
+    TRY_OUT(product->kind == PRODUCT_SPECTRA || product->kind == PRODUCT_POWER
+                ? inspect_name_lines(file, product)
+                : STATUS_OK);
 out:
     text_free(&list);
     text_free_list(names, count);
@@ -130,7 +130,6 @@ out:
 
 static status_t inspect_read_root(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
     const char *path = product->path;
     struct start start = {0};
     int found = 0;
@@ -153,22 +152,17 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     TRY(h5_get_f64(file, path, "coherent_dm", &product->coherent_dm, &product->is_coherent));
     TRY(h5_get_text(file, path, "telescope", &product->sky.telescope, &found));
     TRY(h5_get_text(file, path, "source", &product->sky.source, &found));
-    TRY(inspect_read_sky(file, product));
-out:
-    return st;
+    return inspect_read_sky(file, product);
 }
 
 /* A dataset; an attribute in products of format 1. */
 static status_t inspect_read_missing(hid_t group, struct product *product)
 {
-    status_t st = STATUS_OK;
     static const char name[] = "missing_samples";
     int is_attribute = 0;
     TRY(h5_has_attribute(group, product->path, name, &is_attribute));
-    TRY((is_attribute ? parts_need_u64 : parts_need_count)(group, product->path, name,
-                                                           &product->missing));
-out:
-    return st;
+    return (is_attribute ? parts_need_u64 : parts_need_count)(group, product->path, name,
+                                                              &product->missing);
 }
 
 static status_t inspect_read_provenance(hid_t file, struct product *product)
@@ -176,20 +170,21 @@ static status_t inspect_read_provenance(hid_t file, struct product *product)
     status_t st = STATUS_OK;
     int found = 0;
     hid_t group = H5Gopen2(file, "provenance", H5P_DEFAULT);
-    H5_TRY(group, "%s has no provenance", product->path);
-    TRY(h5_get_text(group, product->path, "job", &product->origin.job_text, &found));
-    REQUIRE(found, STATUS_DATA, "%s: its provenance holds no job", product->path);
+    H5_TRY_OUT(group, "%s has no provenance", product->path);
+    TRY_OUT(h5_get_text(group, product->path, "job", &product->origin.job_text, &found));
+    REQUIRE_OUT(found, STATUS_DATA, "%s: its provenance holds no job", product->path);
     if (kind_of(product->kind)->is_archive) {
         /* The root has that of the native layout. */
-        TRY(start_read_version(group, product->path, &product->origin.version_of_format, &found));
+        TRY_OUT(
+            start_read_version(group, product->path, &product->origin.version_of_format, &found));
     }
-    TRY(h5_get_text(group, product->path, "version", &product->origin.version, &found));
-    TRY(h5_find_text(group, product->path, "arithmetic", &product->origin.arithmetic, &found));
-    TRY(h5_get_text(group, product->path, "inputs", &product->origin.inputs, &found));
-    TRY(h5_find_text(group, product->path, "assumed", &product->origin.assumed, &found));
-    TRY(h5_get_text(group, product->path, "filters", &product->origin.filters, &found));
-    TRY(inspect_read_missing(group, product));
-    TRY(parts_need_u64(group, product->path, "gap_samples", &product->gaps));
+    TRY_OUT(h5_get_text(group, product->path, "version", &product->origin.version, &found));
+    TRY_OUT(h5_find_text(group, product->path, "arithmetic", &product->origin.arithmetic, &found));
+    TRY_OUT(h5_get_text(group, product->path, "inputs", &product->origin.inputs, &found));
+    TRY_OUT(h5_find_text(group, product->path, "assumed", &product->origin.assumed, &found));
+    TRY_OUT(h5_get_text(group, product->path, "filters", &product->origin.filters, &found));
+    TRY_OUT(inspect_read_missing(group, product));
+    TRY_OUT(parts_need_u64(group, product->path, "gap_samples", &product->gaps));
 out:
     h5_close(group);
     return st;
@@ -198,7 +193,6 @@ out:
 /* The shapes of weights, of flags and kurtosis, and of medians, if there are any. */
 static status_t inspect_check_beside(const struct h5_dataset *beside, struct product *product)
 {
-    status_t st = STATUS_OK;
     const char *path = product->path;
     int is_pairs = product->array.pairs > 0;
     const struct h5_dataset *weights = &beside[is_pairs ? PLACE_NSAMPLES : PLACE_WEIGHTS];
@@ -223,10 +217,8 @@ static status_t inspect_check_beside(const struct h5_dataset *beside, struct pro
     product->flags.rows = flags->dims[0];
     product->flags.ifs = flags->dims[1];
     product->flags.channels = flags->dims[2];
-    REQUIRE(medians->id <= 0 || medians->count == product->streams * product->frequencies,
-            STATUS_DATA, "%s: its bandpass is not that of its rows", path);
-out:
-    return st;
+    return REQUIRED(medians->id <= 0 || medians->count == product->streams * product->frequencies,
+                    STATUS_DATA, "%s: its bandpass is not that of its rows", path);
 }
 
 /* Opening what is missing fails. */
@@ -241,7 +233,6 @@ static status_t inspect_need(hid_t file, const char *path, const struct h5_datas
 static status_t inspect_check_counts(hid_t file, const struct h5_dataset *beside, int is_archive,
                                      struct product *product)
 {
-    status_t st = STATUS_OK;
     const char *path = product->path;
     struct product_place *place = &product->place;
     const struct h5_dataset *crc = &beside[PLACE_CRC];
@@ -254,8 +245,7 @@ static status_t inspect_check_counts(hid_t file, const struct h5_dataset *beside
         REQUIRE(place->span_rows > 0 && crc->count == spans_count(place), STATUS_DATA,
                 "%s: its CRCs are not those of its rows", path);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Bytes of a row whose numbers are as the dataset's type says. */
@@ -284,11 +274,12 @@ static status_t inspect_read_shape(hid_t file, const struct h5_dataset *data,
     }
     product->frequencies = data->dims[data->rank - 1];
     if (product_quantity(product->kind) == QUANTITY_VISIBILITIES) {
-        TRY(h5_dataset_open(file, product->path, "time", &time));
-        REQUIRE(time.count > 0 && data->dims[0] > 0 && data->dims[0] % time.count == 0 &&
-                    data->dims[0] / time.count <= UINT32_MAX && data->dims[2] <= UINT32_MAX,
-                STATUS_DATA, "%s: /Data/visdata has %llu baselines and times, but %llu times",
-                product->path, (unsigned long long)data->dims[0], (unsigned long long)time.count);
+        TRY_OUT(h5_dataset_open(file, product->path, "time", &time));
+        REQUIRE_OUT(time.count > 0 && data->dims[0] > 0 && data->dims[0] % time.count == 0 &&
+                        data->dims[0] / time.count <= UINT32_MAX && data->dims[2] <= UINT32_MAX,
+                    STATUS_DATA, "%s: /Data/visdata has %llu baselines and times, but %llu times",
+                    product->path, (unsigned long long)data->dims[0],
+                    (unsigned long long)time.count);
         product->rows = time.count;
         product->array.pairs = (uint32_t)(data->dims[0] / time.count);
         product->array.pols = (uint32_t)data->dims[2];
@@ -310,38 +301,38 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     struct h5_dataset data = {0};
     struct h5_dataset beside[PLACE_COUNT] = {{0}};
     struct stat info;
-    TRY(h5_dataset_open(file, path, kind->rows, &data));
-    REQUIRE(data.rank >= kind->least_dims && data.rank <= kind->most_dims, STATUS_DATA,
-            "%s: its rows have %d dimensions", path, data.rank);
-    TRY(inspect_read_shape(file, &data, product));
+    TRY_OUT(h5_dataset_open(file, path, kind->rows, &data));
+    REQUIRE_OUT(data.rank >= kind->least_dims && data.rank <= kind->most_dims, STATUS_DATA,
+                "%s: its rows have %d dimensions", path, data.rank);
+    TRY_OUT(inspect_read_shape(file, &data, product));
     uint64_t row_bytes = inspect_row_bytes(data.id, product);
-    REQUIRE(row_bytes > 0, STATUS_DATA, "%s holds empty rows", path);
+    REQUIRE_OUT(row_bytes > 0, STATUS_DATA, "%s holds empty rows", path);
     haddr_t data_at = h5_offset(data.id);
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    REQUIRE_OUT(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     *place = (struct product_place){.rows = product->rows,
                                     .row_bytes = row_bytes,
                                     .data_offset = data_at,
                                     .file_bytes = (uint64_t)info.st_size};
     product->bits = 32;
-    TRY(packed_rows_find(&data, path, &product->compression));
+    TRY_OUT(packed_rows_find(&data, path, &product->compression));
     int is_packed = product->compression != COMPRESSION_NONE;
-    REQUIRE((data_at != HADDR_UNDEF) != is_packed, STATUS_DATA,
-            "%s: its rows do not lie in one piece, as voltmill writes them: was it repacked?",
-            path);
+    REQUIRE_OUT((data_at != HADDR_UNDEF) != is_packed, STATUS_DATA,
+                "%s: its rows do not lie in one piece, as voltmill writes them: was it repacked?",
+                path);
     place->data_offset = is_packed ? 0 : data_at;
-    REQUIRE(is_packed || (place->file_bytes >= data_at &&
-                          (place->file_bytes - data_at) / row_bytes >= product->rows),
-            STATUS_DATA, "%s does not hold all of its %llu rows", path,
-            (unsigned long long)product->rows);
-    TRY(attributes_get(data.id, AT_IFS, product));
-    TRY(places_find(file, path, place, beside));
-    TRY(kind->is_archive ? STATUS_OK : inspect_need(file, path, beside, PLACE_TIME));
-    TRY(inspect_check_counts(file, beside, kind->is_archive, product));
-    TRY(kind->is_archive ? STATUS_OK : inspect_check_beside(beside, product));
-    TRY(product_quantity(product->kind) == QUANTITY_SPECTRA ||
-                product_quantity(product->kind) == QUANTITY_POWER
-            ? quantised_inspect(data.id, beside, product)
-            : STATUS_OK);
+    REQUIRE_OUT(is_packed || (place->file_bytes >= data_at &&
+                              (place->file_bytes - data_at) / row_bytes >= product->rows),
+                STATUS_DATA, "%s does not hold all of its %llu rows", path,
+                (unsigned long long)product->rows);
+    TRY_OUT(attributes_get(data.id, AT_IFS, product));
+    TRY_OUT(places_find(file, path, place, beside));
+    TRY_OUT(kind->is_archive ? STATUS_OK : inspect_need(file, path, beside, PLACE_TIME));
+    TRY_OUT(inspect_check_counts(file, beside, kind->is_archive, product));
+    TRY_OUT(kind->is_archive ? STATUS_OK : inspect_check_beside(beside, product));
+    TRY_OUT(product_quantity(product->kind) == QUANTITY_SPECTRA ||
+                    product_quantity(product->kind) == QUANTITY_POWER
+                ? quantised_inspect(data.id, beside, product)
+                : STATUS_OK);
 out:
     places_close(beside);
     h5_dataset_close(&data);
@@ -357,11 +348,11 @@ static status_t inspect_is_voltages(hid_t file, const char *path, int *out)
     int found = 0;
     hid_t object = -1;
     *out = 0;
-    TRY(h5_find_text(file, path, "format", &format, &found));
+    TRY_OUT(h5_find_text(file, path, "format", &format, &found));
     if (found && strcmp(format, "voltage") == 0) {
         object = H5Oopen(file, "provenance", H5P_DEFAULT);
-        H5_TRY(object, "%s: /provenance cannot be opened", path);
-        TRY(h5_find_text(object, path, "software", &software, &found));
+        H5_TRY_OUT(object, "%s: /provenance cannot be opened", path);
+        TRY_OUT(h5_find_text(object, path, "software", &software, &found));
         *out = found && strcmp(software, "voltmill") == 0;
     }
 out:
@@ -376,7 +367,6 @@ out:
 static status_t inspect_read_kind(hid_t file, const char *path, enum product_kind *kind,
                                   int *is_ours)
 {
-    status_t st = STATUS_OK;
     int has_provenance = 0;
     TRY(start_read_kind(file, path, kind, is_ours));
     TRY(h5_has(file, path, "provenance", &has_provenance));
@@ -385,8 +375,7 @@ static status_t inspect_read_kind(hid_t file, const char *path, enum product_kin
         TRY(inspect_is_voltages(file, path, is_ours));
         *kind = *is_ours ? PRODUCT_VOLTAGES : *kind;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* With INSPECT_PLACE, only the kind and the place: all else may be large. With INSPECT_PART, also
@@ -401,24 +390,24 @@ static status_t inspect_read(const char *path, int wants, struct product **out)
     struct product *product = NULL;
     int is_ours = 0;
     enum mark mark = MARK_NONE;
-    TRY(wants & INSPECT_PART ? mark_find(path, &mark) : STATUS_OK);
+    TRY_OUT(wants & INSPECT_PART ? mark_find(path, &mark) : STATUS_OK);
     int is_part = mark != MARK_NONE && mark != MARK_EXPORT && mark != MARK_PLOT;
-    TRY(is_part ? h5_file_open(path, &file) : h5_open_file(path, &file));
-    TRY(memory_zeroed(1, sizeof *product, "a product", &product));
-    TRY(inspect_read_kind(file, path, &product->kind, &is_ours));
+    TRY_OUT(is_part ? h5_file_open(path, &file) : h5_open_file(path, &file));
+    TRY_OUT(memory_zeroed(1, sizeof *product, "a product", &product));
+    TRY_OUT(inspect_read_kind(file, path, &product->kind, &is_ours));
     if (!is_ours || wants & INSPECT_KIND) {
         *out = is_ours ? product : NULL;
         product = is_ours ? NULL : product;
         goto out;
     }
-    TRY(memory_text(path, &product->path));
+    TRY_OUT(memory_text(path, &product->path));
     if (!is_place_all) {
-        TRY(inspect_read_root(file, product));
-        TRY(inspect_read_provenance(file, product));
+        TRY_OUT(inspect_read_root(file, product));
+        TRY_OUT(inspect_read_provenance(file, product));
     }
-    TRY(inspect_read_place(file, product));
+    TRY_OUT(inspect_read_place(file, product));
     if (!is_place_all) {
-        TRY(kind_of(product->kind)->inspect(file, product));
+        TRY_OUT(kind_of(product->kind)->inspect(file, product));
     }
     *out = product;
     product = NULL;
@@ -474,8 +463,8 @@ static status_t inspect_find_place(const char *path, int wants, struct product_p
 {
     status_t st = STATUS_OK;
     struct product *product = NULL;
-    TRY(inspect_ask(path, wants | INSPECT_PLACE, &product));
-    REQUIRE(product, STATUS_DATA, "%s is no product of voltmill", path);
+    TRY_OUT(inspect_ask(path, wants | INSPECT_PLACE, &product));
+    REQUIRE_OUT(product, STATUS_DATA, "%s is no product of voltmill", path);
     *out = product->place;
 out:
     product_destroy(product);

@@ -23,12 +23,12 @@ status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out)
 {
     status_t st = STATUS_OK;
     medians_t *medians = NULL;
-    TRY(memory_zeroed(1, sizeof *medians, "medians", &medians));
+    TRY_OUT(memory_zeroed(1, sizeof *medians, "medians", &medians));
     medians->threads = threads;
-    TRY(memory_zeroed((size_t)columns, sizeof *medians->prefix, "medians", &medians->prefix));
-    TRY(memory_zeroed((size_t)columns, sizeof *medians->rank, "medians", &medians->rank));
-    TRY(memory_zeroed((size_t)columns * BINS, sizeof *medians->counts, "medians",
-                      &medians->counts));
+    TRY_OUT(memory_zeroed((size_t)columns, sizeof *medians->prefix, "medians", &medians->prefix));
+    TRY_OUT(memory_zeroed((size_t)columns, sizeof *medians->rank, "medians", &medians->rank));
+    TRY_OUT(memory_zeroed((size_t)columns * BINS, sizeof *medians->counts, "medians",
+                          &medians->counts));
     *out = medians;
     medians = NULL;
 out:

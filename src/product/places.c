@@ -45,11 +45,10 @@ int place_is_of(const char *name)
 static status_t place_find(hid_t file, const char *path, const struct place_row *row,
                            struct product_place *place, struct h5_dataset *out)
 {
-    status_t st = STATUS_OK;
     int found = 0;
     TRY(h5_has(file, path, row->name, &found));
     if (!found) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(h5_dataset_open(file, path, row->name, out));
     haddr_t at = h5_offset(out->id);
@@ -58,8 +57,7 @@ static status_t place_find(hid_t file, const char *path, const struct place_row 
             STATUS_DATA, "%s: /%s does not lie in one piece of numbers of %zu bytes", path,
             row->name, row->bytes);
     *(uint64_t *)((char *)place + row->at) = at;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t places_find(hid_t file, const char *path, struct product_place *place,
@@ -69,7 +67,7 @@ status_t places_find(hid_t file, const char *path, struct product_place *place,
     struct h5_dataset own[PLACE_COUNT] = {{0}};
     struct h5_dataset *found = out ? out : own;
     for (int i = 0; i < PLACE_COUNT; i++) {
-        TRY(place_find(file, path, &places[i], place, &found[i]));
+        TRY_OUT(place_find(file, path, &places[i], place, &found[i]));
     }
     place->scales = found[PLACE_SCALE].dims[0];
 out:

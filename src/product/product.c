@@ -27,18 +27,18 @@ status_t product_weigh(const struct product *product, struct product_weights *ou
     double sum = 0;
     struct product_weights found = {.least = 1, .count = product->rows * product->weights};
     uint64_t cells = product->flags.rows * product->flags.ifs * product->flags.channels;
-    TRY(file_open_read(product->path, &fd));
-    TRY(product_count_clips(fd, product->path, &product->place,
-                            product->streams * product->frequencies, &out->clips));
+    TRY_OUT(file_open_read(product->path, &fd));
+    TRY_OUT(product_count_clips(fd, product->path, &product->place,
+                                product->streams * product->frequencies, &out->clips));
     if (found.count == 0) {
         goto out;
     }
     found.clips = out->clips;
-    TRY(memory_zeroed(PIECE, sizeof *weights, "weights", &weights));
+    TRY_OUT(memory_zeroed(PIECE, sizeof *weights, "weights", &weights));
     for (uint64_t at = 0; at < found.count; at += PIECE) {
         uint64_t count = min_u64(PIECE, found.count - at);
-        TRY(file_read(fd, product->path, product->place.weights_offset + at * sizeof *weights,
-                      weights, count * sizeof *weights));
+        TRY_OUT(file_read(fd, product->path, product->place.weights_offset + at * sizeof *weights,
+                          weights, count * sizeof *weights));
         for (uint64_t i = 0; i < count; i++) {
             found.least = fmin(found.least, (double)weights[i]);
             found.below += weights[i] < 1;
@@ -46,7 +46,7 @@ status_t product_weigh(const struct product *product, struct product_weights *ou
         }
     }
     found.mean = sum / (double)found.count;
-    TRY(product_count_flags(product->path, &product->place, cells, &found.flags));
+    TRY_OUT(product_count_flags(product->path, &product->place, cells, &found.flags));
     *out = found;
 out:
     file_close(fd);
@@ -75,20 +75,20 @@ status_t product_create(int fd, const char *path, const struct product_spec *spe
     status_t st = STATUS_OK;
     struct h5_dataset rows = {0};
     hid_t file = -1;
-    TRY(spec->align > 0 ? h5_file_create_aligned(fd, path, MARK_RUN, spec->align, &file)
-                        : h5_file_create(fd, path, MARK_RUN, &file));
-    TRY(kind_describe(file, spec, place));
-    TRY(contents_reserve(file));
+    TRY_OUT(spec->align > 0 ? h5_file_create_aligned(fd, path, MARK_RUN, spec->align, &file)
+                            : h5_file_create(fd, path, MARK_RUN, &file));
+    TRY_OUT(kind_describe(file, spec, place));
+    TRY_OUT(contents_reserve(file));
     const struct kind *kind = kind_of(spec->kind);
-    TRY(kind->is_archive ? h5_place_last(file, kind->rows) : STATUS_OK);
-    TRY(h5_dataset_open(file, path, kind->rows, &rows));
+    TRY_OUT(kind->is_archive ? h5_place_last(file, kind->rows) : STATUS_OK);
+    TRY_OUT(h5_dataset_open(file, path, kind->rows, &rows));
     haddr_t at = h5_offset(rows.id);
-    REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "%s: its rows do not lie in one piece", path);
+    REQUIRE_OUT(at != HADDR_UNDEF, STATUS_DATA, "%s: its rows do not lie in one piece", path);
     place->data_offset = at;
     h5_dataset_close(&rows);
-    TRY(places_find(file, path, place, NULL));
-    TRY(kind_put_frequencies(file, fd, path, spec));
-    TRY(h5_file_finish(&file, &place->file_bytes));
+    TRY_OUT(places_find(file, path, place, NULL));
+    TRY_OUT(kind_put_frequencies(file, fd, path, spec));
+    TRY_OUT(h5_file_finish(&file, &place->file_bytes));
 out:
     h5_dataset_close(&rows);
     h5_close(file);
@@ -98,22 +98,18 @@ out:
 status_t product_put_counts(int fd, const char *path, const struct product_place *place,
                             const struct product_counts *counts)
 {
-    status_t st = STATUS_OK;
     TRY(file_write(fd, path, place->missing_offset, &counts->missing, sizeof counts->missing));
     TRY(file_write(fd, path, place->crc_offset, counts->crcs,
                    spans_count(place) * sizeof *counts->crcs));
     if (place->clipped_offset > 0) {
         TRY(file_write(fd, path, place->clipped_offset, &counts->clipped, sizeof counts->clipped));
     }
-    TRY(contents_put(fd, path, place));
-out:
-    return st;
+    return contents_put(fd, path, place);
 }
 
 status_t product_count_holes(int fd, const char *path, const struct product_place *place,
                              uint64_t *out)
 {
-    status_t st = STATUS_OK;
     char flags[4096];
     uint64_t holes = 0;
     for (uint64_t at = 0; at < place->rows && place->holes_offset > 0; at += sizeof flags) {
@@ -124,6 +120,5 @@ status_t product_count_holes(int fd, const char *path, const struct product_plac
         }
     }
     *out = holes;
-out:
-    return st;
+    return STATUS_OK;
 }

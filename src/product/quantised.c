@@ -48,7 +48,6 @@ hid_t quantised_type(const struct product_spec *spec)
 
 static status_t quantised_put_words(hid_t rows, const struct product_spec *spec)
 {
-    status_t st = STATUS_OK;
     struct steps_form form = quantised_form(spec->kind, spec->steps.bits);
     static const uint16_t blank = 0; /* of power, in whatever bits */
     TRY(h5_put_text(rows, "scales", spec->steps.are_first ? "first" : "block"));
@@ -61,15 +60,12 @@ static status_t quantised_put_words(hid_t rows, const struct product_spec *spec)
         TRY(h5_put_number(rows, "_FillValue", quantised_type(spec), &blank));
     }
     TRY(h5_put_text(rows, "quantised_convention", convention));
-    TRY(h5_put_text(rows, "scale_convention",
-                    form.is_signed ? spectra_convention : power_convention));
-out:
-    return st;
+    return h5_put_text(rows, "scale_convention",
+                       form.is_signed ? spectra_convention : power_convention);
 }
 
 status_t quantised_put(hid_t file, hid_t rows, const struct product_spec *spec, const char *ifs)
 {
-    status_t st = STATUS_OK;
     static const char words[] = "first row of each block";
     const struct time_axis axis = {0, (double)spec->steps.rows};
     const uint64_t blocks = ceil_div_u64(spec->rows, spec->steps.rows);
@@ -96,15 +92,13 @@ status_t quantised_put(hid_t file, hid_t rows, const struct product_spec *spec, 
             .labels = {"block", "if", "frequency"}};
         TRY(parts_put(file, &set));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Checks that the datasets' counts agree with each other and with the rows. */
 static status_t quantised_check(const char *path, uint64_t lines, const struct product_place *place,
                                 const struct h5_dataset *beside)
 {
-    status_t st = STATUS_OK;
     uint64_t all = ceil_div_u64(place->rows, place->scale_rows);
     for (enum place which = PLACE_SCALE; which <= PLACE_HIGH; which++) {
         const struct h5_dataset *found = &beside[which];
@@ -115,13 +109,11 @@ static status_t quantised_check(const char *path, uint64_t lines, const struct p
                     (which != PLACE_OFFSET || blocks == place->scales),
                 STATUS_DATA, "%s: /%s is not that of its rows", path, place_name(which));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t quantised_inspect(hid_t rows, const struct h5_dataset *beside, struct product *product)
 {
-    status_t st = STATUS_OK;
     const char *path = product->path;
     struct product_place *place = &product->place;
     uint32_t parts = product_quantity(product->kind) == QUANTITY_SPECTRA ? 2 : 1;
@@ -138,8 +130,7 @@ status_t quantised_inspect(hid_t rows, const struct h5_dataset *beside, struct p
                 (unsigned long long)place->scale_rows, TERMS_MOST_SCALE_ROWS);
         TRY(quantised_check(path, lines, place, beside));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t product_count_clips(int fd, const char *path, const struct product_place *place,
@@ -150,13 +141,14 @@ status_t product_count_clips(int fd, const char *path, const struct product_plac
     uint16_t *counts = NULL;
     struct product_clips found = {0, 0};
     uint64_t all = place->scale_rows > 0 ? ceil_div_u64(place->rows, place->scale_rows) * lines : 0;
-    TRY(memory_zeroed(PIECE, sizeof *counts, "counts", &counts));
+    TRY_OUT(memory_zeroed(PIECE, sizeof *counts, "counts", &counts));
     for (int is_high = 0; is_high < 2; is_high++) {
         uint64_t offset = is_high ? place->high_offset : place->low_offset;
         uint64_t *sum = is_high ? &found.high : &found.low;
         for (uint64_t at = 0; at < all; at += PIECE) {
             uint64_t count = min_u64(PIECE, all - at);
-            TRY(file_read(fd, path, offset + at * sizeof *counts, counts, count * sizeof *counts));
+            TRY_OUT(
+                file_read(fd, path, offset + at * sizeof *counts, counts, count * sizeof *counts));
             for (uint64_t i = 0; i < count; i++) {
                 *sum += counts[i];
             }

@@ -28,7 +28,6 @@ struct sheet_file {
 /* {r, i} in memory, by the names that the file has. */
 static status_t sheet_pair_type(struct sheet_file *f)
 {
-    status_t st = STATUS_OK;
     REQUIRE(H5Tget_nmembers(f->data.type) == 2, STATUS_DATA,
             "%s: /%s: expected numbers, or pairs of them", f->path, f->name);
     f->pair = H5Tcreate(H5T_COMPOUND, 2 * sizeof(float));
@@ -39,13 +38,11 @@ static status_t sheet_pair_type(struct sheet_file *f)
         H5free_memory(member);
         H5_TRY(error, "%s: /%s: its pairs cannot be read", f->path, f->name);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t sheet_describe(struct sheet *sheet)
 {
-    status_t st = STATUS_OK;
     struct sheet_file *f = sheet->file;
     H5T_class_t class = H5Tget_class(f->data.type);
     REQUIRE(f->data.rank >= LEAST_DIMS && f->data.rank <= MOST_DIMS && f->data.count > 0,
@@ -62,44 +59,39 @@ static status_t sheet_describe(struct sheet *sheet)
     for (int i = 1; i + 1 < f->data.rank; i++) {
         sheet->nifs *= f->data.dims[i];
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Which coarse channels weights are of: rows beside them may have a part of these. */
 static status_t sheet_find_coarse(struct sheet *sheet)
 {
-    status_t st = STATUS_OK;
     static const char name[] = "coarse_frequency";
     const struct sheet_file *f = sheet->file;
     size_t count = 0;
     int found = 0;
     if (strcmp(f->name, "weights") != 0) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(h5_has(f->file, f->path, name, &found));
     TRY(found ? h5_read_f64s(f->file, f->path, name, &sheet->coarse_hz, &count) : STATUS_OK);
-    REQUIRE(!found || count == sheet->nchannels, STATUS_DATA,
-            "%s: /%s has %zu frequencies, but /weights are of %llu coarse channels", f->path, name,
-            count, (unsigned long long)sheet->nchannels);
-out:
-    return st;
+    return REQUIRED(!found || count == sheet->nchannels, STATUS_DATA,
+                    "%s: /%s has %zu frequencies, but /weights are of %llu coarse channels",
+                    f->path, name, count, (unsigned long long)sheet->nchannels);
 }
 
 /* Which scales spectra in few bits have. */
 static status_t sheet_find_scales(struct sheet *sheet)
 {
-    status_t st = STATUS_OK;
     struct sheet_file *f = sheet->file;
     uint64_t bytes = H5Tget_size(f->data.type);
     int64_t rows = 0;
     int found = 0;
     if (strcmp(f->name, "spectra") != 0 || !sheet->is_complex) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(h5_get_i64(f->data.id, f->path, "scale_rows", &rows, &found));
     if (!found) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(h5_dataset_open(f->file, f->path, "scale", &f->scale));
     TRY(h5_dataset_open(f->file, f->path, "offset", &f->offset));
@@ -114,8 +106,7 @@ static status_t sheet_find_scales(struct sheet *sheet)
     }
     f->form = (struct steps_form){(uint32_t)bytes * 4, 1};
     f->scale_rows = (uint64_t)rows;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static hid_t sheet_type(const struct sheet *sheet)
@@ -140,22 +131,22 @@ static status_t sheet_open_here(const char *path, const char *name, struct sheet
     status_t st = STATUS_OK;
     struct sheet *sheet = NULL;
     int found = 0;
-    TRY(memory_zeroed(1, sizeof *sheet, "a dataset", &sheet));
-    TRY(memory_zeroed(1, sizeof *sheet->file, "a dataset", &sheet->file));
+    TRY_OUT(memory_zeroed(1, sizeof *sheet, "a dataset", &sheet));
+    TRY_OUT(memory_zeroed(1, sizeof *sheet->file, "a dataset", &sheet->file));
     sheet->file->file = -1;
     sheet->file->pair = -1;
-    TRY(memory_text(path, &sheet->file->path));
-    TRY(memory_text(name, &sheet->file->name));
-    TRY(h5_open_file(path, &sheet->file->file));
-    TRY(h5_has(sheet->file->file, path, name, &found));
+    TRY_OUT(memory_text(path, &sheet->file->path));
+    TRY_OUT(memory_text(name, &sheet->file->name));
+    TRY_OUT(h5_open_file(path, &sheet->file->file));
+    TRY_OUT(h5_has(sheet->file->file, path, name, &found));
     if (found) {
-        TRY(h5_dataset_open(sheet->file->file, path, name, &sheet->file->data));
-        TRY(h5_refuse_external(sheet->file->data.id, path, name));
-        TRY(sheet_describe(sheet));
-        TRY(sheet_find_coarse(sheet));
-        TRY(sheet_find_scales(sheet));
+        TRY_OUT(h5_dataset_open(sheet->file->file, path, name, &sheet->file->data));
+        TRY_OUT(h5_refuse_external(sheet->file->data.id, path, name));
+        TRY_OUT(sheet_describe(sheet));
+        TRY_OUT(sheet_find_coarse(sheet));
+        TRY_OUT(sheet_find_scales(sheet));
         h5_try_chunks(sheet->file->data.id, path, name);
-        TRY(sheet_open_chunks(sheet));
+        TRY_OUT(sheet_open_chunks(sheet));
     }
     *out = found ? sheet : NULL;
     sheet = found ? NULL : sheet;
@@ -177,11 +168,8 @@ const struct description sheet_description = {"a sheet", NULL, sheet_try};
 
 status_t sheet_open(const char *path, const char *name, struct sheet **out)
 {
-    status_t st = STATUS_OK;
     TRY(apart_try(&sheet_description, &(struct apart_request){.path = path, .name = name}));
-    TRY(sheet_open_here(path, name, out));
-out:
-    return st;
+    return sheet_open_here(path, name, out);
 }
 
 void sheet_close(struct sheet *sheet)
@@ -219,10 +207,10 @@ static status_t sheet_select(const struct sheet *sheet, const hsize_t *start, co
     }
     space = H5Dget_space(f->data.id);
     memory = H5Screate_simple(f->data.rank, size, NULL);
-    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL), "%s: /%s has no %s",
-           f->path, f->name, what);
+    H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+               "%s: /%s has no %s", f->path, f->name, what);
     const struct depot_read read = {sheet_type(sheet), memory, space, out, what};
-    TRY(depot_read(f->depot, &read));
+    TRY_OUT(depot_read(f->depot, &read));
 out:
     h5_close(memory);
     h5_close(space);
@@ -238,15 +226,15 @@ static status_t sheet_scale(const struct sheet *sheet, uint64_t row, uint64_t ro
     const hsize_t size[3] = {1, 1, chans};
     uint64_t last = UINT64_MAX;
     float *scale = NULL;
-    TRY(memory_zeroed((size_t)chans, 2 * sizeof *scale, "scales", &scale));
+    TRY_OUT(memory_zeroed((size_t)chans, 2 * sizeof *scale, "scales", &scale));
     for (uint64_t i = 0; i < rows; i++) {
         uint64_t block = min_u64((row + i) / f->scale_rows, f->scale.dims[0] - 1);
         if (block != last) {
             const hsize_t start[3] = {block, at_if, chan};
-            TRY(h5_dataset_read_part(&f->scale, start, size, H5T_NATIVE_FLOAT, scale,
-                                     "%s: its scales", f->path));
-            TRY(h5_dataset_read_part(&f->offset, start, size, H5T_NATIVE_FLOAT, scale + chans,
-                                     "%s: its scales", f->path));
+            TRY_OUT(h5_dataset_read_part(&f->scale, start, size, H5T_NATIVE_FLOAT, scale,
+                                         "%s: its scales", f->path));
+            TRY_OUT(h5_dataset_read_part(&f->offset, start, size, H5T_NATIVE_FLOAT, scale + chans,
+                                         "%s: its scales", f->path));
             last = block;
         }
         steps_load(f->form, stored + i * chans * f->form.bits / 4, (size_t)chans, scale,
@@ -275,14 +263,14 @@ status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint
     start[f->data.rank - 1] = chan;
     size[f->data.rank - 1] = chans;
     if (sheet->is_complex) {
-        TRY(memory_aligned((size_t)(rows * chans), 2 * sizeof *pairs, "spectra", &pairs));
+        TRY_OUT(memory_aligned((size_t)(rows * chans), 2 * sizeof *pairs, "spectra", &pairs));
     }
     if (f->scale_rows > 0) {
-        TRY(memory_aligned((size_t)(rows * chans), f->form.bits / 4, "spectra", &stored));
+        TRY_OUT(memory_aligned((size_t)(rows * chans), f->form.bits / 4, "spectra", &stored));
     }
-    TRY(sheet_select(sheet, start, size, stored ? (void *)stored : pairs ? pairs : out));
+    TRY_OUT(sheet_select(sheet, start, size, stored ? (void *)stored : pairs ? pairs : out));
     if (stored) {
-        TRY(sheet_scale(sheet, row, rows, at_if, chan, chans, stored, pairs));
+        TRY_OUT(sheet_scale(sheet, row, rows, at_if, chan, chans, stored, pairs));
     }
     for (size_t i = 0; pairs && i < (size_t)(rows * chans); i++) {
         out[i] = pairs[2 * i] * pairs[2 * i] + pairs[2 * i + 1] * pairs[2 * i + 1];

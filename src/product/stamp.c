@@ -49,10 +49,10 @@ status_t stamp_read(const char *path, struct stamp *out, int *found)
     int fd = -1;
     struct identity identity;
     *found = 0;
-    TRY(file_open_read(path, &fd));
-    TRY(identity_of_open(fd, path, &identity));
+    TRY_OUT(file_open_read(path, &fd));
+    TRY_OUT(identity_of_open(fd, path, &identity));
     size_t length = identity.bytes < HEAD ? (size_t)identity.bytes : HEAD;
-    TRY(file_read(fd, path, 0, head, length));
+    TRY_OUT(file_read(fd, path, 0, head, length));
     head[length] = '\0';
     for (size_t at = 0; at + sizeof stamp_begin <= length && !*found; at++) {
         *found = memcmp(head + at, stamp_begin, sizeof stamp_begin - 1) == 0 &&
@@ -87,7 +87,6 @@ size_t stamp_letters_before(const char *text)
 
 status_t stamped_open(const char *path, struct stamped *out)
 {
-    status_t st = STATUS_OK;
     int is_it = 0;
     *out = (struct stamped){.fbh5 = NULL};
     TRY(formats_is_other_filterbank(path, &is_it));
@@ -97,8 +96,7 @@ status_t stamped_open(const char *path, struct stamped *out)
         out->what = strcmp(out->fbh5->format, "PSRFITS") == 0 ? "a file of search-mode PSRFITS"
                                                               : "a SIGPROC filterbank";
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void stamped_end(struct stamped *stamped)
@@ -116,23 +114,25 @@ status_t stamped_refuse(const char *path)
 {
     status_t st = STATUS_OK;
     struct stamped stamped;
-    TRY(stamped_open(path, &stamped));
+    TRY_OUT(stamped_open(path, &stamped));
     if (!stamped.fbh5) {
         goto out;
     }
     const char *rows = units_count(stamped.fbh5->rows);
-    REQUIRE(stamped.has_stamp, STATUS_USAGE,
-            "%s is %s of %s spectra, not of a job of voltmill as it is: it holds neither job nor "
-            "CRCs, so nothing can be checked; `voltmill info` describes it",
-            path, stamped.what, rows);
-    REQUIRE(stamped_is_whole(&stamped), STATUS_DATA,
-            "%s is %s that is cut short: it holds %s of %s spectra", path, stamped.what, rows,
-            units_count(stamped.stamp.rows));
-    FAIL(STATUS_USAGE,
-         "%s is %s, all of its %s spectra are there: nothing else can be checked, it holds neither "
-         "CRCs nor its job, but a digest of that: `voltmill run JOB` tells whether it was made by "
-         "this job, of these files",
-         path, stamped.what, rows);
+    REQUIRE_OUT(
+        stamped.has_stamp, STATUS_USAGE,
+        "%s is %s of %s spectra, not of a job of voltmill as it is: it holds neither job nor "
+        "CRCs, so nothing can be checked; `voltmill info` describes it",
+        path, stamped.what, rows);
+    REQUIRE_OUT(stamped_is_whole(&stamped), STATUS_DATA,
+                "%s is %s that is cut short: it holds %s of %s spectra", path, stamped.what, rows,
+                units_count(stamped.stamp.rows));
+    FAIL_OUT(
+        STATUS_USAGE,
+        "%s is %s, all of its %s spectra are there: nothing else can be checked, it holds neither "
+        "CRCs nor its job, but a digest of that: `voltmill run JOB` tells whether it was made by "
+        "this job, of these files",
+        path, stamped.what, rows);
 out:
     stamped_end(&stamped);
     return st;

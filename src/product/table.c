@@ -56,7 +56,6 @@ static status_t table_type(int is_stored, hid_t *out)
 
 static status_t table_put_words(hid_t table, const struct candidates *candidates)
 {
-    status_t st = STATUS_OK;
     static const struct candidates none = {.count = 0};
     const struct candidates *of = candidates ? candidates : &none;
     TRY(h5_put_text(table, "long_name",
@@ -68,9 +67,7 @@ static status_t table_put_words(hid_t table, const struct candidates *candidates
                     "/provenance/reference_hz; width and sample in samples of tsamp_s"));
     TRY(h5_put_u64(table, "peaks", of->peaks));
     TRY(h5_put_u64(table, "samples_above", of->above));
-    TRY(h5_put_f64(table, "kept_above", of->kept_above));
-out:
-    return st;
+    return h5_put_f64(table, "kept_above", of->kept_above);
 }
 
 status_t candidates_put(hid_t file, const struct candidates *candidates)
@@ -80,14 +77,14 @@ status_t candidates_put(hid_t file, const struct candidates *candidates)
     hid_t memory = -1;
     hid_t table = -1;
     hsize_t count = candidates ? candidates->count : 0;
-    TRY(table_type(1, &stored));
-    TRY(table_type(0, &memory));
-    TRY(h5_create_dataset(file, table_name, stored, 1, &count, &table));
+    TRY_OUT(table_type(1, &stored));
+    TRY_OUT(table_type(0, &memory));
+    TRY_OUT(h5_create_dataset(file, table_name, stored, 1, &count, &table));
     if (count > 0) {
-        H5_TRY(H5Dwrite(table, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, candidates->rows),
-               "%s cannot be written", table_name);
+        H5_TRY_OUT(H5Dwrite(table, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, candidates->rows),
+                   "%s cannot be written", table_name);
     }
-    TRY(table_put_words(table, candidates));
+    TRY_OUT(table_put_words(table, candidates));
 out:
     h5_close(table);
     h5_close(stored);
@@ -117,21 +114,21 @@ static status_t table_read(hid_t file, const char *path, struct candidates *out)
     struct h5_dataset table = {0};
     hid_t memory = -1;
     int found = 0;
-    TRY(h5_dataset_open(file, path, table_name, &table));
-    TRY(h5_refuse_external(table.id, path, table_name));
-    REQUIRE(table.rank == 1 && table.count <= MOST_CANDIDATES &&
-                H5Tget_class(table.type) == H5T_COMPOUND,
-            STATUS_DATA, "%s: /candidates is no table of candidates", path);
-    TRY(table_type(0, &memory));
-    TRY(memory_zeroed((size_t)table.count, sizeof *out->rows, "candidates", &out->rows));
+    TRY_OUT(h5_dataset_open(file, path, table_name, &table));
+    TRY_OUT(h5_refuse_external(table.id, path, table_name));
+    REQUIRE_OUT(table.rank == 1 && table.count <= MOST_CANDIDATES &&
+                    H5Tget_class(table.type) == H5T_COMPOUND,
+                STATUS_DATA, "%s: /candidates is no table of candidates", path);
+    TRY_OUT(table_type(0, &memory));
+    TRY_OUT(memory_zeroed((size_t)table.count, sizeof *out->rows, "candidates", &out->rows));
     out->count = table.count;
     if (table.count > 0) {
-        H5_TRY(H5Dread(table.id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->rows),
-               "%s: /candidates cannot be read", path);
+        H5_TRY_OUT(H5Dread(table.id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, out->rows),
+                   "%s: /candidates cannot be read", path);
     }
-    TRY(parts_need_u64(table.id, path, "peaks", &out->peaks));
-    TRY(parts_need_u64(table.id, path, "samples_above", &out->above));
-    TRY(h5_get_f64(table.id, path, "kept_above", &out->kept_above, &found));
+    TRY_OUT(parts_need_u64(table.id, path, "peaks", &out->peaks));
+    TRY_OUT(parts_need_u64(table.id, path, "samples_above", &out->above));
+    TRY_OUT(h5_get_f64(table.id, path, "kept_above", &out->kept_above, &found));
 out:
     h5_close(memory);
     h5_dataset_close(&table);
@@ -146,22 +143,23 @@ static status_t table_read_search(hid_t file, const char *path, struct candidate
     uint64_t widths = 0;
     int found = 0;
     peaks = H5Dopen2(file, "peaks", H5P_DEFAULT);
-    H5_TRY(peaks, "%s: /peaks cannot be opened", path);
-    TRY(parts_need_f64(peaks, path, "threshold", &to->threshold));
-    TRY(parts_need_f64(peaks, path, "tsamp_s", &to->tsamp));
-    TRY(parts_need_f64(peaks, path, "first_time", &to->first_time));
-    TRY(parts_need_u64(peaks, path, "widths", &widths));
-    REQUIRE(isfinite(to->tsamp) && to->tsamp > 0 && widths > 0 && widths <= UINT32_MAX, STATUS_DATA,
-            "%s: boxes of %llu samples of %g s", path, (unsigned long long)widths, to->tsamp);
+    H5_TRY_OUT(peaks, "%s: /peaks cannot be opened", path);
+    TRY_OUT(parts_need_f64(peaks, path, "threshold", &to->threshold));
+    TRY_OUT(parts_need_f64(peaks, path, "tsamp_s", &to->tsamp));
+    TRY_OUT(parts_need_f64(peaks, path, "first_time", &to->first_time));
+    TRY_OUT(parts_need_u64(peaks, path, "widths", &widths));
+    REQUIRE_OUT(isfinite(to->tsamp) && to->tsamp > 0 && widths > 0 && widths <= UINT32_MAX,
+                STATUS_DATA, "%s: boxes of %llu samples of %g s", path, (unsigned long long)widths,
+                to->tsamp);
     to->widths = (uint32_t)widths;
     group = H5Gopen2(file, "provenance", H5P_DEFAULT);
-    H5_TRY(group, "%s has no provenance", path);
-    TRY(h5_get_text(group, path, "filterbank", &to->filterbank, &found));
-    TRY(parts_need_f64(group, path, "reference_hz", &to->reference_hz));
-    TRY(parts_need_f64(group, path, "constant", &to->constant));
-    TRY(h5_get_text(file, path, "source", &to->source, &found));
-    TRY(h5_get_text(file, path, "telescope", &to->telescope, &found));
-    TRY(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
+    H5_TRY_OUT(group, "%s has no provenance", path);
+    TRY_OUT(h5_get_text(group, path, "filterbank", &to->filterbank, &found));
+    TRY_OUT(parts_need_f64(group, path, "reference_hz", &to->reference_hz));
+    TRY_OUT(parts_need_f64(group, path, "constant", &to->constant));
+    TRY_OUT(h5_get_text(file, path, "source", &to->source, &found));
+    TRY_OUT(h5_get_text(file, path, "telescope", &to->telescope, &found));
+    TRY_OUT(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
 out:
     h5_close(group);
     h5_close(peaks);
@@ -175,14 +173,14 @@ static status_t candidates_open_here(const char *path, struct candidates_file **
     struct start start = {0};
     hid_t file = -1;
     int found = 0;
-    TRY(memory_zeroed(1, sizeof *to, "candidates", &to));
-    TRY(h5_open_file(path, &file));
-    TRY(h5_has(file, path, table_name, &found));
-    REQUIRE(found, STATUS_DATA, "%s holds no candidates: expected what dedisperse.search writes",
-            path);
-    TRY(table_read(file, path, &to->found));
-    TRY(table_read_search(file, path, to));
-    TRY(start_read_root(file, path, &start, &found));
+    TRY_OUT(memory_zeroed(1, sizeof *to, "candidates", &to));
+    TRY_OUT(h5_open_file(path, &file));
+    TRY_OUT(h5_has(file, path, table_name, &found));
+    REQUIRE_OUT(found, STATUS_DATA,
+                "%s holds no candidates: expected what dedisperse.search writes", path);
+    TRY_OUT(table_read(file, path, &to->found));
+    TRY_OUT(table_read_search(file, path, to));
+    TRY_OUT(start_read_root(file, path, &start, &found));
     to->has_start = start.is_known;
     to->start = start.utc;
     *out = to;
@@ -218,9 +216,6 @@ const struct description candidates_description = {"candidates", NULL, candidate
 
 status_t candidates_open(const char *path, struct candidates_file **out)
 {
-    status_t st = STATUS_OK;
     TRY(apart_try(&candidates_description, &(struct apart_request){.path = path}));
-    TRY(candidates_open_here(path, out));
-out:
-    return st;
+    return candidates_open_here(path, out);
 }

@@ -24,7 +24,6 @@
 static status_t voltages_name_axes(const struct voltages_spec *spec, struct text *axes,
                                    uint64_t dims[AXIS_KINDS], int *rank)
 {
-    status_t st = STATUS_OK;
     uint32_t bits = spec->packing ? spec->packing->bits : 0;
     int is_inner = spec->packing && spec->packing->is_time_inner;
     uint64_t per_byte = bits > 0 && bits < 8 ? 8 / bits : 1;
@@ -61,8 +60,7 @@ static status_t voltages_name_axes(const struct voltages_spec *spec, struct text
                 : STATUS_OK);
         dims[i < joined ? i : joined] = i < joined ? axis[i].count : inside / per_byte;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Levels of 1 and of 2 bits. */
@@ -284,22 +282,18 @@ static hid_t voltages_number_type(const struct voltages_spec *spec)
 
 static status_t voltages_put_root(hid_t file, const struct voltages_spec *spec)
 {
-    status_t st = STATUS_OK;
     TRY(h5_put_text(file, "format", "voltage"));
     const struct voltages_packing *packing = spec->packing;
     int is_of_levels =
         packing && packing->bits > 0 && (packing->has_levels || packing->name == NULL);
     TRY(h5_put_i32(file, "format_version", is_of_levels ? 4 : spec->scale == 1 ? 1 : 2));
-    TRY(parts_put_sky(file, &spec->sky));
-out:
-    return st;
+    return parts_put_sky(file, &spec->sky);
 }
 
 /* /voltages with its words; `axes` comes back for the scales. */
 static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spec,
                                      struct text *axes, hid_t *out)
 {
-    status_t st = STATUS_OK;
     hsize_t dims[AXIS_KINDS] = {0};
     uint64_t counts[AXIS_KINDS] = {0};
     int rank = 0;
@@ -332,8 +326,7 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
     if (spec->has_missing_value) {
         TRY(h5_put_f64(*out, "missing_value", spec->missing_value));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* But not to a dimension that joins several axes, or of which an element holds several numbers. */
@@ -348,10 +341,11 @@ static status_t voltages_attach(hid_t voltages, hid_t scale, const char *axes, c
     for (const char *c = axes; c < end; c++) {
         dim += *c == ',';
     }
-    H5_TRY(H5Sget_simple_extent_dims(space, dims, NULL), "the shape of its samples cannot be read");
-    TRY(h5_make_scale(scale, name));
+    H5_TRY_OUT(H5Sget_simple_extent_dims(space, dims, NULL),
+               "the shape of its samples cannot be read");
+    TRY_OUT(h5_make_scale(scale, name));
     if (dims[dim] == count && end[strlen(name)] != ':') {
-        TRY(h5_attach_scale(voltages, scale, name, (int)dim));
+        TRY_OUT(h5_attach_scale(voltages, scale, name, (int)dim));
     }
 out:
     h5_close(space);
@@ -364,8 +358,8 @@ static status_t voltages_put_scale(hid_t file, hid_t voltages, const char *axes,
 {
     status_t st = STATUS_OK;
     hid_t scale = -1;
-    TRY(parts_make(file, set, &scale));
-    TRY(voltages_attach(voltages, scale, axes, axis, set->dims[0]));
+    TRY_OUT(parts_make(file, set, &scale));
+    TRY_OUT(voltages_attach(voltages, scale, axes, axis, set->dims[0]));
 out:
     h5_close(scale);
     return st;
@@ -379,9 +373,9 @@ static status_t voltages_put_names(hid_t file, hid_t voltages, const char *axes,
     char *names = NULL;
     struct parts_set set = {axis_name(axis), -1, 1, {of->count}, .values = NULL};
     if (of->names) {
-        TRY(parts_pack_texts(set.name, of->names, of->count, LEAST_WIDTH, &set.type, &names));
+        TRY_OUT(parts_pack_texts(set.name, of->names, of->count, LEAST_WIDTH, &set.type, &names));
         set.values = names;
-        TRY(voltages_put_scale(file, voltages, axes, set.name, &set));
+        TRY_OUT(voltages_put_scale(file, voltages, axes, set.name, &set));
     }
 out:
     free(names);
@@ -392,14 +386,12 @@ out:
 status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
                           uint64_t stream)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grow(gaps->count, sizeof *gaps->rows, "gaps", &gaps->rows));
     uint64_t *row = gaps->rows[gaps->count++];
     row[0] = first;
     row[1] = count;
     row[2] = stream;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t voltages_put_gaps(hid_t file, const struct voltages_gaps *gaps)
@@ -407,13 +399,13 @@ status_t voltages_put_gaps(hid_t file, const struct voltages_gaps *gaps)
     status_t st = STATUS_OK;
     const size_t columns = gaps->has_streams ? 3 : 2;
     uint64_t *packed = NULL;
-    TRY(memory_zeroed(gaps->count, columns * sizeof *packed, "gaps", &packed));
+    TRY_OUT(memory_zeroed(gaps->count, columns * sizeof *packed, "gaps", &packed));
     for (size_t i = 0; i < gaps->count; i++) {
         memcpy(packed + i * columns, gaps->rows[i], columns * sizeof *packed);
     }
     const struct parts_set set = {
         "gaps", H5T_STD_U64LE, 2, {gaps->count, columns}, .values = packed};
-    TRY(gaps->count > 0 ? parts_put(file, &set) : STATUS_OK);
+    TRY_OUT(gaps->count > 0 ? parts_put(file, &set) : STATUS_OK);
 out:
     free(packed);
     return st;
@@ -428,17 +420,18 @@ status_t voltages_describe(hid_t file, const struct voltages_spec *spec)
     int has_levels = packing && packing->has_levels;
     const struct parts_set hz = {
         "freq_hz", H5T_IEEE_F64LE, 1, {spec->axes[AXIS_CHAN].count}, .values = spec->freq_hz};
-    TRY(voltages_put_root(file, spec));
-    TRY(voltages_put_samples(file, spec, &axes, &voltages));
-    TRY(voltages_put_scale(file, voltages, axes.data, "chan", &hz));
-    TRY(voltages_put_names(file, voltages, axes.data, AXIS_POL, &spec->axes[AXIS_POL]));
-    TRY(voltages_put_names(file, voltages, axes.data, AXIS_STATION, &spec->axes[AXIS_STATION]));
-    TRY(parts_put_list(file, "levels", H5T_IEEE_F64LE, 1, has_levels ? 1ULL << packing->bits : 0,
-                       has_levels ? packing->levels : NULL));
-    TRY(parts_put_list(file, "station_itrf_m", H5T_IEEE_F64LE, 2, spec->axes[AXIS_STATION].count,
-                       spec->itrf_m));
-    TRY(parts_put_list(file, "reference_itrf_m", H5T_IEEE_F64LE, 1, 3, spec->reference_m));
-    TRY(voltages_put_gaps(file, &spec->gaps));
+    TRY_OUT(voltages_put_root(file, spec));
+    TRY_OUT(voltages_put_samples(file, spec, &axes, &voltages));
+    TRY_OUT(voltages_put_scale(file, voltages, axes.data, "chan", &hz));
+    TRY_OUT(voltages_put_names(file, voltages, axes.data, AXIS_POL, &spec->axes[AXIS_POL]));
+    TRY_OUT(voltages_put_names(file, voltages, axes.data, AXIS_STATION, &spec->axes[AXIS_STATION]));
+    TRY_OUT(parts_put_list(file, "levels", H5T_IEEE_F64LE, 1,
+                           has_levels ? 1ULL << packing->bits : 0,
+                           has_levels ? packing->levels : NULL));
+    TRY_OUT(parts_put_list(file, "station_itrf_m", H5T_IEEE_F64LE, 2,
+                           spec->axes[AXIS_STATION].count, spec->itrf_m));
+    TRY_OUT(parts_put_list(file, "reference_itrf_m", H5T_IEEE_F64LE, 1, 3, spec->reference_m));
+    TRY_OUT(voltages_put_gaps(file, &spec->gaps));
 out:
     text_free(&axes);
     h5_close(voltages);
@@ -450,12 +443,12 @@ status_t voltages_finish(hid_t *file, const char *path, const struct voltages_sp
 {
     status_t st = STATUS_OK;
     hid_t voltages = -1;
-    TRY(h5_place_last(*file, "voltages"));
+    TRY_OUT(h5_place_last(*file, "voltages"));
     voltages = H5Dopen2(*file, "voltages", H5P_DEFAULT);
-    H5_TRY(voltages, "%s: its samples cannot be opened", path ? path : "voltages");
+    H5_TRY_OUT(voltages, "%s: its samples cannot be opened", path ? path : "voltages");
     haddr_t offset = h5_offset(voltages);
-    REQUIRE(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",
-            path ? path : "voltages");
+    REQUIRE_OUT(offset != HADDR_UNDEF, STATUS_DATA, "%s: its samples have no place",
+                path ? path : "voltages");
     place->data_offset = offset;
     place->step_bytes = sample_bytes(spec->format, spec->is_complex);
     for (int i = AXIS_STATION; i <= AXIS_CHAN; i++) {
@@ -463,7 +456,7 @@ status_t voltages_finish(hid_t *file, const char *path, const struct voltages_sp
     }
     h5_close(voltages);
     voltages = -1;
-    TRY(h5_file_finish(file, &place->file_bytes));
+    TRY_OUT(h5_file_finish(file, &place->file_bytes));
 out:
     h5_close(voltages);
     return st;
@@ -474,9 +467,9 @@ status_t voltages_create(int fd, const char *path, const struct voltages_spec *s
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
-    TRY(h5_file_create(fd, path, MARK_SYNTH, &file));
-    TRY(voltages_describe(file, spec));
-    TRY(voltages_finish(&file, path, spec, place));
+    TRY_OUT(h5_file_create(fd, path, MARK_SYNTH, &file));
+    TRY_OUT(voltages_describe(file, spec));
+    TRY_OUT(voltages_finish(&file, path, spec, place));
 out:
     h5_close(file);
     return st;

@@ -41,8 +41,8 @@ status_t voltages_describe_streams(hid_t file, const struct archive *archive,
     char **stations = NULL;
     double(*itrf_m)[3] = NULL;
     const uint32_t count = archive->nselected[AXIS_STATION];
-    TRY(memory_zeroed(chans, sizeof *hz, "frequencies", &hz));
-    TRY(memory_zeroed(count, sizeof *itrf_m, "positions of stations", &itrf_m));
+    TRY_OUT(memory_zeroed(chans, sizeof *hz, "frequencies", &hz));
+    TRY_OUT(memory_zeroed(count, sizeof *itrf_m, "positions of stations", &itrf_m));
     if (archive->states.nitrf_m == 3 * archive->count[AXIS_STATION]) {
         for (uint32_t i = 0; i < count; i++) {
             memcpy(itrf_m[i], archive->states.itrf_m + 3 * archive->selected[AXIS_STATION][i],
@@ -53,19 +53,19 @@ status_t voltages_describe_streams(hid_t file, const struct archive *archive,
     for (uint32_t i = 0; i < chans; i++) {
         hz[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
     }
-    TRY(parts_name_axis(archive, AXIS_POL, &pols));
+    TRY_OUT(parts_name_axis(archive, AXIS_POL, &pols));
     if (archive->present[AXIS_STATION]) {
-        TRY(parts_name_axis(archive, AXIS_STATION, &stations));
+        TRY_OUT(parts_name_axis(archive, AXIS_STATION, &stations));
     }
     spec.freq_hz = hz;
     spec.axes[AXIS_POL].names = pols;
     spec.axes[AXIS_STATION].names = stations;
-    TRY(voltages_describe(file, &spec));
+    TRY_OUT(voltages_describe(file, &spec));
     if (archive->coherent.delay_hz) {
         for (uint32_t i = 0; i < chans; i++) {
             hz[i] = archive->coherent.delay_hz[archive->selected[AXIS_CHAN][i]];
         }
-        TRY(parts_put_coherent(file, archive, hz, chans));
+        TRY_OUT(parts_put_coherent(file, archive, hz, chans));
     }
 out:
     text_free_list(pols, archive->nselected[AXIS_POL]);
@@ -89,12 +89,12 @@ static status_t voltages_reserve_gaps(hid_t file, const struct voltages_spec *sp
     hid_t space = H5Screate_simple(2, dims, NULL);
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
     hid_t gaps = -1;
-    H5_TRY(H5Pset_chunk(plist, 2, dims), "gaps cannot be planned");
-    H5_TRY(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "gaps cannot be planned");
-    H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "gaps cannot be planned");
-    H5_TRY(H5Pset_obj_track_times(plist, 0), "gaps cannot be planned");
+    H5_TRY_OUT(H5Pset_chunk(plist, 2, dims), "gaps cannot be planned");
+    H5_TRY_OUT(H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY), "gaps cannot be planned");
+    H5_TRY_OUT(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "gaps cannot be planned");
+    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "gaps cannot be planned");
     gaps = H5Dcreate2(file, "gaps", H5T_STD_U64LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY(gaps, "gaps cannot be made");
+    H5_TRY_OUT(gaps, "gaps cannot be made");
 out:
     h5_close(gaps);
     h5_close(plist);
@@ -115,10 +115,10 @@ status_t voltages_create_copy(int fd, const char *path, const struct archive *ar
     spec.has_missing_value = archive->stored.has_missing_value;
     spec.missing_value = packing->missing;
     spec.scale = packing->scale;
-    TRY(h5_file_create(fd, path, MARK_IMPORT, &file));
-    TRY(voltages_describe_streams(file, archive, spec));
-    TRY(voltages_reserve_gaps(file, &spec));
-    TRY(voltages_finish(&file, path, &spec, place));
+    TRY_OUT(h5_file_create(fd, path, MARK_IMPORT, &file));
+    TRY_OUT(voltages_describe_streams(file, archive, spec));
+    TRY_OUT(voltages_reserve_gaps(file, &spec));
+    TRY_OUT(voltages_finish(&file, path, &spec, place));
 out:
     h5_close(file);
     return st;
@@ -147,7 +147,6 @@ static int gaps_by_stream(const void *left, const void *right)
 static status_t gaps_add_stream(struct voltages_gaps *gaps, const struct loss *all, size_t nall,
                                 const struct loss *own, size_t nown, size_t *at, uint32_t stream)
 {
-    status_t st = STATUS_OK;
     size_t i = 0;
     for (;;) {
         int has_own = *at < nown && own[*at].stream == stream;
@@ -158,15 +157,13 @@ static status_t gaps_add_stream(struct voltages_gaps *gaps, const struct loss *a
         const struct loss *next = takes_own ? &own[(*at)++] : &all[i++];
         TRY(gaps_add(gaps, next->first, next->count, stream));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Lists gaps of all streams once if no stream has gaps of its own . */
 static status_t gaps_make(struct loss *losses, size_t count, uint32_t nstreams,
                           struct voltages_gaps *gaps)
 {
-    status_t st = STATUS_OK;
     size_t nown = 0;
     size_t at = 0;
     /* Losses of all streams have the largest number, so they come last. */
@@ -178,8 +175,7 @@ static status_t gaps_make(struct loss *losses, size_t count, uint32_t nstreams,
     for (uint32_t stream = 0; stream < (nown > 0 ? nstreams : 1); stream++) {
         TRY(gaps_add_stream(gaps, losses + nown, count - nown, losses, nown, &at, stream));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Writes the gaps into the space reserved before the samples, if they fit; else after these. */
@@ -194,17 +190,18 @@ static status_t gaps_put(hid_t file, const struct voltages_gaps *gaps)
     hid_t memory = H5Screate_simple(2, from, NULL);
     int rank = H5Sget_simple_extent_dims(space, room, NULL);
     if (rank == 2 && gaps->count > 0 && gaps->count <= room[0]) {
-        H5_TRY(H5Dset_extent(dataset, dims), "gaps cannot be written");
-        H5_TRY(H5Sselect_hyperslab(memory, H5S_SELECT_SET, (hsize_t[2]){0, 0}, NULL, dims, NULL),
-               "gaps cannot be written");
-        H5_TRY(H5Dwrite(dataset, H5T_NATIVE_UINT64, memory, H5S_ALL, H5P_DEFAULT, gaps->rows),
-               "gaps cannot be written");
+        H5_TRY_OUT(H5Dset_extent(dataset, dims), "gaps cannot be written");
+        H5_TRY_OUT(
+            H5Sselect_hyperslab(memory, H5S_SELECT_SET, (hsize_t[2]){0, 0}, NULL, dims, NULL),
+            "gaps cannot be written");
+        H5_TRY_OUT(H5Dwrite(dataset, H5T_NATIVE_UINT64, memory, H5S_ALL, H5P_DEFAULT, gaps->rows),
+                   "gaps cannot be written");
         goto out;
     }
     h5_close(dataset);
     dataset = -1;
-    H5_TRY(H5Ldelete(file, "gaps", H5P_DEFAULT), "gaps cannot be written");
-    TRY(voltages_put_gaps(file, gaps));
+    H5_TRY_OUT(H5Ldelete(file, "gaps", H5P_DEFAULT), "gaps cannot be written");
+    TRY_OUT(voltages_put_gaps(file, gaps));
 out:
     h5_close(memory);
     h5_close(space);
@@ -219,10 +216,10 @@ status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t
     struct voltages_gaps gaps = {0};
     uint64_t bytes = 0;
     hid_t file = -1;
-    TRY(count > 0 ? gaps_make(losses, count, nstreams, &gaps) : STATUS_OK);
-    TRY(h5_file_change(fd, path, &file));
-    TRY(gaps_put(file, &gaps));
-    TRY(h5_file_finish(&file, &bytes));
+    TRY_OUT(count > 0 ? gaps_make(losses, count, nstreams, &gaps) : STATUS_OK);
+    TRY_OUT(h5_file_change(fd, path, &file));
+    TRY_OUT(gaps_put(file, &gaps));
+    TRY_OUT(h5_file_finish(&file, &bytes));
 out:
     h5_close(file);
     free(gaps.rows);

@@ -235,7 +235,7 @@ status_t share_text_all(MPI_Comm comm, struct text *text)
     char *data = NULL;
     share_bytes_all(comm, &length, sizeof length);
     if (rank != 0) {
-        TRY(memory_zeroed((size_t)length + 1, 1, "what rank 0 says", &data));
+        TRY_OUT(memory_zeroed((size_t)length + 1, 1, "what rank 0 says", &data));
         text_free(text);
         *text = (struct text){data, (size_t)length, (size_t)length + 1, STATUS_OK};
     }

@@ -488,10 +488,9 @@ static void driver_send_told(driver_t *driver)
 /* Hands on what this rank has to tell. */
 static status_t driver_tell(driver_t *driver)
 {
-    status_t st = STATUS_OK;
     const struct driver_work *work = driver->work;
     if (!work->tell) {
-        goto out;
+        return STATUS_OK;
     }
     driver->told.length = 0;
     TRY(work->tell(work->context, &driver->told));
@@ -500,8 +499,7 @@ static status_t driver_tell(driver_t *driver)
     } else {
         driver_send_told(driver);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void driver_look_for_wish(driver_t *driver)
@@ -728,12 +726,9 @@ static void driver_end(driver_t *driver)
 /* Rank 0. */
 static status_t driver_make_room(driver_t *driver)
 {
-    status_t st = STATUS_OK;
     TRY(memory_zeroed(1, sizeof *driver->heard, "what ranks tell", &driver->heard));
-    TRY(memory_zeroed((size_t)driver->size, sizeof *driver->half, "what ranks tell",
-                      &driver->half));
-out:
-    return st;
+    return memory_zeroed((size_t)driver->size, sizeof *driver->half, "what ranks tell",
+                         &driver->half);
 }
 
 status_t driver_simulate(const struct driver_work *work, int ranks)
@@ -744,15 +739,15 @@ status_t driver_simulate(const struct driver_work *work, int ranks)
                        .work = work,
                        .stopping_since = -1,
                        .failed_rank = -1};
-    TRY(driver_make_room(&driver));
+    TRY_OUT(driver_make_room(&driver));
     driver.size = 1;
-    TRY(liveness_create_all(driver.comm, 0, &driver.liveness));
+    TRY_OUT(liveness_create_all(driver.comm, 0, &driver.liveness));
     for (uint64_t i = 0; i < work->chunks && driver.trouble == STATUS_OK; i++) {
         uint64_t chunk = NO_CHUNK;
         MPI_Request reply;
         driver_ask(&driver, 1, &chunk, &reply);
         driver.told.length = 0;
-        TRY(work->tell(work->context, &driver.told));
+        TRY_OUT(work->tell(work->context, &driver.told));
         driver_send_told(&driver);
         while (driver_serve_one(&driver)) {
         }
@@ -774,8 +769,8 @@ status_t driver_run_all(MPI_Comm comm, const struct driver_work *work, struct pr
     status_t st = STATUS_OK;
     driver.rank = agree_rank(comm);
     driver.size = agree_size(comm);
-    TRY(agree_all(comm, driver.rank == 0 ? driver_make_room(&driver) : STATUS_OK));
-    TRY(liveness_create_all(comm, work->timeout, &driver.liveness));
+    TRY_OUT(agree_all(comm, driver.rank == 0 ? driver_make_room(&driver) : STATUS_OK));
+    TRY_OUT(liveness_create_all(comm, work->timeout, &driver.liveness));
     if (driver.rank == 0) {
         if (progress) {
             progress_begin(progress);

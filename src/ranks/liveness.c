@@ -76,11 +76,11 @@ static status_t peers_make_room(MPI_Comm comm, peers_t **out)
 {
     status_t st = STATUS_OK;
     peers_t *peers = NULL;
-    TRY(memory_zeroed(1, sizeof *peers, "ranks", &peers));
+    TRY_OUT(memory_zeroed(1, sizeof *peers, "ranks", &peers));
     MPI_Comm_rank(comm, &peers->rank);
     MPI_Comm_size(comm, &peers->size);
-    TRY(memory_zeroed((size_t)peers->size, sizeof *peers->items, "ranks", &peers->items));
-    TRY(memory_zeroed((size_t)peers->size, 1, "ranks", &peers->is_seen));
+    TRY_OUT(memory_zeroed((size_t)peers->size, sizeof *peers->items, "ranks", &peers->items));
+    TRY_OUT(memory_zeroed((size_t)peers->size, 1, "ranks", &peers->is_seen));
     *out = peers;
     peers = NULL;
 out:
@@ -96,7 +96,7 @@ status_t peers_create_all(MPI_Comm comm, peers_t **out)
     struct peer mine = {.process = getpid(), .born = peers_birth_of(getpid(), &state)};
     int length = 0;
     MPI_Get_processor_name(mine.host, &length);
-    TRY(agree_all(comm, peers_make_room(comm, &peers)));
+    TRY_OUT(agree_all(comm, peers_make_room(comm, &peers)));
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, peers->items, sizeof mine, MPI_BYTE, comm);
     for (int i = 0; i < peers->size; i++) {
         peers->is_seen[i] = i != peers->rank && strcmp(peers->items[i].host, mine.host) == 0 &&
@@ -192,12 +192,12 @@ status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out)
     status_t st = STATUS_OK;
     peers_t *peers = NULL;
     liveness_t *liveness = NULL;
-    TRY(peers_create_all(comm, &peers));
+    TRY_OUT(peers_create_all(comm, &peers));
     st = memory_zeroed(1, sizeof *liveness, "ranks", &liveness);
     if (st == STATUS_OK) {
         st = memory_zeroed((size_t)peers->size, sizeof *liveness->heard, "ranks", &liveness->heard);
     }
-    TRY(agree_all(comm, st));
+    TRY_OUT(agree_all(comm, st));
     for (int i = 0; i < peers->size; i++) {
         liveness->heard[i] = clock_now();
     }

@@ -348,12 +348,12 @@ status_t watchdog_begin(double timeout, const char *message, watchdog_t **out)
     if (timeout <= 0) {
         goto out;
     }
-    TRY(memory_zeroed(1, sizeof *watchdog, "a limit", &watchdog));
+    TRY_OUT(memory_zeroed(1, sizeof *watchdog, "a limit", &watchdog));
     watchdog->timeout.seconds = timeout;
     liveness_moved(&watchdog->timeout);
-    TRY(memory_text(message, &watchdog->message));
-    TRY(thread_init_waiting(&watchdog->lock, &watchdog->changed));
-    TRY(thread_start("watchdog", watchdog_run, watchdog, &watchdog->thread));
+    TRY_OUT(memory_text(message, &watchdog->message));
+    TRY_OUT(thread_init_waiting(&watchdog->lock, &watchdog->changed));
+    TRY_OUT(thread_start("watchdog", watchdog_run, watchdog, &watchdog->thread));
     *out = watchdog;
     watchdog = NULL;
 out:
@@ -486,10 +486,9 @@ static void *watch_run(void *argument)
 status_t watch_begin(void)
 {
     static int is_begun;
-    status_t st = STATUS_OK;
     pthread_t thread;
     if (is_begun) {
-        goto out;
+        return STATUS_OK;
     }
     is_begun = 1;
     atomic_store(&phase, launch_is_used() ? WATCH_START : WATCH_ALONE);
@@ -499,13 +498,11 @@ status_t watch_begin(void)
     watcher = thread;
     atomic_store(&is_watched, 1);
     pthread_detach(thread);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t watch_know_all(MPI_Comm comm)
 {
-    status_t st = STATUS_OK;
     peers_t *all = NULL;
     TRY(peers_create_all(comm, &all));
     pthread_mutex_lock(&lock);
@@ -517,6 +514,5 @@ status_t watch_know_all(MPI_Comm comm)
     pthread_mutex_unlock(&lock);
     stop_wake_watch();
     atomic_store(&phase, WATCH_PEERS);
-out:
-    return st;
+    return STATUS_OK;
 }

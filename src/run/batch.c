@@ -41,15 +41,12 @@ struct batch_files {
 static status_t batch_add(struct batch_files *files, const char *path, uint32_t observation,
                           int is_input)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grow(files->count, sizeof *files->list, "names of files", &files->list));
     struct batch_file *file = &files->list[files->count++];
     *file = (struct batch_file){.observation = observation, .is_input = is_input};
     TRY(report_forgive(folder_place_of(path, &file->place)));
     TRY(file->place.rest ? STATUS_OK : memory_text(path, &file->place.rest));
-    TRY(memory_text(path, &file->path));
-out:
-    return st;
+    return memory_text(path, &file->path);
 }
 
 /* The names under which a product is there, one after the other. */
@@ -57,11 +54,11 @@ static status_t batch_add_output(struct batch_files *files, const char *path, ui
 {
     status_t st = STATUS_OK;
     struct product_files product;
-    TRY(product_files_of(path, &product));
-    TRY(batch_add(files, product.path, observation, 0));
-    TRY(batch_add(files, product.part, observation, 0));
-    TRY(batch_add(files, product.journal, observation, 0));
-    TRY(batch_add(files, product.packed, observation, 0));
+    TRY_OUT(product_files_of(path, &product));
+    TRY_OUT(batch_add(files, product.path, observation, 0));
+    TRY_OUT(batch_add(files, product.part, observation, 0));
+    TRY_OUT(batch_add(files, product.journal, observation, 0));
+    TRY_OUT(batch_add(files, product.packed, observation, 0));
 out:
     product_files_free(&product);
     return st;
@@ -77,14 +74,14 @@ static status_t batch_add_ranges(struct batch_files *files, const char *path, ui
         const char *rest = path;
         name.length = 0;
         for (const char *place; (place = strstr(rest, JOB_RANGE_PLACE)) != NULL;) {
-            TRY(text_add_bytes(&name, rest, (size_t)(place - rest)));
-            TRY(text_add(&name, "%u", r));
+            TRY_OUT(text_add_bytes(&name, rest, (size_t)(place - rest)));
+            TRY_OUT(text_add(&name, "%u", r));
             rest = place + strlen(JOB_RANGE_PLACE);
         }
-        TRY(text_add(&name, "%s", rest));
-        TRY(batch_add_output(files, name.data, observation));
+        TRY_OUT(text_add(&name, "%s", rest));
+        TRY_OUT(batch_add_output(files, name.data, observation));
     }
-    TRY(is_divided ? STATUS_OK : batch_add_output(files, path, observation));
+    TRY_OUT(is_divided ? STATUS_OK : batch_add_output(files, path, observation));
 out:
     text_free(&name);
     return st;
@@ -115,18 +112,18 @@ static status_t batch_add_job(struct batch_work *work, uint32_t observation)
 {
     status_t st = STATUS_OK;
     struct job *job = NULL;
-    TRY(batch_job(work, observation, &job));
-    TRY(batch_add(&work->files, work->observations->items[observation].files, observation, 1));
+    TRY_OUT(batch_job(work, observation, &job));
+    TRY_OUT(batch_add(&work->files, work->observations->items[observation].files, observation, 1));
     for (uint32_t i = 0; job && i < job_nfiles(job); i++) {
-        TRY(batch_add_ranges(&work->files, job_file(job, i), observation));
+        TRY_OUT(batch_add_ranges(&work->files, job_file(job, i), observation));
     }
     for (uint32_t i = 0; job && i < job->ndedisperse; i++) {
         const char *csv = job->dedisperse[i].search.csv;
-        TRY(csv ? batch_add_ranges(&work->files, csv, observation) : STATUS_OK);
+        TRY_OUT(csv ? batch_add_ranges(&work->files, csv, observation) : STATUS_OK);
     }
     if (job && job_is_semi_coherent(job)) {
         /* The files of its parts begin with that name. */
-        TRY(batch_add_output(&work->files, job->products[0].file, observation));
+        TRY_OUT(batch_add_output(&work->files, job->products[0].file, observation));
     }
 out:
     job_destroy(job);
@@ -142,11 +139,11 @@ static status_t batch_find_inputs(const struct job *job, struct inputs *out)
     struct fbh5 *fbh5 = NULL;
     report_quiet(1); /* its run warns */
     if (job_reads_voltages(job)) {
-        TRY(archive_open(job, &archive));
-        TRY(inputs_of_bank(job, archive, out));
+        TRY_OUT(archive_open(job, &archive));
+        TRY_OUT(inputs_of_bank(job, archive, out));
     } else {
-        TRY(fbh5_open(job->files[0], FBH5_HEADER, &fbh5));
-        TRY(inputs_of_filterbank(job->files[0], fbh5, out));
+        TRY_OUT(fbh5_open(job->files[0], FBH5_HEADER, &fbh5));
+        TRY_OUT(inputs_of_filterbank(job->files[0], fbh5, out));
     }
 out:
     fbh5_destroy(fbh5);
@@ -160,10 +157,10 @@ static status_t batch_add_inputs(struct batch_work *work, uint32_t observation)
     status_t st = STATUS_OK;
     struct job *job = NULL;
     struct inputs inputs = {0};
-    TRY(batch_job(work, observation, &job));
-    TRY(job ? batch_find_inputs(job, &inputs) : STATUS_OK);
+    TRY_OUT(batch_job(work, observation, &job));
+    TRY_OUT(job ? batch_find_inputs(job, &inputs) : STATUS_OK);
     for (size_t i = 0; i < inputs.count; i++) {
-        TRY(batch_add(&work->files, inputs.files[i].path, observation, 1));
+        TRY_OUT(batch_add(&work->files, inputs.files[i].path, observation, 1));
     }
 out:
     inputs_free(&inputs);
@@ -189,7 +186,6 @@ static int batch_compare(const void *left, const void *right)
 
 static status_t batch_judge(const struct batch_work *work)
 {
-    status_t st = STATUS_OK;
     const struct job_each *observations = work->observations->items;
     const struct batch_file *one = NULL; /* the earliest that two observations would share */
     const struct batch_file *other = NULL;
@@ -212,16 +208,15 @@ static status_t batch_judge(const struct batch_work *work)
         REQUIRE(strcmp(input->path, observation) != 0, STATUS_USAGE,
                 "--each: %s, which the job of %s would make, is the observation %s", output->path,
                 observations[output->observation].files, input->path);
-        FAIL(STATUS_USAGE, "--each: %s, which the job of %s would make, is %s, an input of %s",
-             output->path, observations[output->observation].files, input->path, observation);
+        return report_fail(
+            STATUS_USAGE, "--each: %s, which the job of %s would make, is %s, an input of %s",
+            output->path, observations[output->observation].files, input->path, observation);
     }
-    REQUIRE(!one, STATUS_USAGE,
-            "--each: the jobs of %s and %s would both make %s: expected {name} in each file of the "
-            "job's outputs, and observations of different names",
-            observations[one->observation].files, observations[other->observation].files,
-            other->path);
-out:
-    return st;
+    return REQUIRED(
+        !one, STATUS_USAGE,
+        "--each: the jobs of %s and %s would both make %s: expected {name} in each file of the "
+        "job's outputs, and observations of different names",
+        observations[one->observation].files, observations[other->observation].files, other->path);
 }
 
 /* Rank 0, before anything is made: no file that the job of one observation makes, under its final
@@ -236,20 +231,20 @@ static status_t batch_check(const struct run_options *options, const struct batc
     status_t st = STATUS_OK;
     struct batch_work work = {.options = options, .observations = observations};
     uint32_t count = observations->count;
-    TRY(share_read_job(options->path, options->given, &work.text));
+    TRY_OUT(share_read_job(options->path, options->given, &work.text));
     for (uint32_t i = 0; i < count; i++) {
-        TRY(*observations->missing[i] ? STATUS_OK : batch_add_job(&work, i));
+        TRY_OUT(*observations->missing[i] ? STATUS_OK : batch_add_job(&work, i));
     }
-    TRY(batch_judge(&work));
+    TRY_OUT(batch_judge(&work));
     int looks = 0; /* if any of what would be made is there: what is not cannot be read either */
     for (size_t i = 0; i < work.files.count; i++) {
         looks |= !work.files.list[i].is_input && work.files.list[i].place.rest[0] == '\0';
     }
     for (uint32_t i = 0; i < count && looks; i++) {
         int is_opened = options->force || i % choice->parts == choice->part;
-        TRY(*observations->missing[i] || !is_opened ? STATUS_OK : batch_add_inputs(&work, i));
+        TRY_OUT(*observations->missing[i] || !is_opened ? STATUS_OK : batch_add_inputs(&work, i));
     }
-    TRY(batch_judge(&work));
+    TRY_OUT(batch_judge(&work));
 out:
     for (size_t i = 0; i < work.files.count; i++) {
         folder_place_free(&work.files.list[i].place);
@@ -275,12 +270,13 @@ static status_t batch_list_all(struct batch *batch)
 {
     status_t st = STATUS_OK;
     struct observations *list = &batch->observations;
-    TRY(agree_all(batch->comm, batch->rank == 0
+    TRY_OUT(
+        agree_all(batch->comm, batch->rank == 0
                                    ? observations_find(batch->choice->pattern, batch->choice->list,
                                                        batch->choice->keep_going, &list->texts)
                                    : STATUS_OK));
-    TRY(share_text_all(batch->comm, &list->texts));
-    TRY(observations_index(list));
+    TRY_OUT(share_text_all(batch->comm, &list->texts));
+    TRY_OUT(observations_index(list));
 out:
     return agree_all(batch->comm, st);
 }
@@ -319,10 +315,10 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
     status_t st = STATUS_OK;
     struct batch batch = {
         .comm = comm, .rank = agree_rank(comm), .options = options, .choice = choice};
-    TRY(batch_list_all(&batch));
-    TRY(opened_create_all(comm, 1, &batch.opened));
-    TRY(agree_all(comm,
-                  batch.rank == 0 ? batch_check(options, choice, &batch.observations) : STATUS_OK));
+    TRY_OUT(batch_list_all(&batch));
+    TRY_OUT(opened_create_all(comm, 1, &batch.opened));
+    TRY_OUT(agree_all(comm, batch.rank == 0 ? batch_check(options, choice, &batch.observations)
+                                            : STATUS_OK));
     uint32_t count = batch.observations.count;
     status_t first = STATUS_OK;
     int is_over = 0;
@@ -340,8 +336,8 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
         is_over = one == STATUS_STOPPED || (failed && !choice->keep_going);
     }
     for (; i < count; i += choice->parts, batch.left++) {
-        TRY(text_add_shown(&batch.table, "not begun        %s\n",
-                           batch.observations.items[i].files));
+        TRY_OUT(text_add_shown(&batch.table, "not begun        %s\n",
+                               batch.observations.items[i].files));
     }
     if (batch.rank == 0 && batch.table.data) {
         fputs(batch.table.data, stdout);
@@ -354,9 +350,11 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
     }
     report_next();
     uint32_t mine = choice->part < count ? 1 + (count - 1 - choice->part) / choice->parts : 0;
-    REQUIRE(!is_stopped, STATUS_STOPPED,
-            "%u of %u observations are not complete; the same command goes on", batch.left, mine);
-    REQUIRE(first == STATUS_OK, first, "%u of %u observations are not complete", batch.left, mine);
+    REQUIRE_OUT(!is_stopped, STATUS_STOPPED,
+                "%u of %u observations are not complete; the same command goes on", batch.left,
+                mine);
+    REQUIRE_OUT(first == STATUS_OK, first, "%u of %u observations are not complete", batch.left,
+                mine);
 out:
     opened_destroy(batch.opened);
     text_free(&batch.table);

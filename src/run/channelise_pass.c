@@ -55,7 +55,6 @@ void channelise_pass_end(struct channelise_pass *p, status_t st)
 static status_t pass_describe_bank(const struct channelise_pass *p,
                                    const struct channelise_choice *choice, struct text *out)
 {
-    status_t st = STATUS_OK;
     if (p->backend) {
         const char *device = backend_device(p->backend);
         TRY(text_add(out, "%s%s%s", backend_name(p->work->backend), *device ? ", " : "", device));
@@ -75,13 +74,11 @@ static status_t pass_describe_bank(const struct channelise_pass *p,
         TRY(text_add(out, ", filter "));
         TRY(filter_words(&p->work->filters->stages[i].spec.choice, out));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pass_describe_arithmetic(struct channelise_pass *p)
 {
-    status_t st = STATUS_OK;
     const struct job *job = p->pass.job;
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
         TRY(pass_describe_bank(p, &p->work->banks[i].channelise.choice, &p->arithmetic[i]));
@@ -90,14 +87,12 @@ static status_t pass_describe_arithmetic(struct channelise_pass *p)
         p->work->products[i].spec.arithmetic = p->arithmetic[job->products[i].bank].data;
     }
     output_spec_plan_products(&p->pass.making, p->work);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Describes what the pass's speed depends on. */
 static status_t pass_describe_problem(struct channelise_pass *p)
 {
-    status_t st = STATUS_OK;
     const struct job *job = p->pass.job;
     struct text *out = &p->pass.problem;
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
@@ -124,8 +119,7 @@ static status_t pass_describe_problem(struct channelise_pass *p)
                      job->products[i].integrate));
     }
     p->pass.work = (double)p->archive->samples * p->archive->nstreams;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* As suits now or as it was begun; the same on all ranks. What is known of the backend stays. */
@@ -145,9 +139,9 @@ static status_t pass_plan_all(struct channelise_pass *p)
         cut.filters = p->has_filters ? p->filters : p->pass.begun.filters;
     }
     channelise_plan_drop_coefficients(before); /* first: they may be large */
-    TRY(agree_all(p->pass.comm, channelise_plan_create(job, p->archive, means.backend,
-                                                       means.most_threads, &cut, &p->work)));
-    TRY(pass_same_plan_all(&p->pass, &p->work->chunking));
+    TRY_OUT(agree_all(p->pass.comm, channelise_plan_create(job, p->archive, means.backend,
+                                                           means.most_threads, &cut, &p->work)));
+    TRY_OUT(pass_same_plan_all(&p->pass, &p->work->chunking));
     p->work->threads = means.threads;
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
         struct channelise_spec *spec = &p->work->banks[i].channelise;
@@ -181,16 +175,15 @@ static status_t pass_cut_as_tuned_all(struct channelise_pass *p)
     } else if (pass->rank == 0 && is_tuned) {
         st = tuned_blocks(p->backend, p->work, pass->begun.is_begun, pass->options, &p->block);
     }
-    TRY(agree_all(pass->comm, st));
+    TRY_OUT(agree_all(pass->comm, st));
     share_bytes_all(pass->comm, &p->block, sizeof p->block);
-    TRY(p->block > 0 || p->has_filters ? pass_plan_all(p) : STATUS_OK);
+    TRY_OUT(p->block > 0 || p->has_filters ? pass_plan_all(p) : STATUS_OK);
 out:
     return st;
 }
 
 status_t channelise_pass_plan_all(struct channelise_pass *p)
 {
-    status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
     TRY(agree_all(pass->comm, output_spec_of_products(pass->job, p->archive, &pass->making)));
     TRY(pass_plan_all(p));
@@ -207,8 +200,7 @@ status_t channelise_pass_plan_all(struct channelise_pass *p)
         TRY(pass->begun.is_begun ? outputs_foresee_plan(pass->outputs) : STATUS_OK);
         TRY(pass_describe_arithmetic(p));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* How a synthesis is computed: rank 0 says, by rule. */
@@ -226,7 +218,7 @@ static status_t pass_choose_synthesis_all(struct channelise_pass *p)
     } else if (pass->rank == 0) {
         st = synthesise_choose(p->backend, &plan->spec, &p->synthesis);
     }
-    TRY(agree_all(pass->comm, st));
+    TRY_OUT(agree_all(pass->comm, st));
     share_bytes_all(pass->comm, &p->synthesis, sizeof p->synthesis);
     plan->spec.choice = p->synthesis;
 out:
@@ -247,7 +239,7 @@ static status_t pass_choose_filters_all(struct channelise_pass *p)
         st = tuned_filter(p->backend, &plan->stages[i].spec, p->work->stage_bytes, pass->options,
                           &p->filters[i]);
     }
-    TRY(agree_all(pass->comm, st));
+    TRY_OUT(agree_all(pass->comm, st));
     share_bytes_all(pass->comm, p->filters, sizeof p->filters);
     p->has_filters = 1;
 out:
@@ -260,8 +252,8 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
-    TRY(opened_take_all(pass->comm, pass->options->opened, pass->job, p->work->backend,
-                        &p->backend));
+    TRY_OUT(opened_take_all(pass->comm, pass->options->opened, pass->job, p->work->backend,
+                            &p->backend));
     pass_step(p, RUN_STEP_DEVICE);
     const uint32_t simd = (uint32_t)least_u64_all(pass->comm, backend_simd(p->backend));
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
@@ -273,11 +265,11 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
             st = tuned_filter_bank(p->backend, spec, p->work->stage_bytes, pass->options,
                                    &spec->choice);
         }
-        TRY(agree_all(pass->comm, st));
+        TRY_OUT(agree_all(pass->comm, st));
         share_bytes_all(pass->comm, &spec->choice, sizeof spec->choice);
     }
-    TRY(pass_choose_synthesis_all(p));
-    TRY(pass_choose_filters_all(p));
+    TRY_OUT(pass_choose_synthesis_all(p));
+    TRY_OUT(pass_choose_filters_all(p));
 out:
     return st;
 }
@@ -290,13 +282,13 @@ static status_t pass_check_room(struct channelise_pass *p)
     const uint64_t beside_rows = UINT64_C(8) << 30;
     for (int is_measured = 0; is_measured < 2; is_measured++) {
         struct room room = {.count = 0};
-        TRY(is_measured ? pass_measure(&p->pass) : STATUS_OK);
+        TRY_OUT(is_measured ? pass_measure(&p->pass) : STATUS_OK);
         for (uint32_t i = 0; i < p->pass.making.count && !is_measured; i++) {
             const struct output_spec_item *item = &p->pass.making.items[i];
             p->pass.bytes[i] = 16 * item->spec.rows * item->row_bytes + beside_rows;
         }
-        TRY(pass_add_room(&p->pass, &room));
-        TRY(dedisperse_pass_add_room(p->later, p->pass.job->ndedisperse, &room));
+        TRY_OUT(pass_add_room(&p->pass, &room));
+        TRY_OUT(dedisperse_pass_add_room(p->later, p->pass.job->ndedisperse, &room));
         st = room_check(&room);
         if (st != STATUS_NO_SPACE || is_measured) {
             goto out;
@@ -312,13 +304,12 @@ out:
  * may be computed again. */
 static status_t pass_find_scales(const struct channelise_pass *p)
 {
-    status_t st = STATUS_OK;
     const struct channelise_plan *work = p->work;
     uint64_t done = outputs_done(p->pass.outputs);
     int is_there = done > 0;
     int is_wanted = 0;
     if (done == chunk_count(&work->chunking) && !outputs_may_go_back(p->pass.outputs)) {
-        goto out;
+        return STATUS_OK;
     }
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         is_wanted |= first_scales_are_wanted(work, i);
@@ -327,7 +318,7 @@ static status_t pass_find_scales(const struct channelise_pass *p)
                 : STATUS_OK);
     }
     if (is_there || !is_wanted) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(first_scales_make(p->work, p->backend, p->pass.patience));
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
@@ -335,13 +326,11 @@ static status_t pass_find_scales(const struct channelise_pass *p)
                 ? outputs_put_scales(p->pass.outputs, i, work->products[i].first_scales)
                 : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pass_find_scales_all(const struct channelise_pass *p)
 {
-    status_t st = STATUS_OK;
     MPI_Comm comm = p->pass.comm;
     TRY(agree_all(comm, first_scales_make_room(p->work)));
     TRY(agree_all(comm, p->pass.rank == 0 ? pass_find_scales(p) : STATUS_OK));
@@ -351,14 +340,12 @@ static status_t pass_find_scales_all(const struct channelise_pass *p)
                             first_scales_count(p->work, i) * sizeof(float));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Everything before the first chunk. */
 static status_t pass_prepare_all(struct pass *pass)
 {
-    status_t st = STATUS_OK;
     struct channelise_pass *p = (struct channelise_pass *)pass;
     MPI_Comm comm = pass->comm;
     pass_step(p, RUN_STEP_JOB);
@@ -386,8 +373,7 @@ static status_t pass_prepare_all(struct pass *pass)
     pass->bank_plan = p->work;
     pass->stage = p->backend;
     pass_step(p, RUN_STEP_BUFFERS);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missing,
@@ -395,18 +381,18 @@ static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missi
 {
     status_t st = STATUS_OK;
     struct text notes = {0};
-    TRY(channelise_plan_notes(p->work, &notes));
+    TRY_OUT(channelise_plan_notes(p->work, &notes));
     if (missing > 0) {
-        TRY(text_add(&notes,
-                     "%s missing (not a number, the missing value, or in frames that are "
-                     "not there): taken as zero volts\n",
-                     units_amount(missing, "sample was", "samples were")));
+        TRY_OUT(text_add(&notes,
+                         "%s missing (not a number, the missing value, or in frames that are "
+                         "not there): taken as zero volts\n",
+                         units_amount(missing, "sample was", "samples were")));
     }
     if (clipped > 0) {
-        TRY(text_add(&notes,
-                     "%s did not fit %u bits at scale %g: clipped (a larger scale fits more)\n",
-                     units_amount(clipped, "number", "numbers"),
-                     p->work->products[0].spec.steps.bits, p->work->products[0].spec.scale));
+        TRY_OUT(text_add(&notes,
+                         "%s did not fit %u bits at scale %g: clipped (a larger scale fits more)\n",
+                         units_amount(clipped, "number", "numbers"),
+                         p->work->products[0].spec.steps.bits, p->work->products[0].spec.scale));
     }
     for (const char *line = notes.data; line && *line;) {
         size_t length = strcspn(line, "\n");
@@ -421,11 +407,10 @@ out:
 /* Reports numbers that did not fit the bits of product i. */
 static status_t pass_tell_of_clips(const struct channelise_pass *p, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = &p->work->products[i].spec;
     struct product_clips clips = {0, 0};
     if (!quantised_is(spec)) {
-        goto out;
+        return STATUS_OK;
     }
     double numbers =
         (double)p->work->products[i].row_bytes * 8 / spec->steps.bits * (double)spec->rows;
@@ -443,13 +428,11 @@ static status_t pass_tell_of_clips(const struct channelise_pass *p, uint32_t i)
                     spec->steps.are_first ? "scales: block, or more bits, fit more"
                                           : "more bits fit more");
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pass_summarise(const struct channelise_pass *p, double seconds)
 {
-    status_t st = STATUS_OK;
     double chunks = (double)chunk_count(&p->work->chunking);
     double part = 1 - (double)p->pass.before / chunks;
     const struct channelise_plan *work = p->work;
@@ -490,8 +473,7 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
                   part * (double)work->input_bytes / seconds / 1e6,
                   part * (double)outputs_bytes(p->pass.outputs) / seconds / 1e6, spent.read,
                   spent.compute, spent.write);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Warns of rows that this run has made, and reports them. */
@@ -529,7 +511,6 @@ static void pass_tell_of_rows_all(const struct channelise_pass *p)
 /* Rank 0: reports the share of flagged cells of power, among all. */
 static status_t pass_tell_of_flags(const struct channelise_pass *p)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
         struct product_flags flags;
         TRY(outputs_flags(p->pass.outputs, i, &flags));
@@ -542,15 +523,13 @@ static status_t pass_tell_of_flags(const struct channelise_pass *p)
                           (double)flags.unknown / all);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Warns of powers and dumps, summarises (or says how the time was spent), and leaves power that is
  * to be dedispersed. */
 static status_t pass_conclude_bank(struct pass *pass)
 {
-    status_t st = STATUS_OK;
     struct channelise_pass *p = (struct channelise_pass *)pass;
     struct run_times *times = pass->options->times;
     for (uint32_t i = 0; i < pass->job->nproducts && pass->rank == 0; i++) {
@@ -569,8 +548,7 @@ static status_t pass_conclude_bank(struct pass *pass)
     if (device_carry_leave(p->between, p->backend, p->work)) {
         p->backend = NULL;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pass_check_input(const struct pass *pass)
@@ -588,9 +566,9 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
         .archive = archive, .between = between, .skip = skip, .since = started};
     pass_begin(&p.pass, comm, job, options);
     p.pass.started_at = started;
-    TRY(agree_all(comm,
-                  memory_zeroed(job->ndedisperse, sizeof *p.later, "passes to come", &p.later)));
-    TRY(pass_do_all(&p.pass, &kind));
+    TRY_OUT(agree_all(
+        comm, memory_zeroed(job->ndedisperse, sizeof *p.later, "passes to come", &p.later)));
+    TRY_OUT(pass_do_all(&p.pass, &kind));
 out:
     pass_end_later(&p);
     channelise_pass_end(&p, st);

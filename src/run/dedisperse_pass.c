@@ -29,18 +29,15 @@ void dedisperse_pass_end(struct dedisperse_pass *p, status_t st)
 /* Rank 0: opens the filterbank. */
 static status_t pass_open_filterbank(struct dedisperse_pass *p)
 {
-    status_t st = STATUS_OK;
     const struct job *job = p->pass.job;
     const struct external_list list = {(const char *const *)job->external, job->nexternal};
     TRY(fbh5_open(p->filterbank ? p->filterbank : job_filterbank(job, p->number), FBH5_BAND,
                   &p->fbh5));
     assumed_say(p->fbh5->path, p->fbh5->assumed);
     TRY(external_check(&p->fbh5->storage.sources, p->fbh5->path, list, JOB_EXTERNAL));
-    TRY(job->on_bad != ON_BAD_NAN
-            ? lost_refuse(&p->fbh5->lost, p->fbh5->path, "spectra", 0, p->fbh5->rows)
-            : STATUS_OK);
-out:
-    return st;
+    return job->on_bad != ON_BAD_NAN
+               ? lost_refuse(&p->fbh5->lost, p->fbh5->path, "spectra", 0, p->fbh5->rows)
+               : STATUS_OK;
 }
 
 static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
@@ -55,7 +52,6 @@ static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
 /* As suits now or as it was begun; the same on all ranks. */
 static status_t pass_plan_all(struct dedisperse_pass *p)
 {
-    status_t st = STATUS_OK;
     const struct job *job = p->pass.job;
     struct pass_means means = pass_means_all(&p->pass, job->dedisperse[p->number].backend);
     dedisperse_plan_destroy(p->plan);
@@ -64,8 +60,7 @@ static status_t pass_plan_all(struct dedisperse_pass *p)
                                                        means.most_threads, means.begun, &p->plan)));
     TRY(pass_same_plan_all(&p->pass, &p->plan->chunking));
     p->plan->threads = means.threads;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All that comes before its backend: plans it, of what `work` makes or (NULL) of the filterbank
@@ -75,7 +70,6 @@ out:
 static status_t dedisperse_pass_plan_all(struct dedisperse_pass *p,
                                          const struct channelise_plan *work)
 {
-    status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
     TRY(work ? dedisperse_plan_foresee(work, pass->job->dedisperse[p->number].input, &p->fbh5)
              : pass_open_filterbank_all(p));
@@ -96,16 +90,13 @@ static status_t dedisperse_pass_plan_all(struct dedisperse_pass *p,
                            plan->delays.ndms, plan->delays.nchannels, (int)plan->input.format,
                            job_modes[plan->what->mode], backend_name(plan->backend),
                            pass->job->device ? pass->job->device : "")));
-    TRY(pass->comm == MPI_COMM_NULL && pass->begun.is_begun ? outputs_foresee_plan(pass->outputs)
-                                                            : STATUS_OK);
-out:
-    return st;
+    return pass->comm == MPI_COMM_NULL && pass->begun.is_begun ? outputs_foresee_plan(pass->outputs)
+                                                               : STATUS_OK;
 }
 
 status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,
                                  const struct channelise_plan *work, struct dedisperse_pass *out)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < like->job->ndedisperse; i++) {
         out[i].number = i;
         if (!skip->dedisperse[i] || skip->all) {
@@ -118,19 +109,16 @@ status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *s
             dedisperse_plan_end_tables(out[i].plan);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t count,
                                   struct room *room)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < count; i++) {
         TRY(pass_add_room(&passes[i].pass, room));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dedisperse_pass_check_all(MPI_Comm comm, const struct job *job,
@@ -142,10 +130,10 @@ status_t dedisperse_pass_check_all(MPI_Comm comm, const struct job *job,
     struct pass like = {.rank = 0};
     pass_begin(&like, comm, job, options);
     if (like.rank == 0) {
-        TRY(memory_zeroed(job->ndedisperse, sizeof *passes, "passes to come", &passes));
-        TRY(dedisperse_pass_foresee(&like, skip, NULL, passes));
-        TRY(dedisperse_pass_add_room(passes, job->ndedisperse, &room));
-        TRY(room_check(&room));
+        TRY_OUT(memory_zeroed(job->ndedisperse, sizeof *passes, "passes to come", &passes));
+        TRY_OUT(dedisperse_pass_foresee(&like, skip, NULL, passes));
+        TRY_OUT(dedisperse_pass_add_room(passes, job->ndedisperse, &room));
+        TRY_OUT(room_check(&room));
     }
 out:
     for (uint32_t i = 0; i < job->ndedisperse && passes; i++) {
@@ -162,9 +150,9 @@ static status_t pass_choose_shape_all(struct dedisperse_pass *p)
     struct dedisperse_plan *plan = p->plan;
     uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
     struct dm_group group = {.base = 0};
-    TRY(agree_all(p->pass.comm, dm_group_create(plan, 0, (uint32_t)count, &group)));
+    TRY_OUT(agree_all(p->pass.comm, dm_group_create(plan, 0, (uint32_t)count, &group)));
     struct dedisperse_spec spec = dedisperse_plan_stage(plan, &group, plan->block_outputs);
-    TRY(tuned_dedispersion_all(p->pass.comm, p->backend, &spec, p->pass.options, &plan->shape));
+    TRY_OUT(tuned_dedispersion_all(p->pass.comm, p->backend, &spec, p->pass.options, &plan->shape));
 out:
     dm_group_free(&group);
     return st;
@@ -172,7 +160,6 @@ out:
 
 static status_t pass_prepare_all(struct pass *pass)
 {
-    status_t st = STATUS_OK;
     struct dedisperse_pass *p = (struct dedisperse_pass *)pass;
     TRY(dedisperse_pass_plan_all(p, NULL));
     p->backend = p->between->backend; /* of an earlier pass, if it is of the kind */
@@ -190,8 +177,7 @@ static status_t pass_prepare_all(struct pass *pass)
     pass->in_bytes = p->plan->read_bytes;
     pass->series_plan = p->plan;
     pass->stage = p->backend;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Prints the result of a search, and its best candidates. */
@@ -204,7 +190,7 @@ static status_t pass_summarise_search(const struct dedisperse_pass *p)
     if (!file) {
         goto out;
     }
-    TRY(candidates_open(file, &of));
+    TRY_OUT(candidates_open(file, &of));
     for (uint64_t i = 0; i < of->found.count; i++) {
         best = !best || of->found.rows[i].snr > best->snr ? &of->found.rows[i] : best;
     }
@@ -277,21 +263,18 @@ status_t grid_merge_foresee(const struct grid *grid, const struct grid_part *par
                             const struct archive *archive, const struct run_options *options,
                             const struct channelise_plan *work, struct dedisperse_pass *out)
 {
-    status_t st = STATUS_OK;
     merge_begin(grid, archive, out);
     out->filterbank = part ? part->job->products[0].file : out->filterbank;
     pass_begin(&out->pass, MPI_COMM_NULL, grid->job, options);
     TRY(dedisperse_pass_plan_all(out, work));
     TRY(pass_measure(&out->pass));
     dedisperse_plan_end_tables(out->plan);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The parts' files as the pipeline takes them. */
 static status_t merge_create(struct dedisperse_pass *p)
 {
-    status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
     const struct grid *grid = p->grid;
     const struct pipeline_sink sink = pass_sink(pass);
@@ -301,22 +284,18 @@ static status_t merge_create(struct dedisperse_pass *p)
         p->sources[i] =
             (struct merge_source){part->job->dedisperse[0].file, part->first, part->count};
     }
-    TRY(merge_pipeline_create(p->plan, p->sources, grid->count, &sink, &pass->pipeline));
-out:
-    return st;
+    return merge_pipeline_create(p->plan, p->sources, grid->count, &sink, &pass->pipeline);
 }
 
 static status_t merge_prepare_all(struct pass *pass)
 {
-    status_t st = STATUS_OK;
     struct dedisperse_pass *p = (struct dedisperse_pass *)pass;
     TRY(dedisperse_pass_plan_all(p, NULL));
     pass_limit(pass, p->plan->backend);
     TRY(pass_open_all(pass));
     TRY(agree_all(pass->comm, merge_create(p)));
     pass->in_bytes = p->plan->delays.ndms * p->plan->outputs * sizeof(float);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t merge_check_input(const struct pass *pass)

@@ -21,7 +21,6 @@
 /* `filter` of a part, as an override of its text. */
 static status_t grid_write_filter(const struct job *job, double dm, double span, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[0];
     double constant = 0;
     TRY(text_add(out, "filter"));
@@ -34,20 +33,16 @@ static status_t grid_write_filter(const struct job *job, double dm, double span,
                 job->path, what->constant);
         TRY(text_add(out, ", constant: %.17g", constant));
     }
-    TRY(text_add(out, "}}%s", job->nfilters > 0 ? "" : "]"));
-out:
-    return st;
+    return text_add(out, "}}%s", job->nfilters > 0 ? "" : "]");
 }
 
 static status_t grid_name(const char *file, uint32_t which, char **out)
 {
-    status_t st = STATUS_OK;
     char *name = NULL;
     TRY(memory_format(&name, "%s.coherent-%u", file, which));
     free(*out);
     *out = name;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A part's series outlive the power that they are made of: they say by themselves what archive
@@ -56,12 +51,12 @@ static status_t grid_add_origin(const char *archive, char **text)
 {
     status_t st = STATUS_OK;
     struct text all = {0};
-    TRY(text_add(&all, "%s", *text));
+    TRY_OUT(text_add(&all, "%s", *text));
     for (const char *line = archive; *line;) {
         size_t length = strcspn(line, "\n");
-        TRY(text_add(&all, "# of "));
-        TRY(text_add_bytes(&all, line, length));
-        TRY(text_add(&all, "\n"));
+        TRY_OUT(text_add(&all, "# of "));
+        TRY_OUT(text_add_bytes(&all, line, length));
+        TRY_OUT(text_add(&all, "\n"));
         line += length + (line[length] == '\n');
     }
     free(*text);
@@ -77,19 +72,19 @@ static status_t grid_finish_job(const struct job *job, uint32_t which, const cha
 {
     status_t st = STATUS_OK;
     struct text taps = {0};
-    TRY(job_copy_run(job, part));
+    TRY_OUT(job_copy_run(job, part));
     /* The text that the part was made of has only keys that determine bytes. */
     part->backend = job->backend;
     part->dedisperse[0].has_backend = job->dedisperse[0].has_backend;
     part->dedisperse[0].backend = job->dedisperse[0].backend;
     /* Temporary files. */
     part->products[0].compression = part->dedisperse[0].compression = COMPRESSION_NONE;
-    TRY(grid_name(job->products[0].file, which, &part->products[0].file));
-    TRY(grid_name(job->dedisperse[0].file, which, &part->dedisperse[0].file));
-    TRY(grid_add_origin(origin, &part->dedisperse[0].text));
-    TRY(coefficients_pack(job, &taps));
+    TRY_OUT(grid_name(job->products[0].file, which, &part->products[0].file));
+    TRY_OUT(grid_name(job->dedisperse[0].file, which, &part->dedisperse[0].file));
+    TRY_OUT(grid_add_origin(origin, &part->dedisperse[0].text));
+    TRY_OUT(coefficients_pack(job, &taps));
     struct unpack in = {.data = taps.data, .length = taps.length};
-    TRY(coefficients_unpack(&in, part));
+    TRY_OUT(coefficients_unpack(&in, part));
 out:
     text_free(&taps);
     return st;
@@ -102,10 +97,10 @@ static status_t grid_make_job(const struct job *job, uint32_t which, double span
     const struct job_dedisperse *what = &job->dedisperse[0];
     struct text filter = {0};
     struct job *part = NULL;
-    TRY(grid_write_filter(job, what->coherent[which], span, &filter));
+    TRY_OUT(grid_write_filter(job, what->coherent[which], span, &filter));
     const char *const sets[] = {filter.data, "products.0.file=power", "dedisperse.0.file=series"};
-    TRY(job_parse(job->path, what->text, strlen(what->text), sets, 3, &part));
-    TRY(grid_finish_job(job, which, origin, part));
+    TRY_OUT(job_parse(job->path, what->text, strlen(what->text), sets, 3, &part));
+    TRY_OUT(grid_finish_job(job, which, origin, part));
     *out = part;
     part = NULL;
 out:
@@ -123,10 +118,10 @@ static status_t grid_divide(struct grid *grid)
     const struct job_dms *dm = &what->dm; /* no list of a tolerance */
     const struct dispersion_grid coherent = {what->coherent, what->ncoherent};
     if (dm->kind == DM_LINEAR) {
-        TRY(dispersion_linear(dm->start, dm->step, dm->count, &dms));
+        TRY_OUT(dispersion_linear(dm->start, dm->step, dm->count, &dms));
     }
     const double *const all = dms ? dms : dm->list;
-    TRY(memory_zeroed(what->ncoherent, sizeof *grid->parts, "parts of a job", &grid->parts));
+    TRY_OUT(memory_zeroed(what->ncoherent, sizeof *grid->parts, "parts of a job", &grid->parts));
     for (uint32_t i = 0; i < what->ncoherent; i++) {
         struct dispersion_share share = dispersion_grid_share(&coherent, i, all, dm->count);
         if (share.count > 0) {
@@ -145,7 +140,6 @@ out:
 static status_t grid_make_parts(const struct archive *archive, const char *origin, int rank,
                                 struct grid *grid)
 {
-    status_t st = STATUS_OK;
     const struct protect_other series = {"series", grid->job->dedisperse[0].file};
     TRY(grid_divide(grid));
     double span = grid->parts[grid->count - 1].coherent_dm;
@@ -154,8 +148,7 @@ static status_t grid_make_parts(const struct archive *archive, const char *origi
         TRY(grid_make_job(grid->job, part->number, span, origin, &part->job));
         TRY(rank == 0 ? protect_job(part->job, archive, &series, 1) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
@@ -165,15 +158,15 @@ status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct arch
     struct inputs inputs = {0};
     struct text origin = {0};
     struct grid *grid = NULL;
-    TRY(memory_zeroed(1, sizeof *grid, "a job's parts", &grid));
+    TRY_OUT(memory_zeroed(1, sizeof *grid, "a job's parts", &grid));
     grid->job = job;
     if (agree_rank(comm) == 0) {
         st = inputs_of_bank(job, archive, &inputs);
         st = st == STATUS_OK ? inputs_contents(&inputs, &origin) : st;
     }
-    TRY(agree_all(comm, st));
-    TRY(share_text_all(comm, &origin));
-    TRY(agree_all(comm, grid_make_parts(archive, origin.data, agree_rank(comm), grid)));
+    TRY_OUT(agree_all(comm, st));
+    TRY_OUT(share_text_all(comm, &origin));
+    TRY_OUT(agree_all(comm, grid_make_parts(archive, origin.data, agree_rank(comm), grid)));
     *out = grid;
     grid = NULL;
 out:
@@ -260,12 +253,12 @@ static status_t grid_find_part(struct grid_part *part, int is_last, const struct
     struct resume_options options = {.only_looks = only_looks};
     int is_complete = 0;
     struct product_files power = {.path = NULL};
-    TRY(resume_find_part(part->job, &is_complete));
+    TRY_OUT(resume_find_part(part->job, &is_complete));
     if (!is_complete) {
-        TRY(resume_find(part->job, archive, &options, &part->left));
+        TRY_OUT(resume_find(part->job, archive, &options, &part->left));
         goto out;
     }
-    TRY(product_files_of(part->job->products[0].file, &power));
+    TRY_OUT(product_files_of(part->job->products[0].file, &power));
     int has_power = power.has_path && !power.has_part && !power.has_journal;
     part->left = (struct resume){.channelise = has_power || !is_last, .dedisperse = {1}};
     part->left.all = part->left.channelise;
@@ -295,7 +288,7 @@ status_t grid_find_left(struct grid *grid, const struct archive *archive,
             part->left = (struct resume){0};
             st = STATUS_OK;
         }
-        TRY(st);
+        TRY_OUT(st);
     }
 out:
     return st;

@@ -170,7 +170,6 @@ static void packed_fill(const struct import *s, const char *in, size_t stride, u
 static status_t packed_write_inner(const struct import *s, const char *rows, uint64_t first,
                                    uint64_t count)
 {
-    status_t st = STATUS_OK;
     uint64_t bits = s->packing.bits;
     uint64_t each = sample_types[s->packing.format].bytes;
     for (uint64_t i = 0; i < s->place.step_bytes / each; i++) {
@@ -178,8 +177,7 @@ static status_t packed_write_inner(const struct import *s, const char *rows, uin
         packed_fill(s, rows + i * each, (size_t)s->place.step_bytes, count);
         TRY(before_put(&s->before, s->fd, at, s->packed, ceil_div_u64(count * bits, 8)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Writes samples first .. first + count - 1. Of packed ones, both are multiples of 8, except at the
@@ -230,15 +228,12 @@ static void import_end(struct import *s)
 /* The job whose input is read: the user's, or these files. */
 static status_t import_write_job(const struct import_options *options, struct text *out)
 {
-    status_t st = STATUS_OK;
     if (options->job) {
         TRY(text_read_file(out, options->job, MOST_JOB_BYTES, "a job (YAML)"));
-        goto out;
+        return STATUS_OK;
     }
     TRY(text_add(out, "input:\n  files: "));
-    TRY(tree_quote_list(options->inputs, options->ninputs, out));
-out:
-    return st;
+    return tree_quote_list(options->inputs, options->ninputs, out);
 }
 
 /* Reads the job with what the command line sets, and opens the archive. */
@@ -252,22 +247,22 @@ static status_t import_open_all(struct import *s)
     const char **sets = NULL;
     uint32_t nsets = 0;
     const struct job_each each = {.is_input = 1};
-    TRY(memory_zeroed(options->nsets + 2, sizeof *sets, "settings", &sets));
+    TRY_OUT(memory_zeroed(options->nsets + 2, sizeof *sets, "settings", &sets));
     if (options->job && options->ninputs > 0) {
-        TRY(text_add(&files, "input.files="));
-        TRY(tree_quote_list(options->inputs, options->ninputs, &files));
+        TRY_OUT(text_add(&files, "input.files="));
+        TRY_OUT(tree_quote_list(options->inputs, options->ninputs, &files));
         sets[nsets++] = files.data;
     }
     if (options->layout) {
-        TRY(text_add(&layout, "input.layout=%s", options->layout));
+        TRY_OUT(text_add(&layout, "input.layout=%s", options->layout));
         sets[nsets++] = layout.data;
     }
     for (uint32_t i = 0; i < options->nsets; i++) {
         sets[nsets++] = options->sets[i];
     }
     st = s->rank == 0 ? import_write_job(options, &text) : STATUS_OK;
-    TRY(share_job_all(s->comm, st, options->job ? options->job : "import", &text, sets, nsets,
-                      &each, NULL, &s->job, &s->archive));
+    TRY_OUT(share_job_all(s->comm, st, options->job ? options->job : "import", &text, sets, nsets,
+                          &each, NULL, &s->job, &s->archive));
 out:
     text_free(&text);
     text_free(&files);
@@ -282,14 +277,14 @@ static status_t import_protect(const struct import *s)
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
     struct guard reads = {0};
-    TRY(inputs_of_bank(s->job, s->archive, &inputs));
+    TRY_OUT(inputs_of_bank(s->job, s->archive, &inputs));
     for (size_t i = 0; i < inputs.count; i++) {
-        TRY(guard_add(&reads, "the input file", inputs.files[i].path));
+        TRY_OUT(guard_add(&reads, "the input file", inputs.files[i].path));
     }
     if (s->options->job) {
-        TRY(guard_add(&reads, "the job file", s->options->job));
+        TRY_OUT(guard_add(&reads, "the job file", s->options->job));
     }
-    TRY(guard_check_part(&reads, "observation", s->options->file));
+    TRY_OUT(guard_check_part(&reads, "observation", s->options->file));
 out:
     guard_free(&reads);
     inputs_free(&inputs);
@@ -299,7 +294,6 @@ out:
 /* Rank 0: the file, its samples still missing; or one in memory to compare with what is there. */
 static status_t import_make_file(struct import *s)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = s->archive;
     int fd = -1;
     TRY(import_protect(s));
@@ -315,15 +309,12 @@ static status_t import_make_file(struct import *s)
     TRY(before_make(&s->before, &fd));
     TRY(voltages_create_copy(fd, s->part, archive, &s->packing, &s->place));
     TRY(before_check_size(&s->before, &s->place));
-    TRY(s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
-                          : STATUS_OK);
-out:
-    return st;
+    return s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
+                             : STATUS_OK;
 }
 
 static status_t import_make_buffers(struct import *s)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = s->archive;
     TRY(slab_create(archive, 0, archive->nstreams, &s->slab));
     uint64_t row = 1 << 20; /* of chunks: it is kept, as far as a quarter of run.memory holds it */
@@ -344,15 +335,12 @@ static status_t import_make_buffers(struct import *s)
     s->real = s->sample - sample_part_bytes(archive->format, archive->is_complex);
     TRY(memory_zeroed(archive->nstreams, sizeof *s->re, "offsets", &s->re));
     TRY(memory_zeroed(archive->nstreams, sizeof *s->im, "offsets", &s->im));
-    TRY(s->before.kind == BEFORE_NOTHING ? claim_open(s->part, &s->mark, &s->fd)
-                                         : file_open_read(before_path(&s->before), &s->fd));
-out:
-    return st;
+    return s->before.kind == BEFORE_NOTHING ? claim_open(s->part, &s->mark, &s->fd)
+                                            : file_open_read(before_path(&s->before), &s->fd);
 }
 
 static status_t import_process(void *context, driver_t *driver, uint64_t index)
 {
-    status_t st = STATUS_OK;
     struct import *s = context;
     uint64_t first = index * s->chunk_samples;
     uint64_t count = min_u64(s->chunk_samples, s->archive->samples - first);
@@ -363,39 +351,32 @@ static status_t import_process(void *context, driver_t *driver, uint64_t index)
     for (size_t i = known; i < s->losses.count; i++) {
         s->losses.items[i].first -= s->archive->first_sample;
     }
-    TRY(import_write(s, import_order_put(s, count), first, count));
-out:
-    return st;
+    return import_write(s, import_order_put(s, count), first, count);
 }
 
 /* Sends the missing samples to rank 0. */
 static status_t import_tell(void *context, struct text *out)
 {
-    status_t st = STATUS_OK;
     struct import *s = context;
     TRY(text_add_bytes(out, (const char *)s->losses.items,
                        s->losses.count * sizeof *s->losses.items));
     s->losses.count = 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t import_take(void *context, const char *data, size_t bytes)
 {
-    status_t st = STATUS_OK;
     struct import *s = context;
     for (size_t at = 0; at + sizeof(struct loss) <= bytes; at += sizeof(struct loss)) {
         struct loss loss;
         memcpy(&loss, data + at, sizeof loss);
         TRY(losses_add(&s->all, loss.stream, loss.first, loss.count));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t import_prepare_all(struct import *s)
 {
-    status_t st = STATUS_OK;
     int local_rank;
     int local_size;
     TRY(import_open_all(s));
@@ -409,15 +390,12 @@ static status_t import_prepare_all(struct import *s)
     share_bytes_all(s->comm, &s->place, sizeof s->place);
     share_bytes_all(s->comm, &s->before.kind, sizeof s->before.kind);
     share_bytes_all(s->comm, &s->mark, sizeof s->mark);
-    TRY(agree_all(s->comm, import_make_buffers(s)));
-out:
-    return st;
+    return agree_all(s->comm, import_make_buffers(s));
 }
 
 /* Rank 0: gaps, and the name. */
 static status_t import_publish(struct import *s)
 {
-    status_t st = STATUS_OK;
     int to = s->before.kind == BEFORE_NOTHING ? s->fd : s->before.expected_fd;
     TRY(voltages_add_gaps(to, s->part, s->all.items, s->all.count, s->archive->nstreams));
     TRY(s->before.kind == BEFORE_NOTHING ? file_sync(s->fd, s->part)
@@ -429,8 +407,7 @@ static status_t import_publish(struct import *s)
         TRY(file_publish(s->before.claim_fd, s->part, s->options->file, s->options->force));
     }
     s->before.is_ours = 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void import_print(const struct import *s, double seconds)
@@ -454,7 +431,7 @@ status_t import_all(MPI_Comm comm, const struct import_options *options)
     double started = clock_now();
     MPI_Comm_rank(comm, &s.rank);
     stop_begin(s.rank == 0);
-    TRY(import_prepare_all(&s));
+    TRY_OUT(import_prepare_all(&s));
     struct driver_work work = {.chunks = ceil_div_u64(s.archive->samples, s.chunk_samples),
                                .context = &s,
                                .process = import_process,
@@ -468,10 +445,10 @@ status_t import_all(MPI_Comm comm, const struct import_options *options)
                                 .total = work.chunks,
                                 .out_bytes = s.place.file_bytes};
     st = driver_run_all(comm, &work, &progress);
-    REQUIRE(st != STATUS_STOPPED, st, "before %s was complete", options->file);
-    TRY(st);
-    TRY(agree_all(comm, s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
-    TRY(agree_all(comm, s.rank == 0 ? import_publish(&s) : STATUS_OK));
+    REQUIRE_OUT(st != STATUS_STOPPED, st, "before %s was complete", options->file);
+    TRY_OUT(st);
+    TRY_OUT(agree_all(comm, s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
+    TRY_OUT(agree_all(comm, s.rank == 0 ? import_publish(&s) : STATUS_OK));
     if (s.rank == 0) {
         import_print(&s, clock_now() - started);
     }

@@ -56,19 +56,19 @@ static status_t groups_add(struct groups *groups, const char *path)
     status_t st = STATUS_OK;
     struct group new = {.count = 0};
     struct group *group = NULL;
-    TRY(sequence_of(path, &new.pattern, &new.name, &new.opens_others));
-    TRY(group_check_name(&new, path));
+    TRY_OUT(sequence_of(path, &new.pattern, &new.name, &new.opens_others));
+    TRY_OUT(group_check_name(&new, path));
     for (uint32_t i = groups->count; i-- > 0 && new.pattern.data && !group;) {
         const char *pattern = groups->items[i].pattern.data;
         group = pattern && strcmp(pattern, new.pattern.data) == 0 ? &groups->items[i] : NULL;
     }
     if (!group) {
-        TRY(memory_grow(groups->count, sizeof new, "observations", &groups->items));
+        TRY_OUT(memory_grow(groups->count, sizeof new, "observations", &groups->items));
         group = &groups->items[groups->count++];
         *group = new;
         new = (struct group){.count = 0};
     }
-    TRY(text_add_line(&group->files, path));
+    TRY_OUT(text_add_line(&group->files, path));
     group->count++;
 out:
     group_free(&new);
@@ -81,11 +81,11 @@ static status_t groups_find(struct groups *groups, const char *pattern, int *fou
     status_t st = STATUS_OK;
     glob_t paths = {0};
     int exists = 0;
-    TRY(file_exists(pattern, &exists));
+    TRY_OUT(file_exists(pattern, &exists));
     *found = exists || (glob(pattern, 0, NULL, &paths) == 0 && paths.gl_pathc > 0);
-    TRY(exists ? groups_add(groups, pattern) : STATUS_OK);
+    TRY_OUT(exists ? groups_add(groups, pattern) : STATUS_OK);
     for (size_t i = 0; i < paths.gl_pathc; i++) {
-        TRY(groups_add(groups, paths.gl_pathv[i]));
+        TRY_OUT(groups_add(groups, paths.gl_pathv[i]));
     }
 out:
     globfree(&paths);
@@ -99,19 +99,19 @@ static status_t groups_find_line(struct groups *groups, const char *written, con
     struct text pattern = {0};
     int ok = 1;
     int found = 0;
-    TRY(text_add_path(&pattern, written, &ok));
-    REQUIRE(ok, STATUS_USAGE, "%s:%" PRIu32 ": ~ is HOME, which is not set", list, line);
-    TRY(groups_find(groups, pattern.data, &found));
-    REQUIRE(found || keeps_going, STATUS_USAGE,
-            "%s:%" PRIu32 ": no file matches %s; --keep-going does the others", list, line,
-            pattern.data);
+    TRY_OUT(text_add_path(&pattern, written, &ok));
+    REQUIRE_OUT(ok, STATUS_USAGE, "%s:%" PRIu32 ": ~ is HOME, which is not set", list, line);
+    TRY_OUT(groups_find(groups, pattern.data, &found));
+    REQUIRE_OUT(found || keeps_going, STATUS_USAGE,
+                "%s:%" PRIu32 ": no file matches %s; --keep-going does the others", list, line,
+                pattern.data);
     if (!found) { /* an observation of its own */
-        TRY(memory_grow(groups->count, sizeof *groups->items, "observations", &groups->items));
+        TRY_OUT(memory_grow(groups->count, sizeof *groups->items, "observations", &groups->items));
         struct group *group = &groups->items[groups->count++];
         *group = (struct group){.count = 1};
-        TRY(text_add(&group->name, "%s", ""));
-        TRY(text_add(&group->files, "%s", pattern.data));
-        TRY(text_add(&group->missing, "%s:%" PRIu32, list, line));
+        TRY_OUT(text_add(&group->name, "%s", ""));
+        TRY_OUT(text_add(&group->files, "%s", pattern.data));
+        TRY_OUT(text_add(&group->missing, "%s:%" PRIu32, list, line));
     }
 out:
     text_free(&pattern);
@@ -123,7 +123,7 @@ static status_t groups_find_listed(struct groups *groups, const char *list, int 
     status_t st = STATUS_OK;
     struct text text = {0};
     uint32_t number = 0;
-    TRY(text_read_file(&text, list, LIST_BYTES, "a list of observations"));
+    TRY_OUT(text_read_file(&text, list, LIST_BYTES, "a list of observations"));
     char *rest = text.data;
     for (char *line = NULL; (line = strsep(&rest, "\n")) != NULL;) {
         line[strcspn(line, "\r")] = '\0';
@@ -131,10 +131,11 @@ static status_t groups_find_listed(struct groups *groups, const char *list, int 
             end[-1] = '\0';
         }
         number++;
-        TRY(*line && *line != '#' ? groups_find_line(groups, line, list, number, keeps_going)
-                                  : STATUS_OK);
+        TRY_OUT(*line && *line != '#' ? groups_find_line(groups, line, list, number, keeps_going)
+                                      : STATUS_OK);
     }
-    REQUIRE(groups->count > 0, STATUS_USAGE, "%s: names no observation: expected one a line", list);
+    REQUIRE_OUT(groups->count > 0, STATUS_USAGE, "%s: names no observation: expected one a line",
+                list);
 out:
     text_free(&text);
     return st;
@@ -153,11 +154,11 @@ static status_t group_write(const struct group *group, struct text *out)
                     "all are %s",
                     group->name.data, count - group->count, count, pattern);
     }
-    TRY(text_add_bytes(out, group->name.data, group->name.length + 1));
+    TRY_OUT(text_add_bytes(out, group->name.data, group->name.length + 1));
     files = group->count > 1 && count == group->count ? pattern : files;
-    TRY(text_add_bytes(out, files, strlen(files) + 1));
-    TRY(text_add_bytes(out, group->missing.data ? group->missing.data : "",
-                       group->missing.length + 1));
+    TRY_OUT(text_add_bytes(out, files, strlen(files) + 1));
+    TRY_OUT(text_add_bytes(out, group->missing.data ? group->missing.data : "",
+                           group->missing.length + 1));
 out:
     globfree(&all);
     return st;
@@ -169,11 +170,11 @@ status_t observations_find(const char *pattern, const char *list, int keeps_goin
     status_t st = STATUS_OK;
     struct groups groups = {.count = 0};
     int found = 1;
-    TRY(list ? groups_find_listed(&groups, list, keeps_going)
-             : groups_find(&groups, pattern, &found));
-    REQUIRE(found, STATUS_USAGE, "no file matches --each %s", pattern);
+    TRY_OUT(list ? groups_find_listed(&groups, list, keeps_going)
+                 : groups_find(&groups, pattern, &found));
+    REQUIRE_OUT(found, STATUS_USAGE, "no file matches --each %s", pattern);
     for (uint32_t i = 0; i < groups.count; i++) {
-        TRY(group_write(&groups.items[i], texts));
+        TRY_OUT(group_write(&groups.items[i], texts));
     }
 out:
     for (uint32_t i = 0; i < groups.count; i++) {
@@ -185,7 +186,6 @@ out:
 
 status_t observations_index(struct observations *o)
 {
-    status_t st = STATUS_OK;
     const char *at = o->texts.data;
     for (const char *end = at + o->texts.length; at < end;) {
         struct job_each one = {.name = at, .files = at + strlen(at) + 1};
@@ -196,8 +196,7 @@ status_t observations_index(struct observations *o)
         o->missing[o->count] = missing;
         o->items[o->count++] = one;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void observations_free(struct observations *observations)

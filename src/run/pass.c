@@ -128,41 +128,35 @@ status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine
 
 status_t pass_claim_all(struct pass *pass)
 {
-    status_t st = STATUS_OK;
     const struct outputs_options claim = {.force = pass->options->force,
                                           .restart = pass->options->restart};
     if (pass->is_complete) {
         return STATUS_OK;
     }
     TRY(outputs_claim_all(pass->comm, &pass->making, &claim, &pass->begun, &pass->outputs));
-    REQUIRE(!pass->begun.is_begun || !pass->options->times, STATUS_USAGE,
-            "%s was begun by a run that did not end: it can be timed when that has been done",
-            pass->making.items[0].file);
-out:
-    return st;
+    return REQUIRED(
+        !pass->begun.is_begun || !pass->options->times, STATUS_USAGE,
+        "%s was begun by a run that did not end: it can be timed when that has been done",
+        pass->making.items[0].file);
 }
 
 status_t pass_measure(struct pass *pass)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < pass->making.count; i++) {
         TRY(room_measure(&pass->making, i, &pass->bytes[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t pass_add_room(const struct pass *pass, struct room *room)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < pass->making.count && !pass->is_complete; i++) {
         const struct output_spec_item *item = &pass->making.items[i];
         TRY(item->compression == COMPRESSION_NONE
                 ? room_add(room, item->file, pass->bytes[i])
                 : room_add_packed(room, item->file, pass->bytes[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void pass_say_where_it_goes_on(struct pass *pass)
@@ -200,7 +194,6 @@ static status_t pass_process(void *context, driver_t *driver, uint64_t number)
 /* Waits until this rank's share of what earlier runs have written is compared. */
 static status_t pass_await_comparison(struct pass *pass, driver_t *driver)
 {
-    status_t st = STATUS_OK;
     struct liveness_timeout stall = {.seconds = pass->patience};
     uint64_t before = 0;
     uint64_t moved = 0;
@@ -218,16 +211,15 @@ static status_t pass_await_comparison(struct pass *pass, driver_t *driver)
             break;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pass_finish(void *context, driver_t *driver)
 {
     status_t st = STATUS_OK;
     struct pass *pass = context;
-    TRY(pipeline_finish(pass->pipeline, driver));
-    TRY(pass_await_comparison(pass, driver));
+    TRY_OUT(pipeline_finish(pass->pipeline, driver));
+    TRY_OUT(pass_await_comparison(pass, driver));
 out:
     pass->idle_since = clock_now();
     return st;
@@ -250,12 +242,10 @@ static status_t pass_tell(void *context, struct text *out)
 
 static status_t pass_take(void *context, const char *data, size_t bytes)
 {
-    status_t st = STATUS_OK;
     const struct pass *pass = context;
     TRY(outputs_take(pass->outputs, data, bytes));
     stop_count(outputs_done(pass->outputs), chunk_count(&pass->making.chunking));
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void pass_hurry(void *context, int how)
@@ -305,9 +295,9 @@ static status_t pass_settle(void *context)
         "the file system delays the flush of %s: what it has not confirmed is done again",
         pass->making.items[0].file);
     stop_waits_for(what);
-    TRY(pass->size == 1 ? pass_begin_limit(pass, finished, &watchdog)
-                        : STATUS_OK); /* else the driver of another looks */
-    TRY(outputs_settle(pass->outputs));
+    TRY_OUT(pass->size == 1 ? pass_begin_limit(pass, finished, &watchdog)
+                            : STATUS_OK); /* else the driver of another looks */
+    TRY_OUT(outputs_settle(pass->outputs));
 out:
     stop_waits_for(NULL);
     watchdog_end(watchdog);
@@ -320,9 +310,9 @@ static status_t pass_work_within_limit_all(const struct pass *pass, const char *
 {
     status_t st = STATUS_OK;
     watchdog_t *watchdog = NULL;
-    TRY(agree_all(pass->comm,
-                  pass->rank == 0 ? pass_begin_limit(pass, what, &watchdog) : STATUS_OK));
-    TRY(work_all(pass->outputs));
+    TRY_OUT(agree_all(pass->comm,
+                      pass->rank == 0 ? pass_begin_limit(pass, what, &watchdog) : STATUS_OK));
+    TRY_OUT(work_all(pass->outputs));
 out:
     watchdog_end(watchdog);
     return st;
@@ -341,12 +331,9 @@ status_t pass_open_all(const struct pass *pass)
 
 status_t pass_finish_all(const struct pass *pass)
 {
-    status_t st = STATUS_OK;
     TRY(outputs_pack_all(pass->outputs, channelise_plan_threads(pass->job, pass->local_size),
                          pass->patience));
-    TRY(pass_work_within_limit_all(pass, finished, outputs_finish_all));
-out:
-    return st;
+    return pass_work_within_limit_all(pass, finished, outputs_finish_all);
 }
 
 status_t pass_work_off_all(struct pass *pass)
@@ -404,7 +391,6 @@ status_t pass_work_off_all(struct pass *pass)
 
 status_t pass_judge_holes(const struct pass *pass)
 {
-    status_t st = STATUS_OK;
     uint64_t worst = 0;
     const struct output_spec_item *item = NULL;
     for (uint32_t i = 0; i < pass->making.count; i++) {
@@ -413,18 +399,15 @@ status_t pass_judge_holes(const struct pass *pass)
         item = holes > worst ? &pass->making.items[i] : item;
         worst = max_u64(worst, holes);
     }
-    REQUIRE(worst == 0, STATUS_HOLES, "%s is complete, but %s of its %s", item->file,
-            units_count(worst),
-            item->has_times_across
-                ? "DMs hold NaN, where the filterbank has NaN or could not be read"
-                : "rows are NaN: their input could not be read");
-out:
-    return st;
+    return REQUIRED(worst == 0, STATUS_HOLES, "%s is complete, but %s of its %s", item->file,
+                    units_count(worst),
+                    item->has_times_across
+                        ? "DMs hold NaN, where the filterbank has NaN or could not be read"
+                        : "rows are NaN: their input could not be read");
 }
 
 status_t pass_do_all(struct pass *pass, const struct pass_kind *kind)
 {
-    status_t st = STATUS_OK;
     struct run_times *times = pass->options->times;
     TRY(kind->prepare_all(pass));
     pass->ready_at = clock_now();
@@ -447,9 +430,7 @@ status_t pass_do_all(struct pass *pass, const struct pass_kind *kind)
         times->out_bytes += (double)outputs_bytes(pass->outputs);
     }
     TRY(agree_all(pass->comm, kind->conclude(pass)));
-    TRY(agree_all(pass->comm, pass->rank == 0 ? pass_judge_holes(pass) : STATUS_OK));
-out:
-    return st;
+    return agree_all(pass->comm, pass->rank == 0 ? pass_judge_holes(pass) : STATUS_OK);
 }
 
 void pass_end(struct pass *pass, status_t st)

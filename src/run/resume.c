@@ -30,10 +30,10 @@ static status_t made_by_fail_broken(const char *path)
 {
     status_t st = STATUS_OK;
     struct text cause = {0};
-    TRY(text_add(&cause, "%s", report_cause()));
+    TRY_OUT(text_add(&cause, "%s", report_cause()));
     report_clear();
-    FAIL(STATUS_USAGE, "%s exists already: --force replaces it (it is no whole product: %s)", path,
-         cause.data);
+    FAIL_OUT(STATUS_USAGE, "%s exists already: --force replaces it (it is no whole product: %s)",
+             path, cause.data);
 out:
     text_free(&cause);
     return st;
@@ -45,16 +45,17 @@ static status_t made_by_check_hdf5(const struct output_spec_item *item, const ch
     struct product *product = NULL;
     struct text difference = {0};
     st = product_open(item->file, &product);
-    TRY(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
-    REQUIRE(product, STATUS_USAGE, "%s exists already: --force replaces it (it is no product)",
-            item->file);
+    TRY_OUT(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
+    REQUIRE_OUT(product, STATUS_USAGE, "%s exists already: --force replaces it (it is no product)",
+                item->file);
     struct origin then = {.job = product->origin.job_text, .inputs = product->origin.inputs};
     struct origin now = {.job = item->text, .inputs = inputs};
-    TRY(origin_compare(&then, &now, &difference));
-    REQUIRE(difference.length == 0, STATUS_USAGE,
-            "%s exists already: --force replaces it (it was made by another job or of other files: "
-            "%s)",
-            item->file, difference.data);
+    TRY_OUT(origin_compare(&then, &now, &difference));
+    REQUIRE_OUT(
+        difference.length == 0, STATUS_USAGE,
+        "%s exists already: --force replaces it (it was made by another job or of other files: "
+        "%s)",
+        item->file, difference.data);
 out:
     text_free(&difference);
     product_destroy(product);
@@ -70,19 +71,20 @@ static status_t made_by_check_stamp(const struct output_spec_item *item, const c
     int found = 0;
     const char *format = item->format == FILE_FIL ? "SIGPROC" : "PSRFITS";
     st = fbh5_open(item->file, FBH5_HEADER, &fbh5);
-    TRY(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
-    TRY(stamp_read(item->file, &then, &found));
-    REQUIRE(found && fbh5->format && strcmp(fbh5->format, format) == 0, STATUS_USAGE,
-            "%s exists already: --force replaces it (it is no %s file that says which job made it)",
-            item->file, format);
-    REQUIRE(fbh5->rows == then.rows, STATUS_USAGE,
-            "%s exists already: --force replaces it (it is no whole product: it holds %" PRIu64
-            " of %" PRIu64 " spectra)",
-            item->file, fbh5->rows, then.rows);
+    TRY_OUT(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
+    TRY_OUT(stamp_read(item->file, &then, &found));
+    REQUIRE_OUT(
+        found && fbh5->format && strcmp(fbh5->format, format) == 0, STATUS_USAGE,
+        "%s exists already: --force replaces it (it is no %s file that says which job made it)",
+        item->file, format);
+    REQUIRE_OUT(fbh5->rows == then.rows, STATUS_USAGE,
+                "%s exists already: --force replaces it (it is no whole product: it holds %" PRIu64
+                " of %" PRIu64 " spectra)",
+                item->file, fbh5->rows, then.rows);
     struct stamp now = stamp_of(item->text, inputs, then.rows);
-    REQUIRE(then.job == now.job && then.inputs == now.inputs, STATUS_USAGE,
-            "%s exists already: --force replaces it (it was made %s)", item->file,
-            then.job != now.job ? "by another job" : "of other files");
+    REQUIRE_OUT(then.job == now.job && then.inputs == now.inputs, STATUS_USAGE,
+                "%s exists already: --force replaces it (it was made %s)", item->file,
+                then.job != now.job ? "by another job" : "of other files");
 out:
     fbh5_destroy(fbh5);
     return st;
@@ -92,16 +94,13 @@ out:
  * USAGE: it was made by another job, of other files, or is no whole product; with DATA. */
 static status_t made_by_check(const struct output_spec_item *item, const char *inputs)
 {
-    status_t st = STATUS_OK;
     struct identity identity;
     if (identity_of_path(item->file, &identity) != STATUS_OK) {
         report_clear();
         TRY(file_check_new(item->file, 0)); /* a folder, a pipe, a link that leads nowhere */
     }
-    TRY(item->format == FILE_HDF5 ? made_by_check_hdf5(item, inputs)
-                                  : made_by_check_stamp(item, inputs));
-out:
-    return st;
+    return item->format == FILE_HDF5 ? made_by_check_hdf5(item, inputs)
+                                     : made_by_check_stamp(item, inputs);
 }
 
 /* Checks `count` products that were made of the same inputs. A product is known by some places of
@@ -111,17 +110,17 @@ static status_t resume_check_items(const struct output_spec_item *items, uint32_
 {
     status_t st = STATUS_OK;
     struct text contents = {0};
-    TRY(inputs_contents(inputs, &contents));
+    TRY_OUT(inputs_contents(inputs, &contents));
     for (uint32_t i = 0; i < count; i++) {
         const char *file = items[i].file;
         const char *later = NULL;
         struct identity made;
-        TRY(made_by_check(&items[i], contents.data));
+        TRY_OUT(made_by_check(&items[i], contents.data));
         if (*is_said) {
             continue;
         }
-        TRY(identity_of_path(file, &made));
-        TRY(inputs_later(inputs, &made, &later));
+        TRY_OUT(identity_of_path(file, &made));
+        TRY_OUT(inputs_later(inputs, &made, &later));
         if (!later) {
             continue;
         }
@@ -145,7 +144,7 @@ static status_t resume_was_begun(const struct output_spec *making, int *out)
         st = product_files_of(making->items[i].file, &files);
         *out = files.has_journal;
         product_files_free(&files);
-        TRY(st);
+        TRY_OUT(st);
     }
 out:
     return st;
@@ -160,8 +159,8 @@ static status_t resume_tidy(const struct output_spec *making, int only_looks, in
     uint32_t left = 0;
     int are_published = 1;
     for (uint32_t i = 0; i < making->count && are_published; i++) {
-        TRY(product_files_of(making->items[i].file, &files[i]));
-        TRY(outputs_is_published(&files[i], &are_published));
+        TRY_OUT(product_files_of(making->items[i].file, &files[i]));
+        TRY_OUT(outputs_is_published(&files[i], &are_published));
         left += files[i].has_journal != 0;
     }
     if (!are_published || left == 0 || left == making->count) {
@@ -187,10 +186,10 @@ static status_t resume_look_at_dedispersions(const struct job *job, struct resum
     status_t st = STATUS_OK;
     struct output_spec making = {0};
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        TRY(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
+        TRY_OUT(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
         int begun = 0;
-        TRY(outputs_are_complete(&making, &skip->dedisperse[i]));
-        TRY(resume_was_begun(&making, &begun));
+        TRY_OUT(outputs_are_complete(&making, &skip->dedisperse[i]));
+        TRY_OUT(resume_was_begun(&making, &begun));
         *last_begun = begun ? (int)i : *last_begun;
         output_spec_free(&making);
     }
@@ -206,9 +205,9 @@ static status_t resume_find_filterbank(const struct job *job, uint32_t i, struct
     const char *path = job_filterbank(job, i);
     struct fbh5 *fbh5 = NULL;
     if (!job_reads_voltages(job)) {
-        TRY(fbh5_open(path, FBH5_HEADER, &fbh5));
+        TRY_OUT(fbh5_open(path, FBH5_HEADER, &fbh5));
     }
-    TRY(inputs_of_filterbank(path, fbh5, out));
+    TRY_OUT(inputs_of_filterbank(path, fbh5, out));
 out:
     fbh5_destroy(fbh5);
     return st;
@@ -223,7 +222,7 @@ static status_t resume_find_missing(const struct job *job, uint32_t i, const cha
     for (uint32_t j = 0; j <= job->nproducts && is_there; j++) {
         *out = j == 0 ? job_filterbank(job, i) : job->products[j - 1].file;
         product_files_free(&files);
-        TRY(product_files_of(*out, &files));
+        TRY_OUT(product_files_of(*out, &files));
         is_there = files.has_path && !files.has_part;
     }
 out:
@@ -237,17 +236,18 @@ static status_t resume_check_series(const struct job *job, uint32_t i, int has_f
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
     struct output_spec making = {0};
-    TRY(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
+    TRY_OUT(output_spec_of_series(job, i, job_filterbank(job, i), NULL, &making));
     if (!has_filterbank) {
         const char *missing = NULL;
-        TRY(resume_find_missing(job, i, &missing));
-        FAIL(STATUS_USAGE,
-             "%s exists, but what it was made of is not complete, %s is missing: --force replaces "
-             "it",
-             making.items[0].file, missing);
+        TRY_OUT(resume_find_missing(job, i, &missing));
+        FAIL_OUT(
+            STATUS_USAGE,
+            "%s exists, but what it was made of is not complete, %s is missing: --force replaces "
+            "it",
+            making.items[0].file, missing);
     }
-    TRY(resume_find_filterbank(job, i, &inputs));
-    TRY(resume_check_items(making.items, making.count, &inputs, is_said));
+    TRY_OUT(resume_find_filterbank(job, i, &inputs));
+    TRY_OUT(resume_check_items(making.items, making.count, &inputs, is_said));
 out:
     output_spec_free(&making);
     inputs_free(&inputs);
@@ -262,12 +262,12 @@ static status_t resume_check_skipped(const struct job *job, const struct output_
     int is_said = is_forced; /* who forces knows */
     for (uint32_t i = 0; i < products->count && skip->channelise; i++) {
         inputs_free(&inputs);
-        TRY(inputs_of_product(&products->inputs, i, &inputs));
-        TRY(resume_check_items(&products->items[i], 1, &inputs, &is_said));
+        TRY_OUT(inputs_of_product(&products->inputs, i, &inputs));
+        TRY_OUT(resume_check_items(&products->items[i], 1, &inputs, &is_said));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (skip->dedisperse[i]) {
-            TRY(resume_check_series(job, i, skip->channelise, &is_said));
+            TRY_OUT(resume_check_series(job, i, skip->channelise, &is_said));
         }
     }
 out:
@@ -297,9 +297,9 @@ status_t resume_find_part(const struct job *part, int *is_complete)
 {
     status_t st = STATUS_OK;
     struct output_spec making = {0};
-    TRY(output_spec_of_series(part, 0, job_filterbank(part, 0), NULL, &making));
-    TRY(outputs_are_complete(&making, is_complete));
-    TRY(*is_complete ? made_by_check(&making.items[0], NULL) : STATUS_OK);
+    TRY_OUT(output_spec_of_series(part, 0, job_filterbank(part, 0), NULL, &making));
+    TRY_OUT(outputs_are_complete(&making, is_complete));
+    TRY_OUT(*is_complete ? made_by_check(&making.items[0], NULL) : STATUS_OK);
 out:
     output_spec_free(&making);
     return st;
@@ -314,10 +314,10 @@ static status_t resume_find_series(const struct job *job, const struct archive *
     int is_said = 0;
     int is_complete = 0;
     *out = (struct resume){0};
-    TRY(output_spec_of_search(job, archive, &making));
-    TRY(outputs_are_complete(&making, &is_complete));
+    TRY_OUT(output_spec_of_search(job, archive, &making));
+    TRY_OUT(outputs_are_complete(&making, &is_complete));
     if (is_complete && !options->force) {
-        TRY(resume_check_items(&making.items[0], 1, &making.inputs, &is_said));
+        TRY_OUT(resume_check_items(&making.items[0], 1, &making.inputs, &is_said));
         *out = (struct resume){.channelise = 1, .dedisperse = {1}, .all = 1};
     }
 out:
@@ -337,21 +337,21 @@ status_t resume_find(const struct job *job, const struct archive *archive,
     int last_begun = -1;
     int has_tidied = 0;
     if (archive) {
-        TRY(output_spec_of_products(job, archive, &products));
-        TRY(resume_tidy(&products, options->only_looks, &has_tidied));
+        TRY_OUT(output_spec_of_products(job, archive, &products));
+        TRY_OUT(resume_tidy(&products, options->only_looks, &has_tidied));
     }
-    TRY(outputs_are_complete(&products, &skip.channelise));
+    TRY_OUT(outputs_are_complete(&products, &skip.channelise));
     skip.channelise |= !archive || has_tidied;
-    TRY(resume_look_at_dedispersions(job, &skip, &last_begun));
+    TRY_OUT(resume_look_at_dedispersions(job, &skip, &last_begun));
     skip.all = skip.channelise;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         skip.all &= skip.dedisperse[i];
     }
     if (options->force) {
         skip.all = 0;
-        TRY(resume_check_forced(job, &products, last_begun, &skip));
+        TRY_OUT(resume_check_forced(job, &products, last_begun, &skip));
     } else {
-        TRY(resume_check_skipped(job, &products, &skip, 0));
+        TRY_OUT(resume_check_skipped(job, &products, &skip, 0));
     }
     *out = skip;
 out:
@@ -370,15 +370,15 @@ status_t resume_judge_holes(const struct job *job)
         if (i < job->nproducts && job->products[i].format != FILE_HDF5) {
             continue; /* such a file does not say */
         }
-        TRY(product_find_place(path, &place));
-        TRY(file_open_read(path, &fd));
-        TRY(product_count_holes(fd, path, &place, &holes));
+        TRY_OUT(product_find_place(path, &place));
+        TRY_OUT(file_open_read(path, &fd));
+        TRY_OUT(product_count_holes(fd, path, &place, &holes));
         file_close(fd);
         fd = -1;
-        REQUIRE(holes == 0, STATUS_HOLES,
-                "%s was complete before, but %s of its rows hold NaN: their input could not be "
-                "read; --force makes it anew",
-                path, units_count(holes));
+        REQUIRE_OUT(holes == 0, STATUS_HOLES,
+                    "%s was complete before, but %s of its rows hold NaN: their input could not be "
+                    "read; --force makes it anew",
+                    path, units_count(holes));
     }
 out:
     file_close(fd);

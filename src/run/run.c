@@ -43,7 +43,6 @@ static status_t run_write_table_all(MPI_Comm comm, const struct job *job, uint32
 static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
                                  const struct run_options *options)
 {
-    status_t st = STATUS_OK;
     const int rank = agree_rank(comm);
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         TRY(run_write_table_all(comm, job, i, options));
@@ -57,9 +56,7 @@ static status_t run_conclude_all(MPI_Comm comm, const struct job *job,
         }
         printf("\n");
     }
-    TRY(agree_all(comm, rank == 0 ? resume_judge_holes(job) : STATUS_OK));
-out:
-    return st;
+    return agree_all(comm, rank == 0 ? resume_judge_holes(job) : STATUS_OK);
 }
 
 /* Rows that are NaN do not keep other passes from being done: the first such message waits for the
@@ -102,23 +99,23 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
             options->tune->problems += job->nfilters + 2; /* the filter bank, and its blocks */
         }
         st = channelise_pass_all(comm, job, archive, options, skip, started, &between);
-        TRY(run_put_off_holes(st, holes));
+        TRY_OUT(run_put_off_holes(st, holes));
     }
     const int rank = agree_rank(comm);
-    TRY(agree_all(comm, rank == 0 ? device_carry_note_found(&between, job) : STATUS_OK));
+    TRY_OUT(agree_all(comm, rank == 0 ? device_carry_note_found(&between, job) : STATUS_OK));
     if (skip->channelise) {
-        TRY(dedisperse_pass_check_all(comm, job, options, skip));
+        TRY_OUT(dedisperse_pass_check_all(comm, job, options, skip));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
             run_share_tuning(job, options, skip, i);
             st = dedisperse_pass_all(comm, job, i, options, &between);
             device_carry_pass(&between, job, i);
-            TRY(run_put_off_holes(st, holes));
+            TRY_OUT(run_put_off_holes(st, holes));
         }
-        TRY(run_write_table_all(comm, job, i, options));
+        TRY_OUT(run_write_table_all(comm, job, i, options));
     }
-    REQUIRE(holes[0] == '\0', STATUS_HOLES, "%s", holes);
+    REQUIRE_OUT(holes[0] == '\0', STATUS_HOLES, "%s", holes);
 out:
     opened_give_back(options->opened, device_carry_end(&between), st);
     return st;
@@ -129,7 +126,6 @@ static status_t run_part_all(MPI_Comm comm, struct grid *grid, uint32_t i,
                              const struct archive *archive, const struct run_options *options,
                              double started)
 {
-    status_t st = STATUS_OK;
     struct grid_part *part = &grid->parts[i];
     const int rank = agree_rank(comm);
     share_bytes_all(comm, &part->left, sizeof part->left);
@@ -145,8 +141,7 @@ static status_t run_part_all(MPI_Comm comm, struct grid *grid, uint32_t i,
     if (rank == 0 && i + 1 < grid->count) {
         grid_remove_power(part);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The parts of a semi-coherent search, then its series. */
@@ -156,14 +151,14 @@ static status_t run_parts_all(MPI_Comm comm, const struct run_begin *begun,
     status_t st = STATUS_OK;
     struct grid *grid = NULL;
     const int rank = agree_rank(comm);
-    TRY(grid_create_all(comm, begun->job, begun->archive, &grid));
+    TRY_OUT(grid_create_all(comm, begun->job, begun->archive, &grid));
     if (begun->left.all) {
         st = run_conclude_all(comm, begun->job, options);
     } else {
-        TRY(agree_all(comm,
-                      rank == 0 ? run_plan_check_parts(grid, begun->archive, options) : STATUS_OK));
+        TRY_OUT(agree_all(comm, rank == 0 ? run_plan_check_parts(grid, begun->archive, options)
+                                          : STATUS_OK));
         for (uint32_t i = 0; i < grid->count; i++, started = clock_now()) {
-            TRY(run_part_all(comm, grid, i, begun->archive, options, started));
+            TRY_OUT(run_part_all(comm, grid, i, begun->archive, options, started));
         }
         st = grid_merge_all(comm, grid, begun->archive, options);
     }
@@ -183,14 +178,14 @@ static status_t run_opened_all(MPI_Comm comm, const struct run_options *options)
     double started = clock_now();
     const int rank = agree_rank(comm);
     stop_begin(rank == 0);
-    TRY(run_begin_all(comm, options, &begun));
+    TRY_OUT(run_begin_all(comm, options, &begun));
     if (job_is_semi_coherent(begun.job)) {
-        TRY(run_parts_all(comm, &begun, options, started));
+        TRY_OUT(run_parts_all(comm, &begun, options, started));
     } else if (begun.left.all) {
-        TRY(run_conclude_all(comm, begun.job, options));
+        TRY_OUT(run_conclude_all(comm, begun.job, options));
     } else {
         run_say_what_is_complete(begun.job, &begun.left, rank);
-        TRY(run_passes_all(comm, begun.job, begun.archive, options, &begun.left, started));
+        TRY_OUT(run_passes_all(comm, begun.job, begun.archive, options, &begun.left, started));
     }
 out:
     run_begin_free(&begun);
@@ -202,9 +197,9 @@ status_t run_job_all(MPI_Comm comm, const struct run_options *options)
     status_t st = STATUS_OK;
     struct run_options run = *options;
     opened_t *own = NULL;
-    TRY(options->opened ? STATUS_OK : opened_create_all(comm, 0, &own));
+    TRY_OUT(options->opened ? STATUS_OK : opened_create_all(comm, 0, &own));
     run.opened = own ? own : options->opened;
-    TRY(run_opened_all(comm, &run));
+    TRY_OUT(run_opened_all(comm, &run));
 out:
     opened_destroy(own);
     return st;

@@ -32,11 +32,11 @@ static status_t tables_look(const struct job_search *search, int is_complete, st
     struct candidates_file *in = NULL;
     struct text there = {0};
     if (is_complete) {
-        TRY(candidates_open(search->file, &in));
-        TRY(candidates_csv(&in->found, &out->words));
+        TRY_OUT(candidates_open(search->file, &in));
+        TRY_OUT(candidates_csv(&in->found, &out->words));
         out->count = in->found.count;
     }
-    TRY(file_exists(search->csv, &out->is_there));
+    TRY_OUT(file_exists(search->csv, &out->is_there));
     st = out->is_there ? text_read_file(&there, search->csv, MOST_BYTES, "a table") : STATUS_OK;
     if (st == STATUS_USAGE || st == STATUS_DATA) {
         report_clear(); /* something else */
@@ -57,13 +57,14 @@ static status_t tables_check(const struct job_search *search, int is_complete)
 {
     status_t st = STATUS_OK;
     struct table table = {.count = 0};
-    TRY(search->csv ? tables_look(search, is_complete, &table) : STATUS_OK);
-    REQUIRE(!table.is_there || table.is_same || !is_complete, STATUS_USAGE,
-            "%s exists already, and is not the table of %s: remove it, and the run writes it again "
-            "(--force makes all of the job anew)",
-            search->csv, search->file);
-    REQUIRE(!table.is_there || table.is_same, STATUS_USAGE,
-            "%s exists already: --force replaces it", search->csv);
+    TRY_OUT(search->csv ? tables_look(search, is_complete, &table) : STATUS_OK);
+    REQUIRE_OUT(
+        !table.is_there || table.is_same || !is_complete, STATUS_USAGE,
+        "%s exists already, and is not the table of %s: remove it, and the run writes it again "
+        "(--force makes all of the job anew)",
+        search->csv, search->file);
+    REQUIRE_OUT(!table.is_there || table.is_same, STATUS_USAGE,
+                "%s exists already: --force replaces it", search->csv);
 out:
     text_free(&table.words);
     return st;
@@ -75,7 +76,7 @@ status_t tables_write(const struct job_search *search, int force)
     struct table table = {.count = 0};
     struct guard reads = {0};
     int same = 0;
-    TRY(search->csv ? tables_look(search, 1, &table) : STATUS_OK);
+    TRY_OUT(search->csv ? tables_look(search, 1, &table) : STATUS_OK);
     if (!search->csv || table.is_same) {
         goto out;
     }
@@ -84,8 +85,8 @@ status_t tables_write(const struct job_search *search, int force)
                                      .force = force,
                                      .bytes = table.words.length,
                                      .head = &table.words};
-    TRY(guard_add(&reads, "the file which it is made of,", search->file));
-    TRY(export_file_write(&plan, &reads, &same));
+    TRY_OUT(guard_add(&reads, "the file which it is made of,", search->file));
+    TRY_OUT(export_file_write(&plan, &reads, &same));
     display_print("%s: %s as comma-separated values\n", search->csv,
                   units_amount(table.count, "candidate", "candidates"));
 out:
@@ -123,10 +124,10 @@ static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
             st = tables_check(&job->dedisperse[i].search, out->dedisperse[i]);
         }
     }
-    TRY(agree_all(comm, st));
+    TRY_OUT(agree_all(comm, st));
     share_bytes_all(comm, out, sizeof *out);
-    REQUIRE(!options->times || !(out->all || (out->channelise && archive)), STATUS_USAGE,
-            "%s exists already: --force replaces it", job_file(job, 0));
+    REQUIRE_OUT(!options->times || !(out->all || (out->channelise && archive)), STATUS_USAGE,
+                "%s exists already: --force replaces it", job_file(job, 0));
 out:
     return st;
 }
@@ -138,16 +139,16 @@ status_t run_begin_all(MPI_Comm comm, const struct run_options *options, struct 
     if (agree_rank(comm) == 0) {
         st = share_read_job(options->path, options->given, &out->text);
     }
-    TRY(share_job_all(comm, st, options->path, &out->text, options->sets, options->nsets,
-                      options->each, options->opened, &out->job, &out->archive));
+    TRY_OUT(share_job_all(comm, st, options->path, &out->text, options->sets, options->nsets,
+                          options->each, options->opened, &out->job, &out->archive));
     for (uint32_t i = 0; i < job_nfiles(out->job) && !options->each; i++) {
-        REQUIRE(!strstr(job_file(out->job, i), "{name}"), STATUS_USAGE,
-                "%s: the output %s has {name}, which --each and --list replace: expected "
-                "`--each PATTERN`, `--list FILE`, or another name",
-                options->path, job_file(out->job, i));
+        REQUIRE_OUT(!strstr(job_file(out->job, i), "{name}"), STATUS_USAGE,
+                    "%s: the output %s has {name}, which --each and --list replace: expected "
+                    "`--each PATTERN`, `--list FILE`, or another name",
+                    options->path, job_file(out->job, i));
     }
-    TRY(run_protect_all(comm, out->job, out->archive, options));
-    TRY(run_find_left_all(comm, out->job, out->archive, options, &out->left));
+    TRY_OUT(run_protect_all(comm, out->job, out->archive, options));
+    TRY_OUT(run_find_left_all(comm, out->job, out->archive, options, &out->left));
 out:
     return st;
 }
@@ -164,7 +165,6 @@ static status_t run_plan_passes(struct run_plan *plan, const struct job *job,
                                 const struct archive *archive, const struct resume *left,
                                 const struct run_options *options)
 {
-    status_t st = STATUS_OK;
     struct channelise_pass *bank = &plan->bank;
     bank->archive = archive;
     bank->skip = left;
@@ -178,16 +178,13 @@ static status_t run_plan_passes(struct run_plan *plan, const struct job *job,
     } else {
         TRY(dedisperse_pass_foresee(&bank->pass, left, NULL, plan->series));
     }
-    TRY(dedisperse_pass_add_room(plan->series, job->ndedisperse, &plan->room));
-out:
-    return st;
+    return dedisperse_pass_add_room(plan->series, job->ndedisperse, &plan->room);
 }
 
 /* One remaining part represents all: they are alike. */
 static status_t run_plan_parts(struct run_plan *plan, const struct archive *archive,
                                const struct run_options *options)
 {
-    status_t st = STATUS_OK;
     struct grid *grid = plan->grid;
     for (uint32_t i = 0; i < grid->count && !plan->part; i++) {
         plan->part = grid->parts[i].left.all ? NULL : &grid->parts[i];
@@ -210,9 +207,7 @@ static status_t run_plan_parts(struct run_plan *plan, const struct archive *arch
             bytes += row * part->count;
         }
     }
-    TRY(first ? room_add(&plan->room, first, bytes) : STATUS_OK);
-out:
-    return st;
+    return first ? room_add(&plan->room, first, bytes) : STATUS_OK;
 }
 
 status_t run_plan_check_parts(struct grid *grid, const struct archive *archive,
@@ -220,11 +215,11 @@ status_t run_plan_check_parts(struct grid *grid, const struct archive *archive,
 {
     status_t st = STATUS_OK;
     struct run_plan *plan = NULL;
-    TRY(grid_find_left(grid, archive, options, 1));
-    TRY(memory_zeroed(1, sizeof *plan, "the plan", &plan));
+    TRY_OUT(grid_find_left(grid, archive, options, 1));
+    TRY_OUT(memory_zeroed(1, sizeof *plan, "the plan", &plan));
     plan->grid = grid;
-    TRY(run_plan_parts(plan, archive, options));
-    TRY(room_check(&plan->room));
+    TRY_OUT(run_plan_parts(plan, archive, options));
+    TRY_OUT(room_check(&plan->room));
 out:
     if (plan) {
         plan->grid = NULL;
@@ -237,21 +232,21 @@ status_t run_plan_create(const struct run_options *options, struct run_plan **ou
 {
     status_t st = STATUS_OK;
     struct run_plan *plan = NULL;
-    TRY(memory_zeroed(1, sizeof *plan, "the plan", &plan));
-    TRY(run_begin_all(MPI_COMM_NULL, options, &plan->begun));
+    TRY_OUT(memory_zeroed(1, sizeof *plan, "the plan", &plan));
+    TRY_OUT(run_begin_all(MPI_COMM_NULL, options, &plan->begun));
     const struct job *job = plan->begun.job;
     const struct archive *archive = plan->begun.archive;
     const struct resume *left = &plan->begun.left;
     if (!job_is_semi_coherent(job)) {
-        TRY(run_plan_passes(plan, job, archive, left, options));
+        TRY_OUT(run_plan_passes(plan, job, archive, left, options));
     } else if (!left->all) {
-        TRY(grid_create_all(MPI_COMM_NULL, job, archive, &plan->grid));
-        TRY(grid_find_left(plan->grid, archive, options, 0));
-        TRY(run_plan_parts(plan, archive, options));
+        TRY_OUT(grid_create_all(MPI_COMM_NULL, job, archive, &plan->grid));
+        TRY_OUT(grid_find_left(plan->grid, archive, options, 0));
+        TRY_OUT(run_plan_parts(plan, archive, options));
     }
     for (uint32_t i = 0; i < JOB_DEDISPERSE; i++) { /* what trees save, which no run needs */
         struct dedisperse_plan *series = plan->series[i].plan;
-        TRY(series && !series->what->is_two_step ? dedisperse_plan_count(series) : STATUS_OK);
+        TRY_OUT(series && !series->what->is_two_step ? dedisperse_plan_count(series) : STATUS_OK);
     }
     *out = plan;
     plan = NULL;

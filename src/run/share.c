@@ -45,7 +45,6 @@ struct opened {
 static status_t wish_make(const struct opened *opened, const struct job *job,
                           enum backend_kind kind, struct wish *out)
 {
-    status_t st = STATUS_OK;
     *out = (struct wish){.kind = kind};
     TRY(memory_text(job->device, &out->device));
     out->options = (struct backend_options){.device = out->device,
@@ -53,8 +52,7 @@ static status_t wish_make(const struct opened *opened, const struct job *job,
                                             .local_rank = (uint32_t)opened->rank,
                                             .local_size = (uint32_t)opened->size,
                                             .keeps = opened->keeps};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int wish_is_same(const struct wish *a, const struct wish *b)
@@ -86,11 +84,11 @@ status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out)
     int rank;
     int size;
     local_ranks_all(comm, &rank, &size);
-    TRY(memory_zeroed(1, sizeof *opened, "a backend", &opened));
+    TRY_OUT(memory_zeroed(1, sizeof *opened, "a backend", &opened));
     opened->keeps = keeps;
     opened->rank = rank;
     opened->size = size;
-    TRY(pool_worker_create("opener", &opened->worker));
+    TRY_OUT(pool_worker_create("opener", &opened->worker));
     *out = opened;
     opened = NULL;
 out:
@@ -167,7 +165,7 @@ status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
     status_t st = STATUS_OK;
     struct wish wish;
     backend_t *backend = NULL;
-    TRY(agree_all(comm, wish_make(opened, job, kind, &wish)));
+    TRY_OUT(agree_all(comm, wish_make(opened, job, kind, &wish)));
     pool_worker_wait(opened->worker);
     opened->has_begun = 0;
     if (opened->waiting && wish_is_same(&opened->wish, &wish)) {
@@ -178,11 +176,11 @@ status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
         st = backend_open(kind, &wish.options, &backend);
     }
     *out = backend;
-    TRY(agree_all(comm, st));
+    TRY_OUT(agree_all(comm, st));
     wish_free(&opened->wish);
     opened->wish = wish;
     wish.device = NULL;
-    TRY(opened_check_same_all(comm, backend));
+    TRY_OUT(opened_check_same_all(comm, backend));
 out:
     wish_free(&wish);
     return st;
@@ -212,15 +210,15 @@ static status_t ranges_open_filterbank(const struct job *job, uint32_t number,
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
     if (work) {
-        TRY(dedisperse_plan_foresee(work, job->dedisperse[number].input, &fbh5));
+        TRY_OUT(dedisperse_plan_foresee(work, job->dedisperse[number].input, &fbh5));
     } else {
-        TRY(fbh5_open(job_filterbank(job, number), FBH5_BAND, &fbh5));
+        TRY_OUT(fbh5_open(job_filterbank(job, number), FBH5_BAND, &fbh5));
     }
-    TRY(fbh5_check_dispersed(fbh5));
-    REQUIRE(!fbh5->coherent.delay_hz, STATUS_USAGE,
-            "%s: dedisperse.%u.dm.downsample: is auto, which counts what each DM smears within "
-            "channels, but %s was dedispersed coherently: expected downsample beside dm",
-            job->path, number, fbh5->path);
+    TRY_OUT(fbh5_check_dispersed(fbh5));
+    REQUIRE_OUT(!fbh5->coherent.delay_hz, STATUS_USAGE,
+                "%s: dedisperse.%u.dm.downsample: is auto, which counts what each DM smears within "
+                "channels, but %s was dedispersed coherently: expected downsample beside dm",
+                job->path, number, fbh5->path);
     *out = fbh5;
     fbh5 = NULL;
 out:
@@ -247,11 +245,11 @@ static status_t ranges_look(const struct job_dedisperse *what, const struct fbh5
     uint64_t samples = fbh5->rows / range->downsample;
     spec.sample_seconds *= (double)range->downsample;
     spec.reference_hz = what->reference_hz;
-    TRY(dispersion_tolerant(&spec, range->start, range->end, what->dm.width, what->dm.tolerance,
-                            JOB_DMS, &dms, &count));
+    TRY_OUT(dispersion_tolerant(&spec, range->start, range->end, what->dm.width, what->dm.tolerance,
+                                JOB_DMS, &dms, &count));
     spec.dms = dms;
     spec.ndms = count;
-    TRY(dispersion_settle(&spec, &delays));
+    TRY_OUT(dispersion_settle(&spec, &delays));
     *out = (struct range_series){dms[0], dms[count - 1],
                                  samples > delays.largest ? samples - delays.largest : 0};
 out:
@@ -266,7 +264,6 @@ out:
 static status_t ranges_leave_out(const struct job *job, uint32_t number, const struct fbh5 *fbh5,
                                  const struct dispersion_spec *band, struct job_division *division)
 {
-    status_t st = STATUS_OK;
     const struct job_dedisperse *what = &job->dedisperse[number];
     struct job_dm_range *ranges = division->ranges[number];
     uint64_t least = max_u64(BOXES_LEAST_TIMES, 2 * (uint64_t)what->search.widths);
@@ -287,8 +284,7 @@ static status_t ranges_leave_out(const struct job *job, uint32_t number, const s
         kept = what->file ? r + 1 : kept;
     }
     division->count[number] = what->search.file ? kept : division->count[number];
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t ranges_divide(const struct job *job, uint32_t number,
@@ -299,7 +295,7 @@ static status_t ranges_divide(const struct job *job, uint32_t number,
     struct fbh5 *fbh5 = NULL;
     struct ddplan_range ranges[DDPLAN_RANGES];
     double constant = dispersion_default_constant;
-    TRY(ranges_open_filterbank(job, number, work, &fbh5));
+    TRY_OUT(ranges_open_filterbank(job, number, work, &fbh5));
     if (what->constant && !dispersion_constant(what->constant, &constant)) {
         goto out; /* each range's own plan says so */
     }
@@ -307,13 +303,13 @@ static status_t ranges_divide(const struct job *job, uint32_t number,
                                          .nchannels = fbh5->nchannels,
                                          .constant = constant,
                                          .sample_seconds = fbh5->time.step};
-    TRY(ddplan_make(&spec, what->dm.start, what->dm.end, what->dm.width, what->dm.tolerance,
-                    JOB_DMS, ranges, &division->count[number]));
+    TRY_OUT(ddplan_make(&spec, what->dm.start, what->dm.end, what->dm.width, what->dm.tolerance,
+                        JOB_DMS, ranges, &division->count[number]));
     for (uint32_t r = 0; r < division->count[number]; r++) {
         division->ranges[number][r] =
             (struct job_dm_range){ranges[r].start, ranges[r].end, ranges[r].downsample, 0};
     }
-    TRY(ranges_leave_out(job, number, fbh5, &spec, division));
+    TRY_OUT(ranges_leave_out(job, number, fbh5, &spec, division));
 out:
     fbh5_destroy(fbh5);
     return st;
@@ -361,7 +357,7 @@ static status_t rate_resolve(const struct job *job, const struct archive *archiv
     status_t st = STATUS_OK;
     struct filter_plan *filters = NULL;
     uint32_t channels[JOB_BANKS] = {0};
-    TRY(filter_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &filters));
+    TRY_OUT(filter_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &filters));
     const struct archive *seen = filters ? filter_plan_seen(filters) : archive;
     const double band_hz = archive_chan_width_hz(seen);
     for (uint32_t i = 0; i < job->nbanks; i++) {
@@ -408,16 +404,17 @@ static status_t ranges_find(const struct job *job, const struct archive *archive
     uint32_t all = 0;
     if (archive) {
         /* One thread: the memory of threads does not matter here. */
-        TRY(channelise_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &work));
+        TRY_OUT(channelise_plan_create(job, archive, backend_settle(job->backend), 1, NULL, &work));
     }
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        TRY(job->dedisperse[i].dm.is_divided ? ranges_divide(job, i, work, out) : STATUS_OK);
+        TRY_OUT(job->dedisperse[i].dm.is_divided ? ranges_divide(job, i, work, out) : STATUS_OK);
         all += out->count[i] > 0 ? out->count[i] : 1;
     }
-    REQUIRE(all <= JOB_DEDISPERSE, STATUS_USAGE,
-            "%s: dedisperse: one for each range of DMs of downsample: auto makes %u, expected at "
-            "most %d in one job",
-            job->path, all, JOB_DEDISPERSE);
+    REQUIRE_OUT(
+        all <= JOB_DEDISPERSE, STATUS_USAGE,
+        "%s: dedisperse: one for each range of DMs of downsample: auto makes %u, expected at "
+        "most %d in one job",
+        job->path, all, JOB_DEDISPERSE);
 out:
     channelise_plan_destroy(work);
     return st;
@@ -428,13 +425,14 @@ status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *ty
 {
     struct text packed = {0};
     int rank = agree_rank(comm);
-    TRY(agree_all(comm, st == STATUS_OK && rank == 0 ? pack_struct(&packed, *object, type) : st));
-    TRY(share_text_all(comm, &packed));
+    TRY_OUT(
+        agree_all(comm, st == STATUS_OK && rank == 0 ? pack_struct(&packed, *object, type) : st));
+    TRY_OUT(share_text_all(comm, &packed));
     if (rank != 0) {
         struct unpack in = {.data = packed.data, .length = packed.length};
         st = unpack_new(&in, type, what, object);
     }
-    TRY(agree_all(comm, st));
+    TRY_OUT(agree_all(comm, st));
 out:
     text_free(&packed);
     return st;
@@ -468,15 +466,15 @@ static status_t share_coefficients_all(MPI_Comm comm, struct archive *archive, s
         st = st == STATUS_OK ? array_job_read(job, archive) : st;
         st = st == STATUS_OK ? array_job_pack(job, &packed) : st;
     }
-    TRY(agree_all(comm, st));
-    TRY(share_text_all(comm, &packed));
+    TRY_OUT(agree_all(comm, st));
+    TRY_OUT(share_text_all(comm, &packed));
     if (rank != 0) {
         struct unpack in = {.data = packed.data, .length = packed.length};
         st = coefficients_unpack(&in, job);
         st = st == STATUS_OK ? synthesis_filter_unpack(&in, job) : st;
         st = st == STATUS_OK ? array_job_unpack(&in, job) : st;
     }
-    TRY(agree_all(comm, st));
+    TRY_OUT(agree_all(comm, st));
 out:
     text_free(&packed);
     return st;
@@ -494,11 +492,11 @@ static status_t share_divided_all(MPI_Comm comm, const char *path, const struct 
     status_t st = STATUS_OK;
     struct job_division division = *known;
     struct job *divided = NULL;
-    TRY(agree_all(comm, agree_rank(comm) == 0 ? find(*job, archive, &division) : STATUS_OK));
+    TRY_OUT(agree_all(comm, agree_rank(comm) == 0 ? find(*job, archive, &division) : STATUS_OK));
     share_bytes_all(comm, &division, sizeof division);
-    TRY(agree_all(comm, job_parse_divided(path, text->data, text->length, sets, nsets, each,
-                                          &division, &divided)));
-    TRY(archive ? share_coefficients_all(comm, archive, divided) : STATUS_OK);
+    TRY_OUT(agree_all(comm, job_parse_divided(path, text->data, text->length, sets, nsets, each,
+                                              &division, &divided)));
+    TRY_OUT(archive ? share_coefficients_all(comm, archive, divided) : STATUS_OK);
     job_take_memory(divided, (*job)->memory);
     job_destroy(*job);
     *job = divided;
@@ -530,22 +528,23 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
 {
     struct job *job = NULL;
     struct job_division division = {.count = {0}};
-    TRY(agree_all(comm, st));
-    TRY(share_text_all(comm, text));
-    TRY(agree_all(comm, job_parse_each(path, text->data, text->length, sets, nsets, each, &job)));
+    TRY_OUT(agree_all(comm, st));
+    TRY_OUT(share_text_all(comm, text));
+    TRY_OUT(
+        agree_all(comm, job_parse_each(path, text->data, text->length, sets, nsets, each, &job)));
     share_memory_all(comm, job);
     opened_begin(opened, job);
     if (job_reads_voltages(job)) {
-        TRY(share_archive_all(comm, job, out_archive));
-        TRY(share_coefficients_all(comm, *out_archive, job));
+        TRY_OUT(share_archive_all(comm, job, out_archive));
+        TRY_OUT(share_coefficients_all(comm, *out_archive, job));
     }
     struct archive *archive = job_reads_voltages(job) ? *out_archive : NULL;
-    TRY(job_needs_rate(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
-                                                rate_resolve, &division, &job)
-                            : STATUS_OK);
-    TRY(job_is_divided(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
-                                                ranges_find, &division, &job)
-                            : STATUS_OK);
+    TRY_OUT(job_needs_rate(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
+                                                    rate_resolve, &division, &job)
+                                : STATUS_OK);
+    TRY_OUT(job_is_divided(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
+                                                    ranges_find, &division, &job)
+                                : STATUS_OK);
     *out_job = job;
     job = NULL;
 out:
@@ -566,14 +565,14 @@ status_t share_load_job(const char *path, const struct text *given, const char *
     struct text text = {0};
     struct job *job = NULL;
     struct archive *archive = NULL;
-    TRY(share_read_job(path, given, &text));
-    TRY(job_parse(path, text.data, text.length, sets, nsets, &job));
+    TRY_OUT(share_read_job(path, given, &text));
+    TRY_OUT(job_parse(path, text.data, text.length, sets, nsets, &job));
     share_memory_all(MPI_COMM_NULL, job);
     if (job_is_divided(job) || job_needs_rate(job)) {
         job_destroy(job);
         job = NULL;
-        TRY(share_job_all(MPI_COMM_NULL, STATUS_OK, path, &text, sets, nsets, NULL, NULL, &job,
-                          &archive));
+        TRY_OUT(share_job_all(MPI_COMM_NULL, STATUS_OK, path, &text, sets, nsets, NULL, NULL, &job,
+                              &archive));
     }
     *out = job;
     job = NULL;

@@ -34,10 +34,10 @@ static status_t tuned_find(const struct tune_problem *problem, backend_t *backen
     struct tuning t = {.problem = NULL};
     struct text words = {0};
     const int has_name = problem == &tune_dedispersion; /* of the nearest problem */
-    TRY(tuned_ask(problem, backend, spec, options, 1, memory, NULL, &t));
+    TRY_OUT(tuned_ask(problem, backend, spec, options, 1, memory, NULL, &t));
     *is_found = t.found != TUNE_NOTHING;
     if (*is_found) {
-        TRY(tune_problem_words(t.problem, t.values, &words));
+        TRY_OUT(tune_problem_words(t.problem, t.values, &words));
         report_note("%s: %s, tuned for %s%s", what, words.data,
                     t.found == TUNE_EXACT ? "this problem"
                     : has_name            ? "the nearest known problem: "
@@ -55,7 +55,6 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
                                 const struct dedisperse_spec *spec,
                                 const struct run_options *options, struct dedisperse_shape *shape)
 {
-    status_t st = STATUS_OK;
     const int rank = agree_rank(comm);
     int is_found = 0;
     *shape = (struct dedisperse_shape){0};
@@ -63,22 +62,18 @@ status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
                                                "dedispersion", shape, sizeof *shape, &is_found)
                                   : STATUS_OK));
     share_bytes_all(comm, shape, sizeof *shape);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec, uint64_t memory,
                            const struct run_options *options, struct channelise_choice *choice)
 {
-    status_t st = STATUS_OK;
     struct channelise_spec wanted = *spec;
     int is_found = 0;
     TRY(tuned_find(&tune_ppf, backend, spec, memory, options, "filter bank", &wanted.choice.shape,
                    sizeof wanted.choice.shape, &is_found));
     wanted.choice.backend = is_found ? backend_which(backend) : wanted.choice.backend;
-    TRY(tune_ppf_choose(backend, &wanted, memory, choice));
-out:
-    return st;
+    return tune_ppf_choose(backend, &wanted, memory, choice);
 }
 
 /* The rule knows no device: what this one does of it, so that products say what was run. */
@@ -88,7 +83,7 @@ static status_t tuned_settle_filter(backend_t *backend, const struct filter_spec
     status_t st = STATUS_OK;
     struct filter_shape *list = NULL;
     uint32_t count = 0;
-    TRY(filter_candidates(backend, spec, &list, &count));
+    TRY_OUT(filter_candidates(backend, spec, &list, &count));
     if (count > 0) {
         choice->shape = list[0];
     }
@@ -100,7 +95,6 @@ out:
 status_t tuned_filter(backend_t *backend, const struct filter_spec *spec, uint64_t memory,
                       const struct run_options *options, struct filter_choice *choice)
 {
-    status_t st = STATUS_OK;
     struct filter_spec wanted = *spec;
     int is_found = 0;
     TRY(tuned_find(&tune_fir, backend, spec, memory, options, "filter", &wanted.choice.shape,
@@ -110,8 +104,7 @@ status_t tuned_filter(backend_t *backend, const struct filter_spec *spec, uint64
     if (!is_found && backend_abilities(backend_which(backend))->has_device) {
         TRY(tuned_settle_filter(backend, &wanted, choice));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, int is_begun,
@@ -124,8 +117,8 @@ status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, in
     if (backend_abilities(backend_which(backend))->is_reference) {
         goto out;
     }
-    TRY(tuned_ask(&tune_block_length, backend, &work->banks[0].channelise, options, !is_begun,
-                  work->stage_bytes, &suits, &t));
+    TRY_OUT(tuned_ask(&tune_block_length, backend, &work->banks[0].channelise, options, !is_begun,
+                      work->stage_bytes, &suits, &t));
     *block = t.found != TUNE_NOTHING ? t.values[0] : 0;
     if (*block > 0 && !is_begun) {
         report_note("blocks of %" PRIu64 " spectra, tuned for %s", *block,
@@ -147,7 +140,7 @@ status_t tuned_blocks_foresee(const struct channelise_plan *work, uint64_t *bloc
     backend_t *backend = NULL;
     int is_known = 0;
     *block = 0;
-    TRY(tuning_is_known(&tune_block_length, work->backend, spec, NULL, &is_known));
+    TRY_OUT(tuning_is_known(&tune_block_length, work->backend, spec, NULL, &is_known));
     if (!is_known || backend_abilities(work->backend)->is_reference) {
         goto out;
     }
@@ -155,7 +148,7 @@ status_t tuned_blocks_foresee(const struct channelise_plan *work, uint64_t *bloc
         report_clear(); /* the run will have another machine */
         goto out;
     }
-    TRY(tuning_begin(&tune_block_length, backend, spec, NULL, &t));
+    TRY_OUT(tuning_begin(&tune_block_length, backend, spec, NULL, &t));
     *block = t.found != TUNE_NOTHING ? t.values[0] : 0;
 out:
     tuning_end(&t);

@@ -40,7 +40,6 @@ static uint64_t burst_parts(const bursts_t *b)
 
 static status_t burst_place(const bursts_t *b, struct burst *burst)
 {
-    status_t st = STATUS_OK;
     const double rate_hz = b->spec->sample_rate_hz;
     const double at = burst->spec->time_s * rate_hz;
     const double most = 4503599627370496.0; /* 2^52: counted exactly */
@@ -53,13 +52,11 @@ static status_t burst_place(const bursts_t *b, struct burst *burst)
     /* A pulse of less than a sample is one. */
     burst->offset = burst->width > 0 ? at - (double)burst->sample : 0;
     burst->reach = (uint64_t)ceil(4 * burst->width);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t burst_create(const bursts_t *b, uint64_t *bytes, struct burst *burst)
 {
-    status_t st = STATUS_OK;
     struct disperse_reach reach;
     const struct synth_burst *spec = burst->spec;
     TRY(burst_place(b, burst));
@@ -73,8 +70,7 @@ static status_t burst_create(const bursts_t *b, uint64_t *bytes, struct burst *b
     if (*bytes <= BURST_KEPT_BYTES) {
         TRY(memory_zeroed(b->spec->chans, sizeof *burst->kept, "bursts", &burst->kept));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out)
@@ -82,15 +78,15 @@ status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, burs
     status_t st = STATUS_OK;
     bursts_t *b = NULL;
     uint64_t bytes = 0;
-    TRY(memory_zeroed(1, sizeof *b, "bursts", &b));
+    TRY_OUT(memory_zeroed(1, sizeof *b, "bursts", &b));
     b->spec = spec;
     b->noise = noise;
     b->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    TRY(memory_zeroed(spec->nbursts, sizeof *b->burst, "bursts", &b->burst));
+    TRY_OUT(memory_zeroed(spec->nbursts, sizeof *b->burst, "bursts", &b->burst));
     for (uint32_t i = 0; i < spec->nbursts; i++) {
         b->burst[i].spec = &spec->bursts[i];
         b->burst[i].number = i;
-        TRY(burst_create(b, &bytes, &b->burst[i]));
+        TRY_OUT(burst_create(b, &bytes, &b->burst[i]));
     }
     *out = b;
     b = NULL;
@@ -130,7 +126,7 @@ static status_t burst_fill_pulse(const bursts_t *b, const struct burst *burst, u
         pulse[0] = burst->spec->amplitude;
         goto out;
     }
-    TRY(memory_aligned(count, parts * sizeof *white, "a burst", &white));
+    TRY_OUT(memory_aligned(count, parts * sizeof *white, "a burst", &white));
     noise_fill(b->noise, noise_key(b->spec->seed, NOISE_BURST, burst->number, chan), 1, 0,
                count * parts, white);
     for (uint64_t i = 0; i < count * parts; i++) {
@@ -151,12 +147,12 @@ static status_t burst_make(const bursts_t *b, const struct burst *burst, uint32_
     const uint64_t values = disperse_length(burst->disperse) * burst_parts(b);
     double *data = NULL;
     float *waveform = NULL;
-    TRY(memory_aligned(values, sizeof *waveform, "a burst", &waveform));
-    TRY(disperse_block(burst->disperse, "a burst", &data));
+    TRY_OUT(memory_aligned(values, sizeof *waveform, "a burst", &waveform));
+    TRY_OUT(disperse_block(burst->disperse, "a burst", &data));
     for (uint64_t i = 0; i < values; i++) {
         data[i] = 0;
     }
-    TRY(burst_fill_pulse(b, burst, chan, data));
+    TRY_OUT(burst_fill_pulse(b, burst, chan, data));
     disperse_run(burst->disperse, chirp, NULL, data);
     for (uint64_t i = 0; i < values; i++) {
         waveform[i] = (float)data[i];
@@ -175,7 +171,7 @@ static status_t burst_take(bursts_t *b, struct burst *burst, uint32_t chan,
 {
     status_t st = STATUS_OK;
     if (!burst->kept) {
-        TRY(burst_make(b, burst, chan, chirp, made));
+        TRY_OUT(burst_make(b, burst, chan, chirp, made));
         *waveform = *made;
         goto out;
     }
@@ -207,7 +203,7 @@ static status_t burst_add(bursts_t *b, struct burst *burst, uint32_t chan, int64
     if (from >= to) {
         goto out;
     }
-    TRY(burst_take(b, burst, chan, &chirp, &waveform, &made));
+    TRY_OUT(burst_take(b, burst, chan, &chirp, &waveform, &made));
     const float *in = waveform + (uint64_t)(from - begin) * parts;
     float *sum = out + (uint64_t)(from - first) * parts;
     for (uint64_t i = 0; i < (uint64_t)(to - from) * parts; i++) {
@@ -220,10 +216,8 @@ out:
 
 status_t bursts_add(bursts_t *b, uint32_t chan, uint64_t first, uint64_t count, float *out)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < b->spec->nbursts; i++) {
         TRY(burst_add(b, &b->burst[i], chan, (int64_t)first, (int64_t)count, out));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -33,7 +33,6 @@ struct chirp disperse_chirp(const struct synth_spec *spec, double dm, double ref
 status_t disperse_find_reach(const struct synth_spec *spec, const char *what, double dm,
                              double reference_hz, struct disperse_reach *out)
 {
-    status_t st = STATUS_OK;
     const double half_hz = spec->sample_rate_hz / (spec->is_complex ? 2 : 4);
     struct disperse_reach reach = {0};
     for (uint32_t c = 0; c < spec->chans; c++) {
@@ -51,8 +50,7 @@ status_t disperse_find_reach(const struct synth_spec *spec, const char *what, do
         reach.early = fmax(reach.early, ceil(most - (double)chirp.shift));
     }
     *out = reach;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* FFTW_ESTIMATE does not measure, so the same machine makes the same plan, and every run the same
@@ -62,7 +60,7 @@ static status_t disperse_make_plans(disperse_t *d, const char *what)
     status_t st = STATUS_OK;
     double *data = NULL;
     const int n = (int)d->length;
-    TRY(disperse_block(d, what, &data));
+    TRY_OUT(disperse_block(d, what, &data));
     fftw_complex *spectrum = (fftw_complex *)data;
     if (d->is_complex) {
         d->forward = fftw_plan_dft_1d(n, spectrum, spectrum, FFTW_FORWARD, FFTW_ESTIMATE);
@@ -71,8 +69,8 @@ static status_t disperse_make_plans(disperse_t *d, const char *what)
         d->forward = fftw_plan_dft_r2c_1d(n, data, spectrum, FFTW_ESTIMATE);
         d->inverse = fftw_plan_dft_c2r_1d(n, spectrum, data, FFTW_ESTIMATE);
     }
-    REQUIRE(d->forward && d->inverse, STATUS_DEVICE,
-            "FFTW makes no plan for a transform of %s of %d points", what, n);
+    REQUIRE_OUT(d->forward && d->inverse, STATUS_DEVICE,
+                "FFTW makes no plan for a transform of %s of %d points", what, n);
 out:
     free(data);
     return st;
@@ -83,16 +81,17 @@ status_t disperse_create(const struct synth_spec *spec, const char *what,
 {
     status_t st = STATUS_OK;
     disperse_t *d = NULL;
-    REQUIRE(length <= DISPERSE_MAX_LENGTH, STATUS_USAGE,
-            "%s's dispersion smears a sample over %.0f samples of a coarse channel and needs a "
-            "transform of %.0f points, more than the %d that are supported: lower the DM or the "
-            "sample rate, or raise the frequency",
-            what, reach->late + reach->early, length, (int)DISPERSE_MAX_LENGTH);
-    TRY(memory_zeroed(1, sizeof *d, what, &d));
+    REQUIRE_OUT(
+        length <= DISPERSE_MAX_LENGTH, STATUS_USAGE,
+        "%s's dispersion smears a sample over %.0f samples of a coarse channel and needs a "
+        "transform of %.0f points, more than the %d that are supported: lower the DM or the "
+        "sample rate, or raise the frequency",
+        what, reach->late + reach->early, length, (int)DISPERSE_MAX_LENGTH);
+    TRY_OUT(memory_zeroed(1, sizeof *d, what, &d));
     d->is_complex = spec->is_complex;
     d->length = (uint64_t)length;
     d->bins = d->is_complex ? d->length : d->length / 2 + 1;
-    TRY(disperse_make_plans(d, what));
+    TRY_OUT(disperse_make_plans(d, what));
     *out = d;
     d = NULL;
 out:

@@ -48,8 +48,8 @@ status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, em
     status_t st = STATUS_OK;
     emitters_t *e = NULL;
     struct emitter_block *block = NULL;
-    TRY(memory_zeroed(1, sizeof *e, "sources of noise", &e));
-    TRY(memory_aligned(1, sizeof *block, "sources of noise", &block));
+    TRY_OUT(memory_zeroed(1, sizeof *e, "sources of noise", &e));
+    TRY_OUT(memory_aligned(1, sizeof *block, "sources of noise", &block));
     e->spec = spec;
     e->noise = noise;
     for (int i = 0; i < LENGTH; i++) {
@@ -61,8 +61,8 @@ status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, em
             ? fftw_plan_dft_1d(LENGTH, block->data, block->data, FFTW_BACKWARD, FFTW_ESTIMATE)
             : fftw_plan_dft_c2r_1d(LENGTH, block->data, block->data[0], FFTW_ESTIMATE);
     e->analytic = fftw_plan_dft_1d(LENGTH, block->data, block->data, FFTW_BACKWARD, FFTW_ESTIMATE);
-    REQUIRE(e->inverse && e->analytic, STATUS_DEVICE,
-            "FFTW makes no plan for a transform of %d points", (int)LENGTH);
+    REQUIRE_OUT(e->inverse && e->analytic, STATUS_DEVICE,
+                "FFTW makes no plan for a transform of %d points", (int)LENGTH);
     *out = e;
     e = NULL;
 out:
@@ -272,7 +272,7 @@ status_t emitters_add(const emitters_t *e, uint32_t antenna, uint32_t chan, uint
     status_t st = STATUS_OK;
     const struct synth_spec *spec = e->spec;
     struct emitter_block *block = NULL;
-    TRY(memory_aligned(1, sizeof *block, "sources of noise", &block));
+    TRY_OUT(memory_aligned(1, sizeof *block, "sources of noise", &block));
     for (uint32_t i = 0; i < spec->nnoise_sources; i++) {
         const double chan_hz = synth_spec_chan_hz(spec, chan);
         struct emitter_part part = {

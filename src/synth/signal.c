@@ -246,7 +246,6 @@ struct block {
  * block is to be of use, three quarters where memory allows. */
 static status_t pulsar_shape_blocks(struct pulsar *p)
 {
-    status_t st = STATUS_OK;
     struct disperse_reach reach;
     TRY(disperse_find_reach(p->spec, "the pulsar", p->spec->pulsar.dm, 0, &reach));
     p->late = (uint64_t)reach.late + DISPERSE_GUARD;
@@ -256,8 +255,7 @@ static status_t pulsar_shape_blocks(struct pulsar *p)
     TRY(disperse_create(p->spec, "the pulsar", &reach, length, &p->disperse));
     p->length = disperse_length(p->disperse);
     p->hop = p->length - p->late - p->early;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A pulse of sky frequency f arrives at sample rate * t,
@@ -270,13 +268,10 @@ out:
  * channel that reaches down to 0 Hz), DEVICE (memory). */
 static status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p)
 {
-    status_t st = STATUS_OK;
     p->spec = spec;
     p->top_hz = synth_spec_top_hz(spec);
     p->period = spec->pulsar.period * spec->sample_rate_hz;
-    TRY(pulsar_shape_blocks(p));
-out:
-    return st;
+    return pulsar_shape_blocks(p);
 }
 
 /* The amplitude of the pulses at `turns` from the peak of one: the root of the sum of their power.
@@ -336,7 +331,7 @@ static status_t pulsar_add(const struct pulsar *p, const noise_t *noise, struct 
     const uint64_t parts = p->spec->is_complex ? 2 : 1;
     struct block block = {0};
     const struct chirp chirp = disperse_chirp(p->spec, p->spec->pulsar.dm, 0, chan_hz);
-    TRY(disperse_block(p->disperse, "a block of the pulsar", &block.data));
+    TRY_OUT(disperse_block(p->disperse, "a block of the pulsar", &block.data));
     const double constant = 1e12 * dispersion_default_constant * p->spec->pulsar.dm;
     const double delay_s = constant * (1 / (chan_hz * chan_hz) - 1 / (p->top_hz * p->top_hz));
     block.offset = p->spec->pulsar.phase * p->period + delay_s * p->spec->sample_rate_hz;
@@ -401,17 +396,17 @@ status_t signal_create(const struct synth_spec *spec, signal_t **out)
 {
     status_t st = STATUS_OK;
     signal_t *signal = NULL;
-    TRY(memory_zeroed(1, sizeof *signal, "the synthetic sky", &signal));
+    TRY_OUT(memory_zeroed(1, sizeof *signal, "the synthetic sky", &signal));
     signal->spec = spec;
-    TRY(noise_create(&signal->noise));
+    TRY_OUT(noise_create(&signal->noise));
     if (spec->pulsar.period > 0 && spec->pulsar.amplitude > 0) {
-        TRY(pulsar_begin(spec, &signal->pulsar));
+        TRY_OUT(pulsar_begin(spec, &signal->pulsar));
     }
     if (spec->nbursts > 0) {
-        TRY(bursts_create(spec, signal->noise, &signal->bursts));
+        TRY_OUT(bursts_create(spec, signal->noise, &signal->bursts));
     }
     if (spec->nnoise_sources > 0) {
-        TRY(emitters_create(spec, signal->noise, &signal->emitters));
+        TRY_OUT(emitters_create(spec, signal->noise, &signal->emitters));
     }
     *out = signal;
     signal = NULL;
@@ -451,7 +446,6 @@ static void signal_reverse(int is_complex, uint64_t first, uint64_t count, float
 static status_t signal_add_pulsar(const signal_t *signal, uint32_t pol, uint32_t chan,
                                   uint64_t first, uint64_t count, float *out)
 {
-    status_t st = STATUS_OK;
     const struct synth_spec *spec = signal->spec;
     const struct synth_polarisation *polarisation = &spec->pulsar.polarisation;
     double gains[2][2];
@@ -463,14 +457,12 @@ static status_t signal_add_pulsar(const signal_t *signal, uint32_t pol, uint32_t
                            polarise_is_given(polarisation) ? gains[w] : NULL, first, count, out));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, uint64_t first,
                      uint64_t count, float *out)
 {
-    status_t st = STATUS_OK;
     const struct synth_spec *spec = signal->spec;
     const uint64_t parts = spec->is_complex ? 2 : 1;
     if (spec->noise > 0) {
@@ -497,6 +489,5 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
     if (spec->sideband < 0) {
         signal_reverse(spec->is_complex, first, count, out);
     }
-out:
-    return st;
+    return STATUS_OK;
 }

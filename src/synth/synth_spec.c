@@ -138,7 +138,6 @@ static size_t synth_gaps_merge(uint64_t (*gaps)[3], size_t count)
 
 status_t synth_gaps_list(const struct synth_spec *spec, struct voltages_gaps *out)
 {
-    status_t st = STATUS_OK;
     uint64_t each = synth_gaps_have_streams(spec) ? synth_gaps_streams(spec) : 1;
     uint64_t(*gaps)[3] = NULL;
     size_t count = 0;
@@ -156,8 +155,7 @@ status_t synth_gaps_list(const struct synth_spec *spec, struct voltages_gaps *ou
     }
     *out =
         (struct voltages_gaps){gaps, synth_gaps_merge(gaps, count), synth_gaps_have_streams(spec)};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- synth streams ---- */
@@ -559,12 +557,12 @@ status_t synth_spec_parse(const char *path, const char *text, size_t length,
     struct mistakes mistakes = {.file = path};
     struct tree *root = NULL;
     struct synth_spec *spec = NULL;
-    TRY(memory_zeroed(1, sizeof *spec, "a specification", &spec));
-    TRY(memory_text(path, &spec->path));
-    TRY(yaml_file_read(text, length, sets, nsets, NULL, &mistakes, &root));
-    TRY(schema_fill(root, spec_rows, &mistakes, spec));
+    TRY_OUT(memory_zeroed(1, sizeof *spec, "a specification", &spec));
+    TRY_OUT(memory_text(path, &spec->path));
+    TRY_OUT(yaml_file_read(text, length, sets, nsets, NULL, &mistakes, &root));
+    TRY_OUT(schema_fill(root, spec_rows, &mistakes, spec));
     synth_check(spec, root, &mistakes);
-    TRY(mistakes_report(&mistakes));
+    TRY_OUT(mistakes_report(&mistakes));
     *out = spec;
     spec = NULL;
 out:

@@ -83,17 +83,17 @@ static status_t synthesis_share_array_all(struct synthesis *s)
         st = array_table_read(s->spec->array.file, &s->array);
         st = st == STATUS_OK ? pack_struct(&packed, s->array, &array_table_type) : st;
     }
-    TRY(agree_all(s->comm, st));
-    TRY(share_text_all(s->comm, &packed));
+    TRY_OUT(agree_all(s->comm, st));
+    TRY_OUT(share_text_all(s->comm, &packed));
     if (s->rank > 0) {
         struct unpack in = {packed.data, packed.length, 0, 0};
         st = unpack_new(&in, &array_table_type, "a table of stations", &table);
         s->array = table;
     }
-    TRY(agree_all(s->comm, st));
-    REQUIRE(s->array->nstations == s->spec->stations, STATUS_USAGE,
-            "%s: streams.stations is %u, expected the %u stations of %s", s->spec->path,
-            (unsigned)s->spec->stations, (unsigned)s->array->nstations, s->array->path);
+    TRY_OUT(agree_all(s->comm, st));
+    REQUIRE_OUT(s->array->nstations == s->spec->stations, STATUS_USAGE,
+                "%s: streams.stations is %u, expected the %u stations of %s", s->spec->path,
+                (unsigned)s->spec->stations, (unsigned)s->array->nstations, s->array->path);
 out:
     text_free(&packed);
     return st;
@@ -102,13 +102,11 @@ out:
 /* Positions of the array's stations, [stations][3], for free(). */
 static status_t synthesis_positions(const struct synthesis *s, double (**out)[3])
 {
-    status_t st = STATUS_OK;
     TRY(memory_zeroed(s->spec->stations, sizeof **out, "positions of stations", out));
     for (uint32_t i = 0; i < s->spec->stations; i++) {
         memcpy((*out)[i], s->array->stations[i].itrf_m, sizeof **out);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The delays of the array towards each source of noise. */
@@ -119,7 +117,7 @@ static status_t synthesis_make_delays(struct synthesis *s)
     const double second = degree / 3600;
     const struct synth_spec *spec = s->spec;
     struct direction *directions = NULL;
-    TRY(memory_zeroed(spec->nnoise_sources, sizeof *directions, "directions", &directions));
+    TRY_OUT(memory_zeroed(spec->nnoise_sources, sizeof *directions, "directions", &directions));
     for (uint32_t i = 0; i < spec->nnoise_sources; i++) {
         const struct synth_noise_source *source = &spec->noise_sources[i];
         directions[i] = (struct direction){source->direction == SYNTH_AZEL,
@@ -133,7 +131,7 @@ static status_t synthesis_make_delays(struct synthesis *s)
         .ndirections = spec->nnoise_sources,
         .start = spec->start,
         .to_s = (double)spec->samples / spec->sample_rate_hz};
-    TRY(array_table_delays(s->array, &aim, NULL, NULL, &s->delays));
+    TRY_OUT(array_table_delays(s->array, &aim, NULL, NULL, &s->delays));
     s->spec->array.delays = s->delays;
 out:
     free(directions);
@@ -142,15 +140,12 @@ out:
 
 static status_t synthesis_make_signal(struct synthesis *s)
 {
-    status_t st = STATUS_OK;
     TRY(s->array ? synthesis_make_delays(s) : STATUS_OK);
     TRY(memory_zeroed(s->spec->chans, sizeof(double), "frequencies", &s->chan_hz));
     for (uint32_t i = 0; i < s->spec->chans; i++) {
         s->chan_hz[i] = synth_spec_chan_hz(s->spec, i);
     }
-    TRY(signal_create(s->spec, &s->signal));
-out:
-    return st;
+    return signal_create(s->spec, &s->signal);
 }
 
 /* Names polarisations as the specification does, else by numbers; stations as the array's table,
@@ -160,13 +155,13 @@ static status_t synthesis_name(const struct synthesis *s, enum axis axis, uint32
 {
     status_t st = STATUS_OK;
     char **names = NULL;
-    TRY(memory_zeroed(count, sizeof *names, "names", &names));
+    TRY_OUT(memory_zeroed(count, sizeof *names, "names", &names));
     for (uint32_t i = 0; i < count; i++) {
         const char *said = axis == AXIS_POL ? synth_spec_pol_name(s->spec, i)
                            : s->array       ? s->array->stations[i].name
                                             : NULL;
-        TRY(said ? memory_text(said, &names[i])
-                 : memory_format(&names[i], axis == AXIS_POL ? "%u" : "S%03u", i));
+        TRY_OUT(said ? memory_text(said, &names[i])
+                     : memory_format(&names[i], axis == AXIS_POL ? "%u" : "S%03u", i));
     }
     *out = names;
     names = NULL;
@@ -186,12 +181,12 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
     double(*itrf_m)[3] = NULL;
     struct voltages_gaps gaps = {.count = 0};
     int fd = -1;
-    TRY(synth_gaps_list(spec, &gaps));
-    TRY(synthesis_name(s, AXIS_POL, spec->pols, &pols));
+    TRY_OUT(synth_gaps_list(spec, &gaps));
+    TRY_OUT(synthesis_name(s, AXIS_POL, spec->pols, &pols));
     if (spec->stations > 1 || s->array) {
-        TRY(synthesis_name(s, AXIS_STATION, spec->stations, &stations));
+        TRY_OUT(synthesis_name(s, AXIS_STATION, spec->stations, &stations));
     }
-    TRY(s->array ? synthesis_positions(s, &itrf_m) : STATUS_OK);
+    TRY_OUT(s->array ? synthesis_positions(s, &itrf_m) : STATUS_OK);
     struct voltages_spec native = {
         .samples = spec->samples,
         .axes = {[AXIS_STATION] = {spec->stations, stations != NULL, stations},
@@ -211,16 +206,16 @@ static status_t synthesis_make_file(struct synthesis *s, int force)
                 .source = spec->names.source,
                 .has_start = 1,
                 .start = spec->start}};
-    TRY(guard_add(&reads, "its specification", spec->path));
-    TRY(s->array ? guard_add(&reads, "the table of stations", s->array->path) : STATUS_OK);
-    TRY(guard_check_part(&reads, "observation", spec->file));
-    TRY(before_claim(&s->before, force));
-    TRY(s->before.is_ours ? claim_mark_of(s->before.claim_fd, s->part, &s->mark) : STATUS_OK);
-    TRY(before_make(&s->before, &fd));
-    TRY(voltages_create(fd, s->part, &native, &s->place));
-    TRY(before_check_size(&s->before, &s->place));
-    TRY(s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
-                          : STATUS_OK);
+    TRY_OUT(guard_add(&reads, "its specification", spec->path));
+    TRY_OUT(s->array ? guard_add(&reads, "the table of stations", s->array->path) : STATUS_OK);
+    TRY_OUT(guard_check_part(&reads, "observation", spec->file));
+    TRY_OUT(before_claim(&s->before, force));
+    TRY_OUT(s->before.is_ours ? claim_mark_of(s->before.claim_fd, s->part, &s->mark) : STATUS_OK);
+    TRY_OUT(before_make(&s->before, &fd));
+    TRY_OUT(voltages_create(fd, s->part, &native, &s->place));
+    TRY_OUT(before_check_size(&s->before, &s->place));
+    TRY_OUT(s->before.is_ours ? file_reserve(s->before.claim_fd, s->part, s->place.file_bytes)
+                              : STATUS_OK);
 out:
     free(itrf_m);
     free(gaps.rows);
@@ -233,16 +228,13 @@ out:
 /* Chunks are cut by size alone, so that nothing depends on the ranks. */
 static status_t synthesis_make_buffers(struct synthesis *s)
 {
-    status_t st = STATUS_OK;
     uint64_t step = s->place.step_bytes;
     s->chunk_samples = min_u64(max_u64(CHUNK_BYTES / step, LEAST_SAMPLES), s->spec->samples);
     TRY(memory_aligned((size_t)s->chunk_samples, (size_t)step, "samples", &s->bytes));
     TRY(memory_aligned((size_t)s->chunk_samples * s->threads, 2 * sizeof(float), "samples",
                        &s->floats));
-    TRY(s->before.kind == BEFORE_NOTHING ? claim_open(s->part, &s->mark, &s->fd)
-                                         : file_open_read(before_path(&s->before), &s->fd));
-out:
-    return st;
+    return s->before.kind == BEFORE_NOTHING ? claim_open(s->part, &s->mark, &s->fd)
+                                            : file_open_read(before_path(&s->before), &s->fd);
 }
 
 static float synthesis_clip(float value, float limit)
@@ -308,7 +300,6 @@ static void synthesis_make(void *context, uint32_t thread, uint64_t stream)
 
 static status_t synthesis_process(void *context, driver_t *driver, uint64_t index)
 {
-    status_t st = STATUS_OK;
     struct synthesis *s = context;
     uint64_t first = index * s->chunk_samples;
     uint64_t count = min_u64(s->chunk_samples, s->spec->samples - first);
@@ -316,22 +307,21 @@ static status_t synthesis_process(void *context, driver_t *driver, uint64_t inde
     (void)driver;
     pool_each(s->threads, (uint64_t)s->antennas * s->spec->chans, synthesis_make, &making);
     TRY((status_t)making.failed);
-    TRY(before_put(&s->before, s->fd, s->place.data_offset + first * s->place.step_bytes, s->bytes,
-                   count * s->place.step_bytes));
-out:
-    return st;
+    return before_put(&s->before, s->fd, s->place.data_offset + first * s->place.step_bytes,
+                      s->bytes, count * s->place.step_bytes);
 }
 
 static status_t synthesis_prepare_all(struct synthesis *s, const struct synthesis_options *options)
 {
     status_t st = STATUS_OK;
-    TRY(agree_all(s->comm, s->rank == 0 ? text_read_file(&s->text, options->path, MOST_SPEC_BYTES,
-                                                         "a specification (YAML)")
-                                        : STATUS_OK));
-    TRY(share_text_all(s->comm, &s->text));
-    TRY(agree_all(s->comm, synth_spec_parse(options->path, s->text.data, s->text.length,
-                                            options->sets, options->nsets, &s->spec)));
-    TRY(synthesis_share_array_all(s));
+    TRY_OUT(agree_all(s->comm, s->rank == 0
+                                   ? text_read_file(&s->text, options->path, MOST_SPEC_BYTES,
+                                                    "a specification (YAML)")
+                                   : STATUS_OK));
+    TRY_OUT(share_text_all(s->comm, &s->text));
+    TRY_OUT(agree_all(s->comm, synth_spec_parse(options->path, s->text.data, s->text.length,
+                                                options->sets, options->nsets, &s->spec)));
+    TRY_OUT(synthesis_share_array_all(s));
     s->antennas = s->spec->stations * s->spec->beams * s->spec->pols;
     int local_rank;
     int local_size;
@@ -344,12 +334,12 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct synthesi
     }
     s->before.file = s->spec->file;
     s->before.part = s->part;
-    TRY(agree_all(s->comm, st));
-    TRY(agree_all(s->comm, s->rank == 0 ? synthesis_make_file(s, options->force) : STATUS_OK));
+    TRY_OUT(agree_all(s->comm, st));
+    TRY_OUT(agree_all(s->comm, s->rank == 0 ? synthesis_make_file(s, options->force) : STATUS_OK));
     share_bytes_all(s->comm, &s->place, sizeof s->place);
     share_bytes_all(s->comm, &s->before.kind, sizeof s->before.kind);
     share_bytes_all(s->comm, &s->mark, sizeof s->mark);
-    TRY(agree_all(s->comm, synthesis_make_buffers(s)));
+    TRY_OUT(agree_all(s->comm, synthesis_make_buffers(s)));
 out:
     return st;
 }
@@ -357,7 +347,6 @@ out:
 /* Rank 0: all samples are there, and on the disk. */
 static status_t synthesis_publish(struct synthesis *s, int force)
 {
-    status_t st = STATUS_OK;
     if (s->before.kind != BEFORE_NOTHING) {
         TRY(before_check_rest(&s->before, s->fd, &s->place));
     }
@@ -366,8 +355,7 @@ static status_t synthesis_publish(struct synthesis *s, int force)
         TRY(mark_hdf5(s->before.claim_fd, s->part, MARK_NONE));
         TRY(file_publish(s->before.claim_fd, s->part, s->spec->file, force));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
@@ -376,7 +364,7 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
     struct synthesis s = {.comm = comm, .fd = -1, .before = {.expected_fd = -1, .claim_fd = -1}};
     double started = clock_now();
     MPI_Comm_rank(comm, &s.rank);
-    TRY(synthesis_prepare_all(&s, options));
+    TRY_OUT(synthesis_prepare_all(&s, options));
     struct driver_work work = {.chunks = ceil_div_u64(s.spec->samples, s.chunk_samples),
                                .context = &s,
                                .process = synthesis_process,
@@ -385,9 +373,9 @@ status_t synthesis_all(MPI_Comm comm, const struct synthesis_options *options)
                                 .what = "chunks",
                                 .total = work.chunks,
                                 .out_bytes = s.place.file_bytes};
-    TRY(driver_run_all(comm, &work, &progress));
-    TRY(agree_all(comm, s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
-    TRY(agree_all(comm, s.rank == 0 ? synthesis_publish(&s, options->force) : STATUS_OK));
+    TRY_OUT(driver_run_all(comm, &work, &progress));
+    TRY_OUT(agree_all(comm, s.before.kind == BEFORE_NOTHING ? file_sync(s.fd, s.part) : STATUS_OK));
+    TRY_OUT(agree_all(comm, s.rank == 0 ? synthesis_publish(&s, options->force) : STATUS_OK));
     if (s.rank == 0 && s.before.kind == BEFORE_COMPLETE) {
         display_print("complete before: %s\n", s.spec->file);
     } else if (s.rank == 0) {

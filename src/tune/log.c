@@ -76,7 +76,6 @@ static int log_read_line(char *line, struct tune_entry *out)
 
 static status_t log_read_entries(tune_log_t *log)
 {
-    status_t st = STATUS_OK;
     uint32_t lines = 0;
     uint32_t bad = 0;
     char *rest = log->text.data;
@@ -100,8 +99,7 @@ static status_t log_read_entries(tune_log_t *log)
                     units_plural(bad, "line is cut short", "lines are cut short"));
     }
     qsort(log->entries, log->count, sizeof *log->entries, log_compare_entries);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t log_append(const tune_log_t *log, const char *bytes, size_t size)
@@ -115,15 +113,13 @@ static status_t log_append(const tune_log_t *log, const char *bytes, size_t size
 /* A last line without an end gets one, so that nothing sticks to it. */
 static status_t log_begin(const tune_log_t *log)
 {
-    status_t st = STATUS_OK;
     const struct text *text = &log->text;
     if (text->length == 0) {
         TRY(log_append(log, head, sizeof head - 1));
     } else if (text->data[text->length - 1] != '\n') {
         TRY(log_append(log, "\n", 1));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t tune_log_open(const char *path, tune_log_t **out)
@@ -131,23 +127,24 @@ status_t tune_log_open(const char *path, tune_log_t **out)
     status_t st = STATUS_OK;
     tune_log_t *log = NULL;
     struct stat info;
-    TRY(memory_zeroed(1, sizeof *log, "a log", &log));
+    TRY_OUT(memory_zeroed(1, sizeof *log, "a log", &log));
     log->fd = -1;
     if (path) {
-        TRY(memory_text(path, &log->path));
+        TRY_OUT(memory_text(path, &log->path));
         log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-        REQUIRE(log->fd >= 0, STATUS_DATA, "%s: cannot be written: %s", path, strerror(errno));
-        REQUIRE(fstat(log->fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_DATA,
-                "%s: is no ordinary file", path);
-        TRY(text_read_file(&log->text, path, MOST_LOG, "a log of tuning"));
-        REQUIRE(log->text.length == 0 ||
-                    strncmp(log->text.data, head, min_u64(log->text.length, sizeof head - 1)) == 0,
-                STATUS_USAGE, "%s is there, and no log of tuning", path);
+        REQUIRE_OUT(log->fd >= 0, STATUS_DATA, "%s: cannot be written: %s", path, strerror(errno));
+        REQUIRE_OUT(fstat(log->fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_DATA,
+                    "%s: is no ordinary file", path);
+        TRY_OUT(text_read_file(&log->text, path, MOST_LOG, "a log of tuning"));
+        REQUIRE_OUT(log->text.length == 0 ||
+                        strncmp(log->text.data, head, min_u64(log->text.length, sizeof head - 1)) ==
+                            0,
+                    STATUS_USAGE, "%s is there, and no log of tuning", path);
         size_t nul = text_line_of_nul(log->text.data, log->text.length);
-        REQUIRE(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected a log of tuning", path,
-                nul);
-        TRY(log_begin(log));
-        TRY(log_read_entries(log));
+        REQUIRE_OUT(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected a log of tuning",
+                    path, nul);
+        TRY_OUT(log_begin(log));
+        TRY_OUT(log_read_entries(log));
     }
     *out = log;
     log = NULL;
@@ -184,11 +181,11 @@ status_t tune_log_add(tune_log_t *log, const struct tune_entry *entry)
     status_t st = STATUS_OK;
     struct text line = {0};
     if (log->fd >= 0) {
-        TRY(text_add(&line, "%s,%u,%s,%.6f,%.4f,%.6f,%s\n", entry->problem, entry->round,
-                     entry->words, 1e3 * entry->seconds, entry->spent,
-                     isfinite(entry->cost) ? 1e3 * entry->cost : 0, /* 0: unknown */
-                     state_names[entry->state]));
-        TRY(log_append(log, line.data, line.length));
+        TRY_OUT(text_add(&line, "%s,%u,%s,%.6f,%.4f,%.6f,%s\n", entry->problem, entry->round,
+                         entry->words, 1e3 * entry->seconds, entry->spent,
+                         isfinite(entry->cost) ? 1e3 * entry->cost : 0, /* 0: unknown */
+                         state_names[entry->state]));
+        TRY_OUT(log_append(log, line.data, line.length));
     }
 out:
     text_free(&line);

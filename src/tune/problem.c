@@ -12,7 +12,6 @@
 status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *values,
                             struct text *out)
 {
-    status_t st = STATUS_OK;
     const char *gap = "";
     if (problem->words) {
         return problem->words(values, out);
@@ -26,8 +25,7 @@ status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *
                      : text_add(out, "%s%s=%" PRIu32, gap, p->name, values[i]));
         gap = " ";
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int problem_read_value(const struct tune_parameter *p, const char *text, uint32_t *out)
@@ -97,7 +95,7 @@ status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backen
     if (problem->fits) {
         return problem->fits(backend, spec, values, out);
     }
-    TRY(problem->candidates(backend, spec, &list, &count));
+    TRY_OUT(problem->candidates(backend, spec, &list, &count));
     *out = 0;
     for (uint32_t i = 0; i < count && !*out; i++) {
         *out = memcmp(list + i * width, values, width * sizeof *values) == 0;
@@ -110,14 +108,11 @@ out:
 status_t tune_problem_kernel(const struct tune_problem *problem, enum backend_kind kind,
                              const void *spec, struct text *out)
 {
-    status_t st = STATUS_OK;
     TRY(text_add(out, "%s", problem->name));
     if (problem->version > 1) {
         TRY(text_add(out, " v%u", problem->version));
     }
-    TRY(problem->kernel(kind, spec, out));
-out:
-    return st;
+    return problem->kernel(kind, spec, out);
 }
 
 status_t tune_key_of(const struct tune_problem *problem, backend_t *backend, const void *spec,
@@ -126,9 +121,9 @@ status_t tune_key_of(const struct tune_problem *problem, backend_t *backend, con
     status_t st = STATUS_OK;
     struct text all = {0};
     *out = (struct tune_key){.features = {0}};
-    TRY(tune_problem_kernel(problem, backend_which(backend), spec, &out->kernel));
-    TRY(problem->describe(backend, spec, out));
-    TRY(text_add(&all, "%s\n%s\n%s", out->kernel.data, out->identity.data, out->words.data));
+    TRY_OUT(tune_problem_kernel(problem, backend_which(backend), spec, &out->kernel));
+    TRY_OUT(problem->describe(backend, spec, out));
+    TRY_OUT(text_add(&all, "%s\n%s\n%s", out->kernel.data, out->identity.data, out->words.data));
     snprintf(out->hash, sizeof out->hash, "%016" PRIx64, cache_hash(all.data, all.length));
 out:
     text_free(&all);

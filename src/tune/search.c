@@ -76,8 +76,9 @@ static status_t map_create(const struct tune_space *space, struct map *out)
     uint32_t n = space->problem->nparameters;
     uint32_t *sorted = NULL;
     struct map map = {.space = space};
-    TRY(memory_zeroed((size_t)space->count * n, sizeof *map.steps, "a search space", &map.steps));
-    TRY(memory_zeroed(space->count, sizeof *sorted, "a search space", &sorted));
+    TRY_OUT(
+        memory_zeroed((size_t)space->count * n, sizeof *map.steps, "a search space", &map.steps));
+    TRY_OUT(memory_zeroed(space->count, sizeof *sorted, "a search space", &sorted));
     for (uint32_t p = 0; p < n; p++) {
         for (uint32_t i = 0; i < space->count; i++) {
             sorted[i] = space->values[(size_t)i * n + p];
@@ -173,7 +174,7 @@ static status_t search_note(struct search *s, uint32_t i, uint32_t round,
     status_t st = STATUS_OK;
     struct text words = {0};
     if (s->log) {
-        TRY(tune_problem_words(s->space->problem, tune_space_values(s->space, i), &words));
+        TRY_OUT(tune_problem_words(s->space->problem, tune_space_values(s->space, i), &words));
         struct tune_entry entry = {.problem = s->problem,
                                    .words = words.data,
                                    .round = round,
@@ -181,7 +182,7 @@ static status_t search_note(struct search *s, uint32_t i, uint32_t round,
                                    .spent = r->spent,
                                    .cost = search_cost_of(s, i),
                                    .state = r->state};
-        TRY(tune_log_add(s->log, &entry));
+        TRY_OUT(tune_log_add(s->log, &entry));
     }
 out:
     text_free(&words);
@@ -196,7 +197,7 @@ static status_t search_recall(struct search *s, uint32_t i, uint32_t round, stru
     struct text words = {0};
     const struct tune_entry *entry = NULL;
     if (s->log) {
-        TRY(tune_problem_words(s->space->problem, tune_space_values(s->space, i), &words));
+        TRY_OUT(tune_problem_words(s->space->problem, tune_space_values(s->space, i), &words));
         entry = tune_log_find(s->log, s->problem, words.data, round);
     }
     *found = entry != NULL;
@@ -235,20 +236,17 @@ static status_t search_measure(struct search *s, uint32_t i, const struct tune_t
 static status_t search_time(struct search *s, uint32_t i, const struct tune_time *time,
                             double ahead)
 {
-    status_t st = STATUS_OK;
     struct tune_result *result = &s->outcome->results[i];
     TRY(search_measure(s, i, time, ahead, result));
     TRY(search_note(s, i, 0, result));
     search_count(s, i);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Configurations without a time go to the front of `left`; the others are counted. */
 static status_t search_recall_some(struct search *s, const uint32_t *list, uint32_t n,
                                    uint32_t *left, uint32_t *nleft)
 {
-    status_t st = STATUS_OK;
     *nleft = 0;
     for (uint32_t k = 0; k < n; k++) {
         struct tune_result *r = &s->outcome->results[list[k]];
@@ -264,8 +262,7 @@ static status_t search_recall_some(struct search *s, const uint32_t *list, uint3
             left[(*nleft)++] = list[k];
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Compiles what is to be timed next. Compiling takes the most of the time: what is compiled is
@@ -297,7 +294,6 @@ static int search_is_next(struct search *s, const struct tune_time *time, int is
 /* Times the untried ones of at most BATCH configurations. */
 static status_t search_try_batch(struct search *s, const uint32_t *list, uint32_t n)
 {
-    status_t st = STATUS_OK;
     struct tune_time time = s->options->time;
     unsigned char compiled[BATCH] = {0};
     uint32_t left[BATCH];
@@ -316,34 +312,29 @@ static status_t search_try_batch(struct search *s, const uint32_t *list, uint32_
             TRY(search_time(s, left[k], &time, ahead));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Times the untried entries of a list while the search continues; at least one, if any time is
  * left. */
 static status_t search_try_list(struct search *s, const uint32_t *list, uint32_t n)
 {
-    status_t st = STATUS_OK;
     uint32_t batch = s->space->prepare ? (uint32_t)min_u64(s->space->ahead, BATCH) : BATCH;
     for (uint32_t k = 0; k < n && search_goes_on(s); k += batch) {
         TRY(search_try_batch(s, list + k, n - k < batch ? n - k : batch));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t search_try_one(struct search *s, uint32_t i)
 {
-    status_t st = STATUS_OK;
     uint32_t left = 0;
     uint32_t nleft = 0;
     TRY(search_recall_some(s, &i, 1, &left, &nleft));
     if (nleft > 0 && !tune_time_is_over(&s->options->time, 1)) {
         TRY(search_time(s, i, &s->options->time, 0));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 struct finalist {
@@ -377,7 +368,6 @@ static uint32_t turns_pick_finalists(const struct search *s, struct finalist lis
  * are. */
 static status_t turns_take_one(struct search *s, struct finalist *f, uint32_t round)
 {
-    status_t st = STATUS_OK;
     struct tune_result turn = {0};
     int found = 0;
     TRY(search_recall(s, f->index, round, &turn, &found));
@@ -393,8 +383,7 @@ static status_t turns_take_one(struct search *s, struct finalist *f, uint32_t ro
         s->outcome->ok--;
         s->outcome->wrong++;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The medians of the turns say who wins among the finalists. */
@@ -429,7 +418,6 @@ static void turns_settle(struct search *s, struct finalist *list, uint32_t n)
 /* The medians of some turns of the best decide among them. */
 static status_t search_take_turns(struct search *s)
 {
-    status_t st = STATUS_OK;
     struct finalist list[FINALISTS + 1];
     uint32_t n = turns_pick_finalists(s, list);
     uint32_t rounds = s->options->rounds < MOST_ROUNDS ? s->options->rounds : MOST_ROUNDS;
@@ -441,8 +429,7 @@ static status_t search_take_turns(struct search *s)
         }
     }
     turns_settle(s, list, n);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The guided search: what ranks first, then what is near the best. */
@@ -549,12 +536,12 @@ static status_t search_guided(struct search *s)
     struct map map = {0};
     unsigned char *done = NULL;
     struct neighbour *room = NULL;
-    TRY(map_create(s->space, &map));
-    TRY(memory_zeroed(s->space->count, 1, "configurations", &done));
-    TRY(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
-    TRY(guided_try_seeds(s, &map));
+    TRY_OUT(map_create(s->space, &map));
+    TRY_OUT(memory_zeroed(s->space->count, 1, "configurations", &done));
+    TRY_OUT(memory_zeroed(s->space->count, sizeof *room, "configurations", &room));
+    TRY_OUT(guided_try_seeds(s, &map));
     for (int is_over = 0; s->outcome->ok == 0 && !is_over && search_goes_on(s);) {
-        TRY(guided_try_next(s, &is_over));
+        TRY_OUT(guided_try_next(s, &is_over));
     }
     for (int vain = 0; vain < PATIENCE && search_goes_on(s);) {
         uint32_t centre = guided_best_open(s, done);
@@ -563,7 +550,7 @@ static status_t search_guided(struct search *s)
         }
         double before = s->outcome->results[s->outcome->best].seconds;
         done[centre] = 1;
-        TRY(guided_try_near(s, &map, centre, room));
+        TRY_OUT(guided_try_near(s, &map, centre, room));
         vain = s->outcome->results[s->outcome->best].seconds < 0.995 * before ? 0 : vain + 1;
     }
 out:
@@ -584,14 +571,14 @@ static status_t search_in_order(struct search *s)
     status_t st = STATUS_OK;
     uint32_t n = s->space->count;
     uint32_t *list = NULL;
-    TRY(memory_zeroed(n, sizeof *list, "configurations", &list));
+    TRY_OUT(memory_zeroed(n, sizeof *list, "configurations", &list));
     for (uint32_t i = 0; i < n; i++) {
         list[i] = i;
     }
     if (s->options->shuffle) {
         s->options->shuffle(list, n, s->options->seed);
     }
-    TRY(search_try_list(s, list, n));
+    TRY_OUT(search_try_list(s, list, n));
 out:
     free(list);
     return st;
@@ -611,7 +598,6 @@ static double search_extent(const struct search *s)
 /* The search itself, by the options; s->outcome is empty before. */
 static status_t search_space(struct search *s)
 {
-    status_t st = STATUS_OK;
     TRY(memory_zeroed(s->space->count, sizeof *s->outcome->results, "results",
                       &s->outcome->results));
     TRY(s->options->is_guided ? search_guided(s) : search_in_order(s));
@@ -621,8 +607,7 @@ static status_t search_space(struct search *s)
     TRY(s->options->known ? search_try_one(s, *s->options->known) : STATUS_OK);
     TRY(s->options->rounds > 0 ? search_take_turns(s) : STATUS_OK);
     s->outcome->searched = had;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t tune_search(const struct tune_space *space, const struct tune_options *options,
@@ -641,7 +626,6 @@ static status_t statistics_sorted_rates(const struct tune_space *space,
                                         const struct tune_outcome *outcome, double **out,
                                         uint32_t *count, double *median)
 {
-    status_t st = STATUS_OK;
     double *rates = NULL;
     uint32_t n = 0;
     TRY(memory_zeroed(space->count, sizeof *rates, "rates", &rates));
@@ -653,8 +637,7 @@ static status_t statistics_sorted_rates(const struct tune_space *space,
     *median = n > 0 ? tune_median(rates, n) : 0; /* sorts them */
     *out = rates;
     *count = n;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t tune_statistics(const struct tune_space *space, const struct tune_outcome *outcome,
@@ -664,7 +647,7 @@ status_t tune_statistics(const struct tune_space *space, const struct tune_outco
     double *rates = NULL;
     uint32_t n = 0;
     *out = (struct tune_statistics){0};
-    TRY(statistics_sorted_rates(space, outcome, &rates, &n, &out->median));
+    TRY_OUT(statistics_sorted_rates(space, outcome, &rates, &n, &out->median));
     if (n == 0) {
         goto out;
     }

@@ -241,7 +241,6 @@ static int store_read_line(char *line, struct store_record *out)
 
 static status_t store_read_records(store_t *store)
 {
-    status_t st = STATUS_OK;
     uint32_t lines = 1;
     char *rest = store->text.data;
     int is_cut = store->text.length > 0 && store->text.data[store->text.length - 1] != '\n';
@@ -265,8 +264,7 @@ static status_t store_read_records(store_t *store)
             store->corrupt++;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads without a word; a file that is not there or cannot be read is an empty one, *error says
@@ -276,7 +274,7 @@ static status_t store_read_file(const char *path, store_t **out, int *error)
     status_t st = STATUS_OK;
     store_t *store = NULL;
     struct stat info;
-    TRY(memory_zeroed(1, sizeof *store, "tuned kernels", &store));
+    TRY_OUT(memory_zeroed(1, sizeof *store, "tuned kernels", &store));
     *error = 0;
     if (stat(path, &info) != 0) {
         *error = errno == ENOENT ? 0 : errno;
@@ -288,13 +286,13 @@ static status_t store_read_file(const char *path, store_t **out, int *error)
         st = text_read_file(&store->text, path, MOST_STORE, "tuned kernels");
         if (st != STATUS_OK) {
             /* It can go away while we look; else what it holds is not known. */
-            TRY(report_forgive(st));
+            TRY_OUT(report_forgive(st));
             *error = stat(path, &info) != 0 && errno == ENOENT ? 0 : EIO;
             text_free(&store->text);
             store->text = (struct text){0};
         }
     }
-    TRY(store_read_records(store));
+    TRY_OUT(store_read_records(store));
     *out = store;
     store = NULL;
 out:
@@ -313,10 +311,10 @@ status_t store_open(const char *path, store_t **out)
         report_warn("%s: cannot be read: %s; going on as if nothing was tuned", shown, why);
     }
     if (!name) {
-        TRY(memory_zeroed(1, sizeof **out, "tuned kernels", out));
+        TRY_OUT(memory_zeroed(1, sizeof **out, "tuned kernels", out));
         goto out;
     }
-    TRY(store_read_file(name, out, &error));
+    TRY_OUT(store_read_file(name, out, &error));
     if (error) {
         report_warn("%s: cannot be read: %s; going on as if nothing was tuned", shown,
                     strerror(error));
@@ -393,15 +391,15 @@ static status_t store_add_line(struct text *out, const struct store_record *reco
     status_t st = STATUS_OK;
     struct text line = {0};
     const struct store_key *key = &record->key;
-    TRY(text_add(&line, "%s\t%s\t%s\t", key->kernel, key->identity, key->problem));
+    TRY_OUT(text_add(&line, "%s\t%s\t%s\t", key->kernel, key->identity, key->problem));
     for (int i = 0; i < STORE_FEATURES; i++) {
-        TRY(text_add(&line, "%s%.9g", i > 0 ? " " : "", key->features[i]));
+        TRY_OUT(text_add(&line, "%s%.9g", i > 0 ? " " : "", key->features[i]));
     }
-    TRY(text_add(&line, "\t%s\t%.9g", record->words, 1e3 * record->seconds));
+    TRY_OUT(text_add(&line, "\t%s\t%.9g", record->words, 1e3 * record->seconds));
     if (isfinite(record->searched)) {
-        TRY(text_add(&line, "\t%.9g", record->searched));
+        TRY_OUT(text_add(&line, "\t%.9g", record->searched));
     }
-    TRY(text_add(out, "%016" PRIx64 "\t%s\n", cache_hash(line.data, line.length), line.data));
+    TRY_OUT(text_add(out, "%016" PRIx64 "\t%s\n", cache_hash(line.data, line.length), line.data));
 out:
     text_free(&line);
     return st;
@@ -430,23 +428,23 @@ static status_t store_compose(const char *name, const struct store_record *recor
     status_t st = STATUS_OK;
     store_t *store = NULL;
     const struct store_record *kept = record;
-    TRY(store_read_file(name, &store, error));
+    TRY_OUT(store_read_file(name, &store, error));
     if (!*error && is_named && store_is_foreign(store)) {
         *error = EEXIST;
     }
     if (*error) {
         goto out;
     }
-    TRY(text_add(out, "%s\n", head));
+    TRY_OUT(text_add(out, "%s\n", head));
     for (uint32_t i = 0; i < store->count; i++) {
         const struct store_record *old = &store->records[i];
         if (!store_is_same(&old->key, &record->key)) {
-            TRY(store_add_line(out, old));
+            TRY_OUT(store_add_line(out, old));
         } else if (!store_gives_way(old, record, settled)) {
             kept = old;
         }
     }
-    TRY(store_add_line(out, kept));
+    TRY_OUT(store_add_line(out, kept));
 out:
     store_close(store);
     return st;
@@ -474,7 +472,7 @@ status_t store_put(const char *path, const struct store_record *record, const ch
     fd = store_file_lock(name);
     error = fd < 0 ? errno : 0;
     if (!error) {
-        TRY(store_compose(name, record, settled, path != NULL, &text, &error));
+        TRY_OUT(store_compose(name, record, settled, path != NULL, &text, &error));
     }
     if (!error && !store_file_write(name, &text, path ? 0666 : 0600)) {
         error = errno;

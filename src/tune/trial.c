@@ -58,15 +58,15 @@ status_t trial_time(const struct trial *trial, void *context, uint32_t repeats,
     struct trial_run run;
     double *seconds = NULL;
     uint32_t n = 0;
-    TRY(memory_zeroed(repeats, sizeof *seconds, "times", &seconds));
-    TRY(trial->run(context, &run));
+    TRY_OUT(memory_zeroed(repeats, sizeof *seconds, "times", &seconds));
+    TRY_OUT(trial->run(context, &run));
     for (; n < repeats && (n == 0 || !time || !tune_time_is_over(time, 1)); n++) {
-        TRY(trial->run(context, &run));
+        TRY_OUT(trial->run(context, &run));
         seconds[n] = run.seconds;
         times.best = n == 0 || run.seconds < times.best.seconds ? run : times.best;
     }
     times.median = tune_median(seconds, n);
-    TRY(trial->check(context, &times.wrong));
+    TRY_OUT(trial->check(context, &times.wrong));
     *out = times;
 out:
     free(seconds);

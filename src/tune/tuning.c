@@ -15,12 +15,12 @@ static status_t tuning_look_up(struct tuning *t, const char *database)
     struct store_record near[MOST_NEAR];
     store_t *store = NULL;
     uint32_t count = 0;
-    TRY(store_open(database, &store));
+    TRY_OUT(store_open(database, &store));
     struct store_key key = tune_key_stored(&t->key);
     store_find(store, &key, near, MOST_NEAR, &count);
     if (count > 0 && near[0].distance <= 0) {
         t->searched = near[0].searched;
-        TRY(text_add(&t->record, "%s", near[0].words));
+        TRY_OUT(text_add(&t->record, "%s", near[0].words));
     }
     for (uint32_t i = 0; i < count && t->found == TUNE_NOTHING; i++) {
         int fits = 0;
@@ -28,11 +28,11 @@ static status_t tuning_look_up(struct tuning *t, const char *database)
             break;
         }
         if (tune_problem_parse(t->problem, near[i].words, t->values)) {
-            TRY(tune_problem_fits(t->problem, t->backend, t->spec, t->values, &fits));
+            TRY_OUT(tune_problem_fits(t->problem, t->backend, t->spec, t->values, &fits));
         }
         if (fits) {
             t->found = near[i].distance > 0 ? TUNE_NEAREST : TUNE_EXACT;
-            TRY(text_add(&t->from, "%s", near[i].key.problem));
+            TRY_OUT(text_add(&t->from, "%s", near[i].key.problem));
         }
     }
 out:
@@ -43,12 +43,9 @@ out:
 status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, const void *spec,
                       const char *database, struct tuning *out)
 {
-    status_t st = STATUS_OK;
     *out = (struct tuning){.problem = problem, .backend = backend, .spec = spec};
     TRY(tune_key_of(problem, backend, spec, &out->key));
-    TRY(tuning_look_up(out, database));
-out:
-    return st;
+    return tuning_look_up(out, database);
 }
 
 /* Trials take much memory, which is freed as soon as possible. */
@@ -72,16 +69,15 @@ void tuning_end(struct tuning *t)
 status_t tuning_search_picked(struct tuning *t, const struct tune_pick *pick,
                               const struct tune_options *options, tune_log_t *log)
 {
-    status_t st = STATUS_OK;
     struct tune_options with_known = *options;
     uint32_t known = 0;
     t->summary = (struct tune_summary){.is_cut = tune_time_is_over(&options->time, 1)};
     if (t->summary.is_cut) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(t->problem->begin(t->backend, t->spec, pick, options->memory, &t->space));
     if (t->space.count == 0) {
-        goto out; /* nothing to choose from */
+        return STATUS_OK; /* nothing to choose from */
     }
     if (t->found == TUNE_EXACT && tune_space_find(&t->space, t->values, &known)) {
         with_known.known = &known;
@@ -94,8 +90,7 @@ status_t tuning_search_picked(struct tuning *t, const struct tune_pick *pick,
                t->problem->nparameters * sizeof *t->values);
         t->found = TUNE_EXACT;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* `time`: of the whole search. */
@@ -113,8 +108,8 @@ static status_t tuning_search_within(struct tuning *t, const struct tune_request
                              .known = t->found == TUNE_EXACT ? known : NULL};
     memcpy(known, t->values, sizeof known);
     options.time = *time;
-    TRY(tuning_search_picked(t, &pick, &options, request->log));
-    TRY(tuning_keep(t, request->database));
+    TRY_OUT(tuning_search_picked(t, &pick, &options, request->log));
+    TRY_OUT(tuning_keep(t, request->database));
 out:
     tuning_end_space(t);
     return st;
@@ -133,12 +128,12 @@ status_t tuning_put(const struct tuning *t, const char *database, const uint32_t
 {
     status_t st = STATUS_OK;
     struct text words = {0};
-    TRY(tune_problem_words(t->problem, values, &words));
+    TRY_OUT(tune_problem_words(t->problem, values, &words));
     struct store_record record = {.key = tune_key_stored(&t->key),
                                   .words = words.data,
                                   .seconds = seconds,
                                   .searched = searched};
-    TRY(store_put(database, &record, settled));
+    TRY_OUT(store_put(database, &record, settled));
 out:
     text_free(&words);
     return st;
@@ -186,14 +181,14 @@ status_t tuning_now(const struct tune_problem *problem, backend_t *backend, cons
     status_t st = STATUS_OK;
     struct tune_time time = tune_budget_begin(request->budget);
     uint32_t near[TUNE_PARAMETERS];
-    TRY(tuning_begin(problem, backend, spec, request->database, out));
+    TRY_OUT(tuning_begin(problem, backend, spec, request->database, out));
     if (!tuning_is_wanted(out, &time)) {
         goto out;
     }
     memcpy(near, out->values, sizeof near);
     also = also ? also : out->found != TUNE_NOTHING ? near : NULL;
     st = tuning_search_within(out, request, &time, also);
-    TRY(tuning_forgive(problem, backend, st));
+    TRY_OUT(tuning_forgive(problem, backend, st));
     const struct tune_summary *s = &out->summary;
     if (s->timed > 0) {
         report_note("tuned %s: %u of %u configurations timed in %.1f s, %u wrong, %u failed%s",
@@ -212,8 +207,8 @@ status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind k
     struct text kernel = {0};
     store_t *store = NULL;
     *out = 0;
-    TRY(tune_problem_kernel(problem, kind, spec, &kernel));
-    TRY(store_open(database, &store));
+    TRY_OUT(tune_problem_kernel(problem, kind, spec, &kernel));
+    TRY_OUT(store_open(database, &store));
     *out = store_has(store, kernel.data);
 out:
     store_close(store);
@@ -237,7 +232,7 @@ static status_t few_recall(const struct few *few, uint32_t *values, int *found)
     void *data = NULL;
     size_t size = 0;
     *found = 0;
-    TRY(cache_get(few->kind, few->key.data, &data, &size));
+    TRY_OUT(cache_get(few->kind, few->key.data, &data, &size));
     for (uint32_t i = 0; data && size == few->bytes && i < few->count; i++) {
         *found |= memcmp(data, few->list + i * few->tuning.problem->nparameters, size) == 0;
     }
@@ -261,10 +256,10 @@ static status_t few_measure(struct few *few, uint64_t memory, uint32_t *values)
         report_clear();
         return STATUS_OK;
     }
-    TRY(tuning_forgive(t->problem, t->backend, st));
-    REQUIRE(t->outcome.ok > 0 || t->summary.wrong == 0, STATUS_DEVICE,
-            "%s: none of %u configurations computes what the reference does", t->problem->title,
-            t->summary.timed);
+    TRY_OUT(tuning_forgive(t->problem, t->backend, st));
+    REQUIRE_OUT(t->outcome.ok > 0 || t->summary.wrong == 0, STATUS_DEVICE,
+                "%s: none of %u configurations computes what the reference does", t->problem->title,
+                t->summary.timed);
     /* If none can be built, the stage that is created next reports why. */
     if (t->outcome.ok > 0) {
         memcpy(values, t->values, few->bytes);
@@ -289,12 +284,12 @@ status_t tune_few(const struct tune_problem *problem, backend_t *backend, const 
     if (count == 0) {
         goto out;
     }
-    TRY(tune_key_of(problem, backend, spec, &few.tuning.key));
-    TRY(text_add(&few.key, "voltmill %s\n%s\n%s\n%s\n", VOLTMILL_VERSION, key->kernel.data,
-                 key->identity.data, key->words.data));
-    TRY(few_recall(&few, values, &found));
+    TRY_OUT(tune_key_of(problem, backend, spec, &few.tuning.key));
+    TRY_OUT(text_add(&few.key, "voltmill %s\n%s\n%s\n%s\n", VOLTMILL_VERSION, key->kernel.data,
+                     key->identity.data, key->words.data));
+    TRY_OUT(few_recall(&few, values, &found));
     if (!found) {
-        TRY(few_measure(&few, memory, values));
+        TRY_OUT(few_measure(&few, memory, values));
     }
 out:
     tuning_end(&few.tuning);

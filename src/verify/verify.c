@@ -122,22 +122,23 @@ static status_t verify_judge(const struct verify *verify, const struct verify_ki
     const struct agreement *agreement = &verify->found.agreement;
     const struct product *product = verify->product;
     uint64_t total = product->rows * (product->series ? product->frequencies : 1);
-    TRY(contents_compare(product->path, &product->place, &objects));
+    TRY_OUT(contents_compare(product->path, &product->place, &objects));
     int agrees = agreement->numbers > 0 && agreement_holds(agreement) && objects.bad == 0 &&
                  verify->spans.bad == 0;
     (verify->options->json ? verify_write : verify_print)(verify, kind, total, agrees);
-    REQUIRE(agreement_holds(agreement), STATUS_DATA,
-            "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s",
-            product->path, verify->input, agreement_rms(agreement), agreement_worst(agreement),
-            kind->unit);
-    TRY(kind->judge ? kind->judge(verify) : STATUS_OK);
-    TRY(verify_marks_judge(verify));
-    TRY(verify_spans_judge(verify));
+    REQUIRE_OUT(agreement_holds(agreement), STATUS_DATA,
+                "%s is not what the reference makes of %s: rms error %.3g, worst %.3g of %s",
+                product->path, verify->input, agreement_rms(agreement), agreement_worst(agreement),
+                kind->unit);
+    TRY_OUT(kind->judge ? kind->judge(verify) : STATUS_OK);
+    TRY_OUT(verify_marks_judge(verify));
+    TRY_OUT(verify_spans_judge(verify));
     /* Datasets and attributes other than rows, which recomputing does not check. */
-    REQUIRE(objects.bad == 0, STATUS_DATA,
-            "%s: of its datasets and attributes, %llu %s as written (/provenance/objects): %.*s",
-            product->path, (unsigned long long)objects.bad, objects.bad == 1 ? "is not" : "are not",
-            (int)strcspn(objects.words.data, "\n"), objects.words.data);
+    REQUIRE_OUT(
+        objects.bad == 0, STATUS_DATA,
+        "%s: of its datasets and attributes, %llu %s as written (/provenance/objects): %.*s",
+        product->path, (unsigned long long)objects.bad, objects.bad == 1 ? "is not" : "are not",
+        (int)strcspn(objects.words.data, "\n"), objects.words.data);
 out:
     text_free(&objects.words);
     return st;
@@ -149,24 +150,26 @@ static status_t verify_open(struct verify *verify)
     const char *path = verify->options->path;
     struct backend_options none = {0};
     struct product_files find = {0};
-    TRY(product_files_of(path, &find));
-    REQUIRE(find.has_path || !find.has_part, STATUS_DATA,
-            "%s is not complete, there is only %s: see voltmill status %s, or run the job again",
-            path, find.part, path);
-    TRY(stamped_refuse(path));
-    TRY(product_open(path, &verify->product));
-    REQUIRE(verify->product, STATUS_DATA, "%s is no product of voltmill", path);
-    REQUIRE(strncmp(verify->product->origin.job_text, "join:", 5) != 0, STATUS_USAGE,
-            "%s was joined of parts, each made by a job of its own: verify those; --crc checks the "
-            "bytes of the whole",
-            path);
-    TRY(file_open_read(path, &verify->fd));
-    TRY(rows_open(verify->product, &verify->rows));
+    TRY_OUT(product_files_of(path, &find));
+    REQUIRE_OUT(
+        find.has_path || !find.has_part, STATUS_DATA,
+        "%s is not complete, there is only %s: see voltmill status %s, or run the job again", path,
+        find.part, path);
+    TRY_OUT(stamped_refuse(path));
+    TRY_OUT(product_open(path, &verify->product));
+    REQUIRE_OUT(verify->product, STATUS_DATA, "%s is no product of voltmill", path);
+    REQUIRE_OUT(
+        strncmp(verify->product->origin.job_text, "join:", 5) != 0, STATUS_USAGE,
+        "%s was joined of parts, each made by a job of its own: verify those; --crc checks the "
+        "bytes of the whole",
+        path);
+    TRY_OUT(file_open_read(path, &verify->fd));
+    TRY_OUT(rows_open(verify->product, &verify->rows));
     if (verify->product->place.holes_offset > 0) {
-        TRY(product_count_holes(verify->fd, path, &verify->product->place, &verify->holes));
+        TRY_OUT(product_count_holes(verify->fd, path, &verify->product->place, &verify->holes));
     }
-    TRY(verify_marks_create(verify, &verify->marked));
-    TRY(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
+    TRY_OUT(verify_marks_create(verify, &verify->marked));
+    TRY_OUT(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
 out:
     product_files_free(&find);
     return st;
@@ -197,15 +200,16 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
                             .spans.last = UINT64_MAX};
     const struct verify_kind *kind = &verify_spectra;
     MPI_Comm_rank(comm, &verify.rank);
-    TRY(agree_all(comm, verify_open(&verify)));
-    REQUIRE(verify.product->kind != PRODUCT_CANDIDATES, STATUS_USAGE,
-            "%s: candidates are not recomputed: verify --crc compares them with their CRCs, and a "
-            "run of the same job makes the same bytes",
-            verify.product->path);
+    TRY_OUT(agree_all(comm, verify_open(&verify)));
+    REQUIRE_OUT(
+        verify.product->kind != PRODUCT_CANDIDATES, STATUS_USAGE,
+        "%s: candidates are not recomputed: verify --crc compares them with their CRCs, and a "
+        "run of the same job makes the same bytes",
+        verify.product->path);
     kind = verify.product->series                     ? &verify_series
            : verify.product->kind == PRODUCT_VOLTAGES ? &verify_voltages
                                                       : &verify_spectra;
-    TRY(kind->prepare_all(&verify));
+    TRY_OUT(kind->prepare_all(&verify));
     struct driver_work work = {.chunks = verify.npicked,
                                .context = &verify,
                                .process = verify_process,
@@ -214,9 +218,9 @@ status_t verify_product_all(MPI_Comm comm, const struct verify_options *options)
                                .take = verify_take,
                                .done = verify_done};
     struct progress progress = {.every = options->progress, .what = "chunks", .total = work.chunks};
-    TRY(driver_run_all(comm, &work, &progress));
+    TRY_OUT(driver_run_all(comm, &work, &progress));
     verify_add_up_all(&verify);
-    TRY(agree_all(comm, verify.rank == 0 ? verify_judge(&verify, kind) : STATUS_OK));
+    TRY_OUT(agree_all(comm, verify.rank == 0 ? verify_judge(&verify, kind) : STATUS_OK));
 out:
     verify_end(&verify, kind);
     return st;

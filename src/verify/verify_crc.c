@@ -75,7 +75,6 @@ static void crc_check_end(struct check *check)
 static status_t crc_compare_times(const struct check *check, uint64_t first, uint64_t total,
                                   int *same)
 {
-    status_t st = STATUS_OK;
     enum { PIECE = 4096 };
     double times[PIECE];
     const struct product *product = check->product;
@@ -88,8 +87,7 @@ static status_t crc_compare_times(const struct check *check, uint64_t first, uin
             *same &= times[i] == product->first_time + (double)(row + i) * product->time_step;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the bytes of each time in a row of many times: a sum, or a peak of several sums. */
@@ -104,11 +102,10 @@ static uint64_t crc_time_bytes(const struct check *check)
 static status_t crc_compare_stamps(const struct check *check, const struct stretch *stretch,
                                    int *same)
 {
-    status_t st = STATUS_OK;
     enum quantity holds = product_quantity(check->product->kind);
     int is_across = holds == QUANTITY_SERIES || holds == QUANTITY_PEAKS;
     if (check->product->place.time_offset == 0) {
-        goto out;
+        return STATUS_OK;
     }
     if (is_across && stretch->first_row == 0) {
         TRY(crc_compare_times(check, stretch->from / crc_time_bytes(check),
@@ -116,14 +113,12 @@ static status_t crc_compare_stamps(const struct check *check, const struct stret
     } else if (!is_across && stretch->from == 0) {
         TRY(crc_compare_times(check, stretch->first_row, stretch->rows, same));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Computes the sums of the spans that a stretch of the file touches. */
 static status_t crc_sum_stretch(struct check *check, const struct stretch *stretch)
 {
-    status_t st = STATUS_OK;
     const struct product_place *place = &check->product->place;
     uint64_t step = max_u64(ROOM_BYTES / stretch->piece, 1);
     uint64_t end = stretch->first_row + stretch->rows;
@@ -135,8 +130,7 @@ static status_t crc_sum_stretch(struct check *check, const struct stretch *stret
         spans_add(place, row, count, stretch->from, stretch->piece, check->rows,
                   check->sums + (row / place->span_rows - stretch->first_row / place->span_rows));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Compares a stretch with its sums (of a finished product: the CRC of its span), and notes one that
@@ -144,7 +138,6 @@ out:
 static status_t crc_check_stretch(struct check *check, driver_t *driver, struct stretch *stretch,
                                   const uint32_t *expected, uint64_t count)
 {
-    status_t st = STATUS_OK;
     const struct product_place *place = &check->product->place;
     int same = 1;
     TRY(crc_sum_stretch(check, stretch));
@@ -159,8 +152,7 @@ static status_t crc_check_stretch(struct check *check, driver_t *driver, struct 
         TRY(text_add_bytes(&check->damaged, (const char *)stretch, sizeof *stretch));
     }
     driver_serve(driver);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t crc_check_span(void *context, driver_t *driver, uint64_t span)
@@ -175,7 +167,6 @@ static status_t crc_check_span(void *context, driver_t *driver, uint64_t span)
 
 static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number)
 {
-    status_t st = STATUS_OK;
     struct check *check = context;
     const struct journal_head *head = &check->journal->head;
     struct chunk chunk = chunk_at(&head->chunking, number);
@@ -196,9 +187,8 @@ static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number
     uint32_t beside = 0;
     TRY(beside_sum(&file, &chunk, rows, &beside));
     stretch.is_beside = beside != check->beside[number];
-    TRY(crc_check_stretch(check, driver, &stretch, check->expected + check->places[number], sums));
-out:
-    return st;
+    return crc_check_stretch(check, driver, &stretch, check->expected + check->places[number],
+                             sums);
 }
 
 /* Chunks of which the journal says nothing. */
@@ -260,16 +250,13 @@ static status_t crc_take(void *context, const char *data, size_t bytes)
 /* The CRCs that a finished product holds. */
 static status_t crc_expect_spans(struct check *check)
 {
-    status_t st = STATUS_OK;
     const struct product_place *place = &check->product->place;
     REQUIRE(place->crc_offset > 0, STATUS_DATA,
             "%s holds no CRCs: it was written by a voltmill that did not keep them", check->path);
     check->nexpected = spans_count(place);
     TRY(memory_zeroed((size_t)check->nexpected, sizeof *check->expected, "CRCs", &check->expected));
-    TRY(file_read(check->fd, check->path, place->crc_offset, check->expected,
-                  check->nexpected * sizeof *check->expected));
-out:
-    return st;
+    return file_read(check->fd, check->path, place->crc_offset, check->expected,
+                     check->nexpected * sizeof *check->expected);
 }
 
 /* Counts the sums of all records first, then keeps them. */
@@ -290,7 +277,6 @@ static status_t crc_keep_record(void *context, const struct journal_record *reco
 
 static status_t crc_expect_chunks(struct check *check)
 {
-    status_t st = STATUS_OK;
     TRY(journal_read(check->journal, check, crc_keep_record));
     TRY(memory_zeroed((size_t)check->nexpected, sizeof *check->expected, "CRCs", &check->expected));
     TRY(memory_zeroed((size_t)check->journal->chunks, sizeof *check->places, "CRCs",
@@ -298,32 +284,27 @@ static status_t crc_expect_chunks(struct check *check)
     TRY(memory_zeroed((size_t)check->journal->chunks, sizeof *check->beside, "CRCs",
                       &check->beside));
     check->nexpected = 0;
-    TRY(journal_read(check->journal, check, crc_keep_record));
-out:
-    return st;
+    return journal_read(check->journal, check, crc_keep_record);
 }
 
 static status_t crc_open_journal(struct check *check)
 {
-    status_t st = STATUS_OK;
     enum journal_state state;
     TRY(journal_open(check->find.journal, &state, &check->journal));
     REQUIRE(check->journal && check->find.has_part, STATUS_DATA,
             "%s is not finished, and %s: there is nothing to compare with", check->find.path,
             !check->find.has_part ? "has lost its .part" : "its journal is lost or damaged");
     const struct product_place *place = &check->journal->head.place;
-    REQUIRE(check->product->place.data_offset == place->data_offset &&
-                check->product->place.rows == place->rows &&
-                check->product->place.row_bytes == place->row_bytes &&
-                check->product->place.span_rows == place->span_rows,
-            STATUS_DATA, "%s is not the file that %s tells of", check->path, check->find.journal);
-out:
-    return st;
+    return REQUIRED(check->product->place.data_offset == place->data_offset &&
+                        check->product->place.rows == place->rows &&
+                        check->product->place.row_bytes == place->row_bytes &&
+                        check->product->place.span_rows == place->span_rows,
+                    STATUS_DATA, "%s is not the file that %s tells of", check->path,
+                    check->find.journal);
 }
 
 static status_t crc_prepare(struct check *check, const char *path)
 {
-    status_t st = STATUS_OK;
     TRY(product_files_find(path, &check->find));
     check->path =
         check->find.is_finished || !check->find.has_part ? check->find.path : check->find.part;
@@ -342,15 +323,12 @@ static status_t crc_prepare(struct check *check, const char *path)
     }
     const struct product_place *place = &check->product->place;
     TRY(memory_zeroed((size_t)spans_count(place) + 1, sizeof *check->sums, "CRCs", &check->sums));
-    TRY(memory_aligned((size_t)max_u64(ROOM_BYTES, place->row_bytes), 1, "rows", &check->rows));
-out:
-    return st;
+    return memory_aligned((size_t)max_u64(ROOM_BYTES, place->row_bytes), 1, "rows", &check->rows);
 }
 
 /* Rank 0: all that a finished product holds beside its rows. */
 static status_t crc_check_contents(const struct check *check, struct contents_found *out)
 {
-    status_t st = STATUS_OK;
     TRY(contents_compare(check->path, &check->product->place, out));
     if (out->known == 0 && check->product->origin.version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
         TRY(text_add(&out->words, "/provenance/objects: missing\n"));
@@ -364,8 +342,7 @@ static status_t crc_check_contents(const struct check *check, struct contents_fo
                     "attributes, frequencies or filter is not seen",
                     check->path);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void crc_write(const struct check *check, const struct contents_found *found,
@@ -402,15 +379,15 @@ static status_t crc_conclude(const struct check *check, uint64_t checked)
     const char *what = check->journal ? "chunks" : "spans";
     uint64_t all = check->journal ? check->journal->chunks : spans_count(&check->product->place);
     if (!check->journal) {
-        TRY(crc_check_contents(check, &found));
+        TRY_OUT(crc_check_contents(check, &found));
     }
     (check->json ? crc_write : crc_print)(check, &found, checked, all);
-    REQUIRE(found.bad == 0 || check->bad > 0, STATUS_DATA,
-            "%s: of its datasets and attributes, %" PRIu64 " %s as written: %.*s", check->path,
-            found.bad, found.bad == 1 ? "is not" : "are not", (int)strcspn(found.words.data, "\n"),
-            found.words.data);
-    REQUIRE(check->bad == 0, STATUS_DATA, "%s: %" PRIu64 " of %" PRIu64 " %s are damaged",
-            check->path, check->bad, checked, what);
+    REQUIRE_OUT(found.bad == 0 || check->bad > 0, STATUS_DATA,
+                "%s: of its datasets and attributes, %" PRIu64 " %s as written: %.*s", check->path,
+                found.bad, found.bad == 1 ? "is not" : "are not",
+                (int)strcspn(found.words.data, "\n"), found.words.data);
+    REQUIRE_OUT(check->bad == 0, STATUS_DATA, "%s: %" PRIu64 " of %" PRIu64 " %s are damaged",
+                check->path, check->bad, checked, what);
 out:
     text_free(&found.words);
     return st;
@@ -422,7 +399,7 @@ status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options)
     struct check check = {.comm = comm, .fd = -1};
     MPI_Comm_rank(comm, &check.rank);
     check.json = check.rank == 0 ? options->json : NULL;
-    TRY(agree_all(comm, crc_prepare(&check, options->path)));
+    TRY_OUT(agree_all(comm, crc_prepare(&check, options->path)));
     if (check.json) { /* begins with the stretches that are damaged: they come first */
         json_begin(check.json, NULL);
         json_list(check.json, "damaged_rows");
@@ -437,9 +414,9 @@ status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options)
     struct progress shown = {.every = options->progress,
                              .what = check.journal ? "chunks" : "spans",
                              .total = work.chunks};
-    TRY(driver_run_all(comm, &work, &shown));
+    TRY_OUT(driver_run_all(comm, &work, &shown));
     uint64_t checked = sum_u64_all(comm, check.checked);
-    TRY(agree_all(comm, check.rank == 0 ? crc_conclude(&check, checked) : STATUS_OK));
+    TRY_OUT(agree_all(comm, check.rank == 0 ? crc_conclude(&check, checked) : STATUS_OK));
 out:
     crc_check_end(&check);
     return st;

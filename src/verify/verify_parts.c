@@ -23,7 +23,6 @@ enum { ROOM_BYTES = 1 << 20 };
 
 static status_t spans_check(struct verify *verify, uint64_t span)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct product_place *place = &product->place;
     uint64_t first = span * place->span_rows;
@@ -46,32 +45,29 @@ static status_t spans_check(struct verify *verify, uint64_t span)
         verify->spans.bad++;
     }
     verify->spans.last = span;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t first_row,
                       uint64_t rows)
 {
-    status_t st = STATUS_OK;
     const struct product_place *place = &verify->product->place;
     if (place->crc_offset == 0 || rows == 0) {
-        goto out;
+        return STATUS_OK;
     }
     uint64_t span = first_row / place->span_rows;
     if (verify->picked) {
         uint64_t bytes = min_u64(place->span_rows, place->rows) * place->row_bytes;
         TRY(span != verify->spans.last && bytes <= most_bytes ? spans_check(verify, span)
                                                               : STATUS_OK);
-        goto out;
+        return STATUS_OK;
     }
     /* With all chunks, each span is checked once, with the chunk of its first row. */
     span += first_row % place->span_rows > 0 ? 1 : 0;
     for (; span * place->span_rows < first_row + rows && chunk->first_stream == 0; span++) {
         TRY(spans_check(verify, span));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t verify_spans_judge(const struct verify *verify)
@@ -114,14 +110,14 @@ status_t verify_marks_create(const struct verify *verify, struct verify_marked *
     char flags[MARKS];
     struct verify_marked *marked = NULL;
     size_t count = (size_t)verify->holes;
-    TRY(memory_zeroed(1, sizeof *marked, "marks", &marked));
-    TRY(memory_zeroed(count + 1, sizeof *marked->rows, "marks", &marked->rows));
-    TRY(memory_zeroed(count + 1, 2 * sizeof *marked->groups, "marks", &marked->groups));
+    TRY_OUT(memory_zeroed(1, sizeof *marked, "marks", &marked));
+    TRY_OUT(memory_zeroed(count + 1, sizeof *marked->rows, "marks", &marked->rows));
+    TRY_OUT(memory_zeroed(count + 1, 2 * sizeof *marked->groups, "marks", &marked->groups));
     marked->unread = marked->groups + count;
     for (uint64_t row = 0; row < place->rows && marked->count < count; row++) {
         if (row % MARKS == 0) {
-            TRY(file_read(verify->fd, verify->product->path, place->holes_offset + row, flags,
-                          min_u64(MARKS, place->rows - row)));
+            TRY_OUT(file_read(verify->fd, verify->product->path, place->holes_offset + row, flags,
+                              min_u64(MARKS, place->rows - row)));
         }
         if (flags[row % MARKS]) {
             marked->rows[marked->count++] = row;
@@ -156,7 +152,6 @@ void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marked *mark
 
 status_t verify_marks_judge(const struct verify *verify)
 {
-    status_t st = STATUS_OK;
     const struct verify_marked *marked = verify->marked;
     const uint64_t all = chunk_groups(verify->chunking);
     for (uint64_t i = 0; i < marked->count; i++) {
@@ -165,8 +160,7 @@ status_t verify_marks_judge(const struct verify *verify)
                 "input that cannot be read: make it anew (--force)",
                 verify->product->path, marked->rows[i]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Numbers of a row, or stamps, that are read at once. */
@@ -184,7 +178,6 @@ status_t verify_chunk_end(void *context, const struct chunk *chunk,
 
 status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis)
 {
-    status_t st = STATUS_OK;
     double found[PIECE];
     for (uint64_t at = 0; at < count; at += PIECE) {
         uint64_t some = min_u64(PIECE, count - at);
@@ -197,8 +190,7 @@ status_t verify_times(int fd, const struct product *product, uint64_t count, str
                     product->path, (unsigned long long)(at + i), found[i], expected);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int verify_is_blank(const struct product *product, const float *numbers, uint64_t at)
@@ -215,7 +207,6 @@ static int verify_is_blank(const struct product *product, const float *numbers, 
 static status_t verify_find_nan(rows_t *rows, const struct product *product, uint64_t row,
                                 uint64_t from, uint64_t *at)
 {
-    status_t st = STATUS_OK;
     float numbers[PIECE];
     uint64_t bytes = max_u64(product->bits, 8) / 8;
     uint64_t count = product->place.row_bytes / bytes;
@@ -227,26 +218,22 @@ static status_t verify_find_nan(rows_t *rows, const struct product *product, uin
         for (uint64_t j = 0; j < some; j++) {
             if (verify_is_blank(product, numbers, j)) {
                 *at = first + j;
-                goto out;
+                return STATUS_OK;
             }
         }
     }
     *at = count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Neighbours are NaN at about the same place. */
 static status_t verify_check_mark(rows_t *rows, const struct product *product, uint64_t row,
                                   uint64_t *at)
 {
-    status_t st = STATUS_OK;
     TRY(verify_find_nan(rows, product, row, *at, at));
-    REQUIRE(*at < product->place.row_bytes * 8 / max_u64(product->bits, 8), STATUS_DATA,
-            "%s: row %llu is marked in /provenance/holes, but holds numbers alone", product->path,
-            (unsigned long long)row);
-out:
-    return st;
+    return REQUIRED(*at < product->place.row_bytes * 8 / max_u64(product->bits, 8), STATUS_DATA,
+                    "%s: row %llu is marked in /provenance/holes, but holds numbers alone",
+                    product->path, (unsigned long long)row);
 }
 
 /* Checks every marked row: one without NaN is marked wrongly. Returns some marks, at most `most`,
@@ -254,7 +241,6 @@ out:
 static status_t verify_marks(const struct verify *verify, uint64_t most, struct verify_mark **out,
                              uint64_t *count)
 {
-    status_t st = STATUS_OK;
     const struct verify_marked *marked = verify->marked;
     uint64_t stride = max_u64(ceil_div_u64(marked->count, max_u64(most, 1)), 1);
     uint64_t at = 0;
@@ -266,8 +252,7 @@ static status_t verify_marks(const struct verify *verify, uint64_t most, struct 
             (*out)[(*count)++] = (struct verify_mark){marked->rows[i], at};
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A TiB: who made the product had no more. */
@@ -282,13 +267,13 @@ status_t verify_pick(struct verify *verify, uint64_t total,
     struct verify_mark *marks = NULL;
     uint64_t nmarks = 0;
     uint64_t wanted = max_u64(options->chunks, 2);
-    TRY(verify_marks(verify, options->chunks, &marks, &nmarks));
+    TRY_OUT(verify_marks(verify, options->chunks, &marks, &nmarks));
     if (options->all || options->chunks >= total) {
         verify->nchunks = verify->npicked = chunk_count(verify->chunking);
         goto out;
     }
-    TRY(memory_zeroed((size_t)(wanted + nmarks), sizeof *verify->picked, "chunks",
-                      &verify->picked));
+    TRY_OUT(memory_zeroed((size_t)(wanted + nmarks), sizeof *verify->picked, "chunks",
+                          &verify->picked));
     uint64_t *picked = verify->picked;
     picked[1] = total - 1;
     uint64_t state = options->seed;
@@ -315,7 +300,6 @@ out:
 status_t verify_overrides(const struct verify *verify, const char *const *before,
                           const char *const *after, const char ***out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     enum { MOST_OF_KIND = 8 };
     uint32_t n = 0;
     const char **sets = NULL;
@@ -334,8 +318,7 @@ status_t verify_overrides(const struct verify *verify, const char *const *before
     }
     *out = sets;
     *count = n;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int verify_may_take_more(status_t st, const struct verify *verify)
@@ -356,7 +339,6 @@ int verify_may_take_more(status_t st, const struct verify *verify)
 status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint64_t row,
                          char *is_marked)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct product_place *place = &product->place;
     const char *path = product->path;
@@ -371,9 +353,7 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
     if (place->holes_offset > 0) {
         TRY(file_read(verify->fd, path, place->holes_offset + row, is_marked, 1));
     }
-    TRY(rows_read(verify->rows, row, 1,
-                  chunk_share(verify->chunking, place->row_bytes, chunk->first_stream), piece,
-                  verify->stored));
-out:
-    return st;
+    return rows_read(verify->rows, row, 1,
+                     chunk_share(verify->chunking, place->row_bytes, chunk->first_stream), piece,
+                     verify->stored);
 }

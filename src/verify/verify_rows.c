@@ -79,7 +79,6 @@ static void input_look(const struct channelise_plan *plan, const struct probe *p
 
 static status_t input_open(const struct channelise_plan *plan, struct probe *probe)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = plan->archive;
     TRY(slab_create(archive, 0, archive->nstreams, &probe->slab));
     TRY(reader_create(archive, plan->cache_bytes, 1, &probe->reader));
@@ -89,8 +88,7 @@ static status_t input_open(const struct channelise_plan *plan, struct probe *pro
     TRY(memory_zeroed(archive->nstreams, sizeof *probe->re, "offsets", &probe->re));
     TRY(memory_zeroed(archive->nstreams, sizeof *probe->im, "offsets", &probe->im));
     slab_offsets(probe->slab, probe->count, probe->re, probe->im);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* For rows of spectra and power behind filters: what went into these, as struct agreement takes it,
@@ -107,8 +105,8 @@ static status_t verify_measure_input(const struct channelise_plan *plan, double 
     if (!plan->filters) {
         goto out;
     }
-    TRY(memory_zeroed(archive->nstreams, sizeof *went_in, "samples' rms", &went_in));
-    TRY(input_open(plan, &probe));
+    TRY_OUT(memory_zeroed(archive->nstreams, sizeof *went_in, "samples' rms", &went_in));
+    TRY_OUT(input_open(plan, &probe));
     for (uint64_t i = 0; i < PLACES; i++) {
         uint64_t at = (archive->samples - probe.count) / (PLACES - 1) * i;
         st = reader_read(probe.reader, probe.slab, archive->first_sample + at, probe.count,
@@ -118,7 +116,7 @@ static status_t verify_measure_input(const struct channelise_plan *plan, double 
             st = STATUS_OK;
             continue;
         }
-        TRY(st);
+        TRY_OUT(st);
         for (uint32_t s = 0; s < archive->nstreams; s++) {
             input_look(plan, &probe, s, &went_in[s]);
         }
@@ -158,10 +156,10 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
     status_t st = STATUS_OK;
     const struct product_spec *spec = &plan->products[0].spec;
     struct verify_rows *rows = NULL;
-    TRY(memory_zeroed(1, sizeof *rows, "rows", &rows));
+    TRY_OUT(memory_zeroed(1, sizeof *rows, "rows", &rows));
     rows->spec = spec;
     rows->products = plan->products[0].visibilities ? plan->products[0].visibilities->products : 0;
-    TRY(verify_measure_input(plan, &rows->went_in));
+    TRY_OUT(verify_measure_input(plan, &rows->went_in));
     const int are_beams = plan->beams && !channelise_plan_is_apart(plan, 0);
     rows->has_one = are_beams || plan->products[0].visibilities;
     for (uint32_t i = 1; rows->went_in && rows->has_one && i < plan->archive->nstreams; i++) {
@@ -171,8 +169,8 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
         rows->went_in[0] *= sqrt((double)plan->array->stations);
     }
     if (spec->weights.divide) {
-        TRY(memory_zeroed((size_t)ifs_weights(spec), sizeof *rows->weights, "weights",
-                          &rows->weights));
+        TRY_OUT(memory_zeroed((size_t)ifs_weights(spec), sizeof *rows->weights, "weights",
+                              &rows->weights));
     }
     *out = rows;
     rows = NULL;
@@ -314,13 +312,12 @@ static double rows_went_in(const struct verify_rows *rows, const struct judged *
 static status_t rows_undo_weight(struct verify_rows *rows, const struct judged *judged,
                                  struct part *part, struct agreement_whole wholes[MOST_TOGETHER])
 {
-    status_t st = STATUS_OK;
     float weight = rows_weight(rows, judged, part);
     uint64_t stride = judged->coarse * judged->floats;
     uint64_t floats = judged->together * stride;
     const float **const numbers[] = {&part->stored, &part->expected};
     if (weight == 1) {
-        goto out;
+        return STATUS_OK;
     }
     for (int i = 0; i < 2; i++) {
         TRY(rows->plain[i]
@@ -338,14 +335,12 @@ static status_t rows_undo_weight(struct verify_rows *rows, const struct judged *
         wholes[i].mean_square = part->wholes[i].mean_square * (double)weight * (double)weight;
     }
     part->wholes = part->wholes ? wholes : NULL;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t rows_compare_numbers(struct verify *verify, struct verify_rows *rows,
                                      const struct judged *judged, struct part part)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = rows->spec;
     struct agreement *agreement = &verify->found.agreement;
     struct agreement_whole wholes[MOST_TOGETHER];
@@ -360,8 +355,7 @@ static status_t rows_compare_numbers(struct verify *verify, struct verify_rows *
             agreement, part.stored, part.expected, judged->coarse * judged->floats,
             judged->channels, spec->integrate, part.wholes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Compares flagged power, where single numbers are NaN. Each number is multiplied by its weight
@@ -370,7 +364,6 @@ static status_t rows_compare_flagged(struct verify *verify, struct verify_rows *
                                      const struct judged *judged, const struct part *part,
                                      uint64_t row)
 {
-    status_t st = STATUS_OK;
     uint64_t floats = judged->together * judged->coarse * judged->floats;
     struct part plain = *part;
     for (int i = 0; i < 2; i++) {
@@ -392,9 +385,7 @@ static status_t rows_compare_flagged(struct verify *verify, struct verify_rows *
     }
     plain.stored = rows->plain[0];
     plain.expected = rows->plain[1];
-    TRY(rows_compare_numbers(verify, rows, judged, plain));
-out:
-    return st;
+    return rows_compare_numbers(verify, rows, judged, plain);
 }
 
 /* NaN where, and only where, numbers are to be. */
@@ -402,14 +393,13 @@ static status_t rows_compare_part(struct verify *verify, struct verify_rows *row
                                   const struct judged *judged, const struct part *part,
                                   uint64_t row, int is_marked)
 {
-    status_t st = STATUS_OK;
     int is_blank = 1;
     for (uint64_t i = 0; i < judged->floats && is_blank; i++) {
         is_blank = isnan(part->expected[i]);
     }
     if (!is_blank) {
         TRY(rows_compare_numbers(verify, rows, judged, *part));
-        goto out;
+        return STATUS_OK;
     }
     for (uint64_t i = 0; i < judged->together * judged->floats; i++) {
         uint64_t line = i / judged->floats;
@@ -420,8 +410,7 @@ static status_t rows_compare_part(struct verify *verify, struct verify_rows *row
                 (unsigned long long)(i % judged->floats), judged->has_ifs ? "pol" : "stream",
                 part->first + (uint32_t)line, (double)number);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Visibilities, float [pairs][frequencies][products][2], line by line. */
@@ -429,7 +418,6 @@ static status_t rows_compare_visibilities(struct verify *verify, const struct ve
                                           uint64_t row, const float *expected,
                                           const struct agreement_whole *wholes)
 {
-    status_t st = STATUS_OK;
     const struct product_spec *spec = rows->spec;
     const uint32_t products = rows->products;
     const uint64_t pair = 2 * spec->frequencies * products;
@@ -445,15 +433,13 @@ static status_t rows_compare_visibilities(struct verify *verify, const struct ve
         agreement_visibilities(&verify->found.agreement, stored + at, expected + at, 2 * products,
                                spec->frequencies, &wholes[i]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
                              const struct chunk *chunk, uint64_t row, int is_marked,
                              const float *expected, const struct agreement_whole *wholes)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     if (rows->products > 0) {
         return rows_compare_visibilities(verify, rows, row, expected, wholes);
@@ -470,6 +456,5 @@ status_t verify_rows_compare(struct verify *verify, struct verify_rows *rows,
                 ? rows_compare_flagged(verify, rows, &judged, &part, row)
                 : rows_compare_part(verify, rows, &judged, &part, row, is_marked));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -41,18 +41,20 @@ static status_t series_parse_job(struct verify *verify)
     uint32_t nsets = 0;
     struct text input = {0};
     int is_made = strstr(text, "\nchannelise:") || strncmp(text, "channelise:", 11) == 0;
-    TRY(text_add(&input, "products.0.file=\"%s\"", verify->product->series->filterbank));
+    TRY_OUT(text_add(&input, "products.0.file=\"%s\"", verify->product->series->filterbank));
     const char *const before[] = {
         VERIFY_EXTERNAL, "dedisperse.0.file=verify.h5", /* nothing is written: any name will do */
         is_made ? input.data : NULL, NULL};
     const char *const after[] = {NULL};
-    TRY(verify_overrides(verify, before, after, &sets, &nsets));
-    TRY(job_parse(path, text, strlen(text), sets, nsets, &verify->job));
-    REQUIRE(verify->job->ndedisperse == 1, STATUS_DATA, "%s: its job dedisperses nothing", path);
-    REQUIRE(!job_is_semi_coherent(verify->job), STATUS_USAGE,
-            "%s is of a semi-coherent search, whose power is not kept: it is not recomputed, but "
-            "--crc checks every byte",
-            path);
+    TRY_OUT(verify_overrides(verify, before, after, &sets, &nsets));
+    TRY_OUT(job_parse(path, text, strlen(text), sets, nsets, &verify->job));
+    REQUIRE_OUT(verify->job->ndedisperse == 1, STATUS_DATA, "%s: its job dedisperses nothing",
+                path);
+    REQUIRE_OUT(
+        !job_is_semi_coherent(verify->job), STATUS_USAGE,
+        "%s is of a semi-coherent search, whose power is not kept: it is not recomputed, but "
+        "--crc checks every byte",
+        path);
 out:
     text_free(&input);
     free(sets);
@@ -69,7 +71,7 @@ static status_t series_make_plan(struct verify *verify, struct series *series)
                              .chunk_spectra = min_u64(product->rows, max_u64(CHUNK_ADDS / adds, 1)),
                              .streams = (uint32_t)product->frequencies,
                              .group_streams = (uint32_t)min_u64(product->frequencies, CHUNK_TIMES)};
-    TRY(fbh5_open(job_filterbank(verify->job, 0), FBH5_BAND, &series->fbh5));
+    TRY_OUT(fbh5_open(job_filterbank(verify->job, 0), FBH5_BAND, &series->fbh5));
     do {
         st = dedisperse_plan_create(verify->job, 0, series->fbh5, BACKEND_REFERENCE, 1, &small,
                                     &series->plan);
@@ -87,7 +89,6 @@ out:
 static status_t series_compare_description(const struct verify *verify,
                                            const struct dedisperse_plan *plan)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct dedispersed *series = product->series;
     REQUIRE(series->ndms == plan->delays.ndms && series->nchannels == plan->fbh5->nchannels &&
@@ -105,8 +106,7 @@ static status_t series_compare_description(const struct verify *verify,
         TRY(compare_product(product, verify->options->nsets > 0, &plan->spec));
         TRY(verify_times(verify->fd, product, plan->outputs, plan->product.time));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint64_t series_chunk_of(const struct verify *verify, const struct verify_mark *mark)
@@ -120,7 +120,6 @@ static uint64_t series_chunk_of(const struct verify *verify, const struct verify
 static status_t series_pass_holes(struct verify *verify, uint64_t row, const struct chunk *chunk,
                                   int is_marked, float *stored, float *expected)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     for (uint32_t j = 0; j < chunk->streams; j++) {
         if (!isnan(stored[j])) {
@@ -134,8 +133,7 @@ static status_t series_pass_holes(struct verify *verify, uint64_t row, const str
         verify->found.passed++;
         stored[j] = expected[j] = 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The sink: outputs as the reference makes them. */
@@ -143,7 +141,6 @@ static status_t series_compare_rows(void *context, uint32_t index, const struct 
                                     uint64_t first_row, uint64_t rows, const void *data,
                                     const char *holes)
 {
-    status_t st = STATUS_OK;
     struct verify *verify = context;
     const struct series *kind = verify->kind;
     float expected[CHUNK_TIMES];
@@ -164,14 +161,11 @@ static status_t series_compare_rows(void *context, uint32_t index, const struct 
         }
     }
     verify->found.recomputed += rows * chunk->streams;
-    TRY(verify_spans(verify, chunk, first_row, rows));
-out:
-    return st;
+    return verify_spans(verify, chunk, first_row, rows);
 }
 
 static status_t series_prepare(struct verify *verify)
 {
-    status_t st = STATUS_OK;
     struct pipeline_sink sink = {
         .context = verify, .put = series_compare_rows, .end = verify_chunk_end};
     struct series *series = NULL;
@@ -183,9 +177,8 @@ static status_t series_prepare(struct verify *verify)
     verify->input = series->fbh5->path;
     TRY(series_compare_description(verify, series->plan));
     TRY(verify_pick(verify, chunk_count(verify->chunking), series_chunk_of));
-    TRY(dedisperse_pipeline_create(series->plan, verify->backend, NULL, &sink, &verify->pipeline));
-out:
-    return st;
+    return dedisperse_pipeline_create(series->plan, verify->backend, NULL, &sink,
+                                      &verify->pipeline);
 }
 
 static status_t series_prepare_all(struct verify *verify)

@@ -26,7 +26,6 @@ enum { PIECE_BYTES = 16 << 20 };
 static status_t bandpass_find(const struct verify *verify, uint64_t from, uint64_t columns,
                               medians_t *medians, float *piece, float *out)
 {
-    status_t st = STATUS_OK;
     uint64_t rows = max_u64(PIECE_BYTES / (columns * sizeof *piece), 1);
     for (int pass = 0; pass < MEDIANS_PASSES; pass++) {
         medians_begin(medians, pass, columns);
@@ -38,8 +37,7 @@ static status_t bandpass_find(const struct verify *verify, uint64_t from, uint64
         }
     }
     medians_get(medians, out);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* On rank 0: that the medians which a product stores, if any, are those of its rows; reads all of
@@ -57,24 +55,25 @@ static status_t verify_bandpass(const struct verify *verify)
     if (product->place.bandpass_offset == 0) {
         return STATUS_OK;
     }
-    TRY(medians_create(most, 1, &medians));
-    TRY(memory_zeroed((size_t)max_u64(PIECE_BYTES / sizeof *piece, most), sizeof *piece, "rows",
-                      &piece));
-    TRY(memory_zeroed((size_t)most, sizeof *found, "medians", &found));
-    TRY(memory_zeroed((size_t)most, sizeof *stored, "medians", &stored));
+    TRY_OUT(medians_create(most, 1, &medians));
+    TRY_OUT(memory_zeroed((size_t)max_u64(PIECE_BYTES / sizeof *piece, most), sizeof *piece, "rows",
+                          &piece));
+    TRY_OUT(memory_zeroed((size_t)most, sizeof *found, "medians", &found));
+    TRY_OUT(memory_zeroed((size_t)most, sizeof *stored, "medians", &stored));
     for (uint64_t from = 0; from < all; from += most) {
         uint64_t columns = min_u64(most, all - from);
-        TRY(bandpass_find(verify, from, columns, medians, piece, found));
-        TRY(file_read(verify->fd, product->path,
-                      product->place.bandpass_offset + from * sizeof *stored, stored,
-                      columns * sizeof *stored));
+        TRY_OUT(bandpass_find(verify, from, columns, medians, piece, found));
+        TRY_OUT(file_read(verify->fd, product->path,
+                          product->place.bandpass_offset + from * sizeof *stored, stored,
+                          columns * sizeof *stored));
         for (uint64_t i = 0; i < columns; i++) {
-            REQUIRE(stored[i] == found[i] || (isnan(stored[i]) && isnan(found[i])), STATUS_DATA,
-                    "%s: /bandpass of channel %llu of pol %llu is %.9g, but the median of its rows "
-                    "is %.9g",
-                    product->path, (unsigned long long)((from + i) % product->frequencies),
-                    (unsigned long long)((from + i) / product->frequencies), (double)stored[i],
-                    (double)found[i]);
+            REQUIRE_OUT(
+                stored[i] == found[i] || (isnan(stored[i]) && isnan(found[i])), STATUS_DATA,
+                "%s: /bandpass of channel %llu of pol %llu is %.9g, but the median of its rows "
+                "is %.9g",
+                product->path, (unsigned long long)((from + i) % product->frequencies),
+                (unsigned long long)((from + i) / product->frequencies), (double)stored[i],
+                (double)found[i]);
         }
     }
 out:
@@ -112,18 +111,16 @@ static void spectra_end(void *kind)
 static status_t spectra_check_mark(const struct verify *verify, const struct chunk *chunk,
                                    uint64_t row, int is_marked, int is_unreadable)
 {
-    status_t st = STATUS_OK;
     const char *path = verify->product->path;
     int is_whole = chunk->streams == verify->chunking->streams;
     REQUIRE(is_marked || !is_unreadable, STATUS_DATA,
             "%s: the input of row %llu cannot be read, but the row is not marked", path,
             (unsigned long long)row);
-    REQUIRE(!is_marked || is_unreadable || !is_whole, STATUS_DATA,
-            "%s: row %llu is marked as one whose input could not be read, but it can be: make it "
-            "anew (--force)",
-            path, (unsigned long long)row);
-out:
-    return st;
+    return REQUIRED(
+        !is_marked || is_unreadable || !is_whole, STATUS_DATA,
+        "%s: row %llu is marked as one whose input could not be read, but it can be: make it "
+        "anew (--force)",
+        path, (unsigned long long)row);
 }
 
 /* Flags of visibilities are made of their weights, `count` from number `first` on. */
@@ -135,14 +132,15 @@ static status_t spectra_compare_made_flags(const struct verify *verify, uint64_t
     const struct spectra *spectra = verify->kind;
     unsigned char *flags[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++) {
-        TRY(memory_zeroed((size_t)count, 1, "flags", &flags[i]));
+        TRY_OUT(memory_zeroed((size_t)count, 1, "flags", &flags[i]));
     }
-    TRY(file_read(verify->fd, product->path, product->place.flags_offset + first, flags[0], count));
+    TRY_OUT(
+        file_read(verify->fd, product->path, product->place.flags_offset + first, flags[0], count));
     visibilities_flag(weights, count, spectra->plan->products[0].spec.weights.least, flags[1]);
-    REQUIRE(memcmp(flags[0], flags[1], (size_t)count) == 0, STATUS_DATA,
-            "%s is not what its job and input make of it: /Data/flags differ from what "
-            "/Data/nsamples make, from number %llu on",
-            product->path, (unsigned long long)first);
+    REQUIRE_OUT(memcmp(flags[0], flags[1], (size_t)count) == 0, STATUS_DATA,
+                "%s is not what its job and input make of it: /Data/flags differ from what "
+                "/Data/nsamples make, from number %llu on",
+                product->path, (unsigned long long)first);
 out:
     free(flags[0]);
     free(flags[1]);
@@ -160,24 +158,25 @@ static status_t spectra_compare_weights(void *context, uint32_t index, const str
     (void)index;
     uint64_t lines = chunk_share(verify->chunking, product->weights, chunk->streams);
     uint64_t first = chunk_share(verify->chunking, product->weights, chunk->first_stream);
-    TRY(memory_zeroed((size_t)lines, sizeof *stored, "weights", &stored));
+    TRY_OUT(memory_zeroed((size_t)lines, sizeof *stored, "weights", &stored));
     for (uint64_t i = 0; i < rows; i++, weights += lines) {
         uint64_t at = (first_row + i) * product->weights + first;
-        TRY(file_read(verify->fd, product->path,
-                      product->place.weights_offset + at * sizeof *stored, stored,
-                      lines * sizeof *stored));
+        TRY_OUT(file_read(verify->fd, product->path,
+                          product->place.weights_offset + at * sizeof *stored, stored,
+                          lines * sizeof *stored));
         for (uint64_t s = 0; s < lines; s++) {
-            REQUIRE(stored[s] == weights[s], STATUS_DATA,
-                    "%s is not what its job and input make of it: the weight of stream %llu in row "
-                    "%llu is %.9g, expected %.9g%s",
-                    product->path, (unsigned long long)(first + s),
-                    (unsigned long long)(first_row + i), (double)stored[s], (double)weights[s],
-                    verify->holes > 0 ? ": could its input not be read then? --force makes it anew"
-                                      : "");
+            REQUIRE_OUT(
+                stored[s] == weights[s], STATUS_DATA,
+                "%s is not what its job and input make of it: the weight of stream %llu in row "
+                "%llu is %.9g, expected %.9g%s",
+                product->path, (unsigned long long)(first + s), (unsigned long long)(first_row + i),
+                (double)stored[s], (double)weights[s],
+                verify->holes > 0 ? ": could its input not be read then? --force makes it anew"
+                                  : "");
         }
-        TRY(product->kind == PRODUCT_VISIBILITIES
-                ? spectra_compare_made_flags(verify, at, lines, weights)
-                : STATUS_OK);
+        TRY_OUT(product->kind == PRODUCT_VISIBILITIES
+                    ? spectra_compare_made_flags(verify, at, lines, weights)
+                    : STATUS_OK);
     }
 out:
     free(stored);
@@ -199,31 +198,34 @@ static status_t spectra_compare_flags(void *context, uint32_t index, const struc
     uint64_t row = product->flags.ifs * product->flags.channels;
     uint64_t piece = chunk_share(verify->chunking, row, chunk->streams);
     uint64_t first = chunk_share(verify->chunking, row, chunk->first_stream);
-    TRY(memory_zeroed((size_t)piece, 1, "flags", &stored));
-    TRY(memory_zeroed((size_t)piece, sizeof *kurtosis, "kurtosis", &kurtosis));
+    TRY_OUT(memory_zeroed((size_t)piece, 1, "flags", &stored));
+    TRY_OUT(memory_zeroed((size_t)piece, sizeof *kurtosis, "kurtosis", &kurtosis));
     for (uint64_t i = 0; i < cells && first_cell + i < product->flags.rows; i++) {
         uint64_t at = (first_cell + i) * row + first;
-        TRY(file_read(verify->fd, product->path, product->place.flags_offset + at, stored, piece));
+        TRY_OUT(
+            file_read(verify->fd, product->path, product->place.flags_offset + at, stored, piece));
         if (flags->kurtosis) {
-            TRY(file_read(verify->fd, product->path,
-                          product->place.kurtosis_offset + at * sizeof *kurtosis, kurtosis,
-                          piece * sizeof *kurtosis));
+            TRY_OUT(file_read(verify->fd, product->path,
+                              product->place.kurtosis_offset + at * sizeof *kurtosis, kurtosis,
+                              piece * sizeof *kurtosis));
         }
         for (uint64_t k = 0; k < piece; k++) {
             uint64_t of = i * piece + k;
-            REQUIRE(stored[k] == flags->flags[of], STATUS_DATA,
-                    "%s is not what its job and input make of it: /flags of channel %llu in cell "
-                    "%llu is %u, expected %u",
-                    product->path, (unsigned long long)((first + k) % product->flags.channels),
-                    (unsigned long long)(first_cell + i), stored[k], flags->flags[of]);
+            REQUIRE_OUT(
+                stored[k] == flags->flags[of], STATUS_DATA,
+                "%s is not what its job and input make of it: /flags of channel %llu in cell "
+                "%llu is %u, expected %u",
+                product->path, (unsigned long long)((first + k) % product->flags.channels),
+                (unsigned long long)(first_cell + i), stored[k], flags->flags[of]);
             float expected = flags->kurtosis ? flags->kurtosis[of] : 0;
             int is_right = isnan(expected) ? isnan(kurtosis[k])
                                            : fabsf(kurtosis[k] - expected) <= flags->tolerance[of];
-            REQUIRE(!flags->kurtosis || is_right, STATUS_DATA,
-                    "%s is not what the reference makes of its archive: /kurtosis of channel %llu "
-                    "in cell %llu is %.9g, expected %.9g",
-                    product->path, (unsigned long long)((first + k) % product->flags.channels),
-                    (unsigned long long)(first_cell + i), (double)kurtosis[k], (double)expected);
+            REQUIRE_OUT(
+                !flags->kurtosis || is_right, STATUS_DATA,
+                "%s is not what the reference makes of its archive: /kurtosis of channel %llu "
+                "in cell %llu is %.9g, expected %.9g",
+                product->path, (unsigned long long)((first + k) % product->flags.channels),
+                (unsigned long long)(first_cell + i), (double)kurtosis[k], (double)expected);
         }
     }
 out:
@@ -237,7 +239,6 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
                                      uint64_t first_row, uint64_t rows, const void *data,
                                      const char *holes)
 {
-    status_t st = STATUS_OK;
     struct verify *verify = context;
     const struct product *product = verify->product;
     const struct spectra *spectra = verify->kind;
@@ -265,9 +266,7 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
     if (chunk->first_stream == 0) {
         verify->found.recomputed += rows;
     }
-    TRY(verify_spans(verify, chunk, first_row, rows));
-out:
-    return st;
+    return verify_spans(verify, chunk, first_row, rows);
 }
 
 /* Compares one row of voltages. Integers may differ by one from the reference's, if it is near the
@@ -275,7 +274,6 @@ out:
 static status_t spectra_compare_stored(struct verify *verify, uint64_t row, const char *expected,
                                        uint64_t numbers)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     if (product->bits == 32) {
         agreement_sums(&verify->found.agreement, (const float *)(void *)verify->stored,
@@ -296,8 +294,7 @@ static status_t spectra_compare_stored(struct verify *verify, uint64_t row, cons
         verify->found.beside += value[0] != value[1] ? 1 : 0;
         verify->found.agreement.numbers += (double)value[1] * value[1];
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The sink of the pipeline: samples as the reference makes them. */
@@ -305,7 +302,6 @@ static status_t spectra_compare_voltages(void *context, uint32_t index, const st
                                          uint64_t first_row, uint64_t rows, const void *data,
                                          const char *holes)
 {
-    status_t st = STATUS_OK;
     struct verify *verify = context;
     uint64_t bytes = verify->product->place.row_bytes / verify->chunking->streams * chunk->streams;
     const char *expected = data;
@@ -320,9 +316,7 @@ static status_t spectra_compare_voltages(void *context, uint32_t index, const st
     if (chunk->first_stream == 0) {
         verify->found.recomputed += rows;
     }
-    TRY(verify_spans(verify, chunk, first_row, rows));
-out:
-    return st;
+    return verify_spans(verify, chunk, first_row, rows);
 }
 
 /* The sink of the pipeline: scales and counts as the reference makes them. */
@@ -348,7 +342,6 @@ static status_t spectra_count(void *context, const struct chunk *chunk,
  * need. */
 static status_t spectra_compare_description(const struct verify *verify)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct spectra *spectra = verify->kind;
     const struct product_spec *spec = &spectra->plan->products[0].spec;
@@ -386,8 +379,7 @@ static status_t spectra_compare_description(const struct verify *verify)
             TRY(verify_times(verify->fd, product, product->rows, product_time(spec)));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether its job names such an entry. */
@@ -445,10 +437,10 @@ static status_t spectra_open_job_all(struct verify *verify, struct spectra *spec
         snprintf(filters[i], sizeof filters[i], "filter.%u.backend=reference", i);
         after[count++] = filters[i];
     }
-    TRY(verify_overrides(verify, before, after, &sets, &nsets));
-    TRY(text_add(&spectra->text, "%s", verify->product->origin.job_text));
-    TRY(share_job_all(verify->comm, STATUS_OK, verify->options->path, &spectra->text, sets, nsets,
-                      NULL, NULL, &verify->job, &spectra->archive));
+    TRY_OUT(verify_overrides(verify, before, after, &sets, &nsets));
+    TRY_OUT(text_add(&spectra->text, "%s", verify->product->origin.job_text));
+    TRY_OUT(share_job_all(verify->comm, STATUS_OK, verify->options->path, &spectra->text, sets,
+                          nsets, NULL, NULL, &verify->job, &spectra->archive));
 out:
     free(sets);
     return st;
@@ -485,52 +477,49 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
         .filters = product->origin.filters ? filters : NULL,
         .weights = {product->weights > 0 ? WEIGHTS_KEPT : WEIGHTS_NONE}};
     if (product->origin.filters) {
-        REQUIRE(filter_plan_read_choices(product->origin.filters, BACKEND_REFERENCE, filters),
-                STATUS_DATA, "%s: its filters are not told as voltmill does: %s", product->path,
-                product->origin.filters);
+        REQUIRE_OUT(filter_plan_read_choices(product->origin.filters, BACKEND_REFERENCE, filters),
+                    STATUS_DATA, "%s: its filters are not told as voltmill does: %s", product->path,
+                    product->origin.filters);
     }
     do {
         st = channelise_plan_create(verify->job, spectra->archive, BACKEND_REFERENCE, 1, &cut,
                                     &spectra->plan);
     } while (verify_may_take_more(st, verify));
-    TRY(st);
+    TRY_OUT(st);
     verify->found.agreement.filters =
         spectra->plan->filters ? filter_plan_count(spectra->plan->filters) : 0;
     verify->chunking = &spectra->plan->chunking;
-    TRY(spectra_compare_description(verify));
+    TRY_OUT(spectra_compare_description(verify));
     if (spectra->plan->is_bank) {
-        TRY(verify_rows_create(spectra->plan, &spectra->rows));
-        TRY(verify_steps_create(verify, spectra->plan, &spectra->steps));
+        TRY_OUT(verify_rows_create(spectra->plan, &spectra->rows));
+        TRY_OUT(verify_steps_create(verify, spectra->plan, &spectra->steps));
     }
     /* Chunks that complete a row: the last one may hold only spectra that were dropped, but all
      * samples are counted when all chunks are looked at. */
-    TRY(verify_pick(
+    TRY_OUT(verify_pick(
         verify,
         ceil_div_u64(product->rows * product->integrate, verify->chunking->chunk_spectra) *
             chunk_groups(verify->chunking),
         spectra_chunk_of));
-    TRY(channelise_pipeline_create(spectra->plan, verify->backend, &sink, NULL, &verify->pipeline));
+    TRY_OUT(
+        channelise_pipeline_create(spectra->plan, verify->backend, &sink, NULL, &verify->pipeline));
 out:
     return st;
 }
 
 static status_t spectra_prepare_all(struct verify *verify)
 {
-    status_t st = STATUS_OK;
     struct spectra *spectra = NULL;
     TRY(agree_all(verify->comm, memory_zeroed(1, sizeof *spectra, "spectra", &spectra)));
     verify->kind = spectra;
     verify->input = "its archive";
     TRY(spectra_open_job_all(verify, spectra));
-    TRY(agree_all(verify->comm, spectra_prepare(verify, spectra)));
-out:
-    return st;
+    return agree_all(verify->comm, spectra_prepare(verify, spectra));
 }
 
 /* How many samples are missing is known when all was looked at, or when none can be. */
 static status_t spectra_judge_missing(const struct verify *verify)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const struct archive *archive = ((const struct spectra *)verify->kind)->archive;
     int is_known =
@@ -545,29 +534,25 @@ static status_t spectra_judge_missing(const struct verify *verify)
             "expected %s%llu",
             product->path, (unsigned long long)product->missing, is_known ? "" : "at least ",
             (unsigned long long)verify->found.missing);
-    TRY(verify->picked ? STATUS_OK : verify_bandpass(verify));
-out:
-    return st;
+    return verify->picked ? STATUS_OK : verify_bandpass(verify);
 }
 
 /* Numbers of voltages that rounding brings to the other side of the last one, clipped or not, are
  * as rare as those beside others. */
 static status_t spectra_judge_voltages(const struct verify *verify)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     uint64_t near = verify->found.beside + 2;
     TRY(spectra_judge_missing(verify));
-    REQUIRE(verify->picked || product->bits == 32 ||
-                (product->clipped <= verify->found.clipped + near &&
-                 product->clipped + near >= verify->found.clipped),
-            STATUS_DATA,
-            "%s is not what its job and input make of it: /provenance/clipped_samples is %llu, "
-            "expected %llu",
-            product->path, (unsigned long long)product->clipped,
-            (unsigned long long)verify->found.clipped);
-out:
-    return st;
+    return REQUIRED(
+        verify->picked || product->bits == 32 ||
+            (product->clipped <= verify->found.clipped + near &&
+             product->clipped + near >= verify->found.clipped),
+        STATUS_DATA,
+        "%s is not what its job and input make of it: /provenance/clipped_samples is %llu, "
+        "expected %llu",
+        product->path, (unsigned long long)product->clipped,
+        (unsigned long long)verify->found.clipped);
 }
 
 const struct verify_kind verify_spectra = {.what = "rows",

@@ -36,15 +36,12 @@ struct steps_slack {
 static status_t steps_read(const struct verify *verify, uint64_t lines, uint64_t block,
                            uint64_t first, uint64_t count, uint64_t stride, float *out)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     const uint64_t at = (block * lines + first) * sizeof *out;
     TRY(file_read(verify->fd, product->path, product->place.scale_offset + at, out,
                   count * sizeof *out));
-    TRY(file_read(verify->fd, product->path, product->place.offset_offset + at, out + stride,
-                  count * sizeof *out));
-out:
-    return st;
+    return file_read(verify->fd, product->path, product->place.offset_offset + at, out + stride,
+                     count * sizeof *out);
 }
 
 status_t verify_steps_create(const struct verify *verify, struct channelise_plan *plan,
@@ -58,23 +55,23 @@ status_t verify_steps_create(const struct verify *verify, struct channelise_plan
     if (!quantised_is(spec)) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *steps, "scales", &steps));
+    TRY_OUT(memory_zeroed(1, sizeof *steps, "scales", &steps));
     *steps = (struct verify_steps){.spec = spec,
                                    .form = quantised_form(spec->kind, spec->steps.bits),
                                    .lines = spec->nifs * spec->frequencies,
                                    .block = UINT64_MAX};
     steps->parts = steps->form.is_signed ? 2 : 1;
-    TRY(memory_zeroed((size_t)steps->lines, 2 * sizeof *steps->scale, "scales", &steps->scale));
-    TRY(memory_zeroed((size_t)steps->lines, steps->parts * sizeof *steps->row, "a row",
-                      &steps->row));
-    TRY(memory_zeroed((size_t)steps->lines, 4 * sizeof *steps->clipped[0][0], "counts",
-                      &steps->clipped[0][0]));
+    TRY_OUT(memory_zeroed((size_t)steps->lines, 2 * sizeof *steps->scale, "scales", &steps->scale));
+    TRY_OUT(memory_zeroed((size_t)steps->lines, steps->parts * sizeof *steps->row, "a row",
+                          &steps->row));
+    TRY_OUT(memory_zeroed((size_t)steps->lines, 4 * sizeof *steps->clipped[0][0], "counts",
+                          &steps->clipped[0][0]));
     for (int i = 1; i < 4; i++) {
         steps->clipped[i / 2][i % 2] = steps->clipped[0][0] + (size_t)i * steps->lines;
     }
     if (spec->steps.are_first) {
-        TRY(memory_zeroed((size_t)steps->lines, 2 * sizeof *given, "scales", &given));
-        TRY(steps_read(verify, steps->lines, 0, 0, steps->lines, steps->lines, given));
+        TRY_OUT(memory_zeroed((size_t)steps->lines, 2 * sizeof *given, "scales", &given));
+        TRY_OUT(steps_read(verify, steps->lines, 0, 0, steps->lines, steps->lines, given));
         plan->products[0].first_scales = given;
         given = NULL;
     }
@@ -100,20 +97,18 @@ void verify_steps_destroy(struct verify_steps *steps)
 static status_t steps_find(const struct verify *verify, struct verify_steps *steps,
                            const struct chunk *chunk, uint64_t row)
 {
-    status_t st = STATUS_OK;
     const struct product_place *place = &verify->product->place;
     uint64_t block = place->scales == 1 ? 0 : row / place->scale_rows;
     uint64_t first = chunk_share(verify->chunking, steps->lines, chunk->first_stream);
     uint64_t count = chunk_share(verify->chunking, steps->lines, chunk->streams);
     if (block == steps->block && first == steps->first && count == steps->count) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(steps_read(verify, steps->lines, block, first, count, steps->lines, steps->scale));
     steps->block = block;
     steps->first = first;
     steps->count = count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Computes the errors allowed to a row's numbers from its strongest spectrum (agreement.h). The
@@ -191,21 +186,21 @@ static status_t steps_compare_counts(const struct verify *verify, const struct v
     const struct product *product = verify->product;
     const uint64_t offsets[] = {product->place.low_offset, product->place.high_offset};
     uint16_t *found = NULL;
-    TRY(memory_zeroed((size_t)steps->count, sizeof *found, "counts", &found));
+    TRY_OUT(memory_zeroed((size_t)steps->count, sizeof *found, "counts", &found));
     for (int high = 0; high < 2; high++) {
         uint64_t at = block * steps->lines + steps->first;
-        TRY(file_read(verify->fd, product->path, offsets[high] + at * sizeof *found, found,
-                      steps->count * sizeof *found));
+        TRY_OUT(file_read(verify->fd, product->path, offsets[high] + at * sizeof *found, found,
+                          steps->count * sizeof *found));
         for (uint64_t i = 0; i < steps->count; i++) {
             uint32_t least = steps->clipped[high][0][i];
             uint32_t most = steps->clipped[high][1][i];
             char expected[64] = "";
             snprintf(expected, sizeof expected, least < most ? "%u to %u" : "%u", least, most);
-            REQUIRE(found[i] >= least && found[i] <= most, STATUS_DATA,
-                    "%s is not what its job and input make of it: /clipped_%s of block %llu, "
-                    "channel %llu of its ifs, is %u, expected %s",
-                    product->path, high ? "high" : "low", (unsigned long long)block,
-                    (unsigned long long)(steps->first + i), found[i], expected);
+            REQUIRE_OUT(found[i] >= least && found[i] <= most, STATUS_DATA,
+                        "%s is not what its job and input make of it: /clipped_%s of block %llu, "
+                        "channel %llu of its ifs, is %u, expected %s",
+                        product->path, high ? "high" : "low", (unsigned long long)block,
+                        (unsigned long long)(steps->first + i), found[i], expected);
         }
     }
 out:
@@ -217,7 +212,6 @@ status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
                               const struct chunk *chunk, uint64_t row,
                               const struct verify_steps_row *of)
 {
-    status_t st = STATUS_OK;
     const uint64_t block_rows = steps->spec->steps.rows;
     const uint64_t block = row / block_rows;
     const uint64_t end = min_u64((block + 1) * block_rows, steps->spec->rows);
@@ -237,11 +231,9 @@ status_t verify_steps_nearest(struct verify *verify, struct verify_steps *steps,
     }
     memcpy(verify->stored, steps->row, (size_t)numbers * sizeof *steps->row);
     steps->counted++;
-    TRY(row + 1 == end && steps->counted == end - block * block_rows
-            ? steps_compare_counts(verify, steps, block)
-            : STATUS_OK);
-out:
-    return st;
+    return row + 1 == end && steps->counted == end - block * block_rows
+               ? steps_compare_counts(verify, steps, block)
+               : STATUS_OK;
 }
 
 /* Scale and offset of a line as a block stores them. */
@@ -268,7 +260,6 @@ static status_t steps_compare_line(const struct verify *verify, uint64_t block, 
                                    const struct told *found, const struct told *expected,
                                    double largest, double went_in)
 {
-    status_t st = STATUS_OK;
     const struct product *product = verify->product;
     double off = 1e-3 * expected->scale + 1e-4 * largest + steps_left_of(verify, expected, went_in);
     double centre = steps_centre(product->bits);
@@ -285,8 +276,7 @@ static status_t steps_compare_line(const struct verify *verify, uint64_t block, 
                 product->path, told[i].name, (unsigned long long)block, (unsigned long long)line,
                 told[i].found, told[i].expected);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the mean scale and offset of an if. Its empty lines have the mean of the others, which is
@@ -297,8 +287,8 @@ static status_t steps_read_mean(const struct verify *verify, uint64_t lines, uin
     status_t st = STATUS_OK;
     const uint64_t count = verify->product->frequencies;
     float *all = NULL;
-    TRY(memory_zeroed((size_t)count, 2 * sizeof *all, "scales", &all));
-    TRY(steps_read(verify, lines, 0, number * count, count, count, all));
+    TRY_OUT(memory_zeroed((size_t)count, 2 * sizeof *all, "scales", &all));
+    TRY_OUT(steps_read(verify, lines, 0, number * count, count, count, all));
     out->scale = out->offset = 0;
     for (uint64_t i = 0; i < count; i++) {
         out->scale += (double)all[i] / (double)count;
@@ -319,7 +309,7 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
     uint64_t first = chunk_share(verify->chunking, lines, chunk->first_stream);
     uint64_t count = chunk_share(verify->chunking, lines, chunk->streams);
     float *found = NULL; /* scales, then offsets */
-    TRY(memory_zeroed((size_t)count, 2 * sizeof *found, "scales", &found));
+    TRY_OUT(memory_zeroed((size_t)count, 2 * sizeof *found, "scales", &found));
     for (uint64_t b = 0; b < expected->count && expected->first + b < place->scales; b++) {
         const float *scale = expected->scale + b * count;
         const float *offset = expected->offset + b * count;
@@ -327,7 +317,7 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
         uint64_t mean_of = UINT64_MAX;
         double largest = 0;
         struct told mean = {0};
-        TRY(steps_read(verify, lines, number, first, count, count, found));
+        TRY_OUT(steps_read(verify, lines, number, first, count, count, found));
         for (uint64_t i = 0; i < count; i++) {
             /* GCC 12 for ARM crashes at fmax() here. */
             largest = (double)scale[i] > largest ? (double)scale[i] : largest;
@@ -337,11 +327,12 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
             struct told told = {(double)scale[i], (double)offset[i]};
             uint64_t own = (first + i) / product->frequencies;
             if (number == 0 && scale[i] == 0) {
-                TRY(own != mean_of ? steps_read_mean(verify, lines, own, &mean) : STATUS_OK);
+                TRY_OUT(own != mean_of ? steps_read_mean(verify, lines, own, &mean) : STATUS_OK);
                 mean_of = own;
                 told = mean;
             }
-            TRY(steps_compare_line(verify, number, first + i, &stored, &told, largest, went_in));
+            TRY_OUT(
+                steps_compare_line(verify, number, first + i, &stored, &told, largest, went_in));
         }
     }
 out:

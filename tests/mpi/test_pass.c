@@ -36,26 +36,26 @@ static status_t write_numbers(void *context, void *slot)
     float *rows = NULL;
     char *holes = NULL;
     static const struct chunk_counts counts[2] = {{3, 2}, {3, 2}};
-    REQUIRE(!numbering.fails || chunk->index != 5, STATUS_DATA, "chunk 5 cannot be made");
+    REQUIRE_OUT(!numbering.fails || chunk->index != 5, STATUS_DATA, "chunk 5 cannot be made");
     for (uint32_t i = 0; i < 2; i++) {
         const struct output_spec_item *item = &numbering.small->making.items[i];
         uint64_t first = chunk->first / item->integrate;
         uint64_t count = (chunk->first + chunk->count) / item->integrate - first;
         uint64_t floats = item->row_bytes / sizeof *rows;
-        TRY(memory_zeroed(count * floats, sizeof *rows, "rows", &rows));
-        TRY(memory_zeroed(count, 1, "holes", &holes));
+        TRY_OUT(memory_zeroed(count * floats, sizeof *rows, "rows", &rows));
+        TRY_OUT(memory_zeroed(count, 1, "holes", &holes));
         for (uint64_t j = 0; j < count * floats; j++) {
             rows[j] = (float)chunk->index;
         }
         holes[0] = chunk->index == numbering.has_hole;
-        TRY(numbering.sink.put(numbering.sink.context, i, chunk, first, count, rows,
-                               holes[0] ? holes : NULL));
+        TRY_OUT(numbering.sink.put(numbering.sink.context, i, chunk, first, count, rows,
+                                   holes[0] ? holes : NULL));
         free(rows);
         free(holes);
         rows = NULL;
         holes = NULL;
     }
-    TRY(numbering.sink.end(numbering.sink.context, chunk, counts));
+    TRY_OUT(numbering.sink.end(numbering.sink.context, chunk, counts));
     numbering.chunks++;
 out:
     free(rows);

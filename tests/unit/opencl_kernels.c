@@ -84,29 +84,31 @@ static status_t run_case(device_t *device, size_t i, cl_mem in, cl_mem out)
     cl_ulong counts[DEINTERLEAVE_GROUPS];
     cl_event counted = NULL;
     coeff.samples_per_spectrum = (uint32_t)channelise_samples(&spec);
-    TRY(prototype_create(&coeff, &table));
+    TRY_OUT(prototype_create(&coeff, &table));
     spec.coeff = table;
-    REQUIRE(ppf_choices(&device->info, &spec, &choice.shape, 1) == 1, STATUS_DEVICE, "no choice");
-    TRY(deinterleave_create(device, &coding, STREAMS, samples, &deinterleave));
-    TRY(ppf_create(device, &spec, &choice, &bank));
+    REQUIRE_OUT(ppf_choices(&device->info, &spec, &choice.shape, 1) == 1, STATUS_DEVICE,
+                "no choice");
+    TRY_OUT(deinterleave_create(device, &coding, STREAMS, samples, &deinterleave));
+    TRY_OUT(ppf_create(device, &spec, &choice, &bank));
     block.may_leave = ppf_looks(bank);
-    TRY(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride, &is_left));
-    TRY(ppf_begin(bank, 0));
+    TRY_OUT(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride, &is_left));
+    TRY_OUT(ppf_begin(bank, 0));
     for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
         factors[k] = (float)k; /* some are clipped */
     }
-    TRY(cases[i].bits ? ppf_scale(bank, 0, STREAMS, factors) : STATUS_OK);
+    TRY_OUT(cases[i].bits ? ppf_scale(bank, 0, STREAMS, factors) : STATUS_OK);
     look = (struct ppf_look){deinterleave_found(deinterleave), is_left ? SPECTRA : 0};
-    TRY(ppf_run(bank, &watch, lined_up, stride, STREAMS, SPECTRA, &look, &out, &rows, &written));
+    TRY_OUT(
+        ppf_run(bank, &watch, lined_up, stride, STREAMS, SPECTRA, &look, &out, &rows, &written));
     /* Once more from where samples lie well: that of stream 1 begins at a multiple of 16 bytes. */
     re[1] = (size_t)stride;
     im[0] = part;
     im[1] = (size_t)stride + part;
     input.step = bytes;
     block.in = lined_up;
-    TRY(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride, &is_left));
-    TRY(deinterleave_fetch(deinterleave, counts, &counted));
-    TRY(device_wait(device, counted));
+    TRY_OUT(deinterleave_run(deinterleave, &watch, &block, &lined_up, &stride, &is_left));
+    TRY_OUT(deinterleave_fetch(deinterleave, counts, &counted));
+    TRY_OUT(device_wait(device, counted));
     printf("%s: %llu rows\n", kernel_name(spec.kernel), (unsigned long long)rows);
 out:
     ppf_destroy(bank);
@@ -127,14 +129,15 @@ int main(void)
     cl_mem in = NULL;
     cl_mem out = NULL;
     const cl_uchar byte = 17;
-    TRY(device_choose(NULL, 0, 1, &info, &sharers));
-    TRY(device_open(&info, 0, 1, &device));
-    TRY(device_allocate(device, MOST_BYTES, "samples", &in));
-    TRY(device_allocate(device, MOST_BYTES, "rows", &out));
-    CL_TRY(device, clEnqueueFillBuffer(device->compute, in, &byte, 1, 0, MOST_BYTES, 0, NULL, NULL),
-           "fill samples");
+    TRY_OUT(device_choose(NULL, 0, 1, &info, &sharers));
+    TRY_OUT(device_open(&info, 0, 1, &device));
+    TRY_OUT(device_allocate(device, MOST_BYTES, "samples", &in));
+    TRY_OUT(device_allocate(device, MOST_BYTES, "rows", &out));
+    CL_TRY_OUT(device,
+               clEnqueueFillBuffer(device->compute, in, &byte, 1, 0, MOST_BYTES, 0, NULL, NULL),
+               "fill samples");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        TRY(run_case(device, i, in, out));
+        TRY_OUT(run_case(device, i, in, out));
     }
 out:
     if (st != STATUS_OK) {

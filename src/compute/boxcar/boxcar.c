@@ -58,7 +58,6 @@ uint64_t boxcar_bytes(const struct boxes *boxes, uint32_t threads)
 
 static status_t boxcar_create_scratch(const struct boxes *boxes, struct scratch *s)
 {
-    status_t st = STATUS_OK;
     size_t times = (size_t)boxcar_times(boxes);
     size_t cells = (size_t)boxcar_cells(boxes);
     TRY(memory_aligned(times, sizeof *s->series, "a search", &s->series));
@@ -66,9 +65,7 @@ static status_t boxcar_create_scratch(const struct boxes *boxes, struct scratch 
     TRY(memory_aligned(times + 1, sizeof *s->before, "a search", &s->before));
     TRY(memory_aligned(cells, sizeof *s->best, "a search", &s->best));
     TRY(memory_aligned(cells, sizeof *s->at, "a search", &s->at));
-    TRY(memory_aligned(cells, sizeof *s->width, "a search", &s->width));
-out:
-    return st;
+    return memory_aligned(cells, sizeof *s->width, "a search", &s->width);
 }
 
 SIMD_DEFINE_FIND(noise_kernels, noise_kernels)
@@ -97,18 +94,18 @@ status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **o
 {
     status_t st = STATUS_OK;
     boxcar_t *b = NULL;
-    TRY(simd_check());
-    TRY(memory_zeroed(1, sizeof *b, "a search", &b));
+    TRY_OUT(simd_check());
+    TRY_OUT(memory_zeroed(1, sizeof *b, "a search", &b));
     b->boxes = *boxes;
     b->noise = noise_kernels(simd_best());
     b->kernels = boxcar_kernels(simd_best());
     b->threads = threads;
-    TRY(memory_aligned(threads, sizeof *b->scratch, "a search", &b->scratch));
+    TRY_OUT(memory_aligned(threads, sizeof *b->scratch, "a search", &b->scratch));
     memset(b->scratch, 0, threads * sizeof *b->scratch);
     for (uint32_t i = 0; i < threads; i++) {
-        TRY(boxcar_create_scratch(boxes, &b->scratch[i]));
+        TRY_OUT(boxcar_create_scratch(boxes, &b->scratch[i]));
     }
-    TRY(memory_zeroed((size_t)boxes->widths + 1, sizeof *b->scale, "a search", &b->scale));
+    TRY_OUT(memory_zeroed((size_t)boxes->widths + 1, sizeof *b->scale, "a search", &b->scale));
     for (uint32_t w = 1; w <= boxes->widths; w++) {
         b->scale[w] = 1 / sqrt(w);
     }

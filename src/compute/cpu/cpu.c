@@ -15,14 +15,12 @@ struct cpu_pools {
 
 status_t cpu_open(const struct backend_options *options, backend_t **out)
 {
-    status_t st = STATUS_OK;
     struct cpu_backend *backend = NULL;
     (void)options;
     TRY(simd_check());
     TRY(memory_zeroed(1, sizeof *backend, "a backend", &backend));
     *out = &backend->base;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void cpu_close(backend_t *base)
@@ -46,8 +44,8 @@ status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out)
         found = found->next;
     }
     if (!found) {
-        TRY(memory_zeroed(1, sizeof *made, "threads", &made));
-        TRY(pool_create(POOL_TEAM, "pool", threads, &made->pool));
+        TRY_OUT(memory_zeroed(1, sizeof *made, "threads", &made));
+        TRY_OUT(pool_create(POOL_TEAM, "pool", threads, &made->pool));
         made->next = backend->pools;
         found = backend->pools = made;
         made = NULL;

@@ -102,16 +102,17 @@ status_t correlate_groups_make(const struct correlate_spec *spec, int is_gpu,
     struct correlate_blocks blocks = {
         .rows = BLOCK, .columns = BLOCK, .group_rows = GROUP, .group_columns = GROUP};
     struct correlate_groups groups = {.count = 0};
-    TRY(correlate_lookup(spec, &lookup));
-    TRY(correlate_blocks(spec, lookup, &blocks));
+    TRY_OUT(correlate_lookup(spec, &lookup));
+    TRY_OUT(correlate_blocks(spec, lookup, &blocks));
     groups.shape = groups_shape(blocks.count, is_gpu);
     while (blocks.count > 0) {
         const struct correlate_shape *shape = &groups.shape;
         const size_t next = groups.count + 1;
-        TRY(memory_grown(next * shape->members, sizeof *groups.members, "inputs", &groups.members));
-        TRY(memory_grown(next * shape->slots, sizeof *groups.slots, "inputs", &groups.slots));
-        TRY(memory_grown(next * shape->slots * correlate_groups_pairs(spec), sizeof *groups.pairs,
-                         "pairs", &groups.pairs));
+        TRY_OUT(
+            memory_grown(next * shape->members, sizeof *groups.members, "inputs", &groups.members));
+        TRY_OUT(memory_grown(next * shape->slots, sizeof *groups.slots, "inputs", &groups.slots));
+        TRY_OUT(memory_grown(next * shape->slots * correlate_groups_pairs(spec),
+                             sizeof *groups.pairs, "pairs", &groups.pairs));
         memset(groups.slots + (size_t)groups.count * shape->slots, 0,
                shape->slots * sizeof *groups.slots);
         groups_fill(spec, lookup, &blocks, &groups);

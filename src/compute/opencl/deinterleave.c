@@ -36,22 +36,18 @@ void sample_places_free(struct sample_places *places)
 
 status_t sample_places_create(device_t *device, uint32_t nstreams, struct sample_places *out)
 {
-    status_t st = STATUS_OK;
     const uint64_t bytes = nstreams * sizeof(cl_ulong);
     *out = (struct sample_places){.device = device, .nstreams = nstreams};
     TRY(memory_zeroed(2 * (size_t)nstreams, sizeof *out->offsets, "offsets", &out->offsets));
     TRY(device_allocate(device, bytes, "offsets", &out->re));
     TRY(device_allocate(device, bytes, "offsets", &out->im));
     TRY(device_allocate(device, COUNTS_BYTES, "counts", &out->found));
-    TRY(device_clear(device, out->found, 0, COUNTS_BYTES));
-out:
-    return st;
+    return device_clear(device, out->found, 0, COUNTS_BYTES);
 }
 
 status_t sample_places_bring(struct sample_places *places, const struct sample_coding *coding,
                              const struct sample_input *input, uint32_t nstreams)
 {
-    status_t st = STATUS_OK;
     cl_ulong *re = places->offsets;
     cl_ulong *im = places->offsets + places->nstreams;
     int differs = nstreams != places->known;
@@ -66,20 +62,16 @@ status_t sample_places_bring(struct sample_places *places, const struct sample_c
         TRY(device_write(places->device, places->re, 0, re, nstreams * sizeof *re, "offsets"));
         TRY(device_write(places->device, places->im, 0, im, nstreams * sizeof *im, "offsets"));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t sample_places_fetch(const struct sample_places *places, cl_ulong *counts, cl_event *done)
 {
-    status_t st = STATUS_OK;
     CL_TRY(places->device,
            clEnqueueReadBuffer(places->device->compute, places->found, CL_FALSE, 0, COUNTS_BYTES,
                                counts, 0, NULL, done),
            "read counts");
-    TRY(device_clear(places->device, places->found, 0, COUNTS_BYTES));
-out:
-    return st;
+    return device_clear(places->device, places->found, 0, COUNTS_BYTES);
 }
 
 int sample_places_are_aligned(const struct sample_coding *coding, const struct sample_input *input,
@@ -144,13 +136,13 @@ status_t deinterleave_create(device_t *device, const struct sample_coding *codin
 {
     status_t st = STATUS_OK;
     deinterleave_t *d = NULL;
-    TRY(memory_zeroed(1, sizeof *d, "deinterleaved samples", &d));
+    TRY_OUT(memory_zeroed(1, sizeof *d, "deinterleaved samples", &d));
     d->device = device;
     d->coding = *coding;
     d->stride = deinterleave_foreseen(coding, samples);
-    TRY(sample_places_create(device, nstreams, &d->places));
+    TRY_OUT(sample_places_create(device, nstreams, &d->places));
     if (d->stride > 0) {
-        TRY(device_allocate(device, d->stride * nstreams, "deinterleaved samples", &d->out));
+        TRY_OUT(device_allocate(device, d->stride * nstreams, "deinterleaved samples", &d->out));
     }
     *out = d;
     d = NULL;
@@ -258,7 +250,6 @@ static status_t deinterleave_build(deinterleave_t *d, enum variant variant)
  * until it is done. */
 static status_t deinterleave_grow(deinterleave_t *d, uint64_t samples)
 {
-    status_t st = STATUS_OK;
     uint64_t stride = deinterleave_stride(&d->coding, samples);
     if (stride > d->stride) {
         DEVICE_RELEASE(d->device, d->out);
@@ -268,14 +259,12 @@ static status_t deinterleave_grow(deinterleave_t *d, uint64_t samples)
                             &d->out));
         d->stride = stride;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t deinterleave_copy(deinterleave_t *d, struct stopwatch *watch,
                                   const struct deinterleave_block *block)
 {
-    status_t st = STATUS_OK;
     const struct sample_input *input = block->input;
     enum variant variant = sample_places_are_aligned(&d->coding, input, block->nstreams)
                                ? VARIANT_ALIGNED
@@ -283,28 +272,24 @@ static status_t deinterleave_copy(deinterleave_t *d, struct stopwatch *watch,
     TRY(deinterleave_grow(d, block->samples));
     TRY(sample_places_bring(&d->places, &d->coding, input, block->nstreams));
     TRY(deinterleave_build(d, variant));
-    TRY(LAUNCH(d->device, d->kernels[variant], deinterleave_size(block->samples, block->nstreams),
-               watch, STEP_DEINTERLEAVE, ARGUMENT(block->in), ARGUMENT(d->places.re),
-               ARGUMENT(d->places.im), ARGUMENT_ULONG(input->step), ARGUMENT(d->out),
-               ARGUMENT_ULONG(d->stride), ARGUMENT_ULONG(block->samples),
-               ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(block->counted_first),
-               ARGUMENT_ULONG(block->counted), ARGUMENT(d->places.found)));
-out:
-    return st;
+    return LAUNCH(d->device, d->kernels[variant],
+                  deinterleave_size(block->samples, block->nstreams), watch, STEP_DEINTERLEAVE,
+                  ARGUMENT(block->in), ARGUMENT(d->places.re), ARGUMENT(d->places.im),
+                  ARGUMENT_ULONG(input->step), ARGUMENT(d->out), ARGUMENT_ULONG(d->stride),
+                  ARGUMENT_ULONG(block->samples), ARGUMENT_UINT(block->nstreams),
+                  ARGUMENT_ULONG(block->counted_first), ARGUMENT_ULONG(block->counted),
+                  ARGUMENT(d->places.found));
 }
 
 static status_t deinterleave_scan(deinterleave_t *d, struct stopwatch *watch,
                                   const struct deinterleave_block *block, uint64_t stride)
 {
-    status_t st = STATUS_OK;
     TRY(deinterleave_build(d, VARIANT_SCAN));
-    TRY(LAUNCH(d->device, d->kernels[VARIANT_SCAN],
-               deinterleave_size(block->samples, block->nstreams), watch, STEP_DEINTERLEAVE,
-               ARGUMENT(block->in), ARGUMENT_ULONG(stride), ARGUMENT_ULONG(block->samples),
-               ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(block->counted_first),
-               ARGUMENT_ULONG(block->counted), ARGUMENT(d->places.found)));
-out:
-    return st;
+    return LAUNCH(d->device, d->kernels[VARIANT_SCAN],
+                  deinterleave_size(block->samples, block->nstreams), watch, STEP_DEINTERLEAVE,
+                  ARGUMENT(block->in), ARGUMENT_ULONG(stride), ARGUMENT_ULONG(block->samples),
+                  ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(block->counted_first),
+                  ARGUMENT_ULONG(block->counted), ARGUMENT(d->places.found));
 }
 
 cl_mem deinterleave_found(const deinterleave_t *d)
@@ -316,7 +301,6 @@ status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
                           const struct deinterleave_block *block, cl_mem *out, uint64_t *stride,
                           int *is_left)
 {
-    status_t st = STATUS_OK;
     *out = block->in;
     if (deinterleave_lies_well(&d->coding, block->input, block->nstreams, stride)) {
         int must_look = !block->is_clean && deinterleave_must_look(&d->coding);
@@ -326,13 +310,12 @@ status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
         if (is_left) {
             *is_left = must_look && block->may_leave;
         }
-        goto out;
+        return STATUS_OK;
     }
     TRY(deinterleave_copy(d, watch, block));
     *out = d->out;
     *stride = d->stride;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t deinterleave_fetch(deinterleave_t *d, cl_ulong *counts, cl_event *done)

@@ -257,13 +257,11 @@ void signals_put_back(const struct signals *signals)
 
 static status_t device_open_queue(device_t *device, cl_command_queue *out)
 {
-    status_t st = STATUS_OK;
     cl_int error = CL_SUCCESS;
     *out =
         clCreateCommandQueue(device->context, device->info.id, CL_QUEUE_PROFILING_ENABLE, &error);
     CL_TRY(device, error, "make a command queue");
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
@@ -271,7 +269,7 @@ status_t device_open(const struct device_info *info, uint64_t memory, uint32_t s
 {
     status_t st = STATUS_OK;
     device_t *device = NULL;
-    TRY(memory_zeroed(1, sizeof *device, "an OpenCL device", &device));
+    TRY_OUT(memory_zeroed(1, sizeof *device, "an OpenCL device", &device));
     device->info = *info;
     device->room = memory;
     if (memory == 0) {
@@ -285,10 +283,10 @@ status_t device_open(const struct device_info *info, uint64_t memory, uint32_t s
     signals_keep(&signals);
     device->context = clCreateContext(properties, 1, &info->id, NULL, NULL, &error);
     signals_put_back(&signals);
-    CL_TRY(device, error, "make a context");
-    TRY(device_open_queue(device, &device->upload));
-    TRY(device_open_queue(device, &device->compute));
-    TRY(device_open_queue(device, &device->download));
+    CL_TRY_OUT(device, error, "make a context");
+    TRY_OUT(device_open_queue(device, &device->upload));
+    TRY_OUT(device_open_queue(device, &device->compute));
+    TRY_OUT(device_open_queue(device, &device->download));
     *out = device;
     device = NULL;
 out:
@@ -380,7 +378,6 @@ static cl_int device_create(const device_t *device, uint64_t bytes, cl_mem *out)
 
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out)
 {
-    status_t st = STATUS_OK;
     const struct device_info *info = &device->info;
     uint64_t size = max_u64(bytes, 1); /* OpenCL has no empty buffers */
     if (size > device_most(device)) {
@@ -400,14 +397,14 @@ status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_
             TRY(device_fail(device, error, "allocate memory"));
         }
         device->is_full = 1;
-        FAIL(STATUS_DEVICE, "out of memory: %s of %s: device %s: %s, with %s of its memory in use",
-             units_bytes(bytes), what, info->name, device_error_name(error),
-             units_bytes(device->used));
+        return report_fail(STATUS_DEVICE,
+                           "out of memory: %s of %s: device %s: %s, with %s of its memory in use",
+                           units_bytes(bytes), what, info->name, device_error_name(error),
+                           units_bytes(device->used));
     }
     device->used += size;
     *out = memory;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t device_pin(const device_t *device, uint64_t bytes, struct pinned *out)
@@ -418,13 +415,11 @@ status_t device_pin(const device_t *device, uint64_t bytes, struct pinned *out)
 
 status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes, cl_mem *out)
 {
-    status_t st = STATUS_OK;
     const cl_buffer_region region = {(size_t)at, (size_t)bytes};
     cl_int error = CL_SUCCESS;
     *out = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
     CL_TRY(device, error, "take a part of a buffer");
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void device_release_all(device_t *device, const cl_mem *memory, size_t count)
@@ -449,18 +444,17 @@ status_t device_fail(const device_t *device, cl_int error, const char *what)
 
 status_t device_wait(const device_t *device, cl_event event)
 {
-    status_t st = STATUS_OK;
     cl_int error = event ? clWaitForEvents(1, &event) : CL_SUCCESS;
     if (error != CL_SUCCESS) {
         /* The wait fails with a general error; the command's own is more to the point. */
         cl_int status = CL_COMPLETE;
         clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-        FAIL(STATUS_DEVICE, "OpenCL device %s: work failed: %s%s%s", device->info.name,
-             device_error_name(error), status < 0 ? ", its command: " : "",
-             status < 0 ? device_error_name(status) : "");
+        return report_fail(STATUS_DEVICE, "OpenCL device %s: work failed: %s%s%s",
+                           device->info.name, device_error_name(error),
+                           status < 0 ? ", its command: " : "",
+                           status < 0 ? device_error_name(status) : "");
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void device_forget(cl_event *event)
@@ -473,7 +467,6 @@ void device_forget(cl_event *event)
 
 status_t device_seconds(const device_t *device, cl_event from, cl_event to, double *seconds)
 {
-    status_t st = STATUS_OK;
     cl_ulong begin = 0;
     cl_ulong end = 0;
     CL_TRY(device,
@@ -484,8 +477,7 @@ status_t device_seconds(const device_t *device, cl_event from, cl_event to, doub
     CL_TRY(device, clGetEventProfilingInfo(to, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL),
            "time a command");
     *seconds = end > begin ? (double)(end - begin) * 1e-9 : 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const void *data,
@@ -501,16 +493,12 @@ status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const 
 status_t device_put(device_t *device, const void *data, uint64_t bytes, const char *what,
                     cl_mem *out)
 {
-    status_t st = STATUS_OK;
     TRY(device_allocate(device, bytes, what, out));
-    TRY(device_write(device, *out, 0, data, bytes, what));
-out:
-    return st;
+    return device_write(device, *out, 0, data, bytes, what);
 }
 
 status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     enum { MOST = 1 << 30 }; /* NVIDIA's fill goes astray beyond 2 GiB (driver 580) */
     const cl_float zero = 0;
     for (uint64_t i = 0; i < bytes; i += MOST) {
@@ -519,15 +507,12 @@ status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64
                                    (size_t)min_u64(MOST, bytes - i), 0, NULL, NULL),
                "write zeros");
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t device_mark(const device_t *device, cl_event *out)
 {
-    status_t st = STATUS_OK;
     CL_TRY(device, clEnqueueMarkerWithWaitList(device->compute, 0, NULL, out), "mark the queue");
     CL_TRY(device, clFlush(device->compute), "begin work");
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -128,15 +128,9 @@ status_t device_put(device_t *device, const void *data, uint64_t bytes, const ch
 status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64_t bytes);
 status_t device_mark(const device_t *device, cl_event *out);
 
-/* TRY for OpenCL: `device` may be NULL, `what` says what was tried. */
-#define CL_TRY(device, call, what)                                                                 \
-    do {                                                                                           \
-        cl_int cl_error = (call);                                                                  \
-        if (cl_error != CL_SUCCESS) {                                                              \
-            st = device_fail((device), cl_error, (what));                                          \
-            goto out;                                                                              \
-        }                                                                                          \
-    } while (0)
+/* TRY and TRY_OUT for OpenCL: `device` may be NULL, `what` says what was tried. */
+#define CL_TRY(device, call, what) TRY(device_check((device), (call), (what)))
+#define CL_TRY_OUT(device, call, what) TRY_OUT(device_check((device), (call), (what)))
 
 /* OpenCL on processors installs signal handlers at its first call, and LLVM at its first
  * compilation. These two functions surround calls that may do so, and restore the handlers. Only
@@ -149,5 +143,11 @@ void signals_put_back(const struct signals *signals);
 
 /* Records "OpenCL device NAME: cannot WHAT: CL_ERROR" and returns STATUS_DEVICE. */
 status_t device_fail(const device_t *device, cl_int error, const char *what);
+
+/* Returns OK for CL_SUCCESS, else fails as device_fail(). */
+static inline status_t device_check(const device_t *device, cl_int error, const char *what)
+{
+    return error == CL_SUCCESS ? STATUS_OK : device_fail(device, error, what);
+}
 
 #endif

@@ -109,14 +109,14 @@ static status_t device_add_platform(cl_platform_id platform, struct device_info 
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &nids) != CL_SUCCESS || nids == 0) {
         goto out;
     }
-    TRY(memory_zeroed(nids, sizeof *ids, "OpenCL devices", &ids));
+    TRY_OUT(memory_zeroed(nids, sizeof *ids, "OpenCL devices", &ids));
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, nids, ids, NULL) != CL_SUCCESS) {
         goto out;
     }
     for (cl_uint i = 0; i < nids; i++) {
         struct device_info info;
         uint32_t at = *count;
-        TRY(memory_grow(*count, sizeof info, "OpenCL devices", list));
+        TRY_OUT(memory_grow(*count, sizeof info, "OpenCL devices", list));
         if (!device_ask(platform, ids[i], &info)) {
             continue;
         }
@@ -145,12 +145,12 @@ status_t device_list(struct device_info **out, uint32_t *count)
     if (clGetPlatformIDs(0, NULL, &nplatforms) != CL_SUCCESS) {
         nplatforms = 0;
     }
-    TRY(memory_zeroed(nplatforms, sizeof *platforms, "OpenCL platforms", &platforms));
+    TRY_OUT(memory_zeroed(nplatforms, sizeof *platforms, "OpenCL platforms", &platforms));
     if (nplatforms > 0) {
-        CL_TRY(NULL, clGetPlatformIDs(nplatforms, platforms, NULL), "list the platforms");
+        CL_TRY_OUT(NULL, clGetPlatformIDs(nplatforms, platforms, NULL), "list the platforms");
     }
     for (cl_uint i = 0; i < nplatforms; i++) {
-        TRY(device_add_platform(platforms[i], &list, &ndevices));
+        TRY_OUT(device_add_platform(platforms[i], &list, &ndevices));
     }
     *out = list;
     *count = ndevices;
@@ -167,11 +167,11 @@ status_t opencl_devices(struct text *out)
     status_t st = STATUS_OK;
     struct device_info *list = NULL;
     uint32_t count = 0;
-    TRY(device_list(&list, &count));
+    TRY_OUT(device_list(&list, &count));
     for (uint32_t i = 0; i < count; i++) {
-        TRY(text_add(out, "%u: %s (%s, driver %s): %s, %u units, %s\n", i, list[i].name,
-                     list[i].platform_name, list[i].driver, list[i].is_gpu ? "GPU" : "no GPU",
-                     list[i].units, units_bytes(list[i].global_bytes)));
+        TRY_OUT(text_add(out, "%u: %s (%s, driver %s): %s, %u units, %s\n", i, list[i].name,
+                         list[i].platform_name, list[i].driver, list[i].is_gpu ? "GPU" : "no GPU",
+                         list[i].units, units_bytes(list[i].global_bytes)));
     }
 out:
     free(list);
@@ -184,10 +184,10 @@ static status_t device_fail_no_such(const char *wanted, const struct device_info
     status_t st = STATUS_OK;
     struct text names = {0};
     for (uint32_t i = 0; i < count; i++) {
-        TRY(text_add(&names, "%s%u: %s (%s)", i > 0 ? ", " : "", i, list[i].name,
-                     list[i].platform_name));
+        TRY_OUT(text_add(&names, "%s%u: %s (%s)", i > 0 ? ", " : "", i, list[i].name,
+                         list[i].platform_name));
     }
-    FAIL(STATUS_DEVICE, "no OpenCL device is called \"%s\"; there are: %s", wanted, names.data);
+    FAIL_OUT(STATUS_DEVICE, "no OpenCL device is called \"%s\"; there are: %s", wanted, names.data);
 out:
     text_free(&names);
     return st;
@@ -232,18 +232,19 @@ status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_s
     uint32_t count = 0;
     cl_uint nplatforms = 0;
     uint32_t nfit = 0;
-    TRY(device_list(&list, &count));
+    TRY_OUT(device_list(&list, &count));
     if (clGetPlatformIDs(0, NULL, &nplatforms) != CL_SUCCESS || nplatforms == 0) {
-        FAIL(STATUS_DEVICE, "no OpenCL platform: is a driver (ICD) installed?");
+        FAIL_OUT(STATUS_DEVICE, "no OpenCL platform: is a driver (ICD) installed?");
     }
-    REQUIRE(count > 0, STATUS_DEVICE,
-            "no OpenCL device: drivers are installed, but none has a device that is available and "
-            "compiles programs");
+    REQUIRE_OUT(
+        count > 0, STATUS_DEVICE,
+        "no OpenCL device: drivers are installed, but none has a device that is available and "
+        "compiles programs");
     for (uint32_t i = 0; i < count; i++) {
         nfit += device_fits(wanted, list, i) ? 1 : 0;
     }
     if (nfit == 0) {
-        TRY(device_fail_no_such(wanted, list, count));
+        TRY_OUT(device_fail_no_such(wanted, list, count));
     }
     uint32_t mine = local_rank % nfit;
     uint32_t at = 0;
@@ -284,10 +285,11 @@ static status_t backend_open_opencl(const struct backend_options *options, backe
     struct opencl *opencl = NULL;
     struct device_info info;
     uint32_t sharers = 1;
-    TRY(memory_zeroed(1, sizeof *opencl, "a backend", &opencl));
-    TRY(device_choose(options->device, options->local_rank, options->local_size, &info, &sharers));
-    TRY(device_open(&info, options->device_memory, sharers, &opencl->device));
-    TRY(options->keeps ? kept_create(&opencl->device->kept) : STATUS_OK);
+    TRY_OUT(memory_zeroed(1, sizeof *opencl, "a backend", &opencl));
+    TRY_OUT(
+        device_choose(options->device, options->local_rank, options->local_size, &info, &sharers));
+    TRY_OUT(device_open(&info, options->device_memory, sharers, &opencl->device));
+    TRY_OUT(options->keeps ? kept_create(&opencl->device->kept) : STATUS_OK);
     *out = &opencl->base;
     opencl = NULL;
 out:
@@ -326,9 +328,9 @@ static status_t backend_fastest(const device_t *device, cl_mem from, cl_mem to, 
                                            &event)
                     : clEnqueueReadBuffer(device->download, from, CL_FALSE, 0, bytes, host, 0, NULL,
                                           &event);
-        CL_TRY(device, error, "copy");
-        TRY(device_wait(device, event));
-        TRY(device_seconds(device, NULL, event, &seconds));
+        CL_TRY_OUT(device, error, "copy");
+        TRY_OUT(device_wait(device, event));
+        TRY_OUT(device_seconds(device, NULL, event, &seconds));
         device_forget(&event);
         *out = i == 0 || seconds < *out ? seconds : *out;
     }
@@ -349,15 +351,15 @@ static status_t backend_measure_copies(backend_t *backend, struct backend_rates 
     buffer_t *a = NULL;
     buffer_t *b = NULL;
     double seconds = 0;
-    TRY(buffer_create(backend, BUFFER_IN, bytes, &a));
-    TRY(buffer_create(backend, BUFFER_OUT, bytes, &b));
+    TRY_OUT(buffer_create(backend, BUFFER_IN, bytes, &a));
+    TRY_OUT(buffer_create(backend, BUFFER_OUT, bytes, &b));
     const struct opencl_buffer *from = (struct opencl_buffer *)a;
     const struct opencl_buffer *to = (struct opencl_buffer *)b;
-    TRY(backend_fastest(device, from->memory, to->memory, NULL, 0, bytes, &seconds));
+    TRY_OUT(backend_fastest(device, from->memory, to->memory, NULL, 0, bytes, &seconds));
     out->copy = 2 * (double)bytes / seconds;
-    TRY(backend_fastest(device, NULL, from->memory, from->pinned.host, 1, bytes, &seconds));
+    TRY_OUT(backend_fastest(device, NULL, from->memory, from->pinned.host, 1, bytes, &seconds));
     out->upload = (double)bytes / seconds;
-    TRY(backend_fastest(device, from->memory, NULL, from->pinned.host, 0, bytes, &seconds));
+    TRY_OUT(backend_fastest(device, from->memory, NULL, from->pinned.host, 0, bytes, &seconds));
     out->download = (double)bytes / seconds;
 out:
     buffer_destroy(a);
@@ -379,13 +381,13 @@ static status_t backend_measure_device_fma(backend_t *backend, uint32_t threads,
     cl_kernel kernel = NULL;
     cl_mem sums = NULL;
     (void)threads;
-    TRY(launch_build(device, &source, 1, &(struct text){0}, "fma_rate", &kernel));
-    TRY(device_allocate(device, items * sizeof(float), "sums", &sums));
+    TRY_OUT(launch_build(device, &source, 1, &(struct text){0}, "fma_rate", &kernel));
+    TRY_OUT(device_allocate(device, items * sizeof(float), "sums", &sums));
     for (int i = 0; i < TIMES; i++) {
         const struct launch_size size = {items / ITEMS, ITEMS};
-        TRY(LAUNCH(device, kernel, size, &watch, STEP_FILTER, ARGUMENT(sums), ARGUMENT(a),
-                   ARGUMENT(b), ARGUMENT(rounds)));
-        TRY(stopwatch_collect(&watch, device, steps));
+        TRY_OUT(LAUNCH(device, kernel, size, &watch, STEP_FILTER, ARGUMENT(sums), ARGUMENT(a),
+                       ARGUMENT(b), ARGUMENT(rounds)));
+        TRY_OUT(stopwatch_collect(&watch, device, steps));
         *out = fmax(*out, 2.0 * CHAINS * rounds * (double)items / steps[STEP_FILTER]);
     }
 out:

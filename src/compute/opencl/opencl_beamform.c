@@ -117,7 +117,7 @@ static status_t beam_put_copies(struct stage *stage, const struct beamform_spec 
 {
     status_t st = STATUS_OK;
     cl_uint *pairs = NULL;
-    TRY(memory_zeroed(spec->beams, 2 * sizeof *pairs, "beams", &pairs));
+    TRY_OUT(memory_zeroed(spec->beams, 2 * sizeof *pairs, "beams", &pairs));
     for (uint32_t beam = 0; beam < spec->beams; beam++) {
         const uint32_t station = beam_copied(spec, beam);
         if (station < spec->stations) {
@@ -126,8 +126,8 @@ static status_t beam_put_copies(struct stage *stage, const struct beamform_spec 
         }
     }
     if (stage->ncopies > 0) {
-        TRY(device_put(stage->opencl->device, pairs, stage->ncopies * 2 * sizeof *pairs, "beams",
-                       &stage->copies));
+        TRY_OUT(device_put(stage->opencl->device, pairs, stage->ncopies * 2 * sizeof *pairs,
+                           "beams", &stage->copies));
     }
 out:
     free(pairs);
@@ -169,7 +169,7 @@ static status_t beam_put_table(struct stage *stage, const struct beamform_spec *
     const size_t series = (size_t)spec->pols * spec->coarse * spec->nchannels;
     const size_t numbers = beam_table_numbers(spec, &tile);
     float *table = NULL;
-    TRY(memory_zeroed(numbers, PAIR, "weights of beams", &table));
+    TRY_OUT(memory_zeroed(numbers, PAIR, "weights of beams", &table));
     for (size_t i = 0; i < spec->beams * spec->stations * series; i++) {
         const uint32_t beam = (uint32_t)(i / series / spec->stations);
         const uint32_t station = (uint32_t)(i / series % spec->stations);
@@ -179,8 +179,8 @@ static status_t beam_put_table(struct stage *stage, const struct beamform_spec *
         to[0] = (float)weight[0];
         to[1] = (float)weight[1];
     }
-    TRY(device_put(stage->opencl->device, table, numbers * PAIR, "weights of beams",
-                   &stage->table));
+    TRY_OUT(device_put(stage->opencl->device, table, numbers * PAIR, "weights of beams",
+                       &stage->table));
 out:
     free(table);
     return st;
@@ -188,7 +188,6 @@ out:
 
 static status_t beam_put_weights(struct stage *stage, const struct beamform_spec *spec)
 {
-    status_t st = STATUS_OK;
     device_t *device = stage->opencl->device;
     const uint64_t pairs = (uint64_t)spec->beams * spec->stations;
     const uint64_t gains = (uint64_t)spec->stations * spec->pols * spec->coarse * spec->nchannels;
@@ -201,13 +200,11 @@ static status_t beam_put_weights(struct stage *stage, const struct beamform_spec
     if (spec->factors && !spec->weights) {
         TRY(device_put(device, spec->factors, pairs * PAIR, "weights of beams", &stage->factors));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t opencl_beamform_create(backend_t *backend, beamform_t *made)
 {
-    status_t st = STATUS_OK;
     const struct beamform_spec given = made->spec, *spec = &given;
     struct stage *stage = (struct stage *)made;
     stage->opencl = (struct opencl *)backend;
@@ -215,16 +212,13 @@ static status_t opencl_beamform_create(backend_t *backend, beamform_t *made)
     stage->watch.is_on = spec->is_timed;
     TRY(beam_put_weights(stage, spec));
     TRY(beam_put_copies(stage, spec));
-    TRY(opencl_turns_create(backend, beam_turn_bytes(spec), &stage->turns));
-out:
-    return st;
+    return opencl_turns_create(backend, beam_turn_bytes(spec), &stage->turns);
 }
 
 static status_t beam_launch(struct stage *stage, const struct beam_kernels *kernels, cl_mem turns,
                             uint64_t beam_turns, int has_cells, cl_mem in, uint64_t first,
                             uint64_t spectra, cl_mem out)
 {
-    status_t st = STATUS_OK;
     const struct beamform_spec *spec = &stage->base.spec;
     const struct beam_tile *tile = &kernels->tile;
     const device_t *device = stage->opencl->device;
@@ -251,15 +245,13 @@ static status_t beam_launch(struct stage *stage, const struct beam_kernels *kern
                    ARGUMENT(stage->copies), ARGUMENT_UINT(stage->ncopies), ARGUMENT_ULONG(first),
                    ARGUMENT_ULONG(spectra)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t opencl_beamform_run(beamform_t *beamform, buffer_t *in_buffer, uint64_t first,
                                     uint64_t spectra, const struct beamform_turns *turns,
                                     buffer_t *out)
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)beamform;
     const struct beamform_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
@@ -280,9 +272,7 @@ static status_t opencl_beamform_run(beamform_t *beamform, buffer_t *in_buffer, u
                         ((struct opencl_buffer *)out)->memory));
     }
     TRY(opencl_block_end(turns_in, NULL, NULL, 0, &stage->watch));
-    TRY(opencl_block_end(in, &out, &bytes, 1, &stage->watch));
-out:
-    return st;
+    return opencl_block_end(in, &out, &bytes, 1, &stage->watch);
 }
 
 /* Returns the bytes of the weights: of a table on a device whose groups are large enough. */

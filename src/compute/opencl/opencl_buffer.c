@@ -58,14 +58,12 @@ static void buffer_place_counts(struct opencl_buffer *buffer)
 
 static status_t buffer_pin(struct opencl_buffer *buffer)
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = buffer->use == BUFFER_IN
                          ? buffer_counts_at(buffer) + DEINTERLEAVE_GROUPS * sizeof(cl_ulong)
                          : buffer->bytes;
     TRY(device_pin(buffer->device, bytes, &buffer->pinned));
     buffer_place_counts(buffer);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t buffer_create_for(device_t *device, enum buffer_use use, int is_ingested,
@@ -74,7 +72,7 @@ static status_t buffer_create_for(device_t *device, enum buffer_use use, int is_
     status_t st = STATUS_OK;
     struct opencl_buffer *buffer = NULL;
     enum { LEAST = 64 };
-    TRY(memory_zeroed(1, sizeof *buffer, "a buffer", &buffer));
+    TRY_OUT(memory_zeroed(1, sizeof *buffer, "a buffer", &buffer));
     buffer->device = device;
     buffer->use = use;
     buffer->has_samples_apart = is_ingested;
@@ -87,12 +85,12 @@ static status_t buffer_create_for(device_t *device, enum buffer_use use, int is_
         *out = &buffer->base;
         return STATUS_OK;
     }
-    TRY(device_allocate(device, buffer->bytes,
-                        use == BUFFER_IN    ? "a block of samples"
-                        : use == BUFFER_OUT ? "rows of a product"
-                                            : "rows for the next stage",
-                        &buffer->memory));
-    TRY(use == BUFFER_BETWEEN ? STATUS_OK : buffer_pin(buffer));
+    TRY_OUT(device_allocate(device, buffer->bytes,
+                            use == BUFFER_IN    ? "a block of samples"
+                            : use == BUFFER_OUT ? "rows of a product"
+                                                : "rows for the next stage",
+                            &buffer->memory));
+    TRY_OUT(use == BUFFER_BETWEEN ? STATUS_OK : buffer_pin(buffer));
     *out = &buffer->base;
     buffer = NULL;
 out:
@@ -128,20 +126,17 @@ static status_t buffer_pin_late(struct opencl_buffer *buffer)
  * rare. */
 static status_t buffer_show(struct opencl_buffer *buffer)
 {
-    status_t st = STATUS_OK;
     TRY(device_wait(buffer->device, buffer->used));
     TRY(device_wait(buffer->device, buffer->moved));
     CL_TRY(buffer->device,
            clEnqueueReadBuffer(buffer->device->download, buffer->memory, CL_TRUE, 0, buffer->bytes,
                                buffer_host(buffer), 0, NULL, NULL),
            "fetch a block from the device");
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t opencl_buffer_get(buffer_t *base, void **out)
 {
-    status_t st = STATUS_OK;
     struct opencl_buffer *buffer = (struct opencl_buffer *)base;
     TRY(buffer_host(buffer) ? STATUS_OK : buffer_pin_late(buffer));
     if (buffer->use == BUFFER_BETWEEN || buffer->is_ingested) {
@@ -149,13 +144,11 @@ status_t opencl_buffer_get(buffer_t *base, void **out)
     }
     TRY(device_wait(buffer->device, buffer->moved));
     *out = buffer_host(buffer);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t opencl_buffer_missing(buffer_t *base, uint64_t *out)
 {
-    status_t st = STATUS_OK;
     const struct opencl_buffer *buffer = (struct opencl_buffer *)base;
     uint64_t sum = 0;
     if (buffer->counted) {
@@ -165,8 +158,7 @@ status_t opencl_buffer_missing(buffer_t *base, uint64_t *out)
         }
     }
     *out = sum;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Notes that the work up to `done` uses the buffer's device memory. */
@@ -181,7 +173,6 @@ static void buffer_use(struct opencl_buffer *buffer, cl_event done)
 static status_t buffer_moves(const struct opencl_buffer *buffer, cl_command_queue queue,
                              struct stopwatch *watch, enum device_step step)
 {
-    status_t st = STATUS_OK;
     cl_event *timed = NULL;
     TRY(stopwatch_event(watch, step, &timed));
     if (timed) {
@@ -189,13 +180,11 @@ static status_t buffer_moves(const struct opencl_buffer *buffer, cl_command_queu
         *timed = buffer->moved;
     }
     CL_TRY(buffer->device, clFlush(queue), "begin work");
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, struct stopwatch *watch)
 {
-    status_t st = STATUS_OK;
     const device_t *device = buffer->device;
     device_forget(&buffer->moved);
     device_forget(&buffer->counted);
@@ -204,30 +193,24 @@ static status_t buffer_upload(struct opencl_buffer *buffer, uint64_t bytes, stru
                                 buffer_host(buffer), buffer->used ? 1 : 0,
                                 buffer->used ? &buffer->used : NULL, &buffer->moved),
            "bring samples to the device");
-    TRY(buffer_moves(buffer, device->upload, watch, STEP_UPLOAD));
-out:
-    return st;
+    return buffer_moves(buffer, device->upload, watch, STEP_UPLOAD);
 }
 
 static status_t buffer_download(struct opencl_buffer *buffer, uint64_t bytes, cl_event done,
                                 struct stopwatch *watch)
 {
-    status_t st = STATUS_OK;
     const device_t *device = buffer->device;
     device_forget(&buffer->moved);
     CL_TRY(device,
            clEnqueueReadBuffer(device->download, buffer->memory, CL_FALSE, 0, bytes,
                                buffer->pinned.host, 1, &done, &buffer->moved),
            "fetch rows from the device");
-    TRY(buffer_moves(buffer, device->download, watch, STEP_DOWNLOAD));
-out:
-    return st;
+    return buffer_moves(buffer, device->download, watch, STEP_DOWNLOAD);
 }
 
 status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *const *out,
                             uint32_t nout, struct stopwatch *watch)
 {
-    status_t st = STATUS_OK;
     const device_t *device = in->device;
     cl_event events[MOST_OUTPUTS + 1];
     cl_uint count = 0;
@@ -245,18 +228,15 @@ status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *
         CL_TRY(device, clEnqueueBarrierWithWaitList(device->compute, count, events, NULL),
                "wait for transfers");
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t opencl_turns_create(backend_t *backend, uint64_t bytes, struct opencl_turns *out)
 {
-    status_t st = STATUS_OK;
     for (int i = 0; i < 2; i++) {
         TRY(buffer_create(backend, BUFFER_IN, bytes, &out->buffers[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void opencl_turns_destroy(struct opencl_turns *turns)
@@ -269,7 +249,6 @@ status_t opencl_turns_begin(struct opencl_turns *turns, const float *const lists
                             const uint64_t floats[2], struct stopwatch *watch,
                             struct opencl_buffer **out)
 {
-    status_t st = STATUS_OK;
     buffer_t *buffer = turns->buffers[turns->runs++ % 2];
     uint64_t count = 0;
     void *to = NULL;
@@ -281,9 +260,7 @@ status_t opencl_turns_begin(struct opencl_turns *turns, const float *const lists
         }
     }
     *out = (struct opencl_buffer *)buffer;
-    TRY(opencl_block_begin(*out, count * sizeof(float), NULL, 0, watch));
-out:
-    return st;
+    return opencl_block_begin(*out, count * sizeof(float), NULL, 0, watch);
 }
 
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
@@ -291,12 +268,12 @@ status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const 
 {
     status_t st = STATUS_OK;
     cl_event done = NULL;
-    TRY(device_mark(in->device, &done));
+    TRY_OUT(device_mark(in->device, &done));
     buffer_use(in, done);
     for (uint32_t i = 0; i < nout; i++) {
         struct opencl_buffer *buffer = (struct opencl_buffer *)out[i];
         if (bytes[i] > 0 && buffer->use == BUFFER_OUT) {
-            TRY(buffer_download(buffer, bytes[i], done, watch));
+            TRY_OUT(buffer_download(buffer, bytes[i], done, watch));
         }
         buffer_use(buffer, done);
     }

@@ -94,7 +94,7 @@ static status_t correlate_put_tables(struct stage *stage)
     const struct correlate_groups *groups = &stage->groups;
     const size_t slots = (size_t)groups->count * groups->shape.slots;
     cl_uint(*autos)[2] = NULL;
-    TRY(memory_zeroed(spec->stations, sizeof *autos, "pairs", &autos));
+    TRY_OUT(memory_zeroed(spec->stations, sizeof *autos, "pairs", &autos));
     memset(autos, 0xff, spec->stations * sizeof *autos);
     for (uint32_t i = 0; i < spec->npairs; i++) {
         if (spec->pairs[i][0] == spec->pairs[i][1]) {
@@ -116,8 +116,8 @@ static status_t correlate_put_tables(struct stage *stage)
         {spec->gains, spec->gains ? correlate_spectrum_bytes(spec) : 0, &stage->gains}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (tables[i].bytes > 0) {
-            TRY(device_put(device, tables[i].data, tables[i].bytes, "tables of a correlation",
-                           tables[i].out));
+            TRY_OUT(device_put(device, tables[i].data, tables[i].bytes, "tables of a correlation",
+                               tables[i].out));
         }
     }
 out:
@@ -128,7 +128,6 @@ out:
 /* Two programs: that of the rows is the same for many specs. */
 static status_t correlate_build(struct stage *stage)
 {
-    status_t st = STATUS_OK;
     static const enum program_source source = SOURCE_CORRELATE;
     static const enum program_source rows_source = SOURCE_CORRELATE_ROWS;
     const struct correlate_spec *spec = &stage->base.spec;
@@ -147,13 +146,11 @@ static status_t correlate_build(struct stage *stage)
                  spec->pols, shape->slots, shape->columns, shape->members, is_gpu, step);
         TRY(launch_build(device, &source, 1, &options, "correlate", &stage->crosses));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t correlate_allocate(struct stage *stage, backend_t *backend)
 {
-    status_t st = STATUS_OK;
     device_t *device = stage->opencl->device;
     const struct correlate_spec *spec = &stage->base.spec;
     const uint64_t plane = correlate_plane(spec) * sizeof(float);
@@ -169,13 +166,11 @@ static status_t correlate_allocate(struct stage *stage, backend_t *backend)
         TRY(opencl_turns_create(backend, correlate_turns_bytes(spec, spec->max_spectra),
                                 &stage->turns));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t opencl_correlate_create(backend_t *backend, correlate_t *made)
 {
-    status_t st = STATUS_OK;
     const struct correlate_spec *spec = &made->spec;
     struct stage *stage = (struct stage *)made;
     stage->opencl = (struct opencl *)backend;
@@ -188,9 +183,7 @@ static status_t opencl_correlate_create(backend_t *backend, correlate_t *made)
     TRY(correlate_groups_make(spec, stage->opencl->device->info.is_gpu, &stage->groups));
     TRY(correlate_put_tables(stage));
     TRY(correlate_build(stage));
-    TRY(correlate_allocate(stage, backend));
-out:
-    return st;
+    return correlate_allocate(stage, backend);
 }
 
 /* Some dumps of a run. */
@@ -204,7 +197,6 @@ struct launch {
 static status_t correlate_launch_sums(struct stage *stage, const struct launch *launch, cl_mem out,
                                       uint64_t row)
 {
-    status_t st = STATUS_OK;
     const struct correlate_spec *spec = &stage->base.spec;
     const device_t *device = stage->opencl->device;
     const uint64_t columns = correlate_columns(spec);
@@ -233,17 +225,15 @@ static status_t correlate_launch_sums(struct stage *stage, const struct launch *
                    ARGUMENT_UINT(correlate_inputs(spec)), ARGUMENT_UINT(stage->groups.count),
                    ARGUMENT_UINT(spec->npairs), ARGUMENT_UINT(launch->turned != launch->in)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t correlate_launch(struct stage *stage, const struct launch *launch)
 {
-    status_t st = STATUS_OK;
     const struct correlate_spec *spec = &stage->base.spec;
     if (stage->sums_rows == 0) {
         TRY(correlate_launch_sums(stage, launch, launch->out, launch->out_row));
-        goto out;
+        return STATUS_OK;
     }
     TRY(correlate_launch_sums(stage, launch, stage->sums, 0));
     if (launch->is_complete) {
@@ -256,15 +246,13 @@ static status_t correlate_launch(struct stage *stage, const struct launch *launc
                    ARGUMENT_UINT((cl_uint)correlate_columns(spec)), ARGUMENT_UINT(spec->average),
                    ARGUMENT_UINT(spec->gains != NULL)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Dumps that are whole in the run and have one tile go together; others, which use the carry, go
  * one after the other. */
 static status_t correlate_launch_dumps(struct stage *stage, struct launch launch)
 {
-    status_t st = STATUS_OK;
     const struct correlate_spec *spec = &stage->base.spec;
     const uint64_t integrate = spec->integrate;
     const uint64_t first_dump = stage->base.next / integrate;
@@ -280,8 +268,7 @@ static status_t correlate_launch_dumps(struct stage *stage, struct launch launch
         launch.is_complete = dump < whole;
         TRY(correlate_launch(stage, &launch));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rotates the run's spectra, if there are turns, and sums their powers. */
@@ -308,7 +295,6 @@ static status_t correlate_launch_turn(struct stage *stage, const struct launch *
 static status_t opencl_correlate_run(correlate_t *correlate, buffer_t *in_buffer, uint64_t spectra,
                                      const float *turns, buffer_t *out_buffer)
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)correlate;
     const struct correlate_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
@@ -331,9 +317,7 @@ static status_t opencl_correlate_run(correlate_t *correlate, buffer_t *in_buffer
     }
     TRY(turns ? opencl_block_end(turns_in, NULL, NULL, 0, &stage->watch) : STATUS_OK);
     TRY(correlate_launch_dumps(stage, launch));
-    TRY(opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch));
-out:
-    return st;
+    return opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch);
 }
 
 static uint64_t opencl_correlate_bytes(const struct correlate_spec *spec)

@@ -100,24 +100,25 @@ static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, inges
     status_t st = STATUS_OK;
     struct opencl_ingest *ingest = NULL;
     uint32_t pieces = threads * INGEST_EACH;
-    TRY(memory_zeroed(1, sizeof *ingest + pieces * sizeof *ingest->pieces, "an ingest", &ingest));
+    TRY_OUT(
+        memory_zeroed(1, sizeof *ingest + pieces * sizeof *ingest->pieces, "an ingest", &ingest));
     ingest->device = ((struct opencl *)backend)->device;
     ingest->threads = threads;
-    TRY(memory_zeroed(threads, sizeof *ingest->fillers, "an ingest", &ingest->fillers));
+    TRY_OUT(memory_zeroed(threads, sizeof *ingest->fillers, "an ingest", &ingest->fillers));
     ingest->waiting.room = ingest->flying.room = pieces;
-    TRY(memory_zeroed(pieces, sizeof(uint32_t), "an ingest", &ingest->waiting.numbers));
-    TRY(memory_zeroed(pieces, sizeof(uint32_t), "an ingest", &ingest->flying.numbers));
-    TRY(thread_init_waiting(&ingest->lock, &ingest->put));
+    TRY_OUT(memory_zeroed(pieces, sizeof(uint32_t), "an ingest", &ingest->waiting.numbers));
+    TRY_OUT(memory_zeroed(pieces, sizeof(uint32_t), "an ingest", &ingest->flying.numbers));
+    TRY_OUT(thread_init_waiting(&ingest->lock, &ingest->put));
     ingest->has_lock = 1;
     for (uint32_t i = 0; i < threads; i++) {
         ingest->fillers[i].has_cond = pthread_cond_init(&ingest->fillers[i].freed, NULL) == 0;
-        REQUIRE(ingest->fillers[i].has_cond, STATUS_DEVICE, "out of memory: a condition");
+        REQUIRE_OUT(ingest->fillers[i].has_cond, STATUS_DEVICE, "out of memory: a condition");
     }
     const device_t *device = ingest->device;
     cl_int error = CL_SUCCESS;
     ingest->queue = clCreateCommandQueue(device->context, device->info.id, 0, &error);
-    CL_TRY(device, error, "make a command queue");
-    TRY(device_pin(device, (uint64_t)pieces * INGEST_PIECE, &ingest->pinned));
+    CL_TRY_OUT(device, error, "make a command queue");
+    TRY_OUT(device_pin(device, (uint64_t)pieces * INGEST_PIECE, &ingest->pinned));
     *out = &ingest->base;
     ingest = NULL;
 out:
@@ -129,7 +130,6 @@ out:
 
 static status_t ingest_begin_opencl(ingest_t *base, buffer_t *in)
 {
-    status_t st = STATUS_OK;
     const struct opencl_ingest *ingest = (struct opencl_ingest *)base;
     struct opencl_buffer *buffer = (struct opencl_buffer *)in;
     TRY(device_wait(ingest->device, buffer->used));
@@ -138,8 +138,7 @@ static status_t ingest_begin_opencl(ingest_t *base, buffer_t *in)
     device_forget(&buffer->moved);
     device_forget(&buffer->counted);
     buffer->is_ingested = 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void *ingest_memory(const struct opencl_ingest *ingest, uint32_t piece)
@@ -149,7 +148,6 @@ static void *ingest_memory(const struct opencl_ingest *ingest, uint32_t piece)
 
 static status_t ingest_room_opencl(ingest_t *base, uint32_t thread, void **out)
 {
-    status_t st = STATUS_OK;
     struct opencl_ingest *ingest = (struct opencl_ingest *)base;
     struct filler *filler = &ingest->fillers[thread];
     uint32_t piece = thread * INGEST_EACH + filler->next;
@@ -162,8 +160,7 @@ static status_t ingest_room_opencl(ingest_t *base, uint32_t thread, void **out)
     REQUIRE(!is_broken, STATUS_DEVICE, "OpenCL device %s: samples do not arrive",
             ingest->device->info.name);
     *out = ingest_memory(ingest, piece);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void ingest_put_opencl(ingest_t *base, uint32_t thread, buffer_t *in, uint64_t at,
@@ -198,7 +195,6 @@ static int ingest_take(struct opencl_ingest *ingest, uint32_t *out)
 
 static status_t ingest_send(struct opencl_ingest *ingest, uint32_t number)
 {
-    status_t st = STATUS_OK;
     struct piece *piece = &ingest->pieces[number];
     struct opencl_buffer *in = piece->in;
     CL_TRY(ingest->device,
@@ -210,14 +206,12 @@ static status_t ingest_send(struct opencl_ingest *ingest, uint32_t number)
     device_forget(&in->moved);
     clRetainEvent(piece->sent);
     in->moved = piece->sent;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Room of the pieces that have come. */
 static status_t ingest_free(struct opencl_ingest *ingest, int *freed)
 {
-    status_t st = STATUS_OK;
     *freed = 0;
     while (ingest->flying.count > 0) {
         cl_int status = CL_QUEUED;
@@ -239,13 +233,11 @@ static status_t ingest_free(struct opencl_ingest *ingest, int *freed)
         pthread_mutex_unlock(&ingest->lock);
         (*freed)++;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t ingest_send_all(struct opencl_ingest *ingest, int *sent)
 {
-    status_t st = STATUS_OK;
     uint32_t number = 0;
     *sent = 0;
     while (ingest_take(ingest, &number)) {
@@ -255,8 +247,7 @@ static status_t ingest_send_all(struct opencl_ingest *ingest, int *sent)
     if (*sent > 0) {
         CL_TRY(ingest->device, clFlush(ingest->queue), "begin work");
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void ingest_stop_opencl(ingest_t *base)
@@ -276,8 +267,8 @@ static status_t ingest_carry_opencl(ingest_t *base)
     struct opencl_ingest *ingest = (struct opencl_ingest *)base;
     int sent = 0;
     int freed = 0;
-    TRY(ingest_send_all(ingest, &sent));
-    TRY(ingest_free(ingest, &freed));
+    TRY_OUT(ingest_send_all(ingest, &sent));
+    TRY_OUT(ingest_free(ingest, &freed));
     if (sent > 0 || freed > 0) {
         goto out;
     }
@@ -310,17 +301,17 @@ static status_t ingest_mark(struct opencl_ingest *ingest, struct opencl_buffer *
     const struct ring *flying = &ingest->flying;
     cl_event marked = NULL;
     cl_event *sent = NULL;
-    TRY(memory_zeroed(flying->room, sizeof *sent, "events", &sent));
+    TRY_OUT(memory_zeroed(flying->room, sizeof *sent, "events", &sent));
     for (uint32_t i = 0; i < flying->count; i++) {
         sent[i] = ingest->pieces[flying->numbers[(flying->first + i) % flying->room]].sent;
     }
-    CL_TRY(ingest->device,
-           clEnqueueMarkerWithWaitList(ingest->queue, flying->count,
-                                       flying->count > 0 ? sent : NULL, &marked),
-           "bring samples to the device");
+    CL_TRY_OUT(ingest->device,
+               clEnqueueMarkerWithWaitList(ingest->queue, flying->count,
+                                           flying->count > 0 ? sent : NULL, &marked),
+               "bring samples to the device");
     device_forget(&in->moved);
     in->moved = marked;
-    CL_TRY(ingest->device, clFlush(ingest->queue), "begin work");
+    CL_TRY_OUT(ingest->device, clFlush(ingest->queue), "begin work");
 out:
     free(sent);
     return st;
@@ -331,11 +322,11 @@ static status_t ingest_end_opencl(ingest_t *base, buffer_t *in, int is_whole)
     status_t st = STATUS_OK;
     struct opencl_ingest *ingest = (struct opencl_ingest *)base;
     int sent = 0;
-    TRY(ingest_send_all(ingest, &sent));
+    TRY_OUT(ingest_send_all(ingest, &sent));
     ((struct opencl_buffer *)in)->is_ingested = is_whole;
-    TRY(is_whole ? ingest_mark(ingest, (struct opencl_buffer *)in) : STATUS_OK);
+    TRY_OUT(is_whole ? ingest_mark(ingest, (struct opencl_buffer *)in) : STATUS_OK);
     if (!is_whole) { /* what comes now comes by another queue */
-        CL_TRY(ingest->device, clFinish(ingest->queue), "bring samples to the device");
+        CL_TRY_OUT(ingest->device, clFinish(ingest->queue), "bring samples to the device");
     }
 out:
     if (st != STATUS_OK) {

@@ -93,17 +93,18 @@ static status_t opencl_peaks_create(backend_t *backend, const struct boxes *boxe
     if (!peaks_can(device, boxes)) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *stage, "a search", &stage));
+    TRY_OUT(memory_zeroed(1, sizeof *stage, "a search", &stage));
     stage->device = device;
     stage->boxes = *boxes;
     stage->least = boxes_least(boxes);
     stage->watch.is_on = is_timed;
-    TRY(peaks_build(stage));
+    TRY_OUT(peaks_build(stage));
     for (uint32_t w = 1; w <= boxes->widths; w++) {
         scale[w] = 1 / sqrt(w);
     }
-    TRY(device_put(device, scale, (boxes->widths + 1) * sizeof *scale, "a search", &stage->scale));
-    TRY(device_allocate(device, COUNTS * sizeof(cl_uint), "a search", &stage->counts));
+    TRY_OUT(
+        device_put(device, scale, (boxes->widths + 1) * sizeof *scale, "a search", &stage->scale));
+    TRY_OUT(device_allocate(device, COUNTS * sizeof(cl_uint), "a search", &stage->counts));
     *out = &stage->base;
     stage = NULL;
 out:
@@ -115,13 +116,12 @@ out:
 
 static status_t opencl_peaks_reserve(peaks_t *base, uint64_t nseries, uint64_t times)
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)base;
     device_t *device = stage->device;
     uint64_t cells = max_u64(nseries * ceil_div_u64(times, PEAK_CELL), stage->cells);
     uint64_t blocks = max_u64(nseries * ceil_div_u64(times, PEAKS_BLOCK), stage->blocks);
     if (cells == stage->cells && blocks == stage->blocks) {
-        goto out;
+        return STATUS_OK;
     }
     CL_TRY(device, clFinish(device->compute), "search");
     DEVICE_RELEASE(device, stage->list, stage->noise, stage->others);
@@ -132,8 +132,7 @@ static status_t opencl_peaks_reserve(peaks_t *base, uint64_t nseries, uint64_t t
     TRY(device_allocate(device, blocks * sizeof(cl_uint), "a search", &stage->others));
     stage->cells = cells;
     stage->blocks = blocks;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The blocks of a run: see kernels/peaks/blocks.cl. */
@@ -173,7 +172,6 @@ static status_t peaks_launch_whole(struct stage *stage, const struct peaks_launc
 
 static status_t peaks_launch(struct stage *stage, const struct peaks_launch *l)
 {
-    status_t st = STATUS_OK;
     const device_t *device = stage->device;
     const size_t units = device->info.units;
     const float threshold = (float)stage->boxes.threshold;
@@ -188,19 +186,16 @@ static status_t peaks_launch(struct stage *stage, const struct peaks_launch *l)
                ARGUMENT(stage->least), ARGUMENT_UINT((cl_uint)l->is_whole),
                ARGUMENT(l->out->memory), ARGUMENT(stage->noise), ARGUMENT(stage->list),
                ARGUMENT(stage->others), ARGUMENT(stage->counts)));
-    TRY(LAUNCH(device, stage->refine, refined, &stage->watch, STEP_DETECT,
-               ARGUMENT(l->rows->memory), ARGUMENT(l->stride), ARGUMENT(l->column),
-               ARGUMENT(l->series), ARGUMENT(l->starts), ARGUMENT(l->times), ARGUMENT(threshold),
-               ARGUMENT(stage->scale), ARGUMENT(l->out->memory), ARGUMENT(stage->noise),
-               ARGUMENT(stage->list), ARGUMENT(stage->counts)));
-out:
-    return st;
+    return LAUNCH(device, stage->refine, refined, &stage->watch, STEP_DETECT,
+                  ARGUMENT(l->rows->memory), ARGUMENT(l->stride), ARGUMENT(l->column),
+                  ARGUMENT(l->series), ARGUMENT(l->starts), ARGUMENT(l->times), ARGUMENT(threshold),
+                  ARGUMENT(stage->scale), ARGUMENT(l->out->memory), ARGUMENT(stage->noise),
+                  ARGUMENT(stage->list), ARGUMENT(stage->counts));
 }
 
 static status_t opencl_peaks_run(peaks_t *base, buffer_t *rows, const struct peaks_rows *of,
                                  uint64_t first, uint64_t end, buffer_t *out)
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)base;
     struct opencl_buffer *in = (struct opencl_buffer *)rows;
     const uint64_t bytes = of->nseries * ceil_div_u64(end - first, PEAK_CELL) * sizeof(struct peak);
@@ -210,9 +205,7 @@ static status_t opencl_peaks_run(peaks_t *base, buffer_t *rows, const struct pea
     TRY(opencl_peaks_reserve(base, of->nseries, end - first));
     TRY(opencl_block_begin(in, 0, &out, 1, &stage->watch));
     TRY(peaks_launch(stage, &launch));
-    TRY(opencl_block_end(in, &out, &bytes, 1, &stage->watch));
-out:
-    return st;
+    return opencl_block_end(in, &out, &bytes, 1, &stage->watch);
 }
 
 static status_t opencl_peaks_times(peaks_t *base, double seconds[DEVICE_STEPS])

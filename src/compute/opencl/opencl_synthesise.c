@@ -90,12 +90,12 @@ static status_t synthesise_put_coefficients(struct stage *stage)
     const struct synthesise_spec *spec = &stage->base.spec;
     const uint64_t length = synthesise_length(spec);
     float *table = NULL;
-    TRY(memory_aligned(length, sizeof *table, "coefficients", &table));
+    TRY_OUT(memory_aligned(length, sizeof *table, "coefficients", &table));
     for (uint64_t i = 0; i < length; i++) {
         table[i] = (float)spec->coeff[i];
     }
-    TRY(device_put(stage->opencl->device, table, length * sizeof *table, "coefficients",
-                   &stage->coeff));
+    TRY_OUT(device_put(stage->opencl->device, table, length * sizeof *table, "coefficients",
+                       &stage->coeff));
 out:
     free(table);
     return st;
@@ -130,7 +130,6 @@ static status_t synthesise_build(struct stage *stage)
 
 static status_t opencl_synthesise_create(backend_t *backend, synthesise_t *made)
 {
-    status_t st = STATUS_OK;
     const struct synthesise_spec *spec = &made->spec;
     struct stage *stage = (struct stage *)made;
     struct opencl *opencl = (struct opencl *)backend;
@@ -148,8 +147,7 @@ static status_t opencl_synthesise_create(backend_t *backend, synthesise_t *made)
     TRY(synthesise_put_coefficients(stage));
     TRY(synthesise_build(stage));
     stage->base.spec.coeff = NULL;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rounded down; `divisor` > 0. */
@@ -183,7 +181,6 @@ struct progress {
 static status_t synthesise_transform(struct stage *stage, struct progress *progress, uint64_t from,
                                      uint64_t to, cl_mem *u)
 {
-    status_t st = STATUS_OK;
     const struct stage_run *run = progress->run;
     const uint64_t counted_end = min_u64(run->counted_first + run->counted, to);
     const uint64_t counted_first = max_u64(max_u64(run->counted_first, progress->looked), from);
@@ -197,14 +194,12 @@ static status_t synthesise_transform(struct stage *stage, struct progress *progr
         .counted = counted_end > counted_first ? counted_end - counted_first : 0};
     TRY(transform_run(stage->transform, &stage->watch, &block, u));
     progress->looked = max_u64(progress->looked, to);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Places that hold spectra which no row needed, but which are to be counted. */
 static status_t synthesise_count_rest(struct stage *stage, struct progress *progress, uint64_t end)
 {
-    status_t st = STATUS_OK;
     const struct stage_run *run = progress->run;
     cl_mem u = NULL;
     end = min_u64(end, run->counted_first + run->counted);
@@ -213,15 +208,13 @@ static status_t synthesise_count_rest(struct stage *stage, struct progress *prog
         TRY(synthesise_transform(stage, progress, at, to, &u));
         at = to;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rows `at` .. `at + count - 1` of the run, which one tile is enough for. */
 static status_t synthesise_piece(struct stage *stage, struct progress *progress, uint64_t at,
                                  uint64_t count)
 {
-    status_t st = STATUS_OK;
     const struct synthesise_spec *spec = &stage->base.spec;
     const struct stage_run *run = progress->run;
     const int64_t n = run->first_row + (int64_t)at;
@@ -242,18 +235,15 @@ static status_t synthesise_piece(struct stage *stage, struct progress *progress,
     cl_mem u = NULL;
     TRY(synthesise_count_rest(stage, progress, from));
     TRY(synthesise_transform(stage, progress, from, to, &u));
-    TRY(LAUNCH(stage->opencl->device, stage->fir, size, &stage->watch, STEP_FILTER, ARGUMENT(u),
-               ARGUMENT_ULONG(to - from), ARGUMENT_UINT(run->nstreams), ARGUMENT(stage->coeff),
-               ARGUMENT(base), ARGUMENT(rest), ARGUMENT_UINT(turned),
-               ARGUMENT(progress->out->memory), ARGUMENT_ULONG(at), ARGUMENT_ULONG(run->out_stride),
-               ARGUMENT_ULONG(count)));
-out:
-    return st;
+    return LAUNCH(stage->opencl->device, stage->fir, size, &stage->watch, STEP_FILTER, ARGUMENT(u),
+                  ARGUMENT_ULONG(to - from), ARGUMENT_UINT(run->nstreams), ARGUMENT(stage->coeff),
+                  ARGUMENT(base), ARGUMENT(rest), ARGUMENT_UINT(turned),
+                  ARGUMENT(progress->out->memory), ARGUMENT_ULONG(at),
+                  ARGUMENT_ULONG(run->out_stride), ARGUMENT_ULONG(count));
 }
 
 static status_t synthesise_pieces(struct stage *stage, struct progress *progress)
 {
-    status_t st = STATUS_OK;
     const struct synthesise_spec *spec = &stage->base.spec;
     const struct stage_run *run = progress->run;
     /* Whole items, where there is room for some. */
@@ -263,16 +253,13 @@ static status_t synthesise_pieces(struct stage *stage, struct progress *progress
     for (uint64_t at = 0; at < run->rows; at += piece) {
         TRY(synthesise_piece(stage, progress, at, min_u64(piece, run->rows - at)));
     }
-    TRY(synthesise_count_rest(stage, progress, run->samples));
-out:
-    return st;
+    return synthesise_count_rest(stage, progress, run->samples);
 }
 
 static status_t opencl_synthesise_run(synthesise_t *synthesise, buffer_t *in_buffer,
                                       const struct sample_input *input, const struct stage_run *run,
                                       buffer_t *out_buffer)
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)synthesise;
     const struct synthesise_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
@@ -288,9 +275,7 @@ static status_t opencl_synthesise_run(synthesise_t *synthesise, buffer_t *in_buf
     if (in->use == BUFFER_IN) {
         TRY(transform_fetch(stage->transform, in->counts, &in->counted));
     }
-    TRY(opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch));
-out:
-    return st;
+    return opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch);
 }
 
 static uint64_t opencl_synthesise_bytes(const struct synthesise_spec *spec)

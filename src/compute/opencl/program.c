@@ -16,49 +16,41 @@
 
 static status_t stopwatch_add_entry(struct stopwatch *watch, enum device_step step)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grow(watch->count, sizeof *watch->entries, "times of commands", &watch->entries));
     watch->entries[watch->count++] = (struct stopwatch_entry){step, NULL, NULL};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t stopwatch_event(struct stopwatch *watch, enum device_step step, cl_event **out)
 {
-    status_t st = STATUS_OK;
     *out = NULL;
     if (watch && watch->is_on) {
         TRY(stopwatch_add_entry(watch, step));
         *out = &watch->entries[watch->count - 1].to;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t stopwatch_begin(struct stopwatch *watch, const device_t *device, cl_command_queue queue,
                          enum device_step step)
 {
-    status_t st = STATUS_OK;
     if (watch && watch->is_on) {
         TRY(stopwatch_add_entry(watch, step));
         CL_TRY(device,
                clEnqueueMarkerWithWaitList(queue, 0, NULL, &watch->entries[watch->count - 1].from),
                "mark the queue");
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t stopwatch_end(struct stopwatch *watch, const device_t *device, cl_command_queue queue)
 {
-    status_t st = STATUS_OK;
     if (watch && watch->is_on) {
         CL_TRY(device,
                clEnqueueMarkerWithWaitList(queue, 0, NULL, &watch->entries[watch->count - 1].to),
                "mark the queue");
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void stopwatch_forget(struct stopwatch *watch)
@@ -78,8 +70,8 @@ status_t stopwatch_collect(struct stopwatch *watch, const device_t *device,
     for (uint32_t i = 0; i < watch->count; i++) {
         const struct stopwatch_entry *entry = &watch->entries[i];
         double took = 0;
-        TRY(device_wait(device, entry->to));
-        TRY(device_seconds(device, entry->from, entry->to, &took));
+        TRY_OUT(device_wait(device, entry->to));
+        TRY_OUT(device_seconds(device, entry->from, entry->to, &took));
         seconds[entry->step] += took;
     }
 out:
@@ -105,7 +97,6 @@ static const char cache_kind[] = "program";
 static status_t program_make_key(const device_t *device, const char *text, const char *options,
                                  struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct device_info *info = &device->info;
     char platform[DEVICE_TEXT * 2] = "";
     char version[DEVICE_TEXT * 2] = "";
@@ -117,9 +108,7 @@ static status_t program_make_key(const device_t *device, const char *text, const
            "ask for the device's version");
     TRY(text_add(out, "%s\n%s\n%s\n%s\n%s\n%s\n", info->platform_name, platform, info->name,
                  version, info->driver, options));
-    TRY(text_add_bytes(out, text, strlen(text)));
-out:
-    return st;
+    return text_add_bytes(out, text, strlen(text));
 }
 
 /* The part of the log to show: its end may be cut, the first error may not. */
@@ -146,17 +135,17 @@ static status_t program_fail_build(const device_t *device, cl_program program, c
     if (clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS) {
         size = 0;
     }
-    TRY(memory_zeroed(size + 1, 1, "a build log", &log));
+    TRY_OUT(memory_zeroed(size + 1, 1, "a build log", &log));
     if (size > 0) {
         clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
     }
     for (size_t end = strlen(log); end > 0 && strchr(" \n", log[end - 1]); end--) {
         log[end - 1] = '\0';
     }
-    TRY(text_add(&text, "OpenCL device %s: cannot build %s: %.*s", device->info.name, what,
-                 LOG_BYTES,
-                 log[0] != '\0' ? program_interesting_part(log) : device_error_name(error)));
-    FAIL(STATUS_DEVICE, "%s", text.data);
+    TRY_OUT(text_add(&text, "OpenCL device %s: cannot build %s: %.*s", device->info.name, what,
+                     LOG_BYTES,
+                     log[0] != '\0' ? program_interesting_part(log) : device_error_name(error)));
+    FAIL_OUT(STATUS_DEVICE, "%s", text.data);
 out:
     text_free(&text);
     free(log);
@@ -171,7 +160,7 @@ static status_t program_load(const device_t *device, const char *key, const char
     void *binary = NULL;
     size_t size = 0;
     *out = NULL;
-    TRY(cache_get(cache_kind, key, &binary, &size));
+    TRY_OUT(cache_get(cache_kind, key, &binary, &size));
     if (!binary || size == 0) {
         goto out;
     }
@@ -222,14 +211,14 @@ static status_t program_make(const device_t *device, const char *what, const cha
     cl_int error = CL_SUCCESS;
     cl_device_id id = device->info.id;
     int lock = cache_lock(cache_kind, key);
-    TRY(program_load(device, key, options, &program));
+    TRY_OUT(program_load(device, key, options, &program));
     if (!program) {
         report_note("compiling kernels for %s (once)", device->info.name);
         program = clCreateProgramWithSource(device->context, 1, &text, NULL, &error);
-        CL_TRY(device, error, "take a program's source");
+        CL_TRY_OUT(device, error, "take a program's source");
         error = clBuildProgram(program, 1, &id, options, NULL, NULL);
         if (error != CL_SUCCESS) {
-            TRY(program_fail_build(device, program, what, error));
+            TRY_OUT(program_fail_build(device, program, what, error));
         }
         program_store(program, key);
     }
@@ -251,15 +240,15 @@ status_t program_build_text(const device_t *device, const char *what, const char
     cl_program program = NULL;
     struct signals signals;
     signals_keep(&signals);
-    TRY(program_make_key(device, text, options, &key));
+    TRY_OUT(program_make_key(device, text, options, &key));
     program = kept_find_program(device->kept, key.data);
     if (program) {
         *out = program;
         goto out;
     }
-    TRY(program_load(device, key.data, options, &program));
+    TRY_OUT(program_load(device, key.data, options, &program));
     if (!program) {
-        TRY(program_make(device, what, text, options, key.data, &program));
+        TRY_OUT(program_make(device, what, text, options, key.data, &program));
     }
     kept_add_program(device->kept, key.data, program);
     *out = program;
@@ -276,16 +265,16 @@ static status_t program_build(const device_t *device, const enum program_source 
     const char *words = options->data ? options->data : "";
     struct text text = {0};
     struct text what = {0};
-    TRY(options->status);
+    TRY_OUT(options->status);
     /* Kernels state their order with fma(): a compiler that fused on its own would change bits. */
     text_add(&text, "#pragma OPENCL FP_CONTRACT OFF\n");
     for (uint32_t i = 0; i < count; i++) {
         text_add(&text, "%s", program_source(sources[i]));
         text_add(&what, "%s%s.cl", i > 0 ? " + " : "", program_source_name(sources[i]));
     }
-    TRY(text.status);
-    TRY(text_add(&what, " (%s)", words));
-    TRY(program_build_text(device, what.data, text.data, words, out));
+    TRY_OUT(text.status);
+    TRY_OUT(text_add(&what, " (%s)", words));
+    TRY_OUT(program_build_text(device, what.data, text.data, words, out));
 out:
     text_free(&text);
     text_free(&what);
@@ -295,14 +284,12 @@ out:
 status_t program_kernel(const device_t *device, cl_program program, const char *name,
                         cl_kernel *out)
 {
-    status_t st = STATUS_OK;
     cl_int error = CL_SUCCESS;
     cl_kernel kernel = clCreateKernel(program, name, &error);
     REQUIRE(error == CL_SUCCESS, STATUS_DEVICE, "OpenCL device %s: cannot take kernel %s: %s",
             device->info.name, name, device_error_name(error));
     *out = kernel;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t launch_build_all(const device_t *device, const enum program_source *sources,
@@ -311,9 +298,9 @@ status_t launch_build_all(const device_t *device, const enum program_source *sou
 {
     status_t st = STATUS_OK;
     cl_program program = NULL;
-    TRY(program_build(device, sources, count, options, &program));
+    TRY_OUT(program_build(device, sources, count, options, &program));
     for (uint32_t i = 0; i < nkernels; i++) {
-        TRY(program_kernel(device, program, kernels[i].name, kernels[i].out));
+        TRY_OUT(program_kernel(device, program, kernels[i].name, kernels[i].out));
     }
 out:
     text_free(options);
@@ -357,7 +344,6 @@ status_t launch_kernel(const device_t *device, cl_kernel kernel, struct launch_s
                        struct stopwatch *watch, enum device_step step,
                        const struct launch_argument *arguments)
 {
-    status_t st = STATUS_OK;
     cl_event *timed = NULL;
     const size_t global = size.groups * size.items;
     cl_int error = CL_SUCCESS;
@@ -374,6 +360,5 @@ status_t launch_kernel(const device_t *device, cl_kernel kernel, struct launch_s
     if (error != CL_SUCCESS) {
         TRY(launch_fail(device, kernel, error, "launch"));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

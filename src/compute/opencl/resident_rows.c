@@ -58,7 +58,6 @@ static void rows_destroy(resident_rows_t *base)
 static status_t rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                             resident_rows_t **out)
 {
-    status_t st = STATUS_OK;
     struct rows *r = NULL;
     cl_device_fp_config doubles = 0;
     TRY(memory_zeroed(1, sizeof *r, "resident rows", &r));
@@ -68,8 +67,7 @@ static status_t rows_create(backend_t *backend, uint64_t row_bytes, uint64_t pie
     clGetDeviceInfo(r->device->info.id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof doubles, &doubles, NULL);
     r->has_doubles = doubles != 0;
     *out = &r->base;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The last piece that begins at or before a row; NULL: none does. */
@@ -91,7 +89,6 @@ static struct piece *rows_find(const struct rows *r, uint64_t row)
 /* A new piece for rows that begin here; *out is NULL where there is no memory for it. */
 static status_t rows_add_piece(struct rows *r, uint64_t first, uint64_t rows, struct piece **out)
 {
-    status_t st = STATUS_OK;
     enum { SHARE = 2 }; /* of all products together; the other half is for the stages' blocks */
     device_t *device = r->device;
     uint64_t most = device->room / SHARE;
@@ -101,13 +98,13 @@ static status_t rows_add_piece(struct rows *r, uint64_t first, uint64_t rows, st
     *out = NULL;
     TRY(memory_grow(r->npieces, sizeof *r->pieces, "resident rows", &r->pieces));
     if (device->resident + bytes > most || bytes > device->info.most_bytes) {
-        goto out;
+        return STATUS_OK;
     }
     int was_full = device->is_full;
     if (device_allocate(device, bytes, "rows that stay on the device", &memory) != STATUS_OK) {
         report_clear();
         device->is_full = was_full;
-        goto out;
+        return STATUS_OK;
     }
     const struct piece *before = rows_find(r, first);
     size_t at = before ? (size_t)(before - r->pieces) + 1 : 0;
@@ -117,18 +114,16 @@ static status_t rows_add_piece(struct rows *r, uint64_t first, uint64_t rows, st
     r->used += bytes;
     device->resident += bytes;
     *out = &r->pieces[at];
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t rows_keep(resident_rows_t *base, buffer_t *out, uint64_t first_row, uint64_t rows)
 {
-    status_t st = STATUS_OK;
     struct rows *r = (struct rows *)base;
     const struct opencl_buffer *from = (const struct opencl_buffer *)out;
     struct piece *piece = rows_find(r, first_row);
     if (rows == 0) {
-        goto out;
+        return STATUS_OK;
     }
     if (!piece || piece->first + piece->rows != first_row || piece->rows + rows > piece->room) {
         TRY(rows_add_piece(r, first_row, rows, &piece));
@@ -140,8 +135,7 @@ static status_t rows_keep(resident_rows_t *base, buffer_t *out, uint64_t first_r
                "keep rows");
         piece->rows += rows;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int rows_is_plain(const struct resident_rows_sums *sums)
@@ -172,7 +166,6 @@ static int rows_holds(const resident_rows_t *base, const struct resident_rows_su
 /* Rows that are there, to a place on the device. */
 static status_t rows_gather(struct rows *r, uint64_t row, uint64_t rows, cl_mem to, uint64_t at)
 {
-    status_t st = STATUS_OK;
     while (rows > 0) {
         const struct piece *piece = rows_find(r, row);
         uint64_t count = min_u64(rows, piece->first + piece->rows - row);
@@ -185,8 +178,7 @@ static status_t rows_gather(struct rows *r, uint64_t row, uint64_t rows, cl_mem 
         rows -= count;
         at += count * r->row_bytes;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Memory for some rows at a time, less of it where there is less, but for one sum at least. */
@@ -219,7 +211,6 @@ out:
 /* Kernel, memory and the list of ifs. */
 static status_t rows_prepare_sums(struct rows *r, const struct resident_rows_sums *sums)
 {
-    status_t st = STATUS_OK;
     device_t *device = r->device;
     const enum program_source source = SOURCE_ADD_ROWS;
     if (!r->add) {
@@ -233,10 +224,8 @@ static status_t rows_prepare_sums(struct rows *r, const struct resident_rows_sum
         TRY(device_allocate(device, sums->nifs * sizeof *sums->ifs, "a list of pols", &r->ifs));
         r->nifs = sums->nifs;
     }
-    TRY(device_write(device, r->ifs, 0, sums->ifs, sums->nifs * sizeof *sums->ifs,
-                     "a list of pols"));
-out:
-    return st;
+    return device_write(device, r->ifs, 0, sums->ifs, sums->nifs * sizeof *sums->ifs,
+                        "a list of pols");
 }
 
 static status_t rows_add_up(struct rows *r, const struct resident_rows_sums *sums, uint64_t count,
@@ -252,12 +241,11 @@ static status_t rows_add_up(struct rows *r, const struct resident_rows_sums *sum
 static status_t rows_fetch(resident_rows_t *base, const struct resident_rows_sums *sums,
                            uint64_t first, uint64_t count, buffer_t *in, uint64_t at)
 {
-    status_t st = STATUS_OK;
     struct rows *r = (struct rows *)base;
     const struct opencl_buffer *to = (const struct opencl_buffer *)in;
     if (rows_is_plain(sums)) {
         TRY(rows_gather(r, first, count, to->memory, at));
-        goto out;
+        return STATUS_OK;
     }
     TRY(rows_prepare_sums(r, sums));
     uint64_t steps = r->raw_rows / sums->each;
@@ -266,8 +254,7 @@ static status_t rows_fetch(resident_rows_t *base, const struct resident_rows_sum
         TRY(rows_gather(r, (first + i) * sums->each, now * sums->each, r->raw, 0));
         TRY(rows_add_up(r, sums, now, to->memory, at + i * sums->nchannels * sizeof(float)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t rows_blank(resident_rows_t *base, buffer_t *in, uint64_t at, uint64_t bytes)

@@ -95,7 +95,6 @@ int transform_is_signed(const transform_t *transform)
 /* The whole of the shape that was chosen. */
 static status_t fused_points_find(transform_t *transform)
 {
-    status_t st = STATUS_OK;
     struct channelise_shape shapes[MOST_SHAPES];
     const struct synthesise_shape *wanted = &transform->spec.choice.shape;
     const struct channelise_spec view = fused_points_view(&transform->spec, 0);
@@ -111,8 +110,7 @@ static status_t fused_points_find(transform_t *transform)
             "an item",
             transform->spec.points, wanted->values, wanted->batch);
     transform->shape = shapes[i];
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fused_points_put_tables(transform_t *transform)
@@ -122,15 +120,15 @@ static status_t fused_points_put_tables(transform_t *transform)
     const size_t pairs = fused_twiddle_count(&view, &transform->shape);
     const size_t points = transform->spec.points;
     float *table = NULL;
-    TRY(memory_zeroed(max_u64(2 * pairs, points), sizeof *table, "twiddles", &table));
+    TRY_OUT(memory_zeroed(max_u64(2 * pairs, points), sizeof *table, "twiddles", &table));
     for (size_t i = 0; i < points; i++) {
         table[i] = 1;
     }
-    TRY(device_put(transform->device, table, points * sizeof *table, "coefficients",
-                   &transform->ones));
+    TRY_OUT(device_put(transform->device, table, points * sizeof *table, "coefficients",
+                       &transform->ones));
     fused_twiddles(&view, &transform->shape, table);
-    TRY(device_put(transform->device, table, 2 * pairs * sizeof *table, "twiddles",
-                   &transform->twiddles));
+    TRY_OUT(device_put(transform->device, table, 2 * pairs * sizeof *table, "twiddles",
+                       &transform->twiddles));
 out:
     free(table);
     return st;
@@ -166,18 +164,19 @@ static status_t fused_points_launch(transform_t *transform, struct stopwatch *wa
     const uint64_t row = (uint64_t)transform->spec.points * COMPLEX_BYTES;
     cl_mem in = NULL;
     cl_mem out = NULL;
-    TRY(fused_points_build(transform, is_stored, kernel));
-    TRY(device_part(transform->device, launch->in, launch->from * launch->bytes,
-                    launch->count * launch->bytes, &in));
-    TRY(device_part(transform->device, launch->out, launch->to * row, launch->count * row, &out));
+    TRY_OUT(fused_points_build(transform, is_stored, kernel));
+    TRY_OUT(device_part(transform->device, launch->in, launch->from * launch->bytes,
+                        launch->count * launch->bytes, &in));
+    TRY_OUT(
+        device_part(transform->device, launch->out, launch->to * row, launch->count * row, &out));
     const struct launch_size size =
         fused_size(&view, FUSED_SPECTRA, &transform->shape, launch->count, 1, 0);
     const int looks = fused_looks(&view);
-    TRY(LAUNCH(transform->device, *kernel, size, watch, STEP_TRANSFORM, ARGUMENT(in),
-               ARGUMENT_ULONG(0), ARGUMENT(transform->ones), ARGUMENT(transform->twiddles),
-               ARGUMENT(out), ARGUMENT_ULONG(launch->count), ARGUMENT_UINT(1), ARGUMENT_ULONG(0),
-               ARGUMENT_ULONG(1), ARGUMENT_IF(looks, launch->found),
-               ARGUMENT_IF(looks, launch->counted)));
+    TRY_OUT(LAUNCH(transform->device, *kernel, size, watch, STEP_TRANSFORM, ARGUMENT(in),
+                   ARGUMENT_ULONG(0), ARGUMENT(transform->ones), ARGUMENT(transform->twiddles),
+                   ARGUMENT(out), ARGUMENT_ULONG(launch->count), ARGUMENT_UINT(1),
+                   ARGUMENT_ULONG(0), ARGUMENT_ULONG(1), ARGUMENT_IF(looks, launch->found),
+                   ARGUMENT_IF(looks, launch->counted)));
 out:
     if (in) {
         clReleaseMemObject(in);
@@ -238,7 +237,6 @@ static int fused_points_can_read(const transform_t *transform, const struct tran
 static status_t fused_points_read(transform_t *transform, struct stopwatch *watch,
                                   const struct transform_block *block, cl_mem found, cl_mem out)
 {
-    status_t st = STATUS_OK;
     const uint64_t before = fused_points_uncounted(block);
     struct fused_launch launch = {.in = block->in,
                                   .out = out,
@@ -256,8 +254,7 @@ static status_t fused_points_read(transform_t *transform, struct stopwatch *watc
     if (launch.count > 0) {
         TRY(fused_points_launch(transform, watch, 1, &launch));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- spectra in order ---- */
@@ -321,21 +318,18 @@ static status_t line_up_find_kernel(transform_t *transform, const struct sample_
 static status_t line_up_run(transform_t *transform, struct stopwatch *watch,
                             const struct transform_block *block, cl_mem to)
 {
-    status_t st = STATUS_OK;
     const uint64_t tiles =
         ceil_div_u64(block->count * block->nstreams * transform->spec.points, TILE) + 1;
     const struct launch_size size = {(size_t)min_u64(tiles, DEINTERLEAVE_GROUPS), WIDTH};
     TRY(sample_places_bring(&transform->places, &transform->spec.coding, block->input,
                             line_up_inputs(&transform->spec, block->nstreams)));
     TRY(line_up_find_kernel(transform, block->input, block->nstreams));
-    TRY(LAUNCH(transform->device, transform->rows, size, watch, STEP_DEINTERLEAVE,
-               ARGUMENT(block->in), ARGUMENT(transform->places.re), ARGUMENT(transform->places.im),
-               ARGUMENT_ULONG(block->input->step), ARGUMENT(to), ARGUMENT_ULONG(block->from),
-               ARGUMENT_ULONG(block->count), ARGUMENT_UINT(block->nstreams),
-               ARGUMENT_ULONG(block->counted_first), ARGUMENT_ULONG(block->counted),
-               ARGUMENT(transform->places.found)));
-out:
-    return st;
+    return LAUNCH(transform->device, transform->rows, size, watch, STEP_DEINTERLEAVE,
+                  ARGUMENT(block->in), ARGUMENT(transform->places.re),
+                  ARGUMENT(transform->places.im), ARGUMENT_ULONG(block->input->step), ARGUMENT(to),
+                  ARGUMENT_ULONG(block->from), ARGUMENT_ULONG(block->count),
+                  ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(block->counted_first),
+                  ARGUMENT_ULONG(block->counted), ARGUMENT(transform->places.found));
 }
 
 /* ---- transform ---- */
@@ -373,7 +367,6 @@ static enum fft_kind transform_library(const struct synthesise_shape *shape)
 
 status_t transform_words(const struct synthesise_shape *shape, struct text *out)
 {
-    status_t st = STATUS_OK;
     if (shape->kernel != SYNTHESIS_FUSED) {
         return text_add(out, "%s", fft_name(transform_library(shape)));
     }
@@ -382,9 +375,7 @@ status_t transform_words(const struct synthesise_shape *shape, struct text *out)
     for (uint32_t i = 0; i < SYNTHESISE_STAGES && shape->radix[i] > 1; i++) {
         TRY(text_add(out, " %u", shape->radix[i]));
     }
-    TRY(text_add(out, ")"));
-out:
-    return st;
+    return text_add(out, ")");
 }
 
 static uint64_t transform_tile_bytes(const struct synthesise_spec *spec, uint64_t most)
@@ -406,19 +397,19 @@ status_t transform_create(device_t *device, const struct synthesise_spec *spec, 
 {
     status_t st = STATUS_OK;
     transform_t *transform = NULL;
-    TRY(memory_zeroed(1, sizeof *transform, "transforms", &transform));
+    TRY_OUT(memory_zeroed(1, sizeof *transform, "transforms", &transform));
     transform->device = device;
     transform->spec = *spec;
     transform->most = most;
-    TRY(device_allocate(device, transform_tile_bytes(spec, most), "spectra", &transform->u));
+    TRY_OUT(device_allocate(device, transform_tile_bytes(spec, most), "spectra", &transform->u));
     if (spec->choice.shape.kernel == SYNTHESIS_FUSED) {
-        TRY(fused_points_find(transform));
-        TRY(fused_points_put_tables(transform));
+        TRY_OUT(fused_points_find(transform));
+        TRY_OUT(fused_points_put_tables(transform));
     } else {
-        TRY(fft_create(device, transform_library(&spec->choice.shape), spec->points,
-                       most * spec->nstreams, &transform->fft));
+        TRY_OUT(fft_create(device, transform_library(&spec->choice.shape), spec->points,
+                           most * spec->nstreams, &transform->fft));
     }
-    TRY(sample_places_create(device, line_up_inputs(spec, spec->nstreams), &transform->places));
+    TRY_OUT(sample_places_create(device, line_up_inputs(spec, spec->nstreams), &transform->places));
     *out = transform;
     transform = NULL;
 out:
@@ -429,20 +420,16 @@ out:
 static status_t transform_run_library(transform_t *transform, struct stopwatch *watch,
                                       const struct transform_block *block)
 {
-    status_t st = STATUS_OK;
     TRY(line_up_run(transform, watch, block, transform->u));
-    TRY(fft_run(transform->fft, watch, transform->u, 0, block->count * block->nstreams));
-out:
-    return st;
+    return fft_run(transform->fft, watch, transform->u, 0, block->count * block->nstreams);
 }
 
 static status_t transform_run_fused(transform_t *transform, struct stopwatch *watch,
                                     const struct transform_block *block)
 {
-    status_t st = STATUS_OK;
     if (fused_points_can_read(transform, block)) {
         TRY(fused_points_read(transform, watch, block, transform->places.found, transform->u));
-        goto out;
+        return STATUS_OK;
     }
     if (!transform->lined_up) {
         TRY(device_allocate(transform->device,
@@ -450,23 +437,19 @@ static status_t transform_run_fused(transform_t *transform, struct stopwatch *wa
                             "spectra in order", &transform->lined_up));
     }
     TRY(line_up_run(transform, watch, block, transform->lined_up));
-    TRY(fused_points_run(transform, watch, transform->lined_up, block->count * block->nstreams,
-                         transform->u));
-out:
-    return st;
+    return fused_points_run(transform, watch, transform->lined_up, block->count * block->nstreams,
+                            transform->u);
 }
 
 status_t transform_run(transform_t *transform, struct stopwatch *watch,
                        const struct transform_block *block, cl_mem *out)
 {
-    status_t st = STATUS_OK;
     if (block->count > 0) {
         TRY(transform->fft ? transform_run_library(transform, watch, block)
                            : transform_run_fused(transform, watch, block));
     }
     *out = transform->u;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t transform_fetch(transform_t *transform, cl_ulong *counts, cl_event *done)

@@ -35,7 +35,6 @@ static status_t dedisperse_add_up(dedisperse_t *dedisperse, buffer_t *in,
                                   const struct dedisperse_input *input, uint64_t samples,
                                   buffer_t *out, uint64_t out_stride)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_spec *spec = &dedisperse->spec;
     void *from = NULL;
     void *to = NULL;
@@ -46,8 +45,7 @@ static status_t dedisperse_add_up(dedisperse_t *dedisperse, buffer_t *in,
             ((float *)to)[dm * out_stride + t] = dedisperse_formula(spec, input, from, dm, t);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static const struct dedisperse_ops reference_dedisperse = {.size = sizeof(dedisperse_t),
@@ -104,7 +102,6 @@ static void reference_destroy(channelise_t *channelise)
 
 static status_t reference_create(backend_t *backend, channelise_t *made)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec given = made->spec, *spec = &given;
     struct reference *r = (struct reference *)made;
     (void)backend;
@@ -124,8 +121,7 @@ static status_t reference_create(backend_t *backend, channelise_t *made)
                                                   sizeof(float), "scales", &r->factors[i])
                                   : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint64_t reference_needed_bytes(const struct channelise_spec *spec)
@@ -281,7 +277,6 @@ static status_t reference_run_streams(struct reference *r, const char *in,
                                       int count, uint32_t nstreams, uint64_t spectra,
                                       void *const data[MOST_OUTPUTS])
 {
-    status_t st = STATUS_OK;
     for (size_t s = 0; s < spectra; s++) {
         for (int half = 0; half < count; half++) {
             if (r->base.spec.is_spectra) {
@@ -295,15 +290,13 @@ static status_t reference_run_streams(struct reference *r, const char *in,
             memcpy(r->first, r->bins, r->samples * sizeof *r->bins);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t reference_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                               const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                               uint64_t counted, buffer_t *const *out, uint64_t *rows)
 {
-    status_t st = STATUS_OK;
     struct reference *r = (struct reference *)channelise;
     const struct channelise_spec *spec = &r->base.spec;
     void *samples = NULL;
@@ -330,8 +323,7 @@ static status_t reference_run(channelise_t *channelise, const channelise_t *firs
             spec->is_spectra ? 0 : samples_missing(&coding, samples, input, nstreams, 0, counted);
     }
     r->next += spectra;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static const struct channelise_ops reference_channelise = {.size = sizeof(struct reference),

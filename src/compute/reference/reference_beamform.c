@@ -19,12 +19,9 @@ static void reference_beamform_destroy(beamform_t *beamform)
 
 static status_t reference_beamform_create(backend_t *backend, beamform_t *made)
 {
-    status_t st = STATUS_OK;
     const struct beamform_spec given = made->spec, *spec = &given;
     (void)backend;
-    TRY(beam_spec_copy(spec, &made->spec));
-out:
-    return st;
+    return beam_spec_copy(spec, &made->spec);
 }
 
 static void reference_multiply(const double by[2], double number[2])
@@ -105,7 +102,6 @@ static status_t reference_beamform_run(beamform_t *beamform, buffer_t *in, uint6
                                        uint64_t spectra, const struct beamform_turns *turns,
                                        buffer_t *out)
 {
-    status_t st = STATUS_OK;
     const struct beamform_spec *spec = &beamform->spec;
     struct reference_beam at = {.spec = spec, .turns = *turns, .first = first};
     const uint64_t row = (uint64_t)spec->beams * spec->pols * spec->coarse * spec->nchannels;
@@ -126,8 +122,7 @@ static status_t reference_beamform_run(beamform_t *beamform, buffer_t *in, uint6
         ((float *)to)[2 * i] = (float)sum[0];
         ((float *)to)[2 * i + 1] = (float)sum[1];
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct beamform_ops reference_beamform = {.bytes = reference_beamform_bytes,

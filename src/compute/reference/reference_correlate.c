@@ -23,14 +23,11 @@ static void correlate_end(correlate_t *correlate)
 
 static status_t correlate_start(backend_t *backend, correlate_t *made)
 {
-    status_t st = STATUS_OK;
     const struct correlate_spec *spec = &made->spec;
     struct reference_correlate *r = (struct reference_correlate *)made;
     (void)backend;
     r->floats = correlate_row_floats(spec);
-    TRY(memory_zeroed(r->floats / 2, sizeof *r->carry, "a dump", &r->carry));
-out:
-    return st;
+    return memory_zeroed(r->floats / 2, sizeof *r->carry, "a dump", &r->carry);
 }
 
 static uint64_t correlate_needed_bytes(const struct correlate_spec *spec)
@@ -85,7 +82,6 @@ static void correlate_add(struct reference_correlate *r, const float *spectrum, 
 static status_t correlate_add_up(correlate_t *correlate, buffer_t *in, uint64_t spectra,
                                  const float *turns, buffer_t *out)
 {
-    status_t st = STATUS_OK;
     struct reference_correlate *r = (struct reference_correlate *)correlate;
     const struct correlate_spec *spec = &r->base.spec;
     const uint64_t columns = correlate_columns(spec);
@@ -111,8 +107,7 @@ static status_t correlate_add_up(correlate_t *correlate, buffer_t *in, uint64_t 
             correlate_forget(correlate);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct correlate_ops reference_correlate = {.size = sizeof(struct reference_correlate),

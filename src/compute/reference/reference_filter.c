@@ -52,7 +52,6 @@ static uint32_t reference_length(const struct filter_spec *spec)
 
 static status_t reference_filter_choose(const struct filter_spec *spec, struct filter_choice *out)
 {
-    status_t st = STATUS_OK;
     struct filter_shape shape = {.method = FILTER_DIRECT};
     REQUIRE(!spec->response || spec->method != FILTER_DIRECT, STATUS_USAGE,
             "a filter that is a frequency response has no direct form: method: overlap-save");
@@ -61,15 +60,13 @@ static status_t reference_filter_choose(const struct filter_spec *spec, struct f
         shape.length = reference_length(spec);
     }
     *out = (struct filter_choice){.backend = BACKEND_REFERENCE, .shape = shape};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Nothing of the reference is tuned. */
 static status_t reference_filter_candidates(backend_t *backend, const struct filter_spec *spec,
                                             struct filter_shape **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     struct filter_choice choice;
     struct filter_shape *list = NULL;
     (void)backend;
@@ -78,8 +75,7 @@ static status_t reference_filter_candidates(backend_t *backend, const struct fil
     list[0] = choice.shape;
     *out = list;
     *count = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void reference_filter_destroy(filter_t *filter)
@@ -95,7 +91,6 @@ static void reference_filter_destroy(filter_t *filter)
 
 static status_t reference_filter_create(backend_t *backend, filter_t *made)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec given = made->spec, *spec = &given;
     struct reference_filter *r = (struct reference_filter *)made;
     size_t length = spec->choice.shape.length;
@@ -116,8 +111,7 @@ static status_t reference_filter_create(backend_t *backend, filter_t *made)
             r->coeff[i][1] = spec->is_complex_coeff ? spec->coeff[2 * i + 1] : 0;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Sample n of the observation in volts; 0 where the buffer does not have it. */
@@ -183,7 +177,6 @@ static status_t reference_convolve(struct reference_filter *r,
                                    const struct reference_source *source, uint32_t stream,
                                    int64_t first, size_t samples)
 {
-    status_t st = STATUS_OK;
     size_t length = r->base.spec.choice.shape.length;
     for (size_t q = 0; q < length; q++) {
         double volts[2] = {0, 0};
@@ -200,15 +193,13 @@ static status_t reference_convolve(struct reference_filter *r,
     for (size_t q = 0; q < length; q++) {
         r->block[q] = conj(r->block[q]) / (double)length;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Blocks of V rows on the grid of the observation. */
 static status_t reference_respond(struct reference_filter *r, const struct reference_source *source,
                                   uint32_t stream, float *out)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = &r->base.spec;
     const struct stage_run *run = source->run;
     uint32_t length = spec->choice.shape.length;
@@ -227,15 +218,13 @@ static status_t reference_respond(struct reference_filter *r, const struct refer
                             cimag(y));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t reference_filter_run(filter_t *filter, buffer_t *in,
                                      const struct sample_input *input, const struct stage_run *run,
                                      buffer_t *out)
 {
-    status_t st = STATUS_OK;
     struct reference_filter *r = (struct reference_filter *)filter;
     struct reference_source source = {&r->base.spec, input, run, NULL};
     void *from = NULL;
@@ -252,8 +241,7 @@ static status_t reference_filter_run(filter_t *filter, buffer_t *in,
     }
     ((struct host_buffer *)in)->missing = samples_missing(
         &r->base.spec.coding, from, input, run->nstreams, run->counted_first, run->counted);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct filter_ops reference_filter = {.choose = reference_filter_choose,

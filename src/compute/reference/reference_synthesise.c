@@ -42,7 +42,6 @@ static void reference_synthesise_destroy(synthesise_t *synthesise)
 
 static status_t reference_synthesise_create(backend_t *backend, synthesise_t *made)
 {
-    status_t st = STATUS_OK;
     const struct synthesise_spec given = made->spec, *spec = &given;
     struct reference_synthesise *r = (struct reference_synthesise *)made;
     const size_t length = (size_t)spec->taps * spec->points;
@@ -52,9 +51,7 @@ static status_t reference_synthesise_create(backend_t *backend, synthesise_t *ma
     memcpy(r->coeff, spec->coeff, length * sizeof *r->coeff);
     TRY(memory_zeroed(spec->points, sizeof *r->points, "a spectrum", &r->points));
     TRY(memory_zeroed(spec->points, sizeof *r->stream, "a spectrum", &r->stream));
-    TRY(memory_zeroed((size_t)spec->max_rows, sizeof *r->rows, "rows", &r->rows));
-out:
-    return st;
+    return memory_zeroed((size_t)spec->max_rows, sizeof *r->rows, "rows", &r->rows);
 }
 
 /* a modulo b, of which b > 0: 0 .. b - 1. */
@@ -69,7 +66,6 @@ static status_t reference_synthesise_stream(struct reference_synthesise *r,
                                             const struct synthesise_source *source, uint32_t stream,
                                             int64_t s)
 {
-    status_t st = STATUS_OK;
     const struct synthesise_spec *spec = &r->base.spec;
     const int64_t place = s - source->run->first_sample;
     memset(r->points, 0, spec->points * sizeof *r->points);
@@ -87,8 +83,7 @@ static status_t reference_synthesise_stream(struct reference_synthesise *r,
     for (size_t j = 0; j < spec->points; j++) {
         r->stream[j] = spec->is_real_out ? creal(r->stream[j]) : conj(r->stream[j]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds spectrum s to the run's rows. */
@@ -125,7 +120,6 @@ static status_t reference_synthesise_run(synthesise_t *synthesise, buffer_t *in,
                                          const struct sample_input *input,
                                          const struct stage_run *run, buffer_t *out)
 {
-    status_t st = STATUS_OK;
     struct reference_synthesise *r = (struct reference_synthesise *)synthesise;
     const struct synthesise_spec *spec = &r->base.spec;
     const struct overlap overlap =
@@ -154,8 +148,7 @@ static status_t reference_synthesise_run(synthesise_t *synthesise, buffer_t *in,
     ((struct host_buffer *)in)->missing =
         samples_missing(&spec->coding, from, input, run->nstreams * spec->channels,
                         run->counted_first, run->counted);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct synthesise_ops reference_synthesise = {.bytes = reference_synthesise_bytes,

@@ -72,7 +72,6 @@ uint32_t beam_copied(const struct beamform_spec *spec, uint32_t beam)
 
 static status_t beam_copy(const float *from, size_t count, const float **out)
 {
-    status_t st = STATUS_OK;
     float *copy = NULL;
     *out = NULL;
     if (from) {
@@ -80,21 +79,17 @@ static status_t beam_copy(const float *from, size_t count, const float **out)
         memcpy(copy, from, count * sizeof *copy);
         *out = copy;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t beam_spec_copy(const struct beamform_spec *spec, struct beamform_spec *out)
 {
-    status_t st = STATUS_OK;
     const size_t pairs = (size_t)spec->beams * spec->stations;
     *out = *spec;
     out->gains = out->weights = out->factors = NULL;
     TRY(beam_copy(spec->gains, 2 * spec->stations * beam_series(spec), &out->gains));
     TRY(beam_copy(spec->weights, 2 * pairs * beam_series(spec), &out->weights));
-    TRY(beam_copy(spec->factors, 2 * pairs, &out->factors));
-out:
-    return st;
+    return beam_copy(spec->factors, 2 * pairs, &out->factors);
 }
 
 void beam_spec_free(struct beamform_spec *spec)

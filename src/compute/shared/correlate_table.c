@@ -37,7 +37,6 @@ int correlate_has_tiles(uint64_t integrate)
 
 status_t correlate_lookup(const struct correlate_spec *spec, int32_t **out)
 {
-    status_t st = STATUS_OK;
     const size_t stations = spec->stations;
     int32_t *lookup = NULL;
     TRY(memory_zeroed(stations * stations, sizeof *lookup, "pairs of stations", &lookup));
@@ -46,8 +45,7 @@ status_t correlate_lookup(const struct correlate_spec *spec, int32_t **out)
         lookup[spec->pairs[i][0] * stations + spec->pairs[i][1]] = (int32_t)i;
     }
     *out = lookup;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int correlate_block_has_pairs(const struct correlate_spec *spec, const int32_t *lookup,
@@ -82,7 +80,7 @@ status_t correlate_blocks(const struct correlate_spec *spec, const int32_t *look
         const uint32_t a = group / across * out->group_rows + place % out->group_rows;
         const uint32_t b = group % across * out->group_columns + place / out->group_rows;
         if (a < rows && b < columns && correlate_block_has_pairs(spec, lookup, out, a, b)) {
-            TRY(memory_grow(count, sizeof *list, "blocks of pairs", &list));
+            TRY_OUT(memory_grow(count, sizeof *list, "blocks of pairs", &list));
             list[count++] = (struct correlate_block){a, b};
         }
     }

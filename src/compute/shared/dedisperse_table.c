@@ -9,7 +9,6 @@
 static status_t table_list_channels(const struct dedisperse_spec *spec,
                                     struct dedisperse_table *table)
 {
-    status_t st = STATUS_OK;
     uint32_t nchannels = spec->delays->nchannels;
     TRY(memory_zeroed(nchannels, sizeof *table->channels, "channels", &table->channels));
     for (uint32_t c = 0; c < nchannels; c++) {
@@ -17,13 +16,11 @@ static status_t table_list_channels(const struct dedisperse_spec *spec,
             table->channels[table->nused++] = c;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t table_list_groups(const struct subbands *steps, struct dedisperse_table *table)
 {
-    status_t st = STATUS_OK;
     table->ngroups = steps->ngroups;
     TRY(memory_zeroed(steps->ngroups, sizeof *table->ends, "groups", &table->ends));
     for (uint32_t i = 0; i < table->nused; i++) {
@@ -35,8 +32,7 @@ static status_t table_list_groups(const struct subbands *steps, struct dedispers
             table->ends[g] = table->ends[g - 1];
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedisperse_table *out)
@@ -47,9 +43,9 @@ status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedi
     uint32_t nchannels = spec->delays->nchannels;
     struct dedisperse_table table = {.nrows = steps ? steps->nsteps : spec->delays->ndms,
                                      .all = {0, spec->delays->ndms}};
-    TRY(table_list_channels(spec, &table));
-    TRY(memory_zeroed((size_t)table.nrows * table.nused, sizeof *table.delays, "delays",
-                      &table.delays));
+    TRY_OUT(table_list_channels(spec, &table));
+    TRY_OUT(memory_zeroed((size_t)table.nrows * table.nused, sizeof *table.delays, "delays",
+                          &table.delays));
     for (uint32_t row = 0; row < table.nrows; row++) {
         for (uint32_t i = 0; i < table.nused; i++) {
             table.delays[(size_t)row * table.nused + i] =
@@ -57,7 +53,7 @@ status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedi
         }
     }
     if (steps) {
-        TRY(table_list_groups(steps, &table));
+        TRY_OUT(table_list_groups(steps, &table));
     }
     *out = table;
     table = (struct dedisperse_table){0};

@@ -38,7 +38,6 @@ uint64_t filter_table_extra(const struct filter_spec *spec, uint32_t length)
 /* The transform of the coefficients, zeros behind them. */
 static status_t table_transform(const struct filter_spec *spec, uint32_t length, double (*data)[2])
 {
-    status_t st = STATUS_OK;
     fftw_plan plan = fftw_plan_dft_1d((int)length, data, data, FFTW_FORWARD, FFTW_ESTIMATE);
     REQUIRE(plan, STATUS_DEVICE, "FFTW cannot plan a transform of %u points", length);
     memset(data, 0, length * sizeof *data);
@@ -48,8 +47,7 @@ static status_t table_transform(const struct filter_spec *spec, uint32_t length,
     }
     fftw_execute(plan);
     fftw_destroy_plan(plan);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void table_store(const double (*data)[2], uint32_t length, const uint32_t *place,
@@ -86,13 +84,13 @@ status_t filter_table_create(const struct filter_spec *spec, uint32_t length, co
     double(*data)[2] = NULL;
     float(*table)[2] = NULL;
     size_t responses = filter_table_responses(spec);
-    TRY(memory_aligned((size_t)table_makers(spec) * length, sizeof *data, "responses", &data));
-    TRY(memory_aligned(responses * length, sizeof *table, "responses", &table));
+    TRY_OUT(memory_aligned((size_t)table_makers(spec) * length, sizeof *data, "responses", &data));
+    TRY_OUT(memory_aligned(responses * length, sizeof *table, "responses", &table));
     if (spec->response) {
         struct responding r = {spec, length, place, data, table};
         pool_each(table_makers(spec), spec->nresponses, table_respond, &r);
     } else {
-        TRY(table_transform(spec, length, data));
+        TRY_OUT(table_transform(spec, length, data));
         table_store((const double(*)[2])data, length, place, table);
     }
     *out = table;

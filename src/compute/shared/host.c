@@ -10,10 +10,10 @@ status_t host_buffer_create(size_t size, uint64_t bytes, buffer_t **out)
 {
     status_t st = STATUS_OK;
     struct host_buffer *buffer = NULL;
-    TRY(memory_zeroed(1, size, "a buffer", &buffer));
-    REQUIRE(bytes <= SIZE_MAX, STATUS_DEVICE, "out of memory: a buffer of %llu bytes",
-            (unsigned long long)bytes);
-    TRY(memory_aligned((size_t)bytes, 1, "a buffer", &buffer->own));
+    TRY_OUT(memory_zeroed(1, size, "a buffer", &buffer));
+    REQUIRE_OUT(bytes <= SIZE_MAX, STATUS_DEVICE, "out of memory: a buffer of %llu bytes",
+                (unsigned long long)bytes);
+    TRY_OUT(memory_aligned((size_t)bytes, 1, "a buffer", &buffer->own));
     buffer->data = buffer->own;
     *out = &buffer->base;
     buffer = NULL;
@@ -49,8 +49,8 @@ status_t host_measure(backend_t *backend, struct backend_rates *out)
     char *to = NULL;
     (void)backend;
     *out = (struct backend_rates){0};
-    TRY(memory_aligned(BYTES, 1, "a copy", &from));
-    TRY(memory_aligned(BYTES, 1, "a copy", &to));
+    TRY_OUT(memory_aligned(BYTES, 1, "a copy", &from));
+    TRY_OUT(memory_aligned(BYTES, 1, "a copy", &to));
     memset(from, 1, BYTES);
     for (int i = 0; i < TIMES; i++) {
         double started = clock_now();

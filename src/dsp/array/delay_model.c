@@ -35,12 +35,13 @@ static status_t delay_model_new(const struct delay_spec *spec, delay_model_t **o
 {
     status_t st = STATUS_OK;
     delay_model_t *m = NULL;
-    TRY(memory_zeroed(1, sizeof *m, "delays of stations", &m));
+    TRY_OUT(memory_zeroed(1, sizeof *m, "delays of stations", &m));
     m->nstations = spec->nstations;
     m->ndirections = spec->ndirections;
     m->epoch_s = spec->epoch_s;
-    TRY(memory_zeroed(spec->nstations, sizeof *m->offset_m, "positions of stations", &m->offset_m));
-    TRY(memory_zeroed(spec->nstations, sizeof *m->clocks, "clocks of stations", &m->clocks));
+    TRY_OUT(
+        memory_zeroed(spec->nstations, sizeof *m->offset_m, "positions of stations", &m->offset_m));
+    TRY_OUT(memory_zeroed(spec->nstations, sizeof *m->clocks, "clocks of stations", &m->clocks));
     if (spec->offset_m) {
         memcpy(m->offset_m, spec->offset_m, spec->nstations * sizeof *m->offset_m);
     }
@@ -90,7 +91,6 @@ static void delay_fit(const double value[DELAY_TERMS], double c[DELAY_TERMS])
 static status_t delay_fill_interval(const struct delay_spec *spec, delay_model_t *m,
                                     uint32_t interval, double (*vectors)[3])
 {
-    status_t st = STATUS_OK;
     const double pi = 3.14159265358979323846;
     const double centre_s = m->first_s + (interval + 0.5) * m->interval_s;
     for (uint32_t k = 0; k < DELAY_TERMS; k++) {
@@ -109,8 +109,7 @@ static status_t delay_fill_interval(const struct delay_spec *spec, delay_model_t
                                  (((size_t)d * m->nintervals + interval) * 3 + axis) * DELAY_TERMS);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t delay_model_create(const struct delay_spec *spec, delay_model_t **out)
@@ -120,20 +119,20 @@ status_t delay_model_create(const struct delay_spec *spec, delay_model_t **out)
     double(*vectors)[3] = NULL;
     const double first = floor(spec->from_s / DELAY_INTERVAL_S);
     const double count = fmax(ceil(spec->to_s / DELAY_INTERVAL_S) - first, 1);
-    REQUIRE(count <= MOST_INTERVALS, STATUS_USAGE,
-            "delays of %.9g s: more than %d intervals of %d s", spec->to_s - spec->from_s,
-            (int)MOST_INTERVALS, (int)DELAY_INTERVAL_S);
-    TRY(delay_model_new(spec, &m));
+    REQUIRE_OUT(count <= MOST_INTERVALS, STATUS_USAGE,
+                "delays of %.9g s: more than %d intervals of %d s", spec->to_s - spec->from_s,
+                (int)MOST_INTERVALS, (int)DELAY_INTERVAL_S);
+    TRY_OUT(delay_model_new(spec, &m));
     m->interval_s = DELAY_INTERVAL_S;
     m->first_s = first * DELAY_INTERVAL_S;
     m->nintervals = (uint32_t)count;
     m->terms = DELAY_TERMS;
-    TRY(memory_zeroed((size_t)m->ndirections * m->nintervals, 3 * DELAY_TERMS * sizeof(double),
-                      "delays of stations", &m->vectors));
-    TRY(memory_zeroed((size_t)m->ndirections * DELAY_TERMS, sizeof *vectors, "delays of stations",
-                      &vectors));
+    TRY_OUT(memory_zeroed((size_t)m->ndirections * m->nintervals, 3 * DELAY_TERMS * sizeof(double),
+                          "delays of stations", &m->vectors));
+    TRY_OUT(memory_zeroed((size_t)m->ndirections * DELAY_TERMS, sizeof *vectors,
+                          "delays of stations", &vectors));
     for (uint32_t i = 0; i < m->nintervals; i++) {
-        TRY(delay_fill_interval(spec, m, i, vectors));
+        TRY_OUT(delay_fill_interval(spec, m, i, vectors));
     }
     *out = m;
     m = NULL;
@@ -163,21 +162,22 @@ status_t delay_model_create_table(const struct delay_spec *spec, const struct de
     delay_model_t *m = NULL;
     const double first_s = utc_difference(table->first, spec->start);
     const double end_s = first_s + table->nintervals * table->interval_s;
-    REQUIRE(table->terms >= 1 && table->terms <= MOST_TERMS && table->nintervals >= 1, STATUS_USAGE,
-            "a table of delays has %u intervals of %u terms, expected at least 1 of 1 to %d",
-            (unsigned)table->nintervals, (unsigned)table->terms, (int)MOST_TERMS);
-    REQUIRE(first_s <= spec->from_s && end_s >= spec->to_s, STATUS_USAGE,
-            "the table of delays covers %.9g to %.9g s after the observation's start, expected "
-            "%.9g to %.9g s",
-            first_s, end_s, spec->from_s, spec->to_s);
-    TRY(delay_model_new(spec, &m));
+    REQUIRE_OUT(table->terms >= 1 && table->terms <= MOST_TERMS && table->nintervals >= 1,
+                STATUS_USAGE,
+                "a table of delays has %u intervals of %u terms, expected at least 1 of 1 to %d",
+                (unsigned)table->nintervals, (unsigned)table->terms, (int)MOST_TERMS);
+    REQUIRE_OUT(first_s <= spec->from_s && end_s >= spec->to_s, STATUS_USAGE,
+                "the table of delays covers %.9g to %.9g s after the observation's start, expected "
+                "%.9g to %.9g s",
+                first_s, end_s, spec->from_s, spec->to_s);
+    TRY_OUT(delay_model_new(spec, &m));
     m->interval_s = table->interval_s;
     m->first_s = first_s;
     m->nintervals = table->nintervals;
     m->terms = table->terms;
     const size_t row = (size_t)m->nintervals * m->terms;
-    TRY(memory_zeroed((size_t)m->ndirections * m->nstations, row * sizeof(double),
-                      "delays of stations", &m->delays));
+    TRY_OUT(memory_zeroed((size_t)m->ndirections * m->nstations, row * sizeof(double),
+                          "delays of stations", &m->delays));
     for (size_t i = 0; i < (size_t)m->ndirections * m->nstations; i++) {
         const size_t from =
             (size_t)directions[i / m->nstations] * table->nstations + stations[i % m->nstations];

@@ -43,7 +43,6 @@ static int earth_read_day(const char *line, size_t length, struct earth_day *day
 status_t earth_find(const char *path, const char *text, size_t length, struct utc utc,
                     struct earth *out)
 {
-    status_t st = STATUS_OK;
     struct earth_day days[2] = {{0, {0}}, {0, {0}}};
     struct earth_day day;
     int32_t first = 0;
@@ -82,8 +81,7 @@ status_t earth_find(const char *path, const char *text, size_t length, struct ut
     }
     *out =
         (struct earth){value[2], value[0] * ARC_SECOND_RAD, value[1] * ARC_SECOND_RAD, utc.mjd_day};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 double earth_unknown_error_s(double baseline_m)

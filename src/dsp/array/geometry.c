@@ -64,7 +64,6 @@ struct geometry_sky {
 static status_t geometry_sky_at(const struct observer *observer, struct moment moment,
                                 struct geometry_sky *sky)
 {
-    status_t st = STATUS_OK;
     const struct earth *earth = &observer->earth;
     double tai[2];
     double tt[2];
@@ -90,8 +89,7 @@ static status_t geometry_sky_at(const struct observer *observer, struct moment m
     sky->velocity[0] = -turn * observer->place.xyz_m[1] / LIGHT_M_PER_S;
     sky->velocity[1] = turn * observer->place.xyz_m[0] / LIGHT_M_PER_S;
     sky->velocity[2] = 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The unit vector towards a place of the sky; `lat_rad` may lie beyond a pole. */
@@ -125,7 +123,6 @@ static void geometry_look_azel(const struct earth_place *place, double az_rad, d
 status_t geometry_vectors(const struct observer *observer, struct moment moment,
                           const struct direction *directions, uint32_t count, double (*out)[3])
 {
-    status_t st = STATUS_OK;
     struct geometry_sky sky;
     TRY(geometry_sky_at(observer, moment, &sky));
     for (uint32_t i = 0; i < count; i++) {
@@ -136,8 +133,7 @@ status_t geometry_vectors(const struct observer *observer, struct moment moment,
             geometry_look(&sky, d->lon_rad, d->lat_rad, out[i]);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 double geometry_delay(const double offset_m[3], const double vector[3])
@@ -163,7 +159,6 @@ static void geometry_fill_axes(const double w[3], const double north[3], double 
 status_t geometry_axes(const struct observer *observer, struct moment moment,
                        const struct direction *direction, double axes[3][3])
 {
-    status_t st = STATUS_OK;
     const double step = 1e-3; /* aberration turns the north by less than its square times 1e-4 */
     const double pole[3] = {0, 0, 1};
     double w[3];
@@ -182,8 +177,7 @@ status_t geometry_axes(const struct observer *observer, struct moment moment,
         eraPmp(up, down, north);
         geometry_fill_axes(w, north, axes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void geometry_uvw(const double axes[3][3], const double baseline_m[3], double uvw_m[3])
@@ -196,7 +190,6 @@ void geometry_uvw(const double axes[3][3], const double baseline_m[3], double uv
 status_t geometry_apparent(const struct observer *observer, struct moment moment,
                            const double axes[3][3], struct apparent *out)
 {
-    status_t st = STATUS_OK;
     const double pole[3] = {0, 0, 1};
     double itrf[3][3];
     struct geometry_sky sky;
@@ -207,6 +200,5 @@ status_t geometry_apparent(const struct observer *observer, struct moment moment
     out->dec_rad = atan2(axes[2][2], hypot(axes[2][0], axes[2][1]));
     out->frame_pa_rad = atan2(geometry_dot(axes[1], itrf[0]), geometry_dot(axes[1], itrf[1]));
     out->lst_rad = eraAnp(greenwich_rad + observer->place.lon_rad);
-out:
-    return st;
+    return STATUS_OK;
 }

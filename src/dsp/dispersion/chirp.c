@@ -144,7 +144,6 @@ static status_t chirp_require(double value, const char *what, const char *unit)
 
 status_t chirp_check(const struct chirp *chirp)
 {
-    status_t st = STATUS_OK;
     const double most_samples = 4503599627370496.0; /* 2^52: counted exactly */
     const double half_hz = chirp_bandwidth_hz(chirp) / 2;
     const double low_hz = chirp->centre_hz - half_hz;
@@ -163,13 +162,12 @@ status_t chirp_check(const struct chirp *chirp)
             "0 Hz",
             low_hz, chirp->centre_hz + half_hz);
     chirp_delays(chirp, &least, &most);
-    REQUIRE(least >= -most_samples && most <= most_samples, STATUS_USAGE,
-            "coherent dedispersion: at a DM of %g pc cm^-3 a coarse channel that covers %.9g .. "
-            "%.9g Hz comes up to %.3g samples after %.9g Hz, expected at most 2^52",
-            chirp->dm, low_hz, chirp->centre_hz + half_hz, fmax(fabs(least), fabs(most)),
-            chirp->reference_hz);
-out:
-    return st;
+    return REQUIRED(
+        least >= -most_samples && most <= most_samples, STATUS_USAGE,
+        "coherent dedispersion: at a DM of %g pc cm^-3 a coarse channel that covers %.9g .. "
+        "%.9g Hz comes up to %.3g samples after %.9g Hz, expected at most 2^52",
+        chirp->dm, low_hz, chirp->centre_hz + half_hz, fmax(fabs(least), fabs(most)),
+        chirp->reference_hz);
 }
 
 void chirp_delays(const struct chirp *chirp, double *least, double *most)
@@ -196,7 +194,6 @@ uint64_t chirp_guard(double span)
 
 status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps)
 {
-    status_t st = STATUS_OK;
     const double guard = (double)chirp_guard(most - least);
     const double begin = floor(least) - guard;
     const double reach = ceil(most) + guard - begin + 1;
@@ -206,8 +203,7 @@ status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps)
             reach, (int)MOST_TAPS);
     *first = (int64_t)begin;
     *taps = (uint32_t)reach;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- The response ---- */

@@ -176,8 +176,8 @@ static status_t ddplan_fill(const struct dispersion_spec *spec, const struct wid
     struct dispersion_spec coarse = *spec;
     double *dms = NULL;
     coarse.sample_seconds = spec->sample_seconds * (double)range->downsample;
-    TRY(dispersion_tolerant(&coarse, range->start, range->end, w->width, tolerance, most, &dms,
-                            &range->count));
+    TRY_OUT(dispersion_tolerant(&coarse, range->start, range->end, w->width, tolerance, most, &dms,
+                                &range->count));
     if (range->count > 1) {
         range->first_step = dms[1] - dms[0];
         range->last_step = dms[range->count - 1] - dms[range->count - 2];
@@ -193,7 +193,6 @@ status_t ddplan_make(const struct dispersion_spec *spec, double start, double en
                      double width_seconds, double tolerance, uint32_t most,
                      struct ddplan_range out[DDPLAN_RANGES], uint32_t *count)
 {
-    status_t st = STATUS_OK;
     struct widths w = {.sample = spec->sample_seconds,
                        .width = width_seconds,
                        .tolerance2 = tolerance * tolerance};
@@ -218,8 +217,7 @@ status_t ddplan_make(const struct dispersion_spec *spec, double start, double en
         }
     }
     *count = n;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Computes the loss of S/N of a burst half-way between DM number i of a range and the next. */
@@ -262,8 +260,8 @@ status_t ddplan_loss(const struct dispersion_spec *spec, double width_seconds, d
     double *dms = NULL;
     uint32_t count = 0;
     coarse.sample_seconds = spec->sample_seconds * (double)range->downsample;
-    TRY(dispersion_tolerant(&coarse, range->start, range->end, width_seconds, tolerance,
-                            range->count, &dms, &count));
+    TRY_OUT(dispersion_tolerant(&coarse, range->start, range->end, width_seconds, tolerance,
+                                range->count, &dms, &count));
     *out = ddplan_loss_of(spec, width_seconds, dms, range);
 out:
     free(dms);

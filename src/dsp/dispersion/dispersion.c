@@ -51,7 +51,6 @@ static double dispersion_inverse_square(double hertz)
 
 static status_t dispersion_check(const struct dispersion_spec *spec)
 {
-    status_t st = STATUS_OK;
     REQUIRE(spec->nchannels > 0 && spec->ndms > 0, STATUS_USAGE,
             "dedispersion of %u channels to %u DMs: expected at least one of each", spec->nchannels,
             spec->ndms);
@@ -70,8 +69,7 @@ static status_t dispersion_check(const struct dispersion_spec *spec)
                 "dedispersion: DM number %u is %g pc cm^-3, expected none below 0", d,
                 spec->dms[d]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* As round(), of less than 2^31: the fraction is exact, and loops of it become vectors. */
@@ -146,7 +144,6 @@ static void dispersion_find_range(const struct dispersion_spec *spec,
 /* Allocates the lines, and copies the DMs. */
 static status_t dispersion_begin(const struct dispersion_spec *spec, struct dispersion *delays)
 {
-    status_t st = STATUS_OK;
     delays->nchannels = spec->nchannels;
     delays->ndms = spec->ndms;
     TRY(memory_zeroed(spec->nchannels, sizeof(double), "delays", &delays->slopes));
@@ -159,8 +156,7 @@ static status_t dispersion_begin(const struct dispersion_spec *spec, struct disp
             delays->coherent_dms[d] = spec->coherent_dm;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion *out)
@@ -170,23 +166,25 @@ status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion
     struct dispersion delays = {.table = NULL};
     double first = 0;
     double last = 0;
-    TRY(dispersion_check(spec));
-    TRY(dispersion_begin(spec, &delays));
+    TRY_OUT(dispersion_check(spec));
+    TRY_OUT(dispersion_begin(spec, &delays));
     uint32_t steepest = dispersion_make_lines(spec, &delays);
-    REQUIRE(isfinite(delays.slopes[steepest]), STATUS_USAGE,
-            "dedispersion: between %g Hz and the reference of %g Hz delays are beyond all numbers",
-            spec->freq_hz[steepest],
-            spec->reference_hz > 0 ? spec->reference_hz : dispersion_highest(spec));
+    REQUIRE_OUT(
+        isfinite(delays.slopes[steepest]), STATUS_USAGE,
+        "dedispersion: between %g Hz and the reference of %g Hz delays are beyond all numbers",
+        spec->freq_hz[steepest],
+        spec->reference_hz > 0 ? spec->reference_hz : dispersion_highest(spec));
     for (uint32_t d = 0; d < spec->ndms; d++) {
         double delay = round(dispersion_line(&delays, steepest, spec->dms[d], spec->coherent_dm));
-        REQUIRE(fabs(delay) <= LIMIT, STATUS_USAGE,
-                "dedispersion: at %g Hz and DM %g a delay of %g samples, at most 2^30 can be "
-                "handled",
-                spec->freq_hz[steepest], spec->dms[d], delay);
+        REQUIRE_OUT(fabs(delay) <= LIMIT, STATUS_USAGE,
+                    "dedispersion: at %g Hz and DM %g a delay of %g samples, at most 2^30 can be "
+                    "handled",
+                    spec->freq_hz[steepest], spec->dms[d], delay);
     }
     dispersion_find_range(spec, &delays, &first, &last);
-    REQUIRE(first >= -LIMIT && last <= LIMIT, STATUS_USAGE,
-            "dedispersion: delays of %g to %g samples, at most 2^30 can be handled", first, last);
+    REQUIRE_OUT(first >= -LIMIT && last <= LIMIT, STATUS_USAGE,
+                "dedispersion: delays of %g to %g samples, at most 2^30 can be handled", first,
+                last);
     delays.origin = dispersion_round_away(first);
     delays.largest = (uint32_t)(dispersion_round_away(last) - delays.origin);
     *out = delays;
@@ -234,9 +232,9 @@ status_t dispersion_create(const struct dispersion_spec *spec, struct dispersion
 {
     status_t st = STATUS_OK;
     struct dispersion delays = {.table = NULL};
-    TRY(dispersion_settle(spec, &delays));
-    TRY(memory_zeroed((size_t)delays.ndms * delays.nchannels, sizeof *delays.table, "delays",
-                      &delays.table));
+    TRY_OUT(dispersion_settle(spec, &delays));
+    TRY_OUT(memory_zeroed((size_t)delays.ndms * delays.nchannels, sizeof *delays.table, "delays",
+                          &delays.table));
     dispersion_rows(&delays, 0, delays.ndms, delays.table);
     *out = delays;
     delays = (struct dispersion){.table = NULL};
@@ -257,7 +255,6 @@ void dispersion_free(struct dispersion *delays)
 
 status_t dispersion_linear(double start, double step, uint32_t count, double **out)
 {
-    status_t st = STATUS_OK;
     double *dms = NULL;
     REQUIRE(isfinite(start) && start >= 0, STATUS_USAGE,
             "dedispersion: DMs from %g on, expected a start of at least 0", start);
@@ -268,13 +265,11 @@ status_t dispersion_linear(double start, double step, uint32_t count, double **o
         dms[i] = start + i * step;
     }
     *out = dms;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dispersion_smearing(const struct dispersion_spec *spec, double *channel, double *band)
 {
-    status_t st = STATUS_OK;
     double top = dispersion_highest(spec);
     double bottom = top;
     uint32_t n = spec->nchannels;
@@ -289,8 +284,7 @@ status_t dispersion_smearing(const struct dispersion_spec *spec, double *channel
     double b = a * n / 4;
     *channel = a * a;
     *band = b * b;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, double end,
@@ -302,18 +296,18 @@ status_t dispersion_tolerant(const struct dispersion_spec *spec, double start, d
     double a2 = 0;
     double b2 = 0;
     uint32_t n = 0;
-    REQUIRE(isfinite(start) && start >= 0 && isfinite(end) && end >= start, STATUS_USAGE,
-            "dedispersion: DMs from %g to %g, expected 0 <= start <= end", start, end);
-    REQUIRE(isfinite(tolerance) && tolerance > 1, STATUS_USAGE,
-            "dedispersion: a tolerance of %g, expected more than 1", tolerance);
-    TRY(dispersion_smearing(spec, &a2, &b2));
-    TRY(memory_zeroed(most, sizeof *dms, "a list of DMs", &dms));
+    REQUIRE_OUT(isfinite(start) && start >= 0 && isfinite(end) && end >= start, STATUS_USAGE,
+                "dedispersion: DMs from %g to %g, expected 0 <= start <= end", start, end);
+    REQUIRE_OUT(isfinite(tolerance) && tolerance > 1, STATUS_USAGE,
+                "dedispersion: a tolerance of %g, expected more than 1", tolerance);
+    TRY_OUT(dispersion_smearing(spec, &a2, &b2));
+    TRY_OUT(memory_zeroed(most, sizeof *dms, "a list of DMs", &dms));
     double fixed = spec->sample_seconds * spec->sample_seconds + width_seconds * width_seconds;
     double tolerance2 = tolerance * tolerance;
     for (double dm = start; n == 0 || dms[n - 1] < end; n++) {
-        REQUIRE(n < most, STATUS_USAGE,
-                "dedispersion: DMs from %g to %g with a tolerance of %g are more than %u", start,
-                end, tolerance, most);
+        REQUIRE_OUT(n < most, STATUS_USAGE,
+                    "dedispersion: DMs from %g to %g with a tolerance of %g are more than %u",
+                    start, end, tolerance, most);
         dms[n] = dm;
         double k = fixed * (tolerance2 - 1) + tolerance2 * a2 * dm * dm;
         dm = (b2 * dm + sqrt((a2 + b2) * k - a2 * b2 * dm * dm)) / (a2 + b2);
@@ -372,7 +366,7 @@ static status_t grid_add(const struct dispersion_grid *grid, uint32_t which, int
     share.dms += part.first;
     share.ndms = part.count;
     share.coherent_dm = grid->coherent[which];
-    TRY(dispersion_settle(&share, &mine));
+    TRY_OUT(dispersion_settle(&share, &mine));
     all->origin = mine.origin < all->origin ? mine.origin : all->origin;
     to->end = mine.origin + mine.largest > to->end ? mine.origin + mine.largest : to->end;
     for (uint32_t i = 0; i < part.count && is_wanted; i++) {
@@ -395,10 +389,10 @@ status_t dispersion_grid_settle(const struct dispersion_grid *grid, uint32_t onl
     status_t st = STATUS_OK;
     struct grid_delays delays = {.all = {.nchannels = spec->nchannels, .origin = INT64_MAX},
                                  .end = INT64_MIN};
-    TRY(memory_zeroed(spec->ndms, sizeof *delays.all.dms, "DMs", &delays.all.dms));
-    TRY(memory_zeroed(spec->ndms, sizeof *delays.all.dms, "DMs", &delays.all.coherent_dms));
+    TRY_OUT(memory_zeroed(spec->ndms, sizeof *delays.all.dms, "DMs", &delays.all.dms));
+    TRY_OUT(memory_zeroed(spec->ndms, sizeof *delays.all.dms, "DMs", &delays.all.coherent_dms));
     for (uint32_t i = 0; i < grid->count; i++) {
-        TRY(grid_add(grid, i, only == grid->count || only == i, spec, &delays));
+        TRY_OUT(grid_add(grid, i, only == grid->count || only == i, spec, &delays));
     }
     delays.all.largest = (uint32_t)(delays.end - delays.all.origin);
     *out = delays.all;

@@ -34,7 +34,6 @@ static uint32_t patterns_hash(const struct pattern *p)
 static status_t patterns_find(struct pattern_search *search, struct pattern_level *level,
                               const struct pattern *wanted, uint32_t *out)
 {
-    status_t st = STATUS_OK;
     uint32_t at = patterns_hash(wanted) & search->mask;
     for (; search->slots[at].stamp == search->stamp; at = (at + 1) & search->mask) {
         struct pattern *known = &level->patterns[search->slots[at].pattern];
@@ -45,7 +44,7 @@ static status_t patterns_find(struct pattern_search *search, struct pattern_leve
             known->least = wanted->least < known->least ? wanted->least : known->least;
             known->most = wanted->most > known->most ? wanted->most : known->most;
             *out = search->slots[at].pattern;
-            goto out;
+            return STATUS_OK;
         }
     }
     TRY(memory_grow(search->count, sizeof *level->patterns, "patterns of delays",
@@ -53,15 +52,13 @@ static status_t patterns_find(struct pattern_search *search, struct pattern_leve
     level->patterns[search->count] = *wanted;
     search->slots[at] = (struct pattern_slot){search->stamp, search->count};
     *out = search->count++;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Level number l: `search->below` becomes which of its patterns each DM has. */
 static status_t patterns_make_level(struct patterns *p, struct pattern_search *search,
                                     const uint32_t *delays, uint32_t l)
 {
-    status_t st = STATUS_OK;
     struct pattern_level *level = &p->levels[l];
     uint32_t nbelow = l > 0 ? p->levels[l - 1].ngroups : p->nrows;
     level->ngroups = patterns_groups(nbelow);
@@ -82,8 +79,7 @@ static status_t patterns_make_level(struct patterns *p, struct pattern_search *s
         }
         level->first[g + 1] = search->count;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, uint32_t nlevels,
@@ -95,13 +91,14 @@ status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, 
     while (search.mask < 2 * (uint64_t)ndms && search.mask < UINT32_MAX) {
         search.mask = 2 * search.mask + 1;
     }
-    TRY(memory_zeroed((size_t)search.mask + 1, sizeof *search.slots, "patterns", &search.slots));
-    TRY(memory_zeroed((size_t)nrows * ndms, sizeof *search.below, "patterns", &search.below));
+    TRY_OUT(
+        memory_zeroed((size_t)search.mask + 1, sizeof *search.slots, "patterns", &search.slots));
+    TRY_OUT(memory_zeroed((size_t)nrows * ndms, sizeof *search.below, "patterns", &search.below));
     for (size_t i = 0; i < (size_t)nrows * ndms; i++) {
         search.below[i] = (uint32_t)(i / ndms);
     }
     for (uint32_t l = 0; l < nlevels; l++) {
-        TRY(patterns_make_level(&p, &search, delays, l));
+        TRY_OUT(patterns_make_level(&p, &search, delays, l));
     }
     p.of = search.below;
     search.below = NULL;
@@ -159,7 +156,7 @@ status_t patterns_gain(const uint32_t *delays, uint32_t ndms, uint32_t nrows, ui
     status_t st = STATUS_OK;
     struct patterns patterns = {0};
     uint64_t adds = 0;
-    TRY(patterns_create(delays, ndms, nrows, PATTERN_LEVELS, UINT32_MAX, &patterns));
+    TRY_OUT(patterns_create(delays, ndms, nrows, PATTERN_LEVELS, UINT32_MAX, &patterns));
     *group = 2U << patterns_best(&patterns, &adds);
     *gain = (double)ndms * nrows / (double)adds;
 out:

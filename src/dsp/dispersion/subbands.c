@@ -105,9 +105,9 @@ status_t subbands_create(const struct dispersion *delays, uint32_t group, struct
     steps.ngroups = (uint32_t)ceil_div_u64(delays->nchannels, steps.group);
     size_t outers = (size_t)delays->ndms * steps.ngroups;
     size_t inners = (size_t)delays->ndms * delays->nchannels;
-    TRY(memory_zeroed(outers, sizeof *steps.outer, "delays", &steps.outer));
-    TRY(memory_zeroed(inners, sizeof *steps.inner, "delays", &steps.inner));
-    TRY(memory_zeroed((size_t)delays->ndms + 1, sizeof *steps.first, "delays", &steps.first));
+    TRY_OUT(memory_zeroed(outers, sizeof *steps.outer, "delays", &steps.outer));
+    TRY_OUT(memory_zeroed(inners, sizeof *steps.inner, "delays", &steps.inner));
+    TRY_OUT(memory_zeroed((size_t)delays->ndms + 1, sizeof *steps.first, "delays", &steps.first));
     while (steps.first[steps.nsteps] < delays->ndms) {
         uint32_t next = subbands_make_step(delays, &steps, steps.first[steps.nsteps]);
         steps.first[++steps.nsteps] = next;

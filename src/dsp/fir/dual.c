@@ -51,7 +51,6 @@ static void dual_end(struct dual_system *system)
 static status_t dual_begin(const struct dual_bank *bank, uint32_t taps, int64_t first,
                            struct dual_system *out)
 {
-    status_t st = STATUS_OK;
     const int64_t points = bank->points;
     const int64_t length = (int64_t)taps * points;
     *out = (struct dual_system){.bank = bank, .length = length, .first = first};
@@ -75,8 +74,7 @@ static status_t dual_begin(const struct dual_bank *bank, uint32_t taps, int64_t 
             "a filter bank's prototype that is zero, or not finite, has no synthesis");
     /* About the norm of a column. */
     out->weight = smallness * sqrt(out->energy_b * (double)points);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The factor of g at place i in the equation of k. */
@@ -200,7 +198,7 @@ static status_t dual_estimate(const struct dual_bank *bank, uint32_t taps, doubl
     enum { RESIDUES = 32 };
     struct dual_system system = {0};
     struct dual dual = {.coeff = NULL};
-    TRY(dual_begin(bank, taps, dual_first(bank, taps), &system));
+    TRY_OUT(dual_begin(bank, taps, dual_first(bank, taps), &system));
     dual_go(&system, bank->hop < RESIDUES ? bank->hop : RESIDUES, &dual, 0);
     *error_db = dual.error_db;
 out:
@@ -213,9 +211,9 @@ status_t dual_create(const struct dual_bank *bank, uint32_t taps, struct dual *o
     status_t st = STATUS_OK;
     struct dual_system system = {0};
     struct dual dual = {.taps = taps, .first = dual_first(bank, taps)};
-    TRY(dual_begin(bank, taps, dual.first, &system));
-    TRY(memory_zeroed((size_t)taps * bank->points, sizeof *dual.coeff, "coefficients",
-                      &dual.coeff));
+    TRY_OUT(dual_begin(bank, taps, dual.first, &system));
+    TRY_OUT(memory_zeroed((size_t)taps * bank->points, sizeof *dual.coeff, "coefficients",
+                          &dual.coeff));
     dual_go(&system, bank->hop, &dual, 0);
     *out = dual;
 out:
@@ -232,18 +230,18 @@ status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t mos
     while (least < taps) {
         const uint32_t middle = least + (taps - least) / 2;
         double reached;
-        TRY(dual_estimate(bank, middle, &reached));
+        TRY_OUT(dual_estimate(bank, middle, &reached));
         if (reached <= error_db) {
             taps = middle;
         } else {
             least = middle + 1;
         }
     }
-    TRY(dual_create(bank, taps, &found));
+    TRY_OUT(dual_create(bank, taps, &found));
     while (found.error_db > error_db && taps < most) {
         free(found.coeff);
         found.coeff = NULL;
-        TRY(dual_create(bank, ++taps, &found));
+        TRY_OUT(dual_create(bank, ++taps, &found));
     }
     *out = found;
     found.coeff = NULL;
@@ -256,7 +254,7 @@ status_t dual_measure(const struct dual_bank *bank, struct dual *dual)
 {
     status_t st = STATUS_OK;
     struct dual_system system = {0};
-    TRY(dual_begin(bank, dual->taps, dual->first, &system));
+    TRY_OUT(dual_begin(bank, dual->taps, dual->first, &system));
     dual_go(&system, bank->hop, dual, 1);
 out:
     dual_end(&system);

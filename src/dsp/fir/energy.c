@@ -24,7 +24,6 @@ static double energy_of(const double *coeff, uint64_t at, uint32_t parts)
 status_t energy_create(const double *coeff, uint64_t count, uint32_t parts, int is_reversed,
                        struct energy *out)
 {
-    status_t st = STATUS_OK;
     double total = 0;
     double sum = 0;
     double rest = 0; /* that `sum` has lost to rounding */
@@ -33,7 +32,7 @@ status_t energy_create(const double *coeff, uint64_t count, uint32_t parts, int 
         total += energy_of(coeff, i, parts);
     }
     if (!(total > 0) || !isfinite(total)) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(memory_zeroed((size_t)count + 1, sizeof *out->below, "energies", &out->below));
     for (uint64_t i = 0; i < count; i++) {
@@ -45,8 +44,7 @@ status_t energy_create(const double *coeff, uint64_t count, uint32_t parts, int 
             min_u64((uint64_t)llround(fmin(sum, 1) * (double)ENERGY_WHOLE), ENERGY_WHOLE);
     }
     out->below[count] = ENERGY_WHOLE;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* floor(at 2^40 / count) of up to 2^34 coefficients, in two steps that fit 64 bits. */

@@ -195,11 +195,11 @@ static status_t report_transform_folded(const struct filter *filter, size_t leng
 {
     status_t st = STATUS_OK;
     double complex *folded = NULL;
-    TRY(memory_zeroed(length, sizeof *folded, "the filter's response", &folded));
+    TRY_OUT(memory_zeroed(length, sizeof *folded, "the filter's response", &folded));
     for (size_t j = 0; j < filter->count; j++) {
         folded[j % length] += filter->coeff[j];
     }
-    TRY(dft_forward(length, folded, out));
+    TRY_OUT(dft_forward(length, folded, out));
 out:
     free(folded);
     return st;
@@ -225,8 +225,8 @@ static status_t report_rejection_beyond(const struct filter *filter, double from
     double step = (double)filter->samples / (double)length;
     double place = from;
     double largest = report_response(filter, place);
-    TRY(memory_zeroed(length, sizeof *grid, "the filter's response", &grid));
-    TRY(report_transform_folded(filter, length, grid));
+    TRY_OUT(memory_zeroed(length, sizeof *grid, "the filter's response", &grid));
+    TRY_OUT(report_transform_folded(filter, length, grid));
     for (size_t m = (size_t)ceil(from / step); m <= length / 2; m++) {
         if (cabs(grid[m]) > largest) {
             largest = cabs(grid[m]);
@@ -273,7 +273,6 @@ status_t filter_report_oversampled(const double *coeff, uint32_t taps,
                                    uint32_t samples_per_spectrum, double rate,
                                    struct filter_report_oversampled *out)
 {
-    status_t st = STATUS_OK;
     struct filter filter;
     double alias_db = 0;
     TRY(report_begin(coeff, taps, samples_per_spectrum, &filter));
@@ -281,25 +280,20 @@ status_t filter_report_oversampled(const double *coeff, uint32_t taps,
     TRY(report_rejection_beyond(&filter, rate - KEPT_TO, &alias_db));
     *out = (struct filter_report_oversampled){.ripple_db = report_ripple_db(&filter, KEPT_TO, 8),
                                               .alias_db = alias_db};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                                 double rate, double *alias_db)
 {
-    status_t st = STATUS_OK;
     struct filter filter;
     TRY(report_begin(coeff, taps, samples_per_spectrum, &filter));
-    TRY(report_rejection_beyond(&filter, rate - KEPT_TO, alias_db));
-out:
-    return st;
+    return report_rejection_beyond(&filter, rate - KEPT_TO, alias_db);
 }
 
 status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                             struct filter_report *out)
 {
-    status_t st = STATUS_OK;
     struct filter filter;
     double energy = 0;
     double beyond_db = 0;
@@ -319,6 +313,5 @@ status_t filter_report_make(const double *coeff, uint32_t taps, uint32_t samples
         .beyond_db = beyond_db,
         .noise_width = samples_per_spectrum * energy / (filter.centre * filter.centre),
     };
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -66,7 +66,6 @@ static double complex fir_ideal(const struct fir_design *design, double n)
 
 static status_t fir_fill(const struct fir_design *design, struct fir_made *out)
 {
-    status_t st = STATUS_OK;
     struct fir_size size = fir_design_size(design);
     struct fir_made made = {.taps = (uint32_t)size.taps,
                             .is_complex = fir_design_is_complex(design),
@@ -91,8 +90,7 @@ static status_t fir_fill(const struct fir_design *design, struct fir_made *out)
         }
     }
     *out = made;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* exp(-2 pi i f j). */
@@ -198,7 +196,7 @@ status_t fir_design_make(const struct fir_design *design, struct fir_made *out)
     struct fir_made made = {.coeff = NULL};
     for (int i = 0; i < ROUNDS; i++) {
         struct fir_made next = {.coeff = NULL};
-        TRY(fir_fill(&settled, &next));
+        TRY_OUT(fir_fill(&settled, &next));
         free(made.coeff);
         made = next;
         made.reach = fir_design_reach(design, &made);
@@ -228,13 +226,13 @@ status_t fir_rejection(const double *coeff, uint32_t taps, int is_complex, doubl
     while (length < LONGEST && length < (size_t)4 * taps) {
         length *= 2;
     }
-    TRY(memory_zeroed(length, sizeof *folded, "the response of a filter", &folded));
-    TRY(memory_zeroed(length, sizeof *response, "the response of a filter", &response));
+    TRY_OUT(memory_zeroed(length, sizeof *folded, "the response of a filter", &folded));
+    TRY_OUT(memory_zeroed(length, sizeof *response, "the response of a filter", &response));
     /* Each length-th sample has the same phase at those frequencies. */
     for (size_t i = 0; i < taps; i++) {
         folded[i % length] += fir_at(coeff, is_complex, i);
     }
-    TRY(dft_forward(length, folded, response));
+    TRY_OUT(dft_forward(length, folded, response));
     for (size_t k = 0; k < length; k++) {
         double f = (double)(k <= length / 2 ? k : length - k) / (double)length;
         double gain = cabs(response[k]);

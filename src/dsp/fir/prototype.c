@@ -91,7 +91,6 @@ static double flat_excess(const struct flat_half *half, double cutoff)
 
 static status_t flat_fill(const struct prototype_spec *spec, struct flat_half *half)
 {
-    status_t st = STATUS_OK;
     double i0_beta = spec->window == WINDOW_KAISER ? kaiser_i0(spec->kaiser_beta) : 1;
     half->taps = spec->taps < MOST_TAPS ? spec->taps : MOST_TAPS;
     uint32_t fewer = MOST_COEFFICIENTS / half->taps / 2 * 2;
@@ -104,8 +103,7 @@ static status_t flat_fill(const struct prototype_spec *spec, struct flat_half *h
         half->centre[i] = prototype_window(spec, i0_beta, 0.5 + x / half->taps);
         half->border[i] = half->centre[i] * cos(M_PI * fmod(x, 2));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t flat_cutoff_settle(struct prototype_spec *spec)
@@ -115,18 +113,19 @@ status_t flat_cutoff_settle(struct prototype_spec *spec)
     if (spec->cutoff != CUTOFF_FLAT) {
         return STATUS_OK;
     }
-    REQUIRE(spec->taps > 1 && spec->window != WINDOW_FILE, STATUS_USAGE,
-            "cutoff flat: a filter of %u %s from a %s has no cutoff to choose", spec->taps,
-            spec->taps == 1 ? "tap" : "taps", spec->window == WINDOW_FILE ? "file" : "window");
-    TRY(flat_fill(spec, &half));
+    REQUIRE_OUT(spec->taps > 1 && spec->window != WINDOW_FILE, STATUS_USAGE,
+                "cutoff flat: a filter of %u %s from a %s has no cutoff to choose", spec->taps,
+                spec->taps == 1 ? "tap" : "taps", spec->window == WINDOW_FILE ? "file" : "window");
+    TRY_OUT(flat_fill(spec, &half));
     double low = 0;
     double high = WIDEST;
     double alone = flat_excess(&half, low) + 0.5;
-    REQUIRE(alone < 0.5, STATUS_USAGE,
-            "cutoff flat: the window alone, with cutoff 0, lets %.3f of a tone's power pass at the "
-            "border of a channel, 0.5 is wanted: expected more taps than %u, or a window that "
-            "falls off less in time",
-            alone, spec->taps);
+    REQUIRE_OUT(
+        alone < 0.5, STATUS_USAGE,
+        "cutoff flat: the window alone, with cutoff 0, lets %.3f of a tone's power pass at the "
+        "border of a channel, 0.5 is wanted: expected more taps than %u, or a window that "
+        "falls off less in time",
+        alone, spec->taps);
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
         *(flat_excess(&half, middle) < 0 ? &low : &high) = middle;
@@ -184,8 +183,8 @@ static status_t oversampled_measure(struct ratio ratio, uint32_t taps, double *d
                                         .cutoff = oversampled_cutoff(ratio)};
     struct filter_report_oversampled report;
     double *coeff = NULL;
-    TRY(prototype_create(&spec, &coeff));
-    TRY(filter_report_oversampled(coeff, taps, SAMPLES, oversampled_cutoff(ratio), &report));
+    TRY_OUT(prototype_create(&spec, &coeff));
+    TRY_OUT(filter_report_oversampled(coeff, taps, SAMPLES, oversampled_cutoff(ratio), &report));
     *decibels = report.alias_db;
 out:
     free(coeff);
@@ -194,7 +193,6 @@ out:
 
 status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out)
 {
-    status_t st = STATUS_OK;
     enum { MOST_MEASURED = 4096 };
     const double width = oversampled_transition(ratio);
     uint32_t taps = (uint32_t)fmax(1, ceil(kaiser_taps(decibels, width)) - 2);
@@ -204,8 +202,7 @@ status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out)
         taps += reached < decibels;
     }
     *out = taps;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 uint32_t oversampled_channels(struct ratio ratio, uint32_t channels)
@@ -237,7 +234,6 @@ struct sum {
  * cannot hold is refused here. */
 static status_t prototype_count_coefficients(const struct prototype_spec *spec, size_t *out)
 {
-    status_t st = STATUS_OK;
     uint64_t count = (uint64_t)spec->taps * spec->samples_per_spectrum;
     long pages = sysconf(_SC_PHYS_PAGES);
     long page = sysconf(_SC_PAGESIZE);
@@ -248,8 +244,7 @@ static status_t prototype_count_coefficients(const struct prototype_spec *spec, 
             (unsigned long long)count, spec->taps, spec->samples_per_spectrum, sizeof(double),
             (unsigned long long)memory);
     *out = (size_t)count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* fmod is exact, so that sin stays accurate. */
@@ -363,21 +358,22 @@ static status_t prototype_fill_from_file(const struct prototype_spec *spec, size
     const char *word = NULL;
     const uint32_t points = prototype_points(spec, &word);
     struct words in = {.line = 1};
-    TRY(text_open(spec->path, "the coefficients of window file:", 1, &in.file));
+    TRY_OUT(text_open(spec->path, "the coefficients of window file:", 1, &in.file));
     for (; prototype_next_word(&in); found++, last_line = in.line) {
         double value = 0;
-        REQUIRE(strlen(in.word) < WORD_BYTES - 1 && units_parse_f64(in.word, &value), STATUS_DATA,
-                "%s, line %zu: '%.40s' is no number (filter coefficient %zu, %zu expected)",
-                spec->path, in.line, in.word, found + 1, count);
+        REQUIRE_OUT(strlen(in.word) < WORD_BYTES - 1 && units_parse_f64(in.word, &value),
+                    STATUS_DATA,
+                    "%s, line %zu: '%.40s' is no number (filter coefficient %zu, %zu expected)",
+                    spec->path, in.line, in.word, found + 1, count);
         if (found < count) {
             coeff[found] = value;
         }
     }
-    REQUIRE(!ferror(in.file), STATUS_DATA, "cannot read %s: %s", spec->path, strerror(errno));
-    REQUIRE(found == count, STATUS_DATA,
-            "%s, line %zu: %zu filter coefficients found up to here, the end; %zu expected (%u "
-            "taps times %u %s)",
-            spec->path, last_line, found, count, spec->taps, points, word);
+    REQUIRE_OUT(!ferror(in.file), STATUS_DATA, "cannot read %s: %s", spec->path, strerror(errno));
+    REQUIRE_OUT(found == count, STATUS_DATA,
+                "%s, line %zu: %zu filter coefficients found up to here, the end; %zu expected (%u "
+                "taps times %u %s)",
+                spec->path, last_line, found, count, spec->taps, points, word);
 out:
     text_close(in.file);
     return st;
@@ -392,19 +388,19 @@ static status_t prototype_take_file(const struct prototype_spec *spec, size_t co
     const size_t there = (size_t)spec->taps * points;
     double *in = NULL;
     double *made = NULL;
-    REQUIRE(!spec->values || spec->nvalues == there, STATUS_DATA,
-            "%s: %llu filter coefficients; %zu expected (%u taps times %u %s)", spec->path,
-            (unsigned long long)spec->nvalues, there, spec->taps, points, word);
+    REQUIRE_OUT(!spec->values || spec->nvalues == there, STATUS_DATA,
+                "%s: %llu filter coefficients; %zu expected (%u taps times %u %s)", spec->path,
+                (unsigned long long)spec->nvalues, there, spec->taps, points, word);
     if (points == spec->samples_per_spectrum && !spec->values) {
-        TRY(prototype_fill_from_file(spec, count, coeff));
+        TRY_OUT(prototype_fill_from_file(spec, count, coeff));
         goto out;
     }
     if (!spec->values) {
-        TRY(memory_zeroed(there, sizeof *in, "filter coefficients", &in));
-        TRY(prototype_fill_from_file(spec, there, in));
+        TRY_OUT(memory_zeroed(there, sizeof *in, "filter coefficients", &in));
+        TRY_OUT(prototype_fill_from_file(spec, there, in));
     }
-    TRY(prototype_resample(spec->values ? spec->values : in, spec->taps, points,
-                           spec->samples_per_spectrum, RESAMPLE_KEEPS_CENTRE, &made));
+    TRY_OUT(prototype_resample(spec->values ? spec->values : in, spec->taps, points,
+                               spec->samples_per_spectrum, RESAMPLE_KEEPS_CENTRE, &made));
     memcpy(coeff, made, count * sizeof *coeff);
 out:
     free(in);
@@ -424,7 +420,6 @@ static void prototype_sum_add(struct sum *sum, double term)
 static status_t prototype_find_divisor(enum normalise normalise, size_t count, const double *coeff,
                                        double *out)
 {
-    status_t st = STATUS_OK;
     struct sum sum = {0, 0};
     double magnitude = 0;
     const int is_peak = normalise == NORMALISE_PEAK;
@@ -440,8 +435,7 @@ static status_t prototype_find_divisor(enum normalise normalise, size_t count, c
             normalise_name(normalise), is_peak ? "the sum" : "the root of the energy", count,
             divisor);
     *out = divisor;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t prototype_create(const struct prototype_spec *spec, double **out)
@@ -450,14 +444,14 @@ status_t prototype_create(const struct prototype_spec *spec, double **out)
     size_t count = 0;
     double divisor = 1;
     double *coeff = NULL;
-    TRY(prototype_count_coefficients(spec, &count));
-    TRY(memory_zeroed(count, sizeof *coeff, "filter coefficients", &coeff));
+    TRY_OUT(prototype_count_coefficients(spec, &count));
+    TRY_OUT(memory_zeroed(count, sizeof *coeff, "filter coefficients", &coeff));
     if (spec->window == WINDOW_FILE) {
-        TRY(prototype_take_file(spec, count, coeff));
+        TRY_OUT(prototype_take_file(spec, count, coeff));
     } else {
-        TRY(prototype_fill_windowed_sinc(spec, count, coeff));
+        TRY_OUT(prototype_fill_windowed_sinc(spec, count, coeff));
     }
-    TRY(prototype_find_divisor(spec->normalise, count, coeff, &divisor));
+    TRY_OUT(prototype_find_divisor(spec->normalise, count, coeff, &divisor));
     for (size_t j = 0; j < count; j++) {
         coeff[j] /= divisor;
     }
@@ -496,17 +490,14 @@ const struct telescope *telescope_find(const char *name)
 
 status_t telescope_add_names(struct text *out)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < TELESCOPES; i++) {
         TRY(text_add(out, "%s%s", i > 0 ? ", " : "", telescopes[i].name));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t telescope_prototype(const struct telescope *telescope, double **out)
 {
-    status_t st = STATUS_OK;
     const size_t count = (size_t)telescope->taps * telescope->points;
     double *coeff = NULL;
     TRY(memory_zeroed(count, sizeof *coeff, "filter coefficients", &coeff));
@@ -516,8 +507,7 @@ status_t telescope_prototype(const struct telescope *telescope, double **out)
                    (telescope->window_low + (1 - telescope->window_low) * hann);
     }
     *out = coeff;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Through frequencies, of which the fewer are kept. */
@@ -553,24 +543,24 @@ status_t prototype_resample(const double *in, uint32_t taps, uint32_t points_in,
     double complex *a = NULL;
     double complex *b = NULL;
     double *made = NULL;
-    TRY(memory_zeroed(to, sizeof *made, "filter coefficients", &made));
+    TRY_OUT(memory_zeroed(to, sizeof *made, "filter coefficients", &made));
     if (from == to) {
         memcpy(made, in, to * sizeof *made);
         goto done;
     }
-    TRY(memory_zeroed(from > to ? from : to, sizeof *a, "filter coefficients", &a));
-    TRY(memory_zeroed(from > to ? from : to, sizeof *b, "filter coefficients", &b));
+    TRY_OUT(memory_zeroed(from > to ? from : to, sizeof *a, "filter coefficients", &a));
+    TRY_OUT(memory_zeroed(from > to ? from : to, sizeof *b, "filter coefficients", &b));
     for (size_t j = 0; j < from; j++) {
         a[j] = in[j];
     }
-    TRY(dft_forward(from, a, b));
+    TRY_OUT(dft_forward(from, a, b));
     memset(a, 0, to * sizeof *a);
     resample_frequencies(from, to, keeps, b, a);
     /* Backwards: the transform of conjugates, which the output, being real, is its own. */
     for (size_t k = 0; k < to; k++) {
         a[k] = conj(a[k]);
     }
-    TRY(dft_forward(to, a, b));
+    TRY_OUT(dft_forward(to, a, b));
     for (size_t j = 0; j < to; j++) {
         made[j] = creal(b[j]) / divisor;
     }

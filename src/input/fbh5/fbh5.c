@@ -54,12 +54,12 @@ status_t filterbank_begin(const char *path, const char *format, struct fbh5 **ou
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
     int opened = -1;
-    TRY(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
-    TRY(memory_text(path, &fbh5->path));
-    TRY(memory_text(format, &fbh5->format));
-    TRY(sources_add(&fbh5->storage.sources, path, SOURCE_NAMED, NULL));
-    TRY(file_open_read(path, &opened));
-    TRY(sources_check_open(&fbh5->storage.sources, path, opened));
+    TRY_OUT(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
+    TRY_OUT(memory_text(path, &fbh5->path));
+    TRY_OUT(memory_text(format, &fbh5->format));
+    TRY_OUT(sources_add(&fbh5->storage.sources, path, SOURCE_NAMED, NULL));
+    TRY_OUT(file_open_read(path, &opened));
+    TRY_OUT(sources_check_open(&fbh5->storage.sources, path, opened));
     fbh5->file_bytes = sources_bytes(&fbh5->storage.sources);
     fbh5->reach = fbh5->scattered = REACH_TABLE;
     fbh5->chunks.rows = 1;
@@ -76,7 +76,6 @@ out:
 
 status_t filterbank_finish(struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     const struct fbh5_table *table = &fbh5->table;
     uint64_t streams = (uint64_t)fbh5->nifs * fbh5->nchannels;
     REQUIRE(fbh5->nifs >= 1 && fbh5->nifs <= MOST_TABLE_IFS && fbh5->nchannels >= 1 &&
@@ -99,8 +98,7 @@ status_t filterbank_finish(struct fbh5 *fbh5)
     fbh5->sample_bytes = table->has_scales || table->is_signed || table->bits == 32 ? 4
                          : table->bits == 16                                        ? 2
                                                                                     : 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Numbers of a power product in few bits, made the floats that they stand for. */
@@ -111,15 +109,16 @@ static status_t fbh5_find_scale(hid_t file, const struct fbh5 *fbh5, const char 
 {
     status_t st = STATUS_OK;
     struct h5_dataset scale = {0};
-    TRY(h5_dataset_open(file, fbh5->path, name, &scale));
+    TRY_OUT(h5_dataset_open(file, fbh5->path, name, &scale));
     haddr_t at = h5_offset(scale.id);
     uint64_t all = ceil_div_u64(fbh5->rows, fbh5->steps.rows);
-    REQUIRE(at != HADDR_UNDEF && scale.rank == 3 && H5Tequal(scale.type, H5T_IEEE_F32LE) > 0 &&
-                H5Dget_storage_size(scale.id) == scale.count * sizeof(float) &&
-                scale.dims[1] == fbh5->nifs && scale.dims[2] == fbh5->nchannels &&
-                (scale.dims[0] == 1 || scale.dims[0] == all),
-            STATUS_DATA, "%s: /%s is not that of its rows, as voltmill writes it: was it repacked?",
-            fbh5->path, name);
+    REQUIRE_OUT(at != HADDR_UNDEF && scale.rank == 3 && H5Tequal(scale.type, H5T_IEEE_F32LE) > 0 &&
+                    H5Dget_storage_size(scale.id) == scale.count * sizeof(float) &&
+                    scale.dims[1] == fbh5->nifs && scale.dims[2] == fbh5->nchannels &&
+                    (scale.dims[0] == 1 || scale.dims[0] == all),
+                STATUS_DATA,
+                "%s: /%s is not that of its rows, as voltmill writes it: was it repacked?",
+                fbh5->path, name);
     *blocks = scale.dims[0];
     *offset = at;
 out:
@@ -131,17 +130,16 @@ out:
  * Fails with DATA. */
 static status_t fbh5_find_steps(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     struct fbh5_steps *steps = &fbh5->steps;
     int64_t rows = 0;
     int found = 0;
     uint64_t offsets = 0;
     if (!fbh5->is_ours || fbh5->sample_bytes > 2) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(h5_get_i64(data, fbh5->path, "scale_rows", &rows, &found));
     if (!found) {
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(rows > 0 && rows <= TERMS_MOST_SCALE_ROWS, STATUS_DATA,
             "%s: scale_rows of /data is %lld, expected 1 .. %d", fbh5->path, (long long)rows,
@@ -153,15 +151,13 @@ static status_t fbh5_find_steps(hid_t file, hid_t data, struct fbh5 *fbh5)
             fbh5->path);
     steps->bits = 8 * fbh5->sample_bytes;
     fbh5->sample_bytes = sizeof(float);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Scale, then offset, of a block of rows, of the ifs and channels that are read. */
 static status_t fbh5_read_scales(const struct fbh5 *fbh5, int fd, uint64_t number,
                                  const struct fbh5_block *block, float *out)
 {
-    status_t st = STATUS_OK;
     const uint64_t offsets[2] = {fbh5->steps.scale_offset, fbh5->steps.offset_offset};
     for (int i = 0; i < 2; i++) {
         for (uint64_t j = 0; j < block->nifs; j++) {
@@ -172,8 +168,7 @@ static status_t fbh5_read_scales(const struct fbh5 *fbh5, int fd, uint64_t numbe
             out += block->chans;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t fbh5_apply_steps(const struct fbh5 *fbh5, int fd, const struct fbh5_block *block,
@@ -187,12 +182,12 @@ status_t fbh5_apply_steps(const struct fbh5 *fbh5, int fd, const struct fbh5_blo
     const char *stored = (const char *)out + block->rows * lines * (sizeof *out - bytes);
     uint64_t last = UINT64_MAX;
     float *scale = NULL; /* and offset, and a row, which would else be written over */
-    TRY(memory_zeroed((size_t)lines, 2 * sizeof *scale + bytes, "scales", &scale));
+    TRY_OUT(memory_zeroed((size_t)lines, 2 * sizeof *scale + bytes, "scales", &scale));
     char *row = (char *)(scale + 2 * lines);
     for (uint64_t i = 0; i < block->rows; i++) {
         uint64_t number = min_u64((block->row + i) / steps->rows, steps->scales - 1);
         if (number != last) {
-            TRY(fbh5_read_scales(fbh5, fd, number, block, scale));
+            TRY_OUT(fbh5_read_scales(fbh5, fd, number, block, scale));
             last = number;
         }
         memcpy(row, stored + i * lines * bytes, (size_t)(lines * bytes));
@@ -212,7 +207,6 @@ uint64_t fbh5_row_bytes(const struct fbh5 *fbh5)
 
 static status_t fbh5_read_shape(const struct h5_dataset *data, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     int is_flat = data->rank == 2;
     const hsize_t dims[3] = {data->dims[0], is_flat ? 1 : data->dims[1],
                              data->dims[is_flat ? 1 : 2]};
@@ -233,17 +227,15 @@ static status_t fbh5_read_shape(const struct h5_dataset *data, struct fbh5 *fbh5
     fbh5->rows = dims[0];
     fbh5->nifs = (uint32_t)dims[1];
     fbh5->nchannels = (uint32_t)dims[2];
-out:
-    return st;
+    return STATUS_OK;
 }
 static status_t fbh5_read_chunks(hid_t plist, uint64_t bytes, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     hsize_t chunk[3] = {1, 1, 1};
     const uint64_t sizes[3] = {1, fbh5->nifs, fbh5->nchannels};
     int rank = fbh5->is_flat ? 2 : 3;
     if (H5Pget_chunk(plist, 3, chunk) != rank) {
-        goto out;
+        return STATUS_OK;
     }
     if (fbh5->is_flat) {
         chunk[2] = chunk[1];
@@ -260,8 +252,7 @@ static status_t fbh5_read_chunks(hid_t plist, uint64_t bytes, struct fbh5 *fbh5)
     }
     fbh5->chunks.rows = chunk[0];
     fbh5->chunks.row_bytes = bytes;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rows of which some elements are unreadable. */
@@ -270,10 +261,10 @@ static status_t fbh5_find_lost_rows(const struct lost_pieces *pieces, struct fbh
     status_t st = STATUS_OK;
     struct lost_box *boxes = NULL;
     uint32_t count = 0;
-    TRY(lost_find_boxes(pieces, &boxes, &count));
+    TRY_OUT(lost_find_boxes(pieces, &boxes, &count));
     for (uint32_t i = 0; i < count; i++) {
-        TRY(lost_add(&fbh5->lost, boxes[i].low[0], boxes[i].high[0] - boxes[i].low[0],
-                     boxes[i].why));
+        TRY_OUT(lost_add(&fbh5->lost, boxes[i].low[0], boxes[i].high[0] - boxes[i].low[0],
+                         boxes[i].why));
     }
     lost_join(&fbh5->lost);
 out:
@@ -311,20 +302,20 @@ static status_t fbh5_read_layout(const struct h5_dataset *data, struct fbh5 *fbh
     hid_t memory = -1;
     const struct depot_spec spec = {.path = fbh5->path, .name = "data", .found = &fbh5->storage};
     hid_t plist = H5Dget_create_plist(data->id);
-    H5_TRY(plist, "%s: /data does not say how it is stored", fbh5->path);
+    H5_TRY_OUT(plist, "%s: /data does not say how it is stored", fbh5->path);
     fbh5->chunks.rows = 1;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
-        TRY(fbh5_read_chunks(plist, H5Tget_size(data->type), fbh5));
+        TRY_OUT(fbh5_read_chunks(plist, H5Tget_size(data->type), fbh5));
     }
-    TRY(depot_open(&spec, &depot));
-    TRY(depot_search(depot, &found));
-    TRY(fbh5_find_lost_rows(&found.lost, fbh5));
+    TRY_OUT(depot_open(&spec, &depot));
+    TRY_OUT(depot_search(depot, &found));
+    TRY_OUT(fbh5_find_lost_rows(&found.lost, fbh5));
     depot_take_extents(depot, &extents, &nextents);
-    TRY(fbh5_memory_type(fbh5, &memory));
+    TRY_OUT(fbh5_memory_type(fbh5, &memory));
     if (nextents == 1 && H5Tequal(data->type, memory) > 0) {
         fbh5->reach = REACH_PIECES;
         fbh5->data_offset = extents[0].file_offset;
-        TRY(memory_text(extents[0].path, &fbh5->data_path));
+        TRY_OUT(memory_text(extents[0].path, &fbh5->data_path));
     }
     fbh5->chunks.row_bytes = max_u64(fbh5->chunks.row_bytes, found.row_bytes);
     fbh5->chunks.most_bytes = found.chunk_bytes;
@@ -346,22 +337,22 @@ static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)
     int is_there = 0;
     const struct links_request request = {.file = file, .path = fbh5->path, .name = "data"};
     apart_at("%s: /data", fbh5->path);
-    TRY(h5_has(file, fbh5->path, "data", &is_there));
-    REQUIRE(is_there, STATUS_DATA, "%s is no filterbank: it %s", fbh5->path, holds_what(file));
-    TRY(links_open(&request, &found, &is_there));
-    REQUIRE(is_there && H5Iget_type(found) == H5I_DATASET, STATUS_DATA,
-            "%s is no filterbank: its /data leads to no dataset", fbh5->path);
-    TRY(h5_dataset_of(h5_move(&found), fbh5->path, &data));
-    TRY(fbh5_read_shape(&data, fbh5));
-    TRY(fbh5_read_type(data.type, fbh5));
-    TRY(fbh5_read_layout(&data, fbh5));
+    TRY_OUT(h5_has(file, fbh5->path, "data", &is_there));
+    REQUIRE_OUT(is_there, STATUS_DATA, "%s is no filterbank: it %s", fbh5->path, holds_what(file));
+    TRY_OUT(links_open(&request, &found, &is_there));
+    REQUIRE_OUT(is_there && H5Iget_type(found) == H5I_DATASET, STATUS_DATA,
+                "%s is no filterbank: its /data leads to no dataset", fbh5->path);
+    TRY_OUT(h5_dataset_of(h5_move(&found), fbh5->path, &data));
+    TRY_OUT(fbh5_read_shape(&data, fbh5));
+    TRY_OUT(fbh5_read_type(data.type, fbh5));
+    TRY_OUT(fbh5_read_layout(&data, fbh5));
     h5_try_chunks(data.id, fbh5->path, "/data");
-    TRY(fbh5_read_header(file, data.id, fbh5));
-    TRY(fbh5_find_steps(file, data.id, fbh5));
-    TRY(fbh5_compare_stated(file, data.id, fbh5));
-    TRY(h5_has(file, fbh5->path, "frequency", &is_there));
+    TRY_OUT(fbh5_read_header(file, data.id, fbh5));
+    TRY_OUT(fbh5_find_steps(file, data.id, fbh5));
+    TRY_OUT(fbh5_compare_stated(file, data.id, fbh5));
+    TRY_OUT(h5_has(file, fbh5->path, "frequency", &is_there));
     if (fbh5->is_ours && is_there) {
-        TRY(stored_require_whole(fbh5->path, "frequency", &fbh5->storage));
+        TRY_OUT(stored_require_whole(fbh5->path, "frequency", &fbh5->storage));
     }
 out:
     h5_close(found);
@@ -375,14 +366,14 @@ static status_t fbh5_find_marks(hid_t file, struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     struct h5_dataset marks = {0};
     int is_there = 0;
-    TRY(h5_has(file, fbh5->path, "weights", &is_there));
+    TRY_OUT(h5_has(file, fbh5->path, "weights", &is_there));
     /* Its compressed rows lie in no other file, either. */
     int is_here = fbh5->reach == REACH_PIECES ? strcmp(fbh5->data_path, fbh5->path) == 0
                                               : fbh5->storage.sources.count == 1;
     if (!fbh5->is_ours || !is_there || !is_here) {
         goto out;
     }
-    TRY(h5_dataset_open(file, fbh5->path, "provenance/holes", &marks));
+    TRY_OUT(h5_dataset_open(file, fbh5->path, "provenance/holes", &marks));
     haddr_t at = h5_offset(marks.id);
     if (at != HADDR_UNDEF && marks.count == fbh5->rows && H5Tget_size(marks.type) == 1) {
         fbh5->marks_offset = at;
@@ -398,13 +389,13 @@ static status_t fbh5_open_here(const char *path, struct fbh5 **out)
     struct fbh5 *fbh5 = NULL;
     struct stat info;
     hid_t file = -1;
-    TRY(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
-    TRY(memory_text(path, &fbh5->path));
-    TRY(h5_open_file(path, &file));
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    TRY_OUT(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
+    TRY_OUT(memory_text(path, &fbh5->path));
+    TRY_OUT(h5_open_file(path, &file));
+    REQUIRE_OUT(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     fbh5->file_bytes = (uint64_t)info.st_size;
-    TRY(fbh5_describe(file, fbh5));
-    TRY(fbh5_find_marks(file, fbh5));
+    TRY_OUT(fbh5_describe(file, fbh5));
+    TRY_OUT(fbh5_find_marks(file, fbh5));
     *out = memory_move(&fbh5);
 out:
     h5_close(file);
@@ -419,8 +410,8 @@ static status_t fbh5_recognise(const char *path, int *is_it)
     status_t st = STATUS_OK;
     hid_t file = -1;
     int has_data = 0;
-    TRY(h5_open_cut_file(path, &file));
-    TRY(h5_has(file, path, "data", &has_data));
+    TRY_OUT(h5_open_cut_file(path, &file));
+    TRY_OUT(h5_has(file, path, "data", &has_data));
     *is_it = has_data && H5Aexists_by_name(file, "data", "fch1", H5P_DEFAULT) != 0;
 out:
     h5_close(file);

@@ -23,11 +23,11 @@ static status_t fbh5_band_open(const struct fbh5 *fbh5, struct h5_dataset *out)
     if (!fbh5->is_ours) {
         goto out;
     }
-    TRY(h5_open_file(fbh5->path, &file));
-    TRY(h5_has(file, fbh5->path, "frequency", &is_there));
+    TRY_OUT(h5_open_file(fbh5->path, &file));
+    TRY_OUT(h5_has(file, fbh5->path, "frequency", &is_there));
     if (is_there) {
-        TRY(h5_dataset_open(file, fbh5->path, "/frequency", out));
-        TRY(h5_refuse_external(out->id, fbh5->path, "/frequency"));
+        TRY_OUT(h5_dataset_open(file, fbh5->path, "/frequency", out));
+        TRY_OUT(h5_refuse_external(out->id, fbh5->path, "/frequency"));
         if (out->rank != 1 || out->count != fbh5->nchannels) {
             h5_dataset_close(out);
         }
@@ -44,10 +44,10 @@ static status_t fbh5_band_read(const struct h5_dataset *band, const struct fbh5 
     hsize_t start = first;
     hsize_t size = count;
     hid_t memory = H5Screate_simple(1, &size, NULL);
-    H5_TRY(H5Sselect_hyperslab(band->space, H5S_SELECT_SET, &start, NULL, &size, NULL),
-           "%s: /frequency cannot be read", fbh5->path);
-    H5_TRY(H5Dread(band->id, H5T_NATIVE_DOUBLE, memory, band->space, H5P_DEFAULT, hertz),
-           "%s: /frequency cannot be read", fbh5->path);
+    H5_TRY_OUT(H5Sselect_hyperslab(band->space, H5S_SELECT_SET, &start, NULL, &size, NULL),
+               "%s: /frequency cannot be read", fbh5->path);
+    H5_TRY_OUT(H5Dread(band->id, H5T_NATIVE_DOUBLE, memory, band->space, H5P_DEFAULT, hertz),
+               "%s: /frequency cannot be read", fbh5->path);
 out:
     h5_close(memory);
     return st;
@@ -62,16 +62,17 @@ static status_t fbh5_band_read_coherent(struct fbh5 *fbh5)
     if (fbh5->coherent.constant == 0) {
         return STATUS_OK;
     }
-    TRY(h5_open_file(fbh5->path, &file));
-    TRY(h5_read_f64s(file, fbh5->path, "delay_hz", &fbh5->coherent.delay_hz, &count));
-    REQUIRE(fbh5->coherent.constant > 0 && count == fbh5->nchannels, STATUS_DATA,
-            "%s has a coherent_constant of %g and /delay_hz of %zu channels, expected one above 0, "
-            "and %u",
-            fbh5->path, fbh5->coherent.constant, count, fbh5->nchannels);
+    TRY_OUT(h5_open_file(fbh5->path, &file));
+    TRY_OUT(h5_read_f64s(file, fbh5->path, "delay_hz", &fbh5->coherent.delay_hz, &count));
+    REQUIRE_OUT(
+        fbh5->coherent.constant > 0 && count == fbh5->nchannels, STATUS_DATA,
+        "%s has a coherent_constant of %g and /delay_hz of %zu channels, expected one above 0, "
+        "and %u",
+        fbh5->path, fbh5->coherent.constant, count, fbh5->nchannels);
     for (size_t c = 0; c < count; c++) {
-        REQUIRE(isfinite(fbh5->coherent.delay_hz[c]) && fbh5->coherent.delay_hz[c] > 0, STATUS_DATA,
-                "%s: /delay_hz holds %g, expected frequencies above 0", fbh5->path,
-                fbh5->coherent.delay_hz[c]);
+        REQUIRE_OUT(isfinite(fbh5->coherent.delay_hz[c]) && fbh5->coherent.delay_hz[c] > 0,
+                    STATUS_DATA, "%s: /delay_hz holds %g, expected frequencies above 0", fbh5->path,
+                    fbh5->coherent.delay_hz[c]);
     }
 out:
     h5_close(file);
@@ -88,22 +89,22 @@ status_t fbh5_load_band(struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     struct h5_dataset band = {0};
     uint32_t nchannels = fbh5->nchannels;
-    REQUIRE(nchannels >= 1 && nchannels <= MOST_CHANNELS, STATUS_DATA,
-            "%s: %u channels, expected 1 to %d", fbh5->path, nchannels, MOST_CHANNELS);
+    REQUIRE_OUT(nchannels >= 1 && nchannels <= MOST_CHANNELS, STATUS_DATA,
+                "%s: %u channels, expected 1 to %d", fbh5->path, nchannels, MOST_CHANNELS);
     if (fbh5->freq_hz) {
         goto out; /* as its header lists them */
     }
-    TRY(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
-    TRY(fbh5_band_open(fbh5, &band));
-    TRY(band.id > 0 ? fbh5_band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz) : STATUS_OK);
-    TRY(fbh5_band_read_coherent(fbh5));
+    TRY_OUT(memory_zeroed(nchannels, sizeof *fbh5->freq_hz, "frequencies", &fbh5->freq_hz));
+    TRY_OUT(fbh5_band_open(fbh5, &band));
+    TRY_OUT(band.id > 0 ? fbh5_band_read(&band, fbh5, 0, nchannels, fbh5->freq_hz) : STATUS_OK);
+    TRY_OUT(fbh5_band_read_coherent(fbh5));
     for (uint32_t c = 0; c < nchannels; c++) {
         if (band.id <= 0) {
             fbh5->freq_hz[c] = 1e6 * fbh5_stated_mhz(fbh5, c);
         }
-        REQUIRE(isfinite(fbh5->freq_hz[c]), STATUS_DATA,
-                "%s: channel %u lies at %g Hz, expected a frequency", fbh5->path, c,
-                fbh5->freq_hz[c]);
+        REQUIRE_OUT(isfinite(fbh5->freq_hz[c]), STATUS_DATA,
+                    "%s: channel %u lies at %g Hz, expected a frequency", fbh5->path, c,
+                    fbh5->freq_hz[c]);
     }
 out:
     h5_dataset_close(&band);
@@ -114,7 +115,6 @@ out:
 static status_t fbh5_compare(const struct fbh5 *fbh5, uint64_t first, uint64_t count,
                              const double *hertz)
 {
-    status_t st = STATUS_OK;
     for (uint64_t i = 0; i < count; i++) {
         double mhz = fbh5_stated_mhz(fbh5, first + i);
         REQUIRE(fabs(hertz[i] / 1e6 - mhz) <= 0.1 * fabs(fbh5->foff_mhz), STATUS_DATA,
@@ -123,8 +123,7 @@ static status_t fbh5_compare(const struct fbh5 *fbh5, uint64_t first, uint64_t c
                 "them?)",
                 fbh5->path, (unsigned long long)(first + i), hertz[i] / 1e6, mhz);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t fbh5_check_even(const struct fbh5 *fbh5)
@@ -132,16 +131,16 @@ status_t fbh5_check_even(const struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     struct h5_dataset band = {0};
     double *hertz = NULL;
-    TRY(fbh5->freq_hz ? fbh5_compare(fbh5, 0, fbh5->nchannels, fbh5->freq_hz) : STATUS_OK);
-    TRY(fbh5_band_open(fbh5, &band));
+    TRY_OUT(fbh5->freq_hz ? fbh5_compare(fbh5, 0, fbh5->nchannels, fbh5->freq_hz) : STATUS_OK);
+    TRY_OUT(fbh5_band_open(fbh5, &band));
     if (fbh5->nchannels < 2 || band.id <= 0) {
         goto out;
     }
-    TRY(memory_zeroed(FREQUENCIES, sizeof *hertz, "frequencies", &hertz));
+    TRY_OUT(memory_zeroed(FREQUENCIES, sizeof *hertz, "frequencies", &hertz));
     for (uint64_t at = 0; at < fbh5->nchannels; at += FREQUENCIES) {
         uint64_t count = min_u64(FREQUENCIES, fbh5->nchannels - at);
-        TRY(fbh5_band_read(&band, fbh5, at, count, hertz));
-        TRY(fbh5_compare(fbh5, at, count, hertz));
+        TRY_OUT(fbh5_band_read(&band, fbh5, at, count, hertz));
+        TRY_OUT(fbh5_compare(fbh5, at, count, hertz));
     }
 out:
     free(hertz);
@@ -161,7 +160,6 @@ void fbh5_settle_position(struct fbh5 *fbh5)
 status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
 {
     static const double most = 1e6; /* MHz */
-    status_t st = STATUS_OK;
     double low = fbh5_stated_mhz(fbh5, 0);
     double high = low;
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
@@ -172,17 +170,14 @@ status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
     TRY(assume_if(high > most, &fbh5->assumed,
                   "channels lie at %.9g to %.9g MHz by %s, are these in Hz? They are read as MHz",
                   low, high, facts));
-    TRY(assume_unless(
+    return assume_unless(
         low > 0, &fbh5->assumed,
         "channels lie at %.9g to %.9g MHz by %s, not all above 0 Hz: they are read so", low, high,
-        facts));
-out:
-    return st;
+        facts);
 }
 
 status_t fbh5_check_dispersed(const struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     REQUIRE(fbh5->nchannels >= 2, STATUS_DATA,
             "%s: 1 channel, expected 2 to %d: nothing can be dedispersed", fbh5->path,
             MOST_CHANNELS);
@@ -191,8 +186,7 @@ status_t fbh5_check_dispersed(const struct fbh5 *fbh5)
                 "%s: channel %u lies at %g Hz, expected a frequency above 0", fbh5->path, c,
                 fbh5->freq_hz[c]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum { NAME = 16 };
@@ -332,13 +326,13 @@ status_t fbh5_list_pols(const struct fbh5 *fbh5, struct text *out)
     status_t st = STATUS_OK;
     enum { LISTED = 16 };
     struct text name = {0};
-    TRY(text_add(out, "%u", fbh5->nifs));
+    TRY_OUT(text_add(out, "%u", fbh5->nifs));
     for (uint32_t i = 0; i < fbh5->nifs && i < LISTED; i++) {
         name.length = 0;
-        TRY(fbh5_name_pol(fbh5, i, &name));
-        TRY(name.length ? text_add(out, "%s%s", i ? ", " : ": ", name.data) : STATUS_OK);
+        TRY_OUT(fbh5_name_pol(fbh5, i, &name));
+        TRY_OUT(name.length ? text_add(out, "%s%s", i ? ", " : ": ", name.data) : STATUS_OK);
     }
-    TRY(name.length && fbh5->nifs > LISTED ? text_add(out, ", ...") : STATUS_OK);
+    TRY_OUT(name.length && fbh5->nifs > LISTED ? text_add(out, ", ...") : STATUS_OK);
 out:
     text_free(&name);
     return st;
@@ -346,7 +340,6 @@ out:
 
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out)
 {
-    status_t st = STATUS_OK;
     size_t before = out->length;
     for (uint32_t i = 0; i < fbh5->nifs; i++) {
         char name[NAME] = "?";
@@ -356,7 +349,5 @@ status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out)
             TRY(text_add(out, ")"));
         }
     }
-    TRY(out->length == before ? text_add(out, "none") : STATUS_OK);
-out:
-    return st;
+    return out->length == before ? text_add(out, "none") : STATUS_OK;
 }

@@ -50,7 +50,6 @@ status_t fbh5_read_type(hid_t type, struct fbh5 *fbh5)
                  {H5T_INTEGER, 1, 1, FBH5_I8, 4},    {H5T_INTEGER, 1, 2, FBH5_I16, 4},
                  {H5T_FLOAT, 0, 2, FBH5_FLOAT16, 4}, {H5T_FLOAT, 0, 4, FBH5_PLAIN, 4},
                  {H5T_FLOAT, 0, 8, FBH5_FLOAT64, 4}};
-    status_t st = STATUS_OK;
     H5T_class_t class = H5Tget_class(type);
     size_t bytes = H5Tget_size(type);
     int is_signed = class == H5T_INTEGER && H5Tget_sign(type) != H5T_SGN_NONE;
@@ -58,18 +57,18 @@ status_t fbh5_read_type(hid_t type, struct fbh5 *fbh5)
         if (known[i].class == class && known[i].is_signed == is_signed && known[i].bytes == bytes) {
             fbh5->number = known[i].number;
             fbh5->sample_bytes = known[i].sample_bytes;
-            goto out;
+            return STATUS_OK;
         }
     }
-    FAIL(STATUS_DATA,
-         "%s: its samples are %zu-bit %s, expected integers of 8 or 16, or floats of 16, 32 or 64 "
-         "bits",
-         fbh5->path, 8 * bytes,
-         class == H5T_FLOAT     ? "floats"
-         : class == H5T_INTEGER ? (is_signed ? "signed integers" : "unsigned integers")
-                                : "values of another kind");
-out:
-    return st;
+    return report_fail(
+        STATUS_DATA,
+        "%s: its samples are %zu-bit %s, expected integers of 8 or 16, or floats of 16, 32 or 64 "
+        "bits",
+        fbh5->path, 8 * bytes,
+        class == H5T_FLOAT     ? "floats"
+        : class == H5T_INTEGER ? (is_signed ? "signed integers" : "unsigned integers")
+                               : "values of another kind");
+    return STATUS_OK;
 }
 
 /* IEEE 754 binary16, for which HDF5 1.10 has no name. */
@@ -78,11 +77,11 @@ static status_t number_half(hid_t *out)
     enum { SIGN = 15, EXPONENT = 10, EXPONENT_BITS = 5, BIAS = 15 };
     status_t st = STATUS_OK;
     hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
-    H5_TRY(type, "a type cannot be made");
-    H5_TRY(H5Tset_fields(type, SIGN, EXPONENT, EXPONENT_BITS, 0, EXPONENT),
-           "a type cannot be made");
-    H5_TRY(H5Tset_size(type, sizeof(uint16_t)), "a type cannot be made");
-    H5_TRY(H5Tset_ebias(type, BIAS), "a type cannot be made");
+    H5_TRY_OUT(type, "a type cannot be made");
+    H5_TRY_OUT(H5Tset_fields(type, SIGN, EXPONENT, EXPONENT_BITS, 0, EXPONENT),
+               "a type cannot be made");
+    H5_TRY_OUT(H5Tset_size(type, sizeof(uint16_t)), "a type cannot be made");
+    H5_TRY_OUT(H5Tset_ebias(type, BIAS), "a type cannot be made");
     *out = h5_move(&type);
 out:
     h5_close(type);
@@ -91,11 +90,10 @@ out:
 
 status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out)
 {
-    status_t st = STATUS_OK;
     uint32_t bytes = fbh5_stored_bytes(fbh5);
     if (fbh5->number == FBH5_FLOAT16) {
         TRY(number_half(out));
-        goto out;
+        return STATUS_OK;
     }
     *out = H5Tcopy(fbh5->number == FBH5_I8    ? H5T_NATIVE_INT8
                    : fbh5->number == FBH5_I16 ? H5T_NATIVE_INT16
@@ -103,8 +101,7 @@ status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out)
                    : bytes == 2               ? H5T_NATIVE_UINT16
                                               : H5T_NATIVE_FLOAT);
     H5_TRY(*out, "a type cannot be made");
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void fbh5_convert(const struct fbh5 *fbh5, uint64_t count, float *out)
@@ -128,9 +125,9 @@ static status_t fbh5_find_number(hid_t object, const char *path, const char *nam
     char *text = NULL;
     char *end = NULL;
     struct utc utc;
-    TRY(h5_find_text(object, path, name, &text, found));
+    TRY_OUT(h5_find_text(object, path, name, &text, found));
     if (!*found) {
-        TRY(h5_get_f64(object, path, name, value, found));
+        TRY_OUT(h5_get_f64(object, path, name, value, found));
         goto out;
     }
     double number = strtod(text, &end);
@@ -139,8 +136,8 @@ static status_t fbh5_find_number(hid_t object, const char *path, const char *nam
         number = utc_mjd(utc);
         end = strchr(end, '\0');
     }
-    REQUIRE(end != text && *end == '\0', STATUS_DATA,
-            "%s: attribute %s is \"%s\", expected a number", path, name, text);
+    REQUIRE_OUT(end != text && *end == '\0', STATUS_DATA,
+                "%s: attribute %s is \"%s\", expected a number", path, name, text);
     *value = number;
 out:
     free(text);
@@ -151,21 +148,18 @@ out:
 static status_t fbh5_get_axis(hid_t file, hid_t data, struct fbh5 *fbh5, const char *name,
                               double *value, int *found)
 {
-    status_t st = STATUS_OK;
     TRY(fbh5_find_number(data, fbh5->path, name, value, found));
     if (!*found) {
         TRY(fbh5_find_number(file, fbh5->path, name, value, found));
         TRY(assume_if(*found, &fbh5->assumed, "/data has no %s: that of the root is used, %.15g",
                       name, *value));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Attributes without which there are no axes. */
 static status_t fbh5_read_axes(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     struct {
         const char *name;
         double *value;
@@ -184,38 +178,32 @@ static status_t fbh5_read_axes(hid_t file, hid_t data, struct fbh5 *fbh5)
             "%s: foff = 0: %u channels without bandwidth", fbh5->path, fbh5->nchannels);
     /* The numbers' own steps are wider than the channels. */
     double last = fbh5->fch1_mhz + (double)(fbh5->nchannels - 1) * fbh5->foff_mhz;
-    REQUIRE(fbh5->nchannels == 1 || (isfinite(last) && last != fbh5->fch1_mhz), STATUS_DATA,
-            "%s: foff = %g MHz beside fch1 = %g MHz: %u channels without bandwidth", fbh5->path,
-            fbh5->foff_mhz, fbh5->fch1_mhz, fbh5->nchannels);
-out:
-    return st;
+    return REQUIRED(fbh5->nchannels == 1 || (isfinite(last) && last != fbh5->fch1_mhz), STATUS_DATA,
+                    "%s: foff = %g MHz beside fch1 = %g MHz: %u channels without bandwidth",
+                    fbh5->path, fbh5->foff_mhz, fbh5->fch1_mhz, fbh5->nchannels);
 }
 
 /* A number that may be missing; *value is what it then is. */
 static status_t fbh5_get_f64(hid_t data, const struct fbh5 *fbh5, const char *name, double *value)
 {
-    status_t st = STATUS_OK;
     int found = 0;
     double number = 0;
     TRY(h5_get_f64(data, fbh5->path, name, &number, &found));
     if (found && isfinite(number)) {
         *value = number;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fbh5_get_i32(hid_t data, const struct fbh5 *fbh5, const char *name, int32_t *value)
 {
-    status_t st = STATUS_OK;
     int found = 0;
     int64_t number = 0;
     TRY(h5_get_i64(data, fbh5->path, name, &number, &found));
     if (found && number >= INT32_MIN && number <= INT32_MAX) {
         *value = (int32_t)number;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A text such as "12:34:56.7", "12h34m56.7s" or "-12 34 56". */
@@ -254,24 +242,24 @@ static status_t fbh5_read_angle(hid_t data, struct fbh5 *fbh5, const char *name,
     double value = 0;
     const char *unit = most == 24 ? "hours" : "degrees";
     *out = 0;
-    TRY(h5_find_text(data, fbh5->path, name, &text, &found));
+    TRY_OUT(h5_find_text(data, fbh5->path, name, &text, &found));
     if (found) {
-        TRY(fbh5_parse_sixtieths(text, most, out)
-                ? STATUS_OK
-                : assume(&fbh5->assumed, "%s is \"%s\", not %s: the position is unknown", name,
-                         text, unit));
+        TRY_OUT(fbh5_parse_sixtieths(text, most, out)
+                    ? STATUS_OK
+                    : assume(&fbh5->assumed, "%s is \"%s\", not %s: the position is unknown", name,
+                             text, unit));
         goto out;
     }
-    TRY(fbh5_get_f64(data, fbh5, name, &value));
+    TRY_OUT(fbh5_get_f64(data, fbh5, name, &value));
     if (fabs(value) <= most) {
         *out = value;
     } else if (fbh5_unpack_sixtieths(value, most, out)) {
-        TRY(assume(&fbh5->assumed, "%s is %.12g, not %s: read as sixtieths (ddmmss.s)", name, value,
-                   unit));
+        TRY_OUT(assume(&fbh5->assumed, "%s is %.12g, not %s: read as sixtieths (ddmmss.s)", name,
+                       value, unit));
     } else {
         *out = 0;
-        TRY(assume(&fbh5->assumed, "%s is %.12g, not %s: the position is unknown", name, value,
-                   unit));
+        TRY_OUT(assume(&fbh5->assumed, "%s is %.12g, not %s: the position is unknown", name, value,
+                       unit));
     }
 out:
     free(text);
@@ -282,20 +270,16 @@ out:
 static status_t fbh5_compare_angle(hid_t file, hid_t data, struct fbh5 *fbh5, const char *name,
                                    double most, double *out)
 {
-    status_t st = STATUS_OK;
     double other = 0;
     TRY(fbh5_read_angle(data, fbh5, name, most, out));
     TRY(fbh5_read_angle(file, fbh5, name, most, &other));
-    TRY(assume_if(other != 0 && fabs(other - *out) > 1e-6, &fbh5->assumed,
-                  "%s of /data is %.9g, of the root %.9g: that of /data is used", name, *out,
-                  other));
-out:
-    return st;
+    return assume_if(other != 0 && fabs(other - *out) > 1e-6, &fbh5->assumed,
+                     "%s of /data is %.9g, of the root %.9g: that of /data is used", name, *out,
+                     other);
 }
 
 static status_t fbh5_read_start(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     struct start start;
     double mjd = 0;
     int found = 0;
@@ -307,13 +291,11 @@ static status_t fbh5_read_start(hid_t file, hid_t data, struct fbh5 *fbh5)
     if (start.is_known) {
         fbh5->time.tstart_mjd = utc_mjd(utc_add(start.utc, start.first_time - fbh5->time.step / 2));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fbh5_read_words(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     enum { MOST_LETTERS = 1024 }; /* else these are no polarisations */
     int found = 0;
     TRY(h5_get_text(data, fbh5->path, "source_name", &fbh5->sky.source, &found));
@@ -323,8 +305,7 @@ static status_t fbh5_read_words(hid_t file, hid_t data, struct fbh5 *fbh5)
     if (fbh5->pols && (!fbh5->pols[0] || strlen(fbh5->pols) > MOST_LETTERS)) {
         free(memory_move(&fbh5->pols));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The names of the polarisations of a power product of our own, where it has one for each. */
@@ -335,10 +316,10 @@ static status_t fbh5_read_pol_names(hid_t file, struct fbh5 *fbh5)
     char **names = NULL;
     size_t count = 0;
     int has_names = 0;
-    TRY(h5_has(file, fbh5->path, "pol", &has_names));
-    TRY(has_names ? h5_read_texts(file, fbh5->path, "pol", &names, &count) : STATUS_OK);
+    TRY_OUT(h5_has(file, fbh5->path, "pol", &has_names));
+    TRY_OUT(has_names ? h5_read_texts(file, fbh5->path, "pol", &names, &count) : STATUS_OK);
     for (size_t i = 0; i < count && count == fbh5->nifs; i++) {
-        TRY(text_add_line(&list, names[i]));
+        TRY_OUT(text_add_line(&list, names[i]));
     }
     fbh5->pol_names = memory_move(&list.data);
 out:
@@ -350,7 +331,6 @@ out:
 /* Whether it is a power product of our own. */
 static status_t fbh5_read_own(hid_t file, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     enum product_kind kind = PRODUCT_SPECTRA;
     int found = 0;
     TRY(start_read_kind(file, fbh5->path, &kind, &found));
@@ -366,13 +346,11 @@ static status_t fbh5_read_own(hid_t file, struct fbh5 *fbh5)
         free(fbh5->sky.source); /* "unknown" */
         fbh5->sky.source = NULL;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     fbh5->head.nbeams = 1;
     fbh5->head.ibeam = 1;
     TRY(fbh5_read_axes(file, data, fbh5));
@@ -387,9 +365,7 @@ status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
     TRY(fbh5_get_i32(data, fbh5, "nbeams", &fbh5->head.nbeams));
     TRY(fbh5_get_i32(data, fbh5, "ibeam", &fbh5->head.ibeam));
     TRY(fbh5_read_words(file, data, fbh5));
-    TRY(fbh5_read_own(file, fbh5));
-out:
-    return st;
+    return fbh5_read_own(file, fbh5);
 }
 
 static const double rounding_days = 4e-11; /* some steps of an MJD as a double */
@@ -415,16 +391,16 @@ static status_t stated_compare_counts(hid_t object, const char *of, struct fbh5 
     int found = 0;
     for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
         double number = (double)stated[i].value;
-        TRY(fbh5_find_number(object, fbh5->path, stated[i].name, &number, &found));
-        TRY(assume_if(number != (double)stated[i].value && (number != 0 || !stated[i].is_unset),
-                      &fbh5->assumed, "%s%s is %.15g, but /data has %llu: this is used",
-                      stated[i].name, of, number, (unsigned long long)stated[i].value));
+        TRY_OUT(fbh5_find_number(object, fbh5->path, stated[i].name, &number, &found));
+        TRY_OUT(assume_if(number != (double)stated[i].value && (number != 0 || !stated[i].is_unset),
+                          &fbh5->assumed, "%s%s is %.15g, but /data has %llu: this is used",
+                          stated[i].name, of, number, (unsigned long long)stated[i].value));
     }
-    TRY(h5_find_text(object, fbh5->path, "data_type", &text, &found));
-    TRY(found ? STATUS_OK : h5_get_i64(object, fbh5->path, "data_type", &type, &found));
-    TRY(assume_if(type != 0 && type != 1, &fbh5->assumed,
-                  "data_type%s is %lld, not that of a filterbank (1): read as one", of,
-                  (long long)type));
+    TRY_OUT(h5_find_text(object, fbh5->path, "data_type", &text, &found));
+    TRY_OUT(found ? STATUS_OK : h5_get_i64(object, fbh5->path, "data_type", &type, &found));
+    TRY_OUT(assume_if(type != 0 && type != 1, &fbh5->assumed,
+                      "data_type%s is %lld, not that of a filterbank (1): read as one", of,
+                      (long long)type));
 out:
     free(text);
     return st;
@@ -433,19 +409,17 @@ out:
 /* Counts of channels and polarisations that are lengths of other dimensions of /data. */
 static status_t stated_check_shape(hid_t data, const struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     double nchans = fbh5->nchannels;
     double nifs = fbh5->nifs;
     TRY(fbh5_find_number(data, fbh5->path, "nchans", &nchans, &(int){0}));
     TRY(fbh5_find_number(data, fbh5->path, "nifs", &nifs, &(int){0}));
     int is_turned = (nchans == fbh5->nifs && nifs == fbh5->nchannels) ||
                     (nchans == (double)fbh5->rows && nchans > 1);
-    REQUIRE(nchans == fbh5->nchannels || !is_turned, STATUS_DATA,
-            "%s: nchans is %.15g and nifs %.15g, but /data has %llu spectra of %u polarisations "
-            "and %u channels: expected [time][if][channel]",
-            fbh5->path, nchans, nifs, (unsigned long long)fbh5->rows, fbh5->nifs, fbh5->nchannels);
-out:
-    return st;
+    return REQUIRED(
+        nchans == fbh5->nchannels || !is_turned, STATUS_DATA,
+        "%s: nchans is %.15g and nifs %.15g, but /data has %llu spectra of %u polarisations "
+        "and %u channels: expected [time][if][channel]",
+        fbh5->path, nchans, nifs, (unsigned long long)fbh5->rows, fbh5->nifs, fbh5->nchannels);
 }
 
 /* The dimension that a label names; -1: another one, or none. */
@@ -467,15 +441,15 @@ static status_t stated_check_labels(hid_t data, const struct fbh5 *fbh5)
     char **labels = NULL;
     size_t count = 0;
     int is_other = 0;
-    TRY(h5_find_texts(data, fbh5->path, "DIMENSION_LABELS", &labels, &count));
+    TRY_OUT(h5_find_texts(data, fbh5->path, "DIMENSION_LABELS", &labels, &count));
     for (size_t i = 0; i < count; i++) {
         int dimension = stated_dimension(labels[i], fbh5->is_flat ? 2 : 3);
         is_other = is_other || (dimension >= 0 && dimension != (int)i);
-        TRY(text_add(&list, "%s%s", i > 0 ? ", " : "", labels[i]));
+        TRY_OUT(text_add(&list, "%s%s", i > 0 ? ", " : "", labels[i]));
     }
-    REQUIRE(!is_other, STATUS_DATA,
-            "%s: DIMENSION_LABELS of /data are %s, expected time, %sfrequency", fbh5->path,
-            list.data, fbh5->is_flat ? "" : "feed_id, ");
+    REQUIRE_OUT(!is_other, STATUS_DATA,
+                "%s: DIMENSION_LABELS of /data are %s, expected time, %sfrequency", fbh5->path,
+                list.data, fbh5->is_flat ? "" : "feed_id, ");
 out:
     text_free(&list);
     text_free_list(labels, count);
@@ -494,19 +468,20 @@ static status_t stated_compare_root(hid_t file, hid_t data, struct fbh5 *fbh5)
                   {"tsamp", 0.1 * fbh5->time.step / (double)fbh5->rows},
                   {"tstart", fmax(fbh5->time.step / 86400, rounding_days)}};
     char *where = NULL;
-    TRY(memory_format(&where, "%s: root", fbh5->path));
-    TRY(stated_compare_counts(file, " of the root", fbh5));
+    TRY_OUT(memory_format(&where, "%s: root", fbh5->path));
+    TRY_OUT(stated_compare_counts(file, " of the root", fbh5));
     for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
         double one = 0;
         double other = 0;
         int found = 0;
         int has_other = 0;
-        TRY(fbh5_find_number(file, where, stated[i].name, &other, &has_other));
-        TRY(has_other ? fbh5_find_number(data, fbh5->path, stated[i].name, &one, &found)
-                      : STATUS_OK);
-        REQUIRE(!found || fabs(one - other) <= stated[i].close, STATUS_DATA,
-                "%s: %s of /data is %.15g, but %s of the root %.15g: delete the wrong attribute",
-                fbh5->path, stated[i].name, one, stated[i].name, other);
+        TRY_OUT(fbh5_find_number(file, where, stated[i].name, &other, &has_other));
+        TRY_OUT(has_other ? fbh5_find_number(data, fbh5->path, stated[i].name, &one, &found)
+                          : STATUS_OK);
+        REQUIRE_OUT(
+            !found || fabs(one - other) <= stated[i].close, STATUS_DATA,
+            "%s: %s of /data is %.15g, but %s of the root %.15g: delete the wrong attribute",
+            fbh5->path, stated[i].name, one, stated[i].name, other);
     }
 out:
     free(where);
@@ -529,24 +504,24 @@ static status_t stated_read_axis(hid_t file, const char *path, const char *name,
     double values[3];
     const hsize_t places[3] = {0, 1, count - 1};
     const hsize_t three = 3;
-    TRY(h5_has(file, path, name, &out->is_there));
+    TRY_OUT(h5_has(file, path, name, &out->is_there));
     if (!out->is_there || count < 3) {
         out->is_there = 0;
         goto out;
     }
-    TRY(h5_dataset_open(file, path, name, &axis));
+    TRY_OUT(h5_dataset_open(file, path, name, &axis));
     H5T_class_t class = H5Tget_class(axis.type);
     out->is_there = axis.rank == 1 && axis.count == count && h5_offset(axis.id) != HADDR_UNDEF &&
                     (class == H5T_FLOAT || class == H5T_INTEGER);
     if (!out->is_there) {
         goto out;
     }
-    TRY(h5_refuse_external(axis.id, path, name));
+    TRY_OUT(h5_refuse_external(axis.id, path, name));
     memory = H5Screate_simple(1, &three, NULL);
-    H5_TRY(H5Sselect_elements(axis.space, H5S_SELECT_SET, 3, places), "%s: /%s cannot be read",
-           path, name);
-    H5_TRY(H5Dread(axis.id, H5T_NATIVE_DOUBLE, memory, axis.space, H5P_DEFAULT, values),
-           "%s: /%s cannot be read", path, name);
+    H5_TRY_OUT(H5Sselect_elements(axis.space, H5S_SELECT_SET, 3, places), "%s: /%s cannot be read",
+               path, name);
+    H5_TRY_OUT(H5Dread(axis.id, H5T_NATIVE_DOUBLE, memory, axis.space, H5P_DEFAULT, values),
+               "%s: /%s cannot be read", path, name);
     out->first = values[0];
     out->step = values[1] - values[0];
     out->mean = (values[2] - values[0]) / (double)(count - 1);
@@ -561,18 +536,14 @@ out:
 static status_t stated_contradict(struct fbh5 *fbh5, const char *name, double stated,
                                   const char *axis, double found)
 {
-    status_t st = STATUS_OK;
     REQUIRE(!fbh5->is_ours, STATUS_DATA, "%s: %s is %.12g, but /%s says %.12g", fbh5->path, name,
             stated, axis, found);
-    TRY(assume(&fbh5->assumed, "%s is %.12g, /%s says %.12g: %s is used", name, stated, axis, found,
-               name));
-out:
-    return st;
+    return assume(&fbh5->assumed, "%s is %.12g, /%s says %.12g: %s is used", name, stated, axis,
+                  found, name);
 }
 
 static status_t stated_compare_axes(hid_t file, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     struct stated_axis frequency = {.is_there = 0};
     struct stated_axis time = {.is_there = 0};
     double tenth = 0.1 * fabs(fbh5->foff_mhz);
@@ -588,13 +559,11 @@ static status_t stated_compare_axes(hid_t file, struct fbh5 *fbh5)
     if (time.is_there && fabs(time.mean / fbh5->time.step - 1) * (double)fbh5->rows > 0.1) {
         TRY(stated_contradict(fbh5, "tsamp", fbh5->time.step, "time", time.mean));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     double tstart = 0;
     TRY(stated_check_labels(data, fbh5));
     TRY(stated_check_shape(data, fbh5));
@@ -608,6 +577,5 @@ status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5)
                 ? assume(&fbh5->assumed, "tstart is %.12g: the start is unknown", tstart)
                 : assume(&fbh5->assumed, "tstart is 0 or not said: the start is unknown"));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -51,7 +51,6 @@ static status_t table_read_floats(const struct fbh5 *fbh5, int fd, uint64_t row_
                                   const struct fits_column *column, uint64_t count, float other,
                                   float *out)
 {
-    status_t st = STATUS_OK;
     double values[PIECE];
     if (column->type == 'E') {
         TRY(file_read(fd, fbh5->path, row_at + column->at, out, count * sizeof *out));
@@ -60,7 +59,7 @@ static status_t table_read_floats(const struct fbh5 *fbh5, int fd, uint64_t row_
         for (uint64_t i = 0; i < count && !is_plain; i++) {
             out[i] = (float)((double)out[i] * column->scale + column->zero);
         }
-        goto out;
+        return STATUS_OK;
     }
     for (uint64_t done = 0; done < count; done += PIECE) {
         uint64_t now = min_u64(count - done, PIECE);
@@ -71,14 +70,12 @@ static status_t table_read_floats(const struct fbh5 *fbh5, int fd, uint64_t row_
             out[done + i] = column->count > 0 ? (float)values[i] : other;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the scales of one row of the table: [scale, offset][if][channel], weight [channel]. */
 static status_t table_read_scales(const struct fbh5 *fbh5, int fd, uint64_t row, float *out)
 {
-    status_t st = STATUS_OK;
     const struct fbh5_table *table = &fbh5->table;
     uint64_t streams = (uint64_t)table->scaled_ifs * fbh5->nchannels;
     uint64_t at = table->offset + row * table->row_bytes;
@@ -89,8 +86,7 @@ static status_t table_read_scales(const struct fbh5 *fbh5, int fd, uint64_t row,
     for (uint64_t i = 0; i < streams && fabs(table->unit - 1) > 0; i++) {
         out[i] = (float)((double)out[i] * table->unit);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* [(number - zero) scale + offset] weight, in double. */
@@ -138,7 +134,6 @@ static uint64_t table_find(const struct fbh5_table *table, uint64_t spectrum)
 /* A block from a table. Fails with DATA. */
 static status_t fbh5_table_read(fbh5_reader_t *reader, const struct fbh5_block *block, char *out)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
     const struct fbh5_table *table = &fbh5->table;
     uint64_t streams = (uint64_t)fbh5->nifs * fbh5->nchannels;
@@ -177,8 +172,7 @@ static status_t fbh5_table_read(fbh5_reader_t *reader, const struct fbh5_block *
         }
         at += count;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static const char *fbh5_data_path(const struct fbh5 *fbh5)
@@ -214,22 +208,22 @@ status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint3
 {
     status_t st = STATUS_OK;
     fbh5_reader_t *reader = NULL;
-    TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
+    TRY_OUT(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     *reader = (fbh5_reader_t){.fbh5 = fbh5,
                               .cache_bytes = cache_bytes,
                               .threads = fbh5_unpackers(fbh5, threads),
                               .fd = -1,
                               .own_fd = -1};
-    TRY(fbh5->table.bits > 0 ? table_numbers(fbh5, &reader->numbers) : STATUS_OK);
+    TRY_OUT(fbh5->table.bits > 0 ? table_numbers(fbh5, &reader->numbers) : STATUS_OK);
     if (fbh5->reach != REACH_HDF5) {
-        TRY(file_open_read(fbh5_data_path(fbh5), &reader->fd));
-        TRY(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));
+        TRY_OUT(file_open_read(fbh5_data_path(fbh5), &reader->fd));
+        TRY_OUT(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));
     } else {
-        TRY(fbh5_open_data(reader));
+        TRY_OUT(fbh5_open_data(reader));
     }
     if (fbh5->marks_offset > 0 || fbh5->steps.bits > 0) {
-        TRY(file_open_read(fbh5->path, &reader->own_fd));
-        TRY(sources_check_open(&fbh5->storage.sources, fbh5->path, reader->own_fd));
+        TRY_OUT(file_open_read(fbh5->path, &reader->own_fd));
+        TRY_OUT(sources_check_open(&fbh5->storage.sources, fbh5->path, reader->own_fd));
     }
     *out = memory_move(&reader);
 out:
@@ -263,9 +257,9 @@ static status_t fbh5_read_selected(fbh5_reader_t *reader, const struct fbh5_bloc
     snprintf(what, sizeof what, "spectra %llu .. %llu", (unsigned long long)block->row,
              (unsigned long long)(block->row + block->rows));
     hid_t space = H5Dget_space(depot_dataset(reader->depot));
-    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
-           "%s: %s are not in /data", fbh5->path, what);
-    TRY(fbh5_memory_type(fbh5, &type));
+    H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
+               "%s: %s are not in /data", fbh5->path, what);
+    TRY_OUT(fbh5_memory_type(fbh5, &type));
     const struct depot_read read = {type, memory, space, out, what};
     st = depot_read(reader->depot, &read);
     reader->is_unreadable = st == STATUS_DATA && depot_is_unreadable(reader->depot);
@@ -288,7 +282,6 @@ int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block)
 static status_t fbh5_read_plain(const fbh5_reader_t *reader, const struct fbh5_block *block,
                                 char *out)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
     uint64_t width = fbh5_stored_bytes(fbh5);
     uint64_t bytes = block->chans * width;
@@ -301,8 +294,7 @@ static status_t fbh5_read_plain(const fbh5_reader_t *reader, const struct fbh5_b
         uint64_t at = fbh5->data_offset + (line * fbh5->nchannels + block->chan) * width;
         TRY(file_read(reader->fd, fbh5_data_path(fbh5), at, out + i * bytes, together * bytes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* As the file has them. */
@@ -312,29 +304,28 @@ static status_t fbh5_read_stored(fbh5_reader_t *reader, const struct fbh5_block 
     const struct fbh5 *fbh5 = reader->fbh5;
     int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
     reader->is_unreadable = lost_find(&fbh5->lost, block->row, block->rows) != NULL;
-    TRY(lost_refuse(&fbh5->lost, fbh5->path, "spectra", block->row, block->rows));
+    TRY_OUT(lost_refuse(&fbh5->lost, fbh5->path, "spectra", block->row, block->rows));
     int is_plain = fbh5_is_plain(fbh5, block);
     enum reach reach = is_whole ? fbh5->reach : fbh5->scattered;
     if (is_plain || reach != REACH_HDF5) {
         st = is_plain ? fbh5_read_plain(reader, block, out) : fbh5_table_read(reader, block, out);
         const struct sources *sources = &fbh5->storage.sources;
-        TRY(st == STATUS_DATA
-                ? sources_judge(sources, fbh5_data_path(fbh5), reader->fd, &reader->is_unreadable)
-                : st);
-        TRY(sources_check_open(sources, fbh5_data_path(fbh5), reader->fd));
+        TRY_OUT(st == STATUS_DATA ? sources_judge(sources, fbh5_data_path(fbh5), reader->fd,
+                                                  &reader->is_unreadable)
+                                  : st);
+        TRY_OUT(sources_check_open(sources, fbh5_data_path(fbh5), reader->fd));
         goto out;
     }
     if (!reader->depot) {
-        TRY(fbh5_open_data(reader)); /* parts of rows lie scattered, which HDF5 reads well */
+        TRY_OUT(fbh5_open_data(reader)); /* parts of rows lie scattered, which HDF5 reads well */
     }
-    TRY(fbh5_read_selected(reader, block, out));
+    TRY_OUT(fbh5_read_selected(reader, block, out));
 out:
     return st;
 }
 
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
     uint64_t numbers = block->rows * block->nifs * block->chans;
     uint64_t before = numbers * (fbh5->sample_bytes - fbh5_stored_bytes(fbh5));
@@ -343,21 +334,18 @@ status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *
     if (before > 0 && fbh5->steps.bits == 0) {
         fbh5_convert(fbh5, numbers, out);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
     char mark = 1;
     if (fbh5->marks_offset > 0) {
         TRY(file_read(reader->own_fd, fbh5->path, fbh5->marks_offset + row, &mark, 1));
     }
     *out = mark != 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int fbh5_is_unreadable(const fbh5_reader_t *reader)

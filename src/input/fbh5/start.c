@@ -17,7 +17,7 @@ status_t start_read_kind(hid_t file, const char *path, enum product_kind *kind, 
     status_t st = STATUS_OK;
     char *format = NULL;
     int found = 0;
-    TRY(h5_find_text(file, path, "format", &format, &found));
+    TRY_OUT(h5_find_text(file, path, "format", &format, &found));
     /* Voltages are archives: their roots say other things, and `format` is the native layout's. */
     *is_ours = found && product_kind_named(format, kind) && *kind != PRODUCT_VOLTAGES;
 out:
@@ -27,18 +27,14 @@ out:
 
 status_t start_read_version(hid_t file, const char *path, int64_t *version, int *found)
 {
-    status_t st = STATUS_OK;
     TRY(h5_get_i64(file, path, "format_version", version, found));
-    REQUIRE(*version <= PRODUCT_VERSION, STATUS_DATA,
-            "%s: format_version is %lld, this program knows products up to %d", path,
-            (long long)*version, PRODUCT_VERSION);
-out:
-    return st;
+    return REQUIRED(*version <= PRODUCT_VERSION, STATUS_DATA,
+                    "%s: format_version is %lld, this program knows products up to %d", path,
+                    (long long)*version, PRODUCT_VERSION);
 }
 
 status_t start_read_root(hid_t file, const char *path, struct start *out, int *has_first_time)
 {
-    status_t st = STATUS_OK;
     int64_t day = 0;
     int has_day = 0;
     int has_second = 0;
@@ -50,14 +46,12 @@ status_t start_read_root(hid_t file, const char *path, struct start *out, int *h
             STATUS_DATA, "%s: first_time and start are no times", path);
     out->utc.mjd_day = (int32_t)day;
     out->is_known = has_day && has_second;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out,
                     char **assumed)
 {
-    status_t st = STATUS_OK;
     struct start start = {.first_time = tsamp / 2};
     enum product_kind kind;
     int64_t version = PRODUCT_VERSION;
@@ -82,6 +76,5 @@ status_t start_read(hid_t file, const char *path, double tstart, double tsamp, s
     }
     start.is_known = has_root || has_header;
     *out = start;
-out:
-    return st;
+    return STATUS_OK;
 }

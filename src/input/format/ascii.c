@@ -113,15 +113,13 @@ int ascii_find(const struct ascii *header, const char *key, char value[ASCII_VAL
 static status_t ascii_check_once(const struct ascii *header, const char *key, size_t after,
                                  const char *value)
 {
-    status_t st = STATUS_OK;
     char other[ASCII_VALUE];
     while (header->at == 0 && after > 0 && after < header->length) {
         after = ascii_find_from(header, key, after, other);
         REQUIRE(after == 0 || strcmp(value, other) == 0, STATUS_DATA,
                 "%s: the header says %s = %s and %s = %s", header->path, key, value, key, other);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int ascii_parse_f64(const char *text, double *out)
@@ -161,7 +159,6 @@ static int ascii_parse_u64(const char *text, uint64_t *out)
 static status_t ascii_look(const struct ascii *header, const char *key, int *found,
                            char value[ASCII_VALUE], int *is_there)
 {
-    status_t st = STATUS_OK;
     size_t after = ascii_find_from(header, key, 0, value);
     *is_there = after > 0;
     TRY(ascii_check_once(header, key, after, value));
@@ -170,14 +167,12 @@ static status_t ascii_look(const struct ascii *header, const char *key, int *fou
     if (found) {
         *found = *is_there;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t ascii_u64(const struct ascii *header, const char *key, uint64_t least, uint64_t most,
                    uint64_t *value, int *found)
 {
-    status_t st = STATUS_OK;
     char text[ASCII_VALUE];
     uint64_t number = 0;
     int is_there = 0;
@@ -189,14 +184,12 @@ status_t ascii_u64(const struct ascii *header, const char *key, uint64_t least, 
                 header->path, header->at, key, *text ? text : "nothing", least, most);
         *value = number;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t ascii_f64(const struct ascii *header, const char *key, double least, double most,
                    double *value, int *found)
 {
-    status_t st = STATUS_OK;
     char text[ASCII_VALUE];
     double number = 0;
     int is_there = 0;
@@ -207,8 +200,7 @@ status_t ascii_f64(const struct ascii *header, const char *key, double least, do
                 header->path, header->at, key, *text ? text : "nothing", least, most);
         *value = number;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t ascii_text(const struct ascii *header, const char *key, char **out)

@@ -23,14 +23,12 @@ static const double band_hz[2] = {400e6, 800e6};
 /* Samples a second of a coarse channel, from the root's delta_time. Fails with DATA. */
 static status_t chime_rate(const struct fields *f, double *rate)
 {
-    status_t st = STATUS_OK;
     double step = 0;
     TRY(fields_need_f64(f, "/", "delta_time", &step));
     REQUIRE(step > 0 && step < 1, STATUS_DATA, "%s: delta_time is %g s, expected 2.56e-06 s",
             f->path, step);
     *rate = fabs(step * rate_hz - 1) < 1e-9 ? rate_hz : 1 / step;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The first of some frequencies that is not within CHIME's band; count: all are. */
@@ -54,7 +52,6 @@ static status_t chime_hertz(struct fields *f, const char *name)
         const char *name;
         double hz;
     } units[UNITS] = {{"MHz", 1e6}, {"Hz", 1}, {"kHz", 1e3}, {"GHz", 1e9}};
-    status_t st = STATUS_OK;
     int is_said = override_has_frequencies(f->layout);
     double *freq = f->own.freq.hz;
     size_t count = f->own.freq.count;
@@ -75,15 +72,13 @@ static status_t chime_hertz(struct fields *f, const char *name)
     for (size_t i = 0; i < count; i++) {
         freq[i] *= units[unit < UNITS ? unit : 0].hz;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Compares frequencies with the numbers of their channels, where the file has both: channel k of a
  * rate is at 800 MHz - k x rate. Keys of the job go before both. Fails with DATA. */
 static status_t chime_check_numbers(const struct fields *f, const uint64_t *numbers, size_t count)
 {
-    status_t st = STATUS_OK;
     const struct job_layout *own = &f->own;
     int is_said = override_has_spacing(f->layout);
     for (size_t i = 0; i < count && count == own->freq.count && !is_said; i++) {
@@ -95,8 +90,7 @@ static status_t chime_check_numbers(const struct fields *f, const uint64_t *numb
                 f->path, numbers[i], own->freq.hz[i] / 1e6, expected / 1e6,
                 1 / own->time.sample_rate_hz);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Notes a rate that is not CHIME's, unless the job says one. */
@@ -112,14 +106,12 @@ static status_t chime_note_rate(struct fields *f)
  * fields_set_start() does. Fails with DATA: they are none. */
 static status_t chime_start(struct fields *f, const char *name, double ctime, double offset)
 {
-    status_t st = STATUS_OK;
     REQUIRE(ctime >= 0 && ctime < 1e12 && fabs(offset) < 1, STATUS_DATA,
             "%s: its time is %.17g s with an offset of %g s, expected seconds since 1970", f->path,
             ctime, offset);
     TRY(fields_set_start(f, name, (int64_t)ctime, ctime - floor(ctime)));
     f->own.time.start = utc_add(f->own.time.start, offset);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Inputs have serial numbers; what is no name for each is none at all. */
@@ -128,7 +120,7 @@ static status_t chime_raw_read_inputs(const struct fields *f, struct archive *ar
     status_t st = STATUS_OK;
     char **names = NULL;
     size_t count = 0;
-    TRY(fields_texts(f, "index_map/input", "correlator_input", &names, &count));
+    TRY_OUT(fields_texts(f, "index_map/input", "correlator_input", &names, &count));
     int is_named = count > 0;
     for (size_t i = 0; i < count && is_named; i++) {
         is_named = *names[i] && (i == 0 || strcmp(names[i], names[i - 1]) != 0);
@@ -145,7 +137,6 @@ out:
 
 static status_t chime_raw_fill(struct fields *f)
 {
-    status_t st = STATUS_OK;
     struct job_layout *own = &f->own;
     double ctime = 0;
     double offset = 0;
@@ -166,9 +157,7 @@ static status_t chime_raw_fill(struct fields *f)
     TRY(fields_need_f64(f, "/", "freq", own->freq.hz));
     TRY(chime_hertz(f, "freq"));
     TRY(fields_i64(f, "/", "freq_id", &number, &found));
-    TRY(chime_check_numbers(f, &(uint64_t){(uint64_t)number}, (size_t)found));
-out:
-    return st;
+    return chime_check_numbers(f, &(uint64_t){(uint64_t)number}, (size_t)found);
 }
 
 /* A file, whose frequencies the job's list for all of them does not override. */
@@ -180,7 +169,6 @@ struct chime_raw {
 
 static status_t chime_raw_read(struct fields *f, void *context)
 {
-    status_t st = STATUS_OK;
     struct chime_raw *said = context;
     const struct job_layout *layout = f->layout;
     f->layout = said->layout;
@@ -196,32 +184,27 @@ static status_t chime_raw_read(struct fields *f, void *context)
     TRY(fields_i64(f, "/", "event_id", &said->event, NULL));
     TRY(fields_describe(f, "CHIME raw baseband"));
     f->archive->shape.stacked = AXIS_CHAN;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Counts and times of two files; times may be when packets came. */
 static status_t chime_raw_compare_starts(const struct place *first, const struct place *next)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = first->archive;
     double counted =
         ((double)next->first_sample - (double)first->first_sample) / archive->sample_rate_hz;
     double timed = utc_difference(next->archive->sky.start, archive->sky.start);
-    TRY(assume_if(archive->sky.has_start && next->archive->sky.has_start &&
-                      fabs(counted - timed) * archive->sample_rate_hz > 2,
-                  &next->archive->assumed,
-                  "it starts %.9g s after the first file by time0_fpga_count, %.9g s by "
-                  "time0_ctime: the counts are used",
-                  counted, timed));
-out:
-    return st;
+    return assume_if(archive->sky.has_start && next->archive->sky.has_start &&
+                         fabs(counted - timed) * archive->sample_rate_hz > 2,
+                     &next->archive->assumed,
+                     "it starts %.9g s after the first file by time0_fpga_count, %.9g s by "
+                     "time0_ctime: the counts are used",
+                     counted, timed);
 }
 
 static status_t chime_raw_open_files(const struct format_input *input,
                                      const struct job_layout *layout, struct places *places)
 {
-    status_t st = STATUS_OK;
     int64_t first_event = -1;
     for (size_t i = 0; i < input->npaths; i++) {
         struct chime_raw said = {.layout = input->layout};
@@ -246,14 +229,12 @@ static status_t chime_raw_open_files(const struct format_input *input,
                     input->paths[i], freq / 1e6);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Applies the job's list of frequencies, if it has one, which is of all files. */
 static status_t chime_raw_override(const struct job_layout *layout, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t chans = archive->count[AXIS_CHAN];
     if (layout->freq.count > 0) {
         REQUIRE(layout->freq.count == chans, STATUS_USAGE,
@@ -262,8 +243,7 @@ static status_t chime_raw_override(const struct job_layout *layout, struct archi
                 layout->freq.count, archive->parts[0].path, chans);
         memcpy(archive->freq_hz, layout->freq.hz, (size_t)chans * sizeof *archive->freq_hz);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t chime_raw_open(const struct format_input *input, struct archive **out)
@@ -273,12 +253,12 @@ static status_t chime_raw_open(const struct format_input *input, struct archive 
     struct job_layout layout = *input->layout;
     layout.freq.count = 0;
     layout.freq.rule.has_start = 0;
-    TRY(chime_raw_open_files(input, &layout, &places));
-    TRY(place_join(&places, PLACE_ANY, out));
-    TRY(chime_raw_override(input->layout, *out));
-    TRY(assume_unless(override_has(&layout, SAID_SIDEBAND), &(*out)->assumed,
-                      "sideband -1: taken from the second Nyquist zone that CHIME samples; the "
-                      "files do not say"));
+    TRY_OUT(chime_raw_open_files(input, &layout, &places));
+    TRY_OUT(place_join(&places, PLACE_ANY, out));
+    TRY_OUT(chime_raw_override(input->layout, *out));
+    TRY_OUT(assume_unless(override_has(&layout, SAID_SIDEBAND), &(*out)->assumed,
+                          "sideband -1: taken from the second Nyquist zone that CHIME samples; the "
+                          "files do not say"));
 out:
     places_free(&places);
     return st;
@@ -315,7 +295,6 @@ static status_t chime_beam_compare_starts(const struct fields *f, const struct c
                                           const double *ctimes, const double *offsets,
                                           size_t earliest)
 {
-    status_t st = STATUS_OK;
     const double rate = f->own.time.sample_rate_hz;
     for (size_t i = 0; i < said->dims[0]; i++) {
         double counted = (double)(said->counts[i] - said->first) / rate;
@@ -325,8 +304,7 @@ static status_t chime_beam_compare_starts(const struct fields *f, const struct c
                 "delta_time, but %.9g s by ctime: input.layout.sample_rate_hz says what is right",
                 f->path, i, counted, timed);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t chime_beam_read_starts(struct fields *f, struct chime_beam *said)
@@ -337,29 +315,29 @@ static status_t chime_beam_read_starts(struct fields *f, struct chime_beam *said
     size_t count[3] = {0};
     size_t earliest = 0;
     size_t latest = 0;
-    TRY(fields_u64s(f, "time0", "fpga_count", &said->counts, &count[0]));
-    TRY(fields_f64s(f, "time0", "ctime", &ctimes, &count[1]));
-    TRY(fields_f64s(f, "time0", "ctime_offset", &offsets, &count[2]));
-    REQUIRE(count[0] == said->dims[0] && count[0] > 0, STATUS_DATA,
-            "%s: /time0 has %zu values, /%s %" PRIu64 " coarse channels", f->path, count[0], data,
-            (uint64_t)said->dims[0]);
+    TRY_OUT(fields_u64s(f, "time0", "fpga_count", &said->counts, &count[0]));
+    TRY_OUT(fields_f64s(f, "time0", "ctime", &ctimes, &count[1]));
+    TRY_OUT(fields_f64s(f, "time0", "ctime_offset", &offsets, &count[2]));
+    REQUIRE_OUT(count[0] == said->dims[0] && count[0] > 0, STATUS_DATA,
+                "%s: /time0 has %zu values, /%s %" PRIu64 " coarse channels", f->path, count[0],
+                data, (uint64_t)said->dims[0]);
     for (size_t i = 0; i < count[0]; i++) {
-        REQUIRE(said->counts[i] < UINT64_C(1) << 62, STATUS_DATA,
-                "%s: /time0: fpga_count of coarse channel %zu is %" PRIu64
-                ", expected a count of samples",
-                f->path, i, said->counts[i]);
+        REQUIRE_OUT(said->counts[i] < UINT64_C(1) << 62, STATUS_DATA,
+                    "%s: /time0: fpga_count of coarse channel %zu is %" PRIu64
+                    ", expected a count of samples",
+                    f->path, i, said->counts[i]);
         earliest = said->counts[i] < said->counts[earliest] ? i : earliest;
         latest = said->counts[i] > said->counts[latest] ? i : latest;
     }
-    REQUIRE(said->counts[latest] - said->counts[earliest] < UINT64_C(1) << 40, STATUS_DATA,
-            "%s: /time0: coarse channels begin at samples %" PRIu64 " to %" PRIu64
-            ", more than a month apart",
-            f->path, said->counts[earliest], said->counts[latest]);
+    REQUIRE_OUT(said->counts[latest] - said->counts[earliest] < UINT64_C(1) << 40, STATUS_DATA,
+                "%s: /time0: coarse channels begin at samples %" PRIu64 " to %" PRIu64
+                ", more than a month apart",
+                f->path, said->counts[earliest], said->counts[latest]);
     said->first = said->counts[earliest];
-    TRY(override_has_rate(f->layout)
-            ? STATUS_OK
-            : chime_beam_compare_starts(f, said, ctimes, offsets, earliest));
-    TRY(chime_start(f, "ctime of /time0", ctimes[earliest], offsets[earliest]));
+    TRY_OUT(override_has_rate(f->layout)
+                ? STATUS_OK
+                : chime_beam_compare_starts(f, said, ctimes, offsets, earliest));
+    TRY_OUT(chime_start(f, "ctime of /time0", ctimes[earliest], offsets[earliest]));
 out:
     free(ctimes);
     free(offsets);
@@ -373,11 +351,11 @@ static status_t chime_beam_check_numbers(const struct fields *f)
     uint64_t *numbers = NULL;
     size_t count = 0;
     int differ = 0;
-    TRY(fields_u64s(f, "index_map/freq", "id", &numbers, &count));
+    TRY_OUT(fields_u64s(f, "index_map/freq", "id", &numbers, &count));
     for (size_t i = 1; i < count; i++) {
         differ = differ || numbers[i] != numbers[0];
     }
-    TRY(differ ? chime_check_numbers(f, numbers, count) : STATUS_OK);
+    TRY_OUT(differ ? chime_check_numbers(f, numbers, count) : STATUS_OK);
 out:
     free(numbers);
     return st;
@@ -385,7 +363,6 @@ out:
 
 static status_t chime_beam_fill(struct fields *f, struct chime_beam *said)
 {
-    status_t st = STATUS_OK;
     TRY(fields_shape(f, data, 3, said->dims));
     TRY(fields_i64(f, data, "conjugate_beamform", &said->conjugate, NULL));
     TRY(fields_set_words(
@@ -397,9 +374,7 @@ static status_t chime_beam_fill(struct fields *f, struct chime_beam *said)
     TRY(chime_beam_read_starts(f, said));
     TRY(fields_set_frequencies(f, "index_map/freq", "centre"));
     TRY(chime_hertz(f, "centre of /index_map/freq"));
-    TRY(chime_beam_check_numbers(f));
-out:
-    return st;
+    return chime_beam_check_numbers(f);
 }
 
 /* One place on the sky, if all beams have it; names of the two polarisations. */
@@ -412,13 +387,13 @@ static status_t chime_beam_read_locations(const struct fields *f, struct archive
     char **pols = NULL;
     size_t count[3] = {0};
     int is_there = 0;
-    TRY(h5_has(f->file, f->path, name, &is_there));
+    TRY_OUT(h5_has(f->file, f->path, name, &is_there));
     if (!is_there) {
         goto out;
     }
-    TRY(fields_f64s(f, name, "ra", &ra, &count[0]));
-    TRY(fields_f64s(f, name, "dec", &dec, &count[1]));
-    TRY(fields_texts(f, name, "pol", &pols, &count[2]));
+    TRY_OUT(fields_f64s(f, name, "ra", &ra, &count[0]));
+    TRY_OUT(fields_f64s(f, name, "dec", &dec, &count[1]));
+    TRY_OUT(fields_texts(f, name, "pol", &pols, &count[2]));
     int is_one = count[0] > 0 && isfinite(ra[0]) && isfinite(dec[0]);
     for (size_t i = 1; i < count[0]; i++) {
         is_one = is_one && ra[i] == ra[0] && dec[i] == dec[0];
@@ -428,8 +403,8 @@ static status_t chime_beam_read_locations(const struct fields *f, struct archive
     archive->sky.dec_deg = is_one ? dec[0] : 0;
     if (archive->present[AXIS_POL] && count[2] >= 2 && *pols[0] && *pols[1] &&
         strcmp(pols[0], pols[1]) != 0) {
-        TRY(gather_name(archive, AXIS_POL, 2, 0, pols[0]));
-        TRY(gather_name(archive, AXIS_POL, 2, 1, pols[1]));
+        TRY_OUT(gather_name(archive, AXIS_POL, 2, 0, pols[0]));
+        TRY_OUT(gather_name(archive, AXIS_POL, 2, 1, pols[1]));
     }
 out:
     text_free_list(pols, count[2]);
@@ -446,9 +421,9 @@ static status_t chime_beam_split(const struct chime_beam *said, struct archive *
     uint64_t samples = archive->parts[0].samples;
     uint64_t latest = said->first;
     size_t count = (size_t)said->dims[0];
-    TRY(memory_zeroed(count, sizeof *parts, "coarse channels", &parts));
+    TRY_OUT(memory_zeroed(count, sizeof *parts, "coarse channels", &parts));
     for (size_t i = 0; i < count; i++) {
-        TRY(cut_part(archive, i, 1, samples, &parts[i]));
+        TRY_OUT(cut_part(archive, i, 1, samples, &parts[i]));
         parts[i].first_sample = said->counts[i] - said->first;
         parts[i].stack = i;
         latest = max_u64(latest, said->counts[i]);
@@ -471,15 +446,12 @@ out:
 
 static status_t chime_beam_note(struct fields *f, const struct chime_beam *said)
 {
-    status_t st = STATUS_OK;
     double dm = 0;
     TRY(fields_f64(f, data, "DM", &dm, NULL));
     TRY(fields_note_coherent(f, dm));
-    TRY(assume_unless(override_has(f->layout, SAID_SIDEBAND), &f->archive->assumed,
-                      "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
-                      chime_beam_sideband(said), said->conjugate == 1 ? "1" : "0 or not there"));
-out:
-    return st;
+    return assume_unless(override_has(f->layout, SAID_SIDEBAND), &f->archive->assumed,
+                         "sideband %+d: conjugate_beamform is %s, as its writers' loader reads it",
+                         chime_beam_sideband(said), said->conjugate == 1 ? "1" : "0 or not there");
 }
 
 static status_t chime_beam_read(struct fields *f, void *context)
@@ -487,12 +459,12 @@ static status_t chime_beam_read(struct fields *f, void *context)
     status_t st = STATUS_OK;
     struct chime_beam said = {.counts = NULL};
     (void)context;
-    TRY(chime_beam_fill(f, &said));
-    TRY(chime_note_rate(f));
-    TRY(fields_describe(f, "CHIME/FRB beamformed baseband"));
-    TRY(chime_beam_read_locations(f, f->archive));
-    TRY(chime_beam_note(f, &said));
-    TRY(chime_beam_split(&said, f->archive));
+    TRY_OUT(chime_beam_fill(f, &said));
+    TRY_OUT(chime_note_rate(f));
+    TRY_OUT(fields_describe(f, "CHIME/FRB beamformed baseband"));
+    TRY_OUT(chime_beam_read_locations(f, f->archive));
+    TRY_OUT(chime_beam_note(f, &said));
+    TRY_OUT(chime_beam_split(&said, f->archive));
 out:
     free(said.counts);
     return st;
@@ -500,13 +472,10 @@ out:
 
 static status_t chime_beam_open(const struct format_input *input, struct archive **out)
 {
-    status_t st = STATUS_OK;
     REQUIRE(input->npaths == 1, STATUS_DATA,
             "%s and %s: of %s each file is an observation of its own", input->paths[0],
             input->paths[1], beam_title);
-    TRY(fields_make_file(input->paths[0], beam_title, input->layout, chime_beam_read, NULL, out));
-out:
-    return st;
+    return fields_make_file(input->paths[0], beam_title, input->layout, chime_beam_read, NULL, out);
 }
 
 const struct format chime_beam_format = {

@@ -18,7 +18,7 @@ static status_t dada_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     struct text head = {0};
-    TRY(dada_head(path, DADA_HEADER, &head, NULL));
+    TRY_OUT(dada_head(path, DADA_HEADER, &head, NULL));
     const struct ascii header = {path, 0, head.data, head.length, 0};
     *is_it = (ascii_find(&header, "HDR_SIZE", NULL) || ascii_find(&header, "HDR_VERSION", NULL)) &&
              (ascii_find(&header, "NBIT", NULL) || ascii_find(&header, "NCHAN", NULL) ||
@@ -32,7 +32,6 @@ out:
  * that are shorter were the last, or are cut off. */
 static status_t dada_read_bytes(const struct dada *dada, uint64_t *bytes)
 {
-    status_t st = STATUS_OK;
     char word[ASCII_VALUE];
     uint64_t said = UINT64_MAX;
     uint64_t all = 0;
@@ -47,18 +46,15 @@ static status_t dada_read_bytes(const struct dada *dada, uint64_t *bytes)
                       : "all are used"));
     *bytes = said > 0 ? min_u64(said, held) : held;
     int is_all = dada_find(&dada->header, "TRANSFER_SIZE", word) && units_parse_u64(word, &all);
-    TRY(assume_if(is_all && all < *bytes, dada->assumed,
-                  "TRANSFER_SIZE = %" PRIu64 " and %" PRIu64
-                  " bytes of samples differ: TRANSFER_SIZE is ignored",
-                  all, *bytes));
-out:
-    return st;
+    return assume_if(is_all && all < *bytes, dada->assumed,
+                     "TRANSFER_SIZE = %" PRIu64 " and %" PRIu64
+                     " bytes of samples differ: TRANSFER_SIZE is ignored",
+                     all, *bytes);
 }
 
 /* Where the file begins in the observation. */
 static status_t dada_read_offset(struct dada *dada)
 {
-    status_t st = STATUS_OK;
     char number[ASCII_VALUE] = "";
     uint64_t offset = 0;
     uint64_t files = 0;
@@ -73,17 +69,14 @@ static status_t dada_read_offset(struct dada *dada)
     dada->has_offset = found;
     int is_later = dada_find(&dada->header, "FILE_NUMBER", number) &&
                    units_parse_u64(number, &files) && files > 0;
-    TRY(assume_if(found && offset == 0 && is_later, dada->assumed,
-                  "FILE_NUMBER = %s and OBS_OFFSET = 0 differ: the file begins the observation",
-                  number));
-out:
-    return st;
+    return assume_if(found && offset == 0 && is_later, dada->assumed,
+                     "FILE_NUMBER = %s and OBS_OFFSET = 0 differ: the file begins the observation",
+                     number);
 }
 
 /* Where the samples are, how many, and which of them the next file repeats. */
 static status_t dada_read_place(struct dada *dada)
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = 0;
     uint64_t overlap = 0;
     uint64_t each = dada->has_heaps ? HEAP_STEPS : 1;
@@ -103,15 +96,13 @@ static status_t dada_read_place(struct dada *dada)
         report_warn("%s ends within a %s: what is there of it is left out", dada->path,
                     dada->has_heaps ? "heap" : "time step");
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Notes a size of the header that PSRDADA does not write, and bytes of it that are neither text nor
  * the zeros behind it. */
 static status_t dada_check_header(const struct text *text, const struct dada *dada, int is_said)
 {
-    status_t st = STATUS_OK;
     size_t length = strnlen(text->data, text->length);
     size_t zeros = length < DADA_HEADER ? DADA_HEADER : length;
     while (zeros < text->length && text->data[zeros] == '\0') {
@@ -123,12 +114,11 @@ static status_t dada_check_header(const struct text *text, const struct dada *da
                       "HDR_SIZE = %" PRIu64 " is no multiple of %d, as it is by PSRDADA: samples "
                       "begin there",
                       dada->header_bytes, DADA_HEADER));
-    TRY(assume_unless(zeros >= text->length, dada->assumed,
-                      "HDR_SIZE = %" PRIu64 ", but byte %zu of the header is no text and no zero: "
-                      "samples begin behind HDR_SIZE",
-                      dada->header_bytes, zeros));
-out:
-    return st;
+    return assume_unless(zeros >= text->length, dada->assumed,
+                         "HDR_SIZE = %" PRIu64
+                         ", but byte %zu of the header is no text and no zero: "
+                         "samples begin behind HDR_SIZE",
+                         dada->header_bytes, zeros);
 }
 
 /* Words that are in a header must be in its first HDR_SIZE bytes, too. */
@@ -136,7 +126,6 @@ static status_t dada_check_size(const struct text *head, const struct dada *dada
 {
     static const char *const keys[] = {"HDR_SIZE", "NBIT",      "NDIM",      "NPOL",      "NCHAN",
                                        "TSAMP",    "UTC_START", "MJD_START", "OBS_OFFSET"};
-    status_t st = STATUS_OK;
     char word[ASCII_VALUE];
     char inside[ASCII_VALUE];
     const struct ascii all = {dada->path, 0, head->data, strnlen(head->data, head->length), 0};
@@ -148,8 +137,7 @@ static status_t dada_check_size(const struct text *head, const struct dada *dada
                 STATUS_DATA, "%s: HDR_SIZE = %" PRIu64 ", but %s = %s is not before that byte",
                 dada->path, dada->header_bytes, keys[i], word);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* `text`: of the whole header, which must outlive it. */
@@ -159,23 +147,23 @@ static status_t dada_read_header(struct dada *dada, struct text *text)
     struct text whole = {0};
     const char *path = dada->path;
     int found = 0;
-    TRY(dada_head(path, DADA_HEADER, text, NULL));
+    TRY_OUT(dada_head(path, DADA_HEADER, text, NULL));
     const struct ascii first = {path, 0, text->data, text->length, 0};
     dada->header_bytes = DADA_HEADER;
-    TRY(ascii_u64(&first, "HDR_SIZE", 1, MOST_HEADER, &dada->header_bytes, &found));
-    REQUIRE(dada->header_bytes <= dada->file_bytes, STATUS_DATA,
-            "%s: HDR_SIZE = %" PRIu64 ", but the file has %" PRIu64 " bytes", path,
-            dada->header_bytes, dada->file_bytes);
-    TRY(dada_check_size(text, dada));
-    TRY(dada_head(path, (size_t)dada->header_bytes, &whole, dada->assumed));
+    TRY_OUT(ascii_u64(&first, "HDR_SIZE", 1, MOST_HEADER, &dada->header_bytes, &found));
+    REQUIRE_OUT(dada->header_bytes <= dada->file_bytes, STATUS_DATA,
+                "%s: HDR_SIZE = %" PRIu64 ", but the file has %" PRIu64 " bytes", path,
+                dada->header_bytes, dada->file_bytes);
+    TRY_OUT(dada_check_size(text, dada));
+    TRY_OUT(dada_head(path, (size_t)dada->header_bytes, &whole, dada->assumed));
     text_free(text);
     *text = whole;
     whole = (struct text){0};
-    TRY(dada_check_header(text, dada, found));
+    TRY_OUT(dada_check_header(text, dada, found));
     dada->header = (struct ascii){path, 0, text->data, strnlen(text->data, text->length), 0};
-    TRY(dada_read_words(dada));
-    TRY(dada_read_start(dada));
-    TRY(dada_read_place(dada));
+    TRY_OUT(dada_read_words(dada));
+    TRY_OUT(dada_read_start(dada));
+    TRY_OUT(dada_read_place(dada));
 out:
     text_free(&whole);
     return st;
@@ -202,7 +190,6 @@ static void dada_set_dims(const struct dada *dada, struct archive *archive)
 /* Heaps are a run; else the samples are a dataset in one piece. */
 static status_t dada_add_samples(const struct dada *dada, struct archive_part *part)
 {
-    status_t st = STATUS_OK;
     struct archive_run *run = NULL;
     if (dada->has_heaps) {
         TRY(recorder_add_run(part, &run));
@@ -210,15 +197,13 @@ static status_t dada_add_samples(const struct dada *dada, struct archive_part *p
         run->piece_bytes = HEAP_STEPS * dada->step_bits / 8;
         run->pieces = dada->steps / HEAP_STEPS;
         run->steps = run->stored = HEAP_STEPS;
-        goto out;
+        return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *part->extents, "samples", &part->extents));
     part->nextents = 1;
     part->extents[0].file_offset = dada->header_bytes;
     part->extents[0].bytes = ceil_div_u64(dada->steps * dada->step_bits, 8);
-    TRY(memory_text(part->path, &part->extents[0].path));
-out:
-    return st;
+    return memory_text(part->path, &part->extents[0].path);
 }
 
 static status_t dada_describe(const struct dada *dada, struct archive *archive)
@@ -242,16 +227,16 @@ static status_t dada_describe(const struct dada *dada, struct archive *archive)
     own.has_oversampling = dada->oversampling_num > dada->oversampling_den;
     own.oversample.num = dada->oversampling_num;
     own.oversample.den = dada->oversampling_den;
-    TRY(memory_text("samples", &own.dataset));
-    TRY(ascii_text(header, "TELESCOPE", &own.sky.telescope));
-    TRY(ascii_text(header, "SOURCE", &own.sky.source));
-    TRY(recorder_set_band(dada->centre_hz, dada->width_hz, dada->channels, &own));
+    TRY_OUT(memory_text("samples", &own.dataset));
+    TRY_OUT(ascii_text(header, "TELESCOPE", &own.sky.telescope));
+    TRY_OUT(ascii_text(header, "SOURCE", &own.sky.source));
+    TRY_OUT(recorder_set_band(dada->centre_hz, dada->width_hz, dada->channels, &own));
     archive->sky.has_position =
         ascii_position(header, "RA", "DEC", &archive->sky.ra_deg, &archive->sky.dec_deg);
-    TRY(recorder_describe(dada->layout, &number, &own, archive));
+    TRY_OUT(recorder_describe(dada->layout, &number, &own, archive));
     /* Files of one observation are placed by OBS_OFFSET even if nothing says when it began. */
     archive->states.start = archive->states.start || dada->has_offset;
-    TRY(dada_add_samples(dada, &archive->parts[0]));
+    TRY_OUT(dada_add_samples(dada, &archive->parts[0]));
 out:
     override_free(&own);
     return st;
@@ -265,12 +250,12 @@ static status_t dada_open_file(const char *path, const struct job_layout *layout
     struct dada dada = {.path = path, .layout = layout};
     struct text text = {0};
     int fd = -1;
-    TRY(archive_create(path, &archive));
-    TRY(memory_text("PSRDADA", &archive->layout));
-    TRY(recorder_open(&archive->parts[0], &fd, &dada.file_bytes));
+    TRY_OUT(archive_create(path, &archive));
+    TRY_OUT(memory_text("PSRDADA", &archive->layout));
+    TRY_OUT(recorder_open(&archive->parts[0], &fd, &dada.file_bytes));
     dada.assumed = &archive->assumed;
-    TRY(dada_read_header(&dada, &text));
-    TRY(dada_describe(&dada, archive));
+    TRY_OUT(dada_read_header(&dada, &text));
+    TRY_OUT(dada_describe(&dada, archive));
     *out = archive;
     archive = NULL;
 out:
@@ -286,7 +271,7 @@ static status_t dada_read_number(const char *path, uint64_t *number, int *found)
     status_t st = STATUS_OK;
     struct text text = {0};
     char word[ASCII_VALUE];
-    TRY(dada_head(path, DADA_HEADER, &text, NULL));
+    TRY_OUT(dada_head(path, DADA_HEADER, &text, NULL));
     const struct ascii header = {path, 0, text.data, strnlen(text.data, text.length), 0};
     *found = dada_find(&header, "FILE_NUMBER", word) && units_parse_u64(word, number);
 out:
@@ -297,7 +282,6 @@ out:
 /* Files in the order of their times are in that of their numbers. */
 static status_t dada_compare_numbers(struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t last = 0;
     int has_last = 0;
     for (uint32_t i = 0; i < archive->nparts && archive->nparts > 1; i++) {
@@ -313,17 +297,13 @@ static status_t dada_compare_numbers(struct archive *archive)
         last = number;
         has_last = found;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t dada_open(const struct format_input *input, struct archive **out)
 {
-    status_t st = STATUS_OK;
     TRY(gather_files(input, dada_open_file, out));
-    TRY(dada_compare_numbers(*out));
-out:
-    return st;
+    return dada_compare_numbers(*out);
 }
 
 const struct format dada_format = {

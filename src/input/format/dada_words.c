@@ -39,22 +39,22 @@ status_t dada_head(const char *path, size_t most, struct text *out, char **assum
 {
     status_t st = STATUS_OK;
     struct text changed = {0};
-    TRY(recorder_head(path, most, out));
+    TRY_OUT(recorder_head(path, most, out));
     const struct ascii header = {path, 0, out->data, out->length, 0};
     const char *end = out->data + out->length;
     for (char *line = out->data; line < end;) {
         char *feed = memchr(line, '\n', (size_t)(end - line));
         const char *key = dada_key_of(line, (size_t)((feed ? feed : end) - line));
         if (key && !ascii_find(&header, key, NULL)) {
-            TRY(text_add(&changed, "%s%.*s", changed.length > 0 ? ", " : "", (int)strlen(key),
-                         line));
+            TRY_OUT(text_add(&changed, "%s%.*s", changed.length > 0 ? ", " : "", (int)strlen(key),
+                             line));
             memcpy(line, key, strlen(key));
         }
         line = feed ? feed + 1 : out->data + out->length;
     }
-    TRY(assume_if(changed.length > 0 && assumed, assumed,
-                  "keys that PSRDADA has in capitals are in lower case, and read: %s",
-                  changed.data));
+    TRY_OUT(assume_if(changed.length > 0 && assumed, assumed,
+                      "keys that PSRDADA has in capitals are in lower case, and read: %s",
+                      changed.data));
 out:
     text_free(&changed);
     return st;
@@ -128,11 +128,10 @@ static int dada_parse_mjd(struct dada_time *out)
 static status_t dada_add_picoseconds(const struct ascii *header, struct dada_time *utc,
                                      int *is_exact)
 {
-    status_t st = STATUS_OK;
     double picoseconds = 0;
     TRY(ascii_f64(header, "PICOSECONDS", 0, 1e12, &picoseconds, is_exact));
     if (!*is_exact || !utc->is_there) {
-        goto out;
+        return STATUS_OK;
     }
     double fraction = utc->time.second - floor(utc->time.second);
     REQUIRE(fraction == 0 || fabs(fraction - 1e-12 * picoseconds) <= utc->doubt, STATUS_DATA,
@@ -142,8 +141,7 @@ static status_t dada_add_picoseconds(const struct ascii *header, struct dada_tim
     utc->time.second = floor(utc->time.second);
     utc->time = utc_add(utc->time, 1e-12 * picoseconds);
     utc->doubt = 1e-12;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether MJD_START says the time better: its digits do, and either are enough that it is no
@@ -174,7 +172,6 @@ static status_t dada_note_missing(const struct dada_time *utc, const struct dada
 
 status_t dada_read_start(struct dada *dada)
 {
-    status_t st = STATUS_OK;
     struct dada_time utc = {.is_there = 0};
     struct dada_time mjd = {.is_there = 0};
     int is_exact = 0;
@@ -182,7 +179,7 @@ status_t dada_read_start(struct dada *dada)
     utc.is_there = has_utc && dada_parse_utc(&utc);
     mjd.is_there = dada_find(&dada->header, "MJD_START", mjd.text) && dada_parse_mjd(&mjd);
     if (dada->layout->time.has_start) {
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(!has_utc || utc.is_there || mjd.is_there, STATUS_DATA,
             "%s: UTC_START = %s, expected 2013-07-02-01:37:40 (input.layout.start sets it)",
@@ -208,8 +205,7 @@ status_t dada_read_start(struct dada *dada)
     int is_mjd = mjd.is_there && !(is_exact && utc.is_there) && dada_takes_mjd(&utc, &mjd, apart);
     dada->start = is_mjd ? mjd.time : utc.time;
     dada->has_start = utc.is_there || mjd.is_there;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum { MOST_CHANNELS = 1 << 22 };
@@ -218,7 +214,6 @@ enum { MOST_CHANNELS = 1 << 22 };
  * slowest. */
 static status_t dada_read_order(struct dada *dada)
 {
-    status_t st = STATUS_OK;
     char order[ASCII_VALUE] = "TFP";
     char left[4] = "";
     size_t count = 0;
@@ -240,14 +235,13 @@ static status_t dada_read_order(struct dada *dada)
         }
     }
     dada->pols_first = strcmp(left, "TPF") == 0;
-    REQUIRE(dada->pols_first || strcmp(left, "TFP") == 0 || strcmp(left, "TF") == 0 ||
-                strcmp(left, "TP") == 0 || strcmp(left, "T") == 0,
-            STATUS_DATA,
-            "%s: ORDER = %s of %u channels and %u polarisations: time is not the slowest axis, and "
-            "nothing says how many samples stand together",
-            dada->path, order, dada->channels, dada->pols);
-out:
-    return st;
+    return REQUIRED(
+        dada->pols_first || strcmp(left, "TFP") == 0 || strcmp(left, "TF") == 0 ||
+            strcmp(left, "TP") == 0 || strcmp(left, "T") == 0,
+        STATUS_DATA,
+        "%s: ORDER = %s of %u channels and %u polarisations: time is not the slowest axis, and "
+        "nothing says how many samples stand together",
+        dada->path, order, dada->channels, dada->pols);
 }
 
 /* Whether there is such a word, which must then be one of the two that are known, unless `is_idle`:
@@ -266,7 +260,6 @@ static status_t dada_read_choice(const struct ascii *header, const char *key, co
 /* Notes words that most headers lack, and that are read as most writers mean them. */
 static status_t dada_note_usual(const struct dada *dada)
 {
-    status_t st = STATUS_OK;
     const struct ascii *header = &dada->header;
     char **assumed = dada->assumed;
     char word[ASCII_VALUE];
@@ -288,9 +281,7 @@ static status_t dada_note_usual(const struct dada *dada)
     }
     TRY(assume_unless(has_encoding, assumed,
                       "ENCODING is not there: numbers are two's complement"));
-    TRY(assume_unless(has_endian, assumed, "ENDIAN is not there: numbers are little-endian"));
-out:
-    return st;
+    return assume_unless(has_endian, assumed, "ENDIAN is not there: numbers are little-endian");
 }
 
 /* NBIT. -32 is floating point to dspsr (its digitisers) and to SKA's PST (PyDADA), as 32 is here.
@@ -298,7 +289,6 @@ out:
 static status_t dada_read_bits(struct dada *dada)
 {
     enum { FLOAT = 32 };
-    status_t st = STATUS_OK;
     double bits = 0;
     TRY(ascii_f64(&dada->header, "NBIT", -FLOAT, FLOAT, &bits, NULL));
     int is_float = bits == -FLOAT;
@@ -307,15 +297,12 @@ static status_t dada_read_bits(struct dada *dada)
                 (dada->bits == bits && dada->bits > 0 && (dada->bits & (dada->bits - 1)) == 0),
             STATUS_DATA, "%s: NBIT = %.9g, expected 1, 2, 4, 8, 16 or 32 (or -32: floating point)",
             dada->path, bits);
-    TRY(assume_if(is_float, dada->assumed,
-                  "NBIT = -32: 32-bit floating point, as dspsr writes it"));
-out:
-    return st;
+    return assume_if(is_float, dada->assumed,
+                     "NBIT = -32: 32-bit floating point, as dspsr writes it");
 }
 
 static status_t dada_read_streams(struct dada *dada)
 {
-    status_t st = STATUS_OK;
     const struct ascii *header = &dada->header;
     char word[ASCII_VALUE] = "";
     uint64_t pols = 1;
@@ -332,31 +319,26 @@ static status_t dada_read_streams(struct dada *dada)
     dada->is_offset = ascii_find(header, "ENCODING", word) && strstr(word, "OFFSET") != NULL;
     dada->big_endian = ascii_find(header, "ENDIAN", word) && strncmp(word, "BIG", 3) == 0;
     dada->has_heaps = ascii_find(header, "INSTRUMENT", word) && strcmp(word, "MKBF") == 0;
-    TRY(dada->has_heaps ? STATUS_OK : dada_read_order(dada));
-out:
-    return st;
+    return dada->has_heaps ? STATUS_OK : dada_read_order(dada);
 }
 
 /* STATE as dspsr writes it (its Signal::State): Nyquist are real, Analytic complex voltages, all
  * others powers. Rate and band, which are compared with NDIM, bear out one of the two. */
 static status_t dada_read_state(const struct dada *dada)
 {
-    status_t st = STATUS_OK;
     char state[ASCII_VALUE];
     if (!dada_find(&dada->header, "STATE", state)) {
-        goto out;
+        return STATUS_OK;
     }
     int is_complex = strcasecmp(state, "Analytic") == 0;
     REQUIRE(is_complex || strcasecmp(state, "Nyquist") == 0, STATUS_DATA,
             "%s: STATE = %s: it holds detected powers, no voltages, expected STATE Nyquist or "
             "Analytic",
             dada->path, state);
-    TRY(assume_unless(
+    return assume_unless(
         is_complex == dada->is_complex, dada->assumed,
         "STATE = %s and NDIM = %d differ: NDIM is used, which TSAMP and BW agree with", state,
-        dada->is_complex ? 2 : 1));
-out:
-    return st;
+        dada->is_complex ? 2 : 1);
 }
 
 /* "32/27", "32:27", "1", "1.185185" */
@@ -387,7 +369,6 @@ static double dada_rounding(const struct ascii *header, const char *key, double 
 static status_t dada_check_rate(const struct dada *dada)
 {
     static const double least_tolerance = 1e-3, most_tolerance = 1e-2;
-    status_t st = STATUS_OK;
     char remedy[SPACING_WORDS] = "input.layout.sample_rate_hz or freq_hz corrects them";
     uint32_t num = 0;
     uint32_t den = 0;
@@ -398,7 +379,7 @@ static status_t dada_check_rate(const struct dada *dada)
                        dada_rounding(&dada->header, "BW", 1e-6 * dada->width_hz);
     tolerance = fmin(fmax(tolerance, least_tolerance), most_tolerance);
     if (override_has_spacing(dada->layout) || fabs(ratio / (expected * factor) - 1) <= tolerance) {
-        goto out;
+        return STATUS_OK;
     }
     if (dada->is_complex && ratio > 1 && ratio <= 4 && spacing_ratio(ratio, 1e-3, &num, &den)) {
         spacing_say(num, den, remedy);
@@ -407,22 +388,21 @@ static status_t dada_check_rate(const struct dada *dada)
                  "detected powers are no voltages; input.layout.sample_rate_hz or freq_hz corrects "
                  "a wrong header");
     }
-    FAIL(STATUS_DATA,
-         "%s: TSAMP = %.12g us, NCHAN = %u and BW = %.12g MHz give %.6g samples a second for each "
-         "Hz of the band, expected %.6g (NDIM = %d, %s %u/%u): %s",
-         dada->path, 1e6 * dada->seconds, dada->channels, dada->width_hz / 1e6, ratio,
-         expected * factor, dada->is_complex ? 2 : 1,
-         dada->layout->has_oversampling ? "oversampling" : "OS_FACTOR", dada->oversampling_num,
-         dada->oversampling_den, remedy);
-out:
-    return st;
+    return report_fail(
+        STATUS_DATA,
+        "%s: TSAMP = %.12g us, NCHAN = %u and BW = %.12g MHz give %.6g samples a second for each "
+        "Hz of the band, expected %.6g (NDIM = %d, %s %u/%u): %s",
+        dada->path, 1e6 * dada->seconds, dada->channels, dada->width_hz / 1e6, ratio,
+        expected * factor, dada->is_complex ? 2 : 1,
+        dada->layout->has_oversampling ? "oversampling" : "OS_FACTOR", dada->oversampling_num,
+        dada->oversampling_den, remedy);
+    return STATUS_OK;
 }
 
 /* FREQ is the band's centre, BW below 0 when frequency falls. DSB 0: one sideband, above the
  * frequency that became 0 Hz (dspsr's Observation::get_dual_sideband). */
 static status_t dada_read_band(struct dada *dada)
 {
-    status_t st = STATUS_OK;
     const struct ascii *header = &dada->header;
     const struct job_layout *layout = dada->layout;
     char text[ASCII_VALUE];
@@ -453,17 +433,14 @@ static status_t dada_read_band(struct dada *dada)
     }
     dada->is_dc_at_edge = dada->is_complex && sidebands == 0;
     TRY(dada_check_rate(dada));
-    TRY(override_has_frequencies(layout)
-            ? STATUS_OK
-            : recorder_check_band(dada->path, "FREQ", dada->centre_hz, "BW", dada->width_hz,
-                                  dada->assumed));
-out:
-    return st;
+    return override_has_frequencies(layout)
+               ? STATUS_OK
+               : recorder_check_band(dada->path, "FREQ", dada->centre_hz, "BW", dada->width_hz,
+                                     dada->assumed);
 }
 
 static status_t dada_compare_bytes(const struct dada *dada)
 {
-    status_t st = STATUS_OK;
     char text[ASCII_VALUE] = "";
     double said = 0;
     double second = (double)dada->step_bits / 8 / dada->seconds;
@@ -477,23 +454,18 @@ static status_t dada_compare_bytes(const struct dada *dada)
     /* 1 is what most writers leave there. */
     is_said = dada_find(&dada->header, "RESOLUTION", text) && units_parse_u64(text, &resolution) &&
               resolution != 1;
-    TRY(assume_if(is_said && (resolution == 0 || 8 * resolution % dada->step_bits != 0),
-                  dada->assumed,
-                  "RESOLUTION = %s bytes and time steps of %" PRIu64
-                  " bits by NBIT, NDIM, NPOL and NCHAN differ: RESOLUTION is ignored",
-                  text, dada->step_bits));
-out:
-    return st;
+    return assume_if(is_said && (resolution == 0 || 8 * resolution % dada->step_bits != 0),
+                     dada->assumed,
+                     "RESOLUTION = %s bytes and time steps of %" PRIu64
+                     " bits by NBIT, NDIM, NPOL and NCHAN differ: RESOLUTION is ignored",
+                     text, dada->step_bits);
 }
 
 status_t dada_read_words(struct dada *dada)
 {
-    status_t st = STATUS_OK;
     TRY(dada_read_streams(dada));
     TRY(dada_read_state(dada));
     TRY(dada_read_band(dada));
     TRY(dada_note_usual(dada));
-    TRY(dada_compare_bytes(dada));
-out:
-    return st;
+    return dada_compare_bytes(dada);
 }

@@ -50,7 +50,6 @@ void dataset_set_packing(const struct packing *packing, const double *levels,
 static status_t dataset_read_packed_type(hid_t type, const char *where,
                                          const struct job_layout *layout, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const struct packing *packing = &layout->numbers.packing;
     H5T_class_t class = H5Tget_class(type);
     size_t bits = packing->bits > 8 ? packing->bits : 8;
@@ -60,7 +59,7 @@ static status_t dataset_read_packed_type(hid_t type, const char *where,
             8 * H5Tget_size(type), class == H5T_INTEGER ? "integers" : "elements of another kind");
     if (packing->bits == 0) {
         archive->format = SAMPLE_I4;
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(layout->numbers.nlevels == 0 || layout->numbers.nlevels == UINT64_C(1) << packing->bits,
             STATUS_DATA, "%s: there are %u levels, expected %llu of %u %s", where,
@@ -68,8 +67,7 @@ static status_t dataset_read_packed_type(hid_t type, const char *where,
             units_plural(packing->bits, "bit", "bits"));
     dataset_set_packing(packing, layout->numbers.nlevels > 0 ? layout->numbers.levels : NULL,
                         &archive->stored.number);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* IEEE 754's of 16 bits, in either order of bytes. */
@@ -101,14 +99,13 @@ static uint32_t dataset_number_bits(hid_t type)
 static status_t dataset_read_number_type(hid_t type, const char *where,
                                          const struct job_layout *layout, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct archive_number *number = &archive->stored.number;
     H5T_class_t class = H5Tget_class(type);
     size_t size = H5Tget_size(type);
     number->is_big_endian = size > 1 && H5Tget_order(type) == H5T_ORDER_BE;
     if (layout->numbers.has_packing) {
         TRY(dataset_read_packed_type(type, where, layout, archive));
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
             "%s holds %zu-bit elements that are no numbers; expected integers, floating point "
@@ -123,8 +120,7 @@ static status_t dataset_read_number_type(hid_t type, const char *where,
                    : H5Tget_sign(type) == H5T_SGN_2 ? NUMBER_SIGNED
                                                     : NUMBER_UNSIGNED;
     number->offset = layout->numbers.has_offset ? layout->numbers.offset : 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* HDF5 opens compounds with members that lie outside of them, and crashes when it reads them. */
@@ -147,27 +143,27 @@ static status_t dataset_read_type(hid_t dataset, const char *where, const struct
     hid_t second = -1;
     hid_t number = -1;
     hid_t type = H5Dget_type(dataset);
-    H5_TRY(type, "%s: its type cannot be read", where);
+    H5_TRY_OUT(type, "%s: its type cannot be read", where);
     archive->stored.is_compound = H5Tget_class(type) == H5T_COMPOUND;
     archive->format = SAMPLE_F32; /* unless they are pairs of 4 bits: numbers_settle() finds it */
     if (archive->stored.is_compound) {
-        REQUIRE(H5Tget_nmembers(type) == 2, STATUS_DATA,
-                "%s: its compound has %d %s, expected 2 (real, imaginary)", where,
-                H5Tget_nmembers(type),
-                units_plural((uint64_t)H5Tget_nmembers(type), "member", "members"));
+        REQUIRE_OUT(H5Tget_nmembers(type) == 2, STATUS_DATA,
+                    "%s: its compound has %d %s, expected 2 (real, imaginary)", where,
+                    H5Tget_nmembers(type),
+                    units_plural((uint64_t)H5Tget_nmembers(type), "member", "members"));
         number = H5Tget_member_type(type, 0);
         second = H5Tget_member_type(type, 1);
-        REQUIRE(H5Tequal(number, second) > 0, STATUS_DATA,
-                "%s: the two members of its compound differ in type", where);
-        REQUIRE(dataset_has_two_places(type, H5Tget_size(number)), STATUS_DATA,
-                "%s: the members of its compound, at bytes %zu and %zu of %zu, do not lie side by "
-                "side in it",
-                where, H5Tget_member_offset(type, 0), H5Tget_member_offset(type, 1),
-                H5Tget_size(type));
+        REQUIRE_OUT(H5Tequal(number, second) > 0, STATUS_DATA,
+                    "%s: the two members of its compound differ in type", where);
+        REQUIRE_OUT(
+            dataset_has_two_places(type, H5Tget_size(number)), STATUS_DATA,
+            "%s: the members of its compound, at bytes %zu and %zu of %zu, do not lie side by "
+            "side in it",
+            where, H5Tget_member_offset(type, 0), H5Tget_member_offset(type, 1), H5Tget_size(type));
     } else {
         number = H5Tcopy(type);
     }
-    TRY(dataset_read_number_type(number, where, layout, archive));
+    TRY_OUT(dataset_read_number_type(number, where, layout, archive));
 out:
     h5_close(second);
     h5_close(number);
@@ -205,7 +201,6 @@ static status_t dataset_check_missing_value(const char *where, const char *keys,
 static status_t dataset_settle_domain(const struct job_layout *layout, const char *where,
                                       struct archive *archive)
 {
-    status_t st = STATUS_OK;
     int has_pairs = archive->stored.is_compound || archive->format == SAMPLE_I4;
     REQUIRE(!has_pairs || !archive->present[AXIS_REIM], STATUS_DATA,
             "%s: its elements are complex already, yet axes names reim", where);
@@ -219,11 +214,9 @@ static status_t dataset_settle_domain(const struct job_layout *layout, const cha
             has_pairs                     ? "pairs"
             : archive->present[AXIS_REIM] ? "axis reim"
                                           : "no axis reim, no pairs");
-    REQUIRE(archive->is_complex || archive->oversample.num == archive->oversample.den, STATUS_DATA,
-            "%s: real samples cannot be oversampled coarse channels (%u/%u)", where,
-            archive->oversample.num, archive->oversample.den);
-out:
-    return st;
+    return REQUIRED(archive->is_complex || archive->oversample.num == archive->oversample.den,
+                    STATUS_DATA, "%s: real samples cannot be oversampled coarse channels (%u/%u)",
+                    where, archive->oversample.num, archive->oversample.den);
 }
 
 /* Whether a number on disk fills its bytes, and is one that all machines have: HDF5 knows integers
@@ -268,13 +261,13 @@ status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out
     int is_there = 0;
     const struct links_request request = {.file = file, .path = path, .name = name};
     apart_at("%s: %s", path, name);
-    TRY(links_open(&request, &dataset, &is_there));
+    TRY_OUT(links_open(&request, &dataset, &is_there));
     if (!is_there || H5Iget_type(dataset) != H5I_DATASET) {
-        TRY(holds_names(file, path, &names));
-        FAIL(STATUS_DATA, "%s holds no dataset %s; it holds %s", path, name,
-             names.length ? names.data : "none at all");
+        TRY_OUT(holds_names(file, path, &names));
+        FAIL_OUT(STATUS_DATA, "%s holds no dataset %s; it holds %s", path, name,
+                 names.length ? names.data : "none at all");
     }
-    TRY(h5_require_header(dataset, name));
+    TRY_OUT(h5_require_header(dataset, name));
     *out = dataset;
     dataset = -1;
 out:
@@ -298,7 +291,6 @@ static void dataset_shape_text(const hsize_t *dims, int ndims, char *out, size_t
 static status_t dataset_add_joined(const struct axes_text *axes, uint32_t dim, uint64_t size,
                                    const char *where, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t known = 1;
     uint32_t open = 0;
     for (uint32_t i = 0; i < axes->dim[dim].nparts; i++) {
@@ -315,8 +307,7 @@ static status_t dataset_add_joined(const struct axes_text *axes, uint32_t dim, u
         archive->shape.dims[archive->shape.ndims++] =
             (struct archive_dim){part, axes->dim[dim].part[i], dim};
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t dataset_read_axes(hid_t dataset, const char *where, const char *axes_text,
@@ -329,49 +320,50 @@ static status_t dataset_read_axes(hid_t dataset, const char *where, const char *
     hsize_t dims[H5S_MAX_RANK] = {0};
     hid_t space = H5Dget_space(dataset);
     int ndims = H5Sget_simple_extent_ndims(space);
-    REQUIRE(axes_text_parse(axes_text, &axes, message), STATUS_DATA, "%s: axes \"%s\": %s", where,
-            axes_text, message);
-    REQUIRE(ndims >= 0, STATUS_DATA, "%s: its shape cannot be read", where);
+    REQUIRE_OUT(axes_text_parse(axes_text, &axes, message), STATUS_DATA, "%s: axes \"%s\": %s",
+                where, axes_text, message);
+    REQUIRE_OUT(ndims >= 0, STATUS_DATA, "%s: its shape cannot be read", where);
     H5Sget_simple_extent_dims(space, dims, NULL);
     dataset_shape_text(dims, ndims, shape, sizeof shape);
-    REQUIRE(ndims == (int)axes.ndims, STATUS_DATA,
-            "%s has %d dimensions (%s), but axes names %u (%s)", where, ndims, shape, axes.ndims,
-            axes_text);
+    REQUIRE_OUT(ndims == (int)axes.ndims, STATUS_DATA,
+                "%s has %d dimensions (%s), but axes names %u (%s)", where, ndims, shape,
+                axes.ndims, axes_text);
     uint64_t elements = 1;
     *pieces = axes_text_in_pieces(&axes) ? dims[0] : 0;
     for (uint32_t i = 0; i < axes.ndims; i++) {
         dims[i] *= i + 1 == axes.ndims && dims[i] < UINT64_C(1) << 58 ? in_byte : 1;
-        REQUIRE(dims[i] > 0, STATUS_DATA, "%s holds no samples: its shape is %s", where, shape);
-        REQUIRE(multiply_u64(elements, dims[i], &elements) && elements < UINT64_C(1) << 58,
-                STATUS_DATA, "%s: its shape %s is absurd", where, shape);
-        REQUIRE(i > 0 || *pieces == 0 || axes.dim[0].size[0] == 0 || axes.dim[0].size[0] == *pieces,
-                STATUS_DATA, "%s: dimension 0 has %" PRIu64 " elements, axes says %" PRIu64, where,
-                *pieces, axes.dim[0].size[0]);
+        REQUIRE_OUT(dims[i] > 0, STATUS_DATA, "%s holds no samples: its shape is %s", where, shape);
+        REQUIRE_OUT(multiply_u64(elements, dims[i], &elements) && elements < UINT64_C(1) << 58,
+                    STATUS_DATA, "%s: its shape %s is absurd", where, shape);
+        REQUIRE_OUT(i > 0 || *pieces == 0 || axes.dim[0].size[0] == 0 ||
+                        axes.dim[0].size[0] == *pieces,
+                    STATUS_DATA, "%s: dimension 0 has %" PRIu64 " elements, axes says %" PRIu64,
+                    where, *pieces, axes.dim[0].size[0]);
         if (i == 0 && *pieces > 0) {
             continue;
         }
         if (axes.dim[i].part[0] == AXIS_TIME) {
             archive->shape.time_dim = i;
         }
-        TRY(dataset_add_joined(&axes, i, dims[i], where, archive));
+        TRY_OUT(dataset_add_joined(&axes, i, dims[i], where, archive));
     }
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         enum axis axis = archive->shape.dims[i].axis;
         archive->present[axis] = 1;
         uint64_t names = archive->names[axis] ? archive->count[axis] : 0;
-        REQUIRE(names == 0 || names == archive->shape.dims[i].size, STATUS_DATA,
-                "%s has %" PRIu64 " of axis %s, but /%s names %" PRIu64, where,
-                archive->shape.dims[i].size, axis_name(axis), axis_name(axis), names);
+        REQUIRE_OUT(names == 0 || names == archive->shape.dims[i].size, STATUS_DATA,
+                    "%s has %" PRIu64 " of axis %s, but /%s names %" PRIu64, where,
+                    archive->shape.dims[i].size, axis_name(axis), axis_name(axis), names);
         archive->count[axis] = archive->shape.dims[i].size;
     }
     for (int i = 0; i < AXIS_KINDS; i++) {
-        REQUIRE(archive->present[i] || archive->count[i] == 1, STATUS_DATA,
-                "%s: axes (%s) names no %s, but /%s names %" PRIu64, where, axes_text,
-                axis_name((enum axis)i), axis_name((enum axis)i), archive->count[i]);
+        REQUIRE_OUT(archive->present[i] || archive->count[i] == 1, STATUS_DATA,
+                    "%s: axes (%s) names no %s, but /%s names %" PRIu64, where, axes_text,
+                    axis_name((enum axis)i), axis_name((enum axis)i), archive->count[i]);
     }
-    REQUIRE(!archive->present[AXIS_REIM] || archive->count[AXIS_REIM] == 2, STATUS_DATA,
-            "%s: axis reim has %" PRIu64 " elements, expected 2 (shape %s)", where,
-            archive->count[AXIS_REIM], shape);
+    REQUIRE_OUT(!archive->present[AXIS_REIM] || archive->count[AXIS_REIM] == 2, STATUS_DATA,
+                "%s: axis reim has %" PRIu64 " elements, expected 2 (shape %s)", where,
+                archive->count[AXIS_REIM], shape);
 out:
     h5_close(space);
     return st;
@@ -379,7 +371,6 @@ out:
 
 status_t dataset_take_words(const struct job_layout *layout, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     TRY(memory_text(layout->dataset, &archive->dataset));
     TRY(memory_text(layout->sky.telescope, &archive->sky.telescope));
     TRY(memory_text(layout->sky.source, &archive->sky.source));
@@ -407,8 +398,7 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
                           &archive->freq_hz));
         memcpy(archive->freq_hz, layout->freq.hz, layout->freq.count * sizeof *archive->freq_hz);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds where the bytes of the dataset are in files; part->nextents stays 0 when they must be read
@@ -425,9 +415,9 @@ static status_t dataset_locate(hid_t dataset, const struct archive *archive, uin
                                     .name = archive->dataset,
                                     .found = &part->storage,
                                     .along = (int)archive->shape.time_dim};
-    TRY(depot_open(&spec, &depot));
-    TRY(depot_search(depot, &found));
-    TRY(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
+    TRY_OUT(depot_open(&spec, &depot));
+    TRY_OUT(depot_search(depot, &found));
+    TRY_OUT(lost_find_boxes(&found.lost, &part->boxes, &part->nboxes));
     for (uint32_t i = 0; i < part->nboxes; i++) {
         part->boxes[i].low[ndims - 1] *= in_element;
         part->boxes[i].high[ndims - 1] *= in_element;
@@ -448,7 +438,6 @@ out:
 static status_t dataset_cut_pieces(const char *where, uint64_t pieces, uint64_t steps,
                                    struct archive_part *part)
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = 0;
     uint64_t first = 0;
     for (uint32_t i = 0; i < part->nextents; i++) {
@@ -482,14 +471,12 @@ static status_t dataset_cut_pieces(const char *where, uint64_t pieces, uint64_t 
     pack_free_list(part->extents, part->nextents, &archive_extent_type);
     part->extents = NULL;
     part->nextents = 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dataset_settle_frequencies(const struct job_layout *layout, const char *where,
                                     struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const struct job_frequencies *of = &layout->freq.rule;
     uint64_t chans = archive->count[AXIS_CHAN];
     if (of->from || of->attribute) {
@@ -503,8 +490,7 @@ status_t dataset_settle_frequencies(const struct job_layout *layout, const char 
             archive->freq_hz[i] = of->start + (double)i * of->step;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t dataset_describe_said(hid_t file, const struct job_layout *layout, const char *keys,
@@ -516,24 +502,24 @@ static status_t dataset_describe_said(hid_t file, const struct job_layout *layou
     char where[1200];
     struct archive_part *part = &archive->parts[0];
     snprintf(where, sizeof where, "%s: %s", part->path, layout->dataset);
-    TRY(dataset_open(file, part->path, layout->dataset, &dataset));
-    TRY(dataset_take_words(layout, archive));
-    TRY(dataset_read_axes(dataset, where, layout->axes, dataset_numbers_in_element(layout), &pieces,
-                          archive));
-    TRY(dataset_read_type(dataset, where, layout, archive));
-    TRY(dataset_settle_domain(layout, where, archive));
-    TRY(dataset_check_missing_value(where, keys, archive));
-    TRY(dataset_settle_frequencies(layout, where, archive));
+    TRY_OUT(dataset_open(file, part->path, layout->dataset, &dataset));
+    TRY_OUT(dataset_take_words(layout, archive));
+    TRY_OUT(dataset_read_axes(dataset, where, layout->axes, dataset_numbers_in_element(layout),
+                              &pieces, archive));
+    TRY_OUT(dataset_read_type(dataset, where, layout, archive));
+    TRY_OUT(dataset_settle_domain(layout, where, archive));
+    TRY_OUT(dataset_check_missing_value(where, keys, archive));
+    TRY_OUT(dataset_settle_frequencies(layout, where, archive));
     uint64_t steps = archive->count[AXIS_TIME];
     archive->count[AXIS_TIME] *= pieces > 0 ? pieces : 1;
     part->samples = archive->count[AXIS_TIME];
     if (layout->said[SAID_FIRST_SAMPLE].attribute) {
         part->first_sample = layout->time.first_sample[0];
     }
-    TRY(layout->parts[0] ? memory_text(layout->dataset, &part->dataset) : STATUS_OK);
-    TRY(dataset_locate(dataset, archive, dataset_numbers_in_element(layout), part));
-    TRY(pieces > 0 ? dataset_cut_pieces(where, pieces, steps, part) : STATUS_OK);
-    TRY(numbers_settle(archive));
+    TRY_OUT(layout->parts[0] ? memory_text(layout->dataset, &part->dataset) : STATUS_OK);
+    TRY_OUT(dataset_locate(dataset, archive, dataset_numbers_in_element(layout), part));
+    TRY_OUT(pieces > 0 ? dataset_cut_pieces(where, pieces, steps, part) : STATUS_OK);
+    TRY_OUT(numbers_settle(archive));
     h5_try_chunks(dataset, part->path, layout->dataset);
 out:
     h5_close(dataset);
@@ -546,9 +532,9 @@ status_t dataset_describe(hid_t file, const struct job_layout *layout, const cha
     status_t st = STATUS_OK;
     struct job_layout own = {.automatic = 0};
     struct archive_part *part = &archive->parts[0];
-    TRY(override_layout(layout, &own));
-    TRY(said_fill(file, part->path, keys, &own, &part->storage));
-    TRY(dataset_describe_said(file, &own, keys, archive));
+    TRY_OUT(override_layout(layout, &own));
+    TRY_OUT(said_fill(file, part->path, keys, &own, &part->storage));
+    TRY_OUT(dataset_describe_said(file, &own, keys, archive));
 out:
     override_free(&own);
     return st;
@@ -562,10 +548,10 @@ static status_t described_open_file(const char *path, const struct job_layout *l
     status_t st = STATUS_OK;
     hid_t file = -1;
     struct archive *archive = NULL;
-    TRY(archive_create(path, &archive));
-    TRY(h5_open_cut_file(path, &file));
-    TRY(memory_text("as described in the job", &archive->layout));
-    TRY(dataset_describe(file, layout, "input.layout.", archive));
+    TRY_OUT(archive_create(path, &archive));
+    TRY_OUT(h5_open_cut_file(path, &file));
+    TRY_OUT(memory_text("as described in the job", &archive->layout));
+    TRY_OUT(dataset_describe(file, layout, "input.layout.", archive));
     *out = archive;
     archive = NULL;
 out:

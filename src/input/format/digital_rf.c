@@ -52,7 +52,6 @@ struct digital_rf_opened {
 static status_t digital_rf_recognise(const char *path, int *is_it)
 {
     static const char *const names[] = {"rf_data", "rf_data_index", NULL};
-    status_t st = STATUS_OK;
     int is_folder = 0;
     int is_ordinary = 0;
     *is_it = 0;
@@ -63,8 +62,7 @@ static status_t digital_rf_recognise(const char *path, int *is_it)
     } else if (is_ordinary && h5_is_hdf5(path) > 0) {
         TRY(fields_have(path, names, is_it));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The time of a sample, exact but for the rounding of the double. */
@@ -78,7 +76,6 @@ static struct utc digital_rf_utc(uint64_t sample, struct drf_rate rate)
 
 static status_t digital_rf_read_rate(const struct fields *f, struct drf_rate *out)
 {
-    status_t st = STATUS_OK;
     int64_t numerator = 0;
     int64_t denominator = 1;
     double old = 0;
@@ -105,16 +102,13 @@ static status_t digital_rf_read_rate(const struct fields *f, struct drf_rate *ou
             "/%" PRId64 ": input.layout.sample_rate_hz says which is right",
             f->path, old, numerator, denominator);
     *out = (struct drf_rate){(uint64_t)numerator, (uint64_t)denominator};
-    TRY(fields_check_rate(f, rate));
-out:
-    return st;
+    return fields_check_rate(f, rate);
 }
 
 /* Attributes that repeat what type and shape of /rf_data say. */
 static status_t digital_rf_check_shape(const struct fields *f, const char *object,
                                        const struct digital_rf_file *file)
 {
-    status_t st = STATUS_OK;
     int64_t number = 0;
     int found = 0;
     TRY(fields_i64(f, object, "num_subchannels", &number, &found));
@@ -122,12 +116,11 @@ static status_t digital_rf_check_shape(const struct fields *f, const char *objec
             "%s: num_subchannels is %" PRId64 ", but /rf_data has %" PRIu64, f->path, number,
             file->subchannels);
     TRY(fields_i64(f, object, "is_complex", &number, &found));
-    REQUIRE(!found || (number != 0) == file->is_complex || f->layout->has_domain, STATUS_DATA,
-            "%s: is_complex is %" PRId64 ", but /rf_data holds %s numbers: input.layout.domain "
-            "says which is right",
-            f->path, number, file->is_complex ? "pairs of" : "single");
-out:
-    return st;
+    return REQUIRED(
+        !found || (number != 0) == file->is_complex || f->layout->has_domain, STATUS_DATA,
+        "%s: is_complex is %" PRId64 ", but /rf_data holds %s numbers: input.layout.domain "
+        "says which is right",
+        f->path, number, file->is_complex ? "pairs of" : "single");
 }
 
 /* And the epoch, which is one. */
@@ -135,14 +128,14 @@ static status_t digital_rf_check_words(const struct fields *f, const struct digi
 {
     status_t st = STATUS_OK;
     char *epoch = NULL;
-    TRY(digital_rf_check_shape(f, "rf_data", file));
-    TRY(fields_text(f, "rf_data", "epoch", &epoch, NULL));
-    REQUIRE(!epoch || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 ||
-                override_has(f->layout, SAID_START),
-            STATUS_DATA,
-            "%s: samples are counted from the epoch %s, expected 1970-01-01T00:00:00Z: "
-            "input.layout.start says when the first was taken",
-            f->path, epoch);
+    TRY_OUT(digital_rf_check_shape(f, "rf_data", file));
+    TRY_OUT(fields_text(f, "rf_data", "epoch", &epoch, NULL));
+    REQUIRE_OUT(!epoch || strncmp(epoch, "1970-01-01T00:00:00", 19) == 0 ||
+                    override_has(f->layout, SAID_START),
+                STATUS_DATA,
+                "%s: samples are counted from the epoch %s, expected 1970-01-01T00:00:00Z: "
+                "input.layout.start says when the first was taken",
+                f->path, epoch);
 out:
     free(epoch);
     return st;
@@ -157,27 +150,27 @@ static status_t digital_rf_read_index(const struct fields *f, uint64_t rows,
     uint64_t *index = NULL;
     size_t count = 0;
     hsize_t dims[2];
-    TRY(fields_shape(f, "rf_data_index", 2, dims));
-    TRY(fields_u64s(f, "rf_data_index", NULL, &index, &count));
-    REQUIRE(dims[1] == 2 && dims[0] >= 1 && index[1] == 0, STATUS_DATA,
-            "%s: /rf_data_index is %" PRIu64 " x %" PRIu64
-            ", expected rows (first sample, row of rf_data), the first for row 0",
-            f->path, (uint64_t)dims[0], (uint64_t)dims[1]);
+    TRY_OUT(fields_shape(f, "rf_data_index", 2, dims));
+    TRY_OUT(fields_u64s(f, "rf_data_index", NULL, &index, &count));
+    REQUIRE_OUT(dims[1] == 2 && dims[0] >= 1 && index[1] == 0, STATUS_DATA,
+                "%s: /rf_data_index is %" PRIu64 " x %" PRIu64
+                ", expected rows (first sample, row of rf_data), the first for row 0",
+                f->path, (uint64_t)dims[0], (uint64_t)dims[1]);
     size_t blocks = (size_t)dims[0];
-    TRY(memory_zeroed(blocks, sizeof *out->blocks, "blocks", &out->blocks));
+    TRY_OUT(memory_zeroed(blocks, sizeof *out->blocks, "blocks", &out->blocks));
     for (size_t i = 0; i < blocks; i++) {
         uint64_t sample = index[2 * i];
         uint64_t row = index[2 * i + 1];
         uint64_t next = i + 1 < blocks ? index[2 * i + 3] : rows;
         struct digital_rf_block *last = out->nblocks > 0 ? &out->blocks[out->nblocks - 1] : NULL;
-        REQUIRE(next > row && next <= rows && sample < UINT64_C(1) << 62, STATUS_DATA,
-                "%s: /rf_data_index: block %zu begins at row %" PRIu64 ", the next at %" PRIu64
-                ", of %" PRIu64 " rows",
-                f->path, i, row, next, rows);
-        REQUIRE(!last || sample >= last->sample + last->count, STATUS_DATA,
-                "%s: /rf_data_index: block %zu begins with sample %" PRIu64
-                ", the one before ends with %" PRIu64,
-                f->path, i, sample, last ? last->sample + last->count - 1 : 0);
+        REQUIRE_OUT(next > row && next <= rows && sample < UINT64_C(1) << 62, STATUS_DATA,
+                    "%s: /rf_data_index: block %zu begins at row %" PRIu64 ", the next at %" PRIu64
+                    ", of %" PRIu64 " rows",
+                    f->path, i, row, next, rows);
+        REQUIRE_OUT(!last || sample >= last->sample + last->count, STATUS_DATA,
+                    "%s: /rf_data_index: block %zu begins with sample %" PRIu64
+                    ", the one before ends with %" PRIu64,
+                    f->path, i, sample, last ? last->sample + last->count - 1 : 0);
         if (last && sample == last->sample + last->count) {
             last->count += next - row;
         } else {
@@ -204,18 +197,19 @@ static status_t digital_rf_read(const struct fields *f, struct digital_rf_file *
     struct h5_dataset data = {0};
     int64_t is_continuous = 0;
     int found = 0;
-    TRY(digital_rf_read_rate(f, &out->rate));
-    TRY(h5_dataset_open(f->file, f->path, "rf_data", &data));
-    REQUIRE((data.rank == 1 || data.rank == 2) && data.dims[0] > 0, STATUS_DATA,
-            "%s: /rf_data has %d dimensions, expected [samples][subchannels]", f->path, data.rank);
+    TRY_OUT(digital_rf_read_rate(f, &out->rate));
+    TRY_OUT(h5_dataset_open(f->file, f->path, "rf_data", &data));
+    REQUIRE_OUT((data.rank == 1 || data.rank == 2) && data.dims[0] > 0, STATUS_DATA,
+                "%s: /rf_data has %d dimensions, expected [samples][subchannels]", f->path,
+                data.rank);
     out->rank = data.rank;
     out->subchannels = data.rank == 2 ? data.dims[1] : 1;
     out->is_complex = H5Tget_class(data.type) == H5T_COMPOUND;
-    TRY(digital_rf_check_words(f, out));
-    TRY(digital_rf_read_cadence(f, "rf_data", &out->cadence_ms));
-    TRY(fields_i64(f, "rf_data", "is_continuous", &is_continuous, &found));
+    TRY_OUT(digital_rf_check_words(f, out));
+    TRY_OUT(digital_rf_read_cadence(f, "rf_data", &out->cadence_ms));
+    TRY_OUT(fields_i64(f, "rf_data", "is_continuous", &is_continuous, &found));
     out->is_continuous = found ? is_continuous != 0 : -1;
-    TRY(digital_rf_read_index(f, data.dims[0], out));
+    TRY_OUT(digital_rf_read_index(f, data.dims[0], out));
 out:
     h5_dataset_close(&data);
     return st;
@@ -229,10 +223,10 @@ static status_t digital_rf_split(const struct digital_rf_file *file, struct arch
     const struct digital_rf_block *last = &file->blocks[file->nblocks - 1];
     uint64_t first = file->blocks[0].sample;
     if (file->nblocks > 1) {
-        TRY(memory_zeroed(file->nblocks, sizeof *parts, "blocks", &parts));
+        TRY_OUT(memory_zeroed(file->nblocks, sizeof *parts, "blocks", &parts));
         for (size_t i = 0; i < file->nblocks; i++) {
             const struct digital_rf_block *block = &file->blocks[i];
-            TRY(cut_part(archive, block->row, block->count, block->count, &parts[i]));
+            TRY_OUT(cut_part(archive, block->row, block->count, block->count, &parts[i]));
             parts[i].first_sample = block->sample - first;
         }
         cut_free(&archive->parts[0]);
@@ -264,7 +258,6 @@ static int digital_rf_is_one_centre(const double *centres, size_t count)
 static status_t digital_rf_fill(struct fields *f, const struct digital_rf_file *file,
                                 const struct digital_rf_opened *opened)
 {
-    status_t st = STATUS_OK;
     struct job_layout *own = &f->own;
     const struct drf_channel *channel = opened->channel;
     int is_one = digital_rf_is_one_centre(channel->centres, channel->ncentres);
@@ -285,8 +278,7 @@ static status_t digital_rf_fill(struct fields *f, const struct digital_rf_file *
         TRY(layout_make_frequencies(own, is_one ? 1 : (uint32_t)channel->ncentres));
         memcpy(own->freq.hz, channel->centres, own->freq.count * sizeof *own->freq.hz);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void digital_rf_file_free(struct digital_rf_file *file)
@@ -307,15 +299,15 @@ static status_t digital_rf_read_properties(const struct drf_channel *channel,
     int64_t is_continuous = 0;
     int64_t rate[2] = {0, 0};
     int found[3] = {0, 0, 0};
-    TRY(memory_format(&name, "%s/drf_properties.h5", channel->folder));
-    TRY(file_exists(name, &is_there));
+    TRY_OUT(memory_format(&name, "%s/drf_properties.h5", channel->folder));
+    TRY_OUT(file_exists(name, &is_there));
     if (is_there && h5_is_hdf5(name) > 0) {
-        TRY(fields_open(name, title, NULL, &fields));
-        TRY(fields_i64(&fields, "/", "is_continuous", &is_continuous, &found[0]));
-        TRY(fields_i64(&fields, "/", "sample_rate_numerator", &rate[0], &found[1]));
-        TRY(fields_i64(&fields, "/", "sample_rate_denominator", &rate[1], &found[2]));
+        TRY_OUT(fields_open(name, title, NULL, &fields));
+        TRY_OUT(fields_i64(&fields, "/", "is_continuous", &is_continuous, &found[0]));
+        TRY_OUT(fields_i64(&fields, "/", "sample_rate_numerator", &rate[0], &found[1]));
+        TRY_OUT(fields_i64(&fields, "/", "sample_rate_denominator", &rate[1], &found[2]));
         out->is_continuous = found[0] && is_continuous != 0;
-        TRY(digital_rf_read_cadence(&fields, "/", &out->cadence_ms));
+        TRY_OUT(digital_rf_read_cadence(&fields, "/", &out->cadence_ms));
         if (found[1] && found[2]) {
             out->rate = (struct drf_rate){(uint64_t)rate[0], (uint64_t)rate[1]};
         }
@@ -333,8 +325,8 @@ static status_t digital_rf_check_properties(const char *path, const struct job_l
 {
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
-    TRY(fields_open(path, title, layout, &fields));
-    TRY(digital_rf_check_shape(&fields, "/", file));
+    TRY_OUT(fields_open(path, title, layout, &fields));
+    TRY_OUT(digital_rf_check_shape(&fields, "/", file));
 out:
     fields_close(&fields);
     return st;
@@ -349,8 +341,8 @@ static status_t digital_rf_find_fill(const struct fields *f, const struct digita
     struct h5_dataset data = {0};
     int is_continuous = file->is_continuous < 0 ? properties->is_continuous : file->is_continuous;
     if (is_continuous && !fill->is_there) {
-        TRY(h5_dataset_open(f->file, f->path, "rf_data", &data));
-        TRY(drf_find_fill(f->path, &data, fill));
+        TRY_OUT(h5_dataset_open(f->file, f->path, "rf_data", &data));
+        TRY_OUT(drf_find_fill(f->path, &data, fill));
     }
 out:
     h5_dataset_close(&data);
@@ -366,44 +358,44 @@ static status_t digital_rf_survey(struct drf_channel *channel, const struct job_
     struct digital_rf_file properties = {.blocks = NULL};
     char *path = NULL;
     int is_used = 0;
-    TRY(digital_rf_read_properties(channel, &properties, &path));
+    TRY_OUT(digital_rf_read_properties(channel, &properties, &path));
     channel->cadence_ms = properties.cadence_ms;
     struct fields fields = {.file = -1};
     struct digital_rf_file file = {.blocks = NULL};
     channel->first = UINT64_MAX;
     for (size_t i = 0; i < files->count; i++) {
-        TRY(fields_open(files->names[i], title, layout, &fields));
-        TRY(digital_rf_read(&fields, &file));
-        TRY(i == 0 && path ? digital_rf_check_properties(path, layout, &file) : STATUS_OK);
-        TRY(override_has(layout, SAID_MISSING_VALUE)
-                ? STATUS_OK
-                : digital_rf_find_fill(&fields, &file, &properties, fill));
+        TRY_OUT(fields_open(files->names[i], title, layout, &fields));
+        TRY_OUT(digital_rf_read(&fields, &file));
+        TRY_OUT(i == 0 && path ? digital_rf_check_properties(path, layout, &file) : STATUS_OK);
+        TRY_OUT(override_has(layout, SAID_MISSING_VALUE)
+                    ? STATUS_OK
+                    : digital_rf_find_fill(&fields, &file, &properties, fill));
         is_used = is_used || (properties.is_continuous && file.is_continuous < 0);
-        REQUIRE(properties.rate.numerator == 0 || override_has_rate(layout) ||
-                    (file.rate.numerator == properties.rate.numerator &&
-                     file.rate.denominator == properties.rate.denominator),
-                STATUS_DATA,
-                "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s says %" PRIu64 "/%" PRIu64
-                " Hz: input.layout.sample_rate_hz says which is right",
-                files->names[i], file.rate.numerator, file.rate.denominator, path,
-                properties.rate.numerator, properties.rate.denominator);
+        REQUIRE_OUT(properties.rate.numerator == 0 || override_has_rate(layout) ||
+                        (file.rate.numerator == properties.rate.numerator &&
+                         file.rate.denominator == properties.rate.denominator),
+                    STATUS_DATA,
+                    "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s says %" PRIu64 "/%" PRIu64
+                    " Hz: input.layout.sample_rate_hz says which is right",
+                    files->names[i], file.rate.numerator, file.rate.denominator, path,
+                    properties.rate.numerator, properties.rate.denominator);
         const struct digital_rf_block *last = &file.blocks[file.nblocks - 1];
         channel->first = min_u64(channel->first, file.blocks[0].sample);
         channel->end = max_u64(channel->end, last->sample + last->count);
-        REQUIRE(i == 0 || (file.rate.numerator == channel->rate.numerator &&
-                           file.rate.denominator == channel->rate.denominator),
-                STATUS_DATA,
-                "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s at %" PRIu64 "/%" PRIu64
-                " Hz: they are not of one channel",
-                files->names[i], file.rate.numerator, file.rate.denominator, files->names[0],
-                channel->rate.numerator, channel->rate.denominator);
+        REQUIRE_OUT(i == 0 || (file.rate.numerator == channel->rate.numerator &&
+                               file.rate.denominator == channel->rate.denominator),
+                    STATUS_DATA,
+                    "%s has samples at %" PRIu64 "/%" PRIu64 " Hz, but %s at %" PRIu64 "/%" PRIu64
+                    " Hz: they are not of one channel",
+                    files->names[i], file.rate.numerator, file.rate.denominator, files->names[0],
+                    channel->rate.numerator, channel->rate.denominator);
         channel->rate = file.rate;
         channel->subchannels = file.subchannels;
         digital_rf_file_free(&file);
         fields_close(&fields);
     }
     if (is_used) {
-        TRY(drf_names_add(&channel->metadata, path));
+        TRY_OUT(drf_names_add(&channel->metadata, path));
         path = NULL;
     }
 out:
@@ -415,15 +407,12 @@ out:
 
 static status_t digital_rf_find_centres(struct drf_channel *channel)
 {
-    status_t st = STATUS_OK;
     const struct h5_names *files = &channel->metadata;
     TRY(drf_find_centres(channel));
-    REQUIRE(channel->ncentres <= 1 || channel->ncentres == channel->subchannels, STATUS_DATA,
-            "%s states %zu centre frequencies, but the files of %s have %" PRIu64 " subchannels",
-            files->names[files->count - 2], channel->ncentres, channel->folder,
-            channel->subchannels);
-out:
-    return st;
+    return REQUIRED(
+        channel->ncentres <= 1 || channel->ncentres == channel->subchannels, STATUS_DATA,
+        "%s states %zu centre frequencies, but the files of %s have %" PRIu64 " subchannels",
+        files->names[files->count - 2], channel->ncentres, channel->folder, channel->subchannels);
 }
 
 /* The name of a file, "rf@1700000000.500.h5": its first sample is taken then or later, within the
@@ -461,20 +450,20 @@ static status_t digital_rf_read_file(struct fields *f, void *context)
     struct archive *archive = f->archive;
     struct storage *storage = &archive->parts[0].storage;
     struct digital_rf_file file = {.blocks = NULL};
-    TRY(digital_rf_read(f, &file));
-    TRY(digital_rf_fill(f, &file, opened));
-    TRY(fields_describe(f, "Digital RF"));
-    TRY(stored_require_whole(f->path, "rf_data_index", storage));
+    TRY_OUT(digital_rf_read(f, &file));
+    TRY_OUT(digital_rf_fill(f, &file, opened));
+    TRY_OUT(fields_describe(f, "Digital RF"));
+    TRY_OUT(stored_require_whole(f->path, "rf_data_index", storage));
     for (size_t i = 0; i < metadata->count; i++) {
-        TRY(sources_add(&storage->sources, metadata->names[i], SOURCE_NAMED, NULL));
+        TRY_OUT(sources_add(&storage->sources, metadata->names[i], SOURCE_NAMED, NULL));
     }
     if (!archive->is_complex && f->layout->freq.count == 0) {
         free(archive->freq_hz); /* what metadata calls the centre is that of complex samples */
         archive->freq_hz = NULL;
         archive->states.freq = 0;
     }
-    TRY(digital_rf_check_name(&file, opened->channel, f->path, f->layout));
-    TRY(digital_rf_split(&file, archive));
+    TRY_OUT(digital_rf_check_name(&file, opened->channel, f->path, f->layout));
+    TRY_OUT(digital_rf_split(&file, archive));
     archive->shape.stacked = AXIS_TIME;
     opened->first_sample = file.blocks[0].sample;
 out:
@@ -488,7 +477,6 @@ static status_t digital_rf_open_channel(const struct drf_channel *channel,
                                         const struct drf_fill *fill, uint64_t stack,
                                         struct places *places)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < channel->files.count; i++) {
         struct digital_rf_opened opened = {channel, fill, 0};
         struct place *place = NULL;
@@ -498,8 +486,7 @@ static status_t digital_rf_open_channel(const struct drf_channel *channel,
                              &place->archive));
         place->first_sample = opened.first_sample;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Channels beside each other are coarse channels when their frequencies differ, else polarisations;
@@ -521,7 +508,6 @@ static enum axis digital_rf_stack_axis(const struct drf_channel *channels, size_
 static status_t digital_rf_stack(const struct drf_channels *named, const struct places *places,
                                  const struct job_layout *layout)
 {
-    status_t st = STATUS_OK;
     enum axis axis = digital_rf_stack_axis(named->items, named->count, layout);
     for (size_t i = 0; i < places->count; i++) {
         struct archive *archive = places->items[i].archive;
@@ -530,14 +516,12 @@ static status_t digital_rf_stack(const struct drf_channels *named, const struct 
                 ? gather_name(archive, axis, 1, 0, named->items[places->items[i].stack].name)
                 : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t digital_rf_note_doubts(const struct job_layout *layout, const struct drf_fill *fill,
                                        int is_later, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     TRY(assume_if(is_later && archive->states.freq, &archive->assumed,
                   "metadata state a centre frequency only behind the first sample: it is used for "
                   "all (input.layout.freq_hz says another)"));
@@ -545,13 +529,12 @@ static status_t digital_rf_note_doubts(const struct job_layout *layout, const st
                   "is_continuous is 1: samples of the fill value %.0f are missing "
                   "(input.layout.missing_value says another)",
                   fill->value));
-    TRY(assume_if(!archive->states.freq && layout->freq.count == 0, &archive->assumed,
-                  archive->is_complex ? "centre frequency 0 Hz: no metadata beside the recording "
-                                        "says it (input.layout.freq_hz does)"
-                                      : "band from 0 Hz on: real samples, taken to be of the first "
-                                        "Nyquist zone (input.layout.freq_hz says the centre)"));
-out:
-    return st;
+    return assume_if(!archive->states.freq && layout->freq.count == 0, &archive->assumed,
+                     archive->is_complex
+                         ? "centre frequency 0 Hz: no metadata beside the recording "
+                           "says it (input.layout.freq_hz does)"
+                         : "band from 0 Hz on: real samples, taken to be of the first "
+                           "Nyquist zone (input.layout.freq_hz says the centre)");
 }
 
 static status_t digital_rf_open(const struct format_input *input, struct archive **out)
@@ -562,18 +545,18 @@ static status_t digital_rf_open(const struct format_input *input, struct archive
     struct drf_fill fill = {.searched_left = digital_rf_searched};
     const struct job_layout *layout = input->layout;
     int is_later = 0;
-    TRY(drf_list(input->paths, input->npaths, &named));
+    TRY_OUT(drf_list(input->paths, input->npaths, &named));
     for (size_t i = 0; i < named.count; i++) {
-        TRY(digital_rf_survey(&named.items[i], layout, &fill));
+        TRY_OUT(digital_rf_survey(&named.items[i], layout, &fill));
     }
     for (size_t i = 0; i < named.count; i++) {
-        TRY(layout->freq.count > 0 ? STATUS_OK : digital_rf_find_centres(&named.items[i]));
-        TRY(digital_rf_open_channel(&named.items[i], layout, &fill, i, &places));
+        TRY_OUT(layout->freq.count > 0 ? STATUS_OK : digital_rf_find_centres(&named.items[i]));
+        TRY_OUT(digital_rf_open_channel(&named.items[i], layout, &fill, i, &places));
         is_later = is_later || named.items[i].is_later;
     }
-    TRY(named.count > 1 ? digital_rf_stack(&named, &places, layout) : STATUS_OK);
-    TRY(place_join(&places, PLACE_NEAR, out));
-    TRY(digital_rf_note_doubts(layout, &fill, is_later, *out));
+    TRY_OUT(named.count > 1 ? digital_rf_stack(&named, &places, layout) : STATUS_OK);
+    TRY_OUT(place_join(&places, PLACE_NEAR, out));
+    TRY_OUT(digital_rf_note_doubts(layout, &fill, is_later, *out));
 out:
     places_free(&places);
     drf_free(&named);

@@ -24,7 +24,7 @@ static void drf_names_free(struct h5_names *names)
 status_t drf_names_add(struct h5_names *names, char *name)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grow(names->count, sizeof *names->names, "names of files", &names->names));
+    TRY_OUT(memory_grow(names->count, sizeof *names->names, "names of files", &names->names));
     names->names[names->count++] = name;
     name = NULL;
 out:
@@ -45,19 +45,19 @@ static status_t drf_list_folder(const char *folder, int (*is_wanted)(const char 
     status_t st = STATUS_OK;
     size_t before = out->count;
     DIR *stream = opendir(folder);
-    REQUIRE(stream, STATUS_DATA, "%s cannot be read: %s", folder, strerror(errno));
+    REQUIRE_OUT(stream, STATUS_DATA, "%s cannot be read: %s", folder, strerror(errno));
     errno = 0;
     for (struct dirent *entry = readdir(stream); entry; entry = readdir(stream)) {
         char *name = NULL;
         if (is_wanted(entry->d_name)) {
-            REQUIRE(out->count < MOST_FILES, STATUS_DATA, "%s holds more than %d files", folder,
-                    MOST_FILES);
-            TRY(memory_format(&name, "%s/%s", folder, entry->d_name));
-            TRY(drf_names_add(out, name));
+            REQUIRE_OUT(out->count < MOST_FILES, STATUS_DATA, "%s holds more than %d files", folder,
+                        MOST_FILES);
+            TRY_OUT(memory_format(&name, "%s/%s", folder, entry->d_name));
+            TRY_OUT(drf_names_add(out, name));
         }
         errno = 0;
     }
-    REQUIRE(errno == 0, STATUS_DATA, "%s cannot be read: %s", folder, strerror(errno));
+    REQUIRE_OUT(errno == 0, STATUS_DATA, "%s cannot be read: %s", folder, strerror(errno));
     if (out->count > before) {
         qsort(out->names + before, out->count - before, sizeof *out->names, drf_by_name);
     }
@@ -96,12 +96,12 @@ static status_t drf_list_files(const char *folder, struct h5_names *out)
 {
     status_t st = STATUS_OK;
     struct h5_names times = {0};
-    TRY(drf_list_folder(folder, drf_is_file, out));
-    TRY(drf_list_folder(folder, drf_is_time_folder, &times));
+    TRY_OUT(drf_list_folder(folder, drf_is_file, out));
+    TRY_OUT(drf_list_folder(folder, drf_is_time_folder, &times));
     for (size_t i = 0; i < times.count; i++) {
         int is_folder = 0;
-        TRY(file_is_folder(times.names[i], &is_folder));
-        TRY(is_folder ? drf_list_folder(times.names[i], drf_is_file, out) : STATUS_OK);
+        TRY_OUT(file_is_folder(times.names[i], &is_folder));
+        TRY_OUT(is_folder ? drf_list_folder(times.names[i], drf_is_file, out) : STATUS_OK);
     }
 out:
     drf_names_free(&times);
@@ -115,9 +115,9 @@ static status_t drf_find_channel(struct drf_channels *channels, const char *path
     status_t st = STATUS_OK;
     int is_folder = 0;
     char *real = realpath(path, NULL);
-    REQUIRE(real, STATUS_DATA, "%s: %s", path, strerror(errno));
+    REQUIRE_OUT(real, STATUS_DATA, "%s: %s", path, strerror(errno));
     char *slash = strrchr(real, '/');
-    TRY(file_is_folder(real, &is_folder));
+    TRY_OUT(file_is_folder(real, &is_folder));
     if (!is_folder && slash > real) {
         *slash = '\0';
         slash = strrchr(real, '/');
@@ -131,10 +131,11 @@ static status_t drf_find_channel(struct drf_channels *channels, const char *path
             goto out;
         }
     }
-    TRY(memory_grown(channels->count + 1, sizeof *channels->items, "channels", &channels->items));
+    TRY_OUT(
+        memory_grown(channels->count + 1, sizeof *channels->items, "channels", &channels->items));
     struct drf_channel *channel = &channels->items[channels->count++];
     *channel = (struct drf_channel){.name = NULL};
-    TRY(memory_text(text_basename(real), &channel->name));
+    TRY_OUT(memory_text(text_basename(real), &channel->name));
     channel->folder = real;
     real = NULL;
     *out = channel;
@@ -146,7 +147,6 @@ out:
 static status_t drf_add_files(struct drf_channels *channels, const char *path,
                               struct h5_names *files)
 {
-    status_t st = STATUS_OK;
     struct drf_channel *channel = NULL;
     TRY(drf_find_channel(channels, path, &channel));
     for (size_t i = 0; i < files->count; i++) {
@@ -154,8 +154,7 @@ static status_t drf_add_files(struct drf_channels *channels, const char *path,
         files->names[i] = NULL;
         TRY(drf_names_add(&channel->files, name));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t drf_add_path(struct drf_channels *channels, const char *path)
@@ -166,29 +165,29 @@ static status_t drf_add_path(struct drf_channels *channels, const char *path)
     char *name = NULL;
     size_t before = channels->count;
     int is_folder = 0;
-    TRY(file_is_folder(path, &is_folder));
+    TRY_OUT(file_is_folder(path, &is_folder));
     if (!is_folder) {
-        TRY(memory_text(path, &name));
-        TRY(drf_names_add(&files, name));
-        TRY(drf_add_files(channels, path, &files));
+        TRY_OUT(memory_text(path, &name));
+        TRY_OUT(drf_names_add(&files, name));
+        TRY_OUT(drf_add_files(channels, path, &files));
         goto out;
     }
-    TRY(drf_list_files(path, &files));
+    TRY_OUT(drf_list_files(path, &files));
     if (files.count > 0) {
-        TRY(drf_add_files(channels, path, &files));
+        TRY_OUT(drf_add_files(channels, path, &files));
         goto out;
     }
-    TRY(drf_list_folder(path, drf_is_any, &folders));
+    TRY_OUT(drf_list_folder(path, drf_is_any, &folders));
     for (size_t i = 0; i < folders.count; i++) {
         drf_names_free(&files);
-        TRY(file_is_folder(folders.names[i], &is_folder));
-        TRY(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
-        TRY(files.count > 0 ? drf_add_files(channels, folders.names[i], &files) : STATUS_OK);
+        TRY_OUT(file_is_folder(folders.names[i], &is_folder));
+        TRY_OUT(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
+        TRY_OUT(files.count > 0 ? drf_add_files(channels, folders.names[i], &files) : STATUS_OK);
     }
-    REQUIRE(channels->count > before, STATUS_DATA,
-            "%s is not a file, and holds no channel of Digital RF (files "
-            "YYYY-MM-DDTHH-MM-SS/rf@SECONDS.MILLISECONDS.h5)",
-            path);
+    REQUIRE_OUT(channels->count > before, STATUS_DATA,
+                "%s is not a file, and holds no channel of Digital RF (files "
+                "YYYY-MM-DDTHH-MM-SS/rf@SECONDS.MILLISECONDS.h5)",
+                path);
 out:
     drf_names_free(&folders);
     drf_names_free(&files);
@@ -197,12 +196,10 @@ out:
 
 status_t drf_list(char *const *paths, size_t npaths, struct drf_channels *out)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < npaths; i++) {
         TRY(drf_add_path(out, paths[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void drf_free(struct drf_channels *channels)
@@ -223,12 +220,12 @@ status_t drf_is_recording(const char *path, int *is_it)
     status_t st = STATUS_OK;
     struct h5_names files = {0};
     struct h5_names folders = {0};
-    TRY(drf_list_files(path, &files));
-    TRY(drf_list_folder(path, drf_is_any, &folders));
+    TRY_OUT(drf_list_files(path, &files));
+    TRY_OUT(drf_list_folder(path, drf_is_any, &folders));
     for (size_t i = 0; i < folders.count && files.count == 0; i++) {
         int is_folder = 0;
-        TRY(file_is_folder(folders.names[i], &is_folder));
-        TRY(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
+        TRY_OUT(file_is_folder(folders.names[i], &is_folder));
+        TRY_OUT(is_folder ? drf_list_files(folders.names[i], &files) : STATUS_OK);
     }
     *is_it = files.count > 0;
 out:
@@ -268,7 +265,6 @@ static int drf_is_metadata_file(const char *name)
 static status_t drf_read_centres(const struct fields *f, const char *group, double **out,
                                  size_t *count)
 {
-    status_t st = STATUS_OK;
     *count = 0;
     for (size_t i = 0; i < sizeof places / sizeof *places && *count == 0; i++) {
         char name[200];
@@ -277,15 +273,13 @@ static status_t drf_read_centres(const struct fields *f, const char *group, doub
         TRY(h5_has(f->file, f->path, name, &is_there));
         TRY(is_there ? fields_f64s(f, name, NULL, out, count) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The last entry before the first sample counts; later entries must be the same. */
 static status_t drf_take_centres(struct drf_search *search, uint64_t sample, double **centres,
                                  size_t count, const char *path)
 {
-    status_t st = STATUS_OK;
     int is_before = sample <= search->first;
     if (!is_before && search->is_found) {
         int is_same = search->count == count &&
@@ -295,7 +289,7 @@ static status_t drf_take_centres(struct drf_search *search, uint64_t sample, dou
                 "input.layout.freq_hz says which of them is right, or input.files leaves the other "
                 "out",
                 path, (*centres)[0], (unsigned long long)sample, search->centres[0]);
-        goto out;
+        return STATUS_OK;
     }
     if (!search->is_found || sample >= search->sample) {
         free(search->centres);
@@ -308,8 +302,7 @@ static status_t drf_take_centres(struct drf_search *search, uint64_t sample, dou
         search->is_found = 1;
         TRY(memory_text(path, &search->path));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t drf_search_file(struct drf_search *search, const char *path)
@@ -318,8 +311,8 @@ static status_t drf_search_file(struct drf_search *search, const char *path)
     struct fields fields = {.file = -1};
     struct h5_names groups = {0};
     double *centres = NULL;
-    TRY(fields_open(path, title, NULL, &fields));
-    TRY(h5_list_links(fields.file, path, "the file", &groups));
+    TRY_OUT(fields_open(path, title, NULL, &fields));
+    TRY_OUT(h5_list_links(fields.file, path, "the file", &groups));
     for (size_t i = 0; i < groups.count; i++) {
         uint64_t sample = 0;
         size_t count = 0;
@@ -327,12 +320,12 @@ static status_t drf_search_file(struct drf_search *search, const char *path)
         if (!isdigit((unsigned char)name[0]) || !units_parse_u64(name, &sample)) {
             continue;
         }
-        TRY(drf_read_centres(&fields, name, &centres, &count));
+        TRY_OUT(drf_read_centres(&fields, name, &centres, &count));
         for (size_t j = 0; j < count; j++) {
-            REQUIRE(isfinite(centres[j]), STATUS_DATA, "%s: a centre frequency of sample %s is %g",
-                    path, name, centres[j]);
+            REQUIRE_OUT(isfinite(centres[j]), STATUS_DATA,
+                        "%s: a centre frequency of sample %s is %g", path, name, centres[j]);
         }
-        TRY(count > 0 ? drf_take_centres(search, sample, &centres, count, path) : STATUS_OK);
+        TRY_OUT(count > 0 ? drf_take_centres(search, sample, &centres, count, path) : STATUS_OK);
         free(centres);
         centres = NULL;
     }
@@ -364,13 +357,13 @@ static status_t drf_read_rate(const char *folder, struct drf_rate *rate, char **
     int64_t numerator = 0;
     int64_t denominator = 0;
     int is_metadata = 0;
-    TRY(memory_format(&path, "%s/dmd_properties.h5", folder));
-    TRY(file_exists(path, &is_metadata));
+    TRY_OUT(memory_format(&path, "%s/dmd_properties.h5", folder));
+    TRY_OUT(file_exists(path, &is_metadata));
     if (is_metadata) {
         int found[2] = {0, 0};
-        TRY(fields_open(path, title, NULL, &fields));
-        TRY(fields_i64(&fields, "/", "sample_rate_numerator", &numerator, &found[0]));
-        TRY(fields_i64(&fields, "/", "sample_rate_denominator", &denominator, &found[1]));
+        TRY_OUT(fields_open(path, title, NULL, &fields));
+        TRY_OUT(fields_i64(&fields, "/", "sample_rate_numerator", &numerator, &found[0]));
+        TRY_OUT(fields_i64(&fields, "/", "sample_rate_denominator", &denominator, &found[1]));
         if (found[0] && found[1] && numerator > 0 && denominator > 0) {
             *rate = (struct drf_rate){(uint64_t)numerator, (uint64_t)denominator};
         }
@@ -395,9 +388,9 @@ static status_t drf_search_folder(struct drf_search *search, const char *folder)
     struct h5_names times = {0};
     struct h5_names files = {0};
     double to_seconds = (double)search->rate.denominator / (double)search->rate.numerator;
-    TRY(drf_list_folder(folder, drf_is_time_folder, &times));
+    TRY_OUT(drf_list_folder(folder, drf_is_time_folder, &times));
     for (size_t i = 0; i < times.count; i++) {
-        TRY(drf_list_folder(times.names[i], drf_is_metadata_file, &files));
+        TRY_OUT(drf_list_folder(times.names[i], drf_is_metadata_file, &files));
     }
     /* From the last that begins before the first sample, to the last that begins before the end. */
     size_t from = 0;
@@ -406,8 +399,9 @@ static status_t drf_search_folder(struct drf_search *search, const char *folder)
     }
     for (size_t i = from; i < files.count; i++) {
         int is_before = drf_file_seconds(files.names[i]) < (double)search->end * to_seconds;
-        TRY(i == from || !search->is_found || is_before ? drf_search_file(search, files.names[i])
-                                                        : STATUS_OK);
+        TRY_OUT(i == from || !search->is_found || is_before
+                    ? drf_search_file(search, files.names[i])
+                    : STATUS_OK);
     }
 out:
     drf_names_free(&files);
@@ -426,23 +420,23 @@ status_t drf_find_centres(struct drf_channel *channel)
     struct drf_search search = {.is_found = 0};
     struct h5_names folders = {0};
     char *properties = NULL;
-    TRY(drf_list_folder(channel->folder, drf_is_visible, &folders));
+    TRY_OUT(drf_list_folder(channel->folder, drf_is_visible, &folders));
     for (size_t i = 0; i < folders.count && !search.is_found; i++) {
         free(properties);
         properties = NULL;
         search.rate = channel->rate;
-        TRY(drf_read_rate(folders.names[i], &search.rate, &properties));
+        TRY_OUT(drf_read_rate(folders.names[i], &search.rate, &properties));
         search.first = drf_convert(channel->first, channel->rate, search.rate);
         search.end = drf_convert(channel->end, channel->rate, search.rate);
-        TRY(properties ? drf_search_folder(&search, folders.names[i]) : STATUS_OK);
+        TRY_OUT(properties ? drf_search_folder(&search, folders.names[i]) : STATUS_OK);
     }
     if (search.is_found) {
         st = drf_names_add(&channel->metadata, search.path);
         search.path = NULL;
-        TRY(st);
+        TRY_OUT(st);
         st = drf_names_add(&channel->metadata, properties);
         properties = NULL;
-        TRY(st);
+        TRY_OUT(st);
     }
     channel->centres = search.centres;
     channel->ncentres = search.count;
@@ -474,12 +468,11 @@ struct fill_integers {
 static status_t fill_find_integers(const struct h5_dataset *data, const char *path, int *is_known,
                                    struct fill_integers *out)
 {
-    status_t st = STATUS_OK;
     size_t element = H5Tget_size(data->type);
     int is_pair = H5Tget_class(data->type) == H5T_COMPOUND;
     *is_known = 0;
     if (is_pair && H5Tget_nmembers(data->type) != 2) {
-        goto out;
+        return STATUS_OK;
     }
     out->count = is_pair ? 2 : 1;
     out->number = is_pair ? H5Tget_member_type(data->type, 0) : H5Tcopy(data->type);
@@ -487,8 +480,7 @@ static status_t fill_find_integers(const struct h5_dataset *data, const char *pa
     out->bytes = H5Tget_size(out->number);
     *is_known = H5Tget_class(out->number) == H5T_INTEGER && out->bytes * out->count == element &&
                 element <= MOST_ELEMENT;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The fill value that the dataset states, or else that of its type. */
@@ -500,20 +492,20 @@ static status_t fill_find_value(const struct h5_dataset *data, const char *path,
     int is_signed = H5Tget_sign(out->number) != H5T_SGN_NONE;
     char number[MOST_ELEMENT] = {0};
     hid_t plist = H5Dget_create_plist(data->id);
-    H5_TRY(plist, "%s: /rf_data does not say how it is stored", path);
+    H5_TRY_OUT(plist, "%s: /rf_data does not say how it is stored", path);
     out->value = is_signed ? -ldexp(1, 8 * (int)out->bytes - 1) : 0;
     if (H5Pfill_value_defined(plist, &kind) >= 0 && kind == H5D_FILL_VALUE_USER_DEFINED) {
-        H5_TRY(H5Pget_fill_value(plist, data->type, out->fill),
-               "%s: the fill value of /rf_data cannot be read", path);
+        H5_TRY_OUT(H5Pget_fill_value(plist, data->type, out->fill),
+                   "%s: the fill value of /rf_data cannot be read", path);
         memcpy(number, out->fill, out->bytes);
-        H5_TRY(H5Tconvert(out->number, H5T_NATIVE_DOUBLE, 1, number, NULL, H5P_DEFAULT),
-               "%s: the fill value of /rf_data is no number", path);
+        H5_TRY_OUT(H5Tconvert(out->number, H5T_NATIVE_DOUBLE, 1, number, NULL, H5P_DEFAULT),
+                   "%s: the fill value of /rf_data is no number", path);
         memcpy(&out->value, number, sizeof out->value);
         goto out;
     }
     memcpy(number, &out->value, sizeof out->value);
-    H5_TRY(H5Tconvert(H5T_NATIVE_DOUBLE, out->number, 1, number, NULL, H5P_DEFAULT),
-           "%s: /rf_data has numbers without a fill value", path);
+    H5_TRY_OUT(H5Tconvert(H5T_NATIVE_DOUBLE, out->number, 1, number, NULL, H5P_DEFAULT),
+               "%s: /rf_data has numbers without a fill value", path);
     for (size_t i = 0; i < out->count; i++) {
         memcpy(out->fill + i * out->bytes, number, out->bytes);
     }
@@ -534,7 +526,8 @@ static status_t fill_search(const struct h5_dataset *data, const struct fill_int
     uint64_t rows = max_u64(1, PIECE_BYTES / (row * element));
     hid_t memory = -1;
     char *values = NULL;
-    TRY(memory_zeroed((size_t)(min_u64(rows, data->dims[0]) * row), element, "samples", &values));
+    TRY_OUT(
+        memory_zeroed((size_t)(min_u64(rows, data->dims[0]) * row), element, "samples", &values));
     for (uint64_t at = 0; at < data->dims[0] && !*found; at += rows) {
         uint64_t count = min_u64(rows, data->dims[0] - at);
         start[0] = at;
@@ -570,11 +563,11 @@ status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct d
     struct fill_integers integers = {.number = -1};
     uint64_t bytes = 0;
     int is_known = 0;
-    TRY(fill_find_integers(data, path, &is_known, &integers));
+    TRY_OUT(fill_find_integers(data, path, &is_known, &integers));
     if (!is_known || out->is_there) {
         goto out; /* NaN is missing anyway */
     }
-    TRY(fill_find_value(data, path, &integers));
+    TRY_OUT(fill_find_value(data, path, &integers));
     out->value = integers.value;
     if (!multiply_u64(data->count, integers.bytes * integers.count, &bytes) ||
         bytes > out->searched_left || !fill_is_here(data)) {
@@ -582,7 +575,7 @@ status_t drf_find_fill(const char *path, const struct h5_dataset *data, struct d
         goto out;
     }
     out->searched_left -= bytes;
-    TRY(fill_search(data, &integers, &out->is_there));
+    TRY_OUT(fill_search(data, &integers, &out->is_there));
 out:
     h5_close(integers.number);
     return st;

@@ -88,8 +88,8 @@ static status_t drx_find_first(int fd, const char *path, uint64_t file_bytes,
     struct drx_header packets[MOST];
     uint64_t count = min_u64(file_bytes, SEEK_BYTES);
     uint32_t first = MOST;
-    TRY(memory_zeroed(SEEK_BYTES, 1, "packets", &bytes));
-    TRY(file_read(fd, path, 0, bytes, count));
+    TRY_OUT(memory_zeroed(SEEK_BYTES, 1, "packets", &bytes));
+    TRY_OUT(file_read(fd, path, 0, bytes, count));
     uint32_t n = drx_list(bytes, count, MOST, at);
     out->bytes = drx_length(at, n, file_bytes);
     for (uint32_t i = 0; i < n; i++) {
@@ -120,14 +120,14 @@ static status_t drx_recognise(const char *path, int *is_it)
     uint64_t begin = 0;
     int fd = -1;
     *is_it = 0;
-    TRY(recorder_open_begin(path, &fd, &identity));
+    TRY_OUT(recorder_open_begin(path, &fd, &identity));
     if (fd < 0 || identity.bytes < DRX_BYTES) {
         goto out;
     }
-    TRY(file_read(fd, path, 0, bytes, sizeof bytes));
+    TRY_OUT(file_read(fd, path, 0, bytes, sizeof bytes));
     drx_header_read(bytes, &header);
     *is_it = header.is_packet && header.decimation > 0;
-    TRY(*is_it ? STATUS_OK : drx_find_first(fd, path, identity.bytes, &survey, &begin, is_it));
+    TRY_OUT(*is_it ? STATUS_OK : drx_find_first(fd, path, identity.bytes, &survey, &begin, is_it));
 out:
     file_close(fd);
     return st;
@@ -195,21 +195,21 @@ static status_t drx_survey_file(struct drx_survey *survey, struct packets_file *
     int found = 0;
     int fd = -1;
     apart_at("%s: DRX packets", file->path);
-    TRY(file_open_read(file->path, &fd));
-    TRY(identity_of_open(fd, file->path, &identity));
-    TRY(drx_find_first(fd, file->path, identity.bytes, &own, &begin, &found));
-    REQUIRE(found && begin + own.bytes <= identity.bytes, STATUS_DATA,
-            "%s: no DRX packet begins in its first %d bytes", file->path, SEEK_BYTES);
-    REQUIRE(!survey->has_first || survey->bytes == own.bytes, STATUS_DATA,
-            "%s: its packets have %" PRIu64 " bytes, those of the files before it %" PRIu64
-            ": DRX and DRX8 are two recordings",
-            file->path, own.bytes, survey->bytes);
+    TRY_OUT(file_open_read(file->path, &fd));
+    TRY_OUT(identity_of_open(fd, file->path, &identity));
+    TRY_OUT(drx_find_first(fd, file->path, identity.bytes, &own, &begin, &found));
+    REQUIRE_OUT(found && begin + own.bytes <= identity.bytes, STATUS_DATA,
+                "%s: no DRX packet begins in its first %d bytes", file->path, SEEK_BYTES);
+    REQUIRE_OUT(!survey->has_first || survey->bytes == own.bytes, STATUS_DATA,
+                "%s: its packets have %" PRIu64 " bytes, those of the files before it %" PRIu64
+                ": DRX and DRX8 are two recordings",
+                file->path, own.bytes, survey->bytes);
     *survey = survey->has_first ? *survey : own;
     const struct packets_seek seek = {fd,        file->path,       "DRX packet", identity.bytes,
                                       own.bytes, DRX_HEADER_BYTES, &survey->mark};
-    TRY(memory_zeroed(1, sizeof *ends, "headers", &ends));
-    TRY(packets_seek_frames(&seek, begin, file, ends));
-    TRY(packet_files_look(file, own.bytes, ends, drx_survey_packet, survey));
+    TRY_OUT(memory_zeroed(1, sizeof *ends, "headers", &ends));
+    TRY_OUT(packets_seek_frames(&seek, begin, file, ends));
+    TRY_OUT(packet_files_look(file, own.bytes, ends, drx_survey_packet, survey));
 out:
     free(ends);
     file_close(fd);
@@ -220,7 +220,6 @@ out:
 static status_t drx_settle_frequencies(const struct job_layout *layout,
                                        const struct drx_survey *survey, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t *nchans = &archive->count[AXIS_CHAN];
     double freq[TUNINGS];
     *nchans = 0;
@@ -239,16 +238,14 @@ static status_t drx_settle_frequencies(const struct job_layout *layout,
         }
     }
     if (override_has_frequencies(layout)) {
-        goto out;
+        return STATUS_OK;
     }
     archive->states.freq = 1;
     TRY(memory_zeroed(TUNINGS, sizeof(double), "frequencies", &archive->freq_hz));
     memcpy(archive->freq_hz, freq, *nchans * sizeof *freq);
-    TRY(assume_if(freq[0] == 0 || freq[*nchans - 1] == 0, &archive->assumed,
-                  "packets are tuned to 0 Hz, which is taken for the band's centre: "
-                  "input.layout.freq_hz says what it was"));
-out:
-    return st;
+    return assume_if(freq[0] == 0 || freq[*nchans - 1] == 0, &archive->assumed,
+                     "packets are tuned to 0 Hz, which is taken for the band's centre: "
+                     "input.layout.freq_hz says what it was");
 }
 
 /* Tunings and polarisations that are there, each of the one with each of the other. */
@@ -256,7 +253,6 @@ static status_t drx_settle_streams(const struct job_layout *layout, const struct
                                    struct archive *archive)
 {
     static const char *const names[POLS] = {"X", "Y"};
-    status_t st = STATUS_OK;
     struct packets *packets = archive->parts[0].packets;
     uint64_t *npols = &archive->count[AXIS_POL];
     TRY(memory_zeroed(TUNINGS * POLS, sizeof *packets->threads, "streams", &packets->threads));
@@ -282,12 +278,10 @@ static status_t drx_settle_streams(const struct job_layout *layout, const struct
         }
     }
     packets->nstreams = packets->nthreads;
-    REQUIRE(packets->nthreads == *npols * nchans, STATUS_DATA,
-            "%s: its first and last packets are of %u streams, expected each of %" PRIu64
-            " polarisations at each of %" PRIu64 " tunings",
-            archive->parts[0].path, packets->nthreads, *npols, nchans);
-out:
-    return st;
+    return REQUIRED(packets->nthreads == *npols * nchans, STATUS_DATA,
+                    "%s: its first and last packets are of %u streams, expected each of %" PRIu64
+                    " polarisations at each of %" PRIu64 " tunings",
+                    archive->parts[0].path, packets->nthreads, *npols, nchans);
 }
 
 static void drx_settle_packets(const struct drx_survey *survey, struct packets *packets)
@@ -330,21 +324,22 @@ static status_t drx_open(const struct format_input *input, struct archive **out)
     const struct job_layout *layout = input->layout;
     struct archive *archive = NULL;
     struct drx_survey survey = {.has_first = 0};
-    TRY(drx_check_layout(layout));
-    TRY(packet_files_create(input, "DRX", &archive));
+    TRY_OUT(drx_check_layout(layout));
+    TRY_OUT(packet_files_create(input, "DRX", &archive));
     struct packets *packets = archive->parts[0].packets;
     for (uint32_t i = 0; i < packets->nfiles; i++) {
-        TRY(drx_survey_file(&survey, &packets->files[i]));
+        TRY_OUT(drx_survey_file(&survey, &packets->files[i]));
     }
-    TRY(drx_check_steps(&survey, input->paths[0]));
+    TRY_OUT(drx_check_steps(&survey, input->paths[0]));
     drx_settle_packets(&survey, packets);
-    TRY(drx_settle_streams(layout, &survey, archive));
-    TRY(memory_format(&archive->layout, "DRX%s: beam %u, decimated by %u",
-                      packets->bits == 8 ? "8" : "", survey.first.beam, survey.first.decimation));
+    TRY_OUT(drx_settle_streams(layout, &survey, archive));
+    TRY_OUT(memory_format(&archive->layout, "DRX%s: beam %u, decimated by %u",
+                          packets->bits == 8 ? "8" : "", survey.first.beam,
+                          survey.first.decimation));
     uint64_t ticks = (uint64_t)packets->samples * packets->rate;
-    TRY(packet_files_settle_times(packets, ticks));
-    TRY(packet_files_describe(layout, (double)DRX_TICKS / survey.first.decimation,
-                              drx_start(packets), archive));
+    TRY_OUT(packet_files_settle_times(packets, ticks));
+    TRY_OUT(packet_files_describe(layout, (double)DRX_TICKS / survey.first.decimation,
+                                  drx_start(packets), archive));
     archive->has_receivers = 1;
     *out = archive;
     archive = NULL;

@@ -118,7 +118,6 @@ static status_t unread_fits(const struct unread_file *file, struct text *out)
 /* Cards up to bytes that are none, before END. */
 static status_t unread_cards(const struct unread_file *file, struct text *out)
 {
-    status_t st = STATUS_OK;
     struct ascii header = {file->path, 0, file->bytes, 0, 1};
     size_t without = 0;
     size_t with = 0;
@@ -133,7 +132,7 @@ static status_t unread_cards(const struct unread_file *file, struct text *out)
                      "looks like GUPPI RAW, but its first header has no END before byte %zu, which "
                      "begins no card of %d characters",
                      header.length, ASCII_CARD));
-        goto out;
+        return STATUS_OK;
     }
     const char *card =
         file->length > 0 ? memmem(file->bytes, file->length, "BLOCSIZE= ", 10) : NULL;
@@ -143,8 +142,7 @@ static status_t unread_cards(const struct unread_file *file, struct text *out)
                      "%zu)",
                      (size_t)(card - file->bytes)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Lines of PSRDADA's keys without those that show it alone. */
@@ -157,7 +155,7 @@ static status_t unread_lines(const struct unread_file *file, struct text *out)
     struct text head = {0};
     int found = 0;
     int has_size = 0;
-    TRY(dada_head(file->path, DADA_HEADER, &head, NULL));
+    TRY_OUT(dada_head(file->path, DADA_HEADER, &head, NULL));
     const struct ascii header = {file->path, 0, head.data, head.length, 0};
     for (int i = 0; i < KEYS; i++) {
         int is_there = ascii_find(&header, keys[i], NULL);
@@ -165,9 +163,9 @@ static status_t unread_lines(const struct unread_file *file, struct text *out)
         has_size += is_there && i < SIZES;
     }
     if (found >= ENOUGH || has_size > 0) {
-        TRY(text_add(out, "looks like PSRDADA, but its header has %s",
-                     has_size > 0 ? "none of NBIT, NCHAN and UTC_START"
-                                  : "neither HDR_SIZE nor HDR_VERSION"));
+        TRY_OUT(text_add(out, "looks like PSRDADA, but its header has %s",
+                         has_size > 0 ? "none of NBIT, NCHAN and UTC_START"
+                                      : "neither HDR_SIZE nor HDR_VERSION"));
     }
 out:
     text_free(&head);
@@ -183,16 +181,18 @@ static status_t unread_vdif(const struct unread_file *file, struct text *out)
     struct vdif_header first;
     int is_followed = 0;
     int fd = -1;
-    TRY(recorder_open_begin(file->path, &fd, &identity));
+    TRY_OUT(recorder_open_begin(file->path, &fd, &identity));
     if (fd < 0 || file->length < VDIF_BYTES) {
         goto out;
     }
     const unsigned char *bytes = (const unsigned char *)file->bytes;
     vdif_header_read(bytes, &first);
     const struct packets_seek seek = {.fd = fd, .path = file->path, .bytes = identity.bytes};
-    TRY(vdif_is_possible(&first) ? vdif_is_followed(&seek, 0, &first, &is_followed) : STATUS_OK);
+    TRY_OUT(vdif_is_possible(&first) ? vdif_is_followed(&seek, 0, &first, &is_followed)
+                                     : STATUS_OK);
     if (is_followed) {
-        TRY(text_add(out,
+        TRY_OUT(
+            text_add(out,
                      "looks like VDIF (version %u, numbers of %u bits), expected version 0 or 1 "
                      "and 1, 2, 4, 8, 16 or 32 bits",
                      (unsigned)bytes[VERSION_AT] >> VERSION_SHIFT, first.bits));
@@ -250,10 +250,10 @@ static status_t unread_describe(const char *path, struct text *out)
     status_t st = STATUS_OK;
     struct text head = {0};
     size_t before = out->length;
-    TRY(recorder_head(path, HEAD, &head));
+    TRY_OUT(recorder_head(path, HEAD, &head));
     const struct unread_file file = {path, head.data, head.length};
     for (size_t i = 0; i < sizeof looks / sizeof *looks && out->length == before; i++) {
-        TRY(looks[i](&file, out));
+        TRY_OUT(looks[i](&file, out));
     }
 out:
     text_free(&head);
@@ -275,30 +275,33 @@ static status_t formats_check_hdf5(const char *path)
     if (stat(path, &info) != 0) {
         goto out;
     }
-    REQUIRE(!S_ISDIR(info.st_mode), STATUS_DATA,
-            "%s is not a file, but a folder without a recording of Digital RF: expected a file, a "
-            "list of files, or a pattern as '%s/*.raw'",
-            path, path);
+    REQUIRE_OUT(
+        !S_ISDIR(info.st_mode), STATUS_DATA,
+        "%s is not a file, but a folder without a recording of Digital RF: expected a file, a "
+        "list of files, or a pattern as '%s/*.raw'",
+        path, path);
     if (!S_ISREG(info.st_mode) || h5_is_hdf5(path) != 0) {
         goto out;
     }
-    REQUIRE(info.st_size > 0, STATUS_DATA, "%s is not an HDF5 file (0 bytes): it is empty", path);
-    TRY(unread_describe(path, &looks));
-    REQUIRE(looks.length == 0, STATUS_DATA, "%s is not an HDF5 file (%" PRIu64 " bytes): it %s",
-            path, (uint64_t)info.st_size, looks.data);
+    REQUIRE_OUT(info.st_size > 0, STATUS_DATA, "%s is not an HDF5 file (0 bytes): it is empty",
+                path);
+    TRY_OUT(unread_describe(path, &looks));
+    REQUIRE_OUT(looks.length == 0, STATUS_DATA, "%s is not an HDF5 file (%" PRIu64 " bytes): it %s",
+                path, (uint64_t)info.st_size, looks.data);
     for (size_t i = 0; i < ROWS; i++) {
         const char *comma = names.length > 0 ? ", " : "";
-        TRY(rows[i]->is_no_product && (rows[i]->recognise || rows[i]->begins)
-                ? text_add(&names, "%s%s", comma, rows[i]->name)
-                : STATUS_OK);
+        TRY_OUT(rows[i]->is_no_product && (rows[i]->recognise || rows[i]->begins)
+                    ? text_add(&names, "%s%s", comma, rows[i]->name)
+                    : STATUS_OK);
     }
-    FAIL(STATUS_DATA,
-         "%s is not an HDF5 file (%" PRIu64 " bytes), and shows no other format (%s): "
-         "`layout: {format: NAME}` reads it as one of them (vdif: also behind other bytes); other "
-         "numbers: `layout: {format: raw, type: ci16_le, skip: BYTES, axes: \"time,pol:2\", "
-         "sample_rate_hz: HZ, freq_hz: HZ, start: UTC}` under input of a job, or --layout '{...}'; "
-         "`voltmill info --layout '{format: raw}' FILE` measures them as each type",
-         path, (uint64_t)info.st_size, names.data);
+    FAIL_OUT(
+        STATUS_DATA,
+        "%s is not an HDF5 file (%" PRIu64 " bytes), and shows no other format (%s): "
+        "`layout: {format: NAME}` reads it as one of them (vdif: also behind other bytes); other "
+        "numbers: `layout: {format: raw, type: ci16_le, skip: BYTES, axes: \"time,pol:2\", "
+        "sample_rate_hz: HZ, freq_hz: HZ, start: UTC}` under input of a job, or --layout '{...}'; "
+        "`voltmill info --layout '{format: raw}' FILE` measures them as each type",
+        path, (uint64_t)info.st_size, names.data);
 out:
     text_free(&names);
     text_free(&looks);
@@ -312,12 +315,12 @@ static status_t formats_is(const struct format *format, const char *path, int *i
     struct text begin = {0};
     *is_it = 0;
     if (format->begins) {
-        TRY(recorder_head(path, format->begin_bytes, &begin));
+        TRY_OUT(recorder_head(path, format->begin_bytes, &begin));
         *is_it = begin.length > 0 && format->begins(&begin);
     } else if (format->recognise) {
-        TRY(format->recognise(path, is_it));
+        TRY_OUT(format->recognise(path, is_it));
     } else if (format->shows[0]) {
-        TRY(fields_have(path, format->shows, is_it));
+        TRY_OUT(fields_have(path, format->shows, is_it));
     }
 out:
     text_free(&begin);
@@ -326,7 +329,6 @@ out:
 
 status_t formats_recognise(const char *path, const struct format **out)
 {
-    status_t st = STATUS_OK;
     int is_it = 0;
     *out = NULL;
     apart_at("%s", path);
@@ -336,32 +338,27 @@ status_t formats_recognise(const char *path, const struct format **out)
         TRY(formats_is(rows[i], path, &is_it));
         *out = is_it ? rows[i] : NULL;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t formats_is_other_filterbank(const char *path, int *out)
 {
-    status_t st = STATUS_OK;
     *out = 0;
     for (size_t i = 0; i < ROWS && !*out; i++) {
         int is_asked = rows[i]->is_no_product && rows[i]->open_filterbank;
         TRY(is_asked ? formats_is(rows[i], path, out) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds the names of the formats of voltages. */
 static status_t formats_add_names(struct text *out)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < ROWS; i++) {
         const char *comma = out->length > 0 ? ", " : "";
         TRY(!rows[i]->open_filterbank ? text_add(out, "%s%s", comma, rows[i]->name) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The format that the job names. */
@@ -375,8 +372,8 @@ static status_t formats_find(const char *name, const struct format **out)
             goto out;
         }
     }
-    TRY(formats_add_names(&names));
-    FAIL(STATUS_USAGE, "input.layout.format is %s, expected one of %s", name, names.data);
+    TRY_OUT(formats_add_names(&names));
+    FAIL_OUT(STATUS_USAGE, "input.layout.format is %s, expected one of %s", name, names.data);
 out:
     text_free(&names);
     return st;
@@ -398,15 +395,13 @@ static void formats_check_position(const char *path, struct archive *archive)
 static status_t formats_check_start(int is_said, struct sky *sky, char **assumed)
 {
     enum { FIRST_DAY = 33282, LAST_DAY = 88069 /* MJD */ };
-    status_t st = STATUS_OK;
     const struct utc *start = &sky->start;
     if (!is_said && sky->has_start && (start->mjd_day < FIRST_DAY || start->mjd_day >= LAST_DAY)) {
         sky->has_start = 0;
         TRY(assume(assumed, "a start at MJD %d (%s) is outside 1950 to 2100: the start is unknown",
                    start->mjd_day, units_utc(*start)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Keys that are of files without a container. */
@@ -432,33 +427,35 @@ status_t formats_open(const struct format_input *input, struct archive **out)
     struct text expected = {0};
     for (size_t i = 0; i < input->npaths; i++) {
         apart_at("%s", input->paths[i]);
-        TRY(mark_refuse(input->paths[i]));
+        TRY_OUT(mark_refuse(input->paths[i]));
     }
     if (input->layout->format) {
-        TRY(formats_find(input->layout->format, &format));
+        TRY_OUT(formats_find(input->layout->format, &format));
     } else if (input->layout->automatic) {
-        TRY(formats_recognise(input->paths[0], &format));
+        TRY_OUT(formats_recognise(input->paths[0], &format));
     }
-    REQUIRE(
+    REQUIRE_OUT(
         !format || !format->open_filterbank, STATUS_DATA,
         "%s is %s: it holds powers, but channelise expects voltages: a job of input and "
         "dedisperse alone reads it (docs/job-file.md); if another dataset of it holds voltages, "
         "input.layout describes them",
         input->paths[0], format->title);
     if (!format) {
-        TRY(formats_add_names(&expected));
-        FAIL(STATUS_DATA,
-             "%s is not %s, nor of another known format (%s): describe it under input.layout, see "
-             "docs/archives.md",
-             input->paths[0], NATIVE_EXPECTED, expected.data);
+        TRY_OUT(formats_add_names(&expected));
+        FAIL_OUT(
+            STATUS_DATA,
+            "%s is not %s, nor of another known format (%s): describe it under input.layout, see "
+            "docs/archives.md",
+            input->paths[0], NATIVE_EXPECTED, expected.data);
     }
-    REQUIRE(!input->layout->has_dropped || format == &guppi_format, STATUS_USAGE,
-            "input.layout.dropped is of GUPPI RAW, whose headers count lost packets, but %s is not",
-            input->paths[0]);
-    TRY(formats_check_described(input, format));
-    TRY(format->open ? format->open(input, out) : gather_files(input, format->open_file, out));
+    REQUIRE_OUT(
+        !input->layout->has_dropped || format == &guppi_format, STATUS_USAGE,
+        "input.layout.dropped is of GUPPI RAW, whose headers count lost packets, but %s is not",
+        input->paths[0]);
+    TRY_OUT(formats_check_described(input, format));
+    TRY_OUT(format->open ? format->open(input, out) : gather_files(input, format->open_file, out));
     formats_check_position(input->paths[0], *out);
-    TRY(formats_check_start(input->layout->time.has_start, &(*out)->sky, &(*out)->assumed));
+    TRY_OUT(formats_check_start(input->layout->time.has_start, &(*out)->sky, &(*out)->assumed));
 out:
     text_free(&expected);
     return st;
@@ -466,7 +463,6 @@ out:
 
 status_t formats_open_filterbank(const char *path, struct fbh5 **out)
 {
-    status_t st = STATUS_OK;
     const struct format *format = NULL;
     TRY(formats_recognise(path, &format));
     /* A file that shows no format is opened as the commonest, which says what it lacks. */
@@ -474,17 +470,16 @@ status_t formats_open_filterbank(const char *path, struct fbh5 **out)
     TRY(format->open_filterbank(path, out));
     TRY(formats_check_start((*out)->is_ours, &(*out)->sky, &(*out)->assumed));
     (*out)->time.tstart_mjd = (*out)->sky.has_start ? (*out)->time.tstart_mjd : 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t formats_add_titles(struct text *out)
 {
     status_t st = STATUS_OK;
     struct text names = {0};
-    TRY(formats_add_names(&names));
-    TRY(text_add(out, "%s nor %s, nor of another known format (%s)", native_format.title,
-                 fbh5_format.title, names.data));
+    TRY_OUT(formats_add_names(&names));
+    TRY_OUT(text_add(out, "%s nor %s, nor of another known format (%s)", native_format.title,
+                     fbh5_format.title, names.data));
 out:
     text_free(&names);
     return st;

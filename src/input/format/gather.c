@@ -16,12 +16,10 @@
 
 status_t places_add(struct places *places, struct place **out)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grow(places->count, sizeof *places->items, "files", &places->items));
     *out = &places->items[places->count++];
     **out = (struct place){.archive = NULL};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void places_free(struct places *places)
@@ -35,12 +33,9 @@ void places_free(struct places *places)
 status_t gather_name(struct archive *archive, enum axis axis, size_t count, size_t i,
                      const char *name)
 {
-    status_t st = STATUS_OK;
     char ***names = &archive->names[axis];
     TRY(*names ? STATUS_OK : memory_zeroed(count, sizeof **names, "names", names));
-    TRY(memory_text(name, &(*names)[i]));
-out:
-    return st;
+    return memory_text(name, &(*names)[i]);
 }
 
 static int place_compare(const void *left, const void *right)
@@ -66,7 +61,6 @@ static const char *place_path(const struct place *place)
 /* The ends of each stack; those before it are in order. */
 static status_t place_check_order(const struct place *places, size_t count, enum place_apart apart)
 {
-    status_t st = STATUS_OK;
     uint64_t held = 0;
     for (size_t i = 0; i < count; i++) {
         held += place_samples(&places[i]);
@@ -87,8 +81,7 @@ static status_t place_check_order(const struct place *places, size_t count, enum
                 "together: do they belong to one observation?",
                 place_path(next), next->first_sample - end, place_path(before));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Files that stand side by side must have samples in common, unless they may lie anywhere. */
@@ -119,7 +112,6 @@ static status_t place_check_common(const struct place *places, size_t count)
 /* Numbers that a damaged file makes up. */
 static status_t place_check_span(const struct place *places, size_t count, uint64_t origin)
 {
-    status_t st = STATUS_OK;
     static const uint64_t most = UINT64_C(1) << 50;
     for (size_t i = 0; i < count; i++) {
         uint64_t behind = places[i].first_sample - origin;
@@ -128,15 +120,13 @@ static status_t place_check_span(const struct place *places, size_t count, uint6
                 " behind the first of the observation: absurd",
                 place_path(&places[i]), place_samples(&places[i]), behind);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Moves the gaps of single streams, numbered as the streams of all are. */
 static status_t place_move_stream_gaps(struct archive *base, const struct place *place,
                                        const uint64_t one[AXIS_KINDS], uint64_t origin)
 {
-    status_t st = STATUS_OK;
     struct archive *from = place->archive;
     size_t had = from == base ? 0 : base->losses.nstream_gaps;
     uint64_t stack = base->shape.is_reim_stacked ? place->stack / 2 : place->stack;
@@ -151,14 +141,12 @@ static status_t place_move_stream_gaps(struct archive *base, const struct place 
         base->losses.stream_gaps[had + i] = gap;
     }
     base->losses.nstream_gaps = had + from->losses.nstream_gaps;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Moves its parts, numbered from `origin` on. */
 static status_t place_move(struct archive *base, struct place *place, uint64_t origin)
 {
-    status_t st = STATUS_OK;
     struct archive *from = place->archive;
     uint32_t had = from == base ? 0 : base->nparts;
     TRY(memory_grown((size_t)had + from->nparts, sizeof *base->parts, "files", &base->parts));
@@ -171,14 +159,12 @@ static status_t place_move(struct archive *base, struct place *place, uint64_t o
     }
     base->nparts = had + from->nparts;
     from->nparts = from == base ? from->nparts : 0; /* they moved */
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Along time alone, what is missing between the parts is missing of all streams. */
 static status_t place_find_gaps(struct archive *base)
 {
-    status_t st = STATUS_OK;
     uint64_t end = 0;
     for (uint32_t i = 0; i < base->nparts && base->shape.stacked == AXIS_TIME; i++) {
         const struct archive_part *part = &base->parts[i];
@@ -187,14 +173,12 @@ static status_t place_find_gaps(struct archive *base)
                 : STATUS_OK);
         end = part->first_sample + part->samples;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All but the first, whose archive becomes the observation. */
 static status_t place_add(struct archive *base, struct place *places, size_t count, uint64_t origin)
 {
-    status_t st = STATUS_OK;
     uint64_t end = 0;
     uint64_t one[AXIS_KINDS];
     memcpy(one, base->count, sizeof one);
@@ -210,14 +194,11 @@ static status_t place_add(struct archive *base, struct place *places, size_t cou
     }
     archive_gaps_sort(base->losses.stream_gaps, base->losses.nstream_gaps);
     base->count[AXIS_TIME] = end;
-    TRY(place_find_gaps(base));
-out:
-    return st;
+    return place_find_gaps(base);
 }
 
 status_t place_join(struct places *places, enum place_apart apart, struct archive **out)
 {
-    status_t st = STATUS_OK;
     struct place *all = places->items;
     const size_t count = places->count;
     qsort(all, count, sizeof *all, place_compare);
@@ -241,8 +222,7 @@ status_t place_join(struct places *places, enum place_apart apart, struct archiv
     base->are_by_start = base->shape.stacked == AXIS_TIME;
     *out = base;
     all[0].archive = NULL;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Opened files, in order; of each, real part and imaginary part. */
@@ -258,7 +238,6 @@ struct gathered {
 
 static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_file)
 {
-    status_t st = STATUS_OK;
     const struct format_input *input = gathered->input;
     struct job_layout layout = *input->layout;
     int has_parts = layout.parts[0] != NULL;
@@ -276,8 +255,7 @@ static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_f
         gathered->count = i + 1;
         gathered->archives[i]->shape.is_reim_stacked = gathered->each == 2;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether archives at their own places begin at samples that are known: of each file, not each
@@ -299,7 +277,6 @@ static status_t gather_check_first(const struct gathered *gathered, int *is_know
 static status_t gather_first_sample(const struct gathered *gathered, size_t i, int is_known,
                                     const struct place *places, uint64_t *out)
 {
-    status_t st = STATUS_OK;
     enum { MIDDLE = 62 }; /* what lies earlier than the first has a number, too */
     const struct job_layout *layout = gathered->input->layout;
     const struct archive *archive = gathered->archives[i];
@@ -321,8 +298,7 @@ static status_t gather_first_sample(const struct gathered *gathered, size_t i, i
     } else if (first->shape.stacked == AXIS_TIME && i >= each) {
         *out = places[i - each].first_sample + gathered->archives[i - each]->count[AXIS_TIME];
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t gather_at_places(struct gathered *gathered, int is_known, struct archive **out)
@@ -332,19 +308,19 @@ static status_t gather_at_places(struct gathered *gathered, int is_known, struct
     for (size_t i = 0; i < gathered->count; i++) {
         struct archive *archive = gathered->archives[i];
         struct place *place = NULL;
-        REQUIRE(archive->losses.ngaps == 0 && archive->losses.nstream_gaps == 0, STATUS_DATA,
-                "%s has /gaps: it cannot stand beside others with samples of its own",
-                archive->parts[0].path);
-        TRY(places_add(&places, &place));
+        REQUIRE_OUT(archive->losses.ngaps == 0 && archive->losses.nstream_gaps == 0, STATUS_DATA,
+                    "%s has /gaps: it cannot stand beside others with samples of its own",
+                    archive->parts[0].path);
+        TRY_OUT(places_add(&places, &place));
         place->stack = archive->shape.stacked == AXIS_TIME ? i % gathered->each : i;
-        TRY(gather_first_sample(gathered, i, is_known, places.items, &place->first_sample));
+        TRY_OUT(gather_first_sample(gathered, i, is_known, places.items, &place->first_sample));
     }
     for (size_t i = 0; i < gathered->count; i++) {
         places.items[i].archive = gathered->archives[i];  /* for `places` to keep */
         gathered->archives[i]->parts[0].first_sample = 0; /* counted from its own start */
         gathered->archives[i] = NULL;
     }
-    TRY(place_join(&places, PLACE_NEAR, out));
+    TRY_OUT(place_join(&places, PLACE_NEAR, out));
 out:
     places_free(&places);
     return st;
@@ -373,7 +349,6 @@ static const struct archive *gather_next(const struct gathered *gathered, size_t
  * kept whole. */
 static status_t gather_cut_repeated(struct gathered *gathered)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < gathered->count; i++) {
         struct archive *archive = gathered->archives[i];
         struct archive_part *part = &archive->parts[0];
@@ -405,8 +380,7 @@ static status_t gather_cut_repeated(struct gathered *gathered)
             part->runs[j].pieces = kept / part->runs[j].steps;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Side by side, and not of the same times. */
@@ -458,7 +432,6 @@ static double gather_start_doubt(double coarse, double found, double length)
  * that all repeat is that of the first. */
 static status_t gather_compare_starts(const struct gathered *gathered)
 {
-    status_t st = STATUS_OK;
     double worst = 0;
     const struct job_layout *layout = gathered->input->layout;
     struct archive *first = gathered->archives[0];
@@ -467,7 +440,7 @@ static status_t gather_compare_starts(const struct gathered *gathered)
     int is_repeated = 1;
     if (!layout->said[SAID_START].attribute || first->states.start ||
         first->shape.stacked != AXIS_TIME) {
-        goto out;
+        return STATUS_OK;
     }
     for (size_t i = each; i < gathered->count; i++) {
         is_repeated =
@@ -498,17 +471,14 @@ static status_t gather_compare_starts(const struct gathered *gathered)
                   "starts by %s are up to %.3g s from those that the samples before them give: "
                   "files follow each other from the first on",
                   layout->said[SAID_START].attribute, worst));
-    TRY(assume_if(is_repeated && gathered->count > each, &first->assumed,
-                  "%s states the same start in all %zu files: the first file starts then, the "
-                  "others follow",
-                  layout->said[SAID_START].attribute, gathered->count / each));
-out:
-    return st;
+    return assume_if(is_repeated && gathered->count > each, &first->assumed,
+                     "%s states the same start in all %zu files: the first file starts then, the "
+                     "others follow",
+                     layout->said[SAID_START].attribute, gathered->count / each);
 }
 
 static status_t gather_put_together(struct gathered *gathered, struct archive **out)
 {
-    status_t st = STATUS_OK;
     int is_known = 0;
     TRY(gather_check_first(gathered, &is_known));
     TRY(is_known ? STATUS_OK : gather_compare_starts(gathered));
@@ -520,14 +490,12 @@ static status_t gather_put_together(struct gathered *gathered, struct archive **
         *out = gathered->archives[0];
         gathered->archives[0] = NULL;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t gather_opened(const struct format_input *input, struct archive **archives,
                        struct archive **out)
 {
-    status_t st = STATUS_OK;
     const struct job_layout *layout = input->layout;
     struct gathered gathered = {input, archives, input->npaths, layout->is_reim_along ? 2 : 1};
     REQUIRE(!layout->parts[0], STATUS_USAGE,
@@ -536,9 +504,7 @@ status_t gather_opened(const struct format_input *input, struct archive **archiv
     for (size_t i = 0; i < gathered.count; i++) {
         archives[i]->shape.is_reim_stacked = layout->is_reim_along;
     }
-    TRY(gather_put_together(&gathered, out));
-out:
-    return st;
+    return gather_put_together(&gathered, out);
 }
 
 status_t gather_files(const struct format_input *input, gather_open_t *open_file,
@@ -546,8 +512,8 @@ status_t gather_files(const struct format_input *input, gather_open_t *open_file
 {
     status_t st = STATUS_OK;
     struct gathered gathered = {.input = input};
-    TRY(gather_open_all(&gathered, open_file));
-    TRY(gather_put_together(&gathered, out));
+    TRY_OUT(gather_open_all(&gathered, open_file));
+    TRY_OUT(gather_put_together(&gathered, out));
 out:
     for (size_t i = 0; i < gathered.count; i++) {
         archive_destroy(gathered.archives[i]);

@@ -36,20 +36,21 @@ static status_t grex_read_times(struct fields *f)
     double *days = NULL;
     size_t count = 0;
     hsize_t dims[4];
-    TRY(fields_shape(f, "voltages", 4, dims));
-    TRY(fields_f64s(f, "time", NULL, &days, &count));
-    REQUIRE(count == dims[0], STATUS_DATA, "%s: /time has %zu values, /voltages %" PRIu64 " times",
-            f->path, count, (uint64_t)dims[0]);
-    REQUIRE(count > 0 && days[0] > 0 && days[0] < 1e8 && isfinite(days[count - 1]), STATUS_DATA,
-            "%s: /time begins with %g, expected TAI days since MJD 0", f->path,
-            count > 0 ? days[0] : NAN);
+    TRY_OUT(fields_shape(f, "voltages", 4, dims));
+    TRY_OUT(fields_f64s(f, "time", NULL, &days, &count));
+    REQUIRE_OUT(count == dims[0], STATUS_DATA,
+                "%s: /time has %zu values, /voltages %" PRIu64 " times", f->path, count,
+                (uint64_t)dims[0]);
+    REQUIRE_OUT(count > 0 && days[0] > 0 && days[0] < 1e8 && isfinite(days[count - 1]), STATUS_DATA,
+                "%s: /time begins with %g, expected TAI days since MJD 0", f->path,
+                count > 0 ? days[0] : NAN);
     double seconds = (days[count - 1] - days[0]) * 86400;
     double expected = (double)(count - 1) * cadence_seconds;
-    REQUIRE(override_has_rate(f->layout) || fabs(seconds - expected) < cadence_seconds / 2,
-            STATUS_DATA,
-            "%s: its %zu samples take %.9g s, expected %.9g s, one every 8.192 us: "
-            "input.layout.sample_rate_hz says what is right",
-            f->path, count, seconds, expected);
+    REQUIRE_OUT(override_has_rate(f->layout) || fabs(seconds - expected) < cadence_seconds / 2,
+                STATUS_DATA,
+                "%s: its %zu samples take %.9g s, expected %.9g s, one every 8.192 us: "
+                "input.layout.sample_rate_hz says what is right",
+                f->path, count, seconds, expected);
     f->own.time.has_sample_rate = 1;
     f->own.time.sample_rate_hz = 250e6 / 2048;
     f->own.time.has_start = 1;
@@ -63,7 +64,6 @@ out:
  * by up to a channel. */
 static status_t grex_read_frequencies(struct fields *f, int *is_mended)
 {
-    status_t st = STATUS_OK;
     const double rate = f->own.time.sample_rate_hz;
     TRY(fields_set_frequencies(f, "freq", NULL));
     double *hz = f->own.freq.hz;
@@ -77,13 +77,11 @@ static status_t grex_read_frequencies(struct fields *f, int *is_mended)
     for (uint32_t i = 1; i < count && *is_mended; i++) {
         hz[i] = hz[0] + i * step;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t grex_read(struct fields *f, void *context)
 {
-    status_t st = STATUS_OK;
     char **assumed = &f->archive->assumed;
     size_t npols = 0;
     int is_mended = 0;
@@ -106,11 +104,9 @@ static status_t grex_read(struct fields *f, void *context)
                       "/freq has steps of %.9g Hz, but a sample every 8.192 us is of channels of "
                       "%.9g Hz: /freq is used",
                       step, own->time.sample_rate_hz));
-    TRY(assume_if(is_mended, assumed,
-                  "frequencies: steps of the sample rate from the first on; the file's labels "
-                  "drift by up to a channel"));
-out:
-    return st;
+    return assume_if(is_mended, assumed,
+                     "frequencies: steps of the sample rate from the first on; the file's labels "
+                     "drift by up to a channel");
 }
 
 static status_t grex_open_file(const char *path, const struct job_layout *layout,

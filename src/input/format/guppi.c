@@ -24,7 +24,6 @@
 static status_t guppi_skip_bytes(const struct guppi *guppi, const char *path, uint64_t samples,
                                  uint64_t *bytes)
 {
-    status_t st = STATUS_OK;
     uint64_t rows = guppi->is_time_first ? 1 : (uint64_t)guppi->stations * guppi->channels;
     uint64_t bits = samples * (guppi->step_bits / rows);
     REQUIRE(bits % 8 == 0, STATUS_DATA,
@@ -32,8 +31,7 @@ static status_t guppi_skip_bytes(const struct guppi *guppi, const char *path, ui
             " bits of a coarse channel: expected whole bytes",
             path, samples, bits);
     *bytes = bits / 8;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Samples of a block that are taken: all after those of the block before it, which end at `taken`.
@@ -41,7 +39,6 @@ out:
 static status_t guppi_find_piece(const struct guppi *guppi, const struct guppi_block *block,
                                  uint64_t taken, const char *path, struct recorder_piece *out)
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = 0;
     uint64_t skip = taken > block->first ? min_u64(taken - block->first, block->stored) : 0;
     TRY(guppi_skip_bytes(guppi, path, skip, &bytes));
@@ -50,29 +47,26 @@ static status_t guppi_find_piece(const struct guppi *guppi, const struct guppi_b
                                    .first = block->first + skip,
                                    .steps = block->stored - skip,
                                    .stored = block->stored};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Samples of one block that lack packets; what is missing at once continues the block before. */
 static status_t guppi_add_partial(struct archive_part *part, const struct recorder_piece *piece,
                                   uint32_t lost)
 {
-    status_t st = STATUS_OK;
     struct archive_partial *last =
         part->npartials > 0 ? &part->partials[part->npartials - 1] : NULL;
     if (lost == 0) {
-        goto out;
+        return STATUS_OK;
     }
     if (last && last->lost == lost && last->first + last->count == piece->first) {
         last->count += piece->steps;
-        goto out;
+        return STATUS_OK;
     }
     TRY(memory_grown(part->npartials + 1, sizeof *part->partials, "blocks that lack packets",
                      &part->partials));
     part->partials[part->npartials++] = (struct archive_partial){piece->first, piece->steps, lost};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Fills in the part's runs, its samples that lack packets, and the archive's gaps: blocks at equal
@@ -82,7 +76,6 @@ out:
 static status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blocks *blocks,
                                struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
     struct recorder_piece piece = {0};
     uint64_t end = 0;
@@ -104,8 +97,7 @@ static status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blo
         TRY(guppi_find_piece(guppi, &blocks->items[0], 0, part->path, &piece));
         TRY(recorder_add_piece(archive, piece.first, &piece));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The last block when the file ends within it: whole coarse channels may be there, or with SIMPLE
@@ -126,9 +118,9 @@ static status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_bl
     for (const struct guppi_block *block = blocks->items; block < last; block++) {
         taken = block->lost < LOST_WHOLE ? block->first + block->stored : taken;
     }
-    TRY(memory_format(&why,
-                      "%s is cut off: it ends with %" PRIu64 " of %" PRIu64 " bytes of a block",
-                      part->path, blocks->held, bytes));
+    TRY_OUT(memory_format(&why,
+                          "%s is cut off: it ends with %" PRIu64 " of %" PRIu64 " bytes of a block",
+                          part->path, blocks->held, bytes));
     struct lost_box box = {.why = NULL};
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         box.high[i] = archive->shape.dims[i].size;
@@ -140,7 +132,7 @@ static status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_bl
         box.low[archive->shape.time_dim] =
             max_u64(box.low[archive->shape.time_dim],
                     min_u64(last->first + there / guppi->step_bits, part->samples));
-        TRY(recorder_add_lost(part, &box, why));
+        TRY_OUT(recorder_add_lost(part, &box, why));
         goto out;
     }
     uint64_t rows = (uint64_t)guppi->stations * guppi->channels;
@@ -149,12 +141,12 @@ static status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_bl
     box.low[chan] = whole % guppi->channels;
     box.high[0] = chan ? whole / guppi->channels + 1 : box.high[0];
     box.low[0] = chan ? whole / guppi->channels : box.low[0];
-    TRY(recorder_add_lost(part, &box, why));
+    TRY_OUT(recorder_add_lost(part, &box, why));
     if (chan && box.high[0] < guppi->stations) { /* those behind the one that is torn */
         box.low[0] = box.high[0];
         box.high[0] = guppi->stations;
         box.low[chan] = 0;
-        TRY(recorder_add_lost(part, &box, why));
+        TRY_OUT(recorder_add_lost(part, &box, why));
     }
 out:
     free(why);
@@ -201,13 +193,12 @@ static struct archive_run *guppi_last_run(struct archive_part *part)
  * part's samples: a run of its own, where those before it are longer. Fails with DEVICE. */
 static status_t guppi_end_part(struct archive_part *part)
 {
-    status_t st = STATUS_OK;
     struct archive_run *run = guppi_last_run(part);
     struct archive_run *last = run;
     uint64_t before = run->pieces - 1;
     uint64_t begin = run->first_sample + before * run->steps;
     if (begin + run->steps <= part->samples) {
-        goto out;
+        return STATUS_OK;
     }
     if (before > 0) {
         TRY(recorder_add_run(part, &last));
@@ -227,8 +218,7 @@ static status_t guppi_end_part(struct archive_part *part)
         struct archive_partial *partial = &part->partials[part->npartials - 1];
         partial->count = min_u64(partial->count, part->samples - partial->first);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum { RECOGNISED_BY = 32 << 10 /* bytes */ };
@@ -250,23 +240,21 @@ static const double guppi_levels[] = {3.3358750, 1, -1, -3.3358750};
 /* A sample rate above the width of a coarse channel, as a ratio of small numbers. */
 static status_t guppi_set_oversampling(const struct guppi_file *file, struct job_layout *own)
 {
-    status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
     double width = fabs(guppi->width_hz) / guppi->channels;
     double ratio = own->time.sample_rate_hz / width;
     if (!guppi->is_complex || ratio < 1.001) {
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(spacing_ratio(ratio, 1e-7, &own->oversample.num, &own->oversample.den), STATUS_DATA,
             "%s: %.9g samples a second of coarse channels of %.9g Hz: their ratio is none of small "
             "numbers (input.layout.oversampling can say it)",
             file->path, own->time.sample_rate_hz, width);
     own->has_oversampling = 1;
-    TRY(assume(&file->archive->assumed,
-               "oversampling %u/%u: no word says it, 1 / TBIN is that many times OBSBW / OBSNCHAN",
-               own->oversample.num, own->oversample.den));
-out:
-    return st;
+    return assume(
+        &file->archive->assumed,
+        "oversampling %u/%u: no word says it, 1 / TBIN is that many times OBSBW / OBSNCHAN",
+        own->oversample.num, own->oversample.den);
 }
 
 static void guppi_set_dims(const struct guppi *guppi, uint64_t samples, struct archive *archive)
@@ -295,23 +283,20 @@ static status_t guppi_name_pols(const struct guppi_file *file)
                  {"CIRC",
                   {"R", "L"},
                   "polarisations R, L: FD_POLN says circular, and the first is taken for R"}};
-    status_t st = STATUS_OK;
     char value[ASCII_VALUE];
     size_t at = 0;
     if (file->guppi.pols != 2 || !ascii_find(&file->header, "FD_POLN", value)) {
-        goto out;
+        return STATUS_OK;
     }
     while (at < 2 && strncasecmp(value, feeds[at].word, strlen(feeds[at].word)) != 0) {
         at++;
     }
     if (at == 2) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(gather_name(file->archive, AXIS_POL, 2, 0, feeds[at].names[0]));
     TRY(gather_name(file->archive, AXIS_POL, 2, 1, feeds[at].names[1]));
-    TRY(assume(&file->archive->assumed, "%s", feeds[at].doubt));
-out:
-    return st;
+    return assume(&file->archive->assumed, "%s", feeds[at].doubt);
 }
 
 /* ANTNMS00, ANTNMS01 and so on name the antennas, with commas. Names of the ATA end with the letter
@@ -329,7 +314,7 @@ static status_t guppi_name_stations(const struct guppi_file *file)
     uint32_t count = 0;
     int repeats = 0;
     const int is_ata = ascii_find(header, "TELESCOP", value) && strcmp(value, "ATA") == 0;
-    TRY(memory_zeroed(stations, sizeof *names, "names", &names));
+    TRY_OUT(memory_zeroed(stations, sizeof *names, "names", &names));
     for (int i = 0; i < MOST_CARDS; i++) {
         char *rest = value;
         snprintf(key, sizeof key, "ANTNMS%02d", i);
@@ -340,7 +325,7 @@ static status_t guppi_name_stations(const struct guppi_file *file)
             for (uint32_t j = 0; length > 0 && j < min_u64(count, stations); j++) {
                 repeats |= strcmp(names[j], name) == 0;
             }
-            TRY(length > 0 && count < stations ? memory_text(name, &names[count]) : STATUS_OK);
+            TRY_OUT(length > 0 && count < stations ? memory_text(name, &names[count]) : STATUS_OK);
             count += length > 0;
         }
     }
@@ -349,11 +334,12 @@ static status_t guppi_name_stations(const struct guppi_file *file)
         archive->count[AXIS_STATION] = count;
         names = NULL;
     }
-    TRY(assume_if(names && count > 0 && stations > 1, &archive->assumed,
+    TRY_OUT(
+        assume_if(names && count > 0 && stations > 1, &archive->assumed,
                   "ANTNMS00 and the following have %u names%s, NANTS is %u: antennas have no names",
                   count, repeats ? ", not all different" : "", stations));
-    TRY(assume_if(is_ata && !names, &archive->assumed,
-                  "names of antennas are without the letter of the tuning: TELESCOP is ATA"));
+    TRY_OUT(assume_if(is_ata && !names, &archive->assumed,
+                      "names of antennas are without the letter of the tuning: TELESCOP is ATA"));
 out:
     text_free_list(names, stations);
     return st;
@@ -362,7 +348,6 @@ out:
 /* The words of the observation, for a description. */
 static status_t guppi_set_words(const struct guppi_file *file, struct job_layout *own)
 {
-    status_t st = STATUS_OK;
     const struct ascii *header = &file->header;
     const struct guppi *guppi = &file->guppi;
     struct archive *archive = file->archive;
@@ -376,24 +361,20 @@ static status_t guppi_set_words(const struct guppi_file *file, struct job_layout
     TRY(recorder_set_band(guppi->centre_hz, guppi->width_hz, guppi->channels, own));
     archive->sky.has_position =
         ascii_position(header, "RA_STR", "DEC_STR", &archive->sky.ra_deg, &archive->sky.dec_deg);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* SYNCTIME and the start time, which is that of packet `begin`. */
 static status_t guppi_check_synctime(const struct guppi_file *file)
 {
-    status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
     struct utc from_sync = {0, 0};
     double off = 0;
     TRY(guppi_sync_time(file, guppi->begin, &from_sync, &off));
-    TRY(assume_if(
+    return assume_if(
         off > GUPPI_NEAR, &file->archive->assumed,
         "SYNCTIME and %s say that it starts at %s, STT_IMJD and STT_SMJD at %s: these are used",
-        guppi->has_begin ? "PKTSTART" : "PKTIDX 0", units_utc(from_sync), units_utc(guppi->start)));
-out:
-    return st;
+        guppi->has_begin ? "PKTSTART" : "PKTIDX 0", units_utc(from_sync), units_utc(guppi->start));
 }
 
 static status_t guppi_describe(struct guppi_file *file)
@@ -411,14 +392,14 @@ static status_t guppi_describe(struct guppi_file *file)
                                            .levels = guppi->bits == 2 ? guppi_levels : NULL};
     archive->parts[0].samples = last->first + guppi_steps(guppi, last);
     guppi_set_dims(guppi, archive->parts[0].samples, archive);
-    TRY(guppi_name_pols(file));
-    TRY(guppi_name_stations(file));
-    TRY(guppi_set_words(file, &own));
-    TRY(guppi_check_synctime(file));
-    TRY(layout->has_oversampling ? STATUS_OK : guppi_set_oversampling(file, &own));
-    TRY(recorder_describe(layout, &number, &own, archive));
-    TRY(guppi_add_runs(guppi, blocks, archive));
-    TRY(guppi_find_torn(guppi, blocks, archive));
+    TRY_OUT(guppi_name_pols(file));
+    TRY_OUT(guppi_name_stations(file));
+    TRY_OUT(guppi_set_words(file, &own));
+    TRY_OUT(guppi_check_synctime(file));
+    TRY_OUT(layout->has_oversampling ? STATUS_OK : guppi_set_oversampling(file, &own));
+    TRY_OUT(recorder_describe(layout, &number, &own, archive));
+    TRY_OUT(guppi_add_runs(guppi, blocks, archive));
+    TRY_OUT(guppi_find_torn(guppi, blocks, archive));
 out:
     override_free(&own);
     return st;
@@ -433,11 +414,11 @@ static status_t guppi_survey(const char *path, const struct job_layout *layout,
     int fd = -1;
     file->path = path;
     file->layout = layout;
-    TRY(archive_create(path, &file->archive));
-    TRY(memory_text("GUPPI RAW", &file->archive->layout));
-    TRY(recorder_open(&file->archive->parts[0], &fd, &bytes));
-    TRY(guppi_find_blocks(fd, bytes, file));
-    TRY(guppi_weigh_blocks(file));
+    TRY_OUT(archive_create(path, &file->archive));
+    TRY_OUT(memory_text("GUPPI RAW", &file->archive->layout));
+    TRY_OUT(recorder_open(&file->archive->parts[0], &fd, &bytes));
+    TRY_OUT(guppi_find_blocks(fd, bytes, file));
+    TRY_OUT(guppi_weigh_blocks(file));
 out:
     file_close(fd);
     return st;
@@ -448,21 +429,21 @@ static status_t guppi_open(const struct format_input *input, struct archive **ou
     status_t st = STATUS_OK;
     struct guppi_file *files = NULL;
     struct archive **archives = NULL;
-    TRY(memory_zeroed(input->npaths, sizeof *files, "input files", &files));
-    TRY(memory_zeroed(input->npaths, sizeof(struct archive *), "input files", &archives));
+    TRY_OUT(memory_zeroed(input->npaths, sizeof *files, "input files", &files));
+    TRY_OUT(memory_zeroed(input->npaths, sizeof(struct archive *), "input files", &archives));
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY(guppi_survey(input->paths[i], input->layout, &files[i]));
+        TRY_OUT(guppi_survey(input->paths[i], input->layout, &files[i]));
     }
-    TRY(guppi_place_files(files, input->npaths));
+    TRY_OUT(guppi_place_files(files, input->npaths));
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY(guppi_describe(&files[i]));
+        TRY_OUT(guppi_describe(&files[i]));
         archives[i] = files[i].archive;
         files[i].archive = NULL;
     }
-    TRY(gather_opened(input, archives, out));
+    TRY_OUT(gather_opened(input, archives, out));
     guppi_extend_last(*out);
     for (uint32_t i = 0; i < (*out)->nparts; i++) {
-        TRY(guppi_end_part(&(*out)->parts[i]));
+        TRY_OUT(guppi_end_part(&(*out)->parts[i]));
     }
 out:
     for (size_t i = 0; files && i < input->npaths; i++) {

@@ -25,7 +25,6 @@ enum { MOST_PACKETS = 1 << 30 };
  * each other. */
 static status_t guppi_read_counts(const struct ascii *header, struct guppi_counts *out)
 {
-    status_t st = STATUS_OK;
     char text[ASCII_VALUE];
     double dropped = 0;
     *out = (struct guppi_counts){0};
@@ -34,7 +33,7 @@ static status_t guppi_read_counts(const struct ascii *header, struct guppi_count
     if (!ascii_find(header, "DROPSTAT", text) ||
         sscanf(text, "%lf/%lf", &dropped, &out->expected) != 2 || !(out->expected > 0)) {
         out->expected = 0;
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(!out->has_dropped || out->dropped == dropped, STATUS_DATA,
             "%s: the header at byte %" PRIu64 " says DROPSTAT = %s, but NDROP = %.9g: which "
@@ -42,8 +41,7 @@ static status_t guppi_read_counts(const struct ascii *header, struct guppi_count
             header->path, header->at, text, out->dropped);
     out->has_dropped = 1;
     out->dropped = dropped;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether the counts fit a block of this number of packets, in either way. */
@@ -121,7 +119,6 @@ static uint32_t guppi_lost_share(double packets, double lost)
 
 status_t guppi_weigh_blocks(struct guppi_file *file)
 {
-    status_t st = STATUS_OK;
     struct guppi_blocks *blocks = &file->blocks;
     char **assumed = &file->archive->assumed;
     const double usual = guppi_usual_packets(blocks);
@@ -160,11 +157,10 @@ status_t guppi_weigh_blocks(struct guppi_file *file)
                   "%zu of %zu blocks lack some of their packets (NDROP), which are unknown: "
                   "samples of such a block weigh the share that came",
                   nlacking, blocks->count));
-    TRY(assume_if(nmissing > 0, assumed,
-                  "%zu of %zu blocks lack all of their packets (NDROP): their samples are missing",
-                  nmissing, blocks->count));
-out:
-    return st;
+    return assume_if(
+        nmissing > 0, assumed,
+        "%zu of %zu blocks lack all of their packets (NDROP): their samples are missing", nmissing,
+        blocks->count);
 }
 
 enum {
@@ -203,20 +199,17 @@ enum guppi_found { FOUND_HEADER, FOUND_TORN, FOUND_NONE };
 /* Whether the file has the first key of its headers at this byte, as far as it goes. */
 static status_t guppi_has_key(const struct guppi_walk *walk, uint64_t at, int *has_key)
 {
-    status_t st = STATUS_OK;
     char key[FIRST_KEY];
     size_t bytes = at < walk->file_bytes ? (size_t)min_u64(FIRST_KEY, walk->file_bytes - at) : 0;
     TRY(file_read(walk->fd, walk->path, at, key, bytes));
     *has_key = bytes > 0 && memcmp(key, walk->key, bytes) == 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the header at byte `at`: its text up to END. */
 static status_t guppi_read_header(struct guppi_walk *walk, struct ascii *out,
                                   enum guppi_found *found)
 {
-    status_t st = STATUS_OK;
     uint64_t left = walk->file_bytes - out->at;
     size_t most = (size_t)min_u64(left, MOST_HEADER);
     size_t got = 0;
@@ -243,8 +236,7 @@ static status_t guppi_read_header(struct guppi_walk *walk, struct ascii *out,
         walk->header_bytes = with;
         walk->expected = max_u64(with + DIRECT_BYTES, LEAST_READ);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int guppi_is_count(const char *card)
@@ -278,7 +270,6 @@ static int guppi_is_as_before(const struct guppi_walk *walk, const struct ascii 
  */
 static status_t guppi_take_words(struct guppi_walk *walk, const struct ascii *header)
 {
-    status_t st = STATUS_OK;
     struct guppi_file *file = walk->file;
     struct guppi *guppi = &file->guppi;
     if (walk->length == 0) {
@@ -287,20 +278,19 @@ static status_t guppi_take_words(struct guppi_walk *walk, const struct ascii *he
         TRY(guppi_read_words(file));
         memcpy(walk->key, header->text, FIRST_KEY);
         walk->block_bytes = guppi->block_bytes;
-        goto out;
+        return STATUS_OK;
     }
     TRY(guppi_compare_words(file, header));
     TRY(ascii_u64(header, "BLOCSIZE", 1, UINT64_C(1) << 50, &walk->block_bytes, NULL));
     uint64_t bits = 8 * walk->block_bytes;
-    REQUIRE(walk->block_bytes <= guppi->block_bytes && bits % guppi->step_bits == 0 &&
-                bits / guppi->step_bits > guppi->overlap,
-            STATUS_DATA,
-            "%s: BLOCSIZE is %" PRIu64 " in the header of the first block, but %" PRIu64
-            " in that at byte %" PRIu64 ": blocks of one GUPPI RAW file must be alike, but for a "
-            "last one that is shorter by whole samples",
-            walk->path, guppi->block_bytes, walk->block_bytes, header->at);
-out:
-    return st;
+    return REQUIRED(walk->block_bytes <= guppi->block_bytes && bits % guppi->step_bits == 0 &&
+                        bits / guppi->step_bits > guppi->overlap,
+                    STATUS_DATA,
+                    "%s: BLOCSIZE is %" PRIu64 " in the header of the first block, but %" PRIu64
+                    " in that at byte %" PRIu64
+                    ": blocks of one GUPPI RAW file must be alike, but for a "
+                    "last one that is shorter by whole samples",
+                    walk->path, guppi->block_bytes, walk->block_bytes, header->at);
 }
 
 static uint64_t guppi_direct(uint64_t bytes)
@@ -317,7 +307,6 @@ static uint64_t guppi_padded(const struct guppi_walk *walk, int is_padded)
 /* The block whose header was read; *at: what lies behind it. */
 static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *header, uint64_t *at)
 {
-    status_t st = STATUS_OK;
     struct guppi_blocks *blocks = &walk->file->blocks;
     const uint64_t before = walk->block_bytes;
     struct guppi_block block = {.lost = 0};
@@ -352,8 +341,7 @@ static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *he
     walk->before = walk->text;
     walk->text = text;
     walk->length = header->length;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where the last block ends if its header is filled up, although DIRECTIO says that it is not, or
@@ -361,13 +349,12 @@ out:
  */
 static status_t guppi_try_padding(struct guppi_walk *walk, uint64_t *at)
 {
-    status_t st = STATUS_OK;
     struct guppi_blocks *blocks = &walk->file->blocks;
     uint64_t samples = walk->header_at + guppi_padded(walk, !walk->is_padded);
     uint64_t end = samples + walk->block_bytes;
     int has_key = end == walk->file_bytes;
     if (guppi_padded(walk, 1) == walk->header_bytes || blocks->count == 0) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(has_key ? STATUS_OK : guppi_has_key(walk, end, &has_key));
     if (has_key) {
@@ -381,19 +368,17 @@ static status_t guppi_try_padding(struct guppi_walk *walk, uint64_t *at)
         blocks->held = walk->block_bytes;
         *at = end;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where the last block ends if samples are filled up, too, as some writers do for DIRECTIO; *at
  * stays what it is otherwise. */
 static status_t guppi_try_filling(struct guppi_walk *walk, uint64_t *at)
 {
-    status_t st = STATUS_OK;
     uint64_t end = *at + guppi_direct(walk->block_bytes) - walk->block_bytes;
     int has_key = end == walk->file_bytes;
     if (!walk->is_padded || walk->followed > 0 || end == *at || end > walk->file_bytes) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(has_key ? STATUS_OK : guppi_has_key(walk, end, &has_key));
     if (has_key) {
@@ -403,15 +388,13 @@ static status_t guppi_try_filling(struct guppi_walk *walk, uint64_t *at)
         walk->is_filled = 1;
         *at = end;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The next byte from `at` on where a header begins that is complete and names its BLOCSIZE; the
  * file's end: none does. */
 static status_t guppi_seek(struct guppi_walk *walk, uint64_t at, uint64_t *out)
 {
-    status_t st = STATUS_OK;
     const uint64_t header_at = walk->header_at;
     const size_t header_bytes = walk->header_bytes;
     *out = walk->file_bytes;
@@ -435,15 +418,13 @@ static status_t guppi_seek(struct guppi_walk *walk, uint64_t at, uint64_t *out)
     }
     walk->header_at = header_at;
     walk->header_bytes = header_bytes;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* No header is at byte *at, where the last block should end. A header within the block shows that
  * some of it is missing: no sample of it is where it should be. */
 static status_t guppi_skip(struct guppi_walk *walk, uint64_t *at)
 {
-    status_t st = STATUS_OK;
     struct guppi_blocks *blocks = &walk->file->blocks;
     struct guppi_block *last = &blocks->items[blocks->count - 1];
     uint64_t next = 0;
@@ -454,7 +435,7 @@ static status_t guppi_skip(struct guppi_walk *walk, uint64_t *at)
                    " on, are no GUPPI RAW block: they are ignored",
                    next - *at, *at));
         *at = next;
-        goto out;
+        return STATUS_OK;
     }
     uint64_t from = min_u64(*at, next);
     if (next < *at) {
@@ -468,32 +449,27 @@ static status_t guppi_skip(struct guppi_walk *walk, uint64_t *at)
     walk->skips++;
     walk->skipped += next - from;
     *at = next;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether some headers follow blocks as BLOCSIZE says: damage is then between them. */
 static status_t guppi_judge_skips(const struct guppi_walk *walk)
 {
-    status_t st = STATUS_OK;
     const struct guppi *guppi = &walk->file->guppi;
     REQUIRE(walk->skips <= walk->followed, STATUS_DATA,
             "%s: no header of a GUPPI RAW block at byte %" PRIu64 ", where a block of BLOCSIZE = "
             "%" PRIu64 " bytes ends; of %zu blocks %zu are followed by one",
             walk->path, walk->missed_at, guppi->block_bytes, walk->file->blocks.count,
             walk->followed);
-    TRY(assume_if(walk->skips > 0, &walk->file->archive->assumed,
-                  "%" PRIu64 " bytes in %zu places, the first at byte %" PRIu64
-                  ", are no GUPPI RAW block: they are ignored, up to the next header",
-                  walk->skipped, walk->skips, walk->skip_at));
-out:
-    return st;
+    return assume_if(walk->skips > 0, &walk->file->archive->assumed,
+                     "%" PRIu64 " bytes in %zu places, the first at byte %" PRIu64
+                     ", are no GUPPI RAW block: they are ignored, up to the next header",
+                     walk->skipped, walk->skips, walk->skip_at);
 }
 
 /* All headers; the words of the first one. */
 static status_t guppi_walk_blocks(struct guppi_walk *walk)
 {
-    status_t st = STATUS_OK;
     char value[ASCII_VALUE];
     struct guppi_blocks *blocks = &walk->file->blocks;
     uint64_t at = 0;
@@ -527,9 +503,7 @@ static status_t guppi_walk_blocks(struct guppi_walk *walk)
         TRY(guppi_take_block(walk, &header, &at));
         TRY(at > walk->file_bytes ? guppi_try_padding(walk, &at) : STATUS_OK);
     }
-    TRY(guppi_judge_skips(walk));
-out:
-    return st;
+    return guppi_judge_skips(walk);
 }
 
 status_t guppi_find_blocks(int fd, uint64_t file_bytes, struct guppi_file *file)
@@ -540,11 +514,11 @@ status_t guppi_find_blocks(int fd, uint64_t file_bytes, struct guppi_file *file)
                               .file_bytes = file_bytes,
                               .file = file,
                               .expected = LEAST_READ};
-    TRY(memory_zeroed(MOST_HEADER, 1, "a header", &walk.text));
-    TRY(memory_zeroed(MOST_HEADER, 1, "a header", &walk.before));
-    REQUIRE(file_bytes > 0, STATUS_DATA, "%s is empty", file->path);
-    TRY(guppi_walk_blocks(&walk));
-    TRY(guppi_note_words(file));
+    TRY_OUT(memory_zeroed(MOST_HEADER, 1, "a header", &walk.text));
+    TRY_OUT(memory_zeroed(MOST_HEADER, 1, "a header", &walk.before));
+    REQUIRE_OUT(file_bytes > 0, STATUS_DATA, "%s is empty", file->path);
+    TRY_OUT(guppi_walk_blocks(&walk));
+    TRY_OUT(guppi_note_words(file));
 out:
     free(walk.text);
     free(walk.before);

@@ -118,8 +118,8 @@ static status_t guppi_find_growths(struct guppi_file *files, size_t count,
     for (size_t i = 0; i < count; i++) {
         blocks += files[i].blocks.count;
     }
-    TRY(memory_zeroed(blocks, sizeof *out->items, "blocks", &out->items));
-    TRY(memory_zeroed(count, sizeof(struct guppi_file *), "files", &sorted));
+    TRY_OUT(memory_zeroed(blocks, sizeof *out->items, "blocks", &out->items));
+    TRY_OUT(memory_zeroed(count, sizeof(struct guppi_file *), "files", &sorted));
     for (size_t i = 0; i < count; i++) {
         const struct guppi_blocks *of = &files[i].blocks;
         for (size_t k = 1; k < of->count && of->has_packets; k++) {
@@ -216,7 +216,6 @@ static status_t guppi_refuse_overlap(const struct guppi_file *file, const char *
  * the bytes of a packet, is often that of one stream. */
 static status_t guppi_note_packets(struct guppi_file *file, int is_proven)
 {
-    status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
     char **assumed = &file->archive->assumed;
     const uint64_t packets = guppi->block_packets;
@@ -232,27 +231,25 @@ static status_t guppi_note_packets(struct guppi_file *file, int is_proven)
                   "PIPERBLK %" PRIu64 " and %" PRIu64 " new samples of a block (BLOCSIZE by "
                   "OBSNCHAN, NPOL, NBITS) differ: each sample is taken to be %" PRIu64 " packets",
                   packets, steps, packets / steps));
-    TRY(assume_if(packets > 1 && said != bytes && each * packets == guppi->stored &&
-                      (each & (each - 1)) == 0 && ((steps / packets) & (steps / packets - 1)) != 0,
-                  assumed,
-                  "OVERLAP %" PRIu64 " leaves %" PRIu64 " samples for each of PIPERBLK %" PRIu64
-                  " packets, %" PRIu64 " without it: OVERLAP is used",
-                  guppi->overlap, steps / packets, packets, each));
-out:
-    return st;
+    return assume_if(packets > 1 && said != bytes && each * packets == guppi->stored &&
+                         (each & (each - 1)) == 0 &&
+                         ((steps / packets) & (steps / packets - 1)) != 0,
+                     assumed,
+                     "OVERLAP %" PRIu64 " leaves %" PRIu64 " samples for each of PIPERBLK %" PRIu64
+                     " packets, %" PRIu64 " without it: OVERLAP is used",
+                     guppi->overlap, steps / packets, packets, each);
 }
 
 /* PIPERBLK packets hold what a block has beyond OVERLAP: each a whole number of samples, or each
  * sample a whole number of packets, which are then more than the block has samples. */
 static status_t guppi_check_block_packets(struct guppi_file *file, int is_proven)
 {
-    status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
     const uint64_t packets = guppi->block_packets;
     const uint64_t steps = guppi->stored - guppi->overlap;
     double said = (double)guppi->packet_bytes * (double)packets;
     if (packets == 0) {
-        goto out;
+        return STATUS_OK;
     }
     int is_whole =
         packets <= steps ? steps % packets == 0 : packets % steps == 0 && packets > guppi->stored;
@@ -263,9 +260,7 @@ static status_t guppi_check_block_packets(struct guppi_file *file, int is_proven
             ? STATUS_OK
             : guppi_refuse_overlap(file, "PKTSIZE, PIPERBLK and PKTIDX say", guppi->stored,
                                    "samples"));
-    TRY(guppi_note_packets(file, is_proven));
-out:
-    return st;
+    return guppi_note_packets(file, is_proven);
 }
 
 /* PKTIDX that proves no unit, but counts samples, or packets of PKTSIZE bytes, of more than half a
@@ -274,7 +269,6 @@ static status_t guppi_check_overlap(const struct guppi_file *file,
                                     const struct guppi_growths *growths)
 {
     static const enum guppi_kind kinds[] = {BY_PKTSIZE, BY_SAMPLES};
-    status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct guppi_unit unit = guppi_unit_of(kinds[i], guppi, growths->least);
@@ -286,13 +280,11 @@ static status_t guppi_check_overlap(const struct guppi_file *file,
                       file, kinds[i] == BY_PKTSIZE ? "PKTIDX and PKTSIZE say" : "PKTIDX says",
                       samples, "samples"));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t guppi_place_blocks(struct guppi_file *file, struct guppi_unit unit, int *has_gaps)
 {
-    status_t st = STATUS_OK;
     const char *path = file->path;
     struct guppi_block *block = file->blocks.items;
     for (size_t i = 1; i < file->blocks.count; i++) {
@@ -316,14 +308,12 @@ static status_t guppi_place_blocks(struct guppi_file *file, struct guppi_unit un
         *has_gaps |= samples > block[i - 1].first + block[i - 1].stored;
         block[i].first = samples;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
                          double *off)
 {
-    status_t st = STATUS_OK;
     enum { UNIX_MJD = 40587, UNIX_DAY = 86400 };
     double sync = 0;
     TRY(ascii_f64(&file->header, "SYNCTIME", -1e12, 1e12, &sync, ASCII_MAYBE));
@@ -333,14 +323,12 @@ status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct 
     *off = sync > 0 && file->guppi.has_start && file->blocks.each > 0
                ? fabs(utc_difference(*out, file->guppi.start))
                : NAN;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* SYNCTIME may prove that the start time is that of the first block. */
 static status_t guppi_settle_begin(struct guppi_file *file, uint64_t earliest, int *is_proven)
 {
-    status_t st = STATUS_OK;
     struct utc utc;
     double off_begin = 0;
     double off_first = 0;
@@ -352,8 +340,7 @@ static status_t guppi_settle_begin(struct guppi_file *file, uint64_t earliest, i
                   ", the first block's, by SYNCTIME, not that of PKTSTART %" PRIu64,
                   earliest, file->guppi.begin));
     file->guppi.begin = *is_proven ? earliest : file->guppi.begin;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* How far the first block lies behind packet PKTSTART, which the start time is that of. `earliest`:
@@ -361,7 +348,6 @@ out:
 static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit unit,
                                   uint64_t earliest)
 {
-    status_t st = STATUS_OK;
     const struct guppi *guppi = &file->guppi;
     char **assumed = &file->archive->assumed;
     const uint64_t packet = file->blocks.items[0].packet;
@@ -372,7 +358,7 @@ static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit uni
         packet >= guppi->begin ? (double)(packet - guppi->begin) : -(double)(guppi->begin - packet);
     file->blocks.before = packets * (double)unit.samples / (double)unit.packets;
     if (!guppi->has_start) {
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(file->layout->time.has_start || fabs(file->blocks.before) < 0x1p50, STATUS_DATA,
             "%s: PKTSTART = %" PRIu64 ", but the first block has PKTIDX %" PRIu64
@@ -384,12 +370,10 @@ static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit uni
                   guppi->begin, packet));
     TRY(assume_if(!guppi->has_begin && packet > 0 && packet == earliest && !is_first, assumed,
                   "no PKTSTART: the start time (STT_) is taken as that of PKTIDX 0"));
-    TRY(assume_if(unit.samples == 0 && packet != guppi->begin, assumed,
-                  "neither PIPERBLK nor PKTSIZE says what PKTIDX %" PRIu64
-                  " counts: the first sample is taken at the start time (STT_)",
-                  packet));
-out:
-    return st;
+    return assume_if(unit.samples == 0 && packet != guppi->begin, assumed,
+                     "neither PIPERBLK nor PKTSIZE says what PKTIDX %" PRIu64
+                     " counts: the first sample is taken at the start time (STT_)",
+                     packet);
 }
 
 /* Unit of PKTIDX by a header. */
@@ -408,7 +392,6 @@ static status_t guppi_note_unit(struct guppi_file *file, const struct guppi_choi
                                 const struct guppi_growths *growths, int has_gaps)
 {
     enum { WORDS = 64 };
-    status_t st = STATUS_OK;
     char said[WORDS];
     char **assumed = &file->archive->assumed;
     enum guppi_kind named = guppi_named_kind(&file->guppi);
@@ -418,24 +401,22 @@ static status_t guppi_note_unit(struct guppi_file *file, const struct guppi_choi
                   "OVERLAP %" PRIu64 " and PKTIDX differ: blocks are taken to repeat no samples",
                   file->guppi.overlap));
     if (choice->kind == KINDS || (choice->is_proven && choice->kind == named)) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(assume_if(choice->kind != named, assumed,
                   "PKTIDX grows by %" PRIu64 " from block to block, beside %s: it is taken to "
                   "count %s",
                   growths->least, said, kind_names[choice->kind]));
-    TRY(assume_if(choice->kind == named && is_used, assumed,
-                  "%s says what PKTIDX counts, but no two blocks that follow each other prove it: "
-                  "%s from it",
-                  said, has_gaps ? "gaps follow" : "the start time follows"));
-out:
-    return st;
+    return assume_if(
+        choice->kind == named && is_used, assumed,
+        "%s says what PKTIDX counts, but no two blocks that follow each other prove it: "
+        "%s from it",
+        said, has_gaps ? "gaps follow" : "the start time follows");
 }
 
 /* Without PKTIDX blocks follow each other; files, too, if all have the same start time. */
 static status_t guppi_place_unnumbered(struct guppi_file *files, size_t count)
 {
-    status_t st = STATUS_OK;
     int is_alike = files[0].layout->files_along == AXIS_TIME;
     double before = 0;
     for (size_t i = 0; i < count; i++) {
@@ -455,15 +436,14 @@ static status_t guppi_place_unnumbered(struct guppi_file *files, size_t count)
         blocks->before = is_alike ? before : blocks->before;
         before += (double)at;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t guppi_place_files(struct guppi_file *files, size_t count)
 {
     status_t st = STATUS_OK;
     struct guppi_growths growths = {.items = NULL};
-    TRY(guppi_find_growths(files, count, &growths));
+    TRY_OUT(guppi_find_growths(files, count, &growths));
     struct guppi_choice choice = guppi_choose(&files[0].guppi, &growths);
     uint64_t earliest = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -480,16 +460,16 @@ status_t guppi_place_files(struct guppi_file *files, size_t count)
             unit = guppi_unit_of(choice.kind, &files[i].guppi, growths.least);
         }
         if (choice.kind == BY_PIPERBLK) {
-            TRY(guppi_check_block_packets(&files[i], choice.is_proven));
+            TRY_OUT(guppi_check_block_packets(&files[i], choice.is_proven));
         }
         if (choice.kind == BY_GROWTH && 2 * growths.nleast > growths.count) {
-            TRY(guppi_check_overlap(&files[i], &growths));
+            TRY_OUT(guppi_check_overlap(&files[i], &growths));
         }
-        TRY(guppi_place_blocks(&files[i], unit, &has_gaps));
-        TRY(guppi_place_start(&files[i], unit, earliest));
-        TRY(guppi_note_unit(&files[i], &choice, &growths, has_gaps));
+        TRY_OUT(guppi_place_blocks(&files[i], unit, &has_gaps));
+        TRY_OUT(guppi_place_start(&files[i], unit, earliest));
+        TRY_OUT(guppi_note_unit(&files[i], &choice, &growths, has_gaps));
     }
-    TRY(guppi_place_unnumbered(files, count));
+    TRY_OUT(guppi_place_unnumbered(files, count));
 out:
     free(growths.items);
     return st;

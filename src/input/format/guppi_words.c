@@ -42,7 +42,6 @@ static int guppi_same_value(const char *a, const char *b)
 /* Day, second and its fraction as one time; none where STTVALID says that they are invalid. */
 static status_t guppi_read_start(const struct ascii *header, int *has_start, struct utc *start)
 {
-    status_t st = STATUS_OK;
     uint64_t day = 0;
     double second = 0;
     double offset = 0;
@@ -52,20 +51,18 @@ static status_t guppi_read_start(const struct ascii *header, int *has_start, str
     *has_start = 0;
     TRY(ascii_f64(header, "STTVALID", -1e9, 1e9, &valid, ASCII_MAYBE));
     if (valid == 0) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(ascii_u64(header, "STT_IMJD", 0, 1000000, &day, &has_day));
     TRY(ascii_f64(header, "STT_SMJD", 0, 86401, &second, &has_second));
     TRY(ascii_f64(header, "STT_OFFS", -86400, 86400, &offset, ASCII_MAYBE));
     *has_start = has_day && has_second;
     *start = utc_add((struct utc){(int32_t)day, second}, offset);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header)
 {
-    status_t st = STATUS_OK;
     struct guppi *guppi = &file->guppi;
     struct utc start = {0, 0};
     int has_start = 0;
@@ -99,14 +96,12 @@ status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header
         guppi->has_start = 1;
         guppi->start = start;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Coarse channels, polarisations, bits. */
 static status_t guppi_read_streams(const struct ascii *header, struct guppi *out)
 {
-    status_t st = STATUS_OK;
     char format[ASCII_VALUE] = "";
     uint64_t stations = 1;
     uint64_t channels = 0;
@@ -129,17 +124,14 @@ static status_t guppi_read_streams(const struct ascii *header, struct guppi *out
     out->channels = (uint32_t)(channels / stations);
     out->pols = (uint32_t)min_u64(pols, 2);
     out->bits = (uint32_t)bits;
-    REQUIRE(!out->is_time_first || stations == 1, STATUS_DATA,
-            "%s: PKTFMT = SIMPLE with NANTS = %" PRIu64 ", expected one antenna", header->path,
-            stations);
-out:
-    return st;
+    return REQUIRED(!out->is_time_first || stations == 1, STATUS_DATA,
+                    "%s: PKTFMT = SIMPLE with NANTS = %" PRIu64 ", expected one antenna",
+                    header->path, stations);
 }
 
 /* Samples a second and the band: what the job says goes before the header. */
 static status_t guppi_read_rates(struct guppi_file *file)
 {
-    status_t st = STATUS_OK;
     const struct ascii *header = &file->header;
     const struct job_layout *layout = file->layout;
     struct guppi *out = &file->guppi;
@@ -157,11 +149,9 @@ static status_t guppi_read_rates(struct guppi_file *file)
     TRY(ascii_f64(header, "OBSBW", -1e15, 1e15, &width, has_band ? &found : NULL));
     out->centre_hz = 1e6 * mhz;
     out->width_hz = has_band && !found ? out->channels / out->seconds : 1e6 * width;
-    REQUIRE(fabs(out->width_hz) > 0, STATUS_DATA,
-            "%s: OBSBW = 0 MHz, expected the width of %u coarse channels", header->path,
-            out->channels);
-out:
-    return st;
+    return REQUIRED(fabs(out->width_hz) > 0, STATUS_DATA,
+                    "%s: OBSBW = 0 MHz, expected the width of %u coarse channels", header->path,
+                    out->channels);
 }
 
 /* Returns the words in messages for the time between samples. */
@@ -176,7 +166,6 @@ static const char *guppi_step_words(const struct job_layout *layout)
  * believed where TBIN agrees with it. `rates`: samples a second for each hertz of OBSBW. */
 static status_t guppi_check_width(struct guppi_file *file, double rates)
 {
-    status_t st = STATUS_OK;
     const struct job_layout *layout = file->layout;
     const struct guppi *guppi = &file->guppi;
     double mhz = 0;
@@ -184,7 +173,7 @@ static status_t guppi_check_width(struct guppi_file *file, double rates)
     TRY(ascii_f64(&file->header, "CHAN_BW", -1e9, 1e9, &mhz, ASCII_MAYBE));
     if (mhz == 0 || layout->freq.count > 0 || layout->freq.rule.has_start ||
         fabs(mhz - each) <= 1e-3 * fabs(each)) {
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE((mhz > 0) == (each > 0), STATUS_DATA,
             "%s: CHAN_BW = %.9g MHz, but OBSBW / channels is %.9g MHz: whether frequency rises or "
@@ -194,19 +183,17 @@ static status_t guppi_check_width(struct guppi_file *file, double rates)
             "%s: CHAN_BW = %.9g MHz, but OBSBW / channels is %.9g MHz, with a sample every %s = "
             "%.9g s (input.layout.freq_hz, sample_rate_hz and domain can say what is right)",
             file->path, mhz, each, guppi_step_words(layout), guppi->seconds);
-    TRY(assume(&file->archive->assumed,
-               "CHAN_BW %.9g MHz and OBSBW / channels %.9g MHz differ: OBSBW is used, with which "
-               "%s agrees",
-               mhz, each, guppi_step_words(layout)));
-out:
-    return st;
+    return assume(
+        &file->archive->assumed,
+        "CHAN_BW %.9g MHz and OBSBW / channels %.9g MHz differ: OBSBW is used, with which "
+        "%s agrees",
+        mhz, each, guppi_step_words(layout));
 }
 
 /* Rate, band, and whether samples are complex: real ones come at twice the width of a coarse
  * channel. */
 static status_t guppi_read_band(struct guppi_file *file)
 {
-    status_t st = STATUS_OK;
     const struct job_layout *layout = file->layout;
     struct guppi *out = &file->guppi;
     uint64_t products = 0;
@@ -227,17 +214,14 @@ static status_t guppi_read_band(struct guppi_file *file)
             "what is right)",
             file->path, guppi_step_words(layout), out->seconds, each);
     TRY(guppi_check_width(file, rates));
-    TRY(override_has_frequencies(layout)
-            ? STATUS_OK
-            : recorder_check_band(file->path, "OBSFREQ", out->centre_hz, "OBSBW", out->width_hz,
-                                  &file->archive->assumed));
-out:
-    return st;
+    return override_has_frequencies(layout)
+               ? STATUS_OK
+               : recorder_check_band(file->path, "OBSFREQ", out->centre_hz, "OBSBW", out->width_hz,
+                                     &file->archive->assumed);
 }
 
 static status_t guppi_read_block(const struct ascii *header, struct guppi *out)
 {
-    status_t st = STATUS_OK;
     out->step_bits =
         (uint64_t)out->stations * out->channels * out->pols * out->bits * (out->is_complex ? 2 : 1);
     TRY(ascii_u64(header, "BLOCSIZE", 1, UINT64_C(1) << 50, &out->block_bytes, NULL));
@@ -251,15 +235,12 @@ static status_t guppi_read_block(const struct ascii *header, struct guppi *out)
     TRY(ascii_u64(header, "PIPERBLK", 0, UINT64_C(1) << 50, &out->block_packets, ASCII_MAYBE));
     TRY(ascii_u64(header, "PKTSIZE", 0, UINT64_C(1) << 50, &out->packet_bytes,
                   &out->has_packet_bytes));
-    TRY(ascii_u64(header, "PKTSTART", 0, UINT64_MAX, &out->begin, &out->has_begin));
-out:
-    return st;
+    return ascii_u64(header, "PKTSTART", 0, UINT64_MAX, &out->begin, &out->has_begin);
 }
 
 /* Words that are missing, and what is taken in their place. */
 static status_t guppi_note_missing(struct guppi_file *file)
 {
-    status_t st = STATUS_OK;
     const struct ascii *header = &file->header;
     char **assumed = &file->archive->assumed;
     const int has_start = file->layout->time.has_start;
@@ -280,17 +261,14 @@ static status_t guppi_note_missing(struct guppi_file *file)
     int is_open = !file->guppi.has_start && !has_start;
     TRY(assume_if(valid == 0 && is_open, assumed,
                   "STTVALID 0: the start time (STT_) is not believed"));
-    TRY(assume_if(valid != 0 && is_open && ascii_find(header, "STT_SMJD", NULL) &&
-                      ascii_find(header, "STT_IMJD", NULL),
-                  assumed, "STT_IMJD = 0: the start time is unknown"));
-out:
-    return st;
+    return assume_if(valid != 0 && is_open && ascii_find(header, "STT_SMJD", NULL) &&
+                         ascii_find(header, "STT_IMJD", NULL),
+                     assumed, "STT_IMJD = 0: the start time is unknown");
 }
 
 /* A position that is said twice. */
 static status_t guppi_check_position(const struct ascii *header, char **assumed)
 {
-    status_t st = STATUS_OK;
     enum { TENTH = 10 };
     double text[2] = {0, 0};
     double degrees[2] = {0, 0};
@@ -298,41 +276,34 @@ static status_t guppi_check_position(const struct ascii *header, char **assumed)
     if (!ascii_position(header, "RA_STR", "DEC_STR", &text[0], &text[1]) ||
         !ascii_find(header, "RA", value) || !ascii_parse_f64(value, &degrees[0]) ||
         !ascii_find(header, "DEC", value) || !ascii_parse_f64(value, &degrees[1])) {
-        goto out;
+        return STATUS_OK;
     }
     double off = fabs(remainder(degrees[0] - text[0], 360)) * cos(text[1] * M_PI / 180);
-    TRY(assume_if(off > 1.0 / (double)TENTH || fabs(degrees[1] - text[1]) > 1.0 / (double)TENTH,
-                  assumed,
-                  "RA_STR, DEC_STR (%.9g, %.9g degrees) and RA, DEC (%.9g, %.9g) differ: RA_STR "
-                  "and DEC_STR are used",
-                  text[0], text[1], degrees[0], degrees[1]));
-out:
-    return st;
+    return assume_if(off > 1.0 / (double)TENTH || fabs(degrees[1] - text[1]) > 1.0 / (double)TENTH,
+                     assumed,
+                     "RA_STR, DEC_STR (%.9g, %.9g degrees) and RA, DEC (%.9g, %.9g) differ: RA_STR "
+                     "and DEC_STR are used",
+                     text[0], text[1], degrees[0], degrees[1]);
 }
 
 status_t guppi_read_words(struct guppi_file *file)
 {
-    status_t st = STATUS_OK;
     struct guppi *guppi = &file->guppi;
     TRY(guppi_read_streams(&file->header, guppi));
     TRY(guppi_read_band(file));
     TRY(guppi_read_block(&file->header, guppi));
     TRY(guppi_read_start(&file->header, &guppi->has_start, &guppi->start));
     guppi->has_start = guppi->has_start && guppi->start.mjd_day > 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t guppi_note_words(struct guppi_file *file)
 {
-    status_t st = STATUS_OK;
     double channels = 0; /* of one antenna, repeated */
     TRY(guppi_note_missing(file));
     TRY(ascii_f64(&file->header, "NCHAN", -1e9, 1e9, &channels, ASCII_MAYBE));
     TRY(assume_if(channels > 0 && channels != file->guppi.channels, &file->archive->assumed,
                   "NCHAN %.9g and OBSNCHAN / NANTS %u differ: OBSNCHAN is used", channels,
                   file->guppi.channels));
-    TRY(guppi_check_position(&file->header, &file->archive->assumed));
-out:
-    return st;
+    return guppi_check_position(&file->header, &file->archive->assumed);
 }

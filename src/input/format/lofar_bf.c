@@ -52,12 +52,12 @@ static status_t lofar_bf_hertz(const struct fields *f, const struct lofar_bf_pla
     char unit_name[80];
     const char *object = place->beam;
     snprintf(unit_name, sizeof unit_name, "%s_UNIT", name);
-    TRY(fields_f64(f, object, name, out, found));
+    TRY_OUT(fields_f64(f, object, name, out, found));
     if (!*found) {
         object = place->pointing;
-        TRY(fields_f64(f, object, name, out, found));
+        TRY_OUT(fields_f64(f, object, name, out, found));
     }
-    TRY(fields_text(f, object, unit_name, &unit, NULL));
+    TRY_OUT(fields_text(f, object, unit_name, &unit, NULL));
     if (*found && unit && fabs(*out) < least_hz) {
         *out *= strcmp(unit, "MHz") == 0 ? 1e6 : strcmp(unit, "kHz") == 0 ? 1e3 : 1;
     }
@@ -70,7 +70,6 @@ out:
 static status_t lofar_bf_compare_width(const struct fields *f, const struct lofar_bf_place *place,
                                        double rate)
 {
-    status_t st = STATUS_OK;
     double width = 0;
     int64_t channels = 1;
     int has_width = 0;
@@ -84,14 +83,12 @@ static status_t lofar_bf_compare_width(const struct fields *f, const struct lofa
         has_width = has_width && found && channels > 0;
         width /= has_width ? (double)channels : 1;
     }
-    REQUIRE(!has_width || rate == 0 || override_has_rate(f->layout) ||
-                fabs(width / rate - 1) < 0.01,
-            STATUS_DATA,
-            "%s: %s is %.12g Hz, but voltages of it are sampled at %.12g Hz (SAMPLING_RATE, "
-            "SAMPLING_TIME): input.layout.sample_rate_hz says which is right",
-            f->path, name, width, rate);
-out:
-    return st;
+    return REQUIRED(
+        !has_width || rate == 0 || override_has_rate(f->layout) || fabs(width / rate - 1) < 0.01,
+        STATUS_DATA,
+        "%s: %s is %.12g Hz, but voltages of it are sampled at %.12g Hz (SAMPLING_RATE, "
+        "SAMPLING_TIME): input.layout.sample_rate_hz says which is right",
+        f->path, name, width, rate);
 }
 
 /* Subbands are 1024th parts of the clock's rate, and their channels parts of them. */
@@ -99,7 +96,6 @@ static status_t lofar_bf_compare_clock(const struct fields *f, const struct lofa
                                        double rate)
 {
     enum { SUBBANDS = 1024 };
-    status_t st = STATUS_OK;
     double clock = 0;
     double width = 0;
     int64_t channels = 0;
@@ -108,7 +104,7 @@ static status_t lofar_bf_compare_clock(const struct fields *f, const struct lofa
     int found = 0;
     TRY(fields_f64(f, "/", "CLOCK_FREQUENCY", &clock, &has_clock));
     if (!has_clock || rate == 0 || override_has_rate(f->layout)) {
-        goto out;
+        return STATUS_OK;
     }
     double subband = clock * (fabs(clock) < least_hz ? 1e6 : 1) / SUBBANDS;
     TRY(lofar_bf_hertz(f, place, "SUBBAND_WIDTH", &width, &has_width));
@@ -119,18 +115,16 @@ static status_t lofar_bf_compare_clock(const struct fields *f, const struct lofa
     TRY(fields_i64(f, place->beam, "CHANNELS_PER_SUBBAND", &channels, &found));
     double each = subband / rate;
     double expected = found ? (double)channels : fmax(1, round(each));
-    REQUIRE(fabs(each / expected - 1) < 0.01, STATUS_DATA,
-            "%s: CLOCK_FREQUENCY is %.12g, of subbands of %.12g Hz, but samples of %.12g Hz "
-            "(SAMPLING_RATE, SAMPLING_TIME) are of %.9g channels in each, expected %s%.0f: "
-            "input.layout.sample_rate_hz says which is right",
-            f->path, clock, subband, rate, each, found ? "CHANNELS_PER_SUBBAND = " : "", expected);
-out:
-    return st;
+    return REQUIRED(
+        fabs(each / expected - 1) < 0.01, STATUS_DATA,
+        "%s: CLOCK_FREQUENCY is %.12g, of subbands of %.12g Hz, but samples of %.12g Hz "
+        "(SAMPLING_RATE, SAMPLING_TIME) are of %.9g channels in each, expected %s%.0f: "
+        "input.layout.sample_rate_hz says which is right",
+        f->path, clock, subband, rate, each, found ? "CHANNELS_PER_SUBBAND = " : "", expected);
 }
 
 static status_t lofar_bf_read_rate(struct fields *f, const struct lofar_bf_place *place)
 {
-    status_t st = STATUS_OK;
     double rate = 0;
     double step = 0;
     int has_rate = 0;
@@ -151,9 +145,7 @@ static status_t lofar_bf_read_rate(struct fields *f, const struct lofar_bf_place
     f->own.time.sample_rate_hz = rate;
     TRY(lofar_bf_compare_width(f, place, rate));
     TRY(lofar_bf_compare_clock(f, place, rate));
-    TRY(has_rate || has_step ? fields_check_rate(f, rate) : STATUS_OK);
-out:
-    return st;
+    return has_rate || has_step ? fields_check_rate(f, rate) : STATUS_OK;
 }
 
 /* A start as a text, with or without a 'Z', and as a Modified Julian Day. */
@@ -172,21 +164,22 @@ static status_t lofar_bf_read_forms(const struct fields *f, const char *object,
     status_t st = STATUS_OK;
     char *text = NULL;
     double mjd = 0;
-    TRY(fields_text(f, object, out->utc, &text, &out->has_utc));
-    TRY(fields_f64(f, object, out->mjd, &mjd, &out->has_mjd));
+    TRY_OUT(fields_text(f, object, out->utc, &text, &out->has_utc));
+    TRY_OUT(fields_f64(f, object, out->mjd, &mjd, &out->has_mjd));
     int is_day = mjd > 0 && mjd < 1e6;
     if (out->has_utc) {
-        REQUIRE(units_parse_utc(text, &out->start), STATUS_DATA,
-                "%s: it starts at \"%s\", expected a date like 2012-08-22T10:25:00.000000000Z",
-                f->path, text);
-        REQUIRE(!out->has_mjd || override_has(f->layout, SAID_START) ||
-                    (is_day && fabs(utc_difference(utc_of_mjd(mjd), out->start)) < start_tolerance),
-                STATUS_DATA,
-                "%s: it starts at \"%s\", but %s is %.15g: input.layout.start says which is right",
-                f->path, text, out->mjd, mjd);
+        REQUIRE_OUT(units_parse_utc(text, &out->start), STATUS_DATA,
+                    "%s: it starts at \"%s\", expected a date like 2012-08-22T10:25:00.000000000Z",
+                    f->path, text);
+        REQUIRE_OUT(
+            !out->has_mjd || override_has(f->layout, SAID_START) ||
+                (is_day && fabs(utc_difference(utc_of_mjd(mjd), out->start)) < start_tolerance),
+            STATUS_DATA,
+            "%s: it starts at \"%s\", but %s is %.15g: input.layout.start says which is right",
+            f->path, text, out->mjd, mjd);
     } else if (out->has_mjd) {
-        REQUIRE(is_day, STATUS_DATA, "%s: %s is %g, expected a Modified Julian Day", f->path,
-                out->mjd, mjd);
+        REQUIRE_OUT(is_day, STATUS_DATA, "%s: %s is %g, expected a Modified Julian Day", f->path,
+                    out->mjd, mjd);
         out->start = utc_of_mjd(mjd);
     }
 out:
@@ -198,7 +191,6 @@ out:
  * with the pointing's day, the text, which is finer. */
 static status_t lofar_bf_read_start(struct fields *f, const struct lofar_bf_place *place)
 {
-    status_t st = STATUS_OK;
     struct lofar_bf_start pointing = {.utc = "EXPTIME_START_UTC", .mjd = "EXPTIME_START_MJD"};
     struct lofar_bf_start all = {.utc = "OBSERVATION_START_UTC", .mjd = "OBSERVATION_START_MJD"};
     TRY(lofar_bf_read_forms(f, place->pointing, &pointing));
@@ -209,31 +201,27 @@ static status_t lofar_bf_read_start(struct fields *f, const struct lofar_bf_plac
     char **assumed = &f->archive->assumed;
     f->own.time.has_start = start->has_utc || start->has_mjd;
     f->own.time.start = start->start;
-    TRY(start->has_utc || override_has(f->layout, SAID_START) ? STATUS_OK
-        : start->has_mjd ? assume(assumed, "%s is not there: %s = %.15g is used", start->utc,
-                                  start->mjd, start->start.mjd_day + start->start.second / 86400)
-                         : assume(assumed, "%s is not there: the start is unknown", start->utc));
-out:
-    return st;
+    return start->has_utc || override_has(f->layout, SAID_START) ? STATUS_OK
+           : start->has_mjd ? assume(assumed, "%s is not there: %s = %.15g is used", start->utc,
+                                     start->mjd, start->start.mjd_day + start->start.second / 86400)
+                            : assume(assumed, "%s is not there: the start is unknown", start->utc);
 }
 
 /* The middle of the frequencies is the centre of the beam, to within a channel. */
 static status_t lofar_bf_compare_centre(const struct fields *f, const struct lofar_bf_place *place)
 {
-    status_t st = STATUS_OK;
     double centre = 0;
     int found = 0;
     const struct job_layout *own = &f->own;
     double middle = (own->freq.hz[0] + own->freq.hz[own->freq.count - 1]) / 2;
     TRY(lofar_bf_hertz(f, place, "BEAM_FREQUENCY_CENTER", &centre, &found));
-    REQUIRE(!found || own->time.sample_rate_hz == 0 || override_has_frequencies(f->layout) ||
-                fabs(centre - middle) <= own->time.sample_rate_hz,
-            STATUS_DATA,
-            "%s: BEAM_FREQUENCY_CENTER is %.12g Hz, but AXIS_VALUES_WORLD has its middle at %.12g "
-            "Hz: input.layout.freq_hz says which is right",
-            f->path, centre, middle);
-out:
-    return st;
+    return REQUIRED(
+        !found || own->time.sample_rate_hz == 0 || override_has_frequencies(f->layout) ||
+            fabs(centre - middle) <= own->time.sample_rate_hz,
+        STATUS_DATA,
+        "%s: BEAM_FREQUENCY_CENTER is %.12g Hz, but AXIS_VALUES_WORLD has its middle at %.12g "
+        "Hz: input.layout.freq_hz says which is right",
+        f->path, centre, middle);
 }
 
 /* How many channels all subbands have, where that is said. */
@@ -244,13 +232,13 @@ static status_t lofar_bf_compare_channels(const struct fields *f,
     uint64_t *each = NULL;
     size_t count = 0;
     uint64_t sum = 0;
-    TRY(fields_attribute_u64s(f, place->stokes, "NOF_CHANNELS", &each, &count));
+    TRY_OUT(fields_attribute_u64s(f, place->stokes, "NOF_CHANNELS", &each, &count));
     for (size_t i = 0; i < count; i++) {
         sum += each[i];
     }
-    REQUIRE(count == 0 || sum == place->chans, STATUS_DATA,
-            "%s: NOF_CHANNELS of %zu subbands are %" PRIu64 ", but %s has %" PRIu64 " channels",
-            f->path, count, sum, place->stokes, place->chans);
+    REQUIRE_OUT(count == 0 || sum == place->chans, STATUS_DATA,
+                "%s: NOF_CHANNELS of %zu subbands are %" PRIu64 ", but %s has %" PRIu64 " channels",
+                f->path, count, sum, place->stokes, place->chans);
 out:
     free(each);
     return st;
@@ -260,7 +248,6 @@ static status_t lofar_bf_read_frequencies(struct fields *f, const struct lofar_b
 {
     static const char *const groups[] = {"COORDINATES/COORDINATE_1", "Coordinates/COORDINATE_1",
                                          "Coordinates/Coordinate1"};
-    status_t st = STATUS_OK;
     size_t count = 0;
     double **hz = &f->own.freq.hz;
     for (int i = 0; i < 3 && count == 0; i++) {
@@ -277,14 +264,11 @@ static status_t lofar_bf_read_frequencies(struct fields *f, const struct lofar_b
     for (size_t i = 0; i < count; i++) {
         (*hz)[i] *= factor;
     }
-    TRY(count > 0 ? lofar_bf_compare_centre(f, place) : STATUS_OK);
-out:
-    return st;
+    return count > 0 ? lofar_bf_compare_centre(f, place) : STATUS_OK;
 }
 
 static status_t lofar_bf_read_words(struct fields *f, const struct lofar_bf_place *place)
 {
-    status_t st = STATUS_OK;
     struct job_layout_sky *sky = &f->own.sky;
     const char *object = place->beam;
     TRY(fields_text(f, "/", "TELESCOPE", &sky->telescope, NULL));
@@ -295,16 +279,13 @@ static status_t lofar_bf_read_words(struct fields *f, const struct lofar_bf_plac
         object = place->pointing;
         TRY(fields_f64(f, object, "POINT_RA", &sky->ra_deg, &sky->has_ra));
     }
-    TRY(fields_f64(f, object, "POINT_DEC", &sky->dec_deg, &sky->has_dec));
-out:
-    return st;
+    return fields_f64(f, object, "POINT_DEC", &sky->dec_deg, &sky->has_dec);
 }
 
 /* Fills in rate, start, frequencies, telescope, source and position, in whichever of the spellings
  * of 2011 and later they are. Fails with DATA: values that contradict each other, or are absurd. */
 static status_t lofar_bf_fill(struct fields *f, const struct lofar_bf_place *place)
 {
-    status_t st = STATUS_OK;
     TRY(fields_set_words(f, place->stokes, "time,chan", NULL));
     f->own.has_sideband = 1;
     f->own.sideband = 1;
@@ -312,9 +293,7 @@ static status_t lofar_bf_fill(struct fields *f, const struct lofar_bf_place *pla
     TRY(lofar_bf_read_start(f, place));
     TRY(lofar_bf_compare_channels(f, place));
     TRY(lofar_bf_read_frequencies(f, place));
-    TRY(lofar_bf_read_words(f, place));
-out:
-    return st;
+    return lofar_bf_read_words(f, place);
 }
 
 /* The DM to which it was dedispersed coherently; 0: it was not. */
@@ -323,9 +302,9 @@ static status_t lofar_bf_dm(const struct fields *f, const struct lofar_bf_place 
     status_t st = STATUS_OK;
     char *how = NULL;
     *dm = 0;
-    TRY(fields_text(f, place->beam, "DEDISPERSION", &how, NULL));
+    TRY_OUT(fields_text(f, place->beam, "DEDISPERSION", &how, NULL));
     if (how && strcmp(how, "COHERENT") == 0) {
-        TRY(fields_f64(f, place->beam, "DISPERSION_MEASURE", dm, NULL));
+        TRY_OUT(fields_f64(f, place->beam, "DISPERSION_MEASURE", dm, NULL));
     }
 out:
     free(how);
@@ -360,8 +339,8 @@ static status_t lofar_bf_recognise(const char *path, int *is_it)
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     struct h5_names names = {0};
-    TRY(fields_open(path, title, NULL, &fields));
-    TRY(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
+    TRY_OUT(fields_open(path, title, NULL, &fields));
+    TRY_OUT(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
     *is_it = names.count > 0;
 out:
     text_free_list(names.names, names.count);
@@ -377,19 +356,20 @@ static status_t lofar_bf_find_component(const struct fields *f, const char *name
     char scales[300 + sizeof "_i2f"];
     int has_scales = 0;
     *out = -1;
-    TRY(fields_text(f, name, "STOKES_COMPONENT", &text, NULL));
+    TRY_OUT(fields_text(f, name, "STOKES_COMPONENT", &text, NULL));
     for (int i = 0; i < COMPONENTS && text; i++) {
         *out = strncmp(text, component_names[i], 2) == 0 ? i : *out;
     }
-    REQUIRE(*out >= 0, STATUS_DATA,
-            "%s: %s is Stokes %s, a filterbank, not voltages: expected Xr, Xi, Yr, Yi", f->path,
-            name, text ? text : "?");
+    REQUIRE_OUT(*out >= 0, STATUS_DATA,
+                "%s: %s is Stokes %s, a filterbank, not voltages: expected Xr, Xi, Yr, Yi", f->path,
+                name, text ? text : "?");
     snprintf(scales, sizeof scales, "%s_i2f", name);
-    TRY(h5_has(f->file, f->path, scales, &has_scales));
-    REQUIRE(!has_scales, STATUS_DATA,
-            "%s: %s is of 8 bits with scales in %s, which are not read: expected floats, as LOFAR "
-            "writes them",
-            f->path, name, scales);
+    TRY_OUT(h5_has(f->file, f->path, scales, &has_scales));
+    REQUIRE_OUT(
+        !has_scales, STATUS_DATA,
+        "%s: %s is of 8 bits with scales in %s, which are not read: expected floats, as LOFAR "
+        "writes them",
+        f->path, name, scales);
 out:
     free(text);
     return st;
@@ -398,7 +378,6 @@ out:
 /* Bytes of the dataset that its files hold, of those that they are declared to hold. */
 static status_t lofar_bf_measure(const struct archive_part *part, uint64_t *bytes)
 {
-    status_t st = STATUS_OK;
     int is_whole = 1;
     *bytes = 0;
     for (uint32_t i = 0; i < part->nextents && is_whole; i++) {
@@ -411,14 +390,12 @@ static status_t lofar_bf_measure(const struct archive_part *part, uint64_t *byte
         is_whole = there >= extent->bytes;
         *bytes += min_u64(there, extent->bytes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The archive's rows are those that its files hold: datasets promise more than was written. */
 static status_t lofar_bf_cut(const struct fields *f, const char *name)
 {
-    status_t st = STATUS_OK;
     struct archive *archive = f->archive;
     struct archive_part *part = &archive->parts[0];
     uint64_t row = archive->count[AXIS_CHAN] * archive->stored.element_bytes;
@@ -431,14 +408,11 @@ static status_t lofar_bf_cut(const struct fields *f, const char *name)
                 f->path, name, part->samples, row, bytes);
         TRY(cut_time(archive, min_u64(bytes / row, part->samples)));
     }
-    TRY(memory_text(name, &part->dataset));
-out:
-    return st;
+    return memory_text(name, &part->dataset);
 }
 
 static status_t lofar_bf_read(struct fields *f, void *context)
 {
-    status_t st = STATUS_OK;
     struct archive *archive = f->archive;
     struct lofar_bf_place *place = context;
     const char *name = place->stokes;
@@ -461,8 +435,7 @@ static status_t lofar_bf_read(struct fields *f, void *context)
     TRY(lofar_bf_dm(f, place, &dm));
     TRY(fields_note_coherent(f, dm));
     archive->shape.stacked = AXIS_POL;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Notes a component; another of the same is of another observation, or another part of its band. */
@@ -472,24 +445,24 @@ static status_t lofar_bf_note(const struct fields *f, const struct lofar_bf_plac
     status_t st = STATUS_OK;
     char *id = NULL;
     const int component = place->component;
-    TRY(fields_text(f, "/", "OBSERVATION_ID", &id, NULL));
-    TRY(id ? STATUS_OK : memory_text("?", &id));
+    TRY_OUT(fields_text(f, "/", "OBSERVATION_ID", &id, NULL));
+    TRY_OUT(id ? STATUS_OK : memory_text("?", &id));
     for (int i = 0; i < COMPONENTS; i++) {
         if (!all->component[i].path) {
             continue;
         }
-        REQUIRE(strcmp(all->component[i].observation, id) == 0 &&
-                    strcmp(all->component[i].where, place->beam) == 0,
-                STATUS_DATA,
-                "%s is of observation %s, %s, but %s of %s, %s: they do not belong together",
-                all->component[i].path, all->component[i].observation, all->component[i].where,
-                f->path, id, place->beam);
+        REQUIRE_OUT(strcmp(all->component[i].observation, id) == 0 &&
+                        strcmp(all->component[i].where, place->beam) == 0,
+                    STATUS_DATA,
+                    "%s is of observation %s, %s, but %s of %s, %s: they do not belong together",
+                    all->component[i].path, all->component[i].observation, all->component[i].where,
+                    f->path, id, place->beam);
     }
-    REQUIRE(!all->component[component].path, STATUS_DATA,
-            "%s and %s both hold %s: parts of a band (P000, P001 ...) are read one by one",
-            all->component[component].path, f->path, component_names[component]);
-    TRY(memory_text(f->path, &all->component[component].path));
-    TRY(memory_text(place->beam, &all->component[component].where));
+    REQUIRE_OUT(!all->component[component].path, STATUS_DATA,
+                "%s and %s both hold %s: parts of a band (P000, P001 ...) are read one by one",
+                all->component[component].path, f->path, component_names[component]);
+    TRY_OUT(memory_text(f->path, &all->component[component].path));
+    TRY_OUT(memory_text(place->beam, &all->component[component].where));
     all->component[component].observation = id;
     id = NULL;
 out:
@@ -503,17 +476,18 @@ static status_t lofar_bf_open_file(const char *path, const struct job_layout *la
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     struct h5_names names = {0};
-    TRY(fields_open(path, title, layout, &fields));
-    TRY(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
-    REQUIRE(names.count > 0, STATUS_DATA,
-            "%s holds no SUB_ARRAY_POINTING_mmm/BEAM_bbb/STOKES_s, expected in %s", path, title);
+    TRY_OUT(fields_open(path, title, layout, &fields));
+    TRY_OUT(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
+    REQUIRE_OUT(names.count > 0, STATUS_DATA,
+                "%s holds no SUB_ARRAY_POINTING_mmm/BEAM_bbb/STOKES_s, expected in %s", path,
+                title);
     for (size_t i = 0; i < names.count; i++) {
         struct lofar_bf_place found = lofar_bf_place(names.names[i]);
         struct place *place = NULL;
-        TRY(lofar_bf_find_component(&fields, found.stokes, &found.component));
-        TRY(lofar_bf_note(&fields, &found, all));
-        TRY(places_add(&all->places, &place));
-        TRY(fields_make(&fields, lofar_bf_read, &found, &place->archive));
+        TRY_OUT(lofar_bf_find_component(&fields, found.stokes, &found.component));
+        TRY_OUT(lofar_bf_note(&fields, &found, all));
+        TRY_OUT(places_add(&all->places, &place));
+        TRY_OUT(fields_make(&fields, lofar_bf_read, &found, &place->archive));
         place->stack = (uint64_t)found.component;
         all->declared = max_u64(all->declared, found.rows);
     }
@@ -541,19 +515,19 @@ static status_t lofar_bf_open_siblings(const char *path, const struct job_layout
     status_t st = STATUS_OK;
     char *name = NULL;
     size_t digit = lofar_bf_digit(path);
-    TRY(memory_text(path, &name));
+    TRY_OUT(memory_text(path, &name));
     for (int i = 0; i < (digit > 0 ? COMPONENTS : 1); i++) {
         int is_open = 0;
         int exists = 1;
         if (digit > 0) {
             name[digit] = (char)('0' + i);
-            TRY(strcmp(name, path) == 0 ? STATUS_OK : file_exists(name, &exists));
+            TRY_OUT(strcmp(name, path) == 0 ? STATUS_OK : file_exists(name, &exists));
         }
         for (int j = 0; j < COMPONENTS && exists && !is_open; j++) {
-            TRY(all->component[j].path ? file_is_same(all->component[j].path, name, &is_open)
-                                       : STATUS_OK);
+            TRY_OUT(all->component[j].path ? file_is_same(all->component[j].path, name, &is_open)
+                                           : STATUS_OK);
         }
-        TRY(exists && !is_open ? lofar_bf_open_file(name, layout, all) : STATUS_OK);
+        TRY_OUT(exists && !is_open ? lofar_bf_open_file(name, layout, all) : STATUS_OK);
     }
 out:
     free(name);
@@ -562,7 +536,6 @@ out:
 
 static status_t lofar_bf_check(const struct lofar_bf *all)
 {
-    status_t st = STATUS_OK;
     for (int i = 0; i < COMPONENTS; i++) {
         const char *path = all->component[i].path;
         const char *other = all->component[i ^ 1].path;
@@ -583,8 +556,7 @@ static status_t lofar_bf_check(const struct lofar_bf *all)
             first->parts[0].path, units_utc(first->sky.start), next->parts[0].path,
             units_utc(next->sky.start));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Four components are two polarisations. */
@@ -592,7 +564,6 @@ static status_t lofar_bf_pair(const struct lofar_bf *all, const struct job_layou
                               struct archive *archive)
 {
     static const char *const pols[] = {"X", "Y"};
-    status_t st = STATUS_OK;
     uint64_t count = archive->count[AXIS_POL] / PARTS_OF_POL;
     const char *const *names = all->component[0].path ? pols : pols + 1;
     archive->is_complex = 1;
@@ -605,11 +576,9 @@ static status_t lofar_bf_pair(const struct lofar_bf *all, const struct job_layou
         TRY(gather_name(archive, AXIS_POL, count, i, names[i]));
     }
     uint64_t samples = archive->count[AXIS_TIME];
-    TRY(assume_unless(samples == all->declared, &archive->assumed,
-                      "%" PRIu64 " rows are declared, the external files hold %" PRIu64,
-                      all->declared, samples));
-out:
-    return st;
+    return assume_unless(samples == all->declared, &archive->assumed,
+                         "%" PRIu64 " rows are declared, the external files hold %" PRIu64,
+                         all->declared, samples);
 }
 
 static status_t lofar_bf_open(const struct format_input *input, struct archive **out)
@@ -621,14 +590,14 @@ static status_t lofar_bf_open(const struct format_input *input, struct archive *
     layout.has_domain = 0;
     layout.has_oversampling = 0;
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY(lofar_bf_open_siblings(input->paths[i], &layout, &all));
+        TRY_OUT(lofar_bf_open_siblings(input->paths[i], &layout, &all));
     }
-    TRY(lofar_bf_check(&all));
+    TRY_OUT(lofar_bf_check(&all));
     for (size_t i = 0; i < all.places.count; i++) {
         all.places.items[i].stack -= all.component[0].path ? 0 : PARTS_OF_POL;
     }
-    TRY(place_join(&all.places, PLACE_NEAR, out));
-    TRY(lofar_bf_pair(&all, input->layout, *out));
+    TRY_OUT(place_join(&all.places, PLACE_NEAR, out));
+    TRY_OUT(lofar_bf_pair(&all, input->layout, *out));
 out:
     places_free(&all.places);
     for (int i = 0; i < COMPONENTS; i++) {

@@ -53,9 +53,9 @@ static status_t lofar_tbb_recognise(const char *path, int *is_it)
     struct h5_names names = {0};
     char *type = NULL;
     int found = 0;
-    TRY(fields_open(path, title, NULL, &fields));
-    TRY(lofar_tbb_list(&fields, &names));
-    TRY(h5_find_text(fields.file, path, "FILETYPE", &type, &found));
+    TRY_OUT(fields_open(path, title, NULL, &fields));
+    TRY_OUT(lofar_tbb_list(&fields, &names));
+    TRY_OUT(h5_find_text(fields.file, path, "FILETYPE", &type, &found));
     *is_it = names.count > 0 || (found && strcmp(type, "tbb") == 0);
 out:
     free(type);
@@ -71,12 +71,12 @@ static status_t lofar_tbb_hertz(const struct fields *f, const char *object, cons
 {
     status_t st = STATUS_OK;
     char *unit = NULL;
-    TRY(fields_text(f, object, name, &unit, NULL));
+    TRY_OUT(fields_text(f, object, name, &unit, NULL));
     double scale = !unit ? 1e6 : strcmp(unit, "Hz") == 0 ? 1 : strcmp(unit, "kHz") == 0 ? 1e3 : 1e6;
     if (scale >= 1e6 && *hertz > 1e5) {
         scale = 1;
-        TRY(assume_if(unit != NULL, &f->archive->assumed,
-                      "%s %s of %.12g is taken for Hz, by its size", name, unit, *hertz));
+        TRY_OUT(assume_if(unit != NULL, &f->archive->assumed,
+                          "%s %s of %.12g is taken for Hz, by its size", name, unit, *hertz));
     }
     *hertz *= scale;
 out:
@@ -87,7 +87,6 @@ out:
 /* The clock of the station is that of its samples. */
 static status_t lofar_tbb_read_rate(const struct fields *f, const char *name, double *rate)
 {
-    status_t st = STATUS_OK;
     double clock = 0;
     int found = 0;
     TRY(fields_f64(f, name, "SAMPLE_FREQUENCY", rate, &found));
@@ -96,12 +95,11 @@ static status_t lofar_tbb_read_rate(const struct fields *f, const char *name, do
     TRY(fields_check_rate(f, *rate));
     TRY(fields_f64(f, "/", "CLOCK_FREQUENCY", &clock, &found));
     TRY(found ? lofar_tbb_hertz(f, "/", "CLOCK_FREQUENCY_UNIT", &clock) : STATUS_OK);
-    REQUIRE(!found || override_has_rate(f->layout) || fabs(clock / *rate - 1) < 1e-9, STATUS_DATA,
-            "%s: %s: SAMPLE_FREQUENCY is %.12g Hz, but CLOCK_FREQUENCY %.12g Hz: "
-            "input.layout.sample_rate_hz says which is right",
-            f->path, name, *rate, clock);
-out:
-    return st;
+    return REQUIRED(!found || override_has_rate(f->layout) || fabs(clock / *rate - 1) < 1e-9,
+                    STATUS_DATA,
+                    "%s: %s: SAMPLE_FREQUENCY is %.12g Hz, but CLOCK_FREQUENCY %.12g Hz: "
+                    "input.layout.sample_rate_hz says which is right",
+                    f->path, name, *rate, clock);
 }
 
 /* The filter before the samples, "LBA_10_90", passes frequencies of the dipole's Nyquist zone. */
@@ -112,15 +110,15 @@ static status_t lofar_tbb_check_zone(const struct fields *f, const char *name,
     char *filter = NULL;
     double low = 0;
     double high = 0;
-    TRY(fields_text(f, "/", "FILTER_SELECTION", &filter, NULL));
+    TRY_OUT(fields_text(f, "/", "FILTER_SELECTION", &filter, NULL));
     int found = filter && sscanf(filter, "%*3[A-Z]_%lf_%lf", &low, &high) == 2;
     double zone = floor((low + high) / 2 * 1e6 / (dipole->rate / 2)) + 1;
-    REQUIRE(!found || !dipole->has_zone || override_has_frequencies(f->layout) ||
-                zone == (double)dipole->zone,
-            STATUS_DATA,
-            "%s: %s: NYQUIST_ZONE is %" PRId64 ", but FILTER_SELECTION %s is of zone %.0f: "
-            "input.layout.freq_hz and sideband say what is right",
-            f->path, name, dipole->zone, filter, zone);
+    REQUIRE_OUT(!found || !dipole->has_zone || override_has_frequencies(f->layout) ||
+                    zone == (double)dipole->zone,
+                STATUS_DATA,
+                "%s: %s: NYQUIST_ZONE is %" PRId64 ", but FILTER_SELECTION %s is of zone %.0f: "
+                "input.layout.freq_hz and sideband say what is right",
+                f->path, name, dipole->zone, filter, zone);
 out:
     free(filter);
     return st;
@@ -129,7 +127,6 @@ out:
 static status_t lofar_tbb_read(const struct fields *f, const char *name,
                                struct lofar_tbb_dipole *out)
 {
-    status_t st = STATUS_OK;
     out->zone = 1;
     TRY(lofar_tbb_read_rate(f, name, &out->rate));
     TRY(fields_need_i64(f, name, "TIME", &out->time));
@@ -144,14 +141,11 @@ static status_t lofar_tbb_read(const struct fields *f, const char *name,
             f->path, name, out->time, out->sample, out->rate);
     REQUIRE(out->zone >= 1 && out->zone <= 10, STATUS_DATA,
             "%s: %s: NYQUIST_ZONE is %" PRId64 ", expected 1, 2 or 3", f->path, name, out->zone);
-    TRY(lofar_tbb_check_zone(f, name, out));
-out:
-    return st;
+    return lofar_tbb_check_zone(f, name, out);
 }
 
 static status_t lofar_tbb_fill(struct fields *f, const struct lofar_tbb_dipole *dipole)
 {
-    status_t st = STATUS_OK;
     struct job_layout *own = &f->own;
     TRY(fields_set_words(f, dipole->name, "time", NULL));
     own->has_domain = 1;
@@ -162,8 +156,7 @@ static status_t lofar_tbb_fill(struct fields *f, const struct lofar_tbb_dipole *
     own->sideband = dipole->zone % 2 ? 1 : -1;
     TRY(layout_make_frequencies(own, 1));
     own->freq.hz[0] = ((double)dipole->zone - 0.5) * dipole->rate / 2;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Ranges (first, end) of samples that the recorder knows to be bad. */
@@ -174,15 +167,15 @@ static status_t lofar_tbb_read_flags(const struct fields *f, const char *name,
     uint64_t *flags = NULL;
     size_t count = 0;
     uint64_t samples = archive->count[AXIS_TIME];
-    TRY(fields_attribute_u64s(f, name, "FLAG_OFFSETS", &flags, &count));
-    TRY(memory_zeroed(count / 2, sizeof *archive->losses.stream_gaps, "flags",
-                      &archive->losses.stream_gaps));
+    TRY_OUT(fields_attribute_u64s(f, name, "FLAG_OFFSETS", &flags, &count));
+    TRY_OUT(memory_zeroed(count / 2, sizeof *archive->losses.stream_gaps, "flags",
+                          &archive->losses.stream_gaps));
     uint64_t end = 0;
     for (size_t i = 0; i + 1 < count; i += 2) {
-        REQUIRE(flags[i] >= end && flags[i + 1] >= flags[i], STATUS_DATA,
-                "%s: %s: FLAG_OFFSETS has the range %" PRIu64 " .. %" PRIu64
-                ", expected ascending ones",
-                f->path, name, flags[i], flags[i + 1]);
+        REQUIRE_OUT(flags[i] >= end && flags[i + 1] >= flags[i], STATUS_DATA,
+                    "%s: %s: FLAG_OFFSETS has the range %" PRIu64 " .. %" PRIu64
+                    ", expected ascending ones",
+                    f->path, name, flags[i], flags[i + 1]);
         end = flags[i + 1];
         uint64_t high = min_u64(end, samples);
         if (flags[i] < high) {
@@ -202,11 +195,11 @@ static status_t lofar_tbb_read_position(const struct fields *f, const char *name
     status_t st = STATUS_OK;
     static const char *const names[] = {"ANTENNA_POSITION", "ANTENNA_POSITION_VALUE"};
     char *frame = NULL;
-    TRY(fields_text(f, name, "ANTENNA_POSITION_FRAME", &frame, NULL));
+    TRY_OUT(fields_text(f, name, "ANTENNA_POSITION_FRAME", &frame, NULL));
     for (int i = 0; i < 2 && frame && strcmp(frame, "ITRF") == 0 && !archive->states.itrf_m; i++) {
         size_t count = 0;
         double *itrf_m = NULL;
-        TRY(fields_attribute_f64s(f, name, names[i], &itrf_m, &count));
+        TRY_OUT(fields_attribute_f64s(f, name, names[i], &itrf_m, &count));
         if (count == 3 && itrf_m[0] != 0) {
             archive->states.itrf_m = itrf_m;
             archive->states.nitrf_m = 3;
@@ -221,7 +214,6 @@ out:
 
 static status_t lofar_tbb_read_dipole(struct fields *f, void *context)
 {
-    status_t st = STATUS_OK;
     struct lofar_tbb_dipole *dipole = context;
     struct archive *archive = f->archive;
     struct sky *sky = &archive->sky;
@@ -240,10 +232,8 @@ static status_t lofar_tbb_read_dipole(struct fields *f, void *context)
     TRY(dipole->has_length ? cut_time(archive, (uint64_t)dipole->length) : STATUS_OK);
     TRY(memory_text(name, &part->dataset));
     TRY(lofar_tbb_read_flags(f, name, archive));
-    TRY(assume_unless(dipole->has_zone || override_has(f->layout, SAID_SIDEBAND), &archive->assumed,
-                      "Nyquist zone 1: %s does not say", name));
-out:
-    return st;
+    return assume_unless(dipole->has_zone || override_has(f->layout, SAID_SIDEBAND),
+                         &archive->assumed, "Nyquist zone 1: %s does not say", name);
 }
 
 /* Opens a dipole; its samples are counted from 1970 on. The number at the end of
@@ -251,7 +241,6 @@ out:
 static status_t lofar_tbb_open_dipole(const struct fields *f, const char *name,
                                       struct lofar_tbb *all)
 {
-    status_t st = STATUS_OK;
     struct lofar_tbb_dipole dipole = {.name = name};
     struct place *place = NULL;
     const char *id = text_basename(name);
@@ -270,8 +259,7 @@ static status_t lofar_tbb_open_dipole(const struct fields *f, const char *name,
     TRY(fields_make(f, lofar_tbb_read_dipole, &dipole, &place->archive));
     place->first_sample =
         (uint64_t)llround((double)dipole.time * dipole.rate) + (uint64_t)dipole.sample;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t lofar_tbb_open_file(const char *path, const struct job_layout *layout,
@@ -280,14 +268,14 @@ static status_t lofar_tbb_open_file(const char *path, const struct job_layout *l
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     struct h5_names names = {0};
-    TRY(fields_open(path, title, layout, &fields));
-    TRY(lofar_tbb_list(&fields, &names));
-    REQUIRE(names.count > 0, STATUS_DATA,
-            "%s holds no samples of dipoles, expected STATION_name/DIPOLE_number with "
-            "SAMPLE_NUMBER in %s",
-            path, title);
+    TRY_OUT(fields_open(path, title, layout, &fields));
+    TRY_OUT(lofar_tbb_list(&fields, &names));
+    REQUIRE_OUT(names.count > 0, STATUS_DATA,
+                "%s holds no samples of dipoles, expected STATION_name/DIPOLE_number with "
+                "SAMPLE_NUMBER in %s",
+                path, title);
     for (size_t i = 0; i < names.count; i++) {
-        TRY(lofar_tbb_open_dipole(&fields, names.names[i], all));
+        TRY_OUT(lofar_tbb_open_dipole(&fields, names.names[i], all));
     }
 out:
     text_free_list(names.names, names.count);
@@ -317,7 +305,6 @@ static enum axis lofar_tbb_axis(const struct lofar_tbb *all, uint64_t stacks,
 
 static status_t lofar_tbb_name(struct lofar_tbb *all, enum axis axis)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < all->nids; i++) {
         struct archive *archive = all->places.items[i].archive;
         archive->shape.stacked = axis;
@@ -325,8 +312,7 @@ static status_t lofar_tbb_name(struct lofar_tbb *all, enum axis axis)
                 ? gather_name(archive, axis, 1, 0, all->ids[i])
                 : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t lofar_tbb_open(const struct format_input *input, struct archive **out)
@@ -335,13 +321,13 @@ static status_t lofar_tbb_open(const struct format_input *input, struct archive 
     struct lofar_tbb all = {.nids = 0};
     uint64_t stacks = 0;
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY(lofar_tbb_open_file(input->paths[i], input->layout, &all));
+        TRY_OUT(lofar_tbb_open_file(input->paths[i], input->layout, &all));
     }
     for (size_t i = 0; i < all.nids; i++) {
         stacks = max_u64(stacks, all.places.items[i].stack + 1);
     }
-    TRY(lofar_tbb_name(&all, lofar_tbb_axis(&all, stacks, input->layout)));
-    TRY(place_join(&all.places, PLACE_NEAR, out));
+    TRY_OUT(lofar_tbb_name(&all, lofar_tbb_axis(&all, stacks, input->layout)));
+    TRY_OUT(place_join(&all.places, PLACE_NEAR, out));
 out:
     places_free(&all.places);
     text_free_list(all.ids, all.nids);

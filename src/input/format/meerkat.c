@@ -33,7 +33,6 @@ struct meerkat {
 /* Heaps of which data were lost: of some coarse channels each. */
 static status_t meerkat_read_flags(const struct fields *f, struct meerkat *said)
 {
-    status_t st = STATUS_OK;
     hsize_t dims[2];
     TRY(fields_shape(f, "Data/flags", 2, dims));
     REQUIRE(dims[0] > 0 && dims[1] > 0 && said->chans % dims[0] == 0 && said->times % dims[1] == 0,
@@ -43,9 +42,7 @@ static status_t meerkat_read_flags(const struct fields *f, struct meerkat *said)
             f->path, (uint64_t)dims[0], (uint64_t)dims[1], said->chans, said->times);
     said->heap_chans = said->chans / dims[0];
     said->heap_times = said->times / dims[1];
-    TRY(fields_u64s(f, "Data/flags", NULL, &said->flags, &said->nflags));
-out:
-    return st;
+    return fields_u64s(f, "Data/flags", NULL, &said->flags, &said->nflags);
 }
 
 /* Whether no coarse channel of that time came: then its timestamp may be anything. */
@@ -61,23 +58,20 @@ static int meerkat_is_lost(const struct meerkat *said, uint64_t time)
 
 static status_t meerkat_add_never(struct meerkat *said, uint64_t time)
 {
-    status_t st = STATUS_OK;
     struct archive_gap *last = said->nnever > 0 ? &said->never[said->nnever - 1] : NULL;
     if (last && last->first + last->count == time) {
         last->count++;
-        goto out;
+        return STATUS_OK;
     }
     TRY(memory_grown(said->nnever + 1, sizeof *said->never, "gaps", &said->never));
     said->never[said->nnever++] = (struct archive_gap){0, time, 1};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Timestamps rise by one step each. Those of heaps that never came are zero. */
 static status_t meerkat_check_stamps(const struct fields *f, const uint64_t *values, uint64_t at,
                                      uint64_t count, struct meerkat *said)
 {
-    status_t st = STATUS_OK;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t n = at + i;
         uint64_t stamp = values[i];
@@ -100,14 +94,12 @@ static status_t meerkat_check_stamps(const struct fields *f, const uint64_t *val
                 f->path, stamps, n, stamp, expected, said->step, said->at, said->stamp);
         said->samples = is_expected ? n + 1 : said->samples;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* When all are known: the timestamp that sample 0 has or would have. */
 static status_t meerkat_settle_stamps(const struct fields *f, struct meerkat *said)
 {
-    status_t st = STATUS_OK;
     said->step = said->step > 0 ? said->step : 1;
     REQUIRE(said->stamp > 0, STATUS_DATA, "%s: /%s: all %" PRIu64 " are 0, or of lost heaps",
             f->path, stamps, said->times);
@@ -123,8 +115,7 @@ static status_t meerkat_settle_stamps(const struct fields *f, struct meerkat *sa
     while (said->nnever > 0 && said->never[said->nnever - 1].first >= said->samples) {
         said->nnever--; /* the rest of the last chunk */
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t meerkat_read_stamps(const struct fields *f, struct meerkat *said)
@@ -136,26 +127,27 @@ static status_t meerkat_read_stamps(const struct fields *f, struct meerkat *said
     struct h5_dataset dataset = {0};
     hsize_t dims[1];
     uint64_t times = said->times;
-    TRY(fields_shape(f, stamps, 1, dims));
-    REQUIRE(dims[0] == times, STATUS_DATA,
-            "%s: /%s has %" PRIu64 " values, /Data/bf_raw %" PRIu64 " times", f->path, stamps,
-            (uint64_t)dims[0], times);
-    TRY(h5_dataset_open(f->file, f->path, stamps, &dataset));
-    REQUIRE(H5Tget_class(dataset.type) == H5T_INTEGER, STATUS_DATA,
-            "%s: /%s does not hold whole numbers", f->path, stamps);
-    TRY(memory_zeroed(PIECE, sizeof *values, "timestamps", &values));
+    TRY_OUT(fields_shape(f, stamps, 1, dims));
+    REQUIRE_OUT(dims[0] == times, STATUS_DATA,
+                "%s: /%s has %" PRIu64 " values, /Data/bf_raw %" PRIu64 " times", f->path, stamps,
+                (uint64_t)dims[0], times);
+    TRY_OUT(h5_dataset_open(f->file, f->path, stamps, &dataset));
+    REQUIRE_OUT(H5Tget_class(dataset.type) == H5T_INTEGER, STATUS_DATA,
+                "%s: /%s does not hold whole numbers", f->path, stamps);
+    TRY_OUT(memory_zeroed(PIECE, sizeof *values, "timestamps", &values));
     for (hsize_t at = 0; at < times; at += PIECE) {
         hsize_t count = min_u64(PIECE, times - at);
         h5_close(memory);
         memory = H5Screate_simple(1, &count, NULL);
-        H5_TRY(memory, "%s: /%s cannot be read", f->path, stamps);
-        H5_TRY(H5Sselect_hyperslab(dataset.space, H5S_SELECT_SET, &at, NULL, &count, NULL),
-               "%s: /%s cannot be read", f->path, stamps);
-        H5_TRY(H5Dread(dataset.id, H5T_NATIVE_UINT64, memory, dataset.space, H5P_DEFAULT, values),
-               "%s: /%s cannot be read", f->path, stamps);
-        TRY(meerkat_check_stamps(f, values, at, count, said));
+        H5_TRY_OUT(memory, "%s: /%s cannot be read", f->path, stamps);
+        H5_TRY_OUT(H5Sselect_hyperslab(dataset.space, H5S_SELECT_SET, &at, NULL, &count, NULL),
+                   "%s: /%s cannot be read", f->path, stamps);
+        H5_TRY_OUT(
+            H5Dread(dataset.id, H5T_NATIVE_UINT64, memory, dataset.space, H5P_DEFAULT, values),
+            "%s: /%s cannot be read", f->path, stamps);
+        TRY_OUT(meerkat_check_stamps(f, values, at, count, said));
     }
-    TRY(meerkat_settle_stamps(f, said));
+    TRY_OUT(meerkat_settle_stamps(f, said));
 out:
     h5_close(memory);
     free(values);
@@ -168,9 +160,9 @@ static status_t meerkat_read_pol(const struct fields *f, struct meerkat *said)
 {
     status_t st = STATUS_OK;
     char *name = NULL;
-    TRY(fields_text(f, "Data", "stream_name", &name, NULL));
+    TRY_OUT(fields_text(f, "Data", "stream_name", &name, NULL));
     const char *under = name ? strrchr(name, '_') : NULL;
-    TRY(memory_text(under ? under + 1 : "?", &said->pol));
+    TRY_OUT(memory_text(under ? under + 1 : "?", &said->pol));
 out:
     free(name);
     return st;
@@ -210,7 +202,6 @@ static void meerkat_find_gaps(const struct meerkat *said, uint64_t chan, struct 
 static status_t meerkat_take_gaps(const struct meerkat *said, struct archive *archive)
 {
     enum { MOST_GAPS = 1 << 26 };
-    status_t st = STATUS_OK;
     size_t flagged = 0;
     uint64_t never = 0;
     for (size_t i = 0; i < said->nflags; i++) {
@@ -227,15 +218,12 @@ static status_t meerkat_take_gaps(const struct meerkat *said, struct archive *ar
     for (size_t i = 0; i < said->nnever; i++) {
         never += said->never[i].count;
     }
-    TRY(assume_if(never > 0, &archive->assumed,
-                  "%" PRIu64 " times have timestamp 0: they never came, and are missing", never));
-out:
-    return st;
+    return assume_if(never > 0, &archive->assumed,
+                     "%" PRIu64 " times have timestamp 0: they never came, and are missing", never);
 }
 
 static status_t meerkat_read(struct fields *f, void *context)
 {
-    status_t st = STATUS_OK;
     struct meerkat *said = context;
     hsize_t dims[3];
     f->own.has_sideband = 1;
@@ -252,16 +240,13 @@ static status_t meerkat_read(struct fields *f, void *context)
     TRY(cut_time(f->archive, said->samples));
     TRY(meerkat_take_gaps(said, f->archive));
     f->archive->shape.stacked = AXIS_POL;
-    TRY(gather_name(f->archive, AXIS_POL, 1, 0, said->pol));
-out:
-    return st;
+    return gather_name(f->archive, AXIS_POL, 1, 0, said->pol);
 }
 
 /* Files of one polarisation go on in time; samples are counted from the first file's on. */
 static status_t meerkat_place(const struct format_input *input, const struct meerkat *said,
                               struct place *places)
 {
-    status_t st = STATUS_OK;
     uint64_t stacks = 0;
     for (size_t i = 0; i < input->npaths; i++) {
         uint64_t step = said[0].step;
@@ -276,8 +261,7 @@ static status_t meerkat_place(const struct format_input *input, const struct mee
         }
         places[i].stack = same < i ? places[same].stack : stacks++;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t meerkat_open(const struct format_input *input, struct archive **out)
@@ -286,21 +270,22 @@ static status_t meerkat_open(const struct format_input *input, struct archive **
     struct places places = {0};
     struct meerkat *said = NULL;
     const struct job_layout *layout = input->layout;
-    REQUIRE(override_has_rate(layout) && override_has_frequencies(layout), STATUS_USAGE,
-            "%s is %s, which does not say its sample rate and frequencies: "
-            "input.layout.sample_rate_hz and freq_hz must (and start, if times are to be known)",
-            input->paths[0], title);
-    TRY(memory_zeroed(input->npaths, sizeof *said, "input files", &said));
+    REQUIRE_OUT(
+        override_has_rate(layout) && override_has_frequencies(layout), STATUS_USAGE,
+        "%s is %s, which does not say its sample rate and frequencies: "
+        "input.layout.sample_rate_hz and freq_hz must (and start, if times are to be known)",
+        input->paths[0], title);
+    TRY_OUT(memory_zeroed(input->npaths, sizeof *said, "input files", &said));
     for (size_t i = 0; i < input->npaths; i++) {
         struct place *place = NULL;
-        TRY(places_add(&places, &place));
-        TRY(fields_make_file(input->paths[i], title, layout, meerkat_read, &said[i],
-                             &place->archive));
+        TRY_OUT(places_add(&places, &place));
+        TRY_OUT(fields_make_file(input->paths[i], title, layout, meerkat_read, &said[i],
+                                 &place->archive));
     }
-    TRY(meerkat_place(input, said, places.items));
-    TRY(place_join(&places, PLACE_NEAR, out));
-    TRY(assume_unless(override_has(layout, SAID_SIDEBAND), &(*out)->assumed,
-                      "sideband +1: the file does not say"));
+    TRY_OUT(meerkat_place(input, said, places.items));
+    TRY_OUT(place_join(&places, PLACE_NEAR, out));
+    TRY_OUT(assume_unless(override_has(layout, SAID_SIDEBAND), &(*out)->assumed,
+                          "sideband +1: the file does not say"));
 out:
     places_free(&places);
     for (size_t i = 0; said && i < input->npaths; i++) {

@@ -21,11 +21,8 @@
 /* Whether a dataset is there, which then must be complete. */
 static status_t native_has(const struct fields *f, const char *name, int *out)
 {
-    status_t st = STATUS_OK;
     TRY(h5_has(f->file, f->path, name, out));
-    TRY(*out ? stored_require_whole(f->path, name, &f->archive->parts[0].storage) : STATUS_OK);
-out:
-    return st;
+    return *out ? stored_require_whole(f->path, name, &f->archive->parts[0].storage) : STATUS_OK;
 }
 
 /* Gaps of all streams, [n][2]: first sample and count; or of single ones, [n][3], with the stream.
@@ -37,10 +34,10 @@ static status_t native_gaps_of_streams(const struct h5_dataset *gaps, const char
     status_t st = STATUS_OK;
     size_t count = (size_t)gaps->dims[0];
     uint64_t(*rows)[3] = NULL;
-    TRY(memory_zeroed(count, sizeof *rows, "gaps", &rows));
-    TRY(memory_zeroed(count, sizeof *archive->losses.stream_gaps, "gaps",
-                      &archive->losses.stream_gaps));
-    TRY(h5_dataset_read(gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps->count, rows));
+    TRY_OUT(memory_zeroed(count, sizeof *rows, "gaps", &rows));
+    TRY_OUT(memory_zeroed(count, sizeof *archive->losses.stream_gaps, "gaps",
+                          &archive->losses.stream_gaps));
+    TRY_OUT(h5_dataset_read(gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps->count, rows));
     for (size_t i = 0; i < count; i++) {
         archive->losses.stream_gaps[i] =
             (struct archive_gap){.first = rows[i][0], .count = rows[i][1], .stream = rows[i][2]};
@@ -61,26 +58,27 @@ static status_t native_read_gaps(const struct fields *f)
     struct archive *archive = f->archive;
     const char *path = f->path;
     int is_there = 0;
-    TRY(native_has(f, "gaps", &is_there));
+    TRY_OUT(native_has(f, "gaps", &is_there));
     if (!is_there) {
         goto out;
     }
-    TRY(h5_dataset_open(f->file, path, "/gaps", &gaps));
-    REQUIRE(gaps.rank == 2, STATUS_DATA, "%s: /gaps has %d dimensions, expected [n][2] or [n][3]",
-            path, gaps.rank);
-    REQUIRE((gaps.dims[1] == 2 || gaps.dims[1] == 3) && gaps.dims[0] < (1u << 26), STATUS_DATA,
-            "%s: /gaps is %llu x %llu, expected [n][2] or [n][3]", path,
-            (unsigned long long)gaps.dims[0], (unsigned long long)gaps.dims[1]);
+    TRY_OUT(h5_dataset_open(f->file, path, "/gaps", &gaps));
+    REQUIRE_OUT(gaps.rank == 2, STATUS_DATA,
+                "%s: /gaps has %d dimensions, expected [n][2] or [n][3]", path, gaps.rank);
+    REQUIRE_OUT((gaps.dims[1] == 2 || gaps.dims[1] == 3) && gaps.dims[0] < (1u << 26), STATUS_DATA,
+                "%s: /gaps is %llu x %llu, expected [n][2] or [n][3]", path,
+                (unsigned long long)gaps.dims[0], (unsigned long long)gaps.dims[1]);
     if (gaps.dims[0] == 0) {
         goto out;
     }
     if (gaps.dims[1] == 3) {
-        TRY(native_gaps_of_streams(&gaps, path, archive));
+        TRY_OUT(native_gaps_of_streams(&gaps, path, archive));
         goto out;
     }
-    TRY(memory_zeroed((size_t)gaps.dims[0], sizeof *archive->losses.gaps, "gaps",
-                      &archive->losses.gaps));
-    TRY(h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps.count, archive->losses.gaps));
+    TRY_OUT(memory_zeroed((size_t)gaps.dims[0], sizeof *archive->losses.gaps, "gaps",
+                          &archive->losses.gaps));
+    TRY_OUT(
+        h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps.count, archive->losses.gaps));
     archive->losses.ngaps = (size_t)gaps.dims[0];
 out:
     h5_dataset_close(&gaps);
@@ -102,7 +100,6 @@ struct native {
 
 static status_t native_read_start(struct fields *f)
 {
-    status_t st = STATUS_OK;
     int64_t day = 0;
     struct utc *start = &f->own.time.start;
     int has_second = 0;
@@ -120,15 +117,12 @@ static status_t native_read_start(struct fields *f)
             f->path, (long long)day, start->second);
     start->mjd_day = (int32_t)day;
     f->own.time.has_start = found;
-    TRY(fields_check_scale(f));
-out:
-    return st;
+    return fields_check_scale(f);
 }
 
 /* Start, telescope, source, position: attributes of the root. */
 static status_t native_read_root(struct fields *f, int64_t *version)
 {
-    status_t st = STATUS_OK;
     struct sky *sky = &f->archive->sky;
     int found = 0;
     int has_dec = 0;
@@ -144,12 +138,10 @@ static status_t native_read_root(struct fields *f, int64_t *version)
     TRY(fields_f64(f, "/", "ra_deg", &sky->ra_deg, &found));
     TRY(fields_f64(f, "/", "dec_deg", &sky->dec_deg, &has_dec));
     sky->has_position = found && has_dec;
-    REQUIRE(!sky->has_position || (fabs(sky->ra_deg) <= 360 && fabs(sky->dec_deg) <= 90),
-            STATUS_DATA,
-            "%s: ra_deg %.10g, dec_deg %.10g: not a position, expected -360 to 360 and -90 to 90",
-            f->path, sky->ra_deg, sky->dec_deg);
-out:
-    return st;
+    return REQUIRED(
+        !sky->has_position || (fabs(sky->ra_deg) <= 360 && fabs(sky->dec_deg) <= 90), STATUS_DATA,
+        "%s: ra_deg %.10g, dec_deg %.10g: not a position, expected -360 to 360 and -90 to 90",
+        f->path, sky->ra_deg, sky->dec_deg);
 }
 
 /* Fails with DATA: an attribute that a file of its version does not have. */
@@ -166,13 +158,13 @@ static status_t native_read_packing(const struct native *n, struct job_layout_nu
 {
     status_t st = STATUS_OK;
     char *packing = NULL;
-    TRY(h5_get_text(n->dataset, n->where, "packing", &packing, &numbers->has_packing));
-    REQUIRE(!numbers->has_packing || packing_parse(packing, &numbers->packing), STATUS_DATA,
-            "%s: packing is \"%s\", expected " PACKING_TEXTS, n->where, packing);
-    TRY(h5_get_f64(n->dataset, n->where, "offset", &numbers->offset, &numbers->has_offset));
-    TRY(native_check_version(n, numbers->has_offset, "offset", VERSION_OF_LEVELS));
-    REQUIRE(!numbers->has_offset || !numbers->has_packing, STATUS_DATA,
-            "%s has attributes offset and packing, expected one of them", n->where);
+    TRY_OUT(h5_get_text(n->dataset, n->where, "packing", &packing, &numbers->has_packing));
+    REQUIRE_OUT(!numbers->has_packing || packing_parse(packing, &numbers->packing), STATUS_DATA,
+                "%s: packing is \"%s\", expected " PACKING_TEXTS, n->where, packing);
+    TRY_OUT(h5_get_f64(n->dataset, n->where, "offset", &numbers->offset, &numbers->has_offset));
+    TRY_OUT(native_check_version(n, numbers->has_offset, "offset", VERSION_OF_LEVELS));
+    REQUIRE_OUT(!numbers->has_offset || !numbers->has_packing, STATUS_DATA,
+                "%s has attributes offset and packing, expected one of them", n->where);
 out:
     free(packing);
     return st;
@@ -181,13 +173,12 @@ out:
 /* Reads the values of a packing of few bits, if they are not the usual ones. */
 static status_t native_read_levels(struct fields *f, int64_t version)
 {
-    status_t st = STATUS_OK;
     struct job_layout_numbers *numbers = &f->own.numbers;
     int found = 0;
     size_t count = 0;
     TRY(version < VERSION_OF_LEVELS ? STATUS_OK : native_has(f, "levels", &found));
     if (!found) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(h5_read_f64s(f->file, f->path, "levels", &numbers->levels, &count));
     REQUIRE(numbers->has_packing && numbers->packing.bits > 0 && numbers->packing.bits < 8,
@@ -199,25 +190,22 @@ static status_t native_read_levels(struct fields *f, int64_t version)
                 "%s: /levels holds %g, expected numbers from -1e6 to 1e6", f->path,
                 numbers->levels[i]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Not of a version that did not know it: its readers take what is stored for volts. */
 static status_t native_read_scale(const struct native *n, struct job_layout_numbers *numbers)
 {
-    status_t st = STATUS_OK;
     numbers->scale = 1;
     TRY(h5_get_f64(n->dataset, n->where, "scale", &numbers->scale, &numbers->has_scale));
     REQUIRE(!numbers->has_scale || n->version >= VERSION_OF_SCALE, STATUS_DATA,
             "%s has an attribute scale, but the file's format_version is %lld: scales are of "
             "version %d",
             n->where, (long long)n->version, VERSION_OF_SCALE);
-    REQUIRE(numbers->scale >= TERMS_LEAST_SCALE && numbers->scale <= TERMS_MOST_SCALE, STATUS_DATA,
-            "%s: scale is %g, expected a number from %g to %g, the volts of 1 as it is stored",
-            n->where, numbers->scale, TERMS_LEAST_SCALE, TERMS_MOST_SCALE);
-out:
-    return st;
+    return REQUIRED(
+        numbers->scale >= TERMS_LEAST_SCALE && numbers->scale <= TERMS_MOST_SCALE, STATUS_DATA,
+        "%s: scale is %g, expected a number from %g to %g, the volts of 1 as it is stored",
+        n->where, numbers->scale, TERMS_LEAST_SCALE, TERMS_MOST_SCALE);
 }
 
 /* Where 0 Hz of complex samples lies. Not of a version that did not know it. */
@@ -225,11 +213,11 @@ static status_t native_read_dc(const struct native *n, struct job_layout *own)
 {
     status_t st = STATUS_OK;
     char *dc = NULL;
-    TRY(h5_get_text(n->dataset, n->where, "dc", &dc, &own->has_dc));
-    TRY(native_check_version(n, own->has_dc, "dc", VERSION_OF_DC));
+    TRY_OUT(h5_get_text(n->dataset, n->where, "dc", &dc, &own->has_dc));
+    TRY_OUT(native_check_version(n, own->has_dc, "dc", VERSION_OF_DC));
     own->is_dc_at_edge = own->has_dc && (strcmp(dc, "lower") == 0 || strcmp(dc, "upper") == 0);
-    REQUIRE(!own->has_dc || own->is_dc_at_edge || strcmp(dc, "centre") == 0, STATUS_DATA,
-            "%s: dc is %s, expected centre, lower or upper", n->where, dc);
+    REQUIRE_OUT(!own->has_dc || own->is_dc_at_edge || strcmp(dc, "centre") == 0, STATUS_DATA,
+                "%s: dc is %s, expected centre, lower or upper", n->where, dc);
 out:
     free(dc);
     return st;
@@ -246,32 +234,33 @@ static status_t native_read_dataset(struct fields *f, int64_t version)
     struct native n = {.dataset = -1, .version = version};
     const char *where = n.where;
     snprintf(n.where, sizeof n.where, "%s: %s", f->path, dataset_name);
-    TRY(dataset_open(f->file, f->path, dataset_name, &n.dataset));
-    TRY(memory_text(dataset_name, &own->dataset));
-    TRY(h5_get_text(n.dataset, where, "axes", &own->axes, &found));
-    REQUIRE(found, STATUS_DATA, "%s has no attribute axes", where);
-    TRY(h5_get_f64(n.dataset, where, "sample_rate_hz", &own->time.sample_rate_hz,
-                   &own->time.has_sample_rate));
-    REQUIRE(own->time.has_sample_rate, STATUS_DATA, "%s has no attribute sample_rate_hz", where);
-    REQUIRE(isfinite(own->time.sample_rate_hz) && own->time.sample_rate_hz > 0, STATUS_DATA,
-            "%s: sample_rate_hz is %g, expected more than 0", where, own->time.sample_rate_hz);
-    TRY(h5_get_text(n.dataset, where, "domain", &domain, &own->has_domain));
-    REQUIRE(own->has_domain && (strcmp(domain, "complex") == 0 || strcmp(domain, "real") == 0),
-            STATUS_DATA, "%s: domain is %s, expected complex or real", where,
-            own->has_domain ? domain : "missing");
+    TRY_OUT(dataset_open(f->file, f->path, dataset_name, &n.dataset));
+    TRY_OUT(memory_text(dataset_name, &own->dataset));
+    TRY_OUT(h5_get_text(n.dataset, where, "axes", &own->axes, &found));
+    REQUIRE_OUT(found, STATUS_DATA, "%s has no attribute axes", where);
+    TRY_OUT(h5_get_f64(n.dataset, where, "sample_rate_hz", &own->time.sample_rate_hz,
+                       &own->time.has_sample_rate));
+    REQUIRE_OUT(own->time.has_sample_rate, STATUS_DATA, "%s has no attribute sample_rate_hz",
+                where);
+    REQUIRE_OUT(isfinite(own->time.sample_rate_hz) && own->time.sample_rate_hz > 0, STATUS_DATA,
+                "%s: sample_rate_hz is %g, expected more than 0", where, own->time.sample_rate_hz);
+    TRY_OUT(h5_get_text(n.dataset, where, "domain", &domain, &own->has_domain));
+    REQUIRE_OUT(own->has_domain && (strcmp(domain, "complex") == 0 || strcmp(domain, "real") == 0),
+                STATUS_DATA, "%s: domain is %s, expected complex or real", where,
+                own->has_domain ? domain : "missing");
     own->is_complex = strcmp(domain, "complex") == 0;
-    TRY(h5_get_i64(n.dataset, where, "sideband", &sideband, &own->has_sideband));
-    REQUIRE(own->has_sideband, STATUS_DATA, "%s has no attribute sideband, expected +1 or -1",
-            where);
-    REQUIRE(sideband == 1 || sideband == -1, STATUS_DATA, "%s: sideband is %lld, expected +1 or -1",
-            where, (long long)sideband);
+    TRY_OUT(h5_get_i64(n.dataset, where, "sideband", &sideband, &own->has_sideband));
+    REQUIRE_OUT(own->has_sideband, STATUS_DATA, "%s has no attribute sideband, expected +1 or -1",
+                where);
+    REQUIRE_OUT(sideband == 1 || sideband == -1, STATUS_DATA,
+                "%s: sideband is %lld, expected +1 or -1", where, (long long)sideband);
     own->sideband = (int)sideband;
-    TRY(native_read_packing(&n, &own->numbers));
-    TRY(h5_get_f64(n.dataset, where, "missing_value", &own->numbers.missing_value,
-                   &own->numbers.has_missing_value));
-    TRY(native_read_scale(&n, &own->numbers));
-    TRY(native_read_dc(&n, own));
-    TRY(fields_set_oversampling(f, dataset_name, where));
+    TRY_OUT(native_read_packing(&n, &own->numbers));
+    TRY_OUT(h5_get_f64(n.dataset, where, "missing_value", &own->numbers.missing_value,
+                       &own->numbers.has_missing_value));
+    TRY_OUT(native_read_scale(&n, &own->numbers));
+    TRY_OUT(native_read_dc(&n, own));
+    TRY_OUT(fields_set_oversampling(f, dataset_name, where));
 out:
     free(domain);
     h5_close(n.dataset);
@@ -280,7 +269,6 @@ out:
 
 static status_t native_read_names(const struct fields *f, enum axis axis)
 {
-    status_t st = STATUS_OK;
     struct archive *archive = f->archive;
     int is_there = 0;
     size_t count = 0;
@@ -289,14 +277,12 @@ static status_t native_read_names(const struct fields *f, enum axis axis)
         TRY(h5_read_texts(f->file, f->path, axis_name(axis), &archive->names[axis], &count));
         archive->count[axis] = count;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Voltages that were dedispersed coherently before they were written. */
 static status_t native_read_coherent(const struct fields *f, size_t *count)
 {
-    status_t st = STATUS_OK;
     struct coherent *coherent = &f->archive->coherent;
     int has_dm = 0;
     int has_constant = 0;
@@ -309,7 +295,7 @@ static status_t native_read_coherent(const struct fields *f, size_t *count)
             "all, or none",
             f->path);
     if (!has_dm) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(h5_read_f64s(f->file, f->path, "delay_hz", &coherent->delay_hz, count));
     REQUIRE(isfinite(coherent->dm) && coherent->constant > 0, STATUS_DATA,
@@ -320,8 +306,7 @@ static status_t native_read_coherent(const struct fields *f, size_t *count)
                 "%s: /delay_hz holds %g, expected frequencies above 0", f->path,
                 coherent->delay_hz[i]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads positions of stations, and the array's reference place. */
@@ -334,21 +319,21 @@ static status_t native_read_positions(const struct fields *f)
     const char *path = f->path;
     int found = 0;
     for (int i = 0; i < 2; i++) {
-        TRY(native_has(f, names[i], &found));
+        TRY_OUT(native_has(f, names[i], &found));
         if (!found) {
             continue;
         }
-        TRY(h5_dataset_open(f->file, path, names[i], &set));
-        REQUIRE(set.count % 3 == 0 && set.count <= 3 * 65536 && (i == 0 || set.count == 3),
-                STATUS_DATA, "%s: /%s has %llu numbers, expected 3 of each place", path, names[i],
-                (unsigned long long)set.count);
+        TRY_OUT(h5_dataset_open(f->file, path, names[i], &set));
+        REQUIRE_OUT(set.count % 3 == 0 && set.count <= 3 * 65536 && (i == 0 || set.count == 3),
+                    STATUS_DATA, "%s: /%s has %llu numbers, expected 3 of each place", path,
+                    names[i], (unsigned long long)set.count);
         if (i == 0) {
-            TRY(memory_zeroed((size_t)set.count, sizeof(double), "positions of stations",
-                              &archive->states.itrf_m));
+            TRY_OUT(memory_zeroed((size_t)set.count, sizeof(double), "positions of stations",
+                                  &archive->states.itrf_m));
             archive->states.nitrf_m = set.count;
         }
-        TRY(h5_dataset_read(&set, path, names[i], H5T_NATIVE_DOUBLE, set.count,
-                            i == 0 ? archive->states.itrf_m : archive->states.reference_m));
+        TRY_OUT(h5_dataset_read(&set, path, names[i], H5T_NATIVE_DOUBLE, set.count,
+                                i == 0 ? archive->states.itrf_m : archive->states.reference_m));
         archive->states.has_reference = i;
         h5_dataset_close(&set);
         set = (struct h5_dataset){0};
@@ -364,7 +349,7 @@ static status_t native_is_said(hid_t file, const char *path, int *out)
     status_t st = STATUS_OK;
     char *format = NULL;
     int found = 0;
-    TRY(h5_find_text(file, path, "format", &format, &found));
+    TRY_OUT(h5_find_text(file, path, "format", &format, &found));
     *out = found && strcmp(format, "voltage") == 0;
 out:
     free(format);
@@ -375,8 +360,8 @@ static status_t native_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
-    TRY(h5_open_cut_file(path, &file));
-    TRY(native_is_said(file, path, is_it));
+    TRY_OUT(h5_open_cut_file(path, &file));
+    TRY_OUT(native_is_said(file, path, is_it));
 out:
     h5_close(file);
     return st;
@@ -385,23 +370,19 @@ out:
 static status_t native_check_frequencies(const struct job_layout *layout,
                                          const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const char *path = archive->parts[0].path;
     REQUIRE(layout->freq.count > 0, STATUS_DATA,
             "%s has no dataset /freq_hz, expected the centre of each of %" PRIu64
             " coarse channels",
             path, archive->count[AXIS_CHAN]);
-    REQUIRE(layout->freq.count == archive->count[AXIS_CHAN], STATUS_DATA,
-            "%s: /freq_hz holds %u frequencies, expected one for each of %" PRIu64
-            " coarse channels",
-            path, layout->freq.count, archive->count[AXIS_CHAN]);
-out:
-    return st;
+    return REQUIRED(layout->freq.count == archive->count[AXIS_CHAN], STATUS_DATA,
+                    "%s: /freq_hz holds %u frequencies, expected one for each of %" PRIu64
+                    " coarse channels",
+                    path, layout->freq.count, archive->count[AXIS_CHAN]);
 }
 
 static status_t native_read(struct fields *f, void *context)
 {
-    status_t st = STATUS_OK;
     struct archive *archive = f->archive;
     int64_t version = 0;
     size_t ndelays = 0;
@@ -435,8 +416,7 @@ static status_t native_read(struct fields *f, void *context)
             f->path, ndelays, archive->count[AXIS_CHAN]);
     archive->states.start = archive->sky.has_start;
     archive->states.freq |= !is_said;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t native_open_file(const char *path, const struct job_layout *layout,

@@ -15,7 +15,6 @@
 static status_t packet_files_check_layout(const struct job_layout *layout, const char *path,
                                           const char *format)
 {
-    status_t st = STATUS_OK;
     const char *word = layout->has_domain                  ? "domain"
                        : layout->numbers.has_packing       ? "packing"
                        : layout->numbers.has_offset        ? "offset"
@@ -24,10 +23,8 @@ static status_t packet_files_check_layout(const struct job_layout *layout, const
                        : layout->files_along != AXIS_TIME  ? "files_along"
                                                            : NULL;
     TRY(said_refuse(path, layout));
-    REQUIRE(!word, STATUS_USAGE, "input.layout.%s has no meaning for %s, whose headers say it",
-            word, format);
-out:
-    return st;
+    return REQUIRED(!word, STATUS_USAGE,
+                    "input.layout.%s has no meaning for %s, whose headers say it", word, format);
 }
 
 status_t packet_files_create(const struct format_input *input, const char *format,
@@ -36,24 +33,24 @@ status_t packet_files_create(const struct format_input *input, const char *forma
     status_t st = STATUS_OK;
     struct archive *archive = NULL;
     struct packets *packets = NULL;
-    TRY(packet_files_check_layout(input->layout, input->paths[0], format));
-    TRY(archive_create(input->paths[0], &archive));
-    TRY(dataset_take_words(input->layout, archive));
+    TRY_OUT(packet_files_check_layout(input->layout, input->paths[0], format));
+    TRY_OUT(archive_create(input->paths[0], &archive));
+    TRY_OUT(dataset_take_words(input->layout, archive));
     free(archive->dataset);
     archive->dataset = NULL;
-    TRY(memory_text("frames", &archive->dataset));
+    TRY_OUT(memory_text("frames", &archive->dataset));
     struct archive_part *part = &archive->parts[0];
-    TRY(memory_zeroed(1, sizeof *packets, "packets", &packets));
+    TRY_OUT(memory_zeroed(1, sizeof *packets, "packets", &packets));
     part->packets = packets;
     part->npackets = 1;
     for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
         packets->place[i] = -1;
     }
-    TRY(memory_zeroed(input->npaths, sizeof *packets->files, "input files", &packets->files));
+    TRY_OUT(memory_zeroed(input->npaths, sizeof *packets->files, "input files", &packets->files));
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY(memory_text(input->paths[i], &packets->files[i].path));
+        TRY_OUT(memory_text(input->paths[i], &packets->files[i].path));
         packets->nfiles++;
-        TRY(sources_add(&part->storage.sources, input->paths[i], SOURCE_NAMED, NULL));
+        TRY_OUT(sources_add(&part->storage.sources, input->paths[i], SOURCE_NAMED, NULL));
     }
     part->file_bytes = sources_bytes(&part->storage.sources);
     *out = archive;
@@ -81,7 +78,7 @@ status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes
             st = STATUS_OK;
             suspect = i + 1;
         }
-        TRY(st);
+        TRY_OUT(st);
     }
 out:
     return st;
@@ -98,13 +95,13 @@ static status_t packet_files_find_span(const struct packets *packets, struct pac
 {
     status_t st = STATUS_OK;
     int fd = -1;
-    TRY(file_open_read(held->path, &fd));
+    TRY_OUT(file_open_read(held->path, &fd));
     const struct packets_open file = {packets, held, fd, NULL};
     uint64_t end = 0;
-    TRY(packets_known_end(&file, &end));
+    TRY_OUT(packets_known_end(&file, &end));
     held->frames = end;
-    TRY(packets_span(&file, &held->first, &held->last));
-    TRY(packets_check_order(&file));
+    TRY_OUT(packets_span(&file, &held->first, &held->last));
+    TRY_OUT(packets_check_order(&file));
 out:
     file_close(fd);
     return st;
@@ -125,7 +122,6 @@ static status_t packet_files_check_span(const struct packets *packets, uint64_t 
 status_t packet_files_settle_times(struct packets *packets, uint64_t per_period)
 {
     enum { FRAMES_AROUND = 256, LEAST_WINDOW = 8 };
-    status_t st = STATUS_OK;
     uint64_t frames = 0;
     packets->window = max_u64(LEAST_WINDOW, FRAMES_AROUND / packets->nthreads);
     for (uint32_t i = 0; i < packets->nfiles; i++) {
@@ -142,15 +138,12 @@ status_t packet_files_settle_times(struct packets *packets, uint64_t per_period)
     }
     packets->periods = (uint64_t)(last - first) + 1;
     packets->origin += (uint64_t)first * per_period;
-    TRY(packet_files_check_span(packets, frames));
-out:
-    return st;
+    return packet_files_check_span(packets, frames);
 }
 
 status_t packet_files_describe(const struct job_layout *layout, double sample_rate_hz,
                                struct utc start, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
     struct packets *packets = part->packets;
     double unit = decode_settle_format(packets);
@@ -179,7 +172,6 @@ status_t packet_files_describe(const struct job_layout *layout, double sample_ra
     }
     archive->are_by_start = 1;
     archive->losses.may_lack = 1;
-    TRY(layout->nstreams > 0 ? STATUS_OK : dataset_settle_frequencies(layout, part->path, archive));
-out:
-    return st;
+    return layout->nstreams > 0 ? STATUS_OK
+                                : dataset_settle_frequencies(layout, part->path, archive);
 }

@@ -26,7 +26,6 @@ struct plain_axes {
 static status_t plain_add_dimension(const struct plain *plain, const struct axes_text *text,
                                     uint32_t dim, struct plain_axes *axes)
 {
-    status_t st = STATUS_OK;
     uint64_t known = 1;
     int is_open = 0;
     const uint64_t held = plain->ndims > 0 ? plain->shape[dim] : 0;
@@ -51,13 +50,11 @@ static status_t plain_add_dimension(const struct plain *plain, const struct axes
                 axes->path, size, plain->type.is_complex ? "complex" : "real");
         axes->dims[axes->ndims++] = (struct archive_dim){size, axis, 0};
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plain_read_axes(const struct plain *plain, struct plain_axes *axes)
 {
-    status_t st = STATUS_OK;
     struct axes_text text;
     char message[AXES_TEXT_MESSAGE];
     REQUIRE(axes_text_parse(axes->text, &text, message), STATUS_USAGE, "%s: axes \"%s\": %s",
@@ -71,14 +68,12 @@ static status_t plain_read_axes(const struct plain *plain, struct plain_axes *ax
     for (uint32_t i = 0; i < text.ndims; i++) {
         TRY(plain_add_dimension(plain, &text, plain->is_reversed ? text.ndims - 1 - i : i, axes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Time, if its size is not stated, is what the file has; a file that ends early has less of it. */
 static status_t plain_fit(const struct plain *plain, struct plain_axes *axes)
 {
-    status_t st = STATUS_OK;
     uint64_t step = axes->bits; /* bits of all but the outermost, or what is open */
     uint32_t open = 0;
     for (uint32_t i = 0; i < axes->ndims; i++) {
@@ -93,7 +88,7 @@ static status_t plain_fit(const struct plain *plain, struct plain_axes *axes)
     const uint64_t held = 8 * plain->bytes / step;
     const uint64_t torn = 8 * plain->bytes % step / 8;
     if (had > 0 && had <= held) {
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(held > 0, STATUS_DATA,
             "%s has %" PRIu64 " bytes of samples: not one time step of %" PRIu64 " bits",
@@ -110,14 +105,12 @@ static status_t plain_fit(const struct plain *plain, struct plain_axes *axes)
         report_warn("%s ends within a time step: the last %" PRIu64 " bytes are left out",
                     axes->path, torn);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Numbers as they are stored; a packing of the job goes before their type. */
 static status_t plain_set_number(const struct plain *plain)
 {
-    status_t st = STATUS_OK;
     const struct job_layout *own = &plain->own;
     const struct number_type *type = &plain->type;
     struct archive *archive = plain->archive;
@@ -138,15 +131,12 @@ static status_t plain_set_number(const struct plain *plain)
     REQUIRE(number->kind != NUMBER_FLOAT || number->offset == 0, STATUS_USAGE,
             "%s: its numbers are floating point, which have no offset", plain->path);
     number->is_big_endian = type->is_big_endian;
-    TRY(numbers_settle(archive));
-out:
-    return st;
+    return numbers_settle(archive);
 }
 
 /* The job's words over the file's. */
 static status_t plain_take_words(struct plain *plain)
 {
-    status_t st = STATUS_OK;
     struct archive *archive = plain->archive;
     struct job_layout *own = &plain->own;
     archive->states.start = own->time.has_start && !override_has(plain->layout, SAID_START);
@@ -160,15 +150,12 @@ static status_t plain_take_words(struct plain *plain)
             "%s: real samples cannot be oversampled coarse channels", plain->path);
     TRY(memory_text("samples", &own->dataset));
     TRY(memory_text(plain->known, &archive->layout));
-    TRY(dataset_take_words(own, archive));
-out:
-    return st;
+    return dataset_take_words(own, archive);
 }
 
 /* Bits of an element, by its type or the job's packing. */
 static status_t plain_element(const struct plain *plain, struct plain_axes *axes)
 {
-    status_t st = STATUS_OK;
     const struct number_type *type = &plain->type;
     const struct job_layout_numbers *numbers = &plain->layout->numbers;
     axes->bits = type->bits * (type->is_complex ? 2 : 1);
@@ -181,13 +168,11 @@ static status_t plain_element(const struct plain *plain, struct plain_axes *axes
                 plain->path, axes->bits, type->is_complex ? "complex" : "real", type->kind,
                 type->bits);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t plain_describe(struct plain *plain)
 {
-    status_t st = STATUS_OK;
     struct archive *archive = plain->archive;
     const struct job_layout *layout = plain->layout;
     struct plain_axes axes = {.path = plain->path,
@@ -213,14 +198,11 @@ static status_t plain_describe(struct plain *plain)
     archive->count[AXIS_TIME] *= times > 1 ? axes.dims[0].size : 1;
     archive->parts[0].samples = archive->count[AXIS_TIME];
     TRY(plain_take_words(plain));
-    TRY(plain_set_number(plain));
-out:
-    return st;
+    return plain_set_number(plain);
 }
 
 static status_t plain_add_samples(struct plain *plain)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = plain->archive;
     struct archive_part *part = &plain->archive->parts[0];
     struct archive_run *run = NULL;
@@ -234,8 +216,7 @@ static status_t plain_add_samples(struct plain *plain)
     run->piece_bytes = ceil_div_u64(bits, 8);
     run->pieces = pieces;
     run->steps = run->stored = steps;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t plain_open(const char *path, const struct job_layout *layout, plain_step_t *read,
@@ -247,11 +228,11 @@ status_t plain_open(const char *path, const struct job_layout *layout, plain_ste
                           .fd = -1,
                           .context = context,
                           .own.files_along = layout->files_along};
-    TRY(archive_create(path, &plain.archive));
-    TRY(recorder_open(&plain.archive->parts[0], &plain.fd, &plain.file_bytes));
-    TRY(read(&plain));
-    TRY(plain_describe(&plain));
-    TRY(add ? add(&plain) : plain_add_samples(&plain));
+    TRY_OUT(archive_create(path, &plain.archive));
+    TRY_OUT(recorder_open(&plain.archive->parts[0], &plain.fd, &plain.file_bytes));
+    TRY_OUT(read(&plain));
+    TRY_OUT(plain_describe(&plain));
+    TRY_OUT(add ? add(&plain) : plain_add_samples(&plain));
     *out = plain.archive;
     plain.archive = NULL;
 out:
@@ -274,11 +255,9 @@ status_t plain_assume_streams(struct plain *plain, uint64_t streams, int is_said
 
 status_t plain_set_centre(struct plain *plain, double hz)
 {
-    status_t st = STATUS_OK;
     TRY(layout_make_frequencies(&plain->own, 1));
     plain->own.freq.hz[0] = hz;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t plain_check_mistakes(const struct mistakes *mistakes, const char *what)
@@ -286,9 +265,9 @@ status_t plain_check_mistakes(const struct mistakes *mistakes, const char *what)
     status_t st = mistakes_report(mistakes);
     char *cause = NULL;
     if (st == STATUS_USAGE) {
-        TRY(memory_text(report_cause(), &cause));
+        TRY_OUT(memory_text(report_cause(), &cause));
         report_clear();
-        FAIL(STATUS_DATA, "%s (%s)", cause, what);
+        FAIL_OUT(STATUS_DATA, "%s (%s)", cause, what);
     }
 out:
     free(cause);

@@ -41,23 +41,23 @@ static status_t psrfits_read_start(struct psrfits *fits)
     int has_day = 0;
     int has_second = 0;
     int has_offset = 0;
-    TRY(fits_unit_u64(fits->unit, "STT_IMJD", 0, 1000000, &day, &has_day));
-    TRY(fits_unit_f64(fits->unit, "STT_SMJD", 0, 86401, &second, &has_second));
-    TRY(fits_unit_f64(fits->unit, "STT_OFFS", -86400, 86400, &offset, &has_offset));
-    TRY(fits_unit_text(fits->unit, "DATE-OBS", &date));
+    TRY_OUT(fits_unit_u64(fits->unit, "STT_IMJD", 0, 1000000, &day, &has_day));
+    TRY_OUT(fits_unit_f64(fits->unit, "STT_SMJD", 0, 86401, &second, &has_second));
+    TRY_OUT(fits_unit_f64(fits->unit, "STT_OFFS", -86400, 86400, &offset, &has_offset));
+    TRY_OUT(fits_unit_text(fits->unit, "DATE-OBS", &date));
     int has_date = date && units_parse_utc(date, &dated);
     fbh5->sky.has_start = (has_day && day > 0 && has_second) || has_date;
     if (!has_day || day == 0 || !has_second) {
         fbh5->sky.start = dated;
-        TRY(assume(&fbh5->assumed, "no STT_IMJD or STT_SMJD: %s%s",
-                   has_date ? "the start is DATE-OBS " : "the start is unknown",
-                   has_date ? date : ""));
+        TRY_OUT(assume(&fbh5->assumed, "no STT_IMJD or STT_SMJD: %s%s",
+                       has_date ? "the start is DATE-OBS " : "the start is unknown",
+                       has_date ? date : ""));
         goto out;
     }
     fbh5->sky.start = utc_add((struct utc){(int32_t)day, second}, offset);
-    TRY(assume_unless(has_offset, &fbh5->assumed, "no STT_OFFS: 0 is used"));
+    TRY_OUT(assume_unless(has_offset, &fbh5->assumed, "no STT_OFFS: 0 is used"));
     double late = has_date ? utc_difference(fbh5->sky.start, dated) : 0;
-    TRY(assume_if(
+    TRY_OUT(assume_if(
         has_date && fabs(late) > 1.001 * psrfits_date_step(date), &fbh5->assumed,
         "STT_IMJD, STT_SMJD and STT_OFFS are %.9g s after DATE-OBS %s: DATE-OBS is not used", late,
         date));
@@ -70,15 +70,13 @@ out:
 static status_t psrfits_read_each(const struct psrfits *fits, const struct fits_column *column,
                                   double **out)
 {
-    status_t st = STATUS_OK;
     uint32_t count = column->count > 0 ? fits->fbh5->table.count : 0;
     TRY(memory_zeroed(fits->fbh5->table.count, sizeof **out, "rows of a table", out));
     for (uint32_t i = 0; i < count; i++) {
         TRY(fits_column_read(column, fits->fd, fits->path, psrfits_row_at(fits, i), 0, 1,
                              *out + i));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The same number in all rows, or 0 in the only one, says nothing of their times. */
@@ -94,7 +92,6 @@ static int psrfits_is_set(const double *times, uint32_t count)
 /* Rows by their OFFS_SUB; one where that is 0 or no number follows the row before it. */
 static status_t psrfits_place_by_times(struct psrfits *fits, const double *times)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     struct fbh5_table *table = &fbh5->table;
     uint32_t unset = 0;
@@ -117,16 +114,14 @@ static status_t psrfits_place_by_times(struct psrfits *fits, const double *times
                          "rows of SUBINT are missing, by OFFS_SUB"));
         }
     }
-    TRY(assume_if(unset > 0, &fbh5->assumed,
-                  "OFFS_SUB of %u rows is 0 or no number: each follows the row before it", unset));
-out:
-    return st;
+    return assume_if(unset > 0, &fbh5->assumed,
+                     "OFFS_SUB of %u rows is 0 or no number: each follows the row before it",
+                     unset);
 }
 
 /* Rows that follow each other, those before counted by NSUBOFFS. */
 static status_t psrfits_follow(struct psrfits *fits, double row_seconds, double *centre)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     double before = 0;
     int found = 0;
@@ -135,17 +130,14 @@ static status_t psrfits_follow(struct psrfits *fits, double row_seconds, double 
         fbh5->table.first[i] = i * fbh5->table.rows_each;
     }
     *centre = (before + 0.5) * row_seconds;
-    TRY(assume(&fbh5->assumed, "%s: rows follow each other, %.9g rows after the start (%s)",
-               fits->times.count > 0 ? "OFFS_SUB does not grow" : "no column OFFS_SUB", before,
-               found ? "NSUBOFFS" : "no NSUBOFFS"));
-out:
-    return st;
+    return assume(&fbh5->assumed, "%s: rows follow each other, %.9g rows after the start (%s)",
+                  fits->times.count > 0 ? "OFFS_SUB does not grow" : "no column OFFS_SUB", before,
+                  found ? "NSUBOFFS" : "no NSUBOFFS");
 }
 
 /* The time of the first row by OFFS_SUB, and NSUBOFFS, which parts of a file often have wrong. */
 static status_t psrfits_compare_first(struct psrfits *fits, double row_seconds, double *centre)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     double before = 0;
     int found = 0;
@@ -161,8 +153,7 @@ static status_t psrfits_compare_first(struct psrfits *fits, double row_seconds, 
                   "differ: OFFS_SUB is used",
                   before, by_times));
     *centre = fmax(*centre, row_seconds / 2);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether a step of OFFS_SUB is NSBLK x TBIN, and whether all steps are the same. */
@@ -185,7 +176,6 @@ static void psrfits_judge_steps(const struct fbh5 *fbh5, const double *times, in
 static status_t psrfits_compare_lengths(struct psrfits *fits, const double *times,
                                         const double *lengths)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     uint32_t count = fbh5->table.count;
     double row_seconds = (double)fbh5->table.rows_each * fbh5->time.step;
@@ -218,15 +208,13 @@ static status_t psrfits_compare_lengths(struct psrfits *fits, const double *time
             "TSUBINT of %u rows (row %u: %.9g s) is not NSBLK x TBIN, %.9g s: it is not used",
             wrong, at, lengths[at], row_seconds));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The OFFS_SUB of a first row that was never written: 0, where that of the next row begins a whole
  * number of rows after the start. The first row ends there. */
 static status_t psrfits_set_first(struct psrfits *fits, double row_seconds, double *times)
 {
-    status_t st = STATUS_OK;
     double before = fits->fbh5->table.count > 1 ? times[1] / row_seconds - 0.5 : 0;
     if (times[0] >= 0 && times[0] <= 0 && before > 0.5 &&
         fabs(before - rint(before)) * (double)fits->fbh5->table.rows_each < 0.5) {
@@ -236,14 +224,12 @@ static status_t psrfits_set_first(struct psrfits *fits, double row_seconds, doub
                    "where the second begins",
                    times[1]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Spectra in all: where NSTOT says how many there are, the rest of the last row is filling. */
 static status_t psrfits_count_spectra(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     const struct fbh5_table *table = &fbh5->table;
     uint64_t total = 0;
@@ -251,7 +237,7 @@ static status_t psrfits_count_spectra(struct psrfits *fits)
     TRY(fits_unit_u64(fits->unit, "NSTOT", 0, UINT64_C(1) << 50, &total, ASCII_MAYBE));
     uint64_t written = table->count * table->rows_each;
     if (total == 0 || table->count < fits->rows) {
-        goto out;
+        return STATUS_OK;
     }
     /* It counts spectra of the rows that are there, or also those between. */
     if (total <= written && written - total < table->rows_each) {
@@ -264,8 +250,7 @@ static status_t psrfits_count_spectra(struct psrfits *fits)
                    " spectra differ: NSTOT is not used",
                    total, fits->rows, table->rows_each));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Times of the rows that the file holds, by OFFS_SUB: the spectrum with which each begins, and the
@@ -278,19 +263,19 @@ static status_t psrfits_place_rows(struct psrfits *fits)
     double *times = NULL;
     double *lengths = NULL;
     double row_seconds = (double)table->rows_each * fbh5->time.step;
-    TRY(psrfits_read_each(fits, &fits->times, &times));
-    TRY(psrfits_read_each(fits, &fits->lengths, &lengths));
-    TRY(memory_zeroed(table->count, sizeof *table->first, "rows of a table", &table->first));
-    TRY(psrfits_compare_lengths(fits, times, lengths));
-    TRY(psrfits_set_first(fits, row_seconds, times));
+    TRY_OUT(psrfits_read_each(fits, &fits->times, &times));
+    TRY_OUT(psrfits_read_each(fits, &fits->lengths, &lengths));
+    TRY_OUT(memory_zeroed(table->count, sizeof *table->first, "rows of a table", &table->first));
+    TRY_OUT(psrfits_compare_lengths(fits, times, lengths));
+    TRY_OUT(psrfits_set_first(fits, row_seconds, times));
     double centre = times[0];
     if (psrfits_is_set(times, table->count)) {
-        TRY(psrfits_place_by_times(fits, times));
-        TRY(psrfits_compare_first(fits, row_seconds, &centre));
+        TRY_OUT(psrfits_place_by_times(fits, times));
+        TRY_OUT(psrfits_compare_first(fits, row_seconds, &centre));
     } else {
-        TRY(psrfits_follow(fits, row_seconds, &centre));
+        TRY_OUT(psrfits_follow(fits, row_seconds, &centre));
     }
-    TRY(psrfits_count_spectra(fits));
+    TRY_OUT(psrfits_count_spectra(fits));
     if (fbh5->sky.has_start) {
         fbh5->sky.start = utc_add(fbh5->sky.start, centre - row_seconds / 2);
         fbh5->time.tstart_mjd = utc_mjd(fbh5->sky.start);
@@ -316,11 +301,11 @@ static status_t psrfits_check_mode(struct psrfits *fits)
 {
     status_t st = STATUS_OK;
     char *mode = NULL;
-    TRY(fits_unit_text(fits->unit, "OBS_MODE", &mode));
-    REQUIRE(!mode || strcmp(mode, "SEARCH") == 0 || strcmp(mode, "SRCH") == 0, STATUS_DATA,
-            "%s: OBS_MODE is %s, expected SEARCH: pulse profiles are no filterbank", fits->path,
-            mode);
-    TRY(assume_unless(mode != NULL, &fits->fbh5->assumed, "no OBS_MODE: SEARCH is assumed"));
+    TRY_OUT(fits_unit_text(fits->unit, "OBS_MODE", &mode));
+    REQUIRE_OUT(!mode || strcmp(mode, "SEARCH") == 0 || strcmp(mode, "SRCH") == 0, STATUS_DATA,
+                "%s: OBS_MODE is %s, expected SEARCH: pulse profiles are no filterbank", fits->path,
+                mode);
+    TRY_OUT(assume_unless(mode != NULL, &fits->fbh5->assumed, "no OBS_MODE: SEARCH is assumed"));
 out:
     free(mode);
     return st;
@@ -335,8 +320,8 @@ static status_t psrfits_read_position(struct psrfits *fits)
     double degrees = 0;
     char *ra = NULL;
     char *dec = NULL;
-    TRY(fits_unit_text(fits->unit, "RA", &ra));
-    TRY(fits_unit_text(fits->unit, "DEC", &dec));
+    TRY_OUT(fits_unit_text(fits->unit, "RA", &ra));
+    TRY_OUT(fits_unit_text(fits->unit, "DEC", &dec));
     if (ra && dec && ascii_sixtieths(ra, 24, &hours) && ascii_sixtieths(dec, 90, &degrees)) {
         fbh5->head.raj_hours = hours;
         fbh5->head.dej_degrees = degrees;
@@ -351,7 +336,6 @@ out:
 
 static status_t psrfits_read_first(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     TRY(psrfits_check_mode(fits));
     TRY(psrfits_read_start(fits));
     TRY(psrfits_read_position(fits));
@@ -359,15 +343,12 @@ static status_t psrfits_read_first(struct psrfits *fits)
     TRY(fits_unit_text(fits->unit, "TELESCOP", &fits->fbh5->sky.telescope));
     TRY(fits_unit_f64(fits->unit, "OBSFREQ", -1e9, 1e9, &fits->centre_mhz, ASCII_MAYBE));
     TRY(fits_unit_f64(fits->unit, "OBSBW", -1e9, 1e9, &fits->band_mhz, ASCII_MAYBE));
-    TRY(fits_unit_u64(fits->unit, "OBSNCHAN", 0, 1 << 24, &fits->channels, ASCII_MAYBE));
-out:
-    return st;
+    return fits_unit_u64(fits->unit, "OBSNCHAN", 0, 1 << 24, &fits->channels, ASCII_MAYBE);
 }
 
 /* Leaves out rows of zeros that begin in the last block of a file: the filling behind its table. */
 static status_t psrfits_drop_filling(const struct psrfits *fits, uint64_t *rows)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = fits->fbh5;
     unsigned char bytes[FITS_BLOCK] = {0};
     int is_filling = fbh5->file_bytes % FITS_BLOCK == 0;
@@ -383,14 +364,12 @@ static status_t psrfits_drop_filling(const struct psrfits *fits, uint64_t *rows)
         }
         *rows -= (uint64_t)is_filling;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Notes bytes after the table that are no unit, such as rows that a killed writer did not count. */
 static status_t psrfits_note_rest(const struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     enum { WORD = 8 };
     const struct fbh5 *fbh5 = fits->fbh5;
     char word[WORD] = "";
@@ -400,21 +379,18 @@ static status_t psrfits_note_rest(const struct psrfits *fits)
     const uint64_t bytes = fbh5->table.offset + fits->rows * fbh5->table.row_bytes + heap;
     const uint64_t end = ceil_div_u64(bytes, FITS_BLOCK) * FITS_BLOCK;
     if (fbh5->file_bytes < end + fbh5->table.row_bytes || fbh5->file_bytes < end + WORD) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(file_read(fits->fd, fits->path, end, word, WORD));
-    TRY(assume_if(memcmp(word, "XTENSION", WORD) != 0, &fits->fbh5->assumed,
-                  "NAXIS2 says %" PRIu64 " rows of SUBINT, and the file has %" PRIu64
-                  " bytes after them that are no FITS unit: these are ignored",
-                  fits->rows, fbh5->file_bytes - end));
-out:
-    return st;
+    return assume_if(memcmp(word, "XTENSION", WORD) != 0, &fits->fbh5->assumed,
+                     "NAXIS2 says %" PRIu64 " rows of SUBINT, and the file has %" PRIu64
+                     " bytes after them that are no FITS unit: these are ignored",
+                     fits->rows, fbh5->file_bytes - end);
 }
 
 /* Rows of the table, and how many of them the file holds. */
 static status_t psrfits_count_rows(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     struct fbh5_table *table = &fbh5->table;
     TRY(fits_unit_u64(fits->unit, "NAXIS1", 1, UINT64_C(1) << 48, &table->row_bytes, NULL));
@@ -434,8 +410,7 @@ static status_t psrfits_count_rows(struct psrfits *fits)
     REQUIRE(held <= UINT32_MAX / 2, STATUS_DATA, "%s: %" PRIu64 " rows of SUBINT", fits->path,
             held);
     table->count = (uint32_t)held;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t psrfits_open(const char *path, struct fbh5 **out)
@@ -444,20 +419,20 @@ static status_t psrfits_open(const char *path, struct fbh5 **out)
     struct fbh5 *fbh5 = NULL;
     int has_further = 0;
     struct psrfits fits = {.path = path, .fd = -1};
-    TRY(filterbank_begin(path, "PSRFITS", &fbh5, &fits.fd));
+    TRY_OUT(filterbank_begin(path, "PSRFITS", &fbh5, &fits.fd));
     fits.fbh5 = fbh5;
-    TRY(fits_unit_open(fits.fd, path, &fits.unit));
-    TRY(psrfits_read_first(&fits));
-    TRY(fits_unit_find_table(fits.unit, "SUBINT"));
-    TRY(psrfits_count_rows(&fits));
-    TRY(psrfits_read_samples(&fits));
-    TRY(psrfits_read_band(&fits));
-    TRY(filterbank_finish(fbh5));
-    TRY(fbh5_note_band(fbh5, "DAT_FREQ"));
-    TRY(psrfits_place_rows(&fits));
-    TRY(fits_unit_has_further(fits.unit, "SUBINT", &has_further));
-    TRY(assume_if(has_further, &fbh5->assumed,
-                  "a further table SUBINT follows: the first is read"));
+    TRY_OUT(fits_unit_open(fits.fd, path, &fits.unit));
+    TRY_OUT(psrfits_read_first(&fits));
+    TRY_OUT(fits_unit_find_table(fits.unit, "SUBINT"));
+    TRY_OUT(psrfits_count_rows(&fits));
+    TRY_OUT(psrfits_read_samples(&fits));
+    TRY_OUT(psrfits_read_band(&fits));
+    TRY_OUT(filterbank_finish(fbh5));
+    TRY_OUT(fbh5_note_band(fbh5, "DAT_FREQ"));
+    TRY_OUT(psrfits_place_rows(&fits));
+    TRY_OUT(fits_unit_has_further(fits.unit, "SUBINT", &has_further));
+    TRY_OUT(assume_if(has_further, &fbh5->assumed,
+                      "a further table SUBINT follows: the first is read"));
     *out = fbh5;
     fbh5 = NULL;
 out:

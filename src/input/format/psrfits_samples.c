@@ -18,7 +18,6 @@
 /* Without DAT_FREQ: channels about OBSFREQ, as wide as CHAN_BW or OBSBW / NCHAN says. */
 static status_t psrfits_assume_band(struct psrfits *fits, double width)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     double n = fbh5->nchannels;
     double other = fits->band_mhz / n;
@@ -40,17 +39,15 @@ static status_t psrfits_assume_band(struct psrfits *fits, double width)
                   fits->band_mhz));
     fbh5->foff_mhz = has_width ? width : other;
     fbh5->fch1_mhz = fits->centre_mhz - fbh5->foff_mhz * (n - 1) / 2;
-    TRY(assume(&fbh5->assumed, "%s: channels lie about OBSFREQ %.9g MHz in steps of %s, %.9g MHz",
-               why, fits->centre_mhz, has_width ? "CHAN_BW" : "OBSBW / NCHAN", fbh5->foff_mhz));
-out:
-    return st;
+    return assume(&fbh5->assumed,
+                  "%s: channels lie about OBSFREQ %.9g MHz in steps of %s, %.9g MHz", why,
+                  fits->centre_mhz, has_width ? "CHAN_BW" : "OBSBW / NCHAN", fbh5->foff_mhz);
 }
 
 /* Compares other cards with a band that is known by DAT_FREQ. Signs of CHAN_BW and OBSBW are known
  * to be unreliable, and so are OBSBW and OBSFREQ of parts of a band. */
 static status_t psrfits_compare_band(struct psrfits *fits, double width, double step)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     double n = fbh5->nchannels;
     double tenth = 0.1 * fabs(step); /* of a channel, over the whole band */
@@ -72,19 +69,16 @@ static status_t psrfits_compare_band(struct psrfits *fits, double width, double 
         &fbh5->assumed,
         "OBSBW %.9g MHz and the band of NCHAN channels, %.9g MHz, differ: OBSBW is not used",
         fits->band_mhz, band));
-    TRY(assume_if(fabs(fits->centre_mhz) > 0 &&
-                      fabs(fits->centre_mhz - centre) > 1.01 * fabs(fbh5->foff_mhz),
-                  &fbh5->assumed,
-                  "OBSFREQ %.9g MHz and the centre of DAT_FREQ, %.9g MHz, differ: DAT_FREQ is used",
-                  fits->centre_mhz, centre));
-out:
-    return st;
+    return assume_if(
+        fabs(fits->centre_mhz) > 0 && fabs(fits->centre_mhz - centre) > 1.01 * fabs(fbh5->foff_mhz),
+        &fbh5->assumed,
+        "OBSFREQ %.9g MHz and the centre of DAT_FREQ, %.9g MHz, differ: DAT_FREQ is used",
+        fits->centre_mhz, centre);
 }
 
 /* Channels must be evenly spaced. `row`: for messages; the first one has set fch1 and foff. */
 static status_t psrfits_check_even(const struct psrfits *fits, const double *mhz, uint32_t row)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = fits->fbh5;
     for (uint32_t i = 0; i < fbh5->nchannels; i++) {
         double wanted = fbh5->fch1_mhz + i * fbh5->foff_mhz;
@@ -93,8 +87,7 @@ static status_t psrfits_check_even(const struct psrfits *fits, const double *mhz
                 "%.9g MHz in row %u (DAT_FREQ), expected %.9g MHz",
                 fits->path, i, mhz[i], row, wanted);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint64_t psrfits_count_zeros(const double *numbers, uint64_t count)
@@ -109,22 +102,19 @@ static uint64_t psrfits_count_zeros(const double *numbers, uint64_t count)
 /* `mhz`: DAT_FREQ of the first row; 0 without the column. */
 static status_t psrfits_set_band(struct psrfits *fits, const double *mhz)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     uint32_t n = fbh5->nchannels;
     double width = 0;
     TRY(fits_unit_f64(fits->unit, "CHAN_BW", -1e9, 1e9, &width, ASCII_MAYBE));
     if (psrfits_count_zeros(mhz, n) == n) {
         TRY(psrfits_assume_band(fits, width));
-        goto out;
+        return STATUS_OK;
     }
     fbh5->fch1_mhz = mhz[0];
     double step = n > 1 ? (mhz[n - 1] - mhz[0]) / (n - 1) : width;
     fbh5->foff_mhz = fabs(step - width) <= 1e-3 * fabs(step) / n ? width : step;
     TRY(psrfits_check_even(fits, mhz, 0));
-    TRY(psrfits_compare_band(fits, width, step));
-out:
-    return st;
+    return psrfits_compare_band(fits, width, step);
 }
 
 /* A column's bytes in one row and in that before it. */
@@ -137,15 +127,13 @@ struct row_bytes {
 static status_t psrfits_read_raw(const struct psrfits *fits, uint32_t row, struct row_bytes *raw,
                                  int *is_other)
 {
-    status_t st = STATUS_OK;
     char *before = raw->now;
     raw->now = raw->before;
     raw->before = before;
     TRY(file_read(fits->fd, fits->path, psrfits_row_at(fits, row) + raw->column->at, raw->now,
                   raw->bytes));
     *is_other = row == 0 || memcmp(raw->now, raw->before, raw->bytes) != 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Frequencies of all rows are those of the first. Channels of weight 0 are zero in what is read:
@@ -153,7 +141,6 @@ out:
 static status_t psrfits_check_rows(struct psrfits *fits, struct row_bytes *freqs,
                                    struct row_bytes *weights, double *numbers)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     double least = 0;
     uint64_t none = 0;
@@ -184,8 +171,7 @@ static status_t psrfits_check_rows(struct psrfits *fits, struct row_bytes *freqs
                     fits->path,
                     100.0 * (double)none / ((double)fbh5->table.count * fbh5->nchannels));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t psrfits_read_band(struct psrfits *fits)
@@ -195,21 +181,21 @@ status_t psrfits_read_band(struct psrfits *fits)
     uint64_t count = fits->freqs.count;
     double *numbers = NULL;
     char *raw = NULL;
-    REQUIRE(count == 0 || count == n, STATUS_DATA,
-            "%s: column DAT_FREQ of SUBINT has %" PRIu64 " elements (TFORM%u), but NCHAN is %u",
-            fits->path, count, fits->freqs.number, n);
+    REQUIRE_OUT(count == 0 || count == n, STATUS_DATA,
+                "%s: column DAT_FREQ of SUBINT has %" PRIu64 " elements (TFORM%u), but NCHAN is %u",
+                fits->path, count, fits->freqs.number, n);
     uint64_t most = n * sizeof *numbers;
-    TRY(memory_zeroed(n, sizeof *numbers, "frequencies", &numbers));
-    TRY(memory_zeroed(4, most, "frequencies and weights", &raw));
+    TRY_OUT(memory_zeroed(n, sizeof *numbers, "frequencies", &numbers));
+    TRY_OUT(memory_zeroed(4, most, "frequencies and weights", &raw));
     const struct fits_column *columns[] = {&fits->freqs, &fits->fbh5->table.weights};
     struct row_bytes bytes[2];
     for (size_t i = 0; i < 2; i++) {
         bytes[i] = (struct row_bytes){columns[i], columns[i]->count * fits_column_bytes(columns[i]),
                                       raw + 2 * i * most, raw + (2 * i + 1) * most};
     }
-    TRY(psrfits_read_column(fits, &fits->freqs, 0, numbers));
-    TRY(psrfits_set_band(fits, numbers));
-    TRY(psrfits_check_rows(fits, &bytes[0], &bytes[1], numbers));
+    TRY_OUT(psrfits_read_column(fits, &fits->freqs, 0, numbers));
+    TRY_OUT(psrfits_set_band(fits, numbers));
+    TRY_OUT(psrfits_check_rows(fits, &bytes[0], &bytes[1], numbers));
 out:
     free(numbers);
     free(raw);
@@ -230,14 +216,15 @@ static status_t psrfits_find_columns(struct psrfits *fits)
                   {"DAT_FREQ", &fits->freqs},    {"DAT_WTS", &table->weights},
                   {"DAT_OFFS", &table->offsets}, {"DAT_SCL", &table->scales},
                   {"DATA", &fits->data}};
-    TRY(fits_unit_text(fits->unit, "ZTABLE", &compressed));
-    REQUIRE(!compressed || strcmp(compressed, "T") != 0, STATUS_DATA,
-            "%s: its table SUBINT is compressed (ZTABLE): uncompress it with funpack", fits->path);
+    TRY_OUT(fits_unit_text(fits->unit, "ZTABLE", &compressed));
+    REQUIRE_OUT(!compressed || strcmp(compressed, "T") != 0, STATUS_DATA,
+                "%s: its table SUBINT is compressed (ZTABLE): uncompress it with funpack",
+                fits->path);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        TRY(fits_unit_column(fits->unit, wanted[i].name, wanted[i].column));
+        TRY_OUT(fits_unit_column(fits->unit, wanted[i].name, wanted[i].column));
     }
-    REQUIRE(fits->data.count > 0, STATUS_DATA, "%s: its table SUBINT has no column DATA",
-            fits->path);
+    REQUIRE_OUT(fits->data.count > 0, STATUS_DATA, "%s: its table SUBINT has no column DATA",
+                fits->path);
 out:
     free(compressed);
     return st;
@@ -246,7 +233,6 @@ out:
 /* Counts of a row; NBITS, TFORM of DATA and the counts must agree. */
 static status_t psrfits_read_counts(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     struct fbh5_table *table = &fbh5->table;
     uint64_t bits = 0;
@@ -273,11 +259,9 @@ static status_t psrfits_read_counts(struct psrfits *fits)
             " are %" PRIu64 " elements of a row, but TFORM%u of DATA says %" PRIu64,
             fits->path, table->rows_each, pols, channels, bits, total / each, fits->data.number,
             fits->data.count);
-    TRY(assume_if(fits->channels > 0 && fits->channels != channels, &fbh5->assumed,
-                  "OBSNCHAN %" PRIu64 " and NCHAN %" PRIu64 " differ: NCHAN is used",
-                  fits->channels, channels));
-out:
-    return st;
+    return assume_if(fits->channels > 0 && fits->channels != channels, &fbh5->assumed,
+                     "OBSNCHAN %" PRIu64 " and NCHAN %" PRIu64 " differ: NCHAN is used",
+                     fits->channels, channels);
 }
 
 /* "(1,1024,2,4096)": the lengths that are not 1, and their product. Returns 0 when it is no such
@@ -333,7 +317,7 @@ static status_t psrfits_check_dims(struct psrfits *fits)
     uint64_t product = 0;
     size_t count = 0;
     snprintf(key, sizeof key, "TDIM%u", fits->data.number);
-    TRY(fits_unit_text(fits->unit, key, &text));
+    TRY_OUT(fits_unit_text(fits->unit, key, &text));
     if (!text) {
         goto out;
     }
@@ -341,17 +325,18 @@ static status_t psrfits_check_dims(struct psrfits *fits)
     int is_list = psrfits_parse_dims(text, dims, &count, &product);
     if (!is_list ||
         (product != fits->data.count && product != (uint64_t)packed * fits->data.count)) {
-        TRY(assume(&fbh5->assumed,
-                   "%s %s of DATA is not of the %" PRIu64 " elements of TFORM%u: it is not used",
-                   key, text, fits->data.count, fits->data.number));
+        TRY_OUT(assume(&fbh5->assumed,
+                       "%s %s of DATA is not of the %" PRIu64
+                       " elements of TFORM%u: it is not used",
+                       key, text, fits->data.count, fits->data.number));
         goto out;
     }
     /* Bytes of packed samples divide the channels, or the spectra. */
     uint32_t by = product == fits->data.count ? packed : 1;
-    REQUIRE(count <= 1 || psrfits_is_shape(fbh5, dims, count, by, 1) ||
-                psrfits_is_shape(fbh5, dims, count, 1, by),
-            STATUS_DATA, "%s: %s of DATA is %s, but NCHAN is %u, NPOL %u, NSBLK %" PRIu64,
-            fits->path, key, text, fbh5->nchannels, fbh5->nifs, fbh5->table.rows_each);
+    REQUIRE_OUT(count <= 1 || psrfits_is_shape(fbh5, dims, count, by, 1) ||
+                    psrfits_is_shape(fbh5, dims, count, 1, by),
+                STATUS_DATA, "%s: %s of DATA is %s, but NCHAN is %u, NPOL %u, NSBLK %" PRIu64,
+                fits->path, key, text, fbh5->nchannels, fbh5->nifs, fbh5->table.rows_each);
 out:
     free(text);
     return st;
@@ -361,7 +346,6 @@ out:
  * bits unsigned with 32768. SIGNINT makes plain bytes signed. */
 static status_t psrfits_read_sign(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     struct fbh5_table *table = &fbh5->table;
     uint64_t number = 0;
@@ -373,11 +357,10 @@ static status_t psrfits_read_sign(struct psrfits *fits)
     int is_signed = table->is_signed != table->is_moved;
     TRY(assume_if(!found && table->bits <= 8 && !table->is_moved, &fbh5->assumed,
                   "no SIGNINT: samples are taken for unsigned"));
-    TRY(assume_if(found && table->bits <= 16 && (number == 1) != is_signed, &fbh5->assumed,
-                  "SIGNINT %" PRIu64 " and NBITS %u with TZERO%u %g differ: samples are %ssigned",
-                  number, table->bits, fits->data.number, fits->data.zero, is_signed ? "" : "un"));
-out:
-    return st;
+    return assume_if(
+        found && table->bits <= 16 && (number == 1) != is_signed, &fbh5->assumed,
+        "SIGNINT %" PRIu64 " and NBITS %u with TZERO%u %g differ: samples are %ssigned", number,
+        table->bits, fits->data.number, fits->data.zero, is_signed ? "" : "un");
 }
 
 /* Values are (((stored * TSCAL + TZERO) - ZERO_OFF) * DAT_SCL + DAT_OFFS) * DAT_WTS. */
@@ -392,15 +375,15 @@ static status_t psrfits_read_zero(struct psrfits *fits)
     char key[KEY];
     char *undefined = NULL;
     int is_plain = data->scale <= 1 && data->scale >= 1 && data->zero <= 0 && data->zero >= 0;
-    REQUIRE(is_plain || table->bits >= 8, STATUS_DATA,
-            "%s: NBITS is %u, but TSCAL%u %g and TZERO%u %g of DATA are of bytes", fits->path,
-            table->bits, data->number, data->scale, data->number, data->zero);
-    TRY(fits_unit_f64(fits->unit, "ZERO_OFF", -1e9, 1e9, &zero, &found));
-    TRY(assume_unless(found, &fbh5->assumed, "no ZERO_OFF: 0 is used"));
+    REQUIRE_OUT(is_plain || table->bits >= 8, STATUS_DATA,
+                "%s: NBITS is %u, but TSCAL%u %g and TZERO%u %g of DATA are of bytes", fits->path,
+                table->bits, data->number, data->scale, data->number, data->zero);
+    TRY_OUT(fits_unit_f64(fits->unit, "ZERO_OFF", -1e9, 1e9, &zero, &found));
+    TRY_OUT(assume_unless(found, &fbh5->assumed, "no ZERO_OFF: 0 is used"));
     snprintf(key, sizeof key, "TNULL%u", data->number);
-    TRY(fits_unit_text(fits->unit, key, &undefined));
-    TRY(assume_if(undefined != NULL, &fbh5->assumed,
-                  "%s %s of DATA is not used: such samples are values", key, undefined));
+    TRY_OUT(fits_unit_text(fits->unit, key, &undefined));
+    TRY_OUT(assume_if(undefined != NULL, &fbh5->assumed,
+                      "%s %s of DATA is not used: such samples are values", key, undefined));
     table->unit = data->scale;
     table->zero = (zero - data->zero) / data->scale;
 out:
@@ -412,16 +395,13 @@ out:
 static status_t psrfits_check_scales(struct psrfits *fits, const char *name,
                                      const struct fits_column *column, uint64_t most, int other)
 {
-    status_t st = STATUS_OK;
     uint64_t channels = fits->fbh5->nchannels;
     REQUIRE(column->count == 0 || column->count == channels || column->count == most, STATUS_DATA,
             "%s: column %s of SUBINT has %" PRIu64 " elements (TFORM%u), but NCHAN is %" PRIu64
             " and NPOL %u",
             fits->path, name, column->count, column->number, channels, fits->fbh5->nifs);
-    TRY(assume_if(column->count == 0, &fits->fbh5->assumed, "no column %s: %d is used", name,
-                  other));
-out:
-    return st;
+    return assume_if(column->count == 0, &fits->fbh5->assumed, "no column %s: %d is used", name,
+                     other);
 }
 
 /* A column that is 0 in all rows was never filled in. */
@@ -431,9 +411,9 @@ static status_t psrfits_is_zero(const struct psrfits *fits, const struct fits_co
     status_t st = STATUS_OK;
     double *values = NULL;
     int is_zero = column->count > 0;
-    TRY(memory_zeroed(column->count + 1, sizeof *values, "a column", &values));
+    TRY_OUT(memory_zeroed(column->count + 1, sizeof *values, "a column", &values));
     for (uint64_t row = 0; is_zero && row < fits->fbh5->table.count; row++) {
-        TRY(psrfits_read_column(fits, column, row, values));
+        TRY_OUT(psrfits_read_column(fits, column, row, values));
         is_zero = psrfits_count_zeros(values, column->count) == column->count;
     }
     *out = is_zero;
@@ -444,7 +424,6 @@ out:
 
 static status_t psrfits_read_scales(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     struct fbh5_table *table = &fbh5->table;
     uint64_t streams = (uint64_t)fbh5->nifs * fbh5->nchannels;
@@ -463,14 +442,12 @@ static status_t psrfits_read_scales(struct psrfits *fits)
     table->has_scales = 1;
     table->scaled_ifs =
         table->scales.count == streams || table->offsets.count == streams ? fbh5->nifs : 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* POL_TYPE has as many names as NPOL says. A single polarisation is read whatever its name is. */
 static status_t psrfits_read_pols(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = fits->fbh5;
     static const struct {
         const char *name;
@@ -493,13 +470,11 @@ static status_t psrfits_read_pols(struct psrfits *fits)
             fbh5->pols = NULL;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t psrfits_read_samples(struct psrfits *fits)
 {
-    status_t st = STATUS_OK;
     struct fbh5_table *table = &fits->fbh5->table;
     TRY(psrfits_find_columns(fits));
     TRY(psrfits_read_counts(fits));
@@ -511,6 +486,5 @@ status_t psrfits_read_samples(struct psrfits *fits)
     table->is_big_endian = 1;
     table->is_high_bit_first = 1;
     table->data = fits->data.at;
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -47,20 +47,20 @@ static status_t pydaq_read_first(const struct fields *f, double *first)
     if (stat(f->path, &info) != 0 || h5_is_cut(f->file, (uint64_t)info.st_size)) {
         goto out;
     }
-    TRY(h5_has(f->file, f->path, name, &is_there));
+    TRY_OUT(h5_has(f->file, f->path, name, &is_there));
     if (!is_there) {
         goto out;
     }
-    TRY(h5_dataset_open(f->file, f->path, name, &times));
+    TRY_OUT(h5_dataset_open(f->file, f->path, name, &times));
     if (times.rank != 2 || times.count == 0 || H5Tget_class(times.type) != H5T_FLOAT) {
         goto out;
     }
-    TRY(h5_refuse_external(times.id, f->path, name));
+    TRY_OUT(h5_refuse_external(times.id, f->path, name));
     memory = H5Screate_simple(1, &one, NULL);
-    H5_TRY(H5Sselect_elements(times.space, H5S_SELECT_SET, 1, place), "%s: %s cannot be read",
-           f->path, name);
-    H5_TRY(H5Dread(times.id, H5T_NATIVE_DOUBLE, memory, times.space, H5P_DEFAULT, first),
-           "%s: %s cannot be read", f->path, name);
+    H5_TRY_OUT(H5Sselect_elements(times.space, H5S_SELECT_SET, 1, place), "%s: %s cannot be read",
+               f->path, name);
+    H5_TRY_OUT(H5Dread(times.id, H5T_NATIVE_DOUBLE, memory, times.space, H5P_DEFAULT, first),
+               "%s: %s cannot be read", f->path, name);
 out:
     h5_close(memory);
     h5_dataset_close(&times);
@@ -97,7 +97,6 @@ static status_t pydaq_check_channels(const struct fields *f, const struct pydaq 
 /* Times that are there twice; which of them is kept up depends on the version of the writer. */
 static status_t pydaq_note_times(const struct pydaq *said, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     double block = (double)said->samples * said->tsamp;
     double held = (double)said->blocks * block;
     double stated = said->end - said->start;
@@ -112,31 +111,26 @@ static status_t pydaq_note_times(const struct pydaq *said, struct archive *archi
                   "ts_start is %.17g s of 1970, the first of /sample_timestamps %.17g s: "
                   "ts_start is used",
                   said->start, said->first));
-    TRY(assume_if(said->timestamp > 0 && said->timestamp > said->start + fmax(1, held),
-                  &archive->assumed,
-                  "ts_start is %.17g s of 1970, timestamp %.17g s: ts_start is used", said->start,
-                  said->timestamp));
-out:
-    return st;
+    return assume_if(said->timestamp > 0 && said->timestamp > said->start + fmax(1, held),
+                     &archive->assumed,
+                     "ts_start is %.17g s of 1970, timestamp %.17g s: ts_start is used",
+                     said->start, said->timestamp);
 }
 
 /* `timestamp` stands for ts_start where that is missing, or was never set. */
 static status_t pydaq_read_timestamp(const struct fields *f, int has_start, struct pydaq *out)
 {
-    status_t st = STATUS_OK;
     TRY(has_start ? fields_f64(f, "root", "timestamp", &out->timestamp, NULL)
                   : fields_need_f64(f, "root", "timestamp", &out->timestamp));
     out->is_start_unset = has_start && out->start == 0 && out->timestamp > 0;
     int is_other = !has_start || out->is_start_unset;
     out->start_name = is_other ? "timestamp" : "ts_start";
     out->start = is_other ? out->timestamp : out->start;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pydaq_read_root(const struct fields *f, struct pydaq *out)
 {
-    status_t st = STATUS_OK;
     int found = 0;
     TRY(fields_need_i64(f, "root", "type", &out->type));
     TRY(fields_need_i64(f, "root", "n_antennas", &out->antennas));
@@ -165,11 +159,9 @@ static status_t pydaq_read_root(const struct fields *f, struct pydaq *out)
                 out->blocks < INT64_C(1) << 31,
             STATUS_DATA, "%s: /root says %" PRId64 " blocks of %" PRId64 " samples", f->path,
             out->blocks, out->samples);
-    REQUIRE(out->tsamp > 0 && out->tsamp < 1 && out->start >= 0 && out->start < 1e12, STATUS_DATA,
-            "%s: /root says one sample in %g s, the first at %g s of 1970", f->path, out->tsamp,
-            out->start);
-out:
-    return st;
+    return REQUIRED(out->tsamp > 0 && out->tsamp < 1 && out->start >= 0 && out->start < 1e12,
+                    STATUS_DATA, "%s: /root says one sample in %g s, the first at %g s of 1970",
+                    f->path, out->tsamp, out->start);
 }
 
 /* The clock runs at 800 MHz, so that rates are whole numbers of ticks. */
@@ -182,7 +174,6 @@ static double pydaq_rate(double tsamp)
 /* Polarisations of station beams are datasets of their own. */
 static status_t pydaq_fill(struct fields *f, const struct pydaq *said)
 {
-    status_t st = STATUS_OK;
     int is_raw = said->type == TYPE_RAW;
     struct job_layout *own = &f->own;
     if (said->type == TYPE_STATION_BEAM) {
@@ -206,7 +197,7 @@ static status_t pydaq_fill(struct fields *f, const struct pydaq *said)
     TRY(layout_make_frequencies(own, is_raw ? 1 : (uint32_t)said->chans));
     if (is_raw) {
         own->freq.hz[0] = own->time.sample_rate_hz / 4;
-        goto out;
+        return STATUS_OK;
     }
     for (uint32_t i = 0; i < own->freq.count; i++) {
         own->freq.hz[i] = ((double)said->channel + i) * chan_spacing_hz;
@@ -214,44 +205,39 @@ static status_t pydaq_fill(struct fields *f, const struct pydaq *said)
     own->has_oversampling = 1;
     own->oversample.num = OVERSAMPLING_NUM;
     own->oversample.den = OVERSAMPLING_DEN;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Files are made longer than what is in them: blocks that were written count. */
 static status_t pydaq_cut(const struct pydaq *said, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
     uint64_t valid = (uint64_t)said->samples * (uint64_t)said->blocks;
     REQUIRE(valid <= part->samples, STATUS_DATA,
             "%s: /root says %" PRId64 " blocks of %" PRId64 " samples, but %s holds %" PRIu64
             " times",
             part->path, said->blocks, said->samples, archive->dataset, part->samples);
-    TRY(cut_time(archive, valid));
-out:
-    return st;
+    return cut_time(archive, valid);
 }
 
 /* A dataset has all its streams side by side. Raw files are of the whole band, whatever n_chans is;
  * those of station beams have a dataset for each polarisation. */
 static status_t pydaq_check_shape(const struct fields *f, const struct pydaq *said)
 {
-    status_t st = STATUS_OK;
     int is_raw = said->type == TYPE_RAW;
     const char *dataset = f->own.dataset;
     int is_there = 0;
     hsize_t dims[2];
     TRY(h5_has(f->file, f->path, dataset, &is_there));
     if (!is_there) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(fields_shape(f, dataset, 2, dims));
     if (said->type == TYPE_STATION_BEAM) {
         REQUIRE(dims[1] == (hsize_t)said->chans, STATUS_DATA,
                 "%s: n_chans = %" PRId64 ", but %s has %" PRIu64 " channels", f->path, said->chans,
                 dataset, (uint64_t)dims[1]);
-        goto out;
+        return STATUS_OK;
     }
     int64_t chans = is_raw ? 1 : said->chans;
     hsize_t streams = dims[is_raw ? 0 : 1];
@@ -260,17 +246,14 @@ static status_t pydaq_check_shape(const struct fields *f, const struct pydaq *sa
             " channels%s are not the %" PRIu64 " streams of %s [%" PRIu64 "][%" PRIu64 "]",
             f->path, said->antennas, said->pols, chans, is_raw ? "" : " (n_chans)",
             (uint64_t)streams, dataset, (uint64_t)dims[0], (uint64_t)dims[1]);
-    TRY(assume_unless(said->chans == chans, &f->archive->assumed,
-                      "n_chans = %" PRId64 " and raw samples, which are of the "
-                      "whole band, differ: n_chans is ignored",
-                      said->chans));
-out:
-    return st;
+    return assume_unless(said->chans == chans, &f->archive->assumed,
+                         "n_chans = %" PRId64 " and raw samples, which are of the "
+                         "whole band, differ: n_chans is ignored",
+                         said->chans);
 }
 
 static status_t pydaq_read(struct fields *f, void *context)
 {
-    status_t st = STATUS_OK;
     const struct pydaq *said = context;
     const char *name = said->type == TYPE_RAW       ? "pydaq, raw"
                        : said->type == TYPE_CHANNEL ? "pydaq, channelised"
@@ -281,11 +264,9 @@ static status_t pydaq_read(struct fields *f, void *context)
     TRY(pydaq_check_rate(f, said));
     TRY(pydaq_check_channels(f, said));
     TRY(pydaq_cut(said, f->archive));
-    TRY(override_has(f->layout, SAID_START) || !f->archive->sky.has_start
-            ? STATUS_OK
-            : pydaq_note_times(said, f->archive));
-out:
-    return st;
+    return override_has(f->layout, SAID_START) || !f->archive->sky.has_start
+               ? STATUS_OK
+               : pydaq_note_times(said, f->archive);
 }
 
 static status_t pydaq_open_file(const char *path, const struct job_layout *layout,
@@ -294,11 +275,11 @@ static status_t pydaq_open_file(const char *path, const struct job_layout *layou
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     struct pydaq said = {0};
-    TRY(fields_open(path, title, layout, &fields));
-    TRY(pydaq_read_root(&fields, &said));
-    REQUIRE(said.type != TYPE_STATION_BEAM, STATUS_DATA,
-            "%s is of a station beam, the files before it are of antennas", path);
-    TRY(fields_make(&fields, pydaq_read, &said, out));
+    TRY_OUT(fields_open(path, title, layout, &fields));
+    TRY_OUT(pydaq_read_root(&fields, &said));
+    REQUIRE_OUT(said.type != TYPE_STATION_BEAM, STATUS_DATA,
+                "%s is of a station beam, the files before it are of antennas", path);
+    TRY_OUT(fields_make(&fields, pydaq_read, &said, out));
 out:
     fields_close(&fields);
     return st;
@@ -315,30 +296,30 @@ static status_t pydaq_open_beam(const char *path, const struct job_layout *layou
     struct pydaq said = {0};
     char *next = NULL;
     int has_next = 0;
-    TRY(fields_open(path, title, layout, &fields));
-    TRY(pydaq_read_root(&fields, &said));
-    REQUIRE(said.type == TYPE_STATION_BEAM, STATUS_DATA,
-            "%s is of antennas (type %" PRId64 "), the files before it are of a station beam", path,
-            said.type);
-    TRY(memory_format(&next, "polarization_%" PRId64, said.pols));
-    TRY(h5_has(fields.file, path, next, &has_next));
-    REQUIRE(!has_next, STATUS_DATA, "%s: n_pols = %" PRId64 ", but %s is there, too", path,
-            said.pols, next);
+    TRY_OUT(fields_open(path, title, layout, &fields));
+    TRY_OUT(pydaq_read_root(&fields, &said));
+    REQUIRE_OUT(said.type == TYPE_STATION_BEAM, STATUS_DATA,
+                "%s is of antennas (type %" PRId64 "), the files before it are of a station beam",
+                path, said.type);
+    TRY_OUT(memory_format(&next, "polarization_%" PRId64, said.pols));
+    TRY_OUT(h5_has(fields.file, path, next, &has_next));
+    REQUIRE_OUT(!has_next, STATUS_DATA, "%s: n_pols = %" PRId64 ", but %s is there, too", path,
+                said.pols, next);
     *begin = places->count == 0 ? said.start : *begin;
     double after = (said.start - *begin) * pydaq_rate(said.tsamp);
-    REQUIRE(fabs(after) < 2e18, STATUS_DATA,
-            "%s has %" PRId64 " polarisations, and starts at %.17g s of 1970", path, said.pols,
-            said.start);
+    REQUIRE_OUT(fabs(after) < 2e18, STATUS_DATA,
+                "%s has %" PRId64 " polarisations, and starts at %.17g s of 1970", path, said.pols,
+                said.start);
     for (; said.pol < said.pols; said.pol++) {
         struct place *place = NULL;
-        TRY(places_add(places, &place));
-        TRY(fields_make(&fields, pydaq_read, &said, &place->archive));
+        TRY_OUT(places_add(places, &place));
+        TRY_OUT(fields_make(&fields, pydaq_read, &said, &place->archive));
         place->stack = (uint64_t)said.pol;
         place->first_sample = (UINT64_C(1) << 62) + (uint64_t)llround(after);
         struct archive *archive = place->archive;
         archive->shape.stacked = AXIS_POL;
-        TRY(memory_text(archive->dataset, &archive->parts[0].dataset));
-        TRY(gather_name(archive, AXIS_POL, 1, 0, names[said.pol]));
+        TRY_OUT(memory_text(archive->dataset, &archive->parts[0].dataset));
+        TRY_OUT(gather_name(archive, AXIS_POL, 1, 0, names[said.pol]));
     }
 out:
     free(next);
@@ -352,12 +333,12 @@ static status_t pydaq_open_beams(const struct format_input *input, struct archiv
     struct places places = {0};
     double begin = 0;
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY(pydaq_open_beam(input->paths[i], input->layout, &begin, &places));
+        TRY_OUT(pydaq_open_beam(input->paths[i], input->layout, &begin, &places));
     }
-    TRY(place_join(&places, PLACE_NEAR, out));
-    TRY(assume_unless(override_has_frequencies(input->layout), &(*out)->assumed,
-                      "frequencies: channel_id is taken for the number of the first "
-                      "coarse channel"));
+    TRY_OUT(place_join(&places, PLACE_NEAR, out));
+    TRY_OUT(assume_unless(override_has_frequencies(input->layout), &(*out)->assumed,
+                          "frequencies: channel_id is taken for the number of the first "
+                          "coarse channel"));
 out:
     places_free(&places);
     return st;
@@ -366,14 +347,11 @@ out:
 static status_t pydaq_open(const struct format_input *input, struct archive **out)
 {
     static const char *const names[] = {"polarization_0/data", NULL};
-    status_t st = STATUS_OK;
     int is_beam = 0;
     TRY(fields_have(input->paths[0], names, &is_beam));
     TRY(is_beam ? pydaq_open_beams(input, out) : gather_files(input, pydaq_open_file, out));
-    TRY(assume_unless(override_has(input->layout, SAID_SIDEBAND) || !(*out)->is_complex,
-                      &(*out)->assumed, "sideband +1: the file does not say"));
-out:
-    return st;
+    return assume_unless(override_has(input->layout, SAID_SIDEBAND) || !(*out)->is_complex,
+                         &(*out)->assumed, "sideband +1: the file does not say");
 }
 
 const struct format pydaq_format = {

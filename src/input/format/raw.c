@@ -19,7 +19,6 @@ static struct number_type raw_type(const struct job_layout *layout)
 
 static status_t raw_read(struct plain *out)
 {
-    status_t st = STATUS_OK;
     const struct job_layout *layout = out->layout;
     const struct job_layout_numbers *numbers = &layout->numbers;
     char **assumed = &out->archive->assumed;
@@ -37,11 +36,9 @@ static status_t raw_read(struct plain *out)
     out->bytes = out->file_bytes - layout->skip;
     TRY(assume_unless(layout->axes != NULL, assumed,
                       "axes time: one stream; input.layout.axes, such as time,pol:2, says more"));
-    TRY(assume_unless(
+    return assume_unless(
         out->type.kind != 'u' || numbers->has_offset || numbers->has_packing, assumed,
-        "offset 0 of unsigned numbers: input.layout.offset says which one is 0 volts"));
-out:
-    return st;
+        "offset 0 of unsigned numbers: input.layout.offset says which one is 0 volts");
 }
 
 static status_t raw_open_file(const char *path, const struct job_layout *layout,

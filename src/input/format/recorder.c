@@ -90,13 +90,12 @@ static int spacing_is_multiple(double apart, double width)
 
 status_t spacing_check(const struct job_layout *layout, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct spacing closest = {.apart = 0};
     char remedy[SPACING_WORDS];
     double band = archive_chan_width_hz(archive);
     double kept = band * archive->oversample.den / archive->oversample.num;
     if (!spacing_find(archive, &closest) || closest.apart >= band * (1 - tolerance)) {
-        goto out;
+        return STATUS_OK;
     }
     int is_close = closest.apart < kept * (1 - tolerance);
     spacing_remedy(archive, &closest, remedy);
@@ -104,7 +103,7 @@ status_t spacing_check(const struct job_layout *layout, struct archive *archive)
         TRY(assume(&archive->assumed,
                    "bands around %.9g and %.9g MHz overlap, each %.9g MHz wide: none is cut",
                    closest.low / 1e6, closest.high / 1e6, kept / 1e6));
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(!is_close, STATUS_DATA,
             "%s: coarse channels at %.12g and %.12g MHz are %.9g Hz apart, but each is %.9g Hz "
@@ -112,14 +111,12 @@ status_t spacing_check(const struct job_layout *layout, struct archive *archive)
             archive->parts[0].path, closest.low / 1e6, closest.high / 1e6, closest.apart, kept,
             archive->is_complex ? "complex" : "real", archive->sample_rate_hz,
             kept < band ? ", less what oversampling repeats" : "", remedy);
-    REQUIRE(layout->has_oversampling || spacing_is_multiple(closest.apart, kept), STATUS_DATA,
-            "%s: coarse channels at %.12g and %.12g MHz are %.9g Hz apart, but samples at %.9g Hz "
-            "with the file's oversampling of %u/%u are of channels %.9g Hz apart: %s",
-            archive->parts[0].path, closest.low / 1e6, closest.high / 1e6, closest.apart,
-            archive->sample_rate_hz, archive->oversample.num, archive->oversample.den, kept,
-            remedy);
-out:
-    return st;
+    return REQUIRED(
+        layout->has_oversampling || spacing_is_multiple(closest.apart, kept), STATUS_DATA,
+        "%s: coarse channels at %.12g and %.12g MHz are %.9g Hz apart, but samples at %.9g Hz "
+        "with the file's oversampling of %u/%u are of channels %.9g Hz apart: %s",
+        archive->parts[0].path, closest.low / 1e6, closest.high / 1e6, closest.apart,
+        archive->sample_rate_hz, archive->oversample.num, archive->oversample.den, kept, remedy);
 }
 
 status_t recorder_open_begin(const char *path, int *fd, struct identity *identity)
@@ -127,12 +124,12 @@ status_t recorder_open_begin(const char *path, int *fd, struct identity *identit
     status_t st = STATUS_OK;
     int is_ordinary = 0;
     int opened = -1;
-    TRY(file_is_ordinary(path, &is_ordinary));
+    TRY_OUT(file_is_ordinary(path, &is_ordinary));
     if (!is_ordinary) {
         goto out;
     }
-    TRY(file_open_read(path, &opened));
-    TRY(identity_of_open(opened, path, identity));
+    TRY_OUT(file_open_read(path, &opened));
+    TRY_OUT(identity_of_open(opened, path, identity));
     *fd = opened;
     opened = -1;
 out:
@@ -146,14 +143,14 @@ status_t recorder_head(const char *path, size_t most, struct text *out)
     struct identity identity = {.bytes = 0};
     int fd = -1;
     char *bytes = NULL;
-    TRY(recorder_open_begin(path, &fd, &identity));
+    TRY_OUT(recorder_open_begin(path, &fd, &identity));
     if (fd < 0) {
         goto out;
     }
     size_t count = (size_t)min_u64(most, identity.bytes);
-    TRY(memory_zeroed(count, 1, "the begin of a file", &bytes));
-    TRY(count > 0 ? file_read(fd, path, 0, bytes, count) : STATUS_OK);
-    TRY(text_add_bytes(out, bytes, count));
+    TRY_OUT(memory_zeroed(count, 1, "the begin of a file", &bytes));
+    TRY_OUT(count > 0 ? file_read(fd, path, 0, bytes, count) : STATUS_OK);
+    TRY_OUT(text_add_bytes(out, bytes, count));
 out:
     free(bytes);
     file_close(fd);
@@ -164,9 +161,9 @@ status_t recorder_open(struct archive_part *part, int *fd, uint64_t *bytes)
 {
     status_t st = STATUS_OK;
     int opened = -1;
-    TRY(sources_add(&part->storage.sources, part->path, SOURCE_NAMED, NULL));
-    TRY(file_open_read(part->path, &opened));
-    TRY(sources_check_open(&part->storage.sources, part->path, opened));
+    TRY_OUT(sources_add(&part->storage.sources, part->path, SOURCE_NAMED, NULL));
+    TRY_OUT(file_open_read(part->path, &opened));
+    TRY_OUT(sources_check_open(&part->storage.sources, part->path, opened));
     part->file_bytes = sources_bytes(&part->storage.sources);
     *bytes = part->file_bytes;
     *fd = opened;
@@ -187,7 +184,6 @@ double recorder_rate(double seconds)
 status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
                            struct job_layout *own)
 {
-    status_t st = STATUS_OK;
     TRY(layout_make_frequencies(own, channels));
     for (uint32_t i = 0; i < channels; i++) {
         double turns = (2.0 * i + 1 - channels) / (2.0 * channels);
@@ -195,15 +191,13 @@ status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
     }
     own->has_sideband = 1;
     own->sideband = width_hz < 0 ? -1 : 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t recorder_check_band(const char *path, const char *frequency, double centre_hz,
                              const char *width, double width_hz, char **assumed)
 {
     static const double most = 1e12, usual = 10e6;
-    status_t st = STATUS_OK;
     REQUIRE(centre_hz <= most, STATUS_DATA,
             "%s: %s = %.9g MHz, expected at most 1e6: is it in Hz? (input.layout.freq_hz gives "
             "the centres of coarse channels)",
@@ -212,10 +206,8 @@ status_t recorder_check_band(const char *path, const char *frequency, double cen
             "%s: %s = %.9g MHz and %s = %.9g MHz: the band begins below 0 Hz; is %s in GHz? "
             "(input.layout.freq_hz gives the centres of coarse channels)",
             path, frequency, centre_hz / 1e6, width, width_hz / 1e6, frequency);
-    TRY(assume_unless(centre_hz >= usual, assumed, "%s = %.9g is taken as MHz, not GHz", frequency,
-                      centre_hz / 1e6));
-out:
-    return st;
+    return assume_unless(centre_hz >= usual, assumed, "%s = %.9g is taken as MHz, not GHz",
+                         frequency, centre_hz / 1e6);
 }
 
 void recorder_add_dim(struct archive *archive, enum axis axis, uint64_t size)
@@ -231,7 +223,6 @@ void recorder_add_dim(struct archive *archive, enum axis axis, uint64_t size)
 static status_t recorder_set_number(const struct recorder_number *number,
                                     const struct job_layout *own, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     int is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     int is_pair = number->bits == 4 && number->is_complex;
     struct packing packing = {.bits = number->bits, .is_offset = number->is_offset};
@@ -259,15 +250,12 @@ static status_t recorder_set_number(const struct recorder_number *number,
     if (number->is_complex && !is_pair) {
         recorder_add_dim(archive, AXIS_REIM, 2);
     }
-    TRY(numbers_settle(archive));
-out:
-    return st;
+    return numbers_settle(archive);
 }
 
 status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
                            struct job_layout *own, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const char *path = archive->parts[0].path;
     TRY(override_layout(layout, own));
     TRY(said_refuse(path, layout));
@@ -285,25 +273,21 @@ status_t recorder_describe(const struct job_layout *layout, const struct recorde
     TRY(recorder_set_number(number, own, archive));
     archive->states.start = archive->sky.has_start;
     archive->states.freq = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t recorder_add_run(struct archive_part *part, struct archive_run **out)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grown(part->nruns + 1, sizeof *part->runs, "runs of blocks", &part->runs));
     part->runs[part->nruns] = (struct archive_run){.path = NULL};
     TRY(memory_text(part->path, &part->runs[part->nruns].path));
     *out = &part->runs[part->nruns++];
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t recorder_add_piece(struct archive *archive, uint64_t end,
                             const struct recorder_piece *piece)
 {
-    status_t st = STATUS_OK;
     struct archive_part *part = &archive->parts[0];
     struct archive_run *run = part->nruns > 0 ? &part->runs[part->nruns - 1] : NULL;
     uint64_t last = run ? run->file_offset + (run->pieces - 1) * run->piece_bytes : 0;
@@ -313,7 +297,7 @@ status_t recorder_add_piece(struct archive *archive, uint64_t end,
     if (follows && (run->pieces == 1 || piece->file_offset - last == run->piece_bytes)) {
         run->piece_bytes = piece->file_offset - last;
         run->pieces++;
-        goto out;
+        return STATUS_OK;
     }
     TRY(recorder_add_run(part, &run));
     run->file_offset = piece->file_offset;
@@ -322,18 +306,15 @@ status_t recorder_add_piece(struct archive *archive, uint64_t end,
     run->first_sample = piece->first;
     run->steps = piece->steps;
     run->stored = piece->stored;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t recorder_add_lost(struct archive_part *part, const struct lost_box *box, const char *why)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grown(part->nboxes + 1, sizeof *part->boxes, "what is lost", &part->boxes));
     part->boxes[part->nboxes] = *box;
     part->boxes[part->nboxes].why = NULL;
     TRY(memory_text(why, &part->boxes[part->nboxes].why));
     part->nboxes++;
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -18,7 +18,6 @@
 
 static status_t override_text(const char *from, char *to)
 {
-    status_t st = STATUS_OK;
     char *text = NULL;
     char *own = NULL;
     memcpy(&text, from, sizeof text);
@@ -28,14 +27,12 @@ static status_t override_text(const char *from, char *to)
         memcpy(to, &text, sizeof text);
         free(own);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A list takes the place of another, unless it is empty. */
 static status_t override_list(const struct schema *row, const char *from, char *to)
 {
-    status_t st = STATUS_OK;
     char *list = NULL;
     char *copy = NULL;
     uint32_t count = 0;
@@ -49,14 +46,12 @@ static status_t override_list(const struct schema *row, const char *from, char *
         memcpy(to + row->at, &copy, sizeof copy);
         memcpy(to + row->count_at, &count, sizeof count);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Copies the values that `from` gives, all that these rows describe, but for lists of mappings. */
 static status_t override_rows(const struct schema *rows, const char *from, char *to)
 {
-    status_t st = STATUS_OK;
     for (const struct schema *row = rows; row->key; row++) {
         const struct schema *instead = row->instead;
         const size_t flag = row->given.as != 0 ? sizeof(int) : 0; /* bytes */
@@ -75,8 +70,7 @@ static status_t override_rows(const struct schema *rows, const char *from, char 
             memcpy(to + row->given.at, &is_given, flag);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int override_has(const struct job_layout *layout, enum job_said_key key)
@@ -168,16 +162,16 @@ static status_t said_open_object(hid_t file, const struct said_values *values, c
     status_t st = STATUS_OK;
     struct text object = {0};
     int is_there = 0;
-    TRY(text_add(&object, "%.*s", (int)length, name));
+    TRY_OUT(text_add(&object, "%.*s", (int)length, name));
     apart_at("%s: %s", values->path, object.data);
     const struct links_request request = {.file = file,
                                           .path = values->path,
                                           .name = object.data,
                                           .note = said_note,
                                           .context = &storage->sources};
-    TRY(links_open(&request, out, &is_there));
-    REQUIRE(is_there, STATUS_DATA, "%s: %s: there is no %s", values->path, values->where,
-            object.data);
+    TRY_OUT(links_open(&request, out, &is_there));
+    REQUIRE_OUT(is_there, STATUS_DATA, "%s: %s: there is no %s", values->path, values->where,
+                object.data);
 out:
     text_free(&object);
     return st;
@@ -187,7 +181,6 @@ out:
 static status_t said_open(hid_t file, const char *dataset, struct storage *storage,
                           struct said_values *values)
 {
-    status_t st = STATUS_OK;
     int found = 0;
     const char *at = strrchr(values->where, '@');
     const char *name = at == values->where && dataset ? dataset : values->where;
@@ -214,8 +207,7 @@ static status_t said_open(hid_t file, const char *dataset, struct storage *stora
     REQUIRE(count >= 1 && count <= MOST_VALUES, STATUS_DATA, "%s: %s holds %lld values",
             values->path, values->where, (long long)count);
     values->count = (size_t)count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All values, of a compound a member, as doubles. */
@@ -227,28 +219,29 @@ static status_t said_read_numbers(const struct said_values *values, const char *
     hid_t number = -1;
     double *numbers = NULL;
     int is_compound = H5Tget_class(values->type) == H5T_COMPOUND;
-    REQUIRE(is_compound == (member != NULL), STATUS_DATA,
-            is_compound ? "%s: %s holds compounds: say which member%s"
-                        : "%s: %s holds no compounds, and so no member %s",
-            values->path, values->where, member ? member : "");
+    REQUIRE_OUT(is_compound == (member != NULL), STATUS_DATA,
+                is_compound ? "%s: %s holds compounds: say which member%s"
+                            : "%s: %s holds no compounds, and so no member %s",
+                values->path, values->where, member ? member : "");
     int index = is_compound ? H5Tget_member_index(values->type, member) : -1;
-    REQUIRE(!is_compound || index >= 0, STATUS_DATA, "%s: %s has no member %s", values->path,
-            values->where, member);
+    REQUIRE_OUT(!is_compound || index >= 0, STATUS_DATA, "%s: %s has no member %s", values->path,
+                values->where, member);
     number =
         is_compound ? H5Tget_member_type(values->type, (unsigned)index) : H5Tcopy(values->type);
     H5T_class_t class = H5Tget_class(number);
-    REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA, "%s: %s holds no numbers",
-            values->path, values->where);
+    REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA, "%s: %s holds no numbers",
+                values->path, values->where);
     type = is_compound ? H5Tcreate(H5T_COMPOUND, sizeof(double)) : H5Tcopy(H5T_NATIVE_DOUBLE);
-    H5_TRY(type, "%s: %s cannot be read", values->path, values->where);
+    H5_TRY_OUT(type, "%s: %s cannot be read", values->path, values->where);
     if (is_compound) {
-        H5_TRY(H5Tinsert(type, member, 0, H5T_NATIVE_DOUBLE), "%s: %s cannot be read", values->path,
-               values->where);
+        H5_TRY_OUT(H5Tinsert(type, member, 0, H5T_NATIVE_DOUBLE), "%s: %s cannot be read",
+                   values->path, values->where);
     }
-    TRY(memory_zeroed(values->count, sizeof *numbers, values->where, &numbers));
-    H5_TRY(values->attribute ? H5Aread(values->id, type, numbers)
-                             : H5Dread(values->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers),
-           "%s: %s cannot be read", values->path, values->where);
+    TRY_OUT(memory_zeroed(values->count, sizeof *numbers, values->where, &numbers));
+    H5_TRY_OUT(values->attribute
+                   ? H5Aread(values->id, type, numbers)
+                   : H5Dread(values->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers),
+               "%s: %s cannot be read", values->path, values->where);
     *out = numbers;
     numbers = NULL;
 out:
@@ -267,15 +260,15 @@ static status_t said_read_text(hid_t file, const char *dataset, struct storage *
     double *numbers = NULL;
     int found = 0;
     *number = NAN;
-    TRY(said_open(file, dataset, storage, values));
+    TRY_OUT(said_open(file, dataset, storage, values));
     if (H5Tget_class(values->type) == H5T_STRING) {
-        TRY(h5_get_text(values->object, values->path, values->attribute, &text, &found));
-        TRY(text_add(out, "%s", found ? text : ""));
+        TRY_OUT(h5_get_text(values->object, values->path, values->attribute, &text, &found));
+        TRY_OUT(text_add(out, "%s", found ? text : ""));
     } else {
-        TRY(said_read_numbers(values, NULL, &numbers));
+        TRY_OUT(said_read_numbers(values, NULL, &numbers));
         *number = numbers[0];
         int is_whole = fabs(*number) < 0x1p53 && *number == floor(*number);
-        TRY(text_add(out, is_whole ? "%.0f" : "%.17g", *number));
+        TRY_OUT(text_add(out, is_whole ? "%.0f" : "%.17g", *number));
     }
 out:
     free(numbers);
@@ -287,7 +280,6 @@ out:
 static status_t said_put_start(const struct said_values *values, double number, enum job_unit unit,
                                struct job_layout *own)
 {
-    status_t st = STATUS_OK;
     double most = unit == UNIT_UNIX ? 1e11 : 1e6;
     REQUIRE(number >= 0 && number <= most, STATUS_DATA, "%s: %s is %.17g: no time", values->path,
             values->where, number);
@@ -298,8 +290,7 @@ static status_t said_put_start(const struct said_values *values, double number, 
         own->time.start = (struct utc){(int32_t)day + UNIX_EPOCH_MJD, number - day * DAY_SECONDS};
     }
     own->time.has_start = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t said_fill_value(hid_t file, const char *path, const char *keys,
@@ -315,23 +306,24 @@ static status_t said_fill_value(hid_t file, const char *path, const char *keys,
     char expected[MISTAKE_BYTES];
     int ok = 0;
     const char *name = job_layout_key(key, expected);
-    TRY(said_read_text(file, own->dataset ? own->dataset : own->parts[0], storage, &values, &text,
-                       &number));
+    TRY_OUT(said_read_text(file, own->dataset ? own->dataset : own->parts[0], storage, &values,
+                           &text, &number));
     if (unit == UNIT_UNIX || unit == UNIT_MJD) {
-        REQUIRE(isfinite(number), STATUS_DATA, "%s: %s is \"%s\", expected a number", path,
-                values.where, text.data);
-        TRY(said_put_start(&values, number, unit, own));
+        REQUIRE_OUT(isfinite(number), STATUS_DATA, "%s: %s is \"%s\", expected a number", path,
+                    values.where, text.data);
+        TRY_OUT(said_put_start(&values, number, unit, own));
         goto out;
     }
     if (unit != UNIT_NONE) {
-        REQUIRE(isfinite(number) || units_parse_f64(text.data, &number), STATUS_DATA,
-                "%s: %s is \"%s\", expected a number", path, values.where, text.data);
+        REQUIRE_OUT(isfinite(number) || units_parse_f64(text.data, &number), STATUS_DATA,
+                    "%s: %s is \"%s\", expected a number", path, values.where, text.data);
         text_free(&text);
-        TRY(text_add(&text, "%.17g", number * job_unit_factor(unit)));
+        TRY_OUT(text_add(&text, "%.17g", number * job_unit_factor(unit)));
     }
-    TRY(job_layout_put(own, key, text.data, message, &ok));
-    REQUIRE(ok, STATUS_DATA, "%s: %s, which is to say %s%s, is %s%s%s", path, values.where, keys,
-            name, text.data, *message ? ": " : ", expected ", *message ? message : expected);
+    TRY_OUT(job_layout_put(own, key, text.data, message, &ok));
+    REQUIRE_OUT(ok, STATUS_DATA, "%s: %s, which is to say %s%s, is %s%s%s", path, values.where,
+                keys, name, text.data, *message ? ": " : ", expected ",
+                *message ? message : expected);
     own->time.has_sample_rate = key == SAID_SAMPLE_PERIOD ? 0 : own->time.has_sample_rate;
     own->time.has_sample_period = key == SAID_SAMPLE_RATE ? 0 : own->time.has_sample_period;
 out:
@@ -348,13 +340,13 @@ static status_t said_fill_frequencies(hid_t file, const char *path, struct job_l
     struct said_values values = SAID_VALUES(of->from ? of->from : of->attribute, path);
     const char *dataset = own->dataset ? own->dataset : own->parts[0];
     double *numbers = NULL;
-    TRY(said_open(file, dataset, storage, &values));
-    TRY(said_read_numbers(&values, of->member, &numbers));
+    TRY_OUT(said_open(file, dataset, storage, &values));
+    TRY_OUT(said_read_numbers(&values, of->member, &numbers));
     for (size_t i = 0; i < values.count; i++) {
         numbers[i] *= job_unit_factor(of->unit);
-        REQUIRE(isfinite(numbers[i]) && fabs(numbers[i]) <= 1e15, STATUS_DATA,
-                "%s: %s holds %g, expected frequencies up to 1e15 Hz", path, values.where,
-                numbers[i]);
+        REQUIRE_OUT(isfinite(numbers[i]) && fabs(numbers[i]) <= 1e15, STATUS_DATA,
+                    "%s: %s holds %g, expected frequencies up to 1e15 Hz", path, values.where,
+                    numbers[i]);
     }
     free(own->freq.hz);
     own->freq.hz = numbers;
@@ -369,7 +361,6 @@ out:
 status_t said_fill(hid_t file, const char *path, const char *keys, struct job_layout *own,
                    struct storage *storage)
 {
-    status_t st = STATUS_OK;
     for (int key = 0; key < SAID_KEYS; key++) {
         TRY(own->said[key].attribute
                 ? said_fill_value(file, path, keys, (enum job_said_key)key, own, storage)
@@ -378,8 +369,7 @@ status_t said_fill(hid_t file, const char *path, const char *keys, struct job_la
     if (own->freq.rule.from || own->freq.rule.attribute) {
         TRY(said_fill_frequencies(file, path, own, storage));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t said_refuse(const char *path, const struct job_layout *layout)

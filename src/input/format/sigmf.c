@@ -134,9 +134,9 @@ static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
     char pax[TAR_PAX + 1] = ""; /* that describes the next member */
     uint64_t at = 0;
     int fd = -1;
-    TRY(recorder_open_begin(path, &fd, &identity));
+    TRY_OUT(recorder_open_begin(path, &fd, &identity));
     for (int i = 0; i < TAR_MEMBERS && at + sizeof block <= identity.bytes; i++) {
-        TRY(file_read(fd, path, at, &block, sizeof block));
+        TRY_OUT(file_read(fd, path, at, &block, sizeof block));
         if (memcmp(block.magic, "ustar", 5) != 0) {
             break;
         }
@@ -146,7 +146,7 @@ static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
         at += sizeof block;
         const uint64_t held = min_u64(size, identity.bytes - at);
         const size_t records = block.type == 'x' ? min_u64(held, TAR_PAX) : 0;
-        TRY(records > 0 ? file_read(fd, path, at, pax, records) : STATUS_OK);
+        TRY_OUT(records > 0 ? file_read(fd, path, at, pax, records) : STATUS_OK);
         pax[records] = '\0';
         char name[sizeof block.name + 1] = "";
         memcpy(name, block.name, sizeof block.name);
@@ -163,7 +163,7 @@ static status_t sigmf_walk_tar(const char *path, struct sigmf *out)
         at += ceil_div_u64(held, sizeof block) * sizeof block;
     }
     out->is_archive = out->meta_bytes > 0;
-    TRY(out->is_archive ? memory_text(path, &out->meta_path) : STATUS_OK);
+    TRY_OUT(out->is_archive ? memory_text(path, &out->meta_path) : STATUS_OK);
 out:
     file_close(fd);
     return st;
@@ -181,21 +181,21 @@ static status_t sigmf_find(const char *path, struct sigmf *out)
     int is_beside = 0;
     int fd = -1;
     if (text_ends(path, ".sigmf-data")) {
-        TRY(memory_format(&meta, "%.*smeta", (int)strlen(path) - 4, path));
-        TRY(file_is_ordinary(meta, &is_beside));
+        TRY_OUT(memory_format(&meta, "%.*smeta", (int)strlen(path) - 4, path));
+        TRY_OUT(file_is_ordinary(meta, &is_beside));
     }
     const char *sought = is_beside ? meta : path;
-    TRY(recorder_open_begin(sought, &fd, &identity));
-    TRY(recorder_head(sought, SIGMF_HEAD, &head));
+    TRY_OUT(recorder_open_begin(sought, &fd, &identity));
+    TRY_OUT(recorder_head(sought, SIGMF_HEAD, &head));
     const size_t begin = head.length > 0 ? strspn(head.data, "\xef\xbb\xbf \t\r\n") : 0;
     if (head.length > begin && head.data[begin] == '{' &&
         (text_ends(sought, ".sigmf-meta") || text_ends(sought, ".sigmf-collection") ||
          memmem(head.data, head.length, word, sizeof word - 1))) {
-        TRY(memory_text(sought, &out->meta_path));
+        TRY_OUT(memory_text(sought, &out->meta_path));
         out->meta_bytes = identity.bytes;
     } else if (head.length > sizeof(struct sigmf_tar) &&
                memcmp(((struct sigmf_tar *)(void *)head.data)->magic, "ustar", 5) == 0) {
-        TRY(sigmf_walk_tar(sought, out));
+        TRY_OUT(sigmf_walk_tar(sought, out));
     }
 out:
     text_free(&head);
@@ -215,7 +215,7 @@ static status_t sigmf_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     struct sigmf sigmf = {.meta_path = NULL};
-    TRY(sigmf_find(path, &sigmf));
+    TRY_OUT(sigmf_find(path, &sigmf));
     *is_it = sigmf.meta_path != NULL;
 out:
     sigmf_free(&sigmf);
@@ -256,23 +256,24 @@ static status_t sigmf_read_meta(struct sigmf *out)
     struct tree *tree = NULL;
     char *text = NULL;
     int fd = -1;
-    REQUIRE(out->meta_bytes <= SIGMF_META_BYTES, STATUS_DATA,
-            "%s: its metadata have %" PRIu64 " bytes, expected at most %d", out->meta_path,
-            out->meta_bytes, SIGMF_META_BYTES);
-    TRY(memory_zeroed((size_t)out->meta_bytes + 1, 1, "metadata", &text));
-    TRY(file_open_read(out->meta_path, &fd));
-    TRY(file_read(fd, out->meta_path, out->meta_at, text, out->meta_bytes));
-    TRY(tree_read(text, sigmf_join_halves(text, (size_t)out->meta_bytes), NULL, &mistakes, &tree));
-    TRY(plain_check_mistakes(&mistakes, "SigMF metadata, expected JSON"));
+    REQUIRE_OUT(out->meta_bytes <= SIGMF_META_BYTES, STATUS_DATA,
+                "%s: its metadata have %" PRIu64 " bytes, expected at most %d", out->meta_path,
+                out->meta_bytes, SIGMF_META_BYTES);
+    TRY_OUT(memory_zeroed((size_t)out->meta_bytes + 1, 1, "metadata", &text));
+    TRY_OUT(file_open_read(out->meta_path, &fd));
+    TRY_OUT(file_read(fd, out->meta_path, out->meta_at, text, out->meta_bytes));
+    TRY_OUT(
+        tree_read(text, sigmf_join_halves(text, (size_t)out->meta_bytes), NULL, &mistakes, &tree));
+    TRY_OUT(plain_check_mistakes(&mistakes, "SigMF metadata, expected JSON"));
     const size_t annotations = tree_count(tree, "annotations");
     if (annotations > 0) {
         snprintf(out->known, sizeof out->known, "SigMF (%s, ignored)",
                  units_amount(annotations, "annotation", "annotations"));
     }
-    TRY(schema_fill(tree, sigmf_rows, &mistakes, out));
-    TRY(plain_check_mistakes(&mistakes, "SigMF metadata"));
+    TRY_OUT(schema_fill(tree, sigmf_rows, &mistakes, out));
+    TRY_OUT(plain_check_mistakes(&mistakes, "SigMF metadata"));
     if (out->ncaptures == 0) {
-        TRY(memory_zeroed(1, sizeof *out->captures, "captures", &out->captures));
+        TRY_OUT(memory_zeroed(1, sizeof *out->captures, "captures", &out->captures));
         out->ncaptures = 1;
     }
 out:
@@ -286,7 +287,6 @@ out:
 /* The file with the samples, which is beside the metadata, or the same. */
 static status_t sigmf_name_data(struct sigmf *sigmf)
 {
-    status_t st = STATUS_OK;
     const char *meta = sigmf->meta_path;
     const char *name = sigmf->dataset;
     int folder = (int)(text_basename(meta) - meta);
@@ -296,11 +296,9 @@ static status_t sigmf_name_data(struct sigmf *sigmf)
             name);
     REQUIRE(!sigmf->is_archive || sigmf->data_bytes > 0, STATUS_DATA,
             "%s: this SigMF archive contains metadata, but no samples (.sigmf-data)", meta);
-    TRY(sigmf->is_archive ? memory_text(meta, &sigmf->data_path)
-        : name            ? memory_format(&sigmf->data_path, "%.*s%s", folder, meta, name)
-                          : memory_format(&sigmf->data_path, "%.*s.sigmf-data", stem, meta));
-out:
-    return st;
+    return sigmf->is_archive ? memory_text(meta, &sigmf->data_path)
+           : name            ? memory_format(&sigmf->data_path, "%.*s%s", folder, meta, name)
+                             : memory_format(&sigmf->data_path, "%.*s.sigmf-data", stem, meta);
 }
 
 /* From metadata to samples. */
@@ -309,7 +307,6 @@ out:
  * Captures of one frequency are one observation. */
 static status_t sigmf_lost_before(const struct plain *plain, uint32_t i, uint64_t *lost)
 {
-    status_t st = STATUS_OK;
     const struct sigmf *sigmf = plain->context;
     const double rate_hz = plain->archive->sample_rate_hz;
     const struct sigmf_capture *one = &sigmf->captures[i - 1];
@@ -339,14 +336,12 @@ static status_t sigmf_lost_before(const struct plain *plain, uint32_t i, uint64_
                           "samples are %.9g s: samples are counted%s",
                           i, apart, expected, next->has_index ? " by core:global_index" : ""));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Samples of each capture, and what is missing between them. */
 static status_t sigmf_add_captures(struct plain *plain)
 {
-    status_t st = STATUS_OK;
     const struct sigmf *sigmf = plain->context;
     struct archive *archive = plain->archive;
     const uint64_t total = archive->count[AXIS_TIME];
@@ -380,14 +375,12 @@ static status_t sigmf_add_captures(struct plain *plain)
     }
     archive->parts[0].samples = archive->count[AXIS_TIME] = end;
     archive->shape.dims[archive->shape.time_dim].size = end;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All that metadata say, and where the samples are. */
 static status_t sigmf_read(struct plain *out)
 {
-    status_t st = STATUS_OK;
     struct sigmf *sigmf = out->context;
     const struct sigmf_capture *capture = &sigmf->captures[0];
     struct sources *sources = &out->archive->parts[0].storage.sources;
@@ -419,8 +412,7 @@ static status_t sigmf_read(struct plain *out)
     out->own.time.has_start = capture->has_time && (capture->first == 0 || sigmf->has_rate);
     out->own.time.start =
         utc_add(capture->time, sigmf->has_rate ? -(double)capture->first / sigmf->rate_hz : 0);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t sigmf_open_file(const char *path, const struct job_layout *layout,
@@ -428,16 +420,17 @@ static status_t sigmf_open_file(const char *path, const struct job_layout *layou
 {
     status_t st = STATUS_OK;
     struct sigmf sigmf = {.known = "SigMF"};
-    TRY(sigmf_find(path, &sigmf));
-    REQUIRE(sigmf.meta_path, STATUS_DATA,
-            "%s is not SigMF: expected metadata (JSON, .sigmf-meta) or an archive (.sigmf)", path);
+    TRY_OUT(sigmf_find(path, &sigmf));
+    REQUIRE_OUT(sigmf.meta_path, STATUS_DATA,
+                "%s is not SigMF: expected metadata (JSON, .sigmf-meta) or an archive (.sigmf)",
+                path);
     /* A pattern that lists both would read samples twice. */
-    REQUIRE(strcmp(sigmf.meta_path, path) == 0, STATUS_DATA,
-            "%s has the samples of a SigMF recording, expected its metadata: %s", path,
-            sigmf.meta_path);
-    TRY(sigmf_read_meta(&sigmf));
-    TRY(sigmf_name_data(&sigmf));
-    TRY(plain_open(sigmf.data_path, layout, sigmf_read, sigmf_add_captures, &sigmf, out));
+    REQUIRE_OUT(strcmp(sigmf.meta_path, path) == 0, STATUS_DATA,
+                "%s has the samples of a SigMF recording, expected its metadata: %s", path,
+                sigmf.meta_path);
+    TRY_OUT(sigmf_read_meta(&sigmf));
+    TRY_OUT(sigmf_name_data(&sigmf));
+    TRY_OUT(plain_open(sigmf.data_path, layout, sigmf_read, sigmf_add_captures, &sigmf, out));
 out:
     sigmf_free(&sigmf);
     return st;

@@ -186,19 +186,16 @@ static int words_is_name(const char *word)
 
 static status_t words_list(struct words_reader *r, const char *word)
 {
-    status_t st = STATUS_OK;
     if (r->nskipped++ < LISTED) {
         TRY(text_add(&r->skipped, "%s%s", r->skipped.length > 0 ? ", " : "", word));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Continues at the next known keyword. Further names on the way are listed, but for those right
  * after a name, which are its text. */
 static status_t words_skip(struct words_reader *r, const char *word)
 {
-    status_t st = STATUS_OK;
     char found[MOST_WORD + 1];
     size_t at = r->at;
     size_t text = at; /* where the last name's text would be */
@@ -217,8 +214,7 @@ static status_t words_skip(struct words_reader *r, const char *word)
             r->path, word);
     r->skipped_bytes += PREFIX + strlen(word) + at - r->at;
     r->at = at;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static double words_number(const char *at, size_t bytes, enum words_kind kind)
@@ -242,19 +238,19 @@ static status_t words_note(const struct words_reader *r, size_t index, const cha
     struct text text = {0};
     if (kind == KIND_TEXT) {
         size_t length = bytes - PREFIX;
-        TRY(text_add(&text, "%.*s", (int)length, at + PREFIX));
-        REQUIRE(!said->is_said ||
-                    strcmp(said->text ? said->text : "", text.data ? text.data : "") == 0,
-                STATUS_DATA, "%s: its SIGPROC header says %s twice: \"%s\" and \"%s\"", r->path,
-                words_known[index].name, said->text ? said->text : "", text.data ? text.data : "");
+        TRY_OUT(text_add(&text, "%.*s", (int)length, at + PREFIX));
+        REQUIRE_OUT(
+            !said->is_said || strcmp(said->text ? said->text : "", text.data ? text.data : "") == 0,
+            STATUS_DATA, "%s: its SIGPROC header says %s twice: \"%s\" and \"%s\"", r->path,
+            words_known[index].name, said->text ? said->text : "", text.data ? text.data : "");
         free(said->text);
         said->text = text.length > 0 ? text.data : NULL;
         text.data = text.length > 0 ? NULL : text.data;
     } else {
         double number = words_number(at, bytes, kind);
-        REQUIRE(!said->is_said || memcmp(&number, &said->number, sizeof number) == 0, STATUS_DATA,
-                "%s: its SIGPROC header says %s twice: %.12g and %.12g", r->path,
-                words_known[index].name, said->number, number);
+        REQUIRE_OUT(!said->is_said || memcmp(&number, &said->number, sizeof number) == 0,
+                    STATUS_DATA, "%s: its SIGPROC header says %s twice: %.12g and %.12g", r->path,
+                    words_known[index].name, said->number, number);
         said->number = number;
     }
     said->is_said = 1;
@@ -265,11 +261,10 @@ out:
 
 static status_t words_take_value(struct words_reader *r, size_t index)
 {
-    status_t st = STATUS_OK;
     enum words_kind kind = words_known[index].kind;
     const char *at = r->head->data + r->at;
     if (kind >= KIND_MARK) {
-        goto out;
+        return STATUS_OK;
     }
     size_t bytes = words_value_bytes(r, r->at, kind);
     REQUIRE(bytes > 0, STATUS_DATA,
@@ -284,8 +279,7 @@ static status_t words_take_value(struct words_reader *r, size_t index)
     } else {
         TRY(words_note(r, index, at, bytes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads a header that begins at byte 0 of `head`. Unknown keywords, whose values may have any
@@ -300,19 +294,19 @@ static status_t sigproc_read_words(const char *path, const struct text *head,
     while (kind != KIND_END) {
         char word[MOST_WORD + 1];
         size_t bytes = words_peek(&r, r.at, word);
-        REQUIRE(bytes > 0, STATUS_DATA,
-                "%s: no keyword at byte %zu of its SIGPROC header, expected a text of 1 to %d "
-                "letters, or HEADER_END before",
-                path, r.at, MOST_WORD);
+        REQUIRE_OUT(bytes > 0, STATUS_DATA,
+                    "%s: no keyword at byte %zu of its SIGPROC header, expected a text of 1 to %d "
+                    "letters, or HEADER_END before",
+                    path, r.at, MOST_WORD);
         size_t index = words_find(word);
         r.at += bytes;
         kind = index < KNOWN ? words_known[index].kind : KIND_MARK;
-        TRY(index < KNOWN ? words_take_value(&r, index) : words_skip(&r, word));
+        TRY_OUT(index < KNOWN ? words_take_value(&r, index) : words_skip(&r, word));
     }
     out->bytes = r.at;
-    TRY(assume_unless(r.nskipped == 0, assumed,
-                      "unknown keywords of the header are skipped, %zu bytes: %s%s",
-                      r.skipped_bytes, r.skipped.data, r.nskipped > LISTED ? " ..." : ""));
+    TRY_OUT(assume_unless(r.nskipped == 0, assumed,
+                          "unknown keywords of the header are skipped, %zu bytes: %s%s",
+                          r.skipped_bytes, r.skipped.data, r.nskipped > LISTED ? " ..." : ""));
 out:
     text_free(&r.skipped);
     return st;
@@ -352,7 +346,6 @@ static int sigproc_unpack_sixtieths(double value, double most, double *out)
 
 static status_t sigproc_settle_position(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     double raj = words->said[SIGPROC_SRC_RAJ].number;
     double dej = words->said[SIGPROC_SRC_DEJ].number;
     int is_one = sigproc_unpack_sixtieths(raj, 24, &fbh5->head.raj_hours) &&
@@ -364,8 +357,7 @@ static status_t sigproc_settle_position(const struct sigproc_words *words, struc
                    raj, dej));
     }
     fbh5_settle_position(fbh5);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Keywords without which there are no axes. */
@@ -374,38 +366,33 @@ static status_t sigproc_check_needed(const struct sigproc_words *words, const ch
     static const enum sigproc_word needed[] = {SIGPROC_NBITS, SIGPROC_TSAMP, SIGPROC_NCHANS,
                                                SIGPROC_FCH1, SIGPROC_FOFF};
     enum { ALWAYS = 2, WITHOUT_TABLE = 5 };
-    status_t st = STATUS_OK;
     int is_one = words->said[SIGPROC_NCHANS].number == 1;
     int count = words->nmhz > 0 ? ALWAYS : is_one ? WITHOUT_TABLE - 1 : WITHOUT_TABLE;
     for (int i = 0; i < count; i++) {
         REQUIRE(words->said[needed[i]].is_said, STATUS_DATA, "%s: its SIGPROC header has no %s",
                 path, sigproc_name(needed[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* fch1 and foff beside a table of frequencies: zeros, or the same. */
 static status_t sigproc_compare_band(const struct sigproc_words *words, const struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     double tenth = fmax(0.1 * fabs(fbh5->foff_mhz), 1e-9 * fabs(fbh5->fch1_mhz));
     double first = words->said[SIGPROC_FCH1].number;
     double step = words->said[SIGPROC_FOFF].number;
     REQUIRE(first == 0 || fabs(first - fbh5->fch1_mhz) <= tenth, STATUS_DATA,
             "%s: fch1 is %.12g MHz, but the table FREQUENCY_START begins with %.12g MHz",
             fbh5->path, first, fbh5->fch1_mhz);
-    REQUIRE(step == 0 || fabs(step - fbh5->foff_mhz) * (double)words->nmhz <= tenth, STATUS_DATA,
-            "%s: foff is %.12g MHz, but the table FREQUENCY_START has steps of %.12g MHz",
-            fbh5->path, step, fbh5->foff_mhz);
-out:
-    return st;
+    return REQUIRED(step == 0 || fabs(step - fbh5->foff_mhz) * (double)words->nmhz <= tenth,
+                    STATUS_DATA,
+                    "%s: foff is %.12g MHz, but the table FREQUENCY_START has steps of %.12g MHz",
+                    fbh5->path, step, fbh5->foff_mhz);
 }
 
 /* The table's frequencies, which need not be evenly spaced. */
 static status_t sigproc_take_table(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     const struct sigproc_value *nchans = &words->said[SIGPROC_NCHANS];
     size_t count = words->nmhz;
     REQUIRE(!nchans->is_said || nchans->number == (double)count, STATUS_DATA,
@@ -422,15 +409,12 @@ static status_t sigproc_take_table(const struct sigproc_words *words, struct fbh
     fbh5->fch1_mhz = words->mhz[0];
     fbh5->foff_mhz = count > 1 ? (words->mhz[count - 1] - words->mhz[0]) / (double)(count - 1)
                                : words->said[SIGPROC_FOFF].number;
-    TRY(sigproc_compare_band(words, fbh5));
-out:
-    return st;
+    return sigproc_compare_band(words, fbh5);
 }
 
 /* Counts and axes. */
 static status_t sigproc_settle_shape(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     const struct sigproc_value *said = words->said;
     TRY(sigproc_check_needed(words, fbh5->path));
     double nifs = said[SIGPROC_NIFS].is_said ? said[SIGPROC_NIFS].number : 1;
@@ -453,9 +437,7 @@ static status_t sigproc_settle_shape(const struct sigproc_words *words, struct f
                   &fbh5->assumed, "signed is %.0f, nbits %.0f: numbers are read as unsigned",
                   said[SIGPROC_SIGNED].number, nbits));
     TRY(filterbank_finish(fbh5));
-    TRY(fbh5_note_band(fbh5, words->nmhz > 0 ? "FREQUENCY_START" : "fch1 and foff"));
-out:
-    return st;
+    return fbh5_note_band(fbh5, words->nmhz > 0 ? "FREQUENCY_START" : "fch1 and foff");
 }
 
 /* Spectra at the end that may be filling of the last byte, in which a true one begins or ends. */
@@ -468,7 +450,6 @@ static uint64_t sigproc_filling(uint64_t bytes, uint64_t bits)
 /* How many spectra there are: those that the file holds, but for filling, which nsamples tells. */
 static status_t sigproc_count_rows(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     double stated = words->said[SIGPROC_NSAMPLES].number;
     uint64_t bits = (uint64_t)fbh5->nifs * fbh5->nchannels * fbh5->table.bits;
     uint64_t held = fbh5->file_bytes - words->bytes;
@@ -493,14 +474,12 @@ static status_t sigproc_count_rows(const struct sigproc_words *words, struct fbh
     }
     fbh5->table.rows_each = fbh5->rows;
     fbh5->table.row_bytes = held;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Facts that change what the numbers mean, which nothing here undoes. */
 static status_t sigproc_note_doubts(const struct sigproc_words *words, char **assumed)
 {
-    status_t st = STATUS_OK;
     const struct sigproc_value *said = words->said;
     double type = said[SIGPROC_DATA_TYPE].number;
     double refdm = said[SIGPROC_REFDM].number;
@@ -513,13 +492,11 @@ static status_t sigproc_note_doubts(const struct sigproc_words *words, char **as
                       "%s is %.0f: its times are used as if they were the telescope's",
                       sigproc_name((enum sigproc_word)i), said[i].number));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t sigproc_settle_start(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     const struct sigproc_value *tstart = &words->said[SIGPROC_TSTART];
     fbh5->sky.has_start = tstart->number > 0 && tstart->number < most_days;
     TRY(fbh5->sky.has_start ? STATUS_OK
@@ -529,14 +506,12 @@ static status_t sigproc_settle_start(const struct sigproc_words *words, struct f
     fbh5->time.tstart_mjd = fbh5->sky.has_start ? tstart->number : 0;
     fbh5->sky.start = utc_of_mjd(fbh5->time.tstart_mjd);
     fbh5->time.first = fbh5->time.step / 2;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The header, for all of the program. */
 static status_t sigproc_settle(struct sigproc_words *words, struct fbh5 *fbh5)
 {
-    status_t st = STATUS_OK;
     struct fbh5_table *table = &fbh5->table;
     const struct {
         enum sigproc_word word;
@@ -565,8 +540,7 @@ static status_t sigproc_settle(struct sigproc_words *words, struct fbh5 *fbh5)
     fbh5->reach =
         table->bits >= 8 && (!table->is_signed || table->bits == 32) ? REACH_PIECES : REACH_TABLE;
     fbh5->data_offset = words->bytes;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Another file follows in this one: where nsamples ends, or where the file is some equal ones. */
@@ -574,7 +548,6 @@ static status_t sigproc_check_alone(const struct sigproc_words *words, const str
                                     int fd)
 {
     enum { MOST_EQUAL = 16 };
-    status_t st = STATUS_OK;
     char bytes[sizeof first_word - 1];
     double stated = words->said[SIGPROC_NSAMPLES].number;
     double bits = (double)fbh5->nifs * fbh5->nchannels * fbh5->table.bits;
@@ -590,21 +563,18 @@ static status_t sigproc_check_alone(const struct sigproc_words *words, const str
                 ": expected one file, not several one after the other",
                 fbh5->path, at);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* As many bytes as the header may have. */
 static status_t sigproc_read_head(const char *path, struct text *head)
 {
-    status_t st = STATUS_OK;
     TRY(recorder_head(path, USUAL_HEADER, head));
     if (!memmem(head->data, head->length, last_word, sizeof last_word - 1)) {
         text_free(head);
         TRY(recorder_head(path, MOST_HEADER, head));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t sigproc_open(const char *path, struct fbh5 **out)
@@ -614,11 +584,11 @@ static status_t sigproc_open(const char *path, struct fbh5 **out)
     struct text head = {0};
     struct sigproc_words words = {.nmhz = 0};
     int fd = -1;
-    TRY(filterbank_begin(path, "SIGPROC", &fbh5, &fd));
-    TRY(sigproc_read_head(path, &head));
-    TRY(sigproc_read_words(path, &head, &words, &fbh5->assumed));
-    TRY(sigproc_settle(&words, fbh5));
-    TRY(sigproc_check_alone(&words, fbh5, fd));
+    TRY_OUT(filterbank_begin(path, "SIGPROC", &fbh5, &fd));
+    TRY_OUT(sigproc_read_head(path, &head));
+    TRY_OUT(sigproc_read_words(path, &head, &words, &fbh5->assumed));
+    TRY_OUT(sigproc_settle(&words, fbh5));
+    TRY_OUT(sigproc_check_alone(&words, fbh5, fd));
     *out = fbh5;
     fbh5 = NULL;
 out:

@@ -29,20 +29,17 @@ enum { MOST_GAPS = 1 << 24 };
 
 static status_t column_gaps_end(struct column_gaps *g, uint64_t column, uint64_t row)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grown(g->count + 1, sizeof *g->gaps, "gaps", &g->gaps));
     g->gaps[g->count++] = (struct archive_gap){
         .stream = column, .first = g->begins[column], .count = row - g->begins[column]};
     g->begins[column] = UINT64_MAX;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Gaps that begin or end in these rows; behind the last one all end. */
 static status_t column_gaps_add(struct column_gaps *g, const float *weights, uint64_t first,
                                 uint64_t rows, double least)
 {
-    status_t st = STATUS_OK;
     for (uint64_t row = 0; row < rows; row++) {
         for (uint64_t c = 0; c < g->columns; c++) {
             const float weight = weights[row * g->columns + c];
@@ -54,8 +51,7 @@ static status_t column_gaps_add(struct column_gaps *g, const float *weights, uin
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t spectra_read_columns(const struct fields *f, const struct h5_dataset *weights,
@@ -66,22 +62,23 @@ static status_t spectra_read_columns(const struct fields *f, const struct h5_dat
     hid_t memory = -1;
     float *numbers = NULL;
     const hsize_t most = max_u64(1, PIECE / max_u64(1, g->columns));
-    TRY(memory_zeroed((size_t)(most * g->columns), sizeof *numbers, "weights", &numbers));
+    TRY_OUT(memory_zeroed((size_t)(most * g->columns), sizeof *numbers, "weights", &numbers));
     for (hsize_t at = 0; at < weights->dims[0]; at += most) {
         const hsize_t start[3] = {at, 0, 0};
         const hsize_t size[3] = {min_u64(most, weights->dims[0] - at), weights->dims[1],
                                  weights->dims[2]};
         h5_close(memory);
         memory = H5Screate_simple(3, size, NULL);
-        H5_TRY(memory, "%s: /weights cannot be read", f->path);
-        H5_TRY(H5Sselect_hyperslab(weights->space, H5S_SELECT_SET, start, NULL, size, NULL),
-               "%s: /weights cannot be read", f->path);
-        H5_TRY(H5Dread(weights->id, H5T_NATIVE_FLOAT, memory, weights->space, H5P_DEFAULT, numbers),
-               "%s: /weights cannot be read", f->path);
-        TRY(column_gaps_add(g, numbers, at, size[0], least));
+        H5_TRY_OUT(memory, "%s: /weights cannot be read", f->path);
+        H5_TRY_OUT(H5Sselect_hyperslab(weights->space, H5S_SELECT_SET, start, NULL, size, NULL),
+                   "%s: /weights cannot be read", f->path);
+        H5_TRY_OUT(
+            H5Dread(weights->id, H5T_NATIVE_FLOAT, memory, weights->space, H5P_DEFAULT, numbers),
+            "%s: /weights cannot be read", f->path);
+        TRY_OUT(column_gaps_add(g, numbers, at, size[0], least));
     }
     for (uint64_t c = 0; c < g->columns; c++) {
-        TRY(g->begins[c] != UINT64_MAX ? column_gaps_end(g, c, weights->dims[0]) : STATUS_OK);
+        TRY_OUT(g->begins[c] != UINT64_MAX ? column_gaps_end(g, c, weights->dims[0]) : STATUS_OK);
     }
 out:
     h5_close(memory);
@@ -104,7 +101,6 @@ static int column_gaps_are_common(const struct column_gaps *g)
 
 static status_t spectra_keep_common(const struct column_gaps *g, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const size_t each = g->count / (size_t)g->columns;
     TRY(memory_zeroed(each, sizeof *archive->losses.gaps, "gaps", &archive->losses.gaps));
     for (size_t i = 0; i < each; i++) {
@@ -112,8 +108,7 @@ static status_t spectra_keep_common(const struct column_gaps *g, struct archive 
         archive->losses.gaps[i][1] = g->gaps[i].count;
     }
     archive->losses.ngaps = each;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A gap of a column is one of each of its channels. */
@@ -121,7 +116,6 @@ static status_t spectra_keep_streams(const struct column_gaps *g, uint64_t coars
                                      uint64_t channels, uint64_t first_channel,
                                      struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const uint64_t frequencies = archive->count[AXIS_CHAN];
     size_t count = 0;
     uint64_t most = 0;
@@ -141,8 +135,7 @@ static status_t spectra_keep_streams(const struct column_gaps *g, uint64_t coars
     }
     archive->losses.nstream_gaps = count;
     archive_gaps_sort(archive->losses.stream_gaps, count);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Fills gaps, or stream_gaps, from /weights, float [rows][ifs][coarse channels], where the file has
@@ -160,30 +153,30 @@ static status_t spectra_read_gaps(const struct fields *f, uint64_t channels, uin
     const uint64_t ifs = max_u64(1, archive->count[AXIS_STATION]) *
                          max_u64(1, archive->count[AXIS_BEAM]) *
                          max_u64(1, archive->count[AXIS_POL]);
-    TRY(h5_has(f->file, f->path, "weights", &is_there));
+    TRY_OUT(h5_has(f->file, f->path, "weights", &is_there));
     if (!is_there) {
         goto out;
     }
-    TRY(fields_require_whole(f, "weights"));
-    TRY(fields_need_f64(f, "weights", "min_weight", &least));
-    TRY(h5_dataset_open(f->file, f->path, "/weights", &weights));
-    REQUIRE(weights.rank == 3 && weights.dims[0] == archive->parts[0].samples &&
-                weights.dims[1] == ifs && weights.dims[2] > 0 &&
-                weights.dims[2] >=
-                    ceil_div_u64(first_channel + archive->count[AXIS_CHAN], channels),
-            STATUS_DATA,
-            "%s: /weights does not fit the rows, polarisations and channels of /spectra", f->path);
+    TRY_OUT(fields_require_whole(f, "weights"));
+    TRY_OUT(fields_need_f64(f, "weights", "min_weight", &least));
+    TRY_OUT(h5_dataset_open(f->file, f->path, "/weights", &weights));
+    REQUIRE_OUT(
+        weights.rank == 3 && weights.dims[0] == archive->parts[0].samples &&
+            weights.dims[1] == ifs && weights.dims[2] > 0 &&
+            weights.dims[2] >= ceil_div_u64(first_channel + archive->count[AXIS_CHAN], channels),
+        STATUS_DATA, "%s: /weights does not fit the rows, polarisations and channels of /spectra",
+        f->path);
     g.columns = weights.dims[1] * weights.dims[2];
-    TRY(memory_zeroed((size_t)g.columns, sizeof *g.begins, "gaps", &g.begins));
+    TRY_OUT(memory_zeroed((size_t)g.columns, sizeof *g.begins, "gaps", &g.begins));
     memset(g.begins, 0xff, (size_t)g.columns * sizeof *g.begins);
-    TRY(spectra_read_columns(f, &weights, least, &g));
+    TRY_OUT(spectra_read_columns(f, &weights, least, &g));
     if (g.count == 0) {
         goto out;
     }
     archive_gaps_sort(g.gaps, g.count);
-    TRY(column_gaps_are_common(&g)
-            ? spectra_keep_common(&g, archive)
-            : spectra_keep_streams(&g, weights.dims[2], channels, first_channel, archive));
+    TRY_OUT(column_gaps_are_common(&g)
+                ? spectra_keep_common(&g, archive)
+                : spectra_keep_streams(&g, weights.dims[2], channels, first_channel, archive));
 out:
     h5_dataset_close(&weights);
     free(g.gaps);
@@ -209,10 +202,10 @@ static status_t spectra_recognise(const char *path, int *is_it)
     hid_t file = -1;
     char *format = NULL;
     int found = 0;
-    TRY(fields_have(path, names, is_it));
+    TRY_OUT(fields_have(path, names, is_it));
     if (*is_it) {
-        TRY(h5_open_cut_file(path, &file));
-        TRY(h5_find_text(file, path, "format", &format, &found));
+        TRY_OUT(h5_open_cut_file(path, &file));
+        TRY_OUT(h5_find_text(file, path, "format", &format, &found));
         *is_it = found && strcmp(format, product_name(PRODUCT_SPECTRA)) == 0;
     }
 out:
@@ -224,12 +217,9 @@ out:
 static status_t spectra_need_text(const struct fields *f, const char *object, const char *name,
                                   char **out)
 {
-    status_t st = STATUS_OK;
     TRY(fields_text(f, object, name, out, NULL));
-    REQUIRE(*out, STATUS_DATA, "%s: %s has no attribute %s, expected in %s", f->path, object, name,
-            f->format);
-out:
-    return st;
+    return REQUIRED(*out, STATUS_DATA, "%s: %s has no attribute %s, expected in %s", f->path,
+                    object, name, f->format);
 }
 
 /* Reads the domain of the bank's input. Complex samples of sideband -1 were conjugated, the band of
@@ -240,16 +230,16 @@ static status_t spectra_read_domain(const struct fields *f, struct spectra_said 
     char *domain = NULL;
     char *order = NULL;
     int64_t sideband = 0;
-    TRY(spectra_need_text(f, "/", "domain", &domain));
-    TRY(spectra_need_text(f, "/", "order", &order));
-    TRY(fields_need_i64(f, "/", "sideband", &sideband));
+    TRY_OUT(spectra_need_text(f, "/", "domain", &domain));
+    TRY_OUT(spectra_need_text(f, "/", "order", &order));
+    TRY_OUT(fields_need_i64(f, "/", "sideband", &sideband));
     out->is_real = strcmp(domain, "real") == 0;
-    REQUIRE(out->is_real || strcmp(domain, "complex") == 0, STATUS_DATA,
-            "%s: domain is %s, expected complex or real", f->path, domain);
+    REQUIRE_OUT(out->is_real || strcmp(domain, "complex") == 0, STATUS_DATA,
+                "%s: domain is %s, expected complex or real", f->path, domain);
     out->is_fft_order = strcmp(order, order_name(ORDER_FFT)) == 0;
-    REQUIRE(out->is_fft_order || strcmp(order, order_name(ORDER_ASCENDING)) == 0, STATUS_DATA,
-            "%s: order is %s, expected %s or %s", f->path, order, order_name(ORDER_ASCENDING),
-            order_name(ORDER_FFT));
+    REQUIRE_OUT(out->is_fft_order || strcmp(order, order_name(ORDER_ASCENDING)) == 0, STATUS_DATA,
+                "%s: order is %s, expected %s or %s", f->path, order, order_name(ORDER_ASCENDING),
+                order_name(ORDER_FFT));
     out->is_reversed = out->is_real && sideband == -1 && out->is_fft_order;
 out:
     free(domain);
@@ -260,7 +250,6 @@ out:
 static status_t spectra_read_root(struct fields *f, struct spectra_said *out)
 {
     enum { MOST_CHANNELS = 1 << 26, MOST_TAPS = 1 << 20 };
-    status_t st = STATUS_OK;
     *out = (struct spectra_said){.average = 1};
     TRY(fields_need_i64(f, "/", "channels", &out->channels));
     TRY(fields_need_i64(f, "/", "taps", &out->taps));
@@ -288,9 +277,7 @@ static status_t spectra_read_root(struct fields *f, struct spectra_said *out)
     REQUIRE(isfinite(out->first_time) && fabs(out->first_time) < 1e12 && out->first_channel >= 0,
             STATUS_DATA, "%s: first_time is %g, first_channel %" PRId64, f->path, out->first_time,
             out->first_channel);
-    TRY(fields_check_rate(f, out->sample_rate_hz));
-out:
-    return st;
+    return fields_check_rate(f, out->sample_rate_hz);
 }
 
 static const char *spectra_domain(const struct spectra_said *said)
@@ -313,25 +300,21 @@ static double spectra_rate(const struct spectra_said *said)
 /* The step of /time, which the bank makes as well. */
 static status_t spectra_check_step(const struct fields *f, const struct spectra_said *said)
 {
-    status_t st = STATUS_OK;
     const double expected = 1 / spectra_rate(said);
     double step = expected;
     TRY(fields_f64(f, "/", "time_step", &step, NULL));
-    REQUIRE(fabs(step - expected) <= 1e-9 * expected, STATUS_DATA,
-            "%s: time_step is %.12g s, but sample_rate_hz %.17g, channels %" PRId64
-            ", domain %s and oversampling %" PRId64 "/%" PRId64
-            " make %.12g s: input.layout.sample_rate_hz says the rate of a channel",
-            f->path, step, said->sample_rate_hz, said->channels, spectra_domain(said), said->num,
-            said->den, expected);
-out:
-    return st;
+    return REQUIRED(fabs(step - expected) <= 1e-9 * expected, STATUS_DATA,
+                    "%s: time_step is %.12g s, but sample_rate_hz %.17g, channels %" PRId64
+                    ", domain %s and oversampling %" PRId64 "/%" PRId64
+                    " make %.12g s: input.layout.sample_rate_hz says the rate of a channel",
+                    f->path, step, said->sample_rate_hz, said->channels, spectra_domain(said),
+                    said->num, said->den, expected);
 }
 
 /* Frequencies, which rate, number of channels and order of the bank state as well. Neighbours lie
  * as far apart as they are wide; coarse channels may have gaps between them. */
 static status_t spectra_check_frequencies(const struct fields *f, const struct spectra_said *said)
 {
-    status_t st = STATUS_OK;
     const double *freq_hz = f->own.freq.hz;
     const size_t count = f->own.freq.count;
     const double width = said->sample_rate_hz / (double)spectra_points(said);
@@ -352,19 +335,16 @@ static status_t spectra_check_frequencies(const struct fields *f, const struct s
             "%s: /frequency has channels %.10g Hz apart, but sample_rate_hz %.17g, channels "
             "%" PRId64 " and domain %s make %.10g Hz: input.layout.freq_hz says what is right",
             f->path, least, said->sample_rate_hz, said->channels, spectra_domain(said), width);
-    REQUIRE(said->is_fft_order ? said->is_real || !is_whole || !is_ascending : is_ascending,
-            STATUS_DATA,
-            "%s: order is %s, but /frequency %s: input.layout.freq_hz says what is right", f->path,
-            order_name(said->is_fft_order ? ORDER_FFT : ORDER_ASCENDING),
-            is_ascending ? "ascends" : "does not ascend");
-out:
-    return st;
+    return REQUIRED(said->is_fft_order ? said->is_real || !is_whole || !is_ascending : is_ascending,
+                    STATUS_DATA,
+                    "%s: order is %s, but /frequency %s: input.layout.freq_hz says what is right",
+                    f->path, order_name(said->is_fft_order ? ORDER_FFT : ORDER_ASCENDING),
+                    is_ascending ? "ascends" : "does not ascend");
 }
 
 /* Sample 0 is spectrum 0, taken at the centre of what it is made of. */
 static status_t spectra_read_start(struct fields *f, const struct spectra_said *said)
 {
-    status_t st = STATUS_OK;
     int64_t day = 0;
     double second = 0;
     int has_second = 0;
@@ -375,9 +355,7 @@ static status_t spectra_read_start(struct fields *f, const struct spectra_said *
             STATUS_DATA, "%s: start_mjd_day is %" PRId64 ", start_second %.17g, expected a date",
             f->path, day, second);
     f->own.time.start = utc_add((struct utc){(int32_t)day, second}, said->first_time);
-    TRY(fields_check_scale(f));
-out:
-    return st;
+    return fields_check_scale(f);
 }
 
 /* "time,pol,frequency": frequencies are what coarse channels are here. */
@@ -386,12 +364,13 @@ static status_t spectra_read_axes(struct fields *f)
     static const char last[] = ",frequency";
     status_t st = STATUS_OK;
     char *axes = NULL;
-    TRY(spectra_need_text(f, "spectra", "axes", &axes));
+    TRY_OUT(spectra_need_text(f, "spectra", "axes", &axes));
     size_t length = strlen(axes);
-    REQUIRE(length > strlen(last) && strcmp(axes + length - strlen(last), last) == 0, STATUS_DATA,
-            "%s: the axes of /spectra are %s, expected frequency as the last", f->path, axes);
-    TRY(memory_format(&f->own.axes, "%.*s,chan", (int)(length - strlen(last)), axes));
-    TRY(memory_text("spectra", &f->own.dataset));
+    REQUIRE_OUT(length > strlen(last) && strcmp(axes + length - strlen(last), last) == 0,
+                STATUS_DATA, "%s: the axes of /spectra are %s, expected frequency as the last",
+                f->path, axes);
+    TRY_OUT(memory_format(&f->own.axes, "%.*s,chan", (int)(length - strlen(last)), axes));
+    TRY_OUT(memory_text("spectra", &f->own.dataset));
 out:
     free(axes);
     return st;
@@ -399,7 +378,6 @@ out:
 
 static status_t spectra_read_names(const struct fields *f, enum axis axis, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     size_t count = 0;
     int found = 0;
     TRY(h5_has(f->file, f->path, axis_name(axis), &found));
@@ -408,8 +386,7 @@ static status_t spectra_read_names(const struct fields *f, enum axis axis, struc
         TRY(h5_read_texts(f->file, f->path, axis_name(axis), &archive->names[axis], &count));
         archive->count[axis] = count;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the attributes of voltages that were dedispersed coherently before. */
@@ -419,14 +396,14 @@ static status_t spectra_read_coherent(const struct fields *f, struct archive *ar
     double *delay_hz = NULL;
     size_t count = 0;
     int found = 0;
-    TRY(fields_f64(f, "/", "coherent_dm", &archive->coherent.dm, &found));
+    TRY_OUT(fields_f64(f, "/", "coherent_dm", &archive->coherent.dm, &found));
     if (found) {
-        TRY(fields_need_f64(f, "/", "coherent_constant", &archive->coherent.constant));
-        TRY(fields_f64s(f, "delay_hz", NULL, &delay_hz, &count));
-        REQUIRE(count == archive->count[AXIS_CHAN], STATUS_DATA,
-                "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
-                " channels",
-                f->path, count, archive->count[AXIS_CHAN]);
+        TRY_OUT(fields_need_f64(f, "/", "coherent_constant", &archive->coherent.constant));
+        TRY_OUT(fields_f64s(f, "delay_hz", NULL, &delay_hz, &count));
+        REQUIRE_OUT(count == archive->count[AXIS_CHAN], STATUS_DATA,
+                    "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
+                    " channels",
+                    f->path, count, archive->count[AXIS_CHAN]);
         archive->coherent.delay_hz = delay_hz;
         delay_hz = NULL;
     }
@@ -452,41 +429,42 @@ static status_t spectra_read_steps(const struct fields *f, struct archive *archi
     if (archive->format == SAMPLE_F32) {
         goto out;
     }
-    TRY(fields_have(f->path, names, &is_there));
-    REQUIRE(
+    TRY_OUT(fields_have(f->path, names, &is_there));
+    REQUIRE_OUT(
         is_there, STATUS_DATA,
         "%s: /spectra holds few bits, expected /scale and /offset, which say what they stand for",
         f->path);
-    TRY(fields_need_i64(f, "spectra", "scale_rows", &rows));
-    TRY(fields_need_i64(f, "spectra", "blank_value", &blank));
-    TRY(fields_shape(f, "scale", 3, dims));
+    TRY_OUT(fields_need_i64(f, "spectra", "scale_rows", &rows));
+    TRY_OUT(fields_need_i64(f, "spectra", "blank_value", &blank));
+    TRY_OUT(fields_shape(f, "scale", 3, dims));
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         lines *= archive->shape.dims[i].axis == AXIS_TIME ? 1 : archive->shape.dims[i].size;
     }
-    REQUIRE(rows > 0 && rows <= TERMS_MOST_SCALE_ROWS && dims[1] > 0 && dims[2] > 0 &&
-                lines % dims[2] == 0 && lines / dims[2] == dims[1] &&
-                (dims[0] == 1 || dims[0] == ceil_div_u64(part->samples, (uint64_t)rows)),
-            STATUS_DATA, "%s: /scale does not fit the rows, polarisations and channels of /spectra",
-            f->path);
-    REQUIRE(dims[0] <= MOST_STEPS / lines || dims[0] == 1, STATUS_DATA,
-            "%s: %" PRIu64 " scales of spectra in few bits, expected at most %d: with scales: "
-            "first any number of rows has one block",
-            f->path, (uint64_t)dims[0] * lines, MOST_STEPS);
-    TRY(fields_f64s(f, "scale", NULL, &part->steps, &count));
+    REQUIRE_OUT(rows > 0 && rows <= TERMS_MOST_SCALE_ROWS && dims[1] > 0 && dims[2] > 0 &&
+                    lines % dims[2] == 0 && lines / dims[2] == dims[1] &&
+                    (dims[0] == 1 || dims[0] == ceil_div_u64(part->samples, (uint64_t)rows)),
+                STATUS_DATA,
+                "%s: /scale does not fit the rows, polarisations and channels of /spectra",
+                f->path);
+    REQUIRE_OUT(dims[0] <= MOST_STEPS / lines || dims[0] == 1, STATUS_DATA,
+                "%s: %" PRIu64 " scales of spectra in few bits, expected at most %d: with scales: "
+                "first any number of rows has one block",
+                f->path, (uint64_t)dims[0] * lines, MOST_STEPS);
+    TRY_OUT(fields_f64s(f, "scale", NULL, &part->steps, &count));
     for (size_t i = 0; i < count; i++) {
-        REQUIRE(isfinite(part->steps[i]) && part->steps[i] > 0, STATUS_DATA,
-                "%s: /scale holds %g, expected numbers above 0", f->path, part->steps[i]);
+        REQUIRE_OUT(isfinite(part->steps[i]) && part->steps[i] > 0, STATUS_DATA,
+                    "%s: /scale holds %g, expected numbers above 0", f->path, part->steps[i]);
     }
     part->nsteps = count;
     part->step_rows = (uint64_t)rows;
-    TRY(fields_f64s(f, "offset", NULL, &offset, &count));
-    REQUIRE(count == part->nsteps, STATUS_DATA, "%s: /offset holds %zu numbers, /scale %zu",
-            f->path, count, part->nsteps);
+    TRY_OUT(fields_f64s(f, "offset", NULL, &offset, &count));
+    REQUIRE_OUT(count == part->nsteps, STATUS_DATA, "%s: /offset holds %zu numbers, /scale %zu",
+                f->path, count, part->nsteps);
     for (size_t i = 0; i < count; i++) {
-        REQUIRE(offset[i] == 0, STATUS_DATA, "%s: /offset holds %g, expected 0 for spectra",
-                f->path, offset[i]);
+        REQUIRE_OUT(offset[i] == 0, STATUS_DATA, "%s: /offset holds %g, expected 0 for spectra",
+                    f->path, offset[i]);
     }
-    TRY(numbers_settle_steps(archive, (int32_t)blank));
+    TRY_OUT(numbers_settle_steps(archive, (int32_t)blank));
 out:
     free(offset);
     return st;
@@ -497,7 +475,6 @@ static status_t spectra_note_bank(const struct fields *f, const struct spectra_s
                                   struct archive *archive)
 {
     enum { MOST_COEFFICIENTS = 1 << 22 };
-    status_t st = STATUS_OK;
     const int64_t points = spectra_points(said);
     size_t count = 0;
     archive->bank = (struct archive_bank){.channels = (uint32_t)said->channels,
@@ -513,13 +490,11 @@ static status_t spectra_note_bank(const struct fields *f, const struct spectra_s
                 " taps, as channels %" PRId64 " and domain %s say",
                 f->path, count, points, said->taps, said->channels, spectra_domain(said));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t spectra_read(struct fields *f, void *context)
 {
-    status_t st = STATUS_OK;
     struct archive *archive = f->archive;
     struct job_layout_sky *sky = &f->own.sky;
     struct spectra_said said;
@@ -547,9 +522,7 @@ static status_t spectra_read(struct fields *f, void *context)
     TRY(spectra_note_bank(f, &said, archive));
     TRY(spectra_read_gaps(f, (uint64_t)said.channels, (uint64_t)said.first_channel, archive));
     TRY(spectra_read_coherent(f, archive));
-    TRY(assumed_read(f->file, f->path, &archive->assumed));
-out:
-    return st;
+    return assumed_read(f->file, f->path, &archive->assumed);
 }
 
 static status_t spectra_open_file(const char *path, const struct job_layout *layout,

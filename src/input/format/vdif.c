@@ -24,14 +24,14 @@ static status_t vdif_streams_note_clocks(const struct packets *packets, char **a
     uint64_t most = 0;
     for (uint32_t i = 0; i < packets->nthreads; i++) {
         if (packets->threads[i].behind > 0) {
-            TRY(text_add(&late, "%s%u", nlate++ > 0 ? ", " : "", packets->threads[i].id));
+            TRY_OUT(text_add(&late, "%s%u", nlate++ > 0 ? ", " : "", packets->threads[i].id));
             most = max_u64(most, packets->threads[i].behind);
         }
     }
-    TRY(assume_if(nlate > 0, assumed,
-                  "the clock of %s %s is up to %" PRIu64
-                  " s behind that of frames beside them: taken to be the same",
-                  units_plural(nlate, "thread", "threads"), late.data, most));
+    TRY_OUT(assume_if(nlate > 0, assumed,
+                      "the clock of %s %s is up to %" PRIu64
+                      " s behind that of frames beside them: taken to be the same",
+                      units_plural(nlate, "thread", "threads"), late.data, most));
 out:
     text_free(&late);
     return st;
@@ -41,7 +41,6 @@ out:
 static status_t vdif_streams_add_threads(const struct vdif_survey *survey, char **assumed,
                                          struct packets *packets)
 {
-    status_t st = STATUS_OK;
     TRY(memory_zeroed(PACKETS_THREADS, sizeof *packets->threads, "threads", &packets->threads));
     for (uint32_t id = 0; id < PACKETS_THREADS; id++) {
         if (survey->has_thread[id]) {
@@ -50,15 +49,12 @@ static status_t vdif_streams_add_threads(const struct vdif_survey *survey, char 
                 (struct packets_thread){.id = id, .behind = vdif_survey_behind(survey, id)};
         }
     }
-    TRY(vdif_streams_note_clocks(packets, assumed));
-out:
-    return st;
+    return vdif_streams_note_clocks(packets, assumed);
 }
 
 /* Without a table. */
 static status_t vdif_streams_number(const struct job_layout *layout, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct packets *packets = archive->parts[0].packets;
     uint32_t nthreads = packets->nthreads;
     uint64_t count = (uint64_t)nthreads * packets->channels;
@@ -74,15 +70,14 @@ static status_t vdif_streams_number(const struct job_layout *layout, struct arch
     for (uint32_t i = 0; i < nthreads; i++) {
         TRY(memory_format(&archive->names[AXIS_POL][i], "thread%u", packets->threads[i].id));
     }
-    TRY(assume(&archive->assumed,
-               "VDIF says neither frequencies nor polarisations: its %u %s taken for %s, and the "
-               "%u %s of a frame for %s; input.layout.streams says which is which",
-               nthreads, units_plural(nthreads, "thread is", "threads are"),
-               units_plural(nthreads, "a polarisation", "polarisations"), packets->channels,
-               units_plural(packets->channels, "channel", "channels"),
-               units_plural(packets->channels, "a coarse channel", "coarse channels")));
-out:
-    return st;
+    return assume(
+        &archive->assumed,
+        "VDIF says neither frequencies nor polarisations: its %u %s taken for %s, and the "
+        "%u %s of a frame for %s; input.layout.streams says which is which",
+        nthreads, units_plural(nthreads, "thread is", "threads are"),
+        units_plural(nthreads, "a polarisation", "polarisations"), packets->channels,
+        units_plural(packets->channels, "channel", "channels"),
+        units_plural(packets->channels, "a coarse channel", "coarse channels"));
 }
 
 /* Place of a polarisation among the `count` first names; count: it is none of them. */
@@ -99,7 +94,6 @@ static uint64_t vdif_streams_pol(const struct archive *archive, uint64_t count, 
 static status_t vdif_streams_find_frequencies(const struct job_layout *layout,
                                               struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t kept = 0;
     TRY(memory_zeroed(layout->nstreams, sizeof(double), "frequencies", &archive->freq_hz));
     double *freq = archive->freq_hz;
@@ -113,14 +107,12 @@ static status_t vdif_streams_find_frequencies(const struct job_layout *layout,
         }
     }
     archive->count[AXIS_CHAN] = kept;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All polarisations of the table, in its order. */
 static status_t vdif_streams_find_pols(const struct job_layout *layout, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     uint64_t *count = &archive->count[AXIS_POL];
     TRY(memory_zeroed(layout->nstreams, sizeof(char *), "names", &archive->names[AXIS_POL]));
     *count = 0;
@@ -131,15 +123,13 @@ static status_t vdif_streams_find_pols(const struct job_layout *layout, struct a
             (*count)++;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A row of the table by itself. */
 static status_t vdif_streams_check(const struct job_stream *row, uint32_t number,
                                    const struct vdif_survey *survey, const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const struct packets *packets = archive->parts[0].packets;
     REQUIRE(survey->has_thread[row->thread], STATUS_USAGE,
             "input.layout.streams.%u.thread is %u, of which %s has no frames among the first and "
@@ -148,12 +138,11 @@ static status_t vdif_streams_check(const struct job_stream *row, uint32_t number
     REQUIRE(row->channel < packets->channels, STATUS_USAGE,
             "input.layout.streams.%u.channel is %u, but a frame of %s has channels 0 .. %u", number,
             row->channel, archive->parts[0].path, packets->channels - 1);
-    REQUIRE(packets->is_complex || row->dc == STREAM_DC_CENTRE, STATUS_USAGE,
-            "input.layout.streams.%u.dc says where frequency 0 of complex samples is, but those of "
-            "%s are real",
-            number, archive->parts[0].path);
-out:
-    return st;
+    return REQUIRED(
+        packets->is_complex || row->dc == STREAM_DC_CENTRE, STATUS_USAGE,
+        "input.layout.streams.%u.dc says where frequency 0 of complex samples is, but those of "
+        "%s are real",
+        number, archive->parts[0].path);
 }
 
 /* Its place among [pol][chan]. */
@@ -184,7 +173,6 @@ static struct packets_stream vdif_streams_make(const struct job_stream *row,
 static status_t vdif_streams_check_table(const struct job_layout *layout,
                                          const struct archive *archive, const uint32_t *rows)
 {
-    status_t st = STATUS_OK;
     const uint64_t nchans = archive->count[AXIS_CHAN];
     for (uint64_t i = 0; i < archive->count[AXIS_POL] * nchans; i++) {
         REQUIRE(
@@ -203,8 +191,7 @@ static status_t vdif_streams_check_table(const struct job_layout *layout,
                     layout->streams[i].channel, layout->streams[i].thread);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* By the table. */
@@ -214,25 +201,25 @@ static status_t vdif_streams_list(const struct job_layout *layout, const struct 
     status_t st = STATUS_OK;
     struct packets *packets = archive->parts[0].packets;
     uint32_t *rows = NULL; /* [pol][chan], from 1 on */
-    TRY(vdif_streams_find_pols(layout, archive));
-    TRY(vdif_streams_find_frequencies(layout, archive));
+    TRY_OUT(vdif_streams_find_pols(layout, archive));
+    TRY_OUT(vdif_streams_find_frequencies(layout, archive));
     uint64_t count = archive->count[AXIS_POL] * archive->count[AXIS_CHAN];
-    TRY(memory_zeroed((size_t)count, sizeof *rows, "streams", &rows));
-    TRY(memory_zeroed((size_t)count, sizeof *packets->streams, "streams", &packets->streams));
+    TRY_OUT(memory_zeroed((size_t)count, sizeof *rows, "streams", &rows));
+    TRY_OUT(memory_zeroed((size_t)count, sizeof *packets->streams, "streams", &packets->streams));
     for (uint32_t i = 0; i < layout->nstreams; i++) {
         const struct job_stream *row = &layout->streams[i];
-        TRY(vdif_streams_check(row, i, survey, archive));
+        TRY_OUT(vdif_streams_check(row, i, survey, archive));
         uint64_t place = vdif_streams_place(row, archive);
-        REQUIRE(rows[place] == 0, STATUS_USAGE,
-                "input.layout.streams.%u and .%u are both pol %s at %.9g Hz", rows[place] - 1, i,
-                row->pol, row->freq_hz);
+        REQUIRE_OUT(rows[place] == 0, STATUS_USAGE,
+                    "input.layout.streams.%u and .%u are both pol %s at %.9g Hz", rows[place] - 1,
+                    i, row->pol, row->freq_hz);
         rows[place] = i + 1;
         packets->streams[place] = vdif_streams_make(row, packets);
     }
     packets->nstreams = (uint32_t)count;
     packets->has_list = 1;
     archive->states.freq = 1;
-    TRY(vdif_streams_check_table(layout, archive, rows));
+    TRY_OUT(vdif_streams_check_table(layout, archive, rows));
 out:
     free(rows);
     return st;
@@ -244,7 +231,6 @@ out:
 static status_t vdif_streams_settle(const struct job_layout *layout,
                                     const struct vdif_survey *survey, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const char *word = override_has_frequencies(layout) ? "freq_hz"
                        : layout->has_sideband           ? "sideband"
                        : layout->has_dc                 ? "dc"
@@ -258,17 +244,14 @@ static status_t vdif_streams_settle(const struct job_layout *layout,
     struct packets *packets = archive->parts[0].packets;
     archive->count[AXIS_CHAN] = packets->channels;
     TRY(vdif_streams_add_threads(survey, &archive->assumed, packets));
-    TRY(layout->nstreams > 0 ? vdif_streams_list(layout, survey, archive)
-                             : vdif_streams_number(layout, archive));
-out:
-    return st;
+    return layout->nstreams > 0 ? vdif_streams_list(layout, survey, archive)
+                                : vdif_streams_number(layout, archive);
 }
 
 /* "2 bit complex, 64 channels in a frame, threads 0 1 2, of station Gs" */
 static status_t vdif_describe(const struct vdif_survey *survey, struct text *out)
 {
     enum { MOST_NAMED = 16 };
-    status_t st = STATUS_OK;
     char name[UNITS_TEXT];
     uint32_t threads = 0;
     uint32_t named = 0;
@@ -283,16 +266,13 @@ static status_t vdif_describe(const struct vdif_survey *survey, struct text *out
     for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
         TRY(survey->has_thread[i] && ++named <= MOST_NAMED ? text_add(out, " %u", i) : STATUS_OK);
     }
-    TRY(text_add(out, "%s, station %s", threads > MOST_NAMED ? " ..." : "",
-                 vdif_station_name(first->station, name)));
-out:
-    return st;
+    return text_add(out, "%s, station %s", threads > MOST_NAMED ? " ..." : "",
+                    vdif_station_name(first->station, name));
 }
 
 static status_t vdif_read_headers(const struct format_input *input, struct vdif_survey *survey,
                                   struct packets *packets)
 {
-    status_t st = STATUS_OK;
     const struct vdif_header *first = &survey->first;
     const char *path = input->paths[0];
     for (uint32_t i = 0; i < packets->nfiles; i++) {
@@ -322,35 +302,30 @@ static status_t vdif_read_headers(const struct format_input *input, struct vdif_
             " bits",
             path, payload, step);
     packets->samples = (uint32_t)(payload / step);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Words of headers that are not as VDIF has them. */
 static status_t vdif_note_headers(const struct vdif_survey *survey, char **assumed)
 {
-    status_t st = STATUS_OK;
     int is_long = survey->first.is_legacy && survey->header_bytes == VDIF_BYTES;
     TRY(assume_unless(
         survey->first.unassigned == 0, assumed,
         "bits 30 and 31 of word 1, which VDIF does not assign, are %u: they are not used",
         survey->first.unassigned));
-    TRY(assume_unless(
+    return assume_unless(
         !is_long && !survey->is_unsure, assumed, "headers are flagged legacy (16 bytes), %s",
         is_long ? "but bytes 16 to 31 of frames are no samples: headers are taken to have 32 bytes"
-                : "and bytes 20 to 23 are the same in all frames: they are taken for samples"));
-out:
-    return st;
+                : "and bytes 20 to 23 are the same in all frames: they are taken for samples");
 }
 
 /* EDV 4: the validity mask of channels. */
 static status_t vdif_settle_mask(const struct vdif_survey *survey, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const struct vdif_header *first = &survey->first;
     struct packets *packets = archive->parts[0].packets;
     if (first->edv != 4) {
-        goto out;
+        return STATUS_OK;
     }
     packets->mask_bits = first->has_mask ? first->mask_bits : 0;
     REQUIRE(packets->mask_bits == 0 || (packets->mask_bits <= PACKETS_GROUPS &&
@@ -359,12 +334,10 @@ static status_t vdif_settle_mask(const struct vdif_survey *survey, struct archiv
             "%s: its VDIF headers (EDV 4) have a validity mask of %u bits for %u channels: "
             "expected 1 to 64 bits, a number that divides that of channels",
             archive->parts[0].path, packets->mask_bits, packets->channels);
-    TRY(assume_unless(packets->mask_bits > 0, &archive->assumed,
-                      "headers of EDV 4 %s: all channels are taken to be valid",
-                      first->has_mask ? "have a validity mask of 0 bits"
-                                      : "lack the sync word of a validity mask"));
-out:
-    return st;
+    return assume_unless(packets->mask_bits > 0, &archive->assumed,
+                         "headers of EDV 4 %s: all channels are taken to be valid",
+                         first->has_mask ? "have a validity mask of 0 bits"
+                                         : "lack the sync word of a validity mask");
 }
 
 /* Real samples of a rate that headers state. EDV 3 states half of it; frames may tell about EDV 1.
@@ -387,7 +360,6 @@ static status_t vdif_find_real_rate(const struct vdif_survey *survey, uint32_t s
 static status_t vdif_find_rate(const struct format_input *input, const struct vdif_survey *survey,
                                struct archive *archive, double *out)
 {
-    status_t st = STATUS_OK;
     const double said = archive->sample_rate_hz; /* by the job */
     const uint32_t samples = archive->parts[0].packets->samples;
     char **assumed = &archive->assumed;
@@ -419,14 +391,12 @@ static status_t vdif_find_rate(const struct format_input *input, const struct vd
             said > 0 ? " (input.layout.sample_rate_hz)" : ", as headers say", samples,
             rate / samples);
     *out = rate;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t vdif_settle_rate(const struct format_input *input, const struct vdif_survey *survey,
                                  struct archive *archive, double *rate)
 {
-    status_t st = STATUS_OK;
     struct packets *packets = archive->parts[0].packets;
     TRY(vdif_find_rate(input, survey, archive, rate));
     double frames = *rate / packets->samples;
@@ -436,8 +406,7 @@ static status_t vdif_settle_rate(const struct format_input *input, const struct 
             "VDIF frames in a second",
             input->paths[0], *rate, packets->samples, frames);
     packets->rate = (uint64_t)round(frames);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* UTC of period 0: whole seconds of the reference epoch's count, then frames. */
@@ -455,19 +424,19 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     struct vdif_survey *survey = NULL;
     struct text seen = {0};
     double rate = 0;
-    TRY(packet_files_create(input, "VDIF", &archive));
-    TRY(memory_zeroed(1, sizeof *survey, "what frames say", &survey));
+    TRY_OUT(packet_files_create(input, "VDIF", &archive));
+    TRY_OUT(memory_zeroed(1, sizeof *survey, "what frames say", &survey));
     survey->wanted = input->layout->station;
     struct packets *packets = archive->parts[0].packets;
-    TRY(vdif_read_headers(input, survey, packets));
-    TRY(vdif_describe(survey, &seen));
-    TRY(memory_format(&archive->layout, "VDIF: %s", seen.data));
-    TRY(vdif_note_headers(survey, &archive->assumed));
-    TRY(vdif_settle_mask(survey, archive));
-    TRY(vdif_settle_rate(input, survey, archive, &rate));
-    TRY(vdif_streams_settle(input->layout, survey, archive));
-    TRY(packet_files_settle_times(packets, 1));
-    TRY(packet_files_describe(input->layout, rate, vdif_start(packets), archive));
+    TRY_OUT(vdif_read_headers(input, survey, packets));
+    TRY_OUT(vdif_describe(survey, &seen));
+    TRY_OUT(memory_format(&archive->layout, "VDIF: %s", seen.data));
+    TRY_OUT(vdif_note_headers(survey, &archive->assumed));
+    TRY_OUT(vdif_settle_mask(survey, archive));
+    TRY_OUT(vdif_settle_rate(input, survey, archive, &rate));
+    TRY_OUT(vdif_streams_settle(input->layout, survey, archive));
+    TRY_OUT(packet_files_settle_times(packets, 1));
+    TRY_OUT(packet_files_describe(input->layout, rate, vdif_start(packets), archive));
     /* Real channels are those of baseband converters, tuned one by one; complex ones may be those
      * of a filter bank. */
     archive->has_receivers = !archive->is_complex;

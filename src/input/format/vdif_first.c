@@ -42,7 +42,6 @@ static int vdif_is_later(const struct vdif_header *a, const struct vdif_header *
 static status_t vdif_read_possible(const struct packets_seek *seek, uint64_t at,
                                    struct vdif_header *out, int *is_there)
 {
-    status_t st = STATUS_OK;
     unsigned char words[VDIF_BYTES] = {0};
     *is_there = 0;
     if (at + VDIF_LEGACY_BYTES <= seek->bytes) {
@@ -50,14 +49,12 @@ static status_t vdif_read_possible(const struct packets_seek *seek, uint64_t at,
         vdif_header_read(words, out);
         *is_there = vdif_is_possible(out);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t vdif_is_followed(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *header, int *is_followed)
 {
-    status_t st = STATUS_OK;
     int alike = 0;
     *is_followed = 0;
     for (uint64_t i = 1; i <= FOLLOWERS; i++) {
@@ -69,14 +66,12 @@ status_t vdif_is_followed(const struct packets_seek *seek, uint64_t at,
         }
     }
     *is_followed = alike > 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t vdif_find_numbered(const struct packets_seek *seek, struct vdif_header *out, int *found)
 {
     enum { FRAMES = 4 };
-    status_t st = STATUS_OK;
     *found = 0;
     for (uint64_t first = 0; first <= WORD && !*found; first += WORD) {
         TRY(vdif_read_possible(seek, first, out, found));
@@ -86,15 +81,13 @@ status_t vdif_find_numbered(const struct packets_seek *seek, struct vdif_header 
             *found = *found && vdif_is_alike(out, &next) && vdif_is_later(out, &next);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t vdif_find_unlike(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *first, struct vdif_header *out, int *found)
 {
     enum { LEAST = 4 /* of either kind: others may be damaged */, MOST = 64 };
-    status_t st = STATUS_OK;
     uint32_t alike = 0;
     uint32_t unlike = 0;
     int is_there = 1;
@@ -112,8 +105,7 @@ status_t vdif_find_unlike(const struct packets_seek *seek, uint64_t at,
         at += is_there ? next.bytes : 0;
     }
     *found = alike >= LEAST && unlike >= LEAST;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Most bytes are no header: it is valid, its version 0 or 1, and its numbers have 1, 2, 4, 8, 16 or
@@ -137,7 +129,6 @@ static status_t vdif_try(const struct vdif_piece *piece, uint64_t count, uint64_
                          const struct vdif_header *like, struct vdif_header *out, uint64_t *offset,
                          int *found)
 {
-    status_t st = STATUS_OK;
     *found = 0;
     for (uint64_t i = 0; i < count && !*found; i += step) {
         struct vdif_header header;
@@ -154,8 +145,7 @@ static status_t vdif_try(const struct vdif_piece *piece, uint64_t count, uint64_
             *offset = piece->at + i;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Lengths are multiples of 8 bytes, so frames begin there unless bytes are lost. Other places are
@@ -164,7 +154,6 @@ static status_t vdif_try_all(const struct vdif_piece *piece, uint64_t count,
                              const struct vdif_header *like, struct vdif_header *out,
                              uint64_t *offset, int *found)
 {
-    status_t st = STATUS_OK;
     struct vdif_header first;
     int is_earlier = 0;
     TRY(vdif_try(piece, count, WORD, like, out, offset, found));
@@ -174,8 +163,7 @@ static status_t vdif_try_all(const struct vdif_piece *piece, uint64_t count,
     } else {
         TRY(vdif_try(piece, count, 1, like, out, offset, found));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t vdif_find_first(const struct packets_seek *seek, uint64_t end,
@@ -187,13 +175,13 @@ status_t vdif_find_first(const struct packets_seek *seek, uint64_t end,
     end = seek->bytes > VDIF_BYTES ? min_u64(end, seek->bytes - VDIF_BYTES) : 0;
     *offset = 0;
     *found = 0;
-    TRY(memory_zeroed(PIECE + VDIF_BYTES, 1, "a piece of a file", &piece.data));
-    TRY(file_read(seek->fd, seek->path, 0, piece.data, min_u64(VDIF_BYTES, seek->bytes)));
+    TRY_OUT(memory_zeroed(PIECE + VDIF_BYTES, 1, "a piece of a file", &piece.data));
+    TRY_OUT(file_read(seek->fd, seek->path, 0, piece.data, min_u64(VDIF_BYTES, seek->bytes)));
     vdif_header_read(piece.data, out);
     for (; piece.at < end && !*found; piece.at += PIECE) {
         uint64_t count = min_u64(PIECE, end - piece.at);
-        TRY(file_read(seek->fd, seek->path, piece.at, piece.data, count + VDIF_BYTES));
-        TRY(vdif_try_all(&piece, count, like, out, offset, found));
+        TRY_OUT(file_read(seek->fd, seek->path, piece.at, piece.data, count + VDIF_BYTES));
+        TRY_OUT(vdif_try_all(&piece, count, like, out, offset, found));
     }
 out:
     free(piece.data);

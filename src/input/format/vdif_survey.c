@@ -146,12 +146,12 @@ status_t vdif_count_check(const struct vdif_survey *survey, const char *path)
          survey->most.frames % fewest->frames != 0)) {
         goto out;
     }
-    TRY(vdif_count_describe(fewest, &few));
-    TRY(vdif_count_describe(&survey->most, &most));
-    FAIL(STATUS_DATA,
-         "%s: %s, as in another one, but %s: its frames are of two sample rates; "
-         "input.layout.sample_rate_hz says the rate of all, at which the others are lost",
-         path, few.data, most.data);
+    TRY_OUT(vdif_count_describe(fewest, &few));
+    TRY_OUT(vdif_count_describe(&survey->most, &most));
+    FAIL_OUT(STATUS_DATA,
+             "%s: %s, as in another one, but %s: its frames are of two sample rates; "
+             "input.layout.sample_rate_hz says the rate of all, at which the others are lost",
+             path, few.data, most.data);
 out:
     text_free(&few);
     text_free(&most);
@@ -171,24 +171,25 @@ status_t vdif_survey_recognise(const char *path, int *is_it)
     uint64_t begin = 0;
     int fd = -1;
     *is_it = 0;
-    TRY(recorder_open_begin(path, &fd, &identity));
+    TRY_OUT(recorder_open_begin(path, &fd, &identity));
     /* Others' files are searched for frames for long. */
     if (fd < 0 || identity.bytes < VDIF_LEGACY_BYTES || h5_is_hdf5(path) > 0) {
         goto out;
     }
     const struct packets_seek seek = {.fd = fd, .path = path, .bytes = identity.bytes};
-    TRY(file_read(fd, path, 0, bytes, min_u64(sizeof bytes, identity.bytes)));
+    TRY_OUT(file_read(fd, path, 0, bytes, min_u64(sizeof bytes, identity.bytes)));
     vdif_header_read(bytes, &first);
     int is_late = first.is_fill || first.is_invalid;
     if (is_late || vdif_is_possible(&first)) {
-        TRY(vdif_find_first(&seek, is_late ? VDIF_FILL_SEEK : VDIF_SHORT_SEEK,
-                            is_late ? NULL : &first, &found, &begin, is_it));
+        TRY_OUT(vdif_find_first(&seek, is_late ? VDIF_FILL_SEEK : VDIF_SHORT_SEEK,
+                                is_late ? NULL : &first, &found, &begin, is_it));
         *is_it = *is_it || (!is_late && identity.bytes == first.bytes && first.edv <= 4);
     }
     /* Such files are refused when they are opened. */
-    TRY(*is_it ? STATUS_OK : vdif_find_numbered(&seek, &found, is_it));
-    TRY(*is_it || !vdif_is_possible(&first) ? STATUS_OK
-                                            : vdif_find_unlike(&seek, 0, &first, &found, is_it));
+    TRY_OUT(*is_it ? STATUS_OK : vdif_find_numbered(&seek, &found, is_it));
+    TRY_OUT(*is_it || !vdif_is_possible(&first)
+                ? STATUS_OK
+                : vdif_find_unlike(&seek, 0, &first, &found, is_it));
 out:
     file_close(fd);
     return st;
@@ -248,20 +249,17 @@ static int vdif_survey_counts(const struct vdif_survey *survey, const struct vdi
 static status_t vdif_survey_read(const struct vdif_look *look, uint64_t frame,
                                  struct vdif_header *out)
 {
-    status_t st = STATUS_OK;
     unsigned char header[VDIF_BYTES] = {0};
     TRY(file_read(look->seek.fd, look->seek.path,
                   frames_offset(look->seek.frame_bytes, look->file, frame), header,
                   look->seek.header_bytes));
     vdif_header_read(header, out);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t vdif_survey_frame(void *context, const char *path, uint64_t frame, uint64_t offset,
                                   const unsigned char *bytes)
 {
-    status_t st = STATUS_OK;
     struct vdif_look *look = context;
     struct vdif_survey *survey = look->survey;
     struct vdif_header header;
@@ -270,7 +268,7 @@ static status_t vdif_survey_frame(void *context, const char *path, uint64_t fram
     vdif_header_read(bytes, &header);
     if (!frames_is_header(&survey->mark, bytes, survey->mark.loose) || header.is_invalid ||
         !vdif_survey_is_wanted(survey, header.station)) {
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(header.station == survey->first.station, STATUS_USAGE,
             "%s: the VDIF frame at byte %" PRIu64 " is of station %s, those before it of %s: "
@@ -283,8 +281,7 @@ static status_t vdif_survey_frame(void *context, const char *path, uint64_t fram
             path, offset, header.bytes, header.channels_log2, header.bits);
     look->seen[look->nseen++] = vdif_survey_seen(&header);
     look->nhead = frame < PACKETS_ENDS ? look->nseen : look->nhead;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The frame beside `at` whose thread's clock is known, the one before it first; count: none. */
@@ -311,7 +308,7 @@ static status_t vdif_survey_add_thread(struct vdif_survey *survey, const struct 
     status_t st = STATUS_OK;
     double *ahead = NULL;
     size_t n = 0;
-    TRY(memory_zeroed(count, sizeof *ahead, "times", &ahead));
+    TRY_OUT(memory_zeroed(count, sizeof *ahead, "times", &ahead));
     for (size_t i = 0; i < count; i++) {
         size_t beside =
             seen[i].thread == thread ? vdif_survey_beside(survey, seen, count, i) : count;
@@ -347,15 +344,13 @@ static int vdif_survey_is_stray(const struct vdif_seen *seen, size_t count, uint
 static status_t vdif_survey_add_threads(struct vdif_survey *survey, const struct vdif_seen *seen,
                                         size_t count)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < count; i++) {
         uint32_t thread = seen[i].thread;
         TRY(survey->has_thread[thread] || vdif_survey_is_stray(seen, count, thread)
                 ? STATUS_OK
                 : vdif_survey_add_thread(survey, seen, count, thread));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The frame near which `second` ends, by halving: its header is of a later second, or it is the
@@ -363,7 +358,6 @@ out:
 static status_t vdif_survey_find_second(const struct vdif_look *look, int64_t second, uint64_t *out)
 {
     enum { NEXT = 16 /* frames that may stand for one that does not count */ };
-    status_t st = STATUS_OK;
     uint64_t low = 0;
     uint64_t high = look->file->frames - 1;
     while (high - low > 1) {
@@ -383,15 +377,13 @@ static status_t vdif_survey_find_second(const struct vdif_look *look, int64_t se
         }
     }
     *out = high;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Counts the frames of a second, where it ends. */
 static status_t vdif_survey_count_second(struct vdif_look *look, int64_t second)
 {
     enum { AROUND = 320 /* frames: more than they come out of order by */ };
-    status_t st = STATUS_OK;
     struct vdif_header header = {0};
     uint64_t at = 0;
     size_t count = 0;
@@ -404,41 +396,35 @@ static status_t vdif_survey_count_second(struct vdif_look *look, int64_t second)
         }
     }
     vdif_count_seen(look->survey, look->seen, count);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Counts the frames of two seconds: the one that lies `back` before that of frame `begin`, and the
  * next. */
 static status_t vdif_survey_count(struct vdif_look *look, uint64_t begin, int64_t back)
 {
-    status_t st = STATUS_OK;
     struct vdif_header header = {0};
     TRY(vdif_survey_read(look, begin, &header));
     for (int64_t i = 0; i < 2 && vdif_survey_counts(look->survey, &header); i++) {
         int64_t second = vdif_survey_second(look->survey, &header) - back + i;
         TRY(vdif_survey_count_second(look, second));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All of a short file was seen; of a long one some seconds are counted, the last ones included. */
 static status_t vdif_survey_count_all(struct vdif_look *look)
 {
     enum { COUNTS = 4 };
-    status_t st = STATUS_OK;
     uint64_t frames = look->file->frames;
     if (frames <= 2 * PACKETS_ENDS) {
         vdif_count_seen(look->survey, look->seen, look->nseen);
-        goto out;
+        return STATUS_OK;
     }
     for (uint64_t i = 0; i < COUNTS; i++) {
         TRY(vdif_survey_count(look, i * (frames / COUNTS), 0));
     }
-    TRY(vdif_survey_count(look, frames - 1, 2));
-out:
-    return st;
+    return vdif_survey_count(look, frames - 1, 2);
 }
 
 /* Whether one of `count` frames is like another one, and which. */
@@ -458,7 +444,6 @@ static status_t vdif_survey_first(struct vdif_survey *survey, const struct packe
                                   uint64_t begin)
 {
     enum { BESIDE = PACKETS_AROUND };
-    status_t st = STATUS_OK;
     unsigned char bytes[BESIDE + 1][VDIF_BYTES] = {0};
     struct vdif_header last[BESIDE + 1];
     uint32_t count = 0;
@@ -485,8 +470,7 @@ static status_t vdif_survey_first(struct vdif_survey *survey, const struct packe
     survey->has_first = 1;
     survey->first = last[taken];
     vdif_mark(bytes[taken], &survey->mark);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Frames may be flagged legacy, but have headers of 32 bytes: samples alone are whole times, or
@@ -496,7 +480,6 @@ static status_t vdif_survey_header(struct vdif_survey *survey, const struct pack
                                    uint64_t begin)
 {
     enum { FRAMES = 16, LEAST = 4, WORD_5 = 20, WORDS = 16 /* bytes that are compared */ };
-    status_t st = STATUS_OK;
     char bytes[FRAMES][VDIF_BYTES + WORDS] = {{0}};
     const struct vdif_header *first = &survey->first;
     uint64_t step = (uint64_t)(first->is_complex ? 2 : 1) * first->bits << first->channels_log2;
@@ -519,30 +502,26 @@ static status_t vdif_survey_header(struct vdif_survey *survey, const struct pack
                                   8 * (first->bytes - VDIF_BYTES) % step == 0));
     survey->header_bytes = first->is_legacy && !is_long ? VDIF_LEGACY_BYTES : VDIF_BYTES;
     survey->is_unsure = n > 1 && !is_long && is_same;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Frames of another length that follow those of the file are another recording. */
 static status_t vdif_survey_check_rest(const struct vdif_look *look, uint64_t at)
 {
-    status_t st = STATUS_OK;
     struct vdif_header other;
     int found = 0;
     const struct packets_seek *seek = &look->seek;
     unsigned char bytes[VDIF_BYTES] = {0};
     if (at + VDIF_BYTES > seek->bytes) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(file_read(seek->fd, seek->path, at, bytes, VDIF_BYTES));
     vdif_header_read(bytes, &other);
     TRY(vdif_is_possible(&other) ? vdif_is_followed(seek, at, &other, &found) : STATUS_OK);
-    REQUIRE(!found, STATUS_DATA,
-            "%s: the VDIF frame at byte %" PRIu64 " says that it has %" PRIu64
-            " bytes, those before it have %" PRIu64,
-            seek->path, at, other.bytes, seek->frame_bytes);
-out:
-    return st;
+    return REQUIRED(!found, STATUS_DATA,
+                    "%s: the VDIF frame at byte %" PRIu64 " says that it has %" PRIu64
+                    " bytes, those before it have %" PRIu64,
+                    seek->path, at, other.bytes, seek->frame_bytes);
 }
 
 /* Fails where most frames hold headers like their own, of any station, at a part of the length that
@@ -550,7 +529,6 @@ out:
 static status_t vdif_survey_check_length(const struct vdif_look *look, uint64_t begin)
 {
     enum { FRAMES = 16, MOST = 1 << 20 /* bytes of each */, STATION = 12 };
-    status_t st = STATUS_OK;
     unsigned char bytes[VDIF_BYTES] = {0};
     struct packets_mark mark = look->survey->mark;
     struct packets_seek seek = look->seek;
@@ -575,12 +553,10 @@ static status_t vdif_survey_check_length(const struct vdif_look *look, uint64_t 
             frames++;
         }
     }
-    REQUIRE(2 * divided <= frames, STATUS_DATA,
-            "%s: its VDIF headers say a length of %" PRIu64
-            " bytes, but headers like them follow each other every %" PRIu64 " bytes",
-            seek.path, seek.frame_bytes, apart);
-out:
-    return st;
+    return REQUIRED(2 * divided <= frames, STATUS_DATA,
+                    "%s: its VDIF headers say a length of %" PRIu64
+                    " bytes, but headers like them follow each other every %" PRIu64 " bytes",
+                    seek.path, seek.frame_bytes, apart);
 }
 
 static status_t vdif_survey_describe(const struct vdif_header *header, struct text *out)
@@ -600,15 +576,15 @@ static status_t vdif_survey_check_unlike(const struct packets_seek *seek, uint64
     struct text a = {0};
     struct text b = {0};
     int found = 0;
-    TRY(vdif_is_possible(header) ? vdif_find_unlike(seek, begin, header, &other, &found)
-                                 : STATUS_OK);
+    TRY_OUT(vdif_is_possible(header) ? vdif_find_unlike(seek, begin, header, &other, &found)
+                                     : STATUS_OK);
     if (found) {
-        TRY(vdif_survey_describe(header, &a));
-        TRY(vdif_survey_describe(&other, &b));
-        FAIL(STATUS_DATA,
-             "%s: frames of thread %u have %s, those of thread %u %s: expected frames that are "
-             "alike; threads that differ are read from files of their own",
-             seek->path, header->thread, a.data, other.thread, b.data);
+        TRY_OUT(vdif_survey_describe(header, &a));
+        TRY_OUT(vdif_survey_describe(&other, &b));
+        FAIL_OUT(STATUS_DATA,
+                 "%s: frames of thread %u have %s, those of thread %u %s: expected frames that are "
+                 "alike; threads that differ are read from files of their own",
+                 seek->path, header->thread, a.data, other.thread, b.data);
     }
 out:
     text_free(&a);
@@ -619,23 +595,20 @@ out:
 /* Fails where frames have sequence numbers of packets between them. */
 static status_t vdif_survey_check_numbered(const struct packets_seek *seek)
 {
-    status_t st = STATUS_OK;
     struct vdif_header header;
     int found = 0;
     TRY(vdif_find_numbered(seek, &header, &found));
-    REQUIRE(!found, STATUS_DATA,
-            "%s: its VDIF frames have a length of %" PRIu64 " bytes, but follow each other every "
-            "%" PRIu64 ": 8 bytes more, as of a packet's sequence number (PSN) with each, are not "
-            "read; expected frames one after the other",
-            seek->path, header.bytes, header.bytes + 8);
-out:
-    return st;
+    return REQUIRED(
+        !found, STATUS_DATA,
+        "%s: its VDIF frames have a length of %" PRIu64 " bytes, but follow each other every "
+        "%" PRIu64 ": 8 bytes more, as of a packet's sequence number (PSN) with each, are not "
+        "read; expected frames one after the other",
+        seek->path, header.bytes, header.bytes + 8);
 }
 
 /* The first frame of the open file, by which the others are found. */
 static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
 {
-    status_t st = STATUS_OK;
     struct vdif_header header = {0};
     struct packets_seek *seek = &look->seek;
     struct vdif_survey *survey = look->survey;
@@ -657,9 +630,7 @@ static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
         TRY(vdif_survey_first(survey, seek, *begin));
         TRY(vdif_survey_header(survey, seek, *begin));
     }
-    TRY(vdif_survey_check_length(look, *begin));
-out:
-    return st;
+    return vdif_survey_check_length(look, *begin);
 }
 
 status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file)
@@ -672,22 +643,22 @@ status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file)
     struct packets_seek *seek = &look.seek;
     int fd = -1;
     apart_at("%s: VDIF frames", file->path);
-    TRY(file_open_read(file->path, &fd));
-    TRY(identity_of_open(fd, file->path, &identity));
+    TRY_OUT(file_open_read(file->path, &fd));
+    TRY_OUT(identity_of_open(fd, file->path, &identity));
     *seek = (struct packets_seek){.fd = fd,
                                   .path = file->path,
                                   .noun = "VDIF frame",
                                   .bytes = identity.bytes,
                                   .mark = &survey->mark};
-    TRY(vdif_survey_begin(&look, &begin));
-    TRY(memory_zeroed(1, sizeof *ends, "headers", &ends));
-    TRY(memory_zeroed(2 * PACKETS_ENDS, sizeof *look.seen, "frames", &look.seen));
-    TRY(packets_seek_frames(seek, begin, file, ends));
-    TRY(vdif_survey_check_rest(&look, frames_offset(seek->frame_bytes, file, file->frames)));
-    TRY(packet_files_look(file, seek->frame_bytes, ends, vdif_survey_frame, &look));
-    TRY(vdif_survey_add_threads(survey, look.seen, look.nhead));
-    TRY(vdif_survey_add_threads(survey, look.seen + look.nhead, look.nseen - look.nhead));
-    TRY(vdif_survey_count_all(&look));
+    TRY_OUT(vdif_survey_begin(&look, &begin));
+    TRY_OUT(memory_zeroed(1, sizeof *ends, "headers", &ends));
+    TRY_OUT(memory_zeroed(2 * PACKETS_ENDS, sizeof *look.seen, "frames", &look.seen));
+    TRY_OUT(packets_seek_frames(seek, begin, file, ends));
+    TRY_OUT(vdif_survey_check_rest(&look, frames_offset(seek->frame_bytes, file, file->frames)));
+    TRY_OUT(packet_files_look(file, seek->frame_bytes, ends, vdif_survey_frame, &look));
+    TRY_OUT(vdif_survey_add_threads(survey, look.seen, look.nhead));
+    TRY_OUT(vdif_survey_add_threads(survey, look.seen + look.nhead, look.nseen - look.nhead));
+    TRY_OUT(vdif_survey_count_all(&look));
 out:
     free(ends);
     free(look.seen);

@@ -41,7 +41,6 @@ static int wav_begins(const struct text *begin)
 
 static status_t wav_read_format(struct wav *wav, const unsigned char *chunk, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     const char *path = wav->out->path;
     REQUIRE(bytes >= WAV_FIXED, STATUS_DATA,
             "%s: its fmt chunk has %" PRIu64 " bytes, expected at least %d", path, bytes,
@@ -68,12 +67,11 @@ static status_t wav_read_format(struct wav *wav, const unsigned char *chunk, uin
     wav->out->type.kind = code == WAV_FLOAT ? 'f' : bits == 8 ? 'u' : 'i';
     wav->out->type.bits = bits;
     wav->out->offset = bits == 8 ? 128 : 0;
-    TRY(assume_unless(byte_rate == rate * wav->frame, wav->assumed,
-                      "byte rate %u and sample rate %u Hz of %u bytes differ: the sample rate is "
-                      "used",
-                      byte_rate, rate, wav->frame));
-out:
-    return st;
+    return assume_unless(
+        byte_rate == rate * wav->frame, wav->assumed,
+        "byte rate %u and sample rate %u Hz of %u bytes differ: the sample rate is "
+        "used",
+        byte_rate, rate, wav->frame);
 }
 
 /* Start and centre frequency as SpectraVue and its successors write them: SYSTEMTIME of start and
@@ -110,7 +108,6 @@ static status_t wav_settle_data(struct wav *wav, uint64_t size, int is_64)
 /* One chunk, whose name is at `at`; *next: that of the next. */
 static status_t wav_read_chunk(struct wav *wav, int is_64, uint64_t at, uint64_t *next)
 {
-    status_t st = STATUS_OK;
     struct plain *out = wav->out;
     unsigned char head[WAV_CHUNK];
     unsigned char body[WAV_BODY] = {0};
@@ -131,8 +128,7 @@ static status_t wav_read_chunk(struct wav *wav, int is_64, uint64_t at, uint64_t
         size = out->bytes;
     }
     *next = at + size + size % 2;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Two channels are I and Q, unless the job says that samples are real. */
@@ -143,24 +139,24 @@ static status_t wav_read(struct plain *out)
     const struct job_layout *layout = out->layout;
     struct text begin = {0};
     uint64_t at = WAV_HEAD;
-    TRY(recorder_head(out->path, WAV_HEAD, &begin));
-    REQUIRE(begin.length > 0 && wav_begins(&begin), STATUS_DATA,
-            "%s is not WAV: expected RIFF, RF64 or BW64, then WAVE at byte 8", out->path);
+    TRY_OUT(recorder_head(out->path, WAV_HEAD, &begin));
+    REQUIRE_OUT(begin.length > 0 && wav_begins(&begin), STATUS_DATA,
+                "%s is not WAV: expected RIFF, RF64 or BW64, then WAVE at byte 8", out->path);
     for (int i = 0; i < WAV_CHUNKS && at + WAV_CHUNK <= out->file_bytes; i++) {
-        TRY(wav_read_chunk(&wav, begin.data[1] != 'I', at, &at));
+        TRY_OUT(wav_read_chunk(&wav, begin.data[1] != 'I', at, &at));
     }
-    REQUIRE(wav.frame > 0 && out->at > 0, STATUS_DATA,
-            "%s: its WAV header has no %s chunk before byte %" PRIu64, out->path,
-            wav.frame > 0 ? "data" : "fmt", min_u64(at, out->file_bytes));
+    REQUIRE_OUT(wav.frame > 0 && out->at > 0, STATUS_DATA,
+                "%s: its WAV header has no %s chunk before byte %" PRIu64, out->path,
+                wav.frame > 0 ? "data" : "fmt", min_u64(at, out->file_bytes));
     out->known = "WAV";
     int is_two = wav.channels == 2 && layout->has_domain;
     int is_iq = wav.channels == 2 && !layout->axes && !(is_two && !layout->is_complex);
     out->type.is_complex = is_iq;
-    TRY(plain_assume_streams(out, is_iq ? 1 : wav.channels, is_two));
-    TRY(assume_if(is_iq && !is_two, wav.assumed,
-                  "complex samples: the two channels are I and Q; "
-                  "input.layout.domain: real makes them two streams"));
-    TRY(is_iq && wav.centre_hz > 0 ? plain_set_centre(out, wav.centre_hz) : STATUS_OK);
+    TRY_OUT(plain_assume_streams(out, is_iq ? 1 : wav.channels, is_two));
+    TRY_OUT(assume_if(is_iq && !is_two, wav.assumed,
+                      "complex samples: the two channels are I and Q; "
+                      "input.layout.domain: real makes them two streams"));
+    TRY_OUT(is_iq && wav.centre_hz > 0 ? plain_set_centre(out, wav.centre_hz) : STATUS_OK);
 out:
     text_free(&begin);
     return st;

@@ -98,15 +98,13 @@ static void split_fetch(void *context)
 /* All of the chunk must come out. */
 static status_t split_begin(chunks_t *chunks, struct chunk_split *split)
 {
-    status_t st = STATUS_OK;
     size_t room = (size_t)chunks->spec.chunk_bytes;
     struct unfilter_piece *all = &split->left;
     TRY(unfilter_piece_begin(split_filter(chunks, split->task), split->worker->stored,
                              (size_t)split->task->place.bytes, room, all));
-    REQUIRE(all->count * all->size + all->rest == room, STATUS_DATA,
-            "it becomes %zu bytes where a chunk has %zu", all->count * all->size + all->rest, room);
-out:
-    return st;
+    return REQUIRED(all->count * all->size + all->rest == room, STATUS_DATA,
+                    "it becomes %zu bytes where a chunk has %zu",
+                    all->count * all->size + all->rest, room);
 }
 
 /* The next blocks. Only finding them goes from one to the next, so it takes the lock. */
@@ -201,27 +199,28 @@ status_t chunks_open(const struct chunks_spec *spec, chunks_t **out)
     status_t st = STATUS_OK;
     chunks_t *chunks = NULL;
     struct identity now;
-    TRY(memory_zeroed(1, sizeof *chunks, "a dataset", &chunks));
+    TRY_OUT(memory_zeroed(1, sizeof *chunks, "a dataset", &chunks));
     chunks->spec = *spec;
     chunks->fd = -1;
     pthread_mutex_init(&chunks->lock, NULL);
     for (int i = 0; i < spec->rank; i++) {
         chunks->grid[i] = ceil_div_u64(spec->dims[i], spec->chunk[i]);
     }
-    TRY(file_open_read(spec->path, &chunks->fd));
-    TRY(identity_of_open(chunks->fd, spec->path, &now));
-    TRY(identity_check(spec->path, &spec->identity, &now));
-    TRY(h5_places_open(spec->path, spec->address, &chunks->places));
+    TRY_OUT(file_open_read(spec->path, &chunks->fd));
+    TRY_OUT(identity_of_open(chunks->fd, spec->path, &now));
+    TRY_OUT(identity_check(spec->path, &spec->identity, &now));
+    TRY_OUT(h5_places_open(spec->path, spec->address, &chunks->places));
     chunks->nkept = (uint32_t)min_u64(spec->cache_bytes / spec->chunk_bytes, MOST_KEPT);
-    TRY(memory_zeroed(chunks->nkept, sizeof *chunks->kept, "chunks", &chunks->kept));
-    TRY(memory_zeroed(spec->threads, sizeof *chunks->workers, "threads", &chunks->workers));
-    TRY(memory_zeroed(spec->threads, sizeof *chunks->splits, "threads", &chunks->splits));
+    TRY_OUT(memory_zeroed(chunks->nkept, sizeof *chunks->kept, "chunks", &chunks->kept));
+    TRY_OUT(memory_zeroed(spec->threads, sizeof *chunks->workers, "threads", &chunks->workers));
+    TRY_OUT(memory_zeroed(spec->threads, sizeof *chunks->splits, "threads", &chunks->splits));
     for (uint32_t i = 0; i < spec->threads; i++) {
         struct chunk_worker *worker = &chunks->workers[i];
         worker->chunks = chunks;
-        TRY(unfilter_create(&chunks->spec.filters, (size_t)spec->chunk_bytes, &worker->unfilter));
+        TRY_OUT(
+            unfilter_create(&chunks->spec.filters, (size_t)spec->chunk_bytes, &worker->unfilter));
     }
-    TRY(pool_create(POOL_HELPERS, "chunks", spec->threads, &chunks->pool));
+    TRY_OUT(pool_create(POOL_HELPERS, "chunks", spec->threads, &chunks->pool));
     *out = memory_move(&chunks);
 out:
     chunks_close(chunks);
@@ -279,7 +278,7 @@ static status_t chunks_look_up(chunks_t *chunks, struct chunk_task *task)
     chunks_origin(chunks, task->number, origin);
     st = h5_places_find(chunks->places, origin, &task->place);
     const struct h5_place *place = &task->place;
-    TRY(st == STATUS_DATA ? chunks_refail(chunks, task->number, st) : st);
+    TRY_OUT(st == STATUS_DATA ? chunks_refail(chunks, task->number, st) : st);
     if (place->bytes > unfilter_most_bytes((size_t)spec->chunk_bytes) ||
         place->offset > spec->identity.bytes ||
         place->bytes > spec->identity.bytes - place->offset) {
@@ -307,7 +306,6 @@ static uint64_t chunks_when(const chunks_t *chunks, uint64_t number)
 /* Keeps the last chunks in time of those that are read: the next read begins with them. */
 static status_t chunks_choose_kept(chunks_t *chunks)
 {
-    status_t st = STATUS_OK;
     uint64_t last = 0;
     for (size_t i = 0; i < chunks->ntasks; i++) {
         last = max_u64(last, chunks_when(chunks, chunks->tasks[i].number));
@@ -327,13 +325,11 @@ static status_t chunks_choose_kept(chunks_t *chunks)
             task->kept = room;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t chunks_prepare(chunks_t *chunks)
 {
-    status_t st = STATUS_OK;
     chunks->clock++;
     for (size_t i = 0; i < chunks->ntasks; i++) {
         struct chunk_task *task = &chunks->tasks[i];
@@ -349,14 +345,11 @@ static status_t chunks_prepare(chunks_t *chunks)
             TRY(chunks_look_up(chunks, task));
         }
     }
-    TRY(chunks_choose_kept(chunks));
-out:
-    return st;
+    return chunks_choose_kept(chunks);
 }
 
 status_t chunks_read(chunks_t *chunks, const struct chunk_box *boxes, size_t nboxes)
 {
-    status_t st = STATUS_OK;
     TRY(chunks_list(chunks, boxes, nboxes));
     TRY(chunks_prepare(chunks));
     chunks->status = STATUS_OK;
@@ -379,8 +372,6 @@ status_t chunks_read(chunks_t *chunks, const struct chunk_box *boxes, size_t nbo
             kept->used = chunks->status == STATUS_OK ? chunks->clock : 0;
         }
     }
-    REQUIRE(chunks->status == STATUS_OK, chunks->status, "%s",
-            chunks->cause ? chunks->cause : "a chunk cannot be read");
-out:
-    return st;
+    return REQUIRED(chunks->status == STATUS_OK, chunks->status, "%s",
+                    chunks->cause ? chunks->cause : "a chunk cannot be read");
 }

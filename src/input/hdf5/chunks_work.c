@@ -19,14 +19,13 @@ void chunks_origin(const chunks_t *chunks, uint64_t number, hsize_t *origin)
 
 static status_t chunks_want_box(chunks_t *chunks, const struct chunk_box *box, size_t number)
 {
-    status_t st = STATUS_OK;
     hsize_t low[CHUNKS_MOST_RANK];
     hsize_t high[CHUNKS_MOST_RANK];
     hsize_t at[CHUNKS_MOST_RANK];
     int rank = chunks->spec.rank;
     for (int i = 0; i < rank; i++) {
         if (box->count[i] == 0) {
-            goto out;
+            return STATUS_OK;
         }
         at[i] = low[i] = box->start[i] / chunks->spec.chunk[i];
         high[i] = (box->start[i] + box->count[i] - 1) / chunks->spec.chunk[i];
@@ -43,8 +42,7 @@ static status_t chunks_want_box(chunks_t *chunks, const struct chunk_box *box, s
             at[d] = low[d];
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int chunks_by_number(const void *left, const void *right)
@@ -57,7 +55,6 @@ static int chunks_by_number(const void *left, const void *right)
 
 status_t chunks_list(chunks_t *chunks, const struct chunk_box *boxes, size_t nboxes)
 {
-    status_t st = STATUS_OK;
     chunks->boxes = boxes;
     chunks->nwants = chunks->ntasks = 0;
     for (size_t i = 0; i < nboxes; i++) {
@@ -77,8 +74,7 @@ status_t chunks_list(chunks_t *chunks, const struct chunk_box *boxes, size_t nbo
                 (struct chunk_task){.number = chunks->wants[i].chunk, .first = i, .count = 1};
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A copy from a chunk into a box, dimensions joined as far as both lie without holes. */
@@ -200,7 +196,7 @@ status_t chunks_refail(const chunks_t *chunks, uint64_t number, status_t status)
 {
     status_t st = STATUS_OK;
     char *cause = NULL;
-    TRY(memory_text(report_cause(), &cause));
+    TRY_OUT(memory_text(report_cause(), &cause));
     report_clear();
     st = chunks_fail(chunks, number, status, cause);
 out:
@@ -228,7 +224,6 @@ status_t chunks_room_for(struct chunk_worker *worker, size_t stored)
 static status_t chunks_decode(struct chunk_worker *worker, const struct chunk_task *task,
                               unsigned char *out)
 {
-    status_t st = STATUS_OK;
     const chunks_t *chunks = worker->chunks;
     const struct chunks_spec *spec = &chunks->spec;
     size_t bytes = (size_t)task->place.bytes;
@@ -241,14 +236,12 @@ static status_t chunks_decode(struct chunk_worker *worker, const struct chunk_ta
                            out));
     }
     turn_bytes(out, spec->chunk_bytes, spec->number_bytes);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t chunks_place_for(struct chunk_worker *worker, const struct chunk_task *task,
                           unsigned char **out)
 {
-    status_t st = STATUS_OK;
     const chunks_t *chunks = worker->chunks;
     *out = task->kept ? task->kept->data : NULL;
     if (!*out && task->count == 1) {
@@ -262,8 +255,7 @@ status_t chunks_place_for(struct chunk_worker *worker, const struct chunk_task *
         TRY(memory_aligned((size_t)chunks->spec.chunk_bytes, 1, "a chunk", &worker->decoded));
     }
     *out = *out ? *out : worker->decoded;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int chunks_are_copied(const struct chunk_worker *worker, const struct chunk_task *task,
@@ -274,7 +266,6 @@ int chunks_are_copied(const struct chunk_worker *worker, const struct chunk_task
 
 static status_t chunks_do(struct chunk_worker *worker, const struct chunk_task *task)
 {
-    status_t st = STATUS_OK;
     const chunks_t *chunks = worker->chunks;
     unsigned char *data = NULL;
     TRY(chunks_place_for(worker, task, &data));
@@ -283,8 +274,7 @@ static status_t chunks_do(struct chunk_worker *worker, const struct chunk_task *
         const struct chunk_box *box = &chunks->boxes[chunks->wants[task->first + i].box];
         chunks_copy(chunks, task->number, data, box, 0, 1);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void chunks_record(chunks_t *chunks, const struct chunk_task *task, status_t status)

@@ -47,7 +47,6 @@ static uint32_t depot_find(const depot_t *depot, const struct mapping *mapping)
  * `most` are open and no more than `bytes` are kept, or all others are in use. */
 static status_t depot_shrink(depot_t *depot, uint32_t most, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     while (depot->nopen > most || depot->kept > bytes) {
         uint32_t oldest = 0;
         for (uint32_t i = 1; i < depot->nslots; i++) {
@@ -58,20 +57,18 @@ static status_t depot_shrink(depot_t *depot, uint32_t most, uint64_t bytes)
             }
         }
         if (!oldest) {
-            goto out;
+            return STATUS_OK;
         }
         TRY(stored_check(depot, depot->open[oldest]));
         depot->kept -= depot->open[oldest]->source.kept;
         depot->nopen--;
         stored_free(memory_move(&depot->open[oldest]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t depot_find_slot(depot_t *depot, uint32_t *out)
 {
-    status_t st = STATUS_OK;
     uint32_t slot = 0;
     while (slot < depot->nslots && depot->open[slot]) {
         slot++;
@@ -81,8 +78,7 @@ static status_t depot_find_slot(depot_t *depot, uint32_t *out)
         depot->open[depot->nslots++] = NULL;
     }
     *out = slot;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t depot_open_source(depot_t *depot, const struct stored *by, struct mapping *mapping)
@@ -90,17 +86,17 @@ static status_t depot_open_source(depot_t *depot, const struct stored *by, struc
     status_t st = STATUS_OK;
     struct stored *stored = NULL;
     uint32_t slot = 0;
-    TRY(depot_shrink(depot, depot->most - 1, UINT64_MAX));
-    TRY(depot_find_slot(depot, &slot));
+    TRY_OUT(depot_shrink(depot, depot->most - 1, UINT64_MAX));
+    TRY_OUT(depot_find_slot(depot, &slot));
     st = stored_open(depot, by, mapping, &stored);
     if (st == STATUS_DEVICE && depot->nopen > LEAST_OPEN) {
         /* Others have taken the descriptors. */
         report_clear();
         depot->most = (uint32_t)max_u64(LEAST_OPEN, depot->nopen / 2);
-        TRY(depot_shrink(depot, LEAST_OPEN - 1, UINT64_MAX));
+        TRY_OUT(depot_shrink(depot, LEAST_OPEN - 1, UINT64_MAX));
         st = stored_open(depot, by, mapping, &stored);
     }
-    TRY(st);
+    TRY_OUT(st);
     depot->open[slot] = stored;
     depot->nopen++;
     depot->kept += stored->source.kept;
@@ -112,7 +108,6 @@ out:
 status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out)
 {
-    status_t st = STATUS_OK;
     REQUIRE(depot->depth < MOST_DEPTH, STATUS_DATA,
             "%s: its %s has sources of sources, more than %d levels deep", mapping->path,
             mapping->name, MOST_DEPTH);
@@ -134,9 +129,7 @@ status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *map
     stored->source.pins++;
     depot->way[depot->depth++] = stored;
     *out = stored;
-    TRY(depot_shrink(depot, UINT32_MAX, depot_budget(depot)));
-out:
-    return st;
+    return depot_shrink(depot, UINT32_MAX, depot_budget(depot));
 }
 
 void depot_give(depot_t *depot, struct stored *stored)
@@ -153,13 +146,13 @@ status_t depot_open(const struct depot_spec *spec, depot_t **out)
     depot_t *depot = NULL;
     uint32_t slot = 0;
     struct rlimit limit;
-    TRY(memory_zeroed(1, sizeof *depot, "a dataset", &depot));
+    TRY_OUT(memory_zeroed(1, sizeof *depot, "a dataset", &depot));
     depot->spec = *spec;
     /* Sources take half of the descriptors that there are, but some must do. */
     uint64_t most = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
     depot->most = (uint32_t)min_u64(max_u64(most, LEAST_OPEN), UINT32_MAX / 4);
-    TRY(depot_find_slot(depot, &slot));
-    TRY(stored_open(depot, NULL, NULL, &depot->open[slot]));
+    TRY_OUT(depot_find_slot(depot, &slot));
+    TRY_OUT(stored_open(depot, NULL, NULL, &depot->open[slot]));
     depot->open[slot]->source.pins = 1;
     depot->nopen = 1;
     *out = memory_move(&depot);
@@ -205,10 +198,10 @@ static status_t stored_judge(depot_t *depot, const struct stored *stored)
     status_t st = STATUS_OK;
     for (uint32_t i = 0; i < stored->nfiles; i++) {
         int fd = -1;
-        TRY(sources_check_path(depot_sources(depot), stored->files[i]));
+        TRY_OUT(sources_check_path(depot_sources(depot), stored->files[i]));
         st = file_open_read(stored->files[i], &fd);
         file_close(fd);
-        TRY(st);
+        TRY_OUT(st);
     }
 out:
     return st;
@@ -221,11 +214,11 @@ static status_t stored_blame(depot_t *depot, const struct stored *stored)
 {
     status_t st = STATUS_OK;
     char *cause = NULL;
-    TRY(memory_text(report_cause(), &cause));
+    TRY_OUT(memory_text(report_cause(), &cause));
     report_clear();
-    TRY(stored_judge(depot, stored));
+    TRY_OUT(stored_judge(depot, stored));
     depot->is_unreadable = 1;
-    FAIL(STATUS_DATA, "%s", cause);
+    FAIL_OUT(STATUS_DATA, "%s", cause);
 out:
     free(cause);
     return st;
@@ -237,10 +230,10 @@ static status_t stored_read_plain(depot_t *depot, struct stored *stored,
     status_t st = STATUS_OK;
     int is_done = 0;
     st = stored_read_chunks(depot, stored, read, &is_done);
-    TRY(st == STATUS_DATA ? stored_blame(depot, stored) : st);
+    TRY_OUT(st == STATUS_DATA ? stored_blame(depot, stored) : st);
     if (!is_done && H5Dread(stored->dataset, read->type, read->memory, read->wanted, H5P_DEFAULT,
                             read->out) < 0) {
-        TRY(stored_judge(depot, stored));
+        TRY_OUT(stored_judge(depot, stored));
         st = h5_fail("%s: %s%s: %s cannot be read", stored->path, stored_slash(stored->name),
                      stored->name, read->what);
         depot->is_unreadable = st == STATUS_DATA;
@@ -261,20 +254,20 @@ static status_t stored_read_mapping(depot_t *depot, const struct stored *stored,
     struct depot_read part = {
         .type = read->type, .memory = -1, .wanted = -1, .out = read->out, .what = read->what};
     if (mapping->slot == 0) {
-        TRY(storage_key(mapping->path, mapping->name, &key));
+        TRY_OUT(storage_key(mapping->path, mapping->name, &key));
         if (storage_is_absent(depot->spec.storage, key.data)) {
             goto out; /* as was found when the work was planned */
         }
     }
-    TRY(depot_take(depot, stored, mapping, &source));
-    TRY(mapping_settle(mapping, source->space));
+    TRY_OUT(depot_take(depot, stored, mapping, &source));
+    TRY_OUT(mapping_settle(mapping, source->space));
     part.wanted = H5Sselect_project_intersection(mapping->here, mapping->there, read->wanted);
     part.memory = H5Sselect_project_intersection(read->wanted, read->memory, mapping->here);
-    H5_TRY(part.wanted, "%s: what is wanted of %s cannot be selected", mapping->path,
-           mapping->name);
-    H5_TRY(part.memory, "%s: what is wanted of %s cannot be selected", mapping->path,
-           mapping->name);
-    TRY(H5Sget_select_npoints(part.wanted) > 0 ? stored_read(depot, source, &part) : STATUS_OK);
+    H5_TRY_OUT(part.wanted, "%s: what is wanted of %s cannot be selected", mapping->path,
+               mapping->name);
+    H5_TRY_OUT(part.memory, "%s: what is wanted of %s cannot be selected", mapping->path,
+               mapping->name);
+    TRY_OUT(H5Sget_select_npoints(part.wanted) > 0 ? stored_read(depot, source, &part) : STATUS_OK);
 out:
     depot_give(depot, source);
     h5_close(part.wanted);
@@ -285,12 +278,11 @@ out:
 
 static status_t stored_read(depot_t *depot, struct stored *stored, const struct depot_read *read)
 {
-    status_t st = STATUS_OK;
     hsize_t low[H5S_MAX_RANK];
     hsize_t high[H5S_MAX_RANK];
     if (stored->layout != H5D_VIRTUAL) {
         TRY(stored_read_plain(depot, stored, read));
-        goto out;
+        return STATUS_OK;
     }
     H5_TRY(H5Sget_select_bounds(read->wanted, low, high), "%s: nothing is wanted of %s",
            stored->path, stored->name);
@@ -302,19 +294,16 @@ static status_t stored_read(depot_t *depot, struct stored *stored, const struct 
         }
         TRY(meets ? stored_read_mapping(depot, stored, mapping, read) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t depot_read(depot_t *depot, const struct depot_read *read)
 {
-    status_t st = STATUS_OK;
     depot->is_unreadable = 0;
     depot->open[0]->source.is_touched = 1;
     TRY(stored_read(depot, depot->open[0], read));
     for (uint32_t i = 0; i < depot->nslots; i++) {
         TRY(stored_check(depot, depot->open[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -35,22 +35,22 @@ status_t links_resolve(const char *home, const char *name, struct text *out)
     char *real = NULL;
     int is_here = 0;
     if (name[0] != '/') {
-        TRY(links_beside(home, name, out));
-        TRY(links_is_here(out->data, &is_here));
+        TRY_OUT(links_beside(home, name, out));
+        TRY_OUT(links_is_here(out->data, &is_here));
         if (is_here) {
             goto out;
         }
         real = realpath(home, NULL);
         if (real) {
-            TRY(links_beside(real, name, out));
-            TRY(links_is_here(out->data, &is_here));
+            TRY_OUT(links_beside(real, name, out));
+            TRY_OUT(links_is_here(out->data, &is_here));
         }
         if (is_here) {
             goto out;
         }
     }
     text_free(out);
-    TRY(text_add(out, "%s", name));
+    TRY_OUT(text_add(out, "%s", name));
 out:
     free(real);
     return st;
@@ -76,10 +76,10 @@ static status_t links_replace(struct links_way *way, size_t length, const char *
 {
     status_t st = STATUS_OK;
     struct text next = {0};
-    REQUIRE(++way->links <= MOST_LINKS, STATUS_DATA,
-            "%s: %s leads from link to link without an end", way->request->path,
-            way->request->name);
-    TRY(text_add(&next, "%s/%s", target, way->left.data + length));
+    REQUIRE_OUT(++way->links <= MOST_LINKS, STATUS_DATA,
+                "%s: %s leads from link to link without an end", way->request->path,
+                way->request->name);
+    TRY_OUT(text_add(&next, "%s/%s", target, way->left.data + length));
     text_free(&way->left);
     way->left = next;
     next = (struct text){0};
@@ -95,14 +95,14 @@ static status_t links_enter(struct links_way *way, const char *file)
     struct text path = {0};
     struct identity identity;
     hid_t next = -1;
-    TRY(links_resolve(way->path.data, file, &path));
-    TRY(identity_of_path(path.data, &identity));
+    TRY_OUT(links_resolve(way->path.data, file, &path));
+    TRY_OUT(identity_of_path(path.data, &identity));
     if (way->request->note) {
-        TRY(way->request->note(way->request->context, path.data, way->path.data));
+        TRY_OUT(way->request->note(way->request->context, path.data, way->path.data));
     }
-    TRY(h5_open_file(path.data, &next));
+    TRY_OUT(h5_open_file(path.data, &next));
     hid_t root = H5Gopen2(next, "/", H5P_DEFAULT);
-    H5_TRY(root, "%s cannot be opened", path.data);
+    H5_TRY_OUT(root, "%s cannot be opened", path.data);
     links_stand_at(way, root);
     h5_close(way->file);
     way->file = h5_move(&next);
@@ -125,26 +125,26 @@ static status_t links_follow(struct links_way *way, const char *name, const stru
     const char *target = NULL;
     unsigned flags = 0;
     const char *path = way->path.data;
-    REQUIRE(link->bytes <= LINK_BYTES, STATUS_DATA, "%s: link %s has %zu bytes", path, name,
-            link->bytes);
-    TRY(memory_zeroed(link->bytes + 1, 1, "a link", &value));
-    H5_TRY(H5Lget_val(way->at, name, value, link->bytes, H5P_DEFAULT), "%s: link %s cannot be read",
-           path, name);
+    REQUIRE_OUT(link->bytes <= LINK_BYTES, STATUS_DATA, "%s: link %s has %zu bytes", path, name,
+                link->bytes);
+    TRY_OUT(memory_zeroed(link->bytes + 1, 1, "a link", &value));
+    H5_TRY_OUT(H5Lget_val(way->at, name, value, link->bytes, H5P_DEFAULT),
+               "%s: link %s cannot be read", path, name);
     if (link->type == H5L_TYPE_SOFT) {
         target = value;
         if (*value == '/') {
             hid_t root = H5Gopen2(way->file, "/", H5P_DEFAULT);
-            H5_TRY(root, "%s cannot be read", path);
+            H5_TRY_OUT(root, "%s cannot be read", path);
             links_stand_at(way, root);
         }
     } else {
-        REQUIRE(link->type == H5L_TYPE_EXTERNAL, STATUS_DATA, "%s: %s is a link of an unknown kind",
-                path, name);
-        H5_TRY(H5Lunpack_elink_val(value, link->bytes, &flags, &file, &target),
-               "%s: link %s cannot be read", path, name);
-        TRY(links_enter(way, file));
+        REQUIRE_OUT(link->type == H5L_TYPE_EXTERNAL, STATUS_DATA,
+                    "%s: %s is a link of an unknown kind", path, name);
+        H5_TRY_OUT(H5Lunpack_elink_val(value, link->bytes, &flags, &file, &target),
+                   "%s: link %s cannot be read", path, name);
+        TRY_OUT(links_enter(way, file));
     }
-    TRY(links_replace(way, length, target));
+    TRY_OUT(links_replace(way, length, target));
 out:
     free(value);
     return st;
@@ -159,24 +159,24 @@ static status_t links_step(struct links_way *way, int *is_there)
     struct h5_object object;
     size_t from = strspn(way->left.data, "/");
     size_t length = strcspn(way->left.data + from, "/");
-    TRY(memory_zeroed(length + 1, 1, "a name", &name));
+    TRY_OUT(memory_zeroed(length + 1, 1, "a name", &name));
     memcpy(name, way->left.data + from, length);
     if (strcmp(name, ".") != 0) {
-        TRY(h5_has(way->at, way->path.data, name, is_there));
+        TRY_OUT(h5_has(way->at, way->path.data, name, is_there));
         if (!*is_there) {
             goto out;
         }
-        H5_TRY(h5_link_read(way->at, name, &link), "%s: link %s cannot be read", way->path.data,
-               name);
+        H5_TRY_OUT(h5_link_read(way->at, name, &link), "%s: link %s cannot be read", way->path.data,
+                   name);
         if (link.type != H5L_TYPE_HARD) {
-            TRY(links_follow(way, name, &link, from + length));
+            TRY_OUT(links_follow(way, name, &link, from + length));
             goto out;
         }
-        H5_TRY(h5_object_read(way->at, name, &object), "%s: %s cannot be looked up", way->path.data,
-               name);
+        H5_TRY_OUT(h5_object_read(way->at, name, &object), "%s: %s cannot be looked up",
+                   way->path.data, name);
         hid_t next = object.type == H5O_TYPE_DATASET ? H5Dopen2(way->at, name, way->request->access)
                                                      : H5Oopen(way->at, name, H5P_DEFAULT);
-        H5_TRY(next, "%s: %s cannot be opened", way->path.data, way->request->name);
+        H5_TRY_OUT(next, "%s: %s cannot be opened", way->path.data, way->request->name);
         links_stand_at(way, next);
     }
     memmove(way->left.data, way->left.data + from + length,
@@ -191,13 +191,13 @@ status_t links_open(const struct links_request *request, hid_t *object, int *is_
     status_t st = STATUS_OK;
     struct links_way way = {.request = request, .file = -1, .at = -1};
     *is_there = 1;
-    TRY(text_add(&way.path, "%s", request->path));
-    TRY(text_add(&way.left, "%s/", request->name));
+    TRY_OUT(text_add(&way.path, "%s", request->path));
+    TRY_OUT(text_add(&way.left, "%s/", request->name));
     way.at = H5Gopen2(request->file, "/", H5P_DEFAULT);
-    H5_TRY(way.at, "%s cannot be read", request->path);
+    H5_TRY_OUT(way.at, "%s cannot be read", request->path);
     way.file = H5Iget_file_id(way.at);
     while (*is_there && way.left.data[strspn(way.left.data, "/")]) {
-        TRY(links_step(&way, is_there));
+        TRY_OUT(links_step(&way, is_there));
     }
     if (*is_there) {
         *object = h5_move(&way.at);

@@ -61,11 +61,9 @@ static hsize_t mappings_regular_indices(const struct regular *r, int at, hsize_t
 static status_t mappings_regular_add(const struct regular *r, hid_t space, H5S_seloper_t how,
                                      const char *path)
 {
-    status_t st = STATUS_OK;
     H5_TRY(H5Sselect_hyperslab(space, how, r->start, r->stride, r->count, r->block),
            "%s: a mapping of its virtual dataset cannot be selected", path);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The selection in a space of these sizes, of which the unlimited dimension gives its first `most`
@@ -78,7 +76,7 @@ static status_t mappings_regular_select(const struct regular *from, const hsize_
     int at = r.unlimited;
     hsize_t rest = 0;
     hid_t space = H5Screate_simple(r.rank, dims, NULL);
-    H5_TRY(space, "%s: a mapping of its virtual dataset has no shape", path);
+    H5_TRY_OUT(space, "%s: a mapping of its virtual dataset has no shape", path);
     if (at >= 0 && r.block[at] == H5S_UNLIMITED) {
         r.block[at] = most;
         r.count[at] = r.stride[at] = 1;
@@ -86,16 +84,16 @@ static status_t mappings_regular_select(const struct regular *from, const hsize_
         r.count[at] = most / r.block[at];
         rest = most % r.block[at];
     }
-    H5_TRY(H5Sselect_none(space), "%s: nothing can be selected", path);
+    H5_TRY_OUT(H5Sselect_none(space), "%s: nothing can be selected", path);
     if (at < 0 || (r.count[at] > 0 && r.block[at] > 0)) {
-        TRY(mappings_regular_add(&r, space, H5S_SELECT_SET, path));
+        TRY_OUT(mappings_regular_add(&r, space, H5S_SELECT_SET, path));
     }
     if (rest > 0) {
         int is_first = r.count[at] == 0;
         r.start[at] += r.count[at] * r.stride[at];
         r.count[at] = 1;
         r.block[at] = rest;
-        TRY(mappings_regular_add(&r, space, is_first ? H5S_SELECT_SET : H5S_SELECT_OR, path));
+        TRY_OUT(mappings_regular_add(&r, space, is_first ? H5S_SELECT_SET : H5S_SELECT_OR, path));
     }
     *out = h5_move(&space);
 out:
@@ -113,9 +111,9 @@ static status_t mappings_selection_fit(hid_t from, const hsize_t *dims, hsize_t 
         return mappings_regular_select(&r, dims, most, path, out);
     }
     hid_t space = H5Screate_simple(H5Sget_simple_extent_ndims(from), dims, NULL);
-    H5_TRY(space, "%s: a mapping of its virtual dataset has no shape", path);
-    H5_TRY(H5Sselect_copy(space, from), "%s: a mapping of its virtual dataset cannot be copied",
-           path);
+    H5_TRY_OUT(space, "%s: a mapping of its virtual dataset has no shape", path);
+    H5_TRY_OUT(H5Sselect_copy(space, from), "%s: a mapping of its virtual dataset cannot be copied",
+               path);
     *out = h5_move(&space);
 out:
     h5_close(space);
@@ -141,7 +139,6 @@ void mappings_free(struct mappings *mappings)
 
 static status_t mapping_bound(struct mapping *mapping)
 {
-    status_t st = STATUS_OK;
     if (H5Sget_select_npoints(mapping->here) > 0) {
         H5_TRY(H5Sget_select_bounds(mapping->here, mapping->low, mapping->high),
                "%s: a mapping has no bounds", mapping->path);
@@ -149,14 +146,12 @@ static status_t mapping_bound(struct mapping *mapping)
         mapping->low[0] = 1; /* nothing lies in it */
         mapping->high[0] = 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Writes the number into a name with %b; %% is a percent sign. Returns whether there is a %b. */
 static status_t mappings_name_expand(const char *name, unsigned long long block, struct text *out)
 {
-    status_t st = STATUS_OK;
     for (const char *at = name; *at; at++) {
         if (at[0] == '%' && at[1] == 'b') {
             TRY(text_add(out, "%llu", block));
@@ -166,8 +161,7 @@ static status_t mappings_name_expand(const char *name, unsigned long long block,
             TRY(text_add_bytes(out, at, 1));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int mappings_name_has_block(const char *name)
@@ -201,25 +195,26 @@ static status_t mappings_add(const struct stated *stated, unsigned long long blo
     struct text file = {0};
     struct text name = {0};
     struct text path = {0};
-    REQUIRE(out->count < MOST_MAPPINGS, STATUS_DATA,
-            "%s: its virtual dataset has too many mappings", stated->home);
-    TRY(memory_grown(out->count + 1, sizeof *out->items, "the mappings of a dataset", &out->items));
-    TRY(mappings_name_expand(stated->file, block, &file));
-    TRY(mappings_name_expand(stated->name, block, &name));
-    REQUIRE(file.length > 0 && name.length > 0, STATUS_DATA,
-            "%s: a mapping of its virtual dataset names no source", stated->home);
+    REQUIRE_OUT(out->count < MOST_MAPPINGS, STATUS_DATA,
+                "%s: its virtual dataset has too many mappings", stated->home);
+    TRY_OUT(
+        memory_grown(out->count + 1, sizeof *out->items, "the mappings of a dataset", &out->items));
+    TRY_OUT(mappings_name_expand(stated->file, block, &file));
+    TRY_OUT(mappings_name_expand(stated->name, block, &name));
+    REQUIRE_OUT(file.length > 0 && name.length > 0, STATUS_DATA,
+                "%s: a mapping of its virtual dataset names no source", stated->home);
     if (strcmp(file.data, ".") == 0) {
-        TRY(text_add(&path, "%s", stated->home));
+        TRY_OUT(text_add(&path, "%s", stated->home));
     } else {
-        TRY(links_resolve(stated->home, file.data, &path));
+        TRY_OUT(links_resolve(stated->home, file.data, &path));
     }
     new.unlimited[0] = mappings_regular_read(stated->here, &r) ? r.unlimited : -1;
     new.unlimited[1] = mappings_regular_read(stated->there, &r) ? r.unlimited : -1;
-    TRY(memory_text(path.data, &new.path));
-    TRY(memory_text(name.data, &new.name));
+    TRY_OUT(memory_text(path.data, &new.path));
+    TRY_OUT(memory_text(name.data, &new.name));
     new.there = H5Scopy(stated->there);
-    H5_TRY(new.there, "%s: a mapping of its virtual dataset cannot be copied", stated->home);
-    TRY(mapping_bound(&new));
+    H5_TRY_OUT(new.there, "%s: a mapping of its virtual dataset cannot be copied", stated->home);
+    TRY_OUT(mapping_bound(&new));
     out->items[out->count++] = new;
     new = (struct mapping){.here = -1, .there = -1};
 out:
@@ -234,7 +229,6 @@ out:
 static status_t mappings_expand(const struct stated *stated, const struct regular *r,
                                 struct mappings *out)
 {
-    status_t st = STATUS_OK;
     int at = r->unlimited;
     for (hsize_t k = 0; r->start[at] + k * r->stride[at] < stated->dims[at]; k++) {
         struct regular one = *r;
@@ -246,8 +240,7 @@ static status_t mappings_expand(const struct stated *stated, const struct regula
         TRY(mappings_regular_select(&one, stated->dims, 0, stated->home, &here));
         TRY(mappings_add(stated, k, here, out));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t mappings_add_stated(const struct stated *stated, int rank, struct mappings *out)
@@ -258,19 +251,19 @@ static status_t mappings_add_stated(const struct stated *stated, int rank, struc
     hsize_t most = 0;
     int is_regular = mappings_regular_read(stated->here, &r);
     int has_block = mappings_name_has_block(stated->file) || mappings_name_has_block(stated->name);
-    REQUIRE(H5Sget_simple_extent_ndims(stated->here) == rank, STATUS_DATA,
-            "%s: a mapping of its virtual dataset has another rank", stated->home);
+    REQUIRE_OUT(H5Sget_simple_extent_ndims(stated->here) == rank, STATUS_DATA,
+                "%s: a mapping of its virtual dataset has another rank", stated->home);
     if (is_regular && r.unlimited >= 0 && r.block[r.unlimited] != H5S_UNLIMITED && has_block) {
-        TRY(mappings_expand(stated, &r, out));
+        TRY_OUT(mappings_expand(stated, &r, out));
         goto out;
     }
     if (is_regular && r.unlimited >= 0) {
         most = mappings_regular_indices(&r, r.unlimited, stated->dims[r.unlimited]);
     }
-    TRY(mappings_selection_fit(stated->here, stated->dims, most, stated->home, &here));
-    REQUIRE(H5Sselect_valid(here) > 0 || H5Sget_select_npoints(here) == 0, STATUS_DATA,
-            "%s: a mapping of its virtual dataset lies beyond its end", stated->home);
-    TRY(mappings_add(stated, 0, h5_move(&here), out));
+    TRY_OUT(mappings_selection_fit(stated->here, stated->dims, most, stated->home, &here));
+    REQUIRE_OUT(H5Sselect_valid(here) > 0 || H5Sget_select_npoints(here) == 0, STATUS_DATA,
+                "%s: a mapping of its virtual dataset lies beyond its end", stated->home);
+    TRY_OUT(mappings_add(stated, 0, h5_move(&here), out));
 out:
     h5_close(here);
     return st;
@@ -283,13 +276,13 @@ static status_t mappings_load_one(hid_t plist, size_t i, int rank, struct stated
     status_t st = STATUS_OK;
     stated->here = H5Pget_virtual_vspace(plist, i);
     stated->there = H5Pget_virtual_srcspace(plist, i);
-    H5_TRY(stated->here, "%s: its virtual dataset cannot be read", stated->home);
-    H5_TRY(stated->there, "%s: its virtual dataset cannot be read", stated->home);
-    H5_TRY((int)H5Pget_virtual_filename(plist, i, stated->file, NAME_BYTES),
-           "%s: its virtual dataset cannot be read", stated->home);
-    H5_TRY((int)H5Pget_virtual_dsetname(plist, i, stated->name, NAME_BYTES),
-           "%s: its virtual dataset cannot be read", stated->home);
-    TRY(mappings_add_stated(stated, rank, out));
+    H5_TRY_OUT(stated->here, "%s: its virtual dataset cannot be read", stated->home);
+    H5_TRY_OUT(stated->there, "%s: its virtual dataset cannot be read", stated->home);
+    H5_TRY_OUT((int)H5Pget_virtual_filename(plist, i, stated->file, NAME_BYTES),
+               "%s: its virtual dataset cannot be read", stated->home);
+    H5_TRY_OUT((int)H5Pget_virtual_dsetname(plist, i, stated->name, NAME_BYTES),
+               "%s: its virtual dataset cannot be read", stated->home);
+    TRY_OUT(mappings_add_stated(stated, rank, out));
 out:
     h5_close(stated->here);
     h5_close(stated->there);
@@ -305,11 +298,11 @@ status_t mappings_load(hid_t dataset, const char *home, struct mappings *out)
     hid_t plist = H5Dget_create_plist(dataset);
     struct stated stated = {.home = home, .dims = dims};
     int rank = H5Sget_simple_extent_dims(space, dims, NULL);
-    H5_TRY(plist, "%s: its virtual dataset cannot be read", home);
-    H5_TRY(rank, "%s: its virtual dataset has no shape", home);
-    H5_TRY(H5Pget_virtual_count(plist, &count), "%s: its virtual dataset cannot be read", home);
+    H5_TRY_OUT(plist, "%s: its virtual dataset cannot be read", home);
+    H5_TRY_OUT(rank, "%s: its virtual dataset has no shape", home);
+    H5_TRY_OUT(H5Pget_virtual_count(plist, &count), "%s: its virtual dataset cannot be read", home);
     for (size_t i = 0; i < count; i++) {
-        TRY(mappings_load_one(plist, i, rank, &stated, out));
+        TRY_OUT(mappings_load_one(plist, i, rank, &stated, out));
     }
 out:
     h5_close(plist);
@@ -320,7 +313,6 @@ out:
 /* Both ends of what is unlimited, where the shorter of the two ends. */
 static status_t mapping_clip(struct mapping *mapping, const hsize_t *dims, hid_t *there)
 {
-    status_t st = STATUS_OK;
     struct regular source;
     hsize_t here_dims[H5S_MAX_RANK];
     hid_t here = -1;
@@ -348,8 +340,7 @@ static status_t mapping_clip(struct mapping *mapping, const hsize_t *dims, hid_t
         mapping->here = here;
         TRY(mapping_bound(mapping));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t mapping_settle(struct mapping *mapping, hid_t space)
@@ -365,23 +356,23 @@ status_t mapping_settle(struct mapping *mapping, hid_t space)
     if (H5Sget_select_type(mapping->there) == H5S_SEL_ALL) {
         h5_close(mapping->there);
         mapping->there = H5Scopy(space);
-        H5_TRY(mapping->there, "%s: its shape cannot be copied", mapping->path);
-        H5_TRY(H5Sselect_all(mapping->there), "%s: it has no shape", mapping->path);
+        H5_TRY_OUT(mapping->there, "%s: its shape cannot be copied", mapping->path);
+        H5_TRY_OUT(H5Sselect_all(mapping->there), "%s: it has no shape", mapping->path);
     }
-    REQUIRE(rank == H5Sget_simple_extent_ndims(mapping->there), STATUS_DATA,
-            "its %s has %d dimensions, the mapping %d", mapping->name, rank,
-            H5Sget_simple_extent_ndims(mapping->there));
+    REQUIRE_OUT(rank == H5Sget_simple_extent_ndims(mapping->there), STATUS_DATA,
+                "its %s has %d dimensions, the mapping %d", mapping->name, rank,
+                H5Sget_simple_extent_ndims(mapping->there));
     if (mapping->unlimited[0] >= 0 && mapping->unlimited[1] >= 0) {
-        TRY(mapping_clip(mapping, dims, &there));
+        TRY_OUT(mapping_clip(mapping, dims, &there));
     } else {
-        TRY(mappings_selection_fit(mapping->there, dims, 0, mapping->path, &there));
+        TRY_OUT(mappings_selection_fit(mapping->there, dims, 0, mapping->path, &there));
     }
-    REQUIRE(H5Sget_select_npoints(there) == 0 || H5Sselect_valid(there) > 0, STATUS_DATA,
-            "its %s ends before the mapping does", mapping->name);
-    REQUIRE(H5Sget_select_npoints(there) == H5Sget_select_npoints(mapping->here), STATUS_DATA,
-            "its %s gives %lld elements, the mapping takes %lld", mapping->name,
-            (long long)H5Sget_select_npoints(there),
-            (long long)H5Sget_select_npoints(mapping->here));
+    REQUIRE_OUT(H5Sget_select_npoints(there) == 0 || H5Sselect_valid(there) > 0, STATUS_DATA,
+                "its %s ends before the mapping does", mapping->name);
+    REQUIRE_OUT(H5Sget_select_npoints(there) == H5Sget_select_npoints(mapping->here), STATUS_DATA,
+                "its %s gives %lld elements, the mapping takes %lld", mapping->name,
+                (long long)H5Sget_select_npoints(there),
+                (long long)H5Sget_select_npoints(mapping->here));
     h5_close(mapping->there);
     mapping->there = h5_move(&there);
     mapping->is_settled = 1;

@@ -37,11 +37,11 @@ status_t sources_add(struct sources *sources, const char *path, enum source_kind
     if (found) {
         goto out;
     }
-    TRY(identity_of_path(path, &new.identity));
-    TRY(memory_grown((size_t)sources->count + 1, sizeof *sources->items, "the files of an archive",
-                     &sources->items));
-    TRY(memory_text(from, &new.from));
-    TRY(memory_text(path, &new.path));
+    TRY_OUT(identity_of_path(path, &new.identity));
+    TRY_OUT(memory_grown((size_t)sources->count + 1, sizeof *sources->items,
+                         "the files of an archive", &sources->items));
+    TRY_OUT(memory_text(from, &new.from));
+    TRY_OUT(memory_text(path, &new.path));
     memmove(sources->items + at + 1, sources->items + at,
             (sources->count - at) * sizeof *sources->items);
     sources->items[at] = new;
@@ -66,35 +66,30 @@ status_t sources_check_path(const struct sources *sources, const char *path)
 
 status_t sources_check_open(const struct sources *sources, const char *path, int fd)
 {
-    status_t st = STATUS_OK;
     struct identity now;
     const struct archive_source *source = sources_find(sources, path);
     REQUIRE(source, STATUS_DATA, "%s was not there when this job began", path);
     TRY(fd < 0 ? identity_of_path(path, &now) : identity_of_open(fd, path, &now));
-    TRY(identity_check(path, &source->identity, &now));
-out:
-    return st;
+    return identity_check(path, &source->identity, &now);
 }
 
 status_t sources_check(const struct sources *sources)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < sources->count; i++) {
         TRY(sources_check_path(sources, sources->items[i].path));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t sources_judge(const struct sources *sources, const char *path, int fd, int *is_unreadable)
 {
     status_t st = STATUS_OK;
     char *cause = NULL;
-    TRY(memory_text(report_cause(), &cause));
+    TRY_OUT(memory_text(report_cause(), &cause));
     report_clear();
-    TRY(sources_check_open(sources, path, fd));
+    TRY_OUT(sources_check_open(sources, path, fd));
     *is_unreadable = 1;
-    FAIL(STATUS_DATA, "%s", cause);
+    FAIL_OUT(STATUS_DATA, "%s", cause);
 out:
     free(cause);
     return st;
@@ -177,10 +172,10 @@ static status_t external_add(struct external_places *places, const char *name)
         goto out;
     }
     /* Only a folder has "." in it. */
-    TRY(text_add(&folder, "%s/.", real));
+    TRY_OUT(text_add(&folder, "%s/.", real));
     inside = realpath(folder.data, NULL);
-    TRY(memory_format(&places->items[places->count++], "%s%s", real,
-                      inside && strcmp(real, "/") != 0 ? "/" : ""));
+    TRY_OUT(memory_format(&places->items[places->count++], "%s%s", real,
+                          inside && strcmp(real, "/") != 0 ? "/" : ""));
 out:
     text_free(&folder);
     free(inside);
@@ -192,8 +187,8 @@ static status_t external_add_folder_of(struct external_places *places, const cha
 {
     status_t st = STATUS_OK;
     struct text folder = {0};
-    TRY(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
-    TRY(external_add(places, folder.data));
+    TRY_OUT(text_add(&folder, "%.*s.", (int)(text_basename(path) - path), path));
+    TRY_OUT(external_add(places, folder.data));
 out:
     text_free(&folder);
     return st;
@@ -204,11 +199,11 @@ static status_t external_list_places(const char *path, struct external_list list
 {
     status_t st = STATUS_OK;
     char *real = realpath(path, NULL);
-    TRY(memory_zeroed((size_t)list.count + 2, sizeof *out->items, "folders", &out->items));
-    TRY(external_add_folder_of(out, path));
-    TRY(real ? external_add_folder_of(out, real) : STATUS_OK);
+    TRY_OUT(memory_zeroed((size_t)list.count + 2, sizeof *out->items, "folders", &out->items));
+    TRY_OUT(external_add_folder_of(out, path));
+    TRY_OUT(real ? external_add_folder_of(out, real) : STATUS_OK);
     for (uint32_t i = 0; i < list.count; i++) {
-        TRY(external_add(out, list.items[i]));
+        TRY_OUT(external_add(out, list.items[i]));
     }
 out:
     free(real);
@@ -237,15 +232,15 @@ static status_t external_judge(const struct external_places *places,
     status_t st = STATUS_OK;
     struct identity identity;
     char *real = realpath(source->path, NULL);
-    REQUIRE(real, STATUS_DATA, "%s: external file %s: it is not there any more", source->from,
-            source->path);
-    TRY(identity_of_path(real, &identity));
-    REQUIRE(identity_is_same_file(&identity, &source->identity), STATUS_DATA,
-            "%s: external file %s was replaced by another file while it was looked at",
-            source->from, source->path);
+    REQUIRE_OUT(real, STATUS_DATA, "%s: external file %s: it is not there any more", source->from,
+                source->path);
+    TRY_OUT(identity_of_path(real, &identity));
+    REQUIRE_OUT(identity_is_same_file(&identity, &source->identity), STATUS_DATA,
+                "%s: external file %s was replaced by another file while it was looked at",
+                source->from, source->path);
     if (!external_is_in(places, real)) {
-        TRY(*count < MOST_NAMED ? text_add(names, "%s%s", *count > 0 ? ", " : "", real)
-                                : STATUS_OK);
+        TRY_OUT(*count < MOST_NAMED ? text_add(names, "%s%s", *count > 0 ? ", " : "", real)
+                                    : STATUS_OK);
         (*count)++;
     }
 out:
@@ -270,16 +265,16 @@ status_t external_check(const struct sources *sources, const char *path, struct 
     if (!is_there) {
         goto out;
     }
-    TRY(external_list_places(path, list, &places));
+    TRY_OUT(external_list_places(path, list, &places));
     for (uint32_t i = 0; i < sources->count; i++) {
-        TRY(sources->items[i].kind == SOURCE_EXTERNAL
-                ? external_judge(&places, &sources->items[i], &names, &count)
-                : STATUS_OK);
+        TRY_OUT(sources->items[i].kind == SOURCE_EXTERNAL
+                    ? external_judge(&places, &sources->items[i], &names, &count)
+                    : STATUS_OK);
     }
-    TRY(count > MOST_NAMED ? text_add(&names, " and %u more", count - MOST_NAMED) : STATUS_OK);
-    REQUIRE(count == 0, STATUS_USAGE,
-            "%s takes its data from %s outside its folder: %s; if that is meant: %s", path,
-            count == 1 ? "a file" : "files", names.data, option);
+    TRY_OUT(count > MOST_NAMED ? text_add(&names, " and %u more", count - MOST_NAMED) : STATUS_OK);
+    REQUIRE_OUT(count == 0, STATUS_USAGE,
+                "%s takes its data from %s outside its folder: %s; if that is meant: %s", path,
+                count == 1 ? "a file" : "files", names.data, option);
 out:
     text_free_list(places.items, places.count);
     text_free(&names);

@@ -66,7 +66,7 @@ status_t stored_source_row(const struct stored *stored, uint64_t *out)
     uint64_t most = 0;
     size_t count = 0;
     int d = stored->along;
-    TRY(memory_zeroed(mappings->count + 1, sizeof *stretches, "sources", &stretches));
+    TRY_OUT(memory_zeroed(mappings->count + 1, sizeof *stretches, "sources", &stretches));
     for (size_t i = 0; i < mappings->count; i++) {
         const struct mapping *at = &mappings->items[i];
         if (at->row_bytes > 0) {
@@ -75,7 +75,7 @@ status_t stored_source_row(const struct stored *stored, uint64_t *out)
         }
     }
     count = stored_stretches_join(stretches, count);
-    TRY(memory_zeroed(2 * count + 1, sizeof *steps, "sources", &steps));
+    TRY_OUT(memory_zeroed(2 * count + 1, sizeof *steps, "sources", &steps));
     for (size_t i = 0; i < count; i++) {
         uint64_t bytes = min_u64(stretches[i].bytes, UINT64_MAX / 4 / count);
         steps[2 * i] = (struct step){stretches[i].low, bytes, 0};
@@ -98,7 +98,6 @@ out:
 
 static status_t stored_look_at_filter(hid_t plist, unsigned index, struct stored *stored)
 {
-    status_t st = STATUS_OK;
     struct chunk_filter filter = {0};
     unsigned flags = 0;
     unsigned config = 0;
@@ -116,16 +115,15 @@ static status_t stored_look_at_filter(hid_t plist, unsigned index, struct stored
         stored->filters.items[stored->filters.count++] = filter;
     }
     const char *known = unfilter_name(filter.id);
-    REQUIRE(is_there || unfilter_knows(&filter), STATUS_DATA,
-            "%s: %s is compressed with the filter %d (%s), which neither voltmill nor HDF5 has "
-            "here: %s; HDF5_PLUGIN_PATH names the folder of its plugin",
-            stored->path, stored->name, filter.id,
-            known   ? known
-            : *name ? name
-                    : "?",
-            unfilter_advice(filter.id));
-out:
-    return st;
+    return REQUIRED(
+        is_there || unfilter_knows(&filter), STATUS_DATA,
+        "%s: %s is compressed with the filter %d (%s), which neither voltmill nor HDF5 has "
+        "here: %s; HDF5_PLUGIN_PATH names the folder of its plugin",
+        stored->path, stored->name, filter.id,
+        known   ? known
+        : *name ? name
+                : "?",
+        unfilter_advice(filter.id));
 }
 
 /* Numbers, or compounds of them: elements that are what their bytes are. */
@@ -145,7 +143,6 @@ static int stored_has_numbers(const struct stored *stored)
 /* Finds the filters of a dataset, and the code that undoes them. Fails with DATA: there is none. */
 static status_t stored_look_at_filters(hid_t plist, struct stored *stored)
 {
-    status_t st = STATUS_OK;
     int count = H5Pget_nfilters(plist);
     stored->filters.count = 0;
     stored->is_own = stored->layout == H5D_CHUNKED && stored->rank > 0 && stored->chunk_bytes > 0 &&
@@ -154,12 +151,11 @@ static status_t stored_look_at_filters(hid_t plist, struct stored *stored)
     for (int i = 0; i < count; i++) {
         TRY(stored_look_at_filter(plist, (unsigned)i, stored));
     }
-    REQUIRE(stored->is_own || stored->has_all, STATUS_DATA,
-            "%s: %s is compressed with filters that HDF5 does not all have here, beside one that "
-            "only HDF5 can undo: HDF5_PLUGIN_PATH names the folder of its plugins",
-            stored->path, stored->name);
-out:
-    return st;
+    return REQUIRED(
+        stored->is_own || stored->has_all, STATUS_DATA,
+        "%s: %s is compressed with filters that HDF5 does not all have here, beside one that "
+        "only HDF5 can undo: HDF5_PLUGIN_PATH names the folder of its plugins",
+        stored->path, stored->name);
 }
 
 /* Whether a number is stored as `wanted` is in memory, but for the order of its bytes: then how
@@ -227,12 +223,12 @@ static status_t stored_open_chunks(const depot_t *depot, struct stored *stored, 
                                .cache_bytes = stored->source.kept > 0 ? stored->source.kept
                                                                       : depot->spec.cache_bytes,
                                .threads = (uint32_t)max_u64(depot->spec.threads, 1)};
-    H5_TRY(H5Pget_chunk_opts(plist, &options), "%s: %s does not tell its chunks", stored->path,
-           stored->name);
+    H5_TRY_OUT(H5Pget_chunk_opts(plist, &options), "%s: %s does not tell its chunks", stored->path,
+               stored->name);
     spec.are_edges_plain = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
     memcpy(spec.dims, stored->dims, sizeof spec.dims);
     memcpy(spec.chunk, stored->chunk, sizeof spec.chunk);
-    TRY(chunks_open(&spec, &stored->chunks));
+    TRY_OUT(chunks_open(&spec, &stored->chunks));
 out:
     h5_close(plist);
     return st;
@@ -304,13 +300,13 @@ status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct 
     *is_done = turned > 0 && selected_is_box(read->wanted, &wanted) &&
                selected_is_box(read->memory, &memory) &&
                selected_make_box(&wanted, &memory, stored->element_bytes, read->out, &box);
-    REQUIRE(*is_done || stored->has_all, STATUS_DATA,
-            "%s: %s has elements that only HDF5 converts, and a filter that HDF5 does not have "
-            "here: HDF5_PLUGIN_PATH names the folder of its plugin",
-            stored->path, stored->name);
+    REQUIRE_OUT(*is_done || stored->has_all, STATUS_DATA,
+                "%s: %s has elements that only HDF5 converts, and a filter that HDF5 does not have "
+                "here: HDF5_PLUGIN_PATH names the folder of its plugin",
+                stored->path, stored->name);
     if (*is_done) {
-        TRY(stored->chunks ? STATUS_OK : stored_open_chunks(depot, stored, turned));
-        TRY(chunks_read(stored->chunks, &box, 1));
+        TRY_OUT(stored->chunks ? STATUS_OK : stored_open_chunks(depot, stored, turned));
+        TRY_OUT(chunks_read(stored->chunks, &box, 1));
     }
 out:
     h5_close(type);
@@ -338,10 +334,10 @@ void lost_pieces_free(struct lost_pieces *lost)
 status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grown((size_t)lost->count + 1, sizeof *lost->items, "what is lost of an archive",
-                     &lost->items));
+    TRY_OUT(memory_grown((size_t)lost->count + 1, sizeof *lost->items, "what is lost of an archive",
+                         &lost->items));
     lost->items[lost->count] = (struct lost_piece){.space = h5_move(&space), .why = NULL};
-    TRY(memory_text(why, &lost->items[lost->count++].why));
+    TRY_OUT(memory_text(why, &lost->items[lost->count++].why));
 out:
     h5_close(space);
     return st;
@@ -353,13 +349,13 @@ status_t stored_lose(struct stored *stored, hid_t space, const char *of, const c
     struct text why = {0};
     if (space < 0) {
         space = H5Scopy(stored->space);
-        H5_TRY(space, "%s: %s has no shape", stored->path, stored->name);
-        H5_TRY(stored->rank > 0 ? H5Sselect_all(space) : 0, "%s: %s has no shape", stored->path,
-               stored->name);
+        H5_TRY_OUT(space, "%s: %s has no shape", stored->path, stored->name);
+        H5_TRY_OUT(stored->rank > 0 ? H5Sselect_all(space) : 0, "%s: %s has no shape", stored->path,
+                   stored->name);
     }
-    TRY(text_add(&why, "%s: %s%s%s %s", stored->path, of, stored_slash(stored->name), stored->name,
-                 what));
-    TRY(stored_add_lost(&stored->lost, h5_move(&space), why.data));
+    TRY_OUT(text_add(&why, "%s: %s%s%s %s", stored->path, of, stored_slash(stored->name),
+                     stored->name, what));
+    TRY_OUT(stored_add_lost(&stored->lost, h5_move(&space), why.data));
 out:
     h5_close(space);
     text_free(&why);
@@ -397,7 +393,6 @@ struct noting {
 static status_t stored_note(const struct noting *noting, const char *path, enum source_kind kind,
                             const char *from)
 {
-    status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
     const struct depot_spec *spec = &noting->depot->spec;
     TRY(spec->found ? sources_add(&spec->found->sources, path, kind, from)
@@ -407,8 +402,7 @@ static status_t stored_note(const struct noting *noting, const char *path, enum 
     stored->files[stored->nfiles] = NULL;
     TRY(memory_text(path, &stored->files[stored->nfiles]));
     stored->nfiles++;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t stored_note_linked(void *context, const char *path, const char *from)
@@ -419,7 +413,6 @@ static status_t stored_note_linked(void *context, const char *path, const char *
 /* Shape and chunks. */
 static status_t stored_look_at_chunks(hid_t plist, struct stored *stored)
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = stored->element_bytes;
     H5_TRY(H5Pget_chunk(plist, H5S_MAX_RANK, stored->chunk), "%s: %s does not tell its chunks",
            stored->path, stored->name);
@@ -433,8 +426,7 @@ static status_t stored_look_at_chunks(hid_t plist, struct stored *stored)
         bytes = multiply_u64(bytes, count, &bytes) ? bytes : UINT64_MAX / 4;
     }
     stored->row_bytes = bytes; /* of all chunks that one index of that dimension touches */
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t stored_measure(struct stored *stored)
@@ -442,19 +434,19 @@ static status_t stored_measure(struct stored *stored)
     status_t st = STATUS_OK;
     hid_t plist = H5Dget_create_plist(stored->dataset);
     hid_t type = H5Dget_type(stored->dataset);
-    H5_TRY(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
-    H5_TRY(type, "%s: %s has no type", stored->path, stored->name);
+    H5_TRY_OUT(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
+    H5_TRY_OUT(type, "%s: %s has no type", stored->path, stored->name);
     h5_close(stored->space);
     stored->space = H5Dget_space(stored->dataset);
-    H5_TRY(stored->space, "%s: %s has no shape", stored->path, stored->name);
+    H5_TRY_OUT(stored->space, "%s: %s has no shape", stored->path, stored->name);
     stored->rank = H5Sget_simple_extent_dims(stored->space, stored->dims, NULL);
-    H5_TRY(stored->rank, "%s: %s has no shape", stored->path, stored->name);
+    H5_TRY_OUT(stored->rank, "%s: %s has no shape", stored->path, stored->name);
     stored->element_bytes = H5Tget_size(type);
-    REQUIRE(multiply_u64((uint64_t)H5Sget_simple_extent_npoints(stored->space),
-                         stored->element_bytes, &stored->bytes),
-            STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
+    REQUIRE_OUT(multiply_u64((uint64_t)H5Sget_simple_extent_npoints(stored->space),
+                             stored->element_bytes, &stored->bytes),
+                STATUS_DATA, "%s: the size of %s is absurd", stored->path, stored->name);
     stored->layout = H5Pget_layout(plist);
-    TRY(stored->layout == H5D_CHUNKED ? stored_look_at_chunks(plist, stored) : STATUS_OK);
+    TRY_OUT(stored->layout == H5D_CHUNKED ? stored_look_at_chunks(plist, stored) : STATUS_OK);
 out:
     h5_close(type);
     h5_close(plist);
@@ -464,13 +456,10 @@ out:
 static status_t stored_add_extent(struct stored *stored, const char *path, uint64_t offset,
                                   uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grown((size_t)stored->nextents + 1, sizeof *stored->extents, "extents of a dataset",
                      &stored->extents));
     stored->extents[stored->nextents] = (struct archive_extent){NULL, offset, bytes};
-    TRY(memory_text(path, &stored->extents[stored->nextents++].path));
-out:
-    return st;
+    return memory_text(path, &stored->extents[stored->nextents++].path);
 }
 
 /* An external file, which is there; stored_find_lost_contiguous() sees whether it is as long as it
@@ -485,20 +474,20 @@ static status_t stored_look_at_external(hid_t plist, uint32_t index, const struc
     off_t offset = 0;
     hsize_t declared = 0;
     struct stat info;
-    H5_TRY(H5Pget_external(plist, index, sizeof name - 1, name, &offset, &declared),
-           "%s: its external file %u cannot be looked up", stored->home, index);
-    TRY(links_resolve(stored->home, name, &path));
+    H5_TRY_OUT(H5Pget_external(plist, index, sizeof name - 1, name, &offset, &declared),
+               "%s: its external file %u cannot be looked up", stored->home, index);
+    TRY_OUT(links_resolve(stored->home, name, &path));
     uint64_t bytes = min_u64(declared, *left); /* H5F_UNLIMITED is the largest number */
-    REQUIRE(stat(path.data, &info) == 0, STATUS_DATA, "%s: external file %s: %s", stored->home,
-            path.data, strerror(errno));
-    REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s: external file %s is not an ordinary file",
-            stored->home, path.data);
-    REQUIRE(offset >= 0, STATUS_DATA, "%s: external file %s: its offset is %lld", stored->home,
-            path.data, (long long)offset);
+    REQUIRE_OUT(stat(path.data, &info) == 0, STATUS_DATA, "%s: external file %s: %s", stored->home,
+                path.data, strerror(errno));
+    REQUIRE_OUT(S_ISREG(info.st_mode), STATUS_DATA, "%s: external file %s is not an ordinary file",
+                stored->home, path.data);
+    REQUIRE_OUT(offset >= 0, STATUS_DATA, "%s: external file %s: its offset is %lld", stored->home,
+                path.data, (long long)offset);
     *left -= bytes;
     stored->is_beside |= strcmp(path.data, name) != 0;
-    TRY(stored_note(noting, path.data, SOURCE_EXTERNAL, stored->home));
-    TRY(stored_add_extent(stored, path.data, (uint64_t)offset, bytes));
+    TRY_OUT(stored_note(noting, path.data, SOURCE_EXTERNAL, stored->home));
+    TRY_OUT(stored_add_extent(stored, path.data, (uint64_t)offset, bytes));
 out:
     text_free(&path);
     return st;
@@ -507,7 +496,6 @@ out:
 /* Where the bytes of a contiguous dataset lie: in this file, or in external ones. */
 static status_t stored_look_at_extents(hid_t plist, const struct noting *noting)
 {
-    status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
     uint64_t left = stored->bytes;
     haddr_t offset = h5_offset(stored->dataset);
@@ -521,8 +509,7 @@ static status_t stored_look_at_extents(hid_t plist, const struct noting *noting)
     if (offset != HADDR_UNDEF) {
         TRY(stored_add_extent(stored, stored->home, offset, stored->bytes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t stored_look(const struct noting *noting)
@@ -530,22 +517,22 @@ static status_t stored_look(const struct noting *noting)
     status_t st = STATUS_OK;
     struct stored *stored = noting->stored;
     hid_t plist = H5Dget_create_plist(stored->dataset);
-    H5_TRY(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
+    H5_TRY_OUT(plist, "%s: %s does not say how it is stored", stored->path, stored->name);
     ssize_t length = H5Fget_name(stored->dataset, NULL, 0);
-    H5_TRY((int)length, "%s: the file of its dataset cannot be found", stored->path);
-    TRY(memory_zeroed((size_t)length + 1, 1, "a name", &stored->home));
-    H5_TRY((int)H5Fget_name(stored->dataset, stored->home, (size_t)length + 1),
-           "%s: the file of its dataset cannot be found", stored->path);
-    H5_TRY(h5_address(stored->dataset, &stored->address), "%s: %s cannot be looked at",
-           stored->path, stored->name);
-    TRY(identity_of_path(stored->home, &stored->identity));
+    H5_TRY_OUT((int)length, "%s: the file of its dataset cannot be found", stored->path);
+    TRY_OUT(memory_zeroed((size_t)length + 1, 1, "a name", &stored->home));
+    H5_TRY_OUT((int)H5Fget_name(stored->dataset, stored->home, (size_t)length + 1),
+               "%s: the file of its dataset cannot be found", stored->path);
+    H5_TRY_OUT(h5_address(stored->dataset, &stored->address), "%s: %s cannot be looked at",
+               stored->path, stored->name);
+    TRY_OUT(identity_of_path(stored->home, &stored->identity));
     st = stored_look_at_filters(plist, stored);
     noting->depot->is_hard |= st != STATUS_OK;
-    TRY(st);
+    TRY_OUT(st);
     if (stored->layout == H5D_VIRTUAL) {
-        TRY(mappings_load(stored->dataset, stored->home, &stored->mappings));
+        TRY_OUT(mappings_load(stored->dataset, stored->home, &stored->mappings));
     } else if (stored->layout == H5D_CONTIGUOUS) {
-        TRY(stored_look_at_extents(plist, noting));
+        TRY_OUT(stored_look_at_extents(plist, noting));
     }
 out:
     h5_close(plist);
@@ -561,7 +548,6 @@ uint64_t depot_budget(const depot_t *depot)
  * matters: with another, HDF5 keeps chunks of which only a part was read beyond all bounds. */
 static status_t stored_set_cache(const struct stored *stored, uint64_t bytes, hid_t access)
 {
-    status_t st = STATUS_OK;
     enum { SLOTS = 12421, LEAST_SLOTS = 101, SLOTS_A_CHUNK = 20 };
     uint64_t slots = SLOTS;
     if (stored->chunk_bytes > 0) {
@@ -569,8 +555,7 @@ static status_t stored_set_cache(const struct stored *stored, uint64_t bytes, hi
     }
     H5_TRY(H5Pset_chunk_cache(access, (size_t)slots, (size_t)bytes, 0),
            "%s: there is no room for chunks of %s", stored->path, stored->name);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t stored_open_dataset(const struct noting *noting, int is_source, int is_beside)
@@ -581,25 +566,25 @@ static status_t stored_open_dataset(const struct noting *noting, int is_source, 
     int is_there = 0;
     hid_t file = -1;
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5_TRY(access, "%s cannot be opened", stored->path);
-    TRY(stored_set_cache(stored, depot_budget(noting->depot), access));
+    H5_TRY_OUT(access, "%s cannot be opened", stored->path);
+    TRY_OUT(stored_set_cache(stored, depot_budget(noting->depot), access));
     if (is_beside) {
         H5Pset_efile_prefix(access, "${ORIGIN}");
     }
-    TRY(is_source ? h5_open_file(stored->path, &file) : h5_open_cut_file(stored->path, &file));
+    TRY_OUT(is_source ? h5_open_file(stored->path, &file) : h5_open_cut_file(stored->path, &file));
     struct links_request request = {file,  stored->path, stored->name, stored_note_linked,
                                     &copy, access};
-    TRY(links_open(&request, &stored->dataset, &is_there));
-    REQUIRE(is_there && H5Iget_type(stored->dataset) == H5I_DATASET, STATUS_DATA,
-            "%s holds no dataset %s", stored->path, stored->name);
-    TRY(stored_measure(stored));
+    TRY_OUT(links_open(&request, &stored->dataset, &is_there));
+    REQUIRE_OUT(is_there && H5Iget_type(stored->dataset) == H5I_DATASET, STATUS_DATA,
+                "%s holds no dataset %s", stored->path, stored->name);
+    TRY_OUT(stored_measure(stored));
     if (is_source && stored->chunk_bytes > 0 && !noting->depot->spec.found) {
         /* Many may be open: each keeps what it needs, which only now is known. */
         stored->source.kept = min_u64(stored->row_bytes, depot_budget(noting->depot));
-        TRY(stored_set_cache(stored, stored->source.kept, access));
+        TRY_OUT(stored_set_cache(stored, stored->source.kept, access));
         h5_close(h5_move(&stored->dataset));
         request.note = NULL;
-        TRY(links_open(&request, &stored->dataset, &is_there));
+        TRY_OUT(links_open(&request, &stored->dataset, &is_there));
     }
 out:
     h5_close(access);
@@ -614,19 +599,19 @@ status_t stored_open(depot_t *depot, const struct stored *by, const struct mappi
     status_t st = STATUS_OK;
     struct stored *stored = NULL;
     struct noting noting = {.depot = depot};
-    TRY(memory_zeroed(1, sizeof *stored, "a dataset", &stored));
+    TRY_OUT(memory_zeroed(1, sizeof *stored, "a dataset", &stored));
     noting.stored = stored;
     stored->dataset = stored->space = -1;
     stored->along = mapping ? mapping_along(mapping, by->along) : depot->spec.along;
-    TRY(memory_text(mapping ? mapping->path : depot->spec.path, &stored->path));
-    TRY(memory_text(mapping ? mapping->name : depot->spec.name, &stored->name));
-    TRY(stored_note(&noting, stored->path, mapping ? SOURCE_VIRTUAL : SOURCE_NAMED,
-                    by ? by->home : NULL));
-    TRY(stored_open_dataset(&noting, mapping != NULL, 0));
-    TRY(stored_look(&noting));
+    TRY_OUT(memory_text(mapping ? mapping->path : depot->spec.path, &stored->path));
+    TRY_OUT(memory_text(mapping ? mapping->name : depot->spec.name, &stored->name));
+    TRY_OUT(stored_note(&noting, stored->path, mapping ? SOURCE_VIRTUAL : SOURCE_NAMED,
+                        by ? by->home : NULL));
+    TRY_OUT(stored_open_dataset(&noting, mapping != NULL, 0));
+    TRY_OUT(stored_look(&noting));
     if (stored->is_beside && !depot->spec.found) {
         h5_close(h5_move(&stored->dataset));
-        TRY(stored_open_dataset(&noting, mapping != NULL, 1));
+        TRY_OUT(stored_open_dataset(&noting, mapping != NULL, 1));
     }
     *out = memory_move(&stored);
 out:
@@ -636,13 +621,11 @@ out:
 
 status_t stored_check(const depot_t *depot, struct stored *stored)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; stored && stored->source.is_touched && i < stored->nfiles; i++) {
         TRY(sources_check_path(depot_sources(depot), stored->files[i]));
     }
     if (stored) {
         stored->source.is_touched = 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -39,8 +39,8 @@ static status_t joined_unite(const struct joined *joined, hid_t *into, hid_t fro
         h5_close(*into);
         *into = h5_move(&from);
     } else if (H5Sget_select_npoints(from) > 0) {
-        H5_TRY(H5Smodify_select(*into, H5S_SELECT_OR, from), "%s: selections cannot be joined",
-               joined->where);
+        H5_TRY_OUT(H5Smodify_select(*into, H5S_SELECT_OR, from), "%s: selections cannot be joined",
+                   joined->where);
     }
 out:
     h5_close(from);
@@ -52,11 +52,11 @@ static status_t joined_add(struct joined *joined, hid_t space)
 {
     status_t st = STATUS_OK;
     int i = 0;
-    H5_TRY(space, "%s: elements cannot be selected", joined->where);
+    H5_TRY_OUT(space, "%s: elements cannot be selected", joined->where);
     for (; i < PARTS - 1 && joined->parts[i] >= 0; i++) {
-        TRY(joined_unite(joined, &space, h5_move(&joined->parts[i])));
+        TRY_OUT(joined_unite(joined, &space, h5_move(&joined->parts[i])));
     }
-    TRY(joined_unite(joined, &joined->parts[i], h5_move(&space)));
+    TRY_OUT(joined_unite(joined, &joined->parts[i], h5_move(&space)));
 out:
     h5_close(space);
     return st;
@@ -70,7 +70,7 @@ static status_t joined_end(struct joined *joined, hid_t *out)
     hid_t whole = -1;
     for (int i = 0; i < PARTS; i++) {
         if (joined->parts[i] >= 0) {
-            TRY(joined_unite(joined, &whole, h5_move(&joined->parts[i])));
+            TRY_OUT(joined_unite(joined, &whole, h5_move(&joined->parts[i])));
         }
     }
     *out = h5_move(&whole);
@@ -132,17 +132,17 @@ static status_t chunks_add_box(struct missing *missing, const hsize_t *start, co
     hsize_t first[H5S_MAX_RANK];
     hsize_t size[H5S_MAX_RANK];
     hid_t box = -1;
-    REQUIRE(missing->count++ < MOST_BOXES, STATUS_DATA,
-            "%s: %s has more than %d scattered chunks that were never written", stored->path,
-            stored->name, MOST_BOXES);
+    REQUIRE_OUT(missing->count++ < MOST_BOXES, STATUS_DATA,
+                "%s: %s has more than %d scattered chunks that were never written", stored->path,
+                stored->name, MOST_BOXES);
     for (int i = 0; i < stored->rank; i++) {
         first[i] = start[i] * stored->chunk[i];
         size[i] = min_u64((start[i] + count[i]) * stored->chunk[i], stored->dims[i]) - first[i];
     }
     box = H5Screate_simple(stored->rank, stored->dims, NULL);
-    H5_TRY(H5Sselect_hyperslab(box, H5S_SELECT_SET, first, NULL, size, NULL),
-           "%s: a chunk of %s cannot be selected", stored->path, stored->name);
-    TRY(joined_add(&missing->boxes, h5_move(&box)));
+    H5_TRY_OUT(H5Sselect_hyperslab(box, H5S_SELECT_SET, first, NULL, size, NULL),
+               "%s: a chunk of %s cannot be selected", stored->path, stored->name);
+    TRY_OUT(joined_add(&missing->boxes, h5_move(&box)));
 out:
     h5_close(box);
     return st;
@@ -152,21 +152,18 @@ out:
 static status_t chunks_add_run(struct missing *missing, uint64_t low, uint64_t high,
                                const struct stored *stored)
 {
-    status_t st = STATUS_OK;
     hsize_t start[H5S_MAX_RANK];
     hsize_t count[H5S_MAX_RANK];
     while (low < high) {
         low += box_begin(stored->rank, missing->grid, low, high, start, count);
         TRY(chunks_add_box(missing, start, count, stored));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t chunks_has(const struct stored *stored, const struct missing *missing,
                            uint64_t number, int *has)
 {
-    status_t st = STATUS_OK;
     hsize_t offset[H5S_MAX_RANK];
     hsize_t bytes = 0;
     h5_chunk_origin(number, stored->rank, stored->chunk, missing->grid, offset);
@@ -175,7 +172,7 @@ static status_t chunks_has(const struct stored *stored, const struct missing *mi
         TRY(h5_places_find(missing->places, offset, &place));
         *has = place.bytes > 0 && place.bytes <= stored->identity.bytes &&
                place.offset <= stored->identity.bytes - place.bytes;
-        goto out;
+        return STATUS_OK;
     }
     herr_t status = H5Dget_chunk_storage_size(stored->dataset, offset, &bytes);
     /* How HDF5 1.10 says it; later ones give 0. */
@@ -183,13 +180,11 @@ static status_t chunks_has(const struct stored *stored, const struct missing *mi
         H5_TRY(status, "%s: the chunks of %s cannot be looked up", stored->path, stored->name);
     }
     *has = bytes > 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t chunks_find(const struct stored *stored, uint64_t chunks, struct missing *missing)
 {
-    status_t st = STATUS_OK;
     uint64_t since = 0; /* the first of the run that is missing */
     for (uint64_t i = 0; i <= chunks; i++) {
         int has = 1;
@@ -202,8 +197,7 @@ static status_t chunks_find(const struct stored *stored, uint64_t chunks, struct
             since = i + 1;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int stored_is_cut(const struct stored *stored)
@@ -222,29 +216,29 @@ static status_t stored_find_lost_chunks(struct stored *stored)
     uint64_t chunks = 1;
     hid_t space = -1;
     joined_begin(&missing.boxes, stored->path);
-    H5_TRY(H5Dget_num_chunks(stored->dataset, stored->space, &written),
-           "%s: the chunks of %s cannot be counted", stored->path, stored->name);
+    H5_TRY_OUT(H5Dget_num_chunks(stored->dataset, stored->space, &written),
+               "%s: the chunks of %s cannot be counted", stored->path, stored->name);
     for (int i = 0; i < stored->rank; i++) {
         missing.grid[i] = ceil_div_u64(stored->dims[i], stored->chunk[i]);
-        REQUIRE(multiply_u64(chunks, missing.grid[i], &chunks), STATUS_DATA,
-                "%s: %s has an absurd number of chunks", stored->path, stored->name);
+        REQUIRE_OUT(multiply_u64(chunks, missing.grid[i], &chunks), STATUS_DATA,
+                    "%s: %s has an absurd number of chunks", stored->path, stored->name);
     }
     if (written == 0) {
-        TRY(stored_lose(stored, -1, "", "was never written"));
+        TRY_OUT(stored_lose(stored, -1, "", "was never written"));
         goto out;
     }
     int is_cut = stored_is_cut(stored);
     if (written >= chunks && !is_cut) {
         goto out;
     }
-    TRY(is_cut ? h5_places_open(stored->home, stored->address, &missing.places) : STATUS_OK);
-    REQUIRE(chunks <= MOST_CHUNKS, STATUS_DATA,
-            "%s: of the %llu chunks of %s, only %llu were ever written", stored->path,
-            (unsigned long long)chunks, stored->name, (unsigned long long)written);
-    TRY(chunks_find(stored, chunks, &missing));
-    TRY(joined_end(&missing.boxes, &space));
+    TRY_OUT(is_cut ? h5_places_open(stored->home, stored->address, &missing.places) : STATUS_OK);
+    REQUIRE_OUT(chunks <= MOST_CHUNKS, STATUS_DATA,
+                "%s: of the %llu chunks of %s, only %llu were ever written", stored->path,
+                (unsigned long long)chunks, stored->name, (unsigned long long)written);
+    TRY_OUT(chunks_find(stored, chunks, &missing));
+    TRY_OUT(joined_end(&missing.boxes, &space));
     if (space >= 0) {
-        TRY(stored_lose(
+        TRY_OUT(stored_lose(
             stored, h5_move(&space), "chunks of ",
             is_cut ? "were never written, or lie behind the end of the file, which is truncated"
                    : "were never written"));
@@ -275,9 +269,9 @@ static status_t stored_lose_range(struct stored *stored, uint64_t first, uint64_
     while (first < end) {
         first += box_begin(stored->rank, stored->dims, first, end, start, count);
         space = H5Screate_simple(stored->rank, stored->dims, NULL);
-        H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
-               "%s: %s cannot be selected", stored->path, stored->name);
-        TRY(stored_add_lost(&stored->lost, h5_move(&space), why));
+        H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
+                   "%s: %s cannot be selected", stored->path, stored->name);
+        TRY_OUT(stored_add_lost(&stored->lost, h5_move(&space), why));
     }
 out:
     h5_close(space);
@@ -293,19 +287,20 @@ static status_t stored_find_cut(struct stored *stored, const struct archive_exte
     struct stat info;
     char *why = NULL;
     int is_external = stored->nexternals > 0;
-    REQUIRE(stat(extent->path, &info) == 0, STATUS_DATA, "%s: %s", extent->path, strerror(errno));
+    REQUIRE_OUT(stat(extent->path, &info) == 0, STATUS_DATA, "%s: %s", extent->path,
+                strerror(errno));
     uint64_t there = (uint64_t)info.st_size;
     there -= min_u64(there, extent->file_offset);
     if (there >= extent->bytes) {
         goto out;
     }
-    TRY(memory_format(
+    TRY_OUT(memory_format(
         &why, "%s is truncated: %s declares %llu bytes from offset %llu%s, but it ends at %llu",
         extent->path, is_external ? stored->home : "its dataset", (unsigned long long)extent->bytes,
         (unsigned long long)extent->file_offset, is_external ? " in it" : "",
         (unsigned long long)info.st_size));
-    TRY(stored_lose_range(stored, (at + there) / stored->element_bytes,
-                          ceil_div_u64(at + extent->bytes, stored->element_bytes), why));
+    TRY_OUT(stored_lose_range(stored, (at + there) / stored->element_bytes,
+                              ceil_div_u64(at + extent->bytes, stored->element_bytes), why));
 out:
     free(why);
     return st;
@@ -314,7 +309,6 @@ out:
 /* In pieces of files. */
 static status_t stored_find_lost_contiguous(struct stored *stored)
 {
-    status_t st = STATUS_OK;
     uint64_t at = 0;
     if (stored->nextents == 0 && stored->nexternals == 0) {
         TRY(stored_lose(stored, -1, "", "was never written"));
@@ -323,8 +317,7 @@ static status_t stored_find_lost_contiguous(struct stored *stored)
         TRY(stored_find_cut(stored, &stored->extents[i], at));
         at += stored->extents[i].bytes;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Numbers that lose nothing when they are read as those of the virtual dataset. */
@@ -364,11 +357,11 @@ static status_t stored_check_type(const struct stored *stored, const struct stor
     status_t st = STATUS_OK;
     hid_t mine = H5Dget_type(stored->dataset);
     hid_t theirs = H5Dget_type(source->dataset);
-    H5_TRY(mine, "%s: %s has no type", stored->path, stored->name);
-    H5_TRY(theirs, "%s: %s has no type", source->path, source->name);
-    REQUIRE(stored_type_fits(theirs, mine), STATUS_DATA,
-            "its %s holds elements of another type, which do not fit those of %s", source->name,
-            stored->name);
+    H5_TRY_OUT(mine, "%s: %s has no type", stored->path, stored->name);
+    H5_TRY_OUT(theirs, "%s: %s has no type", source->path, source->name);
+    REQUIRE_OUT(stored_type_fits(theirs, mine), STATUS_DATA,
+                "its %s holds elements of another type, which do not fit those of %s", source->name,
+                stored->name);
 out:
     h5_close(mine);
     h5_close(theirs);
@@ -381,7 +374,6 @@ static status_t stored_search(depot_t *depot, struct stored *stored);
 static status_t stored_map_lost(struct stored *stored, const struct mapping *mapping,
                                 const struct lost_pieces *lost)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < lost->count; i++) {
         hid_t here =
             H5Sselect_project_intersection(mapping->there, mapping->here, lost->items[i].space);
@@ -392,20 +384,19 @@ static status_t stored_map_lost(struct stored *stored, const struct mapping *map
             h5_close(here);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t stored_search_source(depot_t *depot, struct stored *stored, struct mapping *mapping)
 {
     status_t st = STATUS_OK;
     struct stored *source = NULL;
-    TRY(depot_take(depot, stored, mapping, &source));
-    TRY(stored_check_type(stored, source));
-    TRY(mapping_settle(mapping, source->space));
-    TRY(stored_search(depot, source));
+    TRY_OUT(depot_take(depot, stored, mapping, &source));
+    TRY_OUT(stored_check_type(stored, source));
+    TRY_OUT(mapping_settle(mapping, source->space));
+    TRY_OUT(stored_search(depot, source));
     mapping->row_bytes = source->row_bytes;
-    TRY(stored_map_lost(stored, mapping, &source->lost));
+    TRY_OUT(stored_map_lost(stored, mapping, &source->lost));
 out:
     depot_give(depot, source);
     return st;
@@ -423,12 +414,12 @@ static status_t stored_note_absent(depot_t *depot, struct stored *stored,
     if (strncmp(cause, mapping->path, length) == 0) {
         cause += length + strspn(cause + length, ": ");
     }
-    TRY(text_add(&why, "source %s of its virtual dataset: %s", mapping->path, cause));
-    TRY(stored_add_lost(&stored->lost, H5Scopy(mapping->here), why.data));
-    TRY(storage_key(mapping->path, mapping->name, &key));
+    TRY_OUT(text_add(&why, "source %s of its virtual dataset: %s", mapping->path, cause));
+    TRY_OUT(stored_add_lost(&stored->lost, H5Scopy(mapping->here), why.data));
+    TRY_OUT(storage_key(mapping->path, mapping->name, &key));
     if (!storage_is_absent(storage, key.data)) {
-        TRY(memory_grown(storage->nabsent + 1, sizeof *storage->absent, "absent sources",
-                         &storage->absent));
+        TRY_OUT(memory_grown(storage->nabsent + 1, sizeof *storage->absent, "absent sources",
+                             &storage->absent));
         storage->absent[storage->nabsent++] = memory_move(&key.data);
     }
 out:
@@ -447,9 +438,9 @@ static status_t stored_search_mapping(depot_t *depot, struct stored *stored,
     }
     st = stored_search_source(depot, stored, mapping);
     if (st == STATUS_DATA && !depot->is_hard) {
-        TRY(memory_text(report_cause(), &cause));
+        TRY_OUT(memory_text(report_cause(), &cause));
         report_clear();
-        TRY(stored_note_absent(depot, stored, mapping, cause));
+        TRY_OUT(stored_note_absent(depot, stored, mapping, cause));
     }
 out:
     free(cause);
@@ -466,23 +457,23 @@ static status_t stored_find_unmapped(struct stored *stored)
     const hsize_t zeros[H5S_MAX_RANK] = {0};
     joined_begin(&all, stored->path);
     if (stored->mappings.count == 0) {
-        TRY(stored_lose(stored, -1, "", "is a virtual dataset without sources"));
+        TRY_OUT(stored_lose(stored, -1, "", "is a virtual dataset without sources"));
         goto out;
     }
     for (size_t i = 0; i < stored->mappings.count; i++) {
-        TRY(joined_add(&all, H5Scopy(stored->mappings.items[i].here)));
+        TRY_OUT(joined_add(&all, H5Scopy(stored->mappings.items[i].here)));
     }
-    TRY(joined_end(&all, &mapped));
+    TRY_OUT(joined_end(&all, &mapped));
     rest = H5Screate_simple(stored->rank, stored->dims, NULL);
-    H5_TRY(H5Sselect_hyperslab(rest, H5S_SELECT_SET, zeros, NULL, stored->dims, NULL),
-           "%s: %s cannot be selected", stored->path, stored->name);
+    H5_TRY_OUT(H5Sselect_hyperslab(rest, H5S_SELECT_SET, zeros, NULL, stored->dims, NULL),
+               "%s: %s cannot be selected", stored->path, stored->name);
     if (H5Sget_select_npoints(mapped) > 0) {
-        H5_TRY(H5Smodify_select(rest, H5S_SELECT_NOTB, mapped),
-               "%s: the mappings of %s cannot be joined", stored->path, stored->name);
+        H5_TRY_OUT(H5Smodify_select(rest, H5S_SELECT_NOTB, mapped),
+                   "%s: the mappings of %s cannot be joined", stored->path, stored->name);
     }
     if (H5Sget_select_npoints(rest) > 0) {
-        TRY(stored_lose(stored, h5_move(&rest), "",
-                        "is a virtual dataset that has no source for them"));
+        TRY_OUT(stored_lose(stored, h5_move(&rest), "",
+                            "is a virtual dataset that has no source for them"));
     }
 out:
     joined_free(&all);
@@ -493,9 +484,8 @@ out:
 
 static status_t stored_search(depot_t *depot, struct stored *stored)
 {
-    status_t st = STATUS_OK;
     if (stored->is_searched || H5Sget_simple_extent_npoints(stored->space) <= 0) {
-        goto out;
+        return STATUS_OK;
     }
     if (stored->layout == H5D_CHUNKED) {
         TRY(stored_find_lost_chunks(stored));
@@ -510,21 +500,18 @@ static status_t stored_search(depot_t *depot, struct stored *stored)
     }
     depot->chunk_bytes = max_u64(depot->chunk_bytes, stored->chunk_bytes);
     stored->is_searched = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t depot_search(depot_t *depot, struct depot_found *out)
 {
-    status_t st = STATUS_OK;
     struct stored *root = depot->open[0];
     TRY(stored_search(depot, root));
     out->lost = root->lost;
     root->lost = (struct lost_pieces){NULL, 0};
     out->chunk_bytes = depot->chunk_bytes;
     out->row_bytes = max_u64(root->row_bytes, depot->chunk_bytes);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t stored_require_whole(const char *path, const char *name, struct storage *storage)
@@ -533,10 +520,10 @@ status_t stored_require_whole(const char *path, const char *name, struct storage
     depot_t *depot = NULL;
     struct depot_found found = {.chunk_bytes = 0};
     const struct depot_spec spec = {.path = path, .name = name, .found = storage};
-    TRY(depot_open(&spec, &depot));
-    TRY(depot_search(depot, &found));
-    REQUIRE(found.lost.count == 0, STATUS_DATA, "%s: %s%s has elements that are unreadable: %s",
-            path, stored_slash(name), name, found.lost.items[0].why);
+    TRY_OUT(depot_open(&spec, &depot));
+    TRY_OUT(depot_search(depot, &found));
+    REQUIRE_OUT(found.lost.count == 0, STATUS_DATA, "%s: %s%s has elements that are unreadable: %s",
+                path, stored_slash(name), name, found.lost.items[0].why);
 out:
     lost_pieces_free(&found.lost);
     depot_close(depot);

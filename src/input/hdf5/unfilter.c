@@ -35,7 +35,6 @@ typedef status_t (*undo_t)(struct undoing *u);
 /* Takes a big-endian number of 4 or 8 bytes from the front. Fails with DATA: they end before. */
 static status_t unfilter_take(struct bytes *in, size_t size, uint64_t *out)
 {
-    status_t st = STATUS_OK;
     uint64_t value = 0;
     REQUIRE(in->count >= size, STATUS_DATA, "it ends in the length of a block");
     for (size_t i = 0; i < size; i++) {
@@ -44,22 +43,18 @@ static status_t unfilter_take(struct bytes *in, size_t size, uint64_t *out)
     in->at += size;
     in->count -= size;
     *out = value;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* `made` bytes of one compressed block, whose length is known. */
 static status_t unfilter_lz4_block(struct bytes in, unsigned char *out, size_t made)
 {
-    status_t st = STATUS_OK;
     REQUIRE(in.count <= LZ4_MAX_INPUT_SIZE && made <= LZ4_MAX_INPUT_SIZE, STATUS_DATA,
             "LZ4: a block of %zu bytes", made);
     int count = LZ4_decompress_safe((const char *)in.at, (char *)out, (int)in.count, (int)made);
     REQUIRE(count >= 0, STATUS_DATA, "LZ4: a block of %zu bytes is corrupt", in.count);
-    REQUIRE((size_t)count == made, STATUS_DATA, "LZ4: a block becomes %d bytes instead of %zu",
-            count, made);
-out:
-    return st;
+    return REQUIRED((size_t)count == made, STATUS_DATA,
+                    "LZ4: a block becomes %d bytes instead of %zu", count, made);
 }
 
 static status_t unfilter_zstd_bytes(unfilter_t *unfilter, struct bytes in, unsigned char *out,
@@ -78,7 +73,6 @@ static status_t unfilter_zstd(struct undoing *u)
  * if it did not become shorter. */
 static status_t unfilter_lz4(struct undoing *u)
 {
-    status_t st = STATUS_OK;
     struct bytes in = u->in;
     uint64_t left = 0;
     uint64_t block = 0;
@@ -104,8 +98,7 @@ static status_t unfilter_lz4(struct undoing *u)
         u->count += made;
         left -= made;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* HDF5's: 16-bit words, the high byte first; a single byte at the end is a high one. */
@@ -139,7 +132,6 @@ static uint32_t unfilter_sum(const unsigned char *at, size_t count)
 /* A checksum of 4 bytes stands behind what it is of, which stays where it is. */
 static status_t unfilter_fletcher32(struct undoing *u)
 {
-    status_t st = STATUS_OK;
     REQUIRE(u->in.count >= 4, STATUS_DATA, "fletcher32: %zu bytes hold no checksum", u->in.count);
     const unsigned char *stored = u->in.at + u->in.count - 4;
     uint32_t expected = (uint32_t)stored[0] | (uint32_t)stored[1] << 8 | (uint32_t)stored[2] << 16 |
@@ -150,8 +142,7 @@ static status_t unfilter_fletcher32(struct undoing *u)
     REQUIRE(expected == sum || expected == turned, STATUS_DATA,
             "fletcher32: its checksum is %08x, expected %08x", sum, expected);
     u->in.count -= 4;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Places among its parameters, after two of its version. */
@@ -179,7 +170,6 @@ static int bitshuffle_knows(const struct chunk_filter *filter)
 status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in, size_t bytes,
                               size_t room, struct unfilter_piece *out)
 {
-    status_t st = STATUS_OK;
     struct bytes left = {in, bytes};
     uint64_t total = bytes;
     uint64_t stated = filter->nvalues > BLOCK_AT ? filter->values[BLOCK_AT] : 0;
@@ -204,15 +194,13 @@ status_t unfilter_piece_begin(const struct chunk_filter *filter, const void *in,
     all.count = (size_t)total / all.size / MULTIPLE * MULTIPLE;
     all.rest = (size_t)total - all.count * all.size;
     *out = all;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where the next block, of `made` bytes, is stored. */
 static status_t bitshuffle_find_block(uint32_t compression, struct bytes *in, size_t made,
                                       struct bytes *out)
 {
-    status_t st = STATUS_OK;
     uint64_t stored = made;
     TRY(compression == PLAIN ? STATUS_OK : unfilter_take(in, 4, &stored));
     REQUIRE(stored <= in->count, STATUS_DATA,
@@ -221,13 +209,11 @@ static status_t bitshuffle_find_block(uint32_t compression, struct bytes *in, si
     *out = (struct bytes){in->at, (size_t)stored};
     in->at += stored;
     in->count -= (size_t)stored;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks, struct unfilter_piece *out)
 {
-    status_t st = STATUS_OK;
     struct bytes in = {left->in, left->bytes};
     struct bytes stored;
     size_t count = 0;
@@ -249,15 +235,13 @@ status_t unfilter_piece_take(struct unfilter_piece *left, size_t blocks, struct 
     } else {
         out->rest = 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Blocks are small enough to stay in the nearest cache from one step to the next. */
 status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *piece,
                              unsigned char *chunk)
 {
-    status_t st = STATUS_OK;
     struct bytes in = {piece->in, piece->bytes};
     unsigned char *out = chunk + piece->first * piece->size;
     size_t most = (size_t)min_u64(piece->block, piece->count) * piece->size;
@@ -285,19 +269,16 @@ status_t unfilter_piece_undo(unfilter_t *unfilter, const struct unfilter_piece *
     REQUIRE(in.count >= piece->rest, STATUS_DATA, "bitshuffle: it ends %zu bytes early",
             piece->rest - in.count);
     memcpy(out, in.at, piece->rest);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t unfilter_bitshuffle(struct undoing *u)
 {
-    status_t st = STATUS_OK;
     struct unfilter_piece all;
     TRY(unfilter_piece_begin(u->filter, u->in.at, u->in.count, u->room, &all));
     TRY(unfilter_piece_undo(u->unfilter, &all, u->at));
     u->count = all.count * all.size + all.rest;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 struct filter_kind {
@@ -308,31 +289,24 @@ struct filter_kind {
 
 static status_t unfilter_deflate(struct undoing *u)
 {
-    status_t st = STATUS_OK;
     enum libdeflate_result result = libdeflate_zlib_decompress(
         u->unfilter->inflate, u->in.at, u->in.count, u->at, u->room, &u->count);
     REQUIRE(result != LIBDEFLATE_INSUFFICIENT_SPACE, STATUS_DATA,
             "deflate: it holds more than the %zu bytes of a chunk", u->room);
-    REQUIRE(result == LIBDEFLATE_SUCCESS, STATUS_DATA,
-            "deflate: its %zu bytes are no whole zlib stream", u->in.count);
-out:
-    return st;
+    return REQUIRED(result == LIBDEFLATE_SUCCESS, STATUS_DATA,
+                    "deflate: its %zu bytes are no whole zlib stream", u->in.count);
 }
 
 static status_t unfilter_lzf(struct undoing *u)
 {
-    status_t st = STATUS_OK;
     REQUIRE(u->in.count <= UINT32_MAX && u->room <= UINT32_MAX, STATUS_DATA,
             "LZF: a chunk of %zu bytes", u->room);
     u->count = lzf_decompress(u->in.at, (unsigned)u->in.count, u->at, (unsigned)u->room);
-    REQUIRE(u->count > 0, STATUS_DATA, "LZF: its %zu bytes are corrupt", u->in.count);
-out:
-    return st;
+    return REQUIRED(u->count > 0, STATUS_DATA, "LZF: its %zu bytes are corrupt", u->in.count);
 }
 
 static status_t unfilter_shuffle(struct undoing *u)
 {
-    status_t st = STATUS_OK;
     size_t size = u->filter->values[0];
     size_t count = u->in.count / size;
     REQUIRE(u->in.count <= u->room, STATUS_DATA, "shuffle: %zu bytes where a chunk has %zu",
@@ -340,8 +314,7 @@ static status_t unfilter_shuffle(struct undoing *u)
     transpose_bytes(u->in.at, count, count, size, u->at);
     memcpy(u->at + count * size, u->in.at + count * size, u->in.count - count * size);
     u->count = u->in.count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Known to us; those that HDF5 must undo are here for their names. */
@@ -405,12 +378,13 @@ status_t unfilter_create(const struct chunk_filters *filters, size_t chunk_bytes
 {
     status_t st = STATUS_OK;
     unfilter_t *unfilter = NULL;
-    TRY(memory_zeroed(1, sizeof *unfilter, "a decompressor", &unfilter));
+    TRY_OUT(memory_zeroed(1, sizeof *unfilter, "a decompressor", &unfilter));
     unfilter->filters = filters;
     unfilter->chunk_bytes = chunk_bytes;
     unfilter->inflate = libdeflate_alloc_decompressor();
     unfilter->zstd = ZSTD_createDCtx();
-    REQUIRE(unfilter->inflate && unfilter->zstd, STATUS_DEVICE, "out of memory: a decompressor");
+    REQUIRE_OUT(unfilter->inflate && unfilter->zstd, STATUS_DEVICE,
+                "out of memory: a decompressor");
     *out = memory_move(&unfilter);
 out:
     unfilter_destroy(unfilter);
@@ -460,7 +434,6 @@ const struct chunk_filter *unfilter_in_pieces(const struct chunk_filters *filter
 static status_t unfilter_step(unfilter_t *unfilter, const struct chunk_filter *filter, int is_last,
                               unsigned char *wanted, struct bytes *now)
 {
-    status_t st = STATUS_OK;
     struct undoing u = {unfilter, filter, *now, wanted, unfilter->chunk_bytes, 0};
     if (!is_last && filter->id != FILTER_FLETCHER32) {
         char **room = &unfilter->rooms[unfilter->turn];
@@ -471,14 +444,12 @@ static status_t unfilter_step(unfilter_t *unfilter, const struct chunk_filter *f
     }
     TRY(unfilter_kind(filter->id)->undo(&u));
     *now = filter->id == FILTER_FLETCHER32 ? u.in : (struct bytes){u.at, u.count};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t unfilter_chunk(unfilter_t *unfilter, uint32_t mask, const void *in, size_t bytes,
                         void *out)
 {
-    status_t st = STATUS_OK;
     struct bytes now = {in, bytes};
     for (uint32_t i = unfilter->filters->count; i-- > 0;) {
         if (unfilter_is_on(unfilter->filters, mask, i)) {
@@ -491,6 +462,5 @@ status_t unfilter_chunk(unfilter_t *unfilter, uint32_t mask, const void *in, siz
     if (now.at != out) {
         memcpy(out, now.at, now.count);
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -83,7 +83,6 @@ static void decode_fill_entry(const decoder_t *d, int turn, uint32_t place, uint
 
 static status_t decoder_fill_tables(decoder_t *d)
 {
-    status_t st = STATUS_OK;
     uint32_t places = 8 / d->element_bits / d->per_byte;
     char *entry = NULL;
     TRY(memory_zeroed((size_t)TURNS * PLACES * BYTES, d->entry_bytes, "tables of samples",
@@ -100,22 +99,21 @@ static status_t decoder_fill_tables(decoder_t *d)
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t decoder_create(const struct packets *packets, decoder_t **out)
 {
     status_t st = STATUS_OK;
     decoder_t *d = NULL;
-    TRY(memory_zeroed(1, sizeof *d, "a decoder", &d));
+    TRY_OUT(memory_zeroed(1, sizeof *d, "a decoder", &d));
     d->packets = packets;
     d->element_bits = packets->bits * (packets->is_complex ? 2 : 1);
     d->step_bits = d->element_bits * packets->channels;
     d->per_byte = d->step_bits < 8 ? 8 / d->step_bits : 1;
     d->sample_bytes = sample_bytes(packets->format, packets->is_complex);
     d->entry_bytes = d->per_byte * d->sample_bytes;
-    TRY(packets->bits < 8 ? decoder_fill_tables(d) : STATUS_OK);
+    TRY_OUT(packets->bits < 8 ? decoder_fill_tables(d) : STATUS_OK);
     *out = memory_move(&d);
 out:
     decoder_destroy(d);

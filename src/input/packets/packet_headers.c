@@ -143,7 +143,6 @@ uint64_t vdif_second(uint32_t epoch, uint32_t seconds)
 static status_t vdif_check_alike(const struct packets *packets, const char *path, uint64_t offset,
                                  const struct vdif_header *header)
 {
-    status_t st = STATUS_OK;
     REQUIRE(1u << header->channels_log2 == packets->channels && header->bits == packets->bits &&
                 header->is_complex == packets->is_complex &&
                 header->is_legacy == packets->is_legacy,
@@ -162,12 +161,10 @@ static status_t vdif_check_alike(const struct packets *packets, const char *path
             "%s: the VDIF frame at byte %" PRIu64 " has no validity mask (EDV %u), those before it "
             "have one (EDV 4)",
             path, offset, header->edv);
-    REQUIRE(packets->mask_bits == 0 || header->mask_bits == packets->mask_bits, STATUS_DATA,
-            "%s: the VDIF frame at byte %" PRIu64
-            " has a validity mask of %u bits, those before it of %u",
-            path, offset, header->mask_bits, packets->mask_bits);
-out:
-    return st;
+    return REQUIRED(packets->mask_bits == 0 || header->mask_bits == packets->mask_bits, STATUS_DATA,
+                    "%s: the VDIF frame at byte %" PRIu64
+                    " has a validity mask of %u bits, those before it of %u",
+                    path, offset, header->mask_bits, packets->mask_bits);
 }
 
 /* The groups of channels that a frame's mask says are valid. */
@@ -213,17 +210,16 @@ status_t vdif_complain(const struct packets *packets, const char *path, uint64_t
 status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
                     const unsigned char *bytes, struct packet *out)
 {
-    status_t st = STATUS_OK;
     struct vdif_header header;
     vdif_header_read(bytes, &header);
     *out =
         (struct packet){.is_absent = !frames_is_header(&packets->mark, bytes, packets->mark.loose)};
     if (out->is_absent || header.is_invalid) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(vdif_check_station(packets, path, offset, &header));
     if (header.station != packets->station) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(vdif_check_alike(packets, path, offset, &header));
     int16_t place = packets->place[header.thread];
@@ -232,7 +228,7 @@ status_t vdif_parse(const struct packets *packets, const char *path, uint64_t of
             "last frames is of: input.layout.streams says which threads to read",
             path, offset, header.thread);
     if (place < 0) {
-        goto out;
+        return STATUS_OK;
     }
     uint64_t second = vdif_second(header.epoch, header.seconds) + packets->threads[place].behind;
     out->is_known = 1;
@@ -241,8 +237,7 @@ status_t vdif_parse(const struct packets *packets, const char *path, uint64_t of
     out->is_beyond = header.frame >= packets->rate;
     out->period = (int64_t)(second * packets->rate + header.frame - packets->origin);
     out->thread = (uint32_t)place;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static const uint32_t drx_sync = 0xdec0de5c;
@@ -282,7 +277,6 @@ void drx_mark(const unsigned char *bytes, struct packets_mark *out)
 static status_t drx_check_alike(const struct packets *packets, const char *path, uint64_t offset,
                                 const struct drx_header *header)
 {
-    status_t st = STATUS_OK;
     REQUIRE(header->is_packet, STATUS_DATA,
             "%s: the DRX packet at byte %" PRIu64 " is of no tuning, expected 1 or 2", path,
             offset);
@@ -298,25 +292,22 @@ static status_t drx_check_alike(const struct packets *packets, const char *path,
             "%s: the DRX packet at byte %" PRIu64
             " is of tuning %u, polarisation %u, of which none of the first and last packets is",
             path, offset, header->id / 2 + 1, header->id % 2);
-    REQUIRE(header->tuning == packets->threads[place].tuning, STATUS_DATA,
-            "%s: the DRX packet at byte %" PRIu64
-            " is tuned to %.6f MHz, those of tuning %u before it to %.6f MHz",
-            path, offset, DRX_TICKS * 0x1p-32 * header->tuning / 1e6, header->id / 2 + 1,
-            DRX_TICKS * 0x1p-32 * packets->threads[place].tuning / 1e6);
-out:
-    return st;
+    return REQUIRED(header->tuning == packets->threads[place].tuning, STATUS_DATA,
+                    "%s: the DRX packet at byte %" PRIu64
+                    " is tuned to %.6f MHz, those of tuning %u before it to %.6f MHz",
+                    path, offset, DRX_TICKS * 0x1p-32 * header->tuning / 1e6, header->id / 2 + 1,
+                    DRX_TICKS * 0x1p-32 * packets->threads[place].tuning / 1e6);
 }
 
 status_t drx_parse(const struct packets *packets, const char *path, uint64_t offset,
                    const unsigned char *bytes, struct packet *out)
 {
-    status_t st = STATUS_OK;
     struct drx_header header;
     drx_header_read(bytes, &header);
     *out =
         (struct packet){.is_absent = !frames_is_header(&packets->mark, bytes, packets->mark.loose)};
     if (out->is_absent) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(drx_check_alike(packets, path, offset, &header));
     int64_t ticks = (int64_t)(header.tag - header.offset - packets->origin);
@@ -330,6 +321,5 @@ status_t drx_parse(const struct packets *packets, const char *path, uint64_t off
     out->groups = UINT64_MAX;
     out->period = ticks / in_frame;
     out->thread = (uint32_t)packets->place[header.id];
-out:
-    return st;
+    return STATUS_OK;
 }

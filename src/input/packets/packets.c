@@ -24,7 +24,6 @@ static status_t packets_parse(const struct packets *packets, const char *path, u
 static status_t packets_check_absent(const struct packets_open *open, uint64_t frame,
                                      uint64_t offset)
 {
-    status_t st = STATUS_OK;
     const struct packets *packets = open->packets;
     uint64_t bytes = packets->frame_bytes;
     int is_last = frame + 1 == open->file->frames;
@@ -35,12 +34,11 @@ static status_t packets_check_absent(const struct packets_open *open, uint64_t f
         open->fd, open->file->path,      "frame",       end + PACKETS_MARK,
         bytes,    packets->header_bytes, &packets->mark};
     TRY(packets_seek_header(&seek, from, end, &found));
-    REQUIRE(found >= end, STATUS_DATA,
-            "%s: no frame begins at byte %" PRIu64 ", but one at byte %" PRIu64
-            ": bytes were inserted there, or removed, which headers all over the file do not show",
-            open->file->path, offset, found);
-out:
-    return st;
+    return REQUIRED(
+        found >= end, STATUS_DATA,
+        "%s: no frame begins at byte %" PRIu64 ", but one at byte %" PRIu64
+        ": bytes were inserted there, or removed, which headers all over the file do not show",
+        open->file->path, offset, found);
 }
 
 /* The same of a frame: one that contradicts what is known is contrary. Where a frame of a part that
@@ -48,7 +46,6 @@ out:
 static status_t packets_look(const struct packets_open *open, uint64_t frame,
                              const unsigned char *header, struct packet *out)
 {
-    status_t st = STATUS_OK;
     const struct packets *packets = open->packets;
     uint64_t offset = frames_offset(packets->frame_bytes, open->file, frame);
     if (packets_parse(packets, open->file->path, offset, header, out) != STATUS_OK) {
@@ -58,13 +55,11 @@ static status_t packets_look(const struct packets_open *open, uint64_t frame,
     if (out->is_absent && frame < open->file->scanned) {
         TRY(packets_check_absent(open, frame, offset));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t packets_complain(const struct packets_open *open, uint64_t frame)
 {
-    status_t st = STATUS_OK;
     unsigned char header[PACKETS_MOST_HEADER] = {0};
     struct packet packet;
     const struct packets *packets = open->packets;
@@ -72,9 +67,7 @@ status_t packets_complain(const struct packets_open *open, uint64_t frame)
     uint64_t offset = frames_offset(packets->frame_bytes, open->file, frame);
     TRY(file_read(open->fd, path, offset, header, packets->header_bytes));
     TRY(packets_parse(packets, path, offset, header, &packet));
-    TRY(vdif_complain(packets, path, offset, header));
-out:
-    return st;
+    return vdif_complain(packets, path, offset, header);
 }
 
 /* Reads the headers of frames first .. first + count - 1, those that are not kept one by one. Fails
@@ -82,7 +75,6 @@ out:
 static status_t packets_read_headers(const struct packets_open *open, uint64_t first,
                                      uint64_t count, struct packet *out)
 {
-    status_t st = STATUS_OK;
     unsigned char header[PACKETS_MOST_HEADER] = {0};
     const struct packets_kept *kept = open->kept;
     const struct packets *packets = open->packets;
@@ -97,8 +89,7 @@ static status_t packets_read_headers(const struct packets_open *open, uint64_t f
                       packets->header_bytes));
         TRY(packets_look(open, frame, header, &out[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The median period of those frames low .. high - 1 that have one, of an even number of them the
@@ -216,7 +207,6 @@ static int packets_by_period(const void *left, const void *right)
 static status_t packets_group_period(const struct packets_open *open, uint64_t group,
                                      int64_t *period, int *found)
 {
-    status_t st = STATUS_OK;
     struct packet frames[PACKETS_GROUP];
     uint64_t first = group * PACKETS_GROUP;
     uint64_t count = min_u64(PACKETS_GROUP, open->file->frames - first);
@@ -230,8 +220,7 @@ static status_t packets_group_period(const struct packets_open *open, uint64_t g
     qsort(frames, known, sizeof *frames, packets_by_period);
     *found = known > 0;
     *period = known > 0 ? frames[known / 2].period : 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Groups between which the bound lies: `low` is one before it (0: the file's beginning), `high` one
@@ -263,7 +252,6 @@ static uint64_t packets_next_guess(const struct packets_bracket *b, int64_t want
 static status_t packets_close_in(const struct packets_open *open, int64_t wanted, int is_end,
                                  struct packets_bracket *b)
 {
-    status_t st = STATUS_OK;
     for (uint32_t turn = 0; b->high - b->low > CLOSE; turn++) {
         uint64_t group = packets_next_guess(b, wanted, turn);
         int64_t period = 0;
@@ -278,14 +266,12 @@ static status_t packets_close_in(const struct packets_open *open, int64_t wanted
             b->high_period = found ? period : b->high_period;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t packets_find(const struct packets_open *open, int64_t first, int64_t last, uint64_t *low,
                       uint64_t *high)
 {
-    status_t st = STATUS_OK;
     uint64_t groups = ceil_div_u64(open->file->frames, PACKETS_GROUP);
     int64_t far = 2 * (int64_t)open->packets->window;
     struct packets_bracket b = {0, groups, open->file->first, open->file->last};
@@ -295,8 +281,7 @@ status_t packets_find(const struct packets_open *open, int64_t first, int64_t la
     b.high_period = open->file->last;
     TRY(packets_close_in(open, last + far, 1, &b));
     *high = min_u64((b.high + 1) * PACKETS_GROUP, open->file->frames);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A frame that alone contradicts those around it is left out. */
@@ -318,13 +303,13 @@ static status_t packets_span_of(const struct packets_open *open, uint64_t low, u
     char *places = NULL;
     uint64_t from = low > PACKETS_AROUND ? low - PACKETS_AROUND : 0;
     uint64_t to = min_u64(high + PACKETS_AROUND, open->file->frames);
-    TRY(memory_zeroed((size_t)(to - from), sizeof *frames, "headers", &frames));
-    TRY(memory_zeroed((size_t)(high - low), 1, "headers", &places));
-    TRY(packets_read_headers(open, from, to - from, frames));
+    TRY_OUT(memory_zeroed((size_t)(to - from), sizeof *frames, "headers", &frames));
+    TRY_OUT(memory_zeroed((size_t)(high - low), 1, "headers", &places));
+    TRY_OUT(packets_read_headers(open, from, to - from, frames));
     packets_judge(open, frames, from, to - from, low, high, places);
     for (uint64_t i = low; i < high; i++) {
         int64_t period = frames[i - from].period;
-        TRY(places[i - low] == PACKETS_WRONG ? packets_complain(open, i) : STATUS_OK);
+        TRY_OUT(places[i - low] == PACKETS_WRONG ? packets_complain(open, i) : STATUS_OK);
         if (frames[i - from].is_contrary && !*warned) {
             packets_warn(open, i);
             *warned = 1;
@@ -343,7 +328,6 @@ out:
 
 status_t packets_known_end(const struct packets_open *open, uint64_t *end)
 {
-    status_t st = STATUS_OK;
     unsigned char header[PACKETS_MOST_HEADER] = {0};
     struct packet frame = {.is_known = 0};
     const struct packets *packets = open->packets;
@@ -355,13 +339,11 @@ status_t packets_known_end(const struct packets_open *open, uint64_t *end)
         is_known |= frame.is_known; /* or it contradicts others, which packets_judge() decides */
         report_clear();
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *last)
 {
-    status_t st = STATUS_OK;
     int has_first = 0;
     int has_last = 0;
     int warned = 0;
@@ -383,13 +365,11 @@ status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *
             frames);
     *first = low[0] < low[1] ? low[0] : low[1];
     *last = high[0] > high[1] ? high[0] : high[1];
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t packets_check_order(const struct packets_open *open)
 {
-    status_t st = STATUS_OK;
     uint64_t groups = ceil_div_u64(open->file->frames, PACKETS_GROUP);
     int64_t far = 2 * (int64_t)open->packets->window;
     int64_t latest = INT64_MIN + far;
@@ -412,8 +392,7 @@ status_t packets_check_order(const struct packets_open *open)
             latest_group = group;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum {
@@ -525,14 +504,12 @@ static void kept_map(struct packets_kept *kept, const struct packets_open *open,
 static status_t kept_look(const struct packets_open *open, uint64_t first, uint64_t end,
                           struct packet *out)
 {
-    status_t st = STATUS_OK;
     for (uint64_t i = first; i < end; i++) {
         const unsigned char *bytes = packets_kept_bytes(open->kept, i);
         TRY(bytes ? packets_look(open, i, bytes, &out[i - first])
                   : packets_read_headers(open, i, 1, &out[i - first]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t kept_extend(struct packets_kept *kept, const struct packets_open *open,
@@ -544,8 +521,8 @@ static status_t kept_extend(struct packets_kept *kept, const struct packets_open
         goto out;
     }
     size_t room = (size_t)(end - kept->first);
-    TRY(memory_grown(room, sizeof *kept->items, "headers", &kept->items));
-    TRY(memory_grown(room, sizeof *kept->places, "headers", &kept->places));
+    TRY_OUT(memory_grown(room, sizeof *kept->items, "headers", &kept->items));
+    TRY_OUT(memory_grown(room, sizeof *kept->places, "headers", &kept->places));
     for (uint64_t from = at; from < end; from = frames_run_end(open->file, from)) {
         kept_map(kept, open, from, min_u64(end, frames_run_end(open->file, from)));
     }
@@ -554,7 +531,7 @@ static status_t kept_extend(struct packets_kept *kept, const struct packets_open
         report_clear(); /* of what was no header any more */
         st = kept_look(open, at, end, kept->items + kept->count);
     }
-    TRY(st);
+    TRY_OUT(st);
     kept->count = end - kept->first;
 out:
     return st;
@@ -563,7 +540,6 @@ out:
 status_t packets_keep(const struct packets_open *open, uint64_t low, uint64_t high,
                       const struct packet **headers, const char **places)
 {
-    status_t st = STATUS_OK;
     struct packets_kept *kept = open->kept;
     kept_cut(kept, open, low > PACKETS_AROUND ? low - PACKETS_AROUND : 0);
     TRY(kept_extend(kept, open, min_u64(high + PACKETS_AROUND, open->file->frames)));
@@ -577,6 +553,5 @@ status_t packets_keep(const struct packets_open *open, uint64_t low, uint64_t hi
     }
     *headers = kept->items + (low - kept->first);
     *places = kept->places + (low - kept->first);
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -55,10 +55,10 @@ status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uin
     uint64_t stop = min_u64(end, last);
     uint64_t at = from;
     *out = end;
-    TRY(memory_zeroed(PIECE + PACKETS_MARK, 1, "a piece of a file", &piece));
+    TRY_OUT(memory_zeroed(PIECE + PACKETS_MARK, 1, "a piece of a file", &piece));
     while (at < stop) {
         uint64_t count = min_u64(PIECE, stop - at);
-        TRY(file_read(seek->fd, seek->path, at, piece, count + PACKETS_MARK));
+        TRY_OUT(file_read(seek->fd, seek->path, at, piece, count + PACKETS_MARK));
         uint64_t found = seek_in_piece(seek->mark, piece, count);
         if (found < count) {
             *out = at + found;
@@ -82,11 +82,11 @@ static status_t seek_is_filling(const struct packets_seek *seek, uint64_t from, 
 {
     status_t st = STATUS_OK;
     unsigned char *piece = NULL;
-    TRY(memory_zeroed(PIECE, 1, "a piece of a file", &piece));
+    TRY_OUT(memory_zeroed(PIECE, 1, "a piece of a file", &piece));
     *is_filling = 1;
     for (uint64_t at = from; at < end && *is_filling; at += PIECE - WORD) {
         uint64_t count = min_u64(PIECE, end - at);
-        TRY(file_read(seek->fd, seek->path, at, piece, count));
+        TRY_OUT(file_read(seek->fd, seek->path, at, piece, count));
         *is_filling = seek_is_one_word(piece, count);
     }
 out:
@@ -109,11 +109,9 @@ static enum seek_state seek_judge(const struct packets_mark *mark, const unsigne
 static status_t seek_look(const struct packets_seek *seek, uint64_t offset, unsigned char *header,
                           enum seek_state *state)
 {
-    status_t st = STATUS_OK;
     TRY(file_read(seek->fd, seek->path, offset, header, seek->header_bytes));
     *state = seek_judge(seek->mark, header);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Looks at frames first .. end - 1, up to the first that is neither a frame nor fill. *anchor is
@@ -122,7 +120,6 @@ static status_t seek_sample(const struct packets_seek *seek, uint64_t begin, uin
                             uint64_t end, unsigned char (*keep)[PACKETS_MOST_HEADER],
                             uint64_t *anchor, int *is_regular)
 {
-    status_t st = STATUS_OK;
     unsigned char header[PACKETS_MOST_HEADER] = {0};
     for (uint64_t i = first; i < end && *is_regular; i++) {
         enum seek_state state = SEEK_OTHER;
@@ -131,15 +128,13 @@ static status_t seek_sample(const struct packets_seek *seek, uint64_t begin, uin
         *anchor = state == SEEK_HEADER ? i : *anchor;
         *is_regular = state == SEEK_HEADER || state == SEEK_FILL;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether the file looks as if it held nothing but `frames` frames, one behind the other. */
 static status_t seek_sample_all(const struct packets_seek *seek, uint64_t begin, uint64_t frames,
                                 struct packets_ends *ends, uint64_t *anchor, int *is_regular)
 {
-    status_t st = STATUS_OK;
     uint64_t head = min_u64(frames, PACKETS_ENDS);
     uint64_t tail = frames - head;
     uint64_t groups = ceil_div_u64(frames, PACKETS_GROUP);
@@ -160,21 +155,18 @@ static status_t seek_sample_all(const struct packets_seek *seek, uint64_t begin,
         TRY(file_read(seek->fd, seek->path, end, header, rest));
         *is_regular = rest == seek->header_bytes && seek_judge(seek->mark, header) == SEEK_HEADER;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t scan_add_run(struct scan *scan, uint64_t offset)
 {
-    status_t st = STATUS_OK;
     struct packets_file *out = scan->out;
     if (out->nruns > 0 && out->runs[out->nruns - 1].frame == out->frames) {
         out->nruns--; /* of no frames */
     }
     TRY(memory_grown(out->nruns + 1, sizeof *out->runs, "runs of frames", &out->runs));
     out->runs[out->nruns++] = (struct packets_run){out->frames, offset};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void scan_skip(struct scan *scan, uint64_t from, uint64_t end)
@@ -187,38 +179,33 @@ static void scan_skip(struct scan *scan, uint64_t from, uint64_t end)
 /* The bytes of frame `at` are none: they count, unless they are fill or flagged. */
 static status_t scan_pass(struct scan *scan, uint64_t at)
 {
-    status_t st = STATUS_OK;
     unsigned char header[PACKETS_MOST_HEADER] = {0};
     enum seek_state state = SEEK_OTHER;
     TRY(seek_look(scan->seek, at, header, &state));
     if (state == SEEK_OTHER) {
         scan_skip(scan, at, at + scan->seek->frame_bytes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The first run, and what lies before it. */
 static status_t scan_begin(struct scan *scan, uint64_t begin)
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = scan->seek->frame_bytes;
     TRY(scan_add_run(scan, begin));
     if (begin % bytes != 0) {
         scan_skip(scan, 0, begin);
-        goto out;
+        return STATUS_OK;
     }
     for (uint64_t at = 0; at < begin; at += bytes) {
         TRY(scan_pass(scan, at));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The next header lies where none should: whether the frame before is whole. */
 static status_t scan_is_whole(const struct scan *scan, uint64_t next, int *is_whole)
 {
-    status_t st = STATUS_OK;
     uint64_t end = scan->at + scan->seek->frame_bytes;
     int goes_on = 0;
     *is_whole = 0;
@@ -227,14 +214,12 @@ static status_t scan_is_whole(const struct scan *scan, uint64_t next, int *is_wh
         TRY(seek_is_filling(scan->seek, end - WORD, end + WORD, &goes_on));
         *is_whole = !goes_on;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* From where frames do not follow each other any more to the next one; *has_next = 0: none. */
 static status_t scan_resume(struct scan *scan, int *has_next)
 {
-    status_t st = STATUS_OK;
     const struct packets_seek *seek = scan->seek;
     uint64_t end = scan->at + seek->frame_bytes;
     uint64_t next = 0;
@@ -247,7 +232,7 @@ static status_t scan_resume(struct scan *scan, int *has_next)
         for (uint64_t at = end; at < next; at += seek->frame_bytes) {
             TRY(scan_pass(scan, at));
         }
-        goto out;
+        return STATUS_OK;
     }
     if (next < seek->bytes && (next - scan->at) % seek->frame_bytes != 0) {
         TRY(scan_is_whole(scan, next, &is_whole));
@@ -259,13 +244,11 @@ static status_t scan_resume(struct scan *scan, int *has_next)
         scan->out->frames++;
         scan->at = next;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t scan_walk(struct scan *scan)
 {
-    status_t st = STATUS_OK;
     const struct packets_seek *seek = scan->seek;
     unsigned char header[PACKETS_MOST_HEADER] = {0};
     int has_next = 1;
@@ -284,8 +267,7 @@ static status_t scan_walk(struct scan *scan)
             has_next = 0;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void scan_warn(const struct scan *scan)
@@ -302,7 +284,6 @@ static void scan_warn(const struct scan *scan)
 static status_t seek_ends(const struct packets_seek *seek, const struct packets_file *file,
                           struct packets_ends *ends)
 {
-    status_t st = STATUS_OK;
     uint64_t head = min_u64(file->frames, PACKETS_ENDS);
     uint64_t tail = file->frames - head;
     for (uint64_t i = 0; i < head; i++) {
@@ -311,14 +292,12 @@ static status_t seek_ends(const struct packets_seek *seek, const struct packets_
         TRY(file_read(seek->fd, seek->path, frames_offset(seek->frame_bytes, file, tail + i),
                       ends->last[i], seek->header_bytes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t packets_seek_frames(const struct packets_seek *seek, uint64_t begin,
                              struct packets_file *out, struct packets_ends *ends)
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = seek->frame_bytes;
     uint64_t frames = (seek->bytes - begin) / bytes;
     uint64_t anchor = 0;
@@ -341,6 +320,5 @@ status_t packets_seek_frames(const struct packets_seek *seek, uint64_t begin,
                     " bytes, as those before: left out",
                     seek->path, seek->bytes - end, seek->noun, bytes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }

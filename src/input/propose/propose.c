@@ -132,7 +132,7 @@ static status_t propose_add_passes(const char *path, uint64_t samples, uint64_t 
     uint64_t part = parts > 1 ? parts : 1;
     uint64_t channels = part * max_u64(power_below(most / part), 2);
     uint64_t integrate = max_u64(samples / (raw * channels) / ROWS, 1);
-    TRY(text_add(&file, "%.*s-power.h5", (int)length, name));
+    TRY_OUT(text_add(&file, "%.*s-power.h5", (int)length, name));
     text_add(out, "channelise: {channels: %llu, taps: %d}\n", (unsigned long long)channels, TAPS);
     text_add(out,
              "products:\n  - {kind: power, integrate: %llu, file: ", (unsigned long long)integrate);
@@ -245,13 +245,12 @@ static void job_add_name(const struct proposal *p, enum propose_meaning means, c
 /* Appends the job. Fails with DATA. */
 static status_t propose_add_job(struct proposal *p)
 {
-    status_t st = STATUS_OK;
     TRY(propose_find_axes(p));
     if (p->axes.is_real && p->axes.power) {
         TRY(text_add_shown(p->attributes,
                            "  %s looks like powers, not voltages (\"%s\" names a dimension)\n",
                            p->re->path, p->axes.power));
-        goto out;
+        return STATUS_OK;
     }
     propose_add_input(p->path, p->out);
     job_add_samples(p);
@@ -264,9 +263,7 @@ static status_t propose_add_job(struct proposal *p)
     job_add_name(p, MEANS_TELESCOPE, "telescope");
     job_add_name(p, MEANS_SOURCE, "source");
     TRY(propose_add_passes(p->path, p->axes.times, p->oversampling_num, p->axes.is_real, p->out));
-    TRY(p->out->status);
-out:
-    return st;
+    return p->out->status;
 }
 
 /* Keys are found in the message that says what is missing. */
@@ -305,11 +302,11 @@ static status_t propose_add_value(struct proposal *p, hid_t object, const char *
     char *text = NULL;
     double number = 0;
     int found = 0;
-    TRY(h5_find_text(object, p->path, name, &text, &found));
+    TRY_OUT(h5_find_text(object, p->path, name, &text, &found));
     if (found) {
-        TRY(text_add_shown(p->attributes, " = \"%.60s\"", text));
+        TRY_OUT(text_add_shown(p->attributes, " = \"%.60s\"", text));
     } else if (h5_get_f64(object, p->path, name, &number, &found) == STATUS_OK) {
-        TRY(found ? text_add(p->attributes, " = %.10g", number) : STATUS_OK);
+        TRY_OUT(found ? text_add(p->attributes, " = %.10g", number) : STATUS_OK);
     }
     report_clear(); /* of what is no number */
 out:
@@ -345,11 +342,11 @@ static herr_t propose_see_attribute(hid_t object, const char *name, const H5A_in
     if (propose_is_own(name)) {
         goto out;
     }
-    TRY(propose_note_attribute(p, object, of->name, name, of->is_of_data));
+    TRY_OUT(propose_note_attribute(p, object, of->name, name, of->is_of_data));
     if (p->lines++ < MOST_LINES) {
-        TRY(text_add_shown(p->attributes, "  /%s@%s", at, name));
-        TRY(propose_add_value(p, object, name));
-        TRY(text_add(p->attributes, "\n"));
+        TRY_OUT(text_add_shown(p->attributes, "  /%s@%s", at, name));
+        TRY_OUT(propose_add_value(p, object, name));
+        TRY_OUT(text_add(p->attributes, "\n"));
     }
 out:
     return st == STATUS_OK ? 0 : -1;
@@ -378,7 +375,7 @@ static status_t propose_describe(const struct h5_dataset *data, const char *name
     out->numbers = data->count * (out->is_compound ? 2 : 1);
     out->rank = data->rank;
     memcpy(out->dims, data->dims, sizeof out->dims);
-    TRY(h5_is_scale(data->id, name, &is_scale));
+    TRY_OUT(h5_is_scale(data->id, name, &is_scale));
     int is_aside = means == MEANS_ASIDE || means == MEANS_CENTRE;
     *is_it = (out->class == H5T_INTEGER || out->class == H5T_FLOAT) && data->rank >= 1 &&
              data->count > 1 && !is_scale && !is_aside &&
@@ -394,7 +391,7 @@ out:
 static status_t propose_keep(struct proposal *p, const char *name, struct propose_data *data)
 {
     status_t st = STATUS_OK;
-    TRY(memory_format(&data->path, "/%s", name));
+    TRY_OUT(memory_format(&data->path, "/%s", name));
     if (p->ndata < MOST_DATA) {
         p->data[p->ndata++] = *data;
         data->path = NULL;
@@ -415,18 +412,18 @@ static status_t propose_see_dataset(struct proposal *p, hid_t dataset, const cha
     struct h5_dataset data = {0};
     struct propose_data found = {.path = NULL};
     int is_it = 0;
-    H5_TRY(H5Iinc_ref(dataset), "%s: /%s cannot be opened", p->path, name);
-    TRY(h5_dataset_of(dataset, p->path, &data));
+    H5_TRY_OUT(H5Iinc_ref(dataset), "%s: /%s cannot be opened", p->path, name);
+    TRY_OUT(h5_dataset_of(dataset, p->path, &data));
     *is_of_data = data.count > 1;
-    TRY(propose_describe(&data, name, &found, &is_it));
+    TRY_OUT(propose_describe(&data, name, &found, &is_it));
     const char *power = found.is_compound ? NULL : propose_power_word(text_basename(name));
     if (is_it && power) {
         is_it = 0;
-        TRY(text_add_shown(p->attributes,
-                           "  /%s looks like powers, not voltages (\"%s\" in its name)\n", name,
-                           power));
+        TRY_OUT(text_add_shown(p->attributes,
+                               "  /%s looks like powers, not voltages (\"%s\" in its name)\n", name,
+                               power));
     }
-    TRY(is_it ? propose_keep(p, name, &found) : propose_note_dataset(p, dataset, name));
+    TRY_OUT(is_it ? propose_keep(p, name, &found) : propose_note_dataset(p, dataset, name));
 out:
     h5_dataset_close(&data);
     return st;
@@ -444,12 +441,12 @@ static status_t propose_see_object(const struct h5_found *found, void *context, 
     }
     apart_at("%s: /%s", p->path, found->path);
     object = H5Oopen(found->at, found->name, H5P_DEFAULT);
-    H5_TRY(object, "%s: /%s cannot be opened", p->path, found->path);
-    TRY(found->type == H5O_TYPE_DATASET
-            ? propose_see_dataset(p, object, found->path, &of.is_of_data)
-            : STATUS_OK);
-    H5_TRY(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, propose_see_attribute, &of),
-           "%s: attributes of /%s cannot be listed", p->path, found->path);
+    H5_TRY_OUT(object, "%s: /%s cannot be opened", p->path, found->path);
+    TRY_OUT(found->type == H5O_TYPE_DATASET
+                ? propose_see_dataset(p, object, found->path, &of.is_of_data)
+                : STATUS_OK);
+    H5_TRY_OUT(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, propose_see_attribute, &of),
+               "%s: attributes of /%s cannot be listed", p->path, found->path);
 out:
     h5_close(object);
     return st;
@@ -459,14 +456,14 @@ status_t propose_layout(const char *path, struct text *attributes, struct text *
 {
     status_t st = STATUS_OK;
     struct proposal p = {.path = path, .file = -1, .attributes = attributes, .out = job};
-    TRY(memory_zeroed(MOST_DATA, sizeof *p.data, "datasets", &p.data));
-    TRY(h5_open_cut_file(path, &p.file));
-    TRY(h5_walk(p.file, path, propose_see_object, &p));
+    TRY_OUT(memory_zeroed(MOST_DATA, sizeof *p.data, "datasets", &p.data));
+    TRY_OUT(h5_open_cut_file(path, &p.file));
+    TRY_OUT(h5_walk(p.file, path, propose_see_object, &p));
     if (p.lines > MOST_LINES) {
-        TRY(text_add(attributes, "  and %d attributes more\n", p.lines - MOST_LINES));
+        TRY_OUT(text_add(attributes, "  and %d attributes more\n", p.lines - MOST_LINES));
     }
     propose_choose(&p);
-    TRY(p.re ? propose_add_job(&p) : STATUS_OK);
+    TRY_OUT(p.re ? propose_add_job(&p) : STATUS_OK);
 out:
     propose_facts_free(&p);
     for (size_t i = 0; i < p.ndata; i++) {

@@ -19,14 +19,12 @@ struct axes_names {
 /* The last parts of the paths of scales. */
 static status_t axes_take_scales(hid_t dataset, const char *path, struct axes_names *names)
 {
-    status_t st = STATUS_OK;
     char scale[H5_SCALE_NAME];
     for (int i = 0; i < names->rank; i++) {
         TRY(h5_first_scale(dataset, path, i, scale));
         snprintf(names->name[i], NAME_BYTES, "%.31s", text_basename(scale));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void axes_put_name(struct axes_names *names, int i, const char *text, size_t length)
@@ -71,7 +69,7 @@ static status_t axes_take_texts(hid_t object, const char *path, const char *attr
     status_t st = STATUS_OK;
     char **texts = NULL;
     size_t count = 0;
-    TRY(h5_find_texts(object, path, attribute, &texts, &count));
+    TRY_OUT(h5_find_texts(object, path, attribute, &texts, &count));
     int is_each = names->rank > 1 && count == (size_t)names->rank;
     for (int i = 0; is_each && i < names->rank; i++) {
         axes_put_name(names, i, texts[i], strlen(texts[i]));
@@ -101,11 +99,11 @@ static status_t axes_take_attributes(hid_t object, const char *path, int is_weak
 {
     status_t st = STATUS_OK;
     struct h5_names attributes = {0};
-    TRY(h5_list_attributes(object, path, "the samples", &attributes));
+    TRY_OUT(h5_list_attributes(object, path, "the samples", &attributes));
     for (size_t i = 0; i < attributes.count; i++) {
         struct propose_word word = propose_word_of(attributes.names[i]);
         if (word.means == MEANS_DIMS && word.is_weak == is_weak) {
-            TRY(axes_forgive(axes_take_texts(object, path, attributes.names[i], names)));
+            TRY_OUT(axes_forgive(axes_take_texts(object, path, attributes.names[i], names)));
         }
     }
 out:
@@ -129,17 +127,17 @@ static status_t axes_find_names(const struct proposal *p, hid_t dataset, struct 
     char path[MOST_TEXT];
     hid_t group = -1;
     snprintf(path, sizeof path, "%s", p->re->path);
-    TRY(axes_forgive(axes_take_scales(dataset, p->path, names)));
-    TRY(axes_take_attributes(dataset, p->path, 0, names));
-    TRY(axes_are_named(names) ? STATUS_OK : axes_take_attributes(dataset, p->path, 1, names));
+    TRY_OUT(axes_forgive(axes_take_scales(dataset, p->path, names)));
+    TRY_OUT(axes_take_attributes(dataset, p->path, 0, names));
+    TRY_OUT(axes_are_named(names) ? STATUS_OK : axes_take_attributes(dataset, p->path, 1, names));
     while (!axes_are_named(names) && strlen(p->re->path) < sizeof path) {
         char *end = strrchr(path, '/');
         int is_root = !end || end == path;
         *(end ? end : path) = '\0';
         h5_close(group);
         group = H5Gopen2(p->file, is_root ? "/" : path, H5P_DEFAULT);
-        H5_TRY(group, "%s: a group of %s cannot be opened", p->path, p->re->path);
-        TRY(axes_take_attributes(group, p->path, 0, names));
+        H5_TRY_OUT(group, "%s: a group of %s cannot be opened", p->path, p->re->path);
+        TRY_OUT(axes_take_attributes(group, p->path, 0, names));
         if (is_root) {
             break;
         }
@@ -364,7 +362,7 @@ status_t propose_find_axes(struct proposal *p)
     int largest = -1;
     int second = -1;
     hid_t dataset = H5Dopen2(p->file, p->re->path, H5P_DEFAULT);
-    H5_TRY(dataset, "%s: %s cannot be opened", p->path, p->re->path);
+    H5_TRY_OUT(dataset, "%s: %s cannot be opened", p->path, p->re->path);
     axes->rank = p->re->rank;
     for (int i = 0; i < axes->rank; i++) {
         axes->axis[i] = AXIS_KINDS;
@@ -374,7 +372,7 @@ status_t propose_find_axes(struct proposal *p)
         axes->chans = axes->times = 1;
         goto out;
     }
-    TRY(axes_find_names(p, dataset, &names));
+    TRY_OUT(axes_find_names(p, dataset, &names));
     for (int i = 0; i < axes->rank; i++) {
         axes->power = axes->power ? axes->power : propose_power_word(names.name[i]);
     }

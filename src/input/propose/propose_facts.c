@@ -109,16 +109,14 @@ static void fact_free(struct propose_fact *fact)
 /* Room for one more; *fact belongs to the proposal from then on. */
 static status_t fact_add(struct proposal *p, struct propose_fact *fact)
 {
-    status_t st = STATUS_OK;
     if (p->nfacts == MOST_FACTS) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(fact_show(fact));
     TRY(memory_grown(p->nfacts + 1, sizeof *p->facts, "facts of a file", &p->facts));
     p->facts[p->nfacts++] = *fact;
     *fact = (struct propose_fact){.count = 0};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void fact_take_unit(struct propose_fact *fact, const char *text)
@@ -163,9 +161,9 @@ static status_t fact_find_unit(const struct proposal *p, hid_t object, const cha
     int found = 0;
     for (size_t i = 0; i < sizeof endings / sizeof *endings && !found; i++) {
         text_free(&name);
-        TRY(attribute ? text_add(&name, "%s_%s", attribute, endings[i])
-                      : text_add(&name, "%s", endings[i]));
-        TRY(h5_find_text(object, p->path, name.data, &text, &found));
+        TRY_OUT(attribute ? text_add(&name, "%s_%s", attribute, endings[i])
+                          : text_add(&name, "%s", endings[i]));
+        TRY_OUT(h5_find_text(object, p->path, name.data, &text, &found));
     }
     if (found) {
         fact_take_unit(fact, text);
@@ -185,7 +183,7 @@ static status_t fact_read_attribute(const struct proposal *p, hid_t object, cons
     hid_t id = H5Aopen(object, name, H5P_DEFAULT);
     hid_t type = id >= 0 ? H5Aget_type(id) : -1;
     hid_t space = id >= 0 ? H5Aget_space(id) : -1;
-    H5_TRY(space, "%s: %s cannot be opened", p->path, fact->where);
+    H5_TRY_OUT(space, "%s: %s cannot be opened", p->path, fact->where);
     hssize_t count = H5Sget_simple_extent_npoints(space);
     H5T_class_t class = H5Tget_class(type);
     int found = 0;
@@ -193,11 +191,11 @@ static status_t fact_read_attribute(const struct proposal *p, hid_t object, cons
         goto out;
     }
     if (class == H5T_STRING) {
-        TRY(h5_find_text(object, p->path, name, &fact->text, &found));
+        TRY_OUT(h5_find_text(object, p->path, name, &fact->text, &found));
     } else if (class == H5T_INTEGER || class == H5T_FLOAT) {
-        TRY(memory_zeroed((size_t)count, sizeof *numbers, "an attribute", &numbers));
-        H5_TRY(H5Aread(id, H5T_NATIVE_DOUBLE, numbers), "%s: %s cannot be read", p->path,
-               fact->where);
+        TRY_OUT(memory_zeroed((size_t)count, sizeof *numbers, "an attribute", &numbers));
+        H5_TRY_OUT(H5Aread(id, H5T_NATIVE_DOUBLE, numbers), "%s: %s cannot be read", p->path,
+                   fact->where);
         fact->first = numbers[0];
         fact->last = numbers[count - 1];
         found = 1;
@@ -222,18 +220,18 @@ status_t propose_note_attribute(struct proposal *p, hid_t object, const char *na
     if (fact.word.means == MEANINGS || fact.word.means == MEANS_ASIDE) {
         goto out;
     }
-    TRY(memory_format(&fact.where, "/%s@%s", strcmp(name, ".") == 0 ? "" : name, attribute));
+    TRY_OUT(memory_format(&fact.where, "/%s@%s", strcmp(name, ".") == 0 ? "" : name, attribute));
     st = fact_read_attribute(p, object, attribute, &fact);
     if (st == STATUS_DATA && !strstr(report_cause(), "file read failed")) {
         st = report_forgive(st); /* an attribute of an odd type states nothing */
         goto out;
     }
-    TRY(st);
+    TRY_OUT(st);
     if (fact.text) {
         fact_take_text(&fact);
     }
-    TRY(fact_find_unit(p, object, attribute, &fact));
-    TRY(fact.count > 0 ? fact_add(p, &fact) : STATUS_OK);
+    TRY_OUT(fact_find_unit(p, object, attribute, &fact));
+    TRY_OUT(fact.count > 0 ? fact_add(p, &fact) : STATUS_OK);
 out:
     fact_free(&fact);
     return st;
@@ -243,7 +241,6 @@ out:
 static status_t fact_read_text(const struct proposal *p, const struct h5_dataset *data,
                                struct propose_fact *fact)
 {
-    status_t st = STATUS_OK;
     char *variable = NULL;
     size_t size = H5Tget_size(data->type);
     if (H5Tis_variable_str(data->type) > 0) {
@@ -257,8 +254,7 @@ static status_t fact_read_text(const struct proposal *p, const struct h5_dataset
                "%s: %s cannot be read", p->path, fact->where);
     }
     fact->count = fact->text ? 1 : 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The member of a compound that holds frequencies; NULL: none does. */
@@ -284,13 +280,13 @@ static status_t fact_read_numbers(const struct proposal *p, const struct h5_data
     status_t st = STATUS_OK;
     double *numbers = NULL;
     hid_t type = member ? H5Tcreate(H5T_COMPOUND, sizeof(double)) : H5Tcopy(H5T_NATIVE_DOUBLE);
-    H5_TRY(type, "%s: %s cannot be read", p->path, fact->where);
+    H5_TRY_OUT(type, "%s: %s cannot be read", p->path, fact->where);
     if (member) {
-        H5_TRY(H5Tinsert(type, member, 0, H5T_NATIVE_DOUBLE), "%s: %s cannot be read", p->path,
-               fact->where);
+        H5_TRY_OUT(H5Tinsert(type, member, 0, H5T_NATIVE_DOUBLE), "%s: %s cannot be read", p->path,
+                   fact->where);
     }
-    TRY(memory_zeroed((size_t)data->count, sizeof *numbers, fact->where, &numbers));
-    TRY(h5_dataset_read(data, p->path, fact->where, type, data->count, numbers));
+    TRY_OUT(memory_zeroed((size_t)data->count, sizeof *numbers, fact->where, &numbers));
+    TRY_OUT(h5_dataset_read(data, p->path, fact->where, type, data->count, numbers));
     fact->count = data->count;
     fact->first = numbers[0];
     fact->last = numbers[data->count - 1];
@@ -327,9 +323,9 @@ status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *nam
     if (fact.word.means == MEANINGS) {
         goto out;
     }
-    H5_TRY(H5Iinc_ref(id), "%s: /%s cannot be opened", p->path, name);
-    TRY(memory_format(&fact.where, "/%s", name));
-    TRY(h5_dataset_of(id, p->path, &data));
+    H5_TRY_OUT(H5Iinc_ref(id), "%s: /%s cannot be opened", p->path, name);
+    TRY_OUT(memory_format(&fact.where, "/%s", name));
+    TRY_OUT(h5_dataset_of(id, p->path, &data));
     int is_list = fact.word.means == MEANS_CENTRE && data.rank == 1 && data.count <= MOST_VALUES;
     H5T_class_t class = H5Tget_class(data.type);
     if (data.count < 1 || (data.count > 1 && !is_list) || !fact_is_stored(p, &data, name)) {
@@ -337,14 +333,14 @@ status_t propose_note_dataset(struct proposal *p, hid_t dataset, const char *nam
     }
     member = class == H5T_COMPOUND && is_list ? fact_member(data.type, &fact.unit) : NULL;
     if (class == H5T_STRING && data.count == 1) {
-        TRY(fact_read_text(p, &data, &fact));
+        TRY_OUT(fact_read_text(p, &data, &fact));
         fact_take_text(&fact);
     } else if (class == H5T_INTEGER || class == H5T_FLOAT || member) {
-        TRY(fact_read_numbers(p, &data, member, &fact));
-        TRY(memory_text(member, &fact.member));
+        TRY_OUT(fact_read_numbers(p, &data, member, &fact));
+        TRY_OUT(memory_text(member, &fact.member));
     }
-    TRY(fact_find_unit(p, dataset, NULL, &fact));
-    TRY(fact.count > 0 ? fact_add(p, &fact) : STATUS_OK);
+    TRY_OUT(fact_find_unit(p, dataset, NULL, &fact));
+    TRY_OUT(fact.count > 0 ? fact_add(p, &fact) : STATUS_OK);
 out:
     H5free_memory(member);
     h5_dataset_close(&data);

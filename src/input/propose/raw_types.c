@@ -36,7 +36,6 @@ static double raw_types_number(const struct number_type *type, const unsigned ch
 /* Adds the power of numbers less their mean, in a Hann window, as they are and as pairs. */
 static status_t raw_types_transform(const double *numbers, struct raw_sums *sums)
 {
-    status_t st = STATUS_OK;
     double complex in[POINTS];
     double complex out[POINTS];
     for (int is_complex = 0; is_complex < 2; is_complex++) {
@@ -55,13 +54,11 @@ static status_t raw_types_transform(const double *numbers, struct raw_sums *sums
             sums->power[is_complex][i] += creal(x) * creal(x) + cimag(x) * cimag(x);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t raw_types_add(const unsigned char *bytes, uint64_t count, struct raw_sums *sums)
 {
-    status_t st = STATUS_OK;
     double numbers[POINTS];
     const struct number_type *type = &sums->type;
     const double least = type->kind == 'i' ? -ldexp(1, (int)type->bits - 1) : 0;
@@ -81,13 +78,11 @@ static status_t raw_types_add(const unsigned char *bytes, uint64_t count, struct
         }
         TRY(are_finite ? raw_types_transform(numbers, sums) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t raw_types_say(const char *name, const struct raw_sums *sums, struct text *out)
 {
-    status_t st = STATUS_OK;
     const double all = sums->count + (sums->type.kind == 'f' ? sums->clipped : 0);
     const double mean = sums->count > 0 ? sums->sum / sums->count : 0;
     const double square = sums->count > 0 ? sums->squares / sums->count : 0;
@@ -105,8 +100,7 @@ static status_t raw_types_say(const char *name, const struct raw_sums *sums, str
         }
         TRY(text_add(out, "\n"));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t raw_types_measure(const char *path, uint64_t skip, struct text *out)
@@ -117,22 +111,24 @@ status_t raw_types_measure(const char *path, uint64_t skip, struct text *out)
     struct identity identity;
     unsigned char bytes[PIECE_BYTES];
     int fd = -1;
-    TRY(file_open_read(path, &fd));
-    TRY(identity_of_open(fd, path, &identity));
-    REQUIRE(identity.bytes > skip && identity.bytes - skip >= POINTS * sizeof(double), STATUS_DATA,
-            "%s has %" PRIu64 " bytes, expected %zu or more after input.layout.skip (%" PRIu64 ")",
-            path, identity.bytes, POINTS * sizeof(double), skip);
+    TRY_OUT(file_open_read(path, &fd));
+    TRY_OUT(identity_of_open(fd, path, &identity));
+    REQUIRE_OUT(
+        identity.bytes > skip && identity.bytes - skip >= POINTS * sizeof(double), STATUS_DATA,
+        "%s has %" PRIu64 " bytes, expected %zu or more after input.layout.skip (%" PRIu64 ")",
+        path, identity.bytes, POINTS * sizeof(double), skip);
     const uint64_t whole = identity.bytes - skip;
     const uint64_t step = max_u64(PIECE_BYTES, whole / PIECES / 16 * 16); /* whole pairs */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct raw_sums sums = {.count = 0};
-        REQUIRE(number_type_parse(names[i], &sums.type), STATUS_USAGE, "%s is no type", names[i]);
+        REQUIRE_OUT(number_type_parse(names[i], &sums.type), STATUS_USAGE, "%s is no type",
+                    names[i]);
         for (uint64_t at = 0; at < whole && at < PIECES * step; at += step) {
             uint64_t count = min_u64(PIECE_BYTES, whole - at);
-            TRY(file_read(fd, path, skip + at, bytes, count));
-            TRY(raw_types_add(bytes, count, &sums));
+            TRY_OUT(file_read(fd, path, skip + at, bytes, count));
+            TRY_OUT(raw_types_add(bytes, count, &sums));
         }
-        TRY(raw_types_say(names[i], &sums, out));
+        TRY_OUT(raw_types_say(names[i], &sums, out));
     }
 out:
     file_close(fd);

@@ -32,7 +32,6 @@ static void numbers_unplain(struct archive *archive)
 
 static status_t numbers_check(const struct archive *archive)
 {
-    status_t st = STATUS_OK;
     const struct archive_number *number = &archive->stored.number;
     const char *path = archive->parts[0].path;
     uint32_t bits = number->bits;
@@ -43,7 +42,7 @@ static status_t numbers_check(const struct archive *archive)
             "cannot say so",
             path);
     if (number->kind == NUMBER_PLAIN) {
-        goto out;
+        return STATUS_OK;
     }
     REQUIRE(number->kind == NUMBER_LEVELS  ? is_small
             : number->kind == NUMBER_FLOAT ? is_wide
@@ -53,10 +52,8 @@ static status_t numbers_check(const struct archive *archive)
             : number->kind == NUMBER_LEVELS ? "levels"
                                             : "integers",
             bits);
-    REQUIRE(isfinite(number->offset), STATUS_DATA, "%s: the offset of its numbers is %g", path,
-            number->offset);
-out:
-    return st;
+    return REQUIRED(isfinite(number->offset), STATUS_DATA, "%s: the offset of its numbers is %g",
+                    path, number->offset);
 }
 
 /* The least and the most that is handed out; returns 0 when these are no integers. */
@@ -134,7 +131,6 @@ static int numbers_find_plain(const struct archive_number *number, enum sample_f
 
 status_t numbers_settle(struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct archive_number *number = &archive->stored.number;
     double least = 0;
     double most = 0;
@@ -157,13 +153,11 @@ status_t numbers_settle(struct archive *archive)
     }
     archive->stored.element_bytes =
         sample_types[archive->format].bytes * (archive->stored.is_compound ? 2 : 1);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t numbers_settle_steps(struct archive *archive, int32_t blank)
 {
-    status_t st = STATUS_OK;
     struct archive_number *number = &archive->stored.number;
     if (number->kind == NUMBER_PLAIN) {
         numbers_unplain(archive);
@@ -181,8 +175,7 @@ status_t numbers_settle_steps(struct archive *archive, int32_t blank)
     archive->stored.swap_bytes = 0;
     archive->format = SAMPLE_F32;
     archive->stored.element_bytes = 2 * sample_types[SAMPLE_F32].bytes;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int numbers_are_alike(const struct archive *a, const struct archive *b)
@@ -458,7 +451,6 @@ static void numbers_fill_table(numbers_t *numbers)
 status_t numbers_create_as(const struct archive_number *stored, enum sample_format format,
                            numbers_t **out)
 {
-    status_t st = STATUS_OK;
     const int is_byte = stored->bits == 8 && stored->has_missing && format == SAMPLE_F32;
     numbers_t *numbers = NULL;
     TRY(memory_zeroed(1, sizeof *numbers, "stored numbers", &numbers));
@@ -469,13 +461,11 @@ status_t numbers_create_as(const struct archive_number *stored, enum sample_form
     numbers->per_byte = stored->bits < 8 || is_byte ? 8 / stored->bits : 0;
     numbers_fill_table(numbers);
     *out = numbers;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t numbers_create(const struct archive *archive, numbers_t **out)
 {
-    status_t st = STATUS_OK;
     const struct sample_type *type = &sample_types[archive->format];
     struct archive_number stored = archive->stored.number;
     const int is_plain = stored.kind == NUMBER_PLAIN;
@@ -489,8 +479,7 @@ status_t numbers_create(const struct archive *archive, numbers_t **out)
         (*out)->is_swapped = archive->stored.swap_bytes && type->bytes > 1;
         (*out)->is_plain = !(*out)->is_swapped;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void numbers_destroy(numbers_t *numbers)

@@ -13,7 +13,7 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
 {
     status_t st = STATUS_OK;
     reader_t *reader = NULL;
-    TRY(memory_zeroed(1, sizeof *reader, "a reader", &reader));
+    TRY_OUT(memory_zeroed(1, sizeof *reader, "a reader", &reader));
     reader->archive = archive;
     reader->cache_bytes = cache_bytes;
     reader->threads = threads;
@@ -29,7 +29,7 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
         }
     }
     reader->is_huge = file_is_huge(bytes);
-    TRY(numbers_create(archive, &reader->numbers));
+    TRY_OUT(numbers_create(archive, &reader->numbers));
     *out = memory_move(&reader);
 out:
     reader_destroy(reader);
@@ -68,7 +68,6 @@ static status_t (*const read_by[])(reader_t *, const struct reader_wanted *,
 static status_t reader_read_stack(reader_t *reader, struct reader_wanted *wanted, uint64_t stack,
                                   struct losses *losses)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = reader->archive;
     uint64_t end = wanted->first + wanted->count;
     uint64_t at = wanted->first;
@@ -87,8 +86,7 @@ static status_t reader_read_stack(reader_t *reader, struct reader_wanted *wanted
             TRY(read_by[part->reach](reader, wanted, losses));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Zero volts for samples of one stream, which may lie between those of others. */
@@ -110,22 +108,19 @@ static void reader_fill_stream(const struct archive *archive, const struct reade
 static status_t reader_fill_pairs(const struct archive *archive, const struct reader_wanted *wanted,
                                   const struct losses *lacks, struct losses *losses)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < lacks->count; i++) {
         const struct loss *loss = &lacks->items[i];
         reader_fill_stream(archive, wanted, loss->stream - wanted->slab->first_stream, loss->first,
                            loss->count);
         TRY(losses ? losses_add(losses, loss->stream, loss->first, loss->count) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Samples that the archive declares missing become zero volts. */
 static status_t reader_fill_gaps(const struct archive *archive, const struct reader_wanted *wanted,
                                  struct losses *losses)
 {
-    status_t st = STATUS_OK;
     uint64_t first = wanted->first;
     uint64_t count = wanted->count;
     for (size_t i = archive_gap_after(archive, first);
@@ -138,14 +133,12 @@ static status_t reader_fill_gaps(const struct archive *archive, const struct rea
             TRY(losses ? losses_add(losses, LOSS_OF_ALL, low, high - low) : STATUS_OK);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t reader_fill_stream_gaps(const struct archive *archive,
                                         const struct reader_wanted *wanted, struct losses *losses)
 {
-    status_t st = STATUS_OK;
     uint64_t end = wanted->first + wanted->count;
     for (uint32_t i = 0; i < wanted->slab->nstreams && archive->losses.nstream_gaps > 0; i++) {
         uint32_t stream = wanted->slab->first_stream + i;
@@ -161,8 +154,7 @@ static status_t reader_fill_stream_gaps(const struct archive *archive,
             TRY(losses ? losses_add(losses, stream, low, high - low) : STATUS_OK);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
@@ -171,11 +163,11 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
     status_t st = STATUS_OK;
     const struct archive *archive = reader->archive;
     struct losses lacks = {0};
-    REQUIRE(first + count <= archive->count[AXIS_TIME], STATUS_DATA,
-            "%s: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64,
-            archive->parts[0].path, first, first + count, archive->count[AXIS_TIME]);
+    REQUIRE_OUT(first + count <= archive->count[AXIS_TIME], STATUS_DATA,
+                "%s: samples %" PRIu64 " .. %" PRIu64 " of an observation of %" PRIu64,
+                archive->parts[0].path, first, first + count, archive->count[AXIS_TIME]);
     reader->is_unreadable = lost_find(&archive->losses.lost, first, count) != NULL;
-    TRY(lost_refuse(&archive->losses.lost, archive->dataset, "samples", first, count));
+    TRY_OUT(lost_refuse(&archive->losses.lost, archive->dataset, "samples", first, count));
     const uint32_t bytes = reader->numbers->bytes;
     struct reader_wanted wanted = {
         .slab = slab,
@@ -190,16 +182,16 @@ status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, 
                slab->blocks[wanted.slot + wanted.nslots] / reader->blocks_per_file == stack) {
             wanted.nslots++;
         }
-        TRY(reader_read_stack(reader, &wanted, stack,
-                              archive->shape.is_reim_stacked ? &lacks : losses));
+        TRY_OUT(reader_read_stack(reader, &wanted, stack,
+                                  archive->shape.is_reim_stacked ? &lacks : losses));
         wanted.slot += wanted.nslots;
     }
-    TRY(reader_check_file(reader));
+    TRY_OUT(reader_check_file(reader));
     wanted.slot = 0;
     wanted.nslots = slab->nblocks;
-    TRY(reader_fill_pairs(archive, &wanted, &lacks, losses));
-    TRY(reader_fill_gaps(archive, &wanted, losses));
-    TRY(reader_fill_stream_gaps(archive, &wanted, losses));
+    TRY_OUT(reader_fill_pairs(archive, &wanted, &lacks, losses));
+    TRY_OUT(reader_fill_gaps(archive, &wanted, losses));
+    TRY_OUT(reader_fill_stream_gaps(archive, &wanted, losses));
 out:
     losses_free(&lacks);
     return st;
@@ -236,13 +228,12 @@ static status_t salvage_try(reader_t *reader, const struct slab *slab, uint64_t 
 static status_t salvage_read(reader_t *reader, const struct reader_wanted *wanted, uint64_t low,
                              uint64_t high, char *room, struct losses *losses, int *is_read)
 {
-    status_t st = STATUS_OK;
     const struct slab *slab = wanted->slab;
     uint64_t from = max_u64(low, wanted->first);
     uint64_t to = min_u64(high, wanted->first + wanted->count);
     *is_read = 1;
     if (low == high) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(salvage_try(reader, slab, low, high, room, losses, is_read));
     for (uint64_t slot = 0; slot < slab->nblocks && *is_read && from < to; slot++) {
@@ -250,8 +241,7 @@ static status_t salvage_read(reader_t *reader, const struct reader_wanted *wante
                room + (slot * (high - low) + from - low) * slab->width,
                (size_t)((to - from) * slab->width));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t salvage_give_up(const reader_t *reader, const struct reader_wanted *wanted,
@@ -269,7 +259,6 @@ static status_t salvage_give_up(const reader_t *reader, const struct reader_want
 static status_t salvage_find(reader_t *reader, const struct slab *slab, uint64_t low, uint64_t high,
                              char *room, uint64_t *first, uint64_t *end)
 {
-    status_t st = STATUS_OK;
     int is_read = 0;
     uint64_t good = low; /* all before it can be read, not all before `bad` */
     uint64_t bad = high;
@@ -287,20 +276,18 @@ static status_t salvage_find(reader_t *reader, const struct slab *slab, uint64_t
         *(is_read ? &good : &bad) = middle;
     }
     *end = good;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t salvage_do(reader_t *reader, const struct reader_wanted *wanted, uint64_t low,
                            uint64_t high, char *room, struct losses *losses, struct losses *unread)
 {
-    status_t st = STATUS_OK;
     int is_read = 0;
     uint64_t first = 0;
     uint64_t end = 0;
     TRY(salvage_read(reader, wanted, low, high, room, losses, &is_read));
     if (is_read) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(salvage_find(reader, wanted->slab, low, high, room, &first, &end));
     TRY(salvage_give_up(reader, wanted, first, end, unread));
@@ -308,9 +295,7 @@ static status_t salvage_do(reader_t *reader, const struct reader_wanted *wanted,
     TRY(salvage_read(reader, wanted, low, first, room, losses, &is_read));
     TRY(is_read ? STATUS_OK : salvage_give_up(reader, wanted, low, first, unread));
     TRY(salvage_read(reader, wanted, end, high, room, losses, &is_read));
-    TRY(is_read ? STATUS_OK : salvage_give_up(reader, wanted, end, high, unread));
-out:
-    return st;
+    return is_read ? STATUS_OK : salvage_give_up(reader, wanted, end, high, unread);
 }
 
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
@@ -331,9 +316,9 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
     }
     const struct reader_wanted wanted = {
         .slab = slab, .nslots = slab->nblocks, .first = first, .count = count, .out = out};
-    TRY(memory_aligned((size_t)slab_bytes(slab, piece), 1, "a piece of samples", &room));
+    TRY_OUT(memory_aligned((size_t)slab_bytes(slab, piece), 1, "a piece of samples", &room));
     for (uint64_t low = first - (first - origin) % piece; low < first + count; low += piece) {
-        TRY(salvage_do(reader, &wanted, low, min_u64(low + piece, all), room, losses, unread));
+        TRY_OUT(salvage_do(reader, &wanted, low, min_u64(low + piece, all), room, losses, unread));
     }
 out:
     free(room);
@@ -370,7 +355,6 @@ struct reader_ingests {
 /* A slice of a block in a piece. */
 static status_t ingest_piece(const void *context, uint32_t thread, uint64_t unit)
 {
-    status_t st = STATUS_OK;
     const struct ingesting *ingesting = context;
     const struct reader_pieces *to = &ingesting->to;
     const struct slab *slab = ingesting->slab;
@@ -385,7 +369,7 @@ static status_t ingest_piece(const void *context, uint32_t thread, uint64_t unit
     uint64_t block = slab->blocks[slot] % ingesting->strip.blocks;
     void *out = NULL;
     if (from >= end) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(to->room(to->context, thread - 1, &out));
     TRY(file_read(ingesting->reader->fd, ingesting->reader->path,
@@ -394,8 +378,7 @@ static status_t ingest_piece(const void *context, uint32_t thread, uint64_t unit
                   out, (end - from) * slab->width));
     to->put(to->context, thread - 1, (slot * ingesting->count + from - first) * slab->width,
             (end - from) * slab->width);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where samples lie, if they can be ingested now. */
@@ -442,7 +425,6 @@ static void ingest_cut(struct ingesting *ingesting, uint32_t threads)
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
                              uint64_t count, const struct reader_pieces *to, int *begun)
 {
-    status_t st = STATUS_OK;
     *begun = 0;
     if (!reader->ingests) {
         TRY(memory_zeroed(1, sizeof *reader->ingests, "ingests", &reader->ingests));
@@ -450,7 +432,7 @@ status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t
     struct reader_ingests *all = reader->ingests;
     const struct reader_strip found = ingest_find(reader, slab, first, count, to);
     if (!found.run) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(reader_open_file(reader, found.part, found.run->path));
     struct ingesting *ingesting = &all->items[all->begun % MOST_INGESTS];
@@ -464,8 +446,7 @@ status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t
     TRY(reader_share_begin(reader, &ingesting->share));
     all->begun++;
     *begun = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Tends until the share is done; where that fails, gives it up. */
@@ -474,7 +455,7 @@ static status_t ingest_tend(reader_t *reader, struct reader_share *share, status
 {
     status_t st = STATUS_OK;
     while (!reader_share_is_done(reader, share)) {
-        TRY(tend(context));
+        TRY_OUT(tend(context));
     }
 out:
     if (st != STATUS_OK) {
@@ -499,9 +480,9 @@ status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *con
         file_expect(reader->fd, ingesting->offset + (has_next ? 2 : 1) * ingesting->bytes,
                     ingesting->bytes);
         reader_hint(reader, ingesting->offset, ingesting->bytes);
-        TRY(reader_check_file(reader));
+        TRY_OUT(reader_check_file(reader));
     } else if (st == STATUS_OK && has_next) {
-        TRY(ingest_tend(reader, &next->share, tend, context));
+        TRY_OUT(ingest_tend(reader, &next->share, tend, context));
     } else if (has_next) {
         reader_share_give_up(reader, &next->share);
     }

@@ -14,12 +14,10 @@
 
 status_t losses_add(struct losses *losses, uint32_t stream, uint64_t first, uint64_t count)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grown(losses->count + 1, sizeof *losses->items, "a list of missing samples",
                      &losses->items));
     losses->items[losses->count++] = (struct loss){stream, first, count};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void losses_free(struct losses *losses)
@@ -68,7 +66,7 @@ static status_t slab_number_blocks(struct slab *slab)
     status_t st = STATUS_OK;
     size_t named = (size_t)slab->nstreams * 2;
     uint64_t *all = NULL;
-    TRY(memory_zeroed(named, sizeof *all, "blocks of a slab", &all));
+    TRY_OUT(memory_zeroed(named, sizeof *all, "blocks of a slab", &all));
     memcpy(all, slab->slot[0], slab->nstreams * sizeof *all);
     memcpy(all + slab->nstreams, slab->slot[1], slab->nstreams * sizeof *all);
     qsort(all, named, sizeof *all, compare_u64);
@@ -99,7 +97,7 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
     struct slab *slab = NULL;
     uint64_t low = UINT64_MAX;
     uint64_t high = 0;
-    TRY(memory_zeroed(1, sizeof *slab, "a slab", &slab));
+    TRY_OUT(memory_zeroed(1, sizeof *slab, "a slab", &slab));
     slab->first_stream = first_stream;
     slab->nstreams = nstreams;
     slab->inner_bytes = archive->stored.element_bytes;
@@ -109,8 +107,8 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
         inside = inside || archive->shape.dims[i].axis == AXIS_TIME;
     }
     for (int part = 0; part < 2; part++) {
-        TRY(memory_zeroed(nstreams, sizeof(uint64_t), "a slab", &slab->slot[part]));
-        TRY(memory_zeroed(nstreams, sizeof(uint64_t), "a slab", &slab->inner[part]));
+        TRY_OUT(memory_zeroed(nstreams, sizeof(uint64_t), "a slab", &slab->slot[part]));
+        TRY_OUT(memory_zeroed(nstreams, sizeof(uint64_t), "a slab", &slab->inner[part]));
         for (uint32_t i = 0; i < nstreams; i++) {
             uint64_t index[AXIS_KINDS];
             archive_stream_index(archive, first_stream + i, index);
@@ -129,7 +127,7 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
         slab->needed[1] = slab->inner_bytes;
     }
     slab_keep_steps(slab, 0);
-    TRY(slab_number_blocks(slab));
+    TRY_OUT(slab_number_blocks(slab));
     *out = memory_move(&slab);
 out:
     slab_destroy(slab);
@@ -197,15 +195,13 @@ uint64_t reader_block(const reader_t *reader, const struct reader_wanted *wanted
 
 status_t reader_make_bounce(reader_t *reader, size_t bytes)
 {
-    status_t st = STATUS_OK;
     if (reader->bounce_bytes < bytes) {
         free(memory_move(&reader->bounce));
         reader->bounce_bytes = 0;
         TRY(memory_aligned(max_u64(reader->threads, 1), bytes, "a read buffer", &reader->bounce));
         reader->bounce_bytes = bytes;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void reader_fill_zeros(const struct reader_wanted *wanted, const struct archive *archive,
@@ -220,7 +216,6 @@ void reader_fill_zeros(const struct reader_wanted *wanted, const struct archive 
 status_t reader_lack(const struct reader_wanted *wanted, const struct archive *archive,
                      uint64_t from, uint64_t samples, struct losses *losses)
 {
-    status_t st = STATUS_OK;
     const struct slab *slab = wanted->slab;
     reader_fill_zeros(wanted, archive, from, samples);
     /* Samples in gaps are reported there. */
@@ -233,8 +228,7 @@ status_t reader_lack(const struct reader_wanted *wanted, const struct archive *a
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum { SHARED_READ = 8 << 20 /* bytes: that several threads share */ };
@@ -261,7 +255,6 @@ status_t reader_check_file(const reader_t *reader)
 
 status_t reader_open_file(reader_t *reader, const struct archive_part *part, const char *path)
 {
-    status_t st = STATUS_OK;
     if (reader->path != path && (!reader->path || strcmp(reader->path, path) != 0)) {
         TRY(reader_check_file(reader));
         file_close(reader->fd);
@@ -272,8 +265,7 @@ status_t reader_open_file(reader_t *reader, const struct archive_part *part, con
         reader->holder = part;
         reader->read_from = reader->read_to = 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* One long read, by several threads: one alone copies slower than a device is fed. */
@@ -311,7 +303,7 @@ status_t reader_read_extents(reader_t *reader, const struct archive_part *part, 
             uint64_t inside = at - start;
             uint64_t count = min_u64(bytes, extent->bytes - inside);
             uint64_t offset = extent->file_offset + inside;
-            TRY(reader_open_file(reader, part, extent->path));
+            TRY_OUT(reader_open_file(reader, part, extent->path));
             if (count >= SHARED_READ && reader->threads > 1) {
                 struct long_read read = {reader, offset, count,
                                          ceil_div_u64(count, reader->threads), out};
@@ -320,7 +312,7 @@ status_t reader_read_extents(reader_t *reader, const struct archive_part *part, 
             } else {
                 st = file_read(reader->fd, extent->path, offset, out, count);
             }
-            TRY(reader_judge(reader, part, st));
+            TRY_OUT(reader_judge(reader, part, st));
             if (count >= LONG_READ) {
                 file_expect(reader->fd, offset + count, count);
             }
@@ -331,8 +323,8 @@ status_t reader_read_extents(reader_t *reader, const struct archive_part *part, 
         }
         start += extent->bytes;
     }
-    REQUIRE(bytes == 0, STATUS_DATA, "%s: its dataset ends %" PRIu64 " bytes early", part->path,
-            bytes);
+    REQUIRE_OUT(bytes == 0, STATUS_DATA, "%s: its dataset ends %" PRIu64 " bytes early", part->path,
+                bytes);
 out:
     return st;
 }
@@ -446,11 +438,10 @@ int reader_can_ingest(const struct archive *archive, const struct slab *slab)
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     mapping_t **out)
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = slab_bytes(slab, count);
     *out = NULL;
     if (bytes < LONG_READ) {
-        goto out;
+        return STATUS_OK;
     }
     const struct reader_lying found = reader_find_lying(reader->archive, slab, first, count);
     if (found.path) {
@@ -459,8 +450,7 @@ status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, u
         *out = mapping_open(reader->fd, found.file_offset, bytes);
         reader_hint(reader, found.file_offset, bytes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t reader_check_mapped(const struct archive *archive, const struct slab *slab, uint64_t first,

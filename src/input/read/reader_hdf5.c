@@ -64,7 +64,7 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
                          : archive->format == SAMPLE_I16 ? H5T_NATIVE_INT16
                                                          : H5T_NATIVE_FLOAT);
     }
-    H5_TRY(number, "a type of numbers cannot be made");
+    H5_TRY_OUT(number, "a type of numbers cannot be made");
     if (!reader_has_pairs(archive)) {
         type = h5_move(&number);
     } else {
@@ -75,7 +75,7 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
             char *name = H5Tget_member_name(stored, i);
             herr_t status = name ? H5Tinsert(type, name, i * size, number) : -1;
             H5free_memory(name);
-            H5_TRY(status, "a compound type cannot be made");
+            H5_TRY_OUT(status, "a compound type cannot be made");
         }
     }
     *out = h5_move(&type);
@@ -147,8 +147,8 @@ static status_t reader_open_through_hdf5(reader_t *reader, const struct archive_
         goto out;
     }
     reader_close_hdf5(reader);
-    TRY(depot_open(&spec, &reader->depot));
-    TRY(reader_check_shape(reader, part));
+    TRY_OUT(depot_open(&spec, &reader->depot));
+    TRY_OUT(reader_check_shape(reader, part));
     plist = H5Dget_create_plist(depot_dataset(reader->depot));
     reader->chunk_steps = 0;
     if (H5Pget_layout(plist) == H5D_CHUNKED) {
@@ -158,8 +158,8 @@ static status_t reader_open_through_hdf5(reader_t *reader, const struct archive_
         reader->chunk_steps =
             chunk[reader->archive->shape.time_dim] * (is_last ? reader_per_element(reader) : 1);
     }
-    TRY(reader_make_memory_type(depot_dataset(reader->depot), reader->archive,
-                                &reader->memory_type));
+    TRY_OUT(reader_make_memory_type(depot_dataset(reader->depot), reader->archive,
+                                    &reader->memory_type));
     reader->part = part;
 out:
     h5_close(plist);
@@ -216,9 +216,9 @@ static status_t reader_read_steps(reader_t *reader, const struct reader_steps *s
         block /= dims[i];
     }
     start[0] += part->origin;
-    REQUIRE(dims[time_dim] >= start[time_dim] + size[time_dim], STATUS_DATA,
-            "%s: %s changed its shape while this job ran", part->path,
-            reader_dataset(reader, part));
+    REQUIRE_OUT(dims[time_dim] >= start[time_dim] + size[time_dim], STATUS_DATA,
+                "%s: %s changed its shape while this job ran", part->path,
+                reader_dataset(reader, part));
     /* The same shape in memory as in the file: HDF5 then copies runs instead of single elements. */
     memcpy(slab_dims, size, sizeof slab_dims);
     if (steps->slab_steps > 0) {
@@ -226,10 +226,10 @@ static status_t reader_read_steps(reader_t *reader, const struct reader_steps *s
         slab_start[time_dim] = steps->slab_first;
     }
     to = H5Screate_simple(ndims, slab_dims, NULL);
-    H5_TRY(H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, size, NULL),
-           "%s: samples cannot be selected", part->path);
-    H5_TRY(H5Sselect_hyperslab(to, H5S_SELECT_SET, slab_start, NULL, size, NULL),
-           "%s: samples cannot be selected", part->path);
+    H5_TRY_OUT(H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, size, NULL),
+               "%s: samples cannot be selected", part->path);
+    H5_TRY_OUT(H5Sselect_hyperslab(to, H5S_SELECT_SET, slab_start, NULL, size, NULL),
+               "%s: samples cannot be selected", part->path);
     struct depot_read read = {reader->memory_type, to, from, out, what};
     st = depot_read(reader->depot, &read);
     reader->is_unreadable = st == STATUS_DATA && depot_is_unreadable(reader->depot);
@@ -243,7 +243,6 @@ out:
 static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wanted *wanted,
                                        uint64_t slot, uint64_t low, uint64_t high)
 {
-    status_t st = STATUS_OK;
     const struct slab *slab = wanted->slab;
     const numbers_t *numbers = reader->numbers;
     const int is_plain = reader->archive->stored.number.kind == NUMBER_PLAIN;
@@ -255,7 +254,7 @@ static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wan
                                  .count = high - low};
     if (is_plain && slab->width == slab->inner_bytes) {
         TRY(reader_read_steps(reader, &steps, out));
-        goto out;
+        return STATUS_OK;
     }
     uint64_t most = min_u64(max_u64(1, STORED_BYTES * UINT64_C(8) / step_bits), high - low);
     TRY(reader_make_bounce(reader, (size_t)(most * step_bits / 8 + 8)));
@@ -276,8 +275,7 @@ static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wan
     numbers_scale(numbers, &wanted->cut, wanted->part, low - wanted->part->first_sample, high - low,
                   out);
     numbers_turn(numbers, low, high - low, wanted->cut.kept, out);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Some blocks of a chunked file: chunk by chunk in time, and all blocks of each, because a chunk
@@ -285,7 +283,6 @@ out:
 status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted,
                           struct losses *losses)
 {
-    status_t st = STATUS_OK;
     (void)losses;
     const struct slab *slab = wanted->slab;
     const struct archive_part *part = wanted->part;
@@ -301,7 +298,7 @@ status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted,
                                            .slab_first = wanted->low - wanted->first};
         TRY(reader_read_steps(reader, &steps,
                               wanted->out + wanted->slot * wanted->count * slab->width));
-        goto out;
+        return STATUS_OK;
     }
     for (uint64_t at = wanted->low, end = 0; at < wanted->high; at = end) {
         uint64_t local = at - part->first_sample;
@@ -312,6 +309,5 @@ status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted,
             TRY(reader_read_block_hdf5(reader, wanted, wanted->slot + i, at, end));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }

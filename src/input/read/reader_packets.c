@@ -60,25 +60,21 @@ void reader_close_packets(reader_t *reader)
 
 static status_t packets_open_room(reader_t *reader, const struct packets *packets)
 {
-    status_t st = STATUS_OK;
     struct packets_room *room = NULL;
     if (reader->packets) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(memory_zeroed(1, sizeof *room, "a reader of packets", &room));
     reader->packets = room;
     room->kept.is_huge = reader->is_huge;
     room->unit_frames = max_u64(1, UNIT_BYTES / packets->frame_bytes);
     TRY(reader_make_bounce(reader, (size_t)(room->unit_frames * packets->frame_bytes)));
-    TRY(decoder_create(packets, &room->decoder));
-out:
-    return st;
+    return decoder_create(packets, &room->decoder);
 }
 
 /* Which blocks of the slab come from which thread. */
 static status_t packets_list_slots(struct packets_task *task)
 {
-    status_t st = STATUS_OK;
     const struct packets *packets = task->packets;
     const struct slab *slab = task->wanted->slab;
     uint32_t at = 0;
@@ -93,8 +89,7 @@ static status_t packets_list_slots(struct packets_task *task)
         }
     }
     task->begin[packets->nthreads] = at;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The bit of the channel that a block of the slab comes from. */
@@ -129,7 +124,6 @@ static void packets_scatter(const struct packets_task *task, const struct packet
 static status_t packets_check(const struct packets_open *open, uint64_t low, uint64_t high,
                               const struct packet *headers, const char *places)
 {
-    status_t st = STATUS_OK;
     int64_t far = 2 * (int64_t)open->packets->window;
     int64_t latest = INT64_MIN + far;
     for (uint64_t i = 0; i < high - low; i++) {
@@ -144,8 +138,7 @@ static status_t packets_check(const struct packets_open *open, uint64_t low, uin
                 (long long)(latest - period), (unsigned long long)open->packets->window);
         latest = is_in && period > latest ? period : latest;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Chooses the frames to use among low .. high - 1: in place, good, of the requested time, the first
@@ -187,7 +180,6 @@ static int packets_are_seen(const struct packets_room *room, uint64_t unit)
 
 static status_t packets_take_unit(const void *context, uint32_t thread, uint64_t unit)
 {
-    status_t st = STATUS_OK;
     const struct packets_taking *taking = context;
     const struct packets_task *task = taking->task;
     const reader_t *reader = task->reader;
@@ -207,20 +199,18 @@ static status_t packets_take_unit(const void *context, uint32_t thread, uint64_t
                         are_seen ? packets_kept_bytes(&room->kept, used->frame)
                                  : (unsigned char *)bounce + (used->frame - first) * bytes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Takes all that is used of a file apart. What was in memory and is gone, or on a bad disk, is read
  * again by plain reads, which say so. */
 static status_t packets_take(struct packets_taking *taking)
 {
-    status_t st = STATUS_OK;
     reader_t *reader = taking->task->reader;
     struct packets_room *room = reader->packets;
     uint64_t frame_bytes = taking->task->packets->frame_bytes;
     if (taking->nused == 0) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(reader_share(reader, taking->nunits, packets_take_unit, taking));
     if (packets_kept_drop_cut(&room->kept)) {
@@ -233,14 +223,12 @@ static status_t packets_take(struct packets_taking *taking)
         file_expect(reader->fd, at + bytes, bytes);
     }
     reader_hint(reader, at, bytes);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t packets_read_frames(const struct packets_task *task,
                                     const struct packets_open *open)
 {
-    status_t st = STATUS_OK;
     struct packets_taking taking = {.task = task};
     struct packets_room *room = task->reader->packets;
     const struct packet *headers = NULL;
@@ -259,24 +247,20 @@ static status_t packets_read_frames(const struct packets_task *task,
         packets_choose(task, open->file, low, high, headers, places, &taking);
         TRY(packets_take(&taking));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t packets_read_file(const struct packets_task *task, const struct packets_file *file)
 {
-    status_t st = STATUS_OK;
     reader_t *reader = task->reader;
     if (file->last < (int64_t)task->first_period ||
         file->first >= (int64_t)(task->first_period + task->periods)) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(reader_open_file(reader, task->wanted->part, file->path));
     const struct packets_open open = {task->packets, file, reader->fd, &reader->packets->kept};
     /* A frame that says nonsense is one that cannot be read, unless somebody writes to the file. */
-    TRY(reader_judge(reader, task->wanted->part, packets_read_frames(task, &open)));
-out:
-    return st;
+    return reader_judge(reader, task->wanted->part, packets_read_frames(task, &open));
 }
 
 /* Zero volts for blocks `first` .. end - 1 of task->slots, which are channels of a group of a
@@ -284,7 +268,6 @@ out:
 static status_t packets_fill_group(const struct packets_task *task, uint32_t thread, uint32_t first,
                                    uint32_t end, uint64_t group, struct losses *losses)
 {
-    status_t st = STATUS_OK;
     struct reader_wanted block = *task->wanted;
     const struct packets *packets = task->packets;
     block.nslots = 1;
@@ -300,14 +283,12 @@ static status_t packets_fill_group(const struct packets_task *task, uint32_t thr
             TRY(reader_lack(&block, task->reader->archive, low, high - low, losses));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where no frame had a stream. */
 static status_t packets_fill(const struct packets_task *task, struct losses *losses)
 {
-    status_t st = STATUS_OK;
     for (uint32_t thread = 0; thread < task->packets->nthreads; thread++) {
         uint32_t end = task->begin[thread + 1];
         uint32_t step = task->packets->mask_bits > 0 ? 1 : end - task->begin[thread];
@@ -316,8 +297,7 @@ static status_t packets_fill(const struct packets_task *task, struct losses *los
                                    packets_slot_group(task, task->slots[i]), losses));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t reader_read_packets(reader_t *reader, const struct reader_wanted *wanted,
@@ -328,14 +308,14 @@ status_t reader_read_packets(reader_t *reader, const struct reader_wanted *wante
     struct packets_task task = {.reader = reader, .wanted = wanted, .packets = packets};
     task.first_period = wanted->low / packets->samples;
     task.periods = (wanted->high - 1) / packets->samples + 1 - task.first_period;
-    TRY(packets_open_room(reader, packets));
-    TRY(packets_list_slots(&task));
-    TRY(memory_zeroed((size_t)task.periods, packets->nthreads * sizeof *task.groups, "frames",
-                      &task.groups));
+    TRY_OUT(packets_open_room(reader, packets));
+    TRY_OUT(packets_list_slots(&task));
+    TRY_OUT(memory_zeroed((size_t)task.periods, packets->nthreads * sizeof *task.groups, "frames",
+                          &task.groups));
     for (uint32_t i = 0; i < packets->nfiles; i++) {
-        TRY(packets_read_file(&task, &packets->files[i]));
+        TRY_OUT(packets_read_file(&task, &packets->files[i]));
     }
-    TRY(packets_fill(&task, losses));
+    TRY_OUT(packets_fill(&task, losses));
 out:
     free(task.groups);
     free(task.slots);

@@ -64,12 +64,11 @@ static status_t pieces_show(const struct reading *reading, uint64_t at, uint64_t
 static status_t pieces_make(const struct reading *reading, uint64_t at, uint64_t bit,
                             uint64_t count, char *out, char *bounce)
 {
-    status_t st = STATUS_OK;
     const numbers_t *numbers = reading->reader->numbers;
     uint64_t bits = numbers->stored.bits;
     if (numbers->is_plain) {
         TRY(pieces_fetch(reading, at + bit / 8, count * numbers->bytes, out));
-        goto out;
+        return STATUS_OK;
     }
     uint64_t most = (uint64_t)UNIT_BYTES * 8 / bits;
     for (uint64_t i = 0; i < count; i += most) {
@@ -80,22 +79,20 @@ static status_t pieces_make(const struct reading *reading, uint64_t at, uint64_t
                         &stored));
         numbers_make(numbers, stored, from % 8, now, out + i * numbers->bytes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Time steps of one block, from a bit behind a byte of the file on. */
 static status_t pieces_read_block(const struct reading *reading, uint64_t at, uint64_t bit,
                                   uint64_t steps, char *out, char *bounce)
 {
-    status_t st = STATUS_OK;
     const numbers_t *numbers = reading->reader->numbers;
     const struct numbers_cut *cut = &reading->wanted->cut;
     uint64_t kept_bits = cut->kept * numbers->stored.bits;
     uint64_t row = cut->kept * numbers->bytes;
     if (cut->kept == cut->each) {
         TRY(pieces_make(reading, at, bit, steps * cut->each, out, bounce));
-        goto out;
+        return STATUS_OK;
     }
     if (kept_bits / 8 >= LONG_STRETCH || reading->step_bits / 8 > UNIT_BYTES) {
         bit += cut->skipped * numbers->stored.bits;
@@ -103,7 +100,7 @@ static status_t pieces_read_block(const struct reading *reading, uint64_t at, ui
             TRY(pieces_make(reading, at, bit + i * reading->step_bits, cut->kept, out + i * row,
                             bounce));
         }
-        goto out;
+        return STATUS_OK;
     }
     uint64_t most = max_u64(1, (uint64_t)UNIT_BYTES * 8 / reading->step_bits);
     for (uint64_t i = 0; i < steps; i += most) {
@@ -114,13 +111,11 @@ static status_t pieces_read_block(const struct reading *reading, uint64_t at, ui
                         bounce, &stored));
         numbers_keep(numbers, cut, stored, from % 8, now, out + i * row);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pieces_read_unit(const void *context, uint32_t thread, uint64_t unit)
 {
-    status_t st = STATUS_OK;
     const struct reading *reading = context;
     const numbers_t *numbers = reading->reader->numbers;
     char *bounce = reading->reader->bounce + (size_t)thread * reading->reader->bounce_bytes;
@@ -132,7 +127,7 @@ static status_t pieces_read_unit(const void *context, uint32_t thread, uint64_t 
     uint64_t from = max_u64(begin, reading->low) + unit % reading->nslices * reading->slice;
     uint64_t to = min_u64(from + reading->slice, min_u64(begin + run->steps, reading->high));
     if (from >= to) {
-        goto out;
+        return STATUS_OK;
     }
     uint64_t at = run->file_offset + piece * run->piece_bytes;
     uint64_t block = reader_block(reading->reader, wanted, group->slot);
@@ -158,14 +153,12 @@ static status_t pieces_read_unit(const void *context, uint32_t thread, uint64_t 
         numbers_scale(numbers, &wanted->cut, wanted->part, from, to - from, out);
         numbers_turn(numbers, sample, to - from, wanted->cut.kept, out);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Blocks that lie near each other, and are short, are read together. */
 static status_t pieces_make_groups(struct reading *reading, uint64_t steps)
 {
-    status_t st = STATUS_OK;
     const struct reader_wanted *wanted = reading->wanted;
     uint64_t stretch = pieces_bytes(steps * reading->step_bits);
     uint64_t block_bits = reading->run.stored * reading->step_bits;
@@ -187,14 +180,12 @@ static status_t pieces_make_groups(struct reading *reading, uint64_t steps)
         last->nslots++;
         before = block;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A unit is one piece's blocks of a group, or a slice of a single long block. */
 static status_t pieces_cut(struct reading *reading)
 {
-    status_t st = STATUS_OK;
     const struct archive_run *run = &reading->run;
     uint64_t steps = min_u64(run->steps, reading->high - reading->low);
     TRY(pieces_make_groups(reading, steps));
@@ -206,25 +197,22 @@ static status_t pieces_cut(struct reading *reading)
     reading->first_piece = (reading->low - run->first_sample) / run->steps;
     reading->npieces =
         (reading->high - 1 - run->first_sample) / run->steps - reading->first_piece + 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t pieces_read_units(const struct reading *reading)
 {
-    status_t st = STATUS_OK;
     reader_t *reader = reading->reader;
     uint64_t units = reading->npieces * reading->ngroups * reading->nslices;
     uint64_t bits = (reading->high - reading->low) * reading->step_bits * reading->wanted->nslots;
     if (bits / 8 >= SHARED_READ && !reading->has_extents) {
         TRY(reader_share(reader, units, pieces_read_unit, reading));
-        goto out;
+        return STATUS_OK;
     }
     for (uint64_t i = 0; i < units; i++) {
         TRY(pieces_read_unit(reading, 0, i));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Hints at the data that was read, and that will be: of one block or several pieces, the whole
@@ -301,14 +289,14 @@ static status_t pieces_read(struct reading *reading)
 {
     status_t st = STATUS_OK;
     reader_t *reader = reading->reader;
-    TRY(reader_make_bounce(reader, UNIT_BYTES + 8));
-    TRY(pieces_cut(reading));
+    TRY_OUT(reader_make_bounce(reader, UNIT_BYTES + 8));
+    TRY_OUT(pieces_cut(reading));
     if (!reading->has_extents) {
-        TRY(reader_open_file(reader, reading->wanted->part, reading->run.path));
-        TRY(reader_judge(reader, reading->wanted->part, pieces_read_file(reading)));
+        TRY_OUT(reader_open_file(reader, reading->wanted->part, reading->run.path));
+        TRY_OUT(reader_judge(reader, reading->wanted->part, pieces_read_file(reading)));
         pieces_hint(reading);
     } else {
-        TRY(pieces_read_units(reading));
+        TRY_OUT(pieces_read_units(reading));
     }
 out:
     free(memory_move(&reading->groups));
@@ -318,7 +306,6 @@ out:
 status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted,
                             struct losses *losses)
 {
-    status_t st = STATUS_OK;
     const struct archive_part *part = wanted->part;
     struct reading reading = {.reader = reader,
                               .wanted = wanted,
@@ -341,6 +328,5 @@ status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted
             TRY(pieces_read(&reading));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -23,12 +23,10 @@ static status_t share_start_helpers(reader_t *reader)
 
 status_t reader_share_begin(reader_t *reader, struct reader_share *share)
 {
-    status_t st = STATUS_OK;
     struct pool_block block = {.context = share, .run = {share_do}, .tasks = {share->units}};
     TRY(share_start_helpers(reader));
     share->number = pool_submit(reader->helpers, &block);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int reader_share_is_done(reader_t *reader, const struct reader_share *share)
@@ -44,19 +42,17 @@ void reader_share_give_up(reader_t *reader, struct reader_share *share)
 
 status_t reader_share(reader_t *reader, uint64_t units, reader_unit_t *work, const void *context)
 {
-    status_t st = STATUS_OK;
     struct reader_share share = {.work = work, .context = context};
     if (reader->threads > 1 && units > 1) {
         TRY(share_start_helpers(reader));
         pool_run(reader->helpers, units, share_do, &share);
         if (!share.has_failed) {
-            goto out;
+            return STATUS_OK;
         }
     }
     /* After a failure once more by this thread alone, which can say what is wrong. */
     for (uint64_t unit = 0; unit < units; unit++) {
         TRY(work(context, 0, unit));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -219,17 +219,17 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
     hid_t root = -1;
     hid_t file = -1;
     int fd = -1;
-    REQUIRE(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
-    REQUIRE(S_ISREG(info.st_mode), STATUS_DATA, "%s is not a file", path);
+    REQUIRE_OUT(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+    REQUIRE_OUT(S_ISREG(info.st_mode), STATUS_DATA, "%s is not a file", path);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    REQUIRE(fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA, "%s cannot be read: %s",
-            path, strerror(errno));
+    REQUIRE_OUT(fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
+                "%s cannot be read: %s", path, strerror(errno));
     apart_at("%s", path);
-    TRY(mark_refuse_file(fd, path));
+    TRY_OUT(mark_refuse_file(fd, path));
     int is_hdf5 = h5_has_signature(fd);
-    REQUIRE(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
-    REQUIRE(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
-            (unsigned long long)info.st_size);
+    REQUIRE_OUT(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
+    REQUIRE_OUT(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
+                (unsigned long long)info.st_size);
     file_close(fd); /* some systems drop the locks of a file with any of its descriptors */
     fd = -1;
     file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -239,16 +239,16 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
         file = H5Fopen(path, H5F_ACC_RDONLY, access);
         if (file >= 0 && h5_is_cut(file, (uint64_t)info.st_size)) {
             root = H5Gopen2(file, "/", H5P_DEFAULT);
-            H5_TRY(root, "%s is truncated: it ends after %llu bytes, before its first group", path,
-                   (unsigned long long)info.st_size);
+            H5_TRY_OUT(root, "%s is truncated: it ends after %llu bytes, before its first group",
+                       path, (unsigned long long)info.st_size);
             report_warn("%s is truncated: it ends after %llu bytes, before HDF5 says so", path,
                         (unsigned long long)info.st_size);
         }
     }
     /* HDF5 compares the end that the file declares with its size: the usual fate of a copy that
      * broke off. */
-    H5_TRY(file, "%s cannot be opened, is it truncated? It holds %llu bytes", path,
-           (unsigned long long)info.st_size);
+    H5_TRY_OUT(file, "%s cannot be opened, is it truncated? It holds %llu bytes", path,
+               (unsigned long long)info.st_size);
     *out = h5_move(&file);
 out:
     file_close(fd);
@@ -274,12 +274,12 @@ static status_t h5_make_dataset(hid_t file, const char *name, hid_t type, int ra
     status_t st = STATUS_OK;
     hid_t space = H5Screate_simple(rank, dims, NULL);
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    H5_TRY(H5Pset_layout(plist, H5D_CONTIGUOUS), "dataset %s cannot be planned", name);
-    H5_TRY(H5Pset_alloc_time(plist, when), "dataset %s cannot be planned", name);
-    H5_TRY(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "dataset %s cannot be planned", name);
-    H5_TRY(H5Pset_obj_track_times(plist, 0), "dataset %s cannot be planned", name);
+    H5_TRY_OUT(H5Pset_layout(plist, H5D_CONTIGUOUS), "dataset %s cannot be planned", name);
+    H5_TRY_OUT(H5Pset_alloc_time(plist, when), "dataset %s cannot be planned", name);
+    H5_TRY_OUT(H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER), "dataset %s cannot be planned", name);
+    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "dataset %s cannot be planned", name);
     *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY(*out, "dataset %s cannot be made", name);
+    H5_TRY_OUT(*out, "dataset %s cannot be made", name);
 out:
     h5_close(plist);
     h5_close(space);
@@ -307,14 +307,15 @@ status_t h5_place_last(hid_t file, const char *name)
     hid_t from = H5Dget_space(dataset);
     hid_t type = H5Dget_type(dataset);
     hid_t to = H5Screate(H5S_SCALAR);
-    H5_TRY(dataset, "dataset %s cannot be opened", name);
-    H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "a file cannot be written");
-    H5_TRY(H5Sselect_elements(from, H5S_SELECT_SET, 1, first), "dataset %s has no elements", name);
+    H5_TRY_OUT(dataset, "dataset %s cannot be opened", name);
+    H5_TRY_OUT(H5Fflush(file, H5F_SCOPE_GLOBAL), "a file cannot be written");
+    H5_TRY_OUT(H5Sselect_elements(from, H5S_SELECT_SET, 1, first), "dataset %s has no elements",
+               name);
     /* The first write gives a dataset its place. */
-    REQUIRE(H5Tget_size(type) <= sizeof nothing, STATUS_DATA, "dataset %s is of large elements",
-            name);
-    H5_TRY(H5Dwrite(dataset, type, to, from, H5P_DEFAULT, nothing), "dataset %s gets no place",
-           name);
+    REQUIRE_OUT(H5Tget_size(type) <= sizeof nothing, STATUS_DATA, "dataset %s is of large elements",
+                name);
+    H5_TRY_OUT(H5Dwrite(dataset, type, to, from, H5P_DEFAULT, nothing), "dataset %s gets no place",
+               name);
 out:
     h5_close(to);
     h5_close(type);
@@ -338,10 +339,10 @@ status_t h5_refuse_external(hid_t dataset, const char *where, const char *name)
 {
     status_t st = STATUS_OK;
     hid_t plist = H5Dget_create_plist(dataset);
-    H5_TRY(plist, "%s: %s does not say how it is stored", where, name);
-    REQUIRE(H5Pget_external_count(plist) <= 0, STATUS_DATA,
-            "%s: the values of %s lie in external files, expected them in the file itself", where,
-            name);
+    H5_TRY_OUT(plist, "%s: %s does not say how it is stored", where, name);
+    REQUIRE_OUT(H5Pget_external_count(plist) <= 0, STATUS_DATA,
+                "%s: the values of %s lie in external files, expected them in the file itself",
+                where, name);
 out:
     h5_close(plist);
     return st;
@@ -352,14 +353,14 @@ status_t h5_has(hid_t at, const char *where, const char *name, int *out)
     status_t st = STATUS_OK;
     char *way = NULL;
     htri_t exists = 1;
-    TRY(memory_text(name, &way));
+    TRY_OUT(memory_text(name, &way));
     /* To HDF5 it is an error when one on the way is not there. */
     for (char *end = way + strspn(way, "/"); *end && exists > 0; end += strspn(end, "/")) {
         end += strcspn(end, "/");
         char was = *end;
         *end = '\0';
         exists = H5Lexists(at, way, H5P_DEFAULT);
-        H5_TRY(exists, "%s: %s cannot be looked up", where, way);
+        H5_TRY_OUT(exists, "%s: %s cannot be looked up", where, way);
         *end = was;
     }
     *out = exists > 0;
@@ -370,13 +371,11 @@ out:
 
 status_t h5_has_attribute(hid_t object, const char *where, const char *name, int *out)
 {
-    status_t st = STATUS_OK;
     apart_at("%s: attribute %s", where, name);
     htri_t exists = H5Aexists(object, name);
     H5_TRY(exists, "%s: attribute %s cannot be looked up", where, name);
     *out = exists > 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* An attribute or a dataset of values, open; `id` below 0: there is none. */
@@ -396,7 +395,6 @@ static void h5_close_values(struct values *values)
 static status_t h5_open_values(hid_t object, int is_attribute, const char *where, const char *name,
                                struct values *out)
 {
-    status_t st = STATUS_OK;
     int exists = 1;
     const char *what = is_attribute ? "attribute " : "";
     *out = (struct values){-1, -1, -1, is_attribute};
@@ -415,8 +413,7 @@ static status_t h5_open_values(hid_t object, int is_attribute, const char *where
         H5_TRY(out->type, "%s: %s%s cannot be opened", where, what, name);
         H5_TRY(out->space, "%s: %s%s cannot be opened", where, what, name);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static herr_t h5_read_values(const struct values *values, hid_t memory_type, void *out)
@@ -428,20 +425,17 @@ static herr_t h5_read_values(const struct values *values, hid_t memory_type, voi
 
 static status_t h5_element_count(hid_t space, const char *where, const char *name, size_t *count)
 {
-    status_t st = STATUS_OK;
     enum { MOST = 1 << 27 };
     hssize_t points = H5Sget_simple_extent_npoints(space);
     REQUIRE(points >= 1 && points <= MOST, STATUS_DATA, "%s: %s holds %lld values", where, name,
             (long long)points);
     *count = (size_t)points;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Turns the texts that HDF5 read (fixed length, or variable length pointers) into our own. */
 static status_t h5_copy_texts(const char *raw, size_t size, int variable, size_t count, char **out)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < count; i++) {
         const char *from = raw + i * size;
         size_t length = variable ? 0 : strnlen(from, size);
@@ -458,8 +452,7 @@ static status_t h5_copy_texts(const char *raw, size_t size, int variable, size_t
             memcpy(out[i], from, length);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t h5_read_text_list(const struct values *from, const char *where, const char *name,
@@ -469,17 +462,19 @@ static status_t h5_read_text_list(const struct values *from, const char *where, 
     char *raw = NULL;
     char **texts = NULL;
     size_t count = 0;
-    REQUIRE(H5Tget_class(from->type) == H5T_STRING, STATUS_DATA, "%s: %s is not text", where, name);
-    TRY(h5_element_count(from->space, where, name, &count));
+    REQUIRE_OUT(H5Tget_class(from->type) == H5T_STRING, STATUS_DATA, "%s: %s is not text", where,
+                name);
+    TRY_OUT(h5_element_count(from->space, where, name, &count));
     int variable = H5Tis_variable_str(from->type) > 0;
     size_t size = variable ? sizeof(char *) : H5Tget_size(from->type);
     /* A damaged file may tell of any number. */
-    REQUIRE(size > 0 && count <= MOST_TEXT_BYTES / size, STATUS_DATA,
-            "%s: %s holds %zu texts of %zu bytes: too much for names", where, name, count, size);
-    TRY(memory_zeroed(count, size, name, &raw));
-    H5_TRY(h5_read_values(from, from->type, raw), "%s: %s cannot be read", where, name);
-    TRY(memory_zeroed(count, sizeof *texts, name, &texts));
-    TRY(h5_copy_texts(raw, size, variable, count, texts));
+    REQUIRE_OUT(size > 0 && count <= MOST_TEXT_BYTES / size, STATUS_DATA,
+                "%s: %s holds %zu texts of %zu bytes: too much for names", where, name, count,
+                size);
+    TRY_OUT(memory_zeroed(count, size, name, &raw));
+    H5_TRY_OUT(h5_read_values(from, from->type, raw), "%s: %s cannot be read", where, name);
+    TRY_OUT(memory_zeroed(count, sizeof *texts, name, &texts));
+    TRY_OUT(h5_copy_texts(raw, size, variable, count, texts));
     *out = texts;
     *out_count = count;
     texts = NULL;
@@ -499,10 +494,10 @@ static status_t h5_get_texts(hid_t object, const char *where, const char *name, 
     status_t st = STATUS_OK;
     struct values attribute;
     *count = 0;
-    TRY(h5_open_values(object, 1, where, name, &attribute));
+    TRY_OUT(h5_open_values(object, 1, where, name, &attribute));
     if (attribute.id >= 0 && (!any_kind || (H5Tget_class(attribute.type) == H5T_STRING &&
                                             H5Sget_simple_extent_npoints(attribute.space) > 0))) {
-        TRY(h5_read_text_list(&attribute, where, name, out, count));
+        TRY_OUT(h5_read_text_list(&attribute, where, name, out, count));
     }
 out:
     h5_close_values(&attribute);
@@ -521,7 +516,7 @@ static status_t h5_get_a_text(hid_t object, const char *where, const char *name,
     status_t st = STATUS_OK;
     char **texts = NULL;
     size_t count = 0;
-    TRY(h5_get_texts(object, where, name, any_kind, &texts, &count));
+    TRY_OUT(h5_get_texts(object, where, name, any_kind, &texts, &count));
     if (count > 0) {
         *value = memory_move(&texts[0]);
     }
@@ -551,15 +546,15 @@ static status_t h5_get_number(hid_t object, const char *where, const char *name,
     size_t count = 0;
     size_t size = H5Tget_size(memory_type);
     *found = 0;
-    TRY(h5_open_values(object, 1, where, name, &attribute));
+    TRY_OUT(h5_open_values(object, 1, where, name, &attribute));
     if (attribute.id >= 0) {
         H5T_class_t class = H5Tget_class(attribute.type);
-        REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM, STATUS_DATA,
-                "%s: attribute %s is not a number", where, name);
-        TRY(h5_element_count(attribute.space, where, name, &count));
-        TRY(memory_zeroed(count, size, name, &raw));
-        H5_TRY(h5_read_values(&attribute, memory_type, raw), "%s: attribute %s cannot be read",
-               where, name);
+        REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM, STATUS_DATA,
+                    "%s: attribute %s is not a number", where, name);
+        TRY_OUT(h5_element_count(attribute.space, where, name, &count));
+        TRY_OUT(memory_zeroed(count, size, name, &raw));
+        H5_TRY_OUT(h5_read_values(&attribute, memory_type, raw), "%s: attribute %s cannot be read",
+                   where, name);
         memcpy(value, raw, size);
         *found = 1;
     }
@@ -585,14 +580,14 @@ status_t h5_put_number(hid_t object, const char *name, hid_t type, const void *v
     status_t st = STATUS_OK;
     hid_t attribute = -1;
     hid_t space = H5Screate(H5S_SCALAR);
-    H5_TRY(space, "attribute %s cannot be made", name);
+    H5_TRY_OUT(space, "attribute %s cannot be made", name);
     if (H5Aexists(object, name) > 0) {
         attribute = H5Aopen(object, name, H5P_DEFAULT);
     } else {
         attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     }
-    H5_TRY(attribute, "attribute %s cannot be made", name);
-    H5_TRY(H5Awrite(attribute, type, value), "attribute %s cannot be written", name);
+    H5_TRY_OUT(attribute, "attribute %s cannot be made", name);
+    H5_TRY_OUT(H5Awrite(attribute, type, value), "attribute %s cannot be written", name);
 out:
     h5_close(attribute);
     h5_close(space);
@@ -606,9 +601,9 @@ status_t h5_put_text(hid_t object, const char *name, const char *value)
         return STATUS_OK;
     }
     hid_t type = H5Tcopy(H5T_C_S1);
-    H5_TRY(H5Tset_size(type, strlen(value) + 1), "attribute %s cannot be made", name);
-    H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "attribute %s cannot be made", name);
-    TRY(h5_put_number(object, name, type, value));
+    H5_TRY_OUT(H5Tset_size(type, strlen(value) + 1), "attribute %s cannot be made", name);
+    H5_TRY_OUT(H5Tset_cset(type, H5T_CSET_UTF8), "attribute %s cannot be made", name);
+    TRY_OUT(h5_put_number(object, name, type, value));
 out:
     h5_close(type);
     return st;
@@ -633,8 +628,8 @@ status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***
 {
     status_t st = STATUS_OK;
     struct values dataset;
-    TRY(h5_open_values(file, 0, where, name, &dataset));
-    TRY(h5_read_text_list(&dataset, where, name, out, count));
+    TRY_OUT(h5_open_values(file, 0, where, name, &dataset));
+    TRY_OUT(h5_read_text_list(&dataset, where, name, out, count));
 out:
     h5_close_values(&dataset);
     return st;
@@ -645,11 +640,11 @@ status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **
     status_t st = STATUS_OK;
     struct values dataset;
     double *values = NULL;
-    TRY(h5_open_values(file, 0, where, name, &dataset));
-    TRY(h5_element_count(dataset.space, where, name, count));
-    TRY(memory_zeroed(*count, sizeof *values, name, &values));
-    H5_TRY(h5_read_values(&dataset, H5T_NATIVE_DOUBLE, values), "%s: %s cannot be read as numbers",
-           where, name);
+    TRY_OUT(h5_open_values(file, 0, where, name, &dataset));
+    TRY_OUT(h5_element_count(dataset.space, where, name, count));
+    TRY_OUT(memory_zeroed(*count, sizeof *values, name, &values));
+    H5_TRY_OUT(h5_read_values(&dataset, H5T_NATIVE_DOUBLE, values),
+               "%s: %s cannot be read as numbers", where, name);
     *out = memory_move(&values);
 out:
     free(values);

@@ -10,13 +10,8 @@
 
 /* Calls HDF5 and fails with DATA (NO_SPACE if the disk is full) and the printf-like context plus
  * HDF5's own innermost reason when the call gives a negative number. */
-#define H5_TRY(call, ...)                                                                          \
-    do {                                                                                           \
-        if ((call) < 0) {                                                                          \
-            st = h5_fail(__VA_ARGS__);                                                             \
-            goto out;                                                                              \
-        }                                                                                          \
-    } while (0)
+#define H5_TRY(call, ...) TRY((call) < 0 ? h5_fail(__VA_ARGS__) : STATUS_OK)
+#define H5_TRY_OUT(call, ...) TRY_OUT((call) < 0 ? h5_fail(__VA_ARGS__) : STATUS_OK)
 
 /* Records a failure of HDF5 with its reason. Returns NO_SPACE (disk or quota full), DEVICE (memory,
  * open files) or DATA. */

@@ -20,18 +20,14 @@ enum { MOST_NAMES = 1 << 16 };
 
 status_t h5_dataset_open(hid_t at, const char *where, const char *name, struct h5_dataset *out)
 {
-    status_t st = STATUS_OK;
     apart_at("%s: %s", where, name);
     hid_t dataset = H5Dopen2(at, name, H5P_DEFAULT);
     H5_TRY(dataset, "%s: %s cannot be opened", where, name);
-    TRY(h5_dataset_of(dataset, where, out));
-out:
-    return st;
+    return h5_dataset_of(dataset, where, out);
 }
 
 status_t h5_dataset_of(hid_t dataset, const char *where, struct h5_dataset *out)
 {
-    status_t st = STATUS_OK;
     *out = (struct h5_dataset){dataset, H5Dget_type(dataset), H5Dget_space(dataset), 0, {0}, 0};
     H5_TRY(out->type, "%s: the type of a dataset cannot be read", where);
     H5_TRY(out->space, "%s: the shape of a dataset cannot be read", where);
@@ -39,8 +35,7 @@ status_t h5_dataset_of(hid_t dataset, const char *where, struct h5_dataset *out)
     H5_TRY(out->rank, "%s: the shape of a dataset cannot be read", where);
     hssize_t points = H5Sget_simple_extent_npoints(out->space);
     out->count = points > 0 ? (uint64_t)points : 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void h5_dataset_close(struct h5_dataset *dataset)
@@ -55,14 +50,12 @@ void h5_dataset_close(struct h5_dataset *dataset)
 status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
                          hid_t type, uint64_t count, void *out)
 {
-    status_t st = STATUS_OK;
     REQUIRE(dataset->count == count, STATUS_DATA, "%s: %s holds %llu values, expected %llu", where,
             name, (unsigned long long)dataset->count, (unsigned long long)count);
     TRY(h5_refuse_external(dataset->id, where, name));
     H5_TRY(H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out), "%s: %s cannot be read",
            where, name);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *start,
@@ -76,9 +69,10 @@ status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *s
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL), "%s cannot be read",
-           what);
-    H5_TRY(H5Dread(dataset->id, type, memory, space, H5P_DEFAULT, out), "%s cannot be read", what);
+    H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+               "%s cannot be read", what);
+    H5_TRY_OUT(H5Dread(dataset->id, type, memory, space, H5P_DEFAULT, out), "%s cannot be read",
+               what);
 out:
     h5_close(memory);
     h5_close(space);
@@ -92,19 +86,19 @@ status_t h5_dataset_pair(const struct h5_dataset *dataset, const char *where, hi
     hid_t member = -1;
     char *name = NULL;
     size_t bytes = H5Tget_size(dataset->type);
-    REQUIRE(H5Tget_nmembers(dataset->type) == 2, STATUS_DATA,
-            "%s: its compound has %d members, expected 2 (real, imaginary)", where,
-            H5Tget_nmembers(dataset->type));
+    REQUIRE_OUT(H5Tget_nmembers(dataset->type) == 2, STATUS_DATA,
+                "%s: its compound has %d members, expected 2 (real, imaginary)", where,
+                H5Tget_nmembers(dataset->type));
     for (unsigned i = 0; i < 2; i++) {
         member = H5Tget_member_type(dataset->type, i);
         size_t at = H5Tget_member_offset(dataset->type, i);
         const H5T_class_t class = H5Tget_class(member);
-        REQUIRE((class == H5T_INTEGER || class == H5T_FLOAT) && at <= bytes &&
-                    H5Tget_size(member) <= bytes - at,
-                STATUS_DATA, "%s: member %u of its compound is no number", where, i);
+        REQUIRE_OUT((class == H5T_INTEGER || class == H5T_FLOAT) && at <= bytes &&
+                        H5Tget_size(member) <= bytes - at,
+                    STATUS_DATA, "%s: member %u of its compound is no number", where, i);
         name = H5Tget_member_name(dataset->type, i);
-        H5_TRY(name ? H5Tinsert(pair, name, i * sizeof(double), H5T_NATIVE_DOUBLE) : -1,
-               "%s: the names of its compound's members cannot be read", where);
+        H5_TRY_OUT(name ? H5Tinsert(pair, name, i * sizeof(double), H5T_NATIVE_DOUBLE) : -1,
+                   "%s: the names of its compound's members cannot be read", where);
         H5free_memory(memory_move(&name));
         h5_close(h5_move(&member));
     }
@@ -118,13 +112,11 @@ out:
 
 static status_t h5_names_add(struct h5_names *to, const char *name)
 {
-    status_t st = STATUS_OK;
     REQUIRE(to->count < MOST_NAMES, STATUS_DATA, "%s: more than %d names", name, MOST_NAMES);
     TRY(memory_grow(to->count, sizeof *to->names, "names", &to->names));
     TRY(memory_text(name, &to->names[to->count]));
     to->count++;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static herr_t h5_names_link(const char *name, H5L_type_t type, void *context)
@@ -143,20 +135,16 @@ static herr_t h5_names_attribute(hid_t object, const char *name, const H5A_info_
 
 status_t h5_list_attributes(hid_t object, const char *where, const char *name, struct h5_names *out)
 {
-    status_t st = STATUS_OK;
     H5_TRY(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, h5_names_attribute, out),
            "%s: attributes of %s cannot be listed", where, name);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_list_links(hid_t group, const char *where, const char *name, struct h5_names *out)
 {
-    status_t st = STATUS_OK;
     H5_TRY(h5_iterate_links(group, h5_names_link, out), "%s: what %s holds cannot be listed", where,
            name);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t h5_names_found(const struct h5_found *found, void *context, int *is_enough)
@@ -228,11 +216,11 @@ status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out)
 {
     status_t st = STATUS_OK;
     h5_places_t *places = NULL;
-    TRY(memory_zeroed(1, sizeof *places, "places of chunks", &places));
+    TRY_OUT(memory_zeroed(1, sizeof *places, "places of chunks", &places));
     places->file = places->dataset = -1;
-    TRY(h5_file_open_cut(path, &places->seen, &places->file));
+    TRY_OUT(h5_file_open_cut(path, &places->seen, &places->file));
     places->dataset = h5_open_address(places->file, address);
-    H5_TRY(places->dataset, "%s: its dataset cannot be opened", path);
+    H5_TRY_OUT(places->dataset, "%s: its dataset cannot be opened", path);
     *out = memory_move(&places);
 out:
     h5_places_close(places);
@@ -251,7 +239,6 @@ void h5_places_close(h5_places_t *places)
 
 status_t h5_places_find(h5_places_t *places, const hsize_t *chunk, struct h5_place *out)
 {
-    status_t st = STATUS_OK;
     struct h5_seen *seen = &places->seen;
     uint32_t mask = 0;
     char nothing = 0;
@@ -260,11 +247,10 @@ status_t h5_places_find(h5_places_t *places, const hsize_t *chunk, struct h5_pla
     seen->is_asked = 0;
     *out = (struct h5_place){0, 0, 0};
     if (status < 0 && seen->reads == 0 && h5_failed_for("chunk address isn't defined")) {
-        goto out;
+        return STATUS_OK;
     }
     H5_TRY(status, "it cannot be looked up");
     REQUIRE(seen->reads == 1, STATUS_DATA, "it lies in %u pieces", seen->reads);
     *out = (struct h5_place){seen->offset, seen->bytes, mask};
-out:
-    return st;
+    return STATUS_OK;
 }

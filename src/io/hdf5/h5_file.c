@@ -48,20 +48,21 @@ static status_t cut_look(struct cut_header *header, uint64_t at, uint64_t count)
 {
     status_t st = STATUS_OK;
     unsigned char *piece = NULL;
-    REQUIRE(at <= header->bytes && count <= header->bytes - at, STATUS_DATA,
-            "%s is truncated: it ends after %llu bytes, and what it says of %s lies behind that",
-            header->path, (unsigned long long)header->bytes, header->name);
-    REQUIRE(count <= MOST_BYTES && header->pieces++ < MOST_PIECES, STATUS_DATA,
-            "%s: the header of %s is absurd", header->path, header->name);
+    REQUIRE_OUT(
+        at <= header->bytes && count <= header->bytes - at, STATUS_DATA,
+        "%s is truncated: it ends after %llu bytes, and what it says of %s lies behind that",
+        header->path, (unsigned long long)header->bytes, header->name);
+    REQUIRE_OUT(count <= MOST_BYTES && header->pieces++ < MOST_PIECES, STATUS_DATA,
+                "%s: the header of %s is absurd", header->path, header->name);
     piece = malloc((size_t)count + 1);
-    REQUIRE(piece, STATUS_DEVICE, "out of memory: an object's header");
-    TRY(file_read(header->fd, header->path, at, piece, (size_t)count));
+    REQUIRE_OUT(piece, STATUS_DEVICE, "out of memory: an object's header");
+    TRY_OUT(file_read(header->fd, header->path, at, piece, (size_t)count));
     for (uint64_t i = 0; count >= MESSAGE && i <= count - MESSAGE;) {
         uint64_t type = cut_number(piece + i, 2);
         uint64_t size = cut_number(piece + i + 2, 2);
         if (type == CONTINUATION && size >= 16 && size <= count - i - MESSAGE) {
-            TRY(cut_look(header, header->base + cut_number(piece + i + MESSAGE, 8),
-                         cut_number(piece + i + MESSAGE + 8, 8)));
+            TRY_OUT(cut_look(header, header->base + cut_number(piece + i + MESSAGE, 8),
+                             cut_number(piece + i + MESSAGE + 8, 8)));
         }
         i += MESSAGE + size;
     }
@@ -80,19 +81,20 @@ static status_t cut_look_at_object(struct cut_header *header, hid_t file, hid_t 
     size_t size_bytes = 0;
     hsize_t base = 0;
     hid_t plist = H5Fget_create_plist(file);
-    H5_TRY(h5_address(object, &address), "%s: %s cannot be looked at", header->path, header->name);
-    H5_TRY(H5Pget_sizes(plist, &address_bytes, &size_bytes), "%s cannot be looked at",
-           header->path);
-    H5_TRY(H5Pget_userblock(plist, &base), "%s cannot be looked at", header->path);
+    H5_TRY_OUT(h5_address(object, &address), "%s: %s cannot be looked at", header->path,
+               header->name);
+    H5_TRY_OUT(H5Pget_sizes(plist, &address_bytes, &size_bytes), "%s cannot be looked at",
+               header->path);
+    H5_TRY_OUT(H5Pget_userblock(plist, &base), "%s cannot be looked at", header->path);
     header->base = base;
     uint64_t at = base + address;
     if (address_bytes != 8 || size_bytes != 8 || at > header->bytes ||
         header->bytes - at < sizeof prefix) {
         goto out; /* HDF5 itself knows better */
     }
-    TRY(file_read(header->fd, header->path, at, prefix, sizeof prefix));
+    TRY_OUT(file_read(header->fd, header->path, at, prefix, sizeof prefix));
     if (prefix[0] == 1) {
-        TRY(cut_look(header, at + sizeof prefix, cut_number(prefix + 8, 4)));
+        TRY_OUT(cut_look(header, at + sizeof prefix, cut_number(prefix + 8, 4)));
     }
 out:
     h5_close(plist);
@@ -107,18 +109,18 @@ status_t h5_require_header(hid_t object, const char *name)
     struct cut_header header = {.name = name, .fd = -1};
     hid_t file = H5Iget_file_id(object);
     ssize_t length = H5Fget_name(object, NULL, 0);
-    H5_TRY(file, "%s belongs to no file", name);
-    H5_TRY(length, "%s belongs to no file", name);
+    H5_TRY_OUT(file, "%s belongs to no file", name);
+    H5_TRY_OUT(length, "%s belongs to no file", name);
     path = malloc((size_t)length + 1);
-    REQUIRE(path, STATUS_DEVICE, "out of memory: the name of a file");
+    REQUIRE_OUT(path, STATUS_DEVICE, "out of memory: the name of a file");
     H5Fget_name(object, path, (size_t)length + 1);
     if (stat(path, &info) != 0 || !h5_is_cut(file, (uint64_t)info.st_size)) {
         goto out;
     }
     header.path = path;
     header.bytes = (uint64_t)info.st_size;
-    TRY(file_open_read(path, &header.fd));
-    TRY(cut_look_at_object(&header, file, object));
+    TRY_OUT(file_open_read(path, &header.fd));
+    TRY_OUT(cut_look_at_object(&header, file, object));
 out:
     file_close(header.fd);
     free(path);
@@ -163,15 +165,13 @@ struct writing_options {
 /* Cuts a new file to its mark, which it has before HDF5 knows of it. */
 static status_t h5_file_begin(int fd, const char *path, enum mark mark)
 {
-    status_t st = STATUS_OK;
     char bytes[MARK_BYTES];
     REQUIRE(ftruncate(fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", path, strerror(errno));
     if (mark != MARK_NONE) {
         mark_bytes(mark, bytes);
         TRY(file_write(fd, path, 0, bytes, sizeof bytes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Works through a duplicate of the descriptor: by now the name may lead to another file. */
@@ -181,21 +181,21 @@ static status_t h5_file_writing_open(const char *path, const struct writing_opti
     status_t st = STATUS_OK;
     struct writing *writing = NULL;
     struct stat info = {.st_size = 0};
-    TRY(memory_zeroed(1, sizeof *writing, "a file", &writing));
+    TRY_OUT(memory_zeroed(1, sizeof *writing, "a file", &writing));
     writing->mark = options->mark;
     writing->seen = options->seen;
     writing->has_place = options->fd >= 0;
     writing->fd = writing->has_place ? fcntl(options->fd, F_DUPFD_CLOEXEC, 0)
                                      : memfd_create(path, MFD_CLOEXEC);
-    REQUIRE(writing->fd >= 0, file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
-            "%s cannot be made: %s", path, strerror(errno));
+    REQUIRE_OUT(writing->fd >= 0, file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
+                "%s cannot be made: %s", path, strerror(errno));
     if (options->is_made) {
-        TRY(h5_file_begin(writing->fd, path, options->mark));
+        TRY_OUT(h5_file_begin(writing->fd, path, options->mark));
     } else {
-        REQUIRE(fstat(writing->fd, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
+        REQUIRE_OUT(fstat(writing->fd, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
         writing->eof = (haddr_t)info.st_size;
     }
-    TRY(memory_text(path, &writing->path));
+    TRY_OUT(memory_text(path, &writing->path));
     *out = memory_move(&writing);
 out:
     if (writing && writing->fd >= 0) {
@@ -363,8 +363,8 @@ static status_t h5_file_access(const char *name, const struct writing_options *o
     status_t st = STATUS_OK;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     hid_t driver = h5_register_driver(&writing_class);
-    H5_TRY(driver, "%s cannot be planned", name);
-    H5_TRY(H5Pset_driver(access, driver, options), "%s cannot be planned", name);
+    H5_TRY_OUT(driver, "%s cannot be planned", name);
+    H5_TRY_OUT(H5Pset_driver(access, driver, options), "%s cannot be planned", name);
     *out = h5_move(&access);
 out:
     if (driver >= 0) {
@@ -382,14 +382,14 @@ status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_
     const struct writing_options options = {.fd = fd, .is_made = 1, .mark = mark};
     hid_t access = -1;
     hid_t create = H5Pcreate(H5P_FILE_CREATE);
-    TRY(h5_file_access(name, &options, &access));
-    H5_TRY(H5Pset_alignment(access, alignment, alignment), "%s cannot be planned", name);
-    H5_TRY(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110), "%s cannot be planned",
-           name);
+    TRY_OUT(h5_file_access(name, &options, &access));
+    H5_TRY_OUT(H5Pset_alignment(access, alignment, alignment), "%s cannot be planned", name);
+    H5_TRY_OUT(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110),
+               "%s cannot be planned", name);
     /* The root group would tell when it was made. */
-    H5_TRY(H5Pset_obj_track_times(create, 0), "%s cannot be planned", name);
+    H5_TRY_OUT(H5Pset_obj_track_times(create, 0), "%s cannot be planned", name);
     *out = H5Fcreate(name, H5F_ACC_TRUNC, create, access);
-    H5_TRY(*out, "%s cannot be created", name);
+    H5_TRY_OUT(*out, "%s cannot be created", name);
 out:
     h5_close(create);
     h5_close(access);
@@ -407,13 +407,13 @@ static status_t h5_file_open_as(int fd, const char *path, unsigned flags, struct
     status_t st = STATUS_OK;
     struct writing_options options = {.fd = fd, .seen = seen};
     hid_t access = -1;
-    TRY(mark_read(fd, path, &options.mark));
-    TRY(h5_file_access(path, &options, &access));
+    TRY_OUT(mark_read(fd, path, &options.mark));
+    TRY_OUT(h5_file_access(path, &options, &access));
     if (seen) {
         h5_allow_cut(access);
     }
     *out = H5Fopen(path, flags, access);
-    H5_TRY(*out, "%s cannot be opened", path);
+    H5_TRY_OUT(*out, "%s cannot be opened", path);
 out:
     h5_close(access);
     return st;
@@ -433,8 +433,8 @@ status_t h5_file_open_cut(const char *path, struct h5_seen *seen, hid_t *out)
 {
     status_t st = STATUS_OK;
     int fd = -1;
-    TRY(file_open_read(path, &fd));
-    TRY(h5_file_open_as(fd, path, H5F_ACC_RDONLY, seen, out));
+    TRY_OUT(file_open_read(path, &fd));
+    TRY_OUT(h5_file_open_as(fd, path, H5F_ACC_RDONLY, seen, out));
 out:
     file_close(fd);
     return st;
@@ -442,12 +442,10 @@ out:
 
 status_t h5_file_place_only(hid_t file, uint64_t *at)
 {
-    status_t st = STATUS_OK;
     void *handle = NULL;
     H5_TRY(H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "a new file cannot be looked at");
     ((struct writing *)handle)->at = at;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_file_finish(hid_t *whole, uint64_t *bytes)
@@ -457,12 +455,12 @@ status_t h5_file_finish(hid_t *whole, uint64_t *bytes)
     hid_t file = *whole;
     struct outcome outcome = {STATUS_DATA, 0, 0};
     *whole = -1;
-    H5_TRY(H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "a new file cannot be looked at");
+    H5_TRY_OUT(H5Fget_vfd_handle(file, H5P_DEFAULT, &handle), "a new file cannot be looked at");
     ((struct writing *)handle)->outcome = &outcome;
-    H5_TRY(H5Fflush(file, H5F_SCOPE_GLOBAL), "%s cannot be written",
-           ((struct writing *)handle)->path);
-    H5_TRY(h5_close_file(h5_move(&file)), "a new file cannot be closed");
-    TRY(outcome.st);
+    H5_TRY_OUT(H5Fflush(file, H5F_SCOPE_GLOBAL), "%s cannot be written",
+               ((struct writing *)handle)->path);
+    H5_TRY_OUT(h5_close_file(h5_move(&file)), "a new file cannot be closed");
+    TRY_OUT(outcome.st);
     *bytes = outcome.bytes;
 out:
     h5_close(file);

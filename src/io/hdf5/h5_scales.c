@@ -12,12 +12,10 @@
 
 status_t h5_is_scale(hid_t object, const char *name, int *out)
 {
-    status_t st = STATUS_OK;
     htri_t is = H5Iget_type(object) == H5I_DATASET ? H5DSis_scale(object) : 0;
     H5_TRY(is, "%s: whether it is a scale cannot be read", name);
     *out = is > 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* An attribute of a dataset with an element of variable length for each dimension. */
@@ -42,12 +40,11 @@ static void h5_close_lists(struct lists *lists)
 static status_t h5_read_lists(hid_t dataset, const char *name, const char *attribute, int dim,
                               H5T_class_t class, size_t element_bytes, struct lists *out)
 {
-    status_t st = STATUS_OK;
     int is_there = 0;
     *out = (struct lists){-1, -1, -1, NULL};
     TRY(h5_has_attribute(dataset, name, attribute, &is_there));
     if (!is_there) {
-        goto out;
+        return STATUS_OK;
     }
     out->id = H5Aopen(dataset, attribute, H5P_DEFAULT);
     H5_TRY(out->id, "%s: %s cannot be opened", name, attribute);
@@ -61,8 +58,7 @@ static status_t h5_read_lists(hid_t dataset, const char *name, const char *attri
             STATUS_DATA, "%s: %s is not what HDF5 writes", name, attribute);
     TRY(memory_zeroed((size_t)count, element_bytes, attribute, &out->elements));
     H5_TRY(H5Aread(out->id, out->type, out->elements), "%s: %s cannot be read", name, attribute);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* An object to be found by its address, and its path. */
@@ -89,14 +85,14 @@ static status_t h5_name_scale(hid_t dataset, const char *name, int dim, const ho
 {
     status_t st = STATUS_OK;
     hid_t scale = h5_open_reference(dataset, reference);
-    H5_TRY(scale, "%s: a scale of dimension %d cannot be opened", name, dim);
+    H5_TRY_OUT(scale, "%s: a scale of dimension %d cannot be opened", name, dim);
     struct sought sought = {.path = out};
-    H5_TRY(h5_address(scale, &sought.address), "%s: a scale of dimension %d cannot be looked at",
-           name, dim);
+    H5_TRY_OUT(h5_address(scale, &sought.address),
+               "%s: a scale of dimension %d cannot be looked at", name, dim);
     out[0] = '\0';
-    TRY(h5_walk(dataset, name, h5_seek, &sought));
-    REQUIRE(!sought.is_long, STATUS_DATA, "%s: a scale of dimension %d has too long a path", name,
-            dim);
+    TRY_OUT(h5_walk(dataset, name, h5_seek, &sought));
+    REQUIRE_OUT(!sought.is_long, STATUS_DATA, "%s: a scale of dimension %d has too long a path",
+                name, dim);
 out:
     h5_close(scale);
     return st;
@@ -110,21 +106,21 @@ static status_t h5_walk_scales(hid_t dataset, const char *name, int dim, char *f
     struct lists lists;
     char path[H5_SCALE_NAME];
     hid_t element = -1;
-    TRY(h5_read_lists(dataset, name, "DIMENSION_LIST", dim, H5T_VLEN, sizeof(hvl_t), &lists));
+    TRY_OUT(h5_read_lists(dataset, name, "DIMENSION_LIST", dim, H5T_VLEN, sizeof(hvl_t), &lists));
     if (lists.id < 0) {
         goto out;
     }
     element = H5Tget_super(lists.type);
-    REQUIRE(H5Tequal(element, H5T_STD_REF_OBJ) > 0, STATUS_DATA,
-            "%s: DIMENSION_LIST is not what HDF5 writes", name);
+    REQUIRE_OUT(H5Tequal(element, H5T_STD_REF_OBJ) > 0, STATUS_DATA,
+                "%s: DIMENSION_LIST is not what HDF5 writes", name);
     const hvl_t *references = (const hvl_t *)lists.elements + dim;
     for (size_t i = 0; i < references->len; i++) {
-        TRY(h5_name_scale(dataset, name, dim, (const hobj_ref_t *)references->p + i, path));
+        TRY_OUT(h5_name_scale(dataset, name, dim, (const hobj_ref_t *)references->p + i, path));
         if (first && path[0]) {
             memcpy(first, path, sizeof path);
             goto out;
         }
-        TRY(first ? STATUS_OK : text_add(all, "%s ", path));
+        TRY_OUT(first ? STATUS_OK : text_add(all, "%s ", path));
     }
 out:
     h5_close(element);
@@ -148,10 +144,11 @@ status_t h5_get_label(hid_t dataset, const char *name, int dim, char out[H5_SCAL
     status_t st = STATUS_OK;
     struct lists lists;
     out[0] = '\0';
-    TRY(h5_read_lists(dataset, name, "DIMENSION_LABELS", dim, H5T_STRING, sizeof(char *), &lists));
+    TRY_OUT(
+        h5_read_lists(dataset, name, "DIMENSION_LABELS", dim, H5T_STRING, sizeof(char *), &lists));
     if (lists.id >= 0) {
-        REQUIRE(H5Tis_variable_str(lists.type) > 0, STATUS_DATA,
-                "%s: DIMENSION_LABELS is not what HDF5 writes", name);
+        REQUIRE_OUT(H5Tis_variable_str(lists.type) > 0, STATUS_DATA,
+                    "%s: DIMENSION_LABELS is not what HDF5 writes", name);
         const char *label = ((const char *const *)lists.elements)[dim];
         snprintf(out, H5_SCALE_NAME, "%s", label ? label : "");
     }
@@ -162,24 +159,18 @@ out:
 
 status_t h5_make_scale(hid_t dataset, const char *name)
 {
-    status_t st = STATUS_OK;
     H5_TRY(H5DSset_scale(dataset, name), "%s cannot be made a scale", name);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_attach_scale(hid_t dataset, hid_t scale, const char *name, int dim)
 {
-    status_t st = STATUS_OK;
     H5_TRY(H5DSattach_scale(dataset, scale, (unsigned)dim), "scale %s cannot be attached", name);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_put_label(hid_t dataset, int dim, const char *label)
 {
-    status_t st = STATUS_OK;
     H5_TRY(H5DSset_label(dataset, (unsigned)dim, label), "dimension %s cannot be labelled", label);
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -43,10 +43,10 @@ static status_t h5_walk_meet(struct walk *walk, const struct h5_object *info, in
     haddr_t *address = NULL;
     *is_new = 1;
     if (info->links > 1) {
-        TRY(memory_zeroed(1, sizeof *address, "an address", &address));
+        TRY_OUT(memory_zeroed(1, sizeof *address, "an address", &address));
         *address = info->address;
         void *node = tsearch(address, &walk->met, h5_compare_addresses);
-        REQUIRE(node, STATUS_DEVICE, "out of memory: addresses of objects");
+        REQUIRE_OUT(node, STATUS_DEVICE, "out of memory: addresses of objects");
         *is_new = *(haddr_t **)node == address;
         address = *is_new ? NULL : address;
     }
@@ -66,13 +66,13 @@ static herr_t h5_walk_list(const char *name, H5L_type_t type, void *links)
 static status_t h5_walk_push(struct walk *walk, hid_t group)
 {
     status_t st = STATUS_OK;
-    TRY(memory_grow(walk->count, sizeof *walk->levels, "groups in groups", &walk->levels));
+    TRY_OUT(memory_grow(walk->count, sizeof *walk->levels, "groups in groups", &walk->levels));
     struct level *level = &walk->levels[walk->count++];
     *level = (struct level){.group = group, .path = walk->path.length};
     group = -1;
-    H5_TRY(h5_iterate_links(level->group, h5_walk_list, &level->links),
-           "%s: what /%s holds cannot be listed", walk->where,
-           walk->path.data ? walk->path.data : "");
+    H5_TRY_OUT(h5_iterate_links(level->group, h5_walk_list, &level->links),
+               "%s: what /%s holds cannot be listed", walk->where,
+               walk->path.data ? walk->path.data : "");
 out:
     h5_close(group);
     return st;
@@ -88,7 +88,6 @@ static void h5_walk_pop(struct walk *walk)
 /* The next link of the group on top. */
 static status_t h5_walk_step(struct walk *walk)
 {
-    status_t st = STATUS_OK;
     struct level *level = &walk->levels[walk->count - 1];
     int is_hard = level->links.data[level->at] == 'h';
     struct h5_found found = {
@@ -111,8 +110,7 @@ static status_t h5_walk_step(struct walk *walk)
         H5_TRY(group, "%s: /%s cannot be opened", walk->where, found.path);
         TRY(h5_walk_push(walk, group));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t h5_walk(hid_t file, const char *where, h5_visitor visitor, void *context)
@@ -122,19 +120,19 @@ status_t h5_walk(hid_t file, const char *where, h5_visitor visitor, void *contex
     struct h5_found found = {.name = ".", .path = ".", .is_new = 1, .type = H5O_TYPE_GROUP};
     struct h5_object info;
     hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
-    H5_TRY(root, "%s: its objects cannot be listed", where);
-    H5_TRY(h5_object_read(root, ".", &info), "%s: its objects cannot be listed", where);
-    TRY(h5_walk_meet(&walk, &info, &found.is_new));
+    H5_TRY_OUT(root, "%s: its objects cannot be listed", where);
+    H5_TRY_OUT(h5_object_read(root, ".", &info), "%s: its objects cannot be listed", where);
+    TRY_OUT(h5_walk_meet(&walk, &info, &found.is_new));
     found.at = root;
     found.address = info.address;
-    TRY(visitor(&found, context, &walk.is_enough));
-    TRY(h5_walk_push(&walk, h5_move(&root)));
+    TRY_OUT(visitor(&found, context, &walk.is_enough));
+    TRY_OUT(h5_walk_push(&walk, h5_move(&root)));
     while (walk.count > 0 && !walk.is_enough) {
         struct level *level = &walk.levels[walk.count - 1];
         if (level->at == level->links.length) {
             h5_walk_pop(&walk);
         } else {
-            TRY(h5_walk_step(&walk));
+            TRY_OUT(h5_walk_step(&walk));
         }
     }
 out:

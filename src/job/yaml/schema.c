@@ -212,7 +212,7 @@ status_t schema_store(const struct schema *row, const char *text, void *at, char
     char *copy = NULL;
     *ok = 0;
     if (row->type == SCHEMA_TEXT) {
-        TRY(memory_text(text, &copy));
+        TRY_OUT(memory_text(text, &copy));
         *ok = !row->parse || row->parse(copy, at, message);
         if (*ok) {
             memcpy(at, &copy, sizeof copy);
@@ -239,7 +239,6 @@ enum { KEYS = 32 };
 /* Fills in what the document does not say. */
 static status_t schema_fill_default(const struct schema *row, char *base)
 {
-    status_t st = STATUS_OK;
     char message[MISTAKE_BYTES] = "";
     if (row->type == SCHEMA_MAPPING && row->most == 0) {
         for (const struct schema *member = row->members; member->key; member++) {
@@ -250,8 +249,7 @@ static status_t schema_fill_default(const struct schema *row, char *base)
         TRY(schema_store(row, row->otherwise, base + row->at, message, &ok));
         REQUIRE(ok, STATUS_USAGE, "%s is no default of %s", row->otherwise, row->key);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Proposed jobs (`info`) have it for what is not known. */
@@ -269,7 +267,6 @@ static int schema_expects_unit(const struct tree *node, const struct schema *row
 static status_t schema_wrong(struct mistakes *mistakes, struct tree *node, const struct schema *row,
                              const char *message, char *base)
 {
-    status_t st = STATUS_OK;
     char is[WORDS_IS_BYTES];
     char expected[MISTAKE_BYTES];
     char meant_word[MISTAKE_BYTES];
@@ -288,8 +285,7 @@ static status_t schema_wrong(struct mistakes *mistakes, struct tree *node, const
                     words_expected(row, expected), meant ? "; did you mean " : "",
                     meant ? meant : "", meant ? "?" : "");
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Writes a number in the one form that it has in the text of a job. */
@@ -312,7 +308,6 @@ static status_t schema_rewrite_number(struct tree *node, const struct schema *ro
 static status_t schema_take_unit(struct tree *node, const struct schema *row, char *base,
                                  int *is_amount)
 {
-    status_t st = STATUS_OK;
     double number = 0;
     int has_unit = row->unit && units_parse_quantity(node->text, row->unit, &number);
     *is_amount = has_unit && row->amount_at && number > 0;
@@ -322,8 +317,7 @@ static status_t schema_take_unit(struct tree *node, const struct schema *row, ch
     } else if (has_unit && !row->amount_at) {
         TRY(tree_set_text(node, units_exact(number)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Puts the home directory in the place of ~. *ok = 0, with a reason, where the shell was meant to
@@ -341,8 +335,8 @@ static status_t schema_expand_path(struct tree *node, char *message, int *ok)
     } else if (*path == '~' && (path[1] == '/' || path[1] == '\0')) {
         snprintf(message, MISTAKE_BYTES, "~ is HOME, which is not set");
         text_add_bytes(&whole, node->text, before);
-        TRY(text_add_path(&whole, path, ok));
-        TRY(tree_set_text(node, whole.data));
+        TRY_OUT(text_add_path(&whole, path, ok));
+        TRY_OUT(tree_set_text(node, whole.data));
     }
 out:
     text_free(&whole);
@@ -352,7 +346,6 @@ out:
 static status_t schema_fill_value(struct mistakes *mistakes, struct tree *node,
                                   const struct schema *row, char *base)
 {
-    status_t st = STATUS_OK;
     char message[MISTAKE_BYTES] = "";
     int is_amount = 0;
     int ok = node->kind == TREE_VALUE && !tree_is_empty(node) && *node->text &&
@@ -362,9 +355,7 @@ static status_t schema_fill_value(struct mistakes *mistakes, struct tree *node,
     if (ok && !is_amount) {
         TRY(schema_store(row, node->text, base + row->at, message, &ok));
     }
-    TRY(ok ? schema_rewrite_number(node, row) : schema_wrong(mistakes, node, row, message, base));
-out:
-    return st;
+    return ok ? schema_rewrite_number(node, row) : schema_wrong(mistakes, node, row, message, base);
 }
 
 static status_t schema_fill_node(struct mistakes *mistakes, struct tree *node,
@@ -391,7 +382,7 @@ static status_t schema_fill_entries(struct mistakes *mistakes, struct tree *node
     uint32_t count = (uint32_t)node->nchildren;
     char *entries = NULL;
     char *owned = NULL;
-    TRY(memory_zeroed(count, row->size, row->key, &entries));
+    TRY_OUT(memory_zeroed(count, row->size, row->key, &entries));
     if (row->is_pair) {
         owned = entries;
     } else {
@@ -399,7 +390,7 @@ static status_t schema_fill_entries(struct mistakes *mistakes, struct tree *node
         memcpy(base + row->count_at, &count, sizeof count);
     }
     for (size_t i = 0; i < count; i++) {
-        TRY(schema_fill_node(mistakes, node->child[i], &entry, entries + i * row->size));
+        TRY_OUT(schema_fill_node(mistakes, node->child[i], &entry, entries + i * row->size));
     }
     if (row->is_pair && count == 2) {
         memcpy(base + row->at, entries, 2 * row->size);
@@ -412,7 +403,6 @@ out:
 static status_t schema_fill_list(struct mistakes *mistakes, struct tree *node,
                                  const struct schema *row, char *base)
 {
-    status_t st = STATUS_OK;
     int is_entry = row->type == SCHEMA_MAPPING ? node->kind == TREE_MAPPING
                                                : node->kind == TREE_VALUE && !tree_is_empty(node);
     if (is_entry && !row->is_pair) {
@@ -420,7 +410,7 @@ static status_t schema_fill_list(struct mistakes *mistakes, struct tree *node,
     }
     if (node->kind != TREE_LIST) {
         TRY(schema_wrong(mistakes, node, row, "", base));
-        goto out;
+        return STATUS_OK;
     }
     size_t count = node->nchildren;
     if (count < row->least || count > row->most) {
@@ -429,9 +419,7 @@ static status_t schema_fill_list(struct mistakes *mistakes, struct tree *node,
                     units_number(count, "entry", "entries"), bound,
                     count < row->least ? row->least : row->most);
     }
-    TRY(schema_fill_entries(mistakes, node, row, base));
-out:
-    return st;
+    return schema_fill_entries(mistakes, node, row, base);
 }
 
 static const struct schema *schema_find(const struct schema *rows, const char *key)
@@ -491,13 +479,12 @@ static int schema_says_nothing(const struct tree *node, const struct schema *row
 static status_t schema_fill_member(struct mistakes *mistakes, struct tree *node, size_t *at,
                                    const struct schema *rows, uint32_t first[KEYS], char *base)
 {
-    status_t st = STATUS_OK;
     char message[MISTAKE_BYTES];
     struct tree *child = node->child[(*at)++];
     const struct schema *row = schema_find(rows, child->key);
     uint32_t *seen = row ? &first[row - rows] : NULL;
     if (!row && schema_is_open(rows)) {
-        goto out;
+        return STATUS_OK;
     }
     if (!row) {
         mistakes_at(mistakes, child, NULL, "%s", words_unknown_key(child->key, rows, message));
@@ -518,8 +505,7 @@ static status_t schema_fill_member(struct mistakes *mistakes, struct tree *node,
         }
         TRY(schema_fill_node(mistakes, child, row, base));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int schema_has_need(struct tree *node, const struct schema_need *need)
@@ -547,19 +533,16 @@ static void schema_check_needs(struct mistakes *mistakes, struct tree *node)
 /* Makes a list, or a value, the only member of a mapping. */
 static status_t schema_make_member(struct tree *node, const char *key)
 {
-    status_t st = STATUS_OK;
     TRY(tree_wrap(node));
     TRY(memory_text(key, &node->child[0]->key));
     node->kind = TREE_MAPPING;
     node->is_wrapped = 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t schema_fill_mapping(struct mistakes *mistakes, struct tree *node,
                                     const struct schema *row, char *base)
 {
-    status_t st = STATUS_OK;
     const struct schema *rows = row->members;
     uint32_t first[KEYS] = {0};
     char *inner = base + row->at;
@@ -574,7 +557,7 @@ static status_t schema_fill_mapping(struct mistakes *mistakes, struct tree *node
     }
     if (node->kind != TREE_MAPPING) {
         TRY(schema_wrong(mistakes, node, row, "", base));
-        goto out;
+        return STATUS_OK;
     }
     for (size_t i = 0; i < node->nchildren;) {
         TRY(schema_fill_member(mistakes, node, &i, rows, first, inner));
@@ -590,8 +573,7 @@ static status_t schema_fill_mapping(struct mistakes *mistakes, struct tree *node
         TRY(schema_fill_default(&rows[i], inner));
     }
     schema_check_needs(mistakes, node);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Fills the member of the struct at `base` that `row` describes. */

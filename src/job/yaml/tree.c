@@ -12,9 +12,9 @@ status_t tree_new(enum tree_kind kind, const char *text, struct tree **out)
 {
     status_t st = STATUS_OK;
     struct tree *node = NULL;
-    TRY(memory_zeroed(1, sizeof *node, "a node of a document", &node));
+    TRY_OUT(memory_zeroed(1, sizeof *node, "a node of a document", &node));
     node->kind = kind;
-    TRY(memory_text(text, &node->text));
+    TRY_OUT(memory_text(text, &node->text));
     *out = node;
     node = NULL;
 out:
@@ -24,26 +24,24 @@ out:
 
 status_t tree_add(struct tree *parent, const char *key, struct tree **child)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grow(parent->nchildren, sizeof *parent->child, "a list", &parent->child));
     TRY(memory_text(key, &(*child)->key));
     (*child)->up = parent;
     (*child)->index = parent->nchildren;
     parent->child[parent->nchildren++] = *child;
     *child = NULL;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t tree_add_value(struct tree *parent, const char *key, const char *text)
 {
     status_t st = STATUS_OK;
     struct tree *value = NULL;
-    TRY(tree_new(TREE_VALUE, text, &value));
+    TRY_OUT(tree_new(TREE_VALUE, text, &value));
     value->is_plain = 1;
     value->line = parent->line;
     value->set = parent->set;
-    TRY(tree_add(parent, key, &value));
+    TRY_OUT(tree_add(parent, key, &value));
 out:
     tree_destroy(value);
     return st;
@@ -86,9 +84,9 @@ status_t tree_wrap(struct tree *node)
     status_t st = STATUS_OK;
     struct tree *entry = NULL;
     struct tree list = {.kind = TREE_LIST, .up = node->up, .index = node->index};
-    TRY(tree_new(node->kind, NULL, &entry));
+    TRY_OUT(tree_new(node->kind, NULL, &entry));
     /* Room for the entry first: what follows cannot fail. */
-    TRY(memory_zeroed(1, sizeof(struct tree *), "a list of one", &list.child));
+    TRY_OUT(memory_zeroed(1, sizeof(struct tree *), "a list of one", &list.child));
     *entry = *node;
     entry->key = NULL;
     entry->row = NULL;
@@ -260,17 +258,17 @@ status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out)
         goto out;
     }
     --*budget;
-    TRY(tree_new(node->kind, node->text, &copy));
+    TRY_OUT(tree_new(node->kind, node->text, &copy));
     copy->is_plain = node->is_plain;
     copy->is_taken = node->is_taken;
     copy->line = node->line;
     copy->set = node->set;
     for (size_t i = 0; i < node->nchildren; i++) {
-        TRY(tree_copy(node->child[i], budget, &child));
+        TRY_OUT(tree_copy(node->child[i], budget, &child));
         if (!child) {
             goto out;
         }
-        TRY(tree_add(copy, node->child[i]->key, &child));
+        TRY_OUT(tree_add(copy, node->child[i]->key, &child));
     }
     *out = copy;
     copy = NULL;
@@ -357,7 +355,7 @@ status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, st
     yaml_emitter_t emitter;
     yaml_document_t document;
     const struct writer writer = {&document, pick, arg};
-    REQUIRE(yaml_emitter_initialize(&emitter), STATUS_DEVICE, "out of memory: writing YAML");
+    REQUIRE_OUT(yaml_emitter_initialize(&emitter), STATUS_DEVICE, "out of memory: writing YAML");
     yaml_emitter_set_output(&emitter, tree_append, out);
     yaml_emitter_set_unicode(&emitter, 1);
     yaml_emitter_set_width(&emitter, -1);
@@ -368,8 +366,8 @@ status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, st
     if (is_begun && !is_made) {
         yaml_document_delete(&document);
     }
-    REQUIRE(is_written, STATUS_DEVICE, "cannot write YAML: %s",
-            emitter.problem ? emitter.problem : "out of memory");
+    REQUIRE_OUT(is_written, STATUS_DEVICE, "cannot write YAML: %s",
+                emitter.problem ? emitter.problem : "out of memory");
 out:
     yaml_emitter_delete(&emitter);
     return st;

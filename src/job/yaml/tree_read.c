@@ -95,9 +95,8 @@ static status_t tree_next_event(struct reader *reader, yaml_event_t *event)
 static status_t tree_remember(struct reader *reader, const yaml_char_t *name,
                               const struct tree *node)
 {
-    status_t st = STATUS_OK;
     if (!name) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(memory_grow(reader->nanchors, sizeof *reader->anchors, "anchors", &reader->anchors));
     struct anchor *anchor = &reader->anchors[reader->nanchors];
@@ -105,8 +104,7 @@ static status_t tree_remember(struct reader *reader, const yaml_char_t *name,
     anchor->node = node;
     reader->nanchors++;
     reader->budget -= reader->budget < NODES_PER_ANCHOR ? reader->budget : NODES_PER_ANCHOR;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t tree_refuse_size(struct reader *reader, yaml_mark_t mark)
@@ -142,13 +140,10 @@ static status_t tree_check_text(struct reader *reader, const yaml_event_t *event
 
 static status_t tree_read_value(struct reader *reader, const yaml_event_t *event, struct tree **out)
 {
-    status_t st = STATUS_OK;
     TRY(tree_check_text(reader, event, "a text"));
     TRY(tree_new(TREE_VALUE, (const char *)event->data.scalar.value, out));
     (*out)->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    TRY(tree_remember(reader, event->data.scalar.anchor, *out));
-out:
-    return st;
+    return tree_remember(reader, event->data.scalar.anchor, *out);
 }
 
 static status_t tree_read_node(struct reader *reader, const yaml_event_t *event, unsigned depth,
@@ -170,20 +165,20 @@ static status_t tree_read_children(struct reader *reader, unsigned depth, struct
     yaml_event_t value = {0};
     struct tree *child = NULL;
     for (;;) {
-        TRY(tree_next_event(reader, is_mapping ? &key : &value));
+        TRY_OUT(tree_next_event(reader, is_mapping ? &key : &value));
         if (key.type == YAML_MAPPING_END_EVENT || value.type == YAML_SEQUENCE_END_EVENT) {
             break;
         }
         if (is_mapping) {
-            TRY(tree_check_key(reader, &key));
-            TRY(tree_next_event(reader, &value));
+            TRY_OUT(tree_check_key(reader, &key));
+            TRY_OUT(tree_next_event(reader, &value));
         }
-        TRY(tree_read_node(reader, &value, depth + 1, &child));
+        TRY_OUT(tree_read_node(reader, &value, depth + 1, &child));
         if (is_mapping && child->kind != TREE_VALUE) {
             /* People look for a mapping where its key stands, not where its content begins. */
             child->line = tree_line_of(reader, key.start_mark);
         }
-        TRY(tree_add(node, is_mapping ? (const char *)key.data.scalar.value : NULL, &child));
+        TRY_OUT(tree_add(node, is_mapping ? (const char *)key.data.scalar.value : NULL, &child));
     }
 out:
     tree_destroy(child);
@@ -199,20 +194,20 @@ static status_t tree_read_node(struct reader *reader, const yaml_event_t *event,
     status_t st = STATUS_OK;
     struct tree *node = NULL;
     if (reader->budget == 0 || depth > TREE_DEPTH) {
-        TRY(tree_refuse_size(reader, event->start_mark));
+        TRY_OUT(tree_refuse_size(reader, event->start_mark));
     }
     if (event->type == YAML_ALIAS_EVENT) {
-        TRY(tree_read_alias(reader, event, &node));
+        TRY_OUT(tree_read_alias(reader, event, &node));
     } else if (event->type == YAML_SCALAR_EVENT) {
-        TRY(tree_read_value(reader, event, &node));
+        TRY_OUT(tree_read_value(reader, event, &node));
     } else {
         int is_mapping = event->type == YAML_MAPPING_START_EVENT;
-        TRY(tree_new(is_mapping ? TREE_MAPPING : TREE_LIST, NULL, &node));
-        TRY(tree_read_children(reader, depth, node));
-        TRY(tree_remember(reader,
-                          is_mapping ? event->data.mapping_start.anchor
-                                     : event->data.sequence_start.anchor,
-                          node));
+        TRY_OUT(tree_new(is_mapping ? TREE_MAPPING : TREE_LIST, NULL, &node));
+        TRY_OUT(tree_read_children(reader, depth, node));
+        TRY_OUT(tree_remember(reader,
+                              is_mapping ? event->data.mapping_start.anchor
+                                         : event->data.sequence_start.anchor,
+                              node));
     }
     reader->budget -= reader->budget > 0;
     node->line = tree_line_of(reader, event->start_mark);
@@ -230,20 +225,20 @@ static status_t tree_read_document(struct reader *reader, struct tree **out)
     status_t st = STATUS_OK;
     yaml_event_t event = {0};
     struct tree *root = NULL;
-    TRY(tree_next_event(reader, &event)); /* the start of the stream */
-    TRY(tree_next_event(reader, &event));
+    TRY_OUT(tree_next_event(reader, &event)); /* the start of the stream */
+    TRY_OUT(tree_next_event(reader, &event));
     if (event.type == YAML_STREAM_END_EVENT) {
-        TRY(tree_new(TREE_VALUE, "", &root));
+        TRY_OUT(tree_new(TREE_VALUE, "", &root));
         root->is_plain = 1;
         root->set = reader->set;
     } else {
-        TRY(tree_next_event(reader, &event));
-        TRY(tree_read_node(reader, &event, 0, &root));
-        TRY(tree_next_event(reader, &event)); /* the end of the document */
-        TRY(tree_next_event(reader, &event));
+        TRY_OUT(tree_next_event(reader, &event));
+        TRY_OUT(tree_read_node(reader, &event, 0, &root));
+        TRY_OUT(tree_next_event(reader, &event)); /* the end of the document */
+        TRY_OUT(tree_next_event(reader, &event));
         if (event.type != YAML_STREAM_END_EVENT) {
-            TRY(tree_refuse(reader, event.start_mark,
-                            "a second document begins here, expected one document"));
+            TRY_OUT(tree_refuse(reader, event.start_mark,
+                                "a second document begins here, expected one document"));
         }
     }
     *out = root;
@@ -268,7 +263,8 @@ status_t tree_read(const char *text, size_t length, const char *set, struct mist
                      "holds a NUL byte, expected text in YAML, such as a job file");
         return STATUS_OK;
     }
-    REQUIRE(yaml_parser_initialize(&reader.parser), STATUS_DEVICE, "out of memory: reading YAML");
+    REQUIRE_OUT(yaml_parser_initialize(&reader.parser), STATUS_DEVICE,
+                "out of memory: reading YAML");
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, length);
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
     st = tree_read_document(&reader, out);

@@ -44,7 +44,6 @@ static void yaml_file_cannot_go(const struct tree *node, const char *name, const
 static status_t yaml_file_go(struct tree **node, const char *name, const char *set,
                              struct mistakes *mistakes)
 {
-    status_t st = STATUS_OK;
     struct tree *parent = *node;
     uint64_t index = 0;
     int is_there = 0;
@@ -60,7 +59,7 @@ static status_t yaml_file_go(struct tree **node, const char *name, const char *s
     }
     if (!is_there) {
         yaml_file_cannot_go(parent, name, set, mistakes);
-        goto out;
+        return STATUS_OK;
     }
     if (index == parent->nchildren) {
         TRY(tree_add_value(parent, parent->kind == TREE_MAPPING ? name : NULL, ""));
@@ -68,8 +67,7 @@ static status_t yaml_file_go(struct tree **node, const char *name, const char *s
         parent->child[index]->line = 0;
     }
     *node = parent->child[index];
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether `set` is a path of sane length, '=' and a value. */
@@ -95,11 +93,11 @@ static status_t yaml_file_put(struct tree *root, const char *set, struct mistake
 {
     status_t st = STATUS_OK;
     struct text path = {0};
-    TRY(text_add_bytes(&path, set, strcspn(set, "=")));
+    TRY_OUT(text_add_bytes(&path, set, strcspn(set, "=")));
     struct tree *node = root;
     char *rest = path.data;
     while (node && rest) {
-        TRY(yaml_file_go(&node, strsep(&rest, "."), set, mistakes));
+        TRY_OUT(yaml_file_go(&node, strsep(&rest, "."), set, mistakes));
     }
     if (node) {
         tree_replace(node->up, node->index, value);
@@ -118,9 +116,9 @@ static status_t yaml_file_set(struct tree *root, const char *set, struct mistake
         goto out;
     }
     const char *text = strchr(set, '=') + 1;
-    TRY(tree_read(text, strlen(text), set, mistakes, &value));
+    TRY_OUT(tree_read(text, strlen(text), set, mistakes, &value));
     if (value) {
-        TRY(yaml_file_put(root, set, mistakes, &value));
+        TRY_OUT(yaml_file_put(root, set, mistakes, &value));
     }
 out:
     tree_destroy(value);
@@ -164,12 +162,12 @@ static status_t yaml_file_texts(const char *text, struct tree **out)
     if (!strchr(text, '\n')) {
         return tree_new(TREE_VALUE, text, out);
     }
-    TRY(tree_new(TREE_LIST, NULL, out));
+    TRY_OUT(tree_new(TREE_LIST, NULL, out));
     for (size_t length = 0; *text; text += length + (text[length] == '\n')) {
         length = strcspn(text, "\n");
         line.length = 0;
-        TRY(text_add_bytes(&line, text, length));
-        TRY(tree_add_value(*out, NULL, line.data));
+        TRY_OUT(text_add_bytes(&line, text, length));
+        TRY_OUT(tree_add_value(*out, NULL, line.data));
         (*out)->child[(*out)->nchildren - 1]->is_plain = 0;
     }
 out:
@@ -182,11 +180,11 @@ static status_t yaml_file_set_each(struct tree *root, const struct yaml_each *ea
 {
     status_t st = STATUS_OK;
     struct tree *value = NULL;
-    TRY(yaml_file_put_word(root, "{name}", each->name));
-    TRY(yaml_file_texts(strchr(each->set, '=') + 1, &value));
+    TRY_OUT(yaml_file_put_word(root, "{name}", each->name));
+    TRY_OUT(yaml_file_texts(strchr(each->set, '=') + 1, &value));
     value->set = each->set;
     value->is_taken = 1;
-    TRY(yaml_file_put(root, each->set, mistakes, &value));
+    TRY_OUT(yaml_file_put(root, each->set, mistakes, &value));
 out:
     tree_destroy(value);
     return st;
@@ -197,18 +195,18 @@ status_t yaml_file_read(const char *text, size_t length, const char *const *sets
 {
     status_t st = STATUS_OK;
     struct tree *root = NULL;
-    REQUIRE(length <= YAML_FILE_BYTES, STATUS_USAGE,
-            "%s: holds %zu bytes, expected a file of at most %d", mistakes->file, length,
-            YAML_FILE_BYTES);
-    TRY(tree_read(text, length, NULL, mistakes, &root));
-    TRY(mistakes_report(mistakes));
-    REQUIRE(!tree_is_empty(root), STATUS_USAGE, "%s: is empty, expected keys and values",
-            mistakes->file);
+    REQUIRE_OUT(length <= YAML_FILE_BYTES, STATUS_USAGE,
+                "%s: holds %zu bytes, expected a file of at most %d", mistakes->file, length,
+                YAML_FILE_BYTES);
+    TRY_OUT(tree_read(text, length, NULL, mistakes, &root));
+    TRY_OUT(mistakes_report(mistakes));
+    REQUIRE_OUT(!tree_is_empty(root), STATUS_USAGE, "%s: is empty, expected keys and values",
+                mistakes->file);
     for (uint32_t i = 0; i < nsets; i++) {
-        TRY(yaml_file_set(root, sets[i], mistakes));
+        TRY_OUT(yaml_file_set(root, sets[i], mistakes));
     }
     if (each) {
-        TRY(yaml_file_set_each(root, each, mistakes));
+        TRY_OUT(yaml_file_set_each(root, each, mistakes));
     }
     *out = root;
     root = NULL;

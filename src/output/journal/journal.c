@@ -33,26 +33,20 @@ void journal_destroy(journal_t *journal)
 /* A journal of that name without anything in it; in *out even when it fails. */
 static status_t journal_begin(const char *path, journal_t **out)
 {
-    status_t st = STATUS_OK;
     journal_t *journal = NULL;
     TRY(memory_zeroed(1, sizeof *journal, "a journal", &journal));
     journal->fd = -1;
     *out = journal;
-    TRY(memory_text(path, &journal->path));
-out:
-    return st;
+    return memory_text(path, &journal->path);
 }
 
 /* Allocates the tables for the chunks of the head. */
 static status_t journal_create_tables(journal_t *journal)
 {
-    status_t st = STATUS_OK;
     journal->chunks = chunk_count(&journal->head.chunking);
     TRY(memory_zeroed((size_t)journal->chunks / 8 + 1, 1, "a journal", &journal->bits));
-    TRY(memory_zeroed((size_t)spans_count(&journal->head.place), sizeof *journal->sums, "a journal",
-                      &journal->sums));
-out:
-    return st;
+    return memory_zeroed((size_t)spans_count(&journal->head.place), sizeof *journal->sums,
+                         "a journal", &journal->sums);
 }
 
 uint64_t journal_chunk_sums(const struct journal_head *head, uint64_t chunk, uint64_t *first_span)
@@ -102,29 +96,29 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
     journal_t *journal = NULL;
     struct text packed = {0};
     struct journal_preamble preamble = {.format = JOURNAL_FORMAT};
-    TRY(journal_begin(path, &journal));
-    TRY(journal_head_pack(head, &packed));
-    REQUIRE(packed.length <= JOURNAL_HEAD_BYTES, STATUS_USAGE,
-            "%s: %zu bytes tell of the input's files, more than a journal holds", path,
-            packed.length);
+    TRY_OUT(journal_begin(path, &journal));
+    TRY_OUT(journal_head_pack(head, &packed));
+    REQUIRE_OUT(packed.length <= JOURNAL_HEAD_BYTES, STATUS_USAGE,
+                "%s: %zu bytes tell of the input's files, more than a journal holds", path,
+                packed.length);
     memcpy(preamble.magic, JOURNAL_MAGIC, sizeof preamble.magic);
     preamble.head_bytes = (uint32_t)packed.length;
     /* Unpacks the head as a reader would. */
     struct unpack in = {.data = packed.data, .length = packed.length};
     int is_good = journal_head_unpack(&in, &journal->head);
-    REQUIRE(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
-    REQUIRE(is_good, STATUS_USAGE, "%s: a plan of such numbers cannot be journalled", path);
-    TRY(journal_create_tables(journal));
+    REQUIRE_OUT(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
+    REQUIRE_OUT(is_good, STATUS_USAGE, "%s: a plan of such numbers cannot be journalled", path);
+    TRY_OUT(journal_create_tables(journal));
     journal->seed = crc_more(crc_of(&preamble, sizeof preamble), packed.data, packed.length);
-    TRY(text_add_bytes(&journal->added, (const char *)&preamble, sizeof preamble));
-    TRY(text_add_bytes(&journal->added, packed.data, packed.length));
-    TRY(text_add_bytes(&journal->added, (const char *)&journal->seed, sizeof journal->seed));
-    TRY(file_open_new(path, &journal->fd));
-    TRY(journal_write(journal));
+    TRY_OUT(text_add_bytes(&journal->added, (const char *)&preamble, sizeof preamble));
+    TRY_OUT(text_add_bytes(&journal->added, packed.data, packed.length));
+    TRY_OUT(text_add_bytes(&journal->added, (const char *)&journal->seed, sizeof journal->seed));
+    TRY_OUT(file_open_new(path, &journal->fd));
+    TRY_OUT(journal_write(journal));
     journal_reserve(journal);
     journal->first = journal->end;
-    TRY(file_sync(journal->fd, path));
-    TRY(folder_sync(path));
+    TRY_OUT(file_sync(journal->fd, path));
+    TRY_OUT(folder_sync(path));
     *out = journal;
     journal = NULL;
 out:
@@ -138,7 +132,6 @@ out:
 
 status_t journal_resume(journal_t *journal)
 {
-    status_t st = STATUS_OK;
     int fd = -1;
     struct claim_mark mark;
     TRY(claim_mark_of(journal->fd, journal->path, &mark));
@@ -149,15 +142,13 @@ status_t journal_resume(journal_t *journal)
             strerror(errno));
     journal->dropped = 0;
     journal_reserve(journal);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Appends the bytes of a record, with `count` sums, to the write buffer. Fails with DEVICE. */
 static status_t journal_append(journal_t *journal, const struct journal_record *record,
                                uint64_t count)
 {
-    status_t st = STATUS_OK;
     uint32_t number = (uint32_t)record->chunk;
     size_t begin = journal->added.length;
     TRY(text_add_bytes(&journal->added, (const char *)&number, sizeof number));
@@ -168,9 +159,7 @@ static status_t journal_append(journal_t *journal, const struct journal_record *
                        (size_t)count * sizeof *record->sums));
     uint32_t crc =
         crc_more(journal->seed, journal->added.data + begin, journal->added.length - begin);
-    TRY(text_add_bytes(&journal->added, (const char *)&crc, sizeof crc));
-out:
-    return st;
+    return text_add_bytes(&journal->added, (const char *)&crc, sizeof crc);
 }
 
 status_t journal_add(journal_t *journal, const struct journal_record *record)
@@ -182,13 +171,11 @@ status_t journal_add(journal_t *journal, const struct journal_record *record)
 
 status_t journal_write(journal_t *journal)
 {
-    status_t st = STATUS_OK;
     TRY(file_write(journal->fd, journal->path, journal->end, journal->added.data,
                    journal->added.length));
     journal->end += journal->added.length;
     journal->added.length = 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t journal_sync(journal_t *journal)
@@ -198,7 +185,6 @@ status_t journal_sync(journal_t *journal)
 
 status_t journal_complete(journal_t *journal, uint64_t holes)
 {
-    status_t st = STATUS_OK;
     const struct journal_record complete = {JOURNAL_COMPLETE, holes, journal->clipped, 0,
                                             journal->sums};
     TRY(journal_append(journal, &complete, 0));
@@ -206,8 +192,7 @@ status_t journal_complete(journal_t *journal, uint64_t holes)
     TRY(journal_sync(journal));
     journal->is_complete = 1;
     journal->holes = holes;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int journal_is_done(const journal_t *journal, uint64_t chunk)
@@ -220,12 +205,9 @@ int journal_is_done(const journal_t *journal, uint64_t chunk)
 /* The bytes of a journal from its first record on, for free(). */
 static status_t journal_load(const journal_t *journal, uint64_t end, char **out)
 {
-    status_t st = STATUS_OK;
     uint64_t bytes = end - journal->first;
     TRY(memory_zeroed((size_t)bytes, 1, "a journal", out));
-    TRY(file_read(journal->fd, journal->path, journal->first, *out, bytes));
-out:
-    return st;
+    return file_read(journal->fd, journal->path, journal->first, *out, bytes);
 }
 
 /* The record that the `bytes` bytes at `data` begin with. Gives how many of them it takes: 0 when
@@ -263,13 +245,13 @@ static status_t journal_read_head(journal_t *journal, const struct journal_pream
     if (size > JOURNAL_HEAD_BYTES || bytes < sizeof *preamble + size + sizeof stored) {
         goto out;
     }
-    TRY(memory_zeroed((size_t)size, 1, "a journal", &packed));
-    TRY(file_read(journal->fd, journal->path, sizeof *preamble, packed, size));
-    TRY(file_read(journal->fd, journal->path, sizeof *preamble + size, &stored, sizeof stored));
+    TRY_OUT(memory_zeroed((size_t)size, 1, "a journal", &packed));
+    TRY_OUT(file_read(journal->fd, journal->path, sizeof *preamble, packed, size));
+    TRY_OUT(file_read(journal->fd, journal->path, sizeof *preamble + size, &stored, sizeof stored));
     journal->seed = crc_more(crc_of(preamble, sizeof *preamble), packed, (size_t)size);
     struct unpack in = {.data = packed, .length = (size_t)size};
     int makes_sense = stored == journal->seed && journal_head_unpack(&in, &journal->head);
-    REQUIRE(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
+    REQUIRE_OUT(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
     if (makes_sense) {
         journal->first = journal->end = sizeof *preamble + size + sizeof stored;
         *is_good = 1;
@@ -286,7 +268,7 @@ static status_t journal_read_records(journal_t *journal, uint64_t bytes)
     char *data = NULL;
     uint64_t length = 0;
     uint64_t end = min_u64(bytes, journal->first + journal_most_bytes(journal));
-    TRY(journal_load(journal, end, &data));
+    TRY_OUT(journal_load(journal, end, &data));
     while ((length = journal_decode(journal, data + (journal->end - journal->first),
                                     end - journal->end, &record)) > 0) {
         if (record.chunk == JOURNAL_COMPLETE) {
@@ -307,20 +289,18 @@ out:
 static status_t journal_open_there(const char *path, int *fd, uint64_t *bytes,
                                    enum journal_state *state)
 {
-    status_t st = STATUS_OK;
     struct stat info;
     *state = JOURNAL_NONE;
     if (lstat(path, &info) != 0) {
         REQUIRE(errno == ENOENT, STATUS_DATA, "%s: %s", path, strerror(errno));
-        goto out;
+        return STATUS_OK;
     }
     *state = JOURNAL_FOREIGN;
     if (S_ISREG(info.st_mode)) {
         TRY(file_open_read(path, fd));
         *bytes = (uint64_t)info.st_size;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t journal_open(const char *path, enum journal_state *state, journal_t **out)
@@ -332,12 +312,12 @@ status_t journal_open(const char *path, enum journal_state *state, journal_t **o
     uint64_t bytes = 0;
     int is_good = 0;
     *out = NULL;
-    TRY(journal_begin(path, &journal));
-    TRY(journal_open_there(path, &journal->fd, &bytes, state));
+    TRY_OUT(journal_begin(path, &journal));
+    TRY_OUT(journal_open_there(path, &journal->fd, &bytes, state));
     if (journal->fd < 0) {
         goto out;
     }
-    TRY(file_read(journal->fd, path, 0, &preamble, min_u64(bytes, sizeof preamble)));
+    TRY_OUT(file_read(journal->fd, path, 0, &preamble, min_u64(bytes, sizeof preamble)));
     /* As ours begin, or as one of ours of which the beginning never reached the disk. */
     size_t there = (size_t)min_u64(bytes, sizeof preamble.magic);
     int is_ours = memcmp(preamble.magic, JOURNAL_MAGIC, there) == 0 ||
@@ -350,10 +330,10 @@ status_t journal_open(const char *path, enum journal_state *state, journal_t **o
         *state = JOURNAL_OTHER;
         goto out;
     }
-    TRY(journal_read_head(journal, &preamble, bytes, &is_good));
+    TRY_OUT(journal_read_head(journal, &preamble, bytes, &is_good));
     if (is_good) {
-        TRY(journal_create_tables(journal));
-        TRY(journal_read_records(journal, bytes));
+        TRY_OUT(journal_create_tables(journal));
+        TRY_OUT(journal_read_records(journal, bytes));
         *state = JOURNAL_GOOD;
         *out = journal;
         journal = NULL;
@@ -369,13 +349,13 @@ status_t journal_read(const journal_t *journal, void *context,
     status_t st = STATUS_OK;
     char *data = NULL;
     uint64_t length = 0;
-    TRY(journal_load(journal, journal->end, &data));
+    TRY_OUT(journal_load(journal, journal->end, &data));
     for (uint64_t at = 0; at < journal->end - journal->first; at += length) {
         struct journal_record record;
         length = journal_decode(journal, data + at, journal->end - journal->first - at, &record);
-        REQUIRE(length > 0, STATUS_DATA, "%s has changed while it was read", journal->path);
+        REQUIRE_OUT(length > 0, STATUS_DATA, "%s has changed while it was read", journal->path);
         if (record.chunk != JOURNAL_COMPLETE) {
-            TRY(take(context, &record));
+            TRY_OUT(take(context, &record));
         }
     }
 out:
@@ -409,7 +389,6 @@ static status_t journal_sift(void *context, const struct journal_record *record)
 
 status_t journal_revoke(journal_t *journal, const unsigned char *bits)
 {
-    status_t st = STATUS_OK;
     struct journal_sieve sieve = {journal, bits};
     TRY(journal_write(journal));
     TRY(journal_read(journal, &sieve, journal_sift));
@@ -420,6 +399,5 @@ status_t journal_revoke(journal_t *journal, const unsigned char *bits)
     REQUIRE(ftruncate(journal->fd, (off_t)journal->end) == 0, STATUS_DATA, "%s: %s", journal->path,
             strerror(errno));
     journal_reserve(journal);
-out:
-    return st;
+    return STATUS_OK;
 }

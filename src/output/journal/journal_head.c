@@ -53,14 +53,13 @@ static size_t origin_begin_of_character(struct line line, size_t at)
 /* The line without the blanks before it, around `place` if it is long. */
 static status_t origin_show(struct line line, size_t place, struct text *out)
 {
-    status_t st = STATUS_OK;
     size_t from = 0;
     while (from < line.length && line.at[from] == ' ') {
         from++;
     }
     if (from == line.length) {
         TRY(text_add(out, "nothing"));
-        goto out;
+        return STATUS_OK;
     }
     if (line.length - from > SHOWN && place > from + SHOWN_BEFORE) {
         from = origin_begin_of_character(line, place - SHOWN_BEFORE);
@@ -68,14 +67,11 @@ static status_t origin_show(struct line line, size_t place, struct text *out)
     }
     size_t end = origin_begin_of_character(line, (size_t)min_u64(line.length, from + SHOWN));
     TRY(text_add_bytes(out, line.at + from, end - from));
-    TRY(text_add(out, "%s", end < line.length ? "..." : ""));
-out:
-    return st;
+    return text_add(out, "%s", end < line.length ? "..." : "");
 }
 
 static status_t origin_say(const char *what, struct line then, struct line now, struct text *out)
 {
-    status_t st = STATUS_OK;
     size_t place = 0;
     while (place < then.length && place < now.length && then.at[place] == now.at[place]) {
         place++;
@@ -84,9 +80,7 @@ static status_t origin_say(const char *what, struct line then, struct line now, 
     TRY(origin_show(then, place, out));
     TRY(text_add(out, " then, "));
     TRY(origin_show(now, place, out));
-    TRY(text_add(out, " now"));
-out:
-    return st;
+    return text_add(out, " now");
 }
 
 /* Whether lines of a job differ only in the form of a number: programs before 0.3 wrote 1e6 where
@@ -138,9 +132,8 @@ static void origin_align(struct line *then, struct line *now)
 static status_t origin_compare_words(const char *what, const char *then, const char *now,
                                      struct text *out)
 {
-    status_t st = STATUS_OK;
     if (!now || out->length > 0) {
-        goto out;
+        return STATUS_OK;
     }
     then = then ? then : "";
     while (*then || *now) {
@@ -155,20 +148,16 @@ static status_t origin_compare_words(const char *what, const char *then, const c
         then = origin_line_after(before);
         now = origin_line_after(after);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t origin_compare(const struct origin *then, const struct origin *now, struct text *out)
 {
-    status_t st = STATUS_OK;
     TRY(origin_compare_words("version", then->program, now->program, out));
     TRY(origin_compare_words("job", then->job, now->job, out));
     TRY(origin_compare_words("input", then->inputs, now->inputs, out));
     TRY(origin_compare_words("coefficients", then->coefficients, now->coefficients, out));
-    TRY(origin_compare_words("arithmetic", then->arithmetic, now->arithmetic, out));
-out:
-    return st;
+    return origin_compare_words("arithmetic", then->arithmetic, now->arithmetic, out);
 }
 
 /* Most spans that a product can have, twice over: what is allocated for a journal is bounded. */
@@ -193,15 +182,15 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
     *out = (struct journal_head){.integrate = spec->items[i].integrate,
                                  .ratio = spec->items[i].ratio,
                                  .spectra = spec->items[i].spectra};
-    TRY(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
-    TRY(memory_text(spec->items[i].text, &out->job));
-    TRY(inputs_of_product(&spec->inputs, i, &its));
-    TRY(inputs_times(&its, &inputs));
+    TRY_OUT(memory_text("voltmill " VOLTMILL_VERSION, &out->program));
+    TRY_OUT(memory_text(spec->items[i].text, &out->job));
+    TRY_OUT(inputs_of_product(&spec->inputs, i, &its));
+    TRY_OUT(inputs_times(&its, &inputs));
     out->inputs = inputs.data;
     inputs.data = NULL;
     if (place) {
-        TRY(memory_text(spec->items[i].spec.arithmetic, &out->arithmetic));
-        TRY(memory_format(&out->coefficients, "CRC-32 %08x", (unsigned)spec->items[i].crc));
+        TRY_OUT(memory_text(spec->items[i].spec.arithmetic, &out->arithmetic));
+        TRY_OUT(memory_format(&out->coefficients, "CRC-32 %08x", (unsigned)spec->items[i].crc));
         out->place = *place;
         out->chunking = spec->chunking;
         out->chunking.block_spectra = 0;
@@ -232,16 +221,17 @@ status_t journal_head_compare(const char *path, const struct journal_head *begun
     struct text difference = {0};
     struct origin origin_then = head_origin_of(begun);
     struct origin origin_now = head_origin_of(now);
-    TRY(origin_compare(&origin_then, &origin_now, &difference));
-    REQUIRE(difference.length == 0, STATUS_USAGE,
-            "%s was begun with another plan: %s; --restart begins anew", path, difference.data);
-    REQUIRE(!now->arithmetic || (begun->place.rows == now->place.rows &&
-                                 begun->place.row_bytes == now->place.row_bytes &&
-                                 begun->integrate == now->integrate),
-            STATUS_USAGE,
-            "%s was begun with another plan: %" PRIu64 " rows of %" PRIu64 " bytes then, %" PRIu64
-            " rows of %" PRIu64 " bytes now; --restart begins anew",
-            path, begun->place.rows, begun->place.row_bytes, now->place.rows, now->place.row_bytes);
+    TRY_OUT(origin_compare(&origin_then, &origin_now, &difference));
+    REQUIRE_OUT(difference.length == 0, STATUS_USAGE,
+                "%s was begun with another plan: %s; --restart begins anew", path, difference.data);
+    REQUIRE_OUT(!now->arithmetic || (begun->place.rows == now->place.rows &&
+                                     begun->place.row_bytes == now->place.row_bytes &&
+                                     begun->integrate == now->integrate),
+                STATUS_USAGE,
+                "%s was begun with another plan: %" PRIu64 " rows of %" PRIu64
+                " bytes then, %" PRIu64 " rows of %" PRIu64 " bytes now; --restart begins anew",
+                path, begun->place.rows, begun->place.row_bytes, now->place.rows,
+                now->place.row_bytes);
 out:
     text_free(&difference);
     return st;
@@ -264,12 +254,10 @@ enum {
 
 static status_t head_pack_numbers(struct text *out, const void *numbers, size_t count)
 {
-    status_t st = STATUS_OK;
     for (size_t i = 0; i < count; i++) {
         TRY(pack_u64(out, ((const uint32_t *)numbers)[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The packed head: these, the choice's shape and wisdom, the filters' and, where there is one, a
@@ -295,7 +283,6 @@ enum { FIELDS = sizeof head_fields / sizeof *head_fields };
 
 status_t journal_head_pack(const struct journal_head *head, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct channelise_choice *choice = &head->choice;
     TRY(pack_fields(out, head, head_fields, FIELDS));
     TRY(head_pack_numbers(out, &choice->shape, HEAD_CHOICE));
@@ -306,8 +293,7 @@ status_t journal_head_pack(const struct journal_head *head, struct text *out)
         TRY(head_pack_numbers(out, &head->synthesis.shape, HEAD_SYNTHESIS));
         TRY(pack_text(out, head->synthesis.wisdom));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void head_unpack_numbers(struct unpack *in, void *numbers, size_t count)
@@ -423,7 +409,6 @@ void beside_add(const struct product_place *place, uint64_t at, const void *data
 static status_t beside_add_stored(const struct beside_file *file, uint64_t at, uint64_t bytes,
                                   uint32_t *sum)
 {
-    status_t st = STATUS_OK;
     enum { PIECE = 32768 };
     char data[PIECE];
     for (uint64_t done = 0; done < bytes; done += PIECE) {
@@ -431,8 +416,7 @@ static status_t beside_add_stored(const struct beside_file *file, uint64_t at, u
         TRY(file_read(file->fd, file->path, at + done, data, count));
         beside_add(file->place, at + done, data, count, sum);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Lists where the data beside some rows of a product are in the file. */
@@ -466,7 +450,6 @@ static uint32_t beside_list(const struct product_place *place, const struct besi
 status_t beside_sum(const struct beside_file *file, const struct chunk *chunk,
                     struct journal_rows rows, uint32_t *sum)
 {
-    status_t st = STATUS_OK;
     struct beside besides[MOST_BESIDE];
     uint32_t count = beside_list(file->place, &file->shape, rows, besides);
     *sum = 0;
@@ -482,6 +465,5 @@ status_t beside_sum(const struct beside_file *file, const struct chunk *chunk,
         chunk_columns_share(file->chunking, file->column, row, chunk->streams) == row) {
         TRY(beside_add_stored(file, file->place->holes_offset + rows.first, rows.count, sum));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

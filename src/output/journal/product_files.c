@@ -29,7 +29,6 @@ static int files_cut_ending(char *name, const char *ending)
 
 status_t product_files_of(const char *path, struct product_files *out)
 {
-    status_t st = STATUS_OK;
     *out = (struct product_files){0};
     TRY(memory_text(path, &out->path));
     TRY(file_part_name(path, &out->part));
@@ -39,8 +38,7 @@ status_t product_files_of(const char *path, struct product_files *out)
     TRY(file_exists(out->part, &out->has_part));
     TRY(file_exists(out->journal, &out->has_journal));
     out->is_finished = out->has_path && !out->has_part && !out->has_journal;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t product_files_find(const char *name, struct product_files *out)
@@ -48,11 +46,11 @@ status_t product_files_find(const char *name, struct product_files *out)
     status_t st = STATUS_OK;
     char *path = NULL;
     *out = (struct product_files){0};
-    TRY(memory_text(name, &path));
+    TRY_OUT(memory_text(name, &path));
     int is_other = files_cut_ending(path, ".part") || files_cut_ending(path, ".journal");
-    TRY(product_files_of(path, out));
-    REQUIRE(out->has_path || out->has_part || out->has_journal, STATUS_DATA,
-            "%s: there is neither a product of that name nor the beginning of one", name);
+    TRY_OUT(product_files_of(path, out));
+    REQUIRE_OUT(out->has_path || out->has_part || out->has_journal, STATUS_DATA,
+                "%s: there is neither a product of that name nor the beginning of one", name);
     out->is_finished = out->has_path && (!is_other || out->is_finished);
 out:
     free(path);

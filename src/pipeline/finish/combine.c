@@ -355,9 +355,8 @@ static void combine_destroy(void *step)
 
 static status_t combine_expand_factors(const struct product_spec *spec, struct combine_step *step)
 {
-    status_t st = STATUS_OK;
     if (!spec->combine.weights) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(memory_zeroed((size_t)step->stations * step->beams, sizeof *step->factors,
                       "weights of sums", &step->factors));
@@ -367,8 +366,7 @@ static status_t combine_expand_factors(const struct product_spec *spec, struct c
                                                      : i;
         step->factors[i] = spec->combine.weights[at];
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t combine_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
@@ -382,7 +380,7 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     if (!ifs_are_combined(spec) && !spec->flag.is_on) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *step, "pols", &step));
+    TRY_OUT(memory_zeroed(1, sizeof *step, "pols", &step));
     step->stations = selected[AXIS_STATION];
     step->beams = selected[AXIS_BEAM];
     step->antenna = selected[AXIS_POL] * selected[AXIS_CHAN];
@@ -397,14 +395,14 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
                                      .renormalises = spec->weights.divide,
                                      .blanks_empty = spec->weights.divide || spec->flag.is_on,
                                      .least = spec->weights.are_kept ? spec->weights.least : 0};
-    TRY(combine_expand_factors(spec, step));
+    TRY_OUT(combine_expand_factors(spec, step));
     rows = spec->flag.is_on ? rows / flagged_cells(spec) + 1 : rows;
     const uint32_t streams = channelise_plan_made(work, i, work->chunking.group_streams);
-    TRY(memory_zeroed((size_t)rows * streams * 2 * step->flagged, sizeof *step->weights,
-                      "weights of pols", &step->weights));
-    TRY(memory_zeroed((size_t)rows, 1, "holes", &step->holes));
+    TRY_OUT(memory_zeroed((size_t)rows * streams * 2 * step->flagged, sizeof *step->weights,
+                          "weights of pols", &step->weights));
+    TRY_OUT(memory_zeroed((size_t)rows, 1, "holes", &step->holes));
     size_t made = plan_products_combined_bytes(work, i, work->chunking.group_streams);
-    TRY(made > 0 ? memory_zeroed((size_t)rows, made, "pols", &step->made) : STATUS_OK);
+    TRY_OUT(made > 0 ? memory_zeroed((size_t)rows, made, "pols", &step->made) : STATUS_OK);
     *out = step;
     step = NULL;
 out:

@@ -29,7 +29,8 @@ static status_t droop_create(const struct channelise_plan *work, uint32_t i, uin
     if (!spec->droop) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *droop + (size_t)count * sizeof *droop->factors, "gains", &droop));
+    TRY_OUT(
+        memory_zeroed(1, sizeof *droop + (size_t)count * sizeof *droop->factors, "gains", &droop));
     droop->coarse = spec->archive->nselected[AXIS_CHAN];
     droop->nchannels = spec->bank.nchannels;
     droop->parts = is_power ? 1 : 2;

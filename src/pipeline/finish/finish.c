@@ -46,10 +46,10 @@ status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t 
     if (!plan_products_is_changed(work, i)) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *finish, "a product's rows", &finish));
+    TRY_OUT(memory_zeroed(1, sizeof *finish, "a product's rows", &finish));
     finish->pool = pool;
     for (size_t at = 0; at < FINISH_STEPS; at++) {
-        TRY(finish_steps[at]->create(work, i, rows, &finish->steps[at]));
+        TRY_OUT(finish_steps[at]->create(work, i, rows, &finish->steps[at]));
     }
     *out = finish;
     finish = NULL;
@@ -60,13 +60,11 @@ out:
 
 status_t finish_run(finish_t *finish, struct finish_rows *rows)
 {
-    status_t st = STATUS_OK;
     rows->pool = finish->pool;
     for (size_t i = 0; i < FINISH_STEPS; i++) {
         TRY(finish->steps[i] ? finish_steps[i]->run(finish->steps[i], rows) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct agreement_whole *finish_wholes(const finish_t *finish)

@@ -98,7 +98,6 @@ static void flag_destroy(void *step)
 static status_t flag_create_cells(const struct channelise_plan *work, struct flag_step *flag,
                                   uint64_t rows, uint64_t ifs)
 {
-    status_t st = STATUS_OK;
     const double filtered = 100; /* filters leave rounding of what they took away */
     size_t numbers = (size_t)(ifs * flag->all);
     size_t block = (size_t)(rows * ifs * flag->kept);
@@ -114,15 +113,13 @@ static status_t flag_create_cells(const struct channelise_plan *work, struct fla
         TRY(memory_zeroed(block, sizeof *flag->tolerance, "kurtosis", &flag->tolerance));
         TRY(memory_zeroed(block, 1, "flags", &flag->stored));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Buffers of `dumps` dumps of `ifs` ifs. */
 static status_t flag_create_open(const struct channelise_plan *work, struct flag_step *flag,
                                  uint64_t dumps, uint64_t ifs)
 {
-    status_t st = STATUS_OK;
     int is_joint = flag->spec->combine.polarisation != POLARISATION_SEPARATE;
     size_t antennas = ifs / flag->pols;
     size_t lines = ifs * flag->all;
@@ -141,8 +138,7 @@ static status_t flag_create_open(const struct channelise_plan *work, struct flag
         TRY(memory_zeroed(lines, sizeof(double), "a dump", &open->whole));
         TRY(memory_zeroed(dumps * flag->spec->nifs, sizeof *flag->wholes, "dumps", &flag->wholes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
@@ -156,7 +152,7 @@ static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint
     if (!spec->flag.is_on) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *flag, "flags", &flag));
+    TRY_OUT(memory_zeroed(1, sizeof *flag, "flags", &flag));
     const struct combine combine = {.pols = selected[AXIS_POL],
                                     .polarisation = spec->combine.polarisation};
     *flag = (struct flag_step){.spec = spec,
@@ -175,8 +171,8 @@ static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint
         flag->limits = kurtosis_limits(spec->flag.spectra, spec->flag.sigma);
     }
     uint64_t ifs = channelise_plan_made(work, i, work->chunking.group_streams) / flag->coarse;
-    TRY(flag_create_open(work, flag, rows / flag->cells + 1, ifs));
-    TRY(flag_create_cells(work, flag, rows, ifs));
+    TRY_OUT(flag_create_open(work, flag, rows / flag->cells + 1, ifs));
+    TRY_OUT(flag_create_cells(work, flag, rows, ifs));
     *out = flag;
     flag = NULL;
 out:
@@ -257,7 +253,6 @@ static void flag_measure_cells(struct flag_step *flag, const struct flag_row *ro
 /* Kept channels that are too near to a limit to be told are taken as they were. */
 static status_t flag_recall(struct flag_step *flag, const struct flag_row *row)
 {
-    status_t st = STATUS_OK;
     uint64_t ifs = flag->antennas * flag->pols;
     uint64_t first = row->first_antenna * flag->pols;
     uint64_t at = (row->cell * flagged_ifs(flag->spec) + first) * flag->kept;
@@ -275,8 +270,7 @@ static status_t flag_recall(struct flag_step *flag, const struct flag_row *row)
             flag->marks[from] = mark | (flag->stored[i] & FLAG_KURTOSIS);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Polarisations of an antenna alike. */
@@ -600,7 +594,6 @@ WIDE static void flag_slice(void *context, uint32_t thread, uint64_t number)
 /* Rows one after the other, where a mask is read for each, or flags that were decided before. */
 static status_t flag_each_row(struct flag_step *flag, const struct finish_rows *rows, uint64_t ifs)
 {
-    status_t st = STATUS_OK;
     uint64_t slices = flag->antennas * flag->coarse;
     for (uint64_t i = 0; i < rows->count; i++) {
         struct flag_work marking = {flag, rows, i, i + 1, 1, 0};
@@ -614,13 +607,11 @@ static status_t flag_each_row(struct flag_step *flag, const struct finish_rows *
             flag_measure_dump(flag, row.cell / flag->cells - rows->first / flag->cells, ifs);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t flag_run(void *step, struct finish_rows *rows)
 {
-    status_t st = STATUS_OK;
     struct flag_step *flag = step;
     flag->antennas = rows->streams / ((uint64_t)flag->pols * flag->coarse);
     uint64_t ifs = flag->spec->nifs * (uint64_t)rows->streams / flag->spec->archive->nstreams;
@@ -638,8 +629,7 @@ static status_t flag_run(void *step, struct finish_rows *rows)
     rows->count = (rows->first_cell + rows->cells) / flag->cells - rows->first;
     flag->lost = (struct combine_weights){flag->streams, flag->joint, flag->unread};
     rows->lost = &flag->lost;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static const struct agreement_whole *flag_wholes(const void *step)

@@ -40,7 +40,7 @@ static status_t keep_create(const struct channelise_plan *work, uint32_t i, uint
     if (spec->frequencies == bank_channels(spec) || work->products[i].visibilities) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *keep, "kept channels", &keep));
+    TRY_OUT(memory_zeroed(1, sizeof *keep, "kept channels", &keep));
     *keep = (struct keep){.all = bank_channels(spec),
                           .first = spec->first_frequency,
                           .count = spec->frequencies,
@@ -49,11 +49,11 @@ static status_t keep_create(const struct channelise_plan *work, uint32_t i, uint
     keep->is_flagged = spec->flag.is_on;
     if (keep->is_flagged) {
         uint64_t dumps = rows / flagged_cells(spec) + 1;
-        TRY(memory_zeroed((size_t)(dumps * spec->nifs * keep->count), sizeof *keep->weights,
-                          "weights of kept channels", &keep->weights));
+        TRY_OUT(memory_zeroed((size_t)(dumps * spec->nifs * keep->count), sizeof *keep->weights,
+                              "weights of kept channels", &keep->weights));
     } else if (work->is_judged) {
-        TRY(memory_zeroed((size_t)rows * spec->nifs, sizeof *keep->wholes, "kept channels",
-                          &keep->wholes));
+        TRY_OUT(memory_zeroed((size_t)rows * spec->nifs, sizeof *keep->wholes, "kept channels",
+                              &keep->wholes));
     }
     *out = keep;
     keep = NULL;

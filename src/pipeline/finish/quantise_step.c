@@ -52,7 +52,6 @@ static void quantise_destroy(void *context)
 /* Memory as plan_products_held_bytes() has it. */
 static status_t quantise_make_room(struct quantise_step *step, uint64_t rows, uint64_t weights)
 {
-    status_t st = STATUS_OK;
     uint64_t block = min_u64(step->spec->steps.rows, step->spec->rows);
     uint64_t blocks = rows / block + 2;
     uint64_t lines = step->lines;
@@ -67,16 +66,14 @@ static status_t quantise_make_room(struct quantise_step *step, uint64_t rows, ui
     TRY(memory_zeroed((size_t)(blocks * lines), 2 * sizeof(uint16_t), "counts", &step->low));
     step->high = step->low + blocks * lines;
     if (step->is_rounded) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(memory_zeroed((size_t)(block * lines), step->parts * sizeof(float), "rows", &step->held));
     TRY(memory_zeroed((size_t)((block + rows) * lines), step->parts * step->form.bits / 8, "rows",
                       &step->made));
     TRY(memory_zeroed((size_t)(block + rows), (size_t)weights * sizeof(float), "weights",
                       &step->weights));
-    TRY(memory_zeroed((size_t)(block + rows), 1, "holes", &step->holes));
-out:
-    return st;
+    return memory_zeroed((size_t)(block + rows), 1, "holes", &step->holes);
 }
 
 static status_t quantise_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
@@ -90,7 +87,7 @@ static status_t quantise_create(const struct channelise_plan *work, uint32_t i, 
     if (!quantised_is(spec)) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *step, "a product in few bits", &step));
+    TRY_OUT(memory_zeroed(1, sizeof *step, "a product in few bits", &step));
     step->work = work;
     step->spec = spec;
     step->given = work->products[i].first_scales;
@@ -98,7 +95,8 @@ static status_t quantise_create(const struct channelise_plan *work, uint32_t i, 
     step->form = quantised_form(spec->kind, spec->steps.bits);
     step->parts = step->form.is_signed ? 2 : 1;
     step->lines = plan_products_lines(work, i, streams);
-    TRY(quantise_make_room(step, rows, chunk_share(&work->chunking, ifs_weights(spec), streams)));
+    TRY_OUT(
+        quantise_make_room(step, rows, chunk_share(&work->chunking, ifs_weights(spec), streams)));
     *out = step;
     step = NULL;
 out:

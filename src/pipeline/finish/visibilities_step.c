@@ -42,18 +42,18 @@ static status_t visibilities_step_create(const struct channelise_plan *work, uin
     if (!plan) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed(1, sizeof *v, "visibilities", &v));
+    TRY_OUT(memory_zeroed(1, sizeof *v, "visibilities", &v));
     v->plan = plan;
     v->count = (double)plan->spec.integrate * plan->spec.average;
     v->least = spec->weights.least;
     v->divides = spec->weights.divide;
     v->nchannels = plan->spec.nchannels / plan->spec.average;
-    TRY(memory_zeroed((size_t)rows, 1, "holes", &v->holes));
-    TRY(memory_zeroed((size_t)rows, (size_t)spec->nifs * spec->frequencies * sizeof *v->weights,
-                      "weights of visibilities", &v->weights));
-    TRY(work->is_judged ? memory_zeroed((size_t)rows * spec->nifs, sizeof *v->wholes,
-                                        "weights of visibilities", &v->wholes)
-                        : STATUS_OK);
+    TRY_OUT(memory_zeroed((size_t)rows, 1, "holes", &v->holes));
+    TRY_OUT(memory_zeroed((size_t)rows, (size_t)spec->nifs * spec->frequencies * sizeof *v->weights,
+                          "weights of visibilities", &v->weights));
+    TRY_OUT(work->is_judged ? memory_zeroed((size_t)rows * spec->nifs, sizeof *v->wholes,
+                                            "weights of visibilities", &v->wholes)
+                            : STATUS_OK);
     *out = v;
     v = NULL;
 out:

@@ -44,7 +44,6 @@ static void bank_choose_numbers(struct export_bank *bank)
  * already is that of the file which is read. */
 static status_t bank_stamp(struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     const struct stamp *stamp = bank->options->stamp;
     const char *name = bank->in->head.rawdatafile ? bank->in->head.rawdatafile : "";
     size_t length = stamp_letters_before(name);
@@ -56,14 +55,12 @@ static status_t bank_stamp(struct export_bank *bank)
     TRY(memory_format(&bank->rawdatafile, "%.*s%s%s", (int)length, name,
                       length > 0 && stamp ? " " : "", word));
     bank->header.rawdatafile = bank->rawdatafile;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Opens the input, with a cache for chunks that several blocks share. */
 static status_t bank_open_input(struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     enum { CACHE_BYTES = 64 << 20 };
     const char *product = bank->options->product;
     TRY(bank->options->is_own ? fbh5_open_own(product, &bank->in)
@@ -89,8 +86,7 @@ static status_t bank_open_input(struct export_bank *bank)
     if (!(bank->in->time.tstart_mjd > 0)) {
         report_note("%s does not say when it starts: tstart = 0", bank->in->path);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Sums of what may be below 0 mean nothing. */
@@ -100,8 +96,8 @@ static status_t bank_check_sum(const struct fbh5 *in)
     struct text powers = {0};
     for (uint32_t i = 0; i < in->nifs; i++) {
         if (in->nifs > 1 && !fbh5_is_power(in, i)) {
-            TRY(fbh5_powers(in, &powers));
-            TRY(report_fail(
+            TRY_OUT(fbh5_powers(in, &powers));
+            TRY_OUT(report_fail(
                 STATUS_USAGE,
                 "export: the pols of %s are %s, whose sum means nothing: --pol takes one; "
                 "powers: %s",
@@ -117,9 +113,9 @@ static status_t bank_refuse_pol(const struct export_bank *bank)
 {
     status_t st = STATUS_OK;
     struct text names = {0};
-    TRY(fbh5_list_pols(bank->in, &names));
-    TRY(report_fail(STATUS_USAGE, "export: --pol %s: %s has %s", bank->options->only_pol,
-                    bank->in->path, names.data));
+    TRY_OUT(fbh5_list_pols(bank->in, &names));
+    TRY_OUT(report_fail(STATUS_USAGE, "export: --pol %s: %s has %s", bank->options->only_pol,
+                        bank->in->path, names.data));
 out:
     text_free(&names);
     return st;
@@ -127,7 +123,6 @@ out:
 
 static status_t bank_choose_ifs(struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     const struct export_bank_options *options = bank->options;
     uint64_t there = bank->in->nifs;
     const char *only = options->only_pol;
@@ -138,8 +133,7 @@ static status_t bank_choose_ifs(struct export_bank *bank)
     bank->first_if = at;
     bank->nifs = only ? 1 : there;
     bank->header.nifs = options->sum ? 1 : bank->nifs;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The least bits that hold every value exactly. */
@@ -155,7 +149,6 @@ static uint32_t bank_exact_bits(const struct export_bank *bank)
 
 static status_t bank_choose_bits(struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     uint32_t exact = bank_exact_bits(bank);
     bank->form.bits = bank->options->bits ? bank->options->bits : exact;
     struct scale_options scale = bank->options->scale;
@@ -173,10 +166,8 @@ static status_t bank_choose_bits(struct export_bank *bank)
     bank->is_plain =
         kind == SCALE_NONE && bank->form.bits == bank_stored_bits(bank) && !bank->options->sum;
     bank->header.nbits = bank->form.bits;
-    TRY(scale_begin(&scale, bank->form.bits, bank->header.nifs * bank->header.nchans,
-                    &bank->scale));
-out:
-    return st;
+    return scale_begin(&scale, bank->form.bits, bank->header.nifs * bank->header.nchans,
+                       &bank->scale);
 }
 
 /* Whole spectra in a block, whole chunks of the file where they fit; else a piece of a spectrum. */
@@ -195,7 +186,6 @@ static void bank_plan_blocks(struct export_bank *bank)
 /* Memory of one thread for a block. */
 static status_t bank_make_room(struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     size_t samples = (size_t)(bank->rows * bank->nifs * bank->chans);
     bank->stored = bank->made = bank->numbers = NULL;
     bank->room = NULL;
@@ -205,8 +195,7 @@ static status_t bank_make_room(struct export_bank *bank)
         TRY(memory_aligned(samples, sizeof *bank->numbers, "samples", &bank->numbers));
         TRY(memory_aligned(samples, bank->form.bits / 8, "samples", &bank->made));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns the number of threads whose buffers fit into EXPORT_MEMORY together. */
@@ -318,8 +307,8 @@ static status_t bank_walk_block(struct bank_walk *walk, uint32_t thread, uint64_
     if (is_shared) {
         pthread_mutex_unlock(&walk->reading);
     }
-    TRY(st);
-    TRY(walk->use(bank, &block));
+    TRY_OUT(st);
+    TRY_OUT(walk->use(bank, &block));
 out:
     return st;
 }
@@ -367,20 +356,20 @@ static status_t bank_for_each_block(struct export_bank *bank, uint32_t threads,
         ceil_div_u64(bank->in->rows, bank->rows) * ceil_div_u64(bank->header.nchans, bank->chans);
     uint32_t ready = 0;
     threads = (uint32_t)min_u64(threads, min_u64(blocks, EXPORT_THREADS));
-    TRY(memory_zeroed(1, sizeof *walk, "an export", &walk));
+    TRY_OUT(memory_zeroed(1, sizeof *walk, "an export", &walk));
     walk->use = use;
     pthread_mutex_init(&walk->reading, NULL);
     while (ready < threads) {
         struct export_bank *own = &walk->banks[ready++];
         *own = *bank;
         own->nans = own->scale.clipped = own->scale.blanks = 0;
-        TRY(bank_make_room(own));
+        TRY_OUT(bank_make_room(own));
         /* Chunks that several blocks share are kept by one reader. */
-        TRY(bank->in->reach == REACH_PIECES ? fbh5_reader_create(bank->in, 0, 1, &own->reader)
-                                            : STATUS_OK);
+        TRY_OUT(bank->in->reach == REACH_PIECES ? fbh5_reader_create(bank->in, 0, 1, &own->reader)
+                                                : STATUS_OK);
     }
     pool_each(threads, blocks, bank_walk_task, walk);
-    TRY((status_t)walk->failed);
+    TRY_OUT((status_t)walk->failed);
 out:
     if (walk) {
         bank_walk_end(walk, ready, bank);
@@ -401,12 +390,12 @@ static status_t bank_begin_file(struct export_bank *bank, const char *path)
                                      .force = bank->options->force,
                                      .bytes = bank->form.bytes,
                                      .head = &bank->head};
-    TRY(guard_add(&reads, what, bank->in->path));
+    TRY_OUT(guard_add(&reads, what, bank->in->path));
     for (uint32_t i = 0; i < bank->in->storage.sources.count; i++) {
-        TRY(guard_add(&reads, what, bank->in->storage.sources.items[i].path));
+        TRY_OUT(guard_add(&reads, what, bank->in->storage.sources.items[i].path));
     }
-    TRY(export_file_check(&plan, &reads));
-    TRY(export_file_begin(&plan, bank->file));
+    TRY_OUT(export_file_check(&plan, &reads));
+    TRY_OUT(export_file_begin(&plan, bank->file));
 out:
     guard_free(&reads);
     return st;
@@ -414,7 +403,6 @@ out:
 
 static status_t bank_write(struct export_bank *bank, const char *path)
 {
-    status_t st = STATUS_OK;
     TRY(bank_begin_file(bank, path));
     TRY(export_file_reserve(bank->file, bank->form.bytes));
     if (scale_must_measure(&bank->scale)) {
@@ -423,9 +411,7 @@ static status_t bank_write(struct export_bank *bank, const char *path)
     }
     TRY(scale_settle(&bank->scale, bank->in->path));
     TRY(bank_for_each_block(bank, bank_threads(bank), bank_write_block));
-    TRY(export_file_publish(bank->file));
-out:
-    return st;
+    return export_file_publish(bank->file);
 }
 
 /* Warns of properties that could surprise readers of the file. */
@@ -445,12 +431,11 @@ static void bank_warn(const struct export_bank *bank, const char *path)
 
 static status_t bank_say(const struct export_bank *bank, const char *path, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct sigproc *header = &bank->header;
     int is_before = 0;
     TRY(export_file_say_before(bank->file, out, &is_before));
     if (is_before) {
-        goto out;
+        return STATUS_OK;
     }
     double last = header->fch1 + (double)(header->nchans - 1) * header->foff;
     TRY(text_add_shown(
@@ -471,8 +456,7 @@ static status_t bank_say(const struct export_bank *bank, const char *path, struc
                               : "numbers as they are stored, each channel by its own scale, which "
                                 "the file cannot say; 0 is no number\n"));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void bank_end(struct export_bank *bank)
@@ -496,7 +480,6 @@ const struct bank_format *export_bank_format(enum file_format format)
 /* Opens the input, and finds the form and head of the output. */
 static status_t bank_begin(struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     TRY(bank_open_input(bank));
     TRY(bank_choose_ifs(bank));
     TRY(bank_choose_bits(bank));
@@ -519,8 +502,7 @@ static status_t bank_begin(struct export_bank *bank)
     form->za = header->za_start;
     form->lines = (uint64_t)bank->in->nifs * bank->in->nchannels;
     form->first_line = bank->first_if * bank->in->nchannels;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t export_rows_of(const struct export_bank_options *options, struct text *head,
@@ -529,7 +511,7 @@ status_t export_rows_of(const struct export_bank_options *options, struct text *
     status_t st = STATUS_OK;
     struct export_bank bank = {
         .options = options, .format = export_bank_format(options->format), .scales_fd = -1};
-    TRY(bank_begin(&bank));
+    TRY_OUT(bank_begin(&bank));
     *out = bank.form;
     *head = bank.head;
     bank.head = (struct text){0};
@@ -546,11 +528,11 @@ status_t export_bank(const struct export_bank_options *options, struct text *sai
     struct export_bank bank = {
         .options = options, .format = format, .file = &file, .scales_fd = -1};
     char *path = NULL;
-    TRY(export_name(options->out, options->product, format->ending, &path));
-    TRY(bank_begin(&bank));
+    TRY_OUT(export_name(options->out, options->product, format->ending, &path));
+    TRY_OUT(bank_begin(&bank));
     bank_plan_blocks(&bank);
-    TRY(bank_write(&bank, path));
-    TRY(bank_say(&bank, path, said));
+    TRY_OUT(bank_write(&bank, path));
+    TRY_OUT(bank_say(&bank, path, said));
     bank_warn(&bank, path);
 out:
     bank_end(&bank);

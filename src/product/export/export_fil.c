@@ -5,7 +5,6 @@
 
 static status_t fil_begin(struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     struct sigproc *header = &bank->header;
     bank->form.is_reversed = sigproc_reverse(header);
     TRY(sigproc_write(header, &bank->head));
@@ -16,8 +15,7 @@ static status_t fil_begin(struct export_bank *bank)
                     "coarse channel there are no delays left at that DM",
                     bank->in->path, bank->in->coherent.dm);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 #define REVERSE(type, values, count)                                                               \
@@ -65,7 +63,6 @@ static void fil_encode(const struct export_rows *form, char *data, uint64_t line
 /* Writes a block of made samples: in one go if it is of whole spectra. */
 static status_t fil_put(struct export_bank *bank, const struct fbh5_block *block, char *data)
 {
-    status_t st = STATUS_OK;
     const struct export_rows *form = &bank->form;
     uint64_t nchans = form->nchans;
     uint64_t lines = block->rows * form->nifs;
@@ -78,8 +75,7 @@ static status_t fil_put(struct export_bank *bank, const struct fbh5_block *block
         TRY(export_file_put(bank->file, form->begin + (first + line * nchans) * width,
                             data + line * block->chans * width, together * block->chans * width));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct bank_format export_fil_format = {.title = "SIGPROC filterbank",

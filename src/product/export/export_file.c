@@ -44,41 +44,34 @@ static int export_replaces(const struct export_plan *plan, const char *path)
 /* An output that exists is compared where it may be the same. */
 static status_t export_check_new(const struct export_plan *plan, int *exists)
 {
-    status_t st = STATUS_OK;
     TRY(file_exists(plan->path, exists));
     *exists = *exists && !plan->force && export_may_be(plan->path, plan);
-    TRY(*exists ? STATUS_OK : file_check_new(plan->path, export_replaces(plan, plan->path)));
-out:
-    return st;
+    return *exists ? STATUS_OK : file_check_new(plan->path, export_replaces(plan, plan->path));
 }
 
 status_t export_file_check(const struct export_plan *plan, const struct guard *reads)
 {
-    status_t st = STATUS_OK;
     int exists = 0;
     TRY(guard_check_part(reads, "the output", plan->path));
-    TRY(export_check_new(plan, &exists));
-out:
-    return st;
+    return export_check_new(plan, &exists);
 }
 
 status_t export_file_put(struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     /* The first block is kept until the others are on the disk. */
     uint64_t kept = offset < MARK_BLOCK && !file->is_lent ? min_u64(bytes, MARK_BLOCK - offset) : 0;
     if (bytes == 0) {
-        goto out;
+        return STATUS_OK;
     }
     if (file->before.kind != BEFORE_NOTHING) {
         TRY(before_compare(&file->before, file->before.claim_fd, offset, data, bytes));
-        goto out;
+        return STATUS_OK;
     }
     if (file->memory.data && offset >= file->memory.offset &&
         offset + bytes <= file->memory.offset + file->memory.bytes) {
         memcpy(file->memory.data + (offset - file->memory.offset), data, (size_t)bytes);
-        goto out;
+        return STATUS_OK;
     }
     if (kept > 0) {
         memcpy(file->first + offset, data, (size_t)kept);
@@ -90,8 +83,7 @@ status_t export_file_put(struct export_file *file, uint64_t offset, const void *
             break;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t export_file_begin(const struct export_plan *plan, struct export_file *out)
@@ -102,24 +94,24 @@ status_t export_file_begin(const struct export_plan *plan, struct export_file *o
     int exists = 0;
     file.force = export_replaces(plan, plan->path);
     file.mark = plan->mark;
-    TRY(memory_text(plan->path, &file.path));
+    TRY_OUT(memory_text(plan->path, &file.path));
     before->file = file.path;
-    TRY(export_check_new(plan, &exists));
+    TRY_OUT(export_check_new(plan, &exists));
     if (exists) {
         before->kind = BEFORE_COMPLETE;
-        TRY(file_open_read(plan->path, &before->claim_fd));
+        TRY_OUT(file_open_read(plan->path, &before->claim_fd));
     } else {
-        TRY(file_part_name(plan->path, &file.part));
+        TRY_OUT(file_part_name(plan->path, &file.part));
         before->part = file.part;
-        TRY(before_take(before, plan->force, plan->is_ours));
-        TRY(before->kind == BEFORE_NOTHING || export_may_be(file.part, plan)
-                ? STATUS_OK
-                : before_differ(before));
+        TRY_OUT(before_take(before, plan->force, plan->is_ours));
+        TRY_OUT(before->kind == BEFORE_NOTHING || export_may_be(file.part, plan)
+                    ? STATUS_OK
+                    : before_differ(before));
     }
     /* Its first bytes, and a mark in place of them. */
-    TRY(before->kind == BEFORE_NOTHING ? mark_put(before->claim_fd, file.part, file.mark)
-                                       : STATUS_OK);
-    TRY(export_file_put(&file, 0, plan->head->data, plan->head->length));
+    TRY_OUT(before->kind == BEFORE_NOTHING ? mark_put(before->claim_fd, file.part, file.mark)
+                                           : STATUS_OK);
+    TRY_OUT(export_file_put(&file, 0, plan->head->data, plan->head->length));
     *out = file;
     file = (struct export_file)EXPORT_FILE_NONE;
 out:
@@ -136,17 +128,14 @@ status_t export_file_reserve(const struct export_file *file, uint64_t bytes)
 
 status_t export_file_publish(struct export_file *file)
 {
-    status_t st = STATUS_OK;
     int fd = file->before.claim_fd;
     if (file->before.kind == BEFORE_COMPLETE) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(file->before.kind == BEFORE_NOTHING ? mark_lift(fd, file->part, file->first, file->bytes)
                                             : file_sync(fd, file->part));
     file->before.is_ours = 0; /* what cannot be renamed stays, as the message says */
-    TRY(file_publish(fd, file->part, file->path, file->force));
-out:
-    return st;
+    return file_publish(fd, file->part, file->path, file->force);
 }
 
 void export_file_end(struct export_file *file)
@@ -179,9 +168,9 @@ status_t export_file_write(const struct export_plan *plan, const struct guard *r
 {
     status_t st = STATUS_OK;
     struct export_file file = EXPORT_FILE_NONE;
-    TRY(export_file_check(plan, reads));
-    TRY(export_file_begin(plan, &file));
-    TRY(export_file_publish(&file));
+    TRY_OUT(export_file_check(plan, reads));
+    TRY_OUT(export_file_begin(plan, &file));
+    TRY_OUT(export_file_publish(&file));
     *is_before = file.before.kind == BEFORE_COMPLETE;
 out:
     export_file_end(&file);

@@ -53,15 +53,12 @@ static status_t psrfits_put(const struct psrfits_piece *piece, uint64_t at, void
 
 static status_t psrfits_put_times(const struct psrfits_piece *piece)
 {
-    status_t st = STATUS_OK;
     const struct export_rows *form = piece->form;
     double length = (double)form->table.rows_each * form->step;
     double numbers[] = {length, ((double)piece->subint + 0.5) * length, form->ra, form->dec};
     float angles[] = {(float)form->az, (float)form->za};
     TRY(psrfits_put(piece, sizeof numbers, angles, 2, sizeof *angles));
-    TRY(psrfits_put(piece, 0, numbers, 4, sizeof *numbers));
-out:
-    return st;
+    return psrfits_put(piece, 0, numbers, 4, sizeof *numbers);
 }
 
 static status_t psrfits_put_band(const struct psrfits_piece *piece)
@@ -91,20 +88,17 @@ static status_t psrfits_read_scales(const struct psrfits_piece *piece, uint64_t 
 static status_t psrfits_move_offsets(const struct psrfits_piece *piece, double moved, uint64_t line,
                                      float *offsets)
 {
-    status_t st = STATUS_OK;
     float *scales = (float *)(void *)psrfits_filler(piece->bank);
     TRY(psrfits_read_scales(piece, piece->form->steps.scale_offset, line, scales));
     for (uint64_t i = 0; i < piece->chans; i++) {
         offsets[i] = (float)((double)offsets[i] + moved * (double)scales[i]);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Writes scale and offset of each channel of each polarisation: number q means scale q + offset. */
 static status_t psrfits_put_scales(const struct psrfits_piece *piece)
 {
-    status_t st = STATUS_OK;
     const struct export_rows *form = piece->form;
     const struct scale *scale = &piece->bank->scale;
     const struct fbh5_steps *steps = &form->steps;
@@ -129,8 +123,7 @@ static status_t psrfits_put_scales(const struct psrfits_piece *piece)
         uint64_t column = k % 2 == 0 ? form->table.scales : form->table.offsets;
         TRY(psrfits_put(piece, column + first * sizeof *line, line, piece->chans, sizeof *line));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Sets number i, rounded unless it is a float. */
@@ -297,7 +290,6 @@ static void psrfits_encode(const struct export_rows *form, char *data, uint64_t 
 
 static status_t psrfits_put_data(const struct psrfits_piece *piece)
 {
-    status_t st = STATUS_OK;
     const struct export_rows *form = piece->form;
     struct export_file *file = piece->bank->file;
     uint64_t nifs = form->nifs;
@@ -319,14 +311,12 @@ static status_t psrfits_put_data(const struct psrfits_piece *piece)
         TRY(export_file_put(file, data + line * line_bytes, piece->data + line * bytes,
                             together * bytes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All of a subint but its numbers and times. */
 static status_t psrfits_put_beside(const struct psrfits_piece *piece)
 {
-    status_t st = STATUS_OK;
     static const char zeros[PSRFITS_RECORD];
     const struct export_rows *form = piece->form;
     uint64_t end = form->begin + form->table.count * form->table.row_bytes;
@@ -336,8 +326,7 @@ static status_t psrfits_put_beside(const struct psrfits_piece *piece)
     if (piece->subint + 1 == form->table.count) { /* FITS files are whole records */
         TRY(export_file_put(piece->bank->file, end, zeros, form->bytes - end));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static struct psrfits_piece psrfits_piece_of(struct export_bank *bank, uint64_t subint,
@@ -360,7 +349,6 @@ static struct psrfits_piece psrfits_piece_of(struct export_bank *bank, uint64_t 
 static status_t psrfits_rows_put(struct export_bank *bank, const struct fbh5_block *block,
                                  char *data)
 {
-    status_t st = STATUS_OK;
     const struct export_rows *form = &bank->form;
     for (uint64_t done = 0; done < block->rows; done += form->table.rows_each) {
         struct psrfits_piece piece = psrfits_piece_of(
@@ -371,14 +359,12 @@ static status_t psrfits_rows_put(struct export_bank *bank, const struct fbh5_blo
         TRY(psrfits_put_data(&piece));
         TRY(block->chan + block->chans == form->nchans ? psrfits_put_times(&piece) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the numbers of a piece back. */
 static status_t psrfits_get_data(const struct psrfits_piece *piece)
 {
-    status_t st = STATUS_OK;
     const struct export_rows *form = piece->form;
     uint64_t count = piece->rows * form->nifs;
     uint64_t width = form->bits / 8;
@@ -392,13 +378,11 @@ static status_t psrfits_get_data(const struct psrfits_piece *piece)
     }
     turn_bytes(piece->data, count * bytes, (uint32_t)width);
     psrfits_turn_signs(form->bits, piece->data, count * piece->chans);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last, char *data)
 {
-    status_t st = STATUS_OK;
     const struct export_rows *form = &bank->form;
     float *weights = (float *)(void *)psrfits_room(bank);
     struct psrfits_piece piece = psrfits_piece_of(bank, subint, 0, 0, data);
@@ -423,9 +407,7 @@ status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int 
         piece.chan += piece.chans;
     }
     int is_done = bank->empty + bank->scale.blanks == 0 && piece.rows == form->table.rows_each;
-    TRY(length == 0 && (is_last || is_done) ? psrfits_put_times(&piece) : STATUS_OK);
-out:
-    return st;
+    return length == 0 && (is_last || is_done) ? psrfits_put_times(&piece) : STATUS_OK;
 }
 
 enum { MOST_POLS = 4, NAME = PSRFITS_NAME };
@@ -470,7 +452,7 @@ static status_t psrfits_name_ifs(const struct export_bank *bank, char names[MOST
     struct text name = {0};
     for (uint64_t i = 0; i < bank->header.nifs && i < MOST_POLS; i++) {
         name.length = 0;
-        TRY(fbh5_name_if(bank->in, (uint32_t)(bank->first_if + i), &name));
+        TRY_OUT(fbh5_name_if(bank->in, (uint32_t)(bank->first_if + i), &name));
         snprintf(names[i], NAME, "%s", name.length > 0 ? name.data : "");
     }
 out:
@@ -481,7 +463,6 @@ out:
 /* POL_TYPE: a sum of both feeds, one, both, with their products, or Stokes parameters. */
 static status_t psrfits_find_pol_type(const struct export_bank *bank, char out[NAME])
 {
-    status_t st = STATUS_OK;
     static const char *const coherency[MOST_POLS] = {"AA", "BB", "CR", "CI"};
     static const char *const stokes[MOST_POLS] = {"I", "Q", "U", "V"};
     char names[MOST_POLS][NAME] = {""};
@@ -507,8 +488,7 @@ static status_t psrfits_find_pol_type(const struct export_bank *bank, char out[N
              : is_coherency ? "AABBCRCI"
              : is_stokes    ? "IQUV"
                             : names[0]);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Finds the kind of the feeds, if one of our products stores it. */
@@ -522,7 +502,7 @@ static status_t psrfits_find_feed(const struct export_bank *bank, struct psrfits
     if (!bank->in->is_ours) {
         goto out;
     }
-    TRY(product_open(bank->options->product, &product));
+    TRY_OUT(product_open(bank->options->product, &product));
     if (product && product->ifs.feed) {
         head->feed = strcmp(product->ifs.feed, "circular") == 0 ? FEED_CIRCULAR : FEED_LINEAR;
     } else if (product && product->ifs.pols &&
@@ -544,7 +524,6 @@ out:
 
 static status_t psrfits_begin(struct export_bank *bank)
 {
-    status_t st = STATUS_OK;
     char pol_type[PSRFITS_NAME];
     struct export_rows *form = &bank->form;
     struct psrfits_head head = {.in = bank->in,
@@ -564,8 +543,7 @@ static status_t psrfits_begin(struct export_bank *bank)
     form->bytes =
         bank->head.length +
         ceil_div_u64(head.table.count * head.table.row_bytes, PSRFITS_RECORD) * PSRFITS_RECORD;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct bank_format export_psrfits_format = {.title = "search-mode PSRFITS",

@@ -98,15 +98,13 @@ int export_rows_makes_sense(const struct export_rows *rows, const struct product
 
 status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char *path)
 {
-    status_t st = STATUS_OK;
     mark_bytes(MARK_RUN, head->data);
     /* Nothing is left for a moment, but never a file without a mark. */
     REQUIRE(ftruncate(fd, 0) == 0, STATUS_DATA, "%s cannot be cut: %s", path, strerror(errno));
     TRY(file_write(fd, path, 0, head->data, head->length));
-    REQUIRE(ftruncate(fd, (off_t)bytes) == 0, file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
-            "%s cannot be made %" PRIu64 " bytes long: %s", path, bytes, strerror(errno));
-out:
-    return st;
+    return REQUIRED(ftruncate(fd, (off_t)bytes) == 0,
+                    file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
+                    "%s cannot be made %" PRIu64 " bytes long: %s", path, bytes, strerror(errno));
 }
 
 status_t export_rows_is_head(const struct export_rows *rows, int fd, const char *path, int *out)
@@ -114,8 +112,8 @@ status_t export_rows_is_head(const struct export_rows *rows, int fd, const char 
     status_t st = STATUS_OK;
     char *head = NULL;
     *out = 0;
-    TRY(memory_aligned((size_t)rows->begin, 1, "a head", &head));
-    TRY(file_read(fd, path, 0, head, rows->begin));
+    TRY_OUT(memory_aligned((size_t)rows->begin, 1, "a head", &head));
+    TRY_OUT(file_read(fd, path, 0, head, rows->begin));
     *out = crc_of(head + MARK_BYTES, (size_t)rows->begin - MARK_BYTES) == rows->head_crc;
 out:
     free(head);
@@ -207,7 +205,7 @@ status_t export_writer_create(const struct export_rows *rows, int fd, const char
     status_t st = STATUS_OK;
     const struct export_sum alone = {sum->context, NULL, sum->add};
     export_writer_t *writer = NULL;
-    TRY(memory_zeroed(1, sizeof *writer, "a writer", &writer));
+    TRY_OUT(memory_zeroed(1, sizeof *writer, "a writer", &writer));
     writer->format = export_bank_format(rows->format);
     writer->sum = *sum;
     writer->file = (struct export_file){.before = {.part = path, .claim_fd = fd}, .is_lent = 1};
@@ -219,11 +217,12 @@ status_t export_writer_create(const struct export_rows *rows, int fd, const char
                                         .chans = writer_channels(rows)};
     writer->together = writer_together(rows);
     writer->bytes = writer_data_bytes(rows);
-    TRY(memory_zeroed((size_t)rows->nchans, writer->format->room + 1, "rows", &writer->bank.room));
-    TRY(memory_aligned((size_t)writer->bytes, 1, "rows", &writer->data));
+    TRY_OUT(
+        memory_zeroed((size_t)rows->nchans, writer->format->room + 1, "rows", &writer->bank.room));
+    TRY_OUT(memory_aligned((size_t)writer->bytes, 1, "rows", &writer->data));
     writer->threads = writer_threads(rows, threads);
     for (uint32_t i = 0; i + 1 < writer->threads; i++) {
-        TRY(export_writer_create(rows, fd, path, 1, &alone, &writer->helpers[i]));
+        TRY_OUT(export_writer_create(rows, fd, path, 1, &alone, &writer->helpers[i]));
     }
     *out = writer;
     writer = NULL;
@@ -286,11 +285,11 @@ status_t export_writer_flush(export_writer_t *writer)
     if (form->format == FILE_PSRFITS && writer->first % form->table.rows_each == 0 &&
         writer->kept == min_u64(form->table.rows_each, form->rows - writer->first)) {
         writer_map(writer, at - form->table.data, form->table.row_bytes);
-        TRY(writer->format->put(&writer->bank, &block, writer->data));
+        TRY_OUT(writer->format->put(&writer->bank, &block, writer->data));
         writer_sum(writer);
     } else {
         writer_map(writer, at, bytes);
-        TRY(writer_unsettle(writer, writer->first));
+        TRY_OUT(writer_unsettle(writer, writer->first));
         writer->format->encode(form, writer->data, writer->kept * form->nifs, form->nchans);
         pool_worker_begin(writer->sum.worker, writer_sum, writer);
         st = export_file_put(&writer->file, at, writer->data, bytes);
@@ -306,7 +305,6 @@ out:
 static status_t writer_put_part(export_writer_t *writer, uint64_t row, uint64_t from,
                                 uint64_t piece, const char *data)
 {
-    status_t st = STATUS_OK;
     const struct export_rows *form = &writer->bank.form;
     uint64_t width = form->bits / 8;
     uint64_t together = 0;
@@ -323,8 +321,7 @@ static status_t writer_put_part(export_writer_t *writer, uint64_t row, uint64_t 
         data += bytes;
         piece -= bytes;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whole groups of rows, a task each. */
@@ -370,7 +367,6 @@ static status_t writer_put_groups(export_writer_t *writer, uint64_t row, uint64_
 status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows, uint64_t from,
                            uint64_t piece, const char *data)
 {
-    status_t st = STATUS_OK;
     const struct export_rows *form = &writer->bank.form;
     int is_kept = piece == form->row_bytes && piece <= writer->bytes;
     for (uint64_t count = 0; rows > 0; row += count, rows -= count, data += count * piece) {
@@ -393,28 +389,22 @@ status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows,
                     : STATUS_OK);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t count, int is_last)
 {
-    status_t st = STATUS_OK;
     uint64_t all = writer->bank.form.table.count;
     for (uint64_t i = first; i < all && i - first < count; i++) {
         TRY(export_psrfits_complete(&writer->bank, i, is_last, writer->data));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t export_rows_finish(const struct export_rows *rows, int fd, const char *path)
 {
-    status_t st = STATUS_OK;
     REQUIRE(ftruncate(fd, (off_t)rows->bytes) == 0, STATUS_DATA, "%s cannot be cut: %s", path,
             strerror(errno));
     TRY(file_sync(fd, path));
-    TRY(mark_begin(fd, path, MARK_NONE, export_bank_format(rows->format)->first));
-out:
-    return st;
+    return mark_begin(fd, path, MARK_NONE, export_bank_format(rows->format)->first);
 }

@@ -16,15 +16,13 @@ static double scale_largest(uint32_t bits)
 status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_t nlines,
                      struct scale *out)
 {
-    status_t st = STATUS_OK;
     struct scale scale = {.options = *options, .bits = bits, .low = INFINITY, .high = -INFINITY};
     if (options->kind == SCALE_CHANNELS) {
         scale.nlines = nlines;
         TRY(memory_zeroed((size_t)nlines, sizeof *scale.lines, "means of channels", &scale.lines));
     }
     *out = scale;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int scale_must_measure(const struct scale *scale)
@@ -53,7 +51,6 @@ void scale_measure(struct scale *scale, const float *values, uint64_t count, uin
 
 status_t scale_settle(struct scale *scale, const char *path)
 {
-    status_t st = STATUS_OK;
     if (scale_must_measure(scale)) {
         REQUIRE(scale->low <= scale->high, STATUS_DATA,
                 "%s holds no finite number: there is nothing to scale", path);
@@ -61,8 +58,7 @@ status_t scale_settle(struct scale *scale, const char *path)
         scale->low = scale->options.low;
         scale->high = scale->options.high;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 struct rule {

@@ -65,7 +65,6 @@ static void presto_put_where(const struct series *series, uint64_t dm, struct te
 /* PRESTO takes low + (number - 1) * width for the highest channel, to which the epoch belongs. */
 static status_t presto_put_band(const struct series *series, double dm, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct series_band *band = &series->band;
     REQUIRE(band->channels <= INT32_MAX, STATUS_USAGE,
             "%s: channels from %.9g to %.9g MHz, %.9g MHz wide, are more than a .inf counts",
@@ -77,8 +76,7 @@ static status_t presto_put_band(const struct series *series, double dm, struct t
     presto_put(out, "Total bandwidth (MHz)", "%.12g", (double)band->channels * band->width_mhz);
     presto_put(out, "Number of channels", "%llu", (unsigned long long)band->channels);
     presto_put(out, "Channel bandwidth (MHz)", "%.12g", band->width_mhz);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* PRESTO takes lines of at most 99 letters, and 500 in all. */
@@ -105,7 +103,6 @@ static void presto_put_notes(const struct series *series, struct text *out)
 status_t presto_inf(const struct series *series, const char *name, uint64_t dm, uint64_t samples,
                     struct text *out)
 {
-    status_t st = STATUS_OK;
     text_add_shown(out, " %-39s=  %.*s\n", "Data file name without suffix", 2 * MOST_LETTERS, name);
     presto_put_where(series, dm, out);
     presto_put(out, "Number of bins in the time series", "%-11llu", (unsigned long long)samples);
@@ -114,9 +111,7 @@ status_t presto_inf(const struct series *series, const char *name, uint64_t dm, 
     TRY(presto_put_band(series, series->dm[dm], out));
     presto_put(out, "Data analyzed by", "Unknown");
     presto_put_notes(series, out);
-    TRY(out->status);
-out:
-    return st;
+    return out->status;
 }
 
 /* Samples of a block: 16 MiB. */
@@ -167,7 +162,6 @@ static status_t series_fail_dms(const struct choice *choice, const char *what)
 /* Between two stored DMs the nearest is as good as any; beyond them it is another one. */
 static status_t series_choose_nearest(struct choice *choice, char *taken)
 {
-    status_t st = STATUS_OK;
     const struct series *in = choice->in;
     for (uint32_t i = 0; i < choice->options->ndms; i++) {
         char what[64];
@@ -185,13 +179,11 @@ static status_t series_choose_nearest(struct choice *choice, char *taken)
         }
         taken[at] = 1;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_choose_range(struct choice *choice, char *taken)
 {
-    status_t st = STATUS_OK;
     const struct export_series_options *options = choice->options;
     const double *dm = choice->in->dm;
     int any = 0;
@@ -205,8 +197,7 @@ static status_t series_choose_range(struct choice *choice, char *taken)
                  options->last_dm);
         TRY(series_fail_dms(choice, what));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_choose_dms(struct choice *choice)
@@ -214,18 +205,18 @@ static status_t series_choose_dms(struct choice *choice)
     status_t st = STATUS_OK;
     char *taken = NULL;
     size_t count = (size_t)choice->in->ndms;
-    TRY(memory_zeroed(count, 1, "DMs", &taken));
-    TRY(memory_zeroed(count, sizeof *choice->dms, "DMs", &choice->dms));
+    TRY_OUT(memory_zeroed(count, 1, "DMs", &taken));
+    TRY_OUT(memory_zeroed(count, sizeof *choice->dms, "DMs", &choice->dms));
     choice->least = choice->most = choice->in->dm[0];
     for (size_t i = 1; i < count; i++) {
         choice->least = fmin(choice->least, choice->in->dm[i]);
         choice->most = fmax(choice->most, choice->in->dm[i]);
     }
-    REQUIRE(choice->options->ndms > 0 || choice->options->has_range, STATUS_USAGE,
-            "export: which DMs of %s? --dm 475 or --dms 470..480: it holds %zu from %g to %g",
-            choice->in->path, count, choice->least, choice->most);
-    TRY(choice->options->ndms > 0 ? series_choose_nearest(choice, taken)
-                                  : series_choose_range(choice, taken));
+    REQUIRE_OUT(choice->options->ndms > 0 || choice->options->has_range, STATUS_USAGE,
+                "export: which DMs of %s? --dm 475 or --dms 470..480: it holds %zu from %g to %g",
+                choice->in->path, count, choice->least, choice->most);
+    TRY_OUT(choice->options->ndms > 0 ? series_choose_nearest(choice, taken)
+                                      : series_choose_range(choice, taken));
     for (uint64_t i = 0; i < choice->in->ndms; i++) {
         if (taken[i]) {
             choice->dms[choice->ndms++] = i;
@@ -247,7 +238,7 @@ static status_t series_choose_decimals(struct choice *choice)
     status_t st = STATUS_OK;
     enum { MOST = 9 };
     double *sorted = NULL;
-    TRY(memory_zeroed((size_t)choice->ndms, sizeof *sorted, "DMs", &sorted));
+    TRY_OUT(memory_zeroed((size_t)choice->ndms, sizeof *sorted, "DMs", &sorted));
     for (uint64_t i = 0; i < choice->ndms; i++) {
         sorted[i] = choice->in->dm[choice->dms[i]];
     }
@@ -259,7 +250,7 @@ static status_t series_choose_decimals(struct choice *choice)
             choice->decimals++;
         }
     }
-    REQUIRE(choice->decimals <= MOST, STATUS_DATA, "%s holds a DM twice", choice->in->path);
+    REQUIRE_OUT(choice->decimals <= MOST, STATUS_DATA, "%s holds a DM twice", choice->in->path);
 out:
     free(sorted);
     return st;
@@ -320,11 +311,12 @@ static status_t series_plan_files(const struct choice *choice, uint64_t dm, stru
     char *bare = NULL;
     *of = (struct series_files){.files = {EXPORT_FILE_NONE, EXPORT_FILE_NONE},
                                 .count = is_tim ? 1 : 2};
-    TRY(series_name_of(choice, dm, "", &bare));
-    TRY(is_tim ? sigproc_write(&header, &of->heads[0])
-               : presto_inf(choice->in, text_basename(bare), dm, choice->samples, &of->heads[1]));
+    TRY_OUT(series_name_of(choice, dm, "", &bare));
+    TRY_OUT(is_tim
+                ? sigproc_write(&header, &of->heads[0])
+                : presto_inf(choice->in, text_basename(bare), dm, choice->samples, &of->heads[1]));
     for (int i = 0; i < of->count; i++) {
-        TRY(series_name_of(choice, dm, endings[i], &of->names[i]));
+        TRY_OUT(series_name_of(choice, dm, endings[i], &of->names[i]));
         uint64_t samples = i == 0 ? choice->samples * sizeof(float) : 0;
         of->plans[i] = (struct export_plan){.path = of->names[i],
                                             .mark = MARK_EXPORT,
@@ -340,7 +332,6 @@ out:
 /* All samples of a DM, after the head; then they get their name. */
 static status_t series_write_samples(struct choice *choice, uint64_t dm, struct series_files *of)
 {
-    status_t st = STATUS_OK;
     uint64_t nans = 0;
     struct export_file *file = &of->files[0];
     uint64_t head = of->heads[0].length;
@@ -356,29 +347,25 @@ static status_t series_write_samples(struct choice *choice, uint64_t dm, struct 
         report_note("%s: %llu of its %llu samples are NaN (holes of the run?): they stay NaN",
                     file->path, (unsigned long long)nans, (unsigned long long)choice->samples);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_say(const struct choice *choice, uint64_t dm, const struct series_files *of,
                            struct text *said)
 {
-    status_t st = STATUS_OK;
     int were_before = 1;
     for (int i = 0; i < of->count; i++) {
         were_before = were_before && of->files[i].before.kind == BEFORE_COMPLETE;
     }
     if (were_before) {
         TRY(export_file_say_before(&of->files[0], said, &were_before));
-        goto out;
+        return STATUS_OK;
     }
-    TRY(text_add_shown(said,
-                       choice->options->is_tim
-                           ? "%s: SIGPROC series, DM %.12g, %llu samples\n"
-                           : "%s, .inf: PRESTO series, DM %.12g, %llu samples\n",
-                       of->names[0], choice->in->dm[dm], (unsigned long long)choice->samples));
-out:
-    return st;
+    return text_add_shown(said,
+                          choice->options->is_tim
+                              ? "%s: SIGPROC series, DM %.12g, %llu samples\n"
+                              : "%s, .inf: PRESTO series, DM %.12g, %llu samples\n",
+                          of->names[0], choice->in->dm[dm], (unsigned long long)choice->samples);
 }
 
 /* The .inf is complete last: where there is one, all is. */
@@ -386,13 +373,13 @@ static status_t series_write(struct choice *choice, uint64_t dm, struct text *sa
 {
     status_t st = STATUS_OK;
     struct series_files of;
-    TRY(series_plan_files(choice, dm, &of));
+    TRY_OUT(series_plan_files(choice, dm, &of));
     for (int i = 0; i < of.count; i++) {
-        TRY(export_file_begin(&of.plans[i], &of.files[i]));
+        TRY_OUT(export_file_begin(&of.plans[i], &of.files[i]));
     }
-    TRY(series_write_samples(choice, dm, &of));
-    TRY(of.count > 1 ? export_file_publish(&of.files[1]) : STATUS_OK);
-    TRY(series_say(choice, dm, &of, said));
+    TRY_OUT(series_write_samples(choice, dm, &of));
+    TRY_OUT(of.count > 1 ? export_file_publish(&of.files[1]) : STATUS_OK);
+    TRY_OUT(series_say(choice, dm, &of, said));
 out:
     series_files_end(&of);
     return st;
@@ -401,7 +388,6 @@ out:
 /* PRESTO requires an even number of samples. */
 static status_t series_choose_samples(struct choice *choice)
 {
-    status_t st = STATUS_OK;
     choice->samples = choice->in->samples;
     if (!choice->options->is_tim) {
         choice->samples -= choice->samples % 2;
@@ -412,10 +398,8 @@ static status_t series_choose_samples(struct choice *choice)
                         (unsigned long long)choice->in->samples);
         }
     }
-    TRY(memory_aligned((size_t)min_u64(BLOCK, choice->samples), sizeof *choice->block, "samples",
-                       &choice->block));
-out:
-    return st;
+    return memory_aligned((size_t)min_u64(BLOCK, choice->samples), sizeof *choice->block, "samples",
+                          &choice->block);
 }
 
 /* Every file, before the first one is written. */
@@ -424,11 +408,11 @@ static status_t series_check_files(const struct choice *choice)
     status_t st = STATUS_OK;
     struct series_files of = {.count = 0};
     struct guard reads = {0};
-    TRY(guard_add(&reads, "the file which it is made of,", choice->in->path));
+    TRY_OUT(guard_add(&reads, "the file which it is made of,", choice->in->path));
     for (uint64_t i = 0; i < choice->ndms; i++) {
-        TRY(series_plan_files(choice, choice->dms[i], &of));
+        TRY_OUT(series_plan_files(choice, choice->dms[i], &of));
         for (int k = 0; k < of.count; k++) {
-            TRY(export_file_check(&of.plans[k], &reads));
+            TRY_OUT(export_file_check(&of.plans[k], &reads));
         }
         series_files_end(&of);
     }
@@ -460,19 +444,19 @@ status_t export_series(const struct export_series_options *options, struct text 
 {
     status_t st = STATUS_OK;
     struct choice choice = {.options = options};
-    TRY(series_open(options->product, &choice.in));
-    TRY(export_name(options->base, options->product, "", &choice.base));
-    TRY(series_choose_dms(&choice));
-    TRY(series_choose_decimals(&choice));
-    TRY(series_choose_samples(&choice));
-    TRY(series_check_files(&choice));
+    TRY_OUT(series_open(options->product, &choice.in));
+    TRY_OUT(export_name(options->base, options->product, "", &choice.base));
+    TRY_OUT(series_choose_dms(&choice));
+    TRY_OUT(series_choose_decimals(&choice));
+    TRY_OUT(series_choose_samples(&choice));
+    TRY_OUT(series_check_files(&choice));
     if (choice.in->missing.length > 0) {
         report_note("%s does not say: %s; written as 0, 1 or unknown", choice.in->path,
                     choice.in->missing.data);
     }
     series_say_band(&choice);
     for (uint64_t i = 0; i < choice.ndms; i++) {
-        TRY(series_write(&choice, choice.dms[i], said));
+        TRY_OUT(series_write(&choice, choice.dms[i], said));
     }
 out:
     series_destroy(choice.in);

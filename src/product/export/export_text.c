@@ -25,12 +25,13 @@ static status_t text_make_candidates(const struct export_text_options *options, 
     status_t st = STATUS_OK;
     struct candidates_file *in = NULL;
     const char *const arguments[] = {options->product, NULL};
-    TRY(candidates_open(options->product, &in));
-    TRY(options->format == EXPORT_CSV
+    TRY_OUT(candidates_open(options->product, &in));
+    TRY_OUT(
+        options->format == EXPORT_CSV
             ? candidates_csv(&in->found, out)
             : python_run(options->format == EXPORT_FETCH ? "fetch" : "heimdall", arguments, out));
-    TRY(text_add(what, "%llu candidates, %s", (unsigned long long)in->found.count,
-                 formats[options->format].what));
+    TRY_OUT(text_add(what, "%llu candidates, %s", (unsigned long long)in->found.count,
+                     formats[options->format].what));
 out:
     candidates_close(in);
     return st;
@@ -45,23 +46,26 @@ static status_t text_make_kerchunk(const struct export_text_options *options, st
     struct text made = {0};
     char *path = NULL;
     char *rest = NULL;
-    TRY(product_open(options->product, &product));
-    REQUIRE(product, STATUS_DATA,
-            "%s is no product of voltmill: kerchunk itself makes references to other HDF5 files",
-            options->product);
-    REQUIRE(product->kind != PRODUCT_VISIBILITIES, STATUS_USAGE,
-            "%s holds visibilities (UVH5), which pyuvdata reads and converts; kerchunk refers to "
-            "other products",
-            options->product);
+    TRY_OUT(product_open(options->product, &product));
+    REQUIRE_OUT(
+        product, STATUS_DATA,
+        "%s is no product of voltmill: kerchunk itself makes references to other HDF5 files",
+        options->product);
+    REQUIRE_OUT(
+        product->kind != PRODUCT_VISIBILITIES, STATUS_USAGE,
+        "%s holds visibilities (UVH5), which pyuvdata reads and converts; kerchunk refers to "
+        "other products",
+        options->product);
     path = realpath(options->product, NULL);
-    REQUIRE(path, STATUS_DATA, "%s has no path", options->product);
+    REQUIRE_OUT(path, STATUS_DATA, "%s has no path", options->product);
     const char *url = options->url ? options->url : path;
     const char *const arguments[] = {options->product, url, NULL};
-    TRY(python_run("kerchunk", arguments, &made));
+    TRY_OUT(python_run("kerchunk", arguments, &made));
     uint64_t count = strtoull(made.data ? made.data : "", &rest, 10);
-    REQUIRE(rest && *rest == '\n', STATUS_DEVICE, "kerchunk: the Python module wrote nothing");
-    TRY(text_add_bytes(out, rest + 1, strlen(rest + 1)));
-    TRY(text_add(what, "kerchunk, %s to %s", units_amount(count, "reference", "references"), url));
+    REQUIRE_OUT(rest && *rest == '\n', STATUS_DEVICE, "kerchunk: the Python module wrote nothing");
+    TRY_OUT(text_add_bytes(out, rest + 1, strlen(rest + 1)));
+    TRY_OUT(
+        text_add(what, "kerchunk, %s to %s", units_amount(count, "reference", "references"), url));
 out:
     product_destroy(product);
     text_free(&made);
@@ -77,18 +81,18 @@ status_t export_text(const struct export_text_options *options, struct text *sai
     struct guard reads = {0};
     char *path = NULL;
     int is_before = 0;
-    TRY(export_name(options->out, options->product, formats[options->format].ending, &path));
-    TRY(options->format == EXPORT_KERCHUNK ? text_make_kerchunk(options, &words, &what)
-                                           : text_make_candidates(options, &words, &what));
+    TRY_OUT(export_name(options->out, options->product, formats[options->format].ending, &path));
+    TRY_OUT(options->format == EXPORT_KERCHUNK ? text_make_kerchunk(options, &words, &what)
+                                               : text_make_candidates(options, &words, &what));
     const struct export_plan plan = {.path = path,
                                      .mark = MARK_EXPORT,
                                      .force = options->force,
                                      .bytes = words.length,
                                      .head = &words};
-    TRY(guard_add(&reads, formats[options->format].source, options->product));
-    TRY(export_file_write(&plan, &reads, &is_before));
-    TRY(is_before ? text_add_shown(said, "complete before: %s\n", path)
-                  : text_add_shown(said, "%s: %s\n", path, what.data));
+    TRY_OUT(guard_add(&reads, formats[options->format].source, options->product));
+    TRY_OUT(export_file_write(&plan, &reads, &is_before));
+    TRY_OUT(is_before ? text_add_shown(said, "complete before: %s\n", path)
+                      : text_add_shown(said, "%s: %s\n", path, what.data));
 out:
     guard_free(&reads);
     text_free(&words);

@@ -60,18 +60,16 @@ static status_t fill_read(const struct join_filling *f, uint32_t part, uint64_t 
 /* Writes bytes, or compares them. */
 static status_t fill_put(struct join_filling *f, uint64_t offset, const void *data, uint64_t bytes)
 {
-    status_t st = STATUS_OK;
     if (!f->there) {
         TRY(file_write(f->fd, f->path, offset, data, bytes));
-        goto out;
+        return STATUS_OK;
     }
     for (uint64_t at = 0; at < bytes && !f->differs; at += BLOCK) {
         uint64_t count = min_u64(BLOCK, bytes - at);
         TRY(file_read(f->fd, f->path, offset + at, f->there, count));
         f->differs = memcmp(f->there, (const char *)data + at, (size_t)count) != 0;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fill_write(struct join_filling *f, uint64_t first, uint64_t count)
@@ -91,7 +89,6 @@ static uint64_t fill_steps(const struct join_filling *f)
 /* Writes the missing value, or zeros. */
 static status_t fill_missing(struct join_filling *f, uint64_t first, uint64_t end)
 {
-    status_t st = STATUS_OK;
     const uint8_t *missing = (const uint8_t *)&f->set->missing;
     uint64_t most = fill_steps(f);
     for (uint64_t i = 0; i < most * f->lead; i++) {
@@ -100,13 +97,11 @@ static status_t fill_missing(struct join_filling *f, uint64_t first, uint64_t en
     for (uint64_t at = first; at < end; at += most) {
         TRY(fill_write(f, at, min_u64(most, end - at)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fill_times(struct join_filling *f)
 {
-    status_t st = STATUS_OK;
     const struct join_dataset *set = f->set;
     uint64_t next = 0;
     for (uint32_t i = 0; i < f->join->count; i++) {
@@ -118,15 +113,12 @@ static status_t fill_times(struct join_filling *f)
         }
         next = set->first[i] + set->count[i];
     }
-    TRY(fill_missing(f, next, set->dims[0]));
-out:
-    return st;
+    return fill_missing(f, next, set->dims[0]);
 }
 
 /* Each step along the first axis from pieces of all parts. */
 static status_t fill_bands(struct join_filling *f)
 {
-    status_t st = STATUS_OK;
     const struct join_dataset *set = f->set;
     uint64_t steps = set->at == 0 ? 1 : set->dims[0];
     uint64_t whole = set->dims[set->at] * f->inner;
@@ -142,14 +134,12 @@ static status_t fill_bands(struct join_filling *f)
         }
         TRY(fill_write(f, at, count));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A scale of times: start + n step. */
 static status_t fill_scale(struct join_filling *f)
 {
-    status_t st = STATUS_OK;
     uint64_t most = BLOCK / sizeof(double);
     for (uint64_t at = 0; at < f->set->dims[0]; at += most) {
         uint64_t count = min_u64(most, f->set->dims[0] - at);
@@ -159,8 +149,7 @@ static status_t fill_scale(struct join_filling *f)
         }
         TRY(fill_put(f, f->set->offset + at * sizeof *values, values, count * sizeof *values));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void fill_measure(struct join_filling *f)
@@ -183,11 +172,11 @@ static status_t fill_set(struct join_filling *f)
     status_t st = STATUS_OK;
     fill_measure(f);
     uint64_t bytes = max_u64(fill_steps(f) * f->lead, BLOCK);
-    TRY(memory_aligned((size_t)bytes, 1, "rows", &f->block));
-    TRY(memory_aligned((size_t)bytes, 1, "rows", &f->piece));
-    TRY(f->set->step > 0              ? fill_scale(f)
-        : f->join->along == JOIN_TIME ? fill_times(f)
-                                      : fill_bands(f));
+    TRY_OUT(memory_aligned((size_t)bytes, 1, "rows", &f->block));
+    TRY_OUT(memory_aligned((size_t)bytes, 1, "rows", &f->piece));
+    TRY_OUT(f->set->step > 0              ? fill_scale(f)
+            : f->join->along == JOIN_TIME ? fill_times(f)
+                                          : fill_bands(f));
 out:
     free(f->block);
     free(f->piece);
@@ -197,7 +186,6 @@ out:
 
 static status_t fill_open(struct join_filling *f)
 {
-    status_t st = STATUS_OK;
     TRY(memory_zeroed(f->join->count, sizeof *f->parts, "parts", &f->parts));
     TRY(memory_zeroed(f->join->count, sizeof(rows_t *), "parts", &f->rows));
     for (uint32_t i = 0; i < f->join->count; i++) {
@@ -207,8 +195,7 @@ static status_t fill_open(struct join_filling *f)
         TRY(file_open_read(f->join->parts[i].path, &f->parts[i]));
         TRY(rows_open(f->join->parts[i].product, &f->rows[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void fill_close(struct join_filling *f)
@@ -233,12 +220,12 @@ static status_t join_fill(struct join *join, int fd, const char *path)
     struct product_counts counts = {.missing = 0};
     uint32_t *sums = NULL;
     uint64_t spans = spans_count(&join->place);
-    TRY(fill_open(&f));
-    TRY(memory_zeroed((size_t)spans, sizeof *sums, "CRCs", &sums));
+    TRY_OUT(fill_open(&f));
+    TRY_OUT(memory_zeroed((size_t)spans, sizeof *sums, "CRCs", &sums));
     for (size_t i = 0; i < join->nsets; i++) {
         f.set = &join->sets[i];
         f.sums = f.set->is_rows ? sums : NULL;
-        TRY(fill_set(&f));
+        TRY_OUT(fill_set(&f));
     }
     for (uint32_t i = 0; i < join->count; i++) {
         counts.missing += join->parts[i].product->missing;
@@ -247,7 +234,7 @@ static status_t join_fill(struct join *join, int fd, const char *path)
         sums[i] = spans_crc(&join->place, i, sums[i]);
     }
     counts.crcs = sums;
-    TRY(product_put_counts(fd, path, &join->place, &counts));
+    TRY_OUT(product_put_counts(fd, path, &join->place, &counts));
 out:
     fill_close(&f);
     free(sums);
@@ -259,11 +246,11 @@ static status_t join_matches(struct join *join, int fd, const char *path, int *i
 {
     status_t st = STATUS_OK;
     struct join_filling f = {.join = join, .path = path, .fd = fd};
-    TRY(memory_aligned(BLOCK, 1, "rows", &f.there));
-    TRY(fill_open(&f));
+    TRY_OUT(memory_aligned(BLOCK, 1, "rows", &f.there));
+    TRY_OUT(fill_open(&f));
     for (size_t i = 0; i < join->nsets && !f.differs; i++) {
         f.set = &join->sets[i];
-        TRY(fill_set(&f));
+        TRY_OUT(fill_set(&f));
     }
     *is_same = !f.differs;
 out:
@@ -276,7 +263,6 @@ out:
 
 static status_t join_open_part(struct join_part *part)
 {
-    status_t st = STATUS_OK;
     TRY(product_open(part->path, &part->product));
     REQUIRE(part->product, STATUS_DATA, "%s is no product of voltmill", part->path);
     enum product_kind kind = part->product->kind;
@@ -285,9 +271,7 @@ static status_t join_open_part(struct join_part *part)
             product_name(kind));
     REQUIRE(part->product->place.crc_offset > 0, STATUS_USAGE,
             "join: %s was made by an older version: voltmill run makes it anew", part->path);
-    TRY(h5_open_file(part->path, &part->file));
-out:
-    return st;
+    return h5_open_file(part->path, &part->file);
 }
 
 /* Words for a number that two parts must have alike. */
@@ -301,7 +285,6 @@ static status_t join_check_number(const struct join *join, uint32_t i, const cha
 
 static status_t join_check_alike(const struct join *join, uint32_t i)
 {
-    status_t st = STATUS_OK;
     const struct product *a = join->parts[0].product;
     const struct product *b = join->parts[i].product;
     REQUIRE(a->kind == b->kind, STATUS_USAGE, "join: %s holds %s, but %s %s", join->parts[i].path,
@@ -312,11 +295,9 @@ static status_t join_check_alike(const struct join *join, uint32_t i)
     TRY(join_check_number(join, i, "streams or pols:", (double)a->streams, (double)b->streams));
     TRY(join_check_number(join, i, "the sample rate", a->bank.sample_rate_hz,
                           b->bank.sample_rate_hz));
-    REQUIRE(a->sky.has_start == b->sky.has_start, STATUS_USAGE,
-            "join: of %s and %s only one says when it starts", join->parts[0].path,
-            join->parts[i].path);
-out:
-    return st;
+    return REQUIRED(a->sky.has_start == b->sky.has_start, STATUS_USAGE,
+                    "join: of %s and %s only one says when it starts", join->parts[0].path,
+                    join->parts[i].path);
 }
 
 /* When the first row of a part is taken, after that of another. */
@@ -336,7 +317,6 @@ static int join_compare(const void *left, const void *right)
 /* Parts of one band are of different times, parts of different bands of one time. */
 static status_t join_find_axis(struct join *join)
 {
-    status_t st = STATUS_OK;
     const struct product *first = join->parts[0].product;
     int is_one_band = 1;
     for (uint32_t i = 1; i < join->count; i++) {
@@ -352,13 +332,11 @@ static status_t join_find_axis(struct join *join)
         join->parts[i].first = is_one_band ? join_later(first, product) : product->frequency_hz[0];
     }
     qsort(join->parts, join->count, sizeof *join->parts, join_compare);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t join_place_rows(struct join *join)
 {
-    status_t st = STATUS_OK;
     static const double most = 1e-3; /* of a row: beside its place */
     double step = join->parts[0].product->time_step;
     join->channels = join->parts[0].product->frequencies;
@@ -386,13 +364,11 @@ static status_t join_place_rows(struct join *join)
                 part->path, part->first_row, join->parts[i - 1].path, join->rows - 1);
         join->rows = part->first_row + part->product->rows;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t join_place_bands(struct join *join)
 {
-    status_t st = STATUS_OK;
     static const double most = 1e-3;
     const struct product *first = join->parts[0].product;
     for (uint32_t i = 1; i < join->count; i++) {
@@ -413,22 +389,18 @@ static status_t join_place_bands(struct join *join)
     for (uint32_t i = 0; i < join->count; i++) {
         join->channels += join->parts[i].product->frequencies;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Opens the parts, finds along which axis they are one after the other, and where each begins.
  * Fails with USAGE, DATA. */
 static status_t join_open(struct join *join)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < join->count; i++) {
         TRY(join_open_part(&join->parts[i]));
     }
     TRY(join_find_axis(join));
-    TRY(join->along == JOIN_TIME ? join_place_rows(join) : join_place_bands(join));
-out:
-    return st;
+    return join->along == JOIN_TIME ? join_place_rows(join) : join_place_bands(join);
 }
 
 /* Checks that no input is the output. */
@@ -437,16 +409,17 @@ static status_t join_check_output(const struct join_options *options)
     status_t st = STATUS_OK;
     struct guard reads = {0};
     for (uint32_t i = 0; i < options->nparts; i++) {
-        TRY(guard_add(&reads, "the part", options->parts[i]));
+        TRY_OUT(guard_add(&reads, "the part", options->parts[i]));
         for (uint32_t k = 0; k < i; k++) {
             int is_same = 0;
-            TRY(file_is_same(options->parts[k], options->parts[i], &is_same));
-            REQUIRE(!is_same, STATUS_USAGE, "join: %s and %s are one file", options->parts[k],
-                    options->parts[i]);
+            TRY_OUT(file_is_same(options->parts[k], options->parts[i], &is_same));
+            REQUIRE_OUT(!is_same, STATUS_USAGE, "join: %s and %s are one file", options->parts[k],
+                        options->parts[i]);
         }
     }
-    TRY(guard_check_part(&reads, "the output", options->out));
-    TRY(file_check_new(options->out, 1)); /* what is there may be the same: join_find_before() */
+    TRY_OUT(guard_check_part(&reads, "the output", options->out));
+    TRY_OUT(
+        file_check_new(options->out, 1)); /* what is there may be the same: join_find_before() */
 out:
     guard_free(&reads);
     return st;
@@ -486,18 +459,18 @@ static status_t join_is_whole(struct join *join, const char *path, int *out)
     struct product *product = NULL;
     struct join_origin origin = {.job = {0}};
     *out = 0;
-    TRY(report_forgive(product_open(path, &product)));
+    TRY_OUT(report_forgive(product_open(path, &product)));
     if (product) {
-        TRY(join_list_parts(join, &origin));
+        TRY_OUT(join_list_parts(join, &origin));
         *out = product->rows == join->rows && join_is_text(product->origin.job_text, &origin.job) &&
                join_is_text(product->origin.inputs, &origin.inputs) &&
                join_is_text(product->origin.assumed, &origin.assumed) &&
                join_is_text(product->origin.arithmetic, &origin.arithmetic);
     }
     if (*out) {
-        TRY(join_make(join, -1, path));
-        TRY(file_open_read(path, &fd));
-        TRY(join_matches(join, fd, path, out));
+        TRY_OUT(join_make(join, -1, path));
+        TRY_OUT(file_open_read(path, &fd));
+        TRY_OUT(join_matches(join, fd, path, out));
     }
 out:
     join_free_sets(join);
@@ -510,15 +483,12 @@ out:
 /* Whether the result has its name already; another file of that name stays, unless forced. */
 static status_t join_find_before(struct join *join, int *is_before)
 {
-    status_t st = STATUS_OK;
     const struct join_options *options = join->options;
     int exists = 0;
     *is_before = 0;
     TRY(file_exists(options->out, &exists));
     TRY(exists && !options->force ? join_is_whole(join, options->out, is_before) : STATUS_OK);
-    TRY(*is_before ? STATUS_OK : file_check_new(options->out, options->force));
-out:
-    return st;
+    return *is_before ? STATUS_OK : file_check_new(options->out, options->force);
 }
 
 static status_t join_say(const struct join *join, struct text *said)
@@ -553,7 +523,6 @@ static void join_free(struct join *join)
  * of these parts lacks only its name. */
 static status_t join_claim(struct join *join, struct before *before)
 {
-    status_t st = STATUS_OK;
     int is_whole = 1;
     TRY(before_take(before, 0, NULL));
     if (before->kind == BEFORE_UNNAMED) {
@@ -565,14 +534,12 @@ static status_t join_claim(struct join *join, struct before *before)
         before->kind = BEFORE_NOTHING;
         before->is_ours = 1;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Under the name that it has until it is whole. */
 static status_t join_write(struct join *join, struct before *before)
 {
-    status_t st = STATUS_OK;
     const char *part = before->part;
     int fd = before->claim_fd;
     if (before->kind == BEFORE_UNNAMED) {
@@ -585,9 +552,7 @@ static status_t join_write(struct join *join, struct before *before)
     TRY(file_sync(fd, part));
     TRY(mark_hdf5(fd, part, MARK_NONE));
     before->is_ours = 0; /* what cannot be renamed stays, as the message says */
-    TRY(file_publish(fd, part, join->options->out, join->options->force));
-out:
-    return st;
+    return file_publish(fd, part, join->options->out, join->options->force);
 }
 
 status_t join_parts(const struct join_options *options, struct text *said)
@@ -597,22 +562,22 @@ status_t join_parts(const struct join_options *options, struct text *said)
     struct before before = {.file = options->out, .expected_fd = -1, .claim_fd = -1};
     char *part = NULL;
     int is_before = 0;
-    TRY(join_check_output(options));
-    TRY(memory_zeroed(join.count, sizeof *join.parts, "parts", &join.parts));
+    TRY_OUT(join_check_output(options));
+    TRY_OUT(memory_zeroed(join.count, sizeof *join.parts, "parts", &join.parts));
     for (uint32_t i = 0; i < join.count; i++) {
         join.parts[i] = (struct join_part){.path = options->parts[i], .file = -1};
     }
-    TRY(join_open(&join));
-    TRY(join_find_before(&join, &is_before));
+    TRY_OUT(join_open(&join));
+    TRY_OUT(join_find_before(&join, &is_before));
     if (is_before) {
-        TRY(text_add_shown(said, "complete before: %s\n", options->out));
+        TRY_OUT(text_add_shown(said, "complete before: %s\n", options->out));
         goto out;
     }
-    TRY(file_part_name(options->out, &part));
+    TRY_OUT(file_part_name(options->out, &part));
     before.part = part;
-    TRY(join_claim(&join, &before));
-    TRY(join_write(&join, &before));
-    TRY(join_say(&join, said));
+    TRY_OUT(join_claim(&join, &before));
+    TRY_OUT(join_write(&join, &before));
+    TRY_OUT(join_say(&join, said));
 out:
     before_end(&before);
     free(part);

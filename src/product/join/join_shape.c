@@ -20,7 +20,6 @@ static const char *const counted[] = {"provenance/crc32", "provenance/missing_sa
 static status_t join_name_axis(const struct h5_dataset *data, const char *name, int axis,
                                char out[H5_SCALE_NAME])
 {
-    status_t st = STATUS_OK;
     int is_scale = 0;
     TRY(h5_is_scale(data->id, name, &is_scale));
     if (is_scale) {
@@ -34,8 +33,7 @@ static status_t join_name_axis(const struct h5_dataset *data, const char *name, 
         const char *counts = text_basename(out);
         memmove(out, counts, strlen(counts) + 1);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The axis along which a dataset is put together, and what it counts; -1: it is alike in all parts.
@@ -43,39 +41,34 @@ out:
 static status_t join_find_own_axis(const struct join *join, const struct h5_dataset *data,
                                    const char *name, int *axis, char scale[H5_SCALE_NAME])
 {
-    status_t st = STATUS_OK;
     static const char *const times[] = {"time", "cell_time", "block"};
     static const char *const bands[] = {"frequency", "cell_frequency", "coarse_frequency"};
     for (int i = 0; i < data->rank; i++) {
         TRY(join_name_axis(data, name, i, scale));
         if (join->along == JOIN_TIME ? TEXT_IS_AMONG(times, scale) : TEXT_IS_AMONG(bands, scale)) {
             *axis = i;
-            goto out;
+            return STATUS_OK;
         }
     }
     *axis = -1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Parts cut within one coarse channel, or made of one archive, share their coarse channels. */
 static status_t join_is_alike(const struct join *join, const char *name, int *out)
 {
-    status_t st = STATUS_OK;
     char difference[256];
     *out = 1;
     for (uint32_t i = 1; i < join->count && *out; i++) {
         TRY(join_compare_values(join->parts[0].file, join->parts[i].file, name, out, difference));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Computes the place of each part along the axis, and the total length. */
 static status_t join_place_times(const struct join *join, struct join_dataset *set,
                                  const char *scale)
 {
-    status_t st = STATUS_OK;
     uint64_t rows = join->parts[0].product->rows;
     uint64_t of_rows = 1;  /* rows for each step of the axis, */
     uint64_t of_steps = 1; /* or steps of a row */
@@ -106,8 +99,7 @@ static status_t join_place_times(const struct join *join, struct join_dataset *s
         set->step = is_block ? (double)of_rows : first->time_step / (double)of_steps;
         set->start = is_block ? 0 : first->first_time - first->time_step / 2 + set->step / 2;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Shape of the dataset in each part; all axes but one are alike. */
@@ -116,29 +108,29 @@ static status_t join_measure(const struct join *join, const struct h5_dataset *d
 {
     status_t st = STATUS_OK;
     struct h5_dataset other = {0};
-    TRY(memory_zeroed(3 * join->count, sizeof *set->first, "parts", &set->first));
+    TRY_OUT(memory_zeroed(3 * join->count, sizeof *set->first, "parts", &set->first));
     set->count = set->first + join->count;
     set->from = set->count + join->count;
     for (uint32_t i = 0; i < join->count; i++) {
         const char *path = join->parts[i].path;
         int has = 0;
-        TRY(join_has(join, i, set->name, &has));
+        TRY_OUT(join_has(join, i, set->name, &has));
         if (!has) { /* weights, of parts in time */
             set->count[i] = join->parts[i].product->rows;
             set->from[i] = HADDR_UNDEF;
             continue;
         }
-        TRY(h5_dataset_open(join->parts[i].file, path, set->name, &other));
+        TRY_OUT(h5_dataset_open(join->parts[i].file, path, set->name, &other));
         int is_alike = other.rank == data->rank && H5Tequal(other.type, data->type) > 0;
         for (int k = 0; k < data->rank && is_alike; k++) {
             is_alike = k == set->at || other.dims[k] == data->dims[k];
         }
-        REQUIRE(is_alike, STATUS_USAGE, "join: /%s of %s has another shape or type than in %s",
-                set->name, path, join->parts[0].path);
+        REQUIRE_OUT(is_alike, STATUS_USAGE, "join: /%s of %s has another shape or type than in %s",
+                    set->name, path, join->parts[0].path);
         set->count[i] = other.dims[set->at];
         set->from[i] = h5_offset(other.id);
-        REQUIRE(set->is_rows || set->from[i] != HADDR_UNDEF, STATUS_DATA,
-                "%s: %s does not lie in one piece", path, set->name);
+        REQUIRE_OUT(set->is_rows || set->from[i] != HADDR_UNDEF, STATUS_DATA,
+                    "%s: %s does not lie in one piece", path, set->name);
         h5_dataset_close(&other);
     }
 out:
@@ -167,7 +159,6 @@ static uint32_t join_find_missing(hid_t type)
 static status_t join_add_set(struct join *join, const struct h5_dataset *data, const char *name,
                              int at, const char *scale)
 {
-    status_t st = STATUS_OK;
     struct join_dataset *set = &join->sets[join->nsets++];
     set->at = at;
     set->rank = data->rank;
@@ -188,8 +179,7 @@ static status_t join_add_set(struct join *join, const struct h5_dataset *data, c
             set->dims[at] += set->count[i];
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A dataset as the first part has it; values alike in all are copied, too. */
@@ -205,30 +195,30 @@ static status_t join_make_dataset(struct join *join, hid_t out, const char *name
     int is_scale = 0;
     int is_counted = TEXT_IS_AMONG(counted, name);
     int is_alike = 0;
-    TRY(join_find(join, name, &first));
+    TRY_OUT(join_find(join, name, &first));
     const struct join_part *part = &join->parts[first];
-    TRY(h5_dataset_open(part->file, part->path, name, &data));
+    TRY_OUT(h5_dataset_open(part->file, part->path, name, &data));
     memcpy(dims, data.dims, sizeof dims);
-    TRY(is_counted ? STATUS_OK : join_find_own_axis(join, &data, name, &at, scale));
+    TRY_OUT(is_counted ? STATUS_OK : join_find_own_axis(join, &data, name, &at, scale));
     if (at >= 0 && strcmp(scale, "coarse_frequency") == 0) {
-        TRY(join_is_alike(join, "coarse_frequency", &is_alike));
+        TRY_OUT(join_is_alike(join, "coarse_frequency", &is_alike));
         at = is_alike ? -1 : at;
     }
     if (at >= 0) {
-        TRY(join_add_set(join, &data, name, at, scale));
+        TRY_OUT(join_add_set(join, &data, name, at, scale));
         memcpy(dims, join->sets[join->nsets - 1].dims, sizeof dims);
     } else if (!is_counted) {
-        TRY(join_check_values(join, name));
+        TRY_OUT(join_check_values(join, name));
     }
     if (strcmp(name, "provenance/crc32") == 0) {
         dims[0] = ceil_div_u64(join->place.rows, join->place.span_rows);
     }
-    TRY(h5_create_dataset(out, name, data.type, data.rank, dims, &made));
-    TRY(h5_is_scale(data.id, name, &is_scale));
-    TRY(is_scale ? h5_make_scale(made, name) : STATUS_OK);
-    TRY(join_copy_attributes(join, name, data.id, made));
+    TRY_OUT(h5_create_dataset(out, name, data.type, data.rank, dims, &made));
+    TRY_OUT(h5_is_scale(data.id, name, &is_scale));
+    TRY_OUT(is_scale ? h5_make_scale(made, name) : STATUS_OK);
+    TRY_OUT(join_copy_attributes(join, name, data.id, made));
     if (at < 0 && !is_counted) {
-        TRY(join_copy_values(&data, part->path, name, made));
+        TRY_OUT(join_copy_values(&data, part->path, name, made));
     }
 out:
     h5_close(made);
@@ -246,18 +236,18 @@ static status_t join_attach(const struct join *join, hid_t out, const char *name
     int is_scale = 0;
     hid_t made = -1;
     uint32_t first = 0;
-    TRY(join_find(join, name, &first));
-    TRY(h5_dataset_open(join->parts[first].file, join->parts[first].path, name, &data));
+    TRY_OUT(join_find(join, name, &first));
+    TRY_OUT(h5_dataset_open(join->parts[first].file, join->parts[first].path, name, &data));
     made = H5Dopen2(out, name, H5P_DEFAULT);
-    H5_TRY(made, "%s cannot be opened", name);
-    TRY(h5_is_scale(data.id, name, &is_scale));
+    H5_TRY_OUT(made, "%s cannot be opened", name);
+    TRY_OUT(h5_is_scale(data.id, name, &is_scale));
     for (int i = 0; i < data.rank && !is_scale; i++) {
-        TRY(h5_first_scale(data.id, name, i, path));
+        TRY_OUT(h5_first_scale(data.id, name, i, path));
         if (!path[0]) {
             continue;
         }
-        TRY(h5_get_label(data.id, name, i, label));
-        TRY(parts_attach(out, made, path, (unsigned)i, label));
+        TRY_OUT(h5_get_label(data.id, name, i, label));
+        TRY_OUT(parts_attach(out, made, path, (unsigned)i, label));
     }
 out:
     h5_close(made);
@@ -273,13 +263,13 @@ static status_t join_make_group(struct join *join, hid_t out, const char *name)
     hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
     hid_t from = -1;
     hid_t made = -1;
-    H5_TRY(H5Pset_obj_track_times(plist, 0), "%s cannot be made", name);
-    H5_TRY(H5Pset_attr_phase_change(plist, 0, 0), "%s cannot be made", name);
+    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "%s cannot be made", name);
+    H5_TRY_OUT(H5Pset_attr_phase_change(plist, 0, 0), "%s cannot be made", name);
     from = H5Gopen2(join->parts[0].file, name, H5P_DEFAULT);
     made = H5Gcreate2(out, name, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY(from, "%s: %s cannot be opened", join->parts[0].path, name);
-    H5_TRY(made, "%s cannot be made", name);
-    TRY(join_copy_attributes(join, name, from, made));
+    H5_TRY_OUT(from, "%s: %s cannot be opened", join->parts[0].path, name);
+    H5_TRY_OUT(made, "%s cannot be made", name);
+    TRY_OUT(join_copy_attributes(join, name, from, made));
 out:
     h5_close(from);
     h5_close(made);
@@ -295,19 +285,19 @@ static status_t join_make_objects(struct join *join, hid_t out, const struct h5_
         for (size_t i = 0; i < names->count; i++) {
             const char *name = names->names[i];
             uint32_t first = 0;
-            TRY(join_find(join, name, &first));
+            TRY_OUT(join_find(join, name, &first));
             object = H5Oopen(join->parts[first].file, name, H5P_DEFAULT);
-            H5_TRY(object, "%s: %s cannot be opened", join->parts[first].path, name);
+            H5_TRY_OUT(object, "%s: %s cannot be opened", join->parts[first].path, name);
             int is_group = H5Iget_type(object) == H5I_GROUP;
             h5_close(object);
             object = -1;
             if (strcmp(name, "provenance/objects") == 0) {
                 continue; /* made when all else is */
             }
-            TRY(pass == 0 && is_group    ? join_make_group(join, out, name)
-                : pass == 1 && !is_group ? join_make_dataset(join, out, name)
-                : pass == 2 && !is_group ? join_attach(join, out, name)
-                                         : STATUS_OK);
+            TRY_OUT(pass == 0 && is_group    ? join_make_group(join, out, name)
+                    : pass == 1 && !is_group ? join_make_dataset(join, out, name)
+                    : pass == 2 && !is_group ? join_attach(join, out, name)
+                                             : STATUS_OK);
         }
     }
 out:
@@ -325,22 +315,22 @@ status_t join_make(struct join *join, int fd, const char *path)
     join->place.rows = join->rows;
     join->place.row_bytes = first->place.row_bytes / first->frequencies * join->channels;
     join->place.span_rows = spans_rows(join->rows, join->place.row_bytes);
-    TRY(join_list_names(join, &names));
-    TRY(memory_zeroed(names.count, sizeof *join->sets, "datasets", &join->sets));
-    TRY(h5_file_create(fd, path, MARK_JOIN, &out));
-    TRY(join_copy_attributes(join, "/", join->parts[0].file, out));
-    TRY(join_make_objects(join, out, &names));
-    TRY(join_put_words(join, out));
-    TRY(contents_reserve(out));
+    TRY_OUT(join_list_names(join, &names));
+    TRY_OUT(memory_zeroed(names.count, sizeof *join->sets, "datasets", &join->sets));
+    TRY_OUT(h5_file_create(fd, path, MARK_JOIN, &out));
+    TRY_OUT(join_copy_attributes(join, "/", join->parts[0].file, out));
+    TRY_OUT(join_make_objects(join, out, &names));
+    TRY_OUT(join_put_words(join, out));
+    TRY_OUT(contents_reserve(out));
     for (size_t i = 0; i < join->nsets; i++) {
         hid_t made = H5Dopen2(out, join->sets[i].name, H5P_DEFAULT);
         join->sets[i].offset = made >= 0 ? h5_offset(made) : HADDR_UNDEF;
         h5_close(made);
-        REQUIRE(join->sets[i].offset != HADDR_UNDEF, STATUS_DATA, "%s has no place in its file",
-                join->sets[i].name);
+        REQUIRE_OUT(join->sets[i].offset != HADDR_UNDEF, STATUS_DATA, "%s has no place in its file",
+                    join->sets[i].name);
     }
-    TRY(h5_file_finish(&out, &bytes));
-    TRY(product_find_part(path, &join->place));
+    TRY_OUT(h5_file_finish(&out, &bytes));
+    TRY_OUT(product_find_part(path, &join->place));
 out:
     h5_close(out);
     text_free_list(names.names, names.count);

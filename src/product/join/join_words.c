@@ -45,7 +45,7 @@ status_t join_list_names(const struct join *join, struct h5_names *out)
     struct h5_names names[2] = {{0}};
     uint32_t fullest = 0;
     for (uint32_t i = 0; i < join->count; i++) {
-        TRY(h5_list_all(join->parts[i].file, join->parts[i].path, &names[1]));
+        TRY_OUT(h5_list_all(join->parts[i].file, join->parts[i].path, &names[1]));
         int is_fuller = i == 0 || names[1].count > names[0].count;
         const struct h5_names *most = &names[is_fuller ? 1 : 0];
         const struct h5_names *least = &names[is_fuller ? 0 : 1];
@@ -53,14 +53,14 @@ status_t join_list_names(const struct join *join, struct h5_names *out)
         uint32_t other = is_fuller ? fullest : i;
         for (size_t j = 0; j < most->count && i > 0; j++) {
             int may_lack = join->along == JOIN_TIME && TEXT_IS_AMONG(of_weights, most->names[j]);
-            REQUIRE(may_lack || words_have(least, most->names[j]), STATUS_USAGE,
-                    "join: %s has /%s, but %s has not", join->parts[here].path, most->names[j],
-                    join->parts[other].path);
+            REQUIRE_OUT(may_lack || words_have(least, most->names[j]), STATUS_USAGE,
+                        "join: %s has /%s, but %s has not", join->parts[here].path, most->names[j],
+                        join->parts[other].path);
         }
         for (size_t j = 0; j < least->count && i > 0; j++) {
-            REQUIRE(words_have(most, least->names[j]), STATUS_USAGE,
-                    "join: %s has /%s, but %s has not", join->parts[other].path, least->names[j],
-                    join->parts[here].path);
+            REQUIRE_OUT(words_have(most, least->names[j]), STATUS_USAGE,
+                        "join: %s has /%s, but %s has not", join->parts[other].path,
+                        least->names[j], join->parts[here].path);
         }
         if (is_fuller) {
             text_free_list(names[0].names, names[0].count);
@@ -90,7 +90,6 @@ status_t join_has(const struct join *join, uint32_t i, const char *name, int *ou
 
 status_t join_find(const struct join *join, const char *name, uint32_t *out)
 {
-    status_t st = STATUS_OK;
     int has = 0;
     for (*out = 0; *out < join->count; ++*out) {
         TRY(join_has(join, *out, name, &has));
@@ -98,8 +97,7 @@ status_t join_find(const struct join *join, const char *name, uint32_t *out)
             break;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The bytes of an attribute; *bytes 0: there is none. */
@@ -108,15 +106,15 @@ static status_t words_read(hid_t object, const char *name, char **out, size_t *b
 {
     status_t st = STATUS_OK;
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    H5_TRY(attribute, "attribute %s cannot be opened", name);
+    H5_TRY_OUT(attribute, "attribute %s cannot be opened", name);
     *type = H5Aget_type(attribute);
     *space = H5Aget_space(attribute);
-    H5_TRY(*type, "attribute %s cannot be read", name);
-    H5_TRY(*space, "attribute %s cannot be read", name);
+    H5_TRY_OUT(*type, "attribute %s cannot be read", name);
+    H5_TRY_OUT(*space, "attribute %s cannot be read", name);
     hssize_t count = H5Sget_simple_extent_npoints(*space);
     *bytes = H5Tget_size(*type) * (size_t)(count > 0 ? count : 0);
-    TRY(memory_zeroed(*bytes + 1, 1, "an attribute", out));
-    H5_TRY(H5Aread(attribute, *type, *out), "attribute %s cannot be read", name);
+    TRY_OUT(memory_zeroed(*bytes + 1, 1, "an attribute", out));
+    H5_TRY_OUT(H5Aread(attribute, *type, *out), "attribute %s cannot be read", name);
 out:
     h5_close(attribute);
     return st;
@@ -154,17 +152,18 @@ static status_t words_check(const struct join *join, uint32_t first, uint32_t i,
     int is_there[2] = {0};
     for (int k = 0; k < 2; k++) {
         ids[k] = H5Oopen(join->parts[k == 0 ? first : i].file, object, H5P_DEFAULT);
-        H5_TRY(ids[k], "%s: %s cannot be opened", paths[k], object);
-        TRY(h5_has_attribute(ids[k], paths[k], name, &is_there[k]));
+        H5_TRY_OUT(ids[k], "%s: %s cannot be opened", paths[k], object);
+        TRY_OUT(h5_has_attribute(ids[k], paths[k], name, &is_there[k]));
         if (is_there[k]) {
-            TRY(words_read(ids[k], name, &values[k], &bytes[k], &types[k], &spaces[k]));
+            TRY_OUT(words_read(ids[k], name, &values[k], &bytes[k], &types[k], &spaces[k]));
             words_show(ids[k], paths[k], name, shown[k]);
         }
     }
     int is_alike = is_there[0] && is_there[1] && bytes[0] == bytes[1] &&
                    memcmp(values[0], values[1], bytes[0]) == 0;
-    REQUIRE(is_alike, STATUS_USAGE, "join: %s of %s is %s in %s, but %s in %s", name,
-            strcmp(object, "/") == 0 ? "the root" : object, shown[1], paths[1], shown[0], paths[0]);
+    REQUIRE_OUT(is_alike, STATUS_USAGE, "join: %s of %s is %s in %s, but %s in %s", name,
+                strcmp(object, "/") == 0 ? "the root" : object, shown[1], paths[1], shown[0],
+                paths[0]);
 out:
     for (int k = 0; k < 2; k++) {
         h5_close(ids[k]);
@@ -183,17 +182,17 @@ static status_t words_check_all(const struct join *join, uint32_t first, const c
     hid_t id = -1;
     for (uint32_t i = first + 1; i < join->count; i++) {
         int has = 0;
-        TRY(join_has(join, i, object, &has));
+        TRY_OUT(join_has(join, i, object, &has));
         if (!has) {
             continue;
         }
         id = H5Oopen(join->parts[i].file, object, H5P_DEFAULT);
-        H5_TRY(id, "%s: %s cannot be opened", join->parts[i].path, object);
-        TRY(h5_list_attributes(id, join->parts[i].path, object, &other));
+        H5_TRY_OUT(id, "%s: %s cannot be opened", join->parts[i].path, object);
+        TRY_OUT(h5_list_attributes(id, join->parts[i].path, object, &other));
         for (size_t j = 0; j < names->count + other.count; j++) {
             const char *name = j < names->count ? names->names[j] : other.names[j - names->count];
-            TRY(words_are_shared(join, name) ? words_check(join, first, i, object, name)
-                                             : STATUS_OK);
+            TRY_OUT(words_are_shared(join, name) ? words_check(join, first, i, object, name)
+                                                 : STATUS_OK);
         }
         text_free_list(other.names, other.count);
         other = (struct h5_names){0};
@@ -211,9 +210,9 @@ status_t join_copy_attributes(const struct join *join, const char *name, hid_t f
     status_t st = STATUS_OK;
     struct h5_names names = {0};
     uint32_t first = 0;
-    TRY(join_find(join, name, &first));
-    TRY(h5_list_attributes(from, join->parts[first].path, name, &names));
-    TRY(words_check_all(join, first, name, &names));
+    TRY_OUT(join_find(join, name, &first));
+    TRY_OUT(h5_list_attributes(from, join->parts[first].path, name, &names));
+    TRY_OUT(words_check_all(join, first, name, &names));
     /* CLASS of the root is FBH5's. */
     int is_root = strcmp(name, "/") == 0;
     for (size_t i = 0; i < names.count; i++) {
@@ -234,7 +233,7 @@ status_t join_copy_attributes(const struct join *join, const char *name, hid_t f
         h5_close(type);
         h5_close(space);
         free(value);
-        TRY(st);
+        TRY_OUT(st);
     }
 out:
     text_free_list(names.names, names.count);
@@ -245,12 +244,9 @@ out:
 static status_t words_read_all(const struct h5_dataset *data, const char *path, const char *name,
                                char **out, size_t *bytes)
 {
-    status_t st = STATUS_OK;
     *bytes = (size_t)data->count * H5Tget_size(data->type);
     TRY(memory_zeroed(*bytes + 1, 1, name, out));
-    TRY(h5_dataset_read(data, path, name, data->type, data->count, *out));
-out:
-    return st;
+    return h5_dataset_read(data, path, name, data->type, data->count, *out);
 }
 
 status_t join_compare_values(hid_t a, hid_t b, const char *name, int *is_alike,
@@ -262,8 +258,8 @@ status_t join_compare_values(hid_t a, hid_t b, const char *name, int *is_alike,
     char *values[2] = {NULL, NULL};
     size_t bytes[2] = {0};
     for (int k = 0; k < 2; k++) {
-        TRY(h5_dataset_open(files[k], "a part", name, &data[k]));
-        TRY(words_read_all(&data[k], "a part", name, &values[k], &bytes[k]));
+        TRY_OUT(h5_dataset_open(files[k], "a part", name, &data[k]));
+        TRY_OUT(words_read_all(&data[k], "a part", name, &values[k], &bytes[k]));
     }
     *is_alike = bytes[0] == bytes[1] && memcmp(values[0], values[1], bytes[0]) == 0;
     snprintf(difference, WORDS, "%llu and %llu values", (unsigned long long)data[0].count,
@@ -278,7 +274,6 @@ out:
 
 status_t join_check_values(const struct join *join, const char *name)
 {
-    status_t st = STATUS_OK;
     char difference[WORDS] = "";
     uint32_t first = 0;
     TRY(join_find(join, name, &first));
@@ -294,8 +289,7 @@ status_t join_check_values(const struct join *join, const char *name)
         REQUIRE(is_alike, STATUS_USAGE, "join: /%s of %s is not that of %s (%s)", name,
                 join->parts[i].path, join->parts[first].path, difference);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t join_copy_values(const struct h5_dataset *data, const char *path, const char *name,
@@ -304,9 +298,9 @@ status_t join_copy_values(const struct h5_dataset *data, const char *path, const
     status_t st = STATUS_OK;
     char *values = NULL;
     size_t bytes = 0;
-    TRY(words_read_all(data, path, name, &values, &bytes));
-    H5_TRY(H5Dwrite(out, data->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "%s cannot be written",
-           name);
+    TRY_OUT(words_read_all(data, path, name, &values, &bytes));
+    H5_TRY_OUT(H5Dwrite(out, data->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
+               "%s cannot be written", name);
 out:
     free(values);
     return st;
@@ -315,15 +309,12 @@ out:
 /* Replaces an attribute. */
 static status_t words_put_text(hid_t object, const char *name, const char *text)
 {
-    status_t st = STATUS_OK;
     int is_there = 0;
     TRY(h5_has_attribute(object, "the result", name, &is_there));
     if (is_there) {
         H5_TRY(H5Adelete(object, name), "attribute %s cannot be replaced", name);
     }
-    TRY(h5_put_text(object, name, text));
-out:
-    return st;
+    return h5_put_text(object, name, text);
 }
 
 /* Lines of `text` that are not in `out` yet. */
@@ -363,7 +354,6 @@ static void words_cut_end(struct text *text)
 
 status_t join_list_parts(const struct join *join, struct join_origin *out)
 {
-    status_t st = STATUS_OK;
     struct text *job = &out->job;
     text_add(job, "join: %s\nparts:\n", join->along == JOIN_TIME ? "time" : "frequency");
     for (uint32_t i = 0; i < join->count; i++) {
@@ -386,9 +376,7 @@ status_t join_list_parts(const struct join *join, struct join_origin *out)
     TRY(job->status);
     TRY(out->inputs.status);
     TRY(out->assumed.status);
-    TRY(out->arithmetic.status);
-out:
-    return st;
+    return out->arithmetic.status;
 }
 
 static status_t words_put_numbers(const struct join *join, hid_t out, hid_t provenance)
@@ -398,23 +386,24 @@ static status_t words_put_numbers(const struct join *join, hid_t out, hid_t prov
     hid_t crc = H5Dopen2(provenance, "crc32", H5P_DEFAULT);
     hid_t rows = H5Dopen2(out, kind_of(join->parts[0].product->kind)->rows, H5P_DEFAULT);
     int is_there = 0;
-    H5_TRY(crc, "crc32 cannot be opened");
-    H5_TRY(rows, "the rows cannot be opened");
+    H5_TRY_OUT(crc, "crc32 cannot be opened");
+    H5_TRY_OUT(rows, "the rows cannot be opened");
     for (uint32_t i = 0; i < join->count; i++) {
         gaps += join->parts[i].product->gaps;
     }
-    H5_TRY(H5Adelete(provenance, "gap_samples"), "gap_samples cannot be replaced");
-    TRY(h5_put_u64(provenance, "gap_samples", gaps));
-    H5_TRY(H5Adelete(crc, "span_rows"), "span_rows cannot be replaced");
-    TRY(h5_put_u64(crc, "span_rows", join->place.span_rows));
-    TRY(h5_has(out, "the result", "weights", &is_there));
-    TRY(is_there ? words_put_text(rows, "ancillary_variables", "weights") : STATUS_OK);
-    TRY(h5_has_attribute(rows, "the result", "nchans", &is_there));
+    H5_TRY_OUT(H5Adelete(provenance, "gap_samples"), "gap_samples cannot be replaced");
+    TRY_OUT(h5_put_u64(provenance, "gap_samples", gaps));
+    H5_TRY_OUT(H5Adelete(crc, "span_rows"), "span_rows cannot be replaced");
+    TRY_OUT(h5_put_u64(crc, "span_rows", join->place.span_rows));
+    TRY_OUT(h5_has(out, "the result", "weights", &is_there));
+    TRY_OUT(is_there ? words_put_text(rows, "ancillary_variables", "weights") : STATUS_OK);
+    TRY_OUT(h5_has_attribute(rows, "the result", "nchans", &is_there));
     if (is_there) {
-        REQUIRE(join->channels <= INT32_MAX, STATUS_USAGE,
-                "join: %llu channels do not fit a filterbank", (unsigned long long)join->channels);
-        H5_TRY(H5Adelete(rows, "nchans"), "nchans cannot be replaced");
-        TRY(h5_put_i32(rows, "nchans", (int32_t)join->channels));
+        REQUIRE_OUT(join->channels <= INT32_MAX, STATUS_USAGE,
+                    "join: %llu channels do not fit a filterbank",
+                    (unsigned long long)join->channels);
+        H5_TRY_OUT(H5Adelete(rows, "nchans"), "nchans cannot be replaced");
+        TRY_OUT(h5_put_i32(rows, "nchans", (int32_t)join->channels));
     }
 out:
     h5_close(crc);
@@ -432,14 +421,14 @@ status_t join_put_words(const struct join *join, hid_t out)
     status_t st = STATUS_OK;
     struct join_origin origin = {.job = {0}};
     hid_t provenance = H5Gopen2(out, "provenance", H5P_DEFAULT);
-    H5_TRY(provenance, "the provenance cannot be opened");
-    TRY(join_list_parts(join, &origin));
-    TRY(words_put_text(provenance, "job", origin.job.data));
-    TRY(words_put_text(provenance, "inputs", origin.inputs.data ? origin.inputs.data : ""));
-    TRY(words_put_if_any(provenance, "assumed", &origin.assumed));
-    TRY(words_put_if_any(provenance, "arithmetic", &origin.arithmetic));
-    TRY(words_put_text(provenance, "version", VOLTMILL_VERSION));
-    TRY(words_put_numbers(join, out, provenance));
+    H5_TRY_OUT(provenance, "the provenance cannot be opened");
+    TRY_OUT(join_list_parts(join, &origin));
+    TRY_OUT(words_put_text(provenance, "job", origin.job.data));
+    TRY_OUT(words_put_text(provenance, "inputs", origin.inputs.data ? origin.inputs.data : ""));
+    TRY_OUT(words_put_if_any(provenance, "assumed", &origin.assumed));
+    TRY_OUT(words_put_if_any(provenance, "arithmetic", &origin.arithmetic));
+    TRY_OUT(words_put_text(provenance, "version", VOLTMILL_VERSION));
+    TRY_OUT(words_put_numbers(join, out, provenance));
 out:
     join_origin_free(&origin);
     h5_close(provenance);

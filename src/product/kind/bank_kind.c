@@ -55,12 +55,12 @@ static status_t bank_put_coarse(hid_t file, const struct product_spec *spec)
     const struct archive *archive = spec->archive;
     uint32_t count = archive->nselected[AXIS_CHAN];
     double *frequency = NULL;
-    TRY(memory_zeroed(count, sizeof *frequency, "frequencies", &frequency));
+    TRY_OUT(memory_zeroed(count, sizeof *frequency, "frequencies", &frequency));
     for (uint32_t i = 0; i < count; i++) {
         frequency[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
     }
-    TRY(parts_scale_f64(file, "coarse_frequency", frequency, count, "Hz",
-                        "sky frequency of each coarse channel"));
+    TRY_OUT(parts_scale_f64(file, "coarse_frequency", frequency, count, "Hz",
+                            "sky frequency of each coarse channel"));
 out:
     free(frequency);
     return st;
@@ -78,13 +78,13 @@ status_t bank_put_weights(hid_t file, const struct product_spec *spec, const cha
                                   .units = "1",
                                   .long_name =
                                       "share of what makes a dump that came from good samples"};
-    TRY(spec->flag.is_on ? STATUS_OK : bank_put_coarse(file, spec));
-    TRY(parts_make(file, &set, &weights));
-    TRY(attributes_put(weights, AT_WEIGHTS, spec));
-    TRY(parts_attach(file, weights, "time", 0, "time"));
-    TRY(parts_attach(file, weights, ifs, 1, "if"));
+    TRY_OUT(spec->flag.is_on ? STATUS_OK : bank_put_coarse(file, spec));
+    TRY_OUT(parts_make(file, &set, &weights));
+    TRY_OUT(attributes_put(weights, AT_WEIGHTS, spec));
+    TRY_OUT(parts_attach(file, weights, "time", 0, "time"));
+    TRY_OUT(parts_attach(file, weights, ifs, 1, "if"));
     const char *channels = spec->flag.is_on ? "frequency" : "coarse_frequency";
-    TRY(parts_attach(file, weights, channels, 2, channels));
+    TRY_OUT(parts_attach(file, weights, channels, 2, channels));
 out:
     h5_close(weights);
     return st;
@@ -100,12 +100,12 @@ static status_t bank_put_coefficients(hid_t file, const struct product_spec *spe
     const struct parts_set set = {
         "coefficients",  H5T_IEEE_F64LE,   2,
         {taps, samples}, spec->bank.coeff, .long_name = "prototype filter, oldest sample first"};
-    TRY(parts_scale_steps(file, "tap", count, taps, "1", "tap"));
-    TRY(parts_scale_steps(file, "sample", count, samples, "1", "sample"));
-    TRY(parts_make(file, &set, &dataset));
-    TRY(spec->bank.has_cutoff ? h5_put_f64(dataset, "cutoff", spec->bank.cutoff) : STATUS_OK);
-    TRY(parts_attach(file, dataset, "tap", 0, "tap"));
-    TRY(parts_attach(file, dataset, "sample", 1, "sample"));
+    TRY_OUT(parts_scale_steps(file, "tap", count, taps, "1", "tap"));
+    TRY_OUT(parts_scale_steps(file, "sample", count, samples, "1", "sample"));
+    TRY_OUT(parts_make(file, &set, &dataset));
+    TRY_OUT(spec->bank.has_cutoff ? h5_put_f64(dataset, "cutoff", spec->bank.cutoff) : STATUS_OK);
+    TRY_OUT(parts_attach(file, dataset, "tap", 0, "tap"));
+    TRY_OUT(parts_attach(file, dataset, "sample", 1, "sample"));
 out:
     h5_close(dataset);
     return st;
@@ -120,11 +120,11 @@ static status_t bank_put_coherent(hid_t file, const struct product_spec *spec)
     if (!archive->coherent.delay_hz) {
         return STATUS_OK;
     }
-    TRY(memory_zeroed((size_t)spec->frequencies, sizeof *delay_hz, "frequencies", &delay_hz));
+    TRY_OUT(memory_zeroed((size_t)spec->frequencies, sizeof *delay_hz, "frequencies", &delay_hz));
     for (uint64_t i = 0; i < spec->frequencies; i++) {
         delay_hz[i] = bank_delay(spec, i);
     }
-    TRY(parts_put_coherent(file, archive, delay_hz, spec->frequencies));
+    TRY_OUT(parts_put_coherent(file, archive, delay_hz, spec->frequencies));
 out:
     free(delay_hz);
     return st;
@@ -135,33 +135,33 @@ static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
 {
     status_t st = STATUS_OK;
     hid_t group = -1;
-    TRY(parts_begin_provenance(file, spec, &group));
-    TRY(h5_put_text(group, "time_convention", time_convention));
-    TRY(h5_put_text(group, "frequency_convention", frequency_convention));
-    TRY(h5_put_text(group, "filter_convention", filter_convention));
+    TRY_OUT(parts_begin_provenance(file, spec, &group));
+    TRY_OUT(h5_put_text(group, "time_convention", time_convention));
+    TRY_OUT(h5_put_text(group, "frequency_convention", frequency_convention));
+    TRY_OUT(h5_put_text(group, "filter_convention", filter_convention));
     if (spec->archive->scale != 1) {
-        TRY(h5_put_f64(group, "scale", spec->archive->scale));
-        TRY(h5_put_text(group, "scale_convention", scale_convention));
+        TRY_OUT(h5_put_f64(group, "scale", spec->archive->scale));
+        TRY_OUT(h5_put_text(group, "scale_convention", scale_convention));
     }
-    TRY(h5_put_text(group, "missing_convention", missing_convention));
-    TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
-    TRY(ifs_put_provenance(group, spec));
+    TRY_OUT(h5_put_text(group, "missing_convention", missing_convention));
+    TRY_OUT(h5_put_u64(group, "gap_samples", spec->gap_samples));
+    TRY_OUT(ifs_put_provenance(group, spec));
     if (spec->droop) { /* by what channels were divided */
-        TRY(parts_put(group, &(struct parts_set){"droop",
-                                                 H5T_IEEE_F64LE,
-                                                 1,
-                                                 {spec->frequencies * spec->average},
-                                                 spec->droop + spec->first_frequency,
-                                                 .long_name = droop_convention}));
+        TRY_OUT(parts_put(group, &(struct parts_set){"droop",
+                                                     H5T_IEEE_F64LE,
+                                                     1,
+                                                     {spec->frequencies * spec->average},
+                                                     spec->droop + spec->first_frequency,
+                                                     .long_name = droop_convention}));
     }
     if (spec->filters) { /* that came before */
-        TRY(h5_put_text(group, "filters", spec->filters));
-        TRY(h5_put_text(group, "filtered_convention", filtered_convention));
-        TRY(h5_put_f64(file, "offset_seconds", spec->archive->offset_seconds));
+        TRY_OUT(h5_put_text(group, "filters", spec->filters));
+        TRY_OUT(h5_put_text(group, "filtered_convention", filtered_convention));
+        TRY_OUT(h5_put_f64(file, "offset_seconds", spec->archive->offset_seconds));
     }
-    TRY(bank_put_coherent(file, spec));
-    TRY(parts_reserve_counts(group, place));
-    TRY(parts_reserve_holes(group, place));
+    TRY_OUT(bank_put_coherent(file, spec));
+    TRY_OUT(parts_reserve_counts(group, place));
+    TRY_OUT(parts_reserve_holes(group, place));
 out:
     h5_close(group);
     return st;
@@ -170,7 +170,6 @@ out:
 status_t bank_describe(hid_t file, const struct product_spec *spec,
                        const struct product_place *place, const char *title)
 {
-    status_t st = STATUS_OK;
     const struct sky *sky = &spec->archive->sky;
     TRY(parts_put_root(file, spec->kind, title, sky));
     TRY(attributes_put(file, AT_BANK, spec));
@@ -179,14 +178,11 @@ status_t bank_describe(hid_t file, const struct product_spec *spec,
                          "centre of the samples that make the spectra of a dump"));
     TRY(parts_scale_frequency(file, spec->frequencies));
     TRY(bank_put_coefficients(file, spec));
-    TRY(bank_put_provenance(file, spec, place));
-out:
-    return st;
+    return bank_put_provenance(file, spec, place);
 }
 
 status_t bank_inspect(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
     const char *path = product->path;
     size_t count = 0;
     TRY(attributes_get(file, AT_BANK, product));
@@ -198,8 +194,7 @@ status_t bank_inspect(hid_t file, struct product *product)
             "than 1 and some",
             path, ratio.num, ratio.den, (unsigned long long)product->bank.hop);
     TRY(h5_read_f64s(file, path, "frequency", &product->frequency_hz, &count));
-    REQUIRE(count == product->frequencies, STATUS_DATA, "%s has %llu channels, but %zu frequencies",
-            path, (unsigned long long)product->frequencies, count);
-out:
-    return st;
+    return REQUIRED(count == product->frequencies, STATUS_DATA,
+                    "%s has %llu channels, but %zu frequencies", path,
+                    (unsigned long long)product->frequencies, count);
 }

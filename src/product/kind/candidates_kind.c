@@ -22,7 +22,6 @@ static const char peak_convention[] =
 
 static status_t candidates_put_words(hid_t data, const struct dedispersed_search *search)
 {
-    status_t st = STATUS_OK;
     TRY(h5_put_text(data, "axes", "dm,time"));
     TRY(h5_put_text(data, "long_name", "the best box of each cell of each DM"));
     TRY(h5_put_text(data, "convention", peak_convention));
@@ -32,9 +31,7 @@ static status_t candidates_put_words(hid_t data, const struct dedispersed_search
     TRY(h5_put_f64(data, "threshold", search->boxes->threshold));
     TRY(h5_put_u64(data, "samples", search->boxes->outputs));
     TRY(h5_put_f64(data, "tsamp_s", search->time.step));
-    TRY(h5_put_f64(data, "first_time", search->time.first));
-out:
-    return st;
+    return h5_put_f64(data, "first_time", search->time.first);
 }
 
 static status_t candidates_put_peaks(hid_t file, const struct product_spec *product)
@@ -48,14 +45,14 @@ static status_t candidates_put_peaks(hid_t file, const struct product_spec *prod
                                          {"above", offsetof(struct peak, above), H5T_STD_U8LE}};
     hid_t type = -1;
     hid_t data = -1;
-    TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
-    TRY(parts_scale_time(file, dims[1], &spec->input->sky,
-                         "the middle of a cell, at the reference frequency"));
-    TRY(parts_compound(sizeof(struct peak), fields, 4, "peaks", &type));
-    TRY(packed_rows_create(file, product, "peaks", type, 2, dims, &data));
-    TRY(candidates_put_words(data, &spec->search));
-    TRY(parts_attach(file, data, "dm", 0, "dm"));
-    TRY(parts_attach(file, data, "time", 1, "time"));
+    TRY_OUT(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
+    TRY_OUT(parts_scale_time(file, dims[1], &spec->input->sky,
+                             "the middle of a cell, at the reference frequency"));
+    TRY_OUT(parts_compound(sizeof(struct peak), fields, 4, "peaks", &type));
+    TRY_OUT(packed_rows_create(file, product, "peaks", type, 2, dims, &data));
+    TRY_OUT(candidates_put_words(data, &spec->search));
+    TRY_OUT(parts_attach(file, data, "dm", 0, "dm"));
+    TRY_OUT(parts_attach(file, data, "time", 1, "time"));
 out:
     h5_close(data);
     h5_close(type);
@@ -65,21 +62,18 @@ out:
 static status_t candidates_describe(hid_t file, const struct product_spec *spec,
                                     const struct product_place *place)
 {
-    status_t st = STATUS_OK;
     TRY(dedispersed_put_root(file, PRODUCT_CANDIDATES, "candidates of a search for bursts",
                              spec->series));
     TRY(candidates_put_peaks(file, spec));
     TRY(candidates_put(file, spec->series->search.found));
-    TRY(dedispersed_put_provenance(file, spec, place));
-out:
-    return st;
+    return dedispersed_put_provenance(file, spec, place);
 }
 
 static status_t candidates_inspect(hid_t file, struct product *product)
 {
     status_t st = STATUS_OK;
     struct h5_dataset table = {0};
-    TRY(h5_dataset_open(file, product->path, "candidates", &table));
+    TRY_OUT(h5_dataset_open(file, product->path, "candidates", &table));
     product->candidates = table.count;
     product->integrate = 1;
 out:

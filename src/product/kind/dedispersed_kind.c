@@ -43,7 +43,6 @@ static const char tstart_convention[] =
 /* Writes the attributes of the dataset that exporters need. */
 static status_t dedispersed_put_header(hid_t data, const struct dedispersed_spec *spec)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
     struct utc start = utc_add(input->sky.start, axes_leading_edge(spec->time));
     TRY(h5_put_f64(data, "tsamp_s", spec->time.step));
@@ -58,26 +57,20 @@ static status_t dedispersed_put_header(hid_t data, const struct dedispersed_spec
     TRY(h5_put_f64(data, "src_raj", input->head.raj_hours));
     TRY(h5_put_f64(data, "src_dej", input->head.dej_degrees));
     TRY(h5_put_text(data, "axes", "dm,time"));
-    TRY(h5_put_text(data, "long_name", "power summed over channels along the delays of each DM"));
-out:
-    return st;
+    return h5_put_text(data, "long_name", "power summed over channels along the delays of each DM");
 }
 
 status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *title,
                               const struct dedispersed_spec *spec)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *input = spec->input;
     TRY(parts_put_root(file, kind, title, &input->sky));
     TRY(h5_put_f64(file, "first_time", spec->time.first));
-    TRY(h5_put_f64(file, "time_step", spec->time.step));
-out:
-    return st;
+    return h5_put_f64(file, "time_step", spec->time.step);
 }
 
 static status_t dedispersed_put_plan(hid_t group, const struct dedispersed_spec *spec)
 {
-    status_t st = STATUS_OK;
     TRY(h5_put_text(group, "filterbank", spec->is_merged ? not_kept : spec->input->path));
     TRY(h5_put_text(group, "time_convention", time_convention));
     TRY(h5_put_text(group, "delay_convention", delay_convention));
@@ -97,9 +90,7 @@ static status_t dedispersed_put_plan(hid_t group, const struct dedispersed_spec 
     TRY(h5_put_text(group, "dm_plan", spec->plan));
     TRY(h5_put_text(group, "ifs", spec->ifs));
     TRY(h5_put_i32(group, "origin", (int32_t)spec->delays->origin));
-    TRY(h5_put_u64(group, "gap_samples", 0));
-out:
-    return st;
+    return h5_put_u64(group, "gap_samples", 0);
 }
 
 /* A piece of rows at a time. */
@@ -113,21 +104,22 @@ static status_t dedispersed_put_delays(hid_t group, const struct dispersion *del
     hid_t dataset = -1;
     hid_t space = -1;
     hid_t piece = -1;
-    TRY(memory_zeroed((size_t)(min_u64(most, dims[0]) * dims[1]), sizeof *rows, "delays", &rows));
-    TRY(h5_create_dataset(group, "delays", H5T_STD_U32LE, 2, dims, &dataset));
+    TRY_OUT(
+        memory_zeroed((size_t)(min_u64(most, dims[0]) * dims[1]), sizeof *rows, "delays", &rows));
+    TRY_OUT(h5_create_dataset(group, "delays", H5T_STD_U32LE, 2, dims, &dataset));
     space = H5Dget_space(dataset);
-    H5_TRY(space, "the space of delays cannot be made");
+    H5_TRY_OUT(space, "the space of delays cannot be made");
     for (hsize_t first = 0; first < dims[0]; first += most) {
         const hsize_t start[2] = {first, 0};
         const hsize_t size[2] = {min_u64(most, dims[0] - first), dims[1]};
         dispersion_rows(delays, (uint32_t)first, (uint32_t)size[0], rows);
         h5_close(piece);
         piece = H5Screate_simple(2, size, NULL);
-        H5_TRY(piece, "the space of delays cannot be made");
-        H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
-               "the space of delays cannot be made");
-        H5_TRY(H5Dwrite(dataset, H5T_NATIVE_UINT32, piece, space, H5P_DEFAULT, rows),
-               "delays cannot be written");
+        H5_TRY_OUT(piece, "the space of delays cannot be made");
+        H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+                   "the space of delays cannot be made");
+        H5_TRY_OUT(H5Dwrite(dataset, H5T_NATIVE_UINT32, piece, space, H5P_DEFAULT, rows),
+                   "delays cannot be written");
     }
 out:
     h5_close(piece);
@@ -145,16 +137,18 @@ status_t dedispersed_put_provenance(hid_t file, const struct product_spec *produ
     const struct dedispersed_spec *spec = product->series;
     const struct fbh5 *input = spec->input;
     const struct dispersion *delays = spec->delays;
-    TRY(parts_begin_provenance(file, product, &group));
-    TRY(dedispersed_put_plan(group, spec));
-    TRY(parts_reserve_counts(group, place));
-    TRY(parts_reserve_holes(group, place));
-    TRY(dedispersed_put_delays(group, delays));
-    TRY(parts_put_list(group, "frequency", H5T_IEEE_F64LE, 1, delays->nchannels, input->freq_hz));
-    TRY(parts_put_list(group, "delay_hz", H5T_IEEE_F64LE, 1, delays->nchannels,
-                       input->coherent.delay_hz));
-    TRY(parts_put_list(group, "coherent_dms", H5T_IEEE_F64LE, 1, delays->ndms, spec->coherent_dms));
-    TRY(parts_put_list(group, "mask", H5T_STD_U8LE, 1, delays->nchannels, spec->mask));
+    TRY_OUT(parts_begin_provenance(file, product, &group));
+    TRY_OUT(dedispersed_put_plan(group, spec));
+    TRY_OUT(parts_reserve_counts(group, place));
+    TRY_OUT(parts_reserve_holes(group, place));
+    TRY_OUT(dedispersed_put_delays(group, delays));
+    TRY_OUT(
+        parts_put_list(group, "frequency", H5T_IEEE_F64LE, 1, delays->nchannels, input->freq_hz));
+    TRY_OUT(parts_put_list(group, "delay_hz", H5T_IEEE_F64LE, 1, delays->nchannels,
+                           input->coherent.delay_hz));
+    TRY_OUT(
+        parts_put_list(group, "coherent_dms", H5T_IEEE_F64LE, 1, delays->ndms, spec->coherent_dms));
+    TRY_OUT(parts_put_list(group, "mask", H5T_STD_U8LE, 1, delays->nchannels, spec->mask));
 out:
     h5_close(group);
     return st;
@@ -166,14 +160,14 @@ static status_t dedispersed_put_series(hid_t file, const struct product_spec *pr
     const struct dedispersed_spec *spec = product->series;
     hid_t data = -1;
     const hsize_t dims[2] = {spec->delays->ndms, spec->times};
-    TRY(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
-    TRY(parts_scale_time(file, dims[1], &spec->input->sky,
-                         "when a pulse arrives at the reference frequency"));
-    TRY(packed_rows_create(file, product, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
-    TRY(dedispersed_put_header(data, spec));
-    TRY(h5_put_text(data, "units", "V2"));
-    TRY(parts_attach(file, data, "dm", 0, "dm"));
-    TRY(parts_attach(file, data, "time", 1, "time"));
+    TRY_OUT(parts_scale_f64(file, "dm", spec->dms, dims[0], "pc cm-3", "dispersion measure"));
+    TRY_OUT(parts_scale_time(file, dims[1], &spec->input->sky,
+                             "when a pulse arrives at the reference frequency"));
+    TRY_OUT(packed_rows_create(file, product, "dedispersed", H5T_IEEE_F32LE, 2, dims, &data));
+    TRY_OUT(dedispersed_put_header(data, spec));
+    TRY_OUT(h5_put_text(data, "units", "V2"));
+    TRY_OUT(parts_attach(file, data, "dm", 0, "dm"));
+    TRY_OUT(parts_attach(file, data, "time", 1, "time"));
 out:
     h5_close(data);
     return st;
@@ -182,12 +176,9 @@ out:
 static status_t dedispersed_describe(hid_t file, const struct product_spec *spec,
                                      const struct product_place *place)
 {
-    status_t st = STATUS_OK;
     TRY(dedispersed_put_root(file, PRODUCT_DEDISPERSED, "dedispersed time series", spec->series));
     TRY(dedispersed_put_series(file, spec));
-    TRY(dedispersed_put_provenance(file, spec, place));
-out:
-    return st;
+    return dedispersed_put_provenance(file, spec, place);
 }
 
 static const struct pack_type delay_type = PACK_PLAIN(uint32_t);
@@ -203,12 +194,9 @@ const struct pack_type dedispersed_type = PACK_WHOLE(struct dedispersed, pointer
 
 static status_t dedispersed_need_text(hid_t group, const char *path, const char *name, char **out)
 {
-    status_t st = STATUS_OK;
     int found = 0;
     TRY(h5_get_text(group, path, name, out, &found));
-    REQUIRE(found, STATUS_DATA, "%s: its provenance does not tell %s", path, name);
-out:
-    return st;
+    return REQUIRED(found, STATUS_DATA, "%s: its provenance does not tell %s", path, name);
 }
 
 static status_t dedispersed_read_delays(hid_t file, const char *path, struct dedispersed *to)
@@ -217,12 +205,12 @@ static status_t dedispersed_read_delays(hid_t file, const char *path, struct ded
     static const char name[] = "provenance/delays";
     struct h5_dataset delays = {0};
     to->ndelays = to->ndms * to->nchannels;
-    TRY(h5_dataset_open(file, path, name, &delays));
-    REQUIRE(delays.count == to->ndelays, STATUS_DATA,
-            "%s: its delays are not those of %zu DMs and %zu channels", path, to->ndms,
-            to->nchannels);
-    TRY(memory_zeroed(to->ndelays, sizeof *to->delays, "delays", &to->delays));
-    TRY(h5_dataset_read(&delays, path, name, H5T_NATIVE_UINT32, to->ndelays, to->delays));
+    TRY_OUT(h5_dataset_open(file, path, name, &delays));
+    REQUIRE_OUT(delays.count == to->ndelays, STATUS_DATA,
+                "%s: its delays are not those of %zu DMs and %zu channels", path, to->ndms,
+                to->nchannels);
+    TRY_OUT(memory_zeroed(to->ndelays, sizeof *to->delays, "delays", &to->delays));
+    TRY_OUT(h5_dataset_read(&delays, path, name, H5T_NATIVE_UINT32, to->ndelays, to->delays));
 out:
     h5_dataset_close(&delays);
     return st;
@@ -235,19 +223,19 @@ static status_t dedispersed_inspect(hid_t file, struct product *product)
     const char *path = product->path;
     hid_t group = -1;
     int found = 0;
-    TRY(memory_zeroed(1, sizeof *to, "a product", &to));
+    TRY_OUT(memory_zeroed(1, sizeof *to, "a product", &to));
     group = H5Gopen2(file, "provenance", H5P_DEFAULT);
-    H5_TRY(group, "%s has no provenance", path);
-    TRY(dedispersed_need_text(group, path, "filterbank", &to->filterbank));
-    TRY(dedispersed_need_text(group, path, "mode", &to->mode));
-    TRY(dedispersed_need_text(group, path, "edges", &to->edges));
-    TRY(h5_get_f64(group, path, "constant", &to->constant, &found));
-    TRY(h5_get_f64(group, path, "reference_hz", &to->reference_hz, &found));
-    TRY(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
-    TRY(h5_read_f64s(file, path, "provenance/frequency", &to->freq_hz, &to->nchannels));
-    REQUIRE(to->ndms > 0 && to->nchannels > 0, STATUS_DATA, "%s holds %zu DMs of %zu channels",
-            path, to->ndms, to->nchannels);
-    TRY(dedispersed_read_delays(file, path, to));
+    H5_TRY_OUT(group, "%s has no provenance", path);
+    TRY_OUT(dedispersed_need_text(group, path, "filterbank", &to->filterbank));
+    TRY_OUT(dedispersed_need_text(group, path, "mode", &to->mode));
+    TRY_OUT(dedispersed_need_text(group, path, "edges", &to->edges));
+    TRY_OUT(h5_get_f64(group, path, "constant", &to->constant, &found));
+    TRY_OUT(h5_get_f64(group, path, "reference_hz", &to->reference_hz, &found));
+    TRY_OUT(h5_read_f64s(file, path, "dm", &to->dms, &to->ndms));
+    TRY_OUT(h5_read_f64s(file, path, "provenance/frequency", &to->freq_hz, &to->nchannels));
+    REQUIRE_OUT(to->ndms > 0 && to->nchannels > 0, STATUS_DATA, "%s holds %zu DMs of %zu channels",
+                path, to->ndms, to->nchannels);
+    TRY_OUT(dedispersed_read_delays(file, path, to));
     product->integrate = 1;
     product->series = to;
     product->nseries = 1;

@@ -50,11 +50,11 @@ status_t kind_put_frequencies(hid_t file, int fd, const char *path, const struct
     if (kind_of(spec->kind)->is_archive || spec->series || spec->omits_frequencies) {
         goto out;
     }
-    TRY(h5_dataset_open(file, path, "frequency", &frequency));
+    TRY_OUT(h5_dataset_open(file, path, "frequency", &frequency));
     haddr_t at = h5_offset(frequency.id);
-    REQUIRE(at != HADDR_UNDEF, STATUS_DATA, "%s: /frequency has no place", path);
-    TRY(file_fill(fd, path, (uint64_t)at, spec->frequencies * sizeof(double), THREADS,
-                  kind_fill_frequencies, (void *)(uintptr_t)spec));
+    REQUIRE_OUT(at != HADDR_UNDEF, STATUS_DATA, "%s: /frequency has no place", path);
+    TRY_OUT(file_fill(fd, path, (uint64_t)at, spec->frequencies * sizeof(double), THREADS,
+                      kind_fill_frequencies, (void *)(uintptr_t)spec));
 out:
     h5_dataset_close(&frequency);
     return st;

@@ -20,9 +20,9 @@ status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, c
 {
     status_t st = STATUS_OK;
     hid_t dataset = H5Dopen2(file, scale, H5P_DEFAULT);
-    H5_TRY(dataset, "scale %s cannot be opened", scale);
-    TRY(h5_attach_scale(data, dataset, scale, (int)dim));
-    TRY(label[0] ? h5_put_label(data, (int)dim, label) : STATUS_OK);
+    H5_TRY_OUT(dataset, "scale %s cannot be opened", scale);
+    TRY_OUT(h5_attach_scale(data, dataset, scale, (int)dim));
+    TRY_OUT(label[0] ? h5_put_label(data, (int)dim, label) : STATUS_OK);
 out:
     h5_close(dataset);
     return st;
@@ -32,16 +32,16 @@ status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t native = H5Tget_native_type(set->type, H5T_DIR_ASCEND);
-    TRY(h5_create_dataset(at, set->name, set->type, set->rank, set->dims, out));
+    TRY_OUT(h5_create_dataset(at, set->name, set->type, set->rank, set->dims, out));
     if (set->values) {
-        H5_TRY(H5Dwrite(*out, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, set->values),
-               "%s cannot be written", set->name);
+        H5_TRY_OUT(H5Dwrite(*out, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, set->values),
+                   "%s cannot be written", set->name);
     }
-    TRY(set->is_scale ? h5_make_scale(*out, set->name) : STATUS_OK);
-    TRY(h5_put_text(*out, "units", set->units));
-    TRY(h5_put_text(*out, "long_name", set->long_name));
+    TRY_OUT(set->is_scale ? h5_make_scale(*out, set->name) : STATUS_OK);
+    TRY_OUT(h5_put_text(*out, "units", set->units));
+    TRY_OUT(h5_put_text(*out, "long_name", set->long_name));
     for (unsigned i = 0; i < PARTS_DIMS && set->scales[i]; i++) {
-        TRY(parts_attach(at, *out, set->scales[i], i, set->labels[i]));
+        TRY_OUT(parts_attach(at, *out, set->scales[i], i, set->labels[i]));
     }
 out:
     h5_close(native);
@@ -66,15 +66,13 @@ status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_
 status_t parts_compound(size_t bytes, const struct parts_field *fields, size_t count,
                         const char *what, hid_t *out)
 {
-    status_t st = STATUS_OK;
     *out = H5Tcreate(H5T_COMPOUND, bytes);
     H5_TRY(*out, "the type of %s cannot be made", what);
     for (size_t i = 0; i < count; i++) {
         H5_TRY(H5Tinsert(*out, fields[i].name, fields[i].at, fields[i].type),
                "the type of %s cannot be made", what);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t parts_pair_type(hid_t number, const char *what, hid_t *out)
@@ -102,11 +100,11 @@ status_t parts_scale_steps(hid_t file, const char *name, struct time_axis axis, 
 {
     status_t st = STATUS_OK;
     double *values = NULL;
-    TRY(memory_zeroed((size_t)count, sizeof *values, name, &values));
+    TRY_OUT(memory_zeroed((size_t)count, sizeof *values, name, &values));
     for (hsize_t i = 0; i < count; i++) {
         values[i] = axis.first + (double)i * axis.step;
     }
-    TRY(parts_scale_f64(file, name, values, count, units, long_name));
+    TRY_OUT(parts_scale_f64(file, name, values, count, units, long_name));
 out:
     free(values);
     return st;
@@ -115,7 +113,6 @@ out:
 status_t parts_pack_texts(const char *name, char *const *texts, hsize_t count, size_t least,
                           hid_t *type, char **packed)
 {
-    status_t st = STATUS_OK;
     size_t longest = least;
     *type = H5Tcopy(H5T_C_S1);
     for (hsize_t i = 0; i < count; i++) {
@@ -126,8 +123,7 @@ status_t parts_pack_texts(const char *name, char *const *texts, hsize_t count, s
     for (hsize_t i = 0; i < count; i++) {
         memcpy(*packed + i * longest, texts[i], strlen(texts[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsize_t count,
@@ -137,12 +133,12 @@ status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsi
     struct parts_set set = {name, -1, 1, {count}, .is_scale = 1, .long_name = long_name};
     hid_t dataset = -1;
     char *packed = NULL;
-    TRY(parts_pack_texts(name, texts, count, 1, &set.type, &packed));
+    TRY_OUT(parts_pack_texts(name, texts, count, 1, &set.type, &packed));
     set.values = packed;
-    H5_TRY(H5Tset_cset(set.type, H5T_CSET_UTF8), "scale %s cannot be made", name);
-    TRY(parts_make(file, &set, &dataset));
+    H5_TRY_OUT(H5Tset_cset(set.type, H5T_CSET_UTF8), "scale %s cannot be made", name);
+    TRY_OUT(parts_make(file, &set, &dataset));
     /* By this readers of netCDF (xarray) make texts of the bytes. */
-    TRY(h5_put_text(dataset, "_Encoding", "utf-8"));
+    TRY_OUT(h5_put_text(dataset, "_Encoding", "utf-8"));
 out:
     free(packed);
     h5_close(dataset);
@@ -155,12 +151,13 @@ status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***
     status_t st = STATUS_OK;
     char **texts = NULL;
     uint32_t count = archive->nselected[axis];
-    TRY(memory_zeroed(count, sizeof *texts, "names", &texts));
+    TRY_OUT(memory_zeroed(count, sizeof *texts, "names", &texts));
     for (uint32_t i = 0; i < count; i++) {
         uint64_t index = archive->selected[axis][i];
         char number[24];
         snprintf(number, sizeof number, "%llu", (unsigned long long)index);
-        TRY(memory_text(archive->names[axis] ? archive->names[axis][index] : number, &texts[i]));
+        TRY_OUT(
+            memory_text(archive->names[axis] ? archive->names[axis][index] : number, &texts[i]));
     }
     *out = texts;
     texts = NULL;
@@ -188,9 +185,9 @@ static status_t parts_scale_words(hid_t file, const char *name, hsize_t count, c
     const struct parts_set set = {name,           H5T_IEEE_F64LE,        1, {count}, .is_scale = 1,
                                   .units = units, .long_name = long_name};
     hid_t dataset = -1;
-    TRY(parts_make(file, &set, &dataset));
+    TRY_OUT(parts_make(file, &set, &dataset));
     for (; words->name; words++) {
-        TRY(h5_put_text(dataset, words->name, words->value));
+        TRY_OUT(h5_put_text(dataset, words->name, words->value));
     }
 out:
     h5_close(dataset);
@@ -227,11 +224,11 @@ status_t parts_reserve_counts(hid_t group, const struct product_place *place)
     status_t st = STATUS_OK;
     hid_t crc = -1;
     hsize_t spans = spans_count(place);
-    TRY(parts_reserve_count(group, "missing_samples",
-                            "samples found missing while reading, all streams"));
-    TRY(h5_create_dataset(group, "crc32", H5T_STD_U32LE, 1, &spans, &crc));
-    TRY(h5_put_u64(crc, "span_rows", place->span_rows));
-    TRY(h5_put_text(crc, "long_name", crc_convention));
+    TRY_OUT(parts_reserve_count(group, "missing_samples",
+                                "samples found missing while reading, all streams"));
+    TRY_OUT(h5_create_dataset(group, "crc32", H5T_STD_U32LE, 1, &spans, &crc));
+    TRY_OUT(h5_put_u64(crc, "span_rows", place->span_rows));
+    TRY_OUT(h5_put_text(crc, "long_name", crc_convention));
 out:
     h5_close(crc);
     return st;
@@ -249,7 +246,6 @@ status_t parts_reserve_holes(hid_t group, const struct product_place *place)
 status_t parts_put_coherent(hid_t file, const struct archive *archive, const double *delay_hz,
                             uint64_t count)
 {
-    status_t st = STATUS_OK;
     TRY(h5_put_f64(file, "coherent_dm", archive->coherent.dm));
     TRY(h5_put_f64(file, "coherent_constant", archive->coherent.constant));
     const struct parts_set set = {
@@ -260,9 +256,7 @@ status_t parts_put_coherent(hid_t file, const struct archive *archive, const dou
         delay_hz,
         .units = "Hz",
         .long_name = "frequency whose delay at coherent_dm each channel still has"};
-    TRY(parts_put(file, &set));
-out:
-    return st;
+    return parts_put(file, &set);
 }
 
 status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out)
@@ -272,26 +266,26 @@ status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid
     unsigned version[3] = {0};
     hid_t group = -1;
     hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
-    H5_TRY(H5Pset_obj_track_times(plist, 0), "the provenance cannot be made");
+    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "the provenance cannot be made");
     /* In a heap from the first attribute on: a long job does not fit an object header's 64 KiB. */
-    H5_TRY(H5Pset_attr_phase_change(plist, 0, 0), "the provenance cannot be made");
+    H5_TRY_OUT(H5Pset_attr_phase_change(plist, 0, 0), "the provenance cannot be made");
     group = H5Gcreate2(file, "provenance", H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY(group, "the provenance cannot be made");
+    H5_TRY_OUT(group, "the provenance cannot be made");
     H5get_libversion(&version[0], &version[1], &version[2]);
     snprintf(libraries, sizeof libraries, "HDF5 %u.%u.%u", version[0], version[1], version[2]);
-    TRY(h5_put_text(group, "software", "voltmill"));
-    TRY(h5_put_text(group, "version", VOLTMILL_VERSION));
+    TRY_OUT(h5_put_text(group, "software", "voltmill"));
+    TRY_OUT(h5_put_text(group, "version", VOLTMILL_VERSION));
     if (codec_library(spec->compression)) {
         size_t length = strlen(libraries);
         snprintf(libraries + length, sizeof libraries - length, ", %s",
                  codec_library(spec->compression));
     }
-    TRY(h5_put_text(group, "libraries", libraries));
-    TRY(h5_put_text(group, "job", spec->job_text));
-    TRY(h5_put_text(group, "arithmetic", spec->arithmetic));
-    TRY(h5_put_text(group, "inputs", spec->inputs ? spec->inputs : ""));
+    TRY_OUT(h5_put_text(group, "libraries", libraries));
+    TRY_OUT(h5_put_text(group, "job", spec->job_text));
+    TRY_OUT(h5_put_text(group, "arithmetic", spec->arithmetic));
+    TRY_OUT(h5_put_text(group, "inputs", spec->inputs ? spec->inputs : ""));
     const char *assumed = spec->series ? spec->series->input->assumed : spec->archive->assumed;
-    TRY(h5_put_text(group, "assumed", assumed));
+    TRY_OUT(h5_put_text(group, "assumed", assumed));
     *out = group;
     group = -1;
 out:
@@ -302,7 +296,6 @@ out:
 
 status_t parts_put_sky(hid_t file, const struct sky *sky)
 {
-    status_t st = STATUS_OK;
     if (sky->has_start) {
         TRY(h5_put_i32(file, "start_mjd_day", sky->start.mjd_day));
         TRY(h5_put_f64(file, "start_second", sky->start.second));
@@ -314,52 +307,44 @@ status_t parts_put_sky(hid_t file, const struct sky *sky)
         TRY(h5_put_f64(file, "ra_deg", sky->ra_deg));
         TRY(h5_put_f64(file, "dec_deg", sky->dec_deg));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t parts_put_root(hid_t file, enum product_kind kind, const char *title,
                         const struct sky *sky)
 {
-    status_t st = STATUS_OK;
     TRY(h5_put_text(file, "format", product_name(kind)));
     TRY(h5_put_i32(file, "format_version", PRODUCT_VERSION));
     TRY(h5_put_text(file, "Conventions", "CF-1.8"));
     TRY(h5_put_text(file, "title", title));
-    TRY(parts_put_sky(file, sky));
-out:
-    return st;
+    return parts_put_sky(file, sky);
 }
 
 status_t parts_need_f64(hid_t object, const char *where, const char *name, double *value)
 {
-    status_t st = STATUS_OK;
     int found = 0;
     TRY(h5_get_f64(object, where, name, value, &found));
-    REQUIRE(found, STATUS_DATA, "%s: attribute %s is missing: not a whole product", where, name);
-out:
-    return st;
+    return REQUIRED(found, STATUS_DATA, "%s: attribute %s is missing: not a whole product", where,
+                    name);
 }
 
 status_t parts_need_u64(hid_t object, const char *where, const char *name, uint64_t *value)
 {
-    status_t st = STATUS_OK;
     int found = 0;
     int64_t number = 0;
     TRY(h5_get_i64(object, where, name, &number, &found));
     REQUIRE(found && number >= 0, STATUS_DATA,
             "%s: attribute %s is missing or negative: not a whole product", where, name);
     *value = (uint64_t)number;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t parts_need_count(hid_t at, const char *where, const char *name, uint64_t *value)
 {
     status_t st = STATUS_OK;
     struct h5_dataset count = {0};
-    TRY(h5_dataset_open(at, where, name, &count));
-    TRY(h5_dataset_read(&count, where, name, H5T_NATIVE_UINT64, 1, value));
+    TRY_OUT(h5_dataset_open(at, where, name, &count));
+    TRY_OUT(h5_dataset_read(&count, where, name, H5T_NATIVE_UINT64, 1, value));
 out:
     h5_dataset_close(&count);
     return st;

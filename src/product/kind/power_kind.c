@@ -34,35 +34,39 @@ static status_t power_put_header(hid_t data, const struct product_spec *spec, ui
     struct time_axis time = bank_time(spec);
     struct utc start = utc_add(archive->sky.start, axes_leading_edge(time));
     double spacing = archive_chan_width_hz(archive) / spec->bank.channels * spec->average;
-    TRY(h5_put_i32(data, "machine_id", 0));
-    TRY(h5_put_i32(data, "telescope_id", sigproc_telescope(archive->sky.telescope)));
-    TRY(h5_put_i32(data, "data_type", 1));
-    TRY(h5_put_i32(data, "nchans", (int32_t)count));
+    TRY_OUT(h5_put_i32(data, "machine_id", 0));
+    TRY_OUT(h5_put_i32(data, "telescope_id", sigproc_telescope(archive->sky.telescope)));
+    TRY_OUT(h5_put_i32(data, "data_type", 1));
+    TRY_OUT(h5_put_i32(data, "nchans", (int32_t)count));
     /* Channels of a coarse one; averaged across coarse channels there are none. */
     int is_whole = spec->bank.nchannels % spec->average == 0;
-    TRY(h5_put_i32(data, "nfpc", is_whole ? (int32_t)(spec->bank.nchannels / spec->average) : 1));
-    TRY(h5_put_i32(data, "nbeams", 1));
-    TRY(h5_put_i32(data, "ibeam", 1));
-    TRY(h5_put_i32(data, "nbits", (int32_t)spec->steps.bits));
-    TRY(h5_put_i32(data, "nifs", (int32_t)nifs));
-    TRY(h5_put_f64(data, "src_raj", archive->sky.has_position ? archive->sky.ra_deg / 15 : 0));
-    TRY(h5_put_f64(data, "src_dej", archive->sky.has_position ? archive->sky.dec_deg : 0));
-    TRY(h5_put_f64(data, "az_start", 0));
-    TRY(h5_put_f64(data, "za_start", 0));
-    TRY(h5_put_f64(data, "fch1", bank_frequency(spec, 0) / 1e6));
-    TRY(h5_put_f64(data, "foff", spacing / 1e6));
-    TRY(h5_put_f64(data, "tstart", archive->sky.has_start ? utc_mjd(start) : 0));
-    TRY(h5_put_f64(data, "tsamp", time.step));
-    TRY(h5_put_text(data, "source_name", archive->sky.source ? archive->sky.source : "unknown"));
-    TRY(h5_put_text(data, "rawdatafile", text_basename(archive->parts[0].path)));
-    TRY(text_add(
+    TRY_OUT(
+        h5_put_i32(data, "nfpc", is_whole ? (int32_t)(spec->bank.nchannels / spec->average) : 1));
+    TRY_OUT(h5_put_i32(data, "nbeams", 1));
+    TRY_OUT(h5_put_i32(data, "ibeam", 1));
+    TRY_OUT(h5_put_i32(data, "nbits", (int32_t)spec->steps.bits));
+    TRY_OUT(h5_put_i32(data, "nifs", (int32_t)nifs));
+    TRY_OUT(h5_put_f64(data, "src_raj", archive->sky.has_position ? archive->sky.ra_deg / 15 : 0));
+    TRY_OUT(h5_put_f64(data, "src_dej", archive->sky.has_position ? archive->sky.dec_deg : 0));
+    TRY_OUT(h5_put_f64(data, "az_start", 0));
+    TRY_OUT(h5_put_f64(data, "za_start", 0));
+    TRY_OUT(h5_put_f64(data, "fch1", bank_frequency(spec, 0) / 1e6));
+    TRY_OUT(h5_put_f64(data, "foff", spacing / 1e6));
+    TRY_OUT(h5_put_f64(data, "tstart", archive->sky.has_start ? utc_mjd(start) : 0));
+    TRY_OUT(h5_put_f64(data, "tsamp", time.step));
+    TRY_OUT(
+        h5_put_text(data, "source_name", archive->sky.source ? archive->sky.source : "unknown"));
+    TRY_OUT(h5_put_text(data, "rawdatafile", text_basename(archive->parts[0].path)));
+    TRY_OUT(text_add(
         &name, "%s summed over `integrate` spectra, volts^2 of the archive times the filter's gain",
         power_long_name(spec)));
-    TRY(h5_put_text(data, "long_name", name.data));
-    TRY(h5_put_text(data, "units", "V2"));
-    TRY(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights") : STATUS_OK);
-    TRY(attributes_put(data, AT_IFS, spec));
-    TRY(h5_put_text(data, "tstart_convention",
+    TRY_OUT(h5_put_text(data, "long_name", name.data));
+    TRY_OUT(h5_put_text(data, "units", "V2"));
+    TRY_OUT(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights")
+                                   : STATUS_OK);
+    TRY_OUT(attributes_put(data, AT_IFS, spec));
+    TRY_OUT(
+        h5_put_text(data, "tstart_convention",
                     "MJD (UTC) of the leading edge of the first dump, = start + first_time - "
                     "time_step / 2 of the root; 0 when the archive does not say when it starts"));
 out:
@@ -77,14 +81,14 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     hid_t data = -1;
     char **ifs = NULL;
     uint32_t nifs = 0;
-    TRY(bank_describe(file, spec, place, "power spectra"));
-    TRY(ifs_name(spec, &ifs, &nifs));
-    TRY(h5_put_text(file, "CLASS", "FILTERBANK"));
-    TRY(h5_put_text(file, "VERSION", "1.0"));
+    TRY_OUT(bank_describe(file, spec, place, "power spectra"));
+    TRY_OUT(ifs_name(spec, &ifs, &nifs));
+    TRY_OUT(h5_put_text(file, "CLASS", "FILTERBANK"));
+    TRY_OUT(h5_put_text(file, "VERSION", "1.0"));
     hsize_t dims[3] = {spec->rows, nifs, spec->frequencies};
-    REQUIRE(dims[2] <= INT32_MAX, STATUS_USAGE,
-            "%llu channels do not fit a filterbank, whose header counts to %d",
-            (unsigned long long)dims[2], INT32_MAX);
+    REQUIRE_OUT(dims[2] <= INT32_MAX, STATUS_USAGE,
+                "%llu channels do not fit a filterbank, whose header counts to %d",
+                (unsigned long long)dims[2], INT32_MAX);
     const struct parts_set bandpass = {/* found when all rows are there */
                                        "bandpass",
                                        H5T_IEEE_F32LE,
@@ -93,18 +97,18 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
                                        .long_name = bandpass_convention,
                                        .scales = {"pol", "frequency"},
                                        .labels = {"feed_id", "frequency"}};
-    TRY(packed_rows_create(file, spec, "data", quantised_type(spec), 3, dims, &data));
-    TRY(power_put_header(data, spec, nifs));
-    TRY(parts_scale_texts(
+    TRY_OUT(packed_rows_create(file, spec, "data", quantised_type(spec), 3, dims, &data));
+    TRY_OUT(power_put_header(data, spec, nifs));
+    TRY_OUT(parts_scale_texts(
         file, "pol", ifs, nifs,
         "station/beam/polarisation of each if, as far as the archive has such axes"));
-    TRY(parts_attach(file, data, "time", 0, "time"));
-    TRY(parts_attach(file, data, "pol", 1, "feed_id"));
-    TRY(parts_attach(file, data, "frequency", 2, "frequency"));
-    TRY(spec->weights.are_kept ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
-    TRY(spec->has_bandpass ? parts_put(file, &bandpass) : STATUS_OK);
-    TRY(spec->flag.is_on ? flagged_put(file, spec, "pol") : STATUS_OK);
-    TRY(quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK);
+    TRY_OUT(parts_attach(file, data, "time", 0, "time"));
+    TRY_OUT(parts_attach(file, data, "pol", 1, "feed_id"));
+    TRY_OUT(parts_attach(file, data, "frequency", 2, "frequency"));
+    TRY_OUT(spec->weights.are_kept ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
+    TRY_OUT(spec->has_bandpass ? parts_put(file, &bandpass) : STATUS_OK);
+    TRY_OUT(spec->flag.is_on ? flagged_put(file, spec, "pol") : STATUS_OK);
+    TRY_OUT(quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK);
 out:
     text_free_list(ifs, nifs);
     h5_close(data);

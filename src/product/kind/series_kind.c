@@ -64,12 +64,12 @@ static status_t band_read_table(const struct series *series, struct series_band 
     status_t st = STATUS_OK;
     double *hertz = NULL;
     size_t count = 0;
-    TRY(h5_read_f64s(series->file, series->path, "provenance/frequency", &hertz, &count));
-    REQUIRE(count > 0, STATUS_DATA, "%s: /provenance/frequency is empty", series->path);
+    TRY_OUT(h5_read_f64s(series->file, series->path, "provenance/frequency", &hertz, &count));
+    REQUIRE_OUT(count > 0, STATUS_DATA, "%s: /provenance/frequency is empty", series->path);
     for (size_t i = 0; i < count; i++) {
-        REQUIRE(isfinite(hertz[i]) && hertz[i] > 0, STATUS_DATA,
-                "%s: channel %zu lies at %g Hz, expected a frequency above 0", series->path, i,
-                hertz[i]);
+        REQUIRE_OUT(isfinite(hertz[i]) && hertz[i] > 0, STATUS_DATA,
+                    "%s: channel %zu lies at %g Hz, expected a frequency above 0", series->path, i,
+                    hertz[i]);
     }
     band_of_table(hertz, count, band);
 out:
@@ -81,7 +81,6 @@ out:
 static status_t band_read_reference(hid_t group, const struct series *series,
                                     struct series_band *band)
 {
-    status_t st = STATUS_OK;
     double hertz = 0;
     int found = 0;
     TRY(h5_get_f64(group, series->path, "reference_hz", &hertz, &found));
@@ -89,10 +88,8 @@ static status_t band_read_reference(hid_t group, const struct series *series,
             "%s: reference_hz is %g, expected a frequency above 0", series->path, hertz);
     band->reference_mhz = found ? hertz / 1e6 : band->high_mhz;
     TRY(h5_get_f64(group, series->path, "constant", &band->constant, &found));
-    REQUIRE(isfinite(band->constant) && band->constant > 0, STATUS_DATA,
-            "%s: constant is %g, expected a number above 0", series->path, band->constant);
-out:
-    return st;
+    return REQUIRED(isfinite(band->constant) && band->constant > 0, STATUS_DATA,
+                    "%s: constant is %g, expected a number above 0", series->path, band->constant);
 }
 
 /* For series_open(): settles `band` when the header is known. Fails with DATA. */
@@ -111,19 +108,19 @@ static status_t series_read_band(struct series *series)
                                  .held = nchans,
                                  .channels = nchans,
                                  .is_even = 1};
-    TRY(h5_has(series->file, series->path, "provenance", &is_there));
+    TRY_OUT(h5_has(series->file, series->path, "provenance", &is_there));
     if (is_there) {
         group = H5Gopen2(series->file, "provenance", H5P_DEFAULT);
-        H5_TRY(group, "%s: /provenance cannot be opened", series->path);
+        H5_TRY_OUT(group, "%s: /provenance cannot be opened", series->path);
     }
-    TRY(h5_has(series->file, series->path, "provenance/frequency", &is_there));
+    TRY_OUT(h5_has(series->file, series->path, "provenance/frequency", &is_there));
     if (is_there) {
-        TRY(band_read_table(series, band));
+        TRY_OUT(band_read_table(series, band));
     }
     band->reference_mhz = band->high_mhz;
     band->constant = dispersion_default_constant;
     if (group >= 0) {
-        TRY(band_read_reference(group, series, band));
+        TRY_OUT(band_read_reference(group, series, band));
     }
 out:
     h5_close(group);
@@ -176,15 +173,16 @@ static status_t series_open_data(struct series *series)
     status_t st = STATUS_OK;
     hid_t access = -1;
     int is_there = 0;
-    TRY(h5_has(series->file, series->path, "dedispersed", &is_there));
-    REQUIRE(is_there, STATUS_DATA, "%s is no dedispersed product: it %s", series->path,
-            holds_what(series->file));
+    TRY_OUT(h5_has(series->file, series->path, "dedispersed", &is_there));
+    REQUIRE_OUT(is_there, STATUS_DATA, "%s is no dedispersed product: it %s", series->path,
+                holds_what(series->file));
     access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5_TRY(H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_BYTES, 1), "%s: no cache", series->path);
+    H5_TRY_OUT(H5Pset_chunk_cache(access, CACHE_SLOTS, CACHE_BYTES, 1), "%s: no cache",
+               series->path);
     hid_t data = H5Dopen2(series->file, "dedispersed", access);
-    H5_TRY(data, "%s: /dedispersed cannot be opened", series->path);
-    TRY(h5_dataset_of(data, series->path, &series->data));
-    TRY(h5_refuse_external(data, series->path, "/dedispersed"));
+    H5_TRY_OUT(data, "%s: /dedispersed cannot be opened", series->path);
+    TRY_OUT(h5_dataset_of(data, series->path, &series->data));
+    TRY_OUT(h5_refuse_external(data, series->path, "/dedispersed"));
     h5_try_chunks(data, series->path, "/dedispersed");
 out:
     h5_close(access);
@@ -193,7 +191,6 @@ out:
 
 static status_t series_read_shape(struct series *series)
 {
-    status_t st = STATUS_OK;
     const struct h5_dataset *data = &series->data;
     uint64_t samples = 0;
     REQUIRE(data->rank == 2, STATUS_DATA, "%s: /dedispersed has %d dimensions, expected [dm][time]",
@@ -202,17 +199,15 @@ static status_t series_read_shape(struct series *series)
             series->path);
     series->ndms = data->dims[0];
     series->samples = data->dims[1];
-    REQUIRE(series->ndms > 0 && series->samples > 0 &&
-                multiply_u64(series->ndms, series->samples, &samples) && samples <= INT64_MAX / 8,
-            STATUS_DATA, "%s: /dedispersed has %llu DMs of %llu samples", series->path,
-            (unsigned long long)series->ndms, (unsigned long long)series->samples);
-out:
-    return st;
+    return REQUIRED(series->ndms > 0 && series->samples > 0 &&
+                        multiply_u64(series->ndms, series->samples, &samples) &&
+                        samples <= INT64_MAX / 8,
+                    STATUS_DATA, "%s: /dedispersed has %llu DMs of %llu samples", series->path,
+                    (unsigned long long)series->ndms, (unsigned long long)series->samples);
 }
 
 static status_t series_read_dms(struct series *series)
 {
-    status_t st = STATUS_OK;
     size_t count = 0;
     TRY(h5_read_f64s(series->file, series->path, "dm", &series->dm, &count));
     REQUIRE(count == series->ndms, STATUS_DATA, "%s has %llu series, but %zu DMs", series->path,
@@ -220,8 +215,7 @@ static status_t series_read_dms(struct series *series)
     for (size_t i = 0; i < count; i++) {
         REQUIRE(isfinite(series->dm[i]), STATUS_DATA, "%s: DM %zu is no number", series->path, i);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_note_missing(struct series *series, const char *name)
@@ -238,14 +232,14 @@ static status_t series_tsamp_of_times(struct series *series, double *tsamp)
     const hsize_t count = 2;
     double times[2] = {0, 0};
     int is_there = 0;
-    TRY(h5_has(series->file, series->path, "time", &is_there));
+    TRY_OUT(h5_has(series->file, series->path, "time", &is_there));
     if (series->samples >= 2 && is_there) {
-        TRY(h5_dataset_open(series->file, series->path, "time", &stamps));
-        TRY(h5_refuse_external(stamps.id, series->path, "time"));
-        REQUIRE(stamps.rank == 1 && stamps.count == series->samples, STATUS_DATA,
-                "%s: /time is not that of the series", series->path);
-        TRY(h5_dataset_read_part(&stamps, &start, &count, H5T_NATIVE_DOUBLE, times, "%s: /time",
-                                 series->path));
+        TRY_OUT(h5_dataset_open(series->file, series->path, "time", &stamps));
+        TRY_OUT(h5_refuse_external(stamps.id, series->path, "time"));
+        REQUIRE_OUT(stamps.rank == 1 && stamps.count == series->samples, STATUS_DATA,
+                    "%s: /time is not that of the series", series->path);
+        TRY_OUT(h5_dataset_read_part(&stamps, &start, &count, H5T_NATIVE_DOUBLE, times, "%s: /time",
+                                     series->path));
     }
     *tsamp = times[1] - times[0];
 out:
@@ -255,23 +249,19 @@ out:
 
 static status_t series_read_tsamp(struct series *series)
 {
-    status_t st = STATUS_OK;
     double *tsamp = &series->header.tsamp;
     int found = 0;
     TRY(h5_get_f64(series->data.id, series->path, "tsamp_s", tsamp, &found));
     if (!found) {
         TRY(series_tsamp_of_times(series, tsamp));
     }
-    REQUIRE(isfinite(*tsamp) && *tsamp > 0, STATUS_DATA,
-            "%s does not say how long a sample is: tsamp_s of /dedispersed, or /time",
-            series->path);
-out:
-    return st;
+    return REQUIRED(isfinite(*tsamp) && *tsamp > 0, STATUS_DATA,
+                    "%s does not say how long a sample is: tsamp_s of /dedispersed, or /time",
+                    series->path);
 }
 
 static status_t series_read_numbers(struct series *series)
 {
-    status_t st = STATUS_OK;
     struct sigproc *header = &series->header;
     double nchans = 0;
     struct {
@@ -294,8 +284,7 @@ static status_t series_read_numbers(struct series *series)
     REQUIRE(nchans >= 0 && nchans <= INT32_MAX, STATUS_DATA, "%s: nchans = %g", series->path,
             nchans);
     header->nchans = (uint64_t)nchans;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_read_start(struct series *series)
@@ -304,7 +293,7 @@ static status_t series_read_start(struct series *series)
     struct start start;
     char *assumed = NULL;
     double tsamp = series->header.tsamp;
-    TRY(start_read(series->file, series->path, series->header.tstart, tsamp, &start, &assumed));
+    TRY_OUT(start_read(series->file, series->path, series->header.tstart, tsamp, &start, &assumed));
     assumed_say(series->path, assumed);
     series->has_start = start.is_known;
     series->start = utc_add(start.utc, start.first_time - tsamp / 2);
@@ -317,7 +306,6 @@ out:
 static status_t series_read_text(struct series *series, const char *name, const char *of_root,
                                  char **out)
 {
-    status_t st = STATUS_OK;
     int found = 0;
     TRY(h5_get_text(series->data.id, series->path, name, out, &found));
     if (!found) {
@@ -326,14 +314,12 @@ static status_t series_read_text(struct series *series, const char *name, const 
     if (!found) {
         TRY(series_note_missing(series, name));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Positions stand on the root, as in our other products. */
 static status_t series_read_position(struct series *series)
 {
-    status_t st = STATUS_OK;
     int has_ra = 0;
     int has_dec = 0;
     double ra = 0;
@@ -346,13 +332,11 @@ static status_t series_read_position(struct series *series)
     } else {
         TRY(series_note_missing(series, "position"));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_read_words(struct series *series)
 {
-    status_t st = STATUS_OK;
     struct sigproc *header = &series->header;
     int has_number = 0;
     int64_t number = 0;
@@ -363,26 +347,25 @@ static status_t series_read_words(struct series *series)
     header->telescope_id = has_number && number > 0 && number <= INT32_MAX
                                ? (int32_t)number
                                : sigproc_telescope(series->telescope);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t series_open_here(const char *path, struct series **out)
 {
     status_t st = STATUS_OK;
     struct series *series = NULL;
-    TRY(memory_zeroed(1, sizeof *series, "series", &series));
+    TRY_OUT(memory_zeroed(1, sizeof *series, "series", &series));
     series->file = -1;
-    TRY(memory_text(path, &series->path));
-    TRY(h5_open_file(path, &series->file));
-    TRY(series_open_data(series));
-    TRY(series_read_shape(series));
-    TRY(series_read_dms(series));
-    TRY(series_read_tsamp(series));
-    TRY(series_read_numbers(series));
-    TRY(series_read_start(series));
-    TRY(series_read_words(series));
-    TRY(series_read_band(series));
+    TRY_OUT(memory_text(path, &series->path));
+    TRY_OUT(h5_open_file(path, &series->file));
+    TRY_OUT(series_open_data(series));
+    TRY_OUT(series_read_shape(series));
+    TRY_OUT(series_read_dms(series));
+    TRY_OUT(series_read_tsamp(series));
+    TRY_OUT(series_read_numbers(series));
+    TRY_OUT(series_read_start(series));
+    TRY_OUT(series_read_words(series));
+    TRY_OUT(series_read_band(series));
     *out = series;
     series = NULL;
 out:
@@ -403,11 +386,8 @@ const struct description series_description = {"series", NULL, series_describe};
 
 status_t series_open(const char *path, struct series **out)
 {
-    status_t st = STATUS_OK;
     TRY(apart_try(&series_description, &(struct apart_request){.path = path}));
-    TRY(series_open_here(path, out));
-out:
-    return st;
+    return series_open_here(path, out);
 }
 
 status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,

@@ -87,17 +87,14 @@ static void sigproc_put_double(struct text *out, const char *name, double value)
 
 static status_t sigproc_put_count(struct text *out, const char *name, uint64_t value)
 {
-    status_t st = STATUS_OK;
     REQUIRE(value <= INT32_MAX, STATUS_USAGE, "%s = %llu does not fit a header of SIGPROC", name,
             (unsigned long long)value);
     sigproc_put_int(out, name, (int32_t)value);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t sigproc_write(const struct sigproc *header, struct text *out)
 {
-    status_t st = STATUS_OK;
     sigproc_put_letters(out, "HEADER_START");
     sigproc_put_text(out, "rawdatafile", header->rawdatafile);
     sigproc_put_text(out, "source_name", header->source);
@@ -121,9 +118,7 @@ status_t sigproc_write(const struct sigproc *header, struct text *out)
     sigproc_put_int(out, "nbeams", header->nbeams);
     sigproc_put_int(out, "ibeam", header->ibeam);
     sigproc_put_letters(out, "HEADER_END");
-    TRY(out->status);
-out:
-    return st;
+    return out->status;
 }
 
 /* Whether two names are one, whatever their case, blanks and hyphens. */

@@ -53,10 +53,10 @@ static status_t header_put_text(hid_t header, const char *name, const char *valu
 {
     status_t st = STATUS_OK;
     hid_t type = H5Tcopy(H5T_C_S1);
-    H5_TRY(H5Tset_size(type, max_u64(strlen(value), 1)), "%s cannot be written", name);
-    H5_TRY(H5Tset_strpad(type, H5T_STR_NULLPAD), "%s cannot be written", name);
-    H5_TRY(H5Tset_cset(type, H5T_CSET_UTF8), "%s cannot be written", name);
-    TRY(header_put(header, name, type, value));
+    H5_TRY_OUT(H5Tset_size(type, max_u64(strlen(value), 1)), "%s cannot be written", name);
+    H5_TRY_OUT(H5Tset_strpad(type, H5T_STR_NULLPAD), "%s cannot be written", name);
+    H5_TRY_OUT(H5Tset_cset(type, H5T_CSET_UTF8), "%s cannot be written", name);
+    TRY_OUT(header_put(header, name, type, value));
 out:
     h5_close(type);
     return st;
@@ -65,24 +65,22 @@ out:
 /* Truth as h5py has it. */
 static status_t header_make_bool(hid_t *out)
 {
-    status_t st = STATUS_OK;
     static const signed char values[] = {0, 1};
     *out = H5Tenum_create(H5T_STD_I8LE);
     H5_TRY(H5Tenum_insert(*out, "FALSE", &values[0]), "the type of flags cannot be made");
     H5_TRY(H5Tenum_insert(*out, "TRUE", &values[1]), "the type of flags cannot be made");
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t header_make_group(hid_t file, const char *name, hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
-    H5_TRY(H5Pset_obj_track_times(plist, 0), "group %s cannot be made", name);
+    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "group %s cannot be made", name);
     /* Links in the group's header: HDF5 1.10 crashes where it cannot read those in a heap. */
-    H5_TRY(H5Pset_link_phase_change(plist, 64, 0), "group %s cannot be made", name);
+    H5_TRY_OUT(H5Pset_link_phase_change(plist, 64, 0), "group %s cannot be made", name);
     *out = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY(*out, "group %s cannot be made", name);
+    H5_TRY_OUT(*out, "group %s cannot be made", name);
 out:
     h5_close(plist);
     return st;
@@ -104,7 +102,6 @@ static int pols_know_one(const char *name, struct stokes *out)
 /* The feeds as the job says, or else by the names of the polarisations. */
 static status_t pols_find_feed(const struct product_spec *spec, struct stokes *out)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
     const char *names[2] = {"", ""};
     *out = spec->combine.stokes;
@@ -116,12 +113,11 @@ static status_t pols_find_feed(const struct product_spec *spec, struct stokes *o
                    (spec->visibilities->npols == 1
                         ? pols_know_one(names[0], out)
                         : stokes_of_names(names[0], names[1], &out->feed, &out->is_swapped));
-    REQUIRE(is_known, STATUS_USAGE,
-            "visibilities have polarisations X and Y or R and L, but those of %s are called \"%s\" "
-            "and \"%s\": feed: linear (the first one is X) or circular (R)",
-            archive->parts[0].path, names[0], names[1]);
-out:
-    return st;
+    return REQUIRED(
+        is_known, STATUS_USAGE,
+        "visibilities have polarisations X and Y or R and L, but those of %s are called \"%s\" "
+        "and \"%s\": feed: linear (the first one is X) or circular (R)",
+        archive->parts[0].path, names[0], names[1]);
 }
 
 /* UVH5 has AIPS's numbers: -1 .. -4, -5 .. -8. */
@@ -164,7 +160,6 @@ struct blt_tile {
 static status_t blt_fill(const struct product_spec *spec, uint64_t first, uint64_t count,
                          struct blt_tile *tile)
 {
-    status_t st = STATUS_OK;
     const struct visibilities_spec *v = spec->visibilities;
     const struct time_axis time = bank_time(spec);
     struct visibilities_sky sky = {0};
@@ -195,8 +190,7 @@ static status_t blt_fill(const struct product_spec *spec, uint64_t first, uint64
                 unit[0] * (a[0] - b[0]) + unit[1] * (a[1] - b[1]) + unit[2] * (a[2] - b[2]);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t blt_write(hid_t dataset, int which, uint64_t first, uint64_t count,
@@ -211,11 +205,11 @@ static status_t blt_write(hid_t dataset, int which, uint64_t first, uint64_t cou
                                                : (const void *)tile->wholes[which];
     hid_t memory = H5Screate_simple(rank, size, NULL);
     hid_t space = H5Dget_space(dataset);
-    H5_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
-           "%s cannot be written", blt_names[which]);
-    H5_TRY(H5Dwrite(dataset, which < BLT_WHOLES ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, memory,
-                    space, H5P_DEFAULT, values),
-           "%s cannot be written", blt_names[which]);
+    H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+               "%s cannot be written", blt_names[which]);
+    H5_TRY_OUT(H5Dwrite(dataset, which < BLT_WHOLES ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, memory,
+                        space, H5P_DEFAULT, values),
+               "%s cannot be written", blt_names[which]);
 out:
     h5_close(memory);
     h5_close(space);
@@ -231,16 +225,17 @@ static status_t blt_put(hid_t header, const struct product_spec *spec)
     for (int k = 0; k < BLT_COUNT; k++) {
         datasets[k] = -1;
     }
-    TRY(memory_zeroed(1, sizeof *tile, "baselines", &tile));
+    TRY_OUT(memory_zeroed(1, sizeof *tile, "baselines", &tile));
     for (int k = 0; k < BLT_COUNT; k++) {
-        TRY(h5_create_dataset(header, blt_names[k], k < BLT_WHOLES ? H5T_STD_I64LE : H5T_IEEE_F64LE,
-                              k == BLT_UVW ? 2 : 1, dims, &datasets[k]));
+        TRY_OUT(h5_create_dataset(header, blt_names[k],
+                                  k < BLT_WHOLES ? H5T_STD_I64LE : H5T_IEEE_F64LE,
+                                  k == BLT_UVW ? 2 : 1, dims, &datasets[k]));
     }
     for (uint64_t at = 0; at < dims[0] && !spec->omits_frequencies; at += BLT_TILE) {
         uint64_t count = min_u64(BLT_TILE, dims[0] - at);
-        TRY(blt_fill(spec, at, count, tile));
+        TRY_OUT(blt_fill(spec, at, count, tile));
         for (int k = 0; k < BLT_COUNT; k++) {
-            TRY(blt_write(datasets[k], k, at, count, tile));
+            TRY_OUT(blt_write(datasets[k], k, at, count, tile));
         }
     }
 out:
@@ -258,9 +253,9 @@ static status_t header_put_array(hid_t header, const struct visibilities_spec *v
     const char **names = NULL;
     int64_t *numbers = NULL;
     double(*offsets)[3] = NULL;
-    TRY(memory_zeroed(v->nantennas, sizeof *names, "antennas", &names));
-    TRY(memory_zeroed(v->nantennas, sizeof *numbers, "antennas", &numbers));
-    TRY(memory_zeroed(v->nantennas, sizeof *offsets, "antennas", &offsets));
+    TRY_OUT(memory_zeroed(v->nantennas, sizeof *names, "antennas", &names));
+    TRY_OUT(memory_zeroed(v->nantennas, sizeof *numbers, "antennas", &numbers));
+    TRY_OUT(memory_zeroed(v->nantennas, sizeof *offsets, "antennas", &offsets));
     for (uint32_t i = 0; i < v->nantennas; i++) {
         names[i] = v->antennas[i].name;
         numbers[i] = i;
@@ -268,17 +263,17 @@ static status_t header_put_array(hid_t header, const struct visibilities_spec *v
             offsets[i][k] = v->antennas[i].itrf[k] - v->place[k];
         }
     }
-    TRY(header_put_text(header, "telescope_name", v->name));
-    TRY(header_put_text(header, "instrument", v->name));
-    TRY(header_put_text(header, "telescope_frame", "itrs"));
-    TRY(header_put_number(header, "latitude", v->latitude_deg));
-    TRY(header_put_number(header, "longitude", v->longitude_deg));
-    TRY(header_put_number(header, "altitude", v->altitude_m));
-    TRY(header_put_whole(header, "Nants_telescope", v->nantennas));
-    TRY(parts_scale_texts(header, "antenna_names", (char *const *)names, v->nantennas,
-                          "stations of the archive"));
-    TRY(parts_put_list(header, "antenna_numbers", H5T_STD_I64LE, 1, v->nantennas, numbers));
-    TRY(parts_put_list(header, "antenna_positions", H5T_IEEE_F64LE, 2, v->nantennas, offsets));
+    TRY_OUT(header_put_text(header, "telescope_name", v->name));
+    TRY_OUT(header_put_text(header, "instrument", v->name));
+    TRY_OUT(header_put_text(header, "telescope_frame", "itrs"));
+    TRY_OUT(header_put_number(header, "latitude", v->latitude_deg));
+    TRY_OUT(header_put_number(header, "longitude", v->longitude_deg));
+    TRY_OUT(header_put_number(header, "altitude", v->altitude_m));
+    TRY_OUT(header_put_whole(header, "Nants_telescope", v->nantennas));
+    TRY_OUT(parts_scale_texts(header, "antenna_names", (char *const *)names, v->nantennas,
+                              "stations of the archive"));
+    TRY_OUT(parts_put_list(header, "antenna_numbers", H5T_STD_I64LE, 1, v->nantennas, numbers));
+    TRY_OUT(parts_put_list(header, "antenna_positions", H5T_IEEE_F64LE, 2, v->nantennas, offsets));
 out:
     free(names);
     free(numbers);
@@ -293,15 +288,15 @@ static status_t header_put_centre(hid_t header, const struct visibilities_centre
     hid_t catalogue = -1;
     hid_t entry = -1;
     const double degree = M_PI / 180;
-    TRY(header_put_whole(header, "Nphase", 1));
-    TRY(header_make_group(header, "phase_center_catalog", &catalogue));
-    TRY(header_make_group(catalogue, "0", &entry));
-    TRY(header_put_text(entry, "cat_name", centre ? centre->name : "unprojected"));
-    TRY(header_put_text(entry, "cat_type", centre ? "sidereal" : "unprojected"));
-    TRY(header_put_text(entry, "cat_frame", centre ? "icrs" : "altaz"));
-    TRY(header_put_number(entry, "cat_lon", centre ? centre->ra_deg * degree : 0));
-    TRY(header_put_number(entry, "cat_lat", centre ? centre->dec_deg * degree : M_PI / 2));
-    TRY(header_put_text(entry, "info_source", "voltmill"));
+    TRY_OUT(header_put_whole(header, "Nphase", 1));
+    TRY_OUT(header_make_group(header, "phase_center_catalog", &catalogue));
+    TRY_OUT(header_make_group(catalogue, "0", &entry));
+    TRY_OUT(header_put_text(entry, "cat_name", centre ? centre->name : "unprojected"));
+    TRY_OUT(header_put_text(entry, "cat_type", centre ? "sidereal" : "unprojected"));
+    TRY_OUT(header_put_text(entry, "cat_frame", centre ? "icrs" : "altaz"));
+    TRY_OUT(header_put_number(entry, "cat_lon", centre ? centre->ra_deg * degree : 0));
+    TRY_OUT(header_put_number(entry, "cat_lat", centre ? centre->dec_deg * degree : M_PI / 2));
+    TRY_OUT(header_put_text(entry, "info_source", "voltmill"));
 out:
     h5_close(entry);
     h5_close(catalogue);
@@ -316,20 +311,20 @@ static status_t header_put_band(hid_t header, const struct product_spec *spec)
     const struct archive *archive = spec->archive;
     uint64_t count = spec->frequencies;
     double width = archive_chan_width_hz(archive) / spec->bank.channels * spec->average;
-    TRY(memory_zeroed((size_t)count, sizeof *numbers, "frequencies", &numbers));
-    TRY(memory_zeroed((size_t)count, sizeof *windows, "frequencies", &windows));
+    TRY_OUT(memory_zeroed((size_t)count, sizeof *numbers, "frequencies", &numbers));
+    TRY_OUT(memory_zeroed((size_t)count, sizeof *windows, "frequencies", &windows));
     for (uint64_t i = 0; i < count; i++) {
         numbers[i] = bank_frequency(spec, i);
     }
-    TRY(parts_put_list(header, "freq_array", H5T_IEEE_F64LE, 1, count, numbers));
+    TRY_OUT(parts_put_list(header, "freq_array", H5T_IEEE_F64LE, 1, count, numbers));
     for (uint64_t i = 0; i < count; i++) {
         numbers[i] = width;
     }
-    TRY(parts_put_list(header, "channel_width", H5T_IEEE_F64LE, 1, count, numbers));
-    TRY(parts_put_list(header, "flex_spw_id_array", H5T_STD_I64LE, 1, count, windows));
-    TRY(parts_put_list(header, "spw_array", H5T_STD_I64LE, 1, 1, windows));
-    TRY(header_put_whole(header, "Nspws", 1));
-    TRY(header_put_whole(header, "Nfreqs", (int64_t)count));
+    TRY_OUT(parts_put_list(header, "channel_width", H5T_IEEE_F64LE, 1, count, numbers));
+    TRY_OUT(parts_put_list(header, "flex_spw_id_array", H5T_STD_I64LE, 1, count, windows));
+    TRY_OUT(parts_put_list(header, "spw_array", H5T_STD_I64LE, 1, 1, windows));
+    TRY_OUT(header_put_whole(header, "Nspws", 1));
+    TRY_OUT(header_put_whole(header, "Nfreqs", (int64_t)count));
 out:
     free(numbers);
     free(windows);
@@ -341,7 +336,7 @@ static status_t header_count_antennas(const struct visibilities_spec *v, int64_t
 {
     status_t st = STATUS_OK;
     char *is_used = NULL;
-    TRY(memory_zeroed(v->nantennas, 1, "antennas", &is_used));
+    TRY_OUT(memory_zeroed(v->nantennas, 1, "antennas", &is_used));
     *out = 0;
     for (uint32_t i = 0; i < 2 * v->npairs; i++) {
         char *used = &is_used[v->pairs[i / 2][i % 2]];
@@ -360,28 +355,29 @@ static status_t header_describe(hid_t file, const struct product_spec *spec, con
     hid_t header = -1;
     hid_t truth = -1;
     int64_t antennas = 0;
-    TRY(header_count_antennas(v, &antennas));
-    TRY(header_make_group(file, "Header", &header));
-    TRY(header_put_text(header, "version", "1.2"));
-    TRY(header_put_text(header, "vis_units", "uncalib"));
-    TRY(header_put_text(header, "history",
+    TRY_OUT(header_count_antennas(v, &antennas));
+    TRY_OUT(header_make_group(file, "Header", &header));
+    TRY_OUT(header_put_text(header, "version", "1.2"));
+    TRY_OUT(header_put_text(header, "vis_units", "uncalib"));
+    TRY_OUT(
+        header_put_text(header, "history",
                         "Made by voltmill: /provenance has its version, the job and the inputs."));
-    TRY(header_put_text(header, "object_name", v->centre ? v->centre->name : "unprojected"));
-    TRY(header_put_text(header, "timesys", "UTC"));
-    TRY(header_put_text(header, "blt_order", "time, baseline"));
-    TRY(header_make_bool(&truth));
-    TRY(header_put(header, "blts_are_rectangular", truth, &(signed char){1}));
-    TRY(header_put(header, "time_axis_faster_than_bls", truth, &(signed char){0}));
-    TRY(header_put_whole(header, "Ntimes", (int64_t)spec->rows));
-    TRY(header_put_whole(header, "Nbls", v->npairs));
-    TRY(header_put_whole(header, "Nblts", (int64_t)(spec->rows * v->npairs)));
-    TRY(header_put_whole(header, "Npols", v->npols));
-    TRY(header_put_whole(header, "Nants_data", antennas));
-    TRY(parts_put_list(header, "polarization_array", H5T_STD_I64LE, 1, v->npols, pols));
-    TRY(header_put_array(header, v));
-    TRY(header_put_centre(header, v->centre));
-    TRY(header_put_band(header, spec));
-    TRY(blt_put(header, spec));
+    TRY_OUT(header_put_text(header, "object_name", v->centre ? v->centre->name : "unprojected"));
+    TRY_OUT(header_put_text(header, "timesys", "UTC"));
+    TRY_OUT(header_put_text(header, "blt_order", "time, baseline"));
+    TRY_OUT(header_make_bool(&truth));
+    TRY_OUT(header_put(header, "blts_are_rectangular", truth, &(signed char){1}));
+    TRY_OUT(header_put(header, "time_axis_faster_than_bls", truth, &(signed char){0}));
+    TRY_OUT(header_put_whole(header, "Ntimes", (int64_t)spec->rows));
+    TRY_OUT(header_put_whole(header, "Nbls", v->npairs));
+    TRY_OUT(header_put_whole(header, "Nblts", (int64_t)(spec->rows * v->npairs)));
+    TRY_OUT(header_put_whole(header, "Npols", v->npols));
+    TRY_OUT(header_put_whole(header, "Nants_data", antennas));
+    TRY_OUT(parts_put_list(header, "polarization_array", H5T_STD_I64LE, 1, v->npols, pols));
+    TRY_OUT(header_put_array(header, v));
+    TRY_OUT(header_put_centre(header, v->centre));
+    TRY_OUT(header_put_band(header, spec));
+    TRY_OUT(blt_put(header, spec));
 out:
     h5_close(truth);
     h5_close(header);
@@ -401,22 +397,22 @@ static status_t data_describe(hid_t file, const struct product_spec *spec, const
                             3,
                             {spec->rows * v->npairs, spec->frequencies, v->npols},
                             .long_name = nsamples_long_name};
-    TRY(header_make_group(file, "Data", &group));
-    TRY(parts_pair_type(H5T_IEEE_F32LE, "visdata", &types[0]));
-    TRY(h5_create_dataset(file, rows_name, types[0], 3, set.dims, &data[0]));
+    TRY_OUT(header_make_group(file, "Data", &group));
+    TRY_OUT(parts_pair_type(H5T_IEEE_F32LE, "visdata", &types[0]));
+    TRY_OUT(h5_create_dataset(file, rows_name, types[0], 3, set.dims, &data[0]));
     for (uint32_t i = 0; i < v->npols; i++) {
-        TRY(text_add(&names, "%s%s", i > 0 ? "," : "", pol_names[-1 - pols[i]]));
+        TRY_OUT(text_add(&names, "%s%s", i > 0 ? "," : "", pol_names[-1 - pols[i]]));
     }
-    TRY(h5_put_text(data[0], "pol_type", names.data));
-    TRY(h5_put_text(data[0], "units", "V2"));
-    TRY(h5_put_text(data[0], "long_name", visibility_convention));
-    TRY(parts_make(file, &set, &data[1]));
-    TRY(h5_put_f64(data[1], "min_weight", spec->weights.least));
+    TRY_OUT(h5_put_text(data[0], "pol_type", names.data));
+    TRY_OUT(h5_put_text(data[0], "units", "V2"));
+    TRY_OUT(h5_put_text(data[0], "long_name", visibility_convention));
+    TRY_OUT(parts_make(file, &set, &data[1]));
+    TRY_OUT(h5_put_f64(data[1], "min_weight", spec->weights.least));
     set.name = place_name(PLACE_BAD);
     set.long_name = "nsamples are 0, or below their min_weight";
-    TRY(header_make_bool(&types[1]));
+    TRY_OUT(header_make_bool(&types[1]));
     set.type = types[1];
-    TRY(parts_put(file, &set));
+    TRY_OUT(parts_put(file, &set));
 out:
     text_free(&names);
     for (int i = 0; i < 2; i++) {
@@ -430,7 +426,6 @@ out:
 static status_t visibilities_describe(hid_t file, const struct product_spec *spec,
                                       const struct product_place *place)
 {
-    status_t st = STATUS_OK;
     struct stokes stokes = {0};
     int64_t pols[VISIBILITIES_MOST_POLS];
     double step = bank_time(spec).step;
@@ -448,9 +443,7 @@ static status_t visibilities_describe(hid_t file, const struct product_spec *spe
     TRY(pols_find_feed(spec, &stokes));
     pols_number(&stokes, pols);
     TRY(header_describe(file, spec, pols));
-    TRY(data_describe(file, spec, pols));
-out:
-    return st;
+    return data_describe(file, spec, pols);
 }
 
 static status_t visibilities_inspect(hid_t file, struct product *product)
@@ -458,8 +451,8 @@ static status_t visibilities_inspect(hid_t file, struct product *product)
     status_t st = STATUS_OK;
     const char *path = product->path;
     struct h5_dataset antennas = {0};
-    TRY(bank_inspect(file, product));
-    TRY(h5_dataset_open(file, path, "Header/antenna_numbers", &antennas));
+    TRY_OUT(bank_inspect(file, product));
+    TRY_OUT(h5_dataset_open(file, path, "Header/antenna_numbers", &antennas));
     product->array.stations = (uint32_t)min_u64(antennas.count, UINT32_MAX);
 out:
     h5_dataset_close(&antennas);

@@ -29,7 +29,6 @@ static const char missing_convention[] =
 /* The archive's gaps as this file's samples count: those of all streams, or each stream's. */
 static status_t voltages_list_gaps(const struct product_spec *spec, struct voltages_gaps *out)
 {
-    status_t st = STATUS_OK;
     const struct archive *archive = spec->archive;
     uint64_t begin = archive->first_sample;
     out->has_streams = !archive_gaps_are_common(archive);
@@ -48,8 +47,7 @@ static status_t voltages_list_gaps(const struct product_spec *spec, struct volta
             TRY(voltages_add_gap(out, first - begin, samples, s));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t voltages_put_provenance(hid_t file, const struct product_spec *spec,
@@ -57,16 +55,16 @@ static status_t voltages_put_provenance(hid_t file, const struct product_spec *s
 {
     status_t st = STATUS_OK;
     hid_t group = -1;
-    TRY(parts_begin_provenance(file, spec, &group));
-    TRY(h5_put_i32(group, "format_version", PRODUCT_VERSION));
-    TRY(h5_put_text(group, "time_convention", time_convention));
-    TRY(h5_put_text(group, "stored_convention", stored_convention));
-    TRY(h5_put_text(group, "missing_convention", missing_convention));
-    TRY(h5_put_text(group, "filters", spec->filters));
-    TRY(h5_put_u64(group, "gap_samples", spec->gap_samples));
-    TRY(parts_reserve_counts(group, place));
-    TRY(parts_reserve_count(group, "clipped_samples",
-                            "numbers that did not fit what they are stored as"));
+    TRY_OUT(parts_begin_provenance(file, spec, &group));
+    TRY_OUT(h5_put_i32(group, "format_version", PRODUCT_VERSION));
+    TRY_OUT(h5_put_text(group, "time_convention", time_convention));
+    TRY_OUT(h5_put_text(group, "stored_convention", stored_convention));
+    TRY_OUT(h5_put_text(group, "missing_convention", missing_convention));
+    TRY_OUT(h5_put_text(group, "filters", spec->filters));
+    TRY_OUT(h5_put_u64(group, "gap_samples", spec->gap_samples));
+    TRY_OUT(parts_reserve_counts(group, place));
+    TRY_OUT(parts_reserve_count(group, "clipped_samples",
+                                "numbers that did not fit what they are stored as"));
 out:
     h5_close(group);
     return st;
@@ -83,9 +81,9 @@ static status_t voltages_describe_product(hid_t file, const struct product_spec 
                     : spec->steps.bits == 16 ? SAMPLE_I16
                                              : SAMPLE_F32;
     native.scale = spec->scale;
-    TRY(voltages_list_gaps(spec, &native.gaps));
-    TRY(voltages_describe_streams(file, archive, native));
-    TRY(voltages_put_provenance(file, spec, place));
+    TRY_OUT(voltages_list_gaps(spec, &native.gaps));
+    TRY_OUT(voltages_describe_streams(file, archive, native));
+    TRY_OUT(voltages_put_provenance(file, spec, place));
 out:
     free(native.gaps.rows);
     return st;
@@ -100,11 +98,11 @@ static status_t voltages_read_samples(hid_t file, struct product *product)
     char *domain = NULL;
     int found = 0;
     product->scale = 1;
-    TRY(h5_dataset_open(file, path, "voltages", &data));
-    TRY(h5_get_text(data.id, path, "domain", &domain, &found));
+    TRY_OUT(h5_dataset_open(file, path, "voltages", &data));
+    TRY_OUT(h5_get_text(data.id, path, "domain", &domain, &found));
     product->is_complex = found && strcmp(domain, "complex") == 0;
-    TRY(parts_need_f64(data.id, path, "sample_rate_hz", &product->bank.sample_rate_hz));
-    TRY(h5_get_f64(data.id, path, "scale", &product->scale, &found));
+    TRY_OUT(parts_need_f64(data.id, path, "sample_rate_hz", &product->bank.sample_rate_hz));
+    TRY_OUT(h5_get_f64(data.id, path, "scale", &product->scale, &found));
     /* Numbers of the last dimension: both parts of a sample, or coarse channels. */
     uint64_t parts = product->is_complex ? 2 : 1;
     uint64_t numbers = product->streams * product->frequencies;
@@ -118,7 +116,6 @@ out:
 
 static status_t voltages_inspect(hid_t file, struct product *product)
 {
-    status_t st = STATUS_OK;
     size_t chans = 0;
     TRY(voltages_read_samples(file, product));
     TRY(parts_need_count(file, product->path, "provenance/clipped_samples", &product->clipped));
@@ -132,8 +129,7 @@ static status_t voltages_inspect(hid_t file, struct product *product)
     product->frequencies = chans;
     product->integrate = 1;
     product->time_step = 1 / product->bank.sample_rate_hz;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct kind voltages_kind = {.rows = "voltages",

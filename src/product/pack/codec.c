@@ -104,17 +104,17 @@ status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_
 {
     status_t st = STATUS_OK;
     codec_t *codec = NULL;
-    TRY(memory_zeroed(1, sizeof *codec, "a compressor", &codec));
+    TRY_OUT(memory_zeroed(1, sizeof *codec, "a compressor", &codec));
     codec->kind = kind;
     codec->element_bytes = element_bytes;
     codec->chunk_bytes = chunk_bytes;
-    TRY(memory_aligned(chunk_bytes, 1, "a chunk", &codec->planes));
+    TRY_OUT(memory_aligned(chunk_bytes, 1, "a chunk", &codec->planes));
     if (kind == COMPRESSION_DEFLATE) {
         codec->deflate = libdeflate_alloc_compressor(DEFLATE_LEVEL);
-        REQUIRE(codec->deflate, STATUS_DEVICE, "out of memory: a compressor");
+        REQUIRE_OUT(codec->deflate, STATUS_DEVICE, "out of memory: a compressor");
     } else if (kind == COMPRESSION_ZSTD) {
         codec->zstd = ZSTD_createCCtx();
-        REQUIRE(codec->zstd, STATUS_DEVICE, "out of memory: a compressor");
+        REQUIRE_OUT(codec->zstd, STATUS_DEVICE, "out of memory: a compressor");
     }
     *out = codec;
     codec = NULL;
@@ -149,18 +149,15 @@ static unsigned char *codec_put(unsigned char *to, size_t size, uint64_t value)
 static status_t codec_lz4_block(const unsigned char *in, size_t bytes, unsigned char **to,
                                 const unsigned char *end)
 {
-    status_t st = STATUS_OK;
     int made =
         LZ4_compress_default((const char *)in, (char *)*to + 4, (int)bytes, (int)(end - *to - 4));
     REQUIRE(made > 0, STATUS_DEVICE, "LZ4: %zu bytes cannot be packed", bytes);
     *to = codec_put(*to, 4, (uint64_t)made) + made;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t codec_lz4(const codec_t *codec, unsigned char *out, size_t *bytes)
 {
-    status_t st = STATUS_OK;
     size_t total = codec->chunk_bytes;
     size_t block = total < LZ4_BLOCK ? total : LZ4_BLOCK;
     unsigned char *to = codec_put(codec_put(out, 8, total), 4, block);
@@ -174,8 +171,7 @@ static status_t codec_lz4(const codec_t *codec, unsigned char *out, size_t *byte
         }
     }
     *bytes = (size_t)(to - out);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Masui et al. 2015, as the filter writes it: blocks of bit planes, each behind its length; what is
@@ -183,7 +179,6 @@ out:
 static status_t codec_bitshuffle(const codec_t *codec, const unsigned char *in, unsigned char *out,
                                  size_t *bytes)
 {
-    status_t st = STATUS_OK;
     size_t size = codec->element_bytes;
     size_t elements = codec->chunk_bytes / size;
     size_t block = PLANES_BYTES / size / MULTIPLE * MULTIPLE;
@@ -201,8 +196,7 @@ static status_t codec_bitshuffle(const codec_t *codec, const unsigned char *in, 
     size_t rest = codec->chunk_bytes - done * size;
     memcpy(to, in + done * size, rest);
     *bytes = (size_t)(to - out) + rest;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Returns whether a byte plane is worth compressing, by samples from all of it. They are put at
@@ -225,7 +219,6 @@ static int codec_shrinks(const codec_t *codec, const unsigned char *plane, size_
  * most of its time. Those are stored, in blocks of RFC 1951; all that follows is compressed. */
 static status_t codec_deflate(const codec_t *codec, unsigned char *out, size_t *bytes)
 {
-    status_t st = STATUS_OK;
     enum { CMF = 0x78, FLG = 0x01, ADLER = 4 };
     size_t total = codec->chunk_bytes;
     size_t plane = total / codec->element_bytes;
@@ -251,13 +244,11 @@ static status_t codec_deflate(const codec_t *codec, unsigned char *out, size_t *
     REQUIRE(made > 0, STATUS_DEVICE, "deflate: %zu bytes cannot be compressed", total);
     to = codec_put(to + made, ADLER, libdeflate_adler32(1, codec->planes, total));
     *bytes = (size_t)(to - out);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t codec_chunk(codec_t *codec, const void *in, void *out, size_t *bytes)
 {
-    status_t st = STATUS_OK;
     size_t total = codec->chunk_bytes;
     size_t most = codec_most_bytes(total);
     if (codec->kind == COMPRESSION_BITSHUFFLE) {
@@ -272,6 +263,5 @@ status_t codec_chunk(codec_t *codec, const void *in, void *out, size_t *bytes)
     } else {
         TRY(codec_lz4(codec, out, bytes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -32,7 +32,6 @@ struct packed {
 status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char *path,
                            const struct product_place *place, uint64_t number, void *out)
 {
-    status_t st = STATUS_OK;
     struct packed_corner corner = packed_corner(shape, number);
     uint64_t rows = min_u64(shape->chunk_rows, shape->rows - corner.row);
     uint64_t count = min_u64(shape->chunk_numbers, shape->numbers - corner.number);
@@ -44,14 +43,13 @@ status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char 
     }
     if (line == place->row_bytes) {
         TRY(file_read(fd, path, at, out, rows * line));
-        goto out;
+        return STATUS_OK;
     }
     for (uint64_t i = 0; i < rows; i++) {
         TRY(file_read(fd, path, at + i * place->row_bytes, (char *)out + i * line,
                       count * shape->element_bytes));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads the rows' shape and the inputs from the existing file. */
@@ -62,8 +60,8 @@ static status_t packed_look(packed_t *packed, enum product_kind kind, char **inp
     hid_t group = -1;
     struct h5_dataset rows = {0};
     int found = 0;
-    TRY(h5_open_file(packed->files.part, &part));
-    TRY(h5_dataset_open(part, packed->files.part, kind_of(kind)->rows, &rows));
+    TRY_OUT(h5_open_file(packed->files.part, &part));
+    TRY_OUT(h5_dataset_open(part, packed->files.part, kind_of(kind)->rows, &rows));
     packed->rank = rows.rank;
     memcpy(packed->dims, rows.dims, sizeof packed->dims);
     struct packed_shape *shape = &packed->shape;
@@ -76,8 +74,8 @@ static status_t packed_look(packed_t *packed, enum product_kind kind, char **inp
     }
     packed_cut(shape);
     group = H5Gopen2(part, "provenance", H5P_DEFAULT);
-    H5_TRY(group, "%s has no provenance", packed->files.part);
-    TRY(h5_get_text(group, packed->files.part, "inputs", inputs, &found));
+    H5_TRY_OUT(group, "%s has no provenance", packed->files.part);
+    TRY_OUT(h5_get_text(group, packed->files.part, "inputs", inputs, &found));
 out:
     h5_dataset_close(&rows);
     h5_close(group);
@@ -92,14 +90,14 @@ static status_t packed_list_taken(packed_t *packed)
     struct h5_names names = {0};
     hid_t part = -1;
     hid_t pair[2] = {-1, -1};
-    TRY(h5_open_file(packed->files.part, &part));
-    TRY(h5_list_all(packed->file, packed->files.path, &names));
-    TRY(memory_zeroed(names.count, sizeof *packed->taken, "datasets", &packed->taken));
+    TRY_OUT(h5_open_file(packed->files.part, &part));
+    TRY_OUT(h5_list_all(packed->file, packed->files.path, &names));
+    TRY_OUT(memory_zeroed(names.count, sizeof *packed->taken, "datasets", &packed->taken));
     for (size_t i = 0; i < names.count; i++) {
         pair[0] = H5Oopen(part, names.names[i], H5P_DEFAULT);
         pair[1] = H5Oopen(packed->file, names.names[i], H5P_DEFAULT);
-        H5_TRY(pair[0], "%s has no %s", packed->files.part, names.names[i]);
-        H5_TRY(pair[1], "%s has no %s", packed->files.path, names.names[i]);
+        H5_TRY_OUT(pair[0], "%s has no %s", packed->files.part, names.names[i]);
+        H5_TRY_OUT(pair[1], "%s has no %s", packed->files.path, names.names[i]);
         if (H5Iget_type(pair[1]) == H5I_DATASET) {
             struct taken one = {h5_offset(pair[0]), h5_offset(pair[1]),
                                 H5Dget_storage_size(pair[1])};
@@ -127,20 +125,20 @@ status_t packed_begin(const struct packed_files *files, const struct product_spe
     packed_t *packed = NULL;
     struct product_spec what = *spec;
     char *inputs = NULL;
-    TRY(memory_zeroed(1, sizeof *packed, "a product", &packed));
+    TRY_OUT(memory_zeroed(1, sizeof *packed, "a product", &packed));
     packed->file = packed->rows = -1;
     packed->shape.compression = what.compression = compression;
     packed->files = *files;
-    TRY(packed_look(packed, spec->kind, &inputs));
+    TRY_OUT(packed_look(packed, spec->kind, &inputs));
     what.inputs = inputs;
-    TRY(h5_file_create_aligned(files->to, files->path, MARK_RUN, 1, &packed->file));
-    TRY(kind_describe(packed->file, &what, &packed->place));
-    TRY(contents_reserve(packed->file));
-    TRY(packed_list_taken(packed));
+    TRY_OUT(h5_file_create_aligned(files->to, files->path, MARK_RUN, 1, &packed->file));
+    TRY_OUT(kind_describe(packed->file, &what, &packed->place));
+    TRY_OUT(contents_reserve(packed->file));
+    TRY_OUT(packed_list_taken(packed));
     packed->rows = H5Dopen2(packed->file, kind_of(spec->kind)->rows, H5P_DEFAULT);
-    H5_TRY(packed->rows, "%s: its rows cannot be opened", files->path);
+    H5_TRY_OUT(packed->rows, "%s: its rows cannot be opened", files->path);
     /* From here on, the file that a kill leaves is recognised as a product of ours. */
-    H5_TRY(H5Fflush(packed->file, H5F_SCOPE_GLOBAL), "%s cannot be written", files->path);
+    H5_TRY_OUT(H5Fflush(packed->file, H5F_SCOPE_GLOBAL), "%s cannot be written", files->path);
     *shape = packed->shape;
     *out = packed;
     packed = NULL;
@@ -152,7 +150,6 @@ out:
 
 status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *out)
 {
-    status_t st = STATUS_OK;
     static const char none[1]; /* is not read */
     struct packed_corner corner = packed_corner(&packed->shape, packed->next);
     hsize_t at[H5S_MAX_RANK] = {corner.row};
@@ -172,8 +169,7 @@ status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *out)
             (unsigned long long)corner.row);
     *out = place;
     packed->next++;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All that was filled in later than the file was made: times, marks, counts, weights. */
@@ -183,13 +179,13 @@ static status_t packed_take_over(const packed_t *packed)
     const struct packed_files *files = &packed->files;
     enum { PIECE = 1 << 20 };
     char *piece = NULL;
-    TRY(memory_aligned(PIECE, 1, "a piece of a product", &piece));
+    TRY_OUT(memory_aligned(PIECE, 1, "a piece of a product", &piece));
     for (size_t i = 0; i < packed->ntaken; i++) {
         const struct taken *taken = &packed->taken[i];
         for (uint64_t at = 0; at < taken->bytes; at += PIECE) {
             uint64_t bytes = min_u64(PIECE, taken->bytes - at);
-            TRY(file_read(files->from, files->part, taken->from + at, piece, bytes));
-            TRY(file_write(files->to, files->path, taken->to + at, piece, bytes));
+            TRY_OUT(file_read(files->from, files->part, taken->from + at, piece, bytes));
+            TRY_OUT(file_write(files->to, files->path, taken->to + at, piece, bytes));
         }
     }
 out:
@@ -199,7 +195,6 @@ out:
 
 status_t packed_finish(packed_t *packed, struct product_place *place)
 {
-    status_t st = STATUS_OK;
     const struct packed_files *files = &packed->files;
     uint64_t bytes = 0;
     REQUIRE(packed->next == packed_count(&packed->shape), STATUS_DATA,
@@ -209,9 +204,7 @@ status_t packed_finish(packed_t *packed, struct product_place *place)
     TRY(h5_file_finish(&packed->file, &bytes));
     TRY(packed_take_over(packed));
     TRY(contents_put(files->to, files->path, &packed->place));
-    TRY(product_find_part(files->path, place));
-out:
-    return st;
+    return product_find_part(files->path, place);
 }
 
 void packed_destroy(packed_t *packed)

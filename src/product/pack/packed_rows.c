@@ -23,7 +23,6 @@ static size_t packed_rows_stand_in(unsigned flags, size_t nvalues, const unsigne
 
 static status_t packed_rows_add_filter(hid_t plist, const struct chunk_filter *filter)
 {
-    status_t st = STATUS_OK;
     const H5Z_class2_t stand_in = {.version = H5Z_CLASS_T_VERS,
                                    .id = filter->id,
                                    .encoder_present = 1,
@@ -35,8 +34,7 @@ static status_t packed_rows_add_filter(hid_t plist, const struct chunk_filter *f
     }
     H5_TRY(H5Pset_filter(plist, filter->id, H5Z_FLAG_OPTIONAL, filter->nvalues, filter->values),
            "filter %d cannot be set", filter->id);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void packed_rows_forget(enum compression compression)
@@ -53,7 +51,6 @@ void packed_rows_forget(enum compression compression)
 static status_t packed_rows_plan(const struct product_spec *spec, hid_t type, int rank,
                                  const hsize_t *dims, hid_t plist)
 {
-    status_t st = STATUS_OK;
     struct chunk_filters filters;
     hsize_t chunk[H5S_MAX_RANK];
     struct packed_shape shape = {
@@ -71,8 +68,7 @@ static status_t packed_rows_plan(const struct product_spec *spec, hid_t type, in
     for (uint32_t i = 0; i < filters.count; i++) {
         TRY(packed_rows_add_filter(plist, &filters.items[i]));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t packed_rows_create(hid_t file, const struct product_spec *spec, const char *name,
@@ -84,10 +80,10 @@ status_t packed_rows_create(hid_t file, const struct product_spec *spec, const c
     }
     hid_t space = H5Screate_simple(rank, dims, NULL);
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
-    TRY(packed_rows_plan(spec, type, rank, dims, plist));
+    TRY_OUT(packed_rows_plan(spec, type, rank, dims, plist));
     *out = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY(*out, "dataset %s cannot be made", name);
-    TRY(h5_put_text(*out, attribute, codec_advice(spec->compression)));
+    H5_TRY_OUT(*out, "dataset %s cannot be made", name);
+    TRY_OUT(h5_put_text(*out, attribute, codec_advice(spec->compression)));
 out:
     h5_close(plist);
     h5_close(space);
@@ -100,8 +96,8 @@ status_t packed_rows_find(const struct h5_dataset *rows, const char *path, enum 
     hid_t plist = H5Dget_create_plist(rows->id);
     int is_ours = 0;
     *out = COMPRESSION_NONE;
-    H5_TRY(plist, "%s: how its rows are stored cannot be read", path);
-    TRY(h5_has_attribute(rows->id, path, attribute, &is_ours));
+    H5_TRY_OUT(plist, "%s: how its rows are stored cannot be read", path);
+    TRY_OUT(h5_has_attribute(rows->id, path, attribute, &is_ours));
     if (!is_ours || H5Pget_layout(plist) != H5D_CHUNKED) {
         goto out;
     }

@@ -25,7 +25,6 @@ struct rows {
 
 status_t rows_open_depot(const char *path, const char *name, struct storage *storage, depot_t **out)
 {
-    status_t st = STATUS_OK;
     struct depot_spec spec = {
         .path = path, .name = name, .found = storage, .cache_bytes = CACHE_BYTES};
     depot_t *depot = NULL;
@@ -33,14 +32,11 @@ status_t rows_open_depot(const char *path, const char *name, struct storage *sto
     depot_close(depot);
     spec.found = NULL;
     spec.storage = storage;
-    TRY(depot_open(&spec, out));
-out:
-    return st;
+    return depot_open(&spec, out);
 }
 
 static status_t rows_open_chunks(rows_t *rows)
 {
-    status_t st = STATUS_OK;
     const struct product *product = rows->product;
     TRY(rows_open_depot(product->path, kind_of(product->kind)->rows, &rows->storage, &rows->depot));
     rows->type = H5Dget_type(depot_dataset(rows->depot));
@@ -48,21 +44,19 @@ static status_t rows_open_chunks(rows_t *rows)
     rows->rank = H5Sget_simple_extent_dims(space, rows->dims, NULL);
     h5_close(space);
     rows->held = max_u64(ROWS_BYTES / product->place.row_bytes, 1);
-    TRY(memory_aligned((size_t)(rows->held * product->place.row_bytes), 1, "rows", &rows->whole));
-out:
-    return st;
+    return memory_aligned((size_t)(rows->held * product->place.row_bytes), 1, "rows", &rows->whole);
 }
 
 status_t rows_open(const struct product *product, rows_t **out)
 {
     status_t st = STATUS_OK;
     rows_t *rows = NULL;
-    TRY(memory_zeroed(1, sizeof *rows, "rows", &rows));
+    TRY_OUT(memory_zeroed(1, sizeof *rows, "rows", &rows));
     rows->product = product;
     rows->fd = -1;
     rows->type = -1;
-    TRY(product->compression == COMPRESSION_NONE ? file_open_read(product->path, &rows->fd)
-                                                 : rows_open_chunks(rows));
+    TRY_OUT(product->compression == COMPRESSION_NONE ? file_open_read(product->path, &rows->fd)
+                                                     : rows_open_chunks(rows));
     *out = rows;
     rows = NULL;
 out:
@@ -95,10 +89,10 @@ static status_t rows_unpack(const rows_t *rows, uint64_t first, uint64_t count, 
     hid_t wanted = H5Screate_simple(rows->rank, rows->dims, NULL);
     snprintf(what, sizeof what, "rows %llu .. %llu", (unsigned long long)first,
              (unsigned long long)(first + count));
-    H5_TRY(H5Sselect_hyperslab(wanted, H5S_SELECT_SET, start, NULL, size, NULL), "%s has no %s",
-           rows->product->path, what);
+    H5_TRY_OUT(H5Sselect_hyperslab(wanted, H5S_SELECT_SET, start, NULL, size, NULL), "%s has no %s",
+               rows->product->path, what);
     const struct depot_read read = {rows->type, memory, wanted, out, what};
-    TRY(depot_read(rows->depot, &read));
+    TRY_OUT(depot_read(rows->depot, &read));
 out:
     h5_close(memory);
     h5_close(wanted);
@@ -108,7 +102,6 @@ out:
 static status_t rows_read_pieces(const rows_t *rows, uint64_t first, uint64_t count, uint64_t from,
                                  uint64_t piece, char *out)
 {
-    status_t st = STATUS_OK;
     uint64_t row_bytes = rows->product->place.row_bytes;
     for (uint64_t done = 0; done < count; done += rows->held) {
         uint64_t now = min_u64(rows->held, count - done);
@@ -117,14 +110,12 @@ static status_t rows_read_pieces(const rows_t *rows, uint64_t first, uint64_t co
             memcpy(out + (done + i) * piece, rows->whole + i * row_bytes + from, (size_t)piece);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t rows_read(rows_t *rows, uint64_t first, uint64_t count, uint64_t from, uint64_t piece,
                    void *out)
 {
-    status_t st = STATUS_OK;
     const struct product_place *place = &rows->product->place;
     const char *path = rows->product->path;
     uint64_t at = place->data_offset + first * place->row_bytes + from;
@@ -138,6 +129,5 @@ status_t rows_read(rows_t *rows, uint64_t first, uint64_t count, uint64_t from, 
     for (uint64_t i = 0; i < count; i++) {
         TRY(file_read(rows->fd, path, at + i * place->row_bytes, (char *)out + i * piece, piece));
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -39,7 +39,6 @@ void dedispersion_trial_destroy(dedispersion_trial_t *trial)
 /* [time][channel], as FBH5 has it. */
 static status_t trial_fill(dedispersion_trial_t *trial)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     size_t bytes = series_bytes(trial->spec.format);
     size_t nchannels = trial->spec.delays->nchannels;
@@ -55,8 +54,7 @@ static status_t trial_fill(dedispersion_trial_t *trial)
         memcpy(&bits, (const char *)data + i * sizeof bits, sizeof bits);
         ((float *)data)[i] = (float)(bits >> 8) / 4096;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint32_t trial_dm_place(const dedispersion_trial_t *trial, uint32_t i)
@@ -73,11 +71,10 @@ static uint64_t trial_time_place(const dedispersion_trial_t *trial, uint32_t i)
 /* Computes the expected results for the runs of this shift. */
 static status_t trial_expect(dedispersion_trial_t *trial)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     uint32_t shift = trial->shift;
     if (trial->has_expected[shift]) {
-        goto out;
+        return STATUS_OK;
     }
     TRY(buffer_get(trial->in, &data));
     for (uint32_t d = 0; d < DM_PLACES; d++) {
@@ -90,8 +87,7 @@ static status_t trial_expect(dedispersion_trial_t *trial)
         }
     }
     trial->has_expected[shift] = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_spec *spec,
@@ -99,15 +95,15 @@ status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_s
 {
     status_t st = STATUS_OK;
     dedispersion_trial_t *trial = NULL;
-    TRY(memory_zeroed(1, sizeof *trial, "a trial", &trial));
+    TRY_OUT(memory_zeroed(1, sizeof *trial, "a trial", &trial));
     trial->backend = backend;
     trial->spec = *spec;
     trial->spec.is_timed = 1;
     trial->samples = spec->max_samples;
     trial->stride = ceil_div_u64(trial->samples, 32) * 32;
-    TRY(trial_fill(trial));
-    TRY(buffer_create(backend, BUFFER_OUT, spec->delays->ndms * trial->stride * sizeof(float),
-                      &trial->out));
+    TRY_OUT(trial_fill(trial));
+    TRY_OUT(buffer_create(backend, BUFFER_OUT, spec->delays->ndms * trial->stride * sizeof(float),
+                          &trial->out));
     *out = trial;
     trial = NULL;
 out:
@@ -118,21 +114,18 @@ out:
 /* Fills the outputs with wrong values, so that outputs that are never downloaded are found. */
 static status_t trial_spoil(dedispersion_trial_t *trial)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     TRY(buffer_get(trial->out, &data));
     for (uint32_t d = 0; d < DM_PLACES; d++) {
         memset((float *)data + trial_dm_place(trial, d) * trial->stride, 0xff,
                trial->stride * sizeof(float));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Integers are exact, floats good to a millionth. */
 static status_t trial_check(void *context, uint32_t *wrong)
 {
-    status_t st = STATUS_OK;
     struct dedispersion_trial *trial = context;
     void *data = NULL;
     double limit = trial->spec.format == SERIES_F32 ? 0.2 * agreement_worst_limit : 0;
@@ -148,14 +141,12 @@ static status_t trial_check(void *context, uint32_t *wrong)
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The first run of a stage brings the samples up in any case. */
 static status_t trial_run(void *context, struct trial_run *out)
 {
-    status_t st = STATUS_OK;
     struct dedispersion_trial *trial = context;
     void *data = NULL;
     double started = clock_now();
@@ -169,8 +160,7 @@ static status_t trial_run(void *context, struct trial_run *out)
     TRY(dedisperse_times(trial->stage, out->steps));
     trial_run_settle(out, STEP_FILTER);
     trial->is_warm = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedisperse_shape *shape,
@@ -184,11 +174,11 @@ status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedis
     trial->spec.shape = shape ? *shape : (struct dedisperse_shape){0};
     trial->is_whole = is_whole;
     trial->is_warm = 0;
-    TRY(trial_expect(trial));
-    TRY(dedisperse_create(trial->backend, &trial->spec, &trial->stage));
-    TRY(words ? dedisperse_words(trial->stage, words) : STATUS_OK);
-    TRY(trial_spoil(trial));
-    TRY(trial_time(&timed, trial, repeats, time, out));
+    TRY_OUT(trial_expect(trial));
+    TRY_OUT(dedisperse_create(trial->backend, &trial->spec, &trial->stage));
+    TRY_OUT(words ? dedisperse_words(trial->stage, words) : STATUS_OK);
+    TRY_OUT(trial_spoil(trial));
+    TRY_OUT(trial_time(&timed, trial, repeats, time, out));
 out:
     dedisperse_destroy(trial->stage);
     trial->stage = NULL;

@@ -97,13 +97,13 @@ static status_t windows_expect_one(struct fir_window *window, const struct filte
     void *rows = NULL;
     free(window->expected);
     window->expected = NULL;
-    TRY(memory_zeroed(bytes, 1, "a trial", &window->expected));
-    TRY(bank_part(reference, trial->in, input->re[0] + first * input->step,
-                  (end - first) * input->step, &in));
-    TRY(buffer_create(reference, BUFFER_OUT, bytes, &out));
-    TRY(filter_create(reference, spec, &stage));
-    TRY(filter_run(stage, in, &copied, &run, out));
-    TRY(buffer_get(out, &rows));
+    TRY_OUT(memory_zeroed(bytes, 1, "a trial", &window->expected));
+    TRY_OUT(bank_part(reference, trial->in, input->re[0] + first * input->step,
+                      (end - first) * input->step, &in));
+    TRY_OUT(buffer_create(reference, BUFFER_OUT, bytes, &out));
+    TRY_OUT(filter_create(reference, spec, &stage));
+    TRY_OUT(filter_run(stage, in, &copied, &run, out));
+    TRY_OUT(buffer_get(out, &rows));
     memcpy(window->expected, rows, bytes);
 out:
     filter_destroy(stage);
@@ -127,9 +127,9 @@ static status_t fir_windows_expect(struct fir_trial *trial)
     one.choice =
         (struct filter_choice){.backend = BACKEND_REFERENCE,
                                .shape = {.method = one.method, .length = one.choice.shape.length}};
-    TRY(bank_open_reference(&reference));
+    TRY_OUT(bank_open_reference(&reference));
     for (uint32_t w = 0; w < FIR_WINDOWS; w++) {
-        TRY(windows_expect_one(&windows->list[w], &one, trial, reference));
+        TRY_OUT(windows_expect_one(&windows->list[w], &one, trial, reference));
     }
 out:
     backend_close(reference);
@@ -207,7 +207,6 @@ void fir_trial_end(struct fir_trial *trial)
 
 static status_t trial_lay_out(struct fir_trial *trial)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = &trial->spec;
     const struct sample_coding *coding = &spec->coding;
     size_t stream = (size_t)trial_stream_bytes(spec, trial->rows);
@@ -221,8 +220,7 @@ static status_t trial_lay_out(struct fir_trial *trial)
                            .samples = trial->samples,
                            .rows = trial->rows,
                            .out_stride = trial->rows};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* One coefficient of 1, from samples as they are to floats, or of rows. */
@@ -254,7 +252,6 @@ static status_t trial_copy(struct fir_trial *trial, buffer_t *from, buffer_t *to
 
 static status_t trial_make_pairs(struct fir_trial *trial, uint32_t pairs)
 {
-    status_t st = STATUS_OK;
     double unused[DEVICE_STEPS];
     uint64_t in_bytes = trial_stream_bytes(&trial->spec, trial->rows);
     uint64_t out_bytes = trial_out_bytes(&trial->spec, trial->rows);
@@ -271,15 +268,12 @@ static status_t trial_make_pairs(struct fir_trial *trial, uint32_t pairs)
         }
         TRY(trial_copy(trial, trial->in, pair->in, trial->samples));
     }
-    TRY(filter_times(trial->copy, unused));
-out:
-    return st;
+    return filter_times(trial->copy, unused);
 }
 
 status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uint64_t rows,
                          uint32_t pairs, struct fir_trial *out)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     *out = (struct fir_trial){.backend = backend, .spec = *spec, .rows = rows};
     out->samples = trial_samples(spec, rows);
@@ -293,8 +287,7 @@ status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uin
     if (pairs > 0) {
         TRY(trial_make_pairs(out, pairs));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void fir_trial_cut(struct fir_trial *trial, uint64_t rows)
@@ -306,41 +299,33 @@ void fir_trial_cut(struct fir_trial *trial, uint64_t rows)
 /* Fills the rows with wrong values, so that rows that are not written are found. */
 static status_t trial_spoil(struct fir_trial *trial)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     TRY(buffer_get(trial->out, &data));
     memset(data, 0xff, (size_t)trial_out_bytes(&trial->spec, trial->rows));
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t trial_compare(struct fir_trial *trial, uint32_t *wrong)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     TRY(buffer_get(trial->out, &data));
     fir_windows_compare(&trial->windows, &trial->spec, data, wrong);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* From the host and back. */
 static status_t trial_run_moved(struct fir_trial *trial, struct trial_run *out)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     double started = clock_now();
     TRY(filter_run(trial->stage, trial->in, &trial->input, &trial->run, trial->out));
     TRY(buffer_get(trial->out, &data));
     out->seconds = clock_now() - started;
-    TRY(filter_times(trial->stage, out->steps));
-out:
-    return st;
+    return filter_times(trial->stage, out->steps);
 }
 
 static status_t trial_run(void *context, struct trial_run *out)
 {
-    status_t st = STATUS_OK;
     struct fir_trial *trial = context;
     *out = (struct trial_run){.seconds = 0};
     if (trial->is_moved || trial->npairs == 0) {
@@ -356,34 +341,27 @@ static status_t trial_run(void *context, struct trial_run *out)
     if (!trial->is_moved) {
         trial_run_settle(out, STEP_DEINTERLEAVE);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t trial_check(void *context, uint32_t *wrong)
 {
-    status_t st = STATUS_OK;
     struct fir_trial *trial = context;
     if (!trial->is_moved && trial->npairs > 0) {
         TRY(trial_spoil(trial));
         TRY(trial_copy(trial, trial->pairs[trial->turn].out, trial->out,
                        trial->rows * trial->spec.nstreams));
     }
-    TRY(trial_compare(trial, wrong));
-out:
-    return st;
+    return trial_compare(trial, wrong);
 }
 
 /* Before anything is timed. */
 static status_t trial_verify(struct fir_trial *trial, uint32_t *wrong)
 {
-    status_t st = STATUS_OK;
     struct trial_run unused;
     TRY(trial_spoil(trial));
     TRY(trial_run_moved(trial, &unused));
-    TRY(trial_compare(trial, wrong));
-out:
-    return st;
+    return trial_compare(trial, wrong);
 }
 
 static const struct trial trial_timed = {trial_run, trial_check};
@@ -391,7 +369,6 @@ static const struct trial trial_timed = {trial_run, trial_check};
 status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *choice,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times)
 {
-    status_t st = STATUS_OK;
     uint32_t wrong = 0;
     struct filter_spec *spec = &trial->spec;
     filter_destroy(trial->stage);
@@ -403,8 +380,7 @@ status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *cho
     trial->is_moved = 0;
     TRY(trial_time(&trial_timed, trial, repeats, time, times));
     times->wrong += wrong;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t fir_trial_time_moved(struct fir_trial *trial, uint32_t repeats,

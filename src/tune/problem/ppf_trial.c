@@ -82,9 +82,9 @@ static status_t trial_try_room(struct bank *bank)
 {
     status_t st = STATUS_OK;
     bank->spec.max_spectra = bank->spectra;
-    TRY(bank_lay_out(bank));
-    TRY(bank_allocate(bank, 1));
-    TRY(bank_create(bank));
+    TRY_OUT(bank_lay_out(bank));
+    TRY_OUT(bank_allocate(bank, 1));
+    TRY_OUT(bank_create(bank));
 out:
     channelise_destroy(bank->stage);
     bank->stage = NULL;
@@ -116,7 +116,6 @@ status_t ppf_trial_begin(backend_t *backend, const struct channelise_spec *spec,
                          const struct channelise_shape *shape, uint64_t points, uint64_t memory,
                          struct ppf_trial *out)
 {
-    status_t st = STATUS_OK;
     struct bank *bank = &out->bank;
     *out = (struct ppf_trial){.bank.backend = backend, .plan.backend = backend_which(backend)};
     trial_shrink(bank, spec, points);
@@ -134,9 +133,7 @@ status_t ppf_trial_begin(backend_t *backend, const struct channelise_spec *spec,
         out->windows[w].first = w == 0 ? 0 : bank->spectra - compared;
         out->windows[w].spectra = compared;
     }
-    TRY(bank_expect(bank, out->windows, PPF_TRIAL_WINDOWS));
-out:
-    return st;
+    return bank_expect(bank, out->windows, PPF_TRIAL_WINDOWS);
 }
 
 static status_t trial_run(void *context, struct trial_run *out)
@@ -160,9 +157,9 @@ status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *
     struct bank *bank = &trial->bank;
     bank->spec.choice = trial->plan;
     bank->spec.choice.shape = *shape;
-    TRY(bank_create(bank));
-    TRY(bank_spoil(bank, trial->windows, PPF_TRIAL_WINDOWS));
-    TRY(trial_time(&timed, trial, repeats, time, times));
+    TRY_OUT(bank_create(bank));
+    TRY_OUT(bank_spoil(bank, trial->windows, PPF_TRIAL_WINDOWS));
+    TRY_OUT(trial_time(&timed, trial, repeats, time, times));
 out:
     channelise_destroy(bank->stage);
     bank->stage = NULL;

@@ -59,11 +59,11 @@ status_t bank_scale(channelise_t *stage, const struct channelise_spec *spec)
         if (spec->outputs[i].bits) {
             free(factors);
             factors = NULL;
-            TRY(memory_zeroed(lines, sizeof *factors, "scales", &factors));
+            TRY_OUT(memory_zeroed(lines, sizeof *factors, "scales", &factors));
             for (size_t k = 0; k < lines; k++) {
                 factors[k] = (float)bank_factor(spec, i);
             }
-            TRY(channelise_scale(stage, i, spec->nstreams, factors));
+            TRY_OUT(channelise_scale(stage, i, spec->nstreams, factors));
         }
     }
 out:
@@ -73,11 +73,8 @@ out:
 
 status_t bank_create(struct bank *bank)
 {
-    status_t st = STATUS_OK;
     TRY(channelise_create(bank->backend, &bank->spec, &bank->stage));
-    TRY(bank_scale(bank->stage, &bank->spec));
-out:
-    return st;
+    return bank_scale(bank->stage, &bank->spec);
 }
 
 static uint64_t bank_stream_bytes(const struct channelise_spec *spec, uint64_t spectra)
@@ -104,28 +101,24 @@ uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra)
 status_t bank_places(uint32_t nstreams, size_t bytes, enum sample_format format, int is_complex,
                      size_t **re, size_t **im)
 {
-    status_t st = STATUS_OK;
     TRY(memory_zeroed(nstreams, sizeof **re, "offsets", re));
     TRY(memory_zeroed(nstreams, sizeof **im, "offsets", im));
     for (uint32_t i = 0; i < nstreams; i++) {
         (*re)[i] = i * bytes;
         (*im)[i] = (*re)[i] + sample_part_bytes(format, is_complex);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t bank_lay_out(struct bank *bank)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &bank->spec;
     uint64_t stream = bank_stream_bytes(spec, bank->spectra);
     TRY(bank_places(spec->nstreams, (size_t)stream, spec->format, spec->is_complex, &bank->re,
                     &bank->im));
     bank->step = sample_bytes(spec->format, spec->is_complex);
     bank->in_bytes = stream * spec->nstreams;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Gives the buffers back; they may be allocated anew. */
@@ -144,7 +137,6 @@ static void bank_release(struct bank *bank)
 
 status_t bank_allocate(struct bank *bank, uint32_t nslots)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &bank->spec;
     for (bank->nslots = 0; bank->nslots < nslots; bank->nslots++) {
         struct bank_slot *slot = &bank->slots[bank->nslots];
@@ -155,8 +147,7 @@ status_t bank_allocate(struct bank *bank, uint32_t nslots)
                               &slot->out[i]));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 struct noise {
@@ -192,37 +183,31 @@ void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *
 status_t bank_noise_buffer(backend_t *backend, enum sample_format format, uint64_t seed,
                            uint64_t words, buffer_t **out)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     TRY(buffer_create(backend, BUFFER_IN, words * sizeof(uint64_t), out));
     TRY(buffer_get(*out, &data));
     bank_noise(format, seed, words, data);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t bank_blank_buffer(backend_t *backend, uint64_t bytes, buffer_t **out)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     TRY(buffer_create(backend, BUFFER_OUT, bytes, out));
     TRY(buffer_get(*out, &data));
     memset(data, 0xff, (size_t)bytes);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t bank_part(backend_t *backend, buffer_t *whole, uint64_t at, uint64_t bytes, buffer_t **out)
 {
-    status_t st = STATUS_OK;
     void *from = NULL;
     void *to = NULL;
     TRY(buffer_create(backend, BUFFER_IN, bytes, out));
     TRY(buffer_get(whole, &from));
     TRY(buffer_get(*out, &to));
     memcpy(to, (const char *)from + at, (size_t)bytes);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t bank_open_reference(backend_t **out)
@@ -233,14 +218,12 @@ status_t bank_open_reference(backend_t **out)
 
 status_t bank_fill(struct bank *bank)
 {
-    status_t st = STATUS_OK;
     for (uint32_t s = 0; s < bank->nslots; s++) {
         void *data = NULL;
         TRY(buffer_get(bank->slots[s].in, &data));
         bank_noise(bank->spec.format, s, bank_words(bank->in_bytes), data);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Makes numbers of output i none. */
@@ -257,7 +240,6 @@ static void bank_blank(const struct channelise_spec *spec, uint32_t i, void *dat
 
 status_t bank_spoil_all(struct bank *bank)
 {
-    status_t st = STATUS_OK;
     for (uint32_t s = 0; s < bank->nslots; s++) {
         for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
             void *data = NULL;
@@ -266,8 +248,7 @@ status_t bank_spoil_all(struct bank *bank)
                        (size_t)bank_output_bytes(&bank->spec, i, bank->spectra));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void bank_end(struct bank *bank)
@@ -282,13 +263,11 @@ void bank_end(struct bank *bank)
 /* Waits for the slot's block. */
 static status_t bank_await(struct bank *bank, uint32_t s)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
         TRY(buffer_get(bank->slots[s].out[i], &data));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Sets the backend to work on block `number` in a slot. */
@@ -309,21 +288,18 @@ static status_t bank_enqueue(struct bank *bank, uint32_t s, uint64_t number)
 
 status_t bank_run_alone(struct bank *bank, struct trial_run *out)
 {
-    status_t st = STATUS_OK;
     double started = clock_now();
     TRY(bank_enqueue(bank, 0, 0));
     TRY(bank_await(bank, 0));
     out->seconds = clock_now() - started;
     TRY(channelise_times(bank->stage, out->steps));
     trial_run_settle(out, STEP_FILTER);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t bank_run_row(struct bank *bank, uint64_t blocks, double least, uint64_t *done,
                       double *seconds)
 {
-    status_t st = STATUS_OK;
     double started = clock_now();
     uint64_t n = 0;
     for (; n < blocks || (least > 0 && clock_now() - started < least); n++) {
@@ -336,8 +312,7 @@ status_t bank_run_row(struct bank *bank, uint64_t blocks, double least, uint64_t
     }
     *seconds = clock_now() - started;
     *done = n;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 void bank_window_free(struct bank_window *window)
@@ -366,22 +341,22 @@ static status_t bank_expect_window(struct bank *bank, backend_t *reference,
     for (uint32_t i = 0; i < one.spec.noutputs; i++) {
         one.spec.outputs[i].bits = 0;
     }
-    TRY(bank_lay_out(&one));
-    TRY(bank_allocate(&one, 1));
-    TRY(channelise_create(reference, &one.spec, &one.stage));
-    TRY(buffer_get(bank->slots[0].in, &samples));
-    TRY(buffer_get(one.slots[0].in, &data));
+    TRY_OUT(bank_lay_out(&one));
+    TRY_OUT(bank_allocate(&one, 1));
+    TRY_OUT(channelise_create(reference, &one.spec, &one.stage));
+    TRY_OUT(buffer_get(bank->slots[0].in, &samples));
+    TRY_OUT(buffer_get(one.slots[0].in, &data));
     for (uint32_t i = 0; i < one.spec.nstreams; i++) {
         memcpy((char *)data + one.re[i],
                (const char *)samples + bank->re[window->stream + i] +
                    window->first * channelise_hop(&one.spec) * one.step,
                (size_t)one.in_bytes / one.spec.nstreams);
     }
-    TRY(bank_run_alone(&one, &unused));
+    TRY_OUT(bank_run_alone(&one, &unused));
     for (uint32_t i = 0; i < one.spec.noutputs; i++) {
         size_t floats = bank_rows(&one.spec, i, window->spectra) * bank_row_floats(&one.spec, i);
-        TRY(memory_zeroed(floats, sizeof(float), "a trial", &window->rows[i]));
-        TRY(buffer_get(one.slots[0].out[i], &data));
+        TRY_OUT(memory_zeroed(floats, sizeof(float), "a trial", &window->rows[i]));
+        TRY_OUT(buffer_get(one.slots[0].out[i], &data));
         memcpy(window->rows[i], data, floats * sizeof(float));
     }
 out:
@@ -393,9 +368,9 @@ status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t co
 {
     status_t st = STATUS_OK;
     backend_t *reference = NULL;
-    TRY(bank_open_reference(&reference));
+    TRY_OUT(bank_open_reference(&reference));
     for (uint32_t w = 0; w < count; w++) {
-        TRY(bank_expect_window(bank, reference, &windows[w]));
+        TRY_OUT(bank_expect_window(bank, reference, &windows[w]));
     }
 out:
     backend_close(reference);
@@ -406,19 +381,16 @@ out:
 static status_t bank_row(struct bank *bank, const struct bank_window *window, uint32_t output,
                          uint64_t row, void **out)
 {
-    status_t st = STATUS_OK;
     void *data = NULL;
     TRY(buffer_get(bank->slots[0].out[output], &data));
     uint64_t at = bank_rows(&bank->spec, output, window->first) + row;
     *out = (char *)data + at * channelise_row_bytes(&bank->spec, output, bank->spec.nstreams) +
            window->stream / bank_unit(&bank->spec) * bank_row_bytes(&bank->spec, output);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t bank_spoil(struct bank *bank, const struct bank_window *windows, uint32_t count)
 {
-    status_t st = STATUS_OK;
     for (const struct bank_window *w = windows; w < windows + count; w++) {
         for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
             for (uint64_t row = 0; row < bank_rows(&bank->spec, i, w->spectra); row++) {
@@ -428,8 +400,7 @@ status_t bank_spoil(struct bank *bank, const struct bank_window *windows, uint32
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A row of one stream, or of a pair. */
@@ -466,8 +437,8 @@ status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint
     const struct channelise_spec *spec = &bank->spec;
     float *nearest = NULL;
     *wrong = 0;
-    TRY(memory_zeroed((size_t)2 * bank_unit(spec) * spec->nchannels, 2 * sizeof *nearest, "a row",
-                      &nearest));
+    TRY_OUT(memory_zeroed((size_t)2 * bank_unit(spec) * spec->nchannels, 2 * sizeof *nearest,
+                          "a row", &nearest));
     for (const struct bank_window *w = windows; w < windows + count; w++) {
         for (uint32_t i = 0; i < spec->noutputs; i++) {
             const struct channelise_output *what = &spec->outputs[i];
@@ -475,7 +446,7 @@ status_t bank_compare(struct bank *bank, const struct bank_window *windows, uint
                 struct agreement one = {0};
                 const float *expected = w->rows[i] + row * bank_row_floats(spec, i);
                 void *data = NULL;
-                TRY(bank_row(bank, w, i, row, &data));
+                TRY_OUT(bank_row(bank, w, i, row, &data));
                 const float *found = what->bits ? nearest : data;
                 if (what->bits) {
                     bank_nearest(spec, i, data, expected, nearest);

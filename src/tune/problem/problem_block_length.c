@@ -32,10 +32,10 @@ static status_t blocks_make_whole(struct blocks *blocks)
     struct trial_run unused;
     uint32_t wrong = 0;
     bank->spec.is_timed = 0; /* what is under way must not be waited for */
-    TRY(bank_create(bank));
-    TRY(bank_run_alone(bank, &unused));
-    TRY(bank_compare(bank, whole->windows, PPF_TRIAL_WINDOWS, 2, &agreement, &wrong));
-    REQUIRE(wrong == 0, STATUS_DEVICE, "the filter bank that blocks are tuned for is wrong");
+    TRY_OUT(bank_create(bank));
+    TRY_OUT(bank_run_alone(bank, &unused));
+    TRY_OUT(bank_compare(bank, whole->windows, PPF_TRIAL_WINDOWS, 2, &agreement, &wrong));
+    REQUIRE_OUT(wrong == 0, STATUS_DEVICE, "the filter bank that blocks are tuned for is wrong");
 out:
     channelise_destroy(bank->stage);
     bank->stage = NULL;
@@ -46,7 +46,6 @@ out:
  * whole's, each block its own, as they read files. */
 static status_t blocks_fill(struct blocks *blocks)
 {
-    status_t st = STATUS_OK;
     struct bank *bank = &blocks->bank;
     void *all = NULL;
     void *data = NULL;
@@ -57,13 +56,11 @@ static status_t blocks_fill(struct blocks *blocks)
         TRY(buffer_get(bank->slots[s].in, &data));
         memcpy(data, all, (size_t)bank->in_bytes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t blocks_prepare(struct blocks *blocks, uint32_t length)
 {
-    status_t st = STATUS_OK;
     struct bank *bank = &blocks->bank;
     *bank = (struct bank){
         .backend = blocks->whole.bank.backend, .spec = blocks->whole.bank.spec, .spectra = length};
@@ -71,15 +68,12 @@ static status_t blocks_prepare(struct blocks *blocks, uint32_t length)
     TRY(bank_lay_out(bank));
     TRY(bank_create(bank));
     TRY(bank_allocate(bank, blocks->nslots));
-    TRY(blocks_fill(blocks));
-out:
-    return st;
+    return blocks_fill(blocks);
 }
 
 /* The seconds that the whole takes in such blocks. */
 static status_t blocks_run(void *context, struct trial_run *out)
 {
-    status_t st = STATUS_OK;
     struct blocks *blocks = context;
     uint64_t whole = blocks->whole.bank.spectra;
     uint64_t done = 0;
@@ -87,14 +81,12 @@ static status_t blocks_run(void *context, struct trial_run *out)
     TRY(bank_run_row(&blocks->bank, max_u64(whole / blocks->bank.spectra, LEAST_BLOCKS), 0, &done,
                      &seconds));
     out->seconds = seconds * (double)whole / (double)(done * blocks->bank.spectra);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rows of the last blocks that differ from the whole's. */
 static status_t blocks_check(void *context, uint32_t *wrong)
 {
-    status_t st = STATUS_OK;
     struct blocks *blocks = context;
     struct bank *bank = &blocks->bank;
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
@@ -111,8 +103,7 @@ static status_t blocks_check(void *context, uint32_t *wrong)
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t blocks_time(void *context, uint32_t i, uint32_t repeats,
@@ -122,8 +113,8 @@ static status_t blocks_time(void *context, uint32_t i, uint32_t repeats,
     static const struct trial timed = {blocks_run, blocks_check};
     struct blocks *blocks = context;
     struct trial_times times;
-    TRY(blocks_prepare(blocks, blocks->lengths[i]));
-    TRY(trial_time(&timed, blocks, repeats, time, &times));
+    TRY_OUT(blocks_prepare(blocks, blocks->lengths[i]));
+    TRY_OUT(trial_time(&timed, blocks, repeats, time, &times));
     out->wrong = times.wrong;
     out->seconds = times.median;
     /* In a run the first block's reading and the last one's writing hide behind nothing. */
@@ -156,7 +147,6 @@ static void blocks_add(struct blocks *blocks, uint64_t length, uint64_t memory)
 static status_t blocks_begin(backend_t *backend, const void *what, const struct tune_pick *pick,
                              uint64_t memory, struct tune_space *out)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = what;
     struct blocks *blocks = NULL;
     TRY(memory_zeroed(1, sizeof *blocks, "a search space", &blocks));
@@ -181,8 +171,7 @@ static status_t blocks_begin(backend_t *backend, const void *what, const struct 
     }
     out->count = out->fit = blocks->count;
     out->values = blocks->lengths;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void blocks_end(struct tune_space *space)

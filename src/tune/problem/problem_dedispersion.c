@@ -47,7 +47,6 @@ static int dedispersion_parse(const char *words, uint32_t *values)
 
 static status_t dedispersion_kernel(enum backend_kind kind, const void *what, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_spec *spec = what;
     static const char *const formats[] = {"uint8", "uint16", "float32"};
     static const char *const modes[] = {[DEDISPERSE_AUTO] = "",
@@ -58,8 +57,7 @@ static status_t dedispersion_kernel(enum backend_kind kind, const void *what, st
     if (backend_abilities(kind)->uses_threads) {
         TRY(text_add(out, " on %u threads", spec->threads));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint64_t dedispersion_hash_delays(const struct dedisperse_spec *spec)
@@ -74,7 +72,6 @@ static uint64_t dedispersion_hash_delays(const struct dedisperse_spec *spec)
 
 static status_t dedispersion_describe(backend_t *backend, const void *what, struct tune_key *out)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_spec *spec = what;
     const struct dispersion *delays = spec->delays;
     uint32_t used = dedisperse_count_used(spec);
@@ -83,11 +80,9 @@ static status_t dedispersion_describe(backend_t *backend, const void *what, stru
     out->features[2] = (double)spec->max_samples;
     out->features[3] = 1 + (double)delays->largest / delays->ndms;
     TRY(dedisperse_identity(backend, &out->identity));
-    TRY(text_add(&out->words,
-                 "%u channels, %u DMs, %" PRIu64 " samples, delays up to %u (%016" PRIx64 ")", used,
-                 delays->ndms, spec->max_samples, delays->largest, dedispersion_hash_delays(spec)));
-out:
-    return st;
+    return text_add(
+        &out->words, "%u channels, %u DMs, %" PRIu64 " samples, delays up to %u (%016" PRIx64 ")",
+        used, delays->ndms, spec->max_samples, delays->largest, dedispersion_hash_delays(spec));
 }
 
 static status_t dedispersion_fits(backend_t *backend, const void *spec, const uint32_t *values,
@@ -140,14 +135,12 @@ static void dedispersion_prepare(void *context, const uint32_t *list, uint32_t c
 static status_t dedispersion_time(void *context, uint32_t i, uint32_t repeats,
                                   const struct tune_time *time, struct tune_measure *out)
 {
-    status_t st = STATUS_OK;
     struct shapes *shapes = context;
     struct trial_times times;
     TRY(dedispersion_trial_time(shapes->trial, &shapes->shapes[i], repeats, 0, time, NULL, &times));
     out->seconds = times.median;
     out->wrong = times.wrong;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* One behind the others, unless it is among the first `known` of them. */
@@ -179,7 +172,6 @@ static void dedispersion_put_row(struct shapes *shapes, const uint32_t *values)
 static status_t dedispersion_read_part(const char *text, char *part, const uint32_t *values,
                                        int *takes)
 {
-    status_t st = STATUS_OK;
     const char *name = strsep(&part, "=");
     uint32_t p = 0;
     int is_among = 0;
@@ -195,8 +187,7 @@ static status_t dedispersion_read_part(const char *text, char *part, const uint3
         is_among |= values && values[p] == number;
     } while (part);
     *takes &= is_among;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Reads "time_out=1/2/4,chunk=8": *takes is whether these are values of such a shape. Fails with
@@ -206,10 +197,10 @@ static status_t dedispersion_take(const char *text, const uint32_t *values, int 
     status_t st = STATUS_OK;
     char *copy = NULL;
     *takes = 1;
-    TRY(memory_text(text, &copy));
+    TRY_OUT(memory_text(text, &copy));
     char *rest = copy;
     for (char *part = strsep(&rest, ","); part; part = strsep(&rest, ",")) {
-        TRY(dedispersion_read_part(text, part, values, takes));
+        TRY_OUT(dedispersion_read_part(text, part, values, takes));
     }
 out:
     free(copy);
@@ -220,7 +211,6 @@ out:
 static status_t dedispersion_drop_others(struct dedisperse_candidate *list, uint32_t *count,
                                          const char *only)
 {
-    status_t st = STATUS_OK;
     uint32_t n = 0;
     int takes = 0;
     TRY(dedispersion_take(only, NULL, &takes));
@@ -231,8 +221,7 @@ static status_t dedispersion_drop_others(struct dedisperse_candidate *list, uint
         }
     }
     *count = n;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint32_t dedispersion_step_of(const struct tune_pick *pick, uint32_t count)
@@ -250,14 +239,14 @@ static status_t dedispersion_list(struct shapes *shapes, const struct tune_pick 
     status_t st = STATUS_OK;
     struct dedisperse_candidate *list = NULL;
     if (!pick->is_only) {
-        TRY(dedisperse_candidates(shapes->backend, shapes->spec, &list, &out->fit));
-        TRY(pick->only ? dedispersion_drop_others(list, &out->fit, pick->only) : STATUS_OK);
+        TRY_OUT(dedisperse_candidates(shapes->backend, shapes->spec, &list, &out->fit));
+        TRY_OUT(pick->only ? dedispersion_drop_others(list, &out->fit, pick->only) : STATUS_OK);
     }
     uint32_t step = dedispersion_step_of(pick, out->fit);
     out->is_thinned = pick->is_only || pick->only || step > 1;
     size_t most = (size_t)pick->nalso + ceil_div_u64(out->fit, step) + 1;
-    TRY(memory_zeroed(most, sizeof *shapes->shapes, "shapes", &shapes->shapes));
-    TRY(memory_zeroed(most, sizeof *shapes->costs, "shapes", &shapes->costs));
+    TRY_OUT(memory_zeroed(most, sizeof *shapes->shapes, "shapes", &shapes->shapes));
+    TRY_OUT(memory_zeroed(most, sizeof *shapes->costs, "shapes", &shapes->costs));
     for (uint32_t i = 0; i < pick->nalso; i++) {
         dedispersion_put_row(shapes, pick->also + (size_t)i * SHAPE_NUMBERS);
     }
@@ -281,7 +270,7 @@ static status_t dedispersion_begin(backend_t *backend, const void *spec,
     struct shapes *shapes = NULL;
     char *folder = cache_path("");
     (void)memory; /* only the stage's own blocks are tried, whose memory is planned */
-    TRY(memory_zeroed(1, sizeof *shapes, "shapes", &shapes));
+    TRY_OUT(memory_zeroed(1, sizeof *shapes, "shapes", &shapes));
     shapes->backend = backend;
     shapes->spec = spec;
     *out = (struct tune_space){.problem = &tune_dedispersion,
@@ -291,8 +280,8 @@ static status_t dedispersion_begin(backend_t *backend, const void *spec,
                                    folder && omp_get_num_procs() > 1 ? dedispersion_prepare : NULL,
                                .ahead = (uint32_t)omp_get_num_procs(),
                                .time = dedispersion_time};
-    TRY(dedispersion_trial_create(backend, spec, &shapes->trial));
-    TRY(dedispersion_list(shapes, pick, out));
+    TRY_OUT(dedispersion_trial_create(backend, spec, &shapes->trial));
+    TRY_OUT(dedispersion_list(shapes, pick, out));
     out->count = shapes->count;
     out->values = (const uint32_t *)shapes->shapes;
     out->costs = shapes->costs;

@@ -36,7 +36,6 @@ _Static_assert(sizeof(struct filter_shape) == FIR_NUMBERS * sizeof(uint32_t),
 
 static status_t fir_kernel(enum backend_kind kind, const void *what, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = what;
     static const char *const formats[] = {"4 bit", "8 bit", "16 bit", "float"};
     TRY(text_add(out, ", %s %s to %s, ", spec->coding.is_complex ? "complex" : "real",
@@ -49,8 +48,7 @@ static status_t fir_kernel(enum backend_kind kind, const void *what, struct text
     if (backend_abilities(kind)->uses_threads) {
         TRY(text_add(out, ", %u threads", spec->threads));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rows of a trial: what says enough, or what a run has, to a power of four, so that a few trials do
@@ -81,7 +79,6 @@ static void fir_shrink(backend_t *backend, struct filter_spec *spec)
 
 static status_t fir_describe(backend_t *backend, const void *what, struct tune_key *out)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = what;
     const struct sample_coding *coding = &spec->coding;
     out->features[0] = spec->taps;
@@ -89,12 +86,10 @@ static status_t fir_describe(backend_t *backend, const void *what, struct tune_k
     out->features[2] = spec->nstreams;
     out->features[3] = (double)fir_rows(backend_which(backend), spec);
     TRY(backend_identity(backend, &out->identity));
-    TRY(text_add(&out->words, "%u taps, every %u, %u %s of %.0f rows%s%s", spec->taps,
-                 spec->decimate, spec->nstreams, units_plural(spec->nstreams, "stream", "streams"),
-                 out->features[3], coding->conjugate ? ", conjugate" : "",
-                 coding->has_missing_value ? ", missing value" : ""));
-out:
-    return st;
+    return text_add(
+        &out->words, "%u taps, every %u, %u %s of %.0f rows%s%s", spec->taps, spec->decimate,
+        spec->nstreams, units_plural(spec->nstreams, "stream", "streams"), out->features[3],
+        coding->conjugate ? ", conjugate" : "", coding->has_missing_value ? ", missing value" : "");
 }
 
 static status_t fir_candidates(backend_t *backend, const void *spec, void *out, uint32_t *count)
@@ -131,7 +126,6 @@ static double fir_scale(const struct fir_trial *trial)
 static status_t fir_time(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
                          struct tune_measure *out)
 {
-    status_t st = STATUS_OK;
     struct fir_space *fir = context;
     const struct filter_choice choice = {backend_which(fir->trial.backend), fir->shapes[i]};
     struct trial_times times;
@@ -139,8 +133,7 @@ static status_t fir_time(void *context, uint32_t i, uint32_t repeats, const stru
     TRY(fir_trial_time(&fir->trial, &choice, repeats, time, &times));
     out->seconds = times.median * fir_scale(&fir->trial);
     out->wrong = times.wrong;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The most that any of the shapes needs beside the trial's own. */
@@ -161,7 +154,6 @@ static uint64_t fir_bytes(backend_t *backend, const struct filter_spec *spec,
 static status_t fir_begin(backend_t *backend, const void *what, const struct tune_pick *pick,
                           uint64_t memory, struct tune_space *out)
 {
-    status_t st = STATUS_OK;
     struct fir_space *fir = NULL;
     struct filter_spec spec = *(const struct filter_spec *)what;
     (void)pick; /* all of them are few */
@@ -171,7 +163,7 @@ static status_t fir_begin(backend_t *backend, const void *what, const struct tun
     out->fit = out->count;
     out->values = (const uint32_t *)fir->shapes;
     if (out->count == 0) {
-        goto out;
+        return STATUS_OK;
     }
     fir_shrink(backend, &spec);
     while (memory > 0 && spec.max_rows > 1 &&
@@ -182,9 +174,7 @@ static status_t fir_begin(backend_t *backend, const void *what, const struct tun
     REQUIRE(memory == 0 || bytes <= memory, STATUS_USAGE,
             "run.memory leaves %s for trials of a filter of %u taps, which need %s",
             units_bytes(memory), spec.taps, units_bytes(bytes));
-    TRY(fir_trial_begin(backend, &spec, spec.max_rows, 0, &fir->trial));
-out:
-    return st;
+    return fir_trial_begin(backend, &spec, spec.max_rows, 0, &fir->trial);
 }
 
 static void fir_end(struct tune_space *space)
@@ -215,11 +205,11 @@ status_t tune_fir_choose(backend_t *backend, const struct filter_spec *spec, uin
     struct filter_shape *list = NULL;
     uint32_t count = 0;
     if (choice.backend == BACKEND_AUTO) {
-        TRY(filter_choose(backend_which(backend), spec, &choice));
-        TRY(filter_candidates(backend, spec, &list, &count));
+        TRY_OUT(filter_choose(backend_which(backend), spec, &choice));
+        TRY_OUT(filter_candidates(backend, spec, &list, &count));
     }
-    TRY(tune_few(&tune_fir, backend, spec, "filter", (const uint32_t *)list, count > 1 ? count : 0,
-                 memory, (uint32_t *)&choice.shape));
+    TRY_OUT(tune_few(&tune_fir, backend, spec, "filter", (const uint32_t *)list,
+                     count > 1 ? count : 0, memory, (uint32_t *)&choice.shape));
     *out = choice;
 out:
     free(list);

@@ -48,7 +48,6 @@ _Static_assert(sizeof(struct channelise_shape) == PPF_NUMBERS * sizeof(uint32_t)
 
 status_t ppf_kernel(enum backend_kind kind, const void *what, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = what;
     static const char *const formats[] = {"4 bit", "8 bit", "16 bit", "float"};
     TRY(text_add(out, ", %u channels, %u taps, %s %s", spec->channels, spec->taps,
@@ -59,13 +58,11 @@ status_t ppf_kernel(enum backend_kind kind, const void *what, struct text *out)
     if (backend_abilities(kind)->uses_threads) {
         TRY(text_add(out, ", %u threads", spec->threads));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t ppf_describe(backend_t *backend, const void *what, struct tune_key *out)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = what;
     double *features = out->features;
     features[0] = spec->nchannels;
@@ -83,8 +80,7 @@ status_t ppf_describe(backend_t *backend, const void *what, struct tune_key *out
         features[2] += spec->outputs[i].quantity == QUANTITY_SPECTRA;
         features[3] += (double)spec->outputs[i].integrate;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t ppf_candidates(backend_t *backend, const void *spec, void *out, uint32_t *count)
@@ -100,21 +96,18 @@ struct ppf_space {
 static status_t ppf_time(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
                          struct tune_measure *out)
 {
-    status_t st = STATUS_OK;
     struct ppf_space *ppf = context;
     struct trial_times times;
     TRY(ppf_trial_time(&ppf->trial, &ppf->shapes[i], repeats, time, &times));
     out->seconds = times.median;
     out->wrong = times.wrong;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* There is no model: those that are known to be good come first. */
 static status_t ppf_begin(backend_t *backend, const void *spec, const struct tune_pick *pick,
                           uint64_t memory, struct tune_space *out)
 {
-    status_t st = STATUS_OK;
     struct ppf_space *ppf = NULL;
     enum channelise_space space = pick->is_few ? SPACE_FEW : SPACE_ALL;
     TRY(memory_zeroed(1, sizeof *ppf, "a search space", &ppf));
@@ -128,8 +121,7 @@ static status_t ppf_begin(backend_t *backend, const void *spec, const struct tun
     if (out->count > 0) {
         TRY(ppf_trial_begin(backend, spec, &ppf->shapes[0], points, memory, &ppf->trial));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void ppf_end(struct tune_space *space)
@@ -160,16 +152,16 @@ status_t tune_ppf_choose(backend_t *backend, const struct channelise_spec *spec,
     struct channelise_choice choice;
     struct channelise_shape *list = NULL;
     uint32_t count = 0;
-    TRY(channelise_choose(backend, spec, &choice));
+    TRY_OUT(channelise_choose(backend, spec, &choice));
     if (spec->choice.backend == BACKEND_AUTO) {
-        TRY(channelise_candidates(backend, spec, SPACE_FEW, &list, &count));
+        TRY_OUT(channelise_candidates(backend, spec, SPACE_FEW, &list, &count));
     }
     if (count == 1 && (spec->channels > MOST_VERIFIED ||
                        !backend_abilities(backend_which(backend))->has_device)) {
         count = 0;
     }
-    TRY(tune_few(&tune_ppf, backend, spec, "choice", (const uint32_t *)list, count, memory,
-                 (uint32_t *)&choice.shape));
+    TRY_OUT(tune_few(&tune_ppf, backend, spec, "choice", (const uint32_t *)list, count, memory,
+                     (uint32_t *)&choice.shape));
     *out = choice;
 out:
     free(list);

@@ -294,7 +294,6 @@ static status_t cpu_beamform_run(beamform_t *beamform, buffer_t *in, uint64_t fi
                                  uint64_t spectra, const struct beamform_turns *turns,
                                  buffer_t *out)
 {
-    status_t st = STATUS_OK;
     struct cpu_beamform *stage = (struct cpu_beamform *)beamform;
     const struct beamform_spec *spec = &stage->base.spec;
     struct beam_block *block = &stage->blocks[stage->nblocks % POOL_BLOCKS];
@@ -326,8 +325,7 @@ static status_t cpu_beamform_run(beamform_t *beamform, buffer_t *in, uint64_t fi
         cells * block->parts * spec->coarse * ceil_div_u64(spec->nchannels, stage->kernels->lanes);
     block->number = cpu_submit(stage->pool, &work, in, out);
     stage->nblocks++;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Divides a thread's memory, if it is there; returns its floats. */
@@ -376,7 +374,6 @@ static void cpu_beamform_destroy(beamform_t *beamform)
 
 static status_t cpu_beamform_create(backend_t *backend, beamform_t *made)
 {
-    status_t st = STATUS_OK;
     const struct beamform_spec given = made->spec, *spec = &given;
     struct cpu_beamform *stage = (struct cpu_beamform *)made;
     TRY(beam_spec_copy(spec, &stage->base.spec));
@@ -401,8 +398,7 @@ static status_t cpu_beamform_create(backend_t *backend, beamform_t *made)
         TRY(memory_aligned(floats, sizeof(float), "spectra and weights", &scratch->memory));
         beam_lay_out(spec, stage->kernels, scratch);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Sums of threads, so that no compiler leaves them out. */

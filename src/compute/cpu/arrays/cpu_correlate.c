@@ -441,7 +441,6 @@ static void correlate_task(void *context, uint32_t thread, uint64_t task)
 static status_t cpu_correlate_run(correlate_t *base, buffer_t *in, uint64_t spectra,
                                   const float *turns, buffer_t *out)
 {
-    status_t st = STATUS_OK;
     struct cpu_correlate *stage = (struct cpu_correlate *)base;
     struct correlate_work *work = &stage->work[stage->nworks % POOL_BLOCKS];
     const struct correlate_spec *spec = &stage->base.spec;
@@ -464,8 +463,7 @@ static status_t cpu_correlate_run(correlate_t *base, buffer_t *in, uint64_t spec
     block.tasks[1] = (uint64_t)stage->layout.ranges * stage->layout.parts;
     work->number = cpu_submit(stage->pool, &block, in, out);
     stage->nworks++;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The layout for `blocks` blocks. */
@@ -544,7 +542,6 @@ static void cpu_correlate_destroy(correlate_t *base)
 
 static status_t correlate_allocate(struct cpu_correlate *stage)
 {
-    status_t st = STATUS_OK;
     const struct correlate_spec *spec = &stage->base.spec;
     const struct correlate_layout *layout = &stage->layout;
     const size_t planes = spec->threads * layout->grains * layout->planes;
@@ -561,13 +558,11 @@ static status_t correlate_allocate(struct cpu_correlate *stage)
     for (int i = 0; i < POOL_BLOCKS && spec->is_turned; i++) {
         TRY(memory_aligned(correlate_turns(spec), sizeof(float), "turns", &stage->work[i].turns));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t cpu_correlate_create(backend_t *backend, correlate_t *made)
 {
-    status_t st = STATUS_OK;
     const struct correlate_spec given = made->spec, *spec = &given;
     struct cpu_correlate *stage = (struct cpu_correlate *)made;
     enum { GROUP_ROWS = 2 /* blocks whose rows stay in the first-level cache */ };
@@ -582,9 +577,7 @@ static status_t cpu_correlate_create(backend_t *backend, correlate_t *made)
     TRY(correlate_blocks(spec, stage->lookup, &stage->blocks));
     stage->layout = correlate_lay_out(spec, kernels, stage->blocks.count);
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &stage->pool));
-    TRY(correlate_allocate(stage));
-out:
-    return st;
+    return correlate_allocate(stage);
 }
 
 const struct correlate_ops cpu_correlate = {.size = sizeof(struct cpu_correlate),

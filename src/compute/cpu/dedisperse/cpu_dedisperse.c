@@ -74,7 +74,6 @@ static struct dedisperse_shape cpu_dedisperse_brute(uint32_t nrows)
 static status_t cuts_sample(const struct dedisperse_spec *spec, uint32_t ndms, uint32_t *nused,
                             uint32_t **out)
 {
-    status_t st = STATUS_OK;
     const struct dispersion *from = spec->delays;
     uint32_t first = (from->ndms - ndms) / 2;
     uint32_t *delays = NULL;
@@ -89,8 +88,7 @@ static status_t cuts_sample(const struct dedisperse_spec *spec, uint32_t ndms, u
     }
     *nused = (uint32_t)(n / ndms);
     *out = delays;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The additions of a tree, of brute force's as 1, in a tile of the middle; infinite when nothing
@@ -214,7 +212,6 @@ static void cuts_put(const struct dedisperse_spec *spec, struct dedisperse_shape
 static status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
                                           struct dedisperse_candidate **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     static const uint32_t strips[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
     static const uint32_t dms[] = {2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
     enum { STRIPS = sizeof strips / sizeof *strips, DMS = sizeof dms / sizeof *dms, GROUPS = 4 };
@@ -236,8 +233,7 @@ static status_t cpu_dedisperse_candidates(backend_t *backend, const struct dedis
     }
     *out = list;
     *count = n;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum {
@@ -295,7 +291,6 @@ static size_t dedisperse_row_bytes(const struct dedisperse_spec *spec)
 /* Splits the outer delays of every step into the least and the rest. */
 static status_t dedisperse_split_outer(struct cpu_dedisperse *d)
 {
-    status_t st = STATUS_OK;
     const struct subbands *steps = d->base.spec.steps;
     uint32_t n = steps->ngroups;
     TRY(memory_zeroed((size_t)steps->nsteps * n, sizeof *d->lead, "delays", &d->lead));
@@ -315,14 +310,12 @@ static status_t dedisperse_split_outer(struct cpu_dedisperse *d)
             d->reach = *span > d->reach ? *span : d->reach;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t dedisperse_create_second(struct cpu_dedisperse *d,
                                          const struct strip_kernels *kernels)
 {
-    status_t st = STATUS_OK;
     static const enum strip_kind kinds[] = {STRIP_SUM16, STRIP_SUM32, STRIP_F32};
     const struct dedisperse_spec *spec = &d->base.spec;
     uint32_t ngroups = spec->steps->ngroups;
@@ -339,9 +332,7 @@ static status_t dedisperse_create_second(struct cpu_dedisperse *d,
     TRY(memory_aligned(spec->threads, sizeof *d->scratch, "sums", &d->scratch));
     uint64_t bytes = (d->piece + d->reach + STRIP_BYTES) * d->second->sample_bytes + SLACK;
     d->sub_stride = dedisperse_odd_lines(bytes);
-    TRY(memory_zeroed((size_t)spec->threads * ngroups, d->sub_stride, "sub-bands", &d->sub));
-out:
-    return st;
+    return memory_zeroed((size_t)spec->threads * ngroups, d->sub_stride, "sub-bands", &d->sub);
 }
 
 static void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
@@ -365,7 +356,6 @@ static void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
 static status_t dedisperse_create_first(struct cpu_dedisperse *d,
                                         const struct strip_kernels *kernels)
 {
-    status_t st = STATUS_OK;
     struct dedisperse_spec *spec = &d->base.spec;
     if (spec->shape.pack == 0) {
         spec->shape = cpu_dedisperse_best(spec, d->table.nused);
@@ -386,13 +376,11 @@ static status_t dedisperse_create_first(struct cpu_dedisperse *d,
         d->tile = spec->shape.dm_out;
         TRY(memory_aligned(spec->threads, sizeof *d->scratch, "sums", &d->scratch));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t cpu_dedisperse_create(backend_t *backend, dedisperse_t *made)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_spec given = made->spec, *spec = &given;
     struct cpu_dedisperse *d = (struct cpu_dedisperse *)made;
     static const enum strip_kind kinds[] = {STRIP_U8, STRIP_U16, STRIP_F32};
@@ -409,9 +397,7 @@ static status_t cpu_dedisperse_create(backend_t *backend, dedisperse_t *made)
     TRY(cpu_pool((struct cpu_backend *)backend, d->base.spec.threads, &d->pool));
     TRY(dedisperse_table_create(spec, &d->table));
     TRY(memory_zeroed(d->table.nused, d->stride, "transposed samples", &d->rows));
-    TRY(spec->steps ? dedisperse_create_second(d, kernels) : dedisperse_create_first(d, kernels));
-out:
-    return st;
+    return spec->steps ? dedisperse_create_second(d, kernels) : dedisperse_create_first(d, kernels);
 }
 
 static uint64_t cpu_dedisperse_bytes(const struct dedisperse_spec *spec)
@@ -550,7 +536,6 @@ static status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                                    const struct dedisperse_input *input, uint64_t samples,
                                    buffer_t *out, uint64_t out_stride)
 {
-    status_t st = STATUS_OK;
     struct cpu_dedisperse *d = (struct cpu_dedisperse *)dedisperse;
     void *from = NULL;
     void *to = NULL;
@@ -573,22 +558,18 @@ static status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
     work.tasks[0] = ceil_div_u64(dedisperse_inputs(&d->base.spec, samples), TRANSPOSE_TIMES);
     work.tasks[1] = pieces * (dedisperse_in_steps(d) ? d->base.spec.steps->nsteps : d->parts);
     d->number = cpu_submit(d->pool, &work, in, out);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t cpu_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct cpu_dedisperse *d = (const struct cpu_dedisperse *)dedisperse;
     const struct dedisperse_shape *shape = &d->base.spec.shape;
     TRY(text_add(out, "%s, %u threads, pieces of %llu samples, tiles of %u DMs", d->kernels->name,
                  d->base.spec.threads, (unsigned long long)d->piece, shape->dm_out));
-    TRY(d->tree ? text_add(out, ", groups of %u channels: %.1f times fewer adds", shape->group,
-                           cpu_tree_gain(d->tree))
-                : STATUS_OK);
-out:
-    return st;
+    return d->tree ? text_add(out, ", groups of %u channels: %.1f times fewer adds", shape->group,
+                              cpu_tree_gain(d->tree))
+                   : STATUS_OK;
 }
 
 const struct dedisperse_ops cpu_dedisperse = {.size = sizeof(struct cpu_dedisperse),

@@ -146,7 +146,6 @@ static uint32_t tree_place(const struct tree_tile *tile, uint32_t level, uint32_
 static status_t tree_put_join(cpu_tree_t *tree, struct tree_tile *tile, uint32_t level,
                               uint32_t number, uint32_t row)
 {
-    status_t st = STATUS_OK;
     const struct pattern *p = &tile->patterns.levels[level].patterns[number];
     int passes = tile->uses[level][number] == 0;
     size_t *taken = passes ? &tile->passing : &tile->rows;
@@ -173,8 +172,7 @@ static status_t tree_put_join(cpu_tree_t *tree, struct tree_tile *tile, uint32_t
     tree->longest = samples > tree->longest ? samples : tree->longest;
     TRY(memory_grow(tree->njoins, sizeof *tree->joins, "patterns of delays", &tree->joins));
     tree->joins[tree->njoins++] = join;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds to a DM's list the rows that make a pattern up. */
@@ -195,7 +193,6 @@ static void tree_list_rows(struct tree_tile *tile, uint32_t dm, uint32_t level, 
 /* The chunk is whole: the lists of its DMs one behind the other. */
 static status_t tree_end_chunk(cpu_tree_t *tree, struct tree_tile *tile)
 {
-    status_t st = STATUS_OK;
     for (uint32_t dm = 0; dm < tile->patterns.ndms; dm++) {
         TRY(memory_grow(tree->nlists, sizeof *tree->lists, "patterns of delays", &tree->lists));
         tree->lists[tree->nlists++] = tree->nstarts;
@@ -208,8 +205,7 @@ static status_t tree_end_chunk(cpu_tree_t *tree, struct tree_tile *tile)
     }
     tree->rows = tile->rows > tree->rows ? tile->rows : tree->rows;
     tile->rows = 0;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Whether DMs must add what there is before the next group is made. */
@@ -223,7 +219,6 @@ static int tree_is_chunk_full(const cpu_tree_t *tree, const struct tree_tile *ti
 
 static status_t tree_lay_group(cpu_tree_t *tree, struct tree_tile *tile)
 {
-    status_t st = STATUS_OK;
     size_t number = (size_t)tile->number * tree->ntop + tile->group;
     const uint32_t *of = tile->patterns.of + (size_t)tile->group * tile->patterns.ndms;
     tile->passing = 0;
@@ -248,9 +243,7 @@ static status_t tree_lay_group(cpu_tree_t *tree, struct tree_tile *tile)
     tree->ends[number] = tree->njoins;
     tree->passing = tile->passing > tree->passing ? tile->passing : tree->passing;
     tree->flushes[number] = (uint8_t)tree_is_chunk_full(tree, tile);
-    TRY(tree->flushes[number] ? tree_end_chunk(tree, tile) : STATUS_OK);
-out:
-    return st;
+    return tree->flushes[number] ? tree_end_chunk(tree, tile) : STATUS_OK;
 }
 
 static status_t tree_lay_tile(cpu_tree_t *tree, uint32_t number)
@@ -258,21 +251,21 @@ static status_t tree_lay_tile(cpu_tree_t *tree, uint32_t number)
     status_t st = STATUS_OK;
     struct tree_tile *tile = NULL;
     uint32_t dm = number * tree->tile;
-    TRY(memory_zeroed(1, sizeof *tile, "patterns", &tile));
+    TRY_OUT(memory_zeroed(1, sizeof *tile, "patterns", &tile));
     tile->number = number;
     tile->delays = tree->delays + (size_t)dm * tree->nrows;
-    TRY(patterns_create(tile->delays, (uint32_t)min_u64(tree->tile, tree->ndms - dm), tree->nrows,
-                        tree->top + 1, (uint32_t)tree->piece, &tile->patterns));
+    TRY_OUT(patterns_create(tile->delays, (uint32_t)min_u64(tree->tile, tree->ndms - dm),
+                            tree->nrows, tree->top + 1, (uint32_t)tree->piece, &tile->patterns));
     for (uint32_t level = 1; level <= tree->top; level++) {
         const struct pattern_level *l = &tile->patterns.levels[level];
         size_t count = l->first[l->ngroups];
-        TRY(memory_zeroed(count, sizeof(uint32_t), "patterns", &tile->uses[level]));
-        TRY(memory_zeroed(count, sizeof(uint32_t), "patterns", &tile->at[level]));
-        TRY(memory_zeroed(count, 1, "patterns", &tile->parts[level]));
+        TRY_OUT(memory_zeroed(count, sizeof(uint32_t), "patterns", &tile->uses[level]));
+        TRY_OUT(memory_zeroed(count, sizeof(uint32_t), "patterns", &tile->at[level]));
+        TRY_OUT(memory_zeroed(count, 1, "patterns", &tile->parts[level]));
     }
     tree->first[number] = tree->nlists;
     for (tile->group = 0; tile->group < tree->ntop; tile->group++) {
-        TRY(tree_lay_group(tree, tile));
+        TRY_OUT(tree_lay_group(tree, tile));
     }
 out:
     for (uint32_t level = 0; tile && level < LEVELS; level++) {
@@ -291,7 +284,6 @@ out:
  * with DEVICE (memory). */
 static status_t tree_lay_out(cpu_tree_t *tree)
 {
-    status_t st = STATUS_OK;
     size_t groups = (size_t)tree->ntiles * tree->ntop;
     TRY(memory_zeroed(groups, sizeof *tree->ends, "patterns", &tree->ends));
     TRY(memory_zeroed(groups, 1, "patterns", &tree->flushes));
@@ -301,8 +293,7 @@ static status_t tree_lay_out(cpu_tree_t *tree)
     }
     TRY(memory_grow(tree->nlists, sizeof *tree->lists, "patterns of delays", &tree->lists));
     tree->lists[tree->nlists] = tree->nstarts;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 enum {
@@ -405,7 +396,7 @@ status_t cpu_tree_create(const struct dedisperse_table *table, enum series_forma
     status_t st = STATUS_OK;
     cpu_tree_t *tree = NULL;
     *out = NULL;
-    TRY(memory_zeroed(1, sizeof *tree, "patterns", &tree));
+    TRY_OUT(memory_zeroed(1, sizeof *tree, "patterns", &tree));
     tree->nrows = table->nused;
     tree->ndms = table->nrows;
     tree->delays = table->delays;
@@ -417,10 +408,10 @@ status_t cpu_tree_create(const struct dedisperse_table *table, enum series_forma
     cpu_tree_choose_kernels(tree, format, kernels);
     tree->piece = (uint64_t)shape->time_out * STRIP_BYTES / tree->sums->sample_bytes;
     tree->most_joins = cpu_tree_most_joins(tree->nrows, tree->ndms);
-    TRY(tree_lay_out(tree));
+    TRY_OUT(tree_lay_out(tree));
     if (tree->njoins <= tree->most_joins) {
-        TRY(memory_zeroed(tree->longest * tree->sums->sample_bytes + SLACK_BYTES, 1, "zeros",
-                          &tree->zeros));
+        TRY_OUT(memory_zeroed(tree->longest * tree->sums->sample_bytes + SLACK_BYTES, 1, "zeros",
+                              &tree->zeros));
         *out = tree;
         tree = NULL;
     }

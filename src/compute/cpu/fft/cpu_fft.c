@@ -91,20 +91,17 @@ static fftwf_plan fft_make_plan(const struct cpu_fft_shape *shape, float *in, fl
 
 static status_t fft_create_rows(const struct cpu_fft_shape *shape, float **in, float **out)
 {
-    status_t st = STATUS_OK;
     TRY(memory_aligned(shape->batch * shape->in_row, sizeof(float), "a transform", in));
     TRY(memory_aligned(shape->batch * shape->out_row, sizeof(float), "a transform", out));
     /* Numbers that are none would be slow. */
     memset(*in, 0, shape->batch * shape->in_row * sizeof(float));
     memset(*out, 0, shape->batch * shape->out_row * sizeof(float));
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fft_make_key(const struct cpu_fft_shape *shapes, size_t count,
                              enum fft_planning effort, struct text *out)
 {
-    status_t st = STATUS_OK;
     char processor[256];
     cpu_processor(processor, sizeof processor);
     TRY(text_add(out, "%s\n%s", fftwf_version, processor));
@@ -114,9 +111,7 @@ static status_t fft_make_key(const struct cpu_fft_shape *shapes, size_t count,
                      shape->is_complex ? "complex" : "real", shape->batch, shape->points,
                      shape->in_row, shape->out_row));
     }
-    TRY(text_add(out, ", %s", planning_name(effort)));
-out:
-    return st;
+    return text_add(out, ", %s", planning_name(effort));
 }
 
 /* The plan that this wisdom tells, or NULL. What else FFTW knows would change it. */
@@ -141,7 +136,7 @@ static status_t fft_is_enough(const struct cpu_fft_shape *shapes, size_t count, 
     float *spectra = NULL;
     *out = 1;
     for (size_t i = 0; i < count && *out; i++) {
-        TRY(fft_create_rows(&shapes[i], &in, &spectra));
+        TRY_OUT(fft_create_rows(&shapes[i], &in, &spectra));
         fftwf_plan plan = fft_follow(&shapes[i], in, spectra, wisdom);
         *out = plan != NULL;
         fftwf_destroy_plan(plan);
@@ -168,14 +163,14 @@ static status_t fft_plan_anew(const struct cpu_fft_shape *shapes, size_t count, 
     fftwf_forget_wisdom();
     fftwf_set_timelimit(most);
     for (size_t i = 0; i < count; i++) {
-        TRY(fft_create_rows(&shapes[i], &in, &spectra));
+        TRY_OUT(fft_create_rows(&shapes[i], &in, &spectra));
         fftwf_destroy_plan(fft_make_plan(&shapes[i], in, spectra, flags));
         free(in);
         free(spectra);
         in = spectra = NULL;
     }
     wisdom = fftwf_export_wisdom_to_string();
-    TRY(wisdom ? fft_is_enough(shapes, count, wisdom, &is_enough) : STATUS_OK);
+    TRY_OUT(wisdom ? fft_is_enough(shapes, count, wisdom, &is_enough) : STATUS_OK);
     if (is_enough) {
         *out = wisdom;
         wisdom = NULL;
@@ -200,13 +195,13 @@ status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum f
     if (effort == PLANNING_ESTIMATE) {
         goto out;
     }
-    TRY(fft_make_key(shapes, count, effort, &key));
-    TRY(cache_get(cache_kind, key.data, &kept, &size));
+    TRY_OUT(fft_make_key(shapes, count, effort, &key));
+    TRY_OUT(cache_get(cache_kind, key.data, &kept, &size));
     if (!kept && effort == PLANNING_PATIENT) {
-        TRY(fft_plan_anew(shapes, count, FFTW_PATIENT, most_patience, &wisdom));
+        TRY_OUT(fft_plan_anew(shapes, count, FFTW_PATIENT, most_patience, &wisdom));
     }
     if (!kept && !wisdom) {
-        TRY(fft_plan_anew(shapes, count, FFTW_MEASURE, most_measuring, &wisdom));
+        TRY_OUT(fft_plan_anew(shapes, count, FFTW_MEASURE, most_measuring, &wisdom));
     }
     if (wisdom) {
         size = strlen(wisdom);
@@ -229,20 +224,20 @@ status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, c
     cpu_fft_t *transform = NULL;
     float *in = NULL;
     float *spectra = NULL;
-    TRY(memory_zeroed(1, sizeof *transform, "a transform", &transform));
-    TRY(fft_create_rows(shape, &in, &spectra));
+    TRY_OUT(memory_zeroed(1, sizeof *transform, "a transform", &transform));
+    TRY_OUT(fft_create_rows(shape, &in, &spectra));
     transform->is_complex = shape->is_complex;
     transform->is_inverse = shape->is_inverse;
     if (wisdom[0] != '\0') {
         transform->plan = fft_follow(shape, in, spectra, wisdom);
-        REQUIRE(transform->plan, STATUS_DEVICE,
-                "this machine cannot follow the FFTW plan that rank 0 made for its own: run on "
-                "machines of one kind, or with run.fft_planning=estimate");
+        REQUIRE_OUT(transform->plan, STATUS_DEVICE,
+                    "this machine cannot follow the FFTW plan that rank 0 made for its own: run on "
+                    "machines of one kind, or with run.fft_planning=estimate");
     } else {
         fftwf_forget_wisdom();
         transform->plan = fft_make_plan(shape, in, spectra, FFTW_ESTIMATE);
-        REQUIRE(transform->plan, STATUS_DEVICE, "FFTW cannot plan a transform of %zu points",
-                shape->points);
+        REQUIRE_OUT(transform->plan, STATUS_DEVICE, "FFTW cannot plan a transform of %zu points",
+                    shape->points);
     }
     *out = transform;
     transform = NULL;

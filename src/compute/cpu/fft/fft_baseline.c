@@ -70,7 +70,6 @@ static void baseline_share_out(struct baseline *b, pool_task_t *run)
 static status_t baseline_make(struct baseline *b, const struct channelise_spec *spec,
                               uint64_t spectra)
 {
-    status_t st = STATUS_OK;
     /* Patience with all at once takes minutes and gains nothing. */
     static const enum fft_planning efforts[PLANS] = {PLANNING_MEASURE, PLANNING_PATIENT};
     size_t points = channelise_samples(spec);
@@ -95,8 +94,7 @@ static status_t baseline_make(struct baseline *b, const struct channelise_spec *
         TRY(cpu_fft_create(shape, wisdom, &b->plans[i]));
     }
     baseline_share_out(b, baseline_touch);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t baseline_create(backend_t *backend, const struct channelise_spec *spec,
@@ -104,9 +102,9 @@ static status_t baseline_create(backend_t *backend, const struct channelise_spec
 {
     status_t st = STATUS_OK;
     struct baseline *b = NULL;
-    TRY(memory_zeroed(1, sizeof *b, "transforms", &b));
-    TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &b->pool));
-    TRY(baseline_make(b, spec, spectra));
+    TRY_OUT(memory_zeroed(1, sizeof *b, "transforms", &b));
+    TRY_OUT(cpu_pool((struct cpu_backend *)backend, spec->threads, &b->pool));
+    TRY_OUT(baseline_make(b, spec, spectra));
     *out = &b->base;
     b = NULL;
 out:

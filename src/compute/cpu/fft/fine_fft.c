@@ -76,8 +76,8 @@ static status_t side_fft_create(size_t points, struct side_fft *out)
         span /= stage->radix;
         floats += 2 * span * (stage->radix - 1);
     }
-    TRY(memory_aligned(floats, sizeof(float), "factors", &fft.factors));
-    TRY(memory_zeroed(points, sizeof *fft.order, "an order", &fft.order));
+    TRY_OUT(memory_aligned(floats, sizeof(float), "factors", &fft.factors));
+    TRY_OUT(memory_zeroed(points, sizeof *fft.order, "an order", &fft.order));
     float *factors = fft.factors;
     for (size_t i = 0; i < fft.nstages; i++) {
         struct side_stage *stage = &fft.stages[i];
@@ -226,22 +226,23 @@ status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape sh
     fine_fft_t *fine = NULL;
     struct cpu_fft_shape shapes[2];
     size_t base = 2 * shape.height * shape.width / FINE_COLUMNS;
-    TRY(memory_zeroed(1, sizeof *fine, "a transform", &fine));
+    TRY_OUT(memory_zeroed(1, sizeof *fine, "a transform", &fine));
     fine->kernels = kernels;
     fine->shape = shape;
     fine->pitch = fine_pitch(shape);
     if (shape.is_beside) {
-        REQUIRE(side_fft_serves(shape.height) && side_fft_serves(shape.width), STATUS_DEVICE,
-                "%zu x %zu points cannot be transformed side by side", shape.height, shape.width);
-        TRY(side_fft_create(shape.height, &fine->side_column));
-        TRY(side_fft_create(shape.width, &fine->side_row));
+        REQUIRE_OUT(side_fft_serves(shape.height) && side_fft_serves(shape.width), STATUS_DEVICE,
+                    "%zu x %zu points cannot be transformed side by side", shape.height,
+                    shape.width);
+        TRY_OUT(side_fft_create(shape.height, &fine->side_column));
+        TRY_OUT(side_fft_create(shape.width, &fine->side_row));
     } else {
         fine_fft_shapes(shape, shapes);
-        TRY(cpu_fft_create(&shapes[0], wisdom, &fine->column));
-        TRY(cpu_fft_create(&shapes[1], wisdom, &fine->row));
+        TRY_OUT(cpu_fft_create(&shapes[0], wisdom, &fine->column));
+        TRY_OUT(cpu_fft_create(&shapes[1], wisdom, &fine->row));
     }
-    TRY(memory_aligned(shape.height * 2 * FINE_COLUMNS, sizeof(float), "factors", &fine->step));
-    TRY(memory_aligned(base, sizeof(float), "factors", &fine->base));
+    TRY_OUT(memory_aligned(shape.height * 2 * FINE_COLUMNS, sizeof(float), "factors", &fine->step));
+    TRY_OUT(memory_aligned(base, sizeof(float), "factors", &fine->base));
     fine_set_factors(fine);
     *out = fine;
     fine = NULL;

@@ -89,7 +89,7 @@ static status_t direct_create(const struct filter_spec *spec, const struct filte
 {
     status_t st = STATUS_OK;
     direct_t *d = NULL;
-    TRY(memory_zeroed(1, sizeof *d, "the filter", &d));
+    TRY_OUT(memory_zeroed(1, sizeof *d, "the filter", &d));
     d->reader = reader;
     d->taps = spec->taps;
     d->decimate = spec->decimate;
@@ -98,16 +98,17 @@ static status_t direct_create(const struct filter_spec *spec, const struct filte
     d->planes = direct_planes(spec);
     d->pitch = direct_pitch(spec);
     d->threads = spec->threads;
-    REQUIRE(d->planes * d->pitch <= UINT32_MAX, STATUS_USAGE,
-            "%u taps and a decimation of %u are too many for direct sums: method: overlap-save",
-            spec->taps, spec->decimate);
-    TRY(memory_aligned(spec->taps, sizeof(float), "coefficients", &d->coeff[0]));
-    TRY(memory_aligned(spec->taps, sizeof(float), "coefficients", &d->coeff[1]));
-    TRY(memory_aligned(spec->taps, sizeof(uint32_t), "coefficients", &d->place));
+    REQUIRE_OUT(d->planes * d->pitch <= UINT32_MAX, STATUS_USAGE,
+                "%u taps and a decimation of %u are too many for direct sums: method: overlap-save",
+                spec->taps, spec->decimate);
+    TRY_OUT(memory_aligned(spec->taps, sizeof(float), "coefficients", &d->coeff[0]));
+    TRY_OUT(memory_aligned(spec->taps, sizeof(float), "coefficients", &d->coeff[1]));
+    TRY_OUT(memory_aligned(spec->taps, sizeof(uint32_t), "coefficients", &d->place));
     direct_set_taps(d, spec);
-    TRY(memory_zeroed(spec->threads, sizeof *d->scratch, "scratch", &d->scratch));
+    TRY_OUT(memory_zeroed(spec->threads, sizeof *d->scratch, "scratch", &d->scratch));
     for (uint32_t i = 0; i < spec->threads; i++) {
-        TRY(memory_aligned(direct_scratch_floats(spec), sizeof(float), "samples", &d->scratch[i]));
+        TRY_OUT(
+            memory_aligned(direct_scratch_floats(spec), sizeof(float), "samples", &d->scratch[i]));
     }
     *out = d;
     d = NULL;
@@ -312,7 +313,6 @@ static struct filter_shape choose_shape(const struct filter_spec *spec, enum fil
 /* As compute/filter.h says. */
 static status_t cpu_filter_choose(const struct filter_spec *spec, struct filter_choice *out)
 {
-    status_t st = STATUS_OK;
     enum filter_method method = spec->method;
     uint64_t length = choose_length(spec);
     REQUIRE(!spec->response || method != FILTER_DIRECT, STATUS_USAGE,
@@ -326,15 +326,13 @@ static status_t cpu_filter_choose(const struct filter_spec *spec, struct filter_
             "%u taps and a decimation of %u are too many for FFTW", spec->taps, spec->decimate);
     *out =
         (struct filter_choice){.backend = BACKEND_CPU, .shape = choose_shape(spec, method, length)};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The choice by rule first; then the other method, where one may have it; then other lengths. */
 static status_t cpu_filter_candidates(backend_t *backend, const struct filter_spec *spec,
                                       struct filter_shape **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     struct filter_choice choice;
     struct filter_shape *list = NULL;
     uint32_t n = 0;
@@ -357,8 +355,7 @@ static status_t cpu_filter_candidates(backend_t *backend, const struct filter_sp
     }
     *out = list;
     *count = n;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Running a filter: what threads do with a block of samples.
@@ -455,7 +452,6 @@ static void run_cut(struct filter_block *block)
 static status_t cpu_filter_run(filter_t *base, buffer_t *in, const struct sample_input *input,
                                const struct stage_run *run, buffer_t *out)
 {
-    status_t st = STATUS_OK;
     struct cpu_filter *filter = (struct cpu_filter *)base;
     struct filter_block *block = &filter->blocks[filter->nblocks % POOL_BLOCKS];
     void *from = NULL;
@@ -477,8 +473,7 @@ static status_t cpu_filter_run(filter_t *base, buffer_t *in, const struct sample
     work.tasks[0] = (block->pieces + block->counts) * run->nstreams;
     block->number = cpu_submit(filter->pool, &work, in, out);
     filter->nblocks++;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint64_t cpu_filter_bytes(const struct filter_spec *spec)
@@ -511,7 +506,6 @@ static void cpu_filter_destroy(filter_t *base)
 
 static status_t cpu_filter_create(backend_t *backend, filter_t *made)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec given = made->spec, *spec = &given;
     struct cpu_filter *filter = (struct cpu_filter *)made;
     uint32_t simd = spec->choice.shape.simd;
@@ -532,8 +526,7 @@ static status_t cpu_filter_create(backend_t *backend, filter_t *made)
         TRY(memory_zeroed(spec->nstreams, sizeof *block->re, "offsets", &block->re));
         TRY(memory_zeroed(spec->nstreams, sizeof *block->im, "offsets", &block->im));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct filter_ops cpu_filter = {.choose = cpu_filter_choose,

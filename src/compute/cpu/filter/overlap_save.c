@@ -87,7 +87,6 @@ static fftwf_plan convolution_plan(size_t points, size_t batch, float *in, float
 /* Forgets FFTW's wisdom first: other wisdom would change the plans. */
 static status_t convolution_plans(convolution_t *c)
 {
-    status_t st = STATUS_OK;
     float *a = c->scratch[0];
     float *row = a + 2 * c->row;
     float *columns = a + 2 * c->rows * FILTER_COLUMNS;
@@ -102,8 +101,7 @@ static status_t convolution_plans(convolution_t *c)
         REQUIRE(c->column_forward && c->column_inverse, STATUS_DEVICE,
                 "FFTW cannot plan a transform of %zu points", c->rows);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void convolution_set_factors(convolution_t *c)
@@ -156,19 +154,19 @@ static status_t convolution_create(const struct filter_kernels *kernels, uint32_
     status_t st = STATUS_OK;
     convolution_t *c = NULL;
     size_t floats = convolution_scratch(length);
-    TRY(memory_zeroed(1, sizeof *c, "a transform", &c));
+    TRY_OUT(memory_zeroed(1, sizeof *c, "a transform", &c));
     c->kernels = kernels;
     c->rows = convolution_rows(length);
     c->row = length / c->rows;
     c->threads = threads;
-    TRY(memory_zeroed(threads, sizeof *c->scratch, "scratch", &c->scratch));
+    TRY_OUT(memory_zeroed(threads, sizeof *c->scratch, "scratch", &c->scratch));
     for (uint32_t i = 0; i < threads; i++) {
-        TRY(memory_aligned(floats, sizeof(float), "rows of a transform", &c->scratch[i]));
+        TRY_OUT(memory_aligned(floats, sizeof(float), "rows of a transform", &c->scratch[i]));
     }
-    TRY(convolution_plans(c));
+    TRY_OUT(convolution_plans(c));
     if (c->rows > 1) {
-        TRY(memory_aligned(c->rows * 4 * FILTER_COLUMNS, sizeof(float), "factors", &c->step));
-        TRY(memory_aligned(length / FILTER_COLUMNS * 2, sizeof(float), "factors", &c->base));
+        TRY_OUT(memory_aligned(c->rows * 4 * FILTER_COLUMNS, sizeof(float), "factors", &c->step));
+        TRY_OUT(memory_aligned(length / FILTER_COLUMNS * 2, sizeof(float), "factors", &c->base));
         convolution_set_factors(c);
     }
     *out = c;
@@ -264,7 +262,7 @@ static status_t overlap_save_order(overlap_save_t *o)
 {
     status_t st = STATUS_OK;
     float(*natural)[2] = NULL;
-    TRY(memory_aligned(o->length, sizeof *natural, "a response", &natural));
+    TRY_OUT(memory_aligned(o->length, sizeof *natural, "a response", &natural));
     for (size_t i = 0; i < filter_table_responses(o->spec); i++) {
         float(*response)[2] = o->table + i * o->length;
         memcpy(natural, response, o->length * sizeof *natural);
@@ -281,26 +279,27 @@ status_t overlap_save_create(const struct filter_spec *spec, const struct filter
     status_t st = STATUS_OK;
     overlap_save_t *o = NULL;
     uint32_t length = spec->choice.shape.length;
-    REQUIRE(length >= (uint64_t)spec->taps - 1 + spec->decimate, STATUS_USAGE,
-            "a filter of %u taps, decimating by %u, in blocks of %u samples", spec->taps,
-            spec->decimate, length);
-    REQUIRE(length >= CONVOLUTION_LEAST && length <= CONVOLUTION_MOST && !(length & (length - 1)),
-            STATUS_USAGE, "blocks of %u samples, expected a power of two from %d to %d", length,
-            CONVOLUTION_LEAST, CONVOLUTION_MOST);
-    TRY(memory_zeroed(1, sizeof *o, "the filter", &o));
+    REQUIRE_OUT(length >= (uint64_t)spec->taps - 1 + spec->decimate, STATUS_USAGE,
+                "a filter of %u taps, decimating by %u, in blocks of %u samples", spec->taps,
+                spec->decimate, length);
+    REQUIRE_OUT(length >= CONVOLUTION_LEAST && length <= CONVOLUTION_MOST &&
+                    !(length & (length - 1)),
+                STATUS_USAGE, "blocks of %u samples, expected a power of two from %d to %d", length,
+                CONVOLUTION_LEAST, CONVOLUTION_MOST);
+    TRY_OUT(memory_zeroed(1, sizeof *o, "the filter", &o));
     o->reader = reader;
     o->spec = spec;
     o->length = length;
     o->valid = (length - (spec->taps - 1)) / spec->decimate;
     o->samples = (o->valid - 1) * spec->decimate + spec->taps;
     o->skip = spec->response ? (size_t)-spec->first : spec->taps - 1;
-    TRY(filter_table_create(spec, length, NULL, &o->table));
-    TRY(memory_zeroed(spec->threads, sizeof *o->scratch, "scratch", &o->scratch));
+    TRY_OUT(filter_table_create(spec, length, NULL, &o->table));
+    TRY_OUT(memory_zeroed(spec->threads, sizeof *o->scratch, "scratch", &o->scratch));
     for (uint32_t i = 0; i < spec->threads; i++) {
-        TRY(memory_aligned(length, sizeof *o->scratch[i], "a block", &o->scratch[i]));
+        TRY_OUT(memory_aligned(length, sizeof *o->scratch[i], "a block", &o->scratch[i]));
     }
-    TRY(convolution_create(reader->filter, length, spec->threads, &o->convolution));
-    TRY(overlap_save_order(o));
+    TRY_OUT(convolution_create(reader->filter, length, spec->threads, &o->convolution));
+    TRY_OUT(overlap_save_order(o));
     *out = o;
     o = NULL;
 out:

@@ -38,7 +38,6 @@ static void channelise_set_fine(struct fine_shape fine, struct channelise_shape 
 static status_t cpu_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                       struct channelise_choice *out)
 {
-    status_t st = STATUS_OK;
     struct cpu_fft_shape shape = cpu_fft_shape(channelise_samples(spec), spec->is_complex);
     struct channelise_choice choice = {.backend = BACKEND_CPU};
     struct fine_shape fine = channelise_fine(spec, &spec->choice);
@@ -56,8 +55,7 @@ static status_t cpu_channelise_choose(backend_t *backend, const struct channelis
             : cpu_fft_wisdom(&shape, 1, cpu_fft_effort(spec->planning, spec->expected),
                              choice.wisdom, sizeof choice.wisdom));
     *out = choice;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static const char *cpu_channelise_simd(const struct channelise_choice *choice)
@@ -67,20 +65,17 @@ static const char *cpu_channelise_simd(const struct channelise_choice *choice)
 
 static status_t cpu_channelise_words(const struct channelise_choice *choice, struct text *out)
 {
-    status_t st = STATUS_OK;
     TRY(text_add(out, "%s, ", cpu_channelise_simd(choice)));
     if (choice->shape.radix[0] > 0) {
         TRY(text_add(out, "%u x %u", choice->shape.radix[0], choice->shape.radix[1]));
     }
     if (choice->shape.vector > 0) {
         TRY(text_add(out, " side by side"));
-        goto out;
+        return STATUS_OK;
     }
     TRY(choice->shape.radix[0] > 0 ? text_add(out, ", ") : STATUS_OK);
     /* How many spectra are filtered in one go rounds nothing, and is not said. */
-    TRY(cpu_fft_words(choice->wisdom, out));
-out:
-    return st;
+    return cpu_fft_words(choice->wisdom, out);
 }
 
 enum {
@@ -146,13 +141,12 @@ static status_t cpu_channelise_candidates(backend_t *backend, const struct chann
                                           enum channelise_space space,
                                           struct channelise_shape **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     struct channelise_shape *list = NULL;
     struct cpu usual = {0};
     uint32_t n = 0;
     (void)backend;
     if (space == SPACE_FEW) {
-        goto out; /* the rule serves */
+        return STATUS_OK; /* the rule serves */
     }
     channelise_set_sizes(&usual, spec, &spec->choice);
     TRY(memory_zeroed((size_t)SIMD_LEVELS * GRAIN, sizeof *list, "shapes", &list));
@@ -164,8 +158,7 @@ static status_t cpu_channelise_candidates(backend_t *backend, const struct chann
     }
     *out = list;
     *count = n;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Waits for the blocks that it has given to the pool. */
@@ -215,21 +208,17 @@ static void cpu_channelise_destroy(channelise_t *channelise)
 static status_t channelise_create_bank(struct cpu *cpu, const struct channelise_spec *spec,
                                        const char *wisdom)
 {
-    status_t st = STATUS_OK;
     struct ppf_fir_strips strips = {0};
     if (cpu->fine.height > 0) {
         strips = (struct ppf_fir_strips){cpu->fine.width, FINE_STRIP};
     }
     TRY(ppf_fir_create(cpu->kernels, spec, cpu->rows, strips, &cpu->filter));
-    TRY(cpu->fine.height > 0 ? fine_fft_create(cpu->kernels, cpu->fine, wisdom, &cpu->fine_fft)
-                             : cpu_fft_create(&cpu->shape, wisdom, &cpu->transform));
-out:
-    return st;
+    return cpu->fine.height > 0 ? fine_fft_create(cpu->kernels, cpu->fine, wisdom, &cpu->fine_fft)
+                                : cpu_fft_create(&cpu->shape, wisdom, &cpu->transform);
 }
 
 static status_t channelise_create_scratch(struct cpu *cpu)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
     size_t floats[SCRATCH_PARTS];
     cpu_channelise_scratch_floats(cpu, floats);
@@ -240,13 +229,11 @@ static status_t channelise_create_scratch(struct cpu *cpu)
         TRY(memory_aligned(floats[1], sizeof(float), "spectra", &scratch->filtered));
         TRY(memory_aligned(floats[2], sizeof(float), "spectra", &scratch->bins));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t channelise_create_steps(struct cpu *cpu)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
     const size_t nchannels = spec->nchannels;
     int has_steps = 0;
@@ -262,13 +249,11 @@ static status_t channelise_create_steps(struct cpu *cpu)
         scratch->high = scratch->low + nchannels;
         TRY(memory_zeroed(nchannels, sizeof *scratch->offset, "scales", &scratch->offset));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t channelise_create_blocks(struct cpu *cpu)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (channelise_is_summed(&spec->outputs[i])) {
@@ -286,13 +271,11 @@ static status_t channelise_create_blocks(struct cpu *cpu)
             }
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t cpu_channelise_create(backend_t *backend, channelise_t *made)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec given = made->spec, *spec = &given;
     struct cpu *cpu = (struct cpu *)made;
     struct channelise_choice choice = spec->choice;
@@ -310,9 +293,7 @@ static status_t cpu_channelise_create(backend_t *backend, channelise_t *made)
     TRY(spec->is_spectra ? STATUS_OK : channelise_create_bank(cpu, spec, choice.wisdom));
     TRY(channelise_create_scratch(cpu));
     TRY(channelise_create_steps(cpu));
-    TRY(channelise_create_blocks(cpu));
-out:
-    return st;
+    return channelise_create_blocks(cpu);
 }
 
 static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)

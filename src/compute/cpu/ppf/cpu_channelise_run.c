@@ -529,15 +529,13 @@ static int channelise_is_direct(const struct cpu *cpu)
 
 static status_t channelise_create_deinterleaved(struct cpu *cpu)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < cpu->base.spec.threads; i++) {
         if (!cpu->scratch[i].deinterleaved) {
             size_t bytes = (size_t)interleaved_bytes(&cpu->base.spec) * (cpu->has_pairs ? 2 : 1);
             TRY(memory_aligned(bytes, 1, "deinterleaved streams", &cpu->scratch[i].deinterleaved));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Where spectra stay between columns and rows, and before them deinterleaved samples: of each
@@ -545,14 +543,13 @@ out:
 static status_t channelise_create_matrices(struct cpu *cpu, struct block *block, int is_shared,
                                            int is_copied)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
     float **shared = &cpu->matrices[cpu->nblocks % 2];
     char **turned = &cpu->turned[cpu->nblocks % 2];
     block->matrices = NULL;
     block->turned = NULL;
     if (cpu->fine.height == 0) {
-        goto out;
+        return STATUS_OK;
     }
     if (is_shared && !*shared) {
         TRY(memory_aligned((size_t)cpu->shared * spec->nstreams * fine_fft_matrix(cpu->fine),
@@ -572,8 +569,7 @@ static status_t channelise_create_matrices(struct cpu *cpu, struct block *block,
                                &cpu->scratch[i].matrices));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint64_t channelise_count_sums(const struct block *block)
@@ -615,7 +611,6 @@ struct run {
 static status_t channelise_begin_run(struct cpu *cpu, int follows, buffer_t *in,
                                      buffer_t *const *out, struct run *run)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &cpu->base.spec;
     void *data = NULL;
     if (!follows) {
@@ -638,8 +633,7 @@ static status_t channelise_begin_run(struct cpu *cpu, int follows, buffer_t *in,
                 clipped_begin(spec, i, run->nstreams, cpu->next, run->spectra, run->out[i]);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The block of a run's `count` spectra from `before` on, and its rows, which go where the run's
@@ -716,7 +710,6 @@ status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first,
                             const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                             uint64_t counted, buffer_t *const *out, uint64_t *rows)
 {
-    status_t st = STATUS_OK;
     struct cpu *cpu = (struct cpu *)channelise;
     const struct channelise_spec *spec = &cpu->base.spec;
     struct run run = {.input = input, .nstreams = nstreams, .spectra = spectra, .counted = counted};
@@ -742,6 +735,5 @@ status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first,
             cpu_buffer_mark(out[i], cpu->pool, block->number);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -432,7 +432,6 @@ static status_t cpu_synthesise_run(synthesise_t *base, buffer_t *in,
                                    const struct sample_input *input, const struct stage_run *run,
                                    buffer_t *out)
 {
-    status_t st = STATUS_OK;
     struct cpu_synthesise *stage = (struct cpu_synthesise *)base;
     const struct synthesise_spec *spec = &stage->base.spec;
     struct synthesise_block *block = &stage->blocks[stage->nblocks % POOL_BLOCKS];
@@ -457,8 +456,7 @@ static status_t cpu_synthesise_run(synthesise_t *base, buffer_t *in,
     work.tasks[0] = block->pieces * run->nstreams;
     block->number = cpu_submit(stage->pool, &work, in, out);
     stage->nblocks++;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static struct synthesise_layout cpu_synthesise_layout(const struct synthesise_spec *spec)
@@ -498,7 +496,6 @@ static uint64_t cpu_synthesise_bytes(const struct synthesise_spec *spec)
 static status_t cpu_synthesise_choose(backend_t *backend, const struct synthesise_spec *spec,
                                       struct synthesise_choice *out)
 {
-    status_t st = STATUS_OK;
     struct synthesise_choice choice = {.backend = BACKEND_CPU};
     const struct cpu_fft_shape shape = cpu_fft_inverse(spec->points, !spec->is_real_out);
     (void)backend;
@@ -506,17 +503,13 @@ static status_t cpu_synthesise_choose(backend_t *backend, const struct synthesis
     TRY(cpu_fft_wisdom(&shape, 1, cpu_fft_effort(spec->planning, spec->expected), choice.wisdom,
                        sizeof choice.wisdom));
     *out = choice;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t cpu_synthesise_words(const struct synthesise_choice *choice, struct text *out)
 {
-    status_t st = STATUS_OK;
     TRY(text_add(out, "%s, ", cpu_simd_name(choice->shape.simd)));
-    TRY(cpu_fft_words(choice->wisdom, out));
-out:
-    return st;
+    return cpu_fft_words(choice->wisdom, out);
 }
 
 static void cpu_synthesise_destroy(synthesise_t *base)
@@ -540,7 +533,6 @@ static void cpu_synthesise_destroy(synthesise_t *base)
 
 static status_t synthesise_allocate(struct cpu_synthesise *stage)
 {
-    status_t st = STATUS_OK;
     const struct synthesise_spec *spec = &stage->base.spec;
     const struct synthesise_layout *layout = &stage->layout;
     const size_t series = (size_t)spec->nstreams * spec->channels;
@@ -562,13 +554,11 @@ static status_t synthesise_allocate(struct cpu_synthesise *stage)
         TRY(memory_zeroed(series, sizeof(size_t), "offsets", &stage->blocks[i].re));
         TRY(memory_zeroed(series, sizeof(size_t), "offsets", &stage->blocks[i].im));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t cpu_synthesise_create(backend_t *backend, synthesise_t *made)
 {
-    status_t st = STATUS_OK;
     const struct synthesise_spec given = made->spec, *spec = &given;
     struct cpu_synthesise *stage = (struct cpu_synthesise *)made;
     const uint32_t simd = spec->choice.shape.simd;
@@ -582,8 +572,7 @@ static status_t cpu_synthesise_create(backend_t *backend, synthesise_t *made)
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &stage->pool));
     TRY(synthesise_allocate(stage));
     stage->base.spec.coeff = NULL;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct synthesise_ops cpu_synthesise = {.bytes = cpu_synthesise_bytes,

@@ -154,7 +154,7 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
 {
     status_t st = STATUS_OK;
     ppf_fir_t *filter = NULL;
-    TRY(memory_zeroed(1, sizeof *filter, "the filter", &filter));
+    TRY_OUT(memory_zeroed(1, sizeof *filter, "the filter", &filter));
     filter->kernels = kernels;
     filter->is_complex = spec->is_complex;
     filter->unpack = kernels->unpack[spec->format][spec->is_complex];
@@ -173,7 +173,7 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
     filter->has_rule = missing_rule_of(kernels, &coding, &filter->rule);
     size_t margin = fir_margin(spec);
     size_t count = filter->padded * filter->taps + 2 * margin;
-    TRY(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
+    TRY_OUT(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
     if (strips.columns == 0) {
         memset(filter->coeff, 0, count * sizeof(float));
     }

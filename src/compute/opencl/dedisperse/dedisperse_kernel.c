@@ -51,10 +51,10 @@ static status_t kernel_make_tables(dedisperse_kernel_t *kernel,
     uint32_t *rel = NULL;
     uint32_t *bases = NULL;
     uint32_t *firsts = NULL;
-    TRY(memory_zeroed((size_t)p->ndms * padded, sizeof *rel, "delays", &rel));
-    TRY(memory_zeroed((size_t)kernel->spans.ntiles * padded, sizeof *bases, "delays", &bases));
-    TRY(memory_zeroed((size_t)kernel->spans.ntiles + 1, sizeof *firsts, "tiles", &firsts));
-    TRY(memory_zeroed((size_t)p->nranges + 1, sizeof *kernel->tiles, "tiles", &kernel->tiles));
+    TRY_OUT(memory_zeroed((size_t)p->ndms * padded, sizeof *rel, "delays", &rel));
+    TRY_OUT(memory_zeroed((size_t)kernel->spans.ntiles * padded, sizeof *bases, "delays", &bases));
+    TRY_OUT(memory_zeroed((size_t)kernel->spans.ntiles + 1, sizeof *firsts, "tiles", &firsts));
+    TRY_OUT(memory_zeroed((size_t)p->nranges + 1, sizeof *kernel->tiles, "tiles", &kernel->tiles));
     for (uint32_t range = 0; range < p->nranges; range++) {
         for (uint32_t dm = p->firsts[range]; dm < p->firsts[range + 1]; dm += dms, tile++) {
             firsts[tile] = dm;
@@ -64,12 +64,12 @@ static status_t kernel_make_tables(dedisperse_kernel_t *kernel,
         kernel->tiles[range + 1] = tile;
     }
     firsts[tile] = p->ndms;
-    TRY(device_put(kernel->device, rel, (size_t)p->ndms * padded * sizeof *rel, "delays",
-                   &kernel->rel));
-    TRY(device_put(kernel->device, bases, (size_t)tile * padded * sizeof *bases, "delays",
-                   &kernel->bases));
-    TRY(device_put(kernel->device, firsts, ((size_t)tile + 1) * sizeof *firsts, "tiles",
-                   &kernel->firsts));
+    TRY_OUT(device_put(kernel->device, rel, (size_t)p->ndms * padded * sizeof *rel, "delays",
+                       &kernel->rel));
+    TRY_OUT(device_put(kernel->device, bases, (size_t)tile * padded * sizeof *bases, "delays",
+                       &kernel->bases));
+    TRY_OUT(device_put(kernel->device, firsts, ((size_t)tile + 1) * sizeof *firsts, "tiles",
+                       &kernel->firsts));
 out:
     free(rel);
     free(bases);
@@ -114,7 +114,7 @@ static status_t kernel_put_reaches(dedisperse_kernel_t *kernel,
     status_t st = STATUS_OK;
     uint32_t *reaches = NULL;
     uint32_t most = 0;
-    TRY(memory_zeroed((size_t)p->nrows + 1, sizeof *reaches, "delays", &reaches));
+    TRY_OUT(memory_zeroed((size_t)p->nrows + 1, sizeof *reaches, "delays", &reaches));
     for (uint32_t dm = 0; dm < p->ndms; dm++) {
         for (uint32_t row = 0; row < p->nrows; row++) {
             uint32_t delay = p->delays[(size_t)dm * p->nrows + row];
@@ -128,8 +128,8 @@ static status_t kernel_put_reaches(dedisperse_kernel_t *kernel,
     }
     reaches[p->nrows] = most;
     kernel->reach = (uint64_t)most * FOUR;
-    TRY(device_put(kernel->device, reaches, ((size_t)p->nrows + 1) * sizeof *reaches, "delays",
-                   &kernel->reaches));
+    TRY_OUT(device_put(kernel->device, reaches, ((size_t)p->nrows + 1) * sizeof *reaches, "delays",
+                       &kernel->reaches));
 out:
     free(reaches);
     return st;
@@ -139,14 +139,11 @@ out:
 static status_t kernel_allocate_words(dedisperse_kernel_t *kernel,
                                       const struct dedisperse_shape_problem *p)
 {
-    status_t st = STATUS_OK;
     TRY(kernel_put_reaches(kernel, p));
     kernel->word_stride = kernel_words(kernel, p->samples) + kernel->reach;
-    TRY(device_allocate(kernel->device,
-                        ((uint64_t)p->nrows + 1) * kernel->word_stride * sizeof(uint32_t),
-                        "words of samples", &kernel->words));
-out:
-    return st;
+    return device_allocate(kernel->device,
+                           ((uint64_t)p->nrows + 1) * kernel->word_stride * sizeof(uint32_t),
+                           "words of samples", &kernel->words);
 }
 
 static status_t kernel_put_tree(dedisperse_kernel_t *kernel,
@@ -154,12 +151,12 @@ static status_t kernel_put_tree(dedisperse_kernel_t *kernel,
 {
     status_t st = STATUS_OK;
     const struct tree_tables *t = &kernel->tree;
-    TRY(memory_zeroed(2, sizeof *kernel->tiles, "tiles", &kernel->tiles));
+    TRY_OUT(memory_zeroed(2, sizeof *kernel->tiles, "tiles", &kernel->tiles));
     kernel->tiles[1] = t->ntiles;
-    TRY(kernel_put_list(kernel, &t->steps, &kernel->steps));
-    TRY(kernel_put_list(kernel, &t->tables, &kernel->tables));
-    TRY(kernel_put_list(kernel, &t->tiles, &kernel->firsts));
-    TRY(kernel_folds(kernel) ? kernel_allocate_words(kernel, p) : STATUS_OK);
+    TRY_OUT(kernel_put_list(kernel, &t->steps, &kernel->steps));
+    TRY_OUT(kernel_put_list(kernel, &t->tables, &kernel->tables));
+    TRY_OUT(kernel_put_list(kernel, &t->tiles, &kernel->firsts));
+    TRY_OUT(kernel_folds(kernel) ? kernel_allocate_words(kernel, p) : STATUS_OK);
 out:
     tree_tables_free(&kernel->tree);
     return st;
@@ -192,12 +189,12 @@ static status_t kernel_take(dedisperse_kernel_t *kernel, const struct dedisperse
     const char *why = NULL;
     double cost = 0;
     kernel->shape = *shape;
-    TRY(dedisperse_shape_words(shape, &words));
-    REQUIRE(dedisperse_space_fits(&kernel->problem, device, shape, &kernel->spans, &cost, &why),
-            STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
+    TRY_OUT(dedisperse_shape_words(shape, &words));
+    REQUIRE_OUT(dedisperse_space_fits(&kernel->problem, device, shape, &kernel->spans, &cost, &why),
+                STATUS_USAGE, "dedispersion cannot be run as %s: %s", words.data, why);
     if (shape->group > 0) {
-        TRY(tree_tables_create(&kernel->problem, shape, &kernel->spans, device->local_bytes, 1,
-                               &kernel->tree));
+        TRY_OUT(tree_tables_create(&kernel->problem, shape, &kernel->spans, device->local_bytes, 1,
+                                   &kernel->tree));
     }
 out:
     text_free(&words);
@@ -208,7 +205,6 @@ out:
  * are added by brute force. */
 static status_t kernel_take_best(dedisperse_kernel_t *kernel)
 {
-    status_t st = STATUS_OK;
     struct dedisperse_shape_problem brute = kernel->problem;
     const struct device_info *device = &kernel->device->info;
     const struct dedisperse_shape best = dedisperse_space_best(&kernel->problem, device);
@@ -219,8 +215,7 @@ static status_t kernel_take_best(dedisperse_kernel_t *kernel)
         const struct dedisperse_shape shape = dedisperse_space_best(&brute, device);
         TRY(kernel_take(kernel, &shape));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shape_problem *problem,
@@ -228,18 +223,18 @@ status_t dedisperse_kernel_create(device_t *device, const struct dedisperse_shap
 {
     status_t st = STATUS_OK;
     dedisperse_kernel_t *kernel = NULL;
-    TRY(memory_zeroed(1, sizeof *kernel, "dedispersion", &kernel));
+    TRY_OUT(memory_zeroed(1, sizeof *kernel, "dedispersion", &kernel));
     kernel->device = device;
     kernel->problem = *problem;
-    TRY(shape->pack > 0 ? kernel_take(kernel, shape) : kernel_take_best(kernel));
-    REQUIRE(kernel->shape.group == 0 || kernel->tree.fits, STATUS_USAGE,
-            "dedispersion cannot be run so: %llu bytes of local memory do not hold the sums of "
-            "the patterns of delays",
-            (unsigned long long)device->info.local_bytes);
-    TRY(kernel_build(kernel));
+    TRY_OUT(shape->pack > 0 ? kernel_take(kernel, shape) : kernel_take_best(kernel));
+    REQUIRE_OUT(kernel->shape.group == 0 || kernel->tree.fits, STATUS_USAGE,
+                "dedispersion cannot be run so: %llu bytes of local memory do not hold the sums of "
+                "the patterns of delays",
+                (unsigned long long)device->info.local_bytes);
+    TRY_OUT(kernel_build(kernel));
     if (out) {
-        TRY(kernel->shape.group > 0 ? kernel_put_tree(kernel, problem)
-                                    : kernel_make_tables(kernel, problem));
+        TRY_OUT(kernel->shape.group > 0 ? kernel_put_tree(kernel, problem)
+                                        : kernel_make_tables(kernel, problem));
         kernel->problem.delays = NULL;
         kernel->problem.firsts = NULL;
         *out = kernel;
@@ -276,7 +271,6 @@ status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwatch *wa
                                uint64_t row_stride, uint64_t samples, uint32_t range, cl_mem out,
                                uint64_t out_stride)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_shape *s = &kernel->shape;
     const int is_tree = s->group > 0;
     const int folds = kernel_folds(kernel);
@@ -287,14 +281,13 @@ status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwatch *wa
                                      (size_t)s->time_items * s->dm_items};
     TRY(folds ? kernel_fold(kernel, watch, rows, row_stride, quarter) : STATUS_OK);
     /* The kernel counts what it reads at a time, not samples: four words of a tree. */
-    TRY(LAUNCH(kernel->device, kernel->id, size, watch, STEP_FILTER,
-               ARGUMENT(*(folds ? &kernel->words : &rows)),
-               ARGUMENT_ULONG((folds ? kernel->word_stride : row_stride) / (is_tree ? 4 : s->pack)),
-               ARGUMENT(*(is_tree ? &kernel->steps : &kernel->rel)),
-               ARGUMENT(*(is_tree ? &kernel->tables : &kernel->bases)), ARGUMENT(kernel->firsts),
-               ARGUMENT(out), ARGUMENT_ULONG(out_stride), ARGUMENT_ULONG(samples),
-               ARGUMENT_IF(is_tree, quarter), ARGUMENT_UINT(kernel->tiles[range]),
-               ARGUMENT_UINT((cl_uint)pieces)));
-out:
-    return st;
+    return LAUNCH(
+        kernel->device, kernel->id, size, watch, STEP_FILTER,
+        ARGUMENT(*(folds ? &kernel->words : &rows)),
+        ARGUMENT_ULONG((folds ? kernel->word_stride : row_stride) / (is_tree ? 4 : s->pack)),
+        ARGUMENT(*(is_tree ? &kernel->steps : &kernel->rel)),
+        ARGUMENT(*(is_tree ? &kernel->tables : &kernel->bases)), ARGUMENT(kernel->firsts),
+        ARGUMENT(out), ARGUMENT_ULONG(out_stride), ARGUMENT_ULONG(samples),
+        ARGUMENT_IF(is_tree, quarter), ARGUMENT_UINT(kernel->tiles[range]),
+        ARGUMENT_UINT((cl_uint)pieces));
 }

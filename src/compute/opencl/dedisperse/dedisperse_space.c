@@ -452,15 +452,13 @@ static status_t space_add(const struct dedisperse_shape_problem *p,
                           struct dedisperse_shape_spans *spans, struct dedisperse_candidate **list,
                           uint32_t *count)
 {
-    status_t st = STATUS_OK;
     struct dedisperse_candidate one = {.shape = *shape};
     const char *why = NULL;
     if (dedisperse_space_fits(p, device, shape, spans, &one.cost, &why)) {
         TRY(memory_grow(*count, sizeof one, "shapes", list));
         (*list)[(*count)++] = one;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
@@ -476,13 +474,13 @@ status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
     uint32_t n = 0;
     for (uint64_t i = 0; space_number(p, skew, i, &shape); i++) {
         if (space_is_sensible(p, device, &shape)) {
-            TRY(space_add(p, device, &shape, &spans, &list, &n));
+            TRY_OUT(space_add(p, device, &shape, &spans, &list, &n));
         }
     }
     skew = space_slope_of_tree(p);
     for (uint64_t i = 0; has_trees && space_tree_number(p, device, skew, i, &shape); i++) {
         if (space_is_sensible_tree(p, &shape)) {
-            TRY(space_add(p, device, &shape, &spans, &list, &n));
+            TRY_OUT(space_add(p, device, &shape, &spans, &list, &n));
         }
     }
     *out = list;

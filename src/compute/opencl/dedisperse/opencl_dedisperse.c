@@ -45,7 +45,6 @@ static status_t transpose_build(struct stage *stage)
 
 static status_t transpose_put_tables(struct stage *stage)
 {
-    status_t st = STATUS_OK;
     static const char tables[] = "tables of dedispersion";
     device_t *device = stage->opencl->device;
     const struct dedisperse_table *table = &stage->table;
@@ -58,8 +57,7 @@ static status_t transpose_put_tables(struct stage *stage)
                        (size_t)table->nrows * table->nused * sizeof *table->delays, tables,
                        &stage->inner));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Enqueues it for samples 0 .. times - 1 of every channel of the table.
@@ -156,9 +154,9 @@ static status_t dedisperse_allocate_rows(device_t *device, uint64_t count, uint6
 {
     status_t st = STATUS_OK;
     void *zeros = NULL;
-    TRY(memory_zeroed(bytes, 1, "a row of zeros", &zeros));
-    TRY(device_allocate(device, (count + 1) * bytes, "transposed samples", out));
-    TRY(device_write(device, *out, count * bytes, zeros, bytes, "zeros"));
+    TRY_OUT(memory_zeroed(bytes, 1, "a row of zeros", &zeros));
+    TRY_OUT(device_allocate(device, (count + 1) * bytes, "transposed samples", out));
+    TRY_OUT(device_write(device, *out, count * bytes, zeros, bytes, "zeros"));
 out:
     free(zeros);
     return st;
@@ -167,7 +165,6 @@ out:
 /* Rows for channels, and in two steps for sub-bands. */
 static status_t dedisperse_allocate(struct stage *stage)
 {
-    status_t st = STATUS_OK;
     device_t *device = stage->opencl->device;
     const struct dedisperse_spec *spec = &stage->base.spec;
     const struct subbands *steps = spec->steps;
@@ -184,13 +181,11 @@ static status_t dedisperse_allocate(struct stage *stage)
         TRY(dedisperse_allocate_rows(device, steps->ngroups,
                                      stage->sub_stride * (bytes == 1 ? 2 : 4), &stage->sub));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t stage_fill(struct stage *stage)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_spec *spec = &stage->base.spec;
     stage->watch.is_on = spec->is_timed;
     TRY(dedisperse_table_create(spec, &stage->table));
@@ -198,9 +193,7 @@ static status_t stage_fill(struct stage *stage)
     TRY(dedisperse_kernel_create(stage->opencl->device, &problem, &spec->shape, &stage->kernel));
     TRY(transpose_build(stage));
     TRY(transpose_put_tables(stage));
-    TRY(dedisperse_allocate(stage));
-out:
-    return st;
+    return dedisperse_allocate(stage);
 }
 
 /* Words that a tree folds rows into are as much memory as the rows, where delays are long four
@@ -237,7 +230,6 @@ static uint64_t opencl_dedisperse_bytes(const struct dedisperse_spec *spec)
 static status_t dedisperse_run_sums(struct stage *stage, uint64_t samples, cl_mem out,
                                     uint64_t out_stride)
 {
-    status_t st = STATUS_OK;
     const struct subbands *steps = stage->base.spec.steps;
     if (!steps) {
         TRY(dedisperse_kernel_run(stage->kernel, &stage->watch, stage->rows, stage->row_stride,
@@ -248,8 +240,7 @@ static status_t dedisperse_run_sums(struct stage *stage, uint64_t samples, cl_me
         TRY(dedisperse_kernel_run(stage->kernel, &stage->watch, stage->sub, stage->sub_stride,
                                   samples, k, out, out_stride));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Bytes of the input that come to the device: none of what an earlier stage has left there. */
@@ -269,7 +260,6 @@ static status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buf
                                       const struct dedisperse_input *input, uint64_t samples,
                                       buffer_t *out_buffer, uint64_t out_stride)
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)dedisperse;
     const struct dispersion *delays = stage->base.spec.delays;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
@@ -279,15 +269,12 @@ static status_t opencl_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in_buf
                            &stage->watch));
     TRY(transpose_run(stage, in->memory, input, dedisperse_inputs(&stage->base.spec, samples)));
     TRY(dedisperse_run_sums(stage, samples, out->memory, out_stride));
-    TRY(opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch));
-out:
-    return st;
+    return opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch);
 }
 
 static status_t opencl_dedisperse_again(dedisperse_t *dedisperse, buffer_t *out_buffer,
                                         uint64_t samples, uint64_t out_stride)
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)dedisperse;
     const device_t *device = stage->opencl->device;
     const struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
@@ -295,8 +282,7 @@ static status_t opencl_dedisperse_again(dedisperse_t *dedisperse, buffer_t *out_
     TRY(device_wait(device, out->moved));
     TRY(dedisperse_run_sums(stage, samples, out->memory, out_stride));
     CL_TRY(device, clFinish(device->compute), "dedisperse");
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t opencl_dedisperse_identity(const backend_t *backend, struct text *out)
@@ -315,9 +301,9 @@ static status_t opencl_dedisperse_build(backend_t *backend, const struct dedispe
     status_t st = STATUS_OK;
     device_t *device = ((struct opencl *)backend)->device;
     struct dedisperse_table table = {0};
-    TRY(dedisperse_table_create(spec, &table));
+    TRY_OUT(dedisperse_table_create(spec, &table));
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
-    TRY(dedisperse_kernel_create(device, &problem, shape, NULL));
+    TRY_OUT(dedisperse_kernel_create(device, &problem, shape, NULL));
 out:
     dedisperse_table_free(&table);
     return st;
@@ -357,9 +343,9 @@ static status_t opencl_dedisperse_candidates(backend_t *backend, const struct de
     status_t st = STATUS_OK;
     const struct device_info *device = &((struct opencl *)backend)->device->info;
     struct dedisperse_table table = {0};
-    TRY(dedisperse_table_create(spec, &table));
+    TRY_OUT(dedisperse_table_create(spec, &table));
     struct dedisperse_shape_problem problem = dedisperse_problem_of(spec, &table);
-    TRY(dedisperse_space_candidates(&problem, device, out, count));
+    TRY_OUT(dedisperse_space_candidates(&problem, device, out, count));
 out:
     dedisperse_table_free(&table);
     return st;

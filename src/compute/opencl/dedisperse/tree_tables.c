@@ -107,7 +107,6 @@ static void tile_find_spans(struct tree_tile *t)
 /* Patterns, and room for all else. */
 static status_t tile_prepare(struct tree_tile *t)
 {
-    status_t st = STATUS_OK;
     const struct dedisperse_shape_problem *p = t->problem;
     size_t nrows = (size_t)t->ngroups * t->shape->group;
     uint32_t nlevels = tree_tile_levels(t->shape->group);
@@ -127,8 +126,7 @@ static status_t tile_prepare(struct tree_tile *t)
     TRY(memory_zeroed((size_t)t->level->first[t->level->ngroups] + t->ngroups, sizeof *t->made,
                       "patterns", &t->made));
     tile_find_spans(t);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void tree_tile_free(struct tree_tile *t)
@@ -354,7 +352,6 @@ static status_t tree_tile_create(const struct dedisperse_shape_problem *p,
                                  const struct dedisperse_shape_spans *spans, uint32_t dm,
                                  uint32_t memory, struct tree_tile *out, int *fits)
 {
-    status_t st = STATUS_OK;
     uint64_t groups = ceil_div_u64(p->nrows, shape->group);
     uint64_t together = tile_together(p, shape);
     *out = (struct tree_tile){.problem = p,
@@ -369,8 +366,7 @@ static status_t tree_tile_create(const struct dedisperse_shape_problem *p,
     TRY(tile_prepare(out));
     tile_put_in_order(out);
     *fits = tile_cut(out);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- tree tables ---- */
@@ -402,13 +398,11 @@ void tree_tables_free(struct tree_tables *tables)
 /* Room for `count` more numbers, which are 0; *out are they. */
 static status_t tables_grow(struct tree_list *list, uint64_t count, uint32_t **out)
 {
-    status_t st = STATUS_OK;
     TRY(memory_grown(list->count + count, sizeof **out, "patterns of delays", &list->numbers));
     *out = list->numbers + list->count;
     memset(*out, 0, count * sizeof **out);
     list->count += count;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Samples from a pattern's least delay on to where each of its rows begins. */
@@ -432,7 +426,6 @@ static void tables_expand(const struct patterns *p, uint32_t level, uint32_t num
 static status_t tile_put_rows(const struct tree_tile *t, struct tree_list *tables,
                               const struct tree_step *step)
 {
-    status_t st = STATUS_OK;
     uint32_t *to = NULL;
     for (uint32_t o = step->from; o < step->to; o++) {
         for (uint32_t k = 0; k < t->shape->group; k++) {
@@ -444,8 +437,7 @@ static status_t tile_put_rows(const struct tree_tile *t, struct tree_list *table
             to[3] = t->count[row] / 4;
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static void tables_put_half(uint32_t *numbers, uint64_t i, uint32_t half)
@@ -506,7 +498,6 @@ static void tile_put_offsets(const struct tree_tile *t, uint32_t row, uint32_t i
 static status_t tile_put_patterns(struct tree_tile *t, struct tree_list *tables,
                                   const struct tree_step *step)
 {
-    status_t st = STATUS_OK;
     uint32_t *block = NULL;
     uint32_t made = step->sums_at;
     uint64_t piece = 0;
@@ -520,15 +511,13 @@ static status_t tile_put_patterns(struct tree_tile *t, struct tree_list *tables,
             made += tree_tile_words(t, &p);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The offsets of a step. */
 static status_t tile_put_all_offsets(const struct tree_tile *t, struct tree_list *tables,
                                      const struct tree_step *step)
 {
-    status_t st = STATUS_OK;
     uint32_t *pairs = NULL;
     uint32_t n = 0;
     TRY(tables_grow(tables, tree_tile_offset_fours(t, step) * HEAD, &pairs));
@@ -542,8 +531,7 @@ static status_t tile_put_all_offsets(const struct tree_tile *t, struct tree_list
             tile_put_offsets(t, g * group, n++, g, pairs);
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Sets the flags of the phase that adds step number i; *since counts rows since high parts were set
@@ -571,7 +559,6 @@ static void tile_set_flags(const struct tree_tile *t, uint32_t i, uint32_t *sinc
 static status_t tile_put_phase(struct tree_tile *t, struct tree_tables *out, uint32_t i,
                                uint32_t *since)
 {
-    status_t st = STATUS_OK;
     uint64_t begin = out->tables.count / HEAD;
     const struct tree_step *one = i < t->nsteps ? &t->steps[i] : NULL;
     const struct tree_step *two = i > 0 && i - 1 < t->nsteps ? &t->steps[i - 1] : NULL;
@@ -599,30 +586,25 @@ static status_t tile_put_phase(struct tree_tile *t, struct tree_tables *out, uin
     }
     head[0] = (uint32_t)begin;
     head[1] = (uint32_t)(out->tables.count / HEAD - begin);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t tile_put_phases(struct tree_tile *t, struct tree_tables *out)
 {
-    status_t st = STATUS_OK;
     uint32_t since = 0;
     for (uint32_t i = 0; i < t->nsteps + 2; i++) {
         TRY(tile_put_phase(t, out, i, &since));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t tables_put_tile(struct tree_tables *t, uint32_t dm)
 {
-    status_t st = STATUS_OK;
     uint32_t *to = NULL;
     TRY(tables_grow(&t->tiles, 2, &to));
     to[0] = dm;
     to[1] = (uint32_t)(t->steps.count / HEAD);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t tables_add_tile(struct tree_tables *t, const struct dedisperse_shape_problem *p,
@@ -631,8 +613,8 @@ static status_t tables_add_tile(struct tree_tables *t, const struct dedisperse_s
 {
     status_t st = STATUS_OK;
     struct tree_tile tile = {.ndms = 0};
-    TRY(tree_tile_create(p, shape, spans, dm, t->memory, &tile, &t->fits));
-    TRY(t->fits ? tile_put_phases(&tile, t) : STATUS_OK);
+    TRY_OUT(tree_tile_create(p, shape, spans, dm, t->memory, &tile, &t->fits));
+    TRY_OUT(t->fits ? tile_put_phases(&tile, t) : STATUS_OK);
 out:
     tree_tile_free(&tile);
     return st;
@@ -651,14 +633,14 @@ status_t tree_tables_create(const struct dedisperse_shape_problem *p,
     t.fits = words * sizeof(uint32_t) > blocks;
     t.memory = t.fits ? (uint32_t)(words - blocks / sizeof(uint32_t)) / 8 * 8 : 0;
     for (uint32_t i = every / 2 < t.ntiles ? every / 2 : 0; i < t.ntiles && t.fits; i += every) {
-        TRY(tables_put_tile(&t, i * dms));
-        TRY(tables_add_tile(&t, p, shape, spans, i * dms));
+        TRY_OUT(tables_put_tile(&t, i * dms));
+        TRY_OUT(tables_add_tile(&t, p, shape, spans, i * dms));
     }
-    TRY(tables_put_tile(&t, p->ndms));
+    TRY_OUT(tables_put_tile(&t, p->ndms));
     t.phases = t.steps.count / HEAD * every;
     /* A phase looks at the two behind it. */
     uint32_t *behind = NULL;
-    TRY(tables_grow(&t.steps, 2 * HEAD, &behind));
+    TRY_OUT(tables_grow(&t.steps, 2 * HEAD, &behind));
     t.made *= every;
     t.staged *= every;
     t.added *= every;

@@ -79,7 +79,7 @@ static status_t clfft_fail(const device_t *device, clfftStatus error, const char
                        what, clfft_error_name(error));
 }
 
-#define CLFFT_TRY(device, call, what)                                                              \
+#define CLFFT_TRY_OUT(device, call, what)                                                          \
     do {                                                                                           \
         clfftStatus clfft_error = (call);                                                          \
         if (clfft_error != CLFFT_SUCCESS) {                                                        \
@@ -91,7 +91,6 @@ static status_t clfft_fail(const device_t *device, clfftStatus error, const char
 /* Under the lock. */
 static status_t clfft_load(void)
 {
-    status_t st = STATUS_OK;
     /* POSIX lets a function be found as an object: dlsym(3). */
     const struct {
         const char *name;
@@ -114,8 +113,7 @@ static status_t clfft_load(void)
         REQUIRE(found, STATUS_DEVICE, "clFFT cannot be used: %s", dlerror());
         memcpy(names[i].function, &found, sizeof found);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t clfft_open_library(const device_t *device)
@@ -123,10 +121,10 @@ static status_t clfft_open_library(const device_t *device)
     status_t st = STATUS_OK;
     pthread_mutex_lock(&lock);
     if (users == 0) {
-        TRY(clfft_load());
+        TRY_OUT(clfft_load());
         clfftSetupData data = {
             .major = clfftVersionMajor, .minor = clfftVersionMinor, .patch = clfftVersionPatch};
-        CLFFT_TRY(device, clfft.setup(&data), "start");
+        CLFFT_TRY_OUT(device, clfft.setup(&data), "start");
     }
     users++;
 out:
@@ -162,19 +160,22 @@ static status_t clfft_plan_batch(device_t *device, uint32_t length, uint64_t bat
     struct plan *plan = NULL;
     const size_t lengths[] = {length};
     size_t bytes = 0;
-    TRY(memory_zeroed(1, sizeof *plan, "a plan of clFFT", &plan));
+    TRY_OUT(memory_zeroed(1, sizeof *plan, "a plan of clFFT", &plan));
     plan->device = device;
-    CLFFT_TRY(device, clfft.create_default_plan(&plan->handle, device->context, CLFFT_1D, lengths),
-              "make a plan");
-    CLFFT_TRY(device, clfft.set_plan_precision(plan->handle, CLFFT_SINGLE), "plan for floats");
-    CLFFT_TRY(device,
-              clfft.set_layout(plan->handle, CLFFT_COMPLEX_INTERLEAVED, CLFFT_COMPLEX_INTERLEAVED),
-              "plan for pairs");
-    CLFFT_TRY(device, clfft.set_result_location(plan->handle, CLFFT_INPLACE), "plan in place");
-    CLFFT_TRY(device, clfft.set_plan_batch_size(plan->handle, (size_t)batch), "plan a batch");
-    CLFFT_TRY(device, clfft.bake_plan(plan->handle, 1, &device->compute, NULL, NULL),
-              "build its kernels");
-    CLFFT_TRY(device, clfft.get_tmp_buf_size(plan->handle, &bytes), "say what workspace it needs");
+    CLFFT_TRY_OUT(device,
+                  clfft.create_default_plan(&plan->handle, device->context, CLFFT_1D, lengths),
+                  "make a plan");
+    CLFFT_TRY_OUT(device, clfft.set_plan_precision(plan->handle, CLFFT_SINGLE), "plan for floats");
+    CLFFT_TRY_OUT(
+        device,
+        clfft.set_layout(plan->handle, CLFFT_COMPLEX_INTERLEAVED, CLFFT_COMPLEX_INTERLEAVED),
+        "plan for pairs");
+    CLFFT_TRY_OUT(device, clfft.set_result_location(plan->handle, CLFFT_INPLACE), "plan in place");
+    CLFFT_TRY_OUT(device, clfft.set_plan_batch_size(plan->handle, (size_t)batch), "plan a batch");
+    CLFFT_TRY_OUT(device, clfft.bake_plan(plan->handle, 1, &device->compute, NULL, NULL),
+                  "build its kernels");
+    CLFFT_TRY_OUT(device, clfft.get_tmp_buf_size(plan->handle, &bytes),
+                  "say what workspace it needs");
     *work = bytes;
     *out = plan;
     plan = NULL;
@@ -187,10 +188,10 @@ static status_t clfft_run(void *made, cl_mem data, cl_mem work)
 {
     status_t st = STATUS_OK;
     struct plan *plan = made;
-    CLFFT_TRY(plan->device,
-              clfft.enqueue_transform(plan->handle, CLFFT_FORWARD, 1, &plan->device->compute, 0,
-                                      NULL, NULL, &data, NULL, work),
-              "start");
+    CLFFT_TRY_OUT(plan->device,
+                  clfft.enqueue_transform(plan->handle, CLFFT_FORWARD, 1, &plan->device->compute, 0,
+                                          NULL, NULL, &data, NULL, work),
+                  "start");
 out:
     return st;
 }

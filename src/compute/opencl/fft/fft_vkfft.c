@@ -113,7 +113,7 @@ static status_t vkfft_plan_batch(device_t *device, uint32_t length, uint64_t bat
 {
     status_t st = STATUS_OK;
     struct plan *plan = NULL;
-    TRY(memory_zeroed(1, sizeof *plan, "a plan of VkFFT", &plan));
+    TRY_OUT(memory_zeroed(1, sizeof *plan, "a plan of VkFFT", &plan));
     plan->device = device;
     plan->work_bytes = length * batch * 2 * sizeof(float); /* VkFFT raises it for odd lengths */
     VkFFTConfiguration wanted = {
@@ -128,9 +128,10 @@ static status_t vkfft_plan_batch(device_t *device, uint32_t length, uint64_t bat
         .tempBufferSize = &plan->work_bytes,
     };
     VkFFTResult result = initializeVkFFT(&plan->app, wanted);
-    REQUIRE(result == VKFFT_SUCCESS, STATUS_DEVICE,
-            "OpenCL device %s: VkFFT cannot plan %llu transforms of %u points: error %d of VkFFT",
-            device->info.name, (unsigned long long)batch, length, (int)result);
+    REQUIRE_OUT(
+        result == VKFFT_SUCCESS, STATUS_DEVICE,
+        "OpenCL device %s: VkFFT cannot plan %llu transforms of %u points: error %d of VkFFT",
+        device->info.name, (unsigned long long)batch, length, (int)result);
     *work = plan->app.localFFTPlan->numAxisUploads[0] > 1 ? plan->work_bytes : 0;
     *out = plan;
     plan = NULL;

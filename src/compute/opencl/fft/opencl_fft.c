@@ -56,7 +56,6 @@ enum fft_kind fft_settle(enum fft_kind wanted, uint32_t length)
 /* Gives the plan of `count` transforms, and makes it when there is none. */
 static status_t fft_find_plan(fft_t *fft, uint64_t count, void **out)
 {
-    status_t st = STATUS_OK;
     uint64_t work = 0;
     cl_mem memory = NULL;
     struct batch_plan *entry = fft->plans;
@@ -74,15 +73,13 @@ static status_t fft_find_plan(fft_t *fft, uint64_t count, void **out)
         fft->work_bytes = work;
     }
     *out = entry->plan;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Settles how many transforms the largest plan does. Workspace is as large as the data: where there
  * is any, smaller plans do. */
 static status_t fft_settle_most(fft_t *fft, uint64_t most)
 {
-    status_t st = STATUS_OK;
     void *plan = NULL;
     uint64_t limit = max_u64(plan_points / fft->length, 1);
     uint64_t small = power_below(max_u64(work_limit / fft->length / COMPLEX_BYTES, 1));
@@ -91,8 +88,7 @@ static status_t fft_settle_most(fft_t *fft, uint64_t most)
         TRY(fft_find_plan(fft, small, &plan));
         fft->most = fft->work_bytes > 0 ? small : fft->most;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint64_t most,
@@ -103,21 +99,21 @@ status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint6
     void *plan = NULL;
     const struct fft_library *library = fft_library_of(kind);
     const uint64_t align = device->info.align;
-    REQUIRE(library->can(length) && most > 0, STATUS_DEVICE, "%s cannot transform %u points",
-            fft_name(kind), length);
-    TRY(memory_zeroed(1, sizeof *fft, "an FFT", &fft));
+    REQUIRE_OUT(library->can(length) && most > 0, STATUS_DEVICE, "%s cannot transform %u points",
+                fft_name(kind), length);
+    TRY_OUT(memory_zeroed(1, sizeof *fft, "an FFT", &fft));
     fft->device = device;
     fft->length = length;
-    TRY(library->open ? library->open(device) : STATUS_OK);
+    TRY_OUT(library->open ? library->open(device) : STATUS_OK);
     fft->library = library;
     fft->step = align / gcd_u64(align, (uint64_t)length * COMPLEX_BYTES);
-    TRY(fft_settle_most(fft, most));
+    TRY_OUT(fft_settle_most(fft, most));
     fft->grain = min_u64(fft->most, power_below(max_u64(grain_points / length, 1)));
-    TRY(fft_find_plan(fft, fft->most, &plan));
+    TRY_OUT(fft_find_plan(fft, fft->most, &plan));
     if (fft->grain > 1 || fft->step > 1) {
-        TRY(fft_find_plan(fft, fft->grain, &plan));
-        TRY(device_allocate(device, fft->grain * length * COMPLEX_BYTES, "the stage of the FFT",
-                            &fft->stage));
+        TRY_OUT(fft_find_plan(fft, fft->grain, &plan));
+        TRY_OUT(device_allocate(device, fft->grain * length * COMPLEX_BYTES, "the stage of the FFT",
+                                &fft->stage));
     }
     *out = fft;
     fft = NULL;
@@ -148,12 +144,12 @@ static status_t fft_run_in_place(fft_t *fft, cl_mem data, uint64_t first, uint64
     const uint64_t bytes = (uint64_t)fft->length * COMPLEX_BYTES;
     cl_mem part = NULL;
     void *plan = NULL;
-    TRY(fft_find_plan(fft, count, &plan));
+    TRY_OUT(fft_find_plan(fft, count, &plan));
     if (first == 0) {
-        TRY(fft->library->run(plan, data, fft->work));
+        TRY_OUT(fft->library->run(plan, data, fft->work));
     } else {
-        TRY(device_part(fft->device, data, first * bytes, count * bytes, &part));
-        TRY(fft->library->run(plan, part, fft->work));
+        TRY_OUT(device_part(fft->device, data, first * bytes, count * bytes, &part));
+        TRY_OUT(fft->library->run(plan, part, fft->work));
     }
 out:
     if (part) {
@@ -164,7 +160,6 @@ out:
 
 static status_t fft_run_staged(fft_t *fft, cl_mem data, uint64_t first, uint64_t count)
 {
-    status_t st = STATUS_OK;
     const uint64_t bytes = (uint64_t)fft->length * COMPLEX_BYTES;
     cl_command_queue queue = fft->device->compute;
     void *plan = NULL;
@@ -178,13 +173,11 @@ static status_t fft_run_staged(fft_t *fft, cl_mem data, uint64_t first, uint64_t
            clEnqueueCopyBuffer(queue, fft->stage, data, 0, (size_t)(first * bytes),
                                (size_t)(count * bytes), 0, NULL, NULL),
            "copy from the stage of the FFT");
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t fft_run(fft_t *fft, struct stopwatch *watch, cl_mem data, uint64_t first, uint64_t count)
 {
-    status_t st = STATUS_OK;
     const device_t *device = fft->device;
     TRY(stopwatch_begin(watch, device, device->compute, STEP_TRANSFORM));
     while (count > 0) {
@@ -203,7 +196,5 @@ status_t fft_run(fft_t *fft, struct stopwatch *watch, cl_mem data, uint64_t firs
         first += now;
         count -= now;
     }
-    TRY(stopwatch_end(watch, device, device->compute));
-out:
-    return st;
+    return stopwatch_end(watch, device, device->compute);
 }

@@ -76,7 +76,6 @@ static uint64_t registers_bytes(const struct filter_spec *spec)
 
 static status_t registers_create(struct filter_made *direct)
 {
-    status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_FILTER_SAMPLES, SOURCE_FILTER_REGISTERS};
     const struct filter_spec *spec = &direct->spec;
     uint32_t parts = direct_parts(spec);
@@ -89,10 +88,8 @@ static status_t registers_create(struct filter_made *direct)
     filter_options(spec, &options);
     text_add(&options, " -DTAPS=%u -DROWS=%u -DWIDTH=%u", registers_taps(spec),
              spec->choice.shape.values, spec->choice.shape.width);
-    TRY(launch_build(direct->device, sources, 2, &options, "filter_registers",
-                     &direct->kernels[0]));
-out:
-    return st;
+    return launch_build(direct->device, sources, 2, &options, "filter_registers",
+                        &direct->kernels[0]);
 }
 
 static status_t registers_run(const struct filter_made *direct, struct stopwatch *watch,
@@ -178,15 +175,15 @@ static status_t local_put(struct filter_made *direct)
     struct local_cut cut = local_cut(spec);
     uint64_t phase = (uint64_t)cut.pieces * cut.piece;
     float *table = NULL;
-    TRY(memory_zeroed(local_floats(spec), sizeof *table, "coefficients", &table));
+    TRY_OUT(memory_zeroed(local_floats(spec), sizeof *table, "coefficients", &table));
     for (uint32_t part = 0; part < direct_parts(spec); part++) {
         for (uint64_t i = 0; i < spec->taps; i++) {
             table[(part * (uint64_t)cut.phases + i % spec->decimate) * phase + i / spec->decimate] =
                 (float)direct_coefficient(spec, i, part);
         }
     }
-    TRY(device_put(direct->device, table, local_floats(spec) * sizeof *table, "coefficients",
-                   &direct->table));
+    TRY_OUT(device_put(direct->device, table, local_floats(spec) * sizeof *table, "coefficients",
+                       &direct->table));
 out:
     free(table);
     return st;
@@ -194,7 +191,6 @@ out:
 
 static status_t local_create(struct filter_made *direct)
 {
-    status_t st = STATUS_OK;
     static const enum program_source sources[] = {SOURCE_FILTER_SAMPLES, SOURCE_FILTER_LOCAL};
     const struct filter_spec *spec = &direct->spec;
     struct local_cut cut = local_cut(spec);
@@ -203,15 +199,12 @@ static status_t local_create(struct filter_made *direct)
     filter_options(spec, &options);
     text_add(&options, " -DPHASES=%u -DTAPS=%u -DPIECE=%u -DPIECES=%u -DWIDTH=%u", cut.phases,
              cut.taps, cut.piece, cut.pieces, spec->choice.shape.width);
-    TRY(launch_build(direct->device, sources, 2, &options, "filter_local", &direct->kernels[0]));
-out:
-    return st;
+    return launch_build(direct->device, sources, 2, &options, "filter_local", &direct->kernels[0]);
 }
 
 static status_t local_run(const struct filter_made *direct, struct stopwatch *watch,
                           const struct filter_block *block)
 {
-    status_t st = STATUS_OK;
     const struct local_cut cut = local_cut(&direct->spec);
     const uint64_t all = (uint64_t)cut.phases * cut.pieces;
     const cl_long base = direct_base(&direct->spec, block);
@@ -224,8 +217,7 @@ static status_t local_run(const struct filter_made *direct, struct stopwatch *wa
                    ARGUMENT_UINT((cl_uint)pieces), ARGUMENT(block->out),
                    ARGUMENT_ULONG(block->out_stride), ARGUMENT_ULONG(block->rows)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint64_t local_bytes(const struct filter_spec *spec)

@@ -98,7 +98,6 @@ static uint32_t filter_bits(const struct filter_spec *spec)
 /* An operation of struct filter_ops. */
 static status_t opencl_filter_choose(const struct filter_spec *spec, struct filter_choice *out)
 {
-    status_t st = STATUS_OK;
     struct filter_shape shape = {.method = FILTER_DIRECT};
     REQUIRE(spec->method != FILTER_DIRECT || !spec->response, STATUS_USAGE,
             "filter.method is direct, but a frequency response has no direct form: leave it auto");
@@ -113,8 +112,7 @@ static status_t opencl_filter_choose(const struct filter_spec *spec, struct filt
     }
     (void)filter_settle(spec, NULL, &shape);
     *out = (struct filter_choice){.backend = BACKEND_OPENCL, .shape = shape};
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Adds a shape unless it cannot be or is there. */
@@ -173,7 +171,6 @@ static void filter_add_overlap(const struct filter_spec *spec, const struct devi
 static status_t opencl_filter_candidates(backend_t *backend, const struct filter_spec *spec,
                                          struct filter_shape **out, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     const struct device_info *device = &((struct opencl *)backend)->device->info;
     struct filter_choice choice = {0};
     struct filter_shape *list = NULL;
@@ -190,8 +187,7 @@ static status_t opencl_filter_candidates(backend_t *backend, const struct filter
     }
     *out = list;
     *count = n;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t opencl_filter_words(const struct filter_choice *choice, struct text *out)
@@ -241,7 +237,6 @@ static uint64_t filter_samples(const struct filter_spec *spec)
 
 static status_t opencl_filter_create(backend_t *backend, filter_t *made)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = &made->spec;
     struct stage *stage = (struct stage *)made;
     struct opencl *opencl = (struct opencl *)backend;
@@ -256,14 +251,12 @@ static status_t opencl_filter_create(backend_t *backend, filter_t *made)
     stage->made = (struct filter_made){.device = device, .spec = stage->base.spec};
     TRY(stage->way->create(&stage->made));
     stage->base.spec.coeff = NULL;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Responses and shifts differ from run to run only where groups of streams do. */
 static status_t filter_bring_streams(struct stage *stage, const struct stage_run *run)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = &stage->base.spec;
     int differs = run->nstreams != stage->nknown;
     for (uint32_t i = 0; i < run->nstreams; i++) {
@@ -279,15 +272,13 @@ static status_t filter_bring_streams(struct stage *stage, const struct stage_run
         TRY(device_write(stage->opencl->device, stage->streams, 0, stage->known,
                          run->nstreams * sizeof *stage->known, "streams"));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t filter_unpack(struct stage *stage, struct opencl_buffer *in,
                               const struct sample_input *input, const struct stage_run *run,
                               struct filter_block *block)
 {
-    status_t st = STATUS_OK;
     const struct deinterleave_block raw = {
         in->memory,         input,        run->nstreams,        run->samples,
         run->counted_first, run->counted, in->use != BUFFER_IN, 0};
@@ -296,15 +287,13 @@ static status_t filter_unpack(struct stage *stage, struct opencl_buffer *in,
     if (!raw.is_clean) {
         TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t opencl_filter_run(filter_t *filter, buffer_t *in_buffer,
                                   const struct sample_input *input, const struct stage_run *run,
                                   buffer_t *out_buffer)
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)filter;
     const struct filter_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
@@ -327,9 +316,7 @@ static status_t opencl_filter_run(filter_t *filter, buffer_t *in_buffer,
     TRY(filter_bring_streams(stage, run));
     TRY(run->samples > 0 ? filter_unpack(stage, in, input, run, &block) : STATUS_OK);
     TRY(run->rows > 0 ? stage->way->run(&stage->made, &stage->watch, &block) : STATUS_OK);
-    TRY(opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch));
-out:
-    return st;
+    return opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch);
 }
 
 static uint64_t opencl_filter_bytes(const struct filter_spec *spec)

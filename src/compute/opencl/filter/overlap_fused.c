@@ -312,11 +312,11 @@ static status_t fused_put_table(struct filter_made *fused, const struct overlap_
     const uint32_t length = fused->kind->length;
     float(*table)[2] = NULL;
     uint32_t *places = NULL;
-    TRY(memory_zeroed(length, sizeof *places, "places of frequencies", &places));
+    TRY_OUT(memory_zeroed(length, sizeof *places, "places of frequencies", &places));
     overlap_places(stages, places);
-    TRY(filter_table_create(spec, length, places, &table));
-    TRY(device_put(fused->device, table, filter_table_bytes(spec, length), "responses",
-                   &fused->table));
+    TRY_OUT(filter_table_create(spec, length, places, &table));
+    TRY_OUT(device_put(fused->device, table, filter_table_bytes(spec, length), "responses",
+                       &fused->table));
 out:
     free(places);
     free(table);
@@ -329,9 +329,9 @@ static status_t fused_put_factors(struct filter_made *fused, const struct overla
     status_t st = STATUS_OK;
     float(*factors)[2] = NULL;
     size_t count = overlap_factor_count(stages);
-    TRY(memory_zeroed(count, sizeof *factors, "factors", &factors));
+    TRY_OUT(memory_zeroed(count, sizeof *factors, "factors", &factors));
     overlap_factors(stages, factors);
-    TRY(device_put(fused->device, factors, count * sizeof *factors, "factors", out));
+    TRY_OUT(device_put(fused->device, factors, count * sizeof *factors, "factors", out));
 out:
     free(factors);
     return st;
@@ -380,7 +380,6 @@ static status_t fused_build(struct filter_made *fused, const struct overlap_stag
 
 static status_t fused_create(struct filter_made *fused)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = &fused->spec;
     fused->kind = overlap_kind(&spec->choice.shape);
     const struct overlap_stages stages = overlap_kind_stages(fused->kind);
@@ -393,8 +392,7 @@ static status_t fused_create(struct filter_made *fused)
         TRY(device_allocate(fused->device, fused_work_bytes(spec), "blocks of a filter",
                             &fused->work));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t fused_run_all(const struct filter_made *fused, struct stopwatch *watch,
@@ -418,7 +416,6 @@ static status_t fused_run_rows(const struct filter_made *fused, struct stopwatch
                                const struct filter_block *run, cl_long first, uint32_t blocks,
                                uint32_t from, uint32_t count)
 {
-    status_t st = STATUS_OK;
     const struct overlap_kind *kind = fused->kind;
     const struct launch_size across = {(size_t)count * (kind->length / kind->rows / COLUMN_WIDTH),
                                        COLUMN_WIDTH};
@@ -433,18 +430,15 @@ static status_t fused_run_rows(const struct filter_made *fused, struct stopwatch
     TRY(LAUNCH(fused->device, fused->kernels[ROWS_MIDDLE], along, watch, STEP_FILTER,
                ARGUMENT(run->streams), ARGUMENT(fused->table), ARGUMENT(fused->factors),
                ARGUMENT(nblocks), ARGUMENT(nstreams), ARGUMENT(at), ARGUMENT(fused->work)));
-    TRY(LAUNCH(fused->device, fused->kernels[ROWS_BACK], across, watch, STEP_FILTER,
-               ARGUMENT(fused->columns), ARGUMENT(fused->work), ARGUMENT(nblocks),
-               ARGUMENT(nstreams), ARGUMENT(at), ARGUMENT(first), ARGUMENT(run->out),
-               ARGUMENT_ULONG(run->out_stride), ARGUMENT(first_row), ARGUMENT_ULONG(run->rows)));
-out:
-    return st;
+    return LAUNCH(fused->device, fused->kernels[ROWS_BACK], across, watch, STEP_FILTER,
+                  ARGUMENT(fused->columns), ARGUMENT(fused->work), ARGUMENT(nblocks),
+                  ARGUMENT(nstreams), ARGUMENT(at), ARGUMENT(first), ARGUMENT(run->out),
+                  ARGUMENT_ULONG(run->out_stride), ARGUMENT(first_row), ARGUMENT_ULONG(run->rows));
 }
 
 static status_t fused_run(const struct filter_made *fused, struct stopwatch *watch,
                           const struct filter_block *run)
 {
-    status_t st = STATUS_OK;
     int64_t first = 0;
     uint32_t blocks = 0;
     TRY(filter_blocks(&fused->spec, run, &first, &blocks));
@@ -457,8 +451,7 @@ static status_t fused_run(const struct filter_made *fused, struct stopwatch *wat
         TRY(fused_run_rows(fused, watch, run, first, blocks, (uint32_t)from,
                            (uint32_t)min_u64(batch, all - from)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct filter_way filter_fused = {overlap_kind_can, overlap_kind_settle, fused_create,

@@ -31,15 +31,13 @@ static int64_t overlap_floor(int64_t a, int64_t b)
 status_t filter_blocks(const struct filter_spec *spec, const struct filter_block *run,
                        int64_t *first, uint32_t *count)
 {
-    status_t st = STATUS_OK;
     int64_t grain = (int64_t)filter_grain(spec);
     *first = overlap_floor(run->first_row, grain);
     int64_t blocks = overlap_floor(run->first_row + (int64_t)run->rows - 1, grain) - *first + 1;
     REQUIRE((uint64_t)blocks * run->nstreams <= UINT32_MAX, STATUS_DEVICE,
             "a filter of %u taps takes too many blocks at once", spec->taps);
     *count = (uint32_t)blocks;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 uint32_t filter_take(const struct filter_spec *spec)
@@ -92,9 +90,9 @@ static status_t library_put_table(struct filter_made *library)
     status_t st = STATUS_OK;
     uint32_t length = library->spec.choice.shape.length;
     float(*table)[2] = NULL;
-    TRY(filter_table_create(&library->spec, length, NULL, &table));
-    TRY(device_put(library->device, table, filter_table_bytes(&library->spec, length), "responses",
-                   &library->table));
+    TRY_OUT(filter_table_create(&library->spec, length, NULL, &table));
+    TRY_OUT(device_put(library->device, table, filter_table_bytes(&library->spec, length),
+                       "responses", &library->table));
 out:
     free(table);
     return st;
@@ -119,16 +117,14 @@ static status_t library_build(struct filter_made *library)
 
 static status_t library_create(struct filter_made *library)
 {
-    status_t st = STATUS_OK;
     const struct filter_spec *spec = &library->spec;
     const struct filter_shape *shape = &spec->choice.shape;
     TRY(library_put_table(library));
     TRY(library_build(library));
     TRY(device_allocate(library->device, (uint64_t)shape->batch * shape->length * VALUE_BYTES,
                         "blocks of a filter", &library->work));
-    TRY(fft_create(library->device, library_fft(spec), shape->length, shape->batch, &library->fft));
-out:
-    return st;
+    return fft_create(library->device, library_fft(spec), shape->length, shape->batch,
+                      &library->fft);
 }
 
 /* Blocks of all streams in one row, `count` of them from number `from` on; `blocks` a stream. */
@@ -136,7 +132,6 @@ static status_t library_run_batch(const struct filter_made *library, struct stop
                                   const struct filter_block *run, cl_long first, uint32_t blocks,
                                   uint32_t from, uint32_t count)
 {
-    status_t st = STATUS_OK;
     device_t *device = library->device;
     const struct filter_spec *spec = &library->spec;
     const struct launch_size all = launch_over((uint64_t)count * spec->choice.shape.length, WIDTH);
@@ -151,19 +146,16 @@ static status_t library_run_batch(const struct filter_made *library, struct stop
                ARGUMENT(run->streams), ARGUMENT(library->table), ARGUMENT_UINT(blocks),
                ARGUMENT_UINT(from), ARGUMENT_UINT(count), ARGUMENT(library->work)));
     TRY(fft_run(library->fft, watch, library->work, 0, count));
-    TRY(LAUNCH(device, library->kernels[KERNEL_STORE],
-               launch_over(count * filter_grain(spec), WIDTH), watch, STEP_FILTER,
-               ARGUMENT(library->work), ARGUMENT(first), ARGUMENT_UINT(blocks), ARGUMENT_UINT(from),
-               ARGUMENT_UINT(count), ARGUMENT(run->out), ARGUMENT_ULONG(run->out_stride),
-               ARGUMENT(first_row), ARGUMENT_ULONG(run->rows)));
-out:
-    return st;
+    return LAUNCH(device, library->kernels[KERNEL_STORE],
+                  launch_over(count * filter_grain(spec), WIDTH), watch, STEP_FILTER,
+                  ARGUMENT(library->work), ARGUMENT(first), ARGUMENT_UINT(blocks),
+                  ARGUMENT_UINT(from), ARGUMENT_UINT(count), ARGUMENT(run->out),
+                  ARGUMENT_ULONG(run->out_stride), ARGUMENT(first_row), ARGUMENT_ULONG(run->rows));
 }
 
 static status_t library_run(const struct filter_made *library, struct stopwatch *watch,
                             const struct filter_block *run)
 {
-    status_t st = STATUS_OK;
     const uint32_t batch = library->spec.choice.shape.batch;
     int64_t first = 0;
     uint32_t blocks = 0;
@@ -173,8 +165,7 @@ static status_t library_run(const struct filter_made *library, struct stopwatch 
         uint64_t count = min_u64(batch, all - from);
         TRY(library_run_batch(library, watch, run, first, blocks, (uint32_t)from, (uint32_t)count));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 const struct filter_way filter_library = {library_can, library_settle, library_create, library_run,

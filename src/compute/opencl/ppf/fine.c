@@ -445,15 +445,15 @@ static status_t fine_put_tables(fine_t *fine, uint32_t i)
     size_t nturns = fine_turn_count(&fine->spec, &fine->shape, i);
     float *factors = NULL;
     float *turns = NULL;
-    TRY(memory_zeroed(PAIR * nfactors, sizeof *factors, "factors", &factors));
+    TRY_OUT(memory_zeroed(PAIR * nfactors, sizeof *factors, "factors", &factors));
     stages_factors(fine_pass(&fine->shape, i)->radix, factors);
-    TRY(device_put(fine->device, factors, PAIR * nfactors * sizeof *factors, "factors",
-                   &fine->factors[i]));
+    TRY_OUT(device_put(fine->device, factors, PAIR * nfactors * sizeof *factors, "factors",
+                       &fine->factors[i]));
     if (nturns > 0) {
-        TRY(memory_aligned(PAIR * nturns, sizeof *turns, "twiddles", &turns));
+        TRY_OUT(memory_aligned(PAIR * nturns, sizeof *turns, "twiddles", &turns));
         fine_turns(&fine->spec, &fine->shape, i, turns);
-        TRY(device_put(fine->device, turns, PAIR * nturns * sizeof *turns, "twiddles",
-                       &fine->turns[i]));
+        TRY_OUT(device_put(fine->device, turns, PAIR * nturns * sizeof *turns, "twiddles",
+                           &fine->turns[i]));
     }
 out:
     free(factors);
@@ -488,15 +488,12 @@ static status_t fine_build(fine_t *fine, uint32_t i)
 
 static status_t fine_create_relay(fine_t *fine)
 {
-    status_t st = STATUS_OK;
     const struct fine_relay relay =
         fine_relay(&fine->spec, &fine->shape, fine->piece, fine->spec.nstreams);
     TRY(device_allocate(fine->device, relay.slots * relay.points * 2 * sizeof(float),
                         "transformed columns", &fine->ring));
-    TRY(device_allocate(fine->device, (RELAY_OTHERS + 2 * relay.count) * sizeof(cl_uint),
-                        "counters", &fine->counters));
-out:
-    return st;
+    return device_allocate(fine->device, (RELAY_OTHERS + 2 * relay.count) * sizeof(cl_uint),
+                           "counters", &fine->counters);
 }
 
 status_t fine_create(device_t *device, const struct channelise_spec *spec, int mode,
@@ -504,7 +501,7 @@ status_t fine_create(device_t *device, const struct channelise_spec *spec, int m
 {
     status_t st = STATUS_OK;
     fine_t *fine = NULL;
-    TRY(memory_zeroed(1, sizeof *fine, "fine channels", &fine));
+    TRY_OUT(memory_zeroed(1, sizeof *fine, "fine channels", &fine));
     fine->device = device;
     fine->spec = *spec;
     fine->spec.coeff = NULL;
@@ -516,15 +513,15 @@ status_t fine_create(device_t *device, const struct channelise_spec *spec, int m
     }
     const uint32_t relayed = shape->streaming ? 1 : 0;
     for (uint32_t i = 0; i < fine_steps(shape); i++) {
-        TRY(fine_put_tables(fine, i));
-        TRY(i + relayed < fine_steps(shape) ? fine_build(fine, i) : STATUS_OK);
+        TRY_OUT(fine_put_tables(fine, i));
+        TRY_OUT(i + relayed < fine_steps(shape) ? fine_build(fine, i) : STATUS_OK);
     }
     if (relayed) {
-        TRY(fine_create_relay(fine));
+        TRY_OUT(fine_create_relay(fine));
     }
     if (fine_steps(shape) > 1 + relayed) {
-        TRY(device_allocate(device, piece * spec->nstreams * spec->channels * 2 * sizeof(float),
-                            "transformed columns", &fine->work));
+        TRY_OUT(device_allocate(device, piece * spec->nstreams * spec->channels * 2 * sizeof(float),
+                                "transformed columns", &fine->work));
     }
     *out = fine;
     fine = NULL;
@@ -575,7 +572,6 @@ static status_t fine_run_rows(fine_t *fine, struct stopwatch *watch, const struc
 static status_t fine_run_relay(fine_t *fine, struct stopwatch *watch,
                                const struct fine_block *block, uint64_t from, uint64_t count)
 {
-    status_t st = STATUS_OK;
     const uint32_t last = fine_steps(&fine->shape) - 1;
     const uint32_t i = last - 1;
     const struct fine_relay relay = fine_relay(&fine->spec, &fine->shape, count, block->nstreams);
@@ -587,23 +583,20 @@ static status_t fine_run_relay(fine_t *fine, struct stopwatch *watch,
     TRY(device_clear(fine->device, fine->counters, 0,
                      (RELAY_OTHERS + 2 * relay.count) * sizeof(cl_uint)));
     TRY(stopwatch_end(watch, fine->device, fine->device->compute));
-    TRY(LAUNCH(fine->device, fine->kernels[i], size, watch, is_first ? STEP_FILTER : STEP_TRANSFORM,
-               ARGUMENT_IF(is_first, block->in), ARGUMENT_IF(is_first, block->in_stride),
-               ARGUMENT_IF(is_first, block->coeff), ARGUMENT_IF(is_first, skipped),
-               ARGUMENT_IF(!is_first, fine->work), ARGUMENT(fine->factors[i]),
-               ARGUMENT(fine->turns[i]), ARGUMENT(fine->factors[last]), ARGUMENT(fine->ring),
-               ARGUMENT(fine->counters), ARGUMENT(block->to), ARGUMENT_ULONG(from),
-               ARGUMENT_UINT((cl_uint)count), ARGUMENT_UINT(block->nstreams),
-               ARGUMENT_ULONG(block->first), ARGUMENT_ULONG(block->integrate),
-               ARGUMENT_UINT(relay.lag), ARGUMENT_UINT(relay.slots),
-               ARGUMENT_IF(has_steps, block->scales), ARGUMENT_IF(has_steps, block->counts_at)));
-out:
-    return st;
+    return LAUNCH(
+        fine->device, fine->kernels[i], size, watch, is_first ? STEP_FILTER : STEP_TRANSFORM,
+        ARGUMENT_IF(is_first, block->in), ARGUMENT_IF(is_first, block->in_stride),
+        ARGUMENT_IF(is_first, block->coeff), ARGUMENT_IF(is_first, skipped),
+        ARGUMENT_IF(!is_first, fine->work), ARGUMENT(fine->factors[i]), ARGUMENT(fine->turns[i]),
+        ARGUMENT(fine->factors[last]), ARGUMENT(fine->ring), ARGUMENT(fine->counters),
+        ARGUMENT(block->to), ARGUMENT_ULONG(from), ARGUMENT_UINT((cl_uint)count),
+        ARGUMENT_UINT(block->nstreams), ARGUMENT_ULONG(block->first),
+        ARGUMENT_ULONG(block->integrate), ARGUMENT_UINT(relay.lag), ARGUMENT_UINT(relay.slots),
+        ARGUMENT_IF(has_steps, block->scales), ARGUMENT_IF(has_steps, block->counts_at));
 }
 
 status_t fine_run(fine_t *fine, struct stopwatch *watch, const struct fine_block *block)
 {
-    status_t st = STATUS_OK;
     const uint32_t steps = fine_steps(&fine->shape);
     for (uint64_t from = 0; from < block->count;) {
         /* Pieces end at multiples of GRAIN spectra, so that no grain is cut. */
@@ -620,6 +613,5 @@ status_t fine_run(fine_t *fine, struct stopwatch *watch, const struct fine_block
         }
         from = to;
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -108,14 +108,14 @@ static status_t ppf_put_coefficients(ppf_t *bank)
     size_t together =
         fused_takes_fours(&bank->spec, ppf_fused_mode(&bank->spec), &bank->choice.shape) ? 4 : 1;
     float *table = NULL;
-    TRY(memory_zeroed(count, sizeof *table, "coefficients", &table));
+    TRY_OUT(memory_zeroed(count, sizeof *table, "coefficients", &table));
     for (size_t t = 0; t < bank->spec.taps; t++) {
         for (size_t n = 0; n < points; n++) {
             table[zeros + (t / together * points + n) * together + t % together] =
                 (float)bank->spec.coeff[t * points + n];
         }
     }
-    TRY(device_put(bank->device, table, count * sizeof *table, "coefficients", &bank->coeff));
+    TRY_OUT(device_put(bank->device, table, count * sizeof *table, "coefficients", &bank->coeff));
 out:
     free(table);
     return st;
@@ -127,13 +127,14 @@ static status_t ppf_put_split(ppf_t *bank)
     status_t st = STATUS_OK;
     size_t channels = bank->spec.channels;
     float *table = NULL;
-    TRY(memory_aligned(2 * channels, sizeof *table, "twiddles", &table));
+    TRY_OUT(memory_aligned(2 * channels, sizeof *table, "twiddles", &table));
     for (size_t k = 0; k < channels; k++) {
         double angle = -M_PI * (double)k / (double)channels;
         table[2 * k] = (float)cos(angle);
         table[2 * k + 1] = (float)sin(angle);
     }
-    TRY(device_put(bank->device, table, 2 * channels * sizeof *table, "twiddles", &bank->twiddles));
+    TRY_OUT(
+        device_put(bank->device, table, 2 * channels * sizeof *table, "twiddles", &bank->twiddles));
 out:
     free(table);
     return st;
@@ -149,11 +150,12 @@ static status_t ppf_create_fused(ppf_t *bank)
     size_t count = fused_twiddle_count(&view, shape);
     struct text options = {0};
     float *table = NULL;
-    TRY(memory_zeroed(2 * count, sizeof *table, "twiddles", &table));
+    TRY_OUT(memory_zeroed(2 * count, sizeof *table, "twiddles", &table));
     fused_twiddles(&view, shape, table);
-    TRY(device_put(bank->device, table, 2 * count * sizeof *table, "twiddles", &bank->twiddles));
+    TRY_OUT(
+        device_put(bank->device, table, 2 * count * sizeof *table, "twiddles", &bank->twiddles));
     fused_options(&view, ppf_fused_mode(&bank->spec), shape, &bank->device->info, &options);
-    TRY(launch_build(bank->device, sources, nsources, &options, "ppf_fused", &bank->filter));
+    TRY_OUT(launch_build(bank->device, sources, nsources, &options, "ppf_fused", &bank->filter));
 out:
     free(table);
     return st;
@@ -161,22 +163,18 @@ out:
 
 static status_t ppf_create_fir(ppf_t *bank)
 {
-    status_t st = STATUS_OK;
     TRY(fir_build(bank->device, &bank->spec, &bank->choice.shape, &bank->filter));
     if (!bank->spec.is_complex) {
         TRY(ppf_put_split(bank));
     }
     uint64_t most = (bank->route == ROUTE_TILES ? bank->tile_spectra : bank->spec.max_spectra) *
                     bank->spec.nstreams;
-    TRY(fft_create(bank->device, (enum fft_kind)bank->choice.shape.fft, bank->spec.channels, most,
-                   &bank->fft));
-out:
-    return st;
+    return fft_create(bank->device, (enum fft_kind)bank->choice.shape.fft, bank->spec.channels,
+                      most, &bank->fft);
 }
 
 static status_t ppf_create_fine(ppf_t *bank)
 {
-    status_t st = STATUS_OK;
     struct channelise_spec view = bank->spec;
     int mode = DETECT_SPECTRA;
     if (bank->route == ROUTE_DIRECT) {
@@ -188,16 +186,13 @@ static status_t ppf_create_fine(ppf_t *bank)
     if (!bank->spec.is_complex) {
         TRY(ppf_put_split(bank));
     }
-    TRY(fine_create(bank->device, &view, mode, &bank->choice.shape, ppf_fine_spectra(&bank->spec),
-                    &bank->fine));
-out:
-    return st;
+    return fine_create(bank->device, &view, mode, &bank->choice.shape,
+                       ppf_fine_spectra(&bank->spec), &bank->fine);
 }
 
 /* Detection and sums of output i. */
 static status_t ppf_create_last(ppf_t *bank, uint32_t i)
 {
-    status_t st = STATUS_OK;
     static const enum program_source detect[] = {SOURCE_SAMPLES, SOURCE_STEPS, SOURCE_DETECT};
     static const enum program_source sum[] = {SOURCE_SAMPLES, SOURCE_SUM};
     struct last *last = &bank->last[i];
@@ -226,8 +221,7 @@ static status_t ppf_create_last(ppf_t *bank, uint32_t i)
                             (uint64_t)bank->spec.nstreams * bank->spec.nchannels * sizeof(float),
                             "scales", &last->factors));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Device memory that it takes, about: with any choice, and transforms that need workspace. */
@@ -281,23 +275,23 @@ status_t ppf_create(device_t *device, const struct channelise_spec *spec,
 {
     status_t st = STATUS_OK;
     ppf_t *bank = NULL;
-    TRY(memory_zeroed(1, sizeof *bank, "the filter bank", &bank));
+    TRY_OUT(memory_zeroed(1, sizeof *bank, "the filter bank", &bank));
     bank->device = device;
     bank->spec = *spec;
     bank->choice = *choice;
     ppf_set_route(bank);
-    TRY(bank->route == ROUTE_GIVEN ? STATUS_OK : ppf_put_coefficients(bank));
-    TRY(bank->route == ROUTE_GIVEN             ? STATUS_OK
-        : choice->shape.kernel == KERNEL_FUSED ? ppf_create_fused(bank)
-        : choice->shape.kernel == KERNEL_FINE  ? ppf_create_fine(bank)
-                                               : ppf_create_fir(bank));
+    TRY_OUT(bank->route == ROUTE_GIVEN ? STATUS_OK : ppf_put_coefficients(bank));
+    TRY_OUT(bank->route == ROUTE_GIVEN             ? STATUS_OK
+            : choice->shape.kernel == KERNEL_FUSED ? ppf_create_fused(bank)
+            : choice->shape.kernel == KERNEL_FINE  ? ppf_create_fine(bank)
+                                                   : ppf_create_fir(bank));
     if (bank->route == ROUTE_TILES) {
-        TRY(device_allocate(
+        TRY_OUT(device_allocate(
             device, bank->tile_spectra * spec->nstreams * spec->channels * 2 * sizeof(float),
             "spectra", &bank->tile));
     }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        TRY(ppf_create_last(bank, i));
+        TRY_OUT(ppf_create_last(bank, i));
     }
     bank->spec.coeff = NULL;
     *out = bank;
@@ -313,7 +307,6 @@ out:
 
 status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum)
 {
-    status_t st = STATUS_OK;
     bank->next = first_spectrum;
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
         if (bank->last[i].carry) {
@@ -321,8 +314,7 @@ status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum)
             TRY(device_clear(bank->device, bank->last[i].carry, 0, pairs * 2 * sizeof(float)));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 int ppf_looks(const ppf_t *bank)
@@ -370,7 +362,6 @@ static status_t ppf_run_fused(ppf_t *bank, const struct block *block, cl_mem to,
 static status_t ppf_run_fir(ppf_t *bank, const struct block *block, cl_mem to, uint64_t from,
                             uint64_t count)
 {
-    status_t st = STATUS_OK;
     struct launch_size size = fir_size(&bank->spec, &bank->choice.shape, count, block->nstreams);
     const cl_uint column = (cl_uint)((bank->next + from) % bank->spec.channels);
     /* Only an oversampled bank asks for the spectrum's number. */
@@ -378,9 +369,7 @@ static status_t ppf_run_fir(ppf_t *bank, const struct block *block, cl_mem to, u
                ARGUMENT_ULONG(block->in_stride), ARGUMENT(bank->coeff), ARGUMENT(to),
                ARGUMENT_ULONG(from), ARGUMENT_ULONG(count), ARGUMENT_UINT(block->nstreams),
                ARGUMENT_IF(channelise_is_oversampled(&bank->spec), column)));
-    TRY(fft_run(bank->fft, block->watch, to, 0, count * block->nstreams));
-out:
-    return st;
+    return fft_run(bank->fft, block->watch, to, 0, count * block->nstreams);
 }
 
 /* Spectra `from` .. `from + count - 1` of the block, or what the one product has of them. */
@@ -442,7 +431,6 @@ static status_t ppf_run_sum(ppf_t *bank, const struct block *block, uint32_t i)
 static status_t ppf_run_piece(ppf_t *bank, const struct block *block, cl_mem work, uint64_t from,
                               uint64_t count)
 {
-    status_t st = STATUS_OK;
     const uint32_t kernel = bank->choice.shape.kernel;
     TRY(bank->route == ROUTE_GIVEN ? STATUS_OK
         : kernel == KERNEL_FUSED   ? ppf_run_fused(bank, block, work, 1)
@@ -453,13 +441,11 @@ static status_t ppf_run_piece(ppf_t *bank, const struct block *block, cl_mem wor
             TRY(ppf_run_detect(bank, block, i, work, from, count));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t ppf_run_tiles(ppf_t *bank, const struct block *block)
 {
-    status_t st = STATUS_OK;
     for (uint64_t from = 0; from < block->spectra;) {
         /* Tiles end at multiples of GRAIN spectra, so that no grain is cut. */
         uint64_t end = (bank->next + from + bank->tile_spectra) / GRAIN * GRAIN - bank->next;
@@ -467,8 +453,7 @@ static status_t ppf_run_tiles(ppf_t *bank, const struct block *block)
         TRY(ppf_run_piece(bank, block, bank->tile, from, to - from));
         from = to;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Bytes of `rows` rows of output i, with the data that stands behind them. */
@@ -485,7 +470,6 @@ static uint64_t ppf_bytes_of(const ppf_t *bank, const struct block *block, uint3
 /* Nothing is clipped yet. */
 static status_t ppf_clear_clipped(const ppf_t *bank, const struct block *block)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
         if (bank->spec.outputs[i].bits) {
             const struct channelise_clipped clipped = ppf_clipped(bank, block, i);
@@ -494,8 +478,7 @@ static status_t ppf_clear_clipped(const ppf_t *bank, const struct block *block)
             TRY(stopwatch_end(block->watch, bank->device, bank->device->compute));
         }
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t ppf_scale(ppf_t *bank, uint32_t i, uint32_t nstreams, const float *factors)
@@ -508,7 +491,6 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
                  uint32_t nstreams, uint64_t spectra, const struct ppf_look *look,
                  const cl_mem *out, uint64_t *rows, uint64_t *bytes)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &bank->spec;
     const struct block block = {watch, in, in_stride, nstreams, spectra, look, out};
     TRY(ppf_clear_clipped(bank, &block));
@@ -533,8 +515,7 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
         bytes[i] = ppf_bytes_of(bank, &block, i, rows[i]);
     }
     bank->next += spectra;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* ---- opencl channelise ---- */
@@ -570,7 +551,6 @@ static uint64_t channelise_most_samples(const struct channelise_spec *spec)
 
 static status_t opencl_channelise_create(backend_t *backend, channelise_t *made)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &made->spec;
     struct stage *stage = (struct stage *)made;
     struct opencl *opencl = (struct opencl *)backend;
@@ -591,8 +571,7 @@ static status_t opencl_channelise_create(backend_t *backend, channelise_t *made)
     }
     TRY(ppf_create(opencl->device, spec, &choice, &stage->bank));
     stage->base.spec.coeff = NULL;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static uint64_t opencl_channelise_bytes(const struct channelise_spec *spec)
@@ -631,7 +610,6 @@ static status_t channelise_unpack(struct stage *stage, struct opencl_buffer *in,
                                   uint64_t spectra, uint64_t counted, buffer_t *const *out,
                                   int *is_left)
 {
-    status_t st = STATUS_OK;
     const struct channelise_spec *spec = &stage->base.spec;
     const struct sample_coding coding = channelise_coding(spec);
     uint64_t samples = channelise_inputs(spec, spectra);
@@ -646,10 +624,8 @@ static status_t channelise_unpack(struct stage *stage, struct opencl_buffer *in,
         in->memory, input, nstreams, samples, 0, counted, in->use == BUFFER_BETWEEN, may_leave};
     TRY(opencl_block_begin(in, deinterleave_extent(&coding, input, nstreams, samples), out,
                            spec->noutputs, &stage->watch));
-    TRY(deinterleave_run(stage->deinterleave, &stage->watch, &block, &stage->lined_up,
-                         &stage->stride, is_left));
-out:
-    return st;
+    return deinterleave_run(stage->deinterleave, &stage->watch, &block, &stage->lined_up,
+                            &stage->stride, is_left);
 }
 
 static status_t opencl_channelise_run(channelise_t *channelise, const channelise_t *first,
@@ -657,7 +633,6 @@ static status_t opencl_channelise_run(channelise_t *channelise, const channelise
                                       uint32_t nstreams, uint64_t spectra, uint64_t counted,
                                       buffer_t *const *out, uint64_t *rows)
 {
-    status_t st = STATUS_OK;
     struct stage *stage = (struct stage *)channelise;
     const struct stage *unpacked = first ? (const struct stage *)first : stage;
     const struct channelise_spec *spec = &stage->base.spec;
@@ -678,9 +653,7 @@ static status_t opencl_channelise_run(channelise_t *channelise, const channelise
     if (!first && !spec->is_spectra && in->use != BUFFER_BETWEEN) {
         TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
     }
-    TRY(opencl_block_end(in, out, bytes, spec->noutputs, &stage->watch));
-out:
-    return st;
+    return opencl_block_end(in, out, bytes, spec->noutputs, &stage->watch);
 }
 
 static status_t opencl_channelise_times(channelise_t *channelise, double seconds[DEVICE_STEPS])

@@ -154,13 +154,11 @@ struct choices {
 
 static status_t choices_put(struct choices *choices, const struct channelise_shape *shape)
 {
-    status_t st = STATUS_OK;
     if (!shapes_have(choices->list, choices->known, shape)) {
         TRY(memory_grow(choices->count, sizeof *choices->list, "shapes", &choices->list));
         choices->list[choices->count++] = *shape;
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All shapes of one kernel's space that fit: fused_number(), fine_number(). */
@@ -168,14 +166,12 @@ static status_t choices_put_space(struct choices *choices, shape_number_t *numbe
                                   const struct channelise_spec *spec, int mode,
                                   const struct device_info *info)
 {
-    status_t st = STATUS_OK;
     struct channelise_shape shape;
     int fits = 0;
     for (uint64_t i = 0; number(spec, mode, info, i, &shape, &fits); i++) {
         TRY(fits ? choices_put(choices, &shape) : STATUS_OK);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* All that fit, those of ppf_choices() first. */
@@ -189,20 +185,20 @@ static status_t choices_list_all(const struct device_info *info, const struct ch
     struct choices choices = {.list = NULL};
     const uint32_t known = ppf_choices(info, spec, some, MOST_CHOICES);
     for (uint32_t i = 0; i < known; i++) {
-        TRY(choices_put(&choices, &some[i]));
+        TRY_OUT(choices_put(&choices, &some[i]));
     }
     choices.known = known;
     if (choices_has_fused(spec, info)) {
-        TRY(choices_put_space(&choices, fused_number, &view, ppf_fused_mode(spec), info));
+        TRY_OUT(choices_put_space(&choices, fused_number, &view, ppf_fused_mode(spec), info));
     }
     if (choices_has_fine(spec, info)) {
-        TRY(choices_put_space(&choices, fine_number, spec, ppf_fine_mode(spec), info));
+        TRY_OUT(choices_put_space(&choices, fine_number, spec, ppf_fine_mode(spec), info));
     }
     uint32_t nfir =
         !choices_has_fir(spec) ? 0 : fir_space(spec, spec->kernel, info, some, MOST_FIR);
     for (uint32_t i = 0; i < nfir; i++) {
         some[i].fft = fft_settle(spec->fft, spec->channels);
-        TRY(choices_put(&choices, &some[i]));
+        TRY_OUT(choices_put(&choices, &some[i]));
     }
     *out = choices.list;
     *count = choices.count;
@@ -216,7 +212,6 @@ status_t opencl_channelise_candidates(backend_t *backend, const struct channelis
                                       enum channelise_space space, struct channelise_shape **out,
                                       uint32_t *count)
 {
-    status_t st = STATUS_OK;
     const struct device_info *info = &((struct opencl *)backend)->device->info;
     if (space == SPACE_ALL) {
         return choices_list_all(info, spec, out, count);
@@ -224,19 +219,17 @@ status_t opencl_channelise_candidates(backend_t *backend, const struct channelis
     TRY(memory_zeroed(MOST_CHOICES, sizeof **out, "shapes", out));
     *count =
         ppf_choices(info, spec, *out, info->capability == RANKED_CAPABILITY ? 1 : MOST_CHOICES);
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t opencl_channelise_choose(backend_t *backend, const struct channelise_spec *spec,
                                   struct channelise_choice *out)
 {
-    status_t st = STATUS_OK;
     const struct device_info *info = &((struct opencl *)backend)->device->info;
     struct channelise_choice choice = {.backend = BACKEND_OPENCL};
     if (spec->choice.backend == BACKEND_OPENCL || spec->is_spectra) {
         *out = spec->is_spectra ? choice : spec->choice;
-        goto out;
+        return STATUS_OK;
     }
     if (spec->fft == FFT_CLFFT && !fft_can(FFT_CLFFT, spec->channels)) {
         report_warn("clFFT cannot do transforms of %u points: VkFFT does them", spec->channels);
@@ -247,8 +240,7 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
         kernel_name(spec->kernel), spec->channels, spec->taps,
         channelise_is_oversampled(spec) ? ", oversampled," : "", info->name);
     *out = choice;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t opencl_identity(const backend_t *backend, struct text *out)
@@ -257,10 +249,10 @@ status_t opencl_identity(const backend_t *backend, struct text *out)
     const struct device_info *info = &((const struct opencl *)backend)->device->info;
     struct text sources = {0};
     for (int i = 0; i < SOURCES; i++) {
-        TRY(text_add(&sources, "%s", program_source((enum program_source)i)));
+        TRY_OUT(text_add(&sources, "%s", program_source((enum program_source)i)));
     }
-    TRY(text_add(out, "%s, %s, driver %s, kernels %016llx", info->platform_name, info->name,
-                 info->driver, (unsigned long long)cache_hash(sources.data, sources.length)));
+    TRY_OUT(text_add(out, "%s, %s, driver %s, kernels %016llx", info->platform_name, info->name,
+                     info->driver, (unsigned long long)cache_hash(sources.data, sources.length)));
 out:
     text_free(&sources);
     return st;
@@ -268,7 +260,6 @@ out:
 
 status_t opencl_channelise_words(const struct channelise_choice *choice, struct text *out)
 {
-    status_t st = STATUS_OK;
     const struct channelise_shape *s = &choice->shape;
     if (s->kernel == KERNEL_FUSED) {
         TRY(text_add(out, "fused, factors first (%u values, %u spectra an item, radices", s->values,
@@ -291,6 +282,5 @@ status_t opencl_channelise_words(const struct channelise_choice *choice, struct 
                      kernel_name((enum kernel_kind)s->kernel), s->width, s->run, s->vector,
                      fft_name((enum fft_kind)s->fft)));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
