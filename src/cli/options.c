@@ -215,9 +215,9 @@ static void options_hint_key(const struct command *command, const char *typed, s
         const struct schema *rows;
     } groups[] = {{"run", job_run_schema}, {"channelise", job_bank_schema}};
     int takes_job = 0;
-    for (size_t i = 0; options_row(command, i); i++) {
-        const struct option_row *row = &command->rows[i];
-        takes_job |= row->name && !row->help && strcmp(row->name, "set") == 0;
+    const struct option_row *option;
+    for (size_t i = 0; (option = options_row(command, i)); i++) {
+        takes_job |= option->name && strcmp(option->name, "set") == 0;
     }
     for (size_t i = 0; i < sizeof groups / sizeof *groups && takes_job; i++) {
         for (const struct schema *row = groups[i].rows; row->key; row++) {
