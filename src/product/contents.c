@@ -328,7 +328,9 @@ static status_t contents_settle(const struct contents *contents, status_t st, st
 {
     item->is_unreadable = st != STATUS_OK;
     if (st == STATUS_DATA && contents->has_damage) {
-        report_clear();
+        while (report_cause_status() != STATUS_OK) { /* that of helper threads, too */
+            report_clear();
+        }
         st = STATUS_OK;
     }
     return st;
