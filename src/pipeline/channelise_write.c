@@ -35,7 +35,7 @@ struct range {
     const struct channelise_plan *work;
     struct sample_coding coding; /* of the archive's samples */
     uint64_t large[MOST_OUTPUTS], small[MOST_OUTPUTS];
-    int64_t *zero; /* [streams] of a block: see range_has_samples() */
+    int64_t *zero; /* [streams] of a block: see range_was_made_of_some() */
 };
 
 /* Whether sums of a bank can leave the range of floats at all. */

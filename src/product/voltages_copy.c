@@ -160,7 +160,7 @@ static status_t gaps_add_stream(struct voltages_gaps *gaps, const struct loss *a
     return STATUS_OK;
 }
 
-/* Lists gaps of all streams once if no stream has gaps of its own . */
+/* Lists gaps of all streams once if no stream has gaps of its own. */
 static status_t gaps_make(struct loss *losses, size_t count, uint32_t nstreams,
                           struct voltages_gaps *gaps)
 {
