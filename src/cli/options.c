@@ -214,10 +214,11 @@ static void options_hint_key(const struct command *command, const char *typed, s
         const char *group;
         const struct schema *rows;
     } groups[] = {{"run", job_run_schema}, {"channelise", job_bank_schema}};
+    const struct option_row *set = options_shared("set", strlen("set"));
     int takes_job = 0;
     const struct option_row *option;
     for (size_t i = 0; (option = options_row(command, i)); i++) {
-        takes_job |= option->name && strcmp(option->name, "set") == 0;
+        takes_job |= option == set; /* others have a --set of their own, of other keys */
     }
     for (size_t i = 0; i < sizeof groups / sizeof *groups && takes_job; i++) {
         for (const struct schema *row = groups[i].rows; row->key; row++) {
