@@ -39,11 +39,10 @@ static status_t dada_read_bytes(const struct dada *dada, uint64_t *bytes)
     if (dada_find(&dada->header, "FILE_SIZE", word)) {
         TRY(ascii_u64(&dada->header, "FILE_SIZE", 0, UINT64_C(1) << 60, &said, ASCII_MAYBE));
     }
-    TRY(assume_if(said<held, dada->assumed,
-                       "FILE_SIZE = %" PRIu64 " and %" PRIu64 " bytes behind the header differ: %s",
-                       said, held, said> 0
-                      ? "those beyond are ignored"
-                      : "all are used"));
+    const int is_less = said < held;
+    TRY(assume_if(is_less, dada->assumed,
+                  "FILE_SIZE = %" PRIu64 " and %" PRIu64 " bytes behind the header differ: %s",
+                  said, held, said == 0 ? "all are used" : "those beyond are ignored"));
     *bytes = said > 0 ? min_u64(said, held) : held;
     int is_all = dada_find(&dada->header, "TRANSFER_SIZE", word) && units_parse_u64(word, &all);
     return assume_if(is_all && all < *bytes, dada->assumed,

@@ -53,10 +53,9 @@ status_t parts_pack_texts(const char *name, char *const *texts, hsize_t count, s
                           hid_t *type, char **packed);
 /* Reserves /frequency, Hz. Fails with DATA, NO_SPACE. */
 status_t parts_scale_frequency(hid_t file, hsize_t count);
-/* parts_scale_time(): creates /time, whose values come with the rows: seconds since the
- * start, if it is known. parts_attach(): attaches a scale to a dimension of `data`, with a
- * label unless that is "". Fail with DATA,
- * NO_SPACE. */
+/* parts_scale_time(): creates /time, whose values come with the rows: seconds since the start, if
+ * it is known. parts_attach(): attaches a scale to a dimension of `data`, with a label unless that
+ * is "". Fail with DATA, NO_SPACE. */
 status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, const char *long_name);
 status_t parts_attach(hid_t file, hid_t data, const char *scale, unsigned dim, const char *label);
 

@@ -27,8 +27,8 @@ void fft_destroy(fft_t *fft);
 
 /* Enqueues transforms first .. first + count - 1 of `data`, which is no sub-buffer; others are not
  * touched. Fastest for count == most and for starts where a sub-buffer may begin; a count that was
- * not seen before may plan anew. No size of the whole is 32-bit. The
- * watch (may be NULL) counts it as STEP_TRANSFORM. Fails with DEVICE. */
+ * not seen before may plan anew. No size of the whole is 32-bit. The watch (may be NULL) counts it
+ * as STEP_TRANSFORM. Fails with DEVICE. */
 status_t fft_run(fft_t *fft, struct stopwatch *watch, cl_mem data, uint64_t first, uint64_t count);
 
 #endif
