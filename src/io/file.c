@@ -164,6 +164,12 @@ status_t file_open_new(const char *path, int *out)
     return STATUS_OK;
 }
 
+int file_is_nameless(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 && info.st_nlink == 0;
+}
+
 int file_is_on(int fd, const char *path)
 {
     struct stat info;

@@ -44,6 +44,8 @@ status_t file_is_same(const char *a, const char *b, int *out);
  * followed, since they lead to another file, and a file with other names (hard links) is refused
  * for the same reason. *is_made: it was created. Fails with USAGE. */
 status_t file_open_own(const char *path, int *fd, int *is_made);
+/* Returns whether the open file has no name any more: it was removed, or another took its place. */
+int file_is_nameless(int fd);
 /* Returns whether `path` is still the name of the open file itself, without links. */
 int file_is_on(int fd, const char *path);
 /* Makes a file of our own in place of whatever had the name. Fails with USAGE. */

@@ -110,9 +110,10 @@ status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales);
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
 
-/* On rank 0: outputs_done(): chunks that are done. outputs_counts(): the counts of product i in
- * them. */
+/* On rank 0: outputs_done(): chunks that are done. outputs_kept(): 0 if a product's file was
+ * removed or replaced, which loses them. outputs_counts(): the counts of product i in them. */
 uint64_t outputs_done(const outputs_t *outputs);
+uint64_t outputs_kept(const outputs_t *outputs);
 struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);
 
 /* On rank 0, after the last chunk: counts rows of product i that are NaN because their input was

@@ -30,6 +30,17 @@ int outputs_is_done(void *context, uint64_t chunk)
     return 1;
 }
 
+uint64_t outputs_kept(const outputs_t *outputs)
+{
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const struct output *output = &outputs->outputs[i];
+        if (output->claim_fd >= 0 && file_is_nameless(output->claim_fd)) {
+            return 0;
+        }
+    }
+    return outputs_done(outputs);
+}
+
 uint64_t outputs_done(const outputs_t *outputs)
 {
     uint64_t done = outputs->outputs[0].journal ? UINT64_MAX : 0;

@@ -52,7 +52,8 @@ static double sync_time_left(const sync_thread_t *sync)
     return sync->synced + sync->pause - clock_now();
 }
 
-/* Syncs rows, and on rank 0 journals: all that was added so far. Fails with DATA, NO_SPACE. */
+/* Syncs rows, and on rank 0 journals: all that was added so far. Rows of a file without a name
+ * would be lost. Fails with DATA, NO_SPACE. */
 static status_t sync_files(const outputs_t *outputs)
 {
     for (uint32_t i = 0; i < outputs->count; i++) {
@@ -61,6 +62,9 @@ static status_t sync_files(const outputs_t *outputs)
             TRY(file_sync_data(output->fd, output->part));
         }
         if (output->journal && !output->is_published) {
+            /* A compressed file takes the name over at the end. */
+            REQUIRE(output->packed_fd >= 0 || !file_is_nameless(output->claim_fd), STATUS_DATA,
+                    "%s was removed or replaced while this run wrote it", output->part);
             TRY(journal_sync(output->journal));
         }
     }

@@ -171,7 +171,7 @@ void pass_say_where_it_goes_on(struct pass *pass)
 static void pass_say_what_is_kept(const struct pass *pass)
 {
     char count[PASS_TEXT];
-    if (pass->outputs && outputs_done(pass->outputs) > 0) {
+    if (pass->outputs && outputs_kept(pass->outputs) > 0) {
         report_note("%s are done: the same command goes on from there",
                     pass_count_done(pass, count));
     }

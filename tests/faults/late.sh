@@ -61,6 +61,23 @@ wait $! || status=$?
 ok $? "a product that was replaced while it was written: exit 4 ($status)"
 [ ! -e power.h5 ] && [ ! -e spectra.h5 ]
 ok $? "none gets its name"
+! grep -q 'goes on from there' stderr
+ok $? "nothing is said to be kept"
+clear_all
+
+# One that is taken away is missed at the next sync, not when all is computed: here that would take 40 s.
+"${slow[@]}" SHIM_NAP=100 "$voltmill" run --set run.sync=0.1 job.yaml >stdout 2>stderr &
+await 5
+rm power.h5.part
+status=0
+timeout 20 tail --pid=$! -f /dev/null || { status=$?; kill -9 $!; }
+same "a product that was removed ends the run soon" 0 $status
+status=0
+wait $! || status=$?
+[ $status = 4 ] && grep -q '^error: power\.h5\.part was removed or replaced while this run wrote it' stderr
+ok $? "with what it is: exit 4 ($status)"
+runs "and the same command makes it" "$voltmill" run job.yaml
+same "with the same bytes" "$expected" "$(digest)"
 clear_all
 
 status=0
