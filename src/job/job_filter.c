@@ -142,10 +142,11 @@ static void job_filter_check_edges(struct tree *entry, struct mistakes *mistakes
     const char *kind = tree_value(entry, "design.kind");
     int has_four = kind && strncmp(kind, "band", 4) == 0;
     size_t expected = has_four ? 4 : 2;
-    mistakes_if(kind && edges && !edges->is_bad && edges->nchildren != expected, mistakes, edges,
-                NULL, "has %zu entries, expected %zu: a %s has %s",
-                tree_count(entry, "design.edges"), expected, kind,
-                has_four ? "two transitions" : "one transition");
+    if (kind && edges && !edges->is_bad && edges->nchildren != expected) {
+        mistakes_at(mistakes, edges, NULL, "has %zu entries, expected %zu: a %s has %s",
+                    edges->nchildren, expected, kind,
+                    has_four ? "two transitions" : "one transition");
+    }
     double before = -INFINITY;
     for (size_t i = 0; edges && i < edges->nchildren; i++) {
         double edge = tree_number(edges->child[i], "", INFINITY);
