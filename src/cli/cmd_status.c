@@ -113,7 +113,7 @@ static void status_print_stamped(const struct stamped *found)
 {
     const char *rows = units_count(found->fbh5->rows);
     if (!found->has_stamp) {
-        display_row("state", "nobody can tell: no job of voltmill made it as it is");
+        display_row("state", "unknown: no job of voltmill made it as it is");
     } else if (stamped_is_whole(found)) {
         display_row("state", "complete");
     } else {

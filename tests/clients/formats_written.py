@@ -151,7 +151,7 @@ for name, what in ("I.fil", "a SIGPROC filterbank"), ("IQUV.fits", "a file of se
         fails(4, "that is cut short: it holds", "verify", "cut-" + name)
     with open(scratch("cut-" + name), "wb") as file:
         file.write(re.sub(rb"voltmill:", b"voltmull:", content, count=1))
-    ok(re.search("state +nobody can tell", voltmill("status", "cut-" + name)), "of one without our word nobody can tell")
+    ok(re.search("state +unknown", voltmill("status", "cut-" + name)), "the state of one without our mark is unknown")
     fails(2, "not of a job of voltmill as it is", "verify", "cut-" + name)
 
 # ---- what is there is left as it is unless it is of this job and these files
