@@ -1,6 +1,6 @@
 /* Measuring, rounding and reading back, line by line; loops are plain, so that compilers make
  * vectors of them. */
-#include "dsp/steps.h"
+#include "dsp/steps_kernels.h"
 
 #include "base/wide.h"
 
@@ -11,21 +11,6 @@
 
 /* Added to a double it leaves the nearest whole number, halves to even, in the lowest bits. */
 static const double round_to_whole = 0x1.8p52;
-
-int32_t steps_least(struct steps_form form)
-{
-    return form.is_signed ? -steps_most(form) : 1;
-}
-
-int32_t steps_most(struct steps_form form)
-{
-    return (form.bits == 8 ? UINT8_MAX : UINT16_MAX) >> (form.is_signed ? 1 : 0);
-}
-
-int32_t steps_blank(struct steps_form form)
-{
-    return steps_least(form) - 1;
-}
 
 double steps_a_rms(uint32_t bits)
 {
@@ -77,17 +62,6 @@ static inline void steps_add_pairs(const float *restrict rows, size_t count, siz
     }
 }
 
-WIDE static void steps_measure_power(const float *rows, size_t count, size_t stride, size_t lines,
-                                     struct steps_sums sums)
-{
-    for (; count >= TOGETHER; count -= TOGETHER, rows += TOGETHER * stride) {
-        steps_add_power(rows, TOGETHER, stride, lines, sums);
-    }
-    for (; count > 0; count--, rows += stride) {
-        steps_add_power(rows, 1, stride, lines, sums);
-    }
-}
-
 WIDE static void steps_measure_pairs(const float *rows, size_t count, size_t stride, size_t lines,
                                      struct steps_sums sums)
 {
@@ -99,10 +73,36 @@ WIDE static void steps_measure_pairs(const float *rows, size_t count, size_t str
     }
 }
 
+SIMD_DEFINE_FIND(steps_kernels, steps_kernels)
+
+/* The best kernels of this machine, looked up once. */
+static const struct steps_kernels *steps_best(void)
+{
+    static const struct steps_kernels *_Atomic best;
+    const struct steps_kernels *kernels = best;
+    if (!kernels) {
+        best = kernels = steps_kernels(simd_best());
+    }
+    return kernels;
+}
+
 void steps_measure(struct steps_form form, const float *rows, size_t count, size_t stride,
                    size_t lines, struct steps_sums sums)
 {
-    (form.is_signed ? steps_measure_pairs : steps_measure_power)(rows, count, stride, lines, sums);
+    if (form.is_signed) {
+        steps_measure_pairs(rows, count, stride, lines, sums);
+        return;
+    }
+    /* Plain loops find the first numbers. */
+    size_t done = steps_best()->measure(rows, count, stride, lines, sums);
+    struct steps_sums rest = {sums.first + done, sums.sum + done, sums.squares + done,
+                              sums.count + done};
+    for (; count >= TOGETHER; count -= TOGETHER, rows += TOGETHER * stride) {
+        steps_add_power(rows + done, TOGETHER, stride, lines - done, rest);
+    }
+    for (; count > 0; count--, rows += stride) {
+        steps_add_power(rows + done, 1, stride, lines - done, rest);
+    }
 }
 
 /* Mean and rms of a line of power, and the scale and offset that follow, before they are
@@ -151,41 +151,34 @@ static inline int32_t steps_whole(double value, double least, double most)
 }
 
 /* Halves beyond the ends round outwards: the ends are odd. */
-#define STEPS_STORE(type, parts)                                                                   \
-    WIDE static void steps_store_##type(struct steps_form form, const float *restrict row,         \
-                                        size_t lines, const float *restrict offset,                \
-                                        const float *restrict factor, void *restrict out,          \
-                                        uint16_t *restrict low, uint16_t *restrict high)           \
-    {                                                                                              \
-        const double least = steps_least(form);                                                    \
-        const double most = steps_most(form);                                                      \
-        const int32_t blank = steps_blank(form);                                                   \
-        type *restrict numbers = out;                                                              \
-        for (size_t i = 0; i < lines; i++) {                                                       \
-            int is_low = 0;                                                                        \
-            int is_high = 0;                                                                       \
-            for (size_t j = 0; j < (parts); j++) {                                                 \
-                double value = steps_of(row[i * (parts) + j], offset[i], factor[i]);               \
-                int32_t whole = steps_whole(value, least, most);                                   \
-                is_low += value <= least - 0.5;                                                    \
-                is_high += value >= most + 0.5;                                                    \
-                numbers[i * (parts) + j] = (type)(isnan(value) ? blank : whole);                   \
-            }                                                                                      \
-            low[i] = (uint16_t)(low[i] + is_low);                                                  \
-            high[i] = (uint16_t)(high[i] + is_high);                                               \
-        }                                                                                          \
-    }
-STEPS_STORE(uint8_t, 1)
-STEPS_STORE(uint16_t, 1)
-STEPS_STORE(int8_t, 2)
-STEPS_STORE(int16_t, 2)
-
-void steps_store(struct steps_form form, const float *row, size_t lines, const float *offset,
-                 const float *factor, void *out, uint16_t *low, uint16_t *high)
+static void steps_store_line(const struct steps_rows *work, size_t row, size_t line)
 {
-    (form.bits == 8   ? form.is_signed ? steps_store_int8_t : steps_store_uint8_t
-     : form.is_signed ? steps_store_int16_t
-                      : steps_store_uint16_t)(form, row, lines, offset, factor, out, low, high);
+    const size_t parts = work->form.is_signed ? 2 : 1;
+    const double least = steps_least(work->form);
+    const double most = steps_most(work->form);
+    for (size_t j = 0; j < parts; j++) {
+        size_t at = row * work->stride + line * parts + j;
+        double value = steps_of(work->rows[at], work->form.is_signed ? 0 : work->offset[line],
+                                work->factor[line]);
+        int32_t whole = isnan(value) ? steps_blank(work->form) : steps_whole(value, least, most);
+        work->low[line] = (uint16_t)(work->low[line] + (value <= least - 0.5));
+        work->high[line] = (uint16_t)(work->high[line] + (value >= most + 0.5));
+        if (work->form.bits == 8) {
+            ((uint8_t *)work->out)[at] = (uint8_t)whole;
+        } else {
+            ((uint16_t *)work->out)[at] = (uint16_t)whole;
+        }
+    }
+}
+
+void steps_store(const struct steps_rows *work)
+{
+    const size_t done = steps_best()->store(work);
+    for (size_t row = 0; row < work->count; row++) {
+        for (size_t line = done; line < work->lines; line++) {
+            steps_store_line(work, row, line);
+        }
+    }
 }
 
 int32_t steps_number(struct steps_form form, const void *row, size_t at)

@@ -32,9 +32,20 @@ struct steps_form {
 };
 
 /* Return the range of q, and the value that represents NaN. */
-int32_t steps_least(struct steps_form form);
-int32_t steps_most(struct steps_form form);
-int32_t steps_blank(struct steps_form form);
+static inline int32_t steps_most(struct steps_form form)
+{
+    return (form.bits == 8 ? UINT8_MAX : UINT16_MAX) >> (form.is_signed ? 1 : 0);
+}
+
+static inline int32_t steps_least(struct steps_form form)
+{
+    return form.is_signed ? -steps_most(form) : 1;
+}
+
+static inline int32_t steps_blank(struct steps_form form)
+{
+    return steps_least(form) - 1;
+}
 
 /* Return R and C of above. */
 double steps_a_rms(uint32_t bits);
@@ -65,9 +76,20 @@ void steps_settle(struct steps_form form, struct steps_sums sums, size_t lines, 
 /* Computes the factors of a row's lines: factor[lines] = 1 / scale[lines]. */
 void steps_factors(const float *scale, size_t lines, float *factor);
 
-/* Stores a row. low, high [lines]: counts what was clipped there. */
-void steps_store(struct steps_form form, const float *row, size_t lines, const float *offset,
-                 const float *factor, void *out, uint16_t *low, uint16_t *high);
+/* Rows, float [count][lines] or [count][lines][2], and the numbers that they become. */
+struct steps_rows {
+    struct steps_form form;
+    const float *rows;
+    size_t count, stride; /* rows, and from one to the next in numbers, of `out` too */
+    size_t lines;
+    const float *offset;  /* [lines]; of spectra unused */
+    const float *factor;  /* [lines] */
+    void *out;            /* the numbers of form.bits */
+    uint16_t *low, *high; /* [lines]: what is clipped there is added */
+};
+
+/* Rounds rows. */
+void steps_store(const struct steps_rows *work);
 
 /* Returns number `at` of a row. */
 int32_t steps_number(struct steps_form form, const void *row, size_t at);

@@ -115,7 +115,6 @@ static uint64_t assert_steps(const struct few *few, const struct bench *floats, 
     const struct channelise_spec *spec = &few->bench.spec;
     const size_t lines = (size_t)few->bench.streams * spec->nchannels;
     const size_t row = lines * 2 * few->form.bits / 8;
-    static const float none[MOST_STREAMS * MOST_CHANNELS];
     char expected[MOST_STREAMS * MOST_CHANNELS * 4];
     static uint32_t counts[MOST_BYTES / 16];
     uint64_t clipped = 0;
@@ -123,8 +122,14 @@ static uint64_t assert_steps(const struct few *few, const struct bench *floats, 
     for (uint64_t s = 0; s < spec->max_spectra; s++) {
         uint16_t low[MOST_STREAMS * MOST_CHANNELS] = {0};
         uint16_t high[MOST_STREAMS * MOST_CHANNELS] = {0};
-        steps_store(few->form, floats->out[0] + s * lines * 2, lines, none, few->factors, expected,
-                    low, high);
+        steps_store(&(const struct steps_rows){.form = few->form,
+                                               .rows = floats->out[0] + s * lines * 2,
+                                               .count = 1,
+                                               .lines = lines,
+                                               .factor = few->factors,
+                                               .out = expected,
+                                               .low = low,
+                                               .high = high});
         assert_memory_equal(few->rows + s * row, expected, row);
         uint32_t *at = counts + (first + s) / few->scale_rows * lines * 2;
         for (size_t i = 0; i < lines; i++) {

@@ -1,6 +1,6 @@
 /* Numbers in few bits: rounded as fma() rounds, clipped, counted, read back within half a step;
  * lines that are constant, zero, or no numbers at all. */
-#include "dsp/steps.h"
+#include "dsp/steps_kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -40,8 +40,22 @@ static void settle(struct table *t, struct steps_form form)
     steps_measure(form, t->rows[1], ROWS - 1, sizeof t->rows[0] / sizeof(float), LINES, sums);
     steps_settle(form, sums, LINES, t->scale, t->offset);
     steps_factors(t->scale, LINES, t->factor);
-    for (int r = 0; r < ROWS; r++) {
-        steps_store(form, t->rows[r], LINES, t->offset, t->factor, t->stored[r], t->low, t->high);
+    /* Rows of a byte lie twice as close as those of t->stored. */
+    const size_t stride = sizeof t->rows[0] / sizeof(float);
+    struct steps_rows rows = {.form = form,
+                              .rows = t->rows[0],
+                              .count = form.bits == 8 ? 1 : ROWS,
+                              .stride = stride,
+                              .lines = LINES,
+                              .offset = t->offset,
+                              .factor = t->factor,
+                              .out = t->stored[0],
+                              .low = t->low,
+                              .high = t->high};
+    for (int r = 0; r < ROWS; r += (int)rows.count) {
+        rows.rows = t->rows[r];
+        rows.out = t->stored[r];
+        steps_store(&rows);
     }
 }
 
@@ -133,11 +147,73 @@ static void halves_go_to_even(void **state)
     for (int i = 0; i < COUNT; i++) {
         factor[i] = 1;
     }
-    steps_store(form, values, COUNT, offset, factor, out, low, high);
+    steps_store(
+        &(const struct steps_rows){form, values, 1, 0, COUNT, offset, factor, out, low, high});
     assert_memory_equal(out, expected, sizeof expected);
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(low[i], i < 2);
         assert_int_equal(high[i], i == COUNT - 1);
+    }
+}
+
+/* Kernels of this machine's instruction sets do as the plain loops: one line at a time. */
+static void kernels_are_as_plain_loops(void **state)
+{
+    (void)state;
+    enum { MANY = 83, DEEP = 21, NUMBERS = DEEP * MANY * 2 };
+    static float rows[NUMBERS];
+    static const float odd[] = {NAN,    INFINITY, -INFINITY, 1e38F, -1e38F,
+                                1e-40F, 0.5F,     254.5F,    -0.0F};
+    float offset[MANY];
+    float factor[MANY];
+    for (size_t i = 0; i < NUMBERS; i++) {
+        rows[i] = i % 7 == 0 ? floorf(300 * noise(i)) + 0.5F : 400 * noise(i);
+        rows[i] = i % 11 == 0 ? odd[i / 11 % (sizeof odd / sizeof *odd)] : rows[i];
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        offset[i] = i % 3 ? 100 * noise(i) : 0;
+        factor[i] = i % 5 ? (float)(i + 1) / 20 : i % 2 ? 0 : 1;
+    }
+    for (int variant = 0; variant < 4 * SIMD_LEVELS; variant++) {
+        const struct steps_form form = {variant & 1 ? 8 : 16, variant >> 1 & 1};
+        const struct steps_kernels *kernels = steps_kernels((enum simd_level)(variant / 4));
+        const size_t parts = form.is_signed ? 2 : 1;
+        static uint8_t out[2][2 * NUMBERS];
+        uint16_t counts[2][2][MANY] = {0};
+        struct steps_rows of = {form,   rows,   DEEP,   MANY * parts, MANY,
+                                offset, factor, out[0], counts[0][0], counts[0][1]};
+        const size_t done = kernels ? kernels->store(&of) : 0;
+        for (size_t i = 0; i < done; i++) {
+            of = (struct steps_rows){form,
+                                     rows + i * parts,
+                                     DEEP,
+                                     MANY * parts,
+                                     1,
+                                     offset + i,
+                                     factor + i,
+                                     out[1] + i * parts * form.bits / 8,
+                                     counts[1][0] + i,
+                                     counts[1][1] + i};
+            steps_store(&of);
+        }
+        for (size_t row = 0; row < DEEP; row++) {
+            const size_t at = row * MANY * parts * form.bits / 8;
+            assert_memory_equal(out[0] + at, out[1] + at, done * parts * form.bits / 8);
+        }
+        for (int side = 0; side < 2; side++) {
+            assert_memory_equal(counts[0][side], counts[1][side], done * sizeof(uint16_t));
+        }
+        double sums[2][4][MANY] = {0};
+        struct steps_sums all = {sums[0][0], sums[0][1], sums[0][2], sums[0][3]};
+        const size_t measured = kernels ? kernels->measure(rows, DEEP, MANY, MANY, all) : 0;
+        for (size_t i = 0; i < measured; i++) {
+            const struct steps_sums one = {&sums[1][0][i], &sums[1][1][i], &sums[1][2][i],
+                                           &sums[1][3][i]};
+            steps_measure((struct steps_form){8, 0}, rows + i, DEEP, MANY, 1, one);
+        }
+        for (int i = 0; i < 4; i++) {
+            assert_memory_equal(sums[0][i], sums[1][i], measured * sizeof(double));
+        }
     }
 }
 
@@ -198,9 +274,8 @@ static void the_ends_stand_for_all_beyond(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_rounded_and_counted),
-        cmocka_unit_test(halves_go_to_even),
-        cmocka_unit_test(lines_without_noise),
+        cmocka_unit_test(numbers_are_rounded_and_counted), cmocka_unit_test(halves_go_to_even),
+        cmocka_unit_test(kernels_are_as_plain_loops),      cmocka_unit_test(lines_without_noise),
         cmocka_unit_test(the_ends_stand_for_all_beyond),
     };
     return cmocka_run_group_tests_name("steps", tests, NULL, NULL);

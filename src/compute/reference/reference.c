@@ -231,12 +231,17 @@ static void reference_round(const struct reference *r, uint32_t i, uint32_t stre
 {
     const struct channelise_spec *spec = &r->base.spec;
     const struct steps_form form = {.bits = spec->outputs[i].bits, .is_signed = 1};
-    const float none = 0;
     uint16_t clipped[2] = {0, 0};
     uint32_t *counts = clipped_line(&r->clipped[i], stream, s) + 2 * k;
-    steps_store(form, pair, 1, &none, &r->factors[i][stream * spec->nchannels + k],
-                out + ((s * nstreams + stream) * spec->nchannels + k) * 2 * (form.bits / 8),
-                &clipped[0], &clipped[1]);
+    steps_store(&(const struct steps_rows){
+        .form = form,
+        .rows = pair,
+        .count = 1,
+        .lines = 1,
+        .factor = &r->factors[i][stream * spec->nchannels + k],
+        .out = out + ((s * nstreams + stream) * spec->nchannels + k) * 2 * (form.bits / 8),
+        .low = &clipped[0],
+        .high = &clipped[1]});
     counts[0] += clipped[0];
     counts[1] += clipped[1];
 }

@@ -204,12 +204,21 @@ static void quantise_take(const struct quantise_work *work, struct quantise_line
     }
     memset(step->low + into, 0, count * sizeof *step->low);
     memset(step->high + into, 0, count * sizeof *step->high);
-    for (uint64_t i = 0; i < piece->held + piece->count; i++) {
-        const float *row = i < piece->held ? held + i * stride : from + (i - piece->held) * stride;
-        steps_store(step->form, row, count, step->offset + of.first, factor,
-                    step->made + ((piece->made + i) * stride + before) * bytes, step->low + into,
-                    step->high + into);
-    }
+    struct steps_rows rounded = {.form = step->form,
+                                 .rows = held,
+                                 .count = (size_t)piece->held,
+                                 .stride = stride,
+                                 .lines = count,
+                                 .offset = step->offset + of.first,
+                                 .factor = factor,
+                                 .out = step->made + (piece->made * stride + before) * bytes,
+                                 .low = step->low + into,
+                                 .high = step->high + into};
+    steps_store(&rounded);
+    rounded.rows = from;
+    rounded.count = (size_t)piece->count;
+    rounded.out = (char *)rounded.out + piece->held * stride * bytes;
+    steps_store(&rounded);
 }
 
 static void quantise_tile(void *context, uint32_t thread, uint64_t tile)

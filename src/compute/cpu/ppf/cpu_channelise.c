@@ -180,7 +180,6 @@ static void cpu_channelise_destroy(channelise_t *channelise)
         free(cpu->scratch[i].deinterleaved);
         free(cpu->scratch[i].matrices);
         free(cpu->scratch[i].low);
-        free(cpu->scratch[i].offset);
     }
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         sums_destroy(cpu->sums[i]);
@@ -247,7 +246,6 @@ static status_t channelise_create_steps(struct cpu *cpu)
         struct scratch *scratch = &cpu->scratch[i];
         TRY(memory_zeroed(2 * nchannels, sizeof *scratch->low, "counts", &scratch->low));
         scratch->high = scratch->low + nchannels;
-        TRY(memory_zeroed(nchannels, sizeof *scratch->offset, "scales", &scratch->offset));
     }
     return STATUS_OK;
 }

@@ -95,8 +95,15 @@ static void deliver_steps(const struct block *block, const struct scratch *scrat
     uint32_t any = 0;
     memset(scratch->low, 0, count * sizeof *scratch->low);
     memset(scratch->high, 0, count * sizeof *scratch->high);
-    steps_store(form, bins + 2 * kept->from, count, scratch->offset,
-                cpu->factors[i] + stream * nchannels + kept->to, out, scratch->low, scratch->high);
+    steps_store(
+        &(const struct steps_rows){.form = form,
+                                   .rows = bins + 2 * kept->from,
+                                   .count = 1,
+                                   .lines = count,
+                                   .factor = cpu->factors[i] + stream * nchannels + kept->to,
+                                   .out = out,
+                                   .low = scratch->low,
+                                   .high = scratch->high});
     for (size_t k = 0; k < count; k++) {
         any |= (uint32_t)(scratch->low[k] | scratch->high[k]);
     }

@@ -1,0 +1,19 @@
+/* Rounding and measuring of numbers in few bits (dsp/steps.h), a register of lines at a time. */
+#ifndef VOLTMILL_DSP_STEPS_KERNELS_H
+#define VOLTMILL_DSP_STEPS_KERNELS_H
+
+#include "base/simd.h"
+#include "dsp/steps.h"
+
+struct steps_kernels {
+    /* Do whole registers of the first lines, with the bytes of steps_store() and steps_measure() of
+     * power, and return how many. An instruction set without fused multiply-adds does none. */
+    size_t (*store)(const struct steps_rows *work);
+    size_t (*measure)(const float *rows, size_t count, size_t stride, size_t lines,
+                      struct steps_sums sums);
+};
+
+/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+const struct steps_kernels *steps_kernels(enum simd_level level);
+
+#endif
