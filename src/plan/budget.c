@@ -394,7 +394,8 @@ enum {
     BLOCKS_A_CHUNK = 8,     /* of a backend that prefers small blocks, so that ranks end together */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share; */
     MOST_CHUNKS = 1 << 22,  /* so that rank 0 keeps up with thousands of ranks */
-    GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together */
+    GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together, */
+    THREAD_BYTES = 2 << 20, /* and bytes, so that what wakes them up for each block counts little */
     OVERLAP_RATIO = 16,     /* a chunk is at least this many times its overlap; */
     LEAST_RATIO = 2,        /* after filters on a device at least this many times, */
     PINNING = 16            /* see budget_overlap_ratio() */
@@ -525,6 +526,7 @@ static uint64_t budget_suiting_block(const struct channelise_plan *work,
     if (suits == 0) {
         return most;
     }
+    suits = max_u64(suits, (uint64_t)THREAD_BYTES * work->threads);
     uint64_t spectra = suits / max_u64(one / CHUNK_GRAIN, 1);
     uint64_t shared =
         ceil_div_u64((uint64_t)GRAINS_A_THREAD * work->threads, group->streams) * CHUNK_GRAIN;

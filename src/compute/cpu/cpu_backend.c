@@ -1,8 +1,8 @@
 /* The CPU's table of operations. */
 #include "compute/cpu/cpu.h"
 
-/* Samples and rows of a block: the three of them stay in a last-level cache, so that what is read
- * is still there when it is worked on. */
+/* Samples and rows of a block for one or two threads: the three of them stay in a last-level
+ * cache, so that what is read is still there when it is worked on. */
 enum { BLOCK_BYTES = 4 << 20 };
 
 static uint32_t backend_best_simd(void)
