@@ -76,7 +76,4 @@ void apart_look(void);
  * effect elsewhere. */
 void apart_at(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns this program's own file: as it was when it began, even if it was replaced since. */
-const char *apart_own_program(void);
-
 #endif
