@@ -7,7 +7,6 @@
 #include "io/apart.h"
 #include "io/file_rights.h"
 #include "io/launch.h"
-#include "io/libraries.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
 

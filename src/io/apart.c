@@ -1,5 +1,6 @@
 /* The child first: it begins as this program anew or as a copy of this process, and serves its
- * parent. Then the parent's side. Messages between them: a header, then as many bytes as it says. */
+ * parent. Then the parent's side. Messages between them: a header, then as many bytes as it says.
+ */
 #include "io/apart.h"
 
 #include "base/clock.h"

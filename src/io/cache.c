@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "io/again.h"
 #include "io/file.h"
-#include "io/file_rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,6 +105,76 @@ static void cache_say_refused(const char *what, const char *path, const char *wh
         is_said = 1;
         report_warn("%s: %s %s", what, path, why);
     }
+}
+
+/* Bytes of the text that gives the reason: "can be written by others (mode 0777): chmod go-w mends
+ * it". */
+enum { OWNER_WORDS = 128, OTHERS = S_IWGRP | S_IWOTH };
+
+static int owner_is_alone_mine(const struct stat *info, char why[OWNER_WORDS])
+{
+    if (info->st_uid != geteuid()) {
+        snprintf(why, OWNER_WORDS, "belongs to another user (%lu)", (unsigned long)info->st_uid);
+        return 0;
+    }
+    if (info->st_mode & OTHERS) {
+        snprintf(why, OWNER_WORDS, "can be written by others (mode %04o): chmod go-w mends it",
+                 (unsigned)info->st_mode & 07777);
+        return 0;
+    }
+    return 1;
+}
+
+/* Return whether an ordinary file (or a link, device: never) is the effective user's, and no other
+ * user may write it; and the same of an open file or folder. */
+static int owner_is_entry_mine(const struct stat *info, char why[OWNER_WORDS])
+{
+    if (!S_ISREG(info->st_mode)) {
+        snprintf(why, OWNER_WORDS, "is %s, no ordinary file",
+                 S_ISLNK(info->st_mode) ? "a link" : "something else");
+        return 0;
+    }
+    return owner_is_alone_mine(info, why);
+}
+
+static int owner_is_mine(int fd, char why[OWNER_WORDS])
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0) {
+        snprintf(why, OWNER_WORDS, "cannot be looked at: %s", strerror(errno));
+        return 0;
+    }
+    return owner_is_alone_mine(&info, why);
+}
+
+static int owner_is_somebody_elses(const struct stat *info)
+{
+    return info->st_uid != geteuid() && info->st_uid != 0;
+}
+
+/* Returns whether the path to a file is safe: no folder above it lets other users replace an entry,
+ * and its name is no link of another user. */
+static int owner_is_path_mine(const char *path, char why[OWNER_WORDS])
+{
+    struct stat info;
+    int is_safe = 1;
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode) && owner_is_somebody_elses(&info)) {
+        snprintf(why, OWNER_WORDS, "is a link of another user (%lu)", (unsigned long)info.st_uid);
+        return 0;
+    }
+    char *way = realpath(path, NULL);
+    char *end = way ? strrchr(way, '/') : NULL;
+    while (is_safe && end) {
+        end[end == way] = '\0'; /* "/" stays */
+        /* Unless anybody may replace what is in the folder. */
+        is_safe = stat(way, &info) == 0 && (!(info.st_mode & S_IWOTH) || info.st_mode & S_ISVTX);
+        end = end == way ? NULL : strrchr(way, '/');
+    }
+    if (!is_safe) {
+        snprintf(why, OWNER_WORDS, "lies in a folder in which anybody may replace it (%.64s)", way);
+    }
+    free(way);
+    return is_safe;
 }
 
 /* Opens the folder; -1 if there is none or others may write it. The owner of a folder above it can

@@ -9,8 +9,6 @@
 #ifndef VOLTMILL_IO_CRC_H
 #define VOLTMILL_IO_CRC_H
 
-#include "base/status.h"
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,11 +26,5 @@ uint32_t crc_times(uint32_t part, uint32_t power);
 
 /* Returns the CRC-32 of `bytes` bytes whose linear part is `part`. */
 uint32_t crc_whole(uint32_t part, uint64_t bytes);
-
-/* Samples a file's contents: fast for files of any size, and the same for every copy. Sets the size
- * of the file at `path`, and the CRC-32 of all of it if it has at most `most` bytes; else of `most`
- * bytes, a third of them at its begin, a third at its end, the rest in pieces evenly between: at
- * places that follow from its size and `most` alone. Fails with DATA. */
-status_t crc_sampled(const char *path, uint64_t most, uint64_t *bytes, uint32_t *crc);
 
 #endif

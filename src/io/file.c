@@ -124,36 +124,6 @@ int file_move(int *fd)
     return moved;
 }
 
-status_t file_open_own(const char *path, int *out, int *is_made)
-{
-    status_t st = STATUS_OK;
-    enum { TIMES = 100 }; /* it may come and go meanwhile */
-    const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    struct stat info;
-    int fd = -1;
-    int is_between = 1;
-    *is_made = 0;
-    for (int i = 0; i < TIMES && is_between; i++) {
-        fd = open(path, flags | O_CREAT | O_EXCL, 0666);
-        *is_made = fd >= 0;
-        fd = fd < 0 && errno == EEXIST ? open(path, flags) : fd;
-        is_between = fd < 0 && errno == ENOENT && !*is_made;
-    }
-    REQUIRE_OUT(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path,
-                errno == ELOOP ? "a link has its name" : strerror(errno));
-    REQUIRE_OUT(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE,
-                "%s is no ordinary file", path);
-    REQUIRE_OUT(
-        info.st_nlink <= 1, STATUS_USAGE,
-        "%s is one of %llu names of a file (hard links): writing it would change the others; "
-        "remove it",
-        path, (unsigned long long)info.st_nlink);
-    *out = file_move(&fd);
-out:
-    file_close(fd);
-    return st;
-}
-
 status_t file_open_new(const char *path, int *out)
 {
     REQUIRE(unlink(path) == 0 || errno == ENOENT, STATUS_USAGE, "%s cannot be replaced: %s", path,
@@ -401,22 +371,6 @@ void file_expect(int fd, uint64_t offset, uint64_t bytes)
 void file_forget(int fd, uint64_t offset, uint64_t bytes)
 {
     (void)posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_DONTNEED);
-}
-
-void file_flush(int fd, uint64_t offset, uint64_t bytes)
-{
-    /* Some file systems cannot; the later sync reports errors. */
-    (void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
-}
-
-status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
-{
-    unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    /* The system reports an error once: a later file_sync_data() would miss it. Other errors say
-     * that the file system has no such call. */
-    return REQUIRED(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 ||
-                        (errno != EIO && !file_is_full(errno)),
-                    file_write_status(errno), "%s cannot be synced: %s", path, strerror(errno));
 }
 
 int file_is_huge(uint64_t bytes)

@@ -40,10 +40,6 @@ int file_is_full(int reason);
  * on the way to it, were made. Fails with DATA as file_exists() does. */
 status_t file_is_same(const char *a, const char *b, int *out);
 
-/* Opens a file of our own for reading and writing, and creates it if it is missing. Links are not
- * followed, since they lead to another file, and a file with other names (hard links) is refused
- * for the same reason. *is_made: it was created. Fails with USAGE. */
-status_t file_open_own(const char *path, int *fd, int *is_made);
 /* Returns whether the open file has no name any more: it was removed, or another took its place. */
 int file_is_nameless(int fd);
 /* Returns whether `path` is still the name of the open file itself, without links. */
@@ -98,16 +94,11 @@ void file_part_unmap(struct file_part *part);
 /* Reads all bytes at the offset. Fails with DATA. */
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
 /* Hints for the system's cache of files; what it makes of them is its own affair. These bytes will
- * be read soon; they will not be needed again; they should go to the disk now. */
+ * be read soon; they will not be needed again. */
 void file_expect(int fd, uint64_t offset, uint64_t bytes);
 void file_forget(int fd, uint64_t offset, uint64_t bytes);
-void file_flush(int fd, uint64_t offset, uint64_t bytes);
 /* Returns whether as many bytes would displace everything else from this machine's memory. */
 int file_is_huge(uint64_t bytes);
-
-/* Waits until these bytes are on their disk, if the file system reports that. Fails as file_write()
- * does. */
-status_t file_await(int fd, const char *path, uint64_t offset, uint64_t bytes);
 
 /* Removes a name; nothing where there is none. What cannot be removed stays, with a warning. */
 void file_remove(const char *path);

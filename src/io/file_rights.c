@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,106 +69,6 @@ status_t identity_check(const char *path, const struct identity *before, const s
     TRY(identity_check_same(path, before, now));
     return REQUIRED(before->changed_s == now->changed_s && before->changed_ns == now->changed_ns,
                     STATUS_DATA, "%s was written to while this job ran", path);
-}
-
-/* ---- owners ---- */
-
-enum { OTHERS = S_IWGRP | S_IWOTH };
-
-static int owner_is_alone_mine(const struct stat *info, char why[OWNER_WORDS])
-{
-    if (info->st_uid != geteuid()) {
-        snprintf(why, OWNER_WORDS, "belongs to another user (%lu)", (unsigned long)info->st_uid);
-        return 0;
-    }
-    if (info->st_mode & OTHERS) {
-        snprintf(why, OWNER_WORDS, "can be written by others (mode %04o): chmod go-w mends it",
-                 (unsigned)info->st_mode & 07777);
-        return 0;
-    }
-    return 1;
-}
-
-int owner_is_entry_mine(const struct stat *info, char why[OWNER_WORDS])
-{
-    if (!S_ISREG(info->st_mode)) {
-        snprintf(why, OWNER_WORDS, "is %s, no ordinary file",
-                 S_ISLNK(info->st_mode) ? "a link" : "something else");
-        return 0;
-    }
-    return owner_is_alone_mine(info, why);
-}
-
-int owner_is_mine(int fd, char why[OWNER_WORDS])
-{
-    struct stat info;
-    if (fstat(fd, &info) != 0) {
-        snprintf(why, OWNER_WORDS, "cannot be looked at: %s", strerror(errno));
-        return 0;
-    }
-    return owner_is_alone_mine(&info, why);
-}
-
-static int owner_is_somebody_elses(const struct stat *info)
-{
-    return info->st_uid != geteuid() && info->st_uid != 0;
-}
-
-/* The folder of a file; for free(), or NULL. */
-static char *owner_folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-}
-
-int owner_is_path_mine(const char *path, char why[OWNER_WORDS])
-{
-    struct stat info;
-    int is_safe = 1;
-    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode) && owner_is_somebody_elses(&info)) {
-        snprintf(why, OWNER_WORDS, "is a link of another user (%lu)", (unsigned long)info.st_uid);
-        return 0;
-    }
-    char *way = realpath(path, NULL);
-    char *end = way ? strrchr(way, '/') : NULL;
-    while (is_safe && end) {
-        end[end == way] = '\0'; /* "/" stays */
-        /* Unless anybody may replace what is in the folder. */
-        is_safe = stat(way, &info) == 0 && (!(info.st_mode & S_IWOTH) || info.st_mode & S_ISVTX);
-        end = end == way ? NULL : strrchr(way, '/');
-    }
-    if (!is_safe) {
-        snprintf(why, OWNER_WORDS, "lies in a folder in which anybody may replace it (%.64s)", way);
-    }
-    free(way);
-    return is_safe;
-}
-
-/* One name of those that lead to a file, link by link. */
-int owner_may_be_used(const char *path, char why[OWNER_WORDS])
-{
-    struct stat info;
-    struct stat above;
-    char *folder = owner_folder_of(path);
-    int is_public = folder && stat(folder, &above) == 0 && above.st_mode & S_IWOTH;
-    free(folder);
-    if (lstat(path, &info) != 0) {
-        int reason = errno;
-        snprintf(why, OWNER_WORDS, "cannot be looked up: %s", strerror(reason));
-        return file_is_absent(reason);
-    }
-    if (S_ISLNK(info.st_mode)) {
-        snprintf(why, OWNER_WORDS, "is a link of another user (%lu)", (unsigned long)info.st_uid);
-        return !owner_is_somebody_elses(&info);
-    }
-    if (S_ISREG(info.st_mode) && info.st_mode & S_IWOTH) {
-        snprintf(why, OWNER_WORDS, "can be written by anybody (mode %04o): chmod o-w mends it",
-                 (unsigned)info.st_mode & 07777);
-        return 0;
-    }
-    snprintf(why, OWNER_WORDS, "belongs to another user (%lu), in a folder for all",
-             (unsigned long)info.st_uid);
-    return !is_public || !owner_is_somebody_elses(&info);
 }
 
 /* ---- claims ---- */
@@ -261,6 +162,39 @@ out:
     return st;
 }
 
+/* Opens a file of our own for reading and writing, and creates it if it is missing. Links are not
+ * followed, since they lead to another file, and a file with other names (hard links) is refused
+ * for the same reason. *is_made: it was created. Fails with USAGE. */
+static status_t claim_open_own(const char *path, int *out, int *is_made)
+{
+    status_t st = STATUS_OK;
+    enum { TIMES = 100 }; /* it may come and go meanwhile */
+    const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    struct stat info;
+    int fd = -1;
+    int is_between = 1;
+    *is_made = 0;
+    for (int i = 0; i < TIMES && is_between; i++) {
+        fd = open(path, flags | O_CREAT | O_EXCL, 0666);
+        *is_made = fd >= 0;
+        fd = fd < 0 && errno == EEXIST ? open(path, flags) : fd;
+        is_between = fd < 0 && errno == ENOENT && !*is_made;
+    }
+    REQUIRE_OUT(fd >= 0, STATUS_USAGE, "%s cannot be made: %s", path,
+                errno == ELOOP ? "a link has its name" : strerror(errno));
+    REQUIRE_OUT(fstat(fd, &info) == 0 && S_ISREG(info.st_mode), STATUS_USAGE,
+                "%s is no ordinary file", path);
+    REQUIRE_OUT(
+        info.st_nlink <= 1, STATUS_USAGE,
+        "%s is one of %llu names of a file (hard links): writing it would change the others; "
+        "remove it",
+        path, (unsigned long long)info.st_nlink);
+    *out = file_move(&fd);
+out:
+    file_close(fd);
+    return st;
+}
+
 /* Opens and locks the file; *fd < 0 when it was renamed between the two, so that the lock would be
  * on something else. */
 static status_t claim_open_locked(const char *part, int *fd)
@@ -268,7 +202,7 @@ static status_t claim_open_locked(const char *part, int *fd)
     int is_made = 0;
     /* By its name first: what cannot be opened for writing is another user's most often. */
     TRY(claim_check_owner(part));
-    TRY(file_open_own(part, fd, &is_made));
+    TRY(claim_open_own(part, fd, &is_made));
     /* Some file systems give all files to one user; a file that was just made is still ours. */
     TRY(is_made ? STATUS_OK : claim_check_owner_open(*fd, part));
     REQUIRE(claim_lock_patiently(*fd, LOCK_EX), STATUS_USAGE, "%s is being written by another run",

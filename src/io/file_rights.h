@@ -1,7 +1,6 @@
 /* Right to write a file:
  *
  *   identity   the file, and whether it is still the same
- *   owner      its user, and others that may write it
  *   claim      a lock, held while any rank of a run may write the file
  *   guard      files that are read, so that none of them is written */
 #ifndef VOLTMILL_IO_FILE_RIGHTS_H
@@ -11,7 +10,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
 /* ---- identity ---- */
 
@@ -38,26 +36,6 @@ status_t identity_check(const char *path, const struct identity *before,
                         const struct identity *now);
 status_t identity_check_same(const char *path, const struct identity *before,
                              const struct identity *now);
-
-/* ---- owners ---- */
-
-/* Bytes of the text that gives the reason: "can be written by others (mode 0777): chmod go-w mends
- * it". */
-enum { OWNER_WORDS = 128 };
-
-/* Return whether an ordinary file (or a link, device: never) is the effective user's, and no other
- * user may write it; and the same of an open file or folder. */
-int owner_is_entry_mine(const struct stat *info, char why[OWNER_WORDS]);
-int owner_is_mine(int fd, char why[OWNER_WORDS]);
-
-/* Returns whether the path to a file is safe: no folder above it lets other users replace an entry,
- * and its name is no link of another user. */
-int owner_is_path_mine(const char *path, char why[OWNER_WORDS]);
-
-/* Returns whether a file that the user names, existing or not, may be read and replaced: not
- * through a link of another user, not if all users may write it, and not if it is another user's in
- * a folder in which all users may create files. Groups may share files. */
-int owner_may_be_used(const char *path, char why[OWNER_WORDS]);
 
 /* ---- claims ---- */
 

@@ -1,16 +1,27 @@
-/* The environment variables by which launchers of MPI programs are known; the setup of HDF5. */
+/* Launchers of MPI programs, by their environment variables; the setup of this process; versions of
+ * libraries. */
 #include "io/launch.h"
 
 #include "io/hdf5/h5.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fftw3.h>
+#include <fitsio.h>
+#include <hdf5.h>
+#include <libdeflate.h>
+#include <lz4.h>
+#include <lzf.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <yaml.h>
+#include <zlib.h>
+#include <zstd.h>
 
 int launch_is_used(void)
 {
@@ -77,4 +88,16 @@ void launch_begin(void)
     launch_give_threads_stacks();
     h5_begin();
     signal(SIGXFSZ, SIG_IGN);
+}
+
+void libraries_print(void)
+{
+    unsigned hdf5[3] = {0};
+    float cfitsio = 0;
+    H5get_libversion(&hdf5[0], &hdf5[1], &hdf5[2]);
+    printf("libraries: HDF5 %u.%u.%u, FFTW %s, CFITSIO %.4g, zlib %s, libdeflate %s, LZ4 %s, "
+           "Zstandard %s, liblzf %x.%x, libyaml %s\n",
+           hdf5[0], hdf5[1], hdf5[2], fftw_version + strlen("fftw-"), (double)ffvers(&cfitsio),
+           zlibVersion(), LIBDEFLATE_VERSION_STRING, LZ4_versionString(), ZSTD_versionString(),
+           (unsigned)LZF_VERSION >> 8, (unsigned)LZF_VERSION & 0xff, yaml_get_version_string());
 }

@@ -1,4 +1,5 @@
-/* How this process came to be, and what it sets up before it touches any file. */
+/* How this process came to be, and what it sets up before it touches any file; the
+ * libraries that it runs with. */
 #ifndef VOLTMILL_IO_LAUNCH_H
 #define VOLTMILL_IO_LAUNCH_H
 
@@ -12,5 +13,9 @@ long launch_rank(void);
 /* Sets HDF5 up; a limit on the size of files shows as an error of the write that meets it; standard
  * descriptors that are closed are never given to a file. Call once, before all else. */
 void launch_begin(void);
+
+/* Prints them on stdout, as one line of `--version`. Those without a version to ask for at run time
+ * have that of their headers. */
+void libraries_print(void);
 
 #endif

@@ -7,6 +7,8 @@
 #include "output/outputs_parts.h"
 #include "product/spans.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,6 +270,26 @@ out:
     return st;
 }
 
+/* Begins to write these bytes to their disk. */
+static void sync_flush(int fd, uint64_t offset, uint64_t bytes)
+{
+    /* Some file systems cannot; the later sync reports errors. */
+    (void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+}
+
+/* Waits until these bytes are on their disk, if the file system reports that. Fails as file_write()
+ * does. */
+static status_t sync_await(int fd, const char *path, uint64_t offset, uint64_t bytes)
+{
+    unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    /* The system reports an error once: a later file_sync_data() would miss it. Other errors say
+     * that the file system has no such call. */
+    return REQUIRED(sync_file_range(fd, (off_t)offset, (off_t)bytes, all) == 0 ||
+                        (errno != EIO && !file_is_full(errno)),
+                    file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA, "%s cannot be synced: %s",
+                    path, strerror(errno));
+}
+
 /* Sends rows on to the disk soon, so that unwritten ones do not pile up; and where the product is
  * larger than this machine's memory, lets go of those before. */
 static status_t rows_flush(struct output *output, uint64_t at, uint64_t bytes)
@@ -278,9 +300,9 @@ static status_t rows_flush(struct output *output, uint64_t at, uint64_t bytes)
         return STATUS_OK;
     }
     if (output->put_bytes > 0) {
-        file_flush(output->fd, output->put_at, output->put_bytes);
+        sync_flush(output->fd, output->put_at, output->put_bytes);
         if (file_is_huge(output->place.file_bytes) && output->sent_bytes > 0) {
-            TRY(file_await(output->fd, output->part, output->sent_at, output->sent_bytes));
+            TRY(sync_await(output->fd, output->part, output->sent_at, output->sent_bytes));
             file_forget(output->fd, output->sent_at, output->sent_bytes);
         }
         output->sent_at = output->put_at;

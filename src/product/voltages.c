@@ -6,8 +6,8 @@
 #include "input/archive.h"
 #include "input/packets/packets.h"
 #include "io/hdf5/h5.h"
+#include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
-#include "io/hdf5/h5_scales.h"
 #include "product/kind/parts.h"
 #include "product/voltages_parts.h"
 

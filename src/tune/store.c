@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "io/cache.h"
+#include "io/file.h"
 #include "io/file_rights.h"
 
 #include <errno.h>
@@ -32,15 +33,59 @@ static char *store_target_of(const char *name, const char *target)
     return asprintf(&out, "%.*s%s", length, name, target) < 0 ? NULL : out;
 }
 
+/* Bytes of the text that gives the reason. */
+enum { OWNER_WORDS = 128 };
+
+static int store_is_of_others(const struct stat *info)
+{
+    return info->st_uid != geteuid() && info->st_uid != 0;
+}
+
+/* The folder of a file; for free(), or NULL. */
+static char *store_folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+}
+
+/* Returns whether a file that the user names, existing or not, may be read and replaced: not
+ * through a link of another user, not if all users may write it, and not if it is another user's in
+ * a folder in which all users may create files. Groups may share files. */
+static int store_may_use(const char *path, char why[OWNER_WORDS])
+{
+    struct stat info;
+    struct stat above;
+    char *folder = store_folder_of(path);
+    int is_public = folder && stat(folder, &above) == 0 && above.st_mode & S_IWOTH;
+    free(folder);
+    if (lstat(path, &info) != 0) {
+        int reason = errno;
+        snprintf(why, OWNER_WORDS, "cannot be looked up: %s", strerror(reason));
+        return file_is_absent(reason);
+    }
+    if (S_ISLNK(info.st_mode)) {
+        snprintf(why, OWNER_WORDS, "is a link of another user (%lu)", (unsigned long)info.st_uid);
+        return !store_is_of_others(&info);
+    }
+    if (S_ISREG(info.st_mode) && info.st_mode & S_IWOTH) {
+        snprintf(why, OWNER_WORDS, "can be written by anybody (mode %04o): chmod o-w mends it",
+                 (unsigned)info.st_mode & 07777);
+        return 0;
+    }
+    snprintf(why, OWNER_WORDS, "belongs to another user (%lu), in a folder for all",
+             (unsigned long)info.st_uid);
+    return !is_public || !store_is_of_others(&info);
+}
+
 /* The file that a name leads to, through links, whether it is there or not; for free(). NULL and
- * why when there is no end of them, or when it is not to be used: owner_may_be_used(). */
+ * why when there is no end of them, or when it is not to be used: store_may_use(). */
 static char *store_file_behind(const char *path, char why[OWNER_WORDS])
 {
     enum { MOST_LINKS = 40 };
     char *name = strdup(path);
     for (int i = 0; name && i < MOST_LINKS; i++) {
         char target[PATH_MAX];
-        if (!owner_may_be_used(name, why)) {
+        if (!store_may_use(name, why)) {
             free(name);
             return NULL;
         }

@@ -6,7 +6,6 @@
 #include "input/propose/propose.h"
 #include "io/apart.h"
 #include "io/hdf5/h5_dataset.h"
-#include "io/hdf5/h5_scales.h"
 #include "io/hdf5/h5_walk.h"
 
 #include <ctype.h>

@@ -4,7 +4,6 @@
 
 #include "base/terms.h"
 #include "io/hdf5/h5_dataset.h"
-#include "io/hdf5/h5_scales.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,10 @@
-/* Places of a dataset's chunks in its file, so that they can be read without HDF5. Main thread
- * only, or the one thread that uses HDF5. */
+/* Datasets: places of chunks in their file, so that they can be read without HDF5; type and shape;
+ * dimension scales. Main thread only, or the one thread that uses HDF5. */
 #ifndef VOLTMILL_IO_HDF5_H5_DATASET_H
 #define VOLTMILL_IO_HDF5_H5_DATASET_H
 
 #include "base/status.h"
+#include "base/text.h"
 #include "io/hdf5/h5.h"
 
 #include <hdf5.h>
@@ -30,8 +31,6 @@ void h5_chunk_origin(uint64_t number, int rank, const hsize_t *chunk, const hsiz
 /* Finds the chunk that begins at these indices of the dataset. Fails with DATA if the index is
  * damaged. */
 status_t h5_places_find(h5_places_t *places, const hsize_t *chunk, struct h5_place *out);
-
-/* Datasets with their type and shape, and lists of names. Main thread only. */
 
 /* Begins as {0}; h5_dataset_close() in any case. */
 struct h5_dataset {
@@ -75,5 +74,25 @@ status_t h5_list_attributes(hid_t object, const char *where, const char *name,
                             struct h5_names *out);
 status_t h5_list_links(hid_t group, const char *where, const char *name, struct h5_names *out);
 status_t h5_list_all(hid_t file, const char *where, struct h5_names *out);
+
+enum { H5_SCALE_NAME = 256 };
+
+/* Sets *out to whether an object is a dataset that is a dimension scale. `name` is for messages,
+ * here and below. Fails with DATA. */
+status_t h5_is_scale(hid_t object, const char *name, int *out);
+
+/* List the paths in their file of all scales of a dimension, each followed by a blank; of the first
+ * one without; "" if there is none. Fail with DATA: an unreadable scale, or a path of 256 bytes and
+ * more. */
+status_t h5_list_scales(hid_t dataset, const char *name, int dim, struct text *out);
+status_t h5_first_scale(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME]);
+
+/* Reads the label of a dimension; "" if there is none. Fails with DATA. */
+status_t h5_get_label(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME]);
+
+/* Makes a dataset a scale of this name; attaches it to a dimension. Fail as H5_TRY does. */
+status_t h5_make_scale(hid_t dataset, const char *name);
+status_t h5_attach_scale(hid_t dataset, hid_t scale, const char *name, int dim);
+status_t h5_put_label(hid_t dataset, int dim, const char *label);
 
 #endif

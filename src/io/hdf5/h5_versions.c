@@ -1,8 +1,6 @@
 /* HDF5 calls that differ between its versions. */
 #include "io/hdf5/h5_versions.h"
 
-#include <string.h>
-
 /* HDF5 1.12 replaced addresses by tokens, and with them the second version of these calls. */
 #if H5_VERSION_GE(1, 12, 0)
 #define HAS_TOKENS 1
@@ -99,11 +97,6 @@ herr_t h5_iterate_links(hid_t group, h5_take_t take, void *context)
 {
     struct taker taker = {take, context};
     return link_iterate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, h5_take_link, &taker);
-}
-
-hid_t h5_open_reference(hid_t file, const void *reference)
-{
-    return H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, reference);
 }
 
 void h5_reclaim(hid_t type, hid_t space, void *values)

@@ -37,9 +37,6 @@ herr_t h5_link_read(hid_t at, const char *name, struct h5_link *out);
 typedef herr_t (*h5_take_t)(const char *name, H5L_type_t type, void *context);
 herr_t h5_iterate_links(hid_t group, h5_take_t take, void *context);
 
-/* Opens the object that a stored reference (H5T_STD_REF_OBJ) leads to. Negative after an error. */
-hid_t h5_open_reference(hid_t file, const void *reference);
-
 /* Frees texts of variable length that HDF5 read into `values`. */
 void h5_reclaim(hid_t type, hid_t space, void *values);
 

@@ -2,8 +2,8 @@
  * need, once it is certain that the others say the same. */
 #include "base/memory.h"
 #include "base/text.h"
+#include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
-#include "io/hdf5/h5_scales.h"
 #include "product/contents.h"
 #include "product/join/join_parts.h"
 #include "product/kind/kinds.h"

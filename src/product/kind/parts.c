@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "io/hdf5/h5_dataset.h"
-#include "io/hdf5/h5_scales.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/pack/codec.h"
 #include "product/spans.h"
