@@ -232,7 +232,7 @@ const char *feed_name(enum feed feed);
 
 /* Kinds of products: those of a filter bank, those that a job may list, and all. Columns: an id,
  * its name, the quantity of its rows, and whether it is a filterbank (FBH5), which can be
- * dedispersed. product/kind/NAME_kind.c defines the rest (product/kind/kinds.h). */
+ * dedispersed. NAME_kind in product/kind/ has the rest (product/kind/kinds.h). */
 #define PRODUCT_KINDS_OF_BANK(KIND)                                                                \
     KIND(SPECTRA, spectra, QUANTITY_SPECTRA, 0)                                                    \
     KIND(POWER, power, QUANTITY_POWER, 1)

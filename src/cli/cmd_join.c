@@ -1,5 +1,5 @@
 /* voltmill join -o OUT PART... */
-#include "product/join/join.h"
+#include "product/join.h"
 
 #include "base/display.h"
 #include "cli/values.h"

@@ -7,7 +7,7 @@
 #include "io/mark.h"
 #include "output/journal/journal.h"
 #include "output/journal/product_files.h"
-#include "product/spans.h"
+#include "product/contents.h"
 #include "product/stamp.h"
 
 struct status_settings {

@@ -4,7 +4,7 @@
 #include "base/display.h"
 #include "base/units.h"
 #include "cli/derived.h"
-#include "product/pack/codec.h"
+#include "product/codec.h"
 
 #include <stdio.h>
 #include <string.h>

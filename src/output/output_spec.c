@@ -8,8 +8,8 @@
 #include "io/file_rights.h"
 #include "output/journal/product_files.h"
 #include "plan/budget.h"
+#include "product/codec.h"
 #include "product/export/export_rows.h"
-#include "product/pack/packed_shape.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "io/file.h"
 #include "io/folder.h"
 #include "io/mark.h"
-#include "product/spans.h"
+#include "product/contents.h"
 #include "product/stamp.h"
 #include "ranks/agree.h"
 

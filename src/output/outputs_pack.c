@@ -9,9 +9,9 @@
 #include "io/mark.h"
 #include "output/outputs_parts.h"
 #include "product/candidates.h"
+#include "product/codec.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/medians.h"
-#include "product/pack/codec.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
 

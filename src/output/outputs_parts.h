@@ -12,7 +12,7 @@
 #include "output/journal/journal.h"
 #include "output/journal/journal_head.h"
 #include "output/outputs.h"
-#include "product/pack/packed.h"
+#include "product/packed.h"
 
 #include <stdint.h>
 

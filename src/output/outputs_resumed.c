@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "io/file.h"
-#include "product/spans.h"
+#include "product/contents.h"
 #include "ranks/agree.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "io/file.h"
 #include "io/mark.h"
 #include "output/outputs_parts.h"
-#include "product/spans.h"
+#include "product/contents.h"
 
 #include <errno.h>
 #include <fcntl.h>

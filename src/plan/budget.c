@@ -11,9 +11,9 @@
 #include "plan/channelise_needs.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
+#include "product/contents.h"
 #include "product/export/export_rows.h"
 #include "product/ifs.h"
-#include "product/spans.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@
 #include "io/crc.h"
 #include "plan/budget.h"
 #include "plan/dedisperse_plan.h"
-#include "product/spans.h"
+#include "product/contents.h"
 
 #include <stdlib.h>
 #include <string.h>

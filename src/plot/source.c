@@ -16,7 +16,7 @@
 #include "plan/filter_coefficients.h"
 #include "product/candidates.h"
 #include "product/kind/series_kind.h"
-#include "product/pack/rows.h"
+#include "product/packed.h"
 #include "product/product.h"
 #include "product/sheet.h"
 

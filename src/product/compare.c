@@ -7,8 +7,8 @@
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
+#include "product/codec.h"
 #include "product/kind/kinds.h"
-#include "product/pack/packed_rows.h"
 #include "product/places.h"
 
 #include <errno.h>

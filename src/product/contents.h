@@ -1,10 +1,19 @@
-/* Checksums of a product's objects beside its rows: every dataset and every attribute has a CRC-32
- * of its own in /provenance/objects {name, crc32}, so that a changed frequency, header or count is
- * found, and by name. docs/products.md lists them. Links between objects count by their targets.
- * Uses HDF5: main thread only. */
+/* Checksums of a product: CRC-32 of its objects, and of spans of its rows.
+ *
+ * Every dataset and every attribute beside the rows has a CRC-32 of its own in /provenance/objects
+ * {name, crc32}, so that a changed frequency, header or count is found, and by name.
+ * docs/products.md lists them. Links between objects count by their targets. Uses HDF5: main thread
+ * only.
+ *
+ * A span is a range of rows, by whose CRC-32 damage is located to within about a megabyte. Its rows
+ * follow from the product's size alone, never from chunks, which differ between runs. So the CRCs
+ * are as reproducible as the rows. A writer of some rows of some streams adds them to the spans'
+ * sums with spans_add(). Sums are linear (io/crc.h), so those of several writers are combined by
+ * exclusive or, in any order. Functions of spans are pure. */
 #ifndef VOLTMILL_PRODUCT_CONTENTS_H
 #define VOLTMILL_PRODUCT_CONTENTS_H
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "io/hdf5/h5.h"
 #include "product/product.h"
@@ -29,5 +38,27 @@ struct contents_found {
 status_t contents_compare(const char *path, const struct product_place *place,
                           struct contents_found *out);
 extern const struct description contents_description;
+
+/* Returns the rows of a span: about 1 MiB of them, and at most some 2^21 spans in a product; at
+ * least 1. */
+uint64_t spans_rows(uint64_t rows, uint64_t row_bytes);
+
+/* Return how many spans `rows` rows from first_row on touch; all of the product's:
+ * spans_count(). */
+uint64_t spans_touched(const struct product_place *place, uint64_t first_row, uint64_t rows);
+static inline uint64_t spans_count(const struct product_place *place)
+{
+    return place->rows > 0 ? ceil_div_u64(place->rows, place->span_rows) : 0;
+}
+
+/* Adds bytes [from, from + piece) of each of some rows. Several threads may add to the same sums.
+ *
+ *   data   char [rows][piece]
+ *   sums   uint32 [spans_touched()], of the span that contains first_row and those after it */
+void spans_add(const struct product_place *place, uint64_t first_row, uint64_t rows, uint64_t from,
+               uint64_t piece, const void *data, uint32_t *sums);
+
+/* Returns the CRC-32 (that of zlib) of all bytes of a span, from its whole sum. */
+uint32_t spans_crc(const struct product_place *place, uint64_t span, uint32_t sum);
 
 #endif

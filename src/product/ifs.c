@@ -138,16 +138,3 @@ out:
     text_free_list(names, names ? pols : 0);
     return st;
 }
-
-status_t ifs_put_provenance(hid_t group, const struct product_spec *spec)
-{
-    const struct parts_set weights = {
-        "sum_weights",
-        H5T_IEEE_F64LE,
-        1,
-        {spec->combine.nweights},
-        spec->combine.weights,
-        .long_name = "by which the power of each station or beam (of both: of each beam of each "
-                     "station, the beams fastest) was multiplied before all were added up"};
-    return spec->combine.nweights > 0 ? parts_put(group, &weights) : STATUS_OK;
-}

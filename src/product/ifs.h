@@ -6,8 +6,6 @@
 
 #include "product/product.h"
 
-#include <hdf5.h>
-
 /* Returns whether ifs are others than the bank's polarisations of its stations and beams. */
 int ifs_are_combined(const struct product_spec *spec);
 
@@ -32,8 +30,5 @@ status_t ifs_list(const struct product_spec *spec, char **out);
 /* Names the ifs of one station and beam as PSRFITS does: "AABB", "IQUV", "AABBCRCI", "I"; other
  * names are separated by commas. Fails with DEVICE (memory). */
 status_t ifs_pol_type(const struct product_spec *spec, struct text *out);
-
-/* Writes the weights of sums into /provenance. Fails with DATA, NO_SPACE. */
-status_t ifs_put_provenance(hid_t group, const struct product_spec *spec);
 
 #endif

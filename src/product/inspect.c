@@ -5,13 +5,13 @@
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
 #include "product/attributes.h"
+#include "product/codec.h"
+#include "product/contents.h"
 #include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
-#include "product/pack/packed_rows.h"
 #include "product/places.h"
 #include "product/quantised.h"
-#include "product/spans.h"
 
 #include <errno.h>
 #include <math.h>

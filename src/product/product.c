@@ -10,7 +10,6 @@
 #include "product/kind/dedispersed_kind.h"
 #include "product/kind/kinds.h"
 #include "product/places.h"
-#include "product/spans.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -42,7 +42,7 @@ struct product_spec {
     const char *arithmetic;       /* what rounded its numbers, for people; NULL: does not matter */
     const char *inputs;           /* its inputs: a line for each file; NULL: unknown */
     uint64_t rows;                /* dumps; of series: DMs */
-    enum compression compression; /* of the rows, once all are there (product/pack/packed.h); NONE
+    enum compression compression; /* of the rows, once all are there (product/packed.h); NONE
                                      while they are written */
     /* For QUANTITY_SERIES; the rest is zero then. */
     const struct dedispersed_spec *series;
@@ -82,8 +82,8 @@ struct product_spec {
 /* Offsets of the datasets in the file. Row r is at data_offset (0: the rows are in compressed
  * chunks) + r * row_bytes, float [ifs][frequencies] (x 2 if complex), or a sample of each stream of
  * voltages; its time stamp, a double, at time_offset + 8 r; the CRC-32 of span s (of span_rows
- * rows: product/spans.h), a uint32, at crc_offset + 4 s; the number of missing samples, a uint64,
- * at missing_offset; at holes_offset + r, a byte: 1 if row r is NaN because its input was
+ * rows: product/contents.h), a uint32, at crc_offset + 4 s; the number of missing samples, a
+ * uint64, at missing_offset; at holes_offset + r, a byte: 1 if row r is NaN because its input was
  * unreadable; the number of clipped numbers, a uint64, at clipped_offset; the weights of row r,
  * float [ifs][coarse channels], at weights_offset + 4 r ifs x coarse channels; where power is
  * flagged [ifs][frequencies], and the flags and kurtosis of its cells (product/flagged.h) at

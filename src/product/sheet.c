@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "dsp/steps.h"
 #include "io/hdf5/h5_dataset.h"
-#include "product/pack/rows.h"
+#include "product/packed.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,10 @@
 
 #include "base/status.h"
 #include "base/terms.h"
+#include "base/text.h"
 #include "input/sky.h"
 
+#include <hdf5.h>
 #include <stdint.h>
 
 struct voltages_axis {
@@ -95,5 +97,18 @@ void voltages_pack(const struct voltages_packing *packing, const char *in, size_
  * overlap. Fails as voltages_create(). */
 status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t count,
                            uint32_t nstreams);
+
+/* Appends a gap. Fails with DEVICE (memory). */
+status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
+                          uint64_t stream);
+
+/* Returns the description of an archive's selected streams, independent of how samples are stored:
+ * samples, format, scale, gaps and missing value aside, and names and frequencies. */
+struct voltages_spec voltages_of_archive(const struct archive *archive);
+
+/* As voltages_describe(), with the names and frequencies of the archive's selected streams, and
+ * what filters have made coherent. Fails as it does. */
+status_t voltages_describe_streams(hid_t file, const struct archive *archive,
+                                   struct voltages_spec spec);
 
 #endif

@@ -14,7 +14,7 @@
 #include "io/mark.h"
 #include "job/yaml/tree.h"
 #include "plan/channelise_plan.h"
-#include "product/before.h"
+#include "product/export/export_file.h"
 #include "product/voltages.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"

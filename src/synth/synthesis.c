@@ -12,7 +12,7 @@
 #include "io/file_rights.h"
 #include "io/mark.h"
 #include "plan/channelise_plan.h"
-#include "product/before.h"
+#include "product/export/export_file.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
 #include "synth/signal.h"

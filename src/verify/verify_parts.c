@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "io/file.h"
-#include "product/spans.h"
+#include "product/contents.h"
 
 #include <float.h>
 #include <inttypes.h>

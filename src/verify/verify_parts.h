@@ -10,7 +10,7 @@
 #include "job/job.h"
 #include "pipeline/pipeline.h"
 #include "plan/channelise_plan.h"
-#include "product/pack/rows.h"
+#include "product/packed.h"
 #include "product/product.h"
 #include "verify/verify.h"
 

@@ -11,7 +11,7 @@
 #include "input/hdf5/chunks.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_versions.h"
-#include "product/pack/codec.h"
+#include "product/codec.h"
 
 #include <dlfcn.h>
 #include <lz4.h>

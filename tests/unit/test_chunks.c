@@ -4,7 +4,7 @@
 
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_versions.h"
-#include "product/pack/codec.h"
+#include "product/codec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

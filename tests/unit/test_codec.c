@@ -1,6 +1,6 @@
 /* Chunks compressed for HDF5's filters, undone by those who read archives, and by libraries that
  * know the same formats. */
-#include "product/pack/codec.h"
+#include "product/codec.h"
 
 #include "base/memory.h"
 #include "input/hdf5/transpose.h"

@@ -3,7 +3,7 @@
 #include "product/export/export_rows.h"
 
 #include "base/report.h"
-#include "product/spans.h"
+#include "product/contents.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The journal: what was written comes back, and nothing else does, however the file is hurt. */
 #include "io/crc.h"
 #include "output/journal/journal.h"
-#include "product/spans.h"
+#include "product/contents.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

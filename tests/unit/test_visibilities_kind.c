@@ -19,7 +19,6 @@
 #include "product/contents.h"
 #include "product/kind/visibilities_kind.h"
 #include "product/product.h"
-#include "product/spans.h"
 #include "small_archive.h"
 
 #include <math.h>

@@ -14,7 +14,6 @@
 #include "io/mark.h"
 #include "product/contents.h"
 #include "product/product.h"
-#include "product/spans.h"
 #include "small_archive.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "io/file.h"
 #include "io/file_rights.h"
 #include "io/folder.h"
-#include "product/spans.h"
+#include "product/contents.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
  *   uint64   numbers that did not fit the bits of voltages and were clipped
  *   uint32   sum of what the chunk has written beside its rows (outputs_claim.c)
  *   uint32   [n] for each span that the chunk's rows touch, what they add to its sum
- *            (product/spans.h); n follows from head and chunk
+ *            (product/contents.h); n follows from head and chunk
  *   uint32   CRC-32 of the head's CRC and the record so far
  *
  * A record is written after its rows have been synced. So a record may itself be lost, or cut,

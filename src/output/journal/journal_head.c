@@ -5,9 +5,9 @@
 #include "base/units.h"
 #include "io/crc.h"
 #include "io/file.h"
+#include "product/contents.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
-#include "product/spans.h"
 
 #include <inttypes.h>
 #include <stdio.h>

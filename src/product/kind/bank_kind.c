@@ -1,11 +1,23 @@
-/* Content of products of a filter bank beside their rows: axes, filter, and their meaning. */
+/* Products of a filter bank: axes, filter, and their meaning; then their rows.
+ *
+ *   spectra   /spectra, {r, i} float [time][station][beam][pol][frequency]; station and beam only
+ *             when the archive has such an axis
+ *   power     an FBH5 filterbank: /data float [time][if][frequency], as blimpy, turbo_seti and
+ *             rawspec read and write it; an "if" is one station, beam and polarisation */
 #include "product/kind/bank_kind.h"
 
 #include "base/memory.h"
 #include "product/attributes.h"
+#include "product/codec.h"
+#include "product/flagged.h"
 #include "product/ifs.h"
+#include "product/kind/bank_axes.h"
+#include "product/kind/kinds.h"
 #include "product/kind/parts.h"
+#include "product/kind/sigproc_head.h"
+#include "product/quantised.h"
 
+#include <hdf5.h>
 #include <stdlib.h>
 
 static const char time_convention[] =
@@ -66,8 +78,10 @@ out:
     return st;
 }
 
-status_t bank_put_weights(hid_t file, const struct product_spec *spec, const char *ifs,
-                          uint32_t nifs)
+/* Creates /weights [time][if][coarse channel], of flagged power [time][if][frequency], whose values
+ * come with the rows; `ifs`: their scale. Fails with DATA, NO_SPACE, DEVICE (memory). */
+static status_t bank_put_weights(hid_t file, const struct product_spec *spec, const char *ifs,
+                                 uint32_t nifs)
 {
     status_t st = STATUS_OK;
     hid_t weights = -1;
@@ -128,6 +142,20 @@ static status_t bank_put_coherent(hid_t file, const struct product_spec *spec)
 out:
     free(delay_hz);
     return st;
+}
+
+/* Writes the weights of sums into /provenance. Fails with DATA, NO_SPACE. */
+static status_t ifs_put_provenance(hid_t group, const struct product_spec *spec)
+{
+    const struct parts_set weights = {
+        "sum_weights",
+        H5T_IEEE_F64LE,
+        1,
+        {spec->combine.nweights},
+        spec->combine.weights,
+        .long_name = "by which the power of each station or beam (of both: of each beam of each "
+                     "station, the beams fastest) was multiplied before all were added up"};
+    return spec->combine.nweights > 0 ? parts_put(group, &weights) : STATUS_OK;
 }
 
 static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
@@ -198,3 +226,202 @@ status_t bank_inspect(hid_t file, struct product *product)
                     "%s has %llu channels, but %zu frequencies", path,
                     (unsigned long long)product->frequencies, count);
 }
+
+static status_t spectra_attach_names(hid_t file, hid_t data, const struct archive *archive,
+                                     enum axis axis, unsigned dim)
+{
+    status_t st = STATUS_OK;
+    char **names = NULL;
+    const char *name = axis_name(axis);
+    TRY_OUT(parts_name_axis(archive, axis, &names));
+    TRY_OUT(parts_scale_texts(file, name, names, archive->nselected[axis], name));
+    TRY_OUT(parts_attach(file, data, name, dim, name));
+out:
+    text_free_list(names, names ? archive->nselected[axis] : 0);
+    return st;
+}
+
+/* Ifs have a scale of their own where they count stations or beams, too. */
+static status_t spectra_put_beside(hid_t file, hid_t data, const struct product_spec *spec)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    int has_more = archive->present[AXIS_STATION] || archive->present[AXIS_BEAM];
+    char **ifs = NULL;
+    uint32_t nifs = 0;
+    const char *scale = has_more ? "if" : "pol";
+    TRY_OUT(ifs_name(spec, &ifs, &nifs));
+    if (has_more && (spec->weights.are_kept || quantised_is(spec))) {
+        TRY_OUT(parts_scale_texts(file, "if", ifs, nifs, "station/beam/polarisation of each if"));
+    }
+    TRY_OUT(spec->weights.are_kept ? bank_put_weights(file, spec, scale, nifs) : STATUS_OK);
+    TRY_OUT(quantised_is(spec) ? quantised_put(file, data, spec, scale) : STATUS_OK);
+out:
+    text_free_list(ifs, nifs);
+    return st;
+}
+
+static status_t spectra_describe(hid_t file, const struct product_spec *spec,
+                                 const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t data = -1;
+    const struct archive *archive = spec->archive;
+    static const enum axis axes[] = {AXIS_STATION, AXIS_BEAM, AXIS_POL};
+    hid_t type = -1;
+    hsize_t dims[5] = {spec->rows};
+    int rank = 1;
+    struct text words = {0};
+    TRY_OUT(bank_describe(file, spec, place, "complex spectra"));
+    TRY_OUT(text_add(&words, "time"));
+    for (int i = 0; i < 3; i++) {
+        if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
+            dims[rank++] = archive->nselected[axes[i]];
+            TRY_OUT(text_add(&words, ",%s", axis_name(axes[i])));
+        }
+    }
+    dims[rank++] = spec->frequencies;
+    TRY_OUT(text_add(&words, ",frequency"));
+    TRY_OUT(parts_pair_type(quantised_type(spec), "spectra", &type));
+    TRY_OUT(packed_rows_create(file, spec, "spectra", type, rank, dims, &data));
+    TRY_OUT(h5_put_text(data, "axes", words.data));
+    TRY_OUT(h5_put_text(data, "long_name",
+                        "complex spectra, volts of the archive times the filter's gain"));
+    TRY_OUT(h5_put_text(data, "units", "V"));
+    TRY_OUT(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights")
+                                   : STATUS_OK);
+    TRY_OUT(parts_attach(file, data, "time", 0, "time"));
+    TRY_OUT(parts_attach(file, data, "frequency", (unsigned)rank - 1, "frequency"));
+    int dim = 1;
+    for (int i = 0; i < 3; i++) {
+        if (axes[i] == AXIS_POL || archive->present[axes[i]]) {
+            TRY_OUT(spectra_attach_names(file, data, archive, axes[i], (unsigned)dim));
+            dim++;
+        }
+    }
+    TRY_OUT(spectra_put_beside(file, data, spec));
+out:
+    text_free(&words);
+    h5_close(type);
+    h5_close(data);
+    return st;
+}
+
+const struct kind spectra_kind = {.rows = "spectra",
+                                  .bytes = 2 * sizeof(float),
+                                  .least_dims = 3,
+                                  .most_dims = 5,
+                                  .describe = spectra_describe,
+                                  .inspect = bank_inspect};
+
+static const char bandpass_convention[] =
+    "median of each channel over all rows, NaN left out; of an even count the lower of the two in "
+    "the middle";
+
+static const char *power_long_name(const struct product_spec *spec)
+{
+    static const char *const names[] = {
+        [POLARISATION_SEPARATE] = "power: |spectrum|^2",
+        [POLARISATION_I] = "total intensity: |spectrum|^2 of both polarisations",
+        [POLARISATION_IQUV] = "Stokes parameters of spectra",
+        [POLARISATION_COHERENCY] = "coherency of the polarisations' spectra"};
+    return names[spec->combine.polarisation];
+}
+
+/* blimpy's header: names and units are SIGPROC's (MHz, hours, MJD). */
+static status_t power_put_header(hid_t data, const struct product_spec *spec, uint32_t nifs)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = spec->archive;
+    struct text name = {0};
+    uint64_t count = spec->frequencies;
+    struct time_axis time = bank_time(spec);
+    struct utc start = utc_add(archive->sky.start, axes_leading_edge(time));
+    double spacing = archive_chan_width_hz(archive) / spec->bank.channels * spec->average;
+    TRY_OUT(h5_put_i32(data, "machine_id", 0));
+    TRY_OUT(h5_put_i32(data, "telescope_id", sigproc_telescope(archive->sky.telescope)));
+    TRY_OUT(h5_put_i32(data, "data_type", 1));
+    TRY_OUT(h5_put_i32(data, "nchans", (int32_t)count));
+    /* Channels of a coarse one; averaged across coarse channels there are none. */
+    int is_whole = spec->bank.nchannels % spec->average == 0;
+    TRY_OUT(
+        h5_put_i32(data, "nfpc", is_whole ? (int32_t)(spec->bank.nchannels / spec->average) : 1));
+    TRY_OUT(h5_put_i32(data, "nbeams", 1));
+    TRY_OUT(h5_put_i32(data, "ibeam", 1));
+    TRY_OUT(h5_put_i32(data, "nbits", (int32_t)spec->steps.bits));
+    TRY_OUT(h5_put_i32(data, "nifs", (int32_t)nifs));
+    TRY_OUT(h5_put_f64(data, "src_raj", archive->sky.has_position ? archive->sky.ra_deg / 15 : 0));
+    TRY_OUT(h5_put_f64(data, "src_dej", archive->sky.has_position ? archive->sky.dec_deg : 0));
+    TRY_OUT(h5_put_f64(data, "az_start", 0));
+    TRY_OUT(h5_put_f64(data, "za_start", 0));
+    TRY_OUT(h5_put_f64(data, "fch1", bank_frequency(spec, 0) / 1e6));
+    TRY_OUT(h5_put_f64(data, "foff", spacing / 1e6));
+    TRY_OUT(h5_put_f64(data, "tstart", archive->sky.has_start ? utc_mjd(start) : 0));
+    TRY_OUT(h5_put_f64(data, "tsamp", time.step));
+    TRY_OUT(
+        h5_put_text(data, "source_name", archive->sky.source ? archive->sky.source : "unknown"));
+    TRY_OUT(h5_put_text(data, "rawdatafile", text_basename(archive->parts[0].path)));
+    TRY_OUT(text_add(
+        &name, "%s summed over `integrate` spectra, volts^2 of the archive times the filter's gain",
+        power_long_name(spec)));
+    TRY_OUT(h5_put_text(data, "long_name", name.data));
+    TRY_OUT(h5_put_text(data, "units", "V2"));
+    TRY_OUT(spec->weights.are_kept ? h5_put_text(data, "ancillary_variables", "weights")
+                                   : STATUS_OK);
+    TRY_OUT(attributes_put(data, AT_IFS, spec));
+    TRY_OUT(
+        h5_put_text(data, "tstart_convention",
+                    "MJD (UTC) of the leading edge of the first dump, = start + first_time - "
+                    "time_step / 2 of the root; 0 when the archive does not say when it starts"));
+out:
+    text_free(&name);
+    return st;
+}
+
+static status_t power_describe(hid_t file, const struct product_spec *spec,
+                               const struct product_place *place)
+{
+    status_t st = STATUS_OK;
+    hid_t data = -1;
+    char **ifs = NULL;
+    uint32_t nifs = 0;
+    TRY_OUT(bank_describe(file, spec, place, "power spectra"));
+    TRY_OUT(ifs_name(spec, &ifs, &nifs));
+    TRY_OUT(h5_put_text(file, "CLASS", "FILTERBANK"));
+    TRY_OUT(h5_put_text(file, "VERSION", "1.0"));
+    hsize_t dims[3] = {spec->rows, nifs, spec->frequencies};
+    REQUIRE_OUT(dims[2] <= INT32_MAX, STATUS_USAGE,
+                "%llu channels do not fit a filterbank, whose header counts to %d",
+                (unsigned long long)dims[2], INT32_MAX);
+    const struct parts_set bandpass = {/* found when all rows are there */
+                                       "bandpass",
+                                       H5T_IEEE_F32LE,
+                                       2,
+                                       {nifs, spec->frequencies},
+                                       .long_name = bandpass_convention,
+                                       .scales = {"pol", "frequency"},
+                                       .labels = {"feed_id", "frequency"}};
+    TRY_OUT(packed_rows_create(file, spec, "data", quantised_type(spec), 3, dims, &data));
+    TRY_OUT(power_put_header(data, spec, nifs));
+    TRY_OUT(parts_scale_texts(
+        file, "pol", ifs, nifs,
+        "station/beam/polarisation of each if, as far as the archive has such axes"));
+    TRY_OUT(parts_attach(file, data, "time", 0, "time"));
+    TRY_OUT(parts_attach(file, data, "pol", 1, "feed_id"));
+    TRY_OUT(parts_attach(file, data, "frequency", 2, "frequency"));
+    TRY_OUT(spec->weights.are_kept ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
+    TRY_OUT(spec->has_bandpass ? parts_put(file, &bandpass) : STATUS_OK);
+    TRY_OUT(spec->flag.is_on ? flagged_put(file, spec, "pol") : STATUS_OK);
+    TRY_OUT(quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK);
+out:
+    text_free_list(ifs, nifs);
+    h5_close(data);
+    return st;
+}
+
+const struct kind power_kind = {.rows = "data",
+                                .bytes = sizeof(float),
+                                .least_dims = 3,
+                                .most_dims = 3,
+                                .describe = power_describe,
+                                .inspect = bank_inspect};

@@ -1,17 +1,11 @@
-/* Parts that products of a filter bank (spectra, power) have in common: times, frequencies, the
- * filter. */
+/* Parts that products of a filter bank (spectra, power, visibilities) have in common: times,
+ * frequencies, the filter. */
 #ifndef VOLTMILL_PRODUCT_KIND_BANK_KIND_H
 #define VOLTMILL_PRODUCT_KIND_BANK_KIND_H
 
-#include "product/kind/bank_axes.h"
 #include "product/product.h"
 
 #include <hdf5.h>
-
-/* Creates /weights [time][if][coarse channel], of flagged power [time][if][frequency], whose values
- * come with the rows; `ifs`: their scale. Fails with DATA, NO_SPACE, DEVICE (memory). */
-status_t bank_put_weights(hid_t file, const struct product_spec *spec, const char *ifs,
-                          uint32_t nifs);
 
 /* Puts all but the dataset of rows into a new file: root, axes, filter, provenance. Fails with
  * DATA, NO_SPACE, DEVICE (memory). */

@@ -39,13 +39,6 @@ struct dedispersed_spec {
     struct dedispersed_search search; /* boxes NULL: none, the series themselves */
 };
 
-/* Write, for the kind `candidates`, the series' attributes of the root and of the provenance. Fail
- * with NO_SPACE, DATA. */
-status_t dedispersed_put_root(hid_t file, enum product_kind kind, const char *title,
-                              const struct dedispersed_spec *spec);
-status_t dedispersed_put_provenance(hid_t file, const struct product_spec *product,
-                                    const struct product_place *place);
-
 /* Content of a product of the kind beside struct product. */
 struct dedispersed {
     double *dms; /* [ndms] */

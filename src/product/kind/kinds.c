@@ -3,9 +3,9 @@
 
 #include "io/file.h"
 #include "io/hdf5/h5_dataset.h"
+#include "product/contents.h"
 #include "product/kind/bank_axes.h"
 #include "product/kind/dedispersed_kind.h"
-#include "product/spans.h"
 
 const struct kind *kind_of(enum product_kind kind)
 {

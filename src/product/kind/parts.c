@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "io/hdf5/h5_dataset.h"
+#include "product/codec.h"
+#include "product/contents.h"
 #include "product/kind/dedispersed_kind.h"
-#include "product/pack/codec.h"
-#include "product/spans.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "dsp/stokes.h"
 #include "io/hdf5/h5_dataset.h"
+#include "product/kind/bank_axes.h"
 #include "product/kind/bank_kind.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"

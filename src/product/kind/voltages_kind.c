@@ -1,6 +1,6 @@
 /* Voltages: an archive in the native layout (product/voltages.h) that also says where it comes
  * from. A row is a sample of every stream, [station][beam][pol][chan][re, im]. */
-#include "product/voltages_parts.h"
+#include "product/voltages.h"
 
 #include "base/memory.h"
 #include "io/hdf5/h5_dataset.h"

@@ -1,8 +1,8 @@
 /* Joins parts of one observation, spectra or power: rows one after the other, with gaps between
  * them missing (NaN, weight 0), or channels side by side. Rows are copied byte for byte. The result
  * lists its parts. One process; uses HDF5: main thread only. */
-#ifndef VOLTMILL_PRODUCT_JOIN_JOIN_H
-#define VOLTMILL_PRODUCT_JOIN_JOIN_H
+#ifndef VOLTMILL_PRODUCT_JOIN_H
+#define VOLTMILL_PRODUCT_JOIN_H
 
 #include "base/text.h"
 

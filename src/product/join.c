@@ -1,5 +1,5 @@
 /* The course of a join: parts, the file, its values, its name. */
-#include "product/join/join.h"
+#include "product/join.h"
 
 #include "base/memory.h"
 #include "base/units.h"
@@ -7,10 +7,10 @@
 #include "io/file_rights.h"
 #include "io/hdf5/h5.h"
 #include "io/mark.h"
-#include "product/before.h"
-#include "product/join/join_parts.h"
-#include "product/pack/rows.h"
-#include "product/spans.h"
+#include "product/contents.h"
+#include "product/export/export_file.h"
+#include "product/join_parts.h"
+#include "product/packed.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -392,6 +392,60 @@ static status_t join_place_bands(struct join *join)
     return STATUS_OK;
 }
 
+/* Lines of `text` that are not in `out` yet. */
+static void words_add_lines(struct text *out, const char *text)
+{
+    while (text && *text) {
+        size_t length = strcspn(text, "\n");
+        int is_there = 0;
+        for (const char *line = out->data; line && *line && !is_there;) {
+            size_t its = strcspn(line, "\n");
+            is_there = its == length && memcmp(line, text, length) == 0;
+            line += its + (line[its] == '\n');
+        }
+        if (!is_there) {
+            text_add_bytes(out, text, length);
+            text_add(out, "\n");
+        }
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* As a part has it: without a newline at its end. */
+static void words_cut_end(struct text *text)
+{
+    if (text->length > 0) {
+        text->data[--text->length] = '\0';
+    }
+}
+
+static status_t join_list_parts(struct join *join)
+{
+    struct text *job = &join->origin.job;
+    text_add(job, "join: %s\nparts:\n", join->along == JOIN_TIME ? "time" : "frequency");
+    for (uint32_t i = 0; i < join->count; i++) {
+        const struct join_part *part = &join->parts[i];
+        text_add(job, "  - file: %s\n    rows: [%llu, %llu]\n    version: %s\n    job: |\n",
+                 text_basename(part->path), (unsigned long long)part->first_row,
+                 (unsigned long long)(part->first_row + part->product->rows - 1),
+                 part->product->origin.version ? part->product->origin.version : "unknown");
+        const char *line = part->product->origin.job_text;
+        for (size_t length; *line; line += length + (line[length] == '\n')) { /* further in */
+            length = strcspn(line, "\n");
+            text_add(job, "      %.*s\n", (int)length, line);
+        }
+        words_add_lines(&join->origin.inputs, part->product->origin.inputs);
+        words_add_lines(&join->origin.assumed, part->product->origin.assumed);
+        words_add_lines(&join->origin.arithmetic, part->product->origin.arithmetic);
+    }
+    words_cut_end(&join->origin.assumed);
+    words_cut_end(&join->origin.arithmetic);
+    TRY(job->status);
+    TRY(join->origin.inputs.status);
+    TRY(join->origin.assumed.status);
+    return join->origin.arithmetic.status;
+}
+
 /* Opens the parts, finds along which axis they are one after the other, and where each begins.
  * Fails with USAGE, DATA. */
 static status_t join_open(struct join *join)
@@ -400,7 +454,8 @@ static status_t join_open(struct join *join)
         TRY(join_open_part(&join->parts[i]));
     }
     TRY(join_find_axis(join));
-    return join->along == JOIN_TIME ? join_place_rows(join) : join_place_bands(join);
+    TRY(join->along == JOIN_TIME ? join_place_rows(join) : join_place_bands(join));
+    return join_list_parts(join);
 }
 
 /* Checks that no input is the output. */
@@ -457,15 +512,14 @@ static status_t join_is_whole(struct join *join, const char *path, int *out)
     status_t st = STATUS_OK;
     int fd = -1;
     struct product *product = NULL;
-    struct join_origin origin = {.job = {0}};
     *out = 0;
     TRY_OUT(report_forgive(product_open(path, &product)));
     if (product) {
-        TRY_OUT(join_list_parts(join, &origin));
-        *out = product->rows == join->rows && join_is_text(product->origin.job_text, &origin.job) &&
-               join_is_text(product->origin.inputs, &origin.inputs) &&
-               join_is_text(product->origin.assumed, &origin.assumed) &&
-               join_is_text(product->origin.arithmetic, &origin.arithmetic);
+        *out = product->rows == join->rows &&
+               join_is_text(product->origin.job_text, &join->origin.job) &&
+               join_is_text(product->origin.inputs, &join->origin.inputs) &&
+               join_is_text(product->origin.assumed, &join->origin.assumed) &&
+               join_is_text(product->origin.arithmetic, &join->origin.arithmetic);
     }
     if (*out) {
         TRY_OUT(join_make(join, -1, path));
@@ -476,7 +530,6 @@ out:
     join_free_sets(join);
     file_close(fd);
     product_destroy(product);
-    join_origin_free(&origin);
     return st;
 }
 
@@ -517,6 +570,10 @@ static void join_free(struct join *join)
     }
     join_free_sets(join);
     free(join->parts);
+    text_free(&join->origin.job);
+    text_free(&join->origin.inputs);
+    text_free(&join->origin.assumed);
+    text_free(&join->origin.arithmetic);
 }
 
 /* Takes FILE.part: new, or what a join that ended early has left. One without a mark that is made

@@ -3,10 +3,11 @@
  * rows has chunks that HDF5's registered filters decompress. The chunks are a pure function of the
  * rows, and are placed in their order, so the bytes do not depend on ranks and threads. Uses HDF5:
  * main thread only, except packed_read_chunk(). */
-#ifndef VOLTMILL_PRODUCT_PACK_PACKED_H
-#define VOLTMILL_PRODUCT_PACK_PACKED_H
+#ifndef VOLTMILL_PRODUCT_PACKED_H
+#define VOLTMILL_PRODUCT_PACKED_H
 
-#include "product/pack/packed_shape.h"
+#include "input/hdf5/stored.h"
+#include "product/codec.h"
 #include "product/product.h"
 
 /* Reads a chunk of the uncompressed rows, filled up. Any thread. Fails with DATA. */
@@ -33,5 +34,23 @@ status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
  * synced. Fails with NO_SPACE or DATA. */
 status_t packed_finish(packed_t *packed, struct product_place *place);
 void packed_destroy(packed_t *packed);
+
+typedef struct rows rows_t;
+
+/* Opens the rows of a product, which must outlive them. Fails with DATA or DEVICE. */
+status_t rows_open(const struct product *product, rows_t **out);
+void rows_close(rows_t *rows);
+
+/* Reads bytes [from, from + piece) of each of some rows.
+ *
+ *   out    char [count][piece]
+ * Fails with DATA. */
+status_t rows_read(rows_t *rows, uint64_t first, uint64_t count, uint64_t from, uint64_t piece,
+                   void *out);
+
+/* Opens a dataset in chunks, to read it without HDF5's filters; *storage, how it is stored, must
+ * outlive the depot. Fails with DATA or DEVICE. */
+status_t rows_open_depot(const char *path, const char *name, struct storage *storage,
+                         depot_t **out);
 
 #endif

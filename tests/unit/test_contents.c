@@ -1,5 +1,5 @@
 /* CRCs of spans: those of zlib over the rows, from pieces of any chunks and groups of streams. */
-#include "product/spans.h"
+#include "product/contents.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,77 @@
+/* Rows of a product in chunks that HDF5's registered filters undo: how they are cut, made smaller
+ * without HDF5 (the way there of input/hdf5/unfilter.h; by any thread, each with a codec of its
+ * own), and the dataset that has them, or contiguous rows. */
+#ifndef VOLTMILL_PRODUCT_CODEC_H
+#define VOLTMILL_PRODUCT_CODEC_H
+
+#include "base/status.h"
+#include "base/terms.h"
+#include "input/hdf5/unfilter.h"
+#include "io/hdf5/h5_dataset.h"
+#include "product/product.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Lists the filters that a dataset of such elements names, in the order in which they are applied.
+ * None for COMPRESSION_NONE. */
+void codec_filters(enum compression kind, size_t element_bytes, struct chunk_filters *out);
+
+/* codec_advice(): what readers need beside HDF5, for people. codec_library(): the library that
+ * decides the bytes: "libdeflate 1.14". */
+const char *codec_advice(enum compression kind);
+const char *codec_library(enum compression kind);
+
+/* Returns the maximum number of bytes of a compressed chunk of chunk_bytes bytes. */
+size_t codec_most_bytes(size_t chunk_bytes);
+
+typedef struct codec codec_t;
+
+/* Creates a codec for chunks of chunk_bytes, a multiple of element_bytes. Fails with DEVICE
+ * (memory). */
+status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_bytes,
+                      codec_t **out);
+void codec_destroy(codec_t *codec);
+
+/* Compresses a chunk: a pure function of its bytes and of the library's version.
+ *
+ *   in     char [chunk_bytes]
+ *   out    char [codec_most_bytes(chunk_bytes)], of which *bytes are made
+ * Fails with DEVICE: what the library says. */
+status_t codec_chunk(codec_t *codec, const void *in, void *out, size_t *bytes);
+
+/* The rows, and how they are cut: into whole rows of one if, about 1 MiB; rows longer than that
+ * into pieces. The last chunks of each dimension are filled up with zeros. */
+struct packed_shape {
+    enum compression compression;
+    uint64_t element_bytes;
+    uint64_t rows, ifs, numbers; /* dimensions between the first and the last count as one */
+    uint64_t chunk_rows, chunk_numbers;
+};
+
+/* packed_cut() sets the sizes of chunks. packed_count() returns their number, packed_chunk_bytes()
+ * the bytes of one before compression. */
+void packed_cut(struct packed_shape *shape);
+uint64_t packed_count(const struct packed_shape *shape); /* chunks */
+uint64_t packed_chunk_bytes(const struct packed_shape *shape);
+/* Returns the maximum size of a compressed file that has file_bytes bytes while it is written. */
+uint64_t packed_most_bytes(uint64_t file_bytes);
+
+/* First element of a chunk: chunks are numbered in the order of their elements. */
+struct packed_corner {
+    uint64_t row, at_if, number;
+};
+struct packed_corner packed_corner(const struct packed_shape *shape, uint64_t chunk);
+
+/* Makes it as spec->compression says, with an attribute `compression` if there is one. Its chunks
+ * are for H5Dwrite_chunk(): HDF5 need not know the filters, but believes until
+ * packed_rows_forget() that it does. Fails with NO_SPACE or DATA. */
+status_t packed_rows_create(hid_t file, const struct product_spec *spec, const char *name,
+                            hid_t type, int rank, const hsize_t *dims, hid_t *out);
+void packed_rows_forget(enum compression compression);
+
+/* Finds the compression of a dataset that packed_rows_create() has made: NONE of any other. Fails
+ * with DATA. */
+status_t packed_rows_find(const struct h5_dataset *rows, const char *path, enum compression *out);
+
+#endif
