@@ -2,8 +2,8 @@
  * of what child processes can open (io/apart.h). */
 #include "cli/options.h"
 #include "compute/backend.h"
+#include "input/array_job.h"
 #include "input/array_table.h"
-#include "input/beam_file.h"
 #include "input/coefficients.h"
 #include "input/open.h"
 #include "io/launch.h"

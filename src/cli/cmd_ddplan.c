@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "cli/values.h"
 #include "dsp/dispersion/ddplan.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/fbh5/fbh5.h"
 #include "input/open.h"
 

@@ -15,6 +15,7 @@
 #include "io/pack.h"
 #include "job/job.h"
 
+#include <hdf5.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -181,7 +182,7 @@ struct archive_losses {
 
 struct archive {
     char *layout;  /* how it is known what the files hold: "native layout" */
-    char *assumed; /* about the files (input/assumed.h); NULL: nothing */
+    char *assumed; /* about the files (assume()); NULL: nothing */
     struct {
         int start; /* the files say when they start: sky.has_start is not the job's word */
         int freq;  /* the files say where their coarse channels lie */
@@ -324,5 +325,25 @@ uint64_t archive_lost_samples(const struct archive *archive);
 /* Returns the bandwidth of one coarse channel, Hz: the sample rate if complex, half of it if
  * real. */
 double archive_chan_width_hz(const struct archive *archive);
+
+/* Assumptions about an input: facts that its files leave open or state in contradiction, and how
+ * they are read. A sentence a line, the first letter small, without the file's name; NULL: none.
+ * `info`, `plan` and `run` print them, products keep them (/provenance, attribute assumed). */
+
+/* Adds one if it `is_so`, unless it is there. Fails with DEVICE (memory). */
+status_t assume_if(int is_so, char **assumed, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define assume(...) assume_if(1, __VA_ARGS__)
+#define assume_unless(is_known, ...) assume_if(!(is_known), __VA_ARGS__)
+
+/* Adds those of another file of the observation, with its name before the ones that are new; of
+ * more than 16 the number only. Fails with DEVICE (memory). */
+status_t assumed_add(char **assumed, const char *path, const char *more);
+
+/* Adds those that a product of ours keeps about its own inputs. Fails with DATA. */
+status_t assumed_read(hid_t file, const char *path, char **assumed);
+
+/* Prints "assumed: PATH: ..." for each, once. */
+void assumed_say(const char *path, const char *assumed);
 
 #endif

@@ -1,14 +1,64 @@
-/* Files that `array` of a job names: the table of stations, and how the Earth is turned. Rank 0
- * reads them and packs their contents; the others unpack these. */
+/* Files that `array` of a job names: the table of stations, delay polynomials, weights of beams,
+ * and how the Earth is turned. Rank 0 reads them and packs their contents; the others unpack these.
+ */
 #ifndef VOLTMILL_INPUT_ARRAY_JOB_H
 #define VOLTMILL_INPUT_ARRAY_JOB_H
 
+#include "dsp/array/delay_model.h"
 #include "input/archive.h"
 #include "input/array_table.h"
-#include "input/beam_file.h"
-#include "input/calc_table.h"
+#include "io/apart.h"
 #include "io/pack.h"
 #include "job/job.h"
+
+/* One scan of a file of delay polynomials as CALC writes them. Delays are the time by which the
+ * wave reaches a station later than the centre of the Earth: the negative of DELAY (us), which
+ * includes the atmosphere. Direction 0 is the pointing source, the others are the phase centres. */
+struct calc_table {
+    struct delay_table table;
+    char **stations;   /* [table.nstations] names */
+    char **directions; /* [table.ndirections] names of sources */
+    uint64_t ndelays;  /* numbers in table.delay_s */
+};
+
+/* Reads the scan that contains a moment. Fails with DATA: no such file, no such scan, polynomials
+ * that are missing or do not follow each other. */
+status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out);
+void calc_table_destroy(struct calc_table *calc);
+
+/* A file of weights of beams, or a recipe of a beamformer (bfr5). */
+struct beam_file {
+    char *path;
+    uint32_t nbeams, nstations, npols, nfreqs;
+    uint32_t sets;     /* of weights: nbeams, or 1 that all beams have in common */
+    uint64_t nweights; /* numbers in `weights` */
+    double *weights;   /* [sets][stations][pols][freqs][2], finite */
+    double *freq_hz; /* [nfreq_hz] ascending, of the weights; if there are any, else in the order of
+                        channels */
+    uint64_t nfreq_hz;  /* nfreqs or 0 */
+    double *directions; /* [2][nbeams] right ascensions, then declinations, deg, if any */
+    uint64_t ndirections;
+    char **names; /* [nnames] of the beams; nnames 0: none has one */
+    char **stations;
+    uint32_t nnames, nnamed; /* nbeams or 0; nstations or 0: stations are as in the archive */
+    struct calc_table *calc; /* [ncalc] delays of the beams by time, of direction i: beam i */
+    uint32_t ncalc;          /* 0 or 1 */
+};
+
+/* Finds the file's station for each station that the archive's selection has, by name, or by number
+ * if one of them has no names: uint32_t [nselected]. Fails with DATA: a station that the file does
+ * not have, another number of stations or polarisations. */
+status_t beam_file_match(const struct beam_file *file, const struct archive *archive,
+                         uint32_t *out);
+
+/* Returns the weight of a place in `weights`, at a frequency where they have frequencies
+ * (interpolated linearly, real and imaginary part; beyond the outermost that of the nearest one),
+ * else of channel k of `channels`, of which the file has one for each, or for equal parts. */
+void beam_file_weight(const struct beam_file *file, uint32_t set, uint32_t station, uint32_t pol,
+                      double freq_hz, uint64_t k, uint64_t channels, double out[2]);
+
+/* For the table of tasks (main.c). */
+extern const struct description beam_file_description;
 
 /* Reads the files that job->array names, or what the archive says of its stations, into
  * job->array.packed, and the beams of a file of weights into job->beams; of an IERS file the

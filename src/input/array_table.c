@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "input/archive.h"
-#include "input/calc_table.h"
+#include "input/array_job.h"
 #include "io/file_rights.h"
 #include "io/hdf5/h5.h"
 #include "io/hdf5/h5_dataset.h"

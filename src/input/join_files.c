@@ -3,7 +3,7 @@
 #include "input/join_files.h"
 
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/read/numbers.h"
 
 #include <inttypes.h>

@@ -471,7 +471,7 @@ struct job {
         struct job_array array;
         struct job_direction *beams; /* that products are of, in the place of stations */
         uint32_t nbeams;
-        char *beam_weights; /* file (input/beam_file.h); NULL: none. It gives `beams`, too */
+        char *beam_weights; /* file (input/array_job.h); NULL: none. It gives `beams`, too */
     };
 
     struct job_product *products; /* none when the files are dedispersed as they are */

@@ -161,7 +161,7 @@ struct product_origin {
     char *version;    /* of the program */
     char *arithmetic; /* as struct product_spec says; NULL: it does not */
     char *inputs;
-    char *assumed; /* about these (input/assumed.h); NULL: nothing */
+    char *assumed; /* about these (input/archive.h); NULL: nothing */
     char *filters; /* before, as struct product_spec says; NULL: none */
 };
 

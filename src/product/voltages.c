@@ -67,7 +67,7 @@ static status_t voltages_name_axes(const struct voltages_spec *spec, struct text
 /* Levels of 1 and of 2 bits. */
 static const double usual[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
 
-/* Packing of a recorder's packets (input/packets/decode.h). */
+/* Packing of a recorder's packets (input/read/reader_packets.c). */
 static void packing_of_packets(const struct packets *packets, struct voltages_packing *out)
 {
     int is_turned = 0;

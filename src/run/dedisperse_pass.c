@@ -5,7 +5,7 @@
 #include "base/display.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/fbh5/fbh5.h"
 #include "input/hdf5/sources.h"
 #include "input/open.h"

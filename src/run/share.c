@@ -8,7 +8,6 @@
 #include "dsp/fir/prototype.h"
 #include "input/archive.h"
 #include "input/array_job.h"
-#include "input/assumed.h"
 #include "input/coefficients.h"
 #include "input/open.h"
 #include "io/machine_memory.h"

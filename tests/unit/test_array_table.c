@@ -2,7 +2,7 @@
 #include "input/array_table.h"
 
 #include "input/archive.h"
-#include "input/calc_table.h"
+#include "input/array_job.h"
 #include "io/hdf5/h5.h"
 
 #include <hdf5.h>

@@ -76,7 +76,7 @@ struct fbh5_chunks {
 struct fbh5 {
     char *path;
     char *format;  /* how people call it; NULL: FBH5 */
-    char *assumed; /* about the file (input/assumed.h); NULL: nothing */
+    char *assumed; /* about the file (input/archive.h); NULL: nothing */
     struct fbh5_table table;
     uint64_t file_bytes;
     struct fbh5_steps steps;

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "io/hdf5/h5_dataset.h"
 
 #include <ctype.h>

@@ -3,7 +3,7 @@
 
 #include "base/byte_order.h"
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/fbh5/start.h"
 #include "input/format/ascii.h"
 #include "io/hdf5/h5_dataset.h"

@@ -1,7 +1,7 @@
 /* Start times of our own products' roots and of SIGPROC's `tstart`, made to agree. */
 #include "input/fbh5/start.h"
 
-#include "input/assumed.h"
+#include "input/archive.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * baseband_analysis, core/_accel.pyx). Files follow the dispersion of a burst, so that each begins
  * at a sample of its own. */
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
 #include "input/format/gather.h"

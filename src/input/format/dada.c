@@ -2,7 +2,7 @@
  * or heaps of MeerKAT's beamformer, [heap][pol][chan][time of a heap][dim]. */
 #include "input/format/dada.h"
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/gather.h"
 #include "input/format/recorder.h"
 #include "input/format/said.h"

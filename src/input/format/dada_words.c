@@ -1,7 +1,7 @@
 /* PSRDADA: how samples are stored, rate and band; what headers say twice is compared. */
 #include "input/format/dada.h"
 
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/recorder.h"
 #include "input/format/said.h"
 

@@ -2,7 +2,7 @@
  * (MITHaystack/digital_rf, c/lib/rf_write_hdf5.c). What is missing, /rf_data_index alone says. */
 #include "base/memory.h"
 #include "base/text.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/drf.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"

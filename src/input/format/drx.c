@@ -1,6 +1,6 @@
 /* LWA's DRX: packets of one beam, two tunings and two polarisations, which say all. */
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
 #include "input/format/packet_files.h"

@@ -4,7 +4,7 @@
 #include "base/byte_order.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/dada.h"
 #include "input/format/fields.h"
 #include "input/format/gather.h"

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "dsp/axes.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/join_files.h"
 #include "input/lost.h"
 

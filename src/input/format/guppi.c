@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/gather.h"
 #include "input/format/said.h"
 #include "io/file.h"

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "io/apart.h"
 #include "io/file.h"
 

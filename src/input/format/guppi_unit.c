@@ -4,7 +4,7 @@
 #include "input/format/guppi.h"
 
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 
 #include <inttypes.h>
 #include <math.h>

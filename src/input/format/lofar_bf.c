@@ -3,7 +3,7 @@
  * (jjdmol/LOFAR, MSWriterDAL.cc; nextgen-astrodata/DAL, dal/lofar/BF_File.cc). */
 #include "base/memory.h"
 #include "base/text.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
 #include "input/format/gather.h"

@@ -3,7 +3,7 @@
  * (nextgen-astrodata/DAL, dal/lofar/TBB_File.cc). */
 #include "base/memory.h"
 #include "base/text.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
 #include "input/format/gather.h"

@@ -2,7 +2,7 @@
  * one polarisation a file, /Data/timestamps of each time, /Data/flags of each heap. Rate, start and
  * frequencies are in pickled telescope state: the job says them. */
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
 #include "input/format/gather.h"

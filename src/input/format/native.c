@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "input/archive.h"
-#include "input/assumed.h"
 #include "input/format/dataset.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"

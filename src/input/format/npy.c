@@ -1,7 +1,7 @@
 /* numpy's .npy: a magic word, a version, and a Python dictionary of type, order and shape before
  * the numbers (numpy/lib/_format_impl.py). With brackets for parentheses it is YAML. */
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/plain.h"
 #include "input/format/recorder.h"
 #include "job/yaml/tree.h"

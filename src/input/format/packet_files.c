@@ -5,7 +5,6 @@
 #include "input/format/dataset.h"
 #include "input/format/recorder.h"
 #include "input/format/said.h"
-#include "input/packets/decode.h"
 #include "input/packets/packet_headers.h"
 #include "io/file.h"
 
@@ -141,12 +140,35 @@ status_t packet_files_settle_times(struct packets *packets, uint64_t per_period)
     return packet_files_check_span(packets, frames);
 }
 
+/* Sets is_packed and format by what streams, bits and is_complex are. Returns the scale: volts of 1
+ * as it comes out, where a step of what is stored is 1. */
+static double packet_settle_format(struct packets *packets)
+{
+    int is_turned = 0;
+    for (uint32_t i = 0; i < packets->nstreams; i++) {
+        const struct packets_stream *stream = &packets->streams[i];
+        is_turned |= stream->is_conjugated || stream->is_alternating;
+    }
+    packets->is_packed = packets->bits == 4 && packets->is_complex && !is_turned;
+    if (packets->kind == PACKETS_DRX) {
+        packets->format = packets->is_packed ? SAMPLE_I4 : SAMPLE_I8;
+        return 1;
+    }
+    const uint32_t bits = packets->bits;
+    /* The opposite of -32768 is no int16. */
+    packets->format = bits == 2 || bits == 32 || (bits == 16 && is_turned) ? SAMPLE_F32
+                      : bits == 8 || bits == 16                            ? SAMPLE_I16
+                      : packets->is_packed                                 ? SAMPLE_I4
+                                                                           : SAMPLE_I8;
+    return bits == 8 ? 0.5 : 1;
+}
+
 status_t packet_files_describe(const struct job_layout *layout, double sample_rate_hz,
                                struct utc start, struct archive *archive)
 {
     struct archive_part *part = &archive->parts[0];
     struct packets *packets = part->packets;
-    double unit = decode_settle_format(packets);
+    double unit = packet_settle_format(packets);
     REQUIRE(multiply_u64(packets->periods, packets->samples, &part->samples) &&
                 part->samples < UINT64_C(1) << 58,
             STATUS_DATA, "%s: %" PRIu64 " frames of %u samples are absurd", part->path,

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/ascii.h"
 #include "input/format/recorder.h"
 #include "input/lost.h"

@@ -2,7 +2,7 @@
 #include "input/format/psrfits.h"
 
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/ascii.h"
 #include "io/file.h"
 

@@ -3,7 +3,7 @@
  * of station beams, /polarization_p/data [time][chan] for each polarisation
  * (ska-telescope/ska-low-mccs-daq, pydaq/persisters). */
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
 #include "input/format/gather.h"

@@ -2,7 +2,7 @@
  * (github.com/sigmf/SigMF, sigmf-spec.md). */
 #include "base/byte_order.h"
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/plain.h"
 #include "input/format/recorder.h"
 #include "input/format/said.h"

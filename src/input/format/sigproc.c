@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/fbh5/fbh5.h"
 #include "input/format/recorder.h"
 #include "io/file.h"

@@ -3,7 +3,7 @@
  * product/kind/bank_kind.c writes it. */
 #include "base/memory.h"
 #include "base/terms.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/fields.h"
 #include "input/format/formats.h"
 #include "input/format/said.h"

@@ -2,7 +2,6 @@
  * perhaps the sample rate; what the streams are, only the job can say. */
 #include "base/memory.h"
 #include "input/archive.h"
-#include "input/assumed.h"
 #include "input/format/formats.h"
 #include "input/format/packet_files.h"
 #include "input/format/said.h"

@@ -3,7 +3,7 @@
  */
 #include "base/byte_order.h"
 #include "base/memory.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/format/plain.h"
 #include "input/format/recorder.h"
 #include "io/file.h"

@@ -1,14 +1,67 @@
 /* Plain reads: samples that lie in files just as they are handed out, byte order aside; the slab
- * that they are read into, and the list of those that are missing. */
-#include "input/read/reader_parts.h"
-
+ * that they are read into, and the list of those that are missing. Units of a read, shared by
+ * threads. */
 #include "base/memory.h"
 #include "input/read/reader.h"
+#include "input/read/reader_parts.h"
 #include "io/file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A slab as it lies in a file. */
+struct reader_lying {
+    const struct archive_part *part;
+    const char *path; /* NULL: it does not */
+    uint64_t file_offset;
+};
+
+/* Units of a read, shared by threads that sleep in between: a backend's threads want the cores. Who
+ * reads does not wait for a helper that has not woken up when all units are taken; and helpers that
+ * find none left continue with the next read, when that has begun before this one's last unit is
+ * done. */
+static void share_do(void *context, uint32_t thread, uint64_t unit)
+{
+    struct reader_share *share = context;
+    if (!atomic_load(&share->has_failed) &&
+        share->work(share->context, thread, unit) != STATUS_OK) {
+        report_clear();
+        atomic_store(&share->has_failed, 1);
+    }
+}
+
+static status_t share_start_helpers(reader_t *reader)
+{
+    return reader->helpers
+               ? STATUS_OK
+               : pool_create(POOL_HELPERS, "reading", reader->threads, &reader->helpers);
+}
+
+status_t reader_share_begin(reader_t *reader, struct reader_share *share)
+{
+    struct pool_block block = {.context = share, .run = {share_do}, .tasks = {share->units}};
+    TRY(share_start_helpers(reader));
+    share->number = pool_submit(reader->helpers, &block);
+    return STATUS_OK;
+}
+
+status_t reader_share(reader_t *reader, uint64_t units, reader_unit_t *work, const void *context)
+{
+    struct reader_share share = {.work = work, .context = context};
+    if (reader->threads > 1 && units > 1) {
+        TRY(share_start_helpers(reader));
+        pool_run(reader->helpers, units, share_do, &share);
+        if (!share.has_failed) {
+            return STATUS_OK;
+        }
+    }
+    /* After a failure once more by this thread alone, which can say what is wrong. */
+    for (uint64_t unit = 0; unit < units; unit++) {
+        TRY(work(context, 0, unit));
+    }
+    return STATUS_OK;
+}
 
 /* A list of samples that were not found. */
 

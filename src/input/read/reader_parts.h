@@ -69,15 +69,6 @@ struct reader_share {
     uint64_t number; /* of the helpers' block */
 };
 status_t reader_share_begin(reader_t *reader, struct reader_share *share);
-int reader_share_is_done(reader_t *reader, const struct reader_share *share);
-void reader_share_give_up(reader_t *reader, struct reader_share *share);
-
-/* A slab as it lies in a file. */
-struct reader_lying {
-    const struct archive_part *part;
-    const char *path; /* NULL: it does not */
-    uint64_t file_offset;
-};
 
 /* A slab as it lies in the pieces of a file, each of which has all blocks of some time steps. */
 struct reader_strip {

@@ -7,7 +7,7 @@
 #include "base/pool.h"
 #include "base/report.h"
 #include "base/units.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/fbh5/fbh5.h"
 #include "input/open.h"
 #include "io/crc.h"

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "dsp/dispersion/dispersion.h"
 #include "input/about.h"
-#include "input/assumed.h"
+#include "input/archive.h"
 #include "input/fbh5/start.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Files .im of DiFX: the scan at a moment, delays with the sign of arrival, damaged files. */
-#include "input/calc_table.h"
+#include "input/array_job.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-static char path[] = "/tmp/test_calc_table.XXXXXX";
+static char path[] = "/tmp/test_array_job.XXXXXX";
 
 static int begin(void **state)
 {
