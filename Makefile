@@ -216,7 +216,7 @@ fuzz:
 FUZZ_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/common.c tests/fuzz/archive.c)) \
                $(filter $(BUILD)/src/base/% $(BUILD)/src/io/% $(BUILD)/src/job/% $(BUILD)/src/dsp/% \
                         $(BUILD)/src/synth/synth_spec% $(BUILD)/src/input/% \
-                        $(BUILD)/src/output/journal/% \
+                        $(BUILD)/src/output/journal% \
                         $(BUILD)/src/plan/chunk% $(BUILD)/src/product/%,$(OBJECTS))
 $(BUILD)/tests/fuzz/fuzzed.a: $(FUZZ_OBJECTS)
 	$(Q)rm -f $@

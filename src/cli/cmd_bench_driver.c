@@ -4,7 +4,7 @@
 #include "cli/plan_job.h"
 #include "cli/values.h"
 #include "io/file.h"
-#include "output/journal/journal.h"
+#include "output/journal.h"
 #include "ranks/driver.h"
 
 #include <stdio.h>

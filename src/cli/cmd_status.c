@@ -5,8 +5,7 @@
 #include "cli/values.h"
 #include "io/file_rights.h"
 #include "io/mark.h"
-#include "output/journal/journal.h"
-#include "output/journal/product_files.h"
+#include "output/journal.h"
 #include "product/contents.h"
 #include "product/stamp.h"
 

@@ -158,7 +158,7 @@ struct job_layout {
 };
 
 /* Puts the value that an attribute said, as text, where the job would have put it. *ok = 0, perhaps
- * with a reason in `message` (MISTAKE_BYTES of job/yaml/mistakes.h; else *expected tells what it
+ * with a reason in `message` (MISTAKE_BYTES of job/yaml/tree.h; else *expected tells what it
  * must be), when it is wrong. Fails with DEVICE (memory). */
 status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const char *text,
                         char *message, int *ok);

@@ -6,7 +6,7 @@
 #include "io/crc.h"
 #include "io/file.h"
 #include "io/file_rights.h"
-#include "output/journal/product_files.h"
+#include "output/journal.h"
 #include "plan/budget.h"
 #include "product/codec.h"
 #include "product/export/export_rows.h"

@@ -1,5 +1,5 @@
 /* The products of a run while they are being written. Rank 0 makes and publishes them and keeps
- * their journals (output/journal/journal.h); every rank writes rows.
+ * their journals (output/journal.h); every rank writes rows.
  *
  * outputs_claim_all() finds what earlier runs have left; then the work is planned, as it was begun
  * or anew; then outputs_open_all() opens or makes the files. A chunk counts as done when the
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "io/file_rights.h"
-#include "output/journal/product_files.h"
+#include "output/journal.h"
 #include "output/output_spec.h"
 
 #include <mpi.h>

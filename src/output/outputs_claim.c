@@ -4,7 +4,7 @@
 #include "io/file_rights.h"
 #include "io/folder.h"
 #include "io/mark.h"
-#include "output/journal/product_files.h"
+#include "output/journal.h"
 #include "output/outputs_parts.h"
 #include "product/flagged.h"
 #include "product/ifs.h"

@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "io/file_rights.h"
-#include "output/journal/journal.h"
-#include "output/journal/journal_head.h"
+#include "output/journal.h"
+#include "output/journal_head.h"
 #include "output/outputs.h"
 #include "product/packed.h"
 

@@ -9,7 +9,7 @@
 #include "io/folder.h"
 #include "job/job.h"
 #include "job/yaml/yaml_file.h"
-#include "output/journal/product_files.h"
+#include "output/journal.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
 #include "run/observations.h"

@@ -18,7 +18,7 @@ struct resume_options {
 };
 
 /* Rank 0, or alone: finds the products that are complete, and of this job and its input
- * (output/journal/journal_head.h), and need not be made again. `archive` may be NULL. Fails with
+ * (output/journal_head.h), and need not be made again. `archive` may be NULL. Fails with
  * USAGE if an existing product is of another job; with DATA. */
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out);

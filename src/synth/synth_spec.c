@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "dsp/stokes.h"
-#include "job/yaml/mistakes.h"
 #include "job/yaml/schema.h"
 #include "job/yaml/tree.h"
 #include "job/yaml/yaml_file.h"

@@ -70,65 +70,8 @@ status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t
     return STATUS_OK;
 }
 
-status_t verify_spans_judge(const struct verify *verify)
-{
-    const struct product *product = verify->product;
-    const struct product_place *place = &product->place;
-    uint64_t first = verify->spans.first_bad * place->span_rows;
-    return REQUIRED(verify->spans.bad == 0, STATUS_DATA,
-                    "%s: rows %" PRIu64 " to %" PRIu64 " do not have the CRC of /provenance/crc32 "
-                    "(%" PRIu64 " %s): rows or CRC were changed since it was made",
-                    product->path, first, min_u64(first + place->span_rows, place->rows) - 1,
-                    verify->spans.bad, verify->spans.bad == 1 ? "span" : "spans");
-}
-
 /* Marks of rows whose input could not be read: noted for each group of streams, and judged when all
  * of them were recomputed. */
-
-enum { MARKS = 8192 };
-
-struct verify_marked {
-    uint64_t *rows; /* [count] ascending */
-    int *groups;    /* [count] of streams that were recomputed, */
-    int *unread;    /* and of them those with input that cannot be read */
-    uint64_t count;
-};
-
-void verify_marks_destroy(struct verify_marked *marked)
-{
-    if (marked) {
-        free(marked->rows);
-        free(marked->groups);
-        free(marked);
-    }
-}
-
-status_t verify_marks_create(const struct verify *verify, struct verify_marked **out)
-{
-    status_t st = STATUS_OK;
-    const struct product_place *place = &verify->product->place;
-    char flags[MARKS];
-    struct verify_marked *marked = NULL;
-    size_t count = (size_t)verify->holes;
-    TRY_OUT(memory_zeroed(1, sizeof *marked, "marks", &marked));
-    TRY_OUT(memory_zeroed(count + 1, sizeof *marked->rows, "marks", &marked->rows));
-    TRY_OUT(memory_zeroed(count + 1, 2 * sizeof *marked->groups, "marks", &marked->groups));
-    marked->unread = marked->groups + count;
-    for (uint64_t row = 0; row < place->rows && marked->count < count; row++) {
-        if (row % MARKS == 0) {
-            TRY_OUT(file_read(verify->fd, verify->product->path, place->holes_offset + row, flags,
-                              min_u64(MARKS, place->rows - row)));
-        }
-        if (flags[row % MARKS]) {
-            marked->rows[marked->count++] = row;
-        }
-    }
-    *out = marked;
-    marked = NULL;
-out:
-    verify_marks_destroy(marked);
-    return st;
-}
 
 void verify_marks_note(struct verify_marked *marked, uint64_t row, int is_unread)
 {
@@ -138,29 +81,6 @@ void verify_marks_note(struct verify_marked *marked, uint64_t row, int is_unread
         marked->groups[found - marked->rows]++;
         marked->unread[found - marked->rows] += is_unread ? 1 : 0;
     }
-}
-
-void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marked *marked)
-{
-    const uint64_t count = 2 * marked->count;
-    for (uint64_t at = 0; at < count; at += INT_MAX) {
-        int some = (int)min_u64(count - at, INT_MAX);
-        int *numbers = marked->groups + at;
-        MPI_Reduce(rank == 0 ? MPI_IN_PLACE : numbers, numbers, some, MPI_INT, MPI_SUM, 0, comm);
-    }
-}
-
-status_t verify_marks_judge(const struct verify *verify)
-{
-    const struct verify_marked *marked = verify->marked;
-    const uint64_t all = chunk_groups(verify->chunking);
-    for (uint64_t i = 0; i < marked->count; i++) {
-        REQUIRE(marked->unread[i] > 0 || (uint64_t)marked->groups[i] < all, STATUS_DATA,
-                "%s: row %" PRIu64 " is marked in /provenance/holes, but nothing of it is NaN by "
-                "input that cannot be read: make it anew (--force)",
-                verify->product->path, marked->rows[i]);
-    }
-    return STATUS_OK;
 }
 
 /* Numbers of a row, or stamps, that are read at once. */

@@ -16,8 +16,6 @@
 
 #include <stdatomic.h>
 
-struct verify_marked;
-
 struct verify {
     MPI_Comm comm;
     int rank;
@@ -107,21 +105,20 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
 
 /* Compares spans of rows with their CRCs, in the thread that compares rows `first_row` ..
  * first_row + rows - 1 of a chunk: of a sample the span of the first row, unless it is large; of
- * all chunks all spans. Fails with DATA: a row cannot be read. Judges what all ranks found, on
- * rank 0. Fails with DATA: a span differs. */
+ * all chunks all spans. Fails with DATA: a row cannot be read. */
 status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t first_row,
                       uint64_t rows);
-status_t verify_spans_judge(const struct verify *verify);
 
-/* Reads all rows that are marked in /provenance/holes. Fails with DEVICE or DATA. */
-status_t verify_marks_create(const struct verify *verify, struct verify_marked **out);
-void verify_marks_destroy(struct verify_marked *marked); /* takes NULL */
+struct verify_marked {
+    uint64_t *rows; /* [count] ascending */
+    int *groups;    /* [count] of streams that were recomputed, */
+    int *unread;    /* and of them those with input that cannot be read */
+    uint64_t count;
+};
+
 /* Notes that a row was recomputed, of one group of streams (of series: of times), and whether some
  * of it is NaN by input that cannot be read. Rows that are not marked are ignored. */
 void verify_marks_note(struct verify_marked *marked, uint64_t row, int is_unread);
-void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marked *marked);
-/* On rank 0: checks that no row is marked wrongly, if all of it was recomputed. Fails with DATA. */
-status_t verify_marks_judge(const struct verify *verify);
 
 /* Comparing rows of spectra and power with the reference's. For verify_spectra.c alone. */
 

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "io/crc.h"
-#include "output/journal/journal.h"
+#include "output/journal.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "job/axes_text.h"
+#include "job/job_layout.h"
 #include "job/job_schema.h"
 #include "job/yaml/yaml_file.h"
 #include "small_job.h"

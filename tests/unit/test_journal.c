@@ -1,6 +1,6 @@
 /* The journal: what was written comes back, and nothing else does, however the file is hurt. */
 #include "io/crc.h"
-#include "output/journal/journal.h"
+#include "output/journal.h"
 #include "product/contents.h"
 
 #include <setjmp.h>

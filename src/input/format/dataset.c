@@ -12,7 +12,7 @@
 #include "input/lost.h"
 #include "input/read/numbers.h"
 #include "io/apart.h"
-#include "job/axes_text.h"
+#include "job/job_layout.h"
 
 #include <float.h>
 #include <inttypes.h>

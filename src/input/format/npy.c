@@ -4,7 +4,7 @@
 #include "input/archive.h"
 #include "input/format/plain.h"
 #include "input/format/recorder.h"
-#include "job/yaml/tree.h"
+#include "job/yaml/yaml_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #define VOLTMILL_INPUT_FORMAT_PLAIN_H
 
 #include "input/format/formats.h"
-#include "job/axes_text.h"
-#include "job/yaml/mistakes.h"
+#include "job/job_layout.h"
+#include "job/yaml/tree.h"
 
 /* A file that is open, and what is known of its samples: numbers, or complex pairs of them, in the
  * order of `axes`, outermost first. */

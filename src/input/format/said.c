@@ -8,7 +8,7 @@
 #include "input/hdf5/stored.h"
 #include "io/apart.h"
 #include "job/job_schema.h"
-#include "job/yaml/mistakes.h"
+#include "job/yaml/tree.h"
 
 #include <math.h>
 #include <stdlib.h>

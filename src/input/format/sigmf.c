@@ -8,6 +8,7 @@
 #include "input/format/said.h"
 #include "io/file.h"
 #include "job/yaml/schema.h"
+#include "job/yaml/yaml_file.h"
 
 #include <inttypes.h>
 #include <math.h>

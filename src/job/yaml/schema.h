@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "io/pack.h"
-#include "job/yaml/mistakes.h"
 #include "job/yaml/tree.h"
 
 enum schema_type {

@@ -1,4 +1,5 @@
-/* A document as a tree: values, lists and mappings that know where they were written. */
+/* A document as a tree: values, lists and mappings that know where they were written; and the
+ * mistakes that a user made in one file, collected so that all of them are told at once. */
 #ifndef VOLTMILL_JOB_YAML_TREE_H
 #define VOLTMILL_JOB_YAML_TREE_H
 
@@ -8,13 +9,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { MISTAKE_BYTES = 768 };
+
+struct tree;
+
+/* Start from {.file = ...}; mistakes_free() gives the list back. Whoever adds mistakes need not
+ * check that there is memory for them: mistakes_report() fails where there was none. */
+struct mistakes {
+    const char *file;
+    struct mistake *list;
+    size_t kept; /* in `list`; more than a screenful of mistakes is counted, not kept */
+    size_t count;
+    status_t status; /* the first failure that mistakes_keep() was given */
+};
+
+/* Adds one mistake. `set` is the override of the command line in which it stands, or NULL: then it
+ * stands in `line` of the file (0: nowhere in particular). `key` is the dotted path of the key that
+ * is wrong, or NULL. */
+void mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line, const char *key,
+                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Adds a mistake at the dotted `path` from `node` on (NULL: at `node`), of which the end need not
+ * be there, and marks the nearest node that is. */
+void mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
+
+/* mistakes_at() where `is_wrong`: for one check of many that say what is expected. */
+void mistakes_if(int is_wrong, struct mistakes *mistakes, struct tree *node, const char *path,
+                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Adds the mistake that a list of two numbers (NULL: none) ends before it begins, at node `at`. */
+void mistakes_if_descends(struct mistakes *mistakes, struct tree *list, struct tree *at);
+
+/* Keeps the status of work for a mistake's words. */
+void mistakes_keep(struct mistakes *mistakes, status_t st);
+
+/* Fails with USAGE and one message that holds every mistake in the order of lines, those of
+ * overrides last; with the status that was kept, if that is a failure; OK when there is none. */
+status_t mistakes_report(const struct mistakes *mistakes);
+
+void mistakes_free(struct mistakes *mistakes);
+
 enum tree_kind { TREE_VALUE, TREE_LIST, TREE_MAPPING };
 
-/* Deeper than any document that makes sense, and safe for functions that call themselves. */
-enum { TREE_DEPTH = 16 };
-
 struct schema;
-struct mistakes;
 
 struct tree {
     enum tree_kind kind;
@@ -58,10 +96,6 @@ status_t tree_wrap(struct tree *node);
 /* The first member `key` of a mapping; NULL when there is none or `node` is no mapping. */
 struct tree *tree_member(const struct tree *node, const char *key);
 
-/* The node at a dotted path ("products.0.file") as far as it goes: *rest is what is left of `path`,
- * "" when all was found. */
-struct tree *tree_walk(struct tree *root, const char *path, const char **rest);
-
 /* The node at a dotted path; NULL when there is none, or `from` is NULL. */
 struct tree *tree_at(struct tree *from, const char *path);
 
@@ -103,13 +137,6 @@ status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out);
 void tree_destroy(struct tree *node);
 
 /* Trees from YAML and back. */
-
-/* Reads the one document of `text`. `set` is the override whose value `text` is, or NULL for the
- * file itself. Aliases are replaced by copies of what they stand for. A text that is no YAML, or
- * that is absurdly deep or large, is a mistake: then *out = NULL. An empty document is an empty
- * value. Fails with DEVICE (memory). */
-status_t tree_read(const char *text, size_t length, const char *set, struct mistakes *mistakes,
-                   struct tree **out);
 
 /* Returns the node that is written in the place of a node: mostly itself; NULL: nothing. */
 typedef const struct tree *(*tree_pick)(const struct tree *node, const void *arg);

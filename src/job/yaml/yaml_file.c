@@ -1,10 +1,287 @@
-/* Overrides and the names of --each: how they change the tree of a file. */
+/* YAML as a tree: each node with its line, aliases replaced, what is too deep or large refused; how
+ * overrides and the names of --each change it. */
 #include "job/yaml/yaml_file.h"
 
+#include "base/display.h"
+#include "base/memory.h"
 #include "base/units.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
+
+/* Deeper than any document that makes sense, and safe for functions that call themselves. */
+enum { TREE_DEPTH = 16 };
+
+/* Aliases can make a small file huge: this bounds what it may become, beside nodes that its own
+ * length pays for. An anchor counts as many nodes, since every alias looks through all of them. */
+enum { NODES = 262144, NODES_PER_ANCHOR = 256, BYTES_PER_NODE = 16 };
+
+struct anchor {
+    char *name;
+    const struct tree *node;
+};
+
+/* The first mistake ends the reading: functions then return USAGE, but report nothing. */
+struct reader {
+    yaml_parser_t parser;
+    const char *text;
+    const char *set;
+    struct mistakes *mistakes;
+    struct anchor *anchors; /* [nanchors] */
+    size_t nanchors;
+    size_t most, budget; /* nodes that may be made, and still */
+};
+
+static uint32_t tree_line_of(const struct reader *reader, yaml_mark_t mark)
+{
+    return reader->set ? 0 : (uint32_t)mark.line + 1;
+}
+
+static status_t tree_refuse(struct reader *reader, yaml_mark_t mark, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static status_t tree_refuse(struct reader *reader, yaml_mark_t mark, const char *format, ...)
+{
+    char message[MISTAKE_BYTES];
+    va_list args;
+    va_start(args, format);
+    display_format_list(message, sizeof message, format, args);
+    va_end(args);
+    mistakes_add(reader->mistakes, reader->set, tree_line_of(reader, mark), NULL, "%s", message);
+    return STATUS_USAGE;
+}
+
+/* Whether a tab of a line's indentation stands at `mark`. */
+static int tree_is_tab(const char *text, yaml_mark_t mark)
+{
+    for (size_t line = 0; line < mark.line && *text; text++) {
+        line += *text == '\n';
+    }
+    return strspn(text, " \t") > mark.column && text[mark.column] == '\t';
+}
+
+static status_t tree_refuse_syntax(struct reader *reader)
+{
+    const yaml_parser_t *parser = &reader->parser;
+    yaml_mark_t mark = parser->problem_mark;
+    const char *context = parser->context;
+    char since[64] = "";
+    if (parser->error == YAML_MEMORY_ERROR) {
+        return report_fail(STATUS_DEVICE, "out of memory: reading YAML");
+    }
+    if (parser->error == YAML_READER_ERROR) {
+        /* The reader of characters knows where it stands in bytes only. */
+        mark.line = 0;
+        for (size_t i = 0; i < parser->problem_offset; i++) {
+            mark.line += reader->text[i] == '\n';
+        }
+    }
+    if (tree_is_tab(reader->text, parser->problem_mark)) {
+        return tree_refuse(reader, mark, "is no YAML: tabs may not indent, expected spaces");
+    }
+    if (context && !reader->set && parser->context_mark.line != mark.line) {
+        snprintf(since, sizeof since, " of line %zu", parser->context_mark.line + 1);
+    }
+    return tree_refuse(reader, mark, "is no YAML: %s%s%s%s",
+                       parser->problem ? parser->problem : "cannot be read", context ? ", " : "",
+                       context ? context : "", since);
+}
+
+/* Gives the next event in the place of the one before. */
+static status_t tree_next_event(struct reader *reader, yaml_event_t *event)
+{
+    yaml_event_delete(event);
+    return yaml_parser_parse(&reader->parser, event) ? STATUS_OK : tree_refuse_syntax(reader);
+}
+
+static status_t tree_remember(struct reader *reader, const yaml_char_t *name,
+                              const struct tree *node)
+{
+    if (!name) {
+        return STATUS_OK;
+    }
+    TRY(memory_grow(reader->nanchors, sizeof *reader->anchors, "anchors", &reader->anchors));
+    struct anchor *anchor = &reader->anchors[reader->nanchors];
+    TRY(memory_text((const char *)name, &anchor->name));
+    anchor->node = node;
+    reader->nanchors++;
+    reader->budget -= reader->budget < NODES_PER_ANCHOR ? reader->budget : NODES_PER_ANCHOR;
+    return STATUS_OK;
+}
+
+static status_t tree_refuse_size(struct reader *reader, yaml_mark_t mark)
+{
+    return tree_refuse(reader, mark, "holds too much: more than %d levels or %zu values",
+                       TREE_DEPTH, reader->most);
+}
+
+static status_t tree_read_alias(struct reader *reader, const yaml_event_t *event, struct tree **out)
+{
+    const char *name = (const char *)event->data.alias.anchor;
+    size_t i = reader->nanchors; /* the last of this name counts */
+    while (i > 0 && strcmp(reader->anchors[i - 1].name, name) != 0) {
+        i--;
+    }
+    if (i == 0) {
+        return tree_refuse(reader, event->start_mark,
+                           "the alias *%.100s stands for nothing: no complete &%.100s before it",
+                           name, name);
+    }
+    status_t st = tree_copy(reader->anchors[i - 1].node, &reader->budget, out);
+    return st == STATUS_OK && !*out ? tree_refuse_size(reader, event->start_mark) : st;
+}
+
+/* A text that ends before its end would be another text. */
+static status_t tree_check_text(struct reader *reader, const yaml_event_t *event, const char *what)
+{
+    const char *text = (const char *)event->data.scalar.value;
+    return strlen(text) == event->data.scalar.length
+               ? STATUS_OK
+               : tree_refuse(reader, event->start_mark, "%s holds a NUL character", what);
+}
+
+static status_t tree_read_value(struct reader *reader, const yaml_event_t *event, struct tree **out)
+{
+    TRY(tree_check_text(reader, event, "a text"));
+    TRY(tree_new(TREE_VALUE, (const char *)event->data.scalar.value, out));
+    (*out)->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    return tree_remember(reader, event->data.scalar.anchor, *out);
+}
+
+static status_t tree_read_node(struct reader *reader, const yaml_event_t *event, unsigned depth,
+                               struct tree **out);
+
+static status_t tree_check_key(struct reader *reader, const yaml_event_t *key)
+{
+    return key->type == YAML_SCALAR_EVENT
+               ? tree_check_text(reader, key, "a key")
+               : tree_refuse(reader, key->start_mark, "a key must be a single word");
+}
+
+/* Reads the members or entries of `node` up to its end. */
+static status_t tree_read_children(struct reader *reader, unsigned depth, struct tree *node)
+{
+    status_t st = STATUS_OK;
+    int is_mapping = node->kind == TREE_MAPPING;
+    yaml_event_t key = {0};
+    yaml_event_t value = {0};
+    struct tree *child = NULL;
+    for (;;) {
+        TRY_OUT(tree_next_event(reader, is_mapping ? &key : &value));
+        if (key.type == YAML_MAPPING_END_EVENT || value.type == YAML_SEQUENCE_END_EVENT) {
+            break;
+        }
+        if (is_mapping) {
+            TRY_OUT(tree_check_key(reader, &key));
+            TRY_OUT(tree_next_event(reader, &value));
+        }
+        TRY_OUT(tree_read_node(reader, &value, depth + 1, &child));
+        if (is_mapping && child->kind != TREE_VALUE) {
+            /* People look for a mapping where its key stands, not where its content begins. */
+            child->line = tree_line_of(reader, key.start_mark);
+        }
+        TRY_OUT(tree_add(node, is_mapping ? (const char *)key.data.scalar.value : NULL, &child));
+    }
+out:
+    tree_destroy(child);
+    yaml_event_delete(&key);
+    yaml_event_delete(&value);
+    return st;
+}
+
+/* Reads the node that begins with `event`. */
+static status_t tree_read_node(struct reader *reader, const yaml_event_t *event, unsigned depth,
+                               struct tree **out)
+{
+    status_t st = STATUS_OK;
+    struct tree *node = NULL;
+    if (reader->budget == 0 || depth > TREE_DEPTH) {
+        TRY_OUT(tree_refuse_size(reader, event->start_mark));
+    }
+    if (event->type == YAML_ALIAS_EVENT) {
+        TRY_OUT(tree_read_alias(reader, event, &node));
+    } else if (event->type == YAML_SCALAR_EVENT) {
+        TRY_OUT(tree_read_value(reader, event, &node));
+    } else {
+        int is_mapping = event->type == YAML_MAPPING_START_EVENT;
+        TRY_OUT(tree_new(is_mapping ? TREE_MAPPING : TREE_LIST, NULL, &node));
+        TRY_OUT(tree_read_children(reader, depth, node));
+        TRY_OUT(tree_remember(reader,
+                              is_mapping ? event->data.mapping_start.anchor
+                                         : event->data.sequence_start.anchor,
+                              node));
+    }
+    reader->budget -= reader->budget > 0;
+    node->line = tree_line_of(reader, event->start_mark);
+    node->set = reader->set;
+    *out = node;
+    node = NULL;
+out:
+    tree_destroy(node);
+    return st;
+}
+
+/* Reads the only document; an empty value where there is none. */
+static status_t tree_read_document(struct reader *reader, struct tree **out)
+{
+    status_t st = STATUS_OK;
+    yaml_event_t event = {0};
+    struct tree *root = NULL;
+    TRY_OUT(tree_next_event(reader, &event)); /* the start of the stream */
+    TRY_OUT(tree_next_event(reader, &event));
+    if (event.type == YAML_STREAM_END_EVENT) {
+        TRY_OUT(tree_new(TREE_VALUE, "", &root));
+        root->is_plain = 1;
+        root->set = reader->set;
+    } else {
+        TRY_OUT(tree_next_event(reader, &event));
+        TRY_OUT(tree_read_node(reader, &event, 0, &root));
+        TRY_OUT(tree_next_event(reader, &event)); /* the end of the document */
+        TRY_OUT(tree_next_event(reader, &event));
+        if (event.type != YAML_STREAM_END_EVENT) {
+            TRY_OUT(tree_refuse(reader, event.start_mark,
+                                "a second document begins here, expected one document"));
+        }
+    }
+    *out = root;
+    root = NULL;
+out:
+    tree_destroy(root);
+    yaml_event_delete(&event);
+    return st;
+}
+
+status_t tree_read(const char *text, size_t length, const char *set, struct mistakes *mistakes,
+                   struct tree **out)
+{
+    status_t st = STATUS_OK;
+    const size_t most = NODES + length / BYTES_PER_NODE;
+    struct reader reader = {
+        .text = text, .set = set, .mistakes = mistakes, .most = most, .budget = most};
+    *out = NULL;
+    size_t line = text_line_of_nul(text, length);
+    if (line > 0) {
+        mistakes_add(mistakes, set, set ? 0 : (uint32_t)line, NULL,
+                     "holds a NUL byte, expected text in YAML, such as a job file");
+        return STATUS_OK;
+    }
+    REQUIRE_OUT(yaml_parser_initialize(&reader.parser), STATUS_DEVICE,
+                "out of memory: reading YAML");
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, length);
+    yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+    st = tree_read_document(&reader, out);
+    st = st == STATUS_USAGE ? STATUS_OK : st; /* a mistake */
+out:
+    for (size_t i = 0; i < reader.nanchors; i++) {
+        free(reader.anchors[i].name);
+    }
+    free(reader.anchors);
+    yaml_parser_delete(&reader.parser);
+    return st;
+}
 
 /* Readies `node` to hold `name`: nothing becomes a mapping or a list, and a single entry that
  * stands for a list becomes that list. */

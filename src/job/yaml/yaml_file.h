@@ -2,7 +2,6 @@
 #ifndef VOLTMILL_JOB_YAML_YAML_FILE_H
 #define VOLTMILL_JOB_YAML_YAML_FILE_H
 
-#include "job/yaml/mistakes.h"
 #include "job/yaml/tree.h"
 
 /* Larger files are refused. */
@@ -15,6 +14,13 @@ struct yaml_each {
     const char *set;  /* the last override, "key.path=text": the text as it is, no YAML; of several
                          lines a list of texts */
 };
+
+/* Reads the one document of `text`. `set` is the override whose value `text` is, or NULL for the
+ * file itself. Aliases are replaced by copies of what they stand for. A text that is no YAML, or
+ * that is absurdly deep or large, is a mistake: then *out = NULL. An empty document is an empty
+ * value. Fails with DEVICE (memory). */
+status_t tree_read(const char *text, size_t length, const char *set, struct mistakes *mistakes,
+                   struct tree **out);
 
 /* Puts `word` in the place of every `place` in the values (not the keys) of `root`, as texts in
  * quotes. Fails with DEVICE (memory). */

@@ -1,7 +1,7 @@
 /* The dimensions of a dataset, as text: the native layout's attribute `axes` and a job's
  * input.layout.axes. */
-#ifndef VOLTMILL_JOB_AXES_TEXT_H
-#define VOLTMILL_JOB_AXES_TEXT_H
+#ifndef VOLTMILL_JOB_JOB_LAYOUT_H
+#define VOLTMILL_JOB_JOB_LAYOUT_H
 
 #include "base/terms.h"
 

@@ -1,5 +1,5 @@
 /* Heads of journals: made of a plan, compared, packed. */
-#include "output/journal/journal_head.h"
+#include "output/journal_head.h"
 
 #include "base/memory.h"
 #include "base/units.h"

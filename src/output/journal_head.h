@@ -1,7 +1,7 @@
 /* The head of a journal: the plan to which its records belong. A run resumes only with the plan
  * with which it began, so that its product is byte for byte that of an undisturbed run. */
-#ifndef VOLTMILL_OUTPUT_JOURNAL_JOURNAL_HEAD_H
-#define VOLTMILL_OUTPUT_JOURNAL_JOURNAL_HEAD_H
+#ifndef VOLTMILL_OUTPUT_JOURNAL_HEAD_H
+#define VOLTMILL_OUTPUT_JOURNAL_HEAD_H
 
 #include "base/text.h"
 #include "compute/channelise.h"

@@ -1,7 +1,7 @@
 /* The journal beside a product that is being written: the chunks that are in the file and synced,
  * and checksums of their bytes. A run resumes from it after it was killed, stopped or failed.
  *
- * A head (output/journal/journal_head.h) pins the plan; one record follows for each complete chunk:
+ * A head (output/journal_head.h) pins the plan; one record follows for each complete chunk:
  *
  *   uint32   chunk
  *   uint64   missing samples that were found in it
@@ -16,10 +16,11 @@
  * means that the product is complete but for its name; it contains the number of rows that are
  * holes instead of missing samples. Numbers have the byte order of the machine: a journal belongs
  * to its .part. Not for several threads, except journal_sync(). */
-#ifndef VOLTMILL_OUTPUT_JOURNAL_JOURNAL_H
-#define VOLTMILL_OUTPUT_JOURNAL_JOURNAL_H
+#ifndef VOLTMILL_OUTPUT_JOURNAL_H
+#define VOLTMILL_OUTPUT_JOURNAL_H
 
-#include "output/journal/journal_head.h"
+#include "base/status.h"
+#include "output/journal_head.h"
 
 typedef struct journal {
     struct journal_head head;
@@ -91,14 +92,9 @@ status_t journal_complete(journal_t *journal, uint64_t holes);
 
 /* ---- The bytes of a journal, for its fuzz test ---- */
 
-enum { JOURNAL_FORMAT = 10, JOURNAL_HEAD_BYTES = 64 << 20 };
-
 /* Words of a record beside the sums of its rows: chunk, two of the missing samples, two of the
  * clipped numbers, the sum beside the rows, the CRC. */
 enum { JOURNAL_WORDS = 7 };
-
-#define JOURNAL_MAGIC "vmjournl"
-#define JOURNAL_COMPLETE UINT32_MAX
 
 /* The beginning of a journal; the packed head and a CRC of both follow. */
 struct journal_preamble {
@@ -106,5 +102,20 @@ struct journal_preamble {
     uint32_t format;
     uint32_t head_bytes;
 };
+
+struct product_files {
+    char *path, *part, *journal, *packed; /* their names */
+    int has_path, has_part, has_journal;
+    int is_finished; /* what is meant is x.h5, else what is on its way to become it */
+};
+
+/* Finds the files of the product `path`, and whether they exist: the product, or its incomplete
+ * file and journal. The caller calls product_files_free() in any case. Fails with DATA as
+ * file_exists(). */
+status_t product_files_of(const char *path, struct product_files *out);
+/* Finds the product's files by any of their names. Fails with DATA if there is no such file. The
+ * caller calls product_files_free() in any case. */
+status_t product_files_find(const char *name, struct product_files *out);
+void product_files_free(struct product_files *find);
 
 #endif
