@@ -339,9 +339,10 @@ status_t resume_find(const struct job *job, const struct archive *archive,
         TRY_OUT(output_spec_of_products(job, archive, &products));
         TRY_OUT(resume_tidy(&products, options->only_looks, &has_tidied));
     }
+    /* Passes from last to first: one that another run completes meanwhile has all before it. */
+    TRY_OUT(resume_look_at_dedispersions(job, &skip, &last_begun));
     TRY_OUT(outputs_are_complete(&products, &skip.channelise));
     skip.channelise |= !archive || has_tidied;
-    TRY_OUT(resume_look_at_dedispersions(job, &skip, &last_begun));
     skip.all = skip.channelise;
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         skip.all &= skip.dedisperse[i];

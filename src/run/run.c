@@ -170,23 +170,32 @@ out:
     return st;
 }
 
-/* Where the backends are opened. */
+static status_t run_left_all(MPI_Comm comm, const struct run_begin *begun,
+                             const struct run_options *options, double started)
+{
+    if (job_is_semi_coherent(begun->job)) {
+        return run_parts_all(comm, begun, options, started);
+    }
+    if (begun->left.all) {
+        return run_conclude_all(comm, begun->job, options);
+    }
+    run_say_what_is_complete(begun->job, &begun->left, agree_rank(comm));
+    return run_passes_all(comm, begun->job, begun->archive, options, &begun->left, started);
+}
+
+/* Where the backends are opened. A product "exists already" also when another run of this job has
+ * completed it since this one looked: then this one looks again, and does what is left. */
 static status_t run_opened_all(MPI_Comm comm, const struct run_options *options)
 {
     status_t st = STATUS_OK;
     struct run_begin begun;
     double started = clock_now();
-    const int rank = agree_rank(comm);
-    stop_begin(rank == 0);
+    stop_begin(agree_rank(comm) == 0);
     TRY_OUT(run_begin_all(comm, options, &begun));
-    if (job_is_semi_coherent(begun.job)) {
-        TRY_OUT(run_parts_all(comm, &begun, options, started));
-    } else if (begun.left.all) {
-        TRY_OUT(run_conclude_all(comm, begun.job, options));
-    } else {
-        run_say_what_is_complete(begun.job, &begun.left, rank);
-        TRY_OUT(run_passes_all(comm, begun.job, begun.archive, options, &begun.left, started));
-    }
+    do {
+        st = run_left_all(comm, &begun, options, started);
+    } while (st == STATUS_USAGE && run_was_overtaken_all(comm, options, &begun));
+    TRY_OUT(st);
 out:
     run_begin_free(&begun);
     return st;

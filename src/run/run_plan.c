@@ -153,6 +153,25 @@ out:
     return st;
 }
 
+int run_was_overtaken_all(MPI_Comm comm, const struct run_options *options, struct run_begin *begun)
+{
+    struct text cause = {0};
+    struct resume now = begun->left;
+    int is_kept = text_add(&cause, "%s", report_cause()) == STATUS_OK;
+    report_clear();
+    int is_overtaken =
+        !options->force &&
+        run_find_left_all(comm, begun->job, begun->archive, options, &now) == STATUS_OK &&
+        memcmp(&now, &begun->left, sizeof now) != 0;
+    if (is_overtaken) {
+        begun->left = now;
+    } else if (is_kept) {
+        report_adopt(STATUS_USAGE, cause.data);
+    }
+    text_free(&cause);
+    return is_overtaken;
+}
+
 void run_begin_free(struct run_begin *begun)
 {
     archive_destroy(begun->archive);

@@ -20,6 +20,12 @@ struct run_begin {
 status_t run_begin_all(MPI_Comm comm, const struct run_options *options, struct run_begin *out);
 void run_begin_free(struct run_begin *begun);
 
+/* After a failure with USAGE: returns whether another run of this job has completed some of it
+ * since this one looked. Then the failure is forgotten, and *begun says what is left. Collective.
+ */
+int run_was_overtaken_all(MPI_Comm comm, const struct run_options *options,
+                          struct run_begin *begun);
+
 /* Plan of a run, to the last byte: everything that `voltmill plan` prints. */
 struct run_plan {
     struct run_begin begun;

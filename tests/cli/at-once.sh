@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Several runs of one job at once: one makes the products, and who finds them complete says so, as a later run does.
+. "$(dirname "$0")/../tools/lib.sh"
+samples=50000
+. "$here/tests/cli/begun.bash"
+
+# overtake NAME FOLDER COMMAND...: the command, which finds product NAME begun, and waits for its lock until the
+# products of FOLDER have been put in their places, as the run does that had it
+overtake() {
+    local name=$1 folder=$2 pid link tries
+    shift 2
+    : >"$name.part"
+    exec 9<>"$name.part"
+    flock 9
+    "$@" >stdout 2>stderr 9>&- &
+    pid=$!
+    for ((tries = 0; tries < 3000; tries++)); do
+        for link in /proc/$pid/fd/*; do
+            [[ $(readlink "$link") != *"/$name.part" ]] || break 2
+        done
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.01
+    done
+    cp -p "$folder"/* .
+    rm "$name.part"
+    exec 9>&-
+    status=0
+    wait $pid || status=$?
+}
+
+runs "an undisturbed run" "$voltmill" run job.yaml
+expected=$(digest)
+mkdir whole
+mv spectra.h5 power.h5 whole
+overtake spectra.h5 whole "$voltmill" run job.yaml
+same "a run that waits for another one finds that it has completed the products" \
+    "0 complete before: spectra.h5, power.h5" "$status $(<stdout)$(<stderr)"
+same "leaves them as they are" "$expected" "$(digest)"
+[ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ]
+ok $? "and leaves nothing else"
+
+clear_all
+overtake spectra.h5 whole "$voltmill" run job.yaml --set channelise.taps=8
+[ $status = 2 ] && grep -q '^error: spectra.h5 exists already: --force replaces it$' stderr
+ok $? "products of another job are not replaced" || note <stderr
+same "nor changed" "$expected" "$(digest)"
+
+cat >bursts.yaml <<'YAML'
+input:
+  files: obs.h5
+  layout: {dataset: /v, axes: "time,pol,reim", sample_rate_hz: 1e6, freq_hz: 100e6}
+channelise: {channels: 16, taps: 4, backend: cpu}
+products: [{kind: power, file: power.h5, integrate: 4}]
+dedisperse: {dm: {start: 0, step: 0.1, count: 3}, file: series.h5}
+YAML
+clear_all
+runs "power and series" "$voltmill" run bursts.yaml
+expected=$(sha256sum power.h5 series.h5)
+mkdir power
+mv power.h5 power
+rm series.h5
+overtake power.h5 power "$voltmill" run bursts.yaml
+[ $status = 0 ] && grep -q '^note: power.h5 is complete: goes on with dedispersion$' stderr
+ok $? "what the other run has not made yet is made" || note <stderr
+same "with the same bytes" "$expected" "$(sha256sum power.h5 series.h5)"
+plan
