@@ -101,7 +101,8 @@ static const struct option_row rows[] = {
     {.name = "set force adopt"},
     {"each", "PATTERN", value_text, AT(each), NULL, NULL,
      "times it for each observation that matches, as `run --each`"},
-    {"list", "FILE", value_text, AT(list), NULL, NULL, "the same for each line of FILE"},
+    {"list", "FILE", value_text, AT(list), NULL, NULL,
+     "the same for each line of FILE (-: of standard input)"},
     {"csv", "FILE", value_text, SHARED(csv), NULL, NULL,
      "adds a line to FILE, with a heading when it is new"},
     {.name = NULL}};

@@ -53,7 +53,7 @@ static const struct option_row rows[] = {
     {"each", "PATTERN", value_texts, offsetof(struct plan_settings, each), NULL, NULL,
      "plans the first of the observations that match, as `voltmill run --each` would process it"},
     {"list", "FILE", value_text, offsetof(struct plan_settings, list), NULL, NULL,
-     "the same for the first line of FILE"},
+     "the same for the first line of FILE (-: of standard input)"},
     {"json", FLAG(offsetof(struct plan_settings, json)), "says it as a JSON object"},
     {.name = NULL}};
 

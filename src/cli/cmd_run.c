@@ -65,7 +65,7 @@ static const struct option_row rows[] = {
      "refused. Those that are complete are skipped; a table at the end shows the state of each. "
      "One pattern, which may match many files, in several folders, too"},
     {"list", "FILE", value_text, AT(list), NULL, NULL,
-     "the same for each line of FILE: a file, a folder or a pattern"},
+     "the same for each line of FILE (-: of standard input): a file, a folder or a pattern"},
     {"part", "I/N", run_read_part, AT(part), "a number I from 1 to N, such as 3/16", NULL,
      "with --each or --list: only observations I, I+N, I+2N, ..., as one of N commands that share "
      "them, such as the elements of a job array"},

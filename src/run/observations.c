@@ -118,12 +118,15 @@ out:
     return st;
 }
 
-static status_t groups_find_listed(struct groups *groups, const char *list, int keeps_going)
+static status_t groups_find_listed(struct groups *groups, const char *path, int keeps_going)
 {
     status_t st = STATUS_OK;
     struct text text = {0};
     uint32_t number = 0;
-    TRY_OUT(text_read_file(&text, list, LIST_BYTES, "a list of observations"));
+    const int is_stdin = strcmp(path, "-") == 0;
+    const char *list = is_stdin ? "standard input" : path;
+    TRY_OUT(text_read_file(&text, is_stdin ? "/dev/stdin" : path, LIST_BYTES,
+                           "a list of observations"));
     char *rest = text.data;
     for (char *line = NULL; (line = strsep(&rest, "\n")) != NULL;) {
         line[strcspn(line, "\r")] = '\0';

@@ -16,12 +16,12 @@ struct observations {
     uint32_t count;
 };
 
-/* Finds the files of a pattern, or of each line of the file `list` (empty lines and those that
- * begin with '#' do not count, nor do blanks at their end). A file that exists is meant, even if
- * its name looks like a pattern. Files of one sequence are one observation; a warning says how many
- * of its files no pattern matches. A line that no file matches is an observation of its own with
- * `keeps_going`. Fails with USAGE: nothing matches; a name that cannot stand for {name}; with DATA:
- * no list. Fills in `texts` alone. */
+/* Finds the files of a pattern, or of each line of the file `list`, "-" for standard input (empty
+ * lines and those that begin with '#' do not count, nor do blanks at their end). A file that exists
+ * is meant, even if its name looks like a pattern. Files of one sequence are one observation; a
+ * warning says how many of its files no pattern matches. A line that no file matches is an
+ * observation of its own with `keeps_going`. Fails with USAGE: nothing matches; a name that cannot
+ * stand for {name}; with DATA: no list. Fills in `texts` alone. */
 status_t observations_find(const char *pattern, const char *list, int keeps_going,
                            struct text *texts);
 

@@ -86,6 +86,11 @@ printf '%s\n' '# nights' obs/night.*.raw '' 'obs/other[1].0000.raw' 'obs/*.dada'
 run 0 --list list.txt
 ok $? "a list of files and patterns"
 same "is three observations" "2024-01-01-00:00:00.h5 night.h5 other[1].h5" "$(made)"
+run 0 --list - <list.txt
+ok $? "the same from standard input"
+same "the same three" "2024-01-01-00:00:00.h5 night.h5 other[1].h5" "$(made)"
+same "plan reads it, too" "note: of 3 observations, obs/night.[0-9][0-9][0-9][0-9].raw is planned" \
+    "$("$voltmill" plan --list - job.yaml <list.txt 2>&1 >/dev/null | grep planned)"
 all=""
 for part in 1 2 3 4; do
     run 0 --list list.txt --part $part/4
@@ -171,6 +176,8 @@ ok $? "no list"
 echo obs/no.raw >empty
 run 2 --list empty && grep -q '^error: empty:1: no file matches obs/no\.raw' stderr
 ok $? "a line that matches nothing"
+run 2 --list - <empty && grep -q '^error: standard input:1: no file matches obs/no\.raw' stderr
+ok $? "of standard input"
 printf '%s\n' '# two' 'obs/no*.raw.gz' '~/obs/night.*.raw  ' >some
 HOME=$PWD run 2 --list some && grep -q '^error: some:2: no file matches obs/no\*\.raw\.gz; ' stderr
 ok $? "among others"
