@@ -4,6 +4,8 @@
 #include "base/display.h"
 #include "base/units.h"
 #include "cli/values.h"
+#include "input/format/formats.h"
+#include "product/stamp.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -96,6 +98,14 @@ static const struct option_row rows[] = {
      "where readers find the product, such as s3://bucket/power.h5 (default: its path)"},
     {.name = NULL}};
 
+#define CANDIDATES "candidates: `voltmill run JOB` finds them, where JOB has dedisperse.search"
+#define SERIES "dedispersed series: `voltmill run JOB` makes them, where JOB has dedisperse"
+
+/* The formats that take none but products; filterbanks say themselves what they expect. */
+static const char *const export_takes[] = {
+    [TO_DAT] = SERIES,     [TO_TIM] = SERIES,          [TO_KERCHUNK] = PRODUCT_EXPECTED,
+    [TO_CSV] = CANDIDATES, [TO_HEIMDALL] = CANDIDATES, [TO_FETCH] = CANDIDATES};
+
 /* Options that belong to the other format. */
 static status_t export_check(void *settings)
 {
@@ -120,6 +130,8 @@ static status_t export_run(void *settings)
     status_t st = STATUS_OK;
     struct export_settings *s = settings;
     struct text said = {0};
+    TRY(export_takes[s->format] ? formats_expect(s->shared.operand, export_takes[s->format])
+                                : STATUS_OK);
     if (s->format <= TO_PSRFITS) {
         struct export_bank_options bank = {
             .format = s->format == TO_PSRFITS ? FILE_PSRFITS : FILE_FIL,

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/values.h"
+#include "input/format/formats.h"
 #include "io/file_rights.h"
 #include "io/mark.h"
 #include "output/journal.h"
@@ -161,6 +162,7 @@ static status_t status_of_finished(const char *path, struct json *json)
         goto out;
     }
     TRY_OUT(stamped_open(path, &stamped));
+    TRY_OUT(stamped.fbh5 ? STATUS_OK : formats_expect(path, PRODUCT_EXPECTED));
     TRY_OUT(stamped.fbh5 ? STATUS_OK : product_find_place(path, &place));
     if (stamped.fbh5 && json) {
         status_write_stamped(&stamped, json);

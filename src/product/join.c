@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "input/format/formats.h"
 #include "io/file.h"
 #include "io/file_rights.h"
 #include "io/hdf5/h5.h"
@@ -263,6 +264,7 @@ out:
 
 static status_t join_open_part(struct join_part *part)
 {
+    TRY(formats_expect(part->path, PRODUCT_EXPECTED));
     TRY(product_open(part->path, &part->product));
     REQUIRE(part->product, STATUS_DATA, "%s is no product of voltmill", part->path);
     enum product_kind kind = part->product->kind;

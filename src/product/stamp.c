@@ -87,10 +87,10 @@ size_t stamp_letters_before(const char *text)
 
 status_t stamped_open(const char *path, struct stamped *out)
 {
-    int is_it = 0;
+    const struct format *format = NULL;
     *out = (struct stamped){.fbh5 = NULL};
-    TRY(formats_is_other_filterbank(path, &is_it));
-    if (is_it) {
+    TRY(formats_find_other(path, &format));
+    if (format && format->open_filterbank) {
         TRY(fbh5_open(path, FBH5_HEADER, &out->fbh5));
         TRY(stamp_read(path, &out->stamp, &out->has_stamp));
         out->what = strcmp(out->fbh5->format, "PSRFITS") == 0 ? "a file of search-mode PSRFITS"
@@ -116,6 +116,7 @@ status_t stamped_refuse(const char *path)
     struct stamped stamped;
     TRY_OUT(stamped_open(path, &stamped));
     if (!stamped.fbh5) {
+        TRY_OUT(formats_expect(path, PRODUCT_EXPECTED));
         goto out;
     }
     const char *rows = units_count(stamped.fbh5->rows);

@@ -51,8 +51,13 @@ void stamped_end(struct stamped *stamped);
 /* Returns whether all spectra are there that its job has made; without a stamp this is unknown. */
 int stamped_is_whole(const struct stamped *stamped);
 
-/* Fails with USAGE if the file is such a filterbank, with DATA if it has no spectra. The message
- * says what the file is and what is known of it. For callers that need a product in HDF5. */
+/* The rest of "expected" where a file is none, for formats_expect(). */
+#define PRODUCT_EXPECTED                                                                           \
+    "a product in HDF5: `voltmill run JOB` makes one, `voltmill new FILE` a job"
+
+/* Fails with USAGE if the file is such a filterbank or an archive, with DATA if it has no spectra.
+ * The message says what the file is and what is known of it. For callers that need a product in
+ * HDF5. */
 status_t stamped_refuse(const char *path);
 
 #endif

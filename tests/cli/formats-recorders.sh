@@ -189,6 +189,24 @@ same "or all of it, with holes: never in silence" 6 "$status"
 ok $? "info of a file that is cut off"
 fails "info of a text" 4 'job\.yaml is not an HDF5 file \([0-9]+ bytes\), and shows no other format \(npy, wav, sigmf, guppi, dada' "$voltmill" info job.yaml
 
+# --- commands that take products
+while read -r file is expects command; do
+    # shellcheck disable=SC2086
+    fails "$command of $file" "${is%:*}" "error: $file is an? ${is#*:}, expected ${expects//_/ }: .voltmill run JOB. " \
+        "$voltmill" $command "$file"
+done <<'EOF'
+good.raw 2:archive.\(guppi\) a_product_in_HDF5 verify
+good.dada 2:archive.\(dada\) a_product_in_HDF5 verify --crc
+good.dada 2:archive.\(dada\) a_product_in_HDF5 status
+good.raw 2:archive.\(guppi\) a_product_in_HDF5 export --format kerchunk
+good.raw 2:archive.\(guppi\) candidates export --format csv
+good.fil 2:filterbank.\(sigproc\) candidates export --format heimdall
+good.fil 2:filterbank.\(sigproc\) dedispersed_series export --format tim --dms 0..9
+good.raw 4:archive.\(guppi\) a_filterbank export --format fil
+good.dada 4:archive.\(dada\) a_filterbank ddplan --dms 0..9
+EOF
+fails "join" 2 'good.raw is an archive \(guppi\), expected a product in HDF5' "$voltmill" join -o out.h5 good.raw next.raw
+
 # --- no format that is read: what it looks like
 while read -r file says; do
     fails "info of $file" 4 "error: $file .*$says" "$voltmill" info "$file"

@@ -341,14 +341,25 @@ status_t formats_recognise(const char *path, const struct format **out)
     return STATUS_OK;
 }
 
-status_t formats_is_other_filterbank(const char *path, int *out)
+status_t formats_find_other(const char *path, const struct format **out)
 {
-    *out = 0;
-    for (size_t i = 0; i < ROWS && !*out; i++) {
-        int is_asked = rows[i]->is_no_product && rows[i]->open_filterbank;
-        TRY(is_asked ? formats_is(rows[i], path, out) : STATUS_OK);
+    int is_asked = h5_is_hdf5(path) == 0 && mark_of(path) == MARK_NONE;
+    *out = NULL;
+    for (size_t i = 0; i < ROWS && is_asked && !*out; i++) {
+        int is_it = 0;
+        TRY(rows[i]->is_no_product ? formats_is(rows[i], path, &is_it) : STATUS_OK);
+        *out = is_it ? rows[i] : NULL;
     }
     return STATUS_OK;
+}
+
+status_t formats_expect(const char *path, const char *expected)
+{
+    const struct format *format = NULL;
+    TRY(formats_find_other(path, &format));
+    return REQUIRED(!format, STATUS_USAGE, "%s is %s (%s), expected %s", path,
+                    format->open_filterbank ? "a filterbank" : "an archive", format->name,
+                    expected);
 }
 
 /* Adds the names of the formats of voltages. */
@@ -465,6 +476,11 @@ status_t formats_open_filterbank(const char *path, struct fbh5 **out)
 {
     const struct format *format = NULL;
     TRY(formats_recognise(path, &format));
+    REQUIRE(
+        !format || format->open_filterbank || !format->is_no_product, STATUS_DATA,
+        "%s is an archive (%s), expected a filterbank: `voltmill run JOB` makes one, where JOB has "
+        "a product of kind power",
+        path, format->name);
     /* A file that shows no format is opened as the commonest, which says what it lacks. */
     format = format && format->open_filterbank ? format : &fbh5_format;
     TRY(format->open_filterbank(path, out));

@@ -1,6 +1,6 @@
 /* The formats that archives come in: one table, from which `layout: auto` and `voltmill info` tell
- * what a path is, and by which it is opened. Private to input/ but for formats_recognise() and
- * formats_is_other_filterbank().
+ * what a path is, and by which it is opened. Private to input/ but for the first three
+ * functions below.
  *
  * A format is a file of this folder with its row, named below in FORMATS. A path may be a file, a
  * folder or one of a group of files, in HDF5 or not; what is opened is voltages or a filterbank. */
@@ -83,10 +83,11 @@ FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
 /* The format of what is at `path`; NULL: none. Fails with DATA. */
 status_t formats_recognise(const char *path, const struct format **out);
 
-/* Whether what is at `path` is a filterbank that is no HDF5; HDF5 is not looked at. Fails with
- * DATA.
- */
-status_t formats_is_other_filterbank(const char *path, int *out);
+/* The format of a file that is no HDF5; NULL: none, or it is one. Fails with DATA. */
+status_t formats_find_other(const char *path, const struct format **out);
+
+/* Fails with USAGE if such a file is there in place of `expected`; with DATA. */
+status_t formats_expect(const char *path, const char *expected);
 
 /* Opens voltages by the job's description, by the format that it names, or by that of the first
  * path. Fails as open(); with USAGE: no format has that name. */
