@@ -331,8 +331,9 @@ static void job_dedisperse_check_search(struct tree *entry, struct mistakes *mis
     mistakes_if((whole & (whole - 1)) != 0, mistakes, entry, "search.widths",
                 "is %u, expected a power of two, such as 64", whole);
     mistakes_if(tree_list(entry, "coherent") != NULL, mistakes, entry, "search",
-                "is not there for a semi-coherent search, which makes series: expected "
-                "search without coherent");
+                "is not there for a semi-coherent search, which makes series: expected a job "
+                "for each coherent DM, with `filter: {dispersion: {dm: DM}}`, the dm that are "
+                "nearest to it, and search in the place of coherent");
     mistakes_if(tree_says(entry, "edges", "pad"), mistakes, entry, "edges",
                 "is pad: zeros beyond the input would be found as bursts; expected valid "
                 "beside search");

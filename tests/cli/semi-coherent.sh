@@ -158,6 +158,14 @@ bad "not ascending" 2 'dedisperse\.coherent\.1: is 5, expected more than the 10'
 bad "a tolerance" 2 'dedisperse\.dm: has a tolerance' 'dedisperse.dm={start: 1, end: 9, tolerance: 1.2}'
 bad "two steps" 2 'dedisperse\.mode: is two-step, expected auto, brute or tree' dedisperse.mode=two-step
 bad "two products" 2 'products: expected the power product alone' 'products.1={kind: power, file: other.h5}'
+bad "a search" 2 'dedisperse\.search: .*expected a job for each coherent DM, with .filter: \{dispersion: \{dm: DM\}\}' \
+    dedisperse.search.file=found.h5
+sed '/coherent:/d; s/count: 25/count: 14/; s/power.h5/ten-power.h5/; s/file: series.h5/search: {file: found.h5}/' job.yaml >ten.yaml
+runs "which finds the burst" "$voltmill" run ten.yaml --set 'filter={dispersion: {dm: 10}}'
+same "at its DM" 11 "$(warm -c "
+import h5py
+found = h5py.File('found.h5')['candidates'][:]
+print(round(float(found['dm'][found['snr'].argmax()])))")"
 bad "a filter of another DM" 2 'dedisperse\.coherent: .* was dedispersed coherently to DM 11, which is none of them' \
     'filter={dispersion: {dm: 11}}'
 cat >bank.yaml <<'YAML'
