@@ -247,6 +247,21 @@ def times():
     with open(path, "ab") as rest:
         rest.write(b"\1" * 5760)
     reads("bytes after the table", file, None, [f"NAXIS2 says {ROWS} rows of SUBINT, and the file has 5760 bytes after"], path=path)
+    killed = [f"NAXIS2 says 0 rows of SUBINT, as if its writer was killed, and the file has {ROWS} whole ones"]
+    file = File(table={"NAXIS2": 0})
+    reads("NAXIS2 of 0", file, None, killed)
+    with open(file.write(), "rb") as written:
+        content = written.read()
+    head = content[:content.rindex(b"END" + b" " * 77) // 2880 * 2880 + 2880]
+    row = int(head[head.rindex(b"NAXIS1  ="):][10:30])
+    for name, bytes_of in (("torn", content[:len(head) + 3 * row + row // 2]), ("none", head),
+                           ("next", head + b"XTENSION= 'BINTABLE'".ljust(2 * row))):
+        with open(scratch(f"{name}.fits"), "wb") as out:
+            out.write(bytes_of)
+    reads("NAXIS2 of 0, a torn row", file, file.values()[:3 * NSBLK], [killed[0].replace(f"{ROWS} whole", "3 whole")],
+          path=scratch("torn.fits"))
+    for name in "none", "next":
+        refuses(f"NAXIS2 of 0, {name}", scratch(f"{name}.fits"), "NAXIS2 says 0 rows of SUBINT, and the file has none")
     for factor in 0.5, 2:
         refuses(f"TBIN times {factor}", File(table={"TBIN": TSAMP * factor}), "TBIN", "OFFS_SUB")
         refuses(f"TBIN times {factor}, TSUBINT", File(table={"TBIN": TSAMP * factor}, columns={**length, **zero}), "TBIN",

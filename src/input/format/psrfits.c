@@ -367,14 +367,16 @@ static status_t psrfits_drop_filling(const struct psrfits *fits, uint64_t *rows)
     return STATUS_OK;
 }
 
-/* Notes bytes after the table that are no unit, such as rows that a killed writer did not count. */
-static status_t psrfits_note_rest(const struct psrfits *fits)
+/* Bytes after the table that are no unit, such as rows that a killed writer did not count; 0 where
+ * there is less than a row of them. */
+static status_t psrfits_find_rest(const struct psrfits *fits, uint64_t *out)
 {
     enum { WORD = 8 };
     const struct fbh5 *fbh5 = fits->fbh5;
     char word[WORD] = "";
     uint64_t heap = 0;
     int found = 0;
+    *out = 0;
     TRY(fits_unit_u64(fits->unit, "PCOUNT", 0, UINT64_C(1) << 48, &heap, &found));
     const uint64_t bytes = fbh5->table.offset + fits->rows * fbh5->table.row_bytes + heap;
     const uint64_t end = ceil_div_u64(bytes, FITS_BLOCK) * FITS_BLOCK;
@@ -382,10 +384,24 @@ static status_t psrfits_note_rest(const struct psrfits *fits)
         return STATUS_OK;
     }
     TRY(file_read(fits->fd, fits->path, end, word, WORD));
-    return assume_if(memcmp(word, "XTENSION", WORD) != 0, &fits->fbh5->assumed,
-                     "NAXIS2 says %" PRIu64 " rows of SUBINT, and the file has %" PRIu64
-                     " bytes after them that are no FITS unit: these are ignored",
-                     fits->rows, fbh5->file_bytes - end);
+    *out = memcmp(word, "XTENSION", WORD) != 0 ? fbh5->file_bytes - end : 0;
+    return STATUS_OK;
+}
+
+/* A table that counts no rows, as writers do that count them when they end: all that is there. */
+static status_t psrfits_count_uncounted(struct psrfits *fits)
+{
+    uint64_t rest = 0;
+    TRY(psrfits_find_rest(fits, &rest));
+    uint64_t rows = rest / fits->fbh5->table.row_bytes;
+    TRY(psrfits_drop_filling(fits, &rows));
+    REQUIRE(rows > 0, STATUS_DATA, "%s: NAXIS2 says 0 rows of SUBINT, and the file has none",
+            fits->path);
+    fits->rows = rows;
+    return assume(&fits->fbh5->assumed,
+                  "NAXIS2 says 0 rows of SUBINT, as if its writer was killed, and the file has "
+                  "%" PRIu64 " whole ones: these are read",
+                  rows);
 }
 
 /* Rows of the table, and how many of them the file holds. */
@@ -393,9 +409,11 @@ static status_t psrfits_count_rows(struct psrfits *fits)
 {
     struct fbh5 *fbh5 = fits->fbh5;
     struct fbh5_table *table = &fbh5->table;
+    uint64_t rest = 0;
     TRY(fits_unit_u64(fits->unit, "NAXIS1", 1, UINT64_C(1) << 48, &table->row_bytes, NULL));
-    TRY(fits_unit_u64(fits->unit, "NAXIS2", 1, UINT64_C(1) << 40, &fits->rows, NULL));
+    TRY(fits_unit_u64(fits->unit, "NAXIS2", 0, UINT64_C(1) << 40, &fits->rows, NULL));
     TRY(fits_unit_data(fits->unit, &table->offset));
+    TRY(fits->rows == 0 ? psrfits_count_uncounted(fits) : STATUS_OK);
     uint64_t held = fbh5->file_bytes > table->offset
                         ? (fbh5->file_bytes - table->offset) / table->row_bytes
                         : 0;
@@ -405,7 +423,11 @@ static status_t psrfits_count_rows(struct psrfits *fits)
                   "NAXIS2 says %" PRIu64 " rows of SUBINT, but the file ends after %" PRIu64
                   ": these are read",
                   fits->rows, held));
-    TRY(held >= fits->rows ? psrfits_note_rest(fits) : STATUS_OK);
+    TRY(held >= fits->rows ? psrfits_find_rest(fits, &rest) : STATUS_OK);
+    TRY(assume_if(rest > 0, &fbh5->assumed,
+                  "NAXIS2 says %" PRIu64 " rows of SUBINT, and the file has %" PRIu64
+                  " bytes after them that are no FITS unit: these are ignored",
+                  fits->rows, rest));
     held = min_u64(held, fits->rows);
     REQUIRE(held <= UINT32_MAX / 2, STATUS_DATA, "%s: %" PRIu64 " rows of SUBINT", fits->path,
             held);
