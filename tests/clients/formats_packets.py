@@ -289,6 +289,13 @@ def flagged():
     with open(path, "wb") as file:
         file.write(b"".join(bad[:2] + frames[2:]))
     same(voltages("flagged", path)[3], SPEED * SAMPLES, "flagged first: recognised, its rate counted")
+    path = scratch("invalid.vdif")
+    with open(path, "wb") as file:
+        file.write(b"".join(frame[:3] + bytes([frame[3] | 128]) + frame[4:] for frame in frames))
+    for layout in [], ["--layout", "{format: vdif, freq_hz: 1e9}"]:
+        said = voltmill("info", *layout, path, status=4)
+        ok("its first 60 frames are flagged invalid, and no valid one" in said.replace("VDIF frames", "frames"),
+           f"all flagged: {'as VDIF' if layout else 'recognised'}", said)
 
 
 def ends():

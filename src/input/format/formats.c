@@ -4,6 +4,7 @@
 #include "base/byte_order.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "input/archive.h"
 #include "input/format/dada.h"
 #include "input/format/fields.h"
@@ -50,7 +51,7 @@ static const struct unread_row unread_rows[] = {
      "looks like CODIF (sync word 0xFEEDCAFE), which is not read: convert it to VDIF (codif2vdif)"},
     {20, BYTES("\xed\xfe\xab\xac"),
      "looks like VDIF (sync word 0xACABFEED), but no frame follows at the distance that the first "
-     "header states, or all are flagged invalid"},
+     "header states"},
     {0, BYTES("\xde\xc0\xde\x5c"),
      "looks like LWA packets (sync word 0xDEC0DE5C), but has no whole DRX packet of 4128 or 8224 "
      "bytes with a beam and a decimation; TBN and TBW are not read"},
@@ -179,6 +180,7 @@ static status_t unread_vdif(const struct unread_file *file, struct text *out)
     status_t st = STATUS_OK;
     struct identity identity;
     struct vdif_header first;
+    uint64_t invalid = 0;
     int is_followed = 0;
     int fd = -1;
     TRY_OUT(recorder_open_begin(file->path, &fd, &identity));
@@ -189,7 +191,13 @@ static status_t unread_vdif(const struct unread_file *file, struct text *out)
     vdif_header_read(bytes, &first);
     const struct packets_seek seek = {.fd = fd, .path = file->path, .bytes = identity.bytes};
     TRY_OUT(vdif_is_possible(&first) ? vdif_is_followed(&seek, 0, &first, &is_followed)
-                                     : STATUS_OK);
+                                     : vdif_count_invalid(&seek, &invalid));
+    if (invalid > 0) {
+        TRY_OUT(text_add(out,
+                         "looks like VDIF, but its first %s frames are flagged invalid, and no "
+                         "valid one begins in its first 16 MiB",
+                         units_count(invalid)));
+    }
     if (is_followed) {
         TRY_OUT(
             text_add(out,

@@ -69,6 +69,26 @@ status_t vdif_is_followed(const struct packets_seek *seek, uint64_t at,
     return STATUS_OK;
 }
 
+status_t vdif_count_invalid(const struct packets_seek *seek, uint64_t *out)
+{
+    enum { MOST = 4096 };
+    struct vdif_header header = {.is_invalid = 1};
+    uint64_t length = 0;
+    uint64_t count = 0;
+    *out = 0;
+    for (uint64_t at = 0; at + VDIF_BYTES <= seek->bytes && count < MOST; at += length, count++) {
+        unsigned char words[VDIF_BYTES];
+        TRY(file_read(seek->fd, seek->path, at, words, sizeof words));
+        vdif_header_read(words, &header);
+        length = count == 0 ? header.bytes : length;
+        if (!header.is_invalid || header.bytes != length || length <= VDIF_BYTES) {
+            return STATUS_OK;
+        }
+    }
+    *out = count > 1 ? count : 0;
+    return STATUS_OK;
+}
+
 status_t vdif_find_numbered(const struct packets_seek *seek, struct vdif_header *out, int *found)
 {
     enum { FRAMES = 4 };

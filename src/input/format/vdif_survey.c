@@ -612,10 +612,15 @@ static status_t vdif_survey_begin(struct vdif_look *look, uint64_t *begin)
     struct vdif_header header = {0};
     struct packets_seek *seek = &look->seek;
     struct vdif_survey *survey = look->survey;
+    uint64_t invalid = 0;
     int found = 0;
     TRY(vdif_survey_check_numbered(seek));
     TRY(vdif_find_first(seek, VDIF_LONG_SEEK, NULL, &header, begin, &found));
     TRY(vdif_survey_check_unlike(seek, *begin, &header));
+    TRY(found ? STATUS_OK : vdif_count_invalid(seek, &invalid));
+    REQUIRE(invalid == 0, STATUS_DATA,
+            "%s: its first %s VDIF frames are flagged invalid, and no valid one was found",
+            seek->path, units_count(invalid));
     REQUIRE((found || vdif_is_possible(&header)) && header.bytes <= seek->bytes, STATUS_DATA,
             "%s: no VDIF frame begins there: its first bytes as a header say %" PRIu64
             " bytes, 2^%u channels of %u bits, and the file has %" PRIu64 " bytes",
