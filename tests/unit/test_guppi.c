@@ -397,7 +397,9 @@ static void numbers_of_all_widths(void **state)
     archive = open_files(1);
     assert_int_equal(archive->oversample.num, 32);
     assert_int_equal(archive->oversample.den, 27);
-    assert_non_null(strstr(archive->assumed, "oversampling 32/27: no word says it"));
+    assert_non_null(strstr(
+        archive->assumed,
+        "1000000 samples a second (1 / TBIN) of coarse channels of 843750 Hz (OBSBW / OBSNCHAN)"));
     archive_destroy(archive);
 }
 

@@ -251,10 +251,13 @@ static status_t guppi_set_oversampling(const struct guppi_file *file, struct job
             "numbers (input.layout.oversampling can say it)",
             file->path, own->time.sample_rate_hz, width);
     own->has_oversampling = 1;
+    const struct job_layout_time *time = &file->layout->time;
     return assume(
         &file->archive->assumed,
-        "oversampling %u/%u: no word says it, 1 / TBIN is that many times OBSBW / OBSNCHAN",
-        own->oversample.num, own->oversample.den);
+        "oversampling %u/%u: no word of the header states it, but there are %.9g samples a "
+        "second%s of coarse channels of %.9g Hz (OBSBW / OBSNCHAN)",
+        own->oversample.num, own->oversample.den, own->time.sample_rate_hz,
+        time->has_sample_rate || time->has_sample_period ? "" : " (1 / TBIN)", width);
 }
 
 static void guppi_set_dims(const struct guppi *guppi, uint64_t samples, struct archive *archive)
