@@ -122,6 +122,9 @@ status_t report_forgive(status_t st)
     if (st == STATUS_OK || st == STATUS_DEVICE) {
         return st;
     }
+    if (report_is_main_thread()) {
+        report_forget_handed();
+    }
     report_clear();
     return STATUS_OK;
 }

@@ -41,8 +41,9 @@ void report_hand_over(void);
 /* Replaces everything recorded here by another process's failure. Returns `code`. */
 status_t report_adopt(status_t code, const char *cause);
 
-/* Forgets a failure that only means "not of this kind", and returns STATUS_OK. DEVICE (no memory)
- * is kept, because then the kind is unknown. */
+/* Forgets a failure that only means "not of this kind", in the main thread with those of helper
+ * threads, which have all done their work; returns STATUS_OK. DEVICE (no memory) is kept, because
+ * then the kind is unknown. */
 status_t report_forgive(status_t st);
 /* Begins other work: forgets that a cause was printed, too. */
 void report_next(void);

@@ -391,13 +391,7 @@ static status_t contents_add(struct contents *contents, const char *object, cons
 static status_t contents_settle(const struct contents *contents, status_t st, struct item *item)
 {
     item->is_unreadable = st != STATUS_OK;
-    if (st == STATUS_DATA && contents->has_damage) {
-        while (report_cause_status() != STATUS_OK) { /* that of helper threads, too */
-            report_clear();
-        }
-        st = STATUS_OK;
-    }
-    return st;
+    return st == STATUS_DATA && contents->has_damage ? report_forgive(st) : st;
 }
 
 static status_t contents_attributes(struct contents *contents, hid_t object, const char *name)

@@ -88,6 +88,16 @@ static void forgiven(void **state)
     report_fail(STATUS_DEVICE, "later");
     assert_string_equal(report_cause(), "later");
     report_next();
+    report_fail(STATUS_DATA, "this thread's");
+    in_thread(fail_and_hand_over);
+    assert_int_equal(report_forgive(STATUS_DATA), STATUS_OK);
+    report_fail(STATUS_DEVICE, "later");
+    assert_string_equal(report_cause(), "later");
+    report_next();
+    in_thread(fail_and_hand_over);
+    assert_int_equal(report_forgive(STATUS_DEVICE), STATUS_DEVICE);
+    assert_string_equal(report_cause(), "a row");
+    report_next();
 }
 
 static void adopted(void **state)
