@@ -220,8 +220,7 @@ status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, po
             memory_aligned(pool->nparts, sizeof(struct part), "threads", &pool->entries[i].parts));
     }
     TRY_OUT(pool_start(pool));
-    *out = pool;
-    pool = NULL;
+    *out = memory_move(&pool);
 out:
     pool_destroy(pool);
     return st;
@@ -346,8 +345,7 @@ status_t pool_worker_create(const char *name, pool_worker_t **out)
     pool_worker_t *worker = NULL;
     TRY_OUT(memory_zeroed(1, sizeof *worker, "a thread", &worker));
     TRY_OUT(pool_create(POOL_HELPERS, name, 2, &worker->pool));
-    *out = worker;
-    worker = NULL;
+    *out = memory_move(&worker);
 out:
     pool_worker_destroy(worker);
     return st;

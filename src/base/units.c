@@ -335,6 +335,14 @@ struct utc utc_of_mjd(double mjd)
                                    : units_utc_beyond(day);
 }
 
+struct utc utc_of_unix(double seconds)
+{
+    double days = floor(seconds / DAY);
+    return units_day_is_known(days)
+               ? (struct utc){(int32_t)days + MJD_OF_1970, seconds - days * DAY}
+               : units_utc_beyond(days);
+}
+
 /* Days, as Modified Julian Days, that end with a leap second: all that were announced in IERS
  * Bulletin C up to 2026. None was ever taken out. */
 static const int32_t leap_days[] = {

@@ -93,10 +93,11 @@ double utc_difference(struct utc a, struct utc b);
 /* Convert a time to a Modified Julian Day, day + second / 86400, so that a leap second has the
  * number of the second after it, as usual. utc_mjd(): the nearest double, accurate to 0.6 us.
  * utc_mjd_text(): 15 decimals, which are as accurate as day and second. utc_of_mjd(): the
- * inverse. */
+ * inverse. utc_of_unix(): the time of seconds since 1970 without leap seconds, as Unix has them. */
 double utc_mjd(struct utc utc);
 const char *utc_mjd_text_in(struct utc utc, char text[UNITS_TEXT]);
 struct utc utc_of_mjd(double mjd);
+struct utc utc_of_unix(double seconds);
 
 /* Return the seconds that the day has: 86,401 when it ends with a leap second, 23:59:60; leap
  * seconds between 1972 and the beginning of the day. Days of which the table does not know have

@@ -207,7 +207,7 @@ out:
  * after 1970. A delay is (w of the beam - w of the phase centre) / c of the antenna, so the wave is
  * early by it, relative to the centre that the telescope has tracked. */
 
-enum { MOST_WEIGHTS = 1 << 29, MJD_OF_1970 = 40587, DAY = 86400 };
+enum { MOST_WEIGHTS = 1 << 29, DAY = 86400 };
 
 static const struct pack_field beam_pointers[] = {
     PACK_FIELD(struct beam_file, path),
@@ -339,8 +339,7 @@ static status_t beam_make_lines(const struct beam_file *file, uint32_t ntimes, c
                 "as on average",
                 file->path, i, times[i] - times[i - 1], step);
     }
-    const double days = floor((times[0] - step) / DAY);
-    t->first = (struct utc){MJD_OF_1970 + (int32_t)days, times[0] - step - days * DAY};
+    t->first = utc_of_unix(times[0] - step);
     t->ndirections = file->nbeams;
     t->nstations = calc->table.nstations = file->nstations;
     t->nintervals = ntimes + 1;

@@ -151,9 +151,8 @@ status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct input
     struct inputs one = {0};
     for (size_t at = 0; at < inputs->count; at++) {
         const struct input *input = &inputs->files[at];
-        if (input->products >> i & 1) {
-            TRY_OUT(inputs_add(&one, input->path, input->small, UINT32_MAX));
-        }
+        TRY_OUT(input->products >> i & 1 ? inputs_add(&one, input->path, input->small, UINT32_MAX)
+                                         : STATUS_OK);
     }
     *out = one;
     one = (struct inputs){0};

@@ -88,19 +88,12 @@ status_t lost_add(struct lost_list *list, uint64_t first, uint64_t samples, cons
     return memory_text(why, &list->items[list->count++].why);
 }
 
-static int lost_by_first(const void *left, const void *right)
-{
-    const struct lost_range *a = left;
-    const struct lost_range *b = right;
-    return (a->first > b->first) - (a->first < b->first);
-}
-
 void lost_join(struct lost_list *list)
 {
     struct lost_range *ranges = list->items;
     uint32_t kept = 0;
     if (list->count > 1) {
-        qsort(ranges, list->count, sizeof *ranges, lost_by_first);
+        qsort(ranges, list->count, sizeof *ranges, compare_u64);
     }
     for (uint32_t i = 0; i < list->count; i++) {
         struct lost_range *last = kept > 0 ? &ranges[kept - 1] : NULL;

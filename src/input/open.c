@@ -312,11 +312,9 @@ static status_t open_select_axis(const struct job_select *select, enum axis axis
                 "%s: its number of streams is absurd: more than %d, by the %" PRIu64 " of axis %s",
                 archive->parts[0].path, MOST_STREAMS, count, axis_name(axis));
     TRY_OUT(memory_zeroed((size_t)count, 1, "selected streams", &seen));
-    if (axis == AXIS_CHAN && select->has_freq) {
-        TRY_OUT(open_select_band(select, archive, seen));
-    } else if (select->nstreams[axis] == 0) {
-        TRY_OUT(open_select_add(archive, axis, "", 0, count - 1, seen));
-    }
+    TRY_OUT(axis == AXIS_CHAN && select->has_freq ? open_select_band(select, archive, seen)
+            : select->nstreams[axis] == 0 ? open_select_add(archive, axis, "", 0, count - 1, seen)
+                                          : STATUS_OK);
     for (uint32_t i = 0; i < select->nstreams[axis]; i++) {
         TRY_OUT(open_select_add_text(archive, axis, select->streams[axis][i], seen));
     }

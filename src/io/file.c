@@ -206,9 +206,8 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes)
             strerror(errno));
     /* A reservation that fails takes all that is free for a moment, from others too. */
     TRY(file_free_bytes(path, &left));
-    if (left + (uint64_t)info.st_blocks * 512 < bytes) {
-        TRY(file_fail_no_space(path, bytes));
-    }
+    TRY(left + (uint64_t)info.st_blocks * 512 < bytes ? file_fail_no_space(path, bytes)
+                                                      : STATUS_OK);
     if (file_is_in_memory(fd)) {
         return STATUS_OK;
     }

@@ -194,8 +194,7 @@ static status_t job_text(struct tree *root, struct job_part part, char **out)
     TRY_OUT(tree_write(root, job_text_pick, &part, &text));
     job_text_add_run(root, part.effect, &text);
     TRY_OUT(text.status);
-    *out = text.data;
-    text.data = NULL;
+    *out = memory_move(&text.data);
 out:
     text_free(&text);
     return st;
@@ -313,8 +312,7 @@ status_t job_parse_divided(const char *path, const char *text, size_t length,
     job_check(job, root, &mistakes);
     TRY_OUT(mistakes_report(&mistakes));
     TRY_OUT(job_settle(job, root));
-    *out = job;
-    job = NULL;
+    *out = memory_move(&job);
 out:
     tree_destroy(root);
     mistakes_free(&mistakes);
@@ -514,8 +512,7 @@ status_t job_unpack_input(struct unpack *in, struct job **out)
     unpack_struct(in, job, &settled_type);
     schema_unpack(in, job_input_schema, job);
     TRY_OUT(unpack_check(in, "a job"));
-    *out = job;
-    job = NULL;
+    *out = memory_move(&job);
 out:
     job_destroy(job);
     return st;

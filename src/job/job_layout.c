@@ -469,8 +469,7 @@ status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const 
     char *at = (char *)layout + row->at;
     *message = '\0';
     if (row->most > 0) {
-        free(layout->time.first_sample);
-        layout->time.first_sample = NULL;
+        free(memory_move(&layout->time.first_sample));
         TRY(memory_zeroed(1, row->size, row->key, &layout->time.first_sample));
         layout->time.nfirst_sample = 1;
         at = (char *)layout->time.first_sample;

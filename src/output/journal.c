@@ -174,8 +174,7 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
     journal->first = journal->end;
     TRY_OUT(file_sync(journal->fd, path));
     TRY_OUT(folder_sync(path));
-    *out = journal;
-    journal = NULL;
+    *out = memory_move(&journal);
 out:
     if (journal && journal->fd >= 0) {
         file_remove(path);
@@ -347,8 +346,7 @@ static status_t journal_open_there(const char *path, int *fd, uint64_t *bytes,
     struct stat info;
     *state = JOURNAL_NONE;
     if (lstat(path, &info) != 0) {
-        REQUIRE(errno == ENOENT, STATUS_DATA, "%s: %s", path, strerror(errno));
-        return STATUS_OK;
+        return REQUIRED(errno == ENOENT, STATUS_DATA, "%s: %s", path, strerror(errno));
     }
     *state = JOURNAL_FOREIGN;
     if (S_ISREG(info.st_mode)) {
@@ -390,8 +388,7 @@ status_t journal_open(const char *path, enum journal_state *state, journal_t **o
         TRY_OUT(journal_create_tables(journal));
         TRY_OUT(journal_read_records(journal, bytes));
         *state = JOURNAL_GOOD;
-        *out = journal;
-        journal = NULL;
+        *out = memory_move(&journal);
     }
 out:
     journal_destroy(journal);
@@ -409,9 +406,7 @@ status_t journal_read(const journal_t *journal, void *context,
         struct journal_record record;
         length = journal_decode(journal, data + at, journal->end - journal->first - at, &record);
         REQUIRE_OUT(length > 0, STATUS_DATA, "%s has changed while it was read", journal->path);
-        if (record.chunk != JOURNAL_COMPLETE) {
-            TRY_OUT(take(context, &record));
-        }
+        TRY_OUT(record.chunk != JOURNAL_COMPLETE ? take(context, &record) : STATUS_OK);
     }
 out:
     free(data);

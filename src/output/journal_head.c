@@ -58,8 +58,7 @@ static status_t origin_show(struct line line, size_t place, struct text *out)
         from++;
     }
     if (from == line.length) {
-        TRY(text_add(out, "nothing"));
-        return STATUS_OK;
+        return text_add(out, "nothing");
     }
     if (line.length - from > SHOWN && place > from + SHOWN_BEFORE) {
         from = origin_begin_of_character(line, place - SHOWN_BEFORE);
@@ -186,8 +185,7 @@ status_t journal_head_of(const struct output_spec *spec, uint32_t i,
     TRY_OUT(memory_text(spec->items[i].text, &out->job));
     TRY_OUT(inputs_of_product(&spec->inputs, i, &its));
     TRY_OUT(inputs_times(&its, &inputs));
-    out->inputs = inputs.data;
-    inputs.data = NULL;
+    out->inputs = memory_move(&inputs.data);
     if (place) {
         TRY_OUT(memory_text(spec->items[i].spec.arithmetic, &out->arithmetic));
         TRY_OUT(memory_format(&out->coefficients, "CRC-32 %08x", (unsigned)spec->items[i].crc));

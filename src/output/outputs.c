@@ -51,8 +51,7 @@ status_t outputs_claim_all(MPI_Comm comm, const struct output_spec *spec,
     TRY_OUT(agree_all(comm, outputs->rank == 0 ? outputs_claim(outputs, begun) : STATUS_OK));
     share_bytes_all(comm, begun, sizeof *begun);
     outputs->is_begun = begun->is_begun;
-    *out = outputs;
-    outputs = NULL;
+    *out = memory_move(&outputs);
 out:
     outputs_destroy(outputs);
     return st;

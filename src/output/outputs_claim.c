@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -342,12 +341,9 @@ static status_t claim_lock_one(outputs_t *outputs, uint32_t i)
     const char *path = outputs->spec->items[i].file;
     TRY(file_check_new(path, outputs->options.force));
     if (outputs->comm == MPI_COMM_NULL) {
-        TRY(claim_look_at_part(output));
-        return STATUS_OK;
+        return claim_look_at_part(output);
     }
-    if (!output->made) {
-        TRY(folder_make(output->part, &output->made));
-    }
+    TRY(output->made ? STATUS_OK : folder_make(output->part, &output->made));
     TRY(claim_take(output->part, &output->claim_fd, &output->part_bytes));
     output->is_ours = output->part_bytes == 0;
     /* Once more: the run that had the lock may just have published it. */
@@ -408,10 +404,8 @@ static status_t claim_open_journal(struct output *output)
 {
     TRY(claim_check_owner(output->journal_path));
     TRY(journal_open(output->journal_path, &output->state, &output->journal));
-    if (output->journal) {
-        TRY(claim_check_owner_open(output->journal->fd, output->journal_path));
-    }
-    return STATUS_OK;
+    return output->journal ? claim_check_owner_open(output->journal->fd, output->journal_path)
+                           : STATUS_OK;
 }
 
 /* Finds out what earlier runs have left of a product. */
@@ -435,8 +429,7 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
             output->place = place;
             return STATUS_OK;
         }
-        journal_destroy(output->journal);
-        output->journal = NULL;
+        journal_destroy(memory_move(&output->journal));
     }
     TRY(claim_lock_one(outputs, i));
     TRY(claim_open_journal(output));
@@ -534,8 +527,7 @@ static status_t claim_begin_anew(outputs_t *outputs)
         if (!outputs->options.restart) {
             claim_warn_of(output);
         }
-        journal_destroy(output->journal);
-        output->journal = NULL;
+        journal_destroy(memory_move(&output->journal));
     }
     return STATUS_OK;
 }
@@ -611,8 +603,7 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun)
         some_bind |= claim_binds(&outputs->outputs[i]);
     }
     if (outputs->options.restart) {
-        TRY(claim_begin_anew(outputs));
-        return STATUS_OK;
+        return claim_begin_anew(outputs);
     }
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(claim_binds(&outputs->outputs[i]) ? outputs_check_plan(outputs, i) : STATUS_OK);

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Starts a watchdog on rank 0 that ends the process if the finishing of a product hangs longer than
  * the patience: no other part would notice. Ends the watchdog *out of before. */
@@ -27,8 +26,7 @@ static status_t pack_watch(const outputs_t *outputs, const struct output *output
 {
     enum { MESSAGE_BYTES = 8192 };
     char message[MESSAGE_BYTES];
-    watchdog_end(*out);
-    *out = NULL;
+    watchdog_end(memory_move(out));
     if (outputs->rank != 0) {
         return STATUS_OK;
     }
@@ -354,8 +352,7 @@ static status_t squeeze_rounds_all(struct squeezing *s)
         memcpy(now->places, s->all + (uint64_t)s->outputs->rank * ROUND_CHUNKS, sizeof now->places);
     }
     /* A slow disk may take longer for all of it than the watchdog waits. */
-    watchdog_end(watchdog);
-    watchdog = NULL;
+    watchdog_end(memory_move(&watchdog));
     TRY_OUT(agree_all(comm, file_sync_data(s->fd, s->output->packed_path)));
 out:
     watchdog_end(watchdog);

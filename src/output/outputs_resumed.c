@@ -96,8 +96,7 @@ static status_t resumed_gather(outputs_t *outputs, struct text *out)
         if (resumed_is_final(output)) {
             continue;
         }
-        free(gathering.seen);
-        gathering.seen = NULL;
+        free(memory_move(&gathering.seen));
         gathering.product = i;
         TRY_OUT(memory_zeroed((size_t)output->journal->chunks / 8 + 1, 1, "a journal",
                               &gathering.seen));
@@ -312,8 +311,7 @@ static status_t resumed_start(outputs_t *outputs, struct text *records)
     TRY_OUT(thread_init_waiting(&resumed->lock, &resumed->changed));
     TRY_OUT(pool_worker_create("resumed", &resumed->worker));
     pool_worker_begin(resumed->worker, resumed_run, resumed);
-    outputs->resumed = resumed;
-    resumed = NULL;
+    outputs->resumed = memory_move(&resumed);
 out:
     resumed_destroy(resumed);
     return st;

@@ -60,9 +60,7 @@ static status_t sync_files(const outputs_t *outputs)
 {
     for (uint32_t i = 0; i < outputs->count; i++) {
         const struct output *output = &outputs->outputs[i];
-        if (output->fd >= 0) {
-            TRY(file_sync_data(output->fd, output->part));
-        }
+        TRY(output->fd >= 0 ? file_sync_data(output->fd, output->part) : STATUS_OK);
         if (output->journal && !output->is_published) {
             /* A compressed file takes the name over at the end. */
             REQUIRE(output->packed_fd >= 0 || !file_is_nameless(output->claim_fd), STATUS_DATA,
@@ -125,8 +123,7 @@ status_t sync_thread_begin(outputs_t *outputs)
     TRY_OUT(thread_init_waiting(&sync->lock, &sync->changed));
     TRY_OUT(thread_start("sync", sync_run, sync, &sync->thread));
     sync->has_thread = 1;
-    outputs->sync = sync;
-    sync = NULL;
+    outputs->sync = memory_move(&sync);
 out:
     sync_thread_destroy(sync);
     return st;
@@ -238,13 +235,10 @@ static status_t rows_put_holes(const outputs_t *outputs, uint32_t product, int i
     }
     if (holes && is_whole) {
         beside_add(&output->place, at, holes, rows, &output->beside);
-        TRY(file_write(output->fd, output->part, at, holes, rows));
-        return STATUS_OK;
+        return file_write(output->fd, output->part, at, holes, rows);
     }
     for (uint64_t i = 0; i < rows && holes; i++) {
-        if (holes[i]) {
-            TRY(file_write(output->fd, output->part, at + i, holes + i, 1));
-        }
+        TRY(holes[i] ? file_write(output->fd, output->part, at + i, holes + i, 1) : STATUS_OK);
     }
     for (uint64_t i = 0; i < rows && !holes && is_whole && outputs->is_begun; i += sizeof none) {
         TRY(file_write(output->fd, output->part, at + i, none, min_u64(rows - i, sizeof none)));

@@ -123,8 +123,7 @@ static status_t find_spans(const struct dispersion *delays, uint32_t **out)
         spans[dm] = most - least;
         spans[dm] = dm > 0 && spans[dm] < spans[dm - 1] ? spans[dm - 1] : spans[dm];
     }
-    *out = spans;
-    spans = NULL;
+    *out = memory_move(&spans);
 out:
     free(spans);
     free(of);
@@ -379,8 +378,7 @@ static status_t candidates_open_here(const char *path, struct candidates_file **
     TRY_OUT(start_read_root(file, path, &start, &found));
     to->has_start = start.is_known;
     to->start = start.utc;
-    *out = to;
-    to = NULL;
+    *out = memory_move(&to);
 out:
     h5_close(file);
     candidates_close(to);

@@ -154,8 +154,7 @@ status_t codec_create(enum compression kind, size_t element_bytes, size_t chunk_
         codec->zstd = ZSTD_createCCtx();
         REQUIRE_OUT(codec->zstd, STATUS_DEVICE, "out of memory: a compressor");
     }
-    *out = codec;
-    codec = NULL;
+    *out = memory_move(&codec);
 out:
     codec_destroy(codec);
     return st;

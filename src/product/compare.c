@@ -53,10 +53,7 @@ static status_t compare_differ(struct comparison *comparison, const char *format
     va_start(args, format);
     vsnprintf(words, sizeof words, format, args);
     va_end(args);
-    if (comparison->count++ == 0) {
-        TRY(text_add(&comparison->first, "%s", words));
-    }
-    return STATUS_OK;
+    return comparison->count++ == 0 ? text_add(&comparison->first, "%s", words) : STATUS_OK;
 }
 
 static int compare_is_number(hid_t type)
@@ -197,14 +194,12 @@ static status_t compare_block(struct comparison *comparison, const struct pair *
     for (uint64_t i = 0; i < count; i++) {
         if (compare_is_number(type) && !compare_is_same(type, a[i], b[i], scale)) {
             snprintf(what, sizeof what, "%s[%llu]", pair->name, (unsigned long long)(first + i));
-            TRY(compare_differ_in_number(comparison, what, a[i], b[i]));
-            return STATUS_OK;
+            return compare_differ_in_number(comparison, what, a[i], b[i]);
         }
         if (!compare_is_number(type) && memcmp(found + i * size, expected + i * size, size) != 0) {
-            TRY(compare_differ(comparison, "%s[%llu] is \"%.*s\", expected \"%.*s\"", pair->name,
-                               (unsigned long long)(first + i), (int)size, found + i * size,
-                               (int)size, expected + i * size));
-            return STATUS_OK;
+            return compare_differ(comparison, "%s[%llu] is \"%.*s\", expected \"%.*s\"", pair->name,
+                                  (unsigned long long)(first + i), (int)size, found + i * size,
+                                  (int)size, expected + i * size);
         }
     }
     return STATUS_OK;
@@ -348,13 +343,17 @@ out:
     return st;
 }
 
-static status_t compare_attributes(struct comparison *comparison, const struct pair *pair)
+static status_t compare_object(struct comparison *comparison, const struct pair *group,
+                               const char *name);
+
+/* Compares the objects of two groups, or the attributes of two objects. */
+static status_t compare_all(struct comparison *comparison, const struct pair *pair, int of_links)
 {
     status_t st = STATUS_OK;
     struct h5_names names = {0};
-    TRY_OUT(compare_list_names(comparison, pair, 0, &names));
+    TRY_OUT(compare_list_names(comparison, pair, of_links, &names));
     for (size_t i = 0; i < names.count; i++) {
-        TRY_OUT(compare_attribute(comparison, pair, names.names[i]));
+        TRY_OUT((of_links ? compare_object : compare_attribute)(comparison, pair, names.names[i]));
     }
 out:
     text_free_list(names.names, names.count);
@@ -414,8 +413,6 @@ out:
     return st;
 }
 
-static status_t compare_groups(struct comparison *comparison, const struct pair *pair);
-
 /* An object of both groups. */
 static status_t compare_object(struct comparison *comparison, const struct pair *group,
                                const char *name)
@@ -431,30 +428,15 @@ static status_t compare_object(struct comparison *comparison, const struct pair 
     H5_TRY_OUT(pair.expected, "what %s must be cannot be opened", pair.name);
     if (H5Iget_type(pair.found) != H5Iget_type(pair.expected)) {
         TRY_OUT(compare_differ(comparison, "%s is another kind of object", pair.name));
-    } else if (H5Iget_type(pair.expected) == H5I_GROUP) {
-        TRY_OUT(compare_groups(comparison, &pair));
     } else {
-        TRY_OUT(compare_attributes(comparison, &pair));
-        TRY_OUT(compare_datasets(comparison, &pair));
+        TRY_OUT(compare_all(comparison, &pair, 0));
+        TRY_OUT(H5Iget_type(pair.expected) == H5I_GROUP ? compare_all(comparison, &pair, 1)
+                                                        : compare_datasets(comparison, &pair));
     }
 out:
     h5_close(pair.found);
     h5_close(pair.expected);
     free(path);
-    return st;
-}
-
-static status_t compare_groups(struct comparison *comparison, const struct pair *pair)
-{
-    status_t st = STATUS_OK;
-    struct h5_names names = {0};
-    TRY_OUT(compare_attributes(comparison, pair));
-    TRY_OUT(compare_list_names(comparison, pair, 1, &names));
-    for (size_t i = 0; i < names.count; i++) {
-        TRY_OUT(compare_object(comparison, pair, names.names[i]));
-    }
-out:
-    text_free_list(names.names, names.count);
     return st;
 }
 
@@ -491,7 +473,8 @@ status_t compare_product(const struct product *product, int is_moved,
     int fd = -1;
     TRY_OUT(compare_make_expected(&comparison, spec, &pair.expected, &fd));
     TRY_OUT(h5_open_file(product->path, &pair.found));
-    TRY_OUT(compare_groups(&comparison, &pair));
+    TRY_OUT(compare_all(&comparison, &pair, 0));
+    TRY_OUT(compare_all(&comparison, &pair, 1));
     TRY_OUT(h5_has(pair.found, product->path, where_last, &has_last));
     if (!has_last && product->origin.version_of_format >= PRODUCT_VERSION_OF_OBJECTS) {
         TRY_OUT(compare_differ(&comparison, "it has no %s", where_last));

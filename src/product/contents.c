@@ -29,10 +29,8 @@ uint64_t spans_rows(uint64_t rows, uint64_t row_bytes)
 
 uint64_t spans_touched(const struct product_place *place, uint64_t first_row, uint64_t rows)
 {
-    if (rows == 0) {
-        return 0;
-    }
-    return (first_row + rows - 1) / place->span_rows - first_row / place->span_rows + 1;
+    return rows == 0 ? 0
+                     : (first_row + rows - 1) / place->span_rows - first_row / place->span_rows + 1;
 }
 
 /* Rows behind the last one of a span. */
@@ -113,8 +111,7 @@ static status_t contents_value_add_members(hid_t type, struct text *out)
         TRY_OUT(contents_value_add_type(member, out));
         h5_close(member);
         member = -1;
-        H5free_memory(name);
-        name = NULL;
+        H5free_memory(memory_move(&name));
     }
     TRY_OUT(text_add(out, "}"));
 out:
@@ -440,9 +437,8 @@ static status_t contents_object(struct contents *contents, const char *name)
         TRY_OUT(contents_settle(contents, st, item));
         goto out;
     }
-    if (H5Iget_type(object) == H5I_DATASET) {
-        TRY_OUT(contents_dataset(contents, object, name));
-    }
+    TRY_OUT(H5Iget_type(object) == H5I_DATASET ? contents_dataset(contents, object, name)
+                                               : STATUS_OK);
     TRY_OUT(contents_attributes(contents, object, name));
 out:
     h5_close(object);
@@ -642,8 +638,7 @@ static status_t contents_describe(const struct apart_request *request, void **ou
     struct contents_found *found = NULL;
     TRY_OUT(memory_zeroed(1, sizeof *found, "what a product holds", &found));
     TRY_OUT(contents_check(request->path, request->wants, found));
-    *out = found;
-    found = NULL;
+    *out = memory_move(&found);
 out:
     pack_destroy(found, &found_type);
     return st;

@@ -48,15 +48,11 @@ static status_t ifs_add_own(const struct product_spec *spec, char *const *pols, 
                             struct text *out)
 {
     static const char *const stokes[] = {"I", "Q", "U", "V"};
-    if (spec->combine.polarisation == POLARISATION_SEPARATE) {
-        TRY(text_add(out, "%s", pols[i]));
-    } else if (spec->combine.polarisation == POLARISATION_COHERENCY) {
-        TRY(i < 2 ? text_add(out, "%s%s*", pols[i], pols[i])
-                  : text_add(out, "%s(%s%s*)", i == 2 ? "Re" : "Im", pols[0], pols[1]));
-    } else {
-        TRY(text_add(out, "%s", stokes[i]));
-    }
-    return STATUS_OK;
+    return spec->combine.polarisation == POLARISATION_SEPARATE ? text_add(out, "%s", pols[i])
+           : spec->combine.polarisation == POLARISATION_COHERENCY
+               ? i < 2 ? text_add(out, "%s%s*", pols[i], pols[i])
+                       : text_add(out, "%s(%s%s*)", i == 2 ? "Re" : "Im", pols[0], pols[1])
+               : text_add(out, "%s", stokes[i]);
 }
 
 status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count)
@@ -108,8 +104,7 @@ status_t ifs_list(const struct product_spec *spec, char **out)
     for (uint32_t i = 0; i < count; i++) {
         TRY_OUT(text_add_line(&lines, names[i]));
     }
-    *out = lines.data;
-    lines.data = NULL;
+    *out = memory_move(&lines.data);
 out:
     text_free(&lines);
     text_free_list(names, count);

@@ -90,8 +90,7 @@ static status_t inspect_name_lines(hid_t file, struct product *product)
     for (size_t i = product->kind == PRODUCT_SPECTRA ? 0 : 2; i < 3; i++) {
         TRY_OUT(inspect_name_further(file, product->path, scales[i], &lines));
     }
-    product->ifs.pol_names = lines.data;
-    lines.data = NULL;
+    product->ifs.pol_names = memory_move(&lines.data);
 out:
     text_free(&lines);
     return st;
@@ -117,8 +116,7 @@ static status_t inspect_read_sky(hid_t file, struct product *product)
     for (size_t i = 0; i < count; i++) {
         TRY_OUT(text_add(&list, "%s%s", i ? ", " : "", names[i]));
     }
-    product->ifs.pols = list.data;
-    list.data = NULL;
+    product->ifs.pols = memory_move(&list.data);
     TRY_OUT(product->kind == PRODUCT_SPECTRA || product->kind == PRODUCT_POWER
                 ? inspect_name_lines(file, product)
                 : STATUS_OK);
@@ -134,9 +132,8 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     struct start start = {0};
     int found = 0;
     int is_archive = kind_of(product->kind)->is_archive;
-    if (!is_archive) {
-        TRY(start_read_version(file, path, &product->origin.version_of_format, &found));
-    }
+    TRY(is_archive ? STATUS_OK
+                   : start_read_version(file, path, &product->origin.version_of_format, &found));
     TRY(start_read_root(file, path, &start, &found));
     REQUIRE(found || is_archive, STATUS_DATA,
             "%s: attribute first_time is missing: not a whole product", path);
@@ -146,9 +143,7 @@ static status_t inspect_read_root(hid_t file, struct product *product)
     TRY(h5_has_attribute(file, path, "start_mjd_day", &found));
     REQUIRE(!found || start.is_known, STATUS_DATA,
             "%s: attribute start_second is missing: not a whole product", path);
-    if (!is_archive) {
-        TRY(parts_need_f64(file, path, "time_step", &product->time_step));
-    }
+    TRY(is_archive ? STATUS_OK : parts_need_f64(file, path, "time_step", &product->time_step));
     TRY(h5_get_f64(file, path, "coherent_dm", &product->coherent_dm, &product->is_coherent));
     TRY(h5_get_text(file, path, "telescope", &product->sky.telescope, &found));
     TRY(h5_get_text(file, path, "source", &product->sky.source, &found));
@@ -406,11 +401,8 @@ static status_t inspect_read(const char *path, int wants, struct product **out)
         TRY_OUT(inspect_read_provenance(file, product));
     }
     TRY_OUT(inspect_read_place(file, product));
-    if (!is_place_all) {
-        TRY_OUT(kind_of(product->kind)->inspect(file, product));
-    }
-    *out = product;
-    product = NULL;
+    TRY_OUT(is_place_all ? STATUS_OK : kind_of(product->kind)->inspect(file, product));
+    *out = memory_move(&product);
 out:
     product_destroy(product);
     h5_close(file);

@@ -51,19 +51,16 @@ static status_t fill_read(const struct join_filling *f, uint32_t part, uint64_t 
         }
         return STATUS_OK;
     }
-    if (f->set->is_rows) {
-        return rows_read(f->rows[part], first, count, 0, lead, out);
-    }
-    return file_read(f->parts[part], f->join->parts[part].path, f->set->from[part] + first * lead,
-                     out, count * lead);
+    return f->set->is_rows ? rows_read(f->rows[part], first, count, 0, lead, out)
+                           : file_read(f->parts[part], f->join->parts[part].path,
+                                       f->set->from[part] + first * lead, out, count * lead);
 }
 
 /* Writes bytes, or compares them. */
 static status_t fill_put(struct join_filling *f, uint64_t offset, const void *data, uint64_t bytes)
 {
     if (!f->there) {
-        TRY(file_write(f->fd, f->path, offset, data, bytes));
-        return STATUS_OK;
+        return file_write(f->fd, f->path, offset, data, bytes);
     }
     for (uint64_t at = 0; at < bytes && !f->differs; at += BLOCK) {
         uint64_t count = min_u64(BLOCK, bytes - at);
@@ -309,13 +306,6 @@ static double join_later(const struct product *a, const struct product *b)
            a->first_time;
 }
 
-static int join_compare(const void *left, const void *right)
-{
-    double a = ((const struct join_part *)left)->first;
-    double b = ((const struct join_part *)right)->first;
-    return (a > b) - (a < b);
-}
-
 /* Parts of one band are of different times, parts of different bands of one time. */
 static status_t join_find_axis(struct join *join)
 {
@@ -333,7 +323,7 @@ static status_t join_find_axis(struct join *join)
         const struct product *product = join->parts[i].product;
         join->parts[i].first = is_one_band ? join_later(first, product) : product->frequency_hz[0];
     }
-    qsort(join->parts, join->count, sizeof *join->parts, join_compare);
+    qsort(join->parts, join->count, sizeof *join->parts, compare_f64);
     return STATUS_OK;
 }
 
@@ -502,8 +492,7 @@ static void join_free_sets(struct join *join)
         free(join->sets[i].name);
         free(join->sets[i].first);
     }
-    free(join->sets);
-    join->sets = NULL;
+    free(memory_move(&join->sets));
     join->nsets = 0;
 }
 

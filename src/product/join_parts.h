@@ -9,10 +9,11 @@
 enum join_along { JOIN_TIME, JOIN_FREQUENCY };
 
 struct join_part {
+    /* First: for compare_f64(). */
+    double first; /* seconds after the first part's first row; Hz of its first channel */
     const char *path;
     struct product *product;
     hid_t file;
-    double first;       /* seconds after the first part's first row; Hz of its first channel */
     uint64_t first_row; /* in the result */
 };
 

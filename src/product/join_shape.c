@@ -594,9 +594,7 @@ static status_t join_make_dataset(struct join *join, hid_t out, const char *name
     TRY_OUT(h5_is_scale(data.id, name, &is_scale));
     TRY_OUT(is_scale ? h5_make_scale(made, name) : STATUS_OK);
     TRY_OUT(join_copy_attributes(join, name, data.id, made));
-    if (at < 0 && !is_counted) {
-        TRY_OUT(join_copy_values(&data, part->path, name, made));
-    }
+    TRY_OUT(at < 0 && !is_counted ? join_copy_values(&data, part->path, name, made) : STATUS_OK);
 out:
     h5_close(made);
     h5_dataset_close(&data);

@@ -29,8 +29,7 @@ status_t medians_create(uint64_t columns, uint32_t threads, medians_t **out)
     TRY_OUT(memory_zeroed((size_t)columns, sizeof *medians->rank, "medians", &medians->rank));
     TRY_OUT(memory_zeroed((size_t)columns * BINS, sizeof *medians->counts, "medians",
                           &medians->counts));
-    *out = medians;
-    medians = NULL;
+    *out = memory_move(&medians);
 out:
     medians_destroy(medians);
     return st;

@@ -43,8 +43,7 @@ status_t packed_read_chunk(const struct packed_shape *shape, int fd, const char 
         memset(out, 0, (size_t)packed_chunk_bytes(shape));
     }
     if (line == place->row_bytes) {
-        TRY(file_read(fd, path, at, out, rows * line));
-        return STATUS_OK;
+        return file_read(fd, path, at, out, rows * line);
     }
     for (uint64_t i = 0; i < rows; i++) {
         TRY(file_read(fd, path, at + i * place->row_bytes, (char *)out + i * line,
@@ -141,8 +140,7 @@ status_t packed_begin(const struct packed_files *files, const struct product_spe
     /* From here on, the file that a kill leaves is recognised as a product of ours. */
     H5_TRY_OUT(H5Fflush(packed->file, H5F_SCOPE_GLOBAL), "%s cannot be written", files->path);
     *shape = packed->shape;
-    *out = packed;
-    packed = NULL;
+    *out = memory_move(&packed);
 out:
     packed_destroy(packed);
     free(inputs);
@@ -268,8 +266,7 @@ status_t rows_open(const struct product *product, rows_t **out)
     rows->type = -1;
     TRY_OUT(product->compression == COMPRESSION_NONE ? file_open_read(product->path, &rows->fd)
                                                      : rows_open_chunks(rows));
-    *out = rows;
-    rows = NULL;
+    *out = memory_move(&rows);
 out:
     rows_close(rows);
     return st;

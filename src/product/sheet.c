@@ -269,9 +269,7 @@ status_t sheet_read(const struct sheet *sheet, uint64_t row, uint64_t rows, uint
         TRY_OUT(memory_aligned((size_t)(rows * chans), f->form.bits / 4, "spectra", &stored));
     }
     TRY_OUT(sheet_select(sheet, start, size, stored ? (void *)stored : pairs ? pairs : out));
-    if (stored) {
-        TRY_OUT(sheet_scale(sheet, row, rows, at_if, chan, chans, stored, pairs));
-    }
+    TRY_OUT(stored ? sheet_scale(sheet, row, rows, at_if, chan, chans, stored, pairs) : STATUS_OK);
     for (size_t i = 0; pairs && i < (size_t)(rows * chans); i++) {
         out[i] = pairs[2 * i] * pairs[2 * i] + pairs[2 * i + 1] * pairs[2 * i + 1];
     }

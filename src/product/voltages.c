@@ -308,18 +308,14 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
     TRY(h5_put_f64(*out, "sample_rate_hz", spec->sample_rate_hz));
     TRY(h5_put_text(*out, "domain", spec->is_complex ? "complex" : "real"));
     TRY(h5_put_i32(*out, "sideband", spec->sideband));
-    if (spec->scale != 1) {
-        TRY(h5_put_f64(*out, "scale", spec->scale));
-    }
+    TRY(spec->scale != 1 ? h5_put_f64(*out, "scale", spec->scale) : STATUS_OK);
     if (spec->oversampling_num != spec->oversampling_den) {
         TRY(h5_put_i32(*out, "oversampling_num", (int32_t)spec->oversampling_num));
         TRY(h5_put_i32(*out, "oversampling_den", (int32_t)spec->oversampling_den));
     }
-    if (is_packed && spec->packing->name) {
-        TRY(h5_put_text(*out, "packing", spec->packing->name));
-    } else if (is_packed) {
-        TRY(h5_put_f64(*out, "offset", spec->packing->offset));
-    }
+    TRY(is_packed && spec->packing->name ? h5_put_text(*out, "packing", spec->packing->name)
+        : is_packed                      ? h5_put_f64(*out, "offset", spec->packing->offset)
+                                         : STATUS_OK);
     if (spec->format == SAMPLE_I4) {
         const struct nibbles nibbles = {.offset_binary = 0, .high_is_real = 1};
         TRY(h5_put_text(*out, "packing", nibbles_name(spec->nibbles ? *spec->nibbles : nibbles)));
@@ -526,9 +522,8 @@ status_t voltages_describe_streams(hid_t file, const struct archive *archive,
         hz[i] = archive->freq_hz[archive->selected[AXIS_CHAN][i]];
     }
     TRY_OUT(parts_name_axis(archive, AXIS_POL, &pols));
-    if (archive->present[AXIS_STATION]) {
-        TRY_OUT(parts_name_axis(archive, AXIS_STATION, &stations));
-    }
+    TRY_OUT(archive->present[AXIS_STATION] ? parts_name_axis(archive, AXIS_STATION, &stations)
+                                           : STATUS_OK);
     spec.freq_hz = hz;
     spec.axes[AXIS_POL].names = pols;
     spec.axes[AXIS_STATION].names = stations;

@@ -92,8 +92,7 @@ static status_t verify_marks_create(const struct verify *verify, struct verify_m
             marked->rows[marked->count++] = row;
         }
     }
-    *out = marked;
-    marked = NULL;
+    *out = memory_move(&marked);
 out:
     verify_marks_destroy(marked);
     return st;

@@ -376,9 +376,7 @@ static status_t crc_conclude(const struct check *check, uint64_t checked)
     struct contents_found found = {0};
     const char *what = check->journal ? "chunks" : "spans";
     uint64_t all = check->journal ? check->journal->chunks : spans_count(&check->product->place);
-    if (!check->journal) {
-        TRY_OUT(crc_check_contents(check, &found));
-    }
+    TRY_OUT(check->journal ? STATUS_OK : crc_check_contents(check, &found));
     (check->json ? crc_write : crc_print)(check, &found, checked, all);
     REQUIRE_OUT(found.bad == 0 || check->bad > 0, STATUS_DATA,
                 "%s: of its datasets and attributes, %" PRIu64 " %s as written: %.*s", check->path,

@@ -58,9 +58,8 @@ status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t
     uint64_t span = first_row / place->span_rows;
     if (verify->picked) {
         uint64_t bytes = min_u64(place->span_rows, place->rows) * place->row_bytes;
-        TRY(span != verify->spans.last && bytes <= most_bytes ? spans_check(verify, span)
-                                                              : STATUS_OK);
-        return STATUS_OK;
+        return span != verify->spans.last && bytes <= most_bytes ? spans_check(verify, span)
+                                                                 : STATUS_OK;
     }
     /* With all chunks, each span is checked once, with the chunk of its first row. */
     span += first_row % place->span_rows > 0 ? 1 : 0;
@@ -265,8 +264,7 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
     uint64_t piece = chunk_share(verify->chunking, place->row_bytes, chunk->streams);
     uint64_t room = piece * 32 / product->bits; /* few bits become floats in place */
     if (room > verify->stored_size) {
-        free(verify->stored);
-        verify->stored = NULL;
+        free(memory_move(&verify->stored));
         TRY(memory_aligned((size_t)room, 1, "a row", &verify->stored));
         verify->stored_size = room;
     }

@@ -127,8 +127,7 @@ static status_t verify_measure_input(const struct channelise_plan *plan, double 
         double most = s % fan == 0 ? 0 : went_in[s / fan];
         went_in[s / fan] = fmax(most, sqrt(went_in[s]) * input_gain(plan));
     }
-    *out = went_in;
-    went_in = NULL;
+    *out = memory_move(&went_in);
 out:
     free(went_in);
     free(probe.re);
@@ -172,8 +171,7 @@ status_t verify_rows_create(const struct channelise_plan *plan, struct verify_ro
         TRY_OUT(memory_zeroed((size_t)ifs_weights(spec), sizeof *rows->weights, "weights",
                               &rows->weights));
     }
-    *out = rows;
-    rows = NULL;
+    *out = memory_move(&rows);
 out:
     verify_rows_destroy(rows);
     return st;
@@ -398,8 +396,7 @@ static status_t rows_compare_part(struct verify *verify, struct verify_rows *row
         is_blank = isnan(part->expected[i]);
     }
     if (!is_blank) {
-        TRY(rows_compare_numbers(verify, rows, judged, *part));
-        return STATUS_OK;
+        return rows_compare_numbers(verify, rows, judged, *part);
     }
     for (uint64_t i = 0; i < judged->together * judged->floats; i++) {
         uint64_t line = i / judged->floats;

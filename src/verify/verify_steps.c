@@ -72,11 +72,9 @@ status_t verify_steps_create(const struct verify *verify, struct channelise_plan
     if (spec->steps.are_first) {
         TRY_OUT(memory_zeroed((size_t)steps->lines, 2 * sizeof *given, "scales", &given));
         TRY_OUT(steps_read(verify, steps->lines, 0, 0, steps->lines, steps->lines, given));
-        plan->products[0].first_scales = given;
-        given = NULL;
+        plan->products[0].first_scales = memory_move(&given);
     }
-    *out = steps;
-    steps = NULL;
+    *out = memory_move(&steps);
 out:
     free(given);
     verify_steps_destroy(steps);

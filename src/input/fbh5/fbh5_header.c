@@ -92,8 +92,7 @@ status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out)
 {
     uint32_t bytes = fbh5_stored_bytes(fbh5);
     if (fbh5->number == FBH5_FLOAT16) {
-        TRY(number_half(out));
-        return STATUS_OK;
+        return number_half(out);
     }
     *out = H5Tcopy(fbh5->number == FBH5_I8    ? H5T_NATIVE_INT8
                    : fbh5->number == FBH5_I16 ? H5T_NATIVE_INT16

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct fbh5_reader {
     const struct fbh5 *fbh5;
@@ -63,9 +62,8 @@ static status_t table_read_floats(const struct fbh5 *fbh5, int fd, uint64_t row_
     }
     for (uint64_t done = 0; done < count; done += PIECE) {
         uint64_t now = min_u64(count - done, PIECE);
-        if (column->count > 0) {
-            TRY(fits_column_read(column, fd, fbh5->path, row_at, done, now, values));
-        }
+        TRY(column->count > 0 ? fits_column_read(column, fd, fbh5->path, row_at, done, now, values)
+                              : STATUS_OK);
         for (uint64_t i = 0; i < now; i++) {
             out[done + i] = column->count > 0 ? (float)values[i] : other;
         }

@@ -255,8 +255,7 @@ static status_t dada_open_file(const char *path, const struct job_layout *layout
     dada.assumed = &archive->assumed;
     TRY_OUT(dada_read_header(&dada, &text));
     TRY_OUT(dada_describe(&dada, archive));
-    *out = archive;
-    archive = NULL;
+    *out = memory_move(&archive);
 out:
     text_free(&text);
     file_close(fd);

@@ -104,8 +104,7 @@ static status_t dataset_read_number_type(hid_t type, const char *where,
     size_t size = H5Tget_size(type);
     number->is_big_endian = size > 1 && H5Tget_order(type) == H5T_ORDER_BE;
     if (layout->numbers.has_packing) {
-        TRY(dataset_read_packed_type(type, where, layout, archive));
-        return STATUS_OK;
+        return dataset_read_packed_type(type, where, layout, archive);
     }
     REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
             "%s holds %zu-bit elements that are no numbers; expected integers, floating point "
@@ -268,8 +267,7 @@ status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out
                  names.length ? names.data : "none at all");
     }
     TRY_OUT(h5_require_header(dataset, name));
-    *out = dataset;
-    dataset = -1;
+    *out = h5_move(&dataset);
 out:
     h5_close(dataset);
     text_free(&names);
@@ -552,8 +550,7 @@ static status_t described_open_file(const char *path, const struct job_layout *l
     TRY_OUT(h5_open_cut_file(path, &file));
     TRY_OUT(memory_text("as described in the job", &archive->layout));
     TRY_OUT(dataset_describe(file, layout, "input.layout.", archive));
-    *out = archive;
-    archive = NULL;
+    *out = memory_move(&archive);
 out:
     archive_destroy(archive);
     h5_close(file);

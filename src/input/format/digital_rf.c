@@ -57,12 +57,9 @@ static status_t digital_rf_recognise(const char *path, int *is_it)
     *is_it = 0;
     TRY(file_is_folder(path, &is_folder));
     TRY(file_is_ordinary(path, &is_ordinary));
-    if (is_folder) {
-        TRY(drf_is_recording(path, is_it));
-    } else if (is_ordinary && h5_is_hdf5(path) > 0) {
-        TRY(fields_have(path, names, is_it));
-    }
-    return STATUS_OK;
+    return is_folder                             ? drf_is_recording(path, is_it)
+           : is_ordinary && h5_is_hdf5(path) > 0 ? fields_have(path, names, is_it)
+                                                 : STATUS_OK;
 }
 
 /* The time of a sample, exact but for the rounding of the double. */
@@ -311,8 +308,7 @@ static status_t digital_rf_read_properties(const struct drf_channel *channel,
         if (found[1] && found[2]) {
             out->rate = (struct drf_rate){(uint64_t)rate[0], (uint64_t)rate[1]};
         }
-        *path = name;
-        name = NULL;
+        *path = memory_move(&name);
     }
 out:
     fields_close(&fields);

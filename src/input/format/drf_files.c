@@ -25,8 +25,7 @@ status_t drf_names_add(struct h5_names *names, char *name)
 {
     status_t st = STATUS_OK;
     TRY_OUT(memory_grow(names->count, sizeof *names->names, "names of files", &names->names));
-    names->names[names->count++] = name;
-    name = NULL;
+    names->names[names->count++] = memory_move(&name);
 out:
     free(name);
     return st;
@@ -136,8 +135,7 @@ static status_t drf_find_channel(struct drf_channels *channels, const char *path
     struct drf_channel *channel = &channels->items[channels->count++];
     *channel = (struct drf_channel){.name = NULL};
     TRY_OUT(memory_text(text_basename(real), &channel->name));
-    channel->folder = real;
-    real = NULL;
+    channel->folder = memory_move(&real);
     *out = channel;
 out:
     free(real);
@@ -284,17 +282,16 @@ static status_t drf_take_centres(struct drf_search *search, uint64_t sample, dou
     if (!is_before && search->is_found) {
         int is_same = search->count == count &&
                       memcmp(search->centres, *centres, count * sizeof **centres) == 0;
-        REQUIRE(sample >= search->end || is_same, STATUS_DATA,
-                "%s: the centre frequency is %.12g Hz from sample %llu on, %.12g Hz before: "
-                "input.layout.freq_hz says which of them is right, or input.files leaves the other "
-                "out",
-                path, (*centres)[0], (unsigned long long)sample, search->centres[0]);
-        return STATUS_OK;
+        return REQUIRED(
+            sample >= search->end || is_same, STATUS_DATA,
+            "%s: the centre frequency is %.12g Hz from sample %llu on, %.12g Hz before: "
+            "input.layout.freq_hz says which of them is right, or input.files leaves the other "
+            "out",
+            path, (*centres)[0], (unsigned long long)sample, search->centres[0]);
     }
     if (!search->is_found || sample >= search->sample) {
         free(search->centres);
-        free(search->path);
-        search->path = NULL;
+        free(memory_move(&search->path));
         search->centres = *centres;
         *centres = NULL;
         search->count = count;
@@ -326,8 +323,7 @@ static status_t drf_search_file(struct drf_search *search, const char *path)
                         "%s: a centre frequency of sample %s is %g", path, name, centres[j]);
         }
         TRY_OUT(count > 0 ? drf_take_centres(search, sample, &centres, count, path) : STATUS_OK);
-        free(centres);
-        centres = NULL;
+        free(memory_move(&centres));
     }
 out:
     free(centres);
@@ -367,8 +363,7 @@ static status_t drf_read_rate(const char *folder, struct drf_rate *rate, char **
         if (found[0] && found[1] && numerator > 0 && denominator > 0) {
             *rate = (struct drf_rate){(uint64_t)numerator, (uint64_t)denominator};
         }
-        *properties = path;
-        path = NULL;
+        *properties = memory_move(&path);
     }
 out:
     fields_close(&fields);
@@ -422,8 +417,7 @@ status_t drf_find_centres(struct drf_channel *channel)
     char *properties = NULL;
     TRY_OUT(drf_list_folder(channel->folder, drf_is_visible, &folders));
     for (size_t i = 0; i < folders.count && !search.is_found; i++) {
-        free(properties);
-        properties = NULL;
+        free(memory_move(&properties));
         search.rate = channel->rate;
         TRY_OUT(drf_read_rate(folders.names[i], &search.rate, &properties));
         search.first = drf_convert(channel->first, channel->rate, search.rate);
@@ -431,12 +425,8 @@ status_t drf_find_centres(struct drf_channel *channel)
         TRY_OUT(properties ? drf_search_folder(&search, folders.names[i]) : STATUS_OK);
     }
     if (search.is_found) {
-        st = drf_names_add(&channel->metadata, search.path);
-        search.path = NULL;
-        TRY_OUT(st);
-        st = drf_names_add(&channel->metadata, properties);
-        properties = NULL;
-        TRY_OUT(st);
+        TRY_OUT(drf_names_add(&channel->metadata, memory_move(&search.path)));
+        TRY_OUT(drf_names_add(&channel->metadata, memory_move(&properties)));
     }
     channel->centres = search.centres;
     channel->ncentres = search.count;

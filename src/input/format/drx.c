@@ -341,8 +341,7 @@ static status_t drx_open(const struct format_input *input, struct archive **out)
     TRY_OUT(packet_files_describe(layout, (double)DRX_TICKS / survey.first.decimation,
                                   drx_start(packets), archive));
     archive->has_receivers = 1;
-    *out = archive;
-    archive = NULL;
+    *out = memory_move(&archive);
 out:
     archive_destroy(archive);
     return st;

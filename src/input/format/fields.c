@@ -18,8 +18,6 @@
 
 enum { FIELDS_WHERE = 1200 }; /* room for "FILE: OBJECT" */
 
-enum { SECONDS_A_DAY = 86400, MJD_OF_1970 = 40587 };
-
 static const double most_rate_hz = 1e15;
 
 /* Whether there is an object of that path, which leads somewhere; or an attribute, "group@name". */
@@ -97,8 +95,7 @@ status_t fields_make(const struct fields *file, fields_read_t *read, void *conte
     struct fields f = *file;
     TRY_OUT(archive_create(f.path, &f.archive));
     TRY_OUT(read(&f, context));
-    *out = f.archive;
-    f.archive = NULL;
+    *out = memory_move(&f.archive);
 out:
     override_free(&f.own);
     archive_destroy(f.archive);
@@ -133,8 +130,7 @@ static status_t fields_find(const struct fields *f, const char *object, const ch
         TRY_OUT(h5_has_attribute(found, where, name, &is_there));
     }
     if (is_there) {
-        *out = found;
-        found = -1;
+        *out = h5_move(&found);
     }
 out:
     h5_close(found);
@@ -190,14 +186,9 @@ status_t fields_need_i64(const struct fields *f, const char *object, const char 
 
 struct utc fields_unix(int64_t seconds, double fraction)
 {
-    int64_t day = seconds / SECONDS_A_DAY;
-    int64_t second = seconds % SECONDS_A_DAY;
-    if (second < 0) {
-        second += SECONDS_A_DAY;
-        day--;
-    }
-    day = day > 500000000 ? 500000000 : day < -500000000 ? -500000000 : day;
-    return (struct utc){(int32_t)day + MJD_OF_1970, (double)second + fraction};
+    struct utc utc = utc_of_unix((double)seconds);
+    utc.second += fraction;
+    return utc;
 }
 
 /* 2000-01-01. */
@@ -331,8 +322,7 @@ static status_t fields_number_type(hid_t stored, const char *where, const char *
     } else {
         type = H5Tcopy(number);
     }
-    *out = type;
-    type = -1;
+    *out = h5_move(&type);
 out:
     h5_close(type);
     h5_close(of);
@@ -517,11 +507,9 @@ static status_t fields_text_type(hid_t stored, const char *where, const char *me
         H5_TRY_OUT(type, "%s: a type cannot be made", where);
         H5_TRY_OUT(H5Tinsert(type, member, 0, text), "%s: a type cannot be made", where);
     } else {
-        type = text;
-        text = -1;
+        type = h5_move(&text);
     }
-    *out = type;
-    type = -1;
+    *out = h5_move(&type);
 out:
     h5_close(type);
     h5_close(text);

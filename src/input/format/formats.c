@@ -17,7 +17,6 @@
 #include "io/mark.h"
 
 #include <hdf5.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -129,11 +128,11 @@ static status_t unread_cards(const struct unread_file *file, struct text *out)
     }
     if (ends <= 0 &&
         (ascii_find(&header, "BLOCSIZE", NULL) || ascii_find(&header, "OBSNCHAN", NULL))) {
-        TRY(text_add(out,
-                     "looks like GUPPI RAW, but its first header has no END before byte %zu, which "
-                     "begins no card of %d characters",
-                     header.length, ASCII_CARD));
-        return STATUS_OK;
+        return text_add(
+            out,
+            "looks like GUPPI RAW, but its first header has no END before byte %zu, which "
+            "begins no card of %d characters",
+            header.length, ASCII_CARD);
     }
     const char *card =
         file->length > 0 ? memmem(file->bytes, file->length, "BLOCSIZE= ", 10) : NULL;
@@ -448,11 +447,9 @@ status_t formats_open(const struct format_input *input, struct archive **out)
         apart_at("%s", input->paths[i]);
         TRY_OUT(mark_refuse(input->paths[i]));
     }
-    if (input->layout->format) {
-        TRY_OUT(formats_find(input->layout->format, &format));
-    } else if (input->layout->automatic) {
-        TRY_OUT(formats_recognise(input->paths[0], &format));
-    }
+    TRY_OUT(input->layout->format      ? formats_find(input->layout->format, &format)
+            : input->layout->automatic ? formats_recognise(input->paths[0], &format)
+                                       : STATUS_OK);
     REQUIRE_OUT(
         !format || !format->open_filterbank, STATUS_DATA,
         "%s is %s: it holds powers, but channelise expects voltages: a job of input and "

@@ -487,8 +487,7 @@ static status_t gather_put_together(struct gathered *gathered, struct archive **
         TRY(gather_at_places(gathered, is_known, out));
     } else {
         TRY(join_archives(gathered->archives, gathered->count));
-        *out = gathered->archives[0];
-        gathered->archives[0] = NULL;
+        *out = memory_move(&gathered->archives[0]);
     }
     return STATUS_OK;
 }

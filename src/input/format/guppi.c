@@ -440,8 +440,7 @@ static status_t guppi_open(const struct format_input *input, struct archive **ou
     TRY_OUT(guppi_place_files(files, input->npaths));
     for (size_t i = 0; i < input->npaths; i++) {
         TRY_OUT(guppi_describe(&files[i]));
-        archives[i] = files[i].archive;
-        files[i].archive = NULL;
+        archives[i] = memory_move(&files[i].archive);
     }
     TRY_OUT(gather_opened(input, archives, out));
     guppi_extend_last(*out);

@@ -96,12 +96,10 @@ static double guppi_find_packets(const struct guppi *guppi, const struct guppi_b
         *doubt = expected[i] > 0 ? expected[i] : *doubt;
     }
     *fits = found == *doubt && (found > 0 || counts->dropped == 0);
-    if (counts->expected > 0) {
-        return counts->expected;
-    }
-    return found > 0    ? found
-           : *doubt > 0 ? fmax(*doubt, counts->dropped)
-                        : fmax(counts->received, 0) + counts->dropped;
+    return counts->expected > 0 ? counts->expected
+           : found > 0          ? found
+           : *doubt > 0         ? fmax(*doubt, counts->dropped)
+                                : fmax(counts->received, 0) + counts->dropped;
 }
 
 /* The share that is lost of `packets`, in 1 / LOST_WHOLE. */

@@ -314,12 +314,9 @@ static status_t guppi_place_blocks(struct guppi_file *file, struct guppi_unit un
 status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct utc *out,
                          double *off)
 {
-    enum { UNIX_MJD = 40587, UNIX_DAY = 86400 };
     double sync = 0;
     TRY(ascii_f64(&file->header, "SYNCTIME", -1e12, 1e12, &sync, ASCII_MAYBE));
-    double day = floor(sync / (double)UNIX_DAY); /* Unix time has no leap seconds */
-    *out = utc_add((struct utc){UNIX_MJD + (int32_t)day, sync - day * UNIX_DAY},
-                   (double)packet * file->blocks.each * file->guppi.seconds);
+    *out = utc_add(utc_of_unix(sync), (double)packet * file->blocks.each * file->guppi.seconds);
     *off = sync > 0 && file->guppi.has_start && file->blocks.each > 0
                ? fabs(utc_difference(*out, file->guppi.start))
                : NAN;
@@ -459,9 +456,8 @@ status_t guppi_place_files(struct guppi_file *files, size_t count)
         if (choice.kind < KINDS) {
             unit = guppi_unit_of(choice.kind, &files[i].guppi, growths.least);
         }
-        if (choice.kind == BY_PIPERBLK) {
-            TRY_OUT(guppi_check_block_packets(&files[i], choice.is_proven));
-        }
+        TRY_OUT(choice.kind == BY_PIPERBLK ? guppi_check_block_packets(&files[i], choice.is_proven)
+                                           : STATUS_OK);
         if (choice.kind == BY_GROWTH && 2 * growths.nleast > growths.count) {
             TRY_OUT(guppi_check_overlap(&files[i], &growths));
         }

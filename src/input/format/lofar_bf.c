@@ -463,8 +463,7 @@ static status_t lofar_bf_note(const struct fields *f, const struct lofar_bf_plac
                 all->component[component].path, f->path, component_names[component]);
     TRY_OUT(memory_text(f->path, &all->component[component].path));
     TRY_OUT(memory_text(place->beam, &all->component[component].where));
-    all->component[component].observation = id;
-    id = NULL;
+    all->component[component].observation = memory_move(&id);
 out:
     free(id);
     return st;

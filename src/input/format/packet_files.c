@@ -35,8 +35,7 @@ status_t packet_files_create(const struct format_input *input, const char *forma
     TRY_OUT(packet_files_check_layout(input->layout, input->paths[0], format));
     TRY_OUT(archive_create(input->paths[0], &archive));
     TRY_OUT(dataset_take_words(input->layout, archive));
-    free(archive->dataset);
-    archive->dataset = NULL;
+    free(memory_move(&archive->dataset));
     TRY_OUT(memory_text("frames", &archive->dataset));
     struct archive_part *part = &archive->parts[0];
     TRY_OUT(memory_zeroed(1, sizeof *packets, "packets", &packets));
@@ -52,8 +51,7 @@ status_t packet_files_create(const struct format_input *input, const char *forma
         TRY_OUT(sources_add(&part->storage.sources, input->paths[i], SOURCE_NAMED, NULL));
     }
     part->file_bytes = sources_bytes(&part->storage.sources);
-    *out = archive;
-    archive = NULL;
+    *out = memory_move(&archive);
 out:
     archive_destroy(archive);
     return st;

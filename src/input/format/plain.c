@@ -234,8 +234,7 @@ status_t plain_open(const char *path, const struct job_layout *layout, plain_ste
     TRY_OUT(read(&plain));
     TRY_OUT(plain_describe(&plain));
     TRY_OUT(add ? add(&plain) : plain_add_samples(&plain));
-    *out = plain.archive;
-    plain.archive = NULL;
+    *out = memory_move(&plain.archive);
 out:
     override_free(&plain.own);
     file_close(plain.fd);

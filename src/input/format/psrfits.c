@@ -455,8 +455,7 @@ static status_t psrfits_open(const char *path, struct fbh5 **out)
     TRY_OUT(fits_unit_has_further(fits.unit, "SUBINT", &has_further));
     TRY_OUT(assume_if(has_further, &fbh5->assumed,
                       "a further table SUBINT follows: the first is read"));
-    *out = fbh5;
-    fbh5 = NULL;
+    *out = memory_move(&fbh5);
 out:
     fits_unit_close(fits.unit);
     file_close(fits.fd);

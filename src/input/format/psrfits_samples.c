@@ -107,8 +107,7 @@ static status_t psrfits_set_band(struct psrfits *fits, const double *mhz)
     double width = 0;
     TRY(fits_unit_f64(fits->unit, "CHAN_BW", -1e9, 1e9, &width, ASCII_MAYBE));
     if (psrfits_count_zeros(mhz, n) == n) {
-        TRY(psrfits_assume_band(fits, width));
-        return STATUS_OK;
+        return psrfits_assume_band(fits, width);
     }
     fbh5->fch1_mhz = mhz[0];
     double step = n > 1 ? (mhz[n - 1] - mhz[0]) / (n - 1) : width;
@@ -466,8 +465,7 @@ static status_t psrfits_read_pols(struct psrfits *fits)
                     fbh5->pols, known[i].pols);
             TRY(assume(&fbh5->assumed, "NPOL 1 and POL_TYPE %s differ: POL_TYPE is not used",
                        fbh5->pols));
-            free(fbh5->pols);
-            fbh5->pols = NULL;
+            free(memory_move(&fbh5->pols));
         }
     }
     return STATUS_OK;

@@ -234,10 +234,9 @@ static status_t pydaq_check_shape(const struct fields *f, const struct pydaq *sa
     }
     TRY(fields_shape(f, dataset, 2, dims));
     if (said->type == TYPE_STATION_BEAM) {
-        REQUIRE(dims[1] == (hsize_t)said->chans, STATUS_DATA,
-                "%s: n_chans = %" PRId64 ", but %s has %" PRIu64 " channels", f->path, said->chans,
-                dataset, (uint64_t)dims[1]);
-        return STATUS_OK;
+        return REQUIRED(dims[1] == (hsize_t)said->chans, STATUS_DATA,
+                        "%s: n_chans = %" PRId64 ", but %s has %" PRIu64 " channels", f->path,
+                        said->chans, dataset, (uint64_t)dims[1]);
     }
     int64_t chans = is_raw ? 1 : said->chans;
     hsize_t streams = dims[is_raw ? 0 : 1];

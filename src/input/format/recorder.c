@@ -100,10 +100,9 @@ status_t spacing_check(const struct job_layout *layout, struct archive *archive)
     int is_close = closest.apart < kept * (1 - tolerance);
     spacing_remedy(archive, &closest, remedy);
     if (is_close && archive->has_receivers) {
-        TRY(assume(&archive->assumed,
-                   "bands around %.9g and %.9g MHz overlap, each %.9g MHz wide: none is cut",
-                   closest.low / 1e6, closest.high / 1e6, kept / 1e6));
-        return STATUS_OK;
+        return assume(&archive->assumed,
+                      "bands around %.9g and %.9g MHz overlap, each %.9g MHz wide: none is cut",
+                      closest.low / 1e6, closest.high / 1e6, kept / 1e6);
     }
     REQUIRE(!is_close, STATUS_DATA,
             "%s: coarse channels at %.12g and %.12g MHz are %.9g Hz apart, but each is %.9g Hz "

@@ -126,7 +126,7 @@ void override_free(struct job_layout *own)
     *own = (struct job_layout){0};
 }
 
-enum { MOST_VALUES = 1 << 24, UNIX_EPOCH_MJD = 40587, DAY_SECONDS = 86400 };
+enum { MOST_VALUES = 1 << 24 };
 
 /* Values of the file: an attribute's or a dataset's. Identifiers are below 0 before said_open(). */
 struct said_values {
@@ -242,8 +242,7 @@ static status_t said_read_numbers(const struct said_values *values, const char *
                    ? H5Aread(values->id, type, numbers)
                    : H5Dread(values->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers),
                "%s: %s cannot be read", values->path, values->where);
-    *out = numbers;
-    numbers = NULL;
+    *out = memory_move(&numbers);
 out:
     free(numbers);
     h5_close(number);
@@ -283,12 +282,7 @@ static status_t said_put_start(const struct said_values *values, double number, 
     double most = unit == UNIT_UNIX ? 1e11 : 1e6;
     REQUIRE(number >= 0 && number <= most, STATUS_DATA, "%s: %s is %.17g: no time", values->path,
             values->where, number);
-    if (unit == UNIT_MJD) {
-        own->time.start = utc_of_mjd(number);
-    } else {
-        double day = floor(number / DAY_SECONDS);
-        own->time.start = (struct utc){(int32_t)day + UNIX_EPOCH_MJD, number - day * DAY_SECONDS};
-    }
+    own->time.start = unit == UNIT_MJD ? utc_of_mjd(number) : utc_of_unix(number);
     own->time.has_start = 1;
     return STATUS_OK;
 }

@@ -589,8 +589,7 @@ static status_t sigproc_open(const char *path, struct fbh5 **out)
     TRY_OUT(sigproc_read_words(path, &head, &words, &fbh5->assumed));
     TRY_OUT(sigproc_settle(&words, fbh5));
     TRY_OUT(sigproc_check_alone(&words, fbh5, fd));
-    *out = fbh5;
-    fbh5 = NULL;
+    *out = memory_move(&fbh5);
 out:
     sigproc_words_free(&words);
     text_free(&head);

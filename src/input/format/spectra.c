@@ -404,8 +404,7 @@ static status_t spectra_read_coherent(const struct fields *f, struct archive *ar
                     "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
                     " channels",
                     f->path, count, archive->count[AXIS_CHAN]);
-        archive->coherent.delay_hz = delay_hz;
-        delay_hz = NULL;
+        archive->coherent.delay_hz = memory_move(&delay_hz);
     }
 out:
     free(delay_hz);

@@ -439,8 +439,7 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     /* Real channels are those of baseband converters, tuned one by one; complex ones may be those
      * of a filter bank. */
     archive->has_receivers = !archive->is_complex;
-    *out = archive;
-    archive = NULL;
+    *out = memory_move(&archive);
 out:
     text_free(&seen);
     free(survey);

@@ -281,8 +281,7 @@ static status_t stored_read(depot_t *depot, struct stored *stored, const struct 
     hsize_t low[H5S_MAX_RANK];
     hsize_t high[H5S_MAX_RANK];
     if (stored->layout != H5D_VIRTUAL) {
-        TRY(stored_read_plain(depot, stored, read));
-        return STATUS_OK;
+        return stored_read_plain(depot, stored, read);
     }
     H5_TRY(H5Sget_select_bounds(read->wanted, low, high), "%s: nothing is wanted of %s",
            stored->path, stored->name);

@@ -203,11 +203,8 @@ static status_t mappings_add(const struct stated *stated, unsigned long long blo
     TRY_OUT(mappings_name_expand(stated->name, block, &name));
     REQUIRE_OUT(file.length > 0 && name.length > 0, STATUS_DATA,
                 "%s: a mapping of its virtual dataset names no source", stated->home);
-    if (strcmp(file.data, ".") == 0) {
-        TRY_OUT(text_add(&path, "%s", stated->home));
-    } else {
-        TRY_OUT(links_resolve(stated->home, file.data, &path));
-    }
+    TRY_OUT(strcmp(file.data, ".") == 0 ? text_add(&path, "%s", stated->home)
+                                        : links_resolve(stated->home, file.data, &path));
     new.unlimited[0] = mappings_regular_read(stated->here, &r) ? r.unlimited : -1;
     new.unlimited[1] = mappings_regular_read(stated->there, &r) ? r.unlimited : -1;
     TRY_OUT(memory_text(path.data, &new.path));
@@ -362,11 +359,9 @@ status_t mapping_settle(struct mapping *mapping, hid_t space)
     REQUIRE_OUT(rank == H5Sget_simple_extent_ndims(mapping->there), STATUS_DATA,
                 "its %s has %d dimensions, the mapping %d", mapping->name, rank,
                 H5Sget_simple_extent_ndims(mapping->there));
-    if (mapping->unlimited[0] >= 0 && mapping->unlimited[1] >= 0) {
-        TRY_OUT(mapping_clip(mapping, dims, &there));
-    } else {
-        TRY_OUT(mappings_selection_fit(mapping->there, dims, 0, mapping->path, &there));
-    }
+    TRY_OUT(mapping->unlimited[0] >= 0 && mapping->unlimited[1] >= 0
+                ? mapping_clip(mapping, dims, &there)
+                : mappings_selection_fit(mapping->there, dims, 0, mapping->path, &there));
     REQUIRE_OUT(H5Sget_select_npoints(there) == 0 || H5Sselect_valid(there) > 0, STATUS_DATA,
                 "its %s ends before the mapping does", mapping->name);
     REQUIRE_OUT(H5Sget_select_npoints(there) == H5Sget_select_npoints(mapping->here), STATUS_DATA,

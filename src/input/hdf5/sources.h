@@ -64,7 +64,7 @@ struct storage {
 
 /* Missing samples (or rows): never written or unreadable, and why. */
 struct lost_range {
-    uint64_t first, count;
+    uint64_t first, count; /* first: for compare_u64() */
     char *why;
 };
 

@@ -506,10 +506,8 @@ static status_t stored_look_at_extents(hid_t plist, const struct noting *noting)
     REQUIRE(left == 0 || stored->nexternals == 0, STATUS_DATA,
             "%s: the external files of %s hold %llu bytes less than its", stored->home,
             stored->name, (unsigned long long)left);
-    if (offset != HADDR_UNDEF) {
-        TRY(stored_add_extent(stored, stored->home, offset, stored->bytes));
-    }
-    return STATUS_OK;
+    return offset != HADDR_UNDEF ? stored_add_extent(stored, stored->home, offset, stored->bytes)
+                                 : STATUS_OK;
 }
 
 static status_t stored_look(const struct noting *noting)

@@ -69,9 +69,8 @@ static status_t joined_end(struct joined *joined, hid_t *out)
     status_t st = STATUS_OK;
     hid_t whole = -1;
     for (int i = 0; i < PARTS; i++) {
-        if (joined->parts[i] >= 0) {
-            TRY_OUT(joined_unite(joined, &whole, h5_move(&joined->parts[i])));
-        }
+        TRY_OUT(joined->parts[i] >= 0 ? joined_unite(joined, &whole, h5_move(&joined->parts[i]))
+                                      : STATUS_OK);
     }
     *out = h5_move(&whole);
 out:

@@ -52,10 +52,8 @@ static status_t packets_look(const struct packets_open *open, uint64_t frame,
         report_clear();
         *out = (struct packet){.is_contrary = 1};
     }
-    if (out->is_absent && frame < open->file->scanned) {
-        TRY(packets_check_absent(open, frame, offset));
-    }
-    return STATUS_OK;
+    return out->is_absent && frame < open->file->scanned ? packets_check_absent(open, frame, offset)
+                                                         : STATUS_OK;
 }
 
 status_t packets_complain(const struct packets_open *open, uint64_t frame)

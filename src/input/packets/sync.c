@@ -255,9 +255,8 @@ static status_t scan_walk(struct scan *scan)
     while (has_next) {
         uint64_t next = scan->at + seek->frame_bytes;
         enum seek_state state = SEEK_OTHER;
-        if (next + seek->header_bytes <= seek->bytes) {
-            TRY(seek_look(seek, next, header, &state));
-        }
+        TRY(next + seek->header_bytes <= seek->bytes ? seek_look(seek, next, header, &state)
+                                                     : STATUS_OK);
         if (state != SEEK_HEADER) {
             TRY(scan_resume(scan, &has_next));
         } else if (next + seek->frame_bytes <= seek->bytes) {

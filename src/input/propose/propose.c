@@ -246,10 +246,9 @@ static status_t propose_add_job(struct proposal *p)
 {
     TRY(propose_find_axes(p));
     if (p->axes.is_real && p->axes.power) {
-        TRY(text_add_shown(p->attributes,
-                           "  %s looks like powers, not voltages (\"%s\" names a dimension)\n",
-                           p->re->path, p->axes.power));
-        return STATUS_OK;
+        return text_add_shown(p->attributes,
+                              "  %s looks like powers, not voltages (\"%s\" names a dimension)\n",
+                              p->re->path, p->axes.power);
     }
     propose_add_input(p->path, p->out);
     job_add_samples(p);

@@ -310,7 +310,7 @@ void propose_add_rate(struct proposal *p)
     }
 }
 
-enum { DAY_SECONDS = 86400, EPOCH_MJD = 40587 };
+enum { DAY_SECONDS = 86400 };
 
 /* A statement of the start. */
 struct start {
@@ -399,9 +399,7 @@ static int start_read_number(const struct propose_fact *fact, struct start *out)
         !(is_mjd ? value >= 3e4 && value <= 1e5 : unix >= 3.2e7 && unix <= 4.8e9)) {
         return 0;
     }
-    double day = floor(unix / (double)DAY_SECONDS);
-    out->utc = is_mjd ? utc_of_mjd(value)
-                      : (struct utc){(int32_t)day + EPOCH_MJD, unix - day * DAY_SECONDS};
+    out->utc = is_mjd ? utc_of_mjd(value) : utc_of_unix(unix);
     out->fine =
         is_mjd ? (value == floor(value) ? DAY_SECONDS : 2e-6) : (unix == floor(unix) ? 1 : 1e-6);
     out->is_guess = fact->unit == UNIT_NONE;

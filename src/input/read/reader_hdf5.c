@@ -253,8 +253,7 @@ static status_t reader_read_block_hdf5(reader_t *reader, const struct reader_wan
                                  .first = low - wanted->part->first_sample,
                                  .count = high - low};
     if (is_plain && slab->width == slab->inner_bytes) {
-        TRY(reader_read_steps(reader, &steps, out));
-        return STATUS_OK;
+        return reader_read_steps(reader, &steps, out);
     }
     uint64_t most = min_u64(max_u64(1, STORED_BYTES * UINT64_C(8) / step_bits), high - low);
     TRY(reader_make_bounce(reader, (size_t)(most * step_bits / 8 + 8)));
@@ -296,9 +295,8 @@ status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted,
                                            .count = wanted->high - wanted->low,
                                            .slab_steps = wanted->count,
                                            .slab_first = wanted->low - wanted->first};
-        TRY(reader_read_steps(reader, &steps,
-                              wanted->out + wanted->slot * wanted->count * slab->width));
-        return STATUS_OK;
+        return reader_read_steps(reader, &steps,
+                                 wanted->out + wanted->slot * wanted->count * slab->width);
     }
     for (uint64_t at = wanted->low, end = 0; at < wanted->high; at = end) {
         uint64_t local = at - part->first_sample;

@@ -41,11 +41,9 @@ static uint64_t pieces_bytes(uint64_t bits)
 static status_t pieces_fetch(const struct reading *reading, uint64_t at, uint64_t bytes, char *out)
 {
     const reader_t *reader = reading->reader;
-    if (reading->has_extents) {
-        return reader_read_extents(reading->reader, reading->wanted->part,
-                                   at - reading->run.file_offset, bytes, out);
-    }
-    return file_read(reader->fd, reader->path, at, out, bytes);
+    return reading->has_extents ? reader_read_extents(reading->reader, reading->wanted->part,
+                                                      at - reading->run.file_offset, bytes, out)
+                                : file_read(reader->fd, reader->path, at, out, bytes);
 }
 
 /* The same in memory: where they are mapped, or in `bounce`. */
@@ -67,8 +65,7 @@ static status_t pieces_make(const struct reading *reading, uint64_t at, uint64_t
     const numbers_t *numbers = reading->reader->numbers;
     uint64_t bits = numbers->stored.bits;
     if (numbers->is_plain) {
-        TRY(pieces_fetch(reading, at + bit / 8, count * numbers->bytes, out));
-        return STATUS_OK;
+        return pieces_fetch(reading, at + bit / 8, count * numbers->bytes, out);
     }
     uint64_t most = (uint64_t)UNIT_BYTES * 8 / bits;
     for (uint64_t i = 0; i < count; i += most) {
@@ -91,8 +88,7 @@ static status_t pieces_read_block(const struct reading *reading, uint64_t at, ui
     uint64_t kept_bits = cut->kept * numbers->stored.bits;
     uint64_t row = cut->kept * numbers->bytes;
     if (cut->kept == cut->each) {
-        TRY(pieces_make(reading, at, bit, steps * cut->each, out, bounce));
-        return STATUS_OK;
+        return pieces_make(reading, at, bit, steps * cut->each, out, bounce);
     }
     if (kept_bits / 8 >= LONG_STRETCH || reading->step_bits / 8 > UNIT_BYTES) {
         bit += cut->skipped * numbers->stored.bits;
@@ -206,8 +202,7 @@ static status_t pieces_read_units(const struct reading *reading)
     uint64_t units = reading->npieces * reading->ngroups * reading->nslices;
     uint64_t bits = (reading->high - reading->low) * reading->step_bits * reading->wanted->nslots;
     if (bits / 8 >= SHARED_READ && !reading->has_extents) {
-        TRY(reader_share(reader, units, pieces_read_unit, reading));
-        return STATUS_OK;
+        return reader_share(reader, units, pieces_read_unit, reading);
     }
     for (uint64_t i = 0; i < units; i++) {
         TRY(pieces_read_unit(reading, 0, i));

@@ -93,9 +93,8 @@ static status_t cut_look_at_object(struct cut_header *header, hid_t file, hid_t 
         goto out; /* HDF5 itself knows better */
     }
     TRY_OUT(file_read(header->fd, header->path, at, prefix, sizeof prefix));
-    if (prefix[0] == 1) {
-        TRY_OUT(cut_look(header, at + sizeof prefix, cut_number(prefix + 8, 4)));
-    }
+    TRY_OUT(prefix[0] == 1 ? cut_look(header, at + sizeof prefix, cut_number(prefix + 8, 4))
+                           : STATUS_OK);
 out:
     h5_close(plist);
     return st;

@@ -29,13 +29,6 @@ struct walk {
     void *met; /* addresses of objects with several links */
 };
 
-static int h5_compare_addresses(const void *a, const void *b)
-{
-    haddr_t left = *(const haddr_t *)a;
-    haddr_t right = *(const haddr_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* Notes an object; *is_new: it was not met before. */
 static status_t h5_walk_meet(struct walk *walk, const struct h5_object *info, int *is_new)
 {
@@ -45,7 +38,7 @@ static status_t h5_walk_meet(struct walk *walk, const struct h5_object *info, in
     if (info->links > 1) {
         TRY_OUT(memory_zeroed(1, sizeof *address, "an address", &address));
         *address = info->address;
-        void *node = tsearch(address, &walk->met, h5_compare_addresses);
+        void *node = tsearch(address, &walk->met, compare_u64);
         REQUIRE_OUT(node, STATUS_DEVICE, "out of memory: addresses of objects");
         *is_new = *(haddr_t **)node == address;
         address = *is_new ? NULL : address;

@@ -352,9 +352,7 @@ static status_t schema_fill_value(struct mistakes *mistakes, struct tree *node,
              strcmp(node->text, schema_placeholder) != 0;
     TRY(ok ? schema_take_unit(node, row, base, &is_amount) : STATUS_OK);
     TRY(ok && row->is_path ? schema_expand_path(node, message, &ok) : STATUS_OK);
-    if (ok && !is_amount) {
-        TRY(schema_store(row, node->text, base + row->at, message, &ok));
-    }
+    TRY(ok && !is_amount ? schema_store(row, node->text, base + row->at, message, &ok) : STATUS_OK);
     return ok ? schema_rewrite_number(node, row) : schema_wrong(mistakes, node, row, message, base);
 }
 
@@ -405,12 +403,9 @@ static status_t schema_fill_list(struct mistakes *mistakes, struct tree *node,
 {
     int is_entry = row->type == SCHEMA_MAPPING ? node->kind == TREE_MAPPING
                                                : node->kind == TREE_VALUE && !tree_is_empty(node);
-    if (is_entry && !row->is_pair) {
-        TRY(tree_wrap(node));
-    }
+    TRY(is_entry && !row->is_pair ? tree_wrap(node) : STATUS_OK);
     if (node->kind != TREE_LIST) {
-        TRY(schema_wrong(mistakes, node, row, "", base));
-        return STATUS_OK;
+        return schema_wrong(mistakes, node, row, "", base);
     }
     size_t count = node->nchildren;
     if (count < row->least || count > row->most) {
@@ -551,13 +546,11 @@ static status_t schema_fill_mapping(struct mistakes *mistakes, struct tree *node
     }
     if (tree_is_empty(node)) {
         /* A key with all its members commented out: what is missing is told one by one. */
-        free(node->text);
-        node->text = NULL;
+        free(memory_move(&node->text));
         node->kind = TREE_MAPPING;
     }
     if (node->kind != TREE_MAPPING) {
-        TRY(schema_wrong(mistakes, node, row, "", base));
-        return STATUS_OK;
+        return schema_wrong(mistakes, node, row, "", base);
     }
     for (size_t i = 0; i < node->nchildren;) {
         TRY(schema_fill_member(mistakes, node, &i, rows, first, inner));
@@ -580,11 +573,9 @@ static status_t schema_fill_mapping(struct mistakes *mistakes, struct tree *node
 static status_t schema_fill_node(struct mistakes *mistakes, struct tree *node,
                                  const struct schema *row, char *base)
 {
-    if (row->most) {
-        return schema_fill_list(mistakes, node, row, base);
-    }
-    return row->type == SCHEMA_MAPPING ? schema_fill_mapping(mistakes, node, row, base)
-                                       : schema_fill_value(mistakes, node, row, base);
+    return row->most                     ? schema_fill_list(mistakes, node, row, base)
+           : row->type == SCHEMA_MAPPING ? schema_fill_mapping(mistakes, node, row, base)
+                                         : schema_fill_value(mistakes, node, row, base);
 }
 
 status_t schema_fill(struct tree *root, const struct schema *rows, struct mistakes *mistakes,

@@ -19,8 +19,7 @@ status_t tree_new(enum tree_kind kind, const char *text, struct tree **out)
     TRY_OUT(memory_zeroed(1, sizeof *node, "a node of a document", &node));
     node->kind = kind;
     TRY_OUT(memory_text(text, &node->text));
-    *out = node;
-    node = NULL;
+    *out = memory_move(&node);
 out:
     tree_destroy(node);
     return st;
@@ -106,8 +105,7 @@ status_t tree_wrap(struct tree *node)
     list.is_wrapped = 1;
     list.nchildren = 1;
     *node = list;
-    node->child[0] = entry;
-    entry = NULL;
+    node->child[0] = memory_move(&entry);
 out:
     tree_destroy(entry);
     return st;
@@ -276,8 +274,7 @@ status_t tree_copy(const struct tree *node, size_t *budget, struct tree **out)
         }
         TRY_OUT(tree_add(copy, node->child[i]->key, &child));
     }
-    *out = copy;
-    copy = NULL;
+    *out = memory_move(&copy);
 out:
     tree_destroy(child);
     tree_destroy(copy);
@@ -538,8 +535,7 @@ void mistakes_free(struct mistakes *mistakes)
     for (size_t i = 0; i < mistakes->kept; i++) {
         free(mistakes->list[i].text);
     }
-    free(mistakes->list);
-    mistakes->list = NULL;
+    free(memory_move(&mistakes->list));
     mistakes->kept = 0;
     mistakes->count = 0;
 }

@@ -198,9 +198,8 @@ static status_t tree_read_node(struct reader *reader, const yaml_event_t *event,
 {
     status_t st = STATUS_OK;
     struct tree *node = NULL;
-    if (reader->budget == 0 || depth > TREE_DEPTH) {
-        TRY_OUT(tree_refuse_size(reader, event->start_mark));
-    }
+    TRY_OUT(reader->budget == 0 || depth > TREE_DEPTH ? tree_refuse_size(reader, event->start_mark)
+                                                      : STATUS_OK);
     if (event->type == YAML_ALIAS_EVENT) {
         TRY_OUT(tree_read_alias(reader, event, &node));
     } else if (event->type == YAML_SCALAR_EVENT) {
@@ -217,8 +216,7 @@ static status_t tree_read_node(struct reader *reader, const yaml_event_t *event,
     reader->budget -= reader->budget > 0;
     node->line = tree_line_of(reader, event->start_mark);
     node->set = reader->set;
-    *out = node;
-    node = NULL;
+    *out = memory_move(&node);
 out:
     tree_destroy(node);
     return st;
@@ -246,8 +244,7 @@ static status_t tree_read_document(struct reader *reader, struct tree **out)
                                 "a second document begins here, expected one document"));
         }
     }
-    *out = root;
-    root = NULL;
+    *out = memory_move(&root);
 out:
     tree_destroy(root);
     yaml_event_delete(&event);
@@ -289,8 +286,7 @@ static status_t yaml_file_open_up(struct tree *node, const char *name, const cha
 {
     int wants_list = name[strspn(name, "0123456789")] == '\0';
     if (tree_is_empty(node)) {
-        free(node->text);
-        node->text = NULL;
+        free(memory_move(&node->text));
         node->kind = wants_list ? TREE_LIST : TREE_MAPPING;
         node->set = set;
         node->line = 0;
@@ -394,9 +390,7 @@ static status_t yaml_file_set(struct tree *root, const char *set, struct mistake
     }
     const char *text = strchr(set, '=') + 1;
     TRY_OUT(tree_read(text, strlen(text), set, mistakes, &value));
-    if (value) {
-        TRY_OUT(yaml_file_put(root, set, mistakes, &value));
-    }
+    TRY_OUT(value ? yaml_file_put(root, set, mistakes, &value) : STATUS_OK);
 out:
     tree_destroy(value);
     return st;
@@ -482,11 +476,8 @@ status_t yaml_file_read(const char *text, size_t length, const char *const *sets
     for (uint32_t i = 0; i < nsets; i++) {
         TRY_OUT(yaml_file_set(root, sets[i], mistakes));
     }
-    if (each) {
-        TRY_OUT(yaml_file_set_each(root, each, mistakes));
-    }
-    *out = root;
-    root = NULL;
+    TRY_OUT(each ? yaml_file_set_each(root, each, mistakes) : STATUS_OK);
+    *out = memory_move(&root);
 out:
     tree_destroy(root);
     return st;

@@ -66,8 +66,7 @@ static status_t bank_open_input(struct export_bank *bank)
     TRY(bank->options->is_own ? fbh5_open_own(product, &bank->in)
                               : fbh5_open(product, FBH5_EVEN, &bank->in));
     if (bank->options->is_own) { /* for messages */
-        free(bank->in->path);
-        bank->in->path = NULL;
+        free(memory_move(&bank->in->path));
         TRY(memory_text(bank->options->out, &bank->in->path));
     }
     TRY(external_check(&bank->in->storage.sources, bank->in->path, bank->options->external,
@@ -447,9 +446,7 @@ static status_t bank_say(const struct export_bank *bank, const char *path, struc
         : bank->form.bits == 8 ? "8 bit"
                                : "16 bit",
         units_bytes(bank->form.bytes)));
-    if (bank->scale.options.kind != SCALE_NONE) {
-        TRY(scale_say(&bank->scale, out));
-    }
+    TRY(bank->scale.options.kind != SCALE_NONE ? scale_say(&bank->scale, out) : STATUS_OK);
     if (bank->form.is_raw) {
         TRY(text_add(out, bank->format->keeps_scale
                               ? "numbers and scales as they are stored\n"

@@ -206,8 +206,7 @@ status_t export_file_put(struct export_file *file, uint64_t offset, const void *
         return STATUS_OK;
     }
     if (file->before.kind != BEFORE_NOTHING) {
-        TRY(before_compare(&file->before, file->before.claim_fd, offset, data, bytes));
-        return STATUS_OK;
+        return before_compare(&file->before, file->before.claim_fd, offset, data, bytes);
     }
     if (file->memory.data && offset >= file->memory.offset &&
         offset + bytes <= file->memory.offset + file->memory.bytes) {

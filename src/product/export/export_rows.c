@@ -224,8 +224,7 @@ status_t export_writer_create(const struct export_rows *rows, int fd, const char
     for (uint32_t i = 0; i + 1 < writer->threads; i++) {
         TRY_OUT(export_writer_create(rows, fd, path, 1, &alone, &writer->helpers[i]));
     }
-    *out = writer;
-    writer = NULL;
+    *out = memory_move(&writer);
 out:
     export_writer_destroy(writer);
     return st;
@@ -370,9 +369,8 @@ status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows,
     const struct export_rows *form = &writer->bank.form;
     int is_kept = piece == form->row_bytes && piece <= writer->bytes;
     for (uint64_t count = 0; rows > 0; row += count, rows -= count, data += count * piece) {
-        if (writer->kept > 0 && row != writer->first + writer->kept) {
-            TRY(export_writer_flush(writer));
-        }
+        TRY(writer->kept > 0 && row != writer->first + writer->kept ? export_writer_flush(writer)
+                                                                    : STATUS_OK);
         TRY(is_kept ? writer_put_groups(writer, row, rows, data, &count) : STATUS_OK);
         if (is_kept && count > 0) {
             continue;

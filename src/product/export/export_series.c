@@ -278,8 +278,7 @@ static void series_files_end(struct series_files *of)
     for (int i = 0; i < 2; i++) {
         export_file_end(&of->files[i]);
         text_free(&of->heads[i]);
-        free(of->names[i]);
-        of->names[i] = NULL;
+        free(memory_move(&of->names[i]));
     }
 }
 
@@ -358,8 +357,7 @@ static status_t series_say(const struct choice *choice, uint64_t dm, const struc
         were_before = were_before && of->files[i].before.kind == BEFORE_COMPLETE;
     }
     if (were_before) {
-        TRY(export_file_say_before(&of->files[0], said, &were_before));
-        return STATUS_OK;
+        return export_file_say_before(&of->files[0], said, &were_before);
     }
     return text_add_shown(said,
                           choice->options->is_tim

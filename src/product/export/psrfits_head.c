@@ -2,7 +2,6 @@
 #include "product/export/psrfits_head.h"
 
 #include "base/units.h"
-#include "product/export/export_file.h"
 
 #include <inttypes.h>
 #include <math.h>

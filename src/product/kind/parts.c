@@ -158,8 +158,7 @@ status_t parts_name_axis(const struct archive *archive, enum axis axis, char ***
         TRY_OUT(
             memory_text(archive->names[axis] ? archive->names[axis][index] : number, &texts[i]));
     }
-    *out = texts;
-    texts = NULL;
+    *out = memory_move(&texts);
 out:
     text_free_list(texts, count);
     return st;
@@ -285,8 +284,7 @@ status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid
     TRY_OUT(h5_put_text(group, "inputs", spec->inputs ? spec->inputs : ""));
     const char *assumed = spec->series ? spec->series->input->assumed : spec->archive->assumed;
     TRY_OUT(h5_put_text(group, "assumed", assumed));
-    *out = group;
-    group = -1;
+    *out = h5_move(&group);
 out:
     h5_close(group);
     h5_close(plist);

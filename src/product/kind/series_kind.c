@@ -114,14 +114,10 @@ static status_t series_read_band(struct series *series)
         H5_TRY_OUT(group, "%s: /provenance cannot be opened", series->path);
     }
     TRY_OUT(h5_has(series->file, series->path, "provenance/frequency", &is_there));
-    if (is_there) {
-        TRY_OUT(band_read_table(series, band));
-    }
+    TRY_OUT(is_there ? band_read_table(series, band) : STATUS_OK);
     band->reference_mhz = band->high_mhz;
     band->constant = dispersion_default_constant;
-    if (group >= 0) {
-        TRY_OUT(band_read_reference(group, series, band));
-    }
+    TRY_OUT(group >= 0 ? band_read_reference(group, series, band) : STATUS_OK);
 out:
     h5_close(group);
     return st;
@@ -252,9 +248,7 @@ static status_t series_read_tsamp(struct series *series)
     double *tsamp = &series->header.tsamp;
     int found = 0;
     TRY(h5_get_f64(series->data.id, series->path, "tsamp_s", tsamp, &found));
-    if (!found) {
-        TRY(series_tsamp_of_times(series, tsamp));
-    }
+    TRY(found ? STATUS_OK : series_tsamp_of_times(series, tsamp));
     return REQUIRED(isfinite(*tsamp) && *tsamp > 0, STATUS_DATA,
                     "%s does not say how long a sample is: tsamp_s of /dedispersed, or /time",
                     series->path);
@@ -308,13 +302,8 @@ static status_t series_read_text(struct series *series, const char *name, const 
 {
     int found = 0;
     TRY(h5_get_text(series->data.id, series->path, name, out, &found));
-    if (!found) {
-        TRY(h5_get_text(series->file, series->path, of_root, out, &found));
-    }
-    if (!found) {
-        TRY(series_note_missing(series, name));
-    }
-    return STATUS_OK;
+    TRY(found ? STATUS_OK : h5_get_text(series->file, series->path, of_root, out, &found));
+    return found ? STATUS_OK : series_note_missing(series, name);
 }
 
 /* Positions stand on the root, as in our other products. */
@@ -366,8 +355,7 @@ static status_t series_open_here(const char *path, struct series **out)
     TRY_OUT(series_read_start(series));
     TRY_OUT(series_read_words(series));
     TRY_OUT(series_read_band(series));
-    *out = series;
-    series = NULL;
+    *out = memory_move(&series);
 out:
     series_destroy(series);
     return st;
