@@ -80,11 +80,12 @@ static void filters_print_source(const struct job_filter *filter,
     }
 }
 
-/* Prints how far from the edges of coarse channels chirps are not exact: of spans from 30 to
- * 250,000 samples, errors of 1 % end within 2.25 rate / guard, and their rms is at most 0.63 /
- * sqrt(guard) (chirp_response()). */
+/* Prints how far from the edges of coarse channels chirps are not exact (chirp_edge_hz()). The rms
+ * error, of the jump's part outside of the guard, is at most 0.63 / sqrt(guard); real samples have
+ * two jumps in half the band: 0.95. */
 static void filters_print_edges(const struct filter_plan_stage *stage)
 {
+    const struct chirp *chirp = &stage->chirps[0];
     char text[UNITS_TEXT];
     double guard = (double)UINT32_MAX;
     for (uint32_t i = 0; i < stage->spec.nresponses; i++) {
@@ -96,8 +97,8 @@ static void filters_print_edges(const struct filter_plan_stage *stage)
     display_row("edges",
                 "within %s of a coarse channel's edges, amplitudes change by more than 1 %% (of "
                 "white noise at most %.2g %% rms)",
-                plan_hertz(2.25 * stage->chirps[0].sample_rate_hz / guard, 2, text),
-                63 / sqrt(guard));
+                plan_hertz(chirp_edge_hz(chirp->sample_rate_hz, guard), 2, text),
+                (chirp->is_complex ? 63 : 95) / sqrt(guard));
 }
 
 static void filters_print_method(const struct filter_plan_stage *stage)

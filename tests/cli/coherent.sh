@@ -27,7 +27,7 @@ YAML
 job coherent 'filter: {dispersion: {dm: 40}}'
 job common 'filter: {dispersion: {dm: 40, reference: 401.5e6}}'
 job plain ''
-same "the plan says how far a chirp is not exact: 2.25 rate / guard" "5.9 3.2" \
+same "the plan says how far a chirp is not exact: 3.3 rate / guard" "8.6 3.2" \
     "$("$voltmill" plan "$work/coherent.yaml" | awk '/edges/ {print $3, $(NF - 2)}')"
 for name in coherent common plain; do runs "$name: run" "$voltmill" run "$work/$name.yaml"; done
 cat >"$work/volts.yaml" <<YAML

@@ -192,6 +192,11 @@ uint64_t chirp_guard(double span)
     return fade > LEAST_GUARD ? (uint64_t)fade : LEAST_GUARD;
 }
 
+double chirp_edge_hz(double sample_rate_hz, double guard)
+{
+    return 3.3 * sample_rate_hz / guard;
+}
+
 status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps)
 {
     const double guard = (double)chirp_guard(most - least);

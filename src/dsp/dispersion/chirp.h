@@ -45,6 +45,11 @@ int64_t chirp_shift(const struct chirp *chirp);
  * of the band's sharp edges decay. It depends on the delays' span alone, in samples. */
 uint64_t chirp_guard(double span);
 
+/* Returns the width in Hz at each of the band's edges in which a response with that guard may be
+ * wrong by more than 1 %: 3.3 rate / guard. The jump at the edge is at most 2, and its spectrum,
+ * less the part within the guard on both sides, falls to 0.01 there. */
+double chirp_edge_hz(double sample_rate_hz, double guard);
+
 /* Computes the samples that rows are made of, if delays minus shifts are in least .. most for all
  * streams: `taps` = T and `first` of struct filter_spec, guard included. Fails with USAGE beyond
  * 2^26 samples. */
@@ -57,8 +62,8 @@ status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps);
  * It is the exact chirp (chirp_exact()) but for this: that jumps where the band's
  * edges meet, so it rings on as 1 / (2 pi k) k samples away from either end of the delays, for
  * ever. Here all within the delays is kept and the rest fades to 0 over the guard, so that the
- * filter has T taps. What that takes away are components within about rate / guard of the band's
- * edges: of white noise up to the very edges rms 1.6 % of the signal (span 2,740, guard 384), 2e-4
+ * filter has T taps. What that takes away are components within 3.3 rate / guard of the band's
+ * edges (chirp_edge_hz()): of white noise up to the very edges rms 1.6 % of the signal (span 2,740, guard 384), 2e-4
  * of its power; noise that itself fades out over the outer tenth of the band comes back to 2e-7
  * (complex: 1e-9), and there any length gives it the same response to 1e-7; a pulse of one sample
  * comes back with 0.999 of its amplitude, of which no other sample has more than 4e-3
