@@ -92,7 +92,7 @@ static void filters_print_edges(const struct filter_plan_stage *stage)
         double least;
         double most;
         chirp_delays(&stage->chirps[i], &least, &most);
-        guard = fmin(guard, (double)chirp_guard(most - least));
+        guard = fmin(guard, (double)chirp_guard(&stage->chirps[i], most - least));
     }
     display_row("edges",
                 "within %s of a coarse channel's edges, amplitudes change by more than 1 %% (of "

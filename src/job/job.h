@@ -336,6 +336,8 @@ struct job_filter_dispersion {
     char *constant;      /* as that of struct job_dedisperse */
     double span; /* with the reference `channel`: as many samples as the filter of this DM, if that
                     is more; default 0 */
+    double edges_hz; /* width at each edge of a coarse channel that may be inexact */
+    int has_edges;
     struct job_filter_deripple deripple;
 };
 

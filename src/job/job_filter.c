@@ -95,6 +95,11 @@ static const struct schema dispersion_rows[] = {
      "with the reference `channel`: the filter is as long as that of this DM, so that filters of "
      "several DMs make rows of the same times",
      .absent = "0: its own length", DISPERSION(span), .unit = UNITS_DM, .max = JOB_MOST_DM},
+    {"edges", SCHEMA_NUMBER,
+     "width at each edge of a coarse channel in which amplitudes and phases may be wrong by more "
+     "than 1 %, Hz",
+     .absent = "as `voltmill plan` states it", DISPERSION(edges_hz), .unit = UNITS_FREQUENCY,
+     .max = 1e15, SCHEMA_GIVEN(struct job_filter_dispersion, has_edges, 1)},
     {"deripple", SCHEMA_MAPPING, "undoes the telescope's filter bank in the same step",
      DISPERSION(deripple), .members = deripple_rows},
     {.key = NULL},

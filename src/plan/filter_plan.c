@@ -194,6 +194,31 @@ static void filter_plan_widen(const struct chirp *chirp, double *least, double *
     *most = fmax(*most, high - (double)chirp->shift);
 }
 
+/* Checks the requested width at the edges against those of the longest filter that there can be,
+ * and of a coarse channel. A chirp that is too long at any width is reported as such, later. */
+static status_t filter_plan_check_edges(const struct job *job, uint32_t number,
+                                        struct overlap_rows rows, double span,
+                                        const struct filter_plan_stage *stage)
+{
+    const struct job_filter *filter = &job->filters[number];
+    const struct chirp *chirp = &stage->chirps[0];
+    const double edges_hz = filter->dispersion.edges_hz;
+    const double most_hz = chirp->sample_rate_hz / (chirp->is_complex ? 2 : 4);
+    double longest = CHIRP_MOST_TAPS;
+    for (uint32_t s = 0; s < stage->spec.nstreams && !filter->is_padded; s++) {
+        longest = fmin(longest, (double)(rows.end - rows.first - stage->shift[s]));
+    }
+    const double guard = floor((longest - span - 1) / 2) - stage->deripple.reach;
+    const double least_hz = chirp_edge_hz(chirp->sample_rate_hz, guard);
+    return REQUIRED(!filter->dispersion.has_edges || guard < 1 || least_hz > most_hz ||
+                        (edges_hz >= least_hz && edges_hz <= most_hz),
+                    STATUS_USAGE,
+                    "%s: filter.%u.dispersion.edges: is %.15g Hz, expected at least %.6g Hz (a "
+                    "filter of %.0f samples) and at most %.15g Hz (half of a coarse channel)",
+                    /* rounded up: it is accepted */
+                    job->path, number, edges_hz, least_hz * (1 + 1e-5), longest, most_hz);
+}
+
 /* A chirp for each selected coarse channel. Where they refer to one frequency, rows are numbered so
  * that the channel with the least delay has none: no row's number is below that of its samples. */
 static status_t filter_plan_make_chirps(const struct job *job, uint32_t number,
@@ -228,7 +253,8 @@ static status_t filter_plan_make_chirps(const struct job *job, uint32_t number,
                                 .reference_hz = is_common ? dispersion->reference_hz : centre,
                                 .sample_rate_hz = in->sample_rate_hz,
                                 .is_complex = in->is_complex,
-                                .sideband = in->is_complex ? 1 : in->sideband};
+                                .sideband = in->is_complex ? 1 : in->sideband,
+                                .edge_hz = dispersion->edges_hz};
         TRY(chirp_check(chirp));
         chirp->shift = is_common ? chirp_shift(chirp) : 0;
         first = chirp->shift < first ? chirp->shift : first;
@@ -257,14 +283,15 @@ static status_t filter_plan_make_chirps(const struct job *job, uint32_t number,
     REQUIRE(filter->is_padded || most - least < (double)(rows.end - rows.first), STATUS_USAGE,
             "%s: filter.%u: its chirp spans %.0f samples, but there are only %" PRId64, job->path,
             number, ceil(most - least), rows.end - rows.first);
-    TRY(chirp_reach(least, most, &stage->spec.first, &stage->spec.taps));
     if (dispersion->deripple.prototype) {
         const struct sky_band band = filter_plan_band(in);
         TRY(filter_coefficients_deripple(job, number, &band, &dispersion->deripple,
                                          &stage->deripple));
-        stage->spec.first -= (int64_t)stage->deripple.reach;
-        stage->spec.taps += 2 * stage->deripple.reach;
     }
+    TRY(filter_plan_check_edges(job, number, rows, ceil(most) - floor(least), stage));
+    TRY(chirp_reach(&stage->chirps[0], least, most, &stage->spec.first, &stage->spec.taps));
+    stage->spec.first -= (int64_t)stage->deripple.reach;
+    stage->spec.taps += 2 * stage->deripple.reach;
     return STATUS_OK;
 }
 

@@ -152,6 +152,16 @@ bad "a chirp that is longer than the observation" 2 'filter\.0: its chirp spans 
     'filter={dispersion: {dm: 1000}}'
 bad "a chirp that is longer than any filter, too" 2 'filter\.0: its chirp spans [0-9]{7} samples, but there are only 4096' \
     'filter={dispersion: {dm: 1e6}}'
+for value in 0 '1 kHz' '501 kHz'; do
+    bad "edges of a chirp, $value" 2 'filter\.0\.dispersion\.edges: is [0-9]+ Hz, expected at least 1[0-9.]+ Hz \(a filter of 4096 samples\) and at most 500000 Hz \(half of a coarse channel\)' \
+        "filter={dispersion: {dm: 1, edges: $value}}"
+done
+bad "edges that a padded chirp cannot have" 2 'edges: is 0\.001 Hz, expected at least 0\.0983[0-9]* Hz \(a filter of 67108864 samples\)' \
+    'filter={dispersion: {dm: 1, edges: 0.001}, edges: pad}'
+bad "edges below 0" 2 'filter\.dispersion\.edges: is -1, expected a number from 0' 'filter={dispersion: {dm: 1, edges: -1}}'
+printf '%s\n' 'input: {files: a.h5}' 'products: [{kind: voltages, file: out.h5}]' >volts.yaml
+least=$("$voltmill" plan volts.yaml --set 'filter={dispersion: {dm: 1, edges: 0}}' 2>&1 | sed -n 's/.* at least \([0-9.]*\) Hz .*/\1/p')
+runs "the least that is stated is accepted" "$voltmill" plan volts.yaml --set "filter={dispersion: {dm: 1, edges: $least}}"
 bad "a filter without a source" 2 'filter: has none of coefficients, design, dispersion, deripple, expected exactly one' 'filter={decimate: 2}'
 bad "a filter of two sources" 2 'filter\.0: has more than one of coefficients, design, dispersion' \
     'filter=[{coefficients: window.txt, dispersion: {dm: 1}}]'

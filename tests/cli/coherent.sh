@@ -29,6 +29,9 @@ job common 'filter: {dispersion: {dm: 40, reference: 401.5e6}}'
 job plain ''
 same "the plan says how far a chirp is not exact: 3.3 rate / guard" "8.6 3.2" \
     "$("$voltmill" plan "$work/coherent.yaml" | awk '/edges/ {print $3, $(NF - 2)}')"
+same "and with what is asked for, and how many samples that leaves" "2 1.6 $((200000 - 5246 - 2 * 1650))" \
+    "$("$voltmill" plan "$work/coherent.yaml" --set 'filter={dispersion: {dm: 40, edges: 2 kHz}}' |
+        awk '/edges/ {width = $3 " " $(NF - 2)} /leaves/ {gsub(",", ""); print width, $2}')"
 for name in coherent common plain; do runs "$name: run" "$voltmill" run "$work/$name.yaml"; done
 cat >"$work/volts.yaml" <<YAML
 input: {files: $work/obs.h5}

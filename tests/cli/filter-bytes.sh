@@ -45,6 +45,7 @@ alike chirp complex '[{dispersion: {dm: 0.5}}]'
 alike chirp-common complex '[{dispersion: {dm: 0.3, reference: 101e6}}]'
 # The last rows of the lower channel have nothing but zeros before them, and what transforms round.
 alike chirp-padded complex '[{dispersion: {dm: 0.3, reference: 101e6}, edges: pad}]'
+alike chirp-edges complex '[{dispersion: {dm: 0.3, reference: 101e6, edges: 2 kHz}}]'
 alike real-chirp real '[{dispersion: {dm: 0.5}}]'
 
 # Missing samples are counted once, those that lie between the samples of two rows among them.

@@ -200,14 +200,14 @@ static void test_lengths(void **state)
         int64_t first;
         uint32_t taps;
         const double span = span_of(known[i].chirp);
-        const double guard = (double)chirp_guard(span);
+        const double guard = (double)chirp_guard(&known[i].chirp, span);
         assert_true(fabs(span - known[i].span) < known[i].within);
         chirp_delays(&known[i].chirp, &least, &most);
-        assert_int_equal(chirp_reach(least, most, &first, &taps), STATUS_OK);
+        assert_int_equal(chirp_reach(&known[i].chirp, least, most, &first, &taps), STATUS_OK);
         assert_true((double)first == floor(least) - guard);
         assert_true((double)first + taps - 1 == ceil(most) + guard);
     }
-    assert_int_equal(chirp_guard(0), 384);
+    assert_int_equal(chirp_guard(&MEERKAT, 0), 384);
 }
 
 static void check_refused(struct chirp c, const char *message)
@@ -244,7 +244,7 @@ static void test_refused(void **state)
            "expected at most 2^52");
     int64_t first;
     uint32_t taps;
-    assert_int_equal(chirp_reach(-4e7, 4e7, &first, &taps), STATUS_USAGE);
+    assert_int_equal(chirp_reach(&MEERKAT, -4e7, 4e7, &first, &taps), STATUS_USAGE);
     assert_string_equal(report_cause(),
                         "coherent dedispersion: the chirp is 80071557 samples long, "
                         "of which a filter has at most 67108864");
@@ -366,8 +366,8 @@ static struct errors there_and_back(struct chirp c, double fade)
     multiply(&inverse, 0, STREAM, x);
     c.shift = chirp_shift(&c);
     chirp_delays(&c, &least, &most);
-    assert_int_equal(chirp_reach(least - (double)c.shift, most - (double)c.shift, &first, &taps),
-                     STATUS_OK);
+    assert_int_equal(
+        chirp_reach(&c, least - (double)c.shift, most - (double)c.shift, &first, &taps), STATUS_OK);
     compare_blocks(&c, first, taps, x, expected, &errors);
     errors.ends = sqrt(errors.ends / errors.blocks / (errors.signal / errors.rows));
     errors.all = sqrt(errors.all / errors.signal);
@@ -432,8 +432,8 @@ static void check_filter(struct chirp c)
     uint32_t taps;
     c.shift = chirp_shift(&c);
     chirp_delays(&c, &least, &most);
-    assert_int_equal(chirp_reach(least - (double)c.shift, most - (double)c.shift, &first, &taps),
-                     STATUS_OK);
+    assert_int_equal(
+        chirp_reach(&c, least - (double)c.shift, most - (double)c.shift, &first, &taps), STATUS_OK);
     const uint32_t length = length_of_block(taps);
     double(*h)[2] = block_of(2 * length, sizeof *h);
     double(*longer)[2] = block_of(2 * length, sizeof *longer);
@@ -484,6 +484,69 @@ static void test_filter(void **state)
     c = MEERKAT;
     c.dm = 15000;
     check_filter(c); /* twice its length: in tiles, by threads */
+}
+
+/* The largest error of the response farther than that from the band's edges. */
+static double error_beyond(const struct chirp *c, double hz)
+{
+    double least;
+    double most;
+    double worst = 0;
+    int64_t first;
+    uint32_t taps;
+    chirp_delays(c, &least, &most);
+    assert_int_equal(
+        chirp_reach(c, least - (double)c->shift, most - (double)c->shift, &first, &taps),
+        STATUS_OK);
+    const uint32_t length = length_of_block(taps);
+    double(*h)[2] = block_of(length, sizeof *h);
+    double(*exact)[2] = block_of(length, sizeof *exact);
+    chirp_exact(c, length, 0, length, exact);
+    chirp_response(c, length, h);
+    for (uint32_t k = 0; k < length; k++) {
+        const double f = fabs(remainder((double)k / length, 1));
+        const double edge = c->is_complex ? 0.5 - f : fmin(f, 0.5 - f);
+        if (edge * c->sample_rate_hz > hz) {
+            worst = fmax(worst, hypot(h[k][0] - exact[k][0], h[k][1] - exact[k][1]));
+        }
+    }
+    free(exact);
+    free(h);
+    return worst;
+}
+
+/* A requested width is kept whatever the phases where the edges meet, by the least guard that does;
+ * half the guard does not, nor the usual one. */
+static void test_edges(void **state)
+{
+    (void)state;
+    static const double times[] = {1, 2, 0};
+    const double hz = MEERKAT.sample_rate_hz / 499;
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        double worst[COUNT_OF(times)] = {0};
+        for (int i = 1; i < 8; i++) {
+            struct chirp c = MEERKAT;
+            c.is_complex = is_complex;
+            c.reference_hz = 900e6;
+            c.dm = 40 * i;
+            c.shift = chirp_shift(&c);
+            for (size_t j = 0; j < COUNT_OF(times); j++) {
+                c.edge_hz = times[j] * hz;
+                worst[j] = fmax(worst[j], error_beyond(&c, hz));
+            }
+        }
+        assert_true(worst[0] <= 0.01 && worst[1] > 0.02 && worst[2] > 0.02);
+    }
+    struct chirp c = MEERKAT;
+    c.edge_hz = hz;
+    assert_int_equal(chirp_guard(&c, 10), 1647);
+    assert_int_equal(chirp_guard(&c, 1e6), 1647);
+    assert_true(chirp_edge_hz(c.sample_rate_hz, 1647) <= hz);
+    assert_true(chirp_edge_hz(c.sample_rate_hz, 1646) > hz);
+    c.edge_hz = c.sample_rate_hz / 2;
+    assert_int_equal(chirp_guard(&c, 1e6), 7);
+    c.edge_hz = 1e-300;
+    assert_int_equal(chirp_guard(&c, 10), CHIRP_MOST_TAPS);
 }
 
 /* The whole stream at once: the chirp and its inverse cancel to rounding, whatever the band. */
@@ -572,7 +635,7 @@ int main(void)
         cmocka_unit_test(test_lengths),        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_full_band),
         cmocka_unit_test(test_filter),         cmocka_unit_test(test_inverse),
-        cmocka_unit_test(test_sign),
+        cmocka_unit_test(test_edges),          cmocka_unit_test(test_sign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static uint32_t round_trip_next(uint32_t length, uint32_t n)
     return n ^ bit;
 }
 
-enum { LEAST_GUARD = 384, MOST_TAPS = 1 << 26 };
+enum { LEAST_GUARD = 384 };
 
 /* ---- The band ---- */
 
@@ -186,8 +186,12 @@ int64_t chirp_shift(const struct chirp *chirp)
 
 /* Within about the root of the span around either end of the delays the response fades from its
  * height inside to its tail outside (Fresnel's integral). */
-uint64_t chirp_guard(double span)
+uint64_t chirp_guard(const struct chirp *chirp, double span)
 {
+    if (chirp->edge_hz > 0) {
+        const double guard = ceil(chirp_edge_hz(chirp->sample_rate_hz, 1) / chirp->edge_hz);
+        return (uint64_t)fmin(guard, CHIRP_MOST_TAPS);
+    }
     const double fade = ceil(4 * sqrt(fmax(span, 0)));
     return fade > LEAST_GUARD ? (uint64_t)fade : LEAST_GUARD;
 }
@@ -197,15 +201,16 @@ double chirp_edge_hz(double sample_rate_hz, double guard)
     return 3.3 * sample_rate_hz / guard;
 }
 
-status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps)
+status_t chirp_reach(const struct chirp *chirp, double least, double most, int64_t *first,
+                     uint32_t *taps)
 {
-    const double guard = (double)chirp_guard(most - least);
+    const double guard = (double)chirp_guard(chirp, most - least);
     const double begin = floor(least) - guard;
     const double reach = ceil(most) + guard - begin + 1;
-    REQUIRE(reach <= MOST_TAPS, STATUS_USAGE,
+    REQUIRE(reach <= CHIRP_MOST_TAPS, STATUS_USAGE,
             "coherent dedispersion: the chirp is %.0f samples long, of which a filter has at most "
             "%d",
-            reach, (int)MOST_TAPS);
+            reach, (int)CHIRP_MOST_TAPS);
     *first = (int64_t)begin;
     *taps = (uint32_t)reach;
     return STATUS_OK;
@@ -232,7 +237,7 @@ static struct window chirp_window(const struct chirp *chirp, uint32_t length)
                            .middle = llround(middle),
                            .off = middle - rint(middle),
                            .half = (most - least) / 2,
-                           .guard = (double)chirp_guard(most - least)};
+                           .guard = (double)chirp_guard(chirp, most - least)};
 }
 
 /* Returns the window's weight of sample n: 1 within the delays, 0 beyond the guard. */

@@ -24,6 +24,8 @@ struct chirp {
     int is_complex;
     int sideband;   /* +1 or -1 as samples are when they are multiplied */
     int is_inverse; /* disperses instead */
+    double edge_hz; /* largest width at each of the band's edges in which the response may be wrong
+                       by more than 1 %; 0: as chirp_guard() has it */
     int64_t shift;  /* samples of its delay that are omitted here, because samples are taken that
                        much later instead (struct filter_spec): chirp_shift() */
 };
@@ -42,18 +44,22 @@ void chirp_delays(const struct chirp *chirp, double *least, double *most);
 int64_t chirp_shift(const struct chirp *chirp);
 
 /* Returns the guard: samples before and after the delays in which chirp_response() lets the ringing
- * of the band's sharp edges decay. It depends on the delays' span alone, in samples. */
-uint64_t chirp_guard(double span);
+ * of the band's sharp edges decay: the least that keeps `edge_hz`, else of the delays' span in
+ * samples. */
+uint64_t chirp_guard(const struct chirp *chirp, double span);
 
 /* Returns the width in Hz at each of the band's edges in which a response with that guard may be
  * wrong by more than 1 %: 3.3 rate / guard. The jump at the edge is at most 2, and its spectrum,
  * less the part within the guard on both sides, falls to 0.01 there. */
 double chirp_edge_hz(double sample_rate_hz, double guard);
 
+enum { CHIRP_MOST_TAPS = 1 << 26 };
+
 /* Computes the samples that rows are made of, if delays minus shifts are in least .. most for all
- * streams: `taps` = T and `first` of struct filter_spec, guard included. Fails with USAGE beyond
- * 2^26 samples. */
-status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps);
+ * streams, whose rate and `edge_hz` are those of `chirp`: `taps` = T and `first` of struct
+ * filter_spec, guard included. Fails with USAGE beyond CHIRP_MOST_TAPS. */
+status_t chirp_reach(const struct chirp *chirp, double least, double most, int64_t *first,
+                     uint32_t *taps);
 
 /* Computes the response at the `length` frequencies of an FFT (compute/filter.h:
  * filter_response_t): out [length][2], length a power of two and at least the T of chirp_reach().
@@ -63,10 +69,10 @@ status_t chirp_reach(double least, double most, int64_t *first, uint32_t *taps);
  * edges meet, so it rings on as 1 / (2 pi k) k samples away from either end of the delays, for
  * ever. Here all within the delays is kept and the rest fades to 0 over the guard, so that the
  * filter has T taps. What that takes away are components within 3.3 rate / guard of the band's
- * edges (chirp_edge_hz()): of white noise up to the very edges rms 1.6 % of the signal (span 2,740, guard 384), 2e-4
- * of its power; noise that itself fades out over the outer tenth of the band comes back to 2e-7
- * (complex: 1e-9), and there any length gives it the same response to 1e-7; a pulse of one sample
- * comes back with 0.999 of its amplitude, of which no other sample has more than 4e-3
+ * edges (chirp_edge_hz()): of white noise up to the very edges rms 1.6 % of the signal (span 2,740,
+ * guard 384), 2e-4 of its power; noise that itself fades out over the outer tenth of the band comes
+ * back to 2e-7 (complex: 1e-9), and there any length gives it the same response to 1e-7; a pulse of
+ * one sample comes back with 0.999 of its amplitude, of which no other sample has more than 4e-3
  * (tests/unit/test_chirp.c). */
 void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2]);
 
