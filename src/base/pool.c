@@ -231,10 +231,7 @@ void pool_destroy(pool_t *pool)
     if (!pool) {
         return;
     }
-    pthread_mutex_lock(&pool->lock);
-    pool->is_ending = 1;
-    pthread_cond_broadcast(&pool->work);
-    pthread_mutex_unlock(&pool->lock);
+    thread_wake(&pool->lock, &pool->work, &pool->is_ending);
     for (uint32_t i = 0; i < pool->nhelpers; i++) {
         pthread_join(pool->helpers[i].thread, NULL);
     }

@@ -46,6 +46,14 @@ status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed)
     return REQUIRED(status == 0, STATUS_DEVICE, "threads cannot be made: %s", strerror(status));
 }
 
+void thread_wake(pthread_mutex_t *lock, pthread_cond_t *changed, int *why)
+{
+    pthread_mutex_lock(lock);
+    *why = 1;
+    pthread_cond_broadcast(changed);
+    pthread_mutex_unlock(lock);
+}
+
 void thread_wait(pthread_mutex_t *lock, pthread_cond_t *changed, double seconds)
 {
     enum { SECOND_NS = 1000000000 };

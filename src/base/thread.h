@@ -18,6 +18,9 @@ void thread_be_punctual(void);
 /* Initialises a lock and a condition for thread_wait(). Fails with DEVICE. */
 status_t thread_init_waiting(pthread_mutex_t *lock, pthread_cond_t *changed);
 
+/* Sets *why, and wakes all that wait for the condition. The caller does not hold the lock. */
+void thread_wake(pthread_mutex_t *lock, pthread_cond_t *changed, int *why);
+
 /* Waits for the condition, at most `seconds` seconds. The caller holds the lock. */
 void thread_wait(pthread_mutex_t *lock, pthread_cond_t *changed, double seconds);
 

@@ -135,10 +135,7 @@ void sync_thread_destroy(sync_thread_t *sync)
         return;
     }
     if (sync->has_thread) {
-        pthread_mutex_lock(&sync->lock);
-        sync->is_ending = 1;
-        pthread_cond_broadcast(&sync->changed);
-        pthread_mutex_unlock(&sync->lock);
+        thread_wake(&sync->lock, &sync->changed, &sync->is_ending);
         pthread_join(sync->thread, NULL);
     }
     text_free(&sync->open);
@@ -157,15 +154,6 @@ static status_t sync_thread_add(sync_thread_t *sync, const void *data, size_t by
     return st;
 }
 
-/* Wakes the thread: there is something to be synced beside what was added, or it is time now. */
-static void sync_thread_wake(sync_thread_t *sync, int *why)
-{
-    pthread_mutex_lock(&sync->lock);
-    *why = 1;
-    pthread_cond_broadcast(&sync->changed);
-    pthread_mutex_unlock(&sync->lock);
-}
-
 /* Appends what was synced since the last call. Fails as sync() did. */
 static status_t sync_thread_take(sync_thread_t *sync, struct text *out)
 {
@@ -182,7 +170,7 @@ static status_t sync_thread_take(sync_thread_t *sync, struct text *out)
 /* Hurries, and waits until all is synced. Fails as sync() did. */
 static status_t sync_thread_settle(sync_thread_t *sync)
 {
-    sync_thread_wake(sync, &sync->is_hurried);
+    thread_wake(&sync->lock, &sync->changed, &sync->is_hurried);
     pthread_mutex_lock(&sync->lock);
     while (sync->status == STATUS_OK &&
            (sync->open.length > 0 || sync->is_touched || sync->is_syncing)) {
@@ -461,7 +449,7 @@ status_t outputs_take(void *context, const char *data, size_t bytes)
     for (uint32_t i = 0; i < outputs->count; i++) {
         TRY(journal_write(outputs->outputs[i].journal));
     }
-    sync_thread_wake(outputs->sync, &outputs->sync->is_touched);
+    thread_wake(&outputs->sync->lock, &outputs->sync->changed, &outputs->sync->is_touched);
     return STATUS_OK;
 }
 
@@ -475,7 +463,7 @@ status_t outputs_tell(void *context, struct text *out)
 void outputs_hurry(void *context)
 {
     const outputs_t *outputs = context;
-    sync_thread_wake(outputs->sync, &outputs->sync->is_hurried);
+    thread_wake(&outputs->sync->lock, &outputs->sync->changed, &outputs->sync->is_hurried);
     resumed_hurry(outputs->resumed);
 }
 

@@ -136,10 +136,7 @@ void pipeline_destroy(pipeline_t *pipeline)
     if (!pipeline) {
         return;
     }
-    pthread_mutex_lock(&pipeline->lock);
-    pipeline->is_ending = 1;
-    pthread_cond_broadcast(&pipeline->changed);
-    pthread_mutex_unlock(&pipeline->lock);
+    thread_wake(&pipeline->lock, &pipeline->changed, &pipeline->is_ending);
     if (pipeline->reader.has_thread) {
         pthread_join(pipeline->reader.thread, NULL);
     }

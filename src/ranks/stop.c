@@ -366,10 +366,7 @@ void watchdog_end(watchdog_t *watchdog)
     if (!watchdog) {
         return;
     }
-    pthread_mutex_lock(&watchdog->lock);
-    watchdog->has_ended = 1;
-    pthread_cond_broadcast(&watchdog->changed);
-    pthread_mutex_unlock(&watchdog->lock);
+    thread_wake(&watchdog->lock, &watchdog->changed, &watchdog->has_ended);
     pthread_join(watchdog->thread, NULL);
     pthread_cond_destroy(&watchdog->changed);
     pthread_mutex_destroy(&watchdog->lock);
