@@ -6,7 +6,6 @@
 #include "cli/derived.h"
 #include "product/codec.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MOST_LISTED = 7 };
@@ -302,6 +301,14 @@ void describe_lines(const char *indent, const char *text)
     for (const char *line; (line = text_next_line(&text, &length));) {
         display_print("%s%.*s\n", indent, (int)length, line);
     }
+}
+
+static const char *fbh5_kind(const struct fbh5 *fbh5)
+{
+    int is_float = fbh5_bits(fbh5) >= 32 || fbh5->number == FBH5_FLOAT16;
+    int is_signed = fbh5->table.is_signed != fbh5->table.is_moved || fbh5->number == FBH5_I8 ||
+                    fbh5->number == FBH5_I16;
+    return is_float ? "floating point" : is_signed ? "signed" : "unsigned";
 }
 
 void describe_filterbank(const struct fbh5 *fbh5)

@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 /* Prints what all passes have in common: the time that the pass takes, where that is known, and the
  * chunks of earlier runs that it resumes from. */
@@ -524,6 +526,19 @@ static const char *plan_job_folder(const char *path, int *length)
     const char *folder = *length > 0 ? path : "./";
     *length = *length > 0 ? *length : 2;
     return folder;
+}
+
+/* Returns whether files of that path are on Lustre; 0 if that is not known. */
+static int folder_is_lustre(const char *path)
+{
+    enum { LUSTRE = 0x0bd00bd0 };
+    struct statfs info = {0};
+    char *folder = NULL;
+    if (folder_nearest(path, &folder) != STATUS_OK || statfs(folder, &info) != 0) {
+        report_clear();
+    }
+    free(folder);
+    return info.f_type == LUSTRE;
 }
 
 /* Lustre puts a new file on one server unless its folder says otherwise: 16 GiB for each, and all

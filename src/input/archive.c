@@ -37,19 +37,6 @@ int archive_zero_byte(const struct archive *archive)
     return archive->format == SAMPLE_I4 && archive->stored.nibbles.offset_binary ? 0x88 : 0;
 }
 
-uint64_t archive_lost_samples(const struct archive *archive)
-{
-    uint64_t lost = 0;
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < archive->losses.lost.count; i++) {
-        const struct lost_range *range = &archive->losses.lost.items[i];
-        uint64_t low = max_u64(range->first, end);
-        end = max_u64(end, range->first + range->count);
-        lost += end > low ? end - low : 0;
-    }
-    return lost * archive->nstreams;
-}
-
 status_t archive_check_unchanged(const struct archive *archive)
 {
     for (uint32_t i = 0; i < archive->nparts; i++) {
@@ -80,14 +67,6 @@ uint64_t archive_bank_group(const struct archive *archive, uint64_t index)
 {
     const struct archive_bank *bank = &archive->bank;
     return bank->channels > 0 ? (bank->first_channel + index) / bank->channels : 0;
-}
-
-uint64_t archive_bank_channel(const struct archive *archive, uint64_t index)
-{
-    const struct archive_bank *bank = &archive->bank;
-    const uint64_t channel = (bank->first_channel + index) % bank->channels;
-    const int is_turned = bank->is_fft_order && !bank->is_real;
-    return is_turned ? (channel + bank->channels / 2) % bank->channels : channel;
 }
 
 /* Missing samples: gaps of all streams, of single ones, and samples that the parts of some streams

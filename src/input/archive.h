@@ -250,7 +250,6 @@ uint64_t archive_stream_number(const struct archive *archive, uint32_t stream);
  * channel that the bank divided (0 without a bank). archive_bank_channel(): its own number within
  * that channel, by frequency. */
 uint64_t archive_bank_group(const struct archive *archive, uint64_t index);
-uint64_t archive_bank_channel(const struct archive *archive, uint64_t index);
 
 /* Return how many blocks outside of the time axis one part has; how many indices of the dataset's
  * outermost dimension, if that is not time; of an axis; at which place of the stack of parts the
@@ -318,9 +317,6 @@ int archive_zero_byte(const struct archive *archive);
 
 /* Fails with DATA when a file is not what it was when the archive was opened. */
 status_t archive_check_unchanged(const struct archive *archive);
-
-/* Returns how many samples (of all streams) are unreadable, though they are in no gap. */
-uint64_t archive_lost_samples(const struct archive *archive);
 
 /* Returns the bandwidth of one coarse channel, Hz: the sample rate if complex, half of it if
  * real. */

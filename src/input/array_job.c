@@ -501,54 +501,6 @@ static status_t beam_file_fill(const struct beam_file *file, struct job *job)
     return STATUS_OK;
 }
 
-status_t beam_file_match(const struct beam_file *file, const struct archive *archive, uint32_t *out)
-{
-    char *const *names = file->nnamed ? archive->names[AXIS_STATION] : NULL;
-    REQUIRE(names || archive->count[AXIS_STATION] == file->nstations, STATUS_DATA,
-            "%s has %u stations, but the archive %llu, expected as many, or names in both",
-            file->path, file->nstations, (unsigned long long)archive->count[AXIS_STATION]);
-    REQUIRE(file->npols == 1 || archive->count[AXIS_POL] == file->npols, STATUS_DATA,
-            "%s has %u polarisations, but the archive %llu, expected 1 or as many", file->path,
-            file->npols, (unsigned long long)archive->count[AXIS_POL]);
-    for (uint32_t i = 0; i < archive->nselected[AXIS_STATION]; i++) {
-        const uint64_t station = archive->selected[AXIS_STATION][i];
-        out[i] = names ? 0 : (uint32_t)station;
-        while (names && out[i] < file->nstations &&
-               strcmp(names[station], file->stations[out[i]]) != 0) {
-            out[i]++;
-        }
-        REQUIRE(out[i] < file->nstations, STATUS_DATA,
-                "%s has no station %s, which the archive has", file->path, names[station]);
-    }
-    return STATUS_OK;
-}
-
-void beam_file_weight(const struct beam_file *file, uint32_t set, uint32_t station, uint32_t pol,
-                      double freq_hz, uint64_t k, uint64_t channels, double out[2])
-{
-    const uint64_t line =
-        ((uint64_t)set * file->nstations + station) * file->npols + (file->npols > 1 ? pol : 0);
-    const double *of = file->weights + 2 * line * file->nfreqs;
-    uint64_t low = k * file->nfreqs / channels;
-    uint64_t high = low;
-    double share = 0;
-    if (file->nfreq_hz > 0) {
-        uint64_t end = file->nfreqs;
-        for (low = 0; low + 1 < end;) { /* the last one that is not above */
-            const uint64_t middle = (low + end) / 2;
-            *(file->freq_hz[middle] <= freq_hz ? &low : &end) = middle;
-        }
-        high = low + (low + 1 < file->nfreqs && freq_hz > file->freq_hz[low]);
-        share = high > low
-                    ? (freq_hz - file->freq_hz[low]) / (file->freq_hz[high] - file->freq_hz[low])
-                    : 0;
-    }
-    for (int part = 0; part < 2; part++) {
-        out[part] =
-            (1 - share) * of[2 * low + (uint64_t)part] + share * of[2 * high + (uint64_t)part];
-    }
-}
-
 static const double rad_per_arcsec = 3.14159265358979323846 / 180 / 3600;
 
 /* The numbers of the observation's first sample. */

@@ -45,18 +45,6 @@ struct beam_file {
     uint32_t ncalc;          /* 0 or 1 */
 };
 
-/* Finds the file's station for each station that the archive's selection has, by name, or by number
- * if one of them has no names: uint32_t [nselected]. Fails with DATA: a station that the file does
- * not have, another number of stations or polarisations. */
-status_t beam_file_match(const struct beam_file *file, const struct archive *archive,
-                         uint32_t *out);
-
-/* Returns the weight of a place in `weights`, at a frequency where they have frequencies
- * (interpolated linearly, real and imaginary part; beyond the outermost that of the nearest one),
- * else of channel k of `channels`, of which the file has one for each, or for equal parts. */
-void beam_file_weight(const struct beam_file *file, uint32_t set, uint32_t station, uint32_t pol,
-                      double freq_hz, uint64_t k, uint64_t channels, double out[2]);
-
 /* For the table of tasks (main.c). */
 extern const struct description beam_file_description;
 

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Bytes that are read to know what is in a file; in all files, if that leaves no file with less
  * than the least. */
@@ -175,25 +174,6 @@ status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct 
 out:
     inputs_free(&inputs);
     return st;
-}
-
-status_t inputs_times(const struct inputs *inputs, struct text *out)
-{
-    for (size_t i = 0; i < inputs->count; i++) {
-        struct identity identity;
-        struct tm utc;
-        char date[UNITS_TEXT];
-        TRY(identity_of_path(inputs->files[i].path, &identity));
-        time_t seconds = (time_t)identity.changed_s;
-        int is_date =
-            gmtime_r(&seconds, &utc) && strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) > 0;
-        TRY(text_add(out, "%s: %" PRIu64 " bytes, changed ", inputs->files[i].path,
-                     identity.bytes));
-        TRY(is_date ? text_add(out, "%s.%09u\n", date, identity.changed_ns)
-                    : text_add(out, "%" PRId64 ".%09u s after 1970\n", identity.changed_s,
-                               identity.changed_ns));
-    }
-    return STATUS_OK;
 }
 
 static status_t inputs_add_content(const struct inputs *inputs, size_t i, uint64_t bytes,

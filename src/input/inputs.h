@@ -32,11 +32,6 @@ status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct 
 status_t inputs_contents_room(const struct inputs *inputs, struct text *out);
 void inputs_free(struct inputs *inputs);
 
-/* Lists the inputs, a line each, for origin_compare(), by their times of change, which are exact,
- * but valid on this machine only: "/obs/a.h5: 1048576 bytes, changed
- * 2014-06-29T01:39:20.123456789\n", for journals. Fails with DATA. */
-status_t inputs_times(const struct inputs *inputs, struct text *out);
-
 /* Lists the inputs by their contents, the same for every copy: "a.h5 (1048576 bytes), sampled
  * CRC-32 1f2e3d4c", for products; no line end after the last. Large files are sampled (io/crc.h): 3
  * MiB, or, if there are many, their part of 64 MiB, but at least 12 KiB; small ones are read whole.

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "input/archive.h"
-#include "input/read/numbers.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,6 +27,21 @@ static int join_same_delays(const struct archive *a, const struct archive *b)
            (!a->coherent.delay_hz ||
             memcmp(a->coherent.delay_hz, b->coherent.delay_hz,
                    (size_t)a->count[AXIS_CHAN] * sizeof *a->coherent.delay_hz) == 0);
+}
+
+/* Returns whether two archives hand out the same of what they store in the same way. */
+static int numbers_are_alike(const struct archive *a, const struct archive *b)
+{
+    const struct archive_number *one = &a->stored.number;
+    const struct archive_number *other = &b->stored.number;
+    return a->format == b->format && a->stored.is_dc_at_edge == b->stored.is_dc_at_edge &&
+           one->kind == other->kind && one->bits == other->bits &&
+           one->is_big_endian == other->is_big_endian &&
+           one->is_high_bit_first == other->is_high_bit_first && one->offset == other->offset &&
+           one->is_doubled == other->is_doubled &&
+           memcmp(one->levels, other->levels, sizeof one->levels) == 0 &&
+           one->has_missing == other->has_missing && one->missing == other->missing &&
+           one->is_missing_byte == other->is_missing_byte && one->has_steps == other->has_steps;
 }
 
 /* Returns the property in which two files differ, though they should not; NULL if there is none. */

@@ -94,18 +94,6 @@ out:
     return st;
 }
 
-int folder_is_lustre(const char *path)
-{
-    enum { LUSTRE = 0x0bd00bd0 };
-    struct statfs info = {0};
-    char *folder = NULL;
-    if (folder_nearest(path, &folder) != STATUS_OK || statfs(folder, &info) != 0) {
-        report_clear();
-    }
-    free(folder);
-    return info.f_type == LUSTRE;
-}
-
 status_t folder_check(const char *path, int *is_there)
 {
     status_t st = STATUS_OK;

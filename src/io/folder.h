@@ -23,9 +23,6 @@ status_t folder_make(const char *path, char **made);
 /* Removes those again that are empty, and frees `made`. Takes NULL, which made none. */
 void folder_unmake(const char *path, char *made);
 
-/* Returns whether files of that path are on Lustre; 0 if that is not known. */
-int folder_is_lustre(const char *path);
-
 /* Syncs the names in the folder of `path`, if its file system can. Fails with DEVICE (memory). */
 status_t folder_sync(const char *path);
 

@@ -8,6 +8,7 @@
 #include "job/yaml/schema.h"
 #include "job/yaml/yaml_file.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,15 @@ static int job_text_entry(const struct tree *list, const struct job_part *part)
                                                   : -2;
 }
 
+/* Whether the bytes of `products` (bits of without_effect_on) depend on a member that was checked.
+ */
+static int schema_has_effect(const struct tree *member, unsigned products)
+{
+    const struct schema *row = member->row;
+    return !row || (!(row->without_effect_on & products) &&
+                    (!row->only || !member->text || strcmp(row->only, member->text) == 0));
+}
+
 /* The members that the part's bytes depend on; in the place of all banks that of its product. */
 static const struct tree *job_text_pick(const struct tree *node, const void *arg)
 {
@@ -250,6 +260,42 @@ static void job_settle_memory(struct job *job)
     job->cut.memory = job->memory;
 }
 
+static status_t job_bank_put_number(struct tree *ratio, const char *key, uint32_t value)
+{
+    char digits[UNITS_TEXT];
+    snprintf(digits, sizeof digits, "%" PRIu32, value);
+    return tree_set_text(tree_member(ratio, key), digits);
+}
+
+/* Brings the bank's ratio into lowest terms, in the entry too, so that products of 8/6 and 4/3 tell
+ * of the same job, and writes the cutoff of a bare transform there. Fails with DEVICE (memory). */
+static status_t job_bank_settle(struct job_bank *bank, struct tree *entry)
+{
+    struct ratio *ratio = &bank->oversample;
+    if (bank->taps == 1 && !bank->has_cutoff && !bank->is_oversampled) {
+        /* In the text, too: before 0.3 it was 1, unsaid. */
+        bank->cutoff = 0;
+        TRY(tree_add_value(entry, "cutoff", "0"));
+    }
+    uint32_t common = bank->is_oversampled ? (uint32_t)gcd_u64(ratio->num, ratio->den) : 1;
+    if (common > 1) {
+        struct tree *written = tree_member(entry, "oversample");
+        *ratio = (struct ratio){ratio->num / common, ratio->den / common};
+        TRY(job_bank_put_number(written, "num", ratio->num));
+        TRY(job_bank_put_number(written, "den", ratio->den));
+    }
+    return STATUS_OK;
+}
+
+/* Sets what `synthesise` selects. */
+static void job_synthesise_settle(struct job *job)
+{
+    const struct job_synthesise *synthesise = &job->synthesise;
+    job->select.has_places = synthesise->has_channels;
+    job->select.first_place = synthesise->first_channel;
+    job->select.last_place = synthesise->last_channel;
+}
+
 static status_t job_settle(struct job *job, struct tree *root)
 {
     const struct tree *banks = tree_list(root, "channelise");
@@ -283,6 +329,41 @@ static status_t job_settle(struct job *job, struct tree *root)
         part.effect = JOB_SEARCH;
         TRY(job->dedisperse[i].search.file ? job_text(root, part, &job->dedisperse[i].search_text)
                                            : STATUS_OK);
+    }
+    return STATUS_OK;
+}
+
+/* Puts a number under `key` in the place of the member `was` of an entry of a list at the root; 0:
+ * leaves it. */
+static status_t job_resolve_entry(struct tree *root, const char *list, uint32_t i, const char *was,
+                                  const char *key, uint64_t number)
+{
+    char digits[UNITS_TEXT];
+    char *copy = NULL;
+    if (number == 0) {
+        return STATUS_OK;
+    }
+    struct tree *entries = tree_member(root, list);
+    struct tree *member =
+        tree_member(entries->kind == TREE_LIST ? entries->child[i] : entries, was);
+    snprintf(digits, sizeof digits, "%" PRIu64, number);
+    TRY(tree_set_text(member, digits));
+    TRY(memory_text(key, &copy));
+    free(member->key);
+    member->key = copy;
+    return STATUS_OK;
+}
+
+/* Before the tables see it: puts the numbers of channels and spectra in the place of widths and
+ * times. Fails with DEVICE (memory). */
+static status_t job_resolve(struct tree *root, const struct job_division *division)
+{
+    for (uint32_t i = 0; i < JOB_BANKS; i++) {
+        TRY(job_resolve_entry(root, "channelise", i, "width", "channels", division->channels[i]));
+    }
+    for (uint32_t i = 0; i < JOB_PRODUCTS; i++) {
+        TRY(job_resolve_entry(root, "products", i, "integrate", "integrate",
+                              division->integrate[i]));
     }
     return STATUS_OK;
 }
@@ -393,16 +474,6 @@ int job_needs_rate(const struct job *job)
         needs |= job->products[i].integrate_s > 0;
     }
     return needs;
-}
-
-int job_is_divided(const struct job *job)
-{
-    for (uint32_t i = 0; i < job->ndedisperse; i++) {
-        if (job->dedisperse[i].dm.is_divided) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 int job_is_semi_coherent(const struct job *job)

@@ -567,9 +567,6 @@ status_t job_parse_divided(const char *path, const char *text, size_t length,
 /* Whether a number of channels or spectra is still to be made of a width or a time. */
 int job_needs_rate(const struct job *job);
 
-/* Whether any dedispersion of the job is still to be divided. */
-int job_is_divided(const struct job *job);
-
 /* Whether the input is an archive of voltages; else it is a filterbank, which is dedispersed as it
  * is. */
 int job_reads_voltages(const struct job *job);

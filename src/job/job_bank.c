@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* `synthesise` in a job file: its keys, and what they need of each other and of the rest. */
@@ -43,46 +42,6 @@ const struct schema job_synthesise_schema[] = {
      SYNTHESISE(backend), .choices = backend_names},
     {.key = NULL},
 };
-
-/* It stands before all else, and what comes of it are voltages; one backend computes all. */
-void job_synthesise_check(struct tree *root, struct mistakes *mistakes)
-{
-    static const char *const others[][2] = {{"channelise", "channelises"},
-                                            {"dedisperse", "dedisperses"}};
-    struct tree *entry = tree_member(root, "synthesise");
-    struct tree *filter;
-    if (!entry) {
-        return;
-    }
-    const char *taps = tree_value(entry, "taps");
-    const char *mine = tree_value(entry, "backend");
-    for (size_t i = 0; i < 2; i++) {
-        mistakes_if(tree_member(root, others[i][0]) != NULL, mistakes, root, "synthesise",
-                    "makes voltages, which this job does not write but %s: expected two jobs, the "
-                    "second of which reads the voltages of the first",
-                    others[i][1]);
-    }
-    for (size_t i = 0; mine && (filter = tree_entry(root, "filter", i)); i++) {
-        const char *backend = tree_value(filter, "backend");
-        mistakes_if(backend && strcmp(backend, mine) != 0, mistakes, filter, "backend",
-                    "is %s, but synthesise.backend is %s: both have one backend", backend, mine);
-    }
-    mistakes_if(taps && strcmp(taps, "auto") != 0 && tree_value(entry, "accuracy"), mistakes, entry,
-                "accuracy", "chooses the taps, but taps is %s: expected one of them", taps);
-    mistakes_if(tree_value(entry, "prototype_taps") &&
-                    (!tree_value(entry, "prototype") || tree_says(entry, "prototype", "auto")),
-                mistakes, entry, "prototype_taps",
-                "is for a prototype from a file: an archive says its own");
-    mistakes_if_descends(mistakes, tree_at(entry, "channels"), tree_at(entry, "channels"));
-}
-
-void job_synthesise_settle(struct job *job)
-{
-    const struct job_synthesise *synthesise = &job->synthesise;
-    job->select.has_places = synthesise->has_channels;
-    job->select.first_place = synthesise->first_channel;
-    job->select.last_place = synthesise->last_channel;
-}
 
 /* `products.N.flag` in a job file: its keys, and what they must have in common with the product. */
 
@@ -406,64 +365,6 @@ void job_bank_check(const struct job *job, struct tree *root, struct mistakes *m
                     "is %.40s, but no product says that as its bank, expected one",
                     tree_value(entry, "name"));
     }
-}
-
-/* Puts a number under `key` in the place of the member `was` of an entry of a list at the root; 0:
- * leaves it. */
-static status_t job_resolve_entry(struct tree *root, const char *list, uint32_t i, const char *was,
-                                  const char *key, uint64_t number)
-{
-    char digits[UNITS_TEXT];
-    char *copy = NULL;
-    if (number == 0) {
-        return STATUS_OK;
-    }
-    struct tree *entries = tree_member(root, list);
-    struct tree *member =
-        tree_member(entries->kind == TREE_LIST ? entries->child[i] : entries, was);
-    snprintf(digits, sizeof digits, "%" PRIu64, number);
-    TRY(tree_set_text(member, digits));
-    TRY(memory_text(key, &copy));
-    free(member->key);
-    member->key = copy;
-    return STATUS_OK;
-}
-
-status_t job_resolve(struct tree *root, const struct job_division *division)
-{
-    for (uint32_t i = 0; i < JOB_BANKS; i++) {
-        TRY(job_resolve_entry(root, "channelise", i, "width", "channels", division->channels[i]));
-    }
-    for (uint32_t i = 0; i < JOB_PRODUCTS; i++) {
-        TRY(job_resolve_entry(root, "products", i, "integrate", "integrate",
-                              division->integrate[i]));
-    }
-    return STATUS_OK;
-}
-
-static status_t job_bank_put_number(struct tree *ratio, const char *key, uint32_t value)
-{
-    char digits[UNITS_TEXT];
-    snprintf(digits, sizeof digits, "%" PRIu32, value);
-    return tree_set_text(tree_member(ratio, key), digits);
-}
-
-status_t job_bank_settle(struct job_bank *bank, struct tree *entry)
-{
-    struct ratio *ratio = &bank->oversample;
-    if (bank->taps == 1 && !bank->has_cutoff && !bank->is_oversampled) {
-        /* In the text, too: before 0.3 it was 1, unsaid. */
-        bank->cutoff = 0;
-        TRY(tree_add_value(entry, "cutoff", "0"));
-    }
-    uint32_t common = bank->is_oversampled ? (uint32_t)gcd_u64(ratio->num, ratio->den) : 1;
-    if (common > 1) {
-        struct tree *written = tree_member(entry, "oversample");
-        *ratio = (struct ratio){ratio->num / common, ratio->den / common};
-        TRY(job_bank_put_number(written, "num", ratio->num));
-        TRY(job_bank_put_number(written, "den", ratio->den));
-    }
-    return STATUS_OK;
 }
 
 #define ARRAY(member) SCHEMA_AT(struct job_array, member)

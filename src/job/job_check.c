@@ -327,6 +327,23 @@ static void job_check_bandpass(struct tree *product, const struct job_product *p
     }
 }
 
+/* Adds the mistakes of a product's `droop`. */
+static void job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes)
+{
+    struct tree *entry;
+    int found[2] = {0}; /* files; corrections of the job's own */
+    for (size_t i = 0; (entry = tree_entry(product, "droop", i)); i++) {
+        const char *text = tree_value(entry, "");
+        int is_correct = text && strcmp(text, "correct") == 0;
+        mistakes_if(text && found[is_correct], mistakes, product, "droop",
+                    "has two %s, expected one of each", is_correct ? "of correct" : "files");
+        found[is_correct] |= text != NULL;
+    }
+    mistakes_if(found[1] && !tree_at(root, "filter"), mistakes, product, "droop",
+                "is correct, which is for what the job's own filters do, but it has no filter: "
+                "expected file:PATH, a table of gains");
+}
+
 static void job_check_product(struct tree *root, struct tree *product, const struct job_product *p,
                               struct mistakes *mistakes)
 {
@@ -358,6 +375,39 @@ static void job_check_product(struct tree *root, struct tree *product, const str
     job_droop_check(root, product, mistakes);
     job_bank_check_product(root, product, mistakes);
     job_check_file(root, product, "file", mistakes);
+}
+
+/* Adds the mistakes of `synthesise`, and of what it needs of the rest: it stands before all else,
+ * and what comes of it are voltages; one backend computes all. */
+static void job_synthesise_check(struct tree *root, struct mistakes *mistakes)
+{
+    static const char *const others[][2] = {{"channelise", "channelises"},
+                                            {"dedisperse", "dedisperses"}};
+    struct tree *entry = tree_member(root, "synthesise");
+    struct tree *filter;
+    if (!entry) {
+        return;
+    }
+    const char *taps = tree_value(entry, "taps");
+    const char *mine = tree_value(entry, "backend");
+    for (size_t i = 0; i < 2; i++) {
+        mistakes_if(tree_member(root, others[i][0]) != NULL, mistakes, root, "synthesise",
+                    "makes voltages, which this job does not write but %s: expected two jobs, the "
+                    "second of which reads the voltages of the first",
+                    others[i][1]);
+    }
+    for (size_t i = 0; mine && (filter = tree_entry(root, "filter", i)); i++) {
+        const char *backend = tree_value(filter, "backend");
+        mistakes_if(backend && strcmp(backend, mine) != 0, mistakes, filter, "backend",
+                    "is %s, but synthesise.backend is %s: both have one backend", backend, mine);
+    }
+    mistakes_if(taps && strcmp(taps, "auto") != 0 && tree_value(entry, "accuracy"), mistakes, entry,
+                "accuracy", "chooses the taps, but taps is %s: expected one of them", taps);
+    mistakes_if(tree_value(entry, "prototype_taps") &&
+                    (!tree_value(entry, "prototype") || tree_says(entry, "prototype", "auto")),
+                mistakes, entry, "prototype_taps",
+                "is for a prototype from a file: an archive says its own");
+    mistakes_if_descends(mistakes, tree_at(entry, "channels"), tree_at(entry, "channels"));
 }
 
 void job_check(const struct job *job, struct tree *root, struct mistakes *mistakes)

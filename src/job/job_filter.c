@@ -6,34 +6,6 @@
 
 /* `products.N.droop` in a job file. */
 
-int job_droop_parse(const char *text, void *out, char *message)
-{
-    static const char file[] = "file:";
-    struct job_droop *droop = out;
-    (void)message;
-    if (strncmp(text, file, strlen(file)) == 0) {
-        droop->path = text + strlen(file);
-        return *droop->path != '\0';
-    }
-    return strcmp(text, "correct") == 0;
-}
-
-void job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes)
-{
-    struct tree *entry;
-    int found[2] = {0}; /* files; corrections of the job's own */
-    for (size_t i = 0; (entry = tree_entry(product, "droop", i)); i++) {
-        const char *text = tree_value(entry, "");
-        int is_correct = text && strcmp(text, "correct") == 0;
-        mistakes_if(text && found[is_correct], mistakes, product, "droop",
-                    "has two %s, expected one of each", is_correct ? "of correct" : "files");
-        found[is_correct] |= text != NULL;
-    }
-    mistakes_if(found[1] && !tree_at(root, "filter"), mistakes, product, "droop",
-                "is correct, which is for what the job's own filters do, but it has no filter: "
-                "expected file:PATH, a table of gains");
-}
-
 /* "channel", or a frequency in Hz above 0. */
 static int job_filter_parse_reference(const char *text, void *out, char *message)
 {

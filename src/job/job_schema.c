@@ -1,6 +1,9 @@
 /* Keys of a job file, a row for each. */
 #include "job/job_schema.h"
 
+#include <math.h>
+#include <string.h>
+
 #define BETWEEN(first, kind_of)                                                                    \
     SCHEMA_PAIR(struct job_select, first), SCHEMA_GIVEN(struct job_select, kind, kind_of)
 #define STREAMS(axis)                                                                              \
@@ -58,6 +61,19 @@ const struct schema job_input_schema[] = {
 #define FOR(kinds, words) SCHEMA_NEEDS({"kind", kinds, "is for products of kind " words})
 #define FOR_POWER "kind", "power", "is for products of kind power"
 #define FOR_ROWS FOR("power|spectra", "power and spectra")
+
+/* An entry of `droop`: a schema's `parse`. */
+static int job_droop_parse(const char *text, void *out, char *message)
+{
+    static const char file[] = "file:";
+    struct job_droop *droop = out;
+    (void)message;
+    if (strncmp(text, file, strlen(file)) == 0) {
+        droop->path = text + strlen(file);
+        return *droop->path != '\0';
+    }
+    return strcmp(text, "correct") == 0;
+}
 
 static const struct schema product_rows[] = {
     {"kind", SCHEMA_CHOICE,

@@ -33,16 +33,10 @@ void job_check(const struct job *job, struct tree *root, struct mistakes *mistak
 
 /* The same of `channelise`; and of a product and its bank. */
 void job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
-/* Then brings its ratio into lowest terms, in the entry too, so that products of 8/6 and 4/3 tell
- * of the same job, and writes the cutoff of a bare transform there. Fails with DEVICE (memory). */
-status_t job_bank_settle(struct job_bank *bank, struct tree *entry);
 void job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes);
 /* The same of its `flag`; then the spectra of a cell, where that is left to us. */
 void job_flag_check(struct tree *product, struct mistakes *mistakes);
 void job_flag_settle(struct job_product *product);
-/* Its `droop`: an entry, as a schema's `parse`; and the check. */
-int job_droop_parse(const char *text, void *out, char *message);
-void job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes);
 
 /* The same of input.layout. */
 void job_layout_check(struct tree *root, struct mistakes *mistakes);
@@ -52,13 +46,6 @@ void job_filter_check(struct tree *entry, struct mistakes *mistakes);
 void job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
 /* The same of `array` and `beams`. */
 void job_array_check(struct tree *root, struct mistakes *mistakes);
-/* The same of `synthesise`, and what it needs of the rest; then what it selects. */
-void job_synthesise_check(struct tree *root, struct mistakes *mistakes);
-void job_synthesise_settle(struct job *job);
-
-/* Before the tables see it: puts the numbers of channels and spectra in the place of widths and
- * times. Fails with DEVICE (memory). */
-status_t job_resolve(struct tree *root, const struct job_division *division);
 
 /* Before the tables see it: puts an entry for each range in the place of those that are divided, in
  * the tree of a job without mistakes. Fails with DEVICE (memory). */

@@ -6,6 +6,7 @@
 #include "io/crc.h"
 #include "io/file.h"
 #include "product/contents.h"
+#include "product/export/export_bank.h"
 #include "product/flagged.h"
 #include "product/ifs.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Compares two origins line by line, and shows where they differ. */
 
@@ -172,6 +174,28 @@ void journal_head_free(struct journal_head *head)
     *head = (struct journal_head){0};
 }
 
+/* Lists the inputs, a line each, for origin_compare(), by their times of change, which are exact,
+ * but valid on this machine only: "/obs/a.h5: 1048576 bytes, changed
+ * 2014-06-29T01:39:20.123456789\n", for journals. Fails with DATA. */
+static status_t inputs_times(const struct inputs *inputs, struct text *out)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct identity identity;
+        struct tm utc;
+        char date[UNITS_TEXT];
+        TRY(identity_of_path(inputs->files[i].path, &identity));
+        time_t seconds = (time_t)identity.changed_s;
+        int is_date =
+            gmtime_r(&seconds, &utc) && strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) > 0;
+        TRY(text_add(out, "%s: %" PRIu64 " bytes, changed ", inputs->files[i].path,
+                     identity.bytes));
+        TRY(is_date ? text_add(out, "%s.%09u\n", date, identity.changed_ns)
+                    : text_add(out, "%" PRId64 ".%09u s after 1970\n", identity.changed_s,
+                               identity.changed_ns));
+    }
+    return STATUS_OK;
+}
+
 status_t journal_head_of(const struct output_spec *spec, uint32_t i,
                          const struct product_place *place, struct journal_head *out)
 {
@@ -313,6 +337,23 @@ static void head_unpack_wisdom(struct unpack *in, char *out, size_t room)
     free(wisdom);
 }
 
+/* Returns whether a form that was read belongs to such a place. */
+static int export_rows_makes_sense(const struct export_rows *rows,
+                                   const struct product_place *place)
+{
+    enum { HEAD_MOST = 64 << 20 };
+    const struct psrfits_table *table = &rows->table;
+    int is_psrfits = rows->format == FILE_PSRFITS;
+    return rows->format == FILE_HDF5 ||
+           ((is_psrfits || rows->format == FILE_FIL) &&
+            (rows->bits == 8 || rows->bits == 16 || rows->bits == 32) && rows->nifs > 0 &&
+            rows->nchans > 0 && rows->rows == place->rows &&
+            rows->nifs <= place->row_bytes / rows->nchans && rows->row_bytes == place->row_bytes &&
+            rows->nifs * rows->nchans * rows->bits / 8 == rows->row_bytes &&
+            rows->begin >= MARK_BYTES && rows->begin < HEAD_MOST &&
+            (table->rows_each > 0) == is_psrfits);
+}
+
 /* Numbers that the rest of the program may divide by and allocate for. */
 static int head_makes_sense(const struct journal_head *head)
 {
@@ -383,17 +424,6 @@ struct beside_shape beside_shape_of(const struct product_place *place,
                                  .cell = spec->flag.is_on     ? flagged_row(spec)
                                          : spec->visibilities ? ifs_weights(spec)
                                                               : 0};
-}
-
-struct beside_shape beside_shape_of_product(const struct product *product)
-{
-    uint64_t parts = product_quantity(product->kind) == QUANTITY_SPECTRA ? 2 : 1;
-    uint64_t bits = max_u64(product->bits, 1);
-    uint64_t rows = max_u64(product->rows, 1);
-    return (struct beside_shape){.lines = product->place.row_bytes * 8 / bits / parts,
-                                 .weights = product->weights,
-                                 .cells = product->flags.rows / rows,
-                                 .cell = product->flags.ifs * product->flags.channels};
 }
 
 void beside_add(const struct product_place *place, uint64_t at, const void *data, uint64_t bytes,

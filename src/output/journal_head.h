@@ -93,8 +93,6 @@ struct beside_shape {
 };
 struct beside_shape beside_shape_of(const struct product_place *place,
                                     const struct product_spec *spec);
-/* Returns the shape of a file that was opened. */
-struct beside_shape beside_shape_of_product(const struct product *product);
 
 /* Adds bytes at offset `at` of a product, beside the rows of a chunk, to its sum. Like those of
  * rows, the sum does not depend on the order in which they come; nor on zeros. */

@@ -8,7 +8,6 @@
 #include "io/file_rights.h"
 #include "output/journal.h"
 #include "plan/budget.h"
-#include "product/codec.h"
 #include "product/export/export_rows.h"
 
 #include <inttypes.h>
@@ -183,13 +182,6 @@ status_t room_add(struct room *room, const char *path, uint64_t bytes)
 out:
     free(part);
     return st;
-}
-
-status_t room_add_packed(struct room *room, const char *path, uint64_t bytes)
-{
-    TRY(room_add(room, path, bytes));
-    room->needs[room->count - 1].bytes += packed_most_bytes(bytes);
-    return STATUS_OK;
 }
 
 status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t *left,

@@ -89,9 +89,6 @@ status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *byte
 /* Adds a file of `bytes` bytes that will be written at `path`, which must outlive the room. Space
  * that an earlier run has allocated for it is subtracted. Fails with USAGE. */
 status_t room_add(struct room *room, const char *path, uint64_t bytes);
-/* Adds likewise a file whose rows will be compressed: for a while both files exist. Fails with
- * USAGE, DEVICE (memory). */
-status_t room_add_packed(struct room *room, const char *path, uint64_t bytes);
 
 /* Sums up the bytes for the file system of need i, and sets its free bytes. *is_first: no need
  * before it has the same file system. Fails with USAGE. */

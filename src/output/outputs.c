@@ -81,6 +81,14 @@ static status_t outputs_resume_one(outputs_t *outputs, uint32_t i)
     return STATUS_OK;
 }
 
+/* Rank 0: removes the file with compressed rows, unless it is the product by now. */
+static void outputs_pack_abandon(struct output *output)
+{
+    claim_remove(output->packed_fd, output->packed_path);
+    file_close(output->packed_fd);
+    output->packed_fd = -1;
+}
+
 /* Rank 0: one file of another format anew. Its head is made of a product in HDF5 without rows,
  * which goes again. */
 static status_t outputs_create_other(outputs_t *outputs, uint32_t i, const char *made_of)

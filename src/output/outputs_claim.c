@@ -1,5 +1,6 @@
 /* Finds what earlier runs have left of products, and decides whether to go on with it. */
 #include "base/memory.h"
+#include "io/crc.h"
 #include "io/file.h"
 #include "io/file_rights.h"
 #include "io/folder.h"
@@ -13,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -350,6 +352,22 @@ static status_t claim_lock_one(outputs_t *outputs, uint32_t i)
     return file_check_new(path, outputs->options.force);
 }
 
+/* Returns whether the open file begins with the head, whatever stands in its first MARK_BYTES.
+ * Fails with DATA. */
+static status_t export_rows_is_head(const struct export_rows *rows, int fd, const char *path,
+                                    int *out)
+{
+    status_t st = STATUS_OK;
+    char *head = NULL;
+    *out = 0;
+    TRY_OUT(memory_aligned((size_t)rows->begin, 1, "a head", &head));
+    TRY_OUT(file_read(fd, path, 0, head, rows->begin));
+    *out = crc_of(head + MARK_BYTES, (size_t)rows->begin - MARK_BYTES) == rows->head_crc;
+out:
+    free(head);
+    return st;
+}
+
 /* The same of a file that is no HDF5. */
 static status_t claim_find_other(const char *path, const journal_t *journal,
                                  struct product_place *place, int *is_same)
@@ -493,6 +511,17 @@ static void claim_warn_of(const struct output *output)
         report_warn("%s holds %" PRIu64 " chunks: it is written anew with the others", output->part,
                     output->journal->done);
     }
+}
+
+/* Returns whether a file that can be read has one. */
+static int stamp_is_in(const char *path)
+{
+    struct stamp ignored;
+    int found = 0;
+    if (stamp_read(path, &ignored, &found) != STATUS_OK) {
+        report_clear();
+    }
+    return found;
 }
 
 /* Nothing of somebody else's is replaced without being told to. */

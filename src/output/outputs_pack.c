@@ -420,13 +420,6 @@ out:
     return st;
 }
 
-void outputs_pack_abandon(struct output *output)
-{
-    claim_remove(output->packed_fd, output->packed_path);
-    file_close(output->packed_fd);
-    output->packed_fd = -1;
-}
-
 status_t outputs_pack_all(outputs_t *outputs, uint32_t threads, double patience)
 {
     for (uint32_t i = 0; i < outputs->count; i++) {

@@ -98,9 +98,6 @@ status_t outputs_claim(outputs_t *outputs, struct outputs_begun *begun);
  * unfinished file; synced on return. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t outputs_put_counts(const struct output *output);
 
-/* Rank 0: removes the file with compressed rows, unless it is the product by now. */
-void outputs_pack_abandon(struct output *output);
-
 /* Rank 0: counts the flags of product i, which is complete, in its file or .part. Fails with DATA,
  * DEVICE. */
 status_t outputs_count_flags(const outputs_t *outputs, uint32_t i, const char *path,

@@ -551,6 +551,20 @@ static status_t plan_note_dropped(const struct channelise_plan *work, struct tex
     return *comma == ',' ? text_add(out, "\n") : STATUS_OK;
 }
 
+/* Returns how many samples (of all streams) are unreadable, though they are in no gap. */
+static uint64_t archive_lost_samples(const struct archive *archive)
+{
+    uint64_t lost = 0;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < archive->losses.lost.count; i++) {
+        const struct lost_range *range = &archive->losses.lost.items[i];
+        uint64_t low = max_u64(range->first, end);
+        end = max_u64(end, range->first + range->count);
+        lost += end > low ? end - low : 0;
+    }
+    return lost * archive->nstreams;
+}
+
 status_t channelise_plan_notes(const struct channelise_plan *work, struct text *out)
 {
     TRY(plan_note_dropped(work, out));

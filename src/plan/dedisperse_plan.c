@@ -445,6 +445,25 @@ out:
     return st;
 }
 
+/* Lists them likewise, one a line. Fails with DEVICE (memory). */
+static status_t ifs_list(const struct product_spec *spec, char **out)
+{
+    status_t st = STATUS_OK;
+    struct text lines = {0};
+    char **names = NULL;
+    uint32_t count = 0;
+    TRY_OUT(ifs_name(spec, &names, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        TRY_OUT(text_add_line(&lines, names[i]));
+    }
+    *out = lines.data;
+    lines.data = NULL;
+out:
+    text_free(&lines);
+    text_free_list(names, count);
+    return st;
+}
+
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
                                  struct fbh5 **out)
 {

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,
                     double offset_seconds, struct stage_plan *plan)
@@ -128,6 +127,14 @@ static const double most_offset = 1e-4;
 static double bank_frequency(const struct archive *archive, uint32_t at)
 {
     return archive->freq_hz[archive->selected[AXIS_CHAN][at]];
+}
+
+static uint64_t archive_bank_channel(const struct archive *archive, uint64_t index)
+{
+    const struct archive_bank *bank = &archive->bank;
+    const uint64_t channel = (bank->first_channel + index) % bank->channels;
+    const int is_turned = bank->is_fft_order && !bank->is_real;
+    return is_turned ? (channel + bank->channels / 2) % bank->channels : channel;
 }
 
 /* Each group has the same channels of the bank, without holes. */

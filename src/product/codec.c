@@ -34,12 +34,6 @@ uint64_t packed_chunk_bytes(const struct packed_shape *shape)
     return shape->chunk_rows * shape->chunk_numbers * shape->element_bytes;
 }
 
-uint64_t packed_most_bytes(uint64_t file_bytes)
-{
-    enum { LEAST = 1 << 20 };
-    return file_bytes + file_bytes / 16 + LEAST;
-}
-
 struct packed_corner packed_corner(const struct packed_shape *shape, uint64_t chunk)
 {
     uint64_t across = packed_across(shape);

@@ -54,8 +54,6 @@ struct packed_shape {
 void packed_cut(struct packed_shape *shape);
 uint64_t packed_count(const struct packed_shape *shape); /* chunks */
 uint64_t packed_chunk_bytes(const struct packed_shape *shape);
-/* Returns the maximum size of a compressed file that has file_bytes bytes while it is written. */
-uint64_t packed_most_bytes(uint64_t file_bytes);
 
 /* First element of a chunk: chunks are numbered in the order of their elements. */
 struct packed_corner {

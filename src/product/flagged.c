@@ -107,11 +107,6 @@ uint64_t flagged_cells(const struct product_spec *spec)
     return spec->integrate / spec->flag.spectra;
 }
 
-size_t flagged_untold(const struct product_spec *spec)
-{
-    return !spec->archive->is_complex && spec->bank.first_channel == 0 ? 1 : 0;
-}
-
 uint64_t flagged_ifs(const struct product_spec *spec)
 {
     const uint32_t *selected = spec->archive->nselected;

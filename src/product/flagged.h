@@ -31,11 +31,6 @@ uint64_t flagged_ifs(const struct product_spec *spec);
 uint64_t flagged_channels(const struct product_spec *spec);
 uint64_t flagged_row(const struct product_spec *spec);
 
-/* Returns how many channels of each coarse one, from its first, kurtosis does not flag: of real
- * samples the bank's channel 0 is a real number (DC, or half the sample rate), whose noise has K of
- * about 2. */
-size_t flagged_untold(const struct product_spec *spec);
-
 /* Returns the centres of cells. */
 struct time_axis flagged_time(const struct product_spec *spec);
 

@@ -94,23 +94,6 @@ out:
     return st;
 }
 
-status_t ifs_list(const struct product_spec *spec, char **out)
-{
-    status_t st = STATUS_OK;
-    struct text lines = {0};
-    char **names = NULL;
-    uint32_t count = 0;
-    TRY_OUT(ifs_name(spec, &names, &count));
-    for (uint32_t i = 0; i < count; i++) {
-        TRY_OUT(text_add_line(&lines, names[i]));
-    }
-    *out = memory_move(&lines.data);
-out:
-    text_free(&lines);
-    text_free_list(names, count);
-    return st;
-}
-
 status_t ifs_pol_type(const struct product_spec *spec, struct text *out)
 {
     status_t st = STATUS_OK;

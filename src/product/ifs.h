@@ -24,9 +24,6 @@ uint32_t ifs_streams(const struct product_spec *spec);
  * text_free_list() returns them. Fails with DEVICE (memory). */
 status_t ifs_name(const struct product_spec *spec, char ***out, uint32_t *count);
 
-/* Lists them likewise, one a line. Fails with DEVICE (memory). */
-status_t ifs_list(const struct product_spec *spec, char **out);
-
 /* Names the ifs of one station and beam as PSRFITS does: "AABB", "IQUV", "AABBCRCI", "I"; other
  * names are separated by commas. Fails with DEVICE (memory). */
 status_t ifs_pol_type(const struct product_spec *spec, struct text *out);

@@ -11,7 +11,6 @@
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/places.h"
-#include "product/quantised.h"
 
 #include <errno.h>
 #include <math.h>
@@ -284,6 +283,47 @@ static status_t inspect_read_shape(hid_t file, const struct h5_dataset *data,
 out:
     h5_dataset_close(&time);
     return st;
+}
+
+/* Checks that the datasets' counts agree with each other and with the rows. */
+static status_t quantised_check(const char *path, uint64_t lines, const struct product_place *place,
+                                const struct h5_dataset *beside)
+{
+    uint64_t all = ceil_div_u64(place->rows, place->scale_rows);
+    for (enum place which = PLACE_SCALE; which <= PLACE_HIGH; which++) {
+        const struct h5_dataset *found = &beside[which];
+        uint64_t blocks = found->dims[0];
+        int is_count = which >= PLACE_LOW;
+        REQUIRE(found->rank == 3 && blocks > 0 && found->count / blocks == lines &&
+                    (blocks == all || (!is_count && blocks == 1 && place->scales == 1)) &&
+                    (which != PLACE_OFFSET || blocks == place->scales),
+                STATUS_DATA, "%s: /%s is not that of its rows", path, place_name(which));
+    }
+    return STATUS_OK;
+}
+
+/* Reads back how many bits the numbers of an open dataset of rows have, and checks the shapes of
+ * the datasets beside it (product/places.h). Fails with DATA. */
+static status_t quantised_inspect(hid_t rows, const struct h5_dataset *beside,
+                                  struct product *product)
+{
+    const char *path = product->path;
+    struct product_place *place = &product->place;
+    uint32_t parts = product_quantity(product->kind) == QUANTITY_SPECTRA ? 2 : 1;
+    uint64_t lines = product->streams * product->frequencies;
+    uint64_t bits = 8 * place->row_bytes / parts / lines;
+    REQUIRE(place->row_bytes == lines * parts * bits / 8 && (bits == 8 || bits == 16 || bits == 32),
+            STATUS_DATA, "%s: its numbers have %llu bits, expected 8, 16 or 32", path,
+            (unsigned long long)bits);
+    product->bits = (uint32_t)bits;
+    if (bits < 32) {
+        TRY(parts_need_u64(rows, path, "scale_rows", &place->scale_rows));
+        REQUIRE(place->scale_rows > 0 && place->scale_rows <= TERMS_MOST_SCALE_ROWS, STATUS_DATA,
+                "%s: its scale_rows is %llu, expected 1 .. %d", path,
+                (unsigned long long)place->scale_rows, TERMS_MOST_SCALE_ROWS);
+        TRY(quantised_check(path, lines, place, beside));
+    }
+    return STATUS_OK;
 }
 
 /* Where the rows lie, and that the file really is as long as it says. */

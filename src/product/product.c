@@ -14,6 +14,33 @@
 #include <math.h>
 #include <stdlib.h>
 
+status_t product_count_clips(int fd, const char *path, const struct product_place *place,
+                             uint64_t lines, struct product_clips *out)
+{
+    status_t st = STATUS_OK;
+    enum { PIECE = 1 << 16 };
+    uint16_t *counts = NULL;
+    struct product_clips found = {0, 0};
+    uint64_t all = place->scale_rows > 0 ? ceil_div_u64(place->rows, place->scale_rows) * lines : 0;
+    TRY_OUT(memory_zeroed(PIECE, sizeof *counts, "counts", &counts));
+    for (int is_high = 0; is_high < 2; is_high++) {
+        uint64_t offset = is_high ? place->high_offset : place->low_offset;
+        uint64_t *sum = is_high ? &found.high : &found.low;
+        for (uint64_t at = 0; at < all; at += PIECE) {
+            uint64_t count = min_u64(PIECE, all - at);
+            TRY_OUT(
+                file_read(fd, path, offset + at * sizeof *counts, counts, count * sizeof *counts));
+            for (uint64_t i = 0; i < count; i++) {
+                *sum += counts[i];
+            }
+        }
+    }
+    *out = found;
+out:
+    free(counts);
+    return st;
+}
+
 /* The weights of a product, looked through. */
 
 enum { PIECE = 1 << 18 /* weights that are read at a time */ };

@@ -135,8 +135,15 @@ status_t product_count_holes(int fd, const char *path, const struct product_plac
                              uint64_t *out);
 
 /* Return whether a product's numbers have scales, and which they are. */
-int quantised_is(const struct product_spec *spec);
-struct steps_form quantised_form(enum product_kind kind, uint32_t bits);
+static inline int quantised_is(const struct product_spec *spec)
+{
+    enum quantity quantity = product_quantity(spec->kind);
+    return (quantity == QUANTITY_SPECTRA || quantity == QUANTITY_POWER) && spec->steps.bits < 32;
+}
+static inline struct steps_form quantised_form(enum product_kind kind, uint32_t bits)
+{
+    return (struct steps_form){bits, product_quantity(kind) == QUANTITY_SPECTRA};
+}
 
 /* Blocks of rows that have scales of their own (dsp/steps.h), each [count][lines], lines
  * those of the streams at hand. */

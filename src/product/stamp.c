@@ -63,16 +63,6 @@ out:
     return st;
 }
 
-int stamp_is_in(const char *path)
-{
-    struct stamp ignored;
-    int found = 0;
-    if (stamp_read(path, &ignored, &found) != STATUS_OK) {
-        report_clear();
-    }
-    return found;
-}
-
 size_t stamp_letters_before(const char *text)
 {
     struct stamp ignored;

@@ -27,9 +27,6 @@ void stamp_write(const struct stamp *stamp, char out[STAMP_WORD]);
 /* Finds the word near the begin of a file. *found: it is there. Fails with DATA. */
 status_t stamp_read(const char *path, struct stamp *out, int *found);
 
-/* Returns whether a file that can be read has one. */
-int stamp_is_in(const char *path);
-
 /* Returns the letters of `text` before such a word at its end, and the blank before that; all if it
  * has none. */
 size_t stamp_letters_before(const char *text);

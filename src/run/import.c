@@ -10,7 +10,6 @@
 #include "input/read/reader.h"
 #include "io/file.h"
 #include "io/file_rights.h"
-#include "io/folder.h"
 #include "io/mark.h"
 #include "job/yaml/tree.h"
 #include "plan/channelise_plan.h"
@@ -23,7 +22,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CHUNK_BYTES = 32 << 20, MOST_JOB_BYTES = 1 << 24 };
 
@@ -223,6 +221,17 @@ static void import_end(struct import *s)
     free(s->in);
     free(s->out);
     free(s->packed);
+}
+
+/* Appends a list of texts, in brackets. Fails with DEVICE. */
+static status_t tree_quote_list(char *const *texts, uint32_t count, struct text *out)
+{
+    text_add(out, "[");
+    for (uint32_t i = 0; i < count; i++) {
+        text_add(out, "%s", i > 0 ? ", " : "");
+        tree_quote(texts[i], out);
+    }
+    return text_add(out, "]");
 }
 
 /* The job whose input is read: the user's, or these files. */

@@ -148,6 +148,22 @@ status_t pass_measure(struct pass *pass)
     return STATUS_OK;
 }
 
+/* Returns the maximum size of a compressed file that has file_bytes bytes while it is written. */
+static uint64_t packed_most_bytes(uint64_t file_bytes)
+{
+    enum { LEAST = 1 << 20 };
+    return file_bytes + file_bytes / 16 + LEAST;
+}
+
+/* Adds likewise a file whose rows will be compressed: for a while both files exist. Fails with
+ * USAGE, DEVICE (memory). */
+static status_t room_add_packed(struct room *room, const char *path, uint64_t bytes)
+{
+    TRY(room_add(room, path, bytes));
+    room->needs[room->count - 1].bytes += packed_most_bytes(bytes);
+    return STATUS_OK;
+}
+
 status_t pass_add_room(const struct pass *pass, struct room *room)
 {
     for (uint32_t i = 0; i < pass->making.count && !pass->is_complete; i++) {

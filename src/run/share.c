@@ -521,6 +521,17 @@ static void share_memory_all(MPI_Comm comm, struct job *job)
     job_take_memory(job, least_u64_all(comm, share));
 }
 
+/* Whether any dedispersion of the job is still to be divided. */
+static int job_is_divided(const struct job *job)
+{
+    for (uint32_t i = 0; i < job->ndedisperse; i++) {
+        if (job->dedisperse[i].dm.is_divided) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text *text,
                        const char *const *sets, uint32_t nsets, const struct job_each *each,
                        opened_t *opened, struct job **out_job, struct archive **out_archive)

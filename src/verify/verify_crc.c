@@ -163,6 +163,18 @@ static status_t crc_check_span(void *context, driver_t *driver, uint64_t span)
     return crc_check_stretch(check, driver, &stretch, &check->expected[span], 1);
 }
 
+/* Returns the shape of a file that was opened. */
+static struct beside_shape beside_shape_of_product(const struct product *product)
+{
+    uint64_t parts = product_quantity(product->kind) == QUANTITY_SPECTRA ? 2 : 1;
+    uint64_t bits = max_u64(product->bits, 1);
+    uint64_t rows = max_u64(product->rows, 1);
+    return (struct beside_shape){.lines = product->place.row_bytes * 8 / bits / parts,
+                                 .weights = product->weights,
+                                 .cells = product->flags.rows / rows,
+                                 .cell = product->flags.ifs * product->flags.channels};
+}
+
 static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number)
 {
     struct check *check = context;

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -154,50 +153,6 @@ static status_t fbh5_find_steps(hid_t file, hid_t data, struct fbh5 *fbh5)
     return STATUS_OK;
 }
 
-/* Scale, then offset, of a block of rows, of the ifs and channels that are read. */
-static status_t fbh5_read_scales(const struct fbh5 *fbh5, int fd, uint64_t number,
-                                 const struct fbh5_block *block, float *out)
-{
-    const uint64_t offsets[2] = {fbh5->steps.scale_offset, fbh5->steps.offset_offset};
-    for (int i = 0; i < 2; i++) {
-        for (uint64_t j = 0; j < block->nifs; j++) {
-            uint64_t line =
-                (number * fbh5->nifs + block->first_if + j) * fbh5->nchannels + block->chan;
-            TRY(file_read(fd, fbh5->path, offsets[i] + line * sizeof *out, out,
-                          block->chans * sizeof *out));
-            out += block->chans;
-        }
-    }
-    return STATUS_OK;
-}
-
-status_t fbh5_apply_steps(const struct fbh5 *fbh5, int fd, const struct fbh5_block *block,
-                          float *out)
-{
-    status_t st = STATUS_OK;
-    const struct fbh5_steps *steps = &fbh5->steps;
-    const struct steps_form form = {steps->bits, 0};
-    uint64_t lines = block->nifs * block->chans;
-    uint64_t bytes = steps->bits / 8;
-    const char *stored = (const char *)out + block->rows * lines * (sizeof *out - bytes);
-    uint64_t last = UINT64_MAX;
-    float *scale = NULL; /* and offset, and a row, which would else be written over */
-    TRY_OUT(memory_zeroed((size_t)lines, 2 * sizeof *scale + bytes, "scales", &scale));
-    char *row = (char *)(scale + 2 * lines);
-    for (uint64_t i = 0; i < block->rows; i++) {
-        uint64_t number = min_u64((block->row + i) / steps->rows, steps->scales - 1);
-        if (number != last) {
-            TRY_OUT(fbh5_read_scales(fbh5, fd, number, block, scale));
-            last = number;
-        }
-        memcpy(row, stored + i * lines * bytes, (size_t)(lines * bytes));
-        steps_load(form, row, (size_t)lines, scale, scale + lines, out + i * lines);
-    }
-out:
-    free(scale);
-    return st;
-}
-
 enum { MOST_IFS = 1 << 16 };
 
 uint64_t fbh5_row_bytes(const struct fbh5 *fbh5)
@@ -327,6 +282,39 @@ out:
     h5_close(memory);
     h5_close(plist);
     return st;
+}
+
+/* Recognises the kind of /data's numbers. Fails with DATA if it is none of them. */
+static status_t fbh5_read_type(hid_t type, struct fbh5 *fbh5)
+{
+    static const struct {
+        H5T_class_t class;
+        int is_signed;
+        size_t bytes;
+        uint32_t number, sample_bytes;
+    } known[] = {{H5T_INTEGER, 0, 1, FBH5_PLAIN, 1}, {H5T_INTEGER, 0, 2, FBH5_PLAIN, 2},
+                 {H5T_INTEGER, 1, 1, FBH5_I8, 4},    {H5T_INTEGER, 1, 2, FBH5_I16, 4},
+                 {H5T_FLOAT, 0, 2, FBH5_FLOAT16, 4}, {H5T_FLOAT, 0, 4, FBH5_PLAIN, 4},
+                 {H5T_FLOAT, 0, 8, FBH5_FLOAT64, 4}};
+    H5T_class_t class = H5Tget_class(type);
+    size_t bytes = H5Tget_size(type);
+    int is_signed = class == H5T_INTEGER && H5Tget_sign(type) != H5T_SGN_NONE;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].class == class && known[i].is_signed == is_signed && known[i].bytes == bytes) {
+            fbh5->number = known[i].number;
+            fbh5->sample_bytes = known[i].sample_bytes;
+            return STATUS_OK;
+        }
+    }
+    return report_fail(
+        STATUS_DATA,
+        "%s: its samples are %zu-bit %s, expected integers of 8 or 16, or floats of 16, 32 or 64 "
+        "bits",
+        fbh5->path, 8 * bytes,
+        class == H5T_FLOAT     ? "floats"
+        : class == H5T_INTEGER ? (is_signed ? "signed integers" : "unsigned integers")
+                               : "values of another kind");
+    return STATUS_OK;
 }
 
 static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)

@@ -146,17 +146,12 @@ status_t fbh5_name_pol(const struct fbh5 *fbh5, uint32_t at, struct text *out);
  * names. Returns whether there is one. */
 int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint32_t *out);
 
-/* Appends the number of ifs and the names of the first 16: "2: X, Y". Fails with DEVICE
- * (memory). */
-status_t fbh5_list_pols(const struct fbh5 *fbh5, struct text *out);
-
 /* Appends the ifs that are powers, by name: "0 (XX), 1 (YY)"; "none" if no name is known. Fails
  * with DEVICE (memory). */
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 
 /* Return the bits of a number in the file; "floating point", "signed" or "unsigned". */
 uint32_t fbh5_bits(const struct fbh5 *fbh5);
-const char *fbh5_kind(const struct fbh5 *fbh5);
 
 /* Returns the bytes of a row: all ifs. */
 uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);

@@ -321,23 +321,6 @@ int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint
     return 0;
 }
 
-status_t fbh5_list_pols(const struct fbh5 *fbh5, struct text *out)
-{
-    status_t st = STATUS_OK;
-    enum { LISTED = 16 };
-    struct text name = {0};
-    TRY_OUT(text_add(out, "%u", fbh5->nifs));
-    for (uint32_t i = 0; i < fbh5->nifs && i < LISTED; i++) {
-        name.length = 0;
-        TRY_OUT(fbh5_name_pol(fbh5, i, &name));
-        TRY_OUT(name.length ? text_add(out, "%s%s", i ? ", " : ": ", name.data) : STATUS_OK);
-    }
-    TRY_OUT(name.length && fbh5->nifs > LISTED ? text_add(out, ", ...") : STATUS_OK);
-out:
-    text_free(&name);
-    return st;
-}
-
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out)
 {
     size_t before = out->length;

@@ -8,24 +8,13 @@
 /* Reads the attributes of /data and of the root. Shape and type must be known. Fails with DATA. */
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5);
 
-/* Recognises the kind of /data's numbers. Fails with DATA if it is none of them. */
-status_t fbh5_read_type(hid_t type, struct fbh5 *fbh5);
-
 /* fbh5_memory_type(): the type of its samples in memory, for the caller to close.
  * fbh5_stored_bytes(): their bytes, before they become floats. Fails with DATA. */
 status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out);
 uint32_t fbh5_stored_bytes(const struct fbh5 *fbh5);
 
-/* Makes floats of stored numbers that end where the floats do. */
-void fbh5_convert(const struct fbh5 *fbh5, uint64_t count, float *out);
-
 /* Compares the header with the shape and labels of /data, attributes of the root, /frequency and
  * /time, when all else is known. Fails with DATA: a contradiction of axes. */
 status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5);
-
-/* Converts a block's numbers, which end where its floats do, to floats; `fd`: the file with the
- * scales. Fails with DATA, DEVICE. */
-status_t fbh5_apply_steps(const struct fbh5 *fbh5, int fd, const struct fbh5_block *block,
-                          float *out);
 
 #endif

@@ -322,6 +322,65 @@ out:
     return st;
 }
 
+/* Makes floats of stored numbers that end where the floats do. */
+static void fbh5_convert(const struct fbh5 *fbh5, uint64_t count, float *out)
+{
+    uint32_t bytes = fbh5_stored_bytes(fbh5);
+    const char *stored = (const char *)out + count * (sizeof *out - bytes);
+    for (uint64_t i = 0; i < count; i++) {
+        uint16_t bits = bytes == 2 ? load_u16(stored + 2 * i, 0) : 0;
+        out[i] = fbh5->number == FBH5_I8    ? (float)(int8_t)stored[i]
+                 : fbh5->number == FBH5_I16 ? (float)(int16_t)bits
+                                            : float_of_u16(bits);
+    }
+}
+
+/* Scale, then offset, of a block of rows, of the ifs and channels that are read. */
+static status_t fbh5_read_scales(const struct fbh5 *fbh5, int fd, uint64_t number,
+                                 const struct fbh5_block *block, float *out)
+{
+    const uint64_t offsets[2] = {fbh5->steps.scale_offset, fbh5->steps.offset_offset};
+    for (int i = 0; i < 2; i++) {
+        for (uint64_t j = 0; j < block->nifs; j++) {
+            uint64_t line =
+                (number * fbh5->nifs + block->first_if + j) * fbh5->nchannels + block->chan;
+            TRY(file_read(fd, fbh5->path, offsets[i] + line * sizeof *out, out,
+                          block->chans * sizeof *out));
+            out += block->chans;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Converts a block's numbers, which end where its floats do, to floats; `fd`: the file with the
+ * scales. Fails with DATA, DEVICE. */
+static status_t fbh5_apply_steps(const struct fbh5 *fbh5, int fd, const struct fbh5_block *block,
+                                 float *out)
+{
+    status_t st = STATUS_OK;
+    const struct fbh5_steps *steps = &fbh5->steps;
+    const struct steps_form form = {steps->bits, 0};
+    uint64_t lines = block->nifs * block->chans;
+    uint64_t bytes = steps->bits / 8;
+    const char *stored = (const char *)out + block->rows * lines * (sizeof *out - bytes);
+    uint64_t last = UINT64_MAX;
+    float *scale = NULL; /* and offset, and a row, which would else be written over */
+    TRY_OUT(memory_zeroed((size_t)lines, 2 * sizeof *scale + bytes, "scales", &scale));
+    char *row = (char *)(scale + 2 * lines);
+    for (uint64_t i = 0; i < block->rows; i++) {
+        uint64_t number = min_u64((block->row + i) / steps->rows, steps->scales - 1);
+        if (number != last) {
+            TRY_OUT(fbh5_read_scales(fbh5, fd, number, block, scale));
+            last = number;
+        }
+        memcpy(row, stored + i * lines * bytes, (size_t)(lines * bytes));
+        steps_load(form, row, (size_t)lines, scale, scale + lines, out + i * lines);
+    }
+out:
+    free(scale);
+    return st;
+}
+
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
 {
     const struct fbh5 *fbh5 = reader->fbh5;

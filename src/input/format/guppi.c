@@ -100,6 +100,18 @@ static status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blo
     return STATUS_OK;
 }
 
+/* Adds missing elements of the part. Fails with DEVICE (memory). */
+static status_t recorder_add_lost(struct archive_part *part, const struct lost_box *box,
+                                  const char *why)
+{
+    TRY(memory_grown(part->nboxes + 1, sizeof *part->boxes, "what is lost", &part->boxes));
+    part->boxes[part->nboxes] = *box;
+    part->boxes[part->nboxes].why = NULL;
+    TRY(memory_text(why, &part->boxes[part->nboxes].why));
+    part->nboxes++;
+    return STATUS_OK;
+}
+
 /* The last block when the file ends within it: whole coarse channels may be there, or with SIMPLE
  * the first samples of all; the rest is lost. Fails with DEVICE. */
 static status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_blocks *blocks,

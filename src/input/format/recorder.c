@@ -307,13 +307,3 @@ status_t recorder_add_piece(struct archive *archive, uint64_t end,
     run->stored = piece->stored;
     return STATUS_OK;
 }
-
-status_t recorder_add_lost(struct archive_part *part, const struct lost_box *box, const char *why)
-{
-    TRY(memory_grown(part->nboxes + 1, sizeof *part->boxes, "what is lost", &part->boxes));
-    part->boxes[part->nboxes] = *box;
-    part->boxes[part->nboxes].why = NULL;
-    TRY(memory_text(why, &part->boxes[part->nboxes].why));
-    part->nboxes++;
-    return STATUS_OK;
-}

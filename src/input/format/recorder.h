@@ -68,9 +68,6 @@ struct recorder_piece {
 status_t recorder_add_piece(struct archive *archive, uint64_t end,
                             const struct recorder_piece *piece);
 
-/* Adds missing elements of the part. Fails with DEVICE (memory). */
-status_t recorder_add_lost(struct archive_part *part, const struct lost_box *box, const char *why);
-
 /* Finds the ratio num / den of the smallest den, at most 64, that differs from `value` by less than
  * value x tolerance. Returns 0 if there is none. */
 int spacing_ratio(double value, double tolerance, uint32_t *num, uint32_t *den);

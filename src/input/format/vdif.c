@@ -36,6 +36,17 @@ out:
     return st;
 }
 
+/* Seconds that a thread's clock is behind that of the thread whose clock is farthest ahead. Some
+ * recorders lose high bits of some threads' seconds. */
+static uint64_t vdif_survey_behind(const struct vdif_survey *survey, uint32_t thread)
+{
+    int64_t most = survey->ahead[thread];
+    for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
+        most = survey->has_thread[i] && survey->ahead[i] > most ? survey->ahead[i] : most;
+    }
+    return (uint64_t)(most - survey->ahead[thread]);
+}
+
 /* All threads, wanted or not: their times tell where others are. */
 static status_t vdif_streams_add_threads(const struct vdif_survey *survey, char **assumed,
                                          struct packets *packets)
@@ -337,6 +348,48 @@ static status_t vdif_settle_mask(const struct vdif_survey *survey, struct archiv
                          "headers of EDV 4 %s: all channels are taken to be valid",
                          first->has_mask ? "have a validity mask of 0 bits"
                                          : "lack the sync word of a validity mask");
+}
+
+/* Whether a number of frames a second agrees with a count: the last ones of seconds may be lost. */
+static int vdif_is_counted(double frames, uint32_t counted)
+{
+    enum { LEAST_LOST = 8 };
+    uint32_t lost = counted / 16 > LEAST_LOST ? counted / 16 : LEAST_LOST;
+    return counted == 0 || (frames >= counted && frames <= counted + lost);
+}
+
+/* "thread 1 has 80 frames in the second from 2014-01-01T00:16:42.000000 on" */
+static status_t vdif_count_describe(const struct vdif_counted *counted, struct text *out)
+{
+    return text_add(out, "thread %u has %u frames in the second from %s on", counted->thread,
+                    counted->frames,
+                    units_utc(utc_add(vdif_epoch_utc(0), (double)counted->second)));
+}
+
+/* Fails with DATA where seconds of a thread are proven to have fewer frames than others: path,
+ * threads, times, counts. The last frames of seconds may be lost, but hardly all but one of two or
+ * more equal parts. */
+static status_t vdif_count_check(const struct vdif_survey *survey, const char *path)
+{
+    status_t st = STATUS_OK;
+    struct text few = {0};
+    struct text most = {0};
+    const struct vdif_counted *fewest = &survey->fewest;
+    if (fewest->frames == 0 || fewest->frames >= survey->most.frames ||
+        (vdif_is_counted(survey->most.frames, fewest->frames) &&
+         survey->most.frames % fewest->frames != 0)) {
+        goto out;
+    }
+    TRY_OUT(vdif_count_describe(fewest, &few));
+    TRY_OUT(vdif_count_describe(&survey->most, &most));
+    FAIL_OUT(STATUS_DATA,
+             "%s: %s, as in another one, but %s: its frames are of two sample rates; "
+             "input.layout.sample_rate_hz says the rate of all, at which the others are lost",
+             path, few.data, most.data);
+out:
+    text_free(&few);
+    text_free(&most);
+    return st;
 }
 
 /* Real samples of a rate that headers state. EDV 3 states half of it; frames may tell about EDV 1.

@@ -119,45 +119,6 @@ static void vdif_count_seen(struct vdif_survey *survey, struct vdif_seen *seen, 
     }
 }
 
-int vdif_is_counted(double frames, uint32_t counted)
-{
-    enum { LEAST_LOST = 8 };
-    uint32_t lost = counted / 16 > LEAST_LOST ? counted / 16 : LEAST_LOST;
-    return counted == 0 || (frames >= counted && frames <= counted + lost);
-}
-
-/* "thread 1 has 80 frames in the second from 2014-01-01T00:16:42.000000 on" */
-static status_t vdif_count_describe(const struct vdif_counted *counted, struct text *out)
-{
-    return text_add(out, "thread %u has %u frames in the second from %s on", counted->thread,
-                    counted->frames,
-                    units_utc(utc_add(vdif_epoch_utc(0), (double)counted->second)));
-}
-
-/* The last frames of seconds may be lost, but hardly all but one of two or more equal parts. */
-status_t vdif_count_check(const struct vdif_survey *survey, const char *path)
-{
-    status_t st = STATUS_OK;
-    struct text few = {0};
-    struct text most = {0};
-    const struct vdif_counted *fewest = &survey->fewest;
-    if (fewest->frames == 0 || fewest->frames >= survey->most.frames ||
-        (vdif_is_counted(survey->most.frames, fewest->frames) &&
-         survey->most.frames % fewest->frames != 0)) {
-        goto out;
-    }
-    TRY_OUT(vdif_count_describe(fewest, &few));
-    TRY_OUT(vdif_count_describe(&survey->most, &most));
-    FAIL_OUT(STATUS_DATA,
-             "%s: %s, as in another one, but %s: its frames are of two sample rates; "
-             "input.layout.sample_rate_hz says the rate of all, at which the others are lost",
-             path, few.data, most.data);
-out:
-    text_free(&few);
-    text_free(&most);
-    return st;
-}
-
 /* Where frames begin behind the first byte, that must be a frame like them, flagged, or fill: other
  * files hold bytes like headers, too. A file of a single frame must be no longer, and say by its
  * extended data what it is. */
@@ -216,15 +177,6 @@ static int64_t vdif_survey_second(const struct vdif_survey *survey,
                                   const struct vdif_header *header)
 {
     return vdif_survey_seen(header).second - survey->ahead[header->thread];
-}
-
-uint64_t vdif_survey_behind(const struct vdif_survey *survey, uint32_t thread)
-{
-    int64_t most = survey->ahead[thread];
-    for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
-        most = survey->has_thread[i] && survey->ahead[i] > most ? survey->ahead[i] : most;
-    }
-    return (uint64_t)(most - survey->ahead[thread]);
 }
 
 static int vdif_survey_is_wanted(const struct vdif_survey *survey, uint32_t station)

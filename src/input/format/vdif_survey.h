@@ -30,20 +30,9 @@ struct vdif_survey {
 /* Whether frames begin in a file. Fails with DATA. */
 status_t vdif_survey_recognise(const char *path, int *is_it);
 
-/* Seconds that a thread's clock is behind that of the thread whose clock is farthest ahead. Some
- * recorders lose high bits of some threads' seconds. */
-uint64_t vdif_survey_behind(const struct vdif_survey *survey, uint32_t thread);
-
 /* Reads headers of a file: adds what they say, and finds its frames. No field of a frame that is
  * flagged invalid counts. Fails with DATA or USAGE: it is not like those before it, or of another
  * station. */
 status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file);
-
-/* Whether a number of frames a second agrees with a count: the last ones of seconds may be lost. */
-int vdif_is_counted(double frames, uint32_t counted);
-
-/* Fails with DATA where seconds of a thread are proven to have fewer frames than others: path,
- * threads, times, counts. */
-status_t vdif_count_check(const struct vdif_survey *survey, const char *path);
 
 #endif

@@ -43,6 +43,19 @@ static uint32_t depot_find(const depot_t *depot, const struct mapping *mapping)
     return 0;
 }
 
+/* Checks that the files read since the last check are still those that were planned. Fails with
+ * DATA. */
+static status_t stored_check(const depot_t *depot, struct stored *stored)
+{
+    for (uint32_t i = 0; stored && stored->source.is_touched && i < stored->nfiles; i++) {
+        TRY(sources_check_path(depot_sources(depot), stored->files[i]));
+    }
+    if (stored) {
+        stored->source.is_touched = 0;
+    }
+    return STATUS_OK;
+}
+
 /* Closes sources, or only such as keep chunks, the least recently used first, until no more than
  * `most` are open and no more than `bytes` are kept, or all others are in use. */
 static status_t depot_shrink(depot_t *depot, uint32_t most, uint64_t bytes)

@@ -375,27 +375,3 @@ out:
     h5_close(there);
     return st;
 }
-
-int mapping_along(const struct mapping *mapping, int along)
-{
-    hsize_t low[H5S_MAX_RANK];
-    hsize_t high[H5S_MAX_RANK];
-    if (along < 0 || along == mapping->unlimited[0]) {
-        return along < 0 ? -1 : mapping->unlimited[1];
-    }
-    if (mapping->low[along] == mapping->high[along] ||
-        H5Sget_select_bounds(mapping->there, low, high) < 0) {
-        return -1;
-    }
-    /* Elements have the same order on both sides: dimensions of one index do not count. */
-    int before = 0;
-    for (int i = 0; i < along; i++) {
-        before += mapping->low[i] < mapping->high[i];
-    }
-    for (int i = 0; i < H5Sget_simple_extent_ndims(mapping->there); i++) {
-        if (low[i] < high[i] && before-- == 0) {
-            return i;
-        }
-    }
-    return -1;
-}

@@ -330,38 +330,6 @@ void lost_pieces_free(struct lost_pieces *lost)
     *lost = (struct lost_pieces){NULL, 0};
 }
 
-/* Adds a piece; takes `space`, whatever comes. */
-status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why)
-{
-    status_t st = STATUS_OK;
-    TRY_OUT(memory_grown((size_t)lost->count + 1, sizeof *lost->items, "what is lost of an archive",
-                         &lost->items));
-    lost->items[lost->count] = (struct lost_piece){.space = h5_move(&space), .why = NULL};
-    TRY_OUT(memory_text(why, &lost->items[lost->count++].why));
-out:
-    h5_close(space);
-    return st;
-}
-
-status_t stored_lose(struct stored *stored, hid_t space, const char *of, const char *what)
-{
-    status_t st = STATUS_OK;
-    struct text why = {0};
-    if (space < 0) {
-        space = H5Scopy(stored->space);
-        H5_TRY_OUT(space, "%s: %s has no shape", stored->path, stored->name);
-        H5_TRY_OUT(stored->rank > 0 ? H5Sselect_all(space) : 0, "%s: %s has no shape", stored->path,
-                   stored->name);
-    }
-    TRY_OUT(text_add(&why, "%s: %s%s%s %s", stored->path, of, stored_slash(stored->name),
-                     stored->name, what));
-    TRY_OUT(stored_add_lost(&stored->lost, h5_move(&space), why.data));
-out:
-    h5_close(space);
-    text_free(&why);
-    return st;
-}
-
 const struct sources *depot_sources(const depot_t *depot)
 {
     return depot->spec.found ? &depot->spec.found->sources : &depot->spec.storage->sources;
@@ -590,6 +558,32 @@ out:
     return st;
 }
 
+/* Returns the dimension of the source along which dimension `along` of the virtual dataset runs;
+ * -1: there is none, or it is not clear. */
+static int mapping_along(const struct mapping *mapping, int along)
+{
+    hsize_t low[H5S_MAX_RANK];
+    hsize_t high[H5S_MAX_RANK];
+    if (along < 0 || along == mapping->unlimited[0]) {
+        return along < 0 ? -1 : mapping->unlimited[1];
+    }
+    if (mapping->low[along] == mapping->high[along] ||
+        H5Sget_select_bounds(mapping->there, low, high) < 0) {
+        return -1;
+    }
+    /* Elements have the same order on both sides: dimensions of one index do not count. */
+    int before = 0;
+    for (int i = 0; i < along; i++) {
+        before += mapping->low[i] < mapping->high[i];
+    }
+    for (int i = 0; i < H5Sget_simple_extent_ndims(mapping->there); i++) {
+        if (low[i] < high[i] && before-- == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 /* The dataset of the depot itself; or the source of a mapping of `by`. */
 status_t stored_open(depot_t *depot, const struct stored *by, const struct mapping *mapping,
                      struct stored **out)
@@ -615,15 +609,4 @@ status_t stored_open(depot_t *depot, const struct stored *by, const struct mappi
 out:
     stored_free(stored);
     return st;
-}
-
-status_t stored_check(const depot_t *depot, struct stored *stored)
-{
-    for (uint32_t i = 0; stored && stored->source.is_touched && i < stored->nfiles; i++) {
-        TRY(sources_check_path(depot_sources(depot), stored->files[i]));
-    }
-    if (stored) {
-        stored->source.is_touched = 0;
-    }
-    return STATUS_OK;
 }

@@ -207,6 +207,41 @@ static int stored_is_cut(const struct stored *stored)
     return is_cut;
 }
 
+/* Adds elements to the missing ones of a dataset; owns `space`, also when it fails. Fails with
+ * DATA, DEVICE. */
+static status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why)
+{
+    status_t st = STATUS_OK;
+    TRY_OUT(memory_grown((size_t)lost->count + 1, sizeof *lost->items, "what is lost of an archive",
+                         &lost->items));
+    lost->items[lost->count] = (struct lost_piece){.space = h5_move(&space), .why = NULL};
+    TRY_OUT(memory_text(why, &lost->items[lost->count++].why));
+out:
+    h5_close(space);
+    return st;
+}
+
+/* Adds elements likewise, or all if `space` is below 0, with the reason "FILE: chunks of /NAME were
+ * never written". */
+static status_t stored_lose(struct stored *stored, hid_t space, const char *of, const char *what)
+{
+    status_t st = STATUS_OK;
+    struct text why = {0};
+    if (space < 0) {
+        space = H5Scopy(stored->space);
+        H5_TRY_OUT(space, "%s: %s has no shape", stored->path, stored->name);
+        H5_TRY_OUT(stored->rank > 0 ? H5Sselect_all(space) : 0, "%s: %s has no shape", stored->path,
+                   stored->name);
+    }
+    TRY_OUT(text_add(&why, "%s: %s%s%s %s", stored->path, of, stored_slash(stored->name),
+                     stored->name, what));
+    TRY_OUT(stored_add_lost(&stored->lost, h5_move(&space), why.data));
+out:
+    h5_close(space);
+    text_free(&why);
+    return st;
+}
+
 static status_t stored_find_lost_chunks(struct stored *stored)
 {
     status_t st = STATUS_OK;

@@ -37,10 +37,6 @@ void mappings_free(struct mappings *mappings);
  * where either does. Fails with DATA: the source has another rank or ends before the mapping. */
 status_t mapping_settle(struct mapping *mapping, hid_t space);
 
-/* Returns the dimension of the source along which dimension `along` of the virtual dataset runs;
- * -1: there is none, or it is not clear. */
-int mapping_along(const struct mapping *mapping, int along);
-
 /* One dataset, open. */
 struct stored {
     char *path, *name; /* as it was asked for */
@@ -98,12 +94,6 @@ void stored_free(struct stored *stored);
 /* Returns "/" for a name that does not begin with one, else "". */
 const char *stored_slash(const char *name);
 
-/* Add elements to the missing ones of a dataset. Both own `space`, also when they fail.
- * stored_lose() adds all elements if `space` is below 0, with the reason "FILE: chunks of /NAME
- * were never written". Fail with DATA, DEVICE. */
-status_t stored_add_lost(struct lost_pieces *lost, hid_t space, const char *why);
-status_t stored_lose(struct stored *stored, hid_t space, const char *of, const char *what);
-
 /* Returns the bytes of chunks that may be kept. */
 uint64_t depot_budget(const depot_t *depot);
 
@@ -112,10 +102,6 @@ uint64_t depot_budget(const depot_t *depot);
 status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out);
 void depot_give(depot_t *depot, struct stored *stored);
-
-/* Checks that the files read since the last check are still those that were planned. Fails with
- * DATA. */
-status_t stored_check(const depot_t *depot, struct stored *stored);
 
 /* Reads in our own way, without HDF5's filters, if that can be done: *is_done. Fails with DATA or
  * DEVICE. */

@@ -146,6 +146,18 @@ out:
     return st;
 }
 
+static int propose_word_begins(const char *words, const char *text)
+{
+    for (const char *at = words; *at; at += strspn(at, " ")) {
+        size_t size = strcspn(at, " ");
+        if (strncmp(at, text, size) == 0) {
+            return 1;
+        }
+        at += size;
+    }
+    return 0;
+}
+
 static enum axis axes_word(const char *plain)
 {
     /* Beginnings of names, and whole names. */

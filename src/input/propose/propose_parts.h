@@ -44,7 +44,6 @@ struct propose_word {
 /* Find the word that `length` letters of a text are, among words with blanks between them (NULL:
  * none); return whether a text begins with one. */
 const char *propose_word_among(const char *words, const char *text, size_t length);
-int propose_word_begins(const char *words, const char *text);
 
 /* Returns the word that a name is, also with a unit behind it ("FS_MHz"). */
 struct propose_word propose_word_of(const char *name);

@@ -146,18 +146,6 @@ int propose_may_have(enum propose_meaning means, enum job_unit unit)
     }
 }
 
-int propose_word_begins(const char *words, const char *text)
-{
-    for (const char *at = words; *at; at += strspn(at, " ")) {
-        size_t size = strcspn(at, " ");
-        if (strncmp(at, text, size) == 0) {
-            return 1;
-        }
-        at += size;
-    }
-    return 0;
-}
-
 const char *propose_word_among(const char *words, const char *word, size_t length)
 {
     for (const char *at = words; *at; at += strspn(at, " ")) {

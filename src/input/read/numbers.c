@@ -178,20 +178,6 @@ status_t numbers_settle_steps(struct archive *archive, int32_t blank)
     return STATUS_OK;
 }
 
-int numbers_are_alike(const struct archive *a, const struct archive *b)
-{
-    const struct archive_number *one = &a->stored.number;
-    const struct archive_number *other = &b->stored.number;
-    return a->format == b->format && a->stored.is_dc_at_edge == b->stored.is_dc_at_edge &&
-           one->kind == other->kind && one->bits == other->bits &&
-           one->is_big_endian == other->is_big_endian &&
-           one->is_high_bit_first == other->is_high_bit_first && one->offset == other->offset &&
-           one->is_doubled == other->is_doubled &&
-           memcmp(one->levels, other->levels, sizeof one->levels) == 0 &&
-           one->has_missing == other->has_missing && one->missing == other->missing &&
-           one->is_missing_byte == other->is_missing_byte && one->has_steps == other->has_steps;
-}
-
 /* Numbers of 8 bits or more made into others: loops that compilers vectorise. */
 
 static inline void numbers_store(char *to, float value)

@@ -85,7 +85,4 @@ void numbers_turn(const numbers_t *numbers, uint64_t first, uint64_t steps, uint
 void numbers_scale(const numbers_t *numbers, const struct numbers_cut *cut,
                    const struct archive_part *part, uint64_t first, uint64_t steps, void *data);
 
-/* Returns whether two archives hand out the same of what they store in the same way. */
-int numbers_are_alike(const struct archive *a, const struct archive *b);
-
 #endif

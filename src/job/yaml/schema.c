@@ -585,13 +585,6 @@ status_t schema_fill(struct tree *root, const struct schema *rows, struct mistak
     return schema_fill_node(mistakes, root, &whole, out);
 }
 
-int schema_has_effect(const struct tree *member, unsigned products)
-{
-    const struct schema *row = member->row;
-    return !row || (!(row->without_effect_on & products) &&
-                    (!row->only || !member->text || strcmp(row->only, member->text) == 0));
-}
-
 static void schema_free_value(const struct schema *row, char *at)
 {
     char *text = NULL;

@@ -125,10 +125,6 @@ struct schema {
 status_t schema_fill(struct tree *root, const struct schema *rows, struct mistakes *mistakes,
                      void *out);
 
-/* Whether the bytes of `products` (bits of without_effect_on) depend on a member that was checked.
- */
-int schema_has_effect(const struct tree *member, unsigned products);
-
 /* Adds the mistake that `key`, which one of `rows` describes, is missing in the mapping `node`,
  * unless it is there, or misspelt, or `node` is none, which has been told. */
 void schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,

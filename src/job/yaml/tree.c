@@ -7,7 +7,6 @@
 #include "base/units.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -384,16 +383,6 @@ status_t tree_quote(const char *text, struct text *out)
         text_add(out, c < ' ' || c == 0x7F ? "\\x%02x" : c == '"' || c == '\\' ? "\\%c" : "%c", c);
     }
     return text_add(out, "\"");
-}
-
-status_t tree_quote_list(char *const *texts, uint32_t count, struct text *out)
-{
-    text_add(out, "[");
-    for (uint32_t i = 0; i < count; i++) {
-        text_add(out, "%s", i > 0 ? ", " : "");
-        tree_quote(texts[i], out);
-    }
-    return text_add(out, "]");
 }
 
 /* Limits of the one message that a process keeps (base/report.c). */

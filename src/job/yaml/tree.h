@@ -149,7 +149,4 @@ status_t tree_write(const struct tree *root, tree_pick pick, const void *arg, st
 /* Appends a text in double quotes. Fails with DEVICE (memory). */
 status_t tree_quote(const char *text, struct text *out);
 
-/* Appends a list of texts, in brackets. Fails with DEVICE. */
-status_t tree_quote_list(char *const *texts, uint32_t count, struct text *out);
-
 #endif

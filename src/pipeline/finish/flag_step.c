@@ -141,6 +141,14 @@ static status_t flag_create_open(const struct channelise_plan *work, struct flag
     return STATUS_OK;
 }
 
+/* Returns how many channels of each coarse one, from its first, kurtosis does not flag: of real
+ * samples the bank's channel 0 is a real number (DC, or half the sample rate), whose noise has K of
+ * about 2. */
+static size_t flagged_untold(const struct product_spec *spec)
+{
+    return !spec->archive->is_complex && spec->bank.first_channel == 0 ? 1 : 0;
+}
+
 static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
                             void **out)
 {

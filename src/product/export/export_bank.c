@@ -108,6 +108,25 @@ out:
     return st;
 }
 
+/* Appends the number of ifs and the names of the first 16: "2: X, Y". Fails with DEVICE
+ * (memory). */
+static status_t fbh5_list_pols(const struct fbh5 *fbh5, struct text *out)
+{
+    status_t st = STATUS_OK;
+    enum { LISTED = 16 };
+    struct text name = {0};
+    TRY_OUT(text_add(out, "%u", fbh5->nifs));
+    for (uint32_t i = 0; i < fbh5->nifs && i < LISTED; i++) {
+        name.length = 0;
+        TRY_OUT(fbh5_name_pol(fbh5, i, &name));
+        TRY_OUT(name.length ? text_add(out, "%s%s", i ? ", " : ": ", name.data) : STATUS_OK);
+    }
+    TRY_OUT(name.length && fbh5->nifs > LISTED ? text_add(out, ", ...") : STATUS_OK);
+out:
+    text_free(&name);
+    return st;
+}
+
 static status_t bank_refuse_pol(const struct export_bank *bank)
 {
     status_t st = STATUS_OK;

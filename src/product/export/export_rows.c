@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/report.h"
-#include "io/crc.h"
 #include "io/file.h"
 #include "product/export/export_bank.h"
 #include "product/export/psrfits_head.h"
@@ -81,21 +80,6 @@ void export_rows_place(struct export_rows *rows, const struct product_spec *spec
     rows->steps.offset_offset = place->offset_offset;
 }
 
-int export_rows_makes_sense(const struct export_rows *rows, const struct product_place *place)
-{
-    enum { HEAD_MOST = 64 << 20 };
-    const struct psrfits_table *table = &rows->table;
-    int is_psrfits = rows->format == FILE_PSRFITS;
-    return rows->format == FILE_HDF5 ||
-           ((is_psrfits || rows->format == FILE_FIL) &&
-            (rows->bits == 8 || rows->bits == 16 || rows->bits == 32) && rows->nifs > 0 &&
-            rows->nchans > 0 && rows->rows == place->rows &&
-            rows->nifs <= place->row_bytes / rows->nchans && rows->row_bytes == place->row_bytes &&
-            rows->nifs * rows->nchans * rows->bits / 8 == rows->row_bytes &&
-            rows->begin >= MARK_BYTES && rows->begin < HEAD_MOST &&
-            (table->rows_each > 0) == is_psrfits);
-}
-
 status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char *path)
 {
     mark_bytes(MARK_RUN, head->data);
@@ -105,19 +89,6 @@ status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char
     return REQUIRED(ftruncate(fd, (off_t)bytes) == 0,
                     file_is_full(errno) ? STATUS_NO_SPACE : STATUS_DATA,
                     "%s cannot be made %" PRIu64 " bytes long: %s", path, bytes, strerror(errno));
-}
-
-status_t export_rows_is_head(const struct export_rows *rows, int fd, const char *path, int *out)
-{
-    status_t st = STATUS_OK;
-    char *head = NULL;
-    *out = 0;
-    TRY_OUT(memory_aligned((size_t)rows->begin, 1, "a head", &head));
-    TRY_OUT(file_read(fd, path, 0, head, rows->begin));
-    *out = crc_of(head + MARK_BYTES, (size_t)rows->begin - MARK_BYTES) == rows->head_crc;
-out:
-    free(head);
-    return st;
 }
 
 uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *together)

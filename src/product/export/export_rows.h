@@ -52,16 +52,9 @@ struct export_rows export_rows_expect(enum file_format format, const struct prod
 void export_rows_place(struct export_rows *rows, const struct product_spec *spec,
                        struct product_place *place);
 
-/* Returns whether a form that was read belongs to such a place. */
-int export_rows_makes_sense(const struct export_rows *rows, const struct product_place *place);
-
 /* Makes an open file anew, of `bytes` bytes, with the head, whose first bytes become the mark.
  * Fails with NO_SPACE, DATA. */
 status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char *path);
-
-/* Returns whether the open file begins with the head, whatever stands in its first MARK_BYTES.
- * Fails with DATA. */
-status_t export_rows_is_head(const struct export_rows *rows, int fd, const char *path, int *out);
 
 /* Returns the offset of a row in the file; *together: rows from it on that follow each other. */
 uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *together);

@@ -46,6 +46,32 @@ static const char *presto_or_unknown(const char *text)
     return text && text[0] ? text : "Unknown";
 }
 
+/* Returns whether times are those of another frequency than the highest channel's: nearer than 1 Hz
+ * it is the same, rounded. */
+static int series_is_shifted(const struct series *series)
+{
+    const struct series_band *band = &series->band;
+    return band->high_mhz > 0 && !(fabs(band->reference_mhz - band->high_mhz) < 1e-6);
+}
+
+/* Returns the leading edge of the first sample of a DM, counted as PRESTO and SIGPROC do: when a
+ * pulse arrives at the highest channel. Returns 0, and leaves *out alone, when it is unknown. */
+static int series_start(const struct series *series, uint64_t dm, struct utc *out)
+{
+    const struct series_band *band = &series->band;
+    double high = band->high_mhz;
+    double reference = band->reference_mhz;
+    double later = 0;
+    if (!series->has_start) {
+        return 0;
+    }
+    if (series_is_shifted(series)) {
+        later = band->constant * series->dm[dm] * (1 / (high * high) - 1 / (reference * reference));
+    }
+    *out = utc_add(series->start, later);
+    return 1;
+}
+
 static void presto_put_where(const struct series *series, uint64_t dm, struct text *out)
 {
     struct utc start = {0};

@@ -15,7 +15,6 @@
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/kind/sigproc_head.h"
-#include "product/quantised.h"
 
 #include <hdf5.h>
 #include <stdlib.h>
@@ -239,6 +238,84 @@ static status_t spectra_attach_names(hid_t file, hid_t data, const struct archiv
 out:
     text_free_list(names, names ? archive->nselected[axis] : 0);
     return st;
+}
+
+static const char convention[] =
+    "value = scale q + offset, q the stored number; blank_value is no number (NaN). Block b is "
+    "rows b * scale_rows to (b + 1) * scale_rows - 1, the last one ending with the last row. Of "
+    "/scale and /offset, [block][if][frequency], row b is block b's; of scales `first` all have "
+    "row 0, that of the first block. With factor = 1 / scale and t = value - offset as 32-bit "
+    "floats, q is t * factor, exact, rounded to the nearest whole number (halves to the even one) "
+    "and clipped; /clipped_low and /clipped_high count clipped numbers of each block.";
+
+static const char power_convention[] =
+    "Of a channel's finite numbers in a block: scale = rms about the mean / steps_a_rms (at least "
+    "|mean| 2^-23; 1 if all are 0), offset = mean - centre * scale, as 32-bit floats.";
+
+static const char spectra_convention[] =
+    "Of a channel's finite numbers in a block, both parts of each: scale = rms / steps_a_rms (1 if "
+    "all are 0), as a 32-bit float; offset = 0.";
+
+/* Returns HDF5's type of a number of the rows: float if they are not quantised. */
+static hid_t quantised_type(const struct product_spec *spec)
+{
+    int is_signed = product_quantity(spec->kind) == QUANTITY_SPECTRA;
+    return spec->steps.bits == 8    ? is_signed ? H5T_STD_I8LE : H5T_STD_U8LE
+           : spec->steps.bits == 16 ? is_signed ? H5T_STD_I16LE : H5T_STD_U16LE
+                                    : H5T_IEEE_F32LE;
+}
+
+static status_t quantised_put_words(hid_t rows, const struct product_spec *spec)
+{
+    struct steps_form form = quantised_form(spec->kind, spec->steps.bits);
+    static const uint16_t blank = 0; /* of power, in whatever bits */
+    TRY(h5_put_text(rows, "scales", spec->steps.are_first ? "first" : "block"));
+    TRY(h5_put_u64(rows, "scale_rows", spec->steps.rows));
+    TRY(h5_put_f64(rows, "steps_a_rms", steps_a_rms(spec->steps.bits)));
+    TRY(form.is_signed ? STATUS_OK : h5_put_f64(rows, "centre", steps_centre(spec->steps.bits)));
+    TRY(h5_put_i32(rows, "blank_value", steps_blank(form)));
+    /* Generic tools treat this value as missing; for pairs there is no such attribute. */
+    if (!form.is_signed) {
+        TRY(h5_put_number(rows, "_FillValue", quantised_type(spec), &blank));
+    }
+    TRY(h5_put_text(rows, "quantised_convention", convention));
+    return h5_put_text(rows, "scale_convention",
+                       form.is_signed ? spectra_convention : power_convention);
+}
+
+/* Creates /scale, /offset, /clipped_low, /clipped_high, whose values come with the rows, and the
+ * attributes of the rows; `ifs`: the scale of their ifs. Fails with DATA, NO_SPACE, DEVICE
+ * (memory). */
+static status_t quantised_put(hid_t file, hid_t rows, const struct product_spec *spec,
+                              const char *ifs)
+{
+    static const char words[] = "first row of each block";
+    const struct time_axis axis = {0, (double)spec->steps.rows};
+    const uint64_t blocks = ceil_div_u64(spec->rows, spec->steps.rows);
+    const char *const of_scales = spec->steps.are_first ? "first_block" : "block";
+    const struct {
+        const char *name, *scale, *long_name;
+    } sets[] = {{"scale", of_scales, "what 1 of a stored number is"},
+                {"offset", of_scales, "what 0 of a stored number is"},
+                {"clipped_low", "block", "numbers below the least that is stored"},
+                {"clipped_high", "block", "numbers above the most that is stored"}};
+    TRY(quantised_put_words(rows, spec));
+    TRY(parts_scale_steps(file, "block", axis, blocks, "1", words));
+    if (spec->steps.are_first) {
+        TRY(parts_scale_steps(file, "first_block", axis, 1, "1", words));
+    }
+    for (int i = 0; i < 4; i++) {
+        const struct parts_set set = {
+            sets[i].name,
+            i < 2 ? H5T_IEEE_F32LE : H5T_STD_U16LE,
+            3,
+            {i < 2 && spec->steps.are_first ? 1 : blocks, spec->nifs, spec->frequencies},
+            .long_name = sets[i].long_name,
+            .scales = {sets[i].scale, ifs, "frequency"},
+            .labels = {"block", "if", "frequency"}};
+        TRY(parts_put(file, &set));
+    }
+    return STATUS_OK;
 }
 
 /* Ifs have a scale of their own where they count stations or beams, too. */

@@ -123,29 +123,6 @@ out:
     return st;
 }
 
-/* Nearer than 1 Hz it is the same frequency, rounded. */
-int series_is_shifted(const struct series *series)
-{
-    const struct series_band *band = &series->band;
-    return band->high_mhz > 0 && !(fabs(band->reference_mhz - band->high_mhz) < 1e-6);
-}
-
-int series_start(const struct series *series, uint64_t dm, struct utc *out)
-{
-    const struct series_band *band = &series->band;
-    double high = band->high_mhz;
-    double reference = band->reference_mhz;
-    double later = 0;
-    if (!series->has_start) {
-        return 0;
-    }
-    if (series_is_shifted(series)) {
-        later = band->constant * series->dm[dm] * (1 / (high * high) - 1 / (reference * reference));
-    }
-    *out = utc_add(series->start, later);
-    return 1;
-}
-
 enum { CACHE_BYTES = 64 << 20, CACHE_SLOTS = 12421 };
 
 void series_destroy(struct series *series)

@@ -44,11 +44,4 @@ extern const struct description series_description;
 status_t series_read(const struct series *series, uint64_t dm, uint64_t first, uint64_t count,
                      float *out);
 
-/* Returns whether times are those of another frequency than the highest channel's. */
-int series_is_shifted(const struct series *series);
-
-/* Returns the leading edge of the first sample of a DM, counted as PRESTO and SIGPROC do: when a
- * pulse arrives at the highest channel. Returns 0, and leaves *out alone, when it is unknown. */
-int series_start(const struct series *series, uint64_t dm, struct utc *out);
-
 #endif
