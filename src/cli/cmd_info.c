@@ -9,7 +9,6 @@
 #include "input/format/formats.h"
 #include "input/open.h"
 #include "input/propose/propose.h"
-#include "input/propose/raw_types.h"
 #include "io/file.h"
 
 #include <stdio.h>

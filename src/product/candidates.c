@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "dsp/boxes.h"
 #include "dsp/groups.h"
-#include "input/fbh5/start.h"
+#include "input/fbh5/fbh5_header.h"
 #include "io/file.h"
 #include "io/hdf5/h5_dataset.h"
 #include "product/kind/dedispersed_kind.h"

@@ -1,7 +1,7 @@
 /* Reading back what a product says of itself. */
 #include "base/memory.h"
 #include "base/text.h"
-#include "input/fbh5/start.h"
+#include "input/fbh5/fbh5_header.h"
 #include "io/hdf5/h5_dataset.h"
 #include "io/hdf5/h5_file.h"
 #include "product/attributes.h"

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "input/hdf5/transpose.h"
-#include "input/hdf5/transpose_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

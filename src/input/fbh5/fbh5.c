@@ -1,5 +1,5 @@
 /* Opening a filterbank: shape, type, where its rows lie and which of them are lost. */
-#include "input/fbh5/fbh5_parts.h"
+#include "input/fbh5/fbh5_header.h"
 
 #include "base/memory.h"
 #include "base/terms.h"

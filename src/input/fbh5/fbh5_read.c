@@ -1,5 +1,5 @@
 /* Rows of a filterbank: plain reads where they lie in one piece, else through HDF5. */
-#include "input/fbh5/fbh5_parts.h"
+#include "input/fbh5/fbh5_header.h"
 
 #include "base/byte_order.h"
 #include "base/memory.h"

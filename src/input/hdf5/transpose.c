@@ -3,7 +3,6 @@
 #include "input/hdf5/transpose.h"
 
 #include "base/wide.h"
-#include "input/hdf5/transpose_parts.h"
 
 #include <stdint.h>
 #include <string.h>

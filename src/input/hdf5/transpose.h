@@ -2,6 +2,8 @@
 #ifndef VOLTMILL_INPUT_HDF5_TRANSPOSE_H
 #define VOLTMILL_INPUT_HDF5_TRANSPOSE_H
 
+#include "base/simd.h"
+
 #include <stddef.h>
 
 /* Transposes byte planes to elements. Plane b begins at in + b * stride and contains byte b of each
@@ -27,5 +29,19 @@ void transpose_bits(const unsigned char *in, size_t count, size_t size, unsigned
  *   out    bytes [size][count]; [8 size][count / 8] */
 void transpose_into_bytes(const unsigned char *in, size_t count, size_t size, unsigned char *out);
 void transpose_into_bits(const unsigned char *in, size_t count, size_t size, unsigned char *out);
+
+/* transpose_bits() and transpose_into_bits() by one instruction set: of at least `least` columns
+ * (eight elements each); the same bytes from all. */
+struct transpose_kernels {
+    const char *name;
+    size_t least;
+    void (*from_bits)(const unsigned char *in, size_t count, size_t size, unsigned char *out);
+    void (*into_bits)(const unsigned char *in, size_t count, size_t size, unsigned char *out);
+};
+
+extern const struct transpose_kernels transpose_plain;
+
+/* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */
+const struct transpose_kernels *transpose_kernels(enum simd_level level);
 
 #endif

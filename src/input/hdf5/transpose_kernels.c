@@ -7,7 +7,7 @@
  * elements. Both steps are their own way back. The last register of columns overlaps the one before
  * it. Registers are worked on in parts of 16 bytes. */
 #include "base/lanes.h"
-#include "input/hdf5/transpose_parts.h"
+#include "input/hdf5/transpose.h"
 
 typedef uint8_t vec __attribute__((vector_size(VECTOR)));
 typedef vec vec_anywhere __attribute__((aligned(1), may_alias));

@@ -1,8 +1,11 @@
-/* A job for an HDF5 file that no format knows, as far as the file states what it needs. */
+/* A job for an HDF5 file that no format knows, as far as the file states what it needs; raw numbers
+ * of unknown type, measured as each that they may be. */
 #ifndef VOLTMILL_INPUT_PROPOSE_PROPOSE_H
 #define VOLTMILL_INPUT_PROPOSE_PROPOSE_H
 
 #include "base/text.h"
+
+#include <stdint.h>
 
 /* Appends the attributes of the file's objects, a line each, and a whole job (YAML) for the largest
  * dataset of numbers. "???" stands for what the file leaves open, or states twice and differently:
@@ -13,5 +16,12 @@ status_t propose_layout(const char *path, struct text *attributes, struct text *
 /* Appends a whole job with the keys that the message names, "???" for each. Fails with
  * DEVICE. */
 status_t propose_said(const char *path, const char *format, const char *message, struct text *out);
+
+/* Appends three lines for each type, of up to 256 KiB of the file from byte `skip` on: mean, rms
+ * about it and the share of numbers at either end of the range (of floating point numbers: not
+ * finite); coarse spectra as real samples from 0 to half of the rate, and as complex ones, whose
+ * parts alternate, from minus half of it to plus half, in dB relative to their mean. Fails with
+ * DATA: it is unreadable, or has too few bytes. */
+status_t raw_types_measure(const char *path, uint64_t skip, struct text *out);
 
 #endif

@@ -48,13 +48,6 @@ const char *propose_word_among(const char *words, const char *text, size_t lengt
 /* Returns the word that a name is, also with a unit behind it ("FS_MHz"). */
 struct propose_word propose_word_of(const char *name);
 
-/* Returns the unit in a text such as "MHz" or "seconds"; *is_known = 0 where it is another. Empty:
- * NONE. */
-enum job_unit propose_unit_of(const char *text, int *is_known);
-
-/* Returns whether values of a meaning can have a unit. */
-int propose_may_have(enum propose_meaning means, enum job_unit unit);
-
 /* Copies letters and digits of a name in lower case. */
 enum { PROPOSE_NAME = 64 };
 void propose_plain(const char *name, char out[PROPOSE_NAME]);

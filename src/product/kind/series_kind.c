@@ -5,7 +5,7 @@
 #include "dsp/dispersion/dispersion.h"
 #include "input/about.h"
 #include "input/archive.h"
-#include "input/fbh5/start.h"
+#include "input/fbh5/fbh5_header.h"
 
 #include <math.h>
 #include <stdlib.h>

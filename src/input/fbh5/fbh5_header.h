@@ -1,10 +1,12 @@
-/* When the rows of a filterbank or of dedispersed series begin: what the header's `tstart` says,
- * and what the root of our own says more exactly (start_mjd_day, start_second, first_time). */
-#ifndef VOLTMILL_INPUT_FBH5_START_H
-#define VOLTMILL_INPUT_FBH5_START_H
+/* Headers of filterbanks and roots of our own products: when rows begin, by what the header's
+ * `tstart` says, and what the root says more exactly (start_mjd_day, start_second, first_time);
+ * what the attributes of rows say; whether both agree. */
+#ifndef VOLTMILL_INPUT_FBH5_FBH5_HEADER_H
+#define VOLTMILL_INPUT_FBH5_FBH5_HEADER_H
 
 #include "base/terms.h"
 #include "base/units.h"
+#include "input/fbh5/fbh5.h"
 #include "io/hdf5/h5.h"
 
 struct start {
@@ -25,5 +27,17 @@ status_t start_read(hid_t file, const char *path, double tstart, double tsamp, s
 status_t start_read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours);
 status_t start_read_version(hid_t file, const char *path, int64_t *version, int *found);
 status_t start_read_root(hid_t file, const char *path, struct start *out, int *has_first_time);
+
+/* Reads the attributes of /data and of the root. Shape and type must be known. Fails with DATA. */
+status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5);
+
+/* fbh5_memory_type(): the type of its samples in memory, for the caller to close.
+ * fbh5_stored_bytes(): their bytes, before they become floats. Fails with DATA. */
+status_t fbh5_memory_type(const struct fbh5 *fbh5, hid_t *out);
+uint32_t fbh5_stored_bytes(const struct fbh5 *fbh5);
+
+/* Compares the header with the shape and labels of /data, attributes of the root, /frequency and
+ * /time, when all else is known. Fails with DATA: a contradiction of axes. */
+status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5);
 
 #endif
