@@ -465,13 +465,6 @@ out:
 
 const struct description beam_file_description = {"weights of beams", &beam_file_type, beam_open};
 
-/* Reads the file that job->beam_weights names. Fails with DATA: file, dataset and what is wrong
- * there (shapes that contradict each other, NaN, times at unequal distances). */
-static status_t beam_file_read(const char *path, struct beam_file **out)
-{
-    return apart_describe(&beam_file_description, &(struct apart_request){.path = path}, out);
-}
-
 /* Gives the job the beams of the file: their names and directions; of a job with `beams` none.
  * Fails with USAGE: as many as the file has are expected, and of a recipe none. */
 static status_t beam_file_fill(const struct beam_file *file, struct job *job)
@@ -575,7 +568,8 @@ static status_t array_job_read_beams(struct job *job, struct archive *archive, s
     static const char words[] = "cal_all";
     struct beam_file *file = NULL;
     int is_turned = 0;
-    TRY_OUT(beam_file_read(job->beam_weights, &file));
+    TRY_OUT(apart_describe(&beam_file_description,
+                           &(struct apart_request){.path = job->beam_weights}, &file));
     for (uint64_t i = 1; i < file->nweights; i += 2) {
         is_turned |= file->ncalc && file->weights[i] != 0;
     }

@@ -147,18 +147,14 @@ static int owner_is_mine(int fd, char why[OWNER_WORDS])
     return owner_is_alone_mine(&info, why);
 }
 
-static int owner_is_somebody_elses(const struct stat *info)
-{
-    return info->st_uid != geteuid() && info->st_uid != 0;
-}
-
 /* Returns whether the path to a file is safe: no folder above it lets other users replace an entry,
  * and its name is no link of another user. */
 static int owner_is_path_mine(const char *path, char why[OWNER_WORDS])
 {
     struct stat info;
     int is_safe = 1;
-    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode) && owner_is_somebody_elses(&info)) {
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode) && info.st_uid != geteuid() &&
+        info.st_uid != 0) {
         snprintf(why, OWNER_WORDS, "is a link of another user (%lu)", (unsigned long)info.st_uid);
         return 0;
     }

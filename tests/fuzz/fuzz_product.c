@@ -6,8 +6,10 @@
 #include "input/fbh5/fbh5.h"
 #include "input/open.h"
 #include "io/hdf5/h5.h"
-#include "product/export/export_series.h"
+#include "product/export/export.h"
 #include "product/kind/dedispersed_kind.h"
+#include "product/kind/series_kind.h"
+#include "product/kind/sigproc_head.h"
 
 #include <string.h>
 

@@ -449,11 +449,6 @@ status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t
     return STATUS_OK;
 }
 
-static int reader_share_is_done(reader_t *reader, const struct reader_share *share)
-{
-    return pool_is_done(reader->helpers, share->number);
-}
-
 static void reader_share_give_up(reader_t *reader, struct reader_share *share)
 {
     atomic_store(&share->has_failed, 1);
@@ -465,7 +460,7 @@ static status_t ingest_tend(reader_t *reader, struct reader_share *share, status
                             void *context)
 {
     status_t st = STATUS_OK;
-    while (!reader_share_is_done(reader, share)) {
+    while (!pool_is_done(reader->helpers, share->number)) {
         TRY_OUT(tend(context));
     }
 out:

@@ -63,4 +63,12 @@ struct export_series_options {
 /* Writes chosen DMs of a dedispersed product, each to its own files. Fails as export_bank(). */
 status_t export_series(const struct export_series_options *options, struct text *said);
 
+struct series;
+
+/* Appends PRESTO's .inf of DM number `dm` of a product, of which `samples` (an even number) are
+ * written to NAME.dat, of float32: one line of text each, the keys 40 letters wide, as
+ * scottransom/presto src/ioinf.c reads them. Fails with USAGE, DEVICE (memory). */
+status_t presto_inf(const struct series *series, const char *name, uint64_t dm, uint64_t samples,
+                    struct text *out);
+
 #endif

@@ -1,10 +1,9 @@
 /* Chosen DMs of a dedispersed product as PRESTO's .dat and .inf, or SIGPROC's .tim. */
-#include "product/export/export_series.h"
-
 #include "base/display.h"
 #include "base/memory.h"
 #include "product/export/export.h"
 #include "product/export/export_file.h"
+#include "product/kind/series_kind.h"
 
 #include <math.h>
 #include <stdarg.h>
