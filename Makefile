@@ -46,7 +46,7 @@ ALL_LDFLAGS = -fopenmp -pthread $(AGAIN:%=-Wl,--wrap=%) $(LDFLAGS) $(if $(SANITI
 
 # VkFFT's header takes longest, so it is the first; what only writes kernels need not be optimised, and its 32,000 lines,
 # which are not ours, would take a minute under the sanitizers. gcc warns of it where it is inlined, too.
-VKFFT := src/compute/opencl/fft/fft_vkfft.c
+VKFFT := src/compute/opencl/fft_vkfft.c
 $(BUILD)/$(VKFFT:.c=.o): LOOP_CFLAGS = $(if $(SANITIZE),-O0 -fno-sanitize=all,-O1) -Wno-unknown-warning-option -Wno-maybe-uninitialized
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 SOURCES := $(if $(HAS_OPENCL),$(VKFFT) $(filter-out $(VKFFT),$(SOURCES)),$(filter-out src/compute/opencl/%,$(SOURCES)))
@@ -113,7 +113,7 @@ $(BUILD)/src/pipeline/finish/%.o: LOOP_CFLAGS = -fno-trapping-math
 $(BUILD)/src/bench/plain_fir.o: LOOP_CFLAGS = -fno-tree-vectorize -fno-tree-slp-vectorize
 
 # The kernels are part of the program (.incbin).
-$(BUILD)/src/compute/opencl/kernel_sources.o: $(wildcard kernels/*.cl kernels/*/*.cl)
+$(BUILD)/src/compute/opencl/program.o: $(wildcard kernels/*.cl kernels/*/*.cl)
 
 # Test programs know nothing of the rooms that only commands use: under the sanitizers these are not even built. Where
 # a new test does not find a function of theirs, its room is no more one of them.

@@ -17,7 +17,7 @@
  * 16 floats from local memory for 64 multiply-adds, as in a product of real matrices. A group has
  * SLOTS such items for each of COLUMNS neighbouring columns, so that 8 COLUMNS bytes are read
  * together, and reads MEMBERS blocks of inputs into local memory, STEP spectra at a time, the next
- * ones while it works on the others. Tables say which (opencl/correlate_groups.c packs them full):
+ * ones while it works on the others. Tables say which (opencl/opencl_correlate.c packs them full):
  *
  *   members   uint [groups][MEMBERS]          blocks of inputs; NONE: nothing
  *   slots     uint [groups][SLOTS]            member of A, and 256 times that of B

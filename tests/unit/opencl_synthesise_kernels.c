@@ -3,7 +3,7 @@
 #include "synthesise_bench.h"
 
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/transform.h"
+#include "compute/opencl/opencl_synthesise.h"
 
 static const struct {
     int is_fused;

@@ -2,7 +2,7 @@
  * (VOLTMILL_TEST_DEVICE names another than the first). */
 #include "compute/backend_ops.h"
 #include "compute/device_side.h"
-#include "compute/opencl/fft/opencl_fft.h"
+#include "compute/opencl/opencl_fft.h"
 #include "compute/opencl/ppf/opencl_channelise.h"
 #include "compute/opencl/program.h"
 #include "dsp/dft.h"

@@ -4,7 +4,7 @@
 #include "synthesise_bench.h"
 
 #include "compute/opencl/opencl.h"
-#include "compute/opencl/transform.h"
+#include "compute/opencl/opencl_synthesise.h"
 
 static struct tested *const device = &tested[TESTED - 1];
 

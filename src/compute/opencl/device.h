@@ -1,11 +1,32 @@
-/* OpenCL devices: which there are, which one this rank takes, and how an error of OpenCL is said.
- */
+/* OpenCL devices: which there are, which one this rank takes, how its memory and the pinned memory
+ * beside it are taken, and how an error of OpenCL is said. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_DEVICE_H
 #define VOLTMILL_COMPUTE_OPENCL_DEVICE_H
 
 #include "base/status.h"
 #include "base/text.h"
-#include "compute/opencl/pinned.h"
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <CL/cl.h>
+#include <signal.h>
+#include <stdint.h>
+
+/* Pinned memory of the host, which a device fetches and fills at the full speed of its link. */
+struct pinned {
+    void *host;
+    cl_mem memory; /* NULL: there is none */
+    void *pages;   /* our own, that the driver was shown; NULL: `memory` is mapped at `host` */
+    uint64_t page_bytes;
+};
+
+/* Allocates `bytes` bytes. `is_nvidia`: of the driver that also pins memory that is only registered
+ * with it. On an error of OpenCL nothing is allocated. */
+cl_int pinned_take(cl_context context, cl_command_queue queue, int is_nvidia, uint64_t bytes,
+                   struct pinned *out);
+/* Takes one that is empty. Nothing uses it any more. */
+void pinned_release(struct pinned *pinned, cl_command_queue queue);
 
 typedef struct kept kept_t;
 
@@ -32,13 +53,6 @@ int kept_take_buffer(kept_t *kept, int use, uint64_t bytes, struct kept_buffer *
 /* Keeps a buffer; returns 0 if there are too many, or if nothing is kept: then it stays the
  * caller's. */
 int kept_put_buffer(kept_t *kept, const struct kept_buffer *buffer);
-
-#ifndef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 120
-#endif
-#include <CL/cl.h>
-#include <signal.h>
-#include <stdint.h>
 
 enum { DEVICE_TEXT = 160, SIGNALS_KEPT = 4 };
 
@@ -92,8 +106,6 @@ void device_close(device_t *device);
  * is_full if there is not enough (for the budget, or by the device's own limit). `what` names it in
  * the message. */
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
-/* Allocates pinned memory of the host: pinned_take(). Fails with DEVICE. */
-status_t device_pin(const device_t *device, uint64_t bytes, struct pinned *out);
 /* Makes a buffer of a part of another one. Fails with DEVICE. */
 status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes,
                      cl_mem *out);

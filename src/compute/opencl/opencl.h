@@ -36,8 +36,6 @@ struct opencl_buffer {
 /* Operations of buffers, as compute/buffer.h. Fail with DEVICE. */
 status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
                               buffer_t **out);
-/* Creates a BUFFER_IN for an ingest. Fails with DEVICE. */
-status_t opencl_buffer_create_ingested(device_t *device, uint64_t bytes, buffer_t **out);
 void opencl_buffer_destroy(buffer_t *buffer);
 status_t opencl_buffer_get(buffer_t *buffer, void **out);
 status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
@@ -74,9 +72,8 @@ status_t opencl_channelise_candidates(backend_t *backend, const struct channelis
                                       enum channelise_space space, struct channelise_shape **out,
                                       uint32_t *count);
 status_t opencl_channelise_words(const struct channelise_choice *choice, struct text *out);
-status_t opencl_identity(const backend_t *backend, struct text *out);
 
-/* opencl_ingest.c. */
+/* opencl_buffer.c. */
 extern const struct ingest_ops opencl_ingest;
 
 /* The stages: ppf/opencl_channelise.c, dedisperse/opencl_dedisperse.c, opencl_peaks.c,

@@ -3,6 +3,8 @@
 #include "base/units.h"
 #include "compute/opencl/device.h"
 #include "compute/opencl/opencl.h"
+#include "compute/opencl/program.h"
+#include "io/cache.h"
 
 #include <CL/cl_ext.h>
 #include <math.h>
@@ -394,6 +396,21 @@ out:
     stopwatch_free(&watch);
     LAUNCH_RELEASE(kernel);
     DEVICE_RELEASE(device, sums);
+    return st;
+}
+
+static status_t opencl_identity(const backend_t *backend, struct text *out)
+{
+    status_t st = STATUS_OK;
+    const struct device_info *info = &((const struct opencl *)backend)->device->info;
+    struct text sources = {0};
+    for (int i = 0; i < SOURCES; i++) {
+        TRY_OUT(text_add(&sources, "%s", program_source((enum program_source)i)));
+    }
+    TRY_OUT(text_add(out, "%s, %s, driver %s, kernels %016llx", info->platform_name, info->name,
+                     info->driver, (unsigned long long)cache_hash(sources.data, sources.length)));
+out:
+    text_free(&sources);
     return st;
 }
 

@@ -83,8 +83,6 @@ void stopwatch_free(struct stopwatch *watch);
 #define PROGRAM_SOURCE_NUMBER(upper, name, folder) SOURCE_##upper,
 enum program_source { PROGRAM_SOURCES(PROGRAM_SOURCE_NUMBER) SOURCES };
 const char *program_source(enum program_source source);
-/* Returns a source's name: "fir_slide". */
-const char *program_source_name(enum program_source source);
 
 /* Builds a program with `options` ("-DCHANNELS=1024 ..."), or takes the binary from the cache (key:
  * device, platform, driver, text, options). Many ranks may do so at once. A stale or corrupt entry

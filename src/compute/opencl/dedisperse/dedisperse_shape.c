@@ -115,16 +115,3 @@ uint32_t dedisperse_shape_registers(const struct dedisperse_shape_problem *p,
     }
     return word * sums;
 }
-
-void dedisperse_shape_options(const struct dedisperse_shape_problem *p,
-                              const struct dedisperse_shape *s,
-                              const struct dedisperse_shape_spans *spans, struct text *out)
-{
-    text_add(out,
-             "-DSAMPLE=%u -DFLOATS=%d -DPACK=%u -DSTAGING=%u -DNROWS=%u -DPADDED=%u "
-             "-DTIME_ITEMS=%u -DDM_ITEMS=%u -DTIME_OUT=%u -DDM_OUT=%u -DCHUNK=%u -DSKEW=%u "
-             "-DROW=%u -DPTX=%u",
-             p->sample_bytes, p->is_float, s->pack, s->staging, p->nrows,
-             dedisperse_shape_padded(p, s), s->time_items, s->dm_items, s->time_out, s->dm_out,
-             s->chunk, s->skew, dedisperse_shape_row_words(s, spans), s->is_ptx);
-}

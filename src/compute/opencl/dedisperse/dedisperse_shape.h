@@ -58,8 +58,5 @@ uint32_t dedisperse_shape_padded(const struct dedisperse_shape_problem *problem,
                                  const struct dedisperse_shape *shape);
 uint32_t dedisperse_shape_row_words(const struct dedisperse_shape *shape,
                                     const struct dedisperse_shape_spans *spans);
-void dedisperse_shape_options(const struct dedisperse_shape_problem *problem,
-                              const struct dedisperse_shape *shape,
-                              const struct dedisperse_shape_spans *spans, struct text *out);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_OPENCL_PPF_OPENCL_CHANNELISE_H
 #define VOLTMILL_COMPUTE_OPENCL_PPF_OPENCL_CHANNELISE_H
 
-#include "compute/opencl/fft/opencl_fft.h"
+#include "compute/opencl/opencl_fft.h"
 #include "compute/opencl/ppf/fine.h"
 #include "compute/opencl/ppf/ppf_steps.h"
 

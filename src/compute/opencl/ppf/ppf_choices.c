@@ -4,7 +4,6 @@
 #include "compute/opencl/ppf/mixed.h"
 #include "compute/opencl/ppf/opencl_channelise.h"
 #include "compute/opencl/program.h"
-#include "io/cache.h"
 
 #include <stdlib.h>
 
@@ -241,21 +240,6 @@ status_t opencl_channelise_choose(backend_t *backend, const struct channelise_sp
         channelise_is_oversampled(spec) ? ", oversampled," : "", info->name);
     *out = choice;
     return STATUS_OK;
-}
-
-status_t opencl_identity(const backend_t *backend, struct text *out)
-{
-    status_t st = STATUS_OK;
-    const struct device_info *info = &((const struct opencl *)backend)->device->info;
-    struct text sources = {0};
-    for (int i = 0; i < SOURCES; i++) {
-        TRY_OUT(text_add(&sources, "%s", program_source((enum program_source)i)));
-    }
-    TRY_OUT(text_add(out, "%s, %s, driver %s, kernels %016llx", info->platform_name, info->name,
-                     info->driver, (unsigned long long)cache_hash(sources.data, sources.length)));
-out:
-    text_free(&sources);
-    return st;
 }
 
 status_t opencl_channelise_words(const struct channelise_choice *choice, struct text *out)

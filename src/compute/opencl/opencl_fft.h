@@ -3,10 +3,11 @@
  *   data   float [transforms][length][2], forward, unscaled, natural order
  *
  * Both libraries keep state of their own without locks: call from one thread at a time. */
-#ifndef VOLTMILL_COMPUTE_OPENCL_FFT_OPENCL_FFT_H
-#define VOLTMILL_COMPUTE_OPENCL_FFT_OPENCL_FFT_H
+#ifndef VOLTMILL_COMPUTE_OPENCL_OPENCL_FFT_H
+#define VOLTMILL_COMPUTE_OPENCL_OPENCL_FFT_H
 
 #include "base/terms.h"
+#include "compute/opencl/device.h"
 #include "compute/opencl/program.h"
 
 typedef struct fft fft_t;
@@ -30,5 +31,21 @@ void fft_destroy(fft_t *fft);
  * not seen before may plan anew. No size of the whole is 32-bit. The watch (may be NULL) counts it
  * as STEP_TRANSFORM. Fails with DEVICE. */
 status_t fft_run(fft_t *fft, struct stopwatch *watch, cl_mem data, uint64_t first, uint64_t count);
+
+/* A library: plans of fixed batches, from the start of a buffer. */
+struct fft_library {
+    int (*can)(uint32_t length);
+    /* Begin and end the use of the library by one fft_t; both NULL: nothing is to be done. */
+    status_t (*open)(const device_t *device);
+    void (*close)(void);
+    /* Plans `batch` transforms. *work is the bytes of workspace that the run needs, 0: none. */
+    status_t (*plan)(device_t *device, uint32_t length, uint64_t batch, void **out, uint64_t *work);
+    /* Transforms the first `batch` transforms of `data`, in device->compute. */
+    status_t (*run)(void *plan, cl_mem data, cl_mem work);
+    /* Takes NULL. */
+    void (*forget)(void *plan);
+};
+
+extern const struct fft_library fft_vkfft;
 
 #endif

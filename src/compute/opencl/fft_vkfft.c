@@ -6,10 +6,9 @@
  * for text and breaks at the first 0 byte), memory is counted, large local memories are
  * understated, and the whole source of a kernel that does not build is not printed. They find the
  * device through the pointer to its id, which lies in our device_t. */
-#include "compute/opencl/fft/fft_library.h"
+#include "compute/opencl/opencl_fft.h"
 
 #include "base/memory.h"
-#include "compute/opencl/program.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* Parts that the files of the long filters share: the input of a way of filtering, and the table
- * that it fills. filter.c is the stage and unpacks samples; each kernel file has a source beside
- * it. Private to these files. */
-#ifndef VOLTMILL_COMPUTE_OPENCL_FILTER_FILTER_PARTS_H
-#define VOLTMILL_COMPUTE_OPENCL_FILTER_FILTER_PARTS_H
+ * that it fills. opencl_filter.c is the stage, unpacks samples and sums directly; opencl_overlap.c
+ * is overlap-save. Private to these files. */
+#ifndef VOLTMILL_COMPUTE_OPENCL_OPENCL_FILTER_H
+#define VOLTMILL_COMPUTE_OPENCL_OPENCL_FILTER_H
 
-#include "compute/opencl/fft/opencl_fft.h"
 #include "compute/opencl/opencl.h"
+#include "compute/opencl/opencl_fft.h"
 #include "compute/opencl/program.h"
 
 /* Parameters of a stream: [nstreams] of these on the device, long2 for kernels. */
@@ -66,14 +66,6 @@ extern const struct filter_way filter_registers, filter_local, filter_library, f
 /* Appends the options of kernels/filter/filter_samples.cl: " -DFORMAT=... -DCOMPLEX_OUT=...
  * -DDECIMATE=...". */
 void filter_options(const struct filter_spec *spec, struct text *out);
-
-/* Sizes of overlap-save. filter_valid(): rows of a block, V. filter_blocks(): blocks (of real rows:
- * pairs of blocks, filter_grain() rows each) that a run touches. filter_take(): the value of the
- * circular convolution that is a block's first row: y[m] = g[(m - jV) D + filter_take()]. */
-uint64_t filter_valid(const struct filter_spec *spec);
-status_t filter_blocks(const struct filter_spec *spec, const struct filter_block *run,
-                       int64_t *first, uint32_t *count);
-uint32_t filter_take(const struct filter_spec *spec);
 
 /* Returns the length with which filter_fused is fastest; 0: none is long enough, or not worth
  * it. */
