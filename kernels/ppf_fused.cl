@@ -767,8 +767,8 @@ static inline void fused_store(__global float2 *to, float2 y)
         }                                                                                          \
     }
 
-/* Grain borders at or before spectrum `at`, see grains.c: its multiples of 16 and of `integrate`,
- * those of both (every `both`-th of the latter, a power of two) once. */
+/* Grain borders at or before spectrum `at`, see cpu/ppf/sums.c: its multiples of 16 and of
+ * `integrate`, those of both (every `both`-th of the latter, a power of two) once. */
 static inline ulong fused_borders(ulong at, ulong integrate)
 {
     const ulong dumps = at / integrate;

@@ -3,7 +3,7 @@
  * bit. */
 #include "channelise_bench.h"
 
-#include "compute/cpu/fft/fine_fft.h"
+#include "compute/cpu/fine_fft.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* How work is cut, and where grains of a dump lie. */
 #include "base/memory.h"
+#include "compute/cpu/ppf/sums.h"
 #include "compute/shared/grains.h"
 #include "plan/chunk.h"
 

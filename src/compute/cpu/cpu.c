@@ -1,39 +1,17 @@
-/* The CPU backend's pools of threads, and its buffers: plain memory that blocks of a pool work on.
- */
+/* The CPU backend's kernels by instruction set, the rule of missing samples for them, and its pools
+ * of threads. */
 #include "compute/cpu/cpu.h"
 
 #include "base/memory.h"
+#include "compute/cpu/arrays/beam_kernels.h"
+#include "compute/cpu/arrays/correlate_kernels.h"
+#include "compute/cpu/dedisperse/strips.h"
+#include "compute/cpu/filter/filter_kernels.h"
+#include "compute/cpu/ppf/synthesis_kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct cpu_pools {
-    pool_t *pool;
-    struct cpu_pools *next;
-};
-
-status_t cpu_open(const struct backend_options *options, backend_t **out)
-{
-    struct cpu_backend *backend = NULL;
-    (void)options;
-    TRY(simd_check());
-    TRY(memory_zeroed(1, sizeof *backend, "a backend", &backend));
-    *out = &backend->base;
-    return STATUS_OK;
-}
-
-void cpu_close(backend_t *base)
-{
-    struct cpu_backend *backend = (struct cpu_backend *)base;
-    while (backend->pools) {
-        struct cpu_pools *first = backend->pools;
-        backend->pools = first->next;
-        pool_destroy(first->pool);
-        free(first);
-    }
-    free(backend);
-}
 
 status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out)
 {
@@ -56,23 +34,11 @@ out:
     return st;
 }
 
-status_t cpu_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out)
-{
-    (void)backend;
-    (void)use;
-    return host_buffer_create(sizeof(struct cpu_buffer), bytes, out);
-}
-
 void cpu_settle(pool_t *pool, uint64_t number)
 {
     if (number > 0) {
         pool_wait(pool, number);
     }
-}
-
-static void cpu_buffer_wait(const struct cpu_buffer *buffer)
-{
-    cpu_settle(buffer->pool, buffer->block);
 }
 
 void cpu_buffer_mark(buffer_t *base, pool_t *pool, uint64_t block)
@@ -88,31 +54,6 @@ uint64_t cpu_submit(pool_t *pool, const struct pool_block *block, buffer_t *in, 
     cpu_buffer_mark(in, pool, number);
     cpu_buffer_mark(out, pool, number);
     return number;
-}
-
-void cpu_buffer_destroy(buffer_t *buffer)
-{
-    cpu_buffer_wait((struct cpu_buffer *)buffer);
-    host_buffer_destroy(buffer);
-}
-
-status_t cpu_buffer_get(buffer_t *base, void **out)
-{
-    cpu_buffer_wait((struct cpu_buffer *)base);
-    return host_buffer_get(base, out);
-}
-
-int cpu_buffer_lend(buffer_t *base, const void *data)
-{
-    struct host_buffer *buffer = (struct host_buffer *)base;
-    buffer->data = data ? (void *)(uintptr_t)data : buffer->own;
-    return 1;
-}
-
-status_t cpu_buffer_missing(buffer_t *base, uint64_t *out)
-{
-    cpu_buffer_wait((struct cpu_buffer *)base);
-    return host_buffer_missing(base, out);
 }
 
 uint32_t cpu_simd(uint32_t simd)
@@ -147,13 +88,35 @@ void cpu_processor(char *out, size_t room)
     }
 }
 
-status_t cpu_identity(const backend_t *backend, struct text *out)
+SIMD_DEFINE_FIND(simd_kernels, cpu_kernels)
+SIMD_DEFINE_FIND(strip_kernels, strip_kernels)
+SIMD_DEFINE_FIND(filter_kernels, filter_kernels)
+SIMD_DEFINE_FIND(synthesis_kernels, synthesis_kernels)
+SIMD_DEFINE_FIND(correlate_kernels, correlate_kernels)
+SIMD_DEFINE_FIND(beam_kernels, beam_kernels)
+
+/* Nibbles are missing as a byte: both of them. Of larger samples, one such part makes all of it
+ * missing. */
+int missing_rule_of(const struct cpu_kernels *kernels, const struct sample_coding *coding,
+                    struct missing_rule *out)
 {
-    char line[256];
-    (void)backend;
-    cpu_processor(line, sizeof line);
-    const char *name = line + strcspn(line, ":");
-    name += strspn(name, ": \t");
-    return text_add(out, "%.*s, %s, voltmill " VOLTMILL_VERSION, (int)strcspn(name, "\t\n"), name,
-                    simd_kernels(simd_best())->name);
+    int must_be_finite = coding->format == SAMPLE_F32 && !coding->is_made;
+    int has_rule = must_be_finite || coding->has_missing_value;
+    *out = (struct missing_rule){.finite = must_be_finite,
+                                 .value = coding->has_missing_value,
+                                 .re = (float)coding->missing_value,
+                                 .im = (float)coding->missing_value};
+    if (coding->format == SAMPLE_I4 && coding->has_missing_value) {
+        unsigned char byte = (unsigned char)coding->missing_value;
+        unsigned char bytes[MOST_LANES] = {0};
+        float pair[2 * MOST_LANES];
+        bytes[0] = byte;
+        kernels->unpack[SAMPLE_I4][1](bytes, 1, &coding->nibbles, pair);
+        out->both = 1;
+        out->re = pair[0];
+        out->im = pair[kernels->lanes];
+        /* A number that no byte has is never missing. */
+        has_rule = out->value = byte == coding->missing_value;
+    }
+    return has_rule;
 }

@@ -6,6 +6,11 @@
 #include "compute/backend_ops.h"
 #include "compute/cpu/ppf/kernels.h"
 
+struct cpu_pools {
+    pool_t *pool;
+    struct cpu_pools *next;
+};
+
 struct cpu_backend {
     struct backend base;
     struct cpu_pools *pools; /* one for each number of threads that a stage requested */
@@ -18,19 +23,8 @@ struct cpu_buffer {
     uint64_t block; /* of the pool */
 };
 
-/* Operations of the backend (cpu.c; ppf/, dedisperse/, filter/, arrays/, fft/fft_baseline.c). They
- * fail with DEVICE. */
-status_t cpu_open(const struct backend_options *options, backend_t **out);
-void cpu_close(backend_t *backend);
-status_t cpu_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
-void cpu_buffer_destroy(buffer_t *buffer);
-status_t cpu_buffer_get(buffer_t *buffer, void **out);
-int cpu_buffer_lend(buffer_t *in, const void *data);
-status_t cpu_buffer_missing(buffer_t *in, uint64_t *out);
-/* Appends what the speed of a configuration depends on: processor, instruction set, version. Fails
- * with DEVICE (memory). */
-status_t cpu_identity(const backend_t *backend, struct text *out);
-/* arrays/cpu_beamform.c. */
+/* Operations of the backend (ppf/, dedisperse/, filter/, arrays/, cpu_fft.c). They fail with
+ * DEVICE. */
 status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out);
 extern const struct beamform_ops cpu_beamform;
 extern const struct channelise_ops cpu_channelise;

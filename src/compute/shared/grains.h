@@ -12,10 +12,10 @@
 
 enum { GRAIN = 16 };
 
-/* Returns the grain that spectrum `at` falls into, counted from the one that `first` falls into. */
-uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate);
-
 /* Returns the maximum number of grains that `count` spectra can touch. */
-uint64_t grain_most(uint64_t count, uint64_t integrate);
+static inline uint64_t grain_most(uint64_t count, uint64_t integrate)
+{
+    return count / GRAIN + count / integrate + 3;
+}
 
 #endif

@@ -4,14 +4,85 @@
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/dedisperse/cpu_tree.h"
-#include "compute/cpu/dedisperse/tiles.h"
+#include "compute/cpu/dedisperse/strips.h"
+#include "compute/dedisperse.h"
 #include "compute/shared/dedisperse_table.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    TILE_DMS = 16,
+    MOST_TILE_DMS = 64,
+    CACHE_BYTES = 512 << 10, /* of L2, for the rows of a piece of time */
+    MOST_STRIPS = 64         /* of a piece */
+};
+
+/* Rows of channels or sub-bands, and their delays.
+ *
+ *   rows     [nrows][stride bytes]   readable for a strip beyond the last sample that is needed
+ *   delays   uint32 [ndms][nrows]    in samples
+ *   tile     DMs of a tile, at most MOST_TILE_DMS; TILE_DMS by default
+ *   limit    rows after which sums are flushed: a multiple of STRIP_CHUNK, or less than that */
+struct tile_rows {
+    const struct strip_kernel *kernel;
+    const char *rows;
+    size_t stride;
+    const uint32_t *delays;
+    uint32_t nrows, ndms, tile, limit;
+};
+
+/* Memory of one thread. */
+struct tile_scratch {
+    _Alignas(64) char sums[MOST_TILE_DMS][STRIP_SUMS];
+    _Alignas(64) char totals[MOST_TILE_DMS][STRIP_TOTALS];
+};
+
+/* Sums of one strip of some DMs into the scratch's totals; `at` bytes into the rows. */
+static void tiles_sum_strip(const struct tile_rows *in, struct tile_scratch *scratch, size_t at,
+                            const uint32_t *delays, uint32_t ndms)
+{
+    const struct strip_kernel *kernel = in->kernel;
+    uint32_t chunk = in->limit < STRIP_CHUNK ? in->limit : STRIP_CHUNK;
+    memset(scratch->totals, 0, ndms * sizeof scratch->totals[0]);
+    for (uint32_t r = 0; r < in->nrows; r += chunk) {
+        uint32_t count = in->nrows - r < chunk ? in->nrows - r : chunk;
+        int begins = r % in->limit == 0;
+        int ends = r + count == in->nrows || (r + chunk) % in->limit == 0;
+        for (uint32_t d = 0; d < ndms; d++) {
+            kernel->add(in->rows + r * in->stride + at, in->stride,
+                        delays + (size_t)d * in->nrows + r, count, begins, scratch->sums[d]);
+            if (ends) {
+                kernel->flush(scratch->sums[d], scratch->totals[d]);
+            }
+        }
+    }
+}
+
+/* Sums rows: out[d][t] = sum over rows r of rows[r][t + delays[d][r]], t < samples.
+ *
+ * A tile of DMs goes over all strips before the next one does: the rows of `samples` are
+ * meant to stay in L2. Within a strip, STRIP_CHUNK rows serve all DMs of the tile from L1.
+ *
+ *   out   float [ndms][out_stride] */
+static void tiles_sum(const struct tile_rows *in, struct tile_scratch *scratch, uint64_t samples,
+                      float *out, uint64_t out_stride)
+{
+    const struct strip_kernel *kernel = in->kernel;
+    size_t strip = STRIP_BYTES / kernel->sample_bytes;
+    for (uint32_t dm = 0; dm < in->ndms; dm += in->tile) {
+        uint32_t ndms = (uint32_t)min_u64(in->tile, in->ndms - dm);
+        for (uint64_t t = 0; t < samples; t += strip) {
+            tiles_sum_strip(in, scratch, t * kernel->sample_bytes,
+                            in->delays + (size_t)dm * in->nrows, ndms);
+            for (uint32_t d = 0; d < ndms; d++) {
+                kernel->give(scratch->totals[d], (size_t)min_u64(strip, samples - t),
+                             out + (dm + d) * out_stride + t);
+            }
+        }
+    }
+}
 
 static int transpose_are_neighbours(const uint32_t *channels, uint32_t count)
 {

@@ -1,11 +1,17 @@
 /* The CPU backend: unpack, FIR, FFT, detection and integration in cache-sized batches. Here it is
  * chosen how, and made. */
 #include "base/memory.h"
+#include "base/pool.h"
 #include "base/text.h"
+#include "compute/cpu/fine_fft.h"
 #include "compute/cpu/ppf/cpu_channelise_parts.h"
+#include "compute/cpu/ppf/sums.h"
+#include "compute/shared/grains.h"
+#include "dsp/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int channelise_is_summed(const struct channelise_output *output)
 {
@@ -94,6 +100,26 @@ static uint64_t channelise_piece(const struct cpu *cpu)
         return 0;
     }
     return ceil_div_u64((uint64_t)STRIPS_A_THREAD * spec->threads, strips) * GRAIN;
+}
+
+/* A quarter of the second-level cache, the rest being for what is read and written. */
+static size_t fir_spectra_bytes(void)
+{
+    const size_t usual = (size_t)1 << 20;
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return (bytes > 0 ? (size_t)bytes : usual) / 4;
+}
+
+/* Returns the largest multiple of FIR_ROWS up to `most` spectra whose rows of `row` floats stay in
+ * the second-level cache. */
+static size_t ppf_fir_rows(size_t most, size_t row)
+{
+    size_t rows = most;
+    size_t room = fir_spectra_bytes();
+    while (rows > FIR_ROWS && rows * row * sizeof(float) > room) {
+        rows /= 2;
+    }
+    return rows;
 }
 
 /* Spectra that are filtered in one go. By columns and rows their strips stay near; by FFTW what a
@@ -250,6 +276,13 @@ static status_t channelise_create_steps(struct cpu *cpu)
     return STATUS_OK;
 }
 
+/* Floats of the grains of a block: [grains][sums][nchannels], by channelise_sums(). */
+static size_t sums_grain_floats(const struct channelise_spec *spec, uint32_t output)
+{
+    return (size_t)(grain_most(spec->max_spectra, spec->outputs[output].integrate) *
+                    channelise_row_floats(spec, output, spec->nstreams));
+}
+
 static status_t channelise_create_blocks(struct cpu *cpu)
 {
     const struct channelise_spec *spec = &cpu->base.spec;
@@ -292,6 +325,15 @@ static status_t cpu_channelise_create(backend_t *backend, channelise_t *made)
     TRY(channelise_create_scratch(cpu));
     TRY(channelise_create_steps(cpu));
     return channelise_create_blocks(cpu);
+}
+
+/* Returns the bytes of its factors and plans. */
+static uint64_t fine_fft_bytes(struct fine_shape shape)
+{
+    size_t factors =
+        shape.height * 2 * FINE_COLUMNS + 2 * shape.height * shape.width / FINE_COLUMNS;
+    /* FFTW's own tables are smaller than some columns and rows. */
+    return (factors + 2 * FINE_COLUMNS * (shape.height + shape.width)) * sizeof(float);
 }
 
 static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
@@ -339,6 +381,14 @@ static status_t cpu_channelise_scale(channelise_t *channelise, uint32_t i, uint3
     channelise_settle(cpu);
     memcpy(cpu->factors[i], factors, (size_t)nstreams * cpu->base.spec.nchannels * sizeof *factors);
     return STATUS_OK;
+}
+
+/* As compute/channelise.h says. Fails with DEVICE (memory). */
+static void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
+{
+    struct cpu *cpu = (struct cpu *)channelise;
+    cpu->next = first_spectrum;
+    cpu->begins = 1;
 }
 
 const struct channelise_ops cpu_channelise = {.size = sizeof(struct cpu),

@@ -1,11 +1,367 @@
 /* The batches of a block, and a thread's scratch: a batch is at most GRAIN spectra of one stream,
- * or of a pair, whose samples lie without gaps, or are deinterleaved first. */
+ * or of a pair, whose samples lie without gaps, or are deinterleaved first. And their filter: how
+ * wide columns are, and the pass over them. */
 #include "base/memory.h"
+#include "base/pool.h"
 #include "compute/cpu/ppf/cpu_channelise_parts.h"
-#include "compute/cpu/ppf/ppf_fir.h"
 #include "compute/shared/grains.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum {
+    WINDOW_BYTES = 20 << 10, /* of the first-level cache, for a piece of the taps */
+    FAR_BYTES = 256 << 10,   /* of the second-level cache, for all of them */
+    MOST_COLUMNS = 128,      /* floats */
+    LINE_BYTES = 64
+};
+
+struct ppf_fir {
+    const struct cpu_kernels *kernels;
+    void (*unpack)(const void *, size_t, const struct nibbles *, float *);
+    struct nibbles nibbles;
+    struct missing_rule rule;
+    int has_rule;
+    int conjugate;
+    int is_complex;
+    int is_shifted;
+    size_t samples; /* P */
+    size_t hop;
+    size_t sample_bytes; /* stored */
+    size_t taps;
+    size_t rows;
+    size_t columns; /* samples of a column */
+    size_t padded;  /* P, rounded up to whole blocks; oversampled: P */
+    struct ppf_fir_strips strips;
+    float *coeff; /* [T][padded]; oversampled: with MOST_LANES zeros before and behind; of strips
+                     [strip][row of the matrix][T][columns] */
+};
+
+/* Returns the raw spectra that contain `rows` spectra. For oversampled banks, the maximum over all
+ * places where the first of them may begin. */
+static size_t fir_raw_spectra(size_t samples, size_t hop, size_t taps, size_t rows)
+{
+    return hop == samples ? rows + taps - 1
+                          : (samples - 1 + (rows - 1) * hop + samples - 1) / samples + taps;
+}
+
+static size_t fir_window_rows(const struct channelise_spec *spec, size_t rows)
+{
+    return fir_raw_spectra(channelise_samples(spec), channelise_hop(spec), spec->taps, rows);
+}
+
+size_t ppf_fir_sample_bytes(const struct channelise_spec *spec)
+{
+    return sample_bytes(spec->format, spec->is_complex);
+}
+
+/* Samples of a column: whole blocks of the widest kernels, so that the cut is the same on every
+ * machine. */
+static size_t fir_column_samples(const struct channelise_spec *spec, size_t rows)
+{
+    size_t parts = spec->is_complex ? 2 : 1;
+    const size_t piece = fir_raw_spectra(channelise_samples(spec), channelise_hop(spec),
+                                         spec->taps < FIR_PIECE ? spec->taps : FIR_PIECE, rows);
+    size_t near = WINDOW_BYTES / sizeof(float) / piece;
+    size_t far = FAR_BYTES / sizeof(float) / fir_window_rows(spec, rows);
+    size_t floats = near < far ? near : far;
+    floats = floats < MOST_COLUMNS ? floats : MOST_COLUMNS;
+    size_t blocks = floats / parts / MOST_LANES;
+    return (blocks > 0 ? blocks : 1) * MOST_LANES;
+}
+
+static size_t ppf_fir_window_floats(const struct channelise_spec *spec, size_t rows)
+{
+    return fir_window_rows(spec, rows) * fir_column_samples(spec, rows) *
+           (spec->is_complex ? 2 : 1);
+}
+
+static size_t fir_padded_samples(const struct channelise_spec *spec)
+{
+    return channelise_is_oversampled(spec)
+               ? channelise_samples(spec)
+               : (channelise_samples(spec) + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
+}
+
+/* Zeros before and behind the coefficients. */
+static size_t fir_margin(const struct channelise_spec *spec)
+{
+    return channelise_is_oversampled(spec) ? MOST_LANES : 0;
+}
+
+uint64_t ppf_fir_bytes(const struct channelise_spec *spec)
+{
+    return ((uint64_t)fir_padded_samples(spec) * spec->taps + 2 * fir_margin(spec)) * sizeof(float);
+}
+
+/* Where the coefficients of a strip's samples from number `first` of a spectrum on begin. */
+static size_t fir_strip_at(const ppf_fir_t *filter, size_t first)
+{
+    const struct ppf_fir_strips *strips = &filter->strips;
+    const size_t height = filter->samples / strips->width;
+    const size_t strip = first % strips->width / strips->columns;
+    return (strip * height + first / strips->width) * filter->taps * strips->columns;
+}
+
+/* Coefficients on their way into a filter, PIECE samples of each tap by a task. */
+struct coefficients {
+    ppf_fir_t *filter;
+    const double *coeff;
+    size_t margin;
+};
+
+enum { PIECE = 1 << 14 };
+
+static void fir_set_coeff(void *context, uint32_t thread, uint64_t task)
+{
+    const struct coefficients *all = context;
+    const ppf_fir_t *filter = all->filter;
+    const size_t first = (size_t)task * PIECE;
+    const size_t end = filter->samples - first < PIECE ? filter->samples : first + PIECE;
+    const size_t columns = filter->strips.columns > 0 ? filter->strips.columns : PIECE;
+    (void)thread;
+    for (size_t t = 0; t < filter->taps; t++) {
+        for (size_t i = first; i < end; i += columns) {
+            const double *from = all->coeff + t * filter->samples + i;
+            float *to = filter->coeff + (columns < PIECE ? fir_strip_at(filter, i) + t * columns
+                                                         : all->margin + t * filter->padded + i);
+            for (size_t k = 0; k < columns && i + k < end; k++) {
+                to[k] = (float)from[k];
+            }
+        }
+    }
+}
+
+status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
+                        size_t rows, struct ppf_fir_strips strips, ppf_fir_t **out)
+{
+    status_t st = STATUS_OK;
+    ppf_fir_t *filter = NULL;
+    TRY_OUT(memory_zeroed(1, sizeof *filter, "the filter", &filter));
+    filter->kernels = kernels;
+    filter->is_complex = spec->is_complex;
+    filter->unpack = kernels->unpack[spec->format][spec->is_complex];
+    filter->nibbles = spec->nibbles;
+    filter->conjugate = spec->is_complex && spec->conjugate;
+    filter->samples = channelise_samples(spec);
+    filter->sample_bytes = ppf_fir_sample_bytes(spec);
+    filter->hop = channelise_hop(spec);
+    filter->is_shifted = spec->is_shifted;
+    filter->taps = spec->taps;
+    filter->rows = rows;
+    filter->strips = strips;
+    filter->columns = fir_column_samples(spec, rows);
+    filter->padded = fir_padded_samples(spec);
+    const struct sample_coding coding = channelise_coding(spec);
+    filter->has_rule = missing_rule_of(kernels, &coding, &filter->rule);
+    size_t margin = fir_margin(spec);
+    size_t count = filter->padded * filter->taps + 2 * margin;
+    TRY_OUT(memory_aligned(count, sizeof(float), "coefficients", &filter->coeff));
+    if (strips.columns == 0) {
+        memset(filter->coeff, 0, count * sizeof(float));
+    }
+    struct coefficients all = {filter, spec->coeff, margin};
+    pool_each(spec->threads, ceil_div_u64(filter->samples, PIECE), fir_set_coeff, &all);
+    *out = filter;
+    filter = NULL;
+out:
+    ppf_fir_destroy(filter);
+    return st;
+}
+
+void ppf_fir_destroy(ppf_fir_t *filter)
+{
+    if (filter) {
+        free(filter->coeff);
+        free(filter);
+    }
+}
+
+/* `count` samples into whole blocks: what is behind them in the last one is zero. */
+static void fir_unpack_samples(const ppf_fir_t *filter, const char *at, size_t count, float *out)
+{
+    size_t lanes = filter->kernels->lanes;
+    size_t blocks = count / lanes;
+    size_t rest = count % lanes;
+    filter->unpack(at, blocks, &filter->nibbles, out);
+    if (rest > 0) {
+        char last[MOST_LANES * 8] = {0};
+        size_t parts = filter->is_complex ? 2 : 1;
+        memcpy(last, at + blocks * lanes * filter->sample_bytes, rest * filter->sample_bytes);
+        filter->unpack(last, 1, &filter->nibbles, out + blocks * lanes * parts);
+    }
+}
+
+/* Zeros for missing samples among `count`; returns how many of those from `skip` to `until` were.
+ * What is zero already may be the missing value. */
+static uint64_t fir_drop_samples(const ppf_fir_t *filter, size_t skip, size_t until, size_t count,
+                                 float *out)
+{
+    uint64_t (*drop)(const struct missing_rule *, size_t, float *) =
+        filter->kernels->drop[filter->is_complex];
+    uint64_t found = 0;
+    if (!filter->has_rule) {
+        return 0;
+    }
+    uint64_t before = skip > 0 ? drop(&filter->rule, skip, out) : 0;
+    if (until > skip) {
+        found = drop(&filter->rule, until, out) - before;
+    }
+    if (until < count) {
+        drop(&filter->rule, count, out);
+    }
+    return found;
+}
+
+/* Samples of a run: numbers 0 .. end - 1, of which the missing ones before `answers` count. */
+struct fir_samples {
+    const char *data;
+    int64_t end, answers;
+};
+
+/* `width` samples from number `first` on, which may be before the first there is or reach beyond
+ * the last: what is not there is zero. Returns how many were missing. */
+static uint64_t fir_unpack_row(const ppf_fir_t *filter, const struct fir_samples *samples,
+                               int64_t first, size_t width, float *out)
+{
+    const int64_t size = (int64_t)width;
+    const int64_t from = first < 0 ? -first : 0;
+    const int64_t end = samples->end - first < size ? samples->end - first : size;
+    const int64_t until = samples->answers - first < end ? samples->answers - first : end;
+    const size_t bytes = filter->sample_bytes;
+    char edge[MOST_COLUMNS * 8];
+    if (end <= from) {
+        return 0;
+    }
+    const char *at = samples->data + (size_t)(first + from) * bytes;
+    if (end - from < size) {
+        memset(edge, 0, width * bytes);
+        memcpy(edge + (size_t)from * bytes, at, (size_t)(end - from) * bytes);
+        at = edge;
+    }
+    fir_unpack_samples(filter, at, width, out);
+    return fir_drop_samples(filter, (size_t)from, (size_t)(until > from ? until : from), width,
+                            out);
+}
+
+/* Calls what the next pass reads into the second-level cache. */
+static void fir_touch_next(const char *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += LINE_BYTES) {
+        __builtin_prefetch(at + i, 0, 2);
+    }
+}
+
+uint64_t ppf_fir_part(const ppf_fir_t *filter, const char *data, const struct ppf_fir_part *part,
+                      uint64_t answers, float *window, const struct ppf_fir_out *out)
+{
+    const struct cpu_kernels *kernels = filter->kernels;
+    const size_t parts = filter->is_complex ? 2 : 1;
+    const size_t raw = out->count + filter->taps - 1;
+    const struct fir_samples samples = {data, (int64_t)(raw * filter->samples), (int64_t)answers};
+    const size_t columns = filter->strips.columns;
+    size_t at = part->first;
+    uint64_t missing = 0;
+    for (size_t i = 0; i < raw; i++, at += filter->samples) {
+        missing +=
+            fir_unpack_row(filter, &samples, (int64_t)at, columns, window + i * columns * parts);
+        if (part->ahead > 0) {
+            fir_touch_next(data + (at + part->ahead) * filter->sample_bytes,
+                           columns * filter->sample_bytes);
+        }
+    }
+    struct fir_block block = {.window = window,
+                              .coeff = filter->coeff + fir_strip_at(filter, part->first),
+                              .window_stride = columns * parts,
+                              .coeff_stride = columns,
+                              .out_stride = out->stride,
+                              .taps = filter->taps,
+                              .rows = (out->count + FIR_ROWS - 1) / FIR_ROWS * FIR_ROWS,
+                              .blocks = columns / kernels->lanes,
+                              .conjugate = filter->conjugate,
+                              .out = out->rows};
+    kernels->fir[filter->is_complex](&block);
+    return missing;
+}
+
+/* A column of a critically sampled bank: `blocks` blocks from sample `column` of each raw spectrum
+ * on. */
+static void fir_column(const ppf_fir_t *filter, const float *window, size_t column, size_t blocks,
+                       const struct ppf_fir_out *out)
+{
+    size_t parts = filter->is_complex ? 2 : 1;
+    struct fir_block block = {.window = window,
+                              .coeff = filter->coeff + column,
+                              .window_stride = blocks * filter->kernels->lanes * parts,
+                              .coeff_stride = filter->padded,
+                              .out_stride = out->stride,
+                              .touch_stride = out->touch_stride,
+                              .taps = filter->taps,
+                              .rows = (out->count + FIR_ROWS - 1) / FIR_ROWS * FIR_ROWS,
+                              .blocks = blocks,
+                              .conjugate = filter->conjugate,
+                              .out = out->rows + column * parts,
+                              .touch = out->touch ? out->touch + column * parts : NULL};
+    filter->kernels->fir[filter->is_complex](&block);
+}
+
+/* The same of an oversampled one. */
+static void fir_hop_column(const ppf_fir_t *filter, const float *window, size_t column,
+                           size_t blocks, const struct ppf_fir_out *out)
+{
+    size_t parts = filter->is_complex ? 2 : 1;
+    struct fir_hops hops = {.window = window,
+                            .coeff = filter->coeff + MOST_LANES,
+                            .window_stride = blocks * filter->kernels->lanes * parts,
+                            .out_stride = out->stride,
+                            .touch_stride = out->touch_stride,
+                            .samples = filter->samples,
+                            .hop = filter->hop,
+                            .turn = out->turn,
+                            .column = column,
+                            .taps = filter->taps,
+                            .spectra = out->count,
+                            .blocks = blocks,
+                            .conjugate = filter->conjugate,
+                            .is_shifted = filter->is_shifted,
+                            .out = out->rows + column * parts,
+                            .touch = out->touch ? out->touch + column * parts : NULL};
+    filter->kernels->hops[filter->is_complex](&hops);
+}
+
+uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers, float *window,
+                     const struct ppf_fir_out *out)
+{
+    const size_t lanes = filter->kernels->lanes;
+    const size_t parts = filter->is_complex ? 2 : 1;
+    const size_t next = out->count * filter->hop;
+    const size_t needed = next - filter->hop + filter->taps * filter->samples;
+    const struct fir_samples samples = {data, (int64_t)needed, (int64_t)answers};
+    const size_t raw = (out->turn + needed + filter->samples - 1) / filter->samples;
+    const size_t touched = (next + filter->samples - 1) / filter->samples;
+    uint64_t missing = 0;
+    for (size_t column = 0; column < filter->samples; column += filter->columns) {
+        size_t left = filter->samples - column;
+        size_t width = left < filter->columns ? left : filter->columns;
+        size_t blocks = (width + lanes - 1) / lanes;
+        int64_t at = (int64_t)column - (int64_t)out->turn;
+        for (size_t i = 0; i < raw; i++, at += (int64_t)filter->samples) {
+            missing +=
+                fir_unpack_row(filter, &samples, at, width, window + i * blocks * lanes * parts);
+            if (i >= raw - touched) {
+                fir_touch_next(data + (at + (int64_t)next) * (int64_t)filter->sample_bytes,
+                               width * filter->sample_bytes);
+            }
+        }
+        if (filter->hop == filter->samples) {
+            fir_column(filter, window, column, blocks, out);
+        } else {
+            fir_hop_column(filter, window, column, blocks, out);
+        }
+    }
+    return missing;
+}
 
 /* ---- interleaved ---- */
 
@@ -19,8 +375,7 @@ enum {
     WIDE_BYTES = 8 << 20,    /* the same of streams that share cache lines, in the last cache: else
                                 each line would be read once for every few streams of it */
     TASKS_A_THREAD = 4,      /* of a block, at least, where groups are wide */
-    LINE_BYTES = 64,
-    TURN_BYTES = 16,        /* of neighbouring streams that are transposed together */
+    TURN_BYTES = 16,         /* of neighbouring streams that are transposed together */
     TILE = 64,              /* samples of one stream before the next one's: their lines stay near */
     TURN_SAMPLES = 1 << 14, /* of each stream, of a task that deinterleaves a block */
     TURN_PAD = 2 * TILE /* samples between streams, which begin in different sets of the cache */

@@ -1,14 +1,70 @@
 /* Shared by the files of the CPU's filter bank: cpu_channelise.c makes it, cpu_channelise_run.c
- * runs it and detects. Private to these files. */
+ * runs it and detects, cpu_channelise_batch.c filters. Private to these files. */
 #ifndef VOLTMILL_COMPUTE_CPU_PPF_CPU_CHANNELISE_PARTS_H
 #define VOLTMILL_COMPUTE_CPU_PPF_CPU_CHANNELISE_PARTS_H
 
+#include "compute/channelise.h"
 #include "compute/cpu/cpu.h"
-#include "compute/cpu/fft/fine_fft.h"
-#include "compute/cpu/ppf/ppf_fir.h"
+#include "compute/cpu/fine_fft.h"
+#include "compute/cpu/ppf/kernels.h"
 #include "compute/cpu/ppf/sums.h"
 #include "compute/shared/clipped.h"
 #include "compute/shared/grains.h"
+
+/* Unpacking and the FIR of the polyphase filter, for a few spectra of one stream at a time.
+ *
+ * The samples are taken in columns so narrow that a window of all the raw spectra that the spectra
+ * need stays in the first-level cache: each is unpacked once, and every load of the FIR is near. */
+typedef struct ppf_fir ppf_fir_t;
+
+/* How parts of a spectrum are taken: P = height x `width` samples are a matrix, of which `columns`
+ * neighbouring columns (a multiple of MOST_LANES up to 128 that divides `width`) are made row by
+ * row. 0: whole spectra are. */
+struct ppf_fir_strips {
+    size_t width, columns;
+};
+
+/* Creates a filter for up to `rows` spectra a pass (a multiple of FIR_ROWS). Coefficients are
+ * copied in the order in which they are loaded. Fails with DEVICE. */
+status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channelise_spec *spec,
+                        size_t rows, struct ppf_fir_strips strips, ppf_fir_t **out);
+void ppf_fir_destroy(ppf_fir_t *filter);
+
+/* Return the bytes of the coefficients, and floats of a thread's window. */
+uint64_t ppf_fir_bytes(const struct channelise_spec *spec);
+
+/* Returns the bytes of a stored sample. */
+size_t ppf_fir_sample_bytes(const struct channelise_spec *spec);
+
+/* Output of a run: `count` spectra, the first of which begins at place `turn` of a raw spectrum
+ * (channelise_turn()). */
+struct ppf_fir_out {
+    size_t count, turn;
+    float *rows; /* [count, rounded up to FIR_ROWS][stride], pairs if complex */
+    size_t stride;
+    const float *touch; /* NULL, or memory of [count][touch_stride] that will be written next */
+    size_t touch_stride;
+};
+
+/* Filters spectra.
+ *
+ *   data     [channelise_inputs()] stored samples without gaps, real parts before imaginary ones
+ *   window   float [ppf_fir_window_floats()], of this thread
+ *
+ * Returns how many of the first `answers` samples were missing; missing ones count as zero volts.
+ */
+uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers, float *window,
+                     const struct ppf_fir_out *out);
+
+/* Filters likewise the strip's samples in a row of the matrix, from sample `first` of each raw
+ * spectrum on, of a critically sampled bank: rows begin with them, `turn` and `touch` are 0, and
+ * the window is [count + T - 1][columns], pairs if complex. Samples that many `ahead` of them are
+ * prefetched. */
+struct ppf_fir_part {
+    size_t first, ahead;
+};
+uint64_t ppf_fir_part(const ppf_fir_t *filter, const char *data, const struct ppf_fir_part *part,
+                      uint64_t answers, float *window, const struct ppf_fir_out *out);
 
 /* Processing of a block's streams: interleaved ones are deinterleaved a few at a time, by the
  * thread that filters them, or all before the first is filtered, where threads share spectra. */
@@ -129,8 +185,6 @@ void interleaved_turn(void *context, uint32_t thread, uint64_t task);
 enum { SCRATCH_PARTS = 4 };
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS]);
 
-/* As compute/channelise.h says. Fails with DEVICE (memory). */
-void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum);
 status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                             const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                             uint64_t counted, buffer_t *const *out, uint64_t *rows);

@@ -172,7 +172,7 @@ static void cpu_channelise_deliver(const struct block *block, struct scratch *sc
 }
 
 /* Fine channels: a spectrum is too long for the caches, so it is made by columns and rows
- * (cpu/fft/fine_fft.h). Of a strip of neighbouring columns some spectra are filtered at a time, and
+ * (cpu/fine_fft.h). Of a strip of neighbouring columns some spectra are filtered at a time, and
  * their columns transformed while they are in the cache; FINE_COLUMNS rows at a time are
  * transformed, detected and delivered.
  *
@@ -351,13 +351,6 @@ static void cpu_fine_run_rows(void *context, uint32_t thread, uint64_t task)
     size_t strip = fine_task(block, scratch, task, cpu_fine_row_tasks(cpu), &batch);
     fine_rows(block, scratch, &batch, 0, batch.count, strip);
     cpu->kernels->settle();
-}
-
-void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
-{
-    struct cpu *cpu = (struct cpu *)channelise;
-    cpu->next = first_spectrum;
-    cpu->begins = 1;
 }
 
 /* Where the transform of spectrum s of a batch's stream lies, number i of those that are filtered

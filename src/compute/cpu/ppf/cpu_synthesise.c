@@ -1,11 +1,12 @@
 /* The CPU's synthesis: made, and what it takes. */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "compute/cpu/cpu.h"
-#include "compute/cpu/fft/cpu_fft.h"
+#include "compute/cpu/cpu_fft.h"
 #include "compute/cpu/filter/filter_samples.h"
 #include "compute/cpu/ppf/synthesis_kernels.h"
-#include "dsp/overlap.h"
 
+#include <fftw3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -457,6 +458,16 @@ static status_t cpu_synthesise_run(synthesise_t *base, buffer_t *in,
     block->number = cpu_submit(stage->pool, &work, in, out);
     stage->nblocks++;
     return STATUS_OK;
+}
+
+static struct cpu_fft_shape cpu_fft_inverse(size_t points, int is_complex)
+{
+    const struct cpu_fft_shape forward = cpu_fft_shape(points, is_complex);
+    struct cpu_fft_shape shape = forward;
+    shape.is_inverse = 1;
+    shape.in_row = forward.out_row;
+    shape.out_row = forward.in_row;
+    return shape;
 }
 
 static struct synthesise_layout cpu_synthesise_layout(const struct synthesise_spec *spec)

@@ -427,8 +427,8 @@ static void cross(const float *restrict a, const float *restrict b, size_t count
     }
 }
 
-#include "compute/cpu/fft/fine_kernels_body.h"
-#include "compute/cpu/fft/side_kernels_body.h"
+#include "compute/cpu/fine_kernels_body.h"
+#include "compute/cpu/side_kernels_body.h"
 
 extern const struct cpu_kernels FOR_LEVEL(cpu_kernels);
 const struct cpu_kernels FOR_LEVEL(cpu_kernels) = {.name = LEVEL_NAME,

@@ -71,7 +71,7 @@ struct fir_hops {
     const float *touch;
 };
 
-struct side_fft; /* cpu/fft/fine_fft.h */
+struct side_fft; /* cpu/fine_fft.h */
 
 /* FINE_COLUMNS columns of a spectrum's matrix, transformed side by side, number k1 of column c
  * times step[k1][c] base[k1], to[k1 / FINE_COLUMNS][c][k1 % FINE_COLUMNS]. All rows are aligned to

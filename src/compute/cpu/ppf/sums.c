@@ -49,10 +49,17 @@ void sums_destroy(sums_t *sums)
     }
 }
 
-size_t sums_grain_floats(const struct channelise_spec *spec, uint32_t output)
+/* Grain borders at or before spectrum `at`: multiples of GRAIN and of the dump's length, those that
+ * are both counted once. */
+static uint64_t grains_borders(uint64_t at, uint64_t integrate)
 {
-    return (size_t)(grain_most(spec->max_spectra, spec->outputs[output].integrate) *
-                    channelise_row_floats(spec, output, spec->nstreams));
+    uint64_t both = lcm_u64(GRAIN, integrate);
+    return at / GRAIN + at / integrate - (both ? at / both : 0);
+}
+
+uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate)
+{
+    return grains_borders(at, integrate) - grains_borders(first, integrate);
 }
 
 int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *grain)

@@ -11,8 +11,8 @@ typedef struct sums sums_t;
 status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t **out);
 void sums_destroy(sums_t *sums);
 
-/* Floats of the grains of a block: [grains][sums][nchannels], by channelise_sums(). */
-size_t sums_grain_floats(const struct channelise_spec *spec, uint32_t output);
+/* Returns the grain that spectrum `at` falls into, counted from the one that `first` falls into. */
+uint64_t grain_index(uint64_t first, uint64_t at, uint64_t integrate);
 
 /* Returns, in a block that began with spectrum `first`, 1 if the power of spectrum `number` begins
  * a grain (number *grain of the block), 0 if it goes to the grain of the spectrum before. */

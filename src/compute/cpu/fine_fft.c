@@ -1,6 +1,6 @@
 /* Plans and factors of transforms by columns and rows. Rows of the matrix between them are padded:
  * a column of it would else meet in a few lines of the caches. */
-#include "compute/cpu/fft/fine_fft.h"
+#include "compute/cpu/fine_fft.h"
 
 #include "base/memory.h"
 #include "dsp/dft.h"
@@ -209,14 +209,6 @@ static void fine_set_factors(fine_fft_t *fine)
             dft_factor(k * j, points, fine->base + 2 * (j / FINE_COLUMNS * height + k));
         }
     }
-}
-
-uint64_t fine_fft_bytes(struct fine_shape shape)
-{
-    size_t factors =
-        shape.height * 2 * FINE_COLUMNS + 2 * shape.height * shape.width / FINE_COLUMNS;
-    /* FFTW's own tables are smaller than some columns and rows. */
-    return (factors + 2 * FINE_COLUMNS * (shape.height + shape.width)) * sizeof(float);
 }
 
 status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,

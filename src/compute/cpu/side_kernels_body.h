@@ -5,7 +5,7 @@
  * Real and imaginary parts are vectors of their own, so a rotation by a quarter turn only exchanges
  * names. A factor that all columns share costs two multiplications and two fused ones. Eight
  * numbers are sixteen registers, half of what AVX-512 has. */
-#include "compute/cpu/fft/fine_fft.h"
+#include "compute/cpu/fine_fft.h"
 
 INLINE void side_transpose(lanes_t x[2 * LANES])
 {

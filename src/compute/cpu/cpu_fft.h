@@ -3,8 +3,8 @@
  * FFTW finds its fastest plan by timing, so two runs may find two, whose results differ in the last
  * bit. A plan is therefore made once, kept in the user's cache folder and given to all ranks as a
  * text (FFTW's wisdom). Not for use by several threads at once, except cpu_fft_run(). */
-#ifndef VOLTMILL_COMPUTE_CPU_FFT_CPU_FFT_H
-#define VOLTMILL_COMPUTE_CPU_FFT_CPU_FFT_H
+#ifndef VOLTMILL_COMPUTE_CPU_CPU_FFT_H
+#define VOLTMILL_COMPUTE_CPU_CPU_FFT_H
 
 #include "base/status.h"
 #include "base/terms.h"
@@ -31,7 +31,6 @@ struct cpu_fft_shape {
 /* Returns the shape of a batch of transforms of `points` points, forward or inverse. The batch is
  * large enough to amortise a call's overhead; it divides 16. */
 struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex);
-struct cpu_fft_shape cpu_fft_inverse(size_t points, int is_complex);
 
 /* Returns the effort that AUTO means: planning must cost little compared with `count`
  * transforms. */

@@ -14,12 +14,13 @@
  * transforms them, transposed first, since it takes two to four times as long with numbers that are
  * not beside each other (256 to 1,024 points, measured), unless its planner is patient. Who makes
  * the columns need not have all of a spectrum at once. */
-#ifndef VOLTMILL_COMPUTE_CPU_FFT_FINE_FFT_H
-#define VOLTMILL_COMPUTE_CPU_FFT_FINE_FFT_H
+#ifndef VOLTMILL_COMPUTE_CPU_FINE_FFT_H
+#define VOLTMILL_COMPUTE_CPU_FINE_FFT_H
 
 #include "base/status.h"
-#include "compute/cpu/fft/cpu_fft.h"
+#include "compute/cpu/cpu_fft.h"
 #include "compute/cpu/ppf/kernels.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,8 +64,6 @@ typedef struct fine_fft fine_fft_t;
 status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape shape,
                          const char *wisdom, fine_fft_t **out);
 void fine_fft_destroy(fine_fft_t *fine);
-/* Returns the bytes of its factors and plans. */
-uint64_t fine_fft_bytes(struct fine_shape shape);
 
 /* Floats of the matrix between columns and rows of one spectrum, of what is made of some of its
  * columns, and of scratch. */
