@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_BENCH_BENCH_DEDISPERSE_H
 #define VOLTMILL_BENCH_BENCH_DEDISPERSE_H
 
-#include "tune/problem/dedispersion_trial.h"
+#include "tune/problem/problem_dedispersion.h"
 
 /* A telescope: channels of `width` Hz from `bottom` Hz up. */
 struct bench_telescope {

@@ -1,17 +1,52 @@
-/* One filter, timed on the device's memory and with transfers; and the plain loop. */
+/* One filter, timed on the device's memory and with transfers; and the plain loop: a FIR filter in
+ * textbook form, on one core. The Makefile has this file compiled without vectors. */
 #include "bench/bench_fir.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "bench/plain_fir.h"
 #include "dsp/noise.h"
-#include "tune/problem/fir_trial.h"
 #include "tune/problem/problem_bank.h"
+#include "tune/problem/problem_fir.h"
 #include "tune/problem/problems.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Filter: row n of out is the sum over i of coeff[i] in[n + taps - 1 - i], n < rows.
+ *
+ *   coeff   float [taps], or [taps][2]
+ *   in      float [rows + taps - 1], or [..][2]
+ *   out     float [rows], or [rows][2] */
+static void plain_fir_real(const float *coeff, uint32_t taps, const float *in, uint64_t rows,
+                           float *out)
+{
+    for (uint64_t n = 0; n < rows; n++) {
+        float sum = 0;
+        for (uint32_t i = 0; i < taps; i++) {
+            sum += coeff[i] * in[n + taps - 1 - i];
+        }
+        out[n] = sum;
+    }
+}
+
+static void plain_fir_complex(const float (*coeff)[2], uint32_t taps, const float (*in)[2],
+                              uint64_t rows, float (*out)[2])
+{
+    for (uint64_t n = 0; n < rows; n++) {
+        float re = 0;
+        float im = 0;
+        for (uint32_t i = 0; i < taps; i++) {
+            const float *c = coeff[i];
+            const float *x = in[n + taps - 1 - i];
+            re += c[0] * x[0] - c[1] * x[1];
+            im += c[0] * x[1] + c[1] * x[0];
+        }
+        out[n][0] = re;
+        out[n][1] = im;
+    }
+}
 
 /* Random ones, the sum of whose squares is 1: all frequencies matter. */
 static status_t bench_make_coeff(const struct bench_fir *c, double **out)
@@ -37,19 +72,6 @@ out:
     free(coeff);
     free(words);
     return st;
-}
-
-double bench_fir_flops(const struct bench_fir *c)
-{
-    return (double)c->points * c->taps * (c->is_complex ? 8 : 2);
-}
-
-uint64_t bench_fir_bearable(const struct bench_fir *c)
-{
-    enum { LEAST = 4096 };
-    const uint64_t products = UINT64_C(1) << 34;
-    uint64_t work = (uint64_t)c->taps * (c->is_complex ? 4 : 1);
-    return max_u64(products / work, LEAST);
 }
 
 /* Returns the number of pairs of buffers; on a device, as many as exceed its caches. */

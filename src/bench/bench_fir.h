@@ -37,11 +37,4 @@ status_t bench_fir(backend_t *backend, const struct bench_fir *c, struct bench_f
  * on *points of them. Fails with DEVICE (memory). */
 status_t bench_fir_plain(const struct bench_fir *c, double *seconds, uint64_t *points);
 
-/* Returns the points that direct sums of a processor make in a second or a few. */
-uint64_t bench_fir_bearable(const struct bench_fir *c);
-
-/* Operations of direct sums, whatever is really done: a product and an addition for each tap, four
- * of each if complex. */
-double bench_fir_flops(const struct bench_fir *c);
-
 #endif

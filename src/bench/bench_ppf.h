@@ -1,5 +1,5 @@
-/* Times the filter bank of a backend on random samples, and checks what came out of the very runs
- * that were timed against the reference. */
+/* Times the filter bank of a backend, or the synthesis, on random samples, and checks what came out
+ * of the very runs that were timed against the reference. */
 #ifndef VOLTMILL_BENCH_BENCH_PPF_H
 #define VOLTMILL_BENCH_BENCH_PPF_H
 
@@ -39,5 +39,16 @@ struct bench_result {
 /* Fails with DEVICE (memory, a kernel that this device cannot run), or USAGE (a kernel that cannot
  * do the case). A wrong result is no failure: is_right is 0. */
 status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_result *out);
+
+/* The bank of `c`, of `bank_taps` taps, back by its dual of c->taps. c->samples are those that come
+ * out; channels come in as c->format, those of a spectrum side by side. Of the result's
+ * choice the instruction set alone is set; transfers, power and the bare transforms stay empty;
+ * steps are those of a filter bank by their names.
+ *
+ *   how   gets what it was made by: "synthesis to -101 dB, avx512, fftw-3.3.10 by rule"
+ *
+ * Fails with DEVICE, USAGE: a backend without synthesis. A wrong result is no failure. */
+status_t bench_synthesis(backend_t *backend, const struct bench_case *c, uint32_t bank_taps,
+                         struct bench_result *out, struct text *how);
 
 #endif

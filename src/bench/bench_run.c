@@ -10,8 +10,8 @@
 #include "plan/channelise_needs.h"
 #include "ranks/agree.h"
 #include "run/pass.h"
-#include "tune/problem/dedispersion_trial.h"
 #include "tune/problem/problem_bank.h"
+#include "tune/problem/problem_dedispersion.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

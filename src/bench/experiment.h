@@ -1,10 +1,21 @@
-/* The tuner's experiment of Sclocco et al. 2014: dedispersion tuned for several numbers of DMs, and
- * the best single configuration for all of them. */
+/* `voltmill tune`: the searches for what a job does, on one rank; and experiments, dedispersion
+ * tuned for several numbers of DMs. */
 #ifndef VOLTMILL_BENCH_EXPERIMENT_H
 #define VOLTMILL_BENCH_EXPERIMENT_H
 
 #include "bench/bench_dedisperse.h"
+#include "job/job.h"
 #include "tune/tuning.h"
+
+/* Called when a search has ended: `what` was searched for, such as "filter bank"; `best` in words,
+ * "" when none is right. */
+typedef void tune_job_told(const char *what, const struct tune_summary *summary, const char *best);
+
+/* Searches for the filter bank of a job and each of its dedispersions, as `run` on one rank would
+ * compute them, and stores the results in the database. The request's budget is for all together:
+ * problems beyond it are reported as cut. Fails as opening and planning a job do; with STOPPED if
+ * the budget's owner requests it; with DEVICE if no configuration of a problem is right. */
+status_t tune_job(struct job *job, const struct tune_request *request, tune_job_told *told);
 
 /* EXHAUSTIVE: all, in the model's order. RANDOM: all, in an order that the seed says. GUIDED: as
  * jobs search. */
@@ -14,8 +25,7 @@ enum experiment_method {
     EXPERIMENT_RANDOM,
     EXPERIMENT_METHODS
 };
-/* Returns "exhaustive", "guided", "random". experiment_choose() sets the options of a method. */
-const char *experiment_method_name(enum experiment_method method);
+/* Sets the options of a method. */
 void experiment_choose(enum experiment_method method, struct tune_options *options);
 
 /* Repeats a search on the measurements of another one: nothing is timed. The outcome contains the
@@ -61,7 +71,6 @@ struct experiment_comparison {
 status_t experiment_search(backend_t *backend, const struct bench_dedispersion *c,
                            const struct tune_request *request, struct experiment_row *row,
                            struct experiment_comparison *comparison);
-void experiment_row_free(struct experiment_row *row);
 
 /* Finds the best single configuration of several cases: the one with the largest sum of rates among
  * those that were timed in every case. Winners that were not timed in a case are timed there within

@@ -1,13 +1,15 @@
 /* voltmill bench beams, voltmill bench correlate */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "bench/bench_beams.h"
-#include "bench/bench_correlate.h"
+#include "bench/bench_arrays.h"
 #include "cli/csv.h"
 #include "cli/values.h"
+#include "tune/trial.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Options of the commands, and the state of the table while it is made. */
 struct array_settings {
@@ -72,6 +74,12 @@ static status_t array_close(struct array_settings *s, status_t st)
 #define AT(field) offsetof(struct array_settings, field)
 
 /* ---- beams ---- */
+
+/* Returns the operations of the sums: eight for each complex multiply-add. */
+static double bench_beams_flops(const struct bench_beams *c, uint64_t spectra)
+{
+    return 8.0 * c->stations * c->beams * c->pols * c->channels * (double)spectra;
+}
 
 static status_t beams_print(struct array_settings *s, const struct array_row *row)
 {

@@ -1,4 +1,5 @@
 /* voltmill bench fir */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "bench/bench_fir.h"
@@ -6,7 +7,9 @@
 #include "cli/values.h"
 
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Options of the command, and the state of the table while it is made. */
 struct fir_settings {
@@ -51,6 +54,22 @@ static void bench_print_head(const struct fir_settings *s)
 static double bench_over(double a, double b)
 {
     return a > 0 && b > 0 ? a / b : 0;
+}
+
+/* Operations of direct sums, whatever is really done: a product and an addition for each tap, four
+ * of each if complex. */
+static double bench_fir_flops(const struct bench_fir *c)
+{
+    return (double)c->points * c->taps * (c->is_complex ? 8 : 2);
+}
+
+/* Returns the points that direct sums of a processor make in a second or a few. */
+static uint64_t bench_fir_bearable(const struct bench_fir *c)
+{
+    enum { LEAST = 4096 };
+    const uint64_t products = UINT64_C(1) << 34;
+    uint64_t work = (uint64_t)c->taps * (c->is_complex ? 4 : 1);
+    return max_u64(products / work, LEAST);
 }
 
 static void bench_print_row(const struct fir_settings *s, const struct fir_row *row)

@@ -1,6 +1,5 @@
 /* voltmill bench ppf */
 #include "bench/bench_ppf.h"
-#include "bench/bench_synthesis.h"
 
 #include "base/memory.h"
 #include "base/units.h"

@@ -2,7 +2,6 @@
 #include "base/display.h"
 #include "base/memory.h"
 #include "bench/experiment.h"
-#include "bench/tune_job.h"
 #include "cli/csv.h"
 #include "cli/options.h"
 #include "cli/values.h"
@@ -10,6 +9,7 @@
 #include "input/open.h"
 #include "job/job.h"
 #include "output/output_spec.h"
+#include "plan/channelise_plan.h"
 #include "ranks/stop.h"
 #include "run/share.h"
 #include "tune/store.h"
@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The options of `voltmill tune`.
  *
@@ -70,6 +71,19 @@ static const struct option_row tune_rows[] = {
     {"histogram", FLAG(AT(has_histogram)), "prints how many configurations reach which rate"},
     {.name = "csv"},
     {.name = NULL}};
+
+static const char *experiment_method_name(enum experiment_method method)
+{
+    static const char *const names[EXPERIMENT_METHODS] = {"exhaustive", "guided", "random"};
+    return names[method];
+}
+
+static void experiment_row_free(struct experiment_row *row)
+{
+    text_free(&row->histogram);
+    free(row->known);
+    row->known = NULL;
+}
 
 /* Options that do not go together; what shows later: those that a job without dedispersion cannot
  * follow, or the backend that was settled for a setup. Fail with USAGE. */

@@ -74,8 +74,6 @@ status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *
                             struct text *out);
 int tune_problem_parse(const struct tune_problem *problem, const char *words, uint32_t *values)
     __attribute__((warn_unused_result));
-status_t tune_problem_kernel(const struct tune_problem *problem, enum backend_kind kind,
-                             const void *spec, struct text *out);
 
 /* Sets *out to whether a case can use a configuration. Fails with DEVICE. */
 status_t tune_problem_fits(const struct tune_problem *problem, backend_t *backend, const void *spec,

@@ -1,13 +1,33 @@
 /* The course of a search: which configurations it times, what was known before, the turns of the
- * best, and statistics of what was timed. */
+ * best, and statistics of what was timed; and configurations in words. */
 #include "tune/search.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *values,
+                            struct text *out)
+{
+    const char *gap = "";
+    if (problem->words) {
+        return problem->words(values, out);
+    }
+    for (uint32_t i = 0; i < problem->nparameters; i++) {
+        const struct tune_parameter *p = &problem->parameters[i];
+        if (values[i] == 0) {
+            continue;
+        }
+        TRY(p->value ? text_add(out, "%s%s=%s", gap, p->name, p->value(values[i]))
+                     : text_add(out, "%s%s=%" PRIu32, gap, p->name, values[i]));
+        gap = " ";
+    }
+    return STATUS_OK;
+}
 
 struct search {
     const struct tune_space *space;
@@ -664,21 +684,4 @@ status_t tune_statistics(const struct tune_space *space, const struct tune_outco
 out:
     free(rates);
     return st;
-}
-
-status_t tune_summarise(const struct tune_space *space, const struct tune_outcome *outcome,
-                        struct tune_summary *out)
-{
-    *out = (struct tune_summary){.fit = space->fit,
-                                 .timed = outcome->ok + outcome->wrong + outcome->failed,
-                                 .wrong = outcome->wrong,
-                                 .failed = outcome->failed,
-                                 .recalled = outcome->recalled,
-                                 .is_cut = outcome->is_cut,
-                                 .spent = outcome->spent,
-                                 .compiling = outcome->compiling};
-    if (outcome->ok > 0) {
-        out->seconds = outcome->results[outcome->best].seconds;
-    }
-    return tune_statistics(space, outcome, &out->statistics);
 }

@@ -106,8 +106,5 @@ struct tune_summary {
     double seconds;          /* of the best; 0: none is right */
     struct tune_statistics statistics;
 };
-/* Fails with DEVICE (memory). */
-status_t tune_summarise(const struct tune_space *space, const struct tune_outcome *outcome,
-                        struct tune_summary *out);
 
 #endif

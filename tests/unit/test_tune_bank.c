@@ -3,7 +3,7 @@
  * near. */
 #include "base/memory.h"
 #include "dsp/fir/prototype.h"
-#include "tune/problem/ppf_trial.h"
+#include "tune/problem/problem_ppf.h"
 #include "tune/problem/problems.h"
 #include "tune/tuning.h"
 

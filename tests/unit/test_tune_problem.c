@@ -2,7 +2,7 @@
  * names are told apart, and keys have all that a record needs. */
 #include "base/memory.h"
 #include "dsp/fir/prototype.h"
-#include "tune/problem/fir_trial.h"
+#include "tune/problem/problem_fir.h"
 #include "tune/problem/problems.h"
 #include "tune/tuning.h"
 

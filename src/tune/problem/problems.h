@@ -1,4 +1,4 @@
-/* Problems of the tuner, each in a file of this directory. */
+/* Problems of the tuner: filter bank and blocks (problem_ppf.c), filter, dedispersion. */
 #ifndef VOLTMILL_TUNE_PROBLEM_PROBLEMS_H
 #define VOLTMILL_TUNE_PROBLEM_PROBLEMS_H
 

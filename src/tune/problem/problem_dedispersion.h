@@ -1,7 +1,7 @@
 /* Trials of dedispersion: one problem on random samples, run in any number of shapes, and sampled
  * outputs of each compared with sums in double. */
-#ifndef VOLTMILL_TUNE_PROBLEM_DEDISPERSION_TRIAL_H
-#define VOLTMILL_TUNE_PROBLEM_DEDISPERSION_TRIAL_H
+#ifndef VOLTMILL_TUNE_PROBLEM_PROBLEM_DEDISPERSION_H
+#define VOLTMILL_TUNE_PROBLEM_PROBLEM_DEDISPERSION_H
 
 #include "compute/dedisperse.h"
 #include "tune/trial.h"

@@ -1,7 +1,7 @@
 /* Trials of filter banks: one stream of a job's problem on random samples, in any number of
  * configurations, and some spectra of each compared with those of the reference. */
-#ifndef VOLTMILL_TUNE_PROBLEM_PPF_TRIAL_H
-#define VOLTMILL_TUNE_PROBLEM_PPF_TRIAL_H
+#ifndef VOLTMILL_TUNE_PROBLEM_PROBLEM_PPF_H
+#define VOLTMILL_TUNE_PROBLEM_PROBLEM_PPF_H
 
 #include "tune/problem.h"
 #include "tune/problem/problem_bank.h"
@@ -18,7 +18,6 @@ uint32_t ppf_trial_window(const struct channelise_spec *spec);
 /* Points of a trial on a processor: what takes tens of milliseconds, or, where many kernels have to
  * be built for a quick answer, a few. Devices take more than their caches hold. */
 enum { PPF_TRIAL_POINTS = 1 << 21, PPF_TRIAL_FEW_POINTS = 1 << 18 };
-uint64_t ppf_trial_points(const backend_t *backend, int is_few);
 
 struct ppf_trial {
     struct bank bank;              /* of one slot */
@@ -44,10 +43,5 @@ uint64_t ppf_trial_bytes(const struct ppf_trial *trial);
  * rows. `time` as trial_time() has it. */
 status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *shape,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
-
-/* Names of a filter bank in keys, for all problems about one (problem_ppf.c): struct tune_problem,
- * of a struct channelise_spec. Fail with DEVICE (memory). */
-status_t ppf_kernel(enum backend_kind kind, const void *spec, struct text *out);
-status_t ppf_describe(backend_t *backend, const void *spec, struct tune_key *out);
 
 #endif

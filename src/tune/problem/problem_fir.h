@@ -1,7 +1,7 @@
 /* Trials of filters: streams of random samples through one filter in any number of shapes, and some
  * rows of each compared with sums in double. */
-#ifndef VOLTMILL_TUNE_PROBLEM_FIR_TRIAL_H
-#define VOLTMILL_TUNE_PROBLEM_FIR_TRIAL_H
+#ifndef VOLTMILL_TUNE_PROBLEM_PROBLEM_FIR_H
+#define VOLTMILL_TUNE_PROBLEM_PROBLEM_FIR_H
 
 #include "compute/filter.h"
 #include "tune/trial.h"
@@ -52,13 +52,6 @@ struct fir_trial {
 status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uint64_t rows,
                          uint32_t pairs, struct fir_trial *out);
 void fir_trial_end(struct fir_trial *trial);
-
-/* Returns the bytes of this machine's memory that such a trial takes without pairs, but for the
- * stage. */
-uint64_t fir_trial_bytes(const struct filter_spec *spec, uint64_t rows);
-
-/* Limits the following runs to `rows` rows. */
-void fir_trial_cut(struct fir_trial *trial, uint64_t rows);
 
 /* Makes the filter as chosen, compares what the warm-up run leaves, and times runs: of pairs by the
  * device's clock. What the last run of them leaves is compared, too. Fails with USAGE (the shape
