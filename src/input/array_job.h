@@ -4,7 +4,7 @@
 #ifndef VOLTMILL_INPUT_ARRAY_JOB_H
 #define VOLTMILL_INPUT_ARRAY_JOB_H
 
-#include "dsp/array/delay_model.h"
+#include "dsp/delay_model.h"
 #include "input/archive.h"
 #include "input/array_table.h"
 #include "io/apart.h"

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "base/units.h"
-#include "dsp/array/delay_model.h"
+#include "dsp/delay_model.h"
 #include "io/apart.h"
 #include "io/pack.h"
 

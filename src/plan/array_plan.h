@@ -7,7 +7,7 @@
 #ifndef VOLTMILL_PLAN_ARRAY_PLAN_H
 #define VOLTMILL_PLAN_ARRAY_PLAN_H
 
-#include "dsp/array/delay_model.h"
+#include "dsp/delay_model.h"
 #include "input/array_job.h"
 #include "plan/channelise_plan.h"
 

@@ -4,18 +4,51 @@
  * Blocks of LENGTH samples begin at every LENGTH / 2; each is a spectrum's transform under half a
  * turn of a sine, and as the squares of the two that overlap add up to 1, their sum has the same
  * power at every sample. A delayed block is the transform of a spectrum whose phases are turned,
- * under the delayed sine: any fraction of a sample is exact. */
+ * under the delayed sine: any fraction of a sample is exact.
+ *
+ * Where a stretch of a pulsed source begins and ends follows from its number alone, so that no cut
+ * moves it. */
 #include "synth/emitter.h"
 
 #include "base/memory.h"
-#include "dsp/array/delay_model.h"
+#include "dsp/delay_model.h"
 #include "dsp/phasor.h"
-#include "synth/gate.h"
 
 #include <fftw3.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The sample at or behind `at`, among from .. to. */
+static uint64_t gate_sample(double at, uint64_t from, uint64_t to)
+{
+    const double sample = ceil(at);
+    if (sample <= (double)from) {
+        return from;
+    }
+    return sample >= (double)to ? to : (uint64_t)sample;
+}
+
+int gate_find(const struct synth_spec *spec, const struct synth_pulsed *pulsed, uint64_t from,
+              uint64_t to, uint64_t *first, uint64_t *end)
+{
+    const double period = pulsed->period_s * spec->sample_rate_hz;
+    if (period == 0) {
+        *first = from;
+        *end = to;
+        return from < to;
+    }
+    /* From one stretch before, as the quotient is rounded. */
+    double k = floor((double)from / period - pulsed->phase) - 1;
+    for (; (k + pulsed->phase) * period < (double)to; k++) {
+        *first = gate_sample((k + pulsed->phase) * period, from, to);
+        *end = gate_sample((k + pulsed->phase + pulsed->duty) * period, from, to);
+        if (*first < *end) {
+            return 1;
+        }
+    }
+    return 0;
+}
 
 enum { LENGTH = 4096, HOP = LENGTH / 2 };
 
@@ -55,7 +88,7 @@ status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, em
     for (int i = 0; i < LENGTH; i++) {
         e->window[i] = sin(3.14159265358979323846 * (i + 0.5) / LENGTH);
     }
-    /* As synth/disperse.c: the same plan on every rank. */
+    /* As synth/pulses.c: the same plan on every rank. */
     e->inverse =
         spec->is_complex
             ? fftw_plan_dft_1d(LENGTH, block->data, block->data, FFTW_BACKWARD, FFTW_ESTIMATE)

@@ -2,11 +2,8 @@
 #include "synth/signal.h"
 
 #include "base/memory.h"
-#include "dsp/dispersion/dispersion.h"
-#include "synth/burst.h"
-#include "synth/disperse.h"
 #include "synth/emitter.h"
-#include "synth/gate.h"
+#include "synth/pulses.h"
 
 #include <fftw3.h>
 #include <math.h>
@@ -217,143 +214,6 @@ static void tone_add(const struct synth_spec *spec, const struct synth_tone *ton
 
 /* ---- signal ---- */
 
-/* A pulsar's noise in pulses, dispersed by overlap-save.
- *
- * The delay of the coarse channel's centre moves the pulses before they are dispersed within the
- * channel (synth/disperse.h): the noise in them is white, and nothing can tell that from moving it
- * too.
- *
- * Block b makes samples b hop .. (b + 1) hop - 1 from `late` samples before and `early` samples
- * behind them. Numbers below 0 wrap around modulo 2^64, which noise and pulses take as they are. */
-
-enum { PIECE = 512 }; /* samples of noise made at a time */
-
-struct pulsar {
-    const struct synth_spec *spec;
-    double top_hz;                     /* the frequency without delay */
-    double period;                     /* samples */
-    uint64_t length, late, early, hop; /* samples; length = late + hop + early */
-    disperse_t *disperse;
-};
-
-/* The state of one call. */
-struct block {
-    double *data;  /* disperse_block() */
-    double offset; /* sample at which a pulse at the channel's centre peaks */
-};
-
-/* The shape of the blocks: one for all channels, so that one plan does for all. At least half of a
- * block is to be of use, three quarters where memory allows. */
-static status_t pulsar_shape_blocks(struct pulsar *p)
-{
-    struct disperse_reach reach;
-    TRY(disperse_find_reach(p->spec, "the pulsar", p->spec->pulsar.dm, 0, &reach));
-    p->late = (uint64_t)reach.late + DISPERSE_GUARD;
-    p->early = (uint64_t)reach.early + DISPERSE_GUARD;
-    const double needed = exp2(ceil(log2(2 * (double)(p->late + p->early))));
-    const double length = needed < DISPERSE_MAX_LENGTH ? 2 * needed : needed;
-    TRY(disperse_create(p->spec, "the pulsar", &reach, length, &p->disperse));
-    p->length = disperse_length(p->disperse);
-    p->hop = p->length - p->late - p->early;
-    return STATUS_OK;
-}
-
-/* A pulse of sky frequency f arrives at sample rate * t,
- *
- *   t = (n + phase) * period + D * DM * (1 / f^2 - 1 / f_top^2),   n any integer,
- *
- * f_top the top edge of the highest coarse channel. `amplitude` is the rms of each real component
- * at the top of a pulse (as receiver noise is stated) before dispersion. Makes FFTW plans: not to
- * be called while another thread plans. Fails with USAGE (dispersion that fits no transform, a
- * channel that reaches down to 0 Hz), DEVICE (memory). */
-static status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p)
-{
-    p->spec = spec;
-    p->top_hz = synth_spec_top_hz(spec);
-    p->period = spec->pulsar.period * spec->sample_rate_hz;
-    return pulsar_shape_blocks(p);
-}
-
-/* The amplitude of the pulses at `turns` from the peak of one: the root of the sum of their power.
- * Pulses farther away than 4 widths have less than 1e-19 of their power left. */
-static double pulsar_envelope(const struct pulsar *p, double turns)
-{
-    const double reach = 4 * p->spec->pulsar.width;
-    const int neighbours = (int)(reach + 0.5);
-    double nearest = turns - floor(turns + 0.5);
-    double power = 0;
-    for (int i = -neighbours; i <= neighbours; i++) {
-        double distance = nearest - i;
-        if (fabs(distance) < reach) {
-            double widths = distance / p->spec->pulsar.width;
-            power += exp2(-4 * widths * widths); /* 1/2 at half a width */
-        }
-    }
-    return p->spec->pulsar.amplitude * sqrt(power);
-}
-
-/* Makes the undispersed pulses from sample `first` on; returns 0 when there is none in the block.
- */
-static int pulsar_fill_pulses(const struct pulsar *p, const noise_t *noise, struct noise_key key,
-                              uint64_t first, struct block *block)
-{
-    const uint64_t parts = p->spec->is_complex ? 2 : 1;
-    int any = 0;
-    for (uint64_t at = 0; at < p->length; at += PIECE) {
-        float white[2 * PIECE];
-        double *data = block->data + at * parts;
-        noise_fill(noise, key, 1, (first + at) * parts, PIECE * parts, white);
-        /* fmod() is exact: no turn is lost in long observations. */
-        double start = fmod((double)(int64_t)(first + at), p->period) - block->offset;
-        for (uint64_t i = 0; i < PIECE; i++) {
-            double height = pulsar_envelope(p, (start + (double)i) / p->period);
-            any |= height > 0;
-            for (uint64_t part = 0; part < parts; part++) {
-                data[i * parts + part] = height * (double)white[i * parts + part];
-            }
-        }
-    }
-    return any;
-}
-
-/* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz to `out`;
- * `key` names its own noise, which is multiplied by `gain` (re, im; NULL: 1).
- *
- *   out   float [count][2] (re, im) if complex, float [count] if real
- *
- * Works in blocks on a fixed grid of samples, each made whole: a call is worth its time when it
- * covers many. May be called by several threads at once. Fails with DEVICE (memory). */
-static status_t pulsar_add(const struct pulsar *p, const noise_t *noise, struct noise_key key,
-                           double chan_hz, const double *gain, uint64_t first, uint64_t count,
-                           float *out)
-{
-    status_t st = STATUS_OK;
-    const uint64_t parts = p->spec->is_complex ? 2 : 1;
-    struct block block = {0};
-    const struct chirp chirp = disperse_chirp(p->spec, p->spec->pulsar.dm, 0, chan_hz);
-    TRY_OUT(disperse_block(p->disperse, "a block of the pulsar", &block.data));
-    const double constant = 1e12 * dispersion_default_constant * p->spec->pulsar.dm;
-    const double delay_s = constant * (1 / (chan_hz * chan_hz) - 1 / (p->top_hz * p->top_hz));
-    block.offset = p->spec->pulsar.phase * p->period + delay_s * p->spec->sample_rate_hz;
-    for (uint64_t done = 0; done < count;) {
-        const uint64_t begin = (first + done) / p->hop * p->hop;
-        const uint64_t skip = first + done - begin;
-        const uint64_t n = min_u64(p->hop - skip, count - done);
-        if (pulsar_fill_pulses(p, noise, key, begin - p->late, &block)) {
-            disperse_run(p->disperse, &chirp, gain, block.data);
-            const double *from = block.data + (p->late + skip) * parts;
-            float *to = out + done * parts;
-            for (uint64_t i = 0; i < n * parts; i++) {
-                to[i] += (float)from[i];
-            }
-        }
-        done += n;
-    }
-out:
-    free(block.data);
-    return st;
-}
-
 /* Impulses: single samples, in all streams at once, again and again.
  *
  * Which sample an impulse is follows from its number alone. */
@@ -422,7 +282,7 @@ void signal_destroy(signal_t *signal)
     }
     emitters_destroy(signal->emitters);
     bursts_destroy(signal->bursts);
-    disperse_destroy(signal->pulsar.disperse);
+    pulsar_end(&signal->pulsar);
     noise_destroy(signal->noise);
     free(signal);
 }

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/text.h"
-#include "dsp/array/delay_model.h"
+#include "dsp/delay_model.h"
 #include "input/array_table.h"
 #include "io/file.h"
 #include "io/file_rights.h"

@@ -1,6 +1,6 @@
 /* Polynomials of delays beside the geometry itself, a table of CALC's kind, bounds, exact times;
  * and files of the IERS. */
-#include "dsp/array/delay_model.h"
+#include "dsp/delay_model.h"
 
 #include <math.h>
 #include <setjmp.h>

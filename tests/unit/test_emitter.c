@@ -1,6 +1,6 @@
 /* Point sources of an array: a station's samples are those of the station at the reference place,
  * interpolated by a long windowed sinc at the delayed time, and turned by the carrier. */
-#include "dsp/array/delay_model.h"
+#include "dsp/delay_model.h"
 #include "synth/emitter.h"
 
 #include <math.h>

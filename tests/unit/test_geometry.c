@@ -7,7 +7,7 @@
  * where astropy's get_polar_motion() returned 0.123 and 0.345 arc seconds; with diurnal aberration:
  * ITRS(obstime=t, location=EarthLocation.from_geodetic(21.443 deg, -30.713 deg, 1038 m)).
  * tests/long/array_geometry.py compares many more. */
-#include "dsp/array/geometry.h"
+#include "dsp/geometry.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,21 +1,31 @@
-/* Directions on the sky as seen from an array: unit vectors in ITRS, delays of stations, baselines
- * in the coordinates u, v, w.
- *
- * A direction in right ascension and declination (ICRS) becomes its geocentric apparent place
- * (CIRS: light deflection by the Sun, annual aberration, precession and nutation IAU 2006/2000A),
- * turned to ITRS by the Earth rotation angle and polar motion. No refraction, no proper motion, no
- * parallax. Diurnal aberration, up to 1.5e-6 rad, is by choice: clocks set to UTC over the whole
- * Earth need none, pyuvdata includes it. Precision: 1e-15 of a baseline's delay.
- *
- * Formulas: ERFA (IAU SOFA). Lengths in metres, angles in radians, times in seconds. */
-#ifndef VOLTMILL_DSP_ARRAY_GEOMETRY_H
-#define VOLTMILL_DSP_ARRAY_GEOMETRY_H
+/* Directions, delays and baselines of stations on the Earth; and how it is turned: UT1 - UTC and
+ * polar motion, as numbers or from an IERS finals file. */
+#ifndef VOLTMILL_DSP_GEOMETRY_H
+#define VOLTMILL_DSP_GEOMETRY_H
 
 #include "base/status.h"
 #include "base/units.h"
-#include "dsp/array/earth.h"
 
+#include <stddef.h>
 #include <stdint.h>
+
+/* All 0: unknown. It is kept over an observation: UT1 drifts from that by about 1 ms a day. */
+struct earth {
+    double ut1_utc_s;
+    double polar_x_rad, polar_y_rad;
+    int32_t mjd_day; /* of ut1_utc_s: a leap second after it changes that; 0: any day */
+};
+
+/* Finds the orientation at a moment in the text of a file finals2000A (all, data or daily): columns
+ * of Bulletin A at 0 h UTC of each day, interpolated linearly between two days. UT1 - UTC is
+ * interpolated without the leap second that may lie between them. `path` names the file in
+ * messages. Fails with DATA: no such file, or a moment that it does not cover. */
+status_t earth_find(const char *path, const char *text, size_t length, struct utc utc,
+                    struct earth *out);
+
+/* Returns the largest error in seconds of the delay of a baseline where UT1 - UTC (at most 0.9 s)
+ * and polar motion (at most 0.6 arc seconds) are unknown and taken as 0. */
+double earth_unknown_error_s(double baseline_m);
 
 #define LIGHT_M_PER_S 299792458.0
 

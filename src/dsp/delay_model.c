@@ -1,5 +1,5 @@
 /* Polynomials of unit vectors, or of delays, in equal intervals of time. */
-#include "dsp/array/delay_model.h"
+#include "dsp/delay_model.h"
 
 #include "base/memory.h"
 

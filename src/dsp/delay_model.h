@@ -3,12 +3,12 @@
  * A model is made once and is then a pure function of direction, station and time. Time is counted
  * in seconds from sample 0 of the observation, in equal intervals, so a delay depends neither on
  * where reading begins nor on how long the observation is. */
-#ifndef VOLTMILL_DSP_ARRAY_DELAY_MODEL_H
-#define VOLTMILL_DSP_ARRAY_DELAY_MODEL_H
+#ifndef VOLTMILL_DSP_DELAY_MODEL_H
+#define VOLTMILL_DSP_DELAY_MODEL_H
 
 #include "base/status.h"
 #include "base/units.h"
-#include "dsp/array/geometry.h"
+#include "dsp/geometry.h"
 
 #include <stdint.h>
 

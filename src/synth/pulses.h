@@ -1,0 +1,61 @@
+/* Dispersed pulses: those of a pulsar, and single bursts. Voltages are dispersed within a coarse
+ * channel by the inverse of the exact chirp: coherent dedispersion undoes it. */
+#ifndef VOLTMILL_SYNTH_PULSES_H
+#define VOLTMILL_SYNTH_PULSES_H
+
+#include "dsp/dispersion/chirp.h"
+#include "dsp/noise.h"
+#include "synth/synth_spec.h"
+
+struct disperse;
+
+struct pulsar {
+    const struct synth_spec *spec;
+    double top_hz;                     /* the frequency without delay */
+    double period;                     /* samples */
+    uint64_t length, late, early, hop; /* samples; length = late + hop + early */
+    struct disperse *disperse;
+};
+
+/* A pulse of sky frequency f arrives at sample rate * t,
+ *
+ *   t = (n + phase) * period + D * DM * (1 / f^2 - 1 / f_top^2),   n any integer,
+ *
+ * f_top the top edge of the highest coarse channel. `amplitude` is the rms of each real component
+ * at the top of a pulse (as receiver noise is stated) before dispersion. Makes FFTW plans: not to
+ * be called while another thread plans. Fails with USAGE (dispersion that fits no transform, a
+ * channel that reaches down to 0 Hz), DEVICE (memory). */
+status_t pulsar_begin(const struct synth_spec *spec, struct pulsar *p);
+void pulsar_end(struct pulsar *pulsar);
+
+/* Adds samples first .. first + count - 1 of the coarse channel with centre chan_hz to `out`;
+ * `key` names its own noise, which is multiplied by `gain` (re, im; NULL: 1).
+ *
+ *   out   float [count][2] (re, im) if complex, float [count] if real
+ *
+ * Works in blocks on a fixed grid of samples, each made whole: a call is worth its time when it
+ * covers many. May be called by several threads at once. Fails with DEVICE (memory). */
+status_t pulsar_add(const struct pulsar *p, const noise_t *noise, struct noise_key key,
+                    double chan_hz, const double *gain, uint64_t first, uint64_t count, float *out);
+
+typedef struct bursts bursts_t;
+
+/* Creates bursts. The component of sky frequency f comes 1e12 D DM (1 / f^2 - 1 / r^2) seconds
+ * after a burst's time, r its reference frequency. This is exact in all coarse channels, and
+ * coherent dedispersion to the same r restores one sample, or the same Gaussian, in each.
+ *
+ * `spec` and `noise` must outlive it. Makes FFTW plans: not to be called while another thread
+ * plans. Fails with USAGE (dispersion that fits no transform, a channel that reaches down to 0 Hz,
+ * a time beyond 2^52 samples), DEVICE (memory). */
+status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, bursts_t **out);
+void bursts_destroy(bursts_t *bursts);
+
+/* Adds samples first .. first + count - 1 of a coarse channel to `out`.
+ *
+ *   out   float [count][2] (re, im) if complex, float [count] if real
+ *
+ * What is made for one call is kept for others as far as 512 MiB go. May be called by several
+ * threads at once. Fails with DEVICE (memory). */
+status_t bursts_add(bursts_t *bursts, uint32_t chan, uint64_t first, uint64_t count, float *out);
+
+#endif
