@@ -12,7 +12,6 @@
 #include "io/file.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Attributes of a file, beyond the facts that are read. */
@@ -150,6 +149,37 @@ out:
     text_free(&attributes);
     text_free(&job);
     return st;
+}
+
+static void json_about(struct json *json, const struct about *about)
+{
+    json_begin(json, "attributes");
+    for (size_t i = 0; i < about->count; i++) {
+        const struct about_item *item = &about->items[i];
+        if (i == 0 || strcmp(about->items[i - 1].object, item->object) != 0) {
+            json_begin(json, item->object);
+        }
+        if (item->text) {
+            json_text(json, item->name, item->text);
+        } else if (item->count > 1) {
+            json_list(json, item->name);
+        }
+        for (uint32_t j = 0; !item->text && j < item->count; j++) {
+            const char *key = item->count > 1 ? NULL : item->name;
+            if (item->is_whole) {
+                json_i64(json, key, item->whole[j]);
+            } else {
+                json_f64(json, key, item->numbers[j]);
+            }
+        }
+        if (!item->text && item->count > 1) {
+            json_list_end(json);
+        }
+        if (i + 1 == about->count || strcmp(about->items[i + 1].object, item->object) != 0) {
+            json_end(json);
+        }
+    }
+    json_end(json);
 }
 
 /* Prints further attributes of the file. */

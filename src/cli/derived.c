@@ -3,8 +3,6 @@
 
 #include "base/text.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct derived_band derived_band_of_archive(const struct archive *archive)
@@ -92,16 +90,4 @@ status_t derived_polarisations(const struct archive *archive, struct text *list)
                  archive->names[AXIS_POL][archive->selected[AXIS_POL][i]]);
     }
     return list->status;
-}
-
-/* Whole tenths (of hundredths of a second) first, so that no 60 is ever rounded to. */
-const char *derived_position(double ra_deg, double dec_deg, char text[DERIVED_POSITION])
-{
-    long long ra = llround(fmod(fmod(ra_deg, 360) + 360, 360) / 15 * 3600 * 100) % (24LL * 360000);
-    long long dec = llround(fabs(dec_deg) * 3600 * 10);
-    snprintf(text, DERIVED_POSITION,
-             "RA %.6f, Dec %.6f degrees (%02lld:%02lld:%02lld.%02lld %c%02lld:%02lld:%02lld.%lld)",
-             ra_deg, dec_deg, ra / 360000, ra / 6000 % 60, ra / 100 % 60, ra % 100,
-             dec_deg < 0 ? '-' : '+', dec / 36000, dec / 600 % 60, dec / 10 % 60, dec % 10);
-    return text;
 }

@@ -41,6 +41,5 @@ status_t derived_polarisations(const struct archive *archive, struct text *list)
 
 /* "RA 83.633208, Dec 22.014472 degrees (05:34:31.97 +22:00:52.1)". */
 enum { DERIVED_POSITION = 96 };
-const char *derived_position(double ra_deg, double dec_deg, char text[DERIVED_POSITION]);
 
 #endif

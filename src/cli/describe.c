@@ -2,10 +2,13 @@
 #include "cli/describe.h"
 
 #include "base/display.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/derived.h"
 #include "product/codec.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_LISTED = 7 };
@@ -165,6 +168,18 @@ static void describe_print_start(const struct sky *sky)
     if (sky->has_start) {
         display_row("start", "%s UTC", units_utc(sky->start));
     }
+}
+
+/* Whole tenths (of hundredths of a second) first, so that no 60 is ever rounded to. */
+static const char *derived_position(double ra_deg, double dec_deg, char text[DERIVED_POSITION])
+{
+    long long ra = llround(fmod(fmod(ra_deg, 360) + 360, 360) / 15 * 3600 * 100) % (24LL * 360000);
+    long long dec = llround(fabs(dec_deg) * 3600 * 10);
+    snprintf(text, DERIVED_POSITION,
+             "RA %.6f, Dec %.6f degrees (%02lld:%02lld:%02lld.%02lld %c%02lld:%02lld:%02lld.%lld)",
+             ra_deg, dec_deg, ra / 360000, ra / 6000 % 60, ra / 100 % 60, ra % 100,
+             dec_deg < 0 ? '-' : '+', dec / 36000, dec / 600 % 60, dec / 10 % 60, dec % 10);
+    return text;
 }
 
 static void describe_print_sky(const struct sky *sky)

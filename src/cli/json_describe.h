@@ -11,6 +11,5 @@ void json_archive(struct json *json, const struct archive *archive);
 void json_filterbank(struct json *json, const struct fbh5 *fbh5);
 void json_product(struct json *json, const struct product *product,
                   const struct product_weights *weights);
-void json_about(struct json *json, const struct about *about);
 
 #endif

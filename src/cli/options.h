@@ -85,13 +85,6 @@ struct shared {
     int is_zero;
 };
 
-/* A row of a command; in place of one that has names alone, "set force", the rows of these names
- * that several commands share (cli/options.c). NULL behind the last one. */
-const struct option_row *options_row(const struct command *command, size_t i);
-
-/* "output" of "o,output". */
-const char *options_name(const struct option_row *row);
-
 #define SHARED(field) offsetof(struct shared, field)
 
 /* Reads the words behind argv[0] into settings of zeros. Fails with USAGE or DEVICE (memory).

@@ -24,11 +24,6 @@ int value_text(const struct option_row *row, const char *text, void *field)
     return 1;
 }
 
-int value_layout(const struct option_row *row, const char *text, void *field)
-{
-    return text[strspn(text, " \t\n")] == '{' && value_text(row, text, field);
-}
-
 int value_texts(const struct option_row *row, const char *text, void *field)
 {
     struct option_texts *texts = field;
@@ -162,28 +157,4 @@ int value_range(const struct option_row *row, const char *text, void *field)
     (void)row;
     return strstr(text, "..") && value_split(text, strlen(text), a, b) &&
            units_parse_f64(a, &out[0]) && units_parse_f64(b, &out[1]) && out[0] <= out[1];
-}
-
-void value_expected(const struct option_row *row, char *out, size_t bytes)
-{
-    const char *dots = strstr(row->takes, "..");
-    const char *what = row->read == value_list       ? "a list such as 256,1024 or 256..4096, from"
-                       : row->read == value_positive ? "a number above"
-                                                     : "a whole number from";
-    if (strchr(row->takes, '|')) {
-        size_t used = 0;
-        for (const char *at = row->takes; *at && used < bytes;) {
-            size_t length = strcspn(at, "|");
-            const char *before = used == 0 ? "" : at[length] ? ", " : " or ";
-            used += (size_t)snprintf(out + used, bytes - used, "%s%.*s", length > 0 ? before : "",
-                                     (int)length, at);
-            at += length + (at[length] == '|');
-        }
-    } else if (!dots || strchr(row->takes, ' ')) {
-        snprintf(out, bytes, "%s", row->takes);
-    } else {
-        const char *end = !dots[2] ? " on" : row->read == value_positive ? ", at most " : " to ";
-        snprintf(out, bytes, "%s %.*s%s%s", what, (int)(dots - row->takes), row->takes, end,
-                 dots + 2);
-    }
 }

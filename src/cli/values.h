@@ -11,8 +11,6 @@ int value_flag(const struct option_row *row, const char *text, void *field);
 /* const char *: any text; one of the alternatives. */
 int value_text(const struct option_row *row, const char *text, void *field);
 int value_word(const struct option_row *row, const char *text, void *field);
-/* const char *: a mapping of YAML in braces. */
-int value_layout(const struct option_row *row, const char *text, void *field);
 /* struct option_texts: any texts, as often as the option is given. */
 int value_texts(const struct option_row *row, const char *text, void *field);
 /* An enum: the place of one of the alternatives, from 0 on. One that is empty cannot be given. */
@@ -27,8 +25,5 @@ int value_list(const struct option_row *row, const char *text, void *field);
 int value_positive(const struct option_row *row, const char *text, void *field);
 /* double [2]: "A..B". */
 int value_range(const struct option_row *row, const char *text, void *field);
-
-/* Writes what a right value is, for messages: "cpu or opencl", "a whole number from 1 to 16". */
-void value_expected(const struct option_row *row, char *out, size_t bytes);
 
 #endif
