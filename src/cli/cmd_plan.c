@@ -6,7 +6,7 @@
 #include "dsp/fir/filter_report.h"
 #include "io/folder.h"
 #include "plan/channelise_needs.h"
-#include "run/observations.h"
+#include "run/batch.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,15 +1,14 @@
 /* The stages of dedispersion in order: which samples of the filterbank a block takes, from the file
  * or from the device, and the sums that are written of it. */
-#include "pipeline/pipeline_kinds.h"
-
 #include "base/memory.h"
 #include "compute/boxcar.h"
 #include "compute/device_side.h"
+#include "pipeline/device_carry.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/pipeline_kinds.h"
 #include "pipeline/power_reader.h"
 #include "plan/dedisperse_plan.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,6 +172,19 @@ static void seek_add_holes(seek_t *seek, const struct chunk *chunk, const char *
     for (uint64_t dm = 0; dm < chunk->count && holes; dm++) {
         seek->holes[dm] |= holes[dm];
         seek->has_holes |= holes[dm];
+    }
+}
+
+/* Outputs first .. end - 1 that are made for a chunk: beside its own, those that its boxes and its
+ * noise reach over. */
+static void dedisperse_plan_range(const struct dedisperse_plan *d, const struct chunk *chunk,
+                                  uint64_t *first, uint64_t *end)
+{
+    *first = chunk->first_stream;
+    *end = (uint64_t)chunk->first_stream + chunk->streams;
+    if (d->bursts.boxes.widths > 0) {
+        *first = boxes_need_from(&d->bursts.boxes, *first, *end);
+        *end = boxes_need_end(&d->bursts.boxes, *end);
     }
 }
 
@@ -368,6 +380,16 @@ static void dedispersing_halve(struct dedispersing *p)
     uint64_t whole = p->is_whole ? p->block / 2 / p->plan->bursts.boxes.block : 0;
     p->is_whole = whole > 0;
     p->block = whole > 0 ? whole * p->plan->bursts.boxes.block : max_u64(p->block / 2, 1);
+}
+
+/* Gives up all rows that stay on the device. Returns whether there were any. */
+static int device_carry_clear(const struct device_carry *between)
+{
+    int any = 0;
+    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+        any |= between->resident[i] && resident_rows_clear(between->resident[i]);
+    }
+    return any;
 }
 
 /* Creates the stages. If the device has less memory than planned, drops the rows that stay on it,

@@ -79,27 +79,6 @@ int device_carry_leave(struct device_carry *between, backend_t *backend,
     return 1;
 }
 
-int device_carry_clear(const struct device_carry *between)
-{
-    int any = 0;
-    for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        any |= between->resident[i] && resident_rows_clear(between->resident[i]);
-    }
-    return any;
-}
-
-void device_carry_pass(struct device_carry *between, const struct job *job, uint32_t number)
-{
-    uint32_t product = job->dedisperse[number].input;
-    for (uint32_t i = number + 1; i < job->ndedisperse; i++) {
-        if (!between->are_done[i] && job->dedisperse[i].input == product) {
-            return;
-        }
-    }
-    resident_rows_destroy(between->resident[product]);
-    between->resident[product] = NULL;
-}
-
 backend_t *device_carry_end(struct device_carry *between)
 {
     backend_t *backend = between->backend;

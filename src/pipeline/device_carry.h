@@ -38,12 +38,6 @@ status_t device_carry_check(const struct device_carry *between, const struct job
 int device_carry_leave(struct device_carry *between, backend_t *backend,
                        const struct channelise_plan *work);
 
-/* Gives up all rows that stay on the device. Returns whether there were any. */
-int device_carry_clear(const struct device_carry *between);
-
-/* Notes that dedispersion `number` is done: data that no later one needs is freed. */
-void device_carry_pass(struct device_carry *between, const struct job *job, uint32_t number);
-
 /* Ends all but the backend that was left open, which is the caller's to close (may be NULL). Takes
  * NULL members. */
 backend_t *device_carry_end(struct device_carry *between);

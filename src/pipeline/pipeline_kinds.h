@@ -1,5 +1,5 @@
 /* The pipelines of one rank, a kind for each kind of pass: of voltages (read, filter, transform,
- * write), of power (read, add up, dedisperse, write), of series that are there (read, write). */
+ * write), of power (read, add up, dedisperse, write). */
 #ifndef VOLTMILL_PIPELINE_PIPELINE_KINDS_H
 #define VOLTMILL_PIPELINE_PIPELINE_KINDS_H
 
@@ -99,19 +99,5 @@ status_t dedisperse_pipeline_create(const struct dedisperse_plan *plan, backend_
 
 /* Returns the share of the input that was already on the device. */
 double dedisperse_pipeline_carried(const pipeline_t *pipeline);
-
-/* The pipeline of series that are there already, in several files: read, write. */
-
-/* A product of series whose rows are DMs first .. first + count - 1 of the plan, at its times. */
-struct merge_source {
-    const char *path;
-    uint32_t first, count;
-};
-
-/* As dedisperse_pipeline_create(); together the sources have all DMs of the plan, in their order.
- * `sources` must outlive it. Fails with DATA, too: a source of other DMs or times. Uses HDF5. */
-status_t merge_pipeline_create(const struct dedisperse_plan *plan,
-                               const struct merge_source *sources, uint32_t nsources,
-                               const struct pipeline_sink *sink, pipeline_t **out);
 
 #endif

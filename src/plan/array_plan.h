@@ -1,15 +1,33 @@
-/* The delays of an array's stations, worked out: which sample of each station goes into a spectrum,
- * and by which phase its channels are turned.
- *
- * A station's delay is applied as whole samples, which stay the same for a cell of spectra, and as
- * a phase of each channel and spectrum for the rest. Both are functions of the spectrum's number
- * alone, so no cut of the work changes them. */
+/* Delays of an array's stations: as whole samples and phases, for the stages that take them, and as
+ * lines of `voltmill plan`: baselines, delays and losses. */
 #ifndef VOLTMILL_PLAN_ARRAY_PLAN_H
 #define VOLTMILL_PLAN_ARRAY_PLAN_H
 
+#include "base/text.h"
 #include "dsp/delay_model.h"
 #include "input/array_job.h"
+#include "input/array_table.h"
 #include "plan/channelise_plan.h"
+
+struct array_lines {
+    const struct array_table *table;
+    const uint32_t *stations; /* [nstations] numbers in the table */
+    uint32_t nstations;
+    const delay_model_t *delays; /* of these stations; NULL: no directions */
+    uint32_t ndirections;
+    uint32_t first;      /* direction that is told: 1 where there is no centre */
+    double from_s, to_s; /* of the observation */
+    double left_s;       /* largest delay left within a channel: half a sample that is shifted */
+    double channel_hz;   /* width of a channel, sky frequency of the highest one, Hz */
+    double top_hz;
+    double spectrum_s; /* time of the samples of one spectrum */
+};
+
+/* Appends lines "  NAME  TEXT": baselines, for each direction the delays of the stations at both
+ * ends of the observation and the largest drift, and the losses of amplitude, 1 - sinc(x): by the
+ * delay that is left across a channel, and by the drift of the phase within a spectrum. Fails with
+ * DEVICE (memory). */
+status_t array_lines_add(const struct array_lines *lines, struct text *out);
 
 /* How the channels of a bank lie on the sky, in one coarse channel. */
 struct array_band {
@@ -74,7 +92,7 @@ double array_plan_delay(const struct array_plan *plan, uint32_t station, const d
 double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, uint32_t station,
                              const double seconds[2]);
 
-/* Appends lines for `voltmill plan` (plan/array_lines.h), and how whole samples and phases are
+/* Appends lines for `voltmill plan` (array_lines_add()), and how whole samples and phases are
  * renewed. Fails with DEVICE (memory). */
 status_t array_plan_words(const struct channelise_plan *work, struct text *out);
 

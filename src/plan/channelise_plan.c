@@ -2,14 +2,17 @@
 #include "plan/channelise_plan.h"
 
 #include "base/units.h"
+#include "dsp/dispersion/dispersion.h"
 #include "dsp/fir/filter_report.h"
 #include "dsp/fir/prototype.h"
+#include "input/coefficients.h"
 #include "plan/array_plan.h"
 #include "plan/beams_plan.h"
 #include "plan/budget.h"
 #include "plan/channelise_needs.h"
 #include "plan/flag_mask.h"
 #include "plan/plan_products.h"
+#include "plan/stage_plan.h"
 #include "plan/visibilities_plan.h"
 
 #include <inttypes.h>
@@ -401,6 +404,42 @@ static status_t plan_settle_beams(struct channelise_plan *work)
         bank->detect = channelise_of_spectra(&bank->channelise);
         bank->detect.noutputs = made.noutputs;
         memcpy(bank->detect.outputs, made.outputs, sizeof made.outputs);
+    }
+    return STATUS_OK;
+}
+
+static const char *filter_plan_kind(const struct filter_plan_stage *stage)
+{
+    if (stage->spec.response) {
+        return stage->deripple.half ? "dispersion with deripple" : "dispersion";
+    }
+    return stage->made.is_deripple ? "deripple" : "coefficients";
+}
+
+static status_t synthesis_plan_words(const struct synthesis_plan *plan, struct text *out)
+{
+    const struct synthesis_bank *bank = &plan->bank;
+    return text_add(
+        out,
+        "synthesis of %u channels, %u points, hop %u, %u taps from %" PRId64 " on, error %.1f dB",
+        bank->channels, bank->points, bank->hop, plan->spec.taps, plan->spec.first, plan->error_db);
+}
+
+/* Appends a line for the synthesis and each filter, for products: "coefficients of 257 samples,
+ * decimate 1, delay 128 samples, overlap-save 8192". Fails with DEVICE (memory). */
+static status_t filter_plan_words(const struct filter_plan *plan, struct text *out)
+{
+    TRY(plan->synthesis ? synthesis_plan_words(plan->synthesis, out) : STATUS_OK);
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const struct filter_plan_stage *stage = &plan->stages[i];
+        const struct filter_shape *shape = &stage->spec.choice.shape;
+        TRY(text_add(out, "%s%s of %" PRId64 " samples, decimate %u, delay %.17g samples, ",
+                     out->length > 0 ? "\n" : "", filter_plan_kind(stage), stage->base.reach.length,
+                     stage->spec.decimate, stage->delay));
+        TRY(text_add(out, "%s", filter_method_name((enum filter_method)shape->method)));
+        if (shape->method == FILTER_OVERLAP_SAVE) {
+            TRY(text_add(out, " %u", shape->length));
+        }
     }
     return STATUS_OK;
 }

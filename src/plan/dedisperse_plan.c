@@ -3,6 +3,7 @@
 #include "plan/dedisperse_plan.h"
 
 #include "base/memory.h"
+#include "dsp/boxes.h"
 #include "dsp/dispersion/dispersion.h"
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"
@@ -79,17 +80,6 @@ void dedisperse_plan_destroy(struct dedisperse_plan *d)
         text_free(&d->words.ifs);
         text_free(&d->words.plan);
         free(d);
-    }
-}
-
-void dedisperse_plan_end_tables(struct dedisperse_plan *d)
-{
-    struct subbands *steps = &d->steps;
-    uint32_t **tables[] = {&steps->inner, &steps->outer, &steps->first, &d->each.least,
-                           &d->each.most};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        free(*tables[i]);
-        *tables[i] = NULL;
     }
 }
 

@@ -78,14 +78,6 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
                                 const struct chunking *begun, struct dedisperse_plan **out);
 void dedisperse_plan_destroy(struct dedisperse_plan *dedispersion);
 
-/* Counts what a tree saves, in as many neighbouring DMs as make 2^23 delays at most. Fails with
- * DEVICE. It takes some 150 MB, which are none of run.memory: for `voltmill plan`. */
-status_t dedisperse_plan_count(struct dedisperse_plan *dedispersion);
-
-/* Frees what it knows of each DM, which in two steps may be as large as run.memory: for who only
- * says what will be done. */
-void dedisperse_plan_end_tables(struct dedisperse_plan *dedispersion);
-
 /* Describes the filterbank that a power product of the work will be; *out is for fbh5_destroy().
  * Fails with USAGE, DEVICE (memory). */
 status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t product,
@@ -119,11 +111,6 @@ struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *dedis
 
 /* Returns the bytes of the file's rows that a reader holds to add them up; 0 when it does not. */
 uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
-
-/* Outputs first .. end - 1 that are made for a chunk: beside its own, those that its boxes and its
- * noise reach over. */
-void dedisperse_plan_range(const struct dedisperse_plan *dedispersion, const struct chunk *chunk,
-                           uint64_t *first, uint64_t *end);
 
 /* Applies the job's steps before dedispersion to one sample, whose ifs and times are added up.
  *

@@ -16,7 +16,6 @@
 #include "base/memory.h"
 #include "compute/boxcar.h"
 #include "compute/device_side.h"
-#include "dsp/dispersion/patterns.h"
 #include "io/crc.h"
 #include "plan/budget.h"
 #include "plan/dedisperse_plan.h"
@@ -219,29 +218,6 @@ uint32_t dm_group_delay(const struct dedisperse_plan *d, const struct dm_group *
            steps->inner[group_step_of(steps, dm) * nchannels + channel];
 }
 
-/* Enough to know what a tree saves; how it is cut is the backend's. */
-enum { MOST_DELAYS = 1 << 23 };
-
-status_t dedisperse_plan_count(struct dedisperse_plan *d)
-{
-    status_t st = STATUS_OK;
-    uint32_t nchannels = d->delays.nchannels;
-    uint32_t ndms = (uint32_t)min_u64(d->delays.ndms, max_u64(MOST_DELAYS / nchannels, 1));
-    uint32_t *delays = NULL;
-    size_t n = 0;
-    TRY_OUT(memory_zeroed((size_t)ndms * nchannels, sizeof *delays, "delays", &delays));
-    dispersion_rows(&d->delays, (d->delays.ndms - ndms) / 2, ndms, delays);
-    for (size_t i = 0; i < (size_t)ndms * nchannels; i++) {
-        if (!d->mask[i % nchannels]) {
-            delays[n++] = delays[i];
-        }
-    }
-    TRY_OUT(patterns_gain(delays, ndms, (uint32_t)(n / ndms), &d->tree.group, &d->tree.gain));
-out:
-    free(delays);
-    return st;
-}
-
 enum {
     GRAIN = 64,             /* outputs: what a block is a multiple of, and has at least */
     PAGE_OUTPUTS = 1024,    /* of 4 KiB: long chunks are multiples of it */
@@ -276,17 +252,6 @@ uint32_t dedisperse_plan_slots(enum backend_kind backend)
 {
     enum { SLOTS = 3 }; /* one is read, one worked on, one written */
     return backend_abilities(backend)->is_reference ? 1 : SLOTS;
-}
-
-void dedisperse_plan_range(const struct dedisperse_plan *d, const struct chunk *chunk,
-                           uint64_t *first, uint64_t *end)
-{
-    *first = chunk->first_stream;
-    *end = (uint64_t)chunk->first_stream + chunk->streams;
-    if (d->bursts.boxes.widths > 0) {
-        *first = boxes_need_from(&d->bursts.boxes, *first, *end);
-        *end = boxes_need_end(&d->bursts.boxes, *end);
-    }
 }
 
 uint64_t dedisperse_plan_held(const struct dedisperse_plan *d)

@@ -1,9 +1,13 @@
-/* From what a job says of filters to stages, their reach, and the voltages behind each. */
+/* From what a job says of filters to stages, their reach, and the voltages behind each; and from
+ * units and spectra back to rows of filters and samples of the archive. */
 #include "plan/filter_plan.h"
 
 #include "base/memory.h"
 #include "base/units.h"
 #include "dsp/dispersion/dispersion.h"
+#include "input/coefficients.h"
+#include "plan/array_plan.h"
+#include "plan/channelise_needs.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -458,8 +462,15 @@ static const struct overlap *filter_plan_reach(const struct filter_plan *plan, u
     return whole ? &stage->overlap : &stage->reach;
 }
 
-status_t filter_plan_needs(const struct filter_plan *plan, struct overlap_rows wanted, int whole,
-                           struct overlap_rows *rows)
+/* Computes from requested rows of the last filter the rows of each, and the samples that they are
+ * made of.
+ *
+ *   rows   [filter_plan_count() + 1]: 0 samples of the archive, then rows of each stage
+ *
+ * `whole`: with all rows of overlap-save's blocks, as they must be read; else only the necessary
+ * ones. Fails with USAGE as overlap_needs(). */
+static status_t filter_plan_needs(const struct filter_plan *plan, struct overlap_rows wanted,
+                                  int whole, struct overlap_rows *rows)
 {
     uint32_t count = filter_plan_count(plan);
     rows[count] = wanted;
@@ -481,7 +492,9 @@ void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64
     }
 }
 
-uint64_t filter_plan_shared(const struct filter_plan *plan, uint64_t rows)
+/* Returns the samples of the archive that two ranges of rows of the last filter both need that have
+ * `rows` rows in common: overlap_shared_inputs(). */
+static uint64_t filter_plan_shared(const struct filter_plan *plan, uint64_t rows)
 {
     for (uint32_t i = filter_plan_count(plan); i > 0; i--) {
         rows = overlap_shared_inputs(filter_plan_reach(plan, i - 1, 1), rows);
@@ -490,31 +503,6 @@ uint64_t filter_plan_shared(const struct filter_plan *plan, uint64_t rows)
 }
 
 /* A product's description of the filters before it, and the facts that can be read back of it. */
-
-static const char *filter_plan_kind(const struct filter_plan_stage *stage)
-{
-    if (stage->spec.response) {
-        return stage->deripple.half ? "dispersion with deripple" : "dispersion";
-    }
-    return stage->made.is_deripple ? "deripple" : "coefficients";
-}
-
-status_t filter_plan_words(const struct filter_plan *plan, struct text *out)
-{
-    TRY(plan->synthesis ? synthesis_plan_words(plan->synthesis, out) : STATUS_OK);
-    for (uint32_t i = 0; i < plan->count; i++) {
-        const struct filter_plan_stage *stage = &plan->stages[i];
-        const struct filter_shape *shape = &stage->spec.choice.shape;
-        TRY(text_add(out, "%s%s of %" PRId64 " samples, decimate %u, delay %.17g samples, ",
-                     out->length > 0 ? "\n" : "", filter_plan_kind(stage), stage->base.reach.length,
-                     stage->spec.decimate, stage->delay));
-        TRY(text_add(out, "%s", filter_method_name((enum filter_method)shape->method)));
-        if (shape->method == FILTER_OVERLAP_SAVE) {
-            TRY(text_add(out, " %u", shape->length));
-        }
-    }
-    return STATUS_OK;
-}
 
 int filter_plan_read_choices(const char *words, enum backend_kind backend,
                              struct filter_choice choices[JOB_FILTERS])
@@ -540,4 +528,94 @@ int filter_plan_read_choices(const char *words, enum backend_kind backend,
             .shape = {.method = is_direct ? FILTER_DIRECT : FILTER_OVERLAP_SAVE, .length = length}};
     }
     return 1;
+}
+
+/* From the spectra that are wanted of each bank. */
+static status_t needs_find(const struct channelise_plan *work, struct overlap_rows *needs,
+                           int whole, struct overlap_rows *rows)
+{
+    TRY(overlap_tree_needs(work->nodes, NODE_DUMPS, 0, needs));
+    needs[NODE_SAMPLES].first += (int64_t)work->seen->first_sample;
+    needs[NODE_SAMPLES].end += (int64_t)work->seen->first_sample;
+    rows[0] = needs[NODE_SAMPLES];
+    if (work->filters) {
+        TRY(filter_plan_needs(work->filters, needs[NODE_SAMPLES], whole, rows));
+    }
+    return STATUS_OK;
+}
+
+status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,
+                                 int whole, struct overlap_rows *rows)
+{
+    struct overlap_rows needs[NODE_DUMPS] = {{0, 0}};
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        needs[NODE_SPECTRA(i)] = channelise_plan_spectra(&work->banks[i], first, count);
+    }
+    return needs_find(work, needs, whole, rows);
+}
+
+status_t channelise_plan_samples_of(const struct channelise_plan *work, uint32_t bank,
+                                    uint64_t first, uint64_t count, int whole,
+                                    struct overlap_rows *rows)
+{
+    struct overlap_rows needs[NODE_DUMPS] = {{0, 0}};
+    needs[NODE_SPECTRA(bank)] = (struct overlap_rows){(int64_t)first, (int64_t)(first + count)};
+    return needs_find(work, needs, whole, rows);
+}
+
+/* The last block also counts missing samples of its overlap: no other block reads them first. */
+status_t channelise_plan_counted(const struct channelise_plan *work, uint32_t bank, uint64_t first,
+                                 uint64_t count, struct overlap_rows *out)
+{
+    struct overlap_rows mine[FILTER_PLAN_ROWS];
+    struct overlap_rows next[FILTER_PLAN_ROWS];
+    TRY(channelise_plan_samples_of(work, bank, first, count, 0, mine));
+    *out = mine[0];
+    if (first + count < work->banks[bank].spectra) {
+        TRY(channelise_plan_samples_of(work, bank, first + count, 1, 0, next));
+        out->end = next[0].first;
+    }
+    return STATUS_OK;
+}
+
+uint64_t channelise_plan_most_samples(const struct channelise_plan *work, uint64_t units)
+{
+    uint64_t rows[FILTER_PLAN_ROWS];
+    rows[0] = channelise_plan_inputs(work, units);
+    if (work->filters) {
+        filter_plan_lengths(work->filters, rows[0], rows);
+    }
+    return rows[0] + array_plan_spread(work->array);
+}
+
+uint64_t channelise_plan_inputs(const struct channelise_plan *work, uint64_t units)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        most = max_u64(most, overlap_inputs(&work->nodes[NODE_SPECTRA(i)].stage,
+                                            units * work->banks[i].ratio));
+    }
+    return most;
+}
+
+void channelise_plan_share_samples(const struct channelise_plan *work, uint32_t i, uint64_t units,
+                                   struct channelise_spec *spec)
+{
+    spec->is_beside = i > 0;
+    spec->most_samples = work->nbanks > 1 ? channelise_plan_inputs(work, units) : 0;
+}
+
+uint64_t channelise_plan_unit(const struct channelise_plan *work)
+{
+    return work->banks[0].ratio * work->banks[0].hop;
+}
+
+uint64_t channelise_plan_shared(const struct channelise_plan *work)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        rows = max_u64(rows, overlap_shared(&work->nodes[NODE_SPECTRA(i)].stage));
+    }
+    rows = work->filters ? filter_plan_shared(work->filters, rows) : rows;
+    return min_u64(rows, work->archive->samples);
 }

@@ -59,27 +59,10 @@ uint32_t filter_plan_fan(const struct filter_plan *plan);
 uint32_t filter_plan_count(const struct filter_plan *plan);
 const struct stage_plan *filter_plan_stage(const struct filter_plan *plan, uint32_t i);
 
-/* Computes from requested rows of the last filter the rows of each, and the samples that they are
- * made of.
- *
- *   rows   [filter_plan_count() + 1]: 0 samples of the archive, then rows of each stage
- *
- * `whole`: with all rows of overlap-save's blocks, as they must be read; else only the necessary
- * ones. Fails with USAGE as overlap_needs(). */
-status_t filter_plan_needs(const struct filter_plan *plan, struct overlap_rows wanted, int whole,
-                           struct overlap_rows *rows);
-
 /* Computes lengths likewise: the maximum number of rows of each that any `wanted` rows of the last
  * one need. */
 void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows);
 
-/* Returns the samples of the archive that two ranges of rows of the last filter both need that have
- * `rows` rows in common: overlap_shared_inputs(). */
-uint64_t filter_plan_shared(const struct filter_plan *plan, uint64_t rows);
-
-/* Appends a line for the synthesis and each filter, for products: "coefficients of 257 samples,
- * decimate 1, delay 128 samples, overlap-save 8192". Fails with DEVICE (memory). */
-status_t filter_plan_words(const struct filter_plan *plan, struct text *out);
 /* Reads the choices of filter_plan_create() from that text, so that rows are made in the same
  * blocks. Returns 0 if it is no such text. */
 int filter_plan_read_choices(const char *words, enum backend_kind backend,

@@ -375,31 +375,6 @@ out:
     return st;
 }
 
-static const struct pack_field filter_fields[] = {
-    PACK_LIST(struct job_synthesise, coeff, ncoeff, &pack_numbers),
-    PACK_FIELD(struct job_synthesise, made_taps),
-    PACK_FIELD(struct job_synthesise, bank_taps),
-    PACK_FIELD(struct job_synthesise, first),
-    PACK_FIELD(struct job_synthesise, error_db),
-    PACK_FIELD(struct job_synthesise, noise),
-};
-static const struct pack_type filter_type = PACK_TYPE(struct job_synthesise, filter_fields);
-
-status_t synthesis_filter_pack(const struct job *job, struct text *out)
-{
-    return job->is_synthesised ? pack_struct(out, &job->synthesise, &filter_type) : STATUS_OK;
-}
-
-status_t synthesis_filter_unpack(struct unpack *in, struct job *job)
-{
-    if (!job->is_synthesised) {
-        return STATUS_OK;
-    }
-    pack_free(&job->synthesise, &filter_type);
-    unpack_struct(in, &job->synthesise, &filter_type);
-    return unpack_check(in, "a synthesis filter");
-}
-
 const char synthesis_plan_word[] = "synthesis of ";
 
 /* The stage of a plan, for blocks of at most `max_rows` rows. */
@@ -572,13 +547,4 @@ void synthesis_plan_destroy(struct synthesis_plan *plan)
         free(plan->coeff);
         free(plan);
     }
-}
-
-status_t synthesis_plan_words(const struct synthesis_plan *plan, struct text *out)
-{
-    const struct synthesis_bank *bank = &plan->bank;
-    return text_add(
-        out,
-        "synthesis of %u channels, %u points, hop %u, %u taps from %" PRId64 " on, error %.1f dB",
-        bank->channels, bank->points, bank->hop, plan->spec.taps, plan->spec.first, plan->error_db);
 }

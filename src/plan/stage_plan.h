@@ -84,11 +84,6 @@ double synthesis_bank_low(const struct synthesis_bank *bank, const struct archiv
  * reached (says which is); with DATA: the file; with DEVICE (memory). */
 status_t synthesis_filter_make(struct job *job, const struct archive *archive);
 
-/* Packs and unpacks the filter of job->synthesise, for other ranks. synthesis_filter_pack() fails
- * with DEVICE (memory), synthesis_filter_unpack() as unpack_check(). */
-status_t synthesis_filter_pack(const struct job *job, struct text *out);
-status_t synthesis_filter_unpack(struct unpack *in, struct job *job);
-
 struct synthesis_plan {
     struct stage_plan base;
     const struct archive *in;
@@ -112,6 +107,5 @@ void synthesis_plan_destroy(struct synthesis_plan *plan);
 /* Appends "synthesis of 32 channels, 32 points, hop 27, 24 taps from -128 on, error -101.3 dB": for
  * products. Fails with DEVICE (memory). It begins with that word. */
 extern const char synthesis_plan_word[];
-status_t synthesis_plan_words(const struct synthesis_plan *plan, struct text *out);
 
 #endif

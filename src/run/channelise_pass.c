@@ -6,15 +6,119 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "compute/filter.h"
 #include "pipeline/pipeline_kinds.h"
 #include "plan/plan_products.h"
 #include "ranks/agree.h"
+#include "run/run.h"
 #include "run/share.h"
-#include "run/tuned.h"
+#include "tune/problem/problems.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Finds the choice of a filter bank likewise, on one rank: *choice, complete. A search takes
+ * `memory` bytes at most. Other configurations may round differently: all ranks, and resumed runs,
+ * must take this one. Fails with USAGE (a kernel that cannot do the problem), DEVICE. */
+static status_t tuned_filter_bank(backend_t *backend, const struct channelise_spec *spec,
+                                  uint64_t memory, const struct run_options *options,
+                                  struct channelise_choice *choice)
+{
+    struct channelise_spec wanted = *spec;
+    int is_found = 0;
+    TRY(tuned_find(&tune_ppf, backend, spec, memory, options, "filter bank", &wanted.choice.shape,
+                   sizeof wanted.choice.shape, &is_found));
+    wanted.choice.backend = is_found ? backend_which(backend) : wanted.choice.backend;
+    return tune_ppf_choose(backend, &wanted, memory, choice);
+}
+
+/* The rule knows no device: what this one does of it, so that products say what was run. */
+static status_t tuned_settle_filter(backend_t *backend, const struct filter_spec *spec,
+                                    struct filter_choice *choice)
+{
+    status_t st = STATUS_OK;
+    struct filter_shape *list = NULL;
+    uint32_t count = 0;
+    TRY_OUT(filter_candidates(backend, spec, &list, &count));
+    if (count > 0) {
+        choice->shape = list[0];
+    }
+out:
+    free(list);
+    return st;
+}
+
+/* Finds the choice of a long filter: *choice, complete, known or measured among the few promising
+ * ones; direct sums or overlap-save if the method is AUTO. All ranks, and resumed runs, must take
+ * this one, too. max_rows may be 0. Fails with USAGE (the method cannot do the problem), DEVICE. */
+static status_t tuned_filter(backend_t *backend, const struct filter_spec *spec, uint64_t memory,
+                             const struct run_options *options, struct filter_choice *choice)
+{
+    struct filter_spec wanted = *spec;
+    int is_found = 0;
+    TRY(tuned_find(&tune_fir, backend, spec, memory, options, "filter", &wanted.choice.shape,
+                   sizeof wanted.choice.shape, &is_found));
+    wanted.choice.backend = is_found ? backend_which(backend) : wanted.choice.backend;
+    TRY(tune_fir_choose(backend, &wanted, memory, choice));
+    if (!is_found && backend_abilities(backend_which(backend))->has_device) {
+        TRY(tuned_settle_filter(backend, &wanted, choice));
+    }
+    return STATUS_OK;
+}
+
+/* Finds the length of blocks (struct channelise_plan_cut) for a filter bank whose choice is made,
+ * on one rank; 0 if none is known. A begun run is not tuned any more. Fails with DEVICE. */
+static status_t tuned_blocks(backend_t *backend, const struct channelise_plan *work, int is_begun,
+                             const struct run_options *options, uint64_t *block)
+{
+    status_t st = STATUS_OK;
+    const uint32_t suits = (uint32_t)min_u64(channelise_plan_block(work), UINT32_MAX);
+    struct tuning t = {.problem = NULL};
+    *block = 0;
+    if (backend_abilities(backend_which(backend))->is_reference) {
+        goto out;
+    }
+    TRY_OUT(tuned_ask(&tune_block_length, backend, &work->banks[0].channelise, options, !is_begun,
+                      work->stage_bytes, &suits, &t));
+    *block = t.found != TUNE_NOTHING ? t.values[0] : 0;
+    if (*block > 0 && !is_begun) {
+        report_note("blocks of %" PRIu64 " spectra, tuned for %s", *block,
+                    t.found == TUNE_EXACT ? "this problem" : "one that is near");
+    }
+out:
+    tuning_end(&t);
+    return st;
+}
+
+/* Finds the block length that a run of one rank would take, without messages; opens the backend
+ * only if necessary. Fails with DEVICE. */
+static status_t tuned_blocks_foresee(const struct channelise_plan *work, uint64_t *block)
+{
+    status_t st = STATUS_OK;
+    const struct job *job = work->job;
+    const struct channelise_spec *spec = &work->banks[0].channelise;
+    struct backend_options options = {
+        .device = job->device, .device_memory = job->device_memory, .local_size = 1};
+    struct tuning t = {.problem = NULL};
+    backend_t *backend = NULL;
+    int is_known = 0;
+    *block = 0;
+    TRY_OUT(tuning_is_known(&tune_block_length, work->backend, spec, NULL, &is_known));
+    if (!is_known || backend_abilities(work->backend)->is_reference) {
+        goto out;
+    }
+    if (backend_open(work->backend, &options, &backend) != STATUS_OK) {
+        report_clear(); /* the run will have another machine */
+        goto out;
+    }
+    TRY_OUT(tuning_begin(&tune_block_length, backend, spec, NULL, &t));
+    *block = t.found != TUNE_NOTHING ? t.values[0] : 0;
+out:
+    tuning_end(&t);
+    backend_close(backend);
+    return st;
+}
 
 /* Per cent of a product's numbers; Gaussian noise has less than 0.01. */
 static const double most_clipped = 1;

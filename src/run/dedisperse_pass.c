@@ -1,7 +1,5 @@
-/* Plans dedispersions, their filterbanks there or foreseen, and does them. */
-#include "run/passes.h"
-
-#include "base/clock.h"
+/* Plans dedispersions, their filterbanks there or foreseen, and does them; and the merge of series,
+ * whose pipeline copies rows out of the files of several passes. */
 #include "base/display.h"
 #include "base/memory.h"
 #include "base/units.h"
@@ -9,13 +7,162 @@
 #include "input/fbh5/fbh5.h"
 #include "input/hdf5/sources.h"
 #include "input/open.h"
+#include "io/file.h"
 #include "pipeline/pipeline_kinds.h"
+#include "plan/dedisperse_plan.h"
 #include "product/candidates.h"
+#include "product/product.h"
 #include "ranks/agree.h"
+#include "run/passes.h"
 #include "run/share.h"
-#include "run/tuned.h"
+#include "tune/problem/problems.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS = 3 };
+
+struct slot {
+    struct pipeline_slot block; /* of times */
+    float *data;                /* [DMs of the chunk][count] */
+    char *holes;                /* [DMs of the chunk] 1: some are NaN, as its file says */
+};
+
+/* A product of series whose rows are DMs first .. first + count - 1 of the plan, at its times. */
+struct merge_source {
+    const char *path;
+    uint32_t first, count;
+};
+
+struct merging {
+    const struct dedisperse_plan *plan;
+    struct pipeline_sink sink;
+    const struct merge_source *sources;
+    uint32_t nsources;
+    int *fds; /* [nsources] */
+    struct product_place *places;
+    struct slot slots[SLOTS];
+    pipeline_t *pipeline;
+};
+
+/* The reader thread: rows and their marks. */
+static status_t merging_read(void *context, void *of)
+{
+    struct merging *p = context;
+    struct slot *slot = of;
+    const uint64_t bytes = slot->block.count * sizeof *slot->data;
+    uint32_t s = 0; /* the source of the row */
+    for (uint64_t i = 0; i < slot->block.chunk.count; i++) {
+        const uint64_t dm = slot->block.chunk.first + i;
+        while (dm >= (uint64_t)p->sources[s].first + p->sources[s].count) {
+            s++;
+        }
+        const struct product_place *place = &p->places[s];
+        const uint64_t row = dm - p->sources[s].first;
+        const uint64_t at = place->data_offset + row * place->row_bytes;
+        TRY(file_read(p->fds[s], p->sources[s].path, at + slot->block.from * sizeof *slot->data,
+                      slot->data + i * slot->block.count, bytes));
+        TRY(file_read(p->fds[s], p->sources[s].path, place->holes_offset + row, &slot->holes[i],
+                      1));
+    }
+    return STATUS_OK;
+}
+
+/* The writer thread. */
+static status_t merging_write(void *context, void *of)
+{
+    struct merging *p = context;
+    struct slot *slot = of;
+    struct chunk part = slot->block.chunk;
+    part.first_stream = (uint32_t)slot->block.from;
+    part.streams = (uint32_t)slot->block.count;
+    TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, slot->data, slot->holes));
+    if (slot->block.is_last) {
+        TRY(p->sink.end(p->sink.context, &slot->block.chunk, NULL));
+    }
+    return STATUS_OK;
+}
+
+static struct pipeline_block merging_describe(const void *context, const void *of, int is_reading)
+{
+    const struct merging *p = context;
+    const struct slot *slot = of;
+    return (struct pipeline_block){is_reading ? p->sources[0].path : p->plan->what->file, "times",
+                                   slot->block.from, slot->block.count};
+}
+
+static void merging_destroy(void *context)
+{
+    struct merging *p = context;
+    for (uint32_t i = 0; p && p->fds && i < p->nsources; i++) {
+        file_close(p->fds[i]);
+    }
+    for (uint32_t i = 0; p && i < SLOTS; i++) {
+        free(p->slots[i].data);
+        free(p->slots[i].holes);
+    }
+    free(p ? p->fds : NULL);
+    free(p ? p->places : NULL);
+    free(p);
+}
+
+static status_t merging_prepare_files(struct merging *p)
+{
+    TRY(memory_zeroed(p->nsources, sizeof *p->places, "files", &p->places));
+    TRY(memory_zeroed(p->nsources, sizeof *p->fds, "files", &p->fds));
+    for (uint32_t i = 0; i < p->nsources; i++) {
+        p->fds[i] = -1;
+    }
+    for (uint32_t i = 0; i < p->nsources; i++) {
+        const struct merge_source *source = &p->sources[i];
+        const struct product_place *place = &p->places[i];
+        const uint64_t row_bytes = p->plan->outputs * sizeof(float);
+        TRY(product_find_place(source->path, &p->places[i]));
+        REQUIRE(place->rows == source->count && place->row_bytes == row_bytes, STATUS_DATA,
+                "%s holds %" PRIu64 " DMs of %" PRIu64 " bytes, expected %u of %" PRIu64,
+                source->path, place->rows, place->row_bytes, source->count, row_bytes);
+        TRY(file_open_read(source->path, &p->fds[i]));
+    }
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        size_t dms = (size_t)p->plan->chunking.chunk_spectra;
+        TRY(memory_zeroed(dms * (size_t)p->plan->block_outputs, sizeof(float), "series",
+                          &p->slots[i].data));
+        TRY(memory_zeroed(dms, 1, "holes", &p->slots[i].holes));
+    }
+    return STATUS_OK;
+}
+
+/* As dedisperse_pipeline_create(); together the sources have all DMs of the plan, in their order.
+ * `sources` must outlive it. Fails with DATA, too: a source of other DMs or times. Uses HDF5. */
+static status_t merge_pipeline_create(const struct dedisperse_plan *plan,
+                                      const struct merge_source *sources, uint32_t nsources,
+                                      const struct pipeline_sink *sink, pipeline_t **out)
+{
+    status_t st = STATUS_OK;
+    struct merging *p = NULL;
+    TRY_OUT(memory_zeroed(1, sizeof *p, "the pipeline", &p));
+    p->plan = plan;
+    p->sink = *sink;
+    p->sources = sources;
+    p->nsources = nsources;
+    TRY_OUT(merging_prepare_files(p));
+    struct pipeline_stages stages = {.context = p,
+                                     .slots = p->slots,
+                                     .slot_bytes = sizeof *p->slots,
+                                     .cuts_streams = 1,
+                                     .block = p->plan->block_outputs,
+                                     .read = merging_read,
+                                     .write = merging_write,
+                                     .describe = merging_describe,
+                                     .destroy = merging_destroy};
+    TRY_OUT(pipeline_create(SLOTS, &stages, &p->pipeline));
+    *out = p->pipeline;
+    p = NULL;
+out:
+    merging_destroy(p);
+    return st;
+}
 
 void dedisperse_pass_end(struct dedisperse_pass *p, status_t st)
 {
@@ -94,6 +241,19 @@ static status_t dedisperse_pass_plan_all(struct dedisperse_pass *p,
                                                                : STATUS_OK;
 }
 
+/* Frees what it knows of each DM, which in two steps may be as large as run.memory: for who only
+ * says what will be done. */
+static void dedisperse_plan_end_tables(struct dedisperse_plan *d)
+{
+    struct subbands *steps = &d->steps;
+    uint32_t **tables[] = {&steps->inner, &steps->outer, &steps->first, &d->each.least,
+                           &d->each.most};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        free(*tables[i]);
+        *tables[i] = NULL;
+    }
+}
+
 status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,
                                  const struct channelise_plan *work, struct dedisperse_pass *out)
 {
@@ -121,26 +281,61 @@ status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t
     return STATUS_OK;
 }
 
-status_t dedisperse_pass_check_all(MPI_Comm comm, const struct job *job,
-                                   const struct run_options *options, const struct resume *skip)
+status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                   const struct run_options *options, int may_search, uint64_t memory,
+                   const uint32_t *also, struct tuning *out)
+{
+    const struct tune_request request = {
+        .search = {.is_guided = 1, .memory = memory, .repeats = 3, .rounds = 2},
+        .budget = options->tune,
+        .database = options->database};
+    return options->tune && may_search
+               ? tuning_now(problem, backend, spec, &request, also, out)
+               : tuning_begin(problem, backend, spec, options->database, out);
+}
+
+status_t tuned_find(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                    uint64_t memory, const struct run_options *options, const char *what,
+                    void *shape, size_t bytes, int *is_found)
 {
     status_t st = STATUS_OK;
-    struct dedisperse_pass *passes = NULL;
-    struct room room = {.count = 0};
-    struct pass like = {.rank = 0};
-    pass_begin(&like, comm, job, options);
-    if (like.rank == 0) {
-        TRY_OUT(memory_zeroed(job->ndedisperse, sizeof *passes, "passes to come", &passes));
-        TRY_OUT(dedisperse_pass_foresee(&like, skip, NULL, passes));
-        TRY_OUT(dedisperse_pass_add_room(passes, job->ndedisperse, &room));
-        TRY_OUT(room_check(&room));
+    struct tuning t = {.problem = NULL};
+    struct text words = {0};
+    const int has_name = problem == &tune_dedispersion; /* of the nearest problem */
+    TRY_OUT(tuned_ask(problem, backend, spec, options, 1, memory, NULL, &t));
+    *is_found = t.found != TUNE_NOTHING;
+    if (*is_found) {
+        TRY_OUT(tune_problem_words(t.problem, t.values, &words));
+        report_note("%s: %s, tuned for %s%s", what, words.data,
+                    t.found == TUNE_EXACT ? "this problem"
+                    : has_name            ? "the nearest known problem: "
+                                          : "one that is near",
+                    t.found == TUNE_NEAREST && has_name ? t.from.data : "");
+        memcpy(shape, t.values, bytes);
     }
 out:
-    for (uint32_t i = 0; i < job->ndedisperse && passes; i++) {
-        dedisperse_pass_end(&passes[i], STATUS_OK);
-    }
-    free(passes);
-    return agree_all(comm, st);
+    text_free(&words);
+    tuning_end(&t);
+    return st;
+}
+
+/* Finds the shape of a stage of dedispersion: of the same problem, else (if the options allow) by a
+ * search now, else of the nearest problem; pack is 0 if none is known. Sums do not depend on
+ * shapes, so shapes are not stored with a run's files. Rank 0 prints a note on the result. A signal
+ * ends the search. Collective. Fails with DEVICE. */
+static status_t tuned_dedispersion_all(MPI_Comm comm, backend_t *backend,
+                                       const struct dedisperse_spec *spec,
+                                       const struct run_options *options,
+                                       struct dedisperse_shape *shape)
+{
+    const int rank = agree_rank(comm);
+    int is_found = 0;
+    *shape = (struct dedisperse_shape){0};
+    TRY(agree_all(comm, rank == 0 ? tuned_find(&tune_dedispersion, backend, spec, 0, options,
+                                               "dedispersion", shape, sizeof *shape, &is_found)
+                                  : STATUS_OK));
+    share_bytes_all(comm, shape, sizeof *shape);
+    return STATUS_OK;
 }
 
 /* How the first DMs' stage is fastest; the others' are like it. */

@@ -9,6 +9,7 @@
 #include "run/grid.h"
 #include "run/pass.h"
 #include "run/resume.h"
+#include "tune/tuning.h"
 
 struct dedisperse_pass {
     struct pass pass;
@@ -27,6 +28,18 @@ struct dedisperse_pass {
     struct merge_source *sources;
 };
 
+/* Calls the tuner as the options of a run allow: looks up, or searches now with `memory` bytes at
+ * most (0: no limit). `also`: a configuration that a search begins with, may be NULL. The caller
+ * calls tuning_end() in any case. Fails with DEVICE. */
+status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                   const struct run_options *options, int may_search, uint64_t memory,
+                   const uint32_t *also, struct tuning *out);
+/* On one rank: gives the `bytes` of the shape that is known of a problem, or found by a search
+ * likewise, and prints a note on it, which names the problem `what`. */
+status_t tuned_find(const struct tune_problem *problem, backend_t *backend, const void *spec,
+                    uint64_t memory, const struct run_options *options, const char *what,
+                    void *shape, size_t bytes, int *is_found);
+
 /* Alone, before the first pass: plans the remaining dedispersions (or all, if none remains), of the
  * products of `work` or (NULL) of existing filterbanks, as their passes will: fails as they would.
  * Measures them, and keeps no tables of delays.
@@ -38,11 +51,6 @@ status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *s
 /* Adds what they need as pass_add_room(). Fails with USAGE, DEVICE (memory). */
 status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t count,
                                   struct room *room);
-
-/* Checks before the first pass, if the filterbanks of all remaining dedispersions exist, that they
- * can be done, and that the disk space suffices. Collective. Fails with USAGE, NO_SPACE, DATA. */
-status_t dedisperse_pass_check_all(MPI_Comm comm, const struct job *job,
-                                   const struct run_options *options, const struct resume *skip);
 
 /* Does one, from its plan to its product; what the passes before have left in `between` is used.
  * Collective. Fails as run_job_all(). */

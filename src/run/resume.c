@@ -9,13 +9,10 @@
 #include "output/journal_head.h"
 #include "output/output_spec.h"
 #include "output/outputs.h"
-#include "plan/dedisperse_plan.h"
 #include "product/product.h"
 #include "product/stamp.h"
-#include "run/passes.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -356,31 +353,5 @@ status_t resume_find(const struct job *job, const struct archive *archive,
     *out = skip;
 out:
     output_spec_free(&products);
-    return st;
-}
-
-status_t resume_judge_holes(const struct job *job)
-{
-    status_t st = STATUS_OK;
-    int fd = -1;
-    for (uint32_t i = 0; i < job_nfiles(job); i++) {
-        const char *path = job_file(job, i);
-        struct product_place place;
-        uint64_t holes = 0;
-        if (i < job->nproducts && job->products[i].format != FILE_HDF5) {
-            continue; /* such a file does not say */
-        }
-        TRY_OUT(product_find_place(path, &place));
-        TRY_OUT(file_open_read(path, &fd));
-        TRY_OUT(product_count_holes(fd, path, &place, &holes));
-        file_close(fd);
-        fd = -1;
-        REQUIRE_OUT(holes == 0, STATUS_HOLES,
-                    "%s was complete before, but %s of its rows hold NaN: their input could not be "
-                    "read; --force makes it anew",
-                    path, units_count(holes));
-    }
-out:
-    file_close(fd);
     return st;
 }

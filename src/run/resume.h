@@ -28,8 +28,4 @@ status_t resume_find(const struct job *job, const struct archive *archive,
  * gone. Fails with USAGE, DATA. */
 status_t resume_find_part(const struct job *part, int *is_complete);
 
-/* When no work is left: fails with HOLES, as the run that made the rows did, if some are NaN for
- * lack of input; with DATA. */
-status_t resume_judge_holes(const struct job *job);
-
 #endif

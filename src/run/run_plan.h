@@ -14,18 +14,6 @@ struct run_begin {
     struct resume left;
 };
 
-/* Loads the job, opens its archive, makes sure that nothing that is read would be written, and
- * finds what is complete. MPI_COMM_NULL: alone, and everything stays as it is. *out is for
- * run_begin_free() in any case. Fails with USAGE, DATA. Collective. */
-status_t run_begin_all(MPI_Comm comm, const struct run_options *options, struct run_begin *out);
-void run_begin_free(struct run_begin *begun);
-
-/* After a failure with USAGE: returns whether another run of this job has completed some of it
- * since this one looked. Then the failure is forgotten, and *begun says what is left. Collective.
- */
-int run_was_overtaken_all(MPI_Comm comm, const struct run_options *options,
-                          struct run_begin *begun);
-
 /* Plan of a run, to the last byte: everything that `voltmill plan` prints. */
 struct run_plan {
     struct run_begin begun;
@@ -43,16 +31,6 @@ struct run_plan {
 status_t run_plan_create(const struct run_options *options, struct run_plan **out);
 void run_plan_destroy(struct run_plan *plan);
 
-/* Rank 0: finds the remaining parts of a semi-coherent search, and checks the disk space for all of
- * them. Fails with USAGE, NO_SPACE, DATA. */
-status_t run_plan_check_parts(struct grid *grid, const struct archive *archive,
-                              const struct run_options *options);
-
 /* `dedisperse.search.csv`: the candidates of a search as text, written by the run itself. */
-
-/* Rank 0, when the search is complete: writes the table, unless it exists. Publishing is atomic: a
- * run that is killed before leaves it to the next. Fails with USAGE (another file exists, without
- * `force`), DATA, NO_SPACE, DEVICE (memory). */
-status_t tables_write(const struct job_search *search, int force);
 
 #endif

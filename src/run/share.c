@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
+#include "base/units.h"
 #include "dsp/boxes.h"
 #include "dsp/dispersion/ddplan.h"
 #include "dsp/fir/prototype.h"
@@ -448,6 +449,34 @@ static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct a
     st = share_struct_all(comm, st, &archive_type, "an archive", &shared);
     *out = shared;
     return st;
+}
+
+static const struct pack_field filter_fields[] = {
+    PACK_LIST(struct job_synthesise, coeff, ncoeff, &pack_numbers),
+    PACK_FIELD(struct job_synthesise, made_taps),
+    PACK_FIELD(struct job_synthesise, bank_taps),
+    PACK_FIELD(struct job_synthesise, first),
+    PACK_FIELD(struct job_synthesise, error_db),
+    PACK_FIELD(struct job_synthesise, noise),
+};
+
+static const struct pack_type filter_type = PACK_TYPE(struct job_synthesise, filter_fields);
+
+/* Packs and unpacks the filter of job->synthesise, for other ranks. synthesis_filter_pack() fails
+ * with DEVICE (memory), synthesis_filter_unpack() as unpack_check(). */
+static status_t synthesis_filter_pack(const struct job *job, struct text *out)
+{
+    return job->is_synthesised ? pack_struct(out, &job->synthesise, &filter_type) : STATUS_OK;
+}
+
+static status_t synthesis_filter_unpack(struct unpack *in, struct job *job)
+{
+    if (!job->is_synthesised) {
+        return STATUS_OK;
+    }
+    pack_free(&job->synthesise, &filter_type);
+    unpack_struct(in, &job->synthesise, &filter_type);
+    return unpack_check(in, "a synthesis filter");
 }
 
 /* The same of the files that filters' coefficients lie in, of the filter of a synthesis, and of the

@@ -144,14 +144,24 @@ struct finish_step {
 };
 
 /* Has the pool's threads do `tasks` tasks that do not depend on each other. */
-void finish_each(const struct finish_rows *rows, uint64_t tasks, pool_task_t *run, void *context);
+static inline void finish_each(const struct finish_rows *rows, uint64_t tasks, pool_task_t *run,
+                               void *context)
+{
+    if (rows->pool && tasks > 1) {
+        pool_run(rows->pool, tasks, run, context);
+        return;
+    }
+    for (uint64_t i = 0; i < tasks; i++) {
+        run(context, 0, i);
+    }
+}
 
-/* Rows are distributed in FINISH_GROUPS groups. finish_group() returns the first row of group
- * `group`. A step that makes rows shorter leaves each group at its beginning; finish_close() moves
- * the groups together. from_bytes and to_bytes are bytes of a row before and after the step. */
+/* Rows are distributed in FINISH_GROUPS groups. Returns the first row of group `group`. */
 enum { FINISH_GROUPS = 64 };
-uint64_t finish_group(const struct finish_rows *rows, uint64_t group);
-void finish_close(const struct finish_rows *rows, size_t from_bytes, size_t to_bytes);
+static inline uint64_t finish_group(const struct finish_rows *rows, uint64_t group)
+{
+    return rows->count * group / FINISH_GROUPS;
+}
 
 /* Leaves flagged cells out, and makes dumps of the others. */
 extern const struct finish_step finish_flag;

@@ -1,5 +1,5 @@
 /* Lines of a plan about an array: two stations on an east-west line, a source that sets. */
-#include "plan/array_lines.h"
+#include "plan/array_plan.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -60,5 +60,5 @@ static void lines_are_right(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lines_are_right)};
-    return cmocka_run_group_tests_name("array_lines", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("array_plan", tests, NULL, NULL);
 }
