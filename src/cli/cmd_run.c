@@ -7,7 +7,7 @@
 #include "cli/plan_job.h"
 #include "cli/values.h"
 #include "io/apart.h"
-#include "plot/plot_report.h"
+#include "plot/plot.h"
 #include "ranks/agree.h"
 #include "ranks/stop.h"
 #include "tune/trial.h"

@@ -3,9 +3,13 @@
 #ifndef VOLTMILL_PLOT_PLOT_H
 #define VOLTMILL_PLOT_PLOT_H
 
+#include "base/status.h"
 #include "io/file_rights.h"
 #include "io/mark.h"
 #include "plot/drawing.h"
+
+#include <stdint.h>
+#include <time.h>
 
 struct plot_options {
     enum plot_of of;
@@ -25,14 +29,31 @@ struct plot_options {
  * DATA, NO_SPACE, DEVICE (memory, Python). */
 status_t plot_make(const struct plot_options *options, struct text *said);
 
-/* Fails with USAGE if `path` exists, unless forced, or a file of the same command. Also fails with
- * DATA. */
-status_t plot_check_new(const char *path, enum mark mark, int force);
+struct text;
 
-/* Writes a picture, table or page: as FILE.part, then renamed. An older file of the same command is
- * replaced. Fails with NO_SPACE, DATA; with USAGE where `path` is one of the files that `reads`
- * knows, or another file, unless forced. `is_before`: nothing was written, the same was there. */
-status_t plot_publish(const char *path, const struct text *text, enum mark mark, int force,
-                      const struct guard *reads, int *is_before);
+struct report_run {
+    const char *path;         /* of the page */
+    const char *job;          /* path of the job file */
+    const struct text *given; /* as in struct run_options */
+    const char *const *sets;
+    uint32_t nsets;
+    int ranks;
+    time_t began;
+    double seconds;
+    const char *holes; /* the message of a run that ended with HOLES; NULL: it did not */
+    int force;
+};
+
+/* Before the run: checks that the page may be written: an earlier page of this kind is replaced,
+ * other files only with `force`. From now on, printed output, warnings and notes are kept for the
+ * page. Fails with USAGE. Also fails with DATA. */
+status_t report_begin(const char *path, int force);
+
+/* Writes the report when the job's products are complete. Pictures that cannot be drawn are
+ * omitted, and the page gives the reason. Fails with NO_SPACE, DATA, DEVICE (memory). */
+status_t report_write(const struct report_run *run);
+
+/* Ends the collection of output for the page. Call after report_begin() in any case. */
+void report_end(void);
 
 #endif
