@@ -169,7 +169,10 @@ static uint32_t phases(enum simd_level level)
         k->turn(&row, turns, (uint32_t)channel, window);
         k->take(&row, numbers + 2 * channel, k->lanes, window, 0, wrong, other);
         k->scale(&row, numbers, other);
-        k->put(&row, other, k->lanes, out + 2 * channel);
+        for (size_t i = 0; i < k->lanes; i++) {
+            out[2 * (channel + i)] = other[i];
+            out[2 * (channel + i) + 1] = other[k->lanes + i];
+        }
     }
     return digest_floats((size_t)2 * WIDE);
 }
@@ -182,13 +185,13 @@ static uint32_t beams(enum simd_level level)
     const size_t number = 2 * k->lanes;
     const size_t line = (size_t)2 * WIDE;
     float wrong[MOST_LANES] __attribute__((aligned(64))) = {0};
-    float sums[BEAMS * SPECTRA * 2 * MOST_LANES] __attribute__((aligned(64)));
     assert_int_equal(k->beams, BEAMS);
     for (size_t at = 0; at < SPECTRA * WIDE; at += k->spectra * k->lanes) {
         const size_t channel = at / k->spectra % WIDE;
         const size_t spectrum = at / k->spectra / WIDE * k->spectra;
         const struct beam_row weights = {(size_t)STATIONS * BEAMS, line, number};
-        const struct beam_row put = {k->spectra, number, line};
+        const struct beam_place place = {
+            out + spectrum * line + 2 * channel, SPECTRA * line, line, BEAMS, k->spectra, k->lanes};
         k->take(&weights, numbers + 2 * channel, k->lanes, NULL, 0, wrong, window);
         /* Line s STATIONS + k of the numbers is that of spectrum s, station k. */
         for (size_t station = 0; station < STATIONS; station++) {
@@ -196,11 +199,7 @@ static uint32_t beams(enum simd_level level)
             k->take(&row, numbers + (spectrum * STATIONS + station) * line + 2 * channel, k->lanes,
                     NULL, 0, wrong, other + station * k->spectra * number);
         }
-        k->sum[0](window, other, STATIONS, sums);
-        for (size_t b = 0; b < BEAMS; b++) {
-            k->put(&put, sums + b * k->spectra * number, k->lanes,
-                   out + (b * SPECTRA + spectrum) * line + 2 * channel);
-        }
+        k->sum[0](window, other, STATIONS, &place);
     }
     return digest_floats(BEAMS * SPECTRA * line);
 }

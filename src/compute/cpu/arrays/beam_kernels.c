@@ -75,8 +75,32 @@ static void take(const struct beam_row *row, const float *pairs, size_t channels
     *(lanes_t *)wrong = sum;
 }
 
+/* Stores past the caches: a block of beams is larger, and is not read back at once. */
+INLINE void put(struct lanes_pair x, float *pairs)
+{
+    LANES_STORE_PAST(pairs, lanes_first_pairs(x));
+    LANES_STORE_PAST(pairs + LANES, lanes_last_pairs(x));
+}
+
+/* Puts a part of a tile, or one that is not aligned. */
+static void put_some(const float *sums, const struct beam_place *to)
+{
+    for (size_t i = 0; i < to->beams * to->spectra; i++) {
+        const size_t b = i / to->spectra;
+        const size_t s = i % to->spectra;
+        const struct lanes_pair x = lanes_load_parts(sums + 2 * LANES * (b * SPECTRA + s));
+        float *pairs = to->pairs + b * to->beam + s * to->spectrum;
+        if (to->channels == LANES && (uintptr_t)pairs % VECTOR == 0) {
+            put(x, pairs);
+        } else {
+            const lanes_t both[2] = {lanes_first_pairs(x), lanes_last_pairs(x)};
+            memcpy(pairs, both, 2 * to->channels * sizeof *pairs);
+        }
+    }
+}
+
 INLINE void sum_tile(const float *weights, const float *x, size_t stations, const int skips,
-                     float *out)
+                     const struct beam_place *to)
 {
     lanes_t re[BEAMS][SPECTRA] = {{{0}}};
     lanes_t im[BEAMS][SPECTRA] = {{{0}}};
@@ -103,41 +127,36 @@ INLINE void sum_tile(const float *weights, const float *x, size_t stations, cons
             }
         }
     }
+    const size_t steps = (uintptr_t)to->pairs / sizeof(float) | to->beam | to->spectrum;
+    const int is_whole =
+        to->beams == BEAMS && to->spectra == SPECTRA && to->channels == LANES && steps % LANES == 0;
+    float sums[2 * LANES * BEAMS * SPECTRA] __attribute__((aligned(VECTOR)));
     UNROLLED
-    for (int b = 0; b < BEAMS; b++) {
+    for (size_t b = 0; b < BEAMS; b++) {
         UNROLLED
-        for (int s = 0; s < SPECTRA; s++) {
-            lanes_store_parts((struct lanes_pair){re[b][s], im[b][s]},
-                              out + 2 * LANES * (b * SPECTRA + s));
+        for (size_t s = 0; s < SPECTRA; s++) {
+            const struct lanes_pair sum = {re[b][s], im[b][s]};
+            if (is_whole) {
+                put(sum, to->pairs + b * to->beam + s * to->spectrum);
+            } else {
+                lanes_store_parts(sum, sums + 2 * LANES * (b * SPECTRA + s));
+            }
         }
+    }
+    if (!is_whole) {
+        put_some(sums, to);
     }
 }
 
-static void sum(const float *weights, const float *x, size_t stations, float *out)
+static void sum(const float *weights, const float *x, size_t stations, const struct beam_place *to)
 {
-    sum_tile(weights, x, stations, 0, out);
+    sum_tile(weights, x, stations, 0, to);
 }
 
-static void sum_some(const float *weights, const float *x, size_t stations, float *out)
+static void sum_some(const float *weights, const float *x, size_t stations,
+                     const struct beam_place *to)
 {
-    sum_tile(weights, x, stations, 1, out);
-}
-
-/* Stores past the caches: a block of beams is larger, and is not read back at once. */
-static void put(const struct beam_row *row, const float *numbers, size_t channels, float *pairs)
-{
-    for (size_t i = 0; i < row->count; i++, numbers += row->from, pairs += row->to) {
-        const struct lanes_pair x = lanes_load_parts(numbers);
-        const lanes_t both[2] = {lanes_first_pairs(x), lanes_last_pairs(x)};
-        if (channels < LANES) {
-            memcpy(pairs, both, 2 * channels * sizeof *pairs);
-        } else if ((uintptr_t)pairs % sizeof(lanes_t) == 0) {
-            LANES_STORE_PAST(pairs, both[0]);
-            LANES_STORE_PAST(pairs + LANES, both[1]);
-        } else {
-            memcpy(pairs, both, sizeof both);
-        }
-    }
+    sum_tile(weights, x, stations, 1, to);
 }
 
 static float multiply_add(uint64_t rounds)
@@ -171,5 +190,4 @@ const struct beam_kernels FOR_LEVEL(beam_kernels) = {.lanes = LANES,
                                                      .take = take,
                                                      .scale = scale,
                                                      .sum = {sum, sum_some},
-                                                     .multiply_add = multiply_add,
-                                                     .put = put};
+                                                     .multiply_add = multiply_add};

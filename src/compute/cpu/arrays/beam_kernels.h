@@ -14,6 +14,14 @@ struct beam_row {
     size_t count, from, to;
 };
 
+/* Where a tile's sums go: `channels` <= lanes pairs of some spectra of some beams, `beam` and
+ * `spectrum` floats apart. */
+struct beam_place {
+    float *pairs;
+    size_t beam, spectrum;
+    size_t beams, spectra, channels;
+};
+
 struct beam_kernels {
     size_t lanes;
     size_t beams, spectra; /* of a tile of sums */
@@ -26,18 +34,16 @@ struct beam_kernels {
      * number is not finite. */
     void (*take)(const struct beam_row *row, const float *pairs, size_t channels, const float *by,
                  size_t by_step, float *wrong, float *out);
-    /* out[b][s] = sum over k, ascending, of weights[k][b] x[k][s]. [1]: where a weight is exactly
+    /* to[b][s] = sum over k, ascending, of weights[k][b] x[k][s]. [1]: where a weight is exactly
      * 0, x is not used.
      *
      *   weights   [stations][beams] numbers
-     *   x         [stations][spectra] numbers
-     *   out       [beams][spectra] numbers */
-    void (*sum[2])(const float *weights, const float *x, size_t stations, float *out);
+     *   x         [stations][spectra] numbers */
+    void (*sum[2])(const float *weights, const float *x, size_t stations,
+                   const struct beam_place *to);
     /* Makes `rounds` times FMA_CHAINS independent multiply-adds of vectors, and returns a number
      * that depends on all of them. */
     float (*multiply_add)(uint64_t rounds);
-    /* Writes the first `channels` channels of numbers as pairs. */
-    void (*put)(const struct beam_row *row, const float *numbers, size_t channels, float *pairs);
 };
 
 /* Returns the kernels of an instruction set; NULL if this machine or this build lacks it. */

@@ -31,7 +31,7 @@ struct beam_scratch {
                        tile] */
     float *turned;  /* [stations][beams of a tile]: the turns of beams, times factors */
     float *weights; /* likewise, times gains */
-    float *sums;    /* a tile */
+    float *wrong;   /* [lanes]: take()'s */
 };
 
 /* A call of run(), in the pool until it is done. */
@@ -148,7 +148,7 @@ static void beam_take_spectrum(const struct beam_block *block, const struct beam
     }
     for (uint32_t pol = 0; pol < spec->pols; pol++) {
         kernels->take(&take, block->in + beam_at(spec, task, row * spec->stations, pol),
-                      task->count, turns ? scratch->turned : NULL, number, scratch->sums,
+                      task->count, turns ? scratch->turned : NULL, number, scratch->wrong,
                       beam_x(block, task, pol, scratch) + at);
     }
 }
@@ -159,7 +159,7 @@ static int beam_take(const struct beam_block *block, struct beam_task *task,
 {
     const size_t lanes = block->stage->kernels->lanes;
     float sum = 0;
-    memset(scratch->sums, 0, lanes * sizeof *scratch->sums);
+    memset(scratch->wrong, 0, lanes * sizeof *scratch->wrong);
     for (uint64_t s = 0; s < task->end - task->begin; s++) {
         for (uint32_t vector = 0; vector < task->vectors; vector++) {
             beam_vector(block, task, vector);
@@ -167,7 +167,7 @@ static int beam_take(const struct beam_block *block, struct beam_task *task,
         }
     }
     for (size_t i = 0; i < lanes; i++) {
-        sum += scratch->sums[i];
+        sum += scratch->wrong[i];
     }
     return sum == 0;
 }
@@ -210,7 +210,7 @@ static const float *beam_weigh(const struct beam_block *block, const struct beam
         for (uint32_t i = 0; i < kernels->beams && tables[t]; i++) {
             const uint64_t pair = t == 0 ? min_u64(beam + i, spec->beams - 1) * spec->stations : 0;
             kernels->take(&row, tables[t] + beam_at(spec, task, pair, pol), task->count,
-                          by + i * number, row.to, scratch->sums, scratch->weights + i * number);
+                          by + i * number, row.to, scratch->wrong, scratch->weights + i * number);
         }
         by = tables[t] ? scratch->weights : by;
     }
@@ -227,15 +227,17 @@ static void beam_sum(const struct beam_block *block, const struct beam_task *tas
     const size_t number = 2 * kernels->lanes;
     const float *weights = beam_weigh(block, task, beam, pol, scratch);
     const float *x = beam_x(block, task, pol, scratch);
+    struct beam_place to = {.pairs = block->out +
+                                     beam_at(spec, task, task->begin * spec->beams + beam, pol),
+                            .beam = beam_series(spec),
+                            .spectrum = spec->beams * beam_series(spec),
+                            .beams = min_u64(kernels->beams, spec->beams - beam),
+                            .channels = task->count};
     for (uint64_t s = task->begin; s < task->end; s += kernels->spectra) {
-        const struct beam_row row = {(size_t)min_u64(kernels->spectra, task->end - s), number,
-                                     spec->beams * beam_series(spec)};
-        kernels->sum[!is_finite](weights, x, spec->stations, scratch->sums);
+        to.spectra = min_u64(kernels->spectra, task->end - s);
+        kernels->sum[!is_finite](weights, x, spec->stations, &to);
         x += kernels->spectra * spec->stations * number;
-        for (uint32_t b = 0; b < kernels->beams && beam + b < spec->beams; b++) {
-            kernels->put(&row, scratch->sums + b * kernels->spectra * number, task->count,
-                         block->out + beam_at(spec, task, s * spec->beams + beam + b, pol));
-        }
+        to.pairs += kernels->spectra * to.spectrum;
     }
 }
 
@@ -339,9 +341,9 @@ static size_t beam_lay_out(const struct beamform_spec *spec, const struct beam_k
         scratch->x = scratch->memory;
         scratch->turned = scratch->x + x;
         scratch->weights = scratch->turned + weights;
-        scratch->sums = scratch->weights + weights;
+        scratch->wrong = scratch->weights + weights;
     }
-    return x + 2 * weights + kernels->beams * kernels->spectra * number;
+    return x + 2 * weights + kernels->lanes;
 }
 
 static uint64_t cpu_beamform_bytes(const struct beamform_spec *spec)
