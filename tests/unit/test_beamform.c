@@ -12,7 +12,7 @@ static const struct beams_case cases[] = {
     /* stations, beams, pols, coarse, channels, cell, first, spectra */
     {3, 1, 1, 1, 5, 16, 0, 9, ALL_ONE, 0, 0, 0},
     {7, 9, 2, 3, 21, 16, 45, 61, ALL_ONE, 0, 1, 1},
-    {4, 2, 2, 1, 64, 16, 3, 40, BY_FACTORS, 0, 1, 0},
+    {4, 5, 2, 1, 64, 16, 3, 40, BY_FACTORS, 0, 1, 0},
     {5, 20, 1, 2, 33, 1, 7, 18, BY_FACTORS, 1, 0, 1},
     {6, 3, 2, 2, 17, 5, 1, 23, BY_TABLE, 1, 1, 1},
     {3, 40, 2, 1, 9, 100, 95, 120, BY_TABLE, 0, 1, 1},
