@@ -9,6 +9,7 @@ enum { BEAMS = 3, SPECTRA = HAS_32_REGISTERS ? 4 : 2 };
 
 /* Its sum with a smaller number has this number's whole part in its lowest bits. */
 #define ROUND 0x1.8p23f
+#define SIGN (UINT32_C(1) << 31)
 
 /* Turns at channels k, less whole ones: rounded once, and once more when turns[0] is added. */
 static inline lanes_t turns_along(const float *turns, lanes_t k)
@@ -42,10 +43,13 @@ static void turn(const struct beam_row *row, const float *turns, uint32_t channe
         const lanes_t cosine =
             z * (z * (z * (z * 59.928913f - 85.461075f) + 64.939445f) - 19.739208f) + 1;
         /* In odd quarters the two change places. */
-        const lanes32_t change = ((lanes32_t)sine ^ (lanes32_t)cosine) & -(q & 1);
+        const lanes32_t odd = q << 31;
+        const lanes32_t half = q << 30;
+        const lanes32_t change =
+            ((lanes32_t)sine ^ (lanes32_t)cosine) & (lanes32_t)((mask_t)odd >> 31);
         lanes_store_parts(
-            (struct lanes_pair){(lanes_t)(((lanes32_t)cosine ^ change) ^ (((q + 1) & 2) << 30)),
-                                (lanes_t)(((lanes32_t)sine ^ change) ^ ((q & 2) << 30))},
+            (struct lanes_pair){(lanes_t)(((lanes32_t)cosine ^ change) ^ ((odd ^ half) & SIGN)),
+                                (lanes_t)(((lanes32_t)sine ^ change) ^ (half & SIGN))},
             out);
     }
 }
