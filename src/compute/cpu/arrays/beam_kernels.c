@@ -68,6 +68,7 @@ static void take(const struct beam_row *row, const float *pairs, size_t channels
     lanes_t sum = *(const lanes_t *)wrong;
     for (size_t i = 0; i < row->count; i++, pairs += row->from, out += row->to) {
         struct lanes_pair x = lanes_load_some_pairs(pairs, channels);
+        lanes_prefetch_pairs(pairs + 2 * LANES);
         /* The difference of an infinity or a NaN and itself is a NaN. */
         sum += (x.re - x.re) + (x.im - x.im);
         if (by) {

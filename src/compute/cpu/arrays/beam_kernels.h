@@ -31,7 +31,7 @@ struct beam_kernels {
     void (*scale)(const struct beam_row *row, const float *factors, float *numbers);
     /* Takes pairs of the first `channels` <= lanes channels, and zeros after them; times `by`,
      * numbers `by_step` apart, unless it is NULL. Adds to `wrong`, [lanes], zeros, or NaN where a
-     * number is not finite. */
+     * number is not finite. Prefetches as many channels after them. */
     void (*take)(const struct beam_row *row, const float *pairs, size_t channels, const float *by,
                  size_t by_step, float *wrong, float *out);
     /* to[b][s] = sum over k, ascending, of weights[k][b] x[k][s]. [1]: where a weight is exactly

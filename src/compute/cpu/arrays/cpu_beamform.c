@@ -2,12 +2,13 @@
  *
  * A task makes all beams of WIDTH neighbouring channels of one coarse channel, for at most SEGMENT
  * spectra of one cell. It takes the spectra of all stations, turned, into its thread's memory, real
- * and imaginary parts apart. Then it makes the weights of a few beams, and sums tile by tile, for
- * as many channels as a vector has lanes. Tiles are always whole, so that all numbers meet the same
- * arithmetic.
+ * and imaginary parts apart. Then, for as many channels as a vector has lanes, it makes the weights
+ * of a few beams, and sums tile by tile. Spectra of one vector stay in the second-level cache.
+ * Tiles are always whole, so that all numbers meet the same arithmetic.
  *
- * Neighbouring numbers of a channel are pages apart: with WIDTH of one vector the processor spent a
- * third of the time on addresses, which prefetches did not hide. */
+ * Neighbouring numbers of a channel are pages apart, and every visit of a page costs an address.
+ * It is used for two vectors: the next one's numbers are prefetched with those that are taken.
+ * Prefetches of other rows beside the sums cost what they save. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "compute/cpu/arrays/beam_kernels.h"
@@ -20,7 +21,7 @@
 
 enum {
     SEGMENT = 16, /* spectra; a multiple of those of all tiles */
-    WIDTH = 32,   /* channels of a task; a multiple of all vectors' lanes */
+    WIDTH = 64,   /* channels of a task; a multiple of all vectors' lanes */
     FMA_ROUNDS = 1 << 20
 };
 
@@ -276,9 +277,9 @@ static void beam_run(void *context, uint32_t thread, uint64_t number)
         return;
     }
     const int is_finite = beam_take(block, &task, scratch);
-    for (uint32_t beam = 0; beam < spec->beams; beam += (uint32_t)stage->kernels->beams) {
-        for (uint32_t vector = 0; vector < task.vectors; vector++) {
-            beam_vector(block, &task, vector);
+    for (uint32_t vector = 0; vector < task.vectors; vector++) {
+        beam_vector(block, &task, vector);
+        for (uint32_t beam = 0; beam < spec->beams; beam += (uint32_t)stage->kernels->beams) {
             beam_turn(block, &task, beam, scratch);
             for (uint32_t pol = 0; pol < spec->pols; pol++) {
                 beam_sum(block, &task, beam, pol, is_finite, scratch);
@@ -323,8 +324,7 @@ static status_t cpu_beamform_run(beamform_t *beamform, buffer_t *in, uint64_t fi
     struct pool_block work = {.context = block, .run = {beam_run, NULL}};
     const uint64_t cells =
         spectra > 0 ? (first + spectra - 1) / block->cell - first / block->cell + 1 : 0;
-    work.tasks[0] =
-        cells * block->parts * spec->coarse * ceil_div_u64(spec->nchannels, stage->kernels->lanes);
+    work.tasks[0] = cells * block->parts * spec->coarse * ceil_div_u64(spec->nchannels, WIDTH);
     block->number = cpu_submit(stage->pool, &work, in, out);
     stage->nblocks++;
     return STATUS_OK;
