@@ -80,11 +80,17 @@ static void take(const struct beam_row *row, const float *pairs, size_t channels
     *(lanes_t *)wrong = sum;
 }
 
-/* Stores past the caches: a block of beams is larger, and is not read back at once. */
+/* Stores past the caches: a block of beams is larger, and is not read back at once. Half a cache
+ * line would go to memory by itself. */
 INLINE void put(struct lanes_pair x, float *pairs)
 {
-    LANES_STORE_PAST(pairs, lanes_first_pairs(x));
-    LANES_STORE_PAST(pairs + LANES, lanes_last_pairs(x));
+    enum { LINE = 64 /* bytes */ };
+    if (2 * VECTOR >= LINE) {
+        LANES_STORE_PAST(pairs, lanes_first_pairs(x));
+        LANES_STORE_PAST(pairs + LANES, lanes_last_pairs(x));
+    } else {
+        lanes_store_parts((struct lanes_pair){lanes_first_pairs(x), lanes_last_pairs(x)}, pairs);
+    }
 }
 
 /* Puts a part of a tile, or one that is not aligned. */
