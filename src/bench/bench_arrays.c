@@ -25,7 +25,7 @@ struct beams {
 
 static void beams_end(struct beams *bench)
 {
-    beamform_destroy(bench->stage);
+    stage_destroy(bench->stage);
     buffer_destroy(bench->in);
     buffer_destroy(bench->out);
     free(bench->weights);
@@ -80,7 +80,7 @@ static status_t beams_run(void *context, struct trial_run *out)
     TRY(beamform_run(bench->stage, bench->in, 0, bench->spectra, &turns, bench->out));
     TRY(buffer_get(bench->out, &data));
     out->seconds = clock_now() - started;
-    TRY(beamform_times(bench->stage, out->steps));
+    TRY(stage_times(bench->stage, out->steps));
     trial_run_settle(out, STEP_FILTER);
     return STATUS_OK;
 }
@@ -110,7 +110,7 @@ static status_t beams_check_spectrum(struct beams *bench, backend_t *reference, 
     TRY_OUT(buffer_get(bench->out, &from));
     agreement_sums(&bench->agreement, (const float *)from + s * beams, to, beams);
 out:
-    beamform_destroy(stage);
+    stage_destroy(stage);
     buffer_destroy(in);
     buffer_destroy(out);
     return st;
@@ -248,7 +248,7 @@ static status_t correlation_run(void *context, struct trial_run *out)
                       &rows));
     TRY(buffer_get(bench->out, &data));
     out->seconds = clock_now() - started;
-    TRY(correlate_times(bench->stage, out->steps));
+    TRY(stage_times(bench->stage, out->steps));
     trial_run_settle(out, STEP_DEINTERLEAVE);
     return STATUS_OK;
 }

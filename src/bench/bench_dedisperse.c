@@ -107,8 +107,7 @@ status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedisper
         "needed, --seconds %g",
         c->search, (unsigned long long)bench->spec.max_samples, (unsigned long long)least,
         ceil(10 * (double)least / c->telescope->rate) / 10);
-    *out = bench;
-    bench = NULL;
+    *out = memory_move(&bench);
 out:
     bench_dedisperse_destroy(bench);
     return st;
@@ -223,7 +222,7 @@ static status_t bench_search_together(const struct bench_dedisperse *bench,
     }
 out:
     buffer_destroy(t.series);
-    dedisperse_destroy(t.stage);
+    stage_destroy(t.stage);
     boxcar_destroy(t.boxcar);
     free(t.peaks);
     return st;
@@ -244,7 +243,7 @@ static status_t bench_search_device(const bench_dedisperse_t *bench, const struc
     for (uint32_t i = 0; i < c->repeats; i++) {
         double steps[DEVICE_STEPS];
         TRY_OUT(peaks_run(peaks, series, &rows, 0, boxes->outputs, buffer));
-        TRY_OUT(peaks_times(peaks, steps));
+        TRY_OUT(stage_times(peaks, steps));
         out->search = i == 0 ? steps[STEP_DETECT] : fmin(out->search, steps[STEP_DETECT]);
     }
     TRY_OUT(buffer_get(buffer, &found));
@@ -267,7 +266,7 @@ static status_t bench_search(const bench_dedisperse_t *bench, const struct dedis
                 ? bench_search_host(bench, &boxes, NULL, out)
                 : bench_search_together(bench, &boxes, shape, out));
 out:
-    peaks_destroy(peaks);
+    stage_destroy(peaks);
     return st;
 }
 
@@ -275,9 +274,8 @@ status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedispers
                                struct text *words, struct bench_dedispersed *out)
 {
     struct trial_times times;
-    if (!bench->trial) {
-        TRY(dedispersion_trial_create(bench->backend, &bench->spec, &bench->trial));
-    }
+    TRY(bench->trial ? STATUS_OK
+                     : dedispersion_trial_create(bench->backend, &bench->spec, &bench->trial));
     TRY(dedispersion_trial_time(bench->trial, shape, bench->c.repeats, 1, NULL, words, &times));
     const double *steps = times.best.steps;
     *out = (struct bench_dedispersed){.seconds = times.best.seconds,

@@ -66,8 +66,7 @@ static status_t bench_make_coeff(const struct bench_fir *c, double **out)
     for (size_t i = 0; i < count; i++) {
         coeff[i] /= sqrt(sum);
     }
-    *out = coeff;
-    coeff = NULL;
+    *out = memory_move(&coeff);
 out:
     free(coeff);
     free(words);

@@ -36,7 +36,7 @@ struct bench {
 static void bench_end(struct bench *bench)
 {
     bank_end(&bench->bank);
-    fft_baseline_destroy(bench->bare);
+    stage_destroy(bench->bare);
     for (uint32_t w = 0; w < WINDOWS; w++) {
         bank_window_free(&bench->windows[w]);
     }
@@ -140,7 +140,7 @@ static status_t bench_run_row(struct bench *bench, double *seconds)
     double unused[DEVICE_STEPS];
     uint64_t done = 0;
     TRY(bank_run_row(&bench->bank, ROW_BLOCKS, 0, &done, seconds));
-    TRY(channelise_times(bench->bank.stage, unused));
+    TRY(stage_times(bench->bank.stage, unused));
     *seconds /= ROW_BLOCKS;
     return STATUS_OK;
 }
@@ -234,7 +234,7 @@ struct synthesis {
 
 static void synthesis_end(struct synthesis *bench)
 {
-    synthesise_destroy(bench->stage);
+    stage_destroy(bench->stage);
     buffer_destroy(bench->in);
     buffer_destroy(bench->out);
     free(bench->dual.coeff);
@@ -301,10 +301,10 @@ static status_t synthesis_run(void *context, struct trial_run *out)
     void *data = NULL;
     const double started = clock_now();
     *out = (struct trial_run){.seconds = 0};
-    TRY(synthesise_run(bench->stage, bench->in, &input, &bench->run, bench->out));
+    TRY(stage_run(bench->stage, bench->in, &input, &bench->run, bench->out));
     TRY(buffer_get(bench->out, &data));
     out->seconds = clock_now() - started;
-    TRY(synthesise_times(bench->stage, out->steps));
+    TRY(stage_times(bench->stage, out->steps));
     trial_run_settle(out, STEP_DEINTERLEAVE);
     return STATUS_OK;
 }
@@ -338,7 +338,7 @@ static status_t synthesis_check_window(struct synthesis *bench, backend_t *refer
                       run.samples * bench->step, &in));
     TRY_OUT(
         buffer_create(reference, BUFFER_OUT, rows * spec.nstreams * parts * sizeof(float), &out));
-    TRY_OUT(synthesise_run(stage, in, &input, &run, out));
+    TRY_OUT(stage_run(stage, in, &input, &run, out));
     TRY_OUT(buffer_get(out, &to));
     TRY_OUT(buffer_get(bench->out, &from));
     for (uint32_t s = 0; s < spec.nstreams; s++) {
@@ -347,7 +347,7 @@ static status_t synthesis_check_window(struct synthesis *bench, backend_t *refer
                        (const float *)to + s * rows * parts, rows * parts);
     }
 out:
-    synthesise_destroy(stage);
+    stage_destroy(stage);
     buffer_destroy(in);
     buffer_destroy(out);
     return st;

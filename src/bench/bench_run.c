@@ -56,7 +56,7 @@ static void bench_chain_destroy(bench_chain_t *chain)
     }
     if (chain) {
         filter_chain_destroy(chain->filters);
-        channelise_destroy(chain->bank);
+        stage_destroy(chain->bank);
         free(chain->re);
         free(chain->im);
     }
@@ -108,9 +108,7 @@ out:
 static status_t chain_await(const struct bench_chain *chain, const struct chain_slot *slot)
 {
     void *rows = NULL;
-    if (!chain->work->is_bank) {
-        TRY(buffer_get(chain_last_rows(chain, slot), &rows));
-    }
+    TRY(chain->work->is_bank ? STATUS_OK : buffer_get(chain_last_rows(chain, slot), &rows));
     for (uint32_t i = 0; i < MOST_OUTPUTS && slot->out[i]; i++) {
         TRY(buffer_get(slot->out[i], &rows));
     }
@@ -175,8 +173,7 @@ static status_t bench_chain_create(const struct channelise_plan *work, backend_t
         TRY_OUT(chain_create_slot(chain, backend, words, s, &chain->slots[s]));
     }
     TRY_OUT(bench_chain_run(chain, 0, &rate));
-    *out = chain;
-    chain = NULL;
+    *out = memory_move(&chain);
 out:
     bench_chain_destroy(chain);
     return st;

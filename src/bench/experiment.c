@@ -40,9 +40,8 @@ static status_t tune_tell(const struct tuned_job *t, const char *what, const str
     REQUIRE_OUT(summary->fit > 0 || summary->is_cut, STATUS_USAGE,
                 "tune: %s: its backend has nothing to choose from%s%s", what,
                 request->only ? " with --only " : "", request->only ? request->only : "");
-    if (summary->seconds > 0) {
-        TRY_OUT(tune_problem_words(tuning->problem, tuning->values, &words));
-    }
+    TRY_OUT(summary->seconds > 0 ? tune_problem_words(tuning->problem, tuning->values, &words)
+                                 : STATUS_OK);
     t->told(what, summary, words.data ? words.data : "");
     REQUIRE_OUT(!request->budget->is_stopped || !request->budget->is_stopped(), STATUS_STOPPED,
                 "what was found is kept");
@@ -128,11 +127,8 @@ static status_t tune_series(struct tuned_job *t, uint32_t number)
     struct tuning tuning = {.problem = NULL};
     backend_t *backend = NULL;
     char name[64];
-    if (t->work) {
-        TRY_OUT(dedisperse_plan_foresee(t->work, what->input, &fbh5));
-    } else {
-        TRY_OUT(fbh5_open(t->job->files[0], FBH5_BAND, &fbh5));
-    }
+    TRY_OUT(t->work ? dedisperse_plan_foresee(t->work, what->input, &fbh5)
+                    : fbh5_open(t->job->files[0], FBH5_BAND, &fbh5));
     TRY_OUT(dedisperse_plan_create(t->job, number, fbh5, backend_settle(what->backend),
                                    channelise_plan_threads(t->job, 1), NULL, &plan));
     uint64_t count = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);

@@ -177,15 +177,10 @@ static status_t bench_case(struct dedisperse_settings *s, const struct bench_ded
     }
     TRY_OUT(s->shared.csv ? bench_dedisperse_gain(bench, &s->gain) : STATUS_OK);
     s->started = clock_now();
-    if (s->is_tuned) {
-        TRY_OUT(bench_time_tuned(s, bench, c));
-    } else if (!s->sweep) {
-        TRY_OUT(bench_time_shape(s, bench, c, s->has_shape ? &s->shape : NULL, 0));
-    } else if (strcmp(s->sweep, "all") == 0) {
-        TRY_OUT(bench_sweep_space(s, bench, c));
-    } else {
-        TRY_OUT(bench_sweep_file(s, bench, c));
-    }
+    TRY_OUT(s->is_tuned ? bench_time_tuned(s, bench, c)
+            : !s->sweep ? bench_time_shape(s, bench, c, s->has_shape ? &s->shape : NULL, 0)
+            : strcmp(s->sweep, "all") == 0 ? bench_sweep_space(s, bench, c)
+                                           : bench_sweep_file(s, bench, c));
 out:
     bench_dedisperse_destroy(bench);
     return st;

@@ -81,8 +81,7 @@ static const char *experiment_method_name(enum experiment_method method)
 static void experiment_row_free(struct experiment_row *row)
 {
     text_free(&row->histogram);
-    free(row->known);
-    row->known = NULL;
+    free(memory_move(&row->known));
 }
 
 /* Options that do not go together; what shows later: those that a job without dedispersion cannot
@@ -296,9 +295,7 @@ static status_t tune_print_table(struct tuning_work *w)
             TRY_OUT(tune_print_result(&w->rows[r], w->has_fixed ? w->fixed[r] : 0, &csv));
         }
     }
-    if (w->has_fixed) {
-        TRY_OUT(tune_print_fixed(w));
-    }
+    TRY_OUT(w->has_fixed ? tune_print_fixed(w) : STATUS_OK);
 out:
     return csv_close(&csv, st);
 }
@@ -318,9 +315,7 @@ static status_t tune_protect(const struct tune_settings *s, const struct job *jo
         TRY_OUT(protect_others(written, 4));
         goto out;
     }
-    if (job_reads_voltages(job)) {
-        TRY_OUT(archive_open(job, &archive));
-    }
+    TRY_OUT(job_reads_voltages(job) ? archive_open(job, &archive) : STATUS_OK);
     TRY_OUT(protect_job(job, archive, written, 4));
 out:
     free(own);

@@ -8,7 +8,6 @@
 #include "product/codec.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { MOST_LISTED = 7 };

@@ -211,9 +211,7 @@ static status_t options_begin(const struct command *command, int argc, void *set
             struct option_texts *texts = (void *)((char *)settings + row->at);
             TRY(memory_zeroed((size_t)argc, sizeof *texts->items, "options", &texts->items));
         }
-        if (row->standard) {
-            TRY(options_take(command, row, row->standard, settings));
-        }
+        TRY(row->standard ? options_take(command, row, row->standard, settings) : STATUS_OK);
     }
     return STATUS_OK;
 }

@@ -120,4 +120,18 @@ enum device_step {
     DEVICE_STEPS
 };
 
+/* Any stage, and what else a backend makes (an ingest, a search for peaks, resident rows, a
+ * baseline): waits for what is under way, and frees it. Takes NULL. */
+void stage_destroy(void *stage);
+/* Sets the seconds of each step by the device's own clock since the last call; zeros if the stage's
+ * spec is not timed, and from backends without a device. Waits. Fails with DEVICE. */
+status_t stage_times(void *stage, double seconds[DEVICE_STEPS]);
+
+/* Makes rows of a block of samples (compute/shared/samples.h) by a filter or a synthesis: see
+ * compute/filter.h and compute/synthesise.h. Fails with DEVICE. */
+struct sample_input;
+struct stage_run;
+status_t stage_run(void *stage, buffer_t *in, const struct sample_input *input,
+                   const struct stage_run *run, buffer_t *out);
+
 #endif

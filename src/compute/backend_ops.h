@@ -11,9 +11,25 @@
 #include "compute/filter.h"
 #include "compute/synthesise.h"
 
-/* Each backend's own objects begin with these. A stage's own object has `size` bytes, zeros when
- * create() fills it, but for `ops` and `spec`; destroy() frees it, also where create() has failed.
- * `ops` of others are set after the backend's own create(). */
+/* Tables of stages begin with this. A stage's object has `size` bytes, zeros when create() fills
+ * it, but for `ops` and `spec`; destroy() frees all that it has, also where create() has failed.
+ * Others than stages are made, and given their `ops`, by a create() of their own. */
+struct stage_ops {
+    size_t size;
+    /* NULL: nothing to fill; nothing to free; zeros. run() is that of `filter` and `synthesise`. */
+    status_t (*create)(backend_t *backend, void *made);
+    void (*destroy)(void *stage);
+    status_t (*times)(void *stage, double seconds[DEVICE_STEPS]);
+    status_t (*run)(void *stage, buffer_t *in, const struct sample_input *input,
+                    const struct stage_run *run, buffer_t *out);
+};
+
+/* Lets the backend fill `made`, of which `ops` and `spec` are set: *out is that, or `made` is
+ * destroyed. Fails with USAGE, DEVICE. */
+status_t stage_create(backend_t *backend, void *made, void *out);
+
+/* Each backend's own objects begin with these. `ops` of others than stages are set after the
+ * backend's own create(). */
 struct backend {
     const struct backend_ops *ops;
 };
@@ -73,21 +89,16 @@ struct fft_baseline {
 };
 
 struct beamform_ops {
+    struct stage_ops stage;
     uint64_t (*bytes)(const struct beamform_spec *spec);
-    size_t size;
-    status_t (*create)(backend_t *backend, beamform_t *made);
-    void (*destroy)(beamform_t *beamform);
     status_t (*run)(beamform_t *beamform, buffer_t *in, uint64_t first, uint64_t spectra,
                     const struct beamform_turns *turns, buffer_t *out);
-    /* NULL: none; zero. */
+    /* NULL: none. */
     uint64_t (*device_bytes)(const struct beamform_spec *spec);
-    status_t (*times)(beamform_t *beamform, double seconds[DEVICE_STEPS]);
 };
 
 struct channelise_ops {
-    size_t size;
-    status_t (*create)(backend_t *backend, channelise_t *made);
-    void (*destroy)(channelise_t *channelise);
+    struct stage_ops stage;
     uint64_t (*bytes)(const struct channelise_spec *spec);
     void (*begin)(channelise_t *channelise, uint64_t first_spectrum);
     status_t (*scale)(channelise_t *channelise, uint32_t i, uint32_t nstreams,
@@ -96,8 +107,7 @@ struct channelise_ops {
     status_t (*run)(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                     const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                     uint64_t counted, buffer_t *const *out, uint64_t *rows);
-    /* NULL: zeros; none; no choice; no words; none; no candidates; the backend's name. */
-    status_t (*times)(channelise_t *channelise, double seconds[DEVICE_STEPS]);
+    /* NULL: none; no choice; no words; the backend's name; no candidates. */
     uint64_t (*device_bytes)(const struct channelise_spec *spec);
     status_t (*choose)(backend_t *backend, const struct channelise_spec *spec,
                        struct channelise_choice *out);
@@ -109,16 +119,13 @@ struct channelise_ops {
 };
 
 struct dedisperse_ops {
-    size_t size;
-    status_t (*create)(backend_t *backend, dedisperse_t *made);
-    void (*destroy)(dedisperse_t *dedisperse);
+    struct stage_ops stage;
     uint64_t (*bytes)(const struct dedisperse_spec *spec);
     status_t (*run)(dedisperse_t *dedisperse, buffer_t *in, const struct dedisperse_input *input,
                     uint64_t samples, buffer_t *out, uint64_t out_stride);
-    /* NULL: the same as run; zeros; no words; the backend's; nothing to build; no shapes. */
+    /* NULL: the same as run; no words; the backend's; nothing to build; no shapes. */
     status_t (*again)(dedisperse_t *dedisperse, buffer_t *out, uint64_t samples,
                       uint64_t out_stride);
-    status_t (*times)(dedisperse_t *dedisperse, double seconds[DEVICE_STEPS]);
     status_t (*words)(const dedisperse_t *dedisperse, struct text *out);
     status_t (*identity)(const backend_t *backend, struct text *out);
     status_t (*build)(backend_t *backend, const struct dedisperse_spec *spec,
@@ -130,35 +137,29 @@ struct dedisperse_ops {
 };
 
 struct filter_ops {
+    struct stage_ops stage;
     /* Pure functions of the spec. */
     status_t (*choose)(const struct filter_spec *spec, struct filter_choice *out);
     uint64_t (*bytes)(const struct filter_spec *spec);
-    size_t size;
-    status_t (*create)(backend_t *backend, filter_t *made);
-    void (*destroy)(filter_t *filter);
-    status_t (*run)(filter_t *filter, buffer_t *in, const struct sample_input *input,
-                    const struct stage_run *run, buffer_t *out);
     status_t (*candidates)(backend_t *backend, const struct filter_spec *spec,
                            struct filter_shape **out, uint32_t *count);
-    /* NULL: no words; none; zeros. */
+    /* NULL: no words; none. */
     status_t (*words)(const struct filter_choice *choice, struct text *out);
     uint64_t (*device_bytes)(const struct filter_spec *spec);
-    status_t (*times)(filter_t *filter, double seconds[DEVICE_STEPS]);
 };
 
 struct peaks_ops {
+    struct stage_ops stage;
     status_t (*create)(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
-    void (*destroy)(peaks_t *peaks);
     status_t (*reserve)(peaks_t *peaks, uint64_t nseries, uint64_t times);
     status_t (*run)(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
                     uint64_t end, buffer_t *out);
-    status_t (*times)(peaks_t *peaks, double seconds[DEVICE_STEPS]);
 };
 
 struct resident_rows_ops {
+    struct stage_ops stage;
     status_t (*create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                        resident_rows_t **out);
-    void (*destroy)(resident_rows_t *rows);
     status_t (*keep)(resident_rows_t *rows, buffer_t *out, uint64_t first_row, uint64_t count);
     int (*clear)(resident_rows_t *rows);
     int (*holds)(const resident_rows_t *rows, const struct resident_rows_sums *sums, uint64_t first,
@@ -169,8 +170,8 @@ struct resident_rows_ops {
 };
 
 struct ingest_ops {
+    struct stage_ops stage;
     status_t (*create)(backend_t *backend, uint32_t threads, ingest_t **out);
-    void (*destroy)(ingest_t *ingest);
     status_t (*buffer)(ingest_t *ingest, uint64_t bytes, buffer_t **out);
     status_t (*begin)(ingest_t *ingest, buffer_t *in);
     status_t (*room)(ingest_t *ingest, uint32_t thread, void **out);
@@ -181,38 +182,30 @@ struct ingest_ops {
 };
 
 struct synthesise_ops {
+    struct stage_ops stage;
     uint64_t (*bytes)(const struct synthesise_spec *spec);
-    size_t size;
-    status_t (*create)(backend_t *backend, synthesise_t *made);
-    void (*destroy)(synthesise_t *synthesise);
-    status_t (*run)(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
-                    const struct stage_run *run, buffer_t *out);
-    /* NULL: no choice; no words; none; zeros. choose() finds `out` with the backend's kind. */
+    /* NULL: no choice; no words; none. choose() finds `out` with the backend's kind. */
     status_t (*choose)(backend_t *backend, const struct synthesise_spec *spec,
                        struct synthesise_choice *out);
     status_t (*words)(const struct synthesise_choice *choice, struct text *out);
     uint64_t (*device_bytes)(const struct synthesise_spec *spec);
-    status_t (*times)(synthesise_t *synthesise, double seconds[DEVICE_STEPS]);
 };
 
 struct correlate_ops {
-    size_t size;
-    status_t (*create)(backend_t *backend, correlate_t *made);
-    void (*destroy)(correlate_t *correlate);
+    struct stage_ops stage;
     uint64_t (*bytes)(const struct correlate_spec *spec);
     status_t (*run)(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,
                     buffer_t *out);
-    /* NULL: a dump that begins in a run takes nothing that was carried; none; zeros. begin(): at
+    /* NULL: a dump that begins in a run takes nothing that was carried; none. begin(): at
      * spectrum correlate->next. */
     void (*begin)(correlate_t *correlate);
     uint64_t (*device_bytes)(const struct correlate_spec *spec);
-    status_t (*times)(correlate_t *correlate, double seconds[DEVICE_STEPS]);
 };
 
 struct fft_baseline_ops {
+    struct stage_ops stage;
     status_t (*create)(backend_t *backend, const struct channelise_spec *spec, uint64_t spectra,
                        fft_baseline_t **out);
-    void (*destroy)(fft_baseline_t *baseline);
     double (*time)(fft_baseline_t *baseline);
 };
 

@@ -2,8 +2,6 @@
 #include "base/memory.h"
 #include "compute/backend_ops.h"
 
-#include <string.h>
-
 uint64_t beamform_cells(const struct beamform_spec *spec, uint64_t first, uint64_t spectra)
 {
     return spectra > 0 ? (first + spectra - 1) / spec->cell - first / spec->cell + 1 : 0;
@@ -11,37 +9,18 @@ uint64_t beamform_cells(const struct beamform_spec *spec, uint64_t first, uint64
 
 status_t beamform_create(backend_t *backend, const struct beamform_spec *spec, beamform_t **out)
 {
-    status_t st = STATUS_OK;
     beamform_t *made = NULL;
     const struct beamform_ops *ops = backend->ops->beamform;
-    REQUIRE_OUT(ops, STATUS_USAGE, "beams: the backend %s cannot form them: run.backend: cpu",
-                backend_name(backend->ops->kind));
-    TRY_OUT(memory_zeroed(1, ops->size, "beams", &made));
+    REQUIRE(ops, STATUS_USAGE, "beams: the backend %s cannot form them: run.backend: cpu",
+            backend_name(backend->ops->kind));
+    TRY(memory_zeroed(1, ops->stage.size, "beams", &made));
     made->ops = ops;
     made->spec = *spec;
-    TRY_OUT(made->ops->create(backend, made));
-    *out = made;
-    made = NULL;
-out:
-    beamform_destroy(made);
-    return st;
-}
-
-void beamform_destroy(beamform_t *beamform)
-{
-    if (beamform) {
-        beamform->ops->destroy(beamform);
-    }
+    return stage_create(backend, made, out);
 }
 
 status_t beamform_run(beamform_t *beamform, buffer_t *in, uint64_t first, uint64_t spectra,
                       const struct beamform_turns *turns, buffer_t *out)
 {
     return beamform->ops->run(beamform, in, first, spectra, turns, out);
-}
-
-status_t beamform_times(beamform_t *beamform, double seconds[DEVICE_STEPS])
-{
-    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
-    return beamform->ops->times ? beamform->ops->times(beamform, seconds) : STATUS_OK;
 }

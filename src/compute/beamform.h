@@ -27,12 +27,11 @@ struct beamform_spec {
     const float *factors; /* [beams][stations][2]; NULL: 1 */
     uint32_t threads;
     uint32_t simd; /* the least backend_simd() of all who share the work; 0: my own */
-    int is_timed;  /* keep the device's own times: for beamform_times() */
+    int is_timed;  /* keep the device's own times: for stage_times() */
 };
 
 /* Plans the stage. Fails with USAGE: a backend that has no beams; DEVICE (memory). */
 status_t beamform_create(backend_t *backend, const struct beamform_spec *spec, beamform_t **out);
-void beamform_destroy(beamform_t *beamform);
 
 /* Return the bytes of host memory beside the buffers, from above; and of the device's, about. */
 uint64_t beamform_bytes(enum backend_kind kind, const struct beamform_spec *spec);
@@ -56,9 +55,5 @@ struct beamform_turns {
  * is run on `out` afterwards by the same backend sees it done. Fails with DEVICE. */
 status_t beamform_run(beamform_t *beamform, buffer_t *in, uint64_t first, uint64_t spectra,
                       const struct beamform_turns *turns, buffer_t *out);
-
-/* Sets the seconds by the device's own clock since the last call; zeros if the spec is not timed,
- * and from backends without a device. Waits. Fails with DEVICE. */
-status_t beamform_times(beamform_t *beamform, double seconds[DEVICE_STEPS]);
 
 #endif

@@ -1,6 +1,9 @@
 /* Operations on an opened backend, its buffers, and rows that stay with it. */
 #include "compute/backend_ops.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 void backend_close(backend_t *backend)
 {
     if (backend) {
@@ -72,4 +75,45 @@ int buffer_lend(buffer_t *in, const void *data)
 status_t buffer_missing(buffer_t *in, uint64_t *out)
 {
     return in->ops->buffer_missing(in, out);
+}
+
+/* The table that an object begins with begins with that of its stage. */
+static const struct stage_ops *stage_ops_of(const void *stage)
+{
+    const struct stage_ops *ops;
+    memcpy(&ops, stage, sizeof ops);
+    return ops;
+}
+
+status_t stage_create(backend_t *backend, void *made, void *out)
+{
+    const struct stage_ops *ops = stage_ops_of(made);
+    status_t st = ops->create ? ops->create(backend, made) : STATUS_OK;
+    if (st == STATUS_OK) {
+        memcpy(out, &made, sizeof made);
+    } else {
+        stage_destroy(made);
+    }
+    return st;
+}
+
+void stage_destroy(void *stage)
+{
+    if (stage && stage_ops_of(stage)->destroy) {
+        stage_ops_of(stage)->destroy(stage);
+    }
+    free(stage);
+}
+
+status_t stage_times(void *stage, double seconds[DEVICE_STEPS])
+{
+    const struct stage_ops *ops = stage_ops_of(stage);
+    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
+    return ops->times ? ops->times(stage, seconds) : STATUS_OK;
+}
+
+status_t stage_run(void *stage, buffer_t *in, const struct sample_input *input,
+                   const struct stage_run *run, buffer_t *out)
+{
+    return stage_ops_of(stage)->run(stage, in, input, run, out);
 }

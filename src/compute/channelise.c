@@ -3,8 +3,6 @@
 #include "compute/backend_ops.h"
 #include "dsp/overlap.h"
 
-#include <string.h>
-
 size_t channelise_samples(const struct channelise_spec *spec)
 {
     return (size_t)spec->channels * (spec->is_complex ? 1 : 2);
@@ -152,24 +150,11 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out)
 {
-    status_t st = STATUS_OK;
     channelise_t *made = NULL;
-    TRY_OUT(memory_zeroed(1, backend->ops->channelise->size, "the filter bank", &made));
+    TRY(memory_zeroed(1, backend->ops->channelise->stage.size, "the filter bank", &made));
     made->ops = backend->ops->channelise;
     made->spec = *spec;
-    TRY_OUT(made->ops->create(backend, made));
-    *out = made;
-    made = NULL;
-out:
-    channelise_destroy(made);
-    return st;
-}
-
-void channelise_destroy(channelise_t *channelise)
-{
-    if (channelise) {
-        channelise->ops->destroy(channelise);
-    }
+    return stage_create(backend, made, out);
 }
 
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum)
@@ -197,29 +182,12 @@ status_t channelise_run_after(channelise_t *channelise, const channelise_t *firs
     return channelise->ops->run(channelise, first, in, input, nstreams, spectra, 0, out, rows);
 }
 
-status_t channelise_times(channelise_t *channelise, double seconds[DEVICE_STEPS])
-{
-    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
-    return channelise->ops->times ? channelise->ops->times(channelise, seconds) : STATUS_OK;
-}
-
 status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
                              uint64_t spectra, fft_baseline_t **out)
 {
     const struct fft_baseline_ops *ops = backend->ops->fft_baseline;
     *out = NULL;
-    if (ops) {
-        TRY(ops->create(backend, spec, spectra, out));
-        (*out)->ops = ops;
-    }
-    return STATUS_OK;
-}
-
-void fft_baseline_destroy(fft_baseline_t *baseline)
-{
-    if (baseline) {
-        baseline->ops->destroy(baseline);
-    }
+    return ops ? ops->create(backend, spec, spectra, out) : STATUS_OK;
 }
 
 double fft_baseline_time(fft_baseline_t *baseline)

@@ -109,7 +109,7 @@ struct channelise_spec {
     int is_beside;
     const channelise_t *beside; /* that one, for channelise_create() */
     uint64_t most_samples;      /* 0: those of max_spectra */
-    int is_timed;               /* keep the device's own times: for channelise_times() */
+    int is_timed;               /* keep the device's own times: for stage_times() */
     int is_spectra;             /* spectra come in, see channelise_of_spectra() */
 };
 
@@ -189,7 +189,6 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 /* Plans the stage. The spec's coefficients may be freed afterwards. Fails with DEVICE (memory). */
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);
-void channelise_destroy(channelise_t *channelise);
 
 /* Returns the bytes of host memory that the stage takes beside the buffers: a bound from above, for
  * planning. */
@@ -228,10 +227,6 @@ status_t channelise_run_after(channelise_t *channelise, const channelise_t *firs
                               const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                               buffer_t *const *out, uint64_t *rows);
 
-/* Sets the seconds by the device's own clock that each step has taken since the last call. Waits.
- * Zeros if the spec is not timed, and from backends without a device. Fails with DEVICE. */
-status_t channelise_times(channelise_t *channelise, double seconds[DEVICE_STEPS]);
-
 /* The transforms of a spec alone, from memory to memory on the spec's threads, as the library does
  * them that the backend uses: what a filter bank is measured against. */
 typedef struct fft_baseline fft_baseline_t;
@@ -239,7 +234,6 @@ typedef struct fft_baseline fft_baseline_t;
  * NULL if the backend has no such library on the host. Fails with DEVICE. */
 status_t fft_baseline_create(backend_t *backend, const struct channelise_spec *spec,
                              uint64_t spectra, fft_baseline_t **out);
-void fft_baseline_destroy(fft_baseline_t *baseline);
 /* Returns the seconds for one spectrum, of one run through all plans: the fastest counts. */
 double fft_baseline_time(fft_baseline_t *baseline);
 

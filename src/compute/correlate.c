@@ -66,19 +66,16 @@ status_t correlate_create(backend_t *backend, const struct correlate_spec *spec,
     if (spec->gains) {
         memcpy(gains, spec->gains, count * sizeof *gains);
     }
-    TRY_OUT(memory_zeroed(1, ops->size, "the correlation", &made));
+    TRY_OUT(memory_zeroed(1, ops->stage.size, "the correlation", &made));
     made->ops = ops;
     made->spec = *spec;
     made->spec.pairs = (const uint32_t(*)[2])(made->pairs = pairs);
     made->spec.gains = spec->gains ? gains : NULL;
     made->gains = gains;
+    TRY_OUT(stage_create(backend, made, out));
     pairs = NULL;
     gains = NULL;
-    TRY_OUT(ops->create(backend, made));
-    *out = made;
-    made = NULL;
 out:
-    correlate_destroy(made);
     free(pairs);
     free(gains);
     return st;
@@ -89,7 +86,7 @@ void correlate_destroy(correlate_t *correlate)
     if (correlate) {
         void *pairs = correlate->pairs;
         float *gains = correlate->gains;
-        correlate->ops->destroy(correlate);
+        stage_destroy(correlate);
         free(pairs);
         free(gains);
     }
@@ -110,10 +107,4 @@ status_t correlate_run(correlate_t *correlate, buffer_t *in, uint64_t spectra, c
     *rows = dumps_finished(correlate->next, spectra, correlate->spec.integrate);
     correlate->next += spectra;
     return STATUS_OK;
-}
-
-status_t correlate_times(correlate_t *correlate, double seconds[DEVICE_STEPS])
-{
-    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
-    return correlate->ops->times ? correlate->ops->times(correlate, seconds) : STATUS_OK;
 }

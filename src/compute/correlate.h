@@ -20,7 +20,7 @@ struct correlate_spec {
     uint32_t simd;      /* the least backend_simd() of all ranks; 0: my own */
     const float *gains; /* [stations][pols][coarse][nchannels][2] (re, im), copied; NULL: 1 */
     int is_turned;      /* runs may have turns */
-    int is_timed;       /* keep the device's own times: for correlate_times() */
+    int is_timed;       /* keep the device's own times: for stage_times() */
 };
 
 /* Returns the floats of a dump. */
@@ -69,8 +69,5 @@ enum correlate_step {
     CORRELATE_STEP_CROSSES,
     CORRELATE_STEP_FINISH /* channels are summed, gains applied */
 };
-/* Sets the seconds by the device's own clock since the last call; zeros if the spec is not timed,
- * and from backends without a device. Waits. Fails with DEVICE. */
-status_t correlate_times(correlate_t *correlate, double seconds[DEVICE_STEPS]);
 
 #endif

@@ -59,27 +59,14 @@ static const char *dedisperse_objection(const struct dedisperse_spec *spec,
 status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
                            dedisperse_t **out)
 {
-    status_t st = STATUS_OK;
     dedisperse_t *made = NULL;
     const char *why = spec->shape.pack > 0 ? dedisperse_objection(spec, &spec->shape) : NULL;
-    TRY_OUT(dedisperse_check(spec));
-    REQUIRE_OUT(!why, STATUS_USAGE, "dedispersion cannot be run so: %s", why);
-    TRY_OUT(memory_zeroed(1, backend->ops->dedisperse->size, "dedispersion", &made));
+    TRY(dedisperse_check(spec));
+    REQUIRE(!why, STATUS_USAGE, "dedispersion cannot be run so: %s", why);
+    TRY(memory_zeroed(1, backend->ops->dedisperse->stage.size, "dedispersion", &made));
     made->ops = backend->ops->dedisperse;
     made->spec = *spec;
-    TRY_OUT(made->ops->create(backend, made));
-    *out = made;
-    made = NULL;
-out:
-    dedisperse_destroy(made);
-    return st;
-}
-
-void dedisperse_destroy(dedisperse_t *dedisperse)
-{
-    if (dedisperse) {
-        dedisperse->ops->destroy(dedisperse);
-    }
+    return stage_create(backend, made, out);
 }
 
 status_t dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
@@ -109,12 +96,6 @@ status_t dedisperse_build(backend_t *backend, const struct dedisperse_spec *spec
 {
     return backend->ops->dedisperse->build ? backend->ops->dedisperse->build(backend, spec, shape)
                                            : STATUS_OK;
-}
-
-status_t dedisperse_times(dedisperse_t *dedisperse, double seconds[DEVICE_STEPS])
-{
-    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
-    return dedisperse->ops->times ? dedisperse->ops->times(dedisperse, seconds) : STATUS_OK;
 }
 
 status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
@@ -160,13 +141,6 @@ int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec
     return !*why ? backend->ops->dedisperse->fits(backend, spec, shape, cost, why) : 0;
 }
 
-static int dedisperse_compare_costs(const void *left, const void *right)
-{
-    double a = ((const struct dedisperse_candidate *)left)->cost;
-    double b = ((const struct dedisperse_candidate *)right)->cost;
-    return (a > b) - (a < b);
-}
-
 status_t dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
                                struct dedisperse_candidate **out, uint32_t *count)
 {
@@ -181,7 +155,7 @@ status_t dedisperse_candidates(backend_t *backend, const struct dedisperse_spec 
             }
         }
         *count = n;
-        qsort(*out, *count, sizeof **out, dedisperse_compare_costs);
+        qsort(*out, *count, sizeof **out, compare_f64);
     }
     return STATUS_OK;
 }

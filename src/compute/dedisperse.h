@@ -58,7 +58,7 @@ struct dedisperse_spec {
     uint64_t max_samples;            /* most output samples of a run */
     uint32_t threads;
     struct dedisperse_shape shape; /* pack 0: what the backend's model likes best */
-    int is_timed;                  /* keep the device's own times: for dedisperse_times() */
+    int is_timed;                  /* keep the device's own times: for stage_times() */
 };
 
 /* Places of samples in a buffer: bytes to sample 0 of channel 0, from one time to the next, and
@@ -83,7 +83,6 @@ uint32_t dedisperse_count_used(const struct dedisperse_spec *spec);
  * uint8; a shape that cannot be: says why), DEVICE (memory). */
 status_t dedisperse_create(backend_t *backend, const struct dedisperse_spec *spec,
                            dedisperse_t **out);
-void dedisperse_destroy(dedisperse_t *dedisperse);
 
 /* Returns the bytes of host memory that the stage takes beside the buffers: a bound from above, for
  * planning. */
@@ -118,10 +117,6 @@ status_t dedisperse_again(dedisperse_t *dedisperse, buffer_t *in,
                           const struct dedisperse_input *input, uint64_t samples, buffer_t *out,
                           uint64_t out_stride);
 
-/* Sets the seconds by the device's own clock since the last call. Waits. Zeros if the spec is not
- * timed, and from backends without a device. Fails with DEVICE. */
-status_t dedisperse_times(dedisperse_t *dedisperse, double seconds[DEVICE_STEPS]);
-
 /* Appends the configuration, for people and as `--shape` of bench reads it:
  * "copies:4:32x8:8x4:8:0:1"; "avx512". Fails with DEVICE (memory). */
 status_t dedisperse_words(const dedisperse_t *dedisperse, struct text *out);
@@ -150,8 +145,8 @@ int dedisperse_shape_fits(backend_t *backend, const struct dedisperse_spec *spec
 /* Lists all shapes of the space that fit, by the model's preference, for a tuner. free() returns
  * them. Backends without shapes have none. Fails with DEVICE (memory). */
 struct dedisperse_candidate {
+    double cost; /* first: for compare_f64() */
     struct dedisperse_shape shape;
-    double cost;
 };
 status_t dedisperse_candidates(backend_t *backend, const struct dedisperse_spec *spec,
                                struct dedisperse_candidate **out, uint32_t *count);

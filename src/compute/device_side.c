@@ -18,19 +18,7 @@ status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out)
 {
     const struct ingest_ops *ops = backend->ops->ingest;
     *out = NULL;
-    if (ops) {
-        TRY(ops->create(backend, threads, out));
-        (*out)->ops = ops;
-        (*out)->backend = backend->ops;
-    }
-    return STATUS_OK;
-}
-
-void ingest_destroy(ingest_t *ingest)
-{
-    if (ingest) {
-        ingest->ops->destroy(ingest);
-    }
+    return ops ? ops->create(backend, threads, out) : STATUS_OK;
 }
 
 status_t ingest_buffer(ingest_t *ingest, uint64_t bytes, buffer_t **out)
@@ -78,20 +66,7 @@ status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_time
 {
     const struct peaks_ops *ops = backend->ops->peaks;
     *out = NULL;
-    if (ops) {
-        TRY(ops->create(backend, boxes, is_timed, out));
-    }
-    if (*out) {
-        (*out)->ops = ops;
-    }
-    return STATUS_OK;
-}
-
-void peaks_destroy(peaks_t *peaks)
-{
-    if (peaks) {
-        peaks->ops->destroy(peaks);
-    }
+    return ops ? ops->create(backend, boxes, is_timed, out) : STATUS_OK;
 }
 
 status_t peaks_reserve(peaks_t *peaks, uint64_t nseries, uint64_t times)
@@ -105,11 +80,6 @@ status_t peaks_run(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, 
     return peaks->ops->run(peaks, rows, of, first, end, out);
 }
 
-status_t peaks_times(peaks_t *peaks, double seconds[DEVICE_STEPS])
-{
-    return peaks->ops->times(peaks, seconds);
-}
-
 /* Rows that stay on a device from one pass to the next. */
 
 status_t resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
@@ -117,18 +87,7 @@ status_t resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t p
 {
     const struct resident_rows_ops *ops = backend->ops->resident_rows;
     *out = NULL;
-    if (ops) {
-        TRY(ops->create(backend, row_bytes, piece_rows, out));
-        (*out)->ops = ops;
-    }
-    return STATUS_OK;
-}
-
-void resident_rows_destroy(resident_rows_t *rows)
-{
-    if (rows) {
-        rows->ops->destroy(rows);
-    }
+    return ops ? ops->create(backend, row_bytes, piece_rows, out) : STATUS_OK;
 }
 
 status_t resident_rows_keep(resident_rows_t *rows, buffer_t *out, uint64_t first_row,

@@ -31,8 +31,6 @@ uint64_t ingest_bytes(uint32_t threads);
 /* Creates an ingest for `threads` threads that fill pieces. Sets NULL for backends that have no
  * memory of their own. Fails with DEVICE. The backend must outlive it. */
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out);
-/* Waits for what is under way. Takes NULL. */
-void ingest_destroy(ingest_t *ingest);
 
 /* Creates a BUFFER_IN for blocks of `bytes` bytes. Its host side is allocated at the first
  * buffer_get(), which returns the samples that came (fetched from the device), or a buffer to fill.
@@ -71,10 +69,9 @@ enum { PEAKS_MOST_WIDTH = 256 };
 
 /* Creates a search on the device. Sets *out to NULL if the host's threads must search: the backend
  * computes in the host's memory, the device has no double precision or too little local memory, or
- * boxes are wider than PEAKS_MOST_WIDTH. `is_timed`: peaks_times() will be called. Fails with
+ * boxes are wider than PEAKS_MOST_WIDTH. `is_timed`: stage_times() will be called. Fails with
  * DEVICE. */
 status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
-void peaks_destroy(peaks_t *peaks);
 
 /* Allocates memory for runs of up to `times` times of `nseries` series, which otherwise the first
  * such run does. Fails with DEVICE: if the device is full, smaller blocks may succeed
@@ -96,10 +93,6 @@ struct peaks_rows {
 status_t peaks_run(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
                    uint64_t end, buffer_t *out);
 
-/* Sets the seconds (STEP_DETECT: of the kernels) by the device's own clock since the last call.
- * Waits. Fails with DEVICE. */
-status_t peaks_times(peaks_t *peaks, double seconds[DEVICE_STEPS]);
-
 /* Device-resident rows: rows of a product that stay with the backend from one stage to a later one
  * of the same run, so that they need not come back from their file. Backends that compute in the
  * host's memory keep none: the system keeps files in it anyway. One thread at a time. */
@@ -111,7 +104,6 @@ typedef struct resident_rows resident_rows_t;
  * backends that keep none. Fails with DEVICE (memory). */
 status_t resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                               resident_rows_t **out);
-void resident_rows_destroy(resident_rows_t *rows);
 
 /* Keeps rows first_row .. first_row + count - 1, which the last run of a stage puts at the front of
  * `out`. Rows that do not fit are not kept, which is no failure. Fails with DEVICE. */

@@ -2,8 +2,6 @@
 #include "base/memory.h"
 #include "compute/backend_ops.h"
 
-#include <string.h>
-
 #define FIR                                                                                        \
     {                                                                                              \
         NULL, &cpu_filter, IF_OPENCL(&opencl_filter), &reference_filter                            \
@@ -65,39 +63,14 @@ status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,
 
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out)
 {
-    status_t st = STATUS_OK;
     filter_t *made = NULL;
     const struct filter_ops *ops = filter_ops_of(backend->ops->kind, spec);
     struct filter_spec settled = *spec;
     if (settled.choice.backend == BACKEND_AUTO) {
-        TRY_OUT(filter_choose(backend->ops->kind, spec, &settled.choice));
+        TRY(filter_choose(backend->ops->kind, spec, &settled.choice));
     }
-    TRY_OUT(memory_zeroed(1, ops->size, "the filter", &made));
+    TRY(memory_zeroed(1, ops->stage.size, "the filter", &made));
     made->ops = ops;
     made->spec = settled;
-    TRY_OUT(made->ops->create(backend, made));
-    *out = made;
-    made = NULL;
-out:
-    filter_destroy(made);
-    return st;
-}
-
-void filter_destroy(filter_t *filter)
-{
-    if (filter) {
-        filter->ops->destroy(filter);
-    }
-}
-
-status_t filter_run(filter_t *filter, buffer_t *in, const struct sample_input *input,
-                    const struct stage_run *run, buffer_t *out)
-{
-    return filter->ops->run(filter, in, input, run, out);
-}
-
-status_t filter_times(filter_t *filter, double seconds[DEVICE_STEPS])
-{
-    memset(seconds, 0, DEVICE_STEPS * sizeof *seconds);
-    return filter->ops->times ? filter->ops->times(filter, seconds) : STATUS_OK;
+    return stage_create(backend, made, out);
 }

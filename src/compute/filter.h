@@ -116,13 +116,12 @@ status_t filter_words(const struct filter_choice *choice, struct text *out);
 /* Plans the stage: choice made, or AUTO: by rule. Coefficients may be freed afterwards; responses'
  * context, response_of and shift must outlive it. Fails with DEVICE (memory). */
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out);
-void filter_destroy(filter_t *filter);
 
 /* Return the bytes of host memory beside the buffers, from above; and of the device's, about. */
 uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec);
 uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *spec);
 
-/* Filters a block.
+/* A run of a filter, by stage_run():
  *
  *   in    samples as `input` says (place 0: sample run->first_sample)
  *   out   float [nstreams][out_stride], or [2] (re, im) each: the rows, in volts
@@ -130,12 +129,6 @@ uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *s
  * `in` may be a BUFFER_IN, or a BUFFER_BETWEEN that another filter has written; `out` a
  * BUFFER_BETWEEN or BUFFER_OUT. Missing samples (not a number, infinite, the missing value) count
  * as 0 V: buffer_missing(in). May return before the work is done: buffer_get() waits; a stage that
- * is run on `out` afterwards by the same backend sees it done. Fails with DEVICE. */
-status_t filter_run(filter_t *filter, buffer_t *in, const struct sample_input *input,
-                    const struct stage_run *run, buffer_t *out);
-
-/* Sets the seconds by the device's own clock since the last call; zeros if the spec is not timed,
- * and from backends without a device. Waits. Fails with DEVICE. */
-status_t filter_times(filter_t *filter, double seconds[DEVICE_STEPS]);
+ * is run on `out` afterwards by the same backend sees it done. */
 
 #endif

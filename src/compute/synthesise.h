@@ -65,7 +65,7 @@ struct synthesise_spec {
     enum fft_planning planning;
     uint64_t expected;               /* spectra of all streams that the job will transform */
     struct synthesise_choice choice; /* made by synthesise_choose(); without it create() chooses */
-    int is_timed;                    /* keep the device's own times: for synthesise_times() */
+    int is_timed;                    /* keep the device's own times: for stage_times() */
 };
 
 /* synthesise_choose(): makes the choice by rule, completed by what belongs to it. `out` may be the
@@ -79,13 +79,12 @@ status_t synthesise_words(const struct synthesise_choice *choice, struct text *o
  * with USAGE: a backend that has no synthesis; DEVICE (memory). */
 status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
                            synthesise_t **out);
-void synthesise_destroy(synthesise_t *synthesise);
 
 /* Return the bytes of host memory beside the buffers, from above; and of the device's, about. */
 uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec);
 uint64_t synthesise_device_bytes(enum backend_kind kind, const struct synthesise_spec *spec);
 
-/* Makes a block of rows.
+/* A run of a synthesis, by stage_run():
  *
  *   in    samples as `input` says: channel c of stream i is its stream i x channels + c; a sample
  *         is the channel's number of one spectrum (place 0: spectrum run->first_sample)
@@ -94,13 +93,6 @@ uint64_t synthesise_device_bytes(enum backend_kind kind, const struct synthesise
  * `out` may be a BUFFER_BETWEEN or BUFFER_OUT. Missing samples (not a number, infinite, the missing
  * value) count as 0 V: buffer_missing(in) counts each channel's. May return before the work is
  * done: buffer_get() waits; a stage that is run on `out` afterwards by the same backend sees it
- * done. Fails with DEVICE.
- * Crochiere, Rabiner 1983, Multirate digital signal processing, ch. 7. */
-status_t synthesise_run(synthesise_t *synthesise, buffer_t *in, const struct sample_input *input,
-                        const struct stage_run *run, buffer_t *out);
-
-/* Sets the seconds by the device's own clock since the last call; zeros if the spec is not timed,
- * and from backends without a device. Waits. Fails with DEVICE. */
-status_t synthesise_times(synthesise_t *synthesise, double seconds[DEVICE_STEPS]);
+ * done. Crochiere, Rabiner 1983, Multirate digital signal processing, ch. 7. */
 
 #endif

@@ -48,8 +48,7 @@ static status_t delay_model_new(const struct delay_spec *spec, delay_model_t **o
     if (spec->clocks) {
         memcpy(m->clocks, spec->clocks, spec->nstations * sizeof *m->clocks);
     }
-    *out = m;
-    m = NULL;
+    *out = memory_move(&m);
 out:
     delay_model_destroy(m);
     return st;
@@ -134,8 +133,7 @@ status_t delay_model_create(const struct delay_spec *spec, delay_model_t **out)
     for (uint32_t i = 0; i < m->nintervals; i++) {
         TRY_OUT(delay_fill_interval(spec, m, i, vectors));
     }
-    *out = m;
-    m = NULL;
+    *out = memory_move(&m);
 out:
     free(vectors);
     delay_model_destroy(m);
@@ -186,8 +184,7 @@ status_t delay_model_create_table(const struct delay_spec *spec, const struct de
                        m->delays + i * row + at);
         }
     }
-    *out = m;
-    m = NULL;
+    *out = memory_move(&m);
 out:
     delay_model_destroy(m);
     return st;

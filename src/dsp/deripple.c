@@ -61,10 +61,7 @@ static void deripple_expand(const double *coeff, uint64_t count, uint32_t points
 static double deripple_left(double f, double edge)
 {
     const double steepness = 3.9; /* begins and ends in steps of 2e-8 */
-    if (f <= kept) {
-        return 1;
-    }
-    return 0.5 * erfc(steepness * (2 * (f - kept) / (edge - kept) - 1));
+    return f <= kept ? 1 : 0.5 * erfc(steepness * (2 * (f - kept) / (edge - kept) - 1));
 }
 
 /* The response at the grid's frequencies, which are symmetric. */

@@ -127,8 +127,7 @@ static status_t groups_gather(struct linking *l, size_t count, struct burst_grou
         groups_add(&groups[number[i]], &l->bursts[i]);
     }
     qsort(groups, found, sizeof *groups, groups_compare);
-    *out = groups;
-    groups = NULL;
+    *out = memory_move(&groups);
 out:
     free(groups);
     free(number);

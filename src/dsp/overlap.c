@@ -3,12 +3,6 @@
 
 #include "base/memory.h"
 
-/* a / b, rounded down; b > 0. */
-static int64_t overlap_floor(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 struct overlap overlap_filter_bank(uint64_t samples, uint32_t taps, uint64_t hop)
 {
     return (struct overlap){.hop = (int64_t)hop, .per = 1, .length = (int64_t)(samples * taps)};

@@ -33,6 +33,12 @@ struct overlap {
     const uint32_t *least, *most; /* [streams] delays, in input rows; NULL: none */
 };
 
+/* Returns a / b, rounded down; b > 0. */
+static inline int64_t overlap_floor(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
 /* Returns a stage that makes spectra of samples: each takes `taps` raw spectra of `samples`
  * samples, every `hop` samples (critically sampled: hop is `samples`; oversampled: fewer). */
 struct overlap overlap_filter_bank(uint64_t samples, uint32_t taps, uint64_t hop);

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "compute/shared/quantise.h"
 #include "dsp/steps.h"
 #include "pipeline/channelise_parts.h"
 #include "plan/array_plan.h"
@@ -12,10 +11,8 @@
 #include "plan/channelise_needs.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
-#include "product/ifs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Stages, buffers and the way through them. */
 
@@ -29,7 +26,7 @@ struct filter_chain {
 void filter_chain_destroy(filter_chain_t *chain)
 {
     for (uint32_t i = 0; chain && i < filter_plan_count(chain->plan); i++) {
-        filter_plan_stage(chain->plan, i)->kind->destroy(chain->stages[i]);
+        stage_destroy(chain->stages[i]);
     }
     free(chain);
 }
@@ -48,8 +45,7 @@ status_t filter_chain_create(backend_t *backend, const struct filter_plan *plan,
         TRY_OUT(
             stage->kind->create(backend, stage, streams, chain->rows[i + 1], &chain->stages[i]));
     }
-    *out = chain;
-    chain = NULL;
+    *out = memory_move(&chain);
 out:
     filter_chain_destroy(chain);
     return st;
@@ -120,8 +116,7 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
             run.counted = (uint64_t)(counted.end - counted.first);
         }
         block->stride = run.out_stride = filter_plan_stride(run.rows);
-        TRY(filter_plan_stage(plan, i)->kind->run(chain->stages[i], in, &place, &run,
-                                                  block->rows[i]));
+        TRY(stage_run(chain->stages[i], in, &place, &run, block->rows[i]));
         place = chain_place(plan, i, run.out_stride, streams, block);
         in = block->rows[i];
     }
@@ -179,23 +174,20 @@ static void channelising_drop_stages(struct channelising *p)
     for (uint32_t i = 0; i < PIPELINE_MOST_SLOTS; i++) {
         channelising_drop_slot(&p->slots[i]);
     }
-    filter_chain_destroy(p->filters);
-    p->filters = NULL;
+    filter_chain_destroy(memory_move(&p->filters));
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        correlate_destroy(p->correlations[i]);
-        p->correlations[i] = NULL;
+        correlate_destroy(memory_move(&p->correlations[i]));
     }
     for (uint32_t i = 0; i < JOB_BANKS; i++) {
-        beamform_destroy(p->beams[i]);
-        channelise_destroy(p->makers[i]);
+        stage_destroy(p->beams[i]);
+        stage_destroy(p->makers[i]);
         free(p->beam_steps[i].delays);
         p->beams[i] = NULL;
         p->makers[i] = NULL;
         p->beam_steps[i].delays = NULL;
     }
     for (uint32_t i = JOB_BANKS; i > 0; i--) { /* what others share goes last */
-        channelise_destroy(p->banks[i - 1]);
-        p->banks[i - 1] = NULL;
+        stage_destroy(memory_move(&p->banks[i - 1]));
         p->is_scaled[i - 1] = 0;
     }
 }
@@ -288,8 +280,7 @@ static status_t channelising_aim(struct channelising *p, uint32_t i, uint32_t fi
     if (p->beams[i] && step->first == wanted.first && step->beams == wanted.beams) {
         return STATUS_OK;
     }
-    beamform_destroy(p->beams[i]);
-    p->beams[i] = NULL;
+    stage_destroy(memory_move(&p->beams[i]));
     free(step->delays);
     *step = wanted;
     TRY(beams_plan_begin(p->work, step));
@@ -537,7 +528,7 @@ static void channelising_destroy(void *context)
         reader_destroy(p->reader);
         channelising_drop_stages(p);
         mapping_drop_unused();
-        ingest_destroy(p->ingest);
+        stage_destroy(p->ingest);
         for (uint32_t i = 0; i < JOB_BANKS; i++) {
             weights_destroy(p->weights[i]);
         }
@@ -566,8 +557,7 @@ static status_t channelising_prepare(void *context, void *of)
     const uint32_t taken = channelise_plan_taken(work, chunk->streams) * fan;
     const uint32_t from_stream = channelise_plan_taken_from(work, chunk->first_stream) * fan;
     if (!slot->slab || slot->slab->first_stream != from_stream || slot->slab->nstreams != taken) {
-        slab_destroy(slot->slab);
-        slot->slab = NULL;
+        slab_destroy(memory_move(&slot->slab));
         TRY(slab_create(work->archive, from_stream, taken, &slot->slab));
     }
     TRY(channelise_plan_samples(work, from, slot->block.count, 1, needs));
@@ -633,8 +623,7 @@ static status_t channelising_scale(struct channelising *p, uint32_t i, const str
             uint64_t all = plan_products_lines(work, product, work->chunking.streams);
             uint64_t first = chunk_share(&work->chunking, all, chunk->first_stream);
             size_t lines = (size_t)plan_products_lines(work, product, chunk->streams);
-            free(factors);
-            factors = NULL;
+            free(memory_move(&factors));
             TRY_OUT(memory_zeroed(lines, sizeof *factors, "scales", &factors));
             steps_factors(work->products[product].first_scales + first, lines, factors);
             TRY_OUT(channelise_scale(stage, j, chunk->streams, factors));
@@ -733,13 +722,10 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
     }
     buffer_t *const *of_bank = p->work->beams ? apart : out;
     uint64_t *rows_of_bank = p->work->beams ? made : rows;
-    if (i == slot->farthest) {
-        TRY(channelise_run(p->banks[i], in, input, streams, spectra, p->filters ? 0 : counted,
-                           of_bank, rows_of_bank));
-    } else {
-        TRY(channelise_run_after(p->banks[i], p->banks[slot->farthest], in, input, streams, spectra,
-                                 of_bank, rows_of_bank));
-    }
+    TRY(i == slot->farthest ? channelise_run(p->banks[i], in, input, streams, spectra,
+                                             p->filters ? 0 : counted, of_bank, rows_of_bank)
+                            : channelise_run_after(p->banks[i], p->banks[slot->farthest], in, input,
+                                                   streams, spectra, of_bank, rows_of_bank));
     if (slot->turns && slot->between[i]) {
         array_plan_turns(p->work->array, p->work, i, 0, first, spectra, slot->turns);
     }

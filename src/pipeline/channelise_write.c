@@ -191,8 +191,7 @@ static status_t channelising_release_samples(const struct channelising *p, struc
 {
     int was_mapped = slot->mapping != NULL;
     int is_torn = was_mapped && mapping_is_cut(slot->mapping);
-    mapping_close(slot->mapping);
-    slot->mapping = NULL;
+    mapping_close(memory_move(&slot->mapping));
     if (was_mapped) {
         TRY(reader_check_mapped(p->work->archive, slot->slab, slot->first_sample, slot->nsamples));
     }
@@ -221,9 +220,7 @@ static status_t channelising_weigh_bank(struct channelising *p, struct slot *slo
     block->first = (uint64_t)slot->spectra[i].first;
     block->count = (uint64_t)(slot->spectra[i].end - slot->spectra[i].first);
     block->counted = slot->counted[i];
-    if (block->count > 0) {
-        TRY(weights_begin(p->weights[i], block, &missing));
-    }
+    TRY(block->count > 0 ? weights_begin(p->weights[i], block, &missing) : STATUS_OK);
     for (uint32_t j = 0; j < p->work->job->nproducts; j++) {
         p->counts[j].missing += p->work->job->products[j].bank == i ? missing : 0;
     }
@@ -406,9 +403,7 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     if (rows.count > 0 && spec->weights.are_kept && p->sink.weigh) {
         TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
     }
-    if (rows.steps.count > 0) {
-        TRY(p->sink.step(p->sink.context, i, chunk, &rows.steps));
-    }
+    TRY(rows.steps.count > 0 ? p->sink.step(p->sink.context, i, chunk, &rows.steps) : STATUS_OK);
     if (rows.count > 0 && p->sink.put) {
         TRY(p->sink.put(p->sink.context, i, chunk, rows.first, rows.count, rows.data, rows.holes));
     }
@@ -421,9 +416,7 @@ status_t channelising_write(void *context, void *of)
     struct channelising *p = context;
     struct slot *slot = of;
     TRY(channelising_weigh(p, slot));
-    if (p->range) {
-        TRY(channelising_look_at_range(p, slot));
-    }
+    TRY(p->range ? channelising_look_at_range(p, slot) : STATUS_OK);
     TRY(channelising_release_samples(p, slot));
     TRY(p->work->is_bank ? STATUS_OK : channelising_write_voltages(p, slot));
     for (uint32_t i = 0; i < p->work->job->nproducts && p->work->is_bank; i++) {

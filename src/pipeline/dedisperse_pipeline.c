@@ -62,8 +62,7 @@ static status_t seek_create(const struct dedisperse_plan *plan, const struct pip
                            "peaks", &seek->peaks));
     TRY_OUT(memory_zeroed(dms, 1, "holes", &seek->holes));
     TRY_OUT(boxcar_create(&plan->bursts.boxes, plan->threads, &seek->boxcar));
-    *out = seek;
-    seek = NULL;
+    *out = memory_move(&seek);
 out:
     seek_destroy(seek);
     return st;
@@ -287,8 +286,7 @@ struct dedispersing {
 
 static void dedispersing_drop_stage(struct dedispersing *p)
 {
-    dedisperse_destroy(p->stage);
-    p->stage = NULL;
+    stage_destroy(memory_move(&p->stage));
     dm_group_free(&p->group);
 }
 
@@ -492,8 +490,8 @@ static status_t dedispersing_seek(struct dedispersing *p, const struct slot *slo
                                      slot->from};
     void *found = NULL;
     if (!p->is_whole) {
-        TRY(seek_take(p->seek, &slot->block.chunk, slot->from, slot->count, series, share, holes));
-        return STATUS_OK;
+        return seek_take(p->seek, &slot->block.chunk, slot->from, slot->count, series, share,
+                         holes);
     }
     TRY(slot->is_searched ? pipeline_get(p->pipeline, slot->peaks, &found) : STATUS_OK);
     return seek_blocks(p->seek, &slot->block.chunk, slot->block.from, slot_end(slot), &rows, found,
@@ -519,10 +517,8 @@ static status_t dedispersing_write(void *context, void *of)
     const char *holes = has_holes ? p->holes : NULL;
     TRY(p->seek ? dedispersing_seek(p, slot, series, holes) : STATUS_OK);
     TRY(p->plan->what->file && is_own ? dedispersing_put(p, slot, series, holes) : STATUS_OK);
-    if (p->sink.end && slot->block.is_last) {
-        TRY(p->sink.end(p->sink.context, chunk, NULL));
-    }
-    return STATUS_OK;
+    return p->sink.end && slot->block.is_last ? p->sink.end(p->sink.context, chunk, NULL)
+                                              : STATUS_OK;
 }
 
 static status_t dedispersing_compute(void *context, void *of)
@@ -626,7 +622,7 @@ static void dedispersing_destroy(void *context)
         dedispersing_drop_slots(p);
         power_reader_destroy(p->reader);
         seek_destroy(p->seek);
-        peaks_destroy(p->peaks);
+        stage_destroy(p->peaks);
         free(p->holes);
         free(p->share);
         free(p);

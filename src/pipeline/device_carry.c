@@ -83,8 +83,7 @@ backend_t *device_carry_end(struct device_carry *between)
 {
     backend_t *backend = between->backend;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        resident_rows_destroy(between->resident[i]);
-        between->resident[i] = NULL;
+        stage_destroy(memory_move(&between->resident[i]));
     }
     between->backend = NULL;
     return backend;

@@ -175,8 +175,7 @@ status_t first_scales_make(struct channelise_plan *work, backend_t *backend, dou
     status_t st = STATUS_OK;
     struct first_scales first = {.work = work};
     for (uint32_t i = 0; i < work->job->nproducts; i++) { /* none are given while they are made */
-        first.of[i] = work->products[i].first_scales;
-        work->products[i].first_scales = NULL;
+        first.of[i] = memory_move(&work->products[i].first_scales);
     }
     TRY_OUT(first_scales_run(&first, backend, patience));
     for (uint32_t i = 0; i < work->job->nproducts; i++) {

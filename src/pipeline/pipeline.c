@@ -119,8 +119,7 @@ status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, p
     TRY_OUT(pipeline_start(&pipeline->reader, "reader"));
     TRY_OUT(pipeline_start(&pipeline->writer, "writer"));
     pipeline->stages.destroy = stages->destroy;
-    *out = pipeline;
-    pipeline = NULL;
+    *out = memory_move(&pipeline);
 out:
     pipeline_destroy(pipeline);
     return st;

@@ -31,8 +31,7 @@ status_t power_reader_create(const struct dedisperse_plan *plan, power_reader_t 
     TRY_OUT(memory_zeroed(plan->fbh5->nchannels, sizeof *reader->sums, "sums", &reader->sums));
     reader->room = bytes / fbh5_row_bytes(plan->fbh5);
     TRY_OUT(memory_zeroed((size_t)reader->room, 1, "rows", &reader->bad));
-    *out = reader;
-    reader = NULL;
+    *out = memory_move(&reader);
 out:
     power_reader_destroy(reader);
     return st;

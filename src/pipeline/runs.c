@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "dsp/fir/energy.h"
+#include "dsp/overlap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -201,8 +202,7 @@ status_t filtered_create(const struct filter_plan *plan, uint64_t samples, filte
         TRY_OUT(memory_zeroed((size_t)samples + 1, sizeof *filtered->lost[i], "weights",
                               &filtered->lost[i]));
     }
-    *out = filtered;
-    filtered = NULL;
+    *out = memory_move(&filtered);
 out:
     filtered_destroy(filtered);
     return st;
@@ -214,11 +214,6 @@ static int64_t filtered_origin(const struct filter_plan_stage *stage, uint32_t s
     return stage->spec.first + (stage->spec.shift ? stage->spec.shift[stream] : 0);
 }
 
-static int64_t filtered_floor(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 /* Adds a run to the rows of the first filter that it enters. */
 static void filtered_add_run(filtered_t *filtered, int64_t origin, struct overlap_rows rows,
                              struct share share)
@@ -226,8 +221,8 @@ static void filtered_add_run(filtered_t *filtered, int64_t origin, struct overla
     const struct run run = share.run;
     const struct energy *energy = &filtered->energy[0];
     int64_t decimate = filtered->plan->stages[0].spec.decimate;
-    int64_t first = -filtered_floor(-(run.first - origin - (int64_t)energy->count + 1), decimate);
-    int64_t last = filtered_floor(run.end - 1 - origin, decimate);
+    int64_t first = -overlap_floor(-(run.first - origin - (int64_t)energy->count + 1), decimate);
+    int64_t last = overlap_floor(run.end - 1 - origin, decimate);
     first = first > rows.first ? first : rows.first;
     last = last < rows.end - 1 ? last : rows.end - 1;
     for (int64_t row = first; row <= last; row++) {

@@ -71,8 +71,7 @@ static status_t dumps_create(const struct channelise_plan *work, uint32_t produc
     TRY_OUT(memory_zeroed(rows * streams, sizeof *dumps->weights, "weights", &dumps->weights));
     TRY_OUT(memory_zeroed(rows * streams, 1, "weights", &dumps->is_unread));
     TRY_OUT(memory_zeroed(rows, 1, "holes", &dumps->holes));
-    *out = dumps;
-    dumps = NULL;
+    *out = memory_move(&dumps);
 out:
     dumps_destroy(dumps);
     return st;
@@ -281,8 +280,7 @@ static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t 
         uint64_t lines = visibilities_lines(work->products[i].visibilities);
         REQUIRE(lines <= UINT32_MAX, STATUS_USAGE, "%s: too many pairs of streams: %llu",
                 work->job->path, (unsigned long long)lines);
-        TRY(dumps_create(work, i, (uint32_t)lines, block_units, &weights->products[i]));
-        return STATUS_OK;
+        return dumps_create(work, i, (uint32_t)lines, block_units, &weights->products[i]);
     }
     TRY(dumps_create(work, i, streams, block_units, &weights->products[i]));
     if (work->products[i].spec.combine.polarisation == POLARISATION_SEPARATE) {
@@ -349,8 +347,7 @@ status_t weights_create(const struct channelise_plan *work, uint32_t bank, uint6
     weights->scan.coding = work->filters ? *filter_plan_coding(work->filters)
                                          : channelise_coding(&weights->bank->channelise);
     TRY_OUT(work->is_bank ? weights_create_bank(weights, block_units) : STATUS_OK);
-    *out = weights;
-    weights = NULL;
+    *out = memory_move(&weights);
 out:
     weights_destroy(weights);
     return st;
@@ -549,9 +546,7 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
             dumps_add(weights->products[i], line, weights->lost);
         }
     }
-    if (weights->streams) {
-        TRY(lacks_copy(&weights->streams[line], &weights->lacks));
-    }
+    TRY(weights->streams ? lacks_copy(&weights->streams[line], &weights->lacks) : STATUS_OK);
     return weights->first ? weights_add_pair(weights, stream) : STATUS_OK;
 }
 

@@ -308,8 +308,7 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
     TRY_OUT(plan->calc ? array_find_sources(work, plan) : STATUS_OK);
     TRY_OUT(array_make_delays(work, plan));
     TRY_OUT(array_make_factors(job, plan));
-    *out = plan;
-    plan = NULL;
+    *out = memory_move(&plan);
 out:
     array_plan_destroy(plan);
     return st;

@@ -65,8 +65,7 @@ status_t beams_plan_create(const struct channelise_plan *work, struct beams_plan
         plan->formed.sky.ra_deg = job->beams[0].lon_deg;
         plan->formed.sky.dec_deg = job->beams[0].lat_deg;
     }
-    *out = plan;
-    plan = NULL;
+    *out = memory_move(&plan);
 out:
     beams_plan_destroy(plan);
     return st;

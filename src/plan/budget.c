@@ -746,9 +746,7 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     if (!budget_fits(work, &group, budget) && job->memory < job->cut.memory) {
         TRY(budget_cut(work, job->memory, begun, &group, &budget));
     }
-    if (!budget_fits(work, &group, budget)) {
-        TRY(budget_refuse(work, begun, &group));
-    }
+    TRY(!budget_fits(work, &group, budget) ? budget_refuse(work, begun, &group) : STATUS_OK);
     work->stage_bytes = budget;
     /* Longer blocks than there are in JOB_MEMORY are no faster, but more memory to touch first. */
     budget_settle_blocks(work, &group,

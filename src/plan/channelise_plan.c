@@ -437,9 +437,7 @@ static status_t filter_plan_words(const struct filter_plan *plan, struct text *o
                      out->length > 0 ? "\n" : "", filter_plan_kind(stage), stage->base.reach.length,
                      stage->spec.decimate, stage->delay));
         TRY(text_add(out, "%s", filter_method_name((enum filter_method)shape->method)));
-        if (shape->method == FILTER_OVERLAP_SAVE) {
-            TRY(text_add(out, " %u", shape->length));
-        }
+        TRY(shape->method == FILTER_OVERLAP_SAVE ? text_add(out, " %u", shape->length) : STATUS_OK);
     }
     return STATUS_OK;
 }
@@ -475,9 +473,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
         TRY_OUT(plan_settle_kept(work, &work->banks[i]));
     }
     TRY_OUT(work->array ? array_plan_settle(work->array, work) : STATUS_OK);
-    if (work->beams) {
-        TRY_OUT(plan_settle_beams(work));
-    }
+    TRY_OUT(work->beams ? plan_settle_beams(work) : STATUS_OK);
     TRY_OUT(plan_products_settle(work));
     TRY_OUT(plan_settle_order(work));
     work->wanted_block = cut ? cut->block : 0;
@@ -494,8 +490,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
         work->products[i].spec.bank.cutoff = bank->prototype.cutoff;
         work->products[i].spec.bank.has_cutoff = bank->job && bank->job->window.kind != WINDOW_FILE;
     }
-    *out = work;
-    work = NULL;
+    *out = memory_move(&work);
 out:
     channelise_plan_destroy(work);
     return st;

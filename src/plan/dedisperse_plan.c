@@ -286,8 +286,7 @@ static status_t plan_make_steps(struct dedisperse_plan *d)
     dispersion_rows(delays, 0, delays->ndms, delays->table);
     TRY_OUT(subbands_create(delays, d->what->group, &d->steps));
 out:
-    free(delays->table);
-    delays->table = NULL;
+    free(memory_move(&delays->table));
     return st;
 }
 
@@ -428,8 +427,7 @@ status_t dedisperse_plan_create(const struct job *job, uint32_t number, const st
     plan_describe_product(d);
     TRY_OUT(plan_describe_search(d));
     TRY_OUT(dedisperse_plan_cut(d, begun));
-    *out = d;
-    d = NULL;
+    *out = memory_move(&d);
 out:
     dedisperse_plan_destroy(d);
     return st;
@@ -502,8 +500,7 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     for (uint32_t c = 0; c < fbh5->nchannels && fbh5->coherent.delay_hz; c++) {
         fbh5->coherent.delay_hz[c] = bank_delay(spec, c);
     }
-    *out = fbh5;
-    fbh5 = NULL;
+    *out = memory_move(&fbh5);
 out:
     text_free(&pols);
     fbh5_destroy(fbh5);

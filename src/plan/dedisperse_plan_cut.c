@@ -178,9 +178,7 @@ status_t dm_group_create(const struct dedisperse_plan *d, uint32_t first, uint32
     dm_group_span(d, first, count, &group.base, &group.delays.largest);
     group.overlap = overlap_delay(0, group.delays.largest);
     TRY_OUT(group_copy_table(d, first, count, &group));
-    if (d->what->is_two_step) {
-        TRY_OUT(group_copy_steps(d, first, count, &group));
-    }
+    TRY_OUT(d->what->is_two_step ? group_copy_steps(d, first, count, &group) : STATUS_OK);
     *out = group;
     group = (struct dm_group){0};
 out:
@@ -546,9 +544,7 @@ status_t dedisperse_plan_cut(struct dedisperse_plan *d, const struct chunking *b
             STATUS_USAGE, "%s: %s was begun with other DMs or times: --restart begins anew",
             d->job->path, job_series_name(d->what));
     struct cut cut = cut_of_job(d, begun);
-    if (cut.block == 0) {
-        TRY(cut_too_little(d, &cut));
-    }
+    TRY(cut.block == 0 ? cut_too_little(d, &cut) : STATUS_OK);
     d->chunking = (struct chunking){.spectra = d->delays.ndms,
                                     .chunk_spectra = cut.dms,
                                     .block_spectra = cut.dms,

@@ -239,13 +239,9 @@ status_t filter_coefficients_make(const struct job *job, uint32_t number,
     status_t st = STATUS_OK;
     struct filter_coefficients made = {.coeff = NULL};
     const struct making m = {job, number, filter_coefficients_of(job, number), band};
-    if (m.filter->source == FILTER_DESIGN) {
-        TRY_OUT(coefficients_make_design(&m, &made));
-    } else if (m.filter->source == FILTER_DERIPPLE) {
-        TRY_OUT(coefficients_make_deripple(&m, &made));
-    } else {
-        TRY_OUT(coefficients_copy(&m, &made));
-    }
+    TRY_OUT(m.filter->source == FILTER_DESIGN     ? coefficients_make_design(&m, &made)
+            : m.filter->source == FILTER_DERIPPLE ? coefficients_make_deripple(&m, &made)
+                                                  : coefficients_copy(&m, &made));
     made.delay = fir_delay(made.coeff, made.taps, made.is_complex);
     *out = made;
     made.coeff = NULL;

@@ -84,19 +84,7 @@ static status_t filter_kind_create(backend_t *backend, const struct stage_plan *
     return filter_create(backend, &spec, (filter_t **)out);
 }
 
-static status_t filter_kind_run(void *stage, buffer_t *in, const struct sample_input *input,
-                                const struct stage_run *run, buffer_t *out)
-{
-    return filter_run(stage, in, input, run, out);
-}
-
-static void filter_kind_destroy(void *stage)
-{
-    filter_destroy(stage);
-}
-
-static const struct stage_kind filter_kind = {filter_kind_bytes, filter_kind_create,
-                                              filter_kind_run, filter_kind_destroy};
+static const struct stage_kind filter_kind = {filter_kind_bytes, filter_kind_create};
 
 /* Sets the fields of the stage that do not depend on the kind of the filter. */
 static void filter_plan_begin_stage(const struct archive *in, int is_made, uint32_t decimate,
@@ -329,9 +317,7 @@ static status_t filter_plan_see(const struct archive *in, struct filter_plan_sta
     } else {
         seen->oversample.num = seen->oversample.den = 1;
     }
-    if (stage->chirps) {
-        TRY(filter_plan_see_coherent(in, stage));
-    }
+    TRY(stage->chirps ? filter_plan_see_coherent(in, stage) : STATUS_OK);
     if (!in->is_complex && in->freq_hz) {
         /* For real samples, 0 Hz is an edge of the band, and is kept. */
         uint64_t count = in->count[AXIS_CHAN];
@@ -433,8 +419,7 @@ status_t filter_plan_create(const struct job *job, const struct archive *archive
         const struct archive *in = filter_plan_count(plan) > 0 ? filter_plan_seen(plan) : archive;
         TRY_OUT(filter_plan_add(job, backend, threads, choices ? &choices[i] : NULL, in, plan));
     }
-    *out = plan;
-    plan = NULL;
+    *out = memory_move(&plan);
 out:
     filter_plan_destroy(plan);
     return st;
@@ -538,10 +523,8 @@ static status_t needs_find(const struct channelise_plan *work, struct overlap_ro
     needs[NODE_SAMPLES].first += (int64_t)work->seen->first_sample;
     needs[NODE_SAMPLES].end += (int64_t)work->seen->first_sample;
     rows[0] = needs[NODE_SAMPLES];
-    if (work->filters) {
-        TRY(filter_plan_needs(work->filters, needs[NODE_SAMPLES], whole, rows));
-    }
-    return STATUS_OK;
+    return work->filters ? filter_plan_needs(work->filters, needs[NODE_SAMPLES], whole, rows)
+                         : STATUS_OK;
 }
 
 status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t first, uint64_t count,

@@ -16,7 +16,7 @@
 
 /* A channel of the bank, in the order of frequencies. */
 struct place {
-    double hz;
+    double hz; /* first: for compare_f64() */
     uint64_t at;
 };
 
@@ -51,13 +51,6 @@ struct flag_mask {
 /* Share of the narrower of two channels, or of the shorter of two cells, that may be rounding: what
  * overlaps by no more only touches. */
 static const double flag_mask_rounding = 1e-3;
-
-static int flag_mask_by_hz(const void *left, const void *right)
-{
-    const struct place *a = left;
-    const struct place *b = right;
-    return (a->hz > b->hz) - (a->hz < b->hz);
-}
 
 /* The first place whose frequency is at least that. */
 static uint64_t flag_mask_find(const struct place *places, uint64_t count, double hz)
@@ -165,7 +158,7 @@ static status_t flag_mask_match(flag_mask_t *mask)
         mask->theirs[i] =
             (struct place){product->frequency_hz[i / each] + (falls ? -offset : offset) * width, i};
     }
-    qsort(mask->theirs, (size_t)count, sizeof *mask->theirs, flag_mask_by_hz);
+    qsort(mask->theirs, (size_t)count, sizeof *mask->theirs, compare_f64);
     for (uint64_t i = 0; i < mask->channels; i++) {
         double hz = mask->by_hz[i].hz;
         mask->touched[mask->by_hz[i].at] =
@@ -296,11 +289,10 @@ status_t flag_mask_create(const char *path, const struct product_spec *spec, fla
     for (uint64_t i = 0; i < mask->channels; i++) {
         mask->by_hz[i] = (struct place){bank_channel(spec, i), i};
     }
-    qsort(mask->by_hz, (size_t)mask->channels, sizeof *mask->by_hz, flag_mask_by_hz);
+    qsort(mask->by_hz, (size_t)mask->channels, sizeof *mask->by_hz, compare_f64);
     TRY_OUT(flag_mask_is_hdf5(path, &is_hdf5));
     TRY_OUT(is_hdf5 ? flag_mask_read_product(mask, spec->archive) : flag_mask_read_text(mask));
-    *out = mask;
-    mask = NULL;
+    *out = memory_move(&mask);
 out:
     flag_mask_destroy(mask);
     return st;

@@ -60,8 +60,7 @@ static status_t sum_factors_read(const char *path, uint32_t count, const char *w
     }
     REQUIRE_OUT(sum > 0 && isfinite(sum), STATUS_DATA, "%s: the sum of its weights is %g", path,
                 sum);
-    *out = weights;
-    weights = NULL;
+    *out = memory_move(&weights);
 out:
     text_close(file);
     free(text);
@@ -340,8 +339,7 @@ static status_t droop_settle(const struct channelise_plan *work, uint32_t i, dou
     REQUIRE_OUT(most > 0 && isfinite(most), STATUS_USAGE,
                 "%s: products.%u.droop: nothing of what the bank gets passes what was before it",
                 work->job->path, i);
-    *out = gains;
-    gains = NULL;
+    *out = memory_move(&gains);
 out:
     free(gains);
     return st;

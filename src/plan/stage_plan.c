@@ -261,8 +261,7 @@ static status_t synthesis_read_file(const struct job *job, struct synthesis_prot
     if (telescope) {
         out->taps = telescope->taps;
         out->points = telescope->points;
-        TRY(telescope_prototype(telescope, &out->coeff));
-        return STATUS_OK;
+        return telescope_prototype(telescope, &out->coeff);
     }
     REQUIRE(
         synthesise->prototype_taps > 0, STATUS_USAGE,
@@ -322,8 +321,7 @@ static status_t synthesis_design(const struct job *job, const struct dual_bank *
 {
     const struct job_synthesise *synthesise = &job->synthesise;
     if (synthesise->taps > 0) {
-        TRY(dual_create(bank, synthesise->taps, out));
-        return STATUS_OK;
+        return dual_create(bank, synthesise->taps, out);
     }
     const uint32_t most = TIMES_TAPS * bank->taps + MORE_TAPS;
     TRY(dual_design(bank, -synthesise->accuracy, most, out));
@@ -353,15 +351,13 @@ status_t synthesis_filter_make(struct job *job, const struct archive *archive)
         TRY_OUT(prototype_resample(prototype.coeff, prototype.taps, prototype.points, bank.points,
                                    RESAMPLE_KEEPS_FIRST, &resampled));
         free(prototype.coeff);
-        prototype.coeff = resampled;
-        resampled = NULL;
+        prototype.coeff = memory_move(&resampled);
     }
     const struct dual_bank of = {
         .coeff = prototype.coeff, .points = bank.points, .taps = prototype.taps, .hop = bank.hop};
     TRY_OUT(synthesis_design(job, &of, &made));
     free(synthesise->coeff);
-    synthesise->coeff = made.coeff;
-    made.coeff = NULL;
+    synthesise->coeff = memory_move(&made.coeff);
     synthesise->ncoeff = (uint64_t)made.taps * bank.points;
     synthesise->made_taps = made.taps;
     synthesise->bank_taps = prototype.taps;
@@ -401,19 +397,7 @@ static status_t synthesis_create(backend_t *backend, const struct stage_plan *pl
     return synthesise_create(backend, &spec, (synthesise_t **)out);
 }
 
-static status_t synthesis_run(void *stage, buffer_t *in, const struct sample_input *input,
-                              const struct stage_run *run, buffer_t *out)
-{
-    return synthesise_run(stage, in, input, run, out);
-}
-
-static void synthesis_destroy(void *stage)
-{
-    synthesise_destroy(stage);
-}
-
-static const struct stage_kind synthesis_kind = {synthesis_bytes, synthesis_create, synthesis_run,
-                                                 synthesis_destroy};
+static const struct stage_kind synthesis_kind = {synthesis_bytes, synthesis_create};
 
 static status_t synthesis_set_spec(const struct job *job, const struct archive *in,
                                    uint32_t threads, struct synthesis_plan *plan)
@@ -533,8 +517,7 @@ status_t synthesis_plan_create(const struct job *job, const struct archive *arch
     plan->spec.max_rows = (uint64_t)(plan->base.rows.end - plan->base.rows.first);
     plan->spec.expected = (uint64_t)(samples.end - samples.first) * plan->spec.nstreams;
     TRY_OUT(synthesis_see(job, archive, plan));
-    *out = plan;
-    plan = NULL;
+    *out = memory_move(&plan);
 out:
     synthesis_plan_destroy(plan);
     return st;

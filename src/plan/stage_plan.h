@@ -33,12 +33,9 @@ struct stage_kind {
      * at most max_rows rows. */
     uint64_t (*bytes)(enum backend_kind backend, const struct stage_plan *plan, uint32_t nstreams,
                       uint64_t max_rows, int is_device);
-    /* Fails with DEVICE. *out is for the next two. */
+    /* *out is a stage (compute/backend.h). Fails with DEVICE. */
     status_t (*create)(backend_t *backend, const struct stage_plan *plan, uint32_t nstreams,
                        uint64_t max_rows, void **out);
-    status_t (*run)(void *stage, buffer_t *in, const struct sample_input *input,
-                    const struct stage_run *run, buffer_t *out);
-    void (*destroy)(void *stage); /* takes NULL */
 };
 
 /* Parts of all stages' plans. stage_plan_see(): `seen`, the voltages that leave the stage, from

@@ -77,8 +77,7 @@ static status_t pairs_add(const struct channelise_plan *work, uint32_t i, const 
                 archive->names[AXIS_STATION]
                     ? archive->names[AXIS_STATION][archive->selected[AXIS_STATION][stations - 1]]
                     : "1");
-        TRY(pairs_push(plan, a, b));
-        return STATUS_OK;
+        return pairs_push(plan, a, b);
     }
     for (uint32_t a = 0; a < stations; a++) {
         for (uint32_t b = a; b < stations; b++) {
@@ -256,8 +255,7 @@ status_t visibilities_plan_create(const struct channelise_plan *work, uint32_t i
     TRY_OUT(work->is_judged ? pairs_add_autos(plan) : STATUS_OK);
     plan->spec.pairs = (const uint32_t(*)[2])plan->pairs;
     TRY_OUT(visibilities_describe(work, i, plan));
-    *out = plan;
-    plan = NULL;
+    *out = memory_move(&plan);
 out:
     visibilities_plan_destroy(plan);
     return st;

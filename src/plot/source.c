@@ -104,8 +104,7 @@ static status_t volts_open(const struct drawing *d, struct json *json, struct vo
     TRY_OUT(memory_zeroed(a->nstreams, sizeof *v->re, "offsets", &v->re));
     TRY_OUT(memory_zeroed(a->nstreams, sizeof *v->im, "offsets", &v->im));
     volts_describe(a, json);
-    *out = v;
-    v = NULL;
+    *out = memory_move(&v);
 out:
     job_destroy(job);
     volts_close(v);
@@ -570,8 +569,7 @@ status_t source_open(const struct drawing *d, struct json *json, struct source *
         s->path = d->files[0];
         TRY_OUT(source_open_any(s, d, json));
     }
-    *out = s;
-    s = NULL;
+    *out = memory_move(&s);
 out:
     source_close(s);
     return st;

@@ -81,8 +81,7 @@ static status_t peers_make_room(MPI_Comm comm, peers_t **out)
     MPI_Comm_size(comm, &peers->size);
     TRY_OUT(memory_zeroed((size_t)peers->size, sizeof *peers->items, "ranks", &peers->items));
     TRY_OUT(memory_zeroed((size_t)peers->size, 1, "ranks", &peers->is_seen));
-    *out = peers;
-    peers = NULL;
+    *out = memory_move(&peers);
 out:
     peers_destroy(peers);
     return st;
@@ -102,8 +101,7 @@ status_t peers_create_all(MPI_Comm comm, peers_t **out)
         peers->is_seen[i] = i != peers->rank && strcmp(peers->items[i].host, mine.host) == 0 &&
                             mine.born > 0 && peers_is_there(peers, i);
     }
-    *out = peers;
-    peers = NULL;
+    *out = memory_move(&peers);
 out:
     peers_destroy(peers);
     return st;
@@ -203,8 +201,7 @@ status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out)
     }
     liveness->timeout = timeout;
     liveness->peers = peers;
-    *out = liveness;
-    liveness = NULL;
+    *out = memory_move(&liveness);
     peers = NULL;
 out:
     liveness_destroy(liveness);

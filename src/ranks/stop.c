@@ -354,8 +354,7 @@ status_t watchdog_begin(double timeout, const char *message, watchdog_t **out)
     TRY_OUT(memory_text(message, &watchdog->message));
     TRY_OUT(thread_init_waiting(&watchdog->lock, &watchdog->changed));
     TRY_OUT(thread_start("watchdog", watchdog_run, watchdog, &watchdog->thread));
-    *out = watchdog;
-    watchdog = NULL;
+    *out = memory_move(&watchdog);
 out:
     watchdog_free(watchdog);
     return st;

@@ -136,8 +136,7 @@ static void pass_end_later(struct channelise_pass *p)
     for (uint32_t i = 0; i < p->pass.job->ndedisperse && p->later; i++) {
         dedisperse_pass_end(&p->later[i], STATUS_OK);
     }
-    free(p->later);
-    p->later = NULL;
+    free(memory_move(&p->later));
 }
 
 void channelise_pass_end(struct channelise_pass *p, status_t st)

@@ -78,10 +78,7 @@ static status_t merging_write(void *context, void *of)
     part.first_stream = (uint32_t)slot->block.from;
     part.streams = (uint32_t)slot->block.count;
     TRY(p->sink.put(p->sink.context, 0, &part, part.first, part.count, slot->data, slot->holes));
-    if (slot->block.is_last) {
-        TRY(p->sink.end(p->sink.context, &slot->block.chunk, NULL));
-    }
-    return STATUS_OK;
+    return slot->block.is_last ? p->sink.end(p->sink.context, &slot->block.chunk, NULL) : STATUS_OK;
 }
 
 static struct pipeline_block merging_describe(const void *context, const void *of, int is_reading)
@@ -201,8 +198,7 @@ static status_t pass_plan_all(struct dedisperse_pass *p)
 {
     const struct job *job = p->pass.job;
     struct pass_means means = pass_means_all(&p->pass, job->dedisperse[p->number].backend);
-    dedisperse_plan_destroy(p->plan);
-    p->plan = NULL;
+    dedisperse_plan_destroy(memory_move(&p->plan));
     TRY(agree_all(p->pass.comm, dedisperse_plan_create(job, p->number, p->fbh5, means.backend,
                                                        means.most_threads, means.begun, &p->plan)));
     TRY(pass_same_plan_all(&p->pass, &p->plan->chunking));
@@ -249,8 +245,7 @@ static void dedisperse_plan_end_tables(struct dedisperse_plan *d)
     uint32_t **tables[] = {&steps->inner, &steps->outer, &steps->first, &d->each.least,
                            &d->each.most};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        free(*tables[i]);
-        *tables[i] = NULL;
+        free(memory_move(tables[i]));
     }
 }
 

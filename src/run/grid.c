@@ -59,8 +59,7 @@ static status_t grid_add_origin(const char *archive, char **text)
         line += length + (line[length] == '\n');
     }
     free(*text);
-    *text = all.data;
-    all.data = NULL;
+    *text = memory_move(&all.data);
 out:
     text_free(&all);
     return st;
@@ -100,8 +99,7 @@ static status_t grid_make_job(const struct job *job, uint32_t which, double span
     const char *const sets[] = {filter.data, "products.0.file=power", "dedisperse.0.file=series"};
     TRY_OUT(job_parse(job->path, what->text, strlen(what->text), sets, 3, &part));
     TRY_OUT(grid_finish_job(job, which, origin, part));
-    *out = part;
-    part = NULL;
+    *out = memory_move(&part);
 out:
     job_destroy(part);
     text_free(&filter);
@@ -116,9 +114,8 @@ static status_t grid_divide(struct grid *grid)
     const struct job_dedisperse *what = &grid->job->dedisperse[0];
     const struct job_dms *dm = &what->dm; /* no list of a tolerance */
     const struct dispersion_grid coherent = {what->coherent, what->ncoherent};
-    if (dm->kind == DM_LINEAR) {
-        TRY_OUT(dispersion_linear(dm->start, dm->step, dm->count, &dms));
-    }
+    TRY_OUT(dm->kind == DM_LINEAR ? dispersion_linear(dm->start, dm->step, dm->count, &dms)
+                                  : STATUS_OK);
     const double *const all = dms ? dms : dm->list;
     TRY_OUT(memory_zeroed(what->ncoherent, sizeof *grid->parts, "parts of a job", &grid->parts));
     for (uint32_t i = 0; i < what->ncoherent; i++) {
@@ -166,8 +163,7 @@ status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct arch
     TRY_OUT(agree_all(comm, st));
     TRY_OUT(share_text_all(comm, &origin));
     TRY_OUT(agree_all(comm, grid_make_parts(archive, origin.data, agree_rank(comm), grid)));
-    *out = grid;
-    grid = NULL;
+    *out = memory_move(&grid);
 out:
     inputs_free(&inputs);
     text_free(&origin);

@@ -238,8 +238,7 @@ static status_t tree_quote_list(char *const *texts, uint32_t count, struct text 
 static status_t import_write_job(const struct import_options *options, struct text *out)
 {
     if (options->job) {
-        TRY(text_read_file(out, options->job, MOST_JOB_BYTES, "a job (YAML)"));
-        return STATUS_OK;
+        return text_read_file(out, options->job, MOST_JOB_BYTES, "a job (YAML)");
     }
     TRY(text_add(out, "input:\n  files: "));
     return tree_quote_list(options->inputs, options->ninputs, out);
@@ -290,9 +289,7 @@ static status_t import_protect(const struct import *s)
     for (size_t i = 0; i < inputs.count; i++) {
         TRY_OUT(guard_add(&reads, "the input file", inputs.files[i].path));
     }
-    if (s->options->job) {
-        TRY_OUT(guard_add(&reads, "the job file", s->options->job));
-    }
+    TRY_OUT(s->options->job ? guard_add(&reads, "the job file", s->options->job) : STATUS_OK);
     TRY_OUT(guard_check_part(&reads, "observation", s->options->file));
 out:
     guard_free(&reads);

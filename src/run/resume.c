@@ -200,9 +200,7 @@ static status_t resume_find_filterbank(const struct job *job, uint32_t i, struct
     status_t st = STATUS_OK;
     const char *path = job_filterbank(job, i);
     struct fbh5 *fbh5 = NULL;
-    if (!job_reads_voltages(job)) {
-        TRY_OUT(fbh5_open(path, FBH5_HEADER, &fbh5));
-    }
+    TRY_OUT(!job_reads_voltages(job) ? fbh5_open(path, FBH5_HEADER, &fbh5) : STATUS_OK);
     TRY_OUT(inputs_of_filterbank(path, fbh5, out));
 out:
     fbh5_destroy(fbh5);

@@ -320,8 +320,7 @@ status_t run_plan_create(const struct run_options *options, struct run_plan **ou
         struct dedisperse_plan *series = plan->series[i].plan;
         TRY_OUT(series && !series->what->is_two_step ? dedisperse_plan_count(series) : STATUS_OK);
     }
-    *out = plan;
-    plan = NULL;
+    *out = memory_move(&plan);
 out:
     run_plan_destroy(plan);
     return st;
@@ -449,8 +448,7 @@ static void device_carry_pass(struct device_carry *between, const struct job *jo
             return;
         }
     }
-    resident_rows_destroy(between->resident[product]);
-    between->resident[product] = NULL;
+    stage_destroy(memory_move(&between->resident[product]));
 }
 
 /* Checks before the first pass, if the filterbanks of all remaining dedispersions exist, that they
@@ -496,9 +494,7 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
     }
     const int rank = agree_rank(comm);
     TRY_OUT(agree_all(comm, rank == 0 ? device_carry_note_found(&between, job) : STATUS_OK));
-    if (skip->channelise) {
-        TRY_OUT(dedisperse_pass_check_all(comm, job, options, skip));
-    }
+    TRY_OUT(skip->channelise ? dedisperse_pass_check_all(comm, job, options, skip) : STATUS_OK);
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
             run_share_tuning(job, options, skip, i);

@@ -72,8 +72,7 @@ static void wish_free(struct wish *wish)
 /* Nothing waits any more. */
 static void opened_drop(opened_t *opened)
 {
-    backend_close(opened->waiting);
-    opened->waiting = NULL;
+    backend_close(memory_move(&opened->waiting));
     wish_free(&opened->wish);
 }
 
@@ -89,8 +88,7 @@ status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out)
     opened->rank = rank;
     opened->size = size;
     TRY_OUT(pool_worker_create("opener", &opened->worker));
-    *out = opened;
-    opened = NULL;
+    *out = memory_move(&opened);
 out:
     opened_destroy(opened);
     return agree_all(comm, st);
@@ -169,8 +167,7 @@ status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
     pool_worker_wait(opened->worker);
     opened->has_begun = 0;
     if (opened->waiting && wish_is_same(&opened->wish, &wish)) {
-        backend = opened->waiting;
-        opened->waiting = NULL;
+        backend = memory_move(&opened->waiting);
     } else {
         opened_drop(opened); /* first: it has memory of the device */
         st = backend_open(kind, &wish.options, &backend);
@@ -209,18 +206,14 @@ static status_t ranges_open_filterbank(const struct job *job, uint32_t number,
 {
     status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
-    if (work) {
-        TRY_OUT(dedisperse_plan_foresee(work, job->dedisperse[number].input, &fbh5));
-    } else {
-        TRY_OUT(fbh5_open(job_filterbank(job, number), FBH5_BAND, &fbh5));
-    }
+    TRY_OUT(work ? dedisperse_plan_foresee(work, job->dedisperse[number].input, &fbh5)
+                 : fbh5_open(job_filterbank(job, number), FBH5_BAND, &fbh5));
     TRY_OUT(fbh5_check_dispersed(fbh5));
     REQUIRE_OUT(!fbh5->coherent.delay_hz, STATUS_USAGE,
                 "%s: dedisperse.%u.dm.downsample: is auto, which counts what each DM smears within "
                 "channels, but %s was dedispersed coherently: expected downsample beside dm",
                 job->path, number, fbh5->path);
-    *out = fbh5;
-    fbh5 = NULL;
+    *out = memory_move(&fbh5);
 out:
     fbh5_destroy(fbh5);
     return st;
@@ -584,8 +577,7 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
     TRY_OUT(job_is_divided(job) ? share_divided_all(comm, path, text, sets, nsets, each, archive,
                                                     ranges_find, &division, &job)
                                 : STATUS_OK);
-    *out_job = job;
-    job = NULL;
+    *out_job = memory_move(&job);
 out:
     job_destroy(job);
     return st;
@@ -608,13 +600,11 @@ status_t share_load_job(const char *path, const struct text *given, const char *
     TRY_OUT(job_parse(path, text.data, text.length, sets, nsets, &job));
     share_memory_all(MPI_COMM_NULL, job);
     if (job_is_divided(job) || job_needs_rate(job)) {
-        job_destroy(job);
-        job = NULL;
+        job_destroy(memory_move(&job));
         TRY_OUT(share_job_all(MPI_COMM_NULL, STATUS_OK, path, &text, sets, nsets, NULL, NULL, &job,
                               &archive));
     }
-    *out = job;
-    job = NULL;
+    *out = memory_move(&job);
 out:
     archive_destroy(archive);
     job_destroy(job);

@@ -23,10 +23,7 @@
 static uint64_t gate_sample(double at, uint64_t from, uint64_t to)
 {
     const double sample = ceil(at);
-    if (sample <= (double)from) {
-        return from;
-    }
-    return sample >= (double)to ? to : (uint64_t)sample;
+    return sample <= (double)from ? from : sample >= (double)to ? to : (uint64_t)sample;
 }
 
 int gate_find(const struct synth_spec *spec, const struct synth_pulsed *pulsed, uint64_t from,
@@ -96,8 +93,7 @@ status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, em
     e->analytic = fftw_plan_dft_1d(LENGTH, block->data, block->data, FFTW_BACKWARD, FFTW_ESTIMATE);
     REQUIRE_OUT(e->inverse && e->analytic, STATUS_DEVICE,
                 "FFTW makes no plan for a transform of %d points", (int)LENGTH);
-    *out = e;
-    e = NULL;
+    *out = memory_move(&e);
 out:
     free(block);
     emitters_destroy(e);

@@ -134,8 +134,7 @@ static status_t disperse_create(const struct synth_spec *spec, const char *what,
     d->length = (uint64_t)length;
     d->bins = d->is_complex ? d->length : d->length / 2 + 1;
     TRY_OUT(disperse_make_plans(d, what));
-    *out = d;
-    d = NULL;
+    *out = memory_move(&d);
 out:
     disperse_destroy(d);
     return st;
@@ -387,8 +386,7 @@ status_t bursts_create(const struct synth_spec *spec, const noise_t *noise, burs
         b->burst[i].number = i;
         TRY_OUT(burst_create(b, &bytes, &b->burst[i]));
     }
-    *out = b;
-    b = NULL;
+    *out = memory_move(&b);
 out:
     bursts_destroy(b);
     return st;
@@ -456,8 +454,7 @@ static status_t burst_make(const bursts_t *b, const struct burst *burst, uint32_
     for (uint64_t i = 0; i < values; i++) {
         waveform[i] = (float)data[i];
     }
-    *out = waveform;
-    waveform = NULL;
+    *out = memory_move(&waveform);
 out:
     free(data);
     free(waveform);

@@ -262,14 +262,10 @@ status_t signal_create(const struct synth_spec *spec, signal_t **out)
     if (spec->pulsar.period > 0 && spec->pulsar.amplitude > 0) {
         TRY_OUT(pulsar_begin(spec, &signal->pulsar));
     }
-    if (spec->nbursts > 0) {
-        TRY_OUT(bursts_create(spec, signal->noise, &signal->bursts));
-    }
-    if (spec->nnoise_sources > 0) {
-        TRY_OUT(emitters_create(spec, signal->noise, &signal->emitters));
-    }
-    *out = signal;
-    signal = NULL;
+    TRY_OUT(spec->nbursts > 0 ? bursts_create(spec, signal->noise, &signal->bursts) : STATUS_OK);
+    TRY_OUT(spec->nnoise_sources > 0 ? emitters_create(spec, signal->noise, &signal->emitters)
+                                     : STATUS_OK);
+    *out = memory_move(&signal);
 out:
     signal_destroy(signal);
     return st;
@@ -337,12 +333,9 @@ status_t signal_make(const signal_t *signal, uint32_t antenna, uint32_t chan, ui
     if (signal->pulsar.spec) {
         TRY(signal_add_pulsar(signal, antenna % spec->pols, chan, first, count, out));
     }
-    if (signal->bursts) {
-        TRY(bursts_add(signal->bursts, chan, first, count, out));
-    }
-    if (signal->emitters) {
-        TRY(emitters_add(signal->emitters, antenna, chan, first, count, out));
-    }
+    TRY(signal->bursts ? bursts_add(signal->bursts, chan, first, count, out) : STATUS_OK);
+    TRY(signal->emitters ? emitters_add(signal->emitters, antenna, chan, first, count, out)
+                         : STATUS_OK);
     for (uint32_t i = 0; i < spec->nimpulses; i++) {
         impulse_add(spec, i, first, count, out);
     }

@@ -562,8 +562,7 @@ status_t synth_spec_parse(const char *path, const char *text, size_t length,
     TRY_OUT(schema_fill(root, spec_rows, &mistakes, spec));
     synth_check(spec, root, &mistakes);
     TRY_OUT(mistakes_report(&mistakes));
-    *out = spec;
-    spec = NULL;
+    *out = memory_move(&spec);
 out:
     tree_destroy(root);
     mistakes_free(&mistakes);

@@ -15,6 +15,7 @@
 #include "product/export/export_file.h"
 #include "ranks/agree.h"
 #include "ranks/driver.h"
+#include "run/share.h"
 #include "synth/signal.h"
 #include "synth/synth_spec.h"
 
@@ -73,30 +74,17 @@ static void synthesis_end(struct synthesis *s)
 /* Reads the array's table for all ranks. */
 static status_t synthesis_share_array_all(struct synthesis *s)
 {
-    status_t st = STATUS_OK;
-    struct text packed = {0};
-    void *table = NULL;
     if (!s->spec->array.file) {
-        goto out;
+        return STATUS_OK;
     }
-    if (s->rank == 0) {
-        st = array_table_read(s->spec->array.file, &s->array);
-        st = st == STATUS_OK ? pack_struct(&packed, s->array, &array_table_type) : st;
-    }
-    TRY_OUT(agree_all(s->comm, st));
-    TRY_OUT(share_text_all(s->comm, &packed));
-    if (s->rank > 0) {
-        struct unpack in = {packed.data, packed.length, 0, 0};
-        st = unpack_new(&in, &array_table_type, "a table of stations", &table);
-        s->array = table;
-    }
-    TRY_OUT(agree_all(s->comm, st));
-    REQUIRE_OUT(s->array->nstations == s->spec->stations, STATUS_USAGE,
-                "%s: streams.stations is %u, expected the %u stations of %s", s->spec->path,
-                (unsigned)s->spec->stations, (unsigned)s->array->nstations, s->array->path);
-out:
-    text_free(&packed);
-    return st;
+    status_t st = s->rank == 0 ? array_table_read(s->spec->array.file, &s->array) : STATUS_OK;
+    void *table = s->array;
+    st = share_struct_all(s->comm, st, &array_table_type, "a table of stations", &table);
+    s->array = table;
+    TRY(st);
+    return REQUIRED(s->array->nstations == s->spec->stations, STATUS_USAGE,
+                    "%s: streams.stations is %u, expected the %u stations of %s", s->spec->path,
+                    (unsigned)s->spec->stations, (unsigned)s->array->nstations, s->array->path);
 }
 
 /* Positions of the array's stations, [stations][3], for free(). */
@@ -163,8 +151,7 @@ static status_t synthesis_name(const struct synthesis *s, enum axis axis, uint32
         TRY_OUT(said ? memory_text(said, &names[i])
                      : memory_format(&names[i], axis == AXIS_POL ? "%u" : "S%03u", i));
     }
-    *out = names;
-    names = NULL;
+    *out = memory_move(&names);
 out:
     text_free_list(names, count);
     return st;
@@ -347,9 +334,8 @@ out:
 /* Rank 0: all samples are there, and on the disk. */
 static status_t synthesis_publish(struct synthesis *s, int force)
 {
-    if (s->before.kind != BEFORE_NOTHING) {
-        TRY(before_check_rest(&s->before, s->fd, &s->place));
-    }
+    TRY(s->before.kind != BEFORE_NOTHING ? before_check_rest(&s->before, s->fd, &s->place)
+                                         : STATUS_OK);
     s->before.is_ours = 0;
     if (s->before.kind != BEFORE_COMPLETE) {
         TRY(mark_hdf5(s->before.claim_fd, s->part, MARK_NONE));

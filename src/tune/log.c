@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,12 +113,9 @@ static status_t log_append(const tune_log_t *log, const char *bytes, size_t size
 static status_t log_begin(const tune_log_t *log)
 {
     const struct text *text = &log->text;
-    if (text->length == 0) {
-        TRY(log_append(log, head, sizeof head - 1));
-    } else if (text->data[text->length - 1] != '\n') {
-        TRY(log_append(log, "\n", 1));
-    }
-    return STATUS_OK;
+    return text->length == 0                      ? log_append(log, head, sizeof head - 1)
+           : text->data[text->length - 1] != '\n' ? log_append(log, "\n", 1)
+                                                  : STATUS_OK;
 }
 
 status_t tune_log_open(const char *path, tune_log_t **out)
@@ -146,8 +142,7 @@ status_t tune_log_open(const char *path, tune_log_t **out)
         TRY_OUT(log_begin(log));
         TRY_OUT(log_read_entries(log));
     }
-    *out = log;
-    log = NULL;
+    *out = memory_move(&log);
 out:
     tune_log_close(log);
     return st;

@@ -86,8 +86,7 @@ static uint32_t map_distinct(uint32_t *values, uint32_t count)
 
 static void map_free(struct map *map)
 {
-    free(map->steps);
-    map->steps = NULL;
+    free(memory_move(&map->steps));
 }
 
 static status_t map_create(const struct tune_space *space, struct map *out)
@@ -328,9 +327,8 @@ static status_t search_try_batch(struct search *s, const uint32_t *list, uint32_
     }
     double ahead = nleft > 0 ? (clock_now() - started) / nleft : 0;
     for (uint32_t k = 0; k < nleft; k++) {
-        if (search_is_next(s, &time, compiled[k])) {
-            TRY(search_time(s, left[k], &time, ahead));
-        }
+        TRY(search_is_next(s, &time, compiled[k]) ? search_time(s, left[k], &time, ahead)
+                                                  : STATUS_OK);
     }
     return STATUS_OK;
 }
@@ -582,8 +580,7 @@ out:
 
 void tune_outcome_free(struct tune_outcome *outcome)
 {
-    free(outcome->results);
-    outcome->results = NULL;
+    free(memory_move(&outcome->results));
 }
 
 static status_t search_in_order(struct search *s)

@@ -176,8 +176,7 @@ static int store_open_part(const char *name, mode_t mode, char **part)
         if (fd >= 0 || errno != EEXIST) {
             return fd;
         }
-        free(*part);
-        *part = NULL;
+        free(memory_move(part));
     }
     errno = EBUSY;
     return -1;
@@ -338,8 +337,7 @@ static status_t store_read_file(const char *path, store_t **out, int *error)
         }
     }
     TRY_OUT(store_read_records(store));
-    *out = store;
-    store = NULL;
+    *out = memory_move(&store);
 out:
     store_close(store);
     return st;
@@ -441,9 +439,7 @@ static status_t store_add_line(struct text *out, const struct store_record *reco
         TRY_OUT(text_add(&line, "%s%.9g", i > 0 ? " " : "", key->features[i]));
     }
     TRY_OUT(text_add(&line, "\t%s\t%.9g", record->words, 1e3 * record->seconds));
-    if (isfinite(record->searched)) {
-        TRY_OUT(text_add(&line, "\t%.9g", record->searched));
-    }
+    TRY_OUT(isfinite(record->searched) ? text_add(&line, "\t%.9g", record->searched) : STATUS_OK);
     TRY_OUT(text_add(out, "%016" PRIx64 "\t%s\n", cache_hash(line.data, line.length), line.data));
 out:
     text_free(&line);
@@ -516,9 +512,7 @@ status_t store_put(const char *path, const struct store_record *record, const ch
     }
     fd = store_file_lock(name);
     error = fd < 0 ? errno : 0;
-    if (!error) {
-        TRY_OUT(store_compose(name, record, settled, path != NULL, &text, &error));
-    }
+    TRY_OUT(error ? STATUS_OK : store_compose(name, record, settled, path != NULL, &text, &error));
     if (!error && !store_file_write(name, &text, path ? 0666 : 0600)) {
         error = errno;
     }

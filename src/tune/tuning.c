@@ -92,9 +92,7 @@ static status_t tune_problem_kernel(const struct tune_problem *problem, enum bac
                                     const void *spec, struct text *out)
 {
     TRY(text_add(out, "%s", problem->name));
-    if (problem->version > 1) {
-        TRY(text_add(out, " v%u", problem->version));
-    }
+    TRY(problem->version > 1 ? text_add(out, " v%u", problem->version) : STATUS_OK);
     return problem->kernel(kind, spec, out);
 }
 
@@ -427,9 +425,7 @@ status_t tune_few(const struct tune_problem *problem, backend_t *backend, const 
     TRY_OUT(text_add(&few.key, "voltmill %s\n%s\n%s\n%s\n", VOLTMILL_VERSION, key->kernel.data,
                      key->identity.data, key->words.data));
     TRY_OUT(few_recall(&few, values, &found));
-    if (!found) {
-        TRY_OUT(few_measure(&few, memory, values));
-    }
+    TRY_OUT(found ? STATUS_OK : few_measure(&few, memory, values));
 out:
     tuning_end(&few.tuning);
     text_free(&few.key);

@@ -147,7 +147,7 @@ static void beams_run(struct beams_bench *b, backend_t *backend, enum buffer_use
         buffer_destroy(in[i]);
         buffer_destroy(out[i]);
     }
-    beamform_destroy(stage);
+    stage_destroy(stage);
 }
 
 /* The largest rms of a beam's errors, relative to the rms of the beam. */

@@ -198,7 +198,7 @@ static inline void bench_run(struct bench *bench, enum backend_kind kind, uint64
         buffer_destroy(out[i]);
     }
     buffer_destroy(in);
-    channelise_destroy(stage);
+    stage_destroy(stage);
     backend_close(backend);
 }
 

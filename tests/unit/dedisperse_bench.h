@@ -165,7 +165,7 @@ static inline float *bench_run(const struct dedisperse_bench *b, enum backend_ki
                    samples * sizeof(float));
         }
     }
-    dedisperse_destroy(stage);
+    stage_destroy(stage);
     buffer_destroy(in);
     buffer_destroy(out);
     backend_close(backend);

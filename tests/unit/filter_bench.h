@@ -200,7 +200,7 @@ static void bench_run_rows(struct bench *b, const struct tested *t, filter_t *fi
                      STATUS_OK);
     assert_int_equal(buffer_get(in, &host), STATUS_OK);
     bench_lay_out(b, (uint64_t)run.first_sample, run.samples, host, re, im, &input.step);
-    assert_int_equal(filter_run(filter, in, &input, &run, out), STATUS_OK);
+    assert_int_equal(stage_run(filter, in, &input, &run, out), STATUS_OK);
     assert_int_equal(buffer_get(out, &host), STATUS_OK);
     for (size_t s = 0; s < STREAMS; s++) {
         size_t at = s * b->rows + (size_t)(first_row - b->first_row);
@@ -226,7 +226,7 @@ static void bench_run(struct bench *b, const struct tested *t, uint64_t cut)
         bench_run_rows(b, t, filter, b->first_row + (int64_t)done, rows, &counted);
         done += rows;
     }
-    filter_destroy(filter);
+    stage_destroy(filter);
 }
 
 /* Squares of errors against the reference, in units of rms(x) ||c||, over rows that were looked at.

@@ -41,7 +41,7 @@ int main(void)
             return 1;
         }
         bench_run_rows(&b, device, stage, b.first_row, b.rows, &counted);
-        synthesise_destroy(stage);
+        stage_destroy(stage);
         bench_agrees(&b, device);
         printf("%s of %u points\n", words.data, b.spec.points);
         text_free(&words);

@@ -115,7 +115,7 @@ static inline void end(struct bench *b)
     buffer_destroy(b->in);
     buffer_destroy(b->rows);
     buffer_destroy(b->out);
-    dedisperse_destroy(b->stage);
+    stage_destroy(b->stage);
     dispersion_free(&b->delays);
     backend_close(b->backend);
 }
@@ -164,7 +164,7 @@ static inline size_t compare(const struct boxes *boxes, uint32_t ndms, size_t st
         now += ndms * here;
         at = block.end;
     }
-    peaks_destroy(peaks);
+    stage_destroy(peaks);
     boxcar_destroy(boxcar);
     end(&b);
     free(x);

@@ -176,7 +176,7 @@ static void bench_run_rows(struct bench *b, const struct tested *t, synthesise_t
                      STATUS_OK);
     assert_int_equal(buffer_get(in, &host), STATUS_OK);
     bench_lay_out(b, (uint64_t)run.first_sample, run.samples, host, re, im, &input.step);
-    assert_int_equal(synthesise_run(stage, in, &input, &run, out), STATUS_OK);
+    assert_int_equal(stage_run(stage, in, &input, &run, out), STATUS_OK);
     assert_int_equal(buffer_get(out, &host), STATUS_OK);
     for (size_t s = 0; s < spec->nstreams; s++) {
         const size_t at = s * b->rows + (size_t)(first_row - b->first_row);
@@ -207,7 +207,7 @@ static void bench_run(struct bench *b, const struct tested *t, uint64_t cut)
         bench_run_rows(b, t, stage, b->first_row + (int64_t)done, min_u64(cut, b->rows - done),
                        &counted);
     }
-    synthesise_destroy(stage);
+    stage_destroy(stage);
 }
 
 /* Checks that a backend's result agrees with the reference's. */

@@ -224,7 +224,7 @@ static void stages_share_a_backend(void **state)
         assert_memory_equal(data, bench.out[0], bytes);
     }
     for (int i = 0; i < STAGES; i++) {
-        channelise_destroy(stages[i]);
+        stage_destroy(stages[i]);
     }
     buffer_destroy(in);
     buffer_destroy(out);

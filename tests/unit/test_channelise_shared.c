@@ -59,8 +59,8 @@ static void run_both(struct bench *first, struct bench *second, enum backend_kin
         buffer_destroy(out[i]);
     }
     buffer_destroy(in);
-    channelise_destroy(stages[1]);
-    channelise_destroy(stages[0]);
+    stage_destroy(stages[1]);
+    stage_destroy(stages[0]);
     backend_close(backend);
 }
 

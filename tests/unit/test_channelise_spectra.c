@@ -84,7 +84,7 @@ static void run_stage(backend_t *backend, const struct channelise_spec *spec,
         buffer_destroy(out[i]);
     }
     buffer_destroy(in);
-    channelise_destroy(stage);
+    stage_destroy(stage);
 }
 
 /* The reference's own bank sums doubles that were never floats. */

@@ -74,7 +74,7 @@ static void few_run(struct few *few, enum backend_kind kind, uint64_t first, uin
         buffer_destroy(out[i]);
     }
     buffer_destroy(in);
-    channelise_destroy(stage);
+    stage_destroy(stage);
     backend_close(backend);
 }
 

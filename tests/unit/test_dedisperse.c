@@ -194,7 +194,7 @@ static void modes_allow_their_shapes(void **state)
         assert_int_equal(dedisperse_create(backend, &b.spec, &stage), STATUS_OK);
         assert_int_equal(dedisperse_words(stage, &words), STATUS_OK);
         assert_int_equal(strstr(words.data, "fewer adds") != NULL, mode != DEDISPERSE_BRUTE);
-        dedisperse_destroy(stage);
+        stage_destroy(stage);
         text_free(&words);
         free(list);
     }

@@ -129,7 +129,7 @@ static void blocks_come(void **state)
     for (int i = 0; i < BLOCKS; i++) {
         buffer_destroy(filling.in[i]);
     }
-    ingest_destroy(filling.ingest);
+    stage_destroy(filling.ingest);
 }
 
 /* A block of which something could not be read: what the host then puts there stays. */
@@ -154,7 +154,7 @@ static void broken_block(void **state)
         assert_int_equal(((unsigned char *)out)[i], 9);
     }
     buffer_destroy(in);
-    ingest_destroy(ingest);
+    stage_destroy(ingest);
 }
 
 /* Without a carrier, no thread waits for a free piece. */
@@ -176,7 +176,7 @@ static void no_carrier(void **state)
     assert_int_equal(ingest_room(ingest, 0, &out), STATUS_DEVICE);
     report_clear();
     buffer_destroy(in);
-    ingest_destroy(ingest);
+    stage_destroy(ingest);
 }
 
 static void failing_carrier(void **state)
@@ -199,7 +199,7 @@ static void failing_carrier(void **state)
     assert_int_equal(ingest_room(ingest, 0, &out), STATUS_DEVICE);
     report_clear();
     buffer_destroy(in);
-    ingest_destroy(ingest);
+    stage_destroy(ingest);
 }
 
 int main(void)

@@ -494,7 +494,7 @@ static void test_abilities(void **state)
     assert_ok(backend_open(BACKEND_OPENCL, &options, &backend));
     assert_ok(resident_rows_create(backend, 64, 1, &rows));
     assert_non_null(rows);
-    resident_rows_destroy(rows);
+    stage_destroy(rows);
     backend_close(backend);
 }
 

@@ -286,7 +286,7 @@ static float *run_chain(enum backend_kind kind)
     assert_int_equal(buffer_get(buffers[2], &data), STATUS_OK);
     memcpy(result, data, 3 * SECOND * sizeof *result);
     for (int i = 0; i < 2; i++) {
-        dedisperse_destroy(stages[i]);
+        stage_destroy(stages[i]);
     }
     for (int i = 0; i < 3; i++) {
         buffer_destroy(buffers[i]);
@@ -331,7 +331,7 @@ static int takes_tree(const struct dedisperse_bench *b, uint64_t memory)
     assert_int_equal(dedisperse_words(stage, &words), STATUS_OK);
     assert_true(dedisperse_shape_parse(words.data, &shape));
     text_free(&words);
-    dedisperse_destroy(stage);
+    stage_destroy(stage);
     backend_close(backend);
     return shape.group > 0;
 }

@@ -117,7 +117,7 @@ static void filter_into(filter_t *filter, buffer_t *in, const struct sample_inpu
 {
     struct stage_run run = {
         .nstreams = STREAMS, .samples = samples, .rows = rows, .out_stride = rows};
-    assert_int_equal(filter_run(filter, in, input, &run, out), STATUS_OK);
+    assert_int_equal(stage_run(filter, in, input, &run, out), STATUS_OK);
 }
 
 static void make_buffer(enum buffer_use use, uint64_t bytes, buffer_t **out)
@@ -208,13 +208,13 @@ static void stages_follow_on_the_device(void **state)
     }
     assert_memory_equal(see(spectra[0]), see(spectra[1]),
                         (size_t)SPECTRA * STREAMS * CHANNELS * 2 * sizeof(float));
-    channelise_destroy(bank);
+    stage_destroy(bank);
     buffer_t *const all[] = {in, between[0], between[1], host_in, out, spectra[0], spectra[1]};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         buffer_destroy(all[i]);
     }
-    filter_destroy(filters[0]);
-    filter_destroy(filters[1]);
+    stage_destroy(filters[0]);
+    stage_destroy(filters[1]);
     bench_end(&first);
     bench_end(&second);
 }

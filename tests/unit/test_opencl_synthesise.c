@@ -35,7 +35,7 @@ static void run_fused(struct bench *b, uint64_t cut)
         bench_run_rows(b, device, stage, b->first_row + (int64_t)done, min_u64(cut, b->rows - done),
                        &counted);
     }
-    synthesise_destroy(stage);
+    stage_destroy(stage);
 }
 
 enum { POINTS = 64, HOP = 54, TAPS = 5, STREAMS = 2, SPECTRA = 90, ROWS = 4000 };

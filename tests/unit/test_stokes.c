@@ -127,7 +127,7 @@ static void detect(const struct receiver *receiver, const struct wave *wave, flo
     stokes_iquv(&stokes, 1, sums, lines);
     buffer_destroy(in);
     buffer_destroy(out);
-    channelise_destroy(stage);
+    stage_destroy(stage);
     backend_close(backend);
     free(coeff);
 }

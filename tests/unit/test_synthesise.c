@@ -138,7 +138,7 @@ static float *analyse(const struct our_bank *bank, const float *x, uint64_t spec
     memcpy(made, host, bytes);
     buffer_destroy(in);
     buffer_destroy(out);
-    channelise_destroy(stage);
+    stage_destroy(stage);
     backend_close(backend);
     free(coeff);
     return made;

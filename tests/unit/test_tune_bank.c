@@ -85,7 +85,7 @@ static float *spectra_of(backend_t *backend, const struct channelise_spec *spec)
     buffer_destroy(in);
     buffer_destroy(out[0]);
     buffer_destroy(out[1]);
-    channelise_destroy(stage);
+    stage_destroy(stage);
     return copy;
 }
 

@@ -255,6 +255,13 @@ static void days_keep_what_seconds_hold(void **state)
         struct utc utc = utc_of_mjd(days[i]);
         assert_true(utc.second >= 0 && utc.second < 86400 && utc_mjd(utc) == days[i]);
     }
+    /* 1970, the second before it, and half a second before 2000. */
+    const double unix[] = {0, -1, 946684799.5};
+    const struct utc instants[] = {{40587, 0}, {40586, 86399}, {51543, 86399.5}};
+    for (size_t i = 0; i < sizeof unix / sizeof *unix; i++) {
+        struct utc utc = utc_of_unix(unix[i]);
+        assert_true(utc.mjd_day == instants[i].mjd_day && utc.second == instants[i].second);
+    }
     /* Half a dump before its centre. */
     struct time_axis axis = axes_time(1000, 0, 10, 1, 10, 4);
     assert_true(axis.first == 0.0195 && axes_leading_edge(axis) == axis.first - 0.02);
@@ -289,6 +296,7 @@ static void dates_of_damaged_files_stay_dates(void **state)
     for (size_t i = 0; i < sizeof mjds / sizeof *mjds; i++) {
         assert_int_equal(utc_of_mjd(mjds[i]).mjd_day, mjds[i] > 0 ? MOST : -MOST);
         assert_true(utc_of_mjd(mjds[i]).second == 0);
+        assert_int_equal(utc_of_unix(mjds[i] * 1e5).mjd_day, mjds[i] > 0 ? MOST : -MOST);
     }
 }
 

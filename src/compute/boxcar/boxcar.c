@@ -109,8 +109,7 @@ status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **o
     for (uint32_t w = 1; w <= boxes->widths; w++) {
         b->scale[w] = 1 / sqrt(w);
     }
-    *out = b;
-    b = NULL;
+    *out = memory_move(&b);
 out:
     boxcar_destroy(b);
     return st;

@@ -48,6 +48,17 @@ void cpu_buffer_mark(buffer_t *base, pool_t *pool, uint64_t block)
     buffer->block = block;
 }
 
+status_t cpu_begin(pool_t *pool, uint64_t before, buffer_t *in, void *from, buffer_t *out, void *to)
+{
+    void *data = NULL;
+    pool_wait(pool, before);
+    TRY(buffer_get(in, &data));
+    memcpy(from, &data, sizeof data);
+    TRY(buffer_get(out, &data));
+    memcpy(to, &data, sizeof data);
+    return STATUS_OK;
+}
+
 uint64_t cpu_submit(pool_t *pool, const struct pool_block *block, buffer_t *in, buffer_t *out)
 {
     const uint64_t number = pool_submit(pool, block);

@@ -47,6 +47,10 @@ const char *cpu_simd_name(uint32_t simd);
  * since buffers and stages identify their blocks by its numbers. Fails with DEVICE. */
 status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
 
+/* Waits for a block of the pool, which had the place of the next one, and sets *from and *to,
+ * pointers to whatever the buffers hold. Fails with DEVICE. */
+status_t cpu_begin(pool_t *pool, uint64_t before, buffer_t *in, void *from, buffer_t *out,
+                   void *to);
 /* Says that this block is the last that works on a buffer. */
 void cpu_buffer_mark(buffer_t *buffer, pool_t *pool, uint64_t block);
 /* Gives a block that works on two buffers to the pool; returns its number. */

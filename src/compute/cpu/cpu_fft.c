@@ -52,12 +52,10 @@ struct cpu_fft_shape cpu_fft_shape(size_t points, int is_complex)
 
 enum fft_planning cpu_fft_effort(enum fft_planning planning, uint64_t count)
 {
-    if (planning != PLANNING_AUTO) {
-        return planning;
-    }
-    return count >= patient_count   ? PLANNING_PATIENT
-           : count >= measure_count ? PLANNING_MEASURE
-                                    : PLANNING_ESTIMATE;
+    return planning != PLANNING_AUTO ? planning
+           : count >= patient_count  ? PLANNING_PATIENT
+           : count >= measure_count  ? PLANNING_MEASURE
+                                     : PLANNING_ESTIMATE;
 }
 
 static fftwf_plan fft_make_plan(const struct cpu_fft_shape *shape, float *in, float *out,
@@ -164,8 +162,7 @@ static status_t fft_plan_anew(const struct cpu_fft_shape *shapes, size_t count, 
     wisdom = fftwf_export_wisdom_to_string();
     TRY_OUT(wisdom ? fft_is_enough(shapes, count, wisdom, &is_enough) : STATUS_OK);
     if (is_enough) {
-        *out = wisdom;
-        wisdom = NULL;
+        *out = memory_move(&wisdom);
     }
 out:
     fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
@@ -192,9 +189,8 @@ status_t cpu_fft_wisdom(const struct cpu_fft_shape *shapes, size_t count, enum f
     if (!kept && effort == PLANNING_PATIENT) {
         TRY_OUT(fft_plan_anew(shapes, count, FFTW_PATIENT, most_patience, &wisdom));
     }
-    if (!kept && !wisdom) {
-        TRY_OUT(fft_plan_anew(shapes, count, FFTW_MEASURE, most_measuring, &wisdom));
-    }
+    TRY_OUT(!kept && !wisdom ? fft_plan_anew(shapes, count, FFTW_MEASURE, most_measuring, &wisdom)
+                             : STATUS_OK);
     if (wisdom) {
         size = strlen(wisdom);
         (void)cache_put(cache_kind, key.data, wisdom, size);
@@ -231,8 +227,7 @@ status_t cpu_fft_create(const struct cpu_fft_shape *shape, const char *wisdom, c
         REQUIRE_OUT(transform->plan, STATUS_DEVICE, "FFTW cannot plan a transform of %zu points",
                     shape->points);
     }
-    *out = transform;
-    transform = NULL;
+    *out = memory_move(&transform);
 out:
     cpu_fft_destroy(transform);
     free(in);
@@ -289,15 +284,14 @@ struct baseline {
     float *in, *out;
 };
 
-static void baseline_destroy(fft_baseline_t *base)
+static void baseline_destroy(void *base)
 {
-    struct baseline *b = (struct baseline *)base;
+    struct baseline *b = base;
     for (int i = 0; i < PLANS; i++) {
         cpu_fft_destroy(b->plans[i]);
     }
     free(b->in);
     free(b->out);
-    free(b);
 }
 
 static void baseline_touch(void *context, uint32_t thread, uint64_t share)
@@ -365,14 +359,12 @@ static status_t baseline_create(backend_t *backend, const struct channelise_spec
     status_t st = STATUS_OK;
     struct baseline *b = NULL;
     TRY_OUT(memory_zeroed(1, sizeof *b, "transforms", &b));
+    b->base.ops = &cpu_fft_baseline;
     TRY_OUT(cpu_pool((struct cpu_backend *)backend, spec->threads, &b->pool));
     TRY_OUT(baseline_make(b, spec, spectra));
-    *out = &b->base;
-    b = NULL;
+    *out = memory_move(&b);
 out:
-    if (b) {
-        baseline_destroy(&b->base);
-    }
+    stage_destroy(b);
     return st;
 }
 
@@ -389,4 +381,5 @@ static double baseline_time(fft_baseline_t *base)
     return best / (double)(b->shares * b->spectra);
 }
 
-const struct fft_baseline_ops cpu_fft_baseline = {baseline_create, baseline_destroy, baseline_time};
+const struct fft_baseline_ops cpu_fft_baseline = {
+    .stage = {.destroy = baseline_destroy}, .create = baseline_create, .time = baseline_time};

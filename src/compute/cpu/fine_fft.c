@@ -236,8 +236,7 @@ status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape sh
     TRY_OUT(memory_aligned(shape.height * 2 * FINE_COLUMNS, sizeof(float), "factors", &fine->step));
     TRY_OUT(memory_aligned(base, sizeof(float), "factors", &fine->base));
     fine_set_factors(fine);
-    *out = fine;
-    fine = NULL;
+    *out = memory_move(&fine);
 out:
     fine_fft_destroy(fine);
     return st;

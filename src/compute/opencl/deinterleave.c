@@ -144,8 +144,7 @@ status_t deinterleave_create(device_t *device, const struct sample_coding *codin
     if (d->stride > 0) {
         TRY_OUT(device_allocate(device, d->stride * nstreams, "deinterleaved samples", &d->out));
     }
-    *out = d;
-    d = NULL;
+    *out = memory_move(&d);
 out:
     deinterleave_destroy(d);
     return st;
@@ -304,9 +303,8 @@ status_t deinterleave_run(deinterleave_t *d, struct stopwatch *watch,
     *out = block->in;
     if (deinterleave_lies_well(&d->coding, block->input, block->nstreams, stride)) {
         int must_look = !block->is_clean && deinterleave_must_look(&d->coding);
-        if (must_look && !block->may_leave) {
-            TRY(deinterleave_scan(d, watch, block, *stride));
-        }
+        TRY(must_look && !block->may_leave ? deinterleave_scan(d, watch, block, *stride)
+                                           : STATUS_OK);
         if (is_left) {
             *is_left = must_look && block->may_leave;
         }

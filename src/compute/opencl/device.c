@@ -383,8 +383,7 @@ status_t device_open(const struct device_info *info, uint64_t memory, uint32_t s
     TRY_OUT(device_open_queue(device, &device->upload));
     TRY_OUT(device_open_queue(device, &device->compute));
     TRY_OUT(device_open_queue(device, &device->download));
-    *out = device;
-    device = NULL;
+    *out = memory_move(&device);
 out:
     device_close(device);
     return st;

@@ -132,8 +132,7 @@ static status_t vkfft_plan_batch(device_t *device, uint32_t length, uint64_t bat
         "OpenCL device %s: VkFFT cannot plan %llu transforms of %u points: error %d of VkFFT",
         device->info.name, (unsigned long long)batch, length, (int)result);
     *work = plan->app.localFFTPlan->numAxisUploads[0] > 1 ? plan->work_bytes : 0;
-    *out = plan;
-    plan = NULL;
+    *out = memory_move(&plan);
 out:
     vkfft_forget(plan);
     return st;

@@ -50,6 +50,14 @@ status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
                           uint32_t nout, struct stopwatch *watch);
 
+/* Defines the times() of a stage: of a struct stage with `watch` and `opencl`. */
+#define OPENCL_TIMES(name)                                                                         \
+    static status_t name(void *base, double seconds[DEVICE_STEPS])                                 \
+    {                                                                                              \
+        struct stage *stage = base;                                                                \
+        return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);                   \
+    }
+
 /* Turns of an array's stations and beams, which a stage takes to the device for each run: buffers
  * that take turns. Creating and beginning fail with DEVICE. */
 struct opencl_turns {

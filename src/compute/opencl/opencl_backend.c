@@ -245,9 +245,7 @@ status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_s
     for (uint32_t i = 0; i < count; i++) {
         nfit += device_fits(wanted, list, i) ? 1 : 0;
     }
-    if (nfit == 0) {
-        TRY_OUT(device_fail_no_such(wanted, list, count));
-    }
+    TRY_OUT(nfit == 0 ? device_fail_no_such(wanted, list, count) : STATUS_OK);
     uint32_t mine = local_rank % nfit;
     uint32_t at = 0;
     for (uint32_t i = 0; i < count; i++) {

@@ -5,7 +5,6 @@
 #include "compute/shared/beam_weights.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     RUNS = 2,               /* whose turns are on the device, or on their way there */
@@ -39,9 +38,9 @@ struct stage {
     struct stopwatch watch;
 };
 
-static void opencl_beamform_destroy(beamform_t *beamform)
+static void opencl_beamform_destroy(void *beamform)
 {
-    struct stage *stage = (struct stage *)beamform;
+    struct stage *stage = beamform;
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
     for (int i = 0; i < 4; i++) {
@@ -50,7 +49,6 @@ static void opencl_beamform_destroy(beamform_t *beamform)
     DEVICE_RELEASE(device, stage->factors, stage->table, stage->copies);
     opencl_turns_destroy(&stage->turns);
     stopwatch_free(&stage->watch);
-    free(stage);
 }
 
 static uint64_t beam_turn_bytes(const struct beamform_spec *spec)
@@ -192,21 +190,19 @@ static status_t beam_put_weights(struct stage *stage, const struct beamform_spec
     const uint64_t pairs = (uint64_t)spec->beams * spec->stations;
     const uint64_t gains = (uint64_t)spec->stations * spec->pols * spec->coarse * spec->nchannels;
     stage->table_kind = spec->weights ? 2 : spec->gains ? 1 : 0;
-    if (spec->weights) {
-        TRY(beam_put_table(stage, spec));
-    } else if (spec->gains) {
-        TRY(device_put(device, spec->gains, gains * PAIR, "gains", &stage->table));
-    }
+    TRY(spec->weights ? beam_put_table(stage, spec)
+        : spec->gains ? device_put(device, spec->gains, gains * PAIR, "gains", &stage->table)
+                      : STATUS_OK);
     if (spec->factors && !spec->weights) {
         TRY(device_put(device, spec->factors, pairs * PAIR, "weights of beams", &stage->factors));
     }
     return STATUS_OK;
 }
 
-static status_t opencl_beamform_create(backend_t *backend, beamform_t *made)
+static status_t opencl_beamform_create(backend_t *backend, void *made)
 {
-    const struct beamform_spec given = made->spec, *spec = &given;
-    struct stage *stage = (struct stage *)made;
+    struct stage *stage = made;
+    const struct beamform_spec given = stage->base.spec, *spec = &given;
     stage->opencl = (struct opencl *)backend;
     stage->base.spec.gains = stage->base.spec.weights = stage->base.spec.factors = NULL;
     stage->watch.is_on = spec->is_timed;
@@ -293,16 +289,11 @@ static uint64_t opencl_beamform_device_bytes(const struct beamform_spec *spec)
     return RUNS * beam_turn_bytes(spec) + beam_weight_bytes(spec) + spec->beams * PAIR;
 }
 
-static status_t opencl_beamform_times(beamform_t *beamform, double seconds[DEVICE_STEPS])
-{
-    struct stage *stage = (struct stage *)beamform;
-    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
-}
+OPENCL_TIMES(opencl_beamform_times)
 
-const struct beamform_ops opencl_beamform = {.bytes = opencl_beamform_bytes,
-                                             .size = sizeof(struct stage),
-                                             .create = opencl_beamform_create,
-                                             .destroy = opencl_beamform_destroy,
+const struct beamform_ops opencl_beamform = {.stage = {sizeof(struct stage), opencl_beamform_create,
+                                                       opencl_beamform_destroy,
+                                                       opencl_beamform_times, NULL},
+                                             .bytes = opencl_beamform_bytes,
                                              .run = opencl_beamform_run,
-                                             .device_bytes = opencl_beamform_device_bytes,
-                                             .times = opencl_beamform_times};
+                                             .device_bytes = opencl_beamform_device_bytes};

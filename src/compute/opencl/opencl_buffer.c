@@ -168,9 +168,7 @@ status_t opencl_buffer_get(buffer_t *base, void **out)
 {
     struct opencl_buffer *buffer = (struct opencl_buffer *)base;
     TRY(buffer_host(buffer) ? STATUS_OK : buffer_pin_late(buffer));
-    if (buffer->use == BUFFER_BETWEEN || buffer->is_ingested) {
-        TRY(buffer_show(buffer));
-    }
+    TRY(buffer->use == BUFFER_BETWEEN || buffer->is_ingested ? buffer_show(buffer) : STATUS_OK);
     TRY(device_wait(buffer->device, buffer->moved));
     *out = buffer_host(buffer);
     return STATUS_OK;
@@ -360,9 +358,9 @@ struct opencl_ingest {
     struct piece pieces[]; /* [threads][INGEST_EACH], under the lock but for those in `flying` */
 };
 
-static void ingest_destroy_opencl(ingest_t *base)
+static void ingest_destroy_opencl(void *base)
 {
-    struct opencl_ingest *ingest = (struct opencl_ingest *)base;
+    struct opencl_ingest *ingest = base;
     while (ingest->flying.count > 0) {
         struct piece *piece = &ingest->pieces[ring_take(&ingest->flying)];
         clWaitForEvents(1, &piece->sent);
@@ -385,7 +383,6 @@ static void ingest_destroy_opencl(ingest_t *base)
     free(ingest->fillers);
     free(ingest->waiting.numbers);
     free(ingest->flying.numbers);
-    free(ingest);
 }
 
 static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, ingest_t **out)
@@ -395,6 +392,7 @@ static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, inges
     uint32_t pieces = threads * INGEST_EACH;
     TRY_OUT(
         memory_zeroed(1, sizeof *ingest + pieces * sizeof *ingest->pieces, "an ingest", &ingest));
+    ingest->base = (struct ingest){&opencl_ingest, backend->ops};
     ingest->device = ((struct opencl *)backend)->device;
     ingest->threads = threads;
     TRY_OUT(memory_zeroed(threads, sizeof *ingest->fillers, "an ingest", &ingest->fillers));
@@ -412,12 +410,9 @@ static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, inges
     ingest->queue = clCreateCommandQueue(device->context, device->info.id, 0, &error);
     CL_TRY_OUT(device, error, "make a command queue");
     TRY_OUT(device_pin(device, (uint64_t)pieces * INGEST_PIECE, &ingest->pinned));
-    *out = &ingest->base;
-    ingest = NULL;
+    *out = memory_move(&ingest);
 out:
-    if (ingest) {
-        ingest_destroy_opencl(&ingest->base);
-    }
+    stage_destroy(ingest);
     return st;
 }
 
@@ -633,8 +628,8 @@ static status_t ingest_buffer_opencl(ingest_t *base, uint64_t bytes, buffer_t **
     return opencl_buffer_create_ingested(((struct opencl_ingest *)base)->device, bytes, out);
 }
 
-const struct ingest_ops opencl_ingest = {.create = ingest_create_opencl,
-                                         .destroy = ingest_destroy_opencl,
+const struct ingest_ops opencl_ingest = {.stage = {.destroy = ingest_destroy_opencl},
+                                         .create = ingest_create_opencl,
                                          .buffer = ingest_buffer_opencl,
                                          .begin = ingest_begin_opencl,
                                          .room = ingest_room_opencl,

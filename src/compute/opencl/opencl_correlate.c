@@ -189,9 +189,9 @@ struct stage {
     struct stopwatch watch;
 };
 
-static void opencl_correlate_destroy(correlate_t *correlate)
+static void opencl_correlate_destroy(void *correlate)
 {
-    struct stage *stage = (struct stage *)correlate;
+    struct stage *stage = correlate;
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
     LAUNCH_RELEASE(stage->crosses, stage->autos, stage->turn, stage->finish);
@@ -201,7 +201,6 @@ static void opencl_correlate_destroy(correlate_t *correlate)
     opencl_turns_destroy(&stage->turns);
     correlate_groups_free(&stage->groups);
     stopwatch_free(&stage->watch);
-    free(stage);
 }
 
 /* Floats of a dump before channels are averaged. */
@@ -324,10 +323,10 @@ static status_t correlate_allocate(struct stage *stage, backend_t *backend)
     return STATUS_OK;
 }
 
-static status_t opencl_correlate_create(backend_t *backend, correlate_t *made)
+static status_t opencl_correlate_create(backend_t *backend, void *made)
 {
-    const struct correlate_spec *spec = &made->spec;
-    struct stage *stage = (struct stage *)made;
+    struct stage *stage = made;
+    const struct correlate_spec *spec = &stage->base.spec;
     stage->opencl = (struct opencl *)backend;
     REQUIRE(correlate_columns(spec) <= INT32_MAX && spec->max_spectra <= INT32_MAX, STATUS_USAGE,
             "correlate: %llu spectra of %llu channels in a run, %d are the most on a device",
@@ -387,8 +386,7 @@ static status_t correlate_launch(struct stage *stage, const struct launch *launc
 {
     const struct correlate_spec *spec = &stage->base.spec;
     if (stage->sums_rows == 0) {
-        TRY(correlate_launch_sums(stage, launch, launch->out, launch->out_row));
-        return STATUS_OK;
+        return correlate_launch_sums(stage, launch, launch->out, launch->out_row);
     }
     TRY(correlate_launch_sums(stage, launch, stage->sums, 0));
     if (launch->is_complete) {
@@ -491,16 +489,11 @@ static uint64_t opencl_correlate_device_bytes(const struct correlate_spec *spec)
            (spec->gains ? correlate_spectrum_bytes(spec) : 0) + correlate_groups_bytes(spec);
 }
 
-static status_t opencl_correlate_times(correlate_t *correlate, double seconds[DEVICE_STEPS])
-{
-    struct stage *stage = (struct stage *)correlate;
-    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
-}
+OPENCL_TIMES(opencl_correlate_times)
 
-const struct correlate_ops opencl_correlate = {.size = sizeof(struct stage),
-                                               .create = opencl_correlate_create,
-                                               .destroy = opencl_correlate_destroy,
-                                               .bytes = opencl_correlate_bytes,
-                                               .run = opencl_correlate_run,
-                                               .device_bytes = opencl_correlate_device_bytes,
-                                               .times = opencl_correlate_times};
+const struct correlate_ops opencl_correlate = {
+    .stage = {sizeof(struct stage), opencl_correlate_create, opencl_correlate_destroy,
+              opencl_correlate_times, NULL},
+    .bytes = opencl_correlate_bytes,
+    .run = opencl_correlate_run,
+    .device_bytes = opencl_correlate_device_bytes};

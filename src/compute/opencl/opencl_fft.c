@@ -186,8 +186,7 @@ static status_t clfft_plan_batch(device_t *device, uint32_t length, uint64_t bat
     CLFFT_TRY_OUT(device, clfft.get_tmp_buf_size(plan->handle, &bytes),
                   "say what workspace it needs");
     *work = bytes;
-    *out = plan;
-    plan = NULL;
+    *out = memory_move(&plan);
 out:
     clfft_forget(plan);
     return st;
@@ -310,8 +309,7 @@ status_t fft_create(device_t *device, enum fft_kind kind, uint32_t length, uint6
         TRY_OUT(device_allocate(device, fft->grain * length * COMPLEX_BYTES, "the stage of the FFT",
                                 &fft->stage));
     }
-    *out = fft;
-    fft = NULL;
+    *out = memory_move(&fft);
 out:
     fft_destroy(fft);
     return st;

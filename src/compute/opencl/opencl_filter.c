@@ -435,9 +435,9 @@ struct stage {
     struct stopwatch watch;
 };
 
-static void opencl_filter_destroy(filter_t *filter)
+static void opencl_filter_destroy(void *filter)
 {
-    struct stage *stage = (struct stage *)filter;
+    struct stage *stage = filter;
     struct filter_made *made = &stage->made;
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
@@ -449,7 +449,6 @@ static void opencl_filter_destroy(filter_t *filter)
     DEVICE_RELEASE(device, stage->streams);
     stopwatch_free(&stage->watch);
     free(stage->known);
-    free(stage);
 }
 
 /* Samples of a stream that the rows of a run need, unless streams are shifted. */
@@ -460,10 +459,10 @@ static uint64_t filter_samples(const struct filter_spec *spec)
     return overlap_inputs(&overlap, max_u64(spec->max_rows, 1));
 }
 
-static status_t opencl_filter_create(backend_t *backend, filter_t *made)
+static status_t opencl_filter_create(backend_t *backend, void *made)
 {
-    const struct filter_spec *spec = &made->spec;
-    struct stage *stage = (struct stage *)made;
+    struct stage *stage = made;
+    const struct filter_spec *spec = &stage->base.spec;
     struct opencl *opencl = (struct opencl *)backend;
     device_t *device = opencl->device;
     stage->opencl = opencl;
@@ -509,17 +508,15 @@ static status_t filter_unpack(struct stage *stage, struct opencl_buffer *in,
         run->counted_first, run->counted, in->use != BUFFER_IN, 0};
     TRY(deinterleave_run(stage->deinterleave, &stage->watch, &raw, &block->in, &block->in_stride,
                          NULL));
-    if (!raw.is_clean) {
-        TRY(deinterleave_fetch(stage->deinterleave, in->counts, &in->counted));
-    }
-    return STATUS_OK;
+    return raw.is_clean ? STATUS_OK
+                        : deinterleave_fetch(stage->deinterleave, in->counts, &in->counted);
 }
 
-static status_t opencl_filter_run(filter_t *filter, buffer_t *in_buffer,
+static status_t opencl_filter_run(void *filter, buffer_t *in_buffer,
                                   const struct sample_input *input, const struct stage_run *run,
                                   buffer_t *out_buffer)
 {
-    struct stage *stage = (struct stage *)filter;
+    struct stage *stage = filter;
     const struct filter_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
     struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
@@ -565,19 +562,13 @@ static uint64_t opencl_filter_device_bytes(const struct filter_spec *spec)
            spec->nstreams * sizeof(struct filter_stream) + way->bytes(&settled);
 }
 
-static status_t opencl_filter_times(filter_t *filter, double seconds[DEVICE_STEPS])
-{
-    struct stage *stage = (struct stage *)filter;
-    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
-}
+OPENCL_TIMES(opencl_filter_times)
 
-const struct filter_ops opencl_filter = {.choose = opencl_filter_choose,
+const struct filter_ops opencl_filter = {.stage = {sizeof(struct stage), opencl_filter_create,
+                                                   opencl_filter_destroy, opencl_filter_times,
+                                                   opencl_filter_run},
+                                         .choose = opencl_filter_choose,
                                          .bytes = opencl_filter_bytes,
-                                         .size = sizeof(struct stage),
-                                         .create = opencl_filter_create,
-                                         .destroy = opencl_filter_destroy,
-                                         .run = opencl_filter_run,
                                          .candidates = opencl_filter_candidates,
                                          .words = opencl_filter_words,
-                                         .device_bytes = opencl_filter_device_bytes,
-                                         .times = opencl_filter_times};
+                                         .device_bytes = opencl_filter_device_bytes};

@@ -5,6 +5,7 @@
 #include "compute/opencl/deinterleave.h"
 #include "compute/opencl/opencl_filter.h"
 #include "compute/shared/filter_table.h"
+#include "dsp/overlap.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,12 +28,6 @@ void filter_options(const struct filter_spec *spec, struct text *out)
 static uint64_t filter_valid(const struct filter_spec *spec)
 {
     return (spec->choice.shape.length - (spec->taps - 1)) / spec->decimate;
-}
-
-/* Towards minus infinity. */
-static int64_t overlap_floor(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
 }
 
 static status_t filter_blocks(const struct filter_spec *spec, const struct filter_block *run,
@@ -612,9 +607,7 @@ static status_t fused_run(const struct filter_made *fused, struct stopwatch *wat
     TRY(filter_blocks(&fused->spec, run, &first, &blocks));
     const uint64_t all = (uint64_t)blocks * run->nstreams;
     const uint64_t batch = fused->spec.choice.shape.batch;
-    if (fused->kind->rows == 1) {
-        TRY(fused_run_all(fused, watch, run, first, blocks));
-    }
+    TRY(fused->kind->rows == 1 ? fused_run_all(fused, watch, run, first, blocks) : STATUS_OK);
     for (uint64_t from = 0; fused->kind->rows > 1 && from < all; from += batch) {
         TRY(fused_run_rows(fused, watch, run, first, blocks, (uint32_t)from,
                            (uint32_t)min_u64(batch, all - from)));

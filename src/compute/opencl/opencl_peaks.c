@@ -6,7 +6,6 @@
 #include "compute/opencl/program.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* As in kernels/peaks/. */
 enum {
@@ -38,15 +37,14 @@ struct stage {
     struct stopwatch watch;
 };
 
-static void opencl_peaks_destroy(peaks_t *base)
+static void opencl_peaks_destroy(void *base)
 {
-    struct stage *stage = (struct stage *)base;
+    struct stage *stage = base;
     clFinish(stage->device->compute);
     LAUNCH_RELEASE(stage->whole, stage->any, stage->refine);
     DEVICE_RELEASE(stage->device, stage->scale, stage->counts, stage->noise, stage->list,
                    stage->others);
     stopwatch_free(&stage->watch);
-    free(stage);
 }
 
 static int peaks_can(const device_t *device, const struct boxes *boxes)
@@ -94,6 +92,7 @@ static status_t opencl_peaks_create(backend_t *backend, const struct boxes *boxe
         return STATUS_OK;
     }
     TRY_OUT(memory_zeroed(1, sizeof *stage, "a search", &stage));
+    stage->base.ops = &opencl_peaks;
     stage->device = device;
     stage->boxes = *boxes;
     stage->least = boxes_least(boxes);
@@ -105,12 +104,9 @@ static status_t opencl_peaks_create(backend_t *backend, const struct boxes *boxe
     TRY_OUT(
         device_put(device, scale, (boxes->widths + 1) * sizeof *scale, "a search", &stage->scale));
     TRY_OUT(device_allocate(device, COUNTS * sizeof(cl_uint), "a search", &stage->counts));
-    *out = &stage->base;
-    stage = NULL;
+    *out = memory_move(&stage);
 out:
-    if (stage) {
-        opencl_peaks_destroy(&stage->base);
-    }
+    stage_destroy(stage);
     return st;
 }
 
@@ -208,14 +204,14 @@ static status_t opencl_peaks_run(peaks_t *base, buffer_t *rows, const struct pea
     return opencl_block_end(in, &out, &bytes, 1, &stage->watch);
 }
 
-static status_t opencl_peaks_times(peaks_t *base, double seconds[DEVICE_STEPS])
+static status_t opencl_peaks_times(void *base, double seconds[DEVICE_STEPS])
 {
-    struct stage *stage = (struct stage *)base;
+    struct stage *stage = base;
     return stopwatch_collect(&stage->watch, stage->device, seconds);
 }
 
-const struct peaks_ops opencl_peaks = {.create = opencl_peaks_create,
-                                       .destroy = opencl_peaks_destroy,
-                                       .reserve = opencl_peaks_reserve,
-                                       .run = opencl_peaks_run,
-                                       .times = opencl_peaks_times};
+const struct peaks_ops opencl_peaks = {
+    .stage = {.destroy = opencl_peaks_destroy, .times = opencl_peaks_times},
+    .create = opencl_peaks_create,
+    .reserve = opencl_peaks_reserve,
+    .run = opencl_peaks_run};

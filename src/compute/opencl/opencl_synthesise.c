@@ -6,6 +6,7 @@
 #include "compute/opencl/deinterleave.h"
 #include "compute/opencl/opencl.h"
 #include "compute/opencl/ppf/ppf_steps.h"
+#include "dsp/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -244,17 +245,12 @@ static status_t fused_points_read(transform_t *transform, struct stopwatch *watc
                                   .from = block->from * block->nstreams,
                                   .count = before * block->nstreams,
                                   .bytes = fused_points_row_bytes(transform, 1)};
-    if (before > 0) {
-        TRY(fused_points_launch(transform, watch, 1, &launch));
-    }
+    TRY(before > 0 ? fused_points_launch(transform, watch, 1, &launch) : STATUS_OK);
     launch.from += launch.count;
     launch.to = launch.count;
     launch.count = (block->count - before) * block->nstreams;
     launch.counted = block->counted * block->nstreams;
-    if (launch.count > 0) {
-        TRY(fused_points_launch(transform, watch, 1, &launch));
-    }
-    return STATUS_OK;
+    return launch.count > 0 ? fused_points_launch(transform, watch, 1, &launch) : STATUS_OK;
 }
 
 /* ---- spectra in order: samples of channels, wherever they lie in a buffer, lined up as spectra
@@ -417,8 +413,7 @@ static status_t transform_create(device_t *device, const struct synthesise_spec 
                            most * spec->nstreams, &transform->fft));
     }
     TRY_OUT(sample_places_create(device, line_up_inputs(spec, spec->nstreams), &transform->places));
-    *out = transform;
-    transform = NULL;
+    *out = memory_move(&transform);
 out:
     transform_destroy(transform);
     return st;
@@ -490,16 +485,15 @@ struct stage {
     struct stopwatch watch;
 };
 
-static void opencl_synthesise_destroy(synthesise_t *synthesise)
+static void opencl_synthesise_destroy(void *synthesise)
 {
-    struct stage *stage = (struct stage *)synthesise;
+    struct stage *stage = synthesise;
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
     transform_destroy(stage->transform);
     LAUNCH_RELEASE(stage->fir);
     DEVICE_RELEASE(device, stage->coeff);
     stopwatch_free(&stage->watch);
-    free(stage);
 }
 
 static uint64_t synthesise_length(const struct synthesise_spec *spec)
@@ -575,10 +569,10 @@ static status_t synthesise_build(struct stage *stage)
     return launch_build(stage->opencl->device, sources, 2, &options, "synthesis_fir", &stage->fir);
 }
 
-static status_t opencl_synthesise_create(backend_t *backend, synthesise_t *made)
+static status_t opencl_synthesise_create(backend_t *backend, void *made)
 {
-    const struct synthesise_spec *spec = &made->spec;
-    struct stage *stage = (struct stage *)made;
+    struct stage *stage = made;
+    const struct synthesise_spec *spec = &stage->base.spec;
     struct opencl *opencl = (struct opencl *)backend;
     stage->opencl = opencl;
     REQUIRE(synthesise_length(spec) <= INT32_MAX / 2, STATUS_USAGE,
@@ -597,22 +591,16 @@ static status_t opencl_synthesise_create(backend_t *backend, synthesise_t *made)
     return STATUS_OK;
 }
 
-/* Rounded down; `divisor` > 0. */
-static int64_t synthesise_quotient(int64_t number, int64_t divisor)
-{
-    return number / divisor - (number % divisor < 0);
-}
-
 /* The first spectrum that row n is made of, and the last. */
 static int64_t synthesise_first(const struct synthesise_spec *spec, int64_t n)
 {
     const int64_t length = (int64_t)synthesise_length(spec);
-    return synthesise_quotient(n - spec->first - length + spec->hop, spec->hop);
+    return overlap_floor(n - spec->first - length + spec->hop, spec->hop);
 }
 
 static int64_t synthesise_last(const struct synthesise_spec *spec, int64_t n)
 {
-    return synthesise_quotient(n - spec->first, spec->hop);
+    return overlap_floor(n - spec->first, spec->hop);
 }
 
 /* State of a run. */
@@ -701,11 +689,11 @@ static status_t synthesise_pieces(struct stage *stage, struct progress *progress
     return synthesise_count_rest(stage, progress, run->samples);
 }
 
-static status_t opencl_synthesise_run(synthesise_t *synthesise, buffer_t *in_buffer,
+static status_t opencl_synthesise_run(void *synthesise, buffer_t *in_buffer,
                                       const struct sample_input *input, const struct stage_run *run,
                                       buffer_t *out_buffer)
 {
-    struct stage *stage = (struct stage *)synthesise;
+    struct stage *stage = synthesise;
     const struct synthesise_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
     struct progress progress = {in, (struct opencl_buffer *)out_buffer, input, run, 0};
@@ -717,9 +705,8 @@ static status_t opencl_synthesise_run(synthesise_t *synthesise, buffer_t *in_buf
     const uint64_t bytes = ((run->nstreams - 1) * run->out_stride + run->rows) * row_bytes;
     TRY(opencl_block_begin(in, extent, &out_buffer, 1, &stage->watch));
     TRY(synthesise_pieces(stage, &progress));
-    if (in->use == BUFFER_IN) {
-        TRY(transform_fetch(stage->transform, in->counts, &in->counted));
-    }
+    TRY(in->use == BUFFER_IN ? transform_fetch(stage->transform, in->counts, &in->counted)
+                             : STATUS_OK);
     return opencl_block_end(in, &out_buffer, &bytes, 1, &stage->watch);
 }
 
@@ -735,18 +722,12 @@ static uint64_t opencl_synthesise_device_bytes(const struct synthesise_spec *spe
            synthesise_length(spec) * sizeof(float);
 }
 
-static status_t opencl_synthesise_times(synthesise_t *synthesise, double seconds[DEVICE_STEPS])
-{
-    struct stage *stage = (struct stage *)synthesise;
-    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
-}
+OPENCL_TIMES(opencl_synthesise_times)
 
-const struct synthesise_ops opencl_synthesise = {.bytes = opencl_synthesise_bytes,
-                                                 .size = sizeof(struct stage),
-                                                 .create = opencl_synthesise_create,
-                                                 .destroy = opencl_synthesise_destroy,
-                                                 .run = opencl_synthesise_run,
-                                                 .choose = opencl_synthesise_choose,
-                                                 .words = opencl_synthesise_words,
-                                                 .device_bytes = opencl_synthesise_device_bytes,
-                                                 .times = opencl_synthesise_times};
+const struct synthesise_ops opencl_synthesise = {
+    .stage = {sizeof(struct stage), opencl_synthesise_create, opencl_synthesise_destroy,
+              opencl_synthesise_times, opencl_synthesise_run},
+    .bytes = opencl_synthesise_bytes,
+    .choose = opencl_synthesise_choose,
+    .words = opencl_synthesise_words,
+    .device_bytes = opencl_synthesise_device_bytes};

@@ -205,8 +205,7 @@ static status_t program_load(const device_t *device, const char *key, const char
         clCreateProgramWithBinary(device->context, 1, &id, &size, &bytes, &is_good, &error);
     if (error == CL_SUCCESS && is_good == CL_SUCCESS &&
         clBuildProgram(program, 1, &id, options, NULL, NULL) == CL_SUCCESS) {
-        *out = program;
-        program = NULL;
+        *out = memory_move(&program);
     }
     if (program) {
         clReleaseProgram(program);
@@ -250,13 +249,10 @@ static status_t program_make(const device_t *device, const char *what, const cha
         program = clCreateProgramWithSource(device->context, 1, &text, NULL, &error);
         CL_TRY_OUT(device, error, "take a program's source");
         error = clBuildProgram(program, 1, &id, options, NULL, NULL);
-        if (error != CL_SUCCESS) {
-            TRY_OUT(program_fail_build(device, program, what, error));
-        }
+        TRY_OUT(error != CL_SUCCESS ? program_fail_build(device, program, what, error) : STATUS_OK);
         program_store(program, key);
     }
-    *out = program;
-    program = NULL;
+    *out = memory_move(&program);
 out:
     cache_unlock(lock);
     if (program) {
@@ -280,9 +276,7 @@ status_t program_build_text(const device_t *device, const char *what, const char
         goto out;
     }
     TRY_OUT(program_load(device, key.data, options, &program));
-    if (!program) {
-        TRY_OUT(program_make(device, what, text, options, key.data, &program));
-    }
+    TRY_OUT(program ? STATUS_OK : program_make(device, what, text, options, key.data, &program));
     kept_add_program(device->kept, key.data, program);
     *out = program;
 out:
@@ -390,8 +384,5 @@ status_t launch_kernel(const device_t *device, cl_kernel kernel, struct launch_s
     TRY(stopwatch_event(watch, step, &timed));
     error = clEnqueueNDRangeKernel(device->compute, kernel, 1, NULL, &global, &size.items, 0, NULL,
                                    timed);
-    if (error != CL_SUCCESS) {
-        TRY(launch_fail(device, kernel, error, "launch"));
-    }
-    return STATUS_OK;
+    return error != CL_SUCCESS ? launch_fail(device, kernel, error, "launch") : STATUS_OK;
 }

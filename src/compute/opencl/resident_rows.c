@@ -45,14 +45,13 @@ static int rows_clear(resident_rows_t *base)
     return any;
 }
 
-static void rows_destroy(resident_rows_t *base)
+static void rows_destroy(void *base)
 {
-    struct rows *r = (struct rows *)base;
+    struct rows *r = base;
     rows_clear(base);
     LAUNCH_RELEASE(r->add);
     DEVICE_RELEASE(r->device, r->raw, r->ifs);
     free(r->pieces);
-    free(r);
 }
 
 static status_t rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
@@ -61,6 +60,7 @@ static status_t rows_create(backend_t *backend, uint64_t row_bytes, uint64_t pie
     struct rows *r = NULL;
     cl_device_fp_config doubles = 0;
     TRY(memory_zeroed(1, sizeof *r, "resident rows", &r));
+    r->base.ops = &opencl_resident_rows;
     r->device = ((struct opencl *)backend)->device;
     r->row_bytes = row_bytes;
     r->piece_rows = max_u64(piece_rows, 1);
@@ -244,8 +244,7 @@ static status_t rows_fetch(resident_rows_t *base, const struct resident_rows_sum
     struct rows *r = (struct rows *)base;
     const struct opencl_buffer *to = (const struct opencl_buffer *)in;
     if (rows_is_plain(sums)) {
-        TRY(rows_gather(r, first, count, to->memory, at));
-        return STATUS_OK;
+        return rows_gather(r, first, count, to->memory, at);
     }
     TRY(rows_prepare_sums(r, sums));
     uint64_t steps = r->raw_rows / sums->each;
@@ -263,8 +262,8 @@ static status_t rows_blank(resident_rows_t *base, buffer_t *in, uint64_t at, uin
                         ((const struct opencl_buffer *)in)->memory, at, bytes);
 }
 
-const struct resident_rows_ops opencl_resident_rows = {.create = rows_create,
-                                                       .destroy = rows_destroy,
+const struct resident_rows_ops opencl_resident_rows = {.stage = {.destroy = rows_destroy},
+                                                       .create = rows_create,
                                                        .keep = rows_keep,
                                                        .clear = rows_clear,
                                                        .holds = rows_holds,

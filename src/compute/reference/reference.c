@@ -13,18 +13,6 @@
 
 /* Dedispersion as the formula says, in double. */
 
-static status_t dedisperse_begin(backend_t *backend, dedisperse_t *dedisperse)
-{
-    (void)backend;
-    (void)dedisperse;
-    return STATUS_OK;
-}
-
-static void dedisperse_end(dedisperse_t *dedisperse)
-{
-    free(dedisperse);
-}
-
 static uint64_t dedisperse_needed_bytes(const struct dedisperse_spec *spec)
 {
     (void)spec;
@@ -48,9 +36,7 @@ static status_t dedisperse_add_up(dedisperse_t *dedisperse, buffer_t *in,
     return STATUS_OK;
 }
 
-static const struct dedisperse_ops reference_dedisperse = {.size = sizeof(dedisperse_t),
-                                                           .create = dedisperse_begin,
-                                                           .destroy = dedisperse_end,
+static const struct dedisperse_ops reference_dedisperse = {.stage = {.size = sizeof(dedisperse_t)},
                                                            .bytes = dedisperse_needed_bytes,
                                                            .run = dedisperse_add_up};
 
@@ -86,9 +72,9 @@ static status_t reference_buffer_create(backend_t *backend, enum buffer_use use,
     return host_buffer_create(sizeof(struct host_buffer), bytes, out);
 }
 
-static void reference_destroy(channelise_t *channelise)
+static void reference_destroy(void *channelise)
 {
-    struct reference *r = (struct reference *)channelise;
+    struct reference *r = channelise;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         free(r->carry[i]);
         free(r->factors[i]);
@@ -97,13 +83,12 @@ static void reference_destroy(channelise_t *channelise)
     free(r->folded);
     free(r->bins);
     free(r->first);
-    free(r);
 }
 
-static status_t reference_create(backend_t *backend, channelise_t *made)
+static status_t reference_create(backend_t *backend, void *made)
 {
-    const struct channelise_spec given = made->spec, *spec = &given;
-    struct reference *r = (struct reference *)made;
+    struct reference *r = made;
+    const struct channelise_spec given = r->base.spec, *spec = &given;
     (void)backend;
     r->samples = channelise_samples(spec);
     TRY(memory_zeroed(r->samples * spec->taps, sizeof(double), "coefficients", &r->coeff));
@@ -331,13 +316,12 @@ static status_t reference_run(channelise_t *channelise, const channelise_t *firs
     return STATUS_OK;
 }
 
-static const struct channelise_ops reference_channelise = {.size = sizeof(struct reference),
-                                                           .create = reference_create,
-                                                           .destroy = reference_destroy,
-                                                           .bytes = reference_needed_bytes,
-                                                           .begin = reference_begin,
-                                                           .scale = reference_scale,
-                                                           .run = reference_run};
+static const struct channelise_ops reference_channelise = {
+    .stage = {sizeof(struct reference), reference_create, reference_destroy, NULL, NULL},
+    .bytes = reference_needed_bytes,
+    .begin = reference_begin,
+    .scale = reference_scale,
+    .run = reference_run};
 
 const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .abilities = {.is_reference = 1, .slots = 1},

@@ -14,17 +14,18 @@ static uint64_t reference_beamform_bytes(const struct beamform_spec *spec)
     return sizeof(struct beamform) + beam_spec_bytes(spec);
 }
 
-static void reference_beamform_destroy(beamform_t *beamform)
+static void reference_beamform_destroy(void *base)
 {
+    beamform_t *beamform = base;
     beam_spec_free(&beamform->spec);
-    free(beamform);
 }
 
-static status_t reference_beamform_create(backend_t *backend, beamform_t *made)
+static status_t reference_beamform_create(backend_t *backend, void *base)
 {
-    const struct beamform_spec given = made->spec, *spec = &given;
+    beamform_t *made = base;
+    const struct beamform_spec given = made->spec;
     (void)backend;
-    return beam_spec_copy(spec, &made->spec);
+    return beam_spec_copy(&given, &made->spec);
 }
 
 static void reference_multiply(const double by[2], double number[2])
@@ -128,10 +129,10 @@ static status_t reference_beamform_run(beamform_t *beamform, buffer_t *in, uint6
     return STATUS_OK;
 }
 
-const struct beamform_ops reference_beamform = {.bytes = reference_beamform_bytes,
-                                                .size = sizeof(struct beamform),
-                                                .create = reference_beamform_create,
-                                                .destroy = reference_beamform_destroy,
+const struct beamform_ops reference_beamform = {.stage = {sizeof(struct beamform),
+                                                          reference_beamform_create,
+                                                          reference_beamform_destroy, NULL, NULL},
+                                                .bytes = reference_beamform_bytes,
                                                 .run = reference_beamform_run};
 
 struct reference_correlate {
@@ -140,17 +141,16 @@ struct reference_correlate {
     uint64_t floats;
 };
 
-static void correlate_end(correlate_t *correlate)
+static void correlate_end(void *correlate)
 {
-    struct reference_correlate *r = (struct reference_correlate *)correlate;
+    struct reference_correlate *r = correlate;
     free(r->carry);
-    free(r);
 }
 
-static status_t correlate_start(backend_t *backend, correlate_t *made)
+static status_t correlate_start(backend_t *backend, void *made)
 {
-    const struct correlate_spec *spec = &made->spec;
-    struct reference_correlate *r = (struct reference_correlate *)made;
+    struct reference_correlate *r = made;
+    const struct correlate_spec *spec = &r->base.spec;
     (void)backend;
     r->floats = correlate_row_floats(spec);
     return memory_zeroed(r->floats / 2, sizeof *r->carry, "a dump", &r->carry);
@@ -236,9 +236,8 @@ static status_t correlate_add_up(correlate_t *correlate, buffer_t *in, uint64_t 
     return STATUS_OK;
 }
 
-const struct correlate_ops reference_correlate = {.size = sizeof(struct reference_correlate),
-                                                  .create = correlate_start,
-                                                  .destroy = correlate_end,
-                                                  .bytes = correlate_needed_bytes,
-                                                  .begin = correlate_forget,
-                                                  .run = correlate_add_up};
+const struct correlate_ops reference_correlate = {
+    .stage = {sizeof(struct reference_correlate), correlate_start, correlate_end, NULL, NULL},
+    .bytes = correlate_needed_bytes,
+    .begin = correlate_forget,
+    .run = correlate_add_up};

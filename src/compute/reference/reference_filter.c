@@ -7,7 +7,6 @@
 #include "dsp/dft.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct reference_filter {
     struct filter base;
@@ -78,21 +77,20 @@ static status_t reference_filter_candidates(backend_t *backend, const struct fil
     return STATUS_OK;
 }
 
-static void reference_filter_destroy(filter_t *filter)
+static void reference_filter_destroy(void *filter)
 {
-    struct reference_filter *r = (struct reference_filter *)filter;
+    struct reference_filter *r = filter;
     free(r->coeff);
     free(r->samples);
     free(r->block);
     free(r->spectrum);
     free(r->response);
-    free(r);
 }
 
-static status_t reference_filter_create(backend_t *backend, filter_t *made)
+static status_t reference_filter_create(backend_t *backend, void *made)
 {
-    const struct filter_spec given = made->spec, *spec = &given;
-    struct reference_filter *r = (struct reference_filter *)made;
+    struct reference_filter *r = made;
+    const struct filter_spec given = r->base.spec, *spec = &given;
     size_t length = spec->choice.shape.length;
     (void)backend;
     r->base.spec.coeff = NULL;
@@ -221,11 +219,10 @@ static status_t reference_respond(struct reference_filter *r, const struct refer
     return STATUS_OK;
 }
 
-static status_t reference_filter_run(filter_t *filter, buffer_t *in,
-                                     const struct sample_input *input, const struct stage_run *run,
-                                     buffer_t *out)
+static status_t reference_filter_run(void *filter, buffer_t *in, const struct sample_input *input,
+                                     const struct stage_run *run, buffer_t *out)
 {
-    struct reference_filter *r = (struct reference_filter *)filter;
+    struct reference_filter *r = filter;
     struct reference_source source = {&r->base.spec, input, run, NULL};
     void *from = NULL;
     void *to = NULL;
@@ -244,10 +241,9 @@ static status_t reference_filter_run(filter_t *filter, buffer_t *in,
     return STATUS_OK;
 }
 
-const struct filter_ops reference_filter = {.choose = reference_filter_choose,
-                                            .bytes = reference_filter_bytes,
-                                            .size = sizeof(struct reference_filter),
-                                            .create = reference_filter_create,
-                                            .destroy = reference_filter_destroy,
-                                            .run = reference_filter_run,
-                                            .candidates = reference_filter_candidates};
+const struct filter_ops reference_filter = {
+    .stage = {sizeof(struct reference_filter), reference_filter_create, reference_filter_destroy,
+              NULL, reference_filter_run},
+    .choose = reference_filter_choose,
+    .bytes = reference_filter_bytes,
+    .candidates = reference_filter_candidates};

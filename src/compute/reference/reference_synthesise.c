@@ -30,20 +30,19 @@ static uint64_t reference_synthesise_bytes(const struct synthesise_spec *spec)
            ((uint64_t)spec->points * 5 + spec->max_rows) * 16;
 }
 
-static void reference_synthesise_destroy(synthesise_t *synthesise)
+static void reference_synthesise_destroy(void *synthesise)
 {
-    struct reference_synthesise *r = (struct reference_synthesise *)synthesise;
+    struct reference_synthesise *r = synthesise;
     free(r->coeff);
     free(r->points);
     free(r->stream);
     free(r->rows);
-    free(r);
 }
 
-static status_t reference_synthesise_create(backend_t *backend, synthesise_t *made)
+static status_t reference_synthesise_create(backend_t *backend, void *made)
 {
-    const struct synthesise_spec given = made->spec, *spec = &given;
-    struct reference_synthesise *r = (struct reference_synthesise *)made;
+    struct reference_synthesise *r = made;
+    const struct synthesise_spec given = r->base.spec, *spec = &given;
     const size_t length = (size_t)spec->taps * spec->points;
     (void)backend;
     r->base.spec.coeff = NULL;
@@ -116,11 +115,11 @@ static void reference_synthesise_store(const struct reference_synthesise *r, uin
     }
 }
 
-static status_t reference_synthesise_run(synthesise_t *synthesise, buffer_t *in,
+static status_t reference_synthesise_run(void *synthesise, buffer_t *in,
                                          const struct sample_input *input,
                                          const struct stage_run *run, buffer_t *out)
 {
-    struct reference_synthesise *r = (struct reference_synthesise *)synthesise;
+    struct reference_synthesise *r = synthesise;
     const struct synthesise_spec *spec = &r->base.spec;
     const struct overlap overlap =
         overlap_synthesise((uint64_t)spec->taps * spec->points, spec->first, spec->hop);
@@ -151,8 +150,7 @@ static status_t reference_synthesise_run(synthesise_t *synthesise, buffer_t *in,
     return STATUS_OK;
 }
 
-const struct synthesise_ops reference_synthesise = {.bytes = reference_synthesise_bytes,
-                                                    .size = sizeof(struct reference_synthesise),
-                                                    .create = reference_synthesise_create,
-                                                    .destroy = reference_synthesise_destroy,
-                                                    .run = reference_synthesise_run};
+const struct synthesise_ops reference_synthesise = {
+    .stage = {sizeof(struct reference_synthesise), reference_synthesise_create,
+              reference_synthesise_destroy, NULL, reference_synthesise_run},
+    .bytes = reference_synthesise_bytes};

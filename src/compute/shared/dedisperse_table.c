@@ -52,9 +52,7 @@ status_t dedisperse_table_create(const struct dedisperse_spec *spec, struct dedi
                 from[(size_t)row * nchannels + table.channels[i]];
         }
     }
-    if (steps) {
-        TRY_OUT(table_list_groups(steps, &table));
-    }
+    TRY_OUT(steps ? table_list_groups(steps, &table) : STATUS_OK);
     *out = table;
     table = (struct dedisperse_table){0};
 out:

@@ -104,8 +104,7 @@ status_t filter_table_create(const struct filter_spec *spec, uint32_t length, co
         TRY_OUT(table_transform(spec, length, data));
         table_store((const double(*)[2])data, length, place, table);
     }
-    *out = table;
-    table = NULL;
+    *out = memory_move(&table);
 out:
     free(table);
     free(data);

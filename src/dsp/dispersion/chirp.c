@@ -247,10 +247,7 @@ static double chirp_left(const struct window *w, uint32_t n)
     const uint32_t behind = (uint32_t)(-(int64_t)n - w->middle) & (w->length - 1);
     const double distance = behind < w->length / 2 ? behind : (double)behind - w->length;
     const double outside = (fabs(distance - w->off) - w->half) / w->guard;
-    if (outside <= 0) {
-        return 1;
-    }
-    return outside < 1 ? 0.5 * erfc(steepness * (2 * outside - 1)) : 0;
+    return outside <= 0 ? 1 : outside < 1 ? 0.5 * erfc(steepness * (2 * outside - 1)) : 0;
 }
 
 /* Rounding leaves real streams' responses next to real at the ends, and next to symmetric. */

@@ -100,8 +100,7 @@ status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, 
     for (uint32_t l = 0; l < nlevels; l++) {
         TRY_OUT(patterns_make_level(&p, &search, delays, l));
     }
-    p.of = search.below;
-    search.below = NULL;
+    p.of = memory_move(&search.below);
     *out = p;
     p = (struct patterns){0};
 out:

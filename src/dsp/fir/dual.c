@@ -239,8 +239,7 @@ status_t dual_design(const struct dual_bank *bank, double error_db, uint32_t mos
     }
     TRY_OUT(dual_create(bank, taps, &found));
     while (found.error_db > error_db && taps < most) {
-        free(found.coeff);
-        found.coeff = NULL;
+        free(memory_move(&found.coeff));
         TRY_OUT(dual_create(bank, ++taps, &found));
     }
     *out = found;

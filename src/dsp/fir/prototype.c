@@ -446,17 +446,13 @@ status_t prototype_create(const struct prototype_spec *spec, double **out)
     double *coeff = NULL;
     TRY_OUT(prototype_count_coefficients(spec, &count));
     TRY_OUT(memory_zeroed(count, sizeof *coeff, "filter coefficients", &coeff));
-    if (spec->window == WINDOW_FILE) {
-        TRY_OUT(prototype_take_file(spec, count, coeff));
-    } else {
-        TRY_OUT(prototype_fill_windowed_sinc(spec, count, coeff));
-    }
+    TRY_OUT(spec->window == WINDOW_FILE ? prototype_take_file(spec, count, coeff)
+                                        : prototype_fill_windowed_sinc(spec, count, coeff));
     TRY_OUT(prototype_find_divisor(spec->normalise, count, coeff, &divisor));
     for (size_t j = 0; j < count; j++) {
         coeff[j] /= divisor;
     }
-    *out = coeff;
-    coeff = NULL;
+    *out = memory_move(&coeff);
 out:
     free(coeff);
     return st;
@@ -565,8 +561,7 @@ status_t prototype_resample(const double *in, uint32_t taps, uint32_t points_in,
         made[j] = creal(b[j]) / divisor;
     }
 done:
-    *out = made;
-    made = NULL;
+    *out = memory_move(&made);
 out:
     free(a);
     free(b);

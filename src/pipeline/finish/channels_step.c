@@ -45,8 +45,7 @@ static status_t droop_create(const struct channelise_plan *work, uint32_t i, uin
         droop->factors[k] =
             gain < DROOP_LEAST * most ? NAN : (float)(1 / (is_power ? gain : sqrt(gain)));
     }
-    *out = droop;
-    droop = NULL;
+    *out = memory_move(&droop);
 out:
     free(droop);
     return st;
@@ -131,8 +130,7 @@ static status_t keep_create(const struct channelise_plan *work, uint32_t i, uint
         TRY_OUT(memory_zeroed((size_t)rows * spec->nifs, sizeof *keep->wholes, "kept channels",
                               &keep->wholes));
     }
-    *out = keep;
-    keep = NULL;
+    *out = memory_move(&keep);
 out:
     keep_destroy(keep);
     return st;

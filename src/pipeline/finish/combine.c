@@ -403,8 +403,7 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     TRY_OUT(memory_zeroed((size_t)rows, 1, "holes", &step->holes));
     size_t made = plan_products_combined_bytes(work, i, work->chunking.group_streams);
     TRY_OUT(made > 0 ? memory_zeroed((size_t)rows, made, "pols", &step->made) : STATUS_OK);
-    *out = step;
-    step = NULL;
+    *out = memory_move(&step);
 out:
     combine_destroy(step);
     return st;

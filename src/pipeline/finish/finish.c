@@ -52,8 +52,7 @@ status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t 
     for (size_t at = 0; at < FINISH_STEPS; at++) {
         TRY_OUT(finish_steps[at]->create(work, i, rows, &finish->steps[at]));
     }
-    *out = finish;
-    finish = NULL;
+    *out = memory_move(&finish);
 out:
     finish_destroy(finish);
     return st;

@@ -181,8 +181,7 @@ static status_t flag_create(const struct channelise_plan *work, uint32_t i, uint
     uint64_t ifs = channelise_plan_made(work, i, work->chunking.group_streams) / flag->coarse;
     TRY_OUT(flag_create_open(work, flag, rows / flag->cells + 1, ifs));
     TRY_OUT(flag_create_cells(work, flag, rows, ifs));
-    *out = flag;
-    flag = NULL;
+    *out = memory_move(&flag);
 out:
     flag_destroy(flag);
     return st;

@@ -97,8 +97,7 @@ static status_t quantise_create(const struct channelise_plan *work, uint32_t i, 
     step->lines = plan_products_lines(work, i, streams);
     TRY_OUT(
         quantise_make_room(step, rows, chunk_share(&work->chunking, ifs_weights(spec), streams)));
-    *out = step;
-    step = NULL;
+    *out = memory_move(&step);
 out:
     quantise_destroy(step);
     return st;

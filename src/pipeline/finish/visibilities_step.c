@@ -54,8 +54,7 @@ static status_t visibilities_step_create(const struct channelise_plan *work, uin
     TRY_OUT(work->is_judged ? memory_zeroed((size_t)rows * spec->nifs, sizeof *v->wholes,
                                             "weights of visibilities", &v->wholes)
                             : STATUS_OK);
-    *out = v;
-    v = NULL;
+    *out = memory_move(&v);
 out:
     visibilities_step_destroy(v);
     return st;

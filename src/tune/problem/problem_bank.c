@@ -57,8 +57,7 @@ status_t bank_scale(channelise_t *stage, const struct channelise_spec *spec)
     float *factors = NULL;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
         if (spec->outputs[i].bits) {
-            free(factors);
-            factors = NULL;
+            free(memory_move(&factors));
             TRY_OUT(memory_zeroed(lines, sizeof *factors, "scales", &factors));
             for (size_t k = 0; k < lines; k++) {
                 factors[k] = (float)bank_factor(spec, i);
@@ -254,7 +253,7 @@ status_t bank_spoil_all(struct bank *bank)
 void bank_end(struct bank *bank)
 {
     bank_release(bank);
-    channelise_destroy(bank->stage);
+    stage_destroy(bank->stage);
     free(bank->re);
     free(bank->im);
     *bank = (struct bank){.backend = NULL};
@@ -292,7 +291,7 @@ status_t bank_run_alone(struct bank *bank, struct trial_run *out)
     TRY(bank_enqueue(bank, 0, 0));
     TRY(bank_await(bank, 0));
     out->seconds = clock_now() - started;
-    TRY(channelise_times(bank->stage, out->steps));
+    TRY(stage_times(bank->stage, out->steps));
     trial_run_settle(out, STEP_FILTER);
     return STATUS_OK;
 }
@@ -318,8 +317,7 @@ status_t bank_run_row(struct bank *bank, uint64_t blocks, double least, uint64_t
 void bank_window_free(struct bank_window *window)
 {
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        free(window->rows[i]);
-        window->rows[i] = NULL;
+        free(memory_move(&window->rows[i]));
     }
 }
 

@@ -112,8 +112,7 @@ status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_s
     TRY_OUT(trial_fill(trial));
     TRY_OUT(buffer_create(backend, BUFFER_OUT, spec->delays->ndms * trial->stride * sizeof(float),
                           &trial->out));
-    *out = trial;
-    trial = NULL;
+    *out = memory_move(&trial);
 out:
     dedispersion_trial_destroy(trial);
     return st;
@@ -165,7 +164,7 @@ static status_t trial_run(void *context, struct trial_run *out)
                                trial->stride));
     TRY(buffer_get(trial->out, &data));
     *out = (struct trial_run){.seconds = clock_now() - started};
-    TRY(dedisperse_times(trial->stage, out->steps));
+    TRY(stage_times(trial->stage, out->steps));
     trial_run_settle(out, STEP_FILTER);
     trial->is_warm = 1;
     return STATUS_OK;
@@ -188,8 +187,7 @@ status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedis
     TRY_OUT(trial_spoil(trial));
     TRY_OUT(trial_time(&timed, trial, repeats, time, out));
 out:
-    dedisperse_destroy(trial->stage);
-    trial->stage = NULL;
+    stage_destroy(memory_move(&trial->stage));
     return st;
 }
 

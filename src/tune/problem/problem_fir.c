@@ -53,8 +53,7 @@ static void fir_windows_begin(struct fir_windows *windows, const struct filter_s
 static void fir_windows_free(struct fir_windows *windows)
 {
     for (uint32_t w = 0; w < FIR_WINDOWS; w++) {
-        free(windows->list[w].expected);
-        windows->list[w].expected = NULL;
+        free(memory_move(&windows->list[w].expected));
     }
 }
 
@@ -100,18 +99,17 @@ static status_t windows_expect_one(struct fir_window *window, const struct filte
     buffer_t *out = NULL;
     filter_t *stage = NULL;
     void *rows = NULL;
-    free(window->expected);
-    window->expected = NULL;
+    free(memory_move(&window->expected));
     TRY_OUT(memory_zeroed(bytes, 1, "a trial", &window->expected));
     TRY_OUT(bank_part(reference, trial->in, input->re[0] + first * input->step,
                       (end - first) * input->step, &in));
     TRY_OUT(buffer_create(reference, BUFFER_OUT, bytes, &out));
     TRY_OUT(filter_create(reference, spec, &stage));
-    TRY_OUT(filter_run(stage, in, &copied, &run, out));
+    TRY_OUT(stage_run(stage, in, &copied, &run, out));
     TRY_OUT(buffer_get(out, &rows));
     memcpy(window->expected, rows, bytes);
 out:
-    filter_destroy(stage);
+    stage_destroy(stage);
     buffer_destroy(in);
     buffer_destroy(out);
     return st;
@@ -197,8 +195,8 @@ static uint64_t fir_trial_bytes(const struct filter_spec *spec, uint64_t rows)
 
 void fir_trial_end(struct fir_trial *trial)
 {
-    filter_destroy(trial->stage);
-    filter_destroy(trial->copy);
+    stage_destroy(trial->stage);
+    stage_destroy(trial->copy);
     buffer_destroy(trial->in);
     buffer_destroy(trial->out);
     for (uint32_t i = 0; i < trial->npairs; i++) {
@@ -254,7 +252,7 @@ static status_t trial_copy(struct fir_trial *trial, buffer_t *from, buffer_t *to
     const size_t re[1] = {0};
     const size_t im[1] = {trial->spec.coding.is_complex ? sizeof(float) : 0};
     struct sample_input input = {re, im, trial->input.step};
-    return filter_run(trial->copy, from, &input, &run, to);
+    return stage_run(trial->copy, from, &input, &run, to);
 }
 
 static status_t trial_make_pairs(struct fir_trial *trial, uint32_t pairs)
@@ -275,7 +273,7 @@ static status_t trial_make_pairs(struct fir_trial *trial, uint32_t pairs)
         }
         TRY(trial_copy(trial, trial->in, pair->in, trial->samples));
     }
-    return filter_times(trial->copy, unused);
+    return stage_times(trial->copy, unused);
 }
 
 status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uint64_t rows,
@@ -291,10 +289,7 @@ status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uin
     TRY(buffer_create(backend, BUFFER_OUT, trial_out_bytes(spec, rows), &out->out));
     TRY(buffer_get(out->in, &data));
     fir_windows_begin(&out->windows, &out->spec, data, &out->input, out->samples);
-    if (pairs > 0) {
-        TRY(trial_make_pairs(out, pairs));
-    }
-    return STATUS_OK;
+    return pairs > 0 ? trial_make_pairs(out, pairs) : STATUS_OK;
 }
 
 /* Limits the following runs to `rows` rows. */
@@ -326,10 +321,10 @@ static status_t trial_run_moved(struct fir_trial *trial, struct trial_run *out)
 {
     void *data = NULL;
     double started = clock_now();
-    TRY(filter_run(trial->stage, trial->in, &trial->input, &trial->run, trial->out));
+    TRY(stage_run(trial->stage, trial->in, &trial->input, &trial->run, trial->out));
     TRY(buffer_get(trial->out, &data));
     out->seconds = clock_now() - started;
-    return filter_times(trial->stage, out->steps);
+    return stage_times(trial->stage, out->steps);
 }
 
 static status_t trial_run(void *context, struct trial_run *out)
@@ -342,8 +337,8 @@ static status_t trial_run(void *context, struct trial_run *out)
         trial->turn = (trial->turn + 1) % trial->npairs;
         struct fir_pair *pair = &trial->pairs[trial->turn];
         double started = clock_now();
-        TRY(filter_run(trial->stage, pair->in, &trial->input, &trial->run, pair->out));
-        TRY(filter_times(trial->stage, out->steps));
+        TRY(stage_run(trial->stage, pair->in, &trial->input, &trial->run, pair->out));
+        TRY(stage_times(trial->stage, out->steps));
         out->seconds = clock_now() - started;
     }
     if (!trial->is_moved) {
@@ -379,8 +374,7 @@ status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *cho
 {
     uint32_t wrong = 0;
     struct filter_spec *spec = &trial->spec;
-    filter_destroy(trial->stage);
-    trial->stage = NULL;
+    stage_destroy(memory_move(&trial->stage));
     spec->choice = *choice;
     TRY(filter_create(trial->backend, spec, &trial->stage));
     TRY(fir_windows_expect(trial));

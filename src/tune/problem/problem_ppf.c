@@ -94,8 +94,7 @@ static status_t trial_try_room(struct bank *bank)
     TRY_OUT(bank_allocate(bank, 1));
     TRY_OUT(bank_create(bank));
 out:
-    channelise_destroy(bank->stage);
-    bank->stage = NULL;
+    stage_destroy(memory_move(&bank->stage));
     return st;
 }
 
@@ -169,8 +168,7 @@ status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *
     TRY_OUT(bank_spoil(bank, trial->windows, PPF_TRIAL_WINDOWS));
     TRY_OUT(trial_time(&timed, trial, repeats, time, times));
 out:
-    channelise_destroy(bank->stage);
-    bank->stage = NULL;
+    stage_destroy(memory_move(&bank->stage));
     return st;
 }
 
@@ -363,8 +361,7 @@ static status_t blocks_make_whole(struct blocks *blocks)
     TRY_OUT(bank_compare(bank, whole->windows, PPF_TRIAL_WINDOWS, 2, &agreement, &wrong));
     REQUIRE_OUT(wrong == 0, STATUS_DEVICE, "the filter bank that blocks are tuned for is wrong");
 out:
-    channelise_destroy(bank->stage);
-    bank->stage = NULL;
+    stage_destroy(memory_move(&bank->stage));
     return st;
 }
 

@@ -303,14 +303,8 @@ static status_t cpu_beamform_run(beamform_t *beamform, buffer_t *in, uint64_t fi
     const float *const given[2] = {turns->stations, turns->beams};
     const size_t floats[2] = {spectra * beam_station_turns(spec),
                               beamform_cells(spec, first, spectra) * beam_cell_turns(spec)};
-    void *from = NULL;
-    void *to = NULL;
-    pool_wait(stage->pool, block->number);
-    TRY(buffer_get(in, &from));
-    TRY(buffer_get(out, &to));
+    TRY(cpu_begin(stage->pool, block->number, in, &block->in, out, &block->out));
     block->stage = stage;
-    block->in = from;
-    block->out = to;
     block->first = first;
     block->spectra = spectra;
     block->cell = turns->beams ? spec->cell : SEGMENT;
@@ -357,9 +351,9 @@ static uint64_t cpu_beamform_bytes(const struct beamform_spec *spec)
            beam_spec_bytes(spec);
 }
 
-static void cpu_beamform_destroy(beamform_t *beamform)
+static void cpu_beamform_destroy(void *beamform)
 {
-    struct cpu_beamform *stage = (struct cpu_beamform *)beamform;
+    struct cpu_beamform *stage = beamform;
     for (int i = 0; i < POOL_BLOCKS; i++) {
         cpu_settle(stage->pool, stage->blocks[i].number);
         free(stage->blocks[i].turns[0]);
@@ -371,13 +365,12 @@ static void cpu_beamform_destroy(beamform_t *beamform)
     free(stage->scratch);
     free(stage->copied);
     beam_spec_free(&stage->base.spec);
-    free(stage);
 }
 
-static status_t cpu_beamform_create(backend_t *backend, beamform_t *made)
+static status_t cpu_beamform_create(backend_t *backend, void *made)
 {
-    const struct beamform_spec given = made->spec, *spec = &given;
-    struct cpu_beamform *stage = (struct cpu_beamform *)made;
+    struct cpu_beamform *stage = made;
+    const struct beamform_spec given = stage->base.spec, *spec = &given;
     TRY(beam_spec_copy(spec, &stage->base.spec));
     stage->kernels = beam_kernels((enum simd_level)(cpu_simd(spec->simd) - 1));
     REQUIRE(stage->kernels, STATUS_DEVICE,
@@ -433,8 +426,7 @@ status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out)
     return STATUS_OK;
 }
 
-const struct beamform_ops cpu_beamform = {.bytes = cpu_beamform_bytes,
-                                          .size = sizeof(struct cpu_beamform),
-                                          .create = cpu_beamform_create,
-                                          .destroy = cpu_beamform_destroy,
-                                          .run = cpu_beamform_run};
+const struct beamform_ops cpu_beamform = {
+    .stage = {sizeof(struct cpu_beamform), cpu_beamform_create, cpu_beamform_destroy, NULL, NULL},
+    .bytes = cpu_beamform_bytes,
+    .run = cpu_beamform_run};

@@ -4,7 +4,6 @@
  *
  * The next grain is prepared station by station between the blocks of a grain, which prefetch its
  * numbers: these are pages apart, and processors wait for their addresses, too. */
-#include "base/clock.h"
 #include "base/memory.h"
 #include "compute/cpu/arrays/correlate_kernels.h"
 #include "compute/cpu/cpu.h"
@@ -444,14 +443,8 @@ static status_t cpu_correlate_run(correlate_t *base, buffer_t *in, uint64_t spec
     struct cpu_correlate *stage = (struct cpu_correlate *)base;
     struct correlate_work *work = &stage->work[stage->nworks % POOL_BLOCKS];
     const struct correlate_spec *spec = &stage->base.spec;
-    void *from = NULL;
-    void *to = NULL;
-    pool_wait(stage->pool, work->number);
-    TRY(buffer_get(in, &from));
-    TRY(buffer_get(out, &to));
+    TRY(cpu_begin(stage->pool, work->number, in, &work->in, out, &work->out));
     work->stage = stage;
-    work->in = from;
-    work->out = to;
     work->first = base->next;
     work->spectra = spectra;
     work->is_turned = turns != NULL;
@@ -523,9 +516,9 @@ static uint64_t cpu_correlate_bytes(const struct correlate_spec *spec)
            2 * blocks * sizeof(struct correlate_block);
 }
 
-static void cpu_correlate_destroy(correlate_t *base)
+static void cpu_correlate_destroy(void *base)
 {
-    struct cpu_correlate *stage = (struct cpu_correlate *)base;
+    struct cpu_correlate *stage = base;
     for (int i = 0; i < POOL_BLOCKS; i++) {
         cpu_settle(stage->pool, stage->work[i].number);
         free(stage->work[i].turns);
@@ -537,7 +530,6 @@ static void cpu_correlate_destroy(correlate_t *base)
     free(stage->autos);
     free(stage->blocks.list);
     free(stage->lookup);
-    free(stage);
 }
 
 static status_t correlate_allocate(struct cpu_correlate *stage)
@@ -561,10 +553,10 @@ static status_t correlate_allocate(struct cpu_correlate *stage)
     return STATUS_OK;
 }
 
-static status_t cpu_correlate_create(backend_t *backend, correlate_t *made)
+static status_t cpu_correlate_create(backend_t *backend, void *made)
 {
-    const struct correlate_spec given = made->spec, *spec = &given;
-    struct cpu_correlate *stage = (struct cpu_correlate *)made;
+    struct cpu_correlate *stage = made;
+    const struct correlate_spec given = stage->base.spec, *spec = &given;
     enum { GROUP_ROWS = 2 /* blocks whose rows stay in the first-level cache */ };
     const struct correlate_kernels *kernels = correlate_take_kernels(spec);
     REQUIRE(kernels, STATUS_DEVICE, "this machine's processor lacks the vectors that are used");
@@ -580,8 +572,8 @@ static status_t cpu_correlate_create(backend_t *backend, correlate_t *made)
     return correlate_allocate(stage);
 }
 
-const struct correlate_ops cpu_correlate = {.size = sizeof(struct cpu_correlate),
-                                            .create = cpu_correlate_create,
-                                            .destroy = cpu_correlate_destroy,
+const struct correlate_ops cpu_correlate = {.stage = {sizeof(struct cpu_correlate),
+                                                      cpu_correlate_create, cpu_correlate_destroy,
+                                                      NULL, NULL},
                                             .bytes = cpu_correlate_bytes,
                                             .run = cpu_correlate_run};

@@ -406,9 +406,9 @@ static status_t dedisperse_create_second(struct cpu_dedisperse *d,
     return memory_zeroed((size_t)spec->threads * ngroups, d->sub_stride, "sub-bands", &d->sub);
 }
 
-static void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
+static void cpu_dedisperse_destroy(void *dedisperse)
 {
-    struct cpu_dedisperse *d = (struct cpu_dedisperse *)dedisperse;
+    struct cpu_dedisperse *d = dedisperse;
     cpu_settle(d->pool, d->number);
     dedisperse_table_free(&d->table);
     free(d->rows);
@@ -419,7 +419,6 @@ static void cpu_dedisperse_destroy(dedisperse_t *dedisperse)
     free(d->lead);
     free(d->span);
     free(d->outer);
-    free(d);
 }
 
 /* Allocates the tables of brute force or of a tree, beside the rows. If delays repeat too little
@@ -450,10 +449,10 @@ static status_t dedisperse_create_first(struct cpu_dedisperse *d,
     return STATUS_OK;
 }
 
-static status_t cpu_dedisperse_create(backend_t *backend, dedisperse_t *made)
+static status_t cpu_dedisperse_create(backend_t *backend, void *made)
 {
-    const struct dedisperse_spec given = made->spec, *spec = &given;
-    struct cpu_dedisperse *d = (struct cpu_dedisperse *)made;
+    struct cpu_dedisperse *d = made;
+    const struct dedisperse_spec given = d->base.spec, *spec = &given;
     static const enum strip_kind kinds[] = {STRIP_U8, STRIP_U16, STRIP_F32};
     const struct strip_kernels *kernels = strip_kernels(simd_best());
     const char *why = NULL;
@@ -608,14 +607,8 @@ static status_t cpu_dedisperse_run(dedisperse_t *dedisperse, buffer_t *in,
                                    buffer_t *out, uint64_t out_stride)
 {
     struct cpu_dedisperse *d = (struct cpu_dedisperse *)dedisperse;
-    void *from = NULL;
-    void *to = NULL;
-    pool_wait(d->pool, d->number);
-    TRY(buffer_get(in, &from));
-    TRY(buffer_get(out, &to));
+    TRY(cpu_begin(d->pool, d->number, in, &d->in, out, &d->out));
     uint64_t pieces = ceil_div_u64(samples, d->piece);
-    d->in = from;
-    d->out = to;
     d->input = *input;
     d->samples = samples;
     d->out_stride = out_stride;
@@ -643,9 +636,9 @@ static status_t cpu_dedisperse_words(const dedisperse_t *dedisperse, struct text
                    : STATUS_OK;
 }
 
-const struct dedisperse_ops cpu_dedisperse = {.size = sizeof(struct cpu_dedisperse),
-                                              .create = cpu_dedisperse_create,
-                                              .destroy = cpu_dedisperse_destroy,
+const struct dedisperse_ops cpu_dedisperse = {.stage = {sizeof(struct cpu_dedisperse),
+                                                        cpu_dedisperse_create,
+                                                        cpu_dedisperse_destroy, NULL, NULL},
                                               .bytes = cpu_dedisperse_bytes,
                                               .run = cpu_dedisperse_run,
                                               .words = cpu_dedisperse_words,

@@ -231,9 +231,8 @@ static status_t tree_lay_group(cpu_tree_t *tree, struct tree_tile *tile)
             while (level == 1 && i == tile->patterns.levels[1].first[four + 1]) {
                 four++;
             }
-            if (tile->at[level][i] != PATTERN_NONE) {
-                TRY(tree_put_join(tree, tile, level, i, 4 * four));
-            }
+            TRY(tile->at[level][i] != PATTERN_NONE ? tree_put_join(tree, tile, level, i, 4 * four)
+                                                   : STATUS_OK);
         }
     }
     for (uint32_t dm = 0; dm < tile->patterns.ndms; dm++) {
@@ -412,8 +411,7 @@ status_t cpu_tree_create(const struct dedisperse_table *table, enum series_forma
     if (tree->njoins <= tree->most_joins) {
         TRY_OUT(memory_zeroed(tree->longest * tree->sums->sample_bytes + SLACK_BYTES, 1, "zeros",
                               &tree->zeros));
-        *out = tree;
-        tree = NULL;
+        *out = memory_move(&tree);
     }
 out:
     cpu_tree_destroy(tree);

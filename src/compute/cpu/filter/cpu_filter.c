@@ -3,6 +3,7 @@
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/filter/filter_samples.h"
 #include "compute/cpu/filter/overlap_save.h"
+#include "dsp/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,8 +111,7 @@ static status_t direct_create(const struct filter_spec *spec, const struct filte
         TRY_OUT(
             memory_aligned(direct_scratch_floats(spec), sizeof(float), "samples", &d->scratch[i]));
     }
-    *out = d;
-    d = NULL;
+    *out = memory_move(&d);
 out:
     direct_destroy(d);
     return st;
@@ -429,41 +429,29 @@ static void run_task(void *context, uint32_t thread, uint64_t task)
     }
 }
 
-/* a / b, rounded down; b > 0. */
-static int64_t run_floor(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 /* The pieces that hold the run's rows, and those in which missing samples are counted. */
 static void run_cut(struct filter_block *block)
 {
     const struct stage_run *run = &block->run;
     int64_t rows = (int64_t)block->filter->piece_rows;
     block->pieces = 0;
-    block->first_piece = run_floor(run->first_row, rows);
+    block->first_piece = overlap_floor(run->first_row, rows);
     if (run->rows > 0) {
         int64_t last = run->first_row + (int64_t)run->rows - 1;
-        block->pieces = (uint64_t)(run_floor(last, rows) - block->first_piece + 1);
+        block->pieces = (uint64_t)(overlap_floor(last, rows) - block->first_piece + 1);
     }
     block->counts = block->filter->reader.has_rule ? ceil_div_u64(run->counted, COUNT_SAMPLES) : 0;
 }
 
-static status_t cpu_filter_run(filter_t *base, buffer_t *in, const struct sample_input *input,
+static status_t cpu_filter_run(void *base, buffer_t *in, const struct sample_input *input,
                                const struct stage_run *run, buffer_t *out)
 {
-    struct cpu_filter *filter = (struct cpu_filter *)base;
+    struct cpu_filter *filter = base;
     struct filter_block *block = &filter->blocks[filter->nblocks % POOL_BLOCKS];
-    void *from = NULL;
-    void *to = NULL;
-    pool_wait(filter->pool, block->number);
-    TRY(buffer_get(in, &from));
-    TRY(buffer_get(out, &to));
+    TRY(cpu_begin(filter->pool, block->number, in, &block->in, out, &block->out));
     block->filter = filter;
     block->source = (struct host_buffer *)in;
     block->source->missing = 0;
-    block->in = from;
-    block->out = to;
     memcpy(block->re, input->re, run->nstreams * sizeof *block->re);
     memcpy(block->im, input->im, run->nstreams * sizeof *block->im);
     block->step = input->step;
@@ -491,9 +479,9 @@ static status_t cpu_filter_words(const struct filter_choice *choice, struct text
                : text_add(out, "overlap-save (%u, fftw), %s", shape->length, name);
 }
 
-static void cpu_filter_destroy(filter_t *base)
+static void cpu_filter_destroy(void *base)
 {
-    struct cpu_filter *filter = (struct cpu_filter *)base;
+    struct cpu_filter *filter = base;
     for (int i = 0; i < POOL_BLOCKS; i++) {
         cpu_settle(filter->pool, filter->blocks[i].number);
         free(filter->blocks[i].re);
@@ -501,13 +489,12 @@ static void cpu_filter_destroy(filter_t *base)
     }
     direct_destroy(filter->direct);
     overlap_save_destroy(filter->overlap_save);
-    free(filter);
 }
 
-static status_t cpu_filter_create(backend_t *backend, filter_t *made)
+static status_t cpu_filter_create(backend_t *backend, void *made)
 {
-    const struct filter_spec given = made->spec, *spec = &given;
-    struct cpu_filter *filter = (struct cpu_filter *)made;
+    struct cpu_filter *filter = made;
+    const struct filter_spec given = filter->base.spec, *spec = &given;
     uint32_t simd = spec->choice.shape.simd;
     REQUIRE(cpu_simd_kernels(simd), STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
@@ -529,11 +516,9 @@ static status_t cpu_filter_create(backend_t *backend, filter_t *made)
     return STATUS_OK;
 }
 
-const struct filter_ops cpu_filter = {.choose = cpu_filter_choose,
+const struct filter_ops cpu_filter = {.stage = {sizeof(struct cpu_filter), cpu_filter_create,
+                                                cpu_filter_destroy, NULL, cpu_filter_run},
+                                      .choose = cpu_filter_choose,
                                       .bytes = cpu_filter_bytes,
-                                      .size = sizeof(struct cpu_filter),
-                                      .create = cpu_filter_create,
-                                      .destroy = cpu_filter_destroy,
-                                      .run = cpu_filter_run,
                                       .candidates = cpu_filter_candidates,
                                       .words = cpu_filter_words};

@@ -169,8 +169,7 @@ static status_t convolution_create(const struct filter_kernels *kernels, uint32_
         TRY_OUT(memory_aligned(length / FILTER_COLUMNS * 2, sizeof(float), "factors", &c->base));
         convolution_set_factors(c);
     }
-    *out = c;
-    c = NULL;
+    *out = memory_move(&c);
 out:
     convolution_destroy(c);
     return st;
@@ -300,8 +299,7 @@ status_t overlap_save_create(const struct filter_spec *spec, const struct filter
     }
     TRY_OUT(convolution_create(reader->filter, length, spec->threads, &o->convolution));
     TRY_OUT(overlap_save_order(o));
-    *out = o;
-    o = NULL;
+    *out = memory_move(&o);
 out:
     overlap_save_destroy(o);
     return st;

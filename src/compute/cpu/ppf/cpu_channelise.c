@@ -76,8 +76,7 @@ static status_t cpu_channelise_words(const struct channelise_choice *choice, str
         TRY(text_add(out, "%u x %u", choice->shape.radix[0], choice->shape.radix[1]));
     }
     if (choice->shape.vector > 0) {
-        TRY(text_add(out, " side by side"));
-        return STATUS_OK;
+        return text_add(out, " side by side");
     }
     TRY(choice->shape.radix[0] > 0 ? text_add(out, ", ") : STATUS_OK);
     /* How many spectra are filtered in one go rounds nothing, and is not said. */
@@ -195,9 +194,9 @@ static void channelise_settle(const struct cpu *cpu)
     }
 }
 
-static void cpu_channelise_destroy(channelise_t *channelise)
+static void cpu_channelise_destroy(void *channelise)
 {
-    struct cpu *cpu = (struct cpu *)channelise;
+    struct cpu *cpu = channelise;
     channelise_settle(cpu);
     for (uint32_t i = 0; cpu->scratch && i < cpu->base.spec.threads; i++) {
         free(cpu->scratch[i].window);
@@ -226,7 +225,6 @@ static void cpu_channelise_destroy(channelise_t *channelise)
     fine_fft_destroy(cpu->fine_fft);
     ppf_fir_destroy(cpu->filter);
     free(cpu->scratch);
-    free(cpu);
 }
 
 /* Filter and transforms. */
@@ -287,9 +285,8 @@ static status_t channelise_create_blocks(struct cpu *cpu)
 {
     const struct channelise_spec *spec = &cpu->base.spec;
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (channelise_is_summed(&spec->outputs[i])) {
-            TRY(sums_create(spec, i, &cpu->sums[i]));
-        }
+        TRY(channelise_is_summed(&spec->outputs[i]) ? sums_create(spec, i, &cpu->sums[i])
+                                                    : STATUS_OK);
     }
     for (int j = 0; j < POOL_BLOCKS; j++) {
         struct block *block = &cpu->blocks[j];
@@ -305,14 +302,12 @@ static status_t channelise_create_blocks(struct cpu *cpu)
     return STATUS_OK;
 }
 
-static status_t cpu_channelise_create(backend_t *backend, channelise_t *made)
+static status_t cpu_channelise_create(backend_t *backend, void *made)
 {
-    const struct channelise_spec given = made->spec, *spec = &given;
-    struct cpu *cpu = (struct cpu *)made;
+    struct cpu *cpu = made;
+    const struct channelise_spec given = cpu->base.spec, *spec = &given;
     struct channelise_choice choice = spec->choice;
-    if (choice.backend != BACKEND_CPU) {
-        TRY(cpu_channelise_choose(backend, spec, &choice));
-    }
+    TRY(choice.backend != BACKEND_CPU ? cpu_channelise_choose(backend, spec, &choice) : STATUS_OK);
     channelise_set_sizes(cpu, spec, &choice);
     cpu->kernels = cpu_simd_kernels(choice.shape.simd);
     if (choice.shape.rows > 0) {
@@ -391,14 +386,13 @@ static void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectr
     cpu->begins = 1;
 }
 
-const struct channelise_ops cpu_channelise = {.size = sizeof(struct cpu),
-                                              .create = cpu_channelise_create,
-                                              .destroy = cpu_channelise_destroy,
-                                              .bytes = cpu_channelise_bytes,
-                                              .begin = cpu_channelise_begin,
-                                              .scale = cpu_channelise_scale,
-                                              .run = cpu_channelise_run,
-                                              .choose = cpu_channelise_choose,
-                                              .words = cpu_channelise_words,
-                                              .simd = cpu_channelise_simd,
-                                              .candidates = cpu_channelise_candidates};
+const struct channelise_ops cpu_channelise = {
+    .stage = {sizeof(struct cpu), cpu_channelise_create, cpu_channelise_destroy, NULL, NULL},
+    .bytes = cpu_channelise_bytes,
+    .begin = cpu_channelise_begin,
+    .scale = cpu_channelise_scale,
+    .run = cpu_channelise_run,
+    .choose = cpu_channelise_choose,
+    .words = cpu_channelise_words,
+    .simd = cpu_channelise_simd,
+    .candidates = cpu_channelise_candidates};

@@ -163,8 +163,7 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
     }
     struct coefficients all = {filter, spec->coeff, margin};
     pool_each(spec->threads, ceil_div_u64(filter->samples, PIECE), fir_set_coeff, &all);
-    *out = filter;
-    filter = NULL;
+    *out = memory_move(&filter);
 out:
     ppf_fir_destroy(filter);
     return st;

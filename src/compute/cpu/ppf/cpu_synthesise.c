@@ -5,6 +5,7 @@
 #include "compute/cpu/cpu_fft.h"
 #include "compute/cpu/filter/filter_samples.h"
 #include "compute/cpu/ppf/synthesis_kernels.h"
+#include "dsp/overlap.h"
 
 #include <fftw3.h>
 #include <stdlib.h>
@@ -59,20 +60,10 @@ struct cpu_synthesise {
     uint64_t nblocks; /* so far */
 };
 
-/* The same transformed, in the ring. */
-uint64_t synthesise_transform(const struct synthesise_block *block,
-                              struct synthesise_scratch *scratch, uint32_t stream, int64_t begin,
-                              int64_t end);
-
-/* a / b rounded down, and a modulo b; b > 0. */
-static inline int64_t synthesise_floor(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
+/* a modulo b; b > 0. */
 static inline size_t synthesise_modulo(int64_t a, size_t b)
 {
-    return (size_t)(a - synthesise_floor(a, (int64_t)b) * (int64_t)b);
+    return (size_t)(a - overlap_floor(a, (int64_t)b) * (int64_t)b);
 }
 
 /* ---- synthesise spectra ---- */
@@ -183,9 +174,10 @@ static uint64_t synthesise_read(const struct synthesise_block *block,
     return missing;
 }
 
-uint64_t synthesise_transform(const struct synthesise_block *block,
-                              struct synthesise_scratch *scratch, uint32_t stream, int64_t begin,
-                              int64_t end)
+/* The same transformed, in the ring. */
+static uint64_t synthesise_transform(const struct synthesise_block *block,
+                                     struct synthesise_scratch *scratch, uint32_t stream,
+                                     int64_t begin, int64_t end)
 {
     const struct cpu_synthesise *stage = block->stage;
     const struct synthesise_layout *layout = &stage->layout;
@@ -225,12 +217,12 @@ static int64_t run_most(int64_t a, int64_t b)
 static int64_t run_first_spectrum(const struct cpu_synthesise *stage, int64_t n)
 {
     const struct synthesise_spec *spec = &stage->base.spec;
-    return synthesise_floor(n - spec->first - stage->length, spec->hop) + 1;
+    return overlap_floor(n - spec->first - stage->length, spec->hop) + 1;
 }
 
 static int64_t run_end_spectrum(const struct cpu_synthesise *stage, int64_t n)
 {
-    return synthesise_floor(n - stage->base.spec.first, stage->base.spec.hop) + 1;
+    return overlap_floor(n - stage->base.spec.first, stage->base.spec.hop) + 1;
 }
 
 /* Rows n .. end - 1, whose places in their spectra are `column` .. : cut where other spectra
@@ -276,7 +268,7 @@ static void run_sum_tiles(const struct synthesise_block *block,
     for (int64_t tile = 0; tile < points; tile += (int64_t)stage->layout.tile) {
         const int64_t width = run_least((int64_t)stage->layout.tile, points - tile);
         /* Place 0 of row `lap`, a multiple of C less the turn. */
-        int64_t lap = synthesise_floor(n + turn, points) * points - turn;
+        int64_t lap = overlap_floor(n + turn, points) * points - turn;
         for (; lap + tile < end; lap += points) {
             const int64_t from = run_most(n, lap + tile);
             const int64_t to = run_least(end, lap + tile + width);
@@ -318,7 +310,7 @@ static void run_count_others(const struct synthesise_block *block,
     begin = run_most(begin, counted->begin);
     end = run_least(end, counted->end);
     while (begin < end) {
-        const int64_t next = run_least(end, (synthesise_floor(begin, step) + 1) * step);
+        const int64_t next = run_least(end, (overlap_floor(begin, step) + 1) * step);
         counted->missing += synthesise_read(block, scratch, stream, begin, next);
         begin = next;
     }
@@ -378,7 +370,7 @@ static void run_task(void *context, uint32_t thread, uint64_t task)
     struct run_counted counted = run_answers(block, piece);
     run_touch(&stage->layout, scratch);
     for (int64_t s = first; s < end;) {
-        const int64_t next = run_least(end, (synthesise_floor(s, step) + 1) * step);
+        const int64_t next = run_least(end, (overlap_floor(s, step) + 1) * step);
         /* Rows whose last spectrum is before `next`. */
         const int64_t ready =
             run_least(rows_end, next * stage->base.spec.hop + stage->base.spec.first);
@@ -429,24 +421,17 @@ static uint64_t run_pieces(const struct cpu_synthesise *stage, const struct stag
     return max_u64(min_u64(wanted, run->rows / least), 1);
 }
 
-static status_t cpu_synthesise_run(synthesise_t *base, buffer_t *in,
-                                   const struct sample_input *input, const struct stage_run *run,
-                                   buffer_t *out)
+static status_t cpu_synthesise_run(void *base, buffer_t *in, const struct sample_input *input,
+                                   const struct stage_run *run, buffer_t *out)
 {
-    struct cpu_synthesise *stage = (struct cpu_synthesise *)base;
+    struct cpu_synthesise *stage = base;
     const struct synthesise_spec *spec = &stage->base.spec;
     struct synthesise_block *block = &stage->blocks[stage->nblocks % POOL_BLOCKS];
     const size_t series = (size_t)run->nstreams * spec->channels;
-    void *from = NULL;
-    void *to = NULL;
-    pool_wait(stage->pool, block->number);
-    TRY(buffer_get(in, &from));
-    TRY(buffer_get(out, &to));
+    TRY(cpu_begin(stage->pool, block->number, in, &block->in, out, &block->out));
     block->stage = stage;
     block->source = (struct host_buffer *)in;
     block->source->missing = 0;
-    block->in = from;
-    block->out = to;
     memcpy(block->re, input->re, series * sizeof *block->re);
     memcpy(block->im, input->im, series * sizeof *block->im);
     block->step = input->step;
@@ -523,9 +508,9 @@ static status_t cpu_synthesise_words(const struct synthesise_choice *choice, str
     return cpu_fft_words(choice->wisdom, out);
 }
 
-static void cpu_synthesise_destroy(synthesise_t *base)
+static void cpu_synthesise_destroy(void *base)
 {
-    struct cpu_synthesise *stage = (struct cpu_synthesise *)base;
+    struct cpu_synthesise *stage = base;
     for (int i = 0; i < POOL_BLOCKS; i++) {
         cpu_settle(stage->pool, stage->blocks[i].number);
         free(stage->blocks[i].re);
@@ -539,7 +524,6 @@ static void cpu_synthesise_destroy(synthesise_t *base)
     cpu_fft_destroy(stage->transform);
     free(stage->scratch);
     free(stage->coeff);
-    free(stage);
 }
 
 static status_t synthesise_allocate(struct cpu_synthesise *stage)
@@ -568,10 +552,10 @@ static status_t synthesise_allocate(struct cpu_synthesise *stage)
     return STATUS_OK;
 }
 
-static status_t cpu_synthesise_create(backend_t *backend, synthesise_t *made)
+static status_t cpu_synthesise_create(backend_t *backend, void *made)
 {
-    const struct synthesise_spec given = made->spec, *spec = &given;
-    struct cpu_synthesise *stage = (struct cpu_synthesise *)made;
+    struct cpu_synthesise *stage = made;
+    const struct synthesise_spec given = stage->base.spec, *spec = &given;
     const uint32_t simd = spec->choice.shape.simd;
     REQUIRE(cpu_simd_kernels(simd), STATUS_DEVICE,
             "this machine's processor lacks the vectors that are used");
@@ -586,10 +570,9 @@ static status_t cpu_synthesise_create(backend_t *backend, synthesise_t *made)
     return STATUS_OK;
 }
 
-const struct synthesise_ops cpu_synthesise = {.bytes = cpu_synthesise_bytes,
-                                              .size = sizeof(struct cpu_synthesise),
-                                              .create = cpu_synthesise_create,
-                                              .destroy = cpu_synthesise_destroy,
-                                              .run = cpu_synthesise_run,
-                                              .choose = cpu_synthesise_choose,
-                                              .words = cpu_synthesise_words};
+const struct synthesise_ops cpu_synthesise = {
+    .stage = {sizeof(struct cpu_synthesise), cpu_synthesise_create, cpu_synthesise_destroy, NULL,
+              cpu_synthesise_run},
+    .bytes = cpu_synthesise_bytes,
+    .choose = cpu_synthesise_choose,
+    .words = cpu_synthesise_words};

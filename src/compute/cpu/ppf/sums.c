@@ -33,8 +33,7 @@ status_t sums_create(const struct channelise_spec *spec, uint32_t output, sums_t
     for (int i = 0; i < 2; i++) {
         TRY_OUT(memory_zeroed(floats, sizeof(double), "sums of power", &sums->carry[i]));
     }
-    *out = sums;
-    sums = NULL;
+    *out = memory_move(&sums);
 out:
     sums_destroy(sums);
     return st;

@@ -479,9 +479,8 @@ status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *p,
     }
     skew = space_slope_of_tree(p);
     for (uint64_t i = 0; has_trees && space_tree_number(p, device, skew, i, &shape); i++) {
-        if (space_is_sensible_tree(p, &shape)) {
-            TRY_OUT(space_add(p, device, &shape, &spans, &list, &n));
-        }
+        TRY_OUT(space_is_sensible_tree(p, &shape) ? space_add(p, device, &shape, &spans, &list, &n)
+                                                  : STATUS_OK);
     }
     *out = list;
     *count = n;

@@ -278,8 +278,7 @@ static status_t dedisperse_kernel_create(device_t *device,
                                         : kernel_make_tables(kernel, problem));
         kernel->problem.delays = NULL;
         kernel->problem.firsts = NULL;
-        *out = kernel;
-        kernel = NULL;
+        *out = memory_move(&kernel);
     }
 out:
     dedisperse_kernel_destroy(kernel);
@@ -435,8 +434,9 @@ static status_t transpose_sub_bands(struct stage *stage, uint32_t k, uint64_t sa
 }
 
 /* Frees all that a stage is made of. */
-static void stage_empty(struct stage *stage)
+static void stage_empty(void *dedisperse)
 {
+    struct stage *stage = dedisperse;
     device_t *device = stage->opencl->device;
     clFinish(device->compute);
     dedisperse_kernel_destroy(stage->kernel);
@@ -445,12 +445,6 @@ static void stage_empty(struct stage *stage)
     dedisperse_table_free(&stage->table);
     stopwatch_free(&stage->watch);
     *stage = (struct stage){.base = stage->base, .opencl = stage->opencl};
-}
-
-static void opencl_dedisperse_destroy(dedisperse_t *dedisperse)
-{
-    stage_empty((struct stage *)dedisperse);
-    free(dedisperse);
 }
 
 /* Returns the rows that the kernel sums: channels, or the sub-bands of the second step. */
@@ -529,10 +523,10 @@ static status_t stage_fill(struct stage *stage)
 /* Words that a tree folds rows into are as much memory as the rows, where delays are long four
  * times that, however short blocks become: without room for them channels are added by brute force.
  */
-static status_t opencl_dedisperse_create(backend_t *backend, dedisperse_t *dedisperse)
+static status_t opencl_dedisperse_create(backend_t *backend, void *dedisperse)
 {
-    struct stage *stage = (struct stage *)dedisperse;
-    struct dedisperse_spec *spec = &dedisperse->spec;
+    struct stage *stage = dedisperse;
+    struct dedisperse_spec *spec = &stage->base.spec;
     stage->opencl = (struct opencl *)backend;
     device_t *device = stage->opencl->device;
     status_t st = stage_fill(stage);
@@ -639,11 +633,7 @@ out:
     return st;
 }
 
-static status_t opencl_dedisperse_times(dedisperse_t *dedisperse, double seconds[DEVICE_STEPS])
-{
-    struct stage *stage = (struct stage *)dedisperse;
-    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
-}
+OPENCL_TIMES(opencl_dedisperse_times)
 
 static status_t opencl_dedisperse_words(const dedisperse_t *dedisperse, struct text *out)
 {
@@ -681,13 +671,12 @@ out:
     return st;
 }
 
-const struct dedisperse_ops opencl_dedisperse = {.size = sizeof(struct stage),
-                                                 .create = opencl_dedisperse_create,
-                                                 .destroy = opencl_dedisperse_destroy,
+const struct dedisperse_ops opencl_dedisperse = {.stage = {sizeof(struct stage),
+                                                           opencl_dedisperse_create, stage_empty,
+                                                           opencl_dedisperse_times, NULL},
                                                  .bytes = opencl_dedisperse_bytes,
                                                  .run = opencl_dedisperse_run,
                                                  .again = opencl_dedisperse_again,
-                                                 .times = opencl_dedisperse_times,
                                                  .words = opencl_dedisperse_words,
                                                  .identity = opencl_dedisperse_identity,
                                                  .build = opencl_dedisperse_build,

@@ -565,12 +565,8 @@ static status_t tile_put_phase(struct tree_tile *t, struct tree_tables *out, uin
     const struct tree_step *three = i > 1 ? &t->steps[i - 2] : NULL;
     uint32_t *head = NULL;
     TRY(tables_grow(&out->steps, HEAD, &head));
-    if (one && !one->is_single) {
-        TRY(tile_put_rows(t, &out->tables, one));
-    }
-    if (two && two->is_single) {
-        TRY(tile_put_rows(t, &out->tables, two));
-    }
+    TRY(one && !one->is_single ? tile_put_rows(t, &out->tables, one) : STATUS_OK);
+    TRY(two && two->is_single ? tile_put_rows(t, &out->tables, two) : STATUS_OK);
     head[3] = (uint32_t)(out->tables.count / HEAD - begin);
     if (two && !two->is_single) {
         TRY(tile_put_patterns(t, &out->tables, two));

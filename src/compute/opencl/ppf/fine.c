@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- fine ---- */
 
@@ -73,10 +72,8 @@ static const struct fine_pass *fine_pass(const struct channelise_shape *shape, u
     if (i + 1 == fine_steps(shape)) {
         return fine_pass_of(row_passes, ROW_PASSES, points);
     }
-    if (i > 0) {
-        return fine_pass_of(middle_passes, COLUMN_PASSES, points);
-    }
-    return fine_pass_of(column_passes, COLUMN_PASSES, points);
+    return i > 0 ? fine_pass_of(middle_passes, COLUMN_PASSES, points)
+                 : fine_pass_of(column_passes, COLUMN_PASSES, points);
 }
 
 /* In the order of their time on an H200, 8-bit samples, 8 taps, relayed and not: log2 of the
@@ -516,15 +513,12 @@ status_t fine_create(device_t *device, const struct channelise_spec *spec, int m
         TRY_OUT(fine_put_tables(fine, i));
         TRY_OUT(i + relayed < fine_steps(shape) ? fine_build(fine, i) : STATUS_OK);
     }
-    if (relayed) {
-        TRY_OUT(fine_create_relay(fine));
-    }
+    TRY_OUT(relayed ? fine_create_relay(fine) : STATUS_OK);
     if (fine_steps(shape) > 1 + relayed) {
         TRY_OUT(device_allocate(device, piece * spec->nstreams * spec->channels * 2 * sizeof(float),
                                 "transformed columns", &fine->work));
     }
-    *out = fine;
-    fine = NULL;
+    *out = memory_move(&fine);
 out:
     fine_destroy(fine);
     return st;

@@ -164,9 +164,7 @@ out:
 static status_t ppf_create_fir(ppf_t *bank)
 {
     TRY(fir_build(bank->device, &bank->spec, &bank->choice.shape, &bank->filter));
-    if (!bank->spec.is_complex) {
-        TRY(ppf_put_split(bank));
-    }
+    TRY(bank->spec.is_complex ? STATUS_OK : ppf_put_split(bank));
     uint64_t most = (bank->route == ROUTE_TILES ? bank->tile_spectra : bank->spec.max_spectra) *
                     bank->spec.nstreams;
     return fft_create(bank->device, (enum fft_kind)bank->choice.shape.fft, bank->spec.channels,
@@ -183,9 +181,7 @@ static status_t ppf_create_fine(ppf_t *bank)
         view.first_channel = 0;
         view.nchannels = view.channels;
     }
-    if (!bank->spec.is_complex) {
-        TRY(ppf_put_split(bank));
-    }
+    TRY(bank->spec.is_complex ? STATUS_OK : ppf_put_split(bank));
     return fine_create(bank->device, &view, mode, &bank->choice.shape,
                        ppf_fine_spectra(&bank->spec), &bank->fine);
 }
@@ -294,8 +290,7 @@ status_t ppf_create(device_t *device, const struct channelise_spec *spec,
         TRY_OUT(ppf_create_last(bank, i));
     }
     bank->spec.coeff = NULL;
-    *out = bank;
-    bank = NULL;
+    *out = memory_move(&bank);
 out:
     ppf_destroy(bank);
     return st;
@@ -437,9 +432,7 @@ static status_t ppf_run_piece(ppf_t *bank, const struct block *block, cl_mem wor
         : kernel == KERNEL_FINE    ? ppf_run_fine(bank, block, work, from, count, 1)
                                    : ppf_run_fir(bank, block, work, from, count));
     for (uint32_t i = 0; i < bank->spec.noutputs; i++) {
-        if (bank->last[i].detect) {
-            TRY(ppf_run_detect(bank, block, i, work, from, count));
-        }
+        TRY(bank->last[i].detect ? ppf_run_detect(bank, block, i, work, from, count) : STATUS_OK);
     }
     return STATUS_OK;
 }
@@ -508,9 +501,7 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
         TRY(ppf_run_tiles(bank, &block));
     }
     for (uint32_t i = 0; i < spec->noutputs; i++) {
-        if (bank->last[i].sum) {
-            TRY(ppf_run_sum(bank, &block, i));
-        }
+        TRY(bank->last[i].sum ? ppf_run_sum(bank, &block, i) : STATUS_OK);
         rows[i] = dumps_finished(bank->next, spectra, spec->outputs[i].integrate);
         bytes[i] = ppf_bytes_of(bank, &block, i, rows[i]);
     }
@@ -531,16 +522,15 @@ struct stage {
     status_t begun; /* of the chunk: told by the next run */
 };
 
-static void opencl_channelise_destroy(channelise_t *channelise)
+static void opencl_channelise_destroy(void *channelise)
 {
-    struct stage *stage = (struct stage *)channelise;
+    struct stage *stage = channelise;
     clFinish(stage->opencl->device->compute);
     ppf_destroy(stage->bank);
     if (!stage->base.spec.is_beside) {
         deinterleave_destroy(stage->deinterleave);
     }
     stopwatch_free(&stage->watch);
-    free(stage);
 }
 
 /* Samples of a stream that there is room to unpack. */
@@ -549,18 +539,17 @@ static uint64_t channelise_most_samples(const struct channelise_spec *spec)
     return max_u64(channelise_inputs(spec, spec->max_spectra), spec->most_samples);
 }
 
-static status_t opencl_channelise_create(backend_t *backend, channelise_t *made)
+static status_t opencl_channelise_create(backend_t *backend, void *made)
 {
-    const struct channelise_spec *spec = &made->spec;
-    struct stage *stage = (struct stage *)made;
+    struct stage *stage = made;
+    const struct channelise_spec *spec = &stage->base.spec;
     struct opencl *opencl = (struct opencl *)backend;
     struct channelise_choice choice = spec->choice;
     const struct sample_coding coding = channelise_coding(spec);
     stage->opencl = opencl;
     stage->watch.is_on = spec->is_timed;
-    if (choice.backend != BACKEND_OPENCL) {
-        TRY(opencl_channelise_choose(backend, spec, &choice));
-    }
+    TRY(choice.backend != BACKEND_OPENCL ? opencl_channelise_choose(backend, spec, &choice)
+                                         : STATUS_OK);
     if (spec->is_spectra) {
         stage->deinterleave = NULL;
     } else if (spec->is_beside) {
@@ -656,21 +645,16 @@ static status_t opencl_channelise_run(channelise_t *channelise, const channelise
     return opencl_block_end(in, out, bytes, spec->noutputs, &stage->watch);
 }
 
-static status_t opencl_channelise_times(channelise_t *channelise, double seconds[DEVICE_STEPS])
-{
-    struct stage *stage = (struct stage *)channelise;
-    return stopwatch_collect(&stage->watch, stage->opencl->device, seconds);
-}
+OPENCL_TIMES(opencl_channelise_times)
 
-const struct channelise_ops opencl_channelise = {.size = sizeof(struct stage),
-                                                 .create = opencl_channelise_create,
-                                                 .destroy = opencl_channelise_destroy,
-                                                 .bytes = opencl_channelise_bytes,
-                                                 .device_bytes = opencl_channelise_device_bytes,
-                                                 .begin = opencl_channelise_begin,
-                                                 .scale = opencl_channelise_scale,
-                                                 .run = opencl_channelise_run,
-                                                 .times = opencl_channelise_times,
-                                                 .choose = opencl_channelise_choose,
-                                                 .words = opencl_channelise_words,
-                                                 .candidates = opencl_channelise_candidates};
+const struct channelise_ops opencl_channelise = {
+    .stage = {sizeof(struct stage), opencl_channelise_create, opencl_channelise_destroy,
+              opencl_channelise_times, NULL},
+    .bytes = opencl_channelise_bytes,
+    .device_bytes = opencl_channelise_device_bytes,
+    .begin = opencl_channelise_begin,
+    .scale = opencl_channelise_scale,
+    .run = opencl_channelise_run,
+    .choose = opencl_channelise_choose,
+    .words = opencl_channelise_words,
+    .candidates = opencl_channelise_candidates};
