@@ -526,7 +526,8 @@ static uint64_t budget_suiting_block(const struct channelise_plan *work,
     if (suits == 0) {
         return most;
     }
-    suits = max_u64(suits, (uint64_t)THREAD_BYTES * work->threads);
+    /* Filters gain nothing by it: their overlaps make blocks long. */
+    suits = work->filters ? suits : max_u64(suits, (uint64_t)THREAD_BYTES * work->threads);
     uint64_t spectra = suits / max_u64(one / CHUNK_GRAIN, 1);
     uint64_t shared =
         ceil_div_u64((uint64_t)GRAINS_A_THREAD * work->threads, group->streams) * CHUNK_GRAIN;
