@@ -296,6 +296,17 @@ def flagged():
         said = voltmill("info", *layout, path, status=4)
         ok("its first 60 frames are flagged invalid, and no valid one" in said.replace("VDIF frames", "frames"),
            f"all flagged: {'as VDIF' if layout else 'recognised'}", said)
+    with open(path, "wb") as file:
+        for i in range((17 << 20) // len(frames[0])):
+            file.write(vdif_frame(generator.bytes(SAMPLES), i // SPEED, i % SPEED, invalid=1))
+        file.write(b"".join(frames))
+    said = voltmill("info", path, status=4)
+    ok("frames are flagged invalid" in said and "{format: vdif} looks further" in said,
+       "valid frames begin late: what reads them is named", said)
+    with open(path, "wb") as file:
+        file.write(b"\x80" * (1 << 20))
+    said = voltmill("info", path, status=4)
+    ok("VDIF" not in said, "a file of one byte's value is not taken for VDIF", said)
 
 
 def ends():

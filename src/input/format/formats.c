@@ -194,7 +194,8 @@ static status_t unread_vdif(const struct unread_file *file, struct text *out)
     if (invalid > 0) {
         TRY_OUT(text_add(out,
                          "looks like VDIF, but its first %s frames are flagged invalid, and no "
-                         "valid one begins in its first 16 MiB",
+                         "valid one begins in its first 16 MiB: input.layout {format: vdif} looks "
+                         "further",
                          units_count(invalid)));
     }
     if (is_followed) {

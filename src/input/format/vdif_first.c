@@ -71,7 +71,7 @@ status_t vdif_is_followed(const struct packets_seek *seek, uint64_t at,
 
 status_t vdif_count_invalid(const struct packets_seek *seek, uint64_t *out)
 {
-    enum { MOST = 4096 };
+    enum { LEAST = 4, MOST = 4096 };
     struct vdif_header header = {.is_invalid = 1};
     uint64_t length = 0;
     uint64_t count = 0;
@@ -81,11 +81,14 @@ status_t vdif_count_invalid(const struct packets_seek *seek, uint64_t *out)
         TRY(file_read(seek->fd, seek->path, at, words, sizeof words));
         vdif_header_read(words, &header);
         length = count == 0 ? header.bytes : length;
-        if (!header.is_invalid || header.bytes != length || length <= VDIF_BYTES) {
+        if (header.bytes != length || length <= VDIF_BYTES) {
             return STATUS_OK;
         }
+        if (!header.is_invalid) { /* valid ones come too late to be recognised by them */
+            break;
+        }
     }
-    *out = count > 1 ? count : 0;
+    *out = count >= LEAST ? count : 0;
     return STATUS_OK;
 }
 

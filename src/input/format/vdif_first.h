@@ -23,8 +23,8 @@ int vdif_is_alike(const struct vdif_header *a, const struct vdif_header *b);
 status_t vdif_is_followed(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *header, int *is_followed);
 
-/* Counts the frames of a file, 4096 at most, that all have the length of the first, and are flagged
- * invalid; 0: there is another one among them, or only one in all. Fails with DATA. */
+/* Counts the first frames of a file, 4096 at most, that are flagged invalid; 0: they are fewer than
+ * 4, or one has another length than the first. Fails with DATA. */
 status_t vdif_count_invalid(const struct packets_seek *seek, uint64_t *out);
 
 /* Whether frames of a file have 8 bytes more before or after each, as the sequence numbers of
