@@ -145,7 +145,7 @@ static status_t driver_run_alone(void *settings)
     REQUIRE_OUT(s->shared.ranks == 1, STATUS_USAGE,
                 "bench driver was started on %d ranks, expected one: it simulates the others",
                 s->shared.ranks);
-    TRY_OUT(plan_job_take(&s->shared, &given, &options));
+    TRY_OUT(plan_job_take(&s->shared, NULL, &given, &options));
     TRY_OUT(run_plan_create(&options, &plan));
     TRY_OUT(text_add(&path, "%s.journal.bench", plan->bank.pass.making.items[0].file));
     st = driver_measure(s, plan, path.data);

@@ -348,7 +348,7 @@ static status_t plan_run(void *settings)
     struct text given = {0};
     struct run_options run;
     struct observations all = {0};
-    TRY_OUT(plan_job_take(&s->shared, &given, &run));
+    TRY_OUT(plan_job_take(&s->shared, s->list, &given, &run));
     TRY_OUT(plan_find_first(s, &all, &run));
     TRY_OUT(s->json ? plan_job_write(&run) : plan_job_print(&run));
 out:

@@ -148,7 +148,7 @@ static status_t run_run_all(void *settings)
     const struct run_settings *s = settings;
     struct text given = {0};
     struct run_options run;
-    TRY_OUT(agree_all(MPI_COMM_WORLD, plan_job_take(&s->shared, &given, &run)));
+    TRY_OUT(agree_all(MPI_COMM_WORLD, plan_job_take(&s->shared, s->list, &given, &run)));
     if (s->dry_run) {
         st = s->shared.rank == 0 ? plan_job_print(&run) : STATUS_OK;
         goto out;

@@ -653,9 +653,12 @@ static status_t plan_job_print_passes(const struct run_plan *plan)
     return STATUS_OK;
 }
 
-status_t plan_job_take(const struct shared *shared, struct text *given, struct run_options *run)
+status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
+                       struct run_options *run)
 {
     int is_stdin = shared->operand && strcmp(shared->operand, "-") == 0;
+    REQUIRE(!is_stdin || !list || strcmp(list, "-") != 0, STATUS_USAGE,
+            "standard input is either the job or the list of --list, not both");
     *run = (struct run_options){.path = shared->operand,
                                 .sets = shared->sets.items,
                                 .nsets = shared->sets.count,

@@ -6,9 +6,10 @@
 #include "run/run_plan.h"
 
 /* Settles the job of `run` and `plan` in *run: a file; "-", the text that stdin has; or, if there
- * is no operand, options --set alone. Such a text goes into *given, which is for text_free(). Fails
- * with USAGE, DATA. */
-status_t plan_job_take(const struct shared *shared, struct text *given, struct run_options *run);
+ * is no operand, options --set alone. Such a text goes into *given, which is for text_free().
+ * `list` is that of --list, NULL without one. Fails with USAGE, DATA. */
+status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
+                       struct run_options *run);
 
 /* Plans the job of the options as a run would, prints it, and fails as the run would: NO_SPACE only
  * when all is printed. */

@@ -395,7 +395,7 @@ enum {
     LEAST_CHUNKS = 64,      /* so that ranks have something to share; */
     MOST_CHUNKS = 1 << 22,  /* so that rank 0 keeps up with thousands of ranks */
     GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together, */
-    THREAD_BYTES = 2 << 20, /* and bytes, so that what wakes them up for each block counts little */
+    THREAD_BYTES = 2 << 20, /* and bytes, up to a chunk: what wakes them up for each block counts */
     OVERLAP_RATIO = 16,     /* a chunk is at least this many times its overlap; */
     LEAST_RATIO = 2,        /* after filters on a device at least this many times, */
     PINNING = 16            /* see budget_overlap_ratio() */

@@ -175,20 +175,43 @@ out:
     return st;
 }
 
+/* Rank 0: whether another run is about to end: a product has its name, and its journal still. */
+static int run_is_ending(const struct job *job)
+{
+    int is_ending = 0;
+    for (uint32_t i = 0; i < job_nfiles(job) && !is_ending; i++) {
+        struct product_files files = {.path = NULL};
+        is_ending = product_files_of(job_file(job, i), &files) == STATUS_OK && files.has_path &&
+                    files.has_journal && !files.has_part;
+        product_files_free(&files);
+    }
+    return is_ending;
+}
+
 /* After a failure with USAGE: returns whether another run of this job has completed some of it
- * since this one looked. Then the failure is forgotten, and *begun says what is left. Collective.
- */
+ * since this one looked. Then the failure is forgotten, and *begun says what is left. Products get
+ * their names one after the other: a run that has begun with that is waited for, as long as for a
+ * lock. Collective. */
 static int run_was_overtaken_all(MPI_Comm comm, const struct run_options *options,
                                  struct run_begin *begun)
 {
+    enum { LOOKS = 30, PAUSE_US = 100000 };
     struct text cause = {0};
     struct resume now = begun->left;
     int is_kept = text_add(&cause, "%s", report_cause()) == STATUS_OK;
-    report_clear();
-    int is_overtaken =
-        !options->force &&
-        run_find_left_all(comm, begun->job, begun->archive, options, &now) == STATUS_OK &&
-        memcmp(&now, &begun->left, sizeof now) != 0;
+    int is_overtaken = 0;
+    int is_ending = !options->force;
+    for (int look = 0; look < LOOKS && is_ending && !is_overtaken; look++) {
+        report_forgive(STATUS_USAGE);
+        is_ending = agree_rank(comm) == 0 && run_is_ending(begun->job);
+        share_bytes_all(comm, &is_ending, sizeof is_ending);
+        is_overtaken =
+            run_find_left_all(comm, begun->job, begun->archive, options, &now) == STATUS_OK &&
+            memcmp(&now, &begun->left, sizeof now) != 0;
+        if (is_ending && !is_overtaken) {
+            usleep(PAUSE_US);
+        }
+    }
     if (is_overtaken) {
         begun->left = now;
     } else if (is_kept) {
@@ -476,12 +499,13 @@ out:
     return agree_all(comm, st);
 }
 
-/* One pass after the other. */
+/* One pass after the other; those that end are complete in *skip. */
 static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
-                               const struct run_options *options, const struct resume *skip,
+                               const struct run_options *options, struct resume *skip,
                                double started)
 {
     status_t st = STATUS_OK;
+    const int was_channelised = skip->channelise;
     char holes[HOLES_BYTES] = "";
     struct device_carry between = {.are_done = skip->dedisperse};
     run_share_tuning(job, options, skip, 0);
@@ -491,16 +515,18 @@ static status_t run_passes_all(MPI_Comm comm, const struct job *job, const struc
         }
         st = channelise_pass_all(comm, job, archive, options, skip, started, &between);
         TRY_OUT(run_put_off_holes(st, holes));
+        skip->channelise = 1;
     }
     const int rank = agree_rank(comm);
     TRY_OUT(agree_all(comm, rank == 0 ? device_carry_note_found(&between, job) : STATUS_OK));
-    TRY_OUT(skip->channelise ? dedisperse_pass_check_all(comm, job, options, skip) : STATUS_OK);
+    TRY_OUT(was_channelised ? dedisperse_pass_check_all(comm, job, options, skip) : STATUS_OK);
     for (uint32_t i = 0; i < job->ndedisperse; i++) {
         if (!skip->dedisperse[i]) {
             run_share_tuning(job, options, skip, i);
             st = dedisperse_pass_all(comm, job, i, options, &between);
             device_carry_pass(&between, job, i);
             TRY_OUT(run_put_off_holes(st, holes));
+            skip->dedisperse[i] = 1;
         }
         TRY_OUT(run_write_table_all(comm, job, i, options));
     }
@@ -559,7 +585,7 @@ out:
     return st;
 }
 
-static status_t run_left_all(MPI_Comm comm, const struct run_begin *begun,
+static status_t run_left_all(MPI_Comm comm, struct run_begin *begun,
                              const struct run_options *options, double started)
 {
     if (job_is_semi_coherent(begun->job)) {

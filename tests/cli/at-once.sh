@@ -39,6 +39,23 @@ same "leaves them as they are" "$expected" "$(digest)"
 [ -z "$(ls ./*.part ./*.journal 2>/dev/null)" ]
 ok $? "and leaves nothing else"
 
+# Products have their names, but the run that named them has not ended yet.
+clear_all
+touch whole/power.h5.journal
+(
+    for ((tries = 0; tries < 3000; tries++)); do
+        [ ! -e power.h5.journal ] || break
+        sleep 0.01
+    done
+    sleep 0.7
+    rm power.h5.journal
+) &
+overtake spectra.h5 whole "$voltmill" run job.yaml
+rm whole/power.h5.journal
+same "it waits for the end of a run that has begun to name its products" \
+    "0 complete before: spectra.h5, power.h5" "$status $(<stdout)$(<stderr)"
+same "whose products are as they were" "$expected" "$(digest)"
+
 clear_all
 overtake spectra.h5 whole "$voltmill" run job.yaml --set channelise.taps=8
 [ $status = 2 ] && grep -q '^error: spectra.h5 exists already: --force replaces it$' stderr
