@@ -369,7 +369,7 @@ enum { HOLES_BYTES = 4096 };
 static void run_say_what_is_complete(const struct job *job, const struct resume *skip, int rank)
 {
     if (rank == 0 && skip->channelise && job->nproducts > 0 && job->ndedisperse > 0) {
-        report_note("%s%s complete: goes on with dedispersion", job->products[0].file,
+        report_note("%s%s complete: continues with dedispersion", job->products[0].file,
                     job->nproducts > 1 ? " and the other products are" : " is");
     }
     for (uint32_t i = 0; i < job->ndedisperse && rank == 0; i++) {

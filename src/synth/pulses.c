@@ -173,8 +173,9 @@ static void disperse_multiply(const disperse_t *d, const struct chirp *chirp, co
  *
  *   data   [length][2] (re, im) if complex, [length] if real, from disperse_block()
  *
- * What comes at the channel's centre stays where it is. Multiplies by `gain` (re, im), too, of real
- * samples their amplitudes of exp(+ i omega t); NULL: 1. May be called by several threads at once.
+ * The channel's centre frequency is not delayed. Also multiplies by `gain` (re, im; NULL: 1), which
+ * for real samples applies to the amplitudes of exp(+ i omega t). May be called by several threads
+ * at once.
  */
 static void disperse_run(const disperse_t *d, const struct chirp *chirp, const double *gain,
                          double *data)

@@ -54,8 +54,8 @@ void bursts_destroy(bursts_t *bursts);
  *
  *   out   float [count][2] (re, im) if complex, float [count] if real
  *
- * What is made for one call is kept for others as far as 512 MiB go. May be called by several
- * threads at once. Fails with DEVICE (memory). */
+ * Caches up to 512 MiB of dispersed pulses for later calls. May be called by several threads at
+ * once. Fails with DEVICE (memory). */
 status_t bursts_add(bursts_t *bursts, uint32_t chan, uint64_t first, uint64_t count, float *out);
 
 #endif

@@ -77,7 +77,7 @@ mkdir power
 mv power.h5 power
 rm series.h5
 overtake power.h5 power "$voltmill" run bursts.yaml
-[ $status = 0 ] && grep -q '^note: power.h5 is complete: goes on with dedispersion$' stderr
+[ $status = 0 ] && grep -q '^note: power.h5 is complete: continues with dedispersion$' stderr
 ok $? "what the other run has not made yet is made" || note <stderr
 same "with the same bytes" "$expected" "$(sha256sum power.h5 series.h5)"
 plan

@@ -51,7 +51,7 @@ rm other.h5
 runs "the plan of one of its products" "$voltmill" plan job.yaml
 same "it alone is planned" "dedispersion of power.h5" "$(grep '^[a-z ]*bank$\|^dedispersion' output)"
 runs "one of its products again" "$voltmill" run job.yaml
-grep -q '^note: power.h5 is complete: goes on with dedispersion' output && grep -q '^note: series.h5 is complete' output
+grep -q '^note: power.h5 is complete: continues with dedispersion' output && grep -q '^note: series.h5 is complete' output
 ok $? "the others are complete"
 same "one again: same bytes" "$expected" "$(digest)"
 mv power.h5 elsewhere.h5

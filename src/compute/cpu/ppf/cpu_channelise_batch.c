@@ -192,8 +192,8 @@ static void fir_unpack_samples(const ppf_fir_t *filter, const char *at, size_t c
     }
 }
 
-/* Zeros for missing samples among `count`; returns how many of those from `skip` to `until` were.
- * What is zero already may be the missing value. */
+/* Sets missing samples among `count` to zero. Returns how many from `skip` to `until` were missing.
+ * Samples that are zero already count, too, if zero is the missing value. */
 static uint64_t fir_drop_samples(const ppf_fir_t *filter, size_t skip, size_t until, size_t count,
                                  float *out)
 {
