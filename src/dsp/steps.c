@@ -1,5 +1,5 @@
-/* Measuring, rounding and reading back, line by line; loops are plain, so that compilers make
- * vectors of them. */
+/* Measuring, rounding and reading back. Kernels (steps_kernels.c) process whole registers of lines;
+ * the plain loops here process the rest, and all lines without fused multiply-adds. */
 #include "dsp/steps_kernels.h"
 
 #include "base/wide.h"
@@ -24,8 +24,8 @@ double steps_centre(uint32_t bits)
 
 enum { TOGETHER = 8 /* rows whose numbers of a line are taken up at once */ };
 
-static inline void steps_add_power(const float *restrict rows, size_t count, size_t stride,
-                                   size_t lines, struct steps_sums sums)
+static void steps_add_power(const float *restrict rows, size_t count, size_t stride, size_t lines,
+                            struct steps_sums sums)
 {
     double *restrict first = sums.first;
     double *restrict sum = sums.sum;
@@ -93,16 +93,10 @@ void steps_measure(struct steps_form form, const float *rows, size_t count, size
         steps_measure_pairs(rows, count, stride, lines, sums);
         return;
     }
-    /* Plain loops find the first numbers. */
     size_t done = steps_best()->measure(rows, count, stride, lines, sums);
     struct steps_sums rest = {sums.first + done, sums.sum + done, sums.squares + done,
                               sums.count + done};
-    for (; count >= TOGETHER; count -= TOGETHER, rows += TOGETHER * stride) {
-        steps_add_power(rows + done, TOGETHER, stride, lines - done, rest);
-    }
-    for (; count > 0; count--, rows += stride) {
-        steps_add_power(rows + done, 1, stride, lines - done, rest);
-    }
+    steps_add_power(rows + done, count, stride, lines - done, rest);
 }
 
 /* Mean and rms of a line of power, and the scale and offset that follow, before they are
