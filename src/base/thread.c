@@ -1,6 +1,9 @@
 /* POSIX threads: started, named, waited for. */
 #include "base/thread.h"
 
+#include <errno.h>
+#include <omp.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,14 +20,41 @@ static void thread_fill_signals(sigset_t *out)
     }
 }
 
+/* OpenMP has bound the thread that began the process to one of its places, if its environment binds
+ * threads (OMP_PROC_BIND). Other threads would inherit that one: they get the processors of all. */
+static void thread_unbind(pthread_attr_t *attributes)
+{
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (int place = 0; place < omp_get_num_places(); place++) {
+        int numbers[CPU_SETSIZE];
+        int count = omp_get_place_num_procs(place);
+        if (count <= CPU_SETSIZE) {
+            omp_get_place_proc_ids(place, numbers);
+        }
+        for (int i = 0; i < count && count <= CPU_SETSIZE; i++) {
+            CPU_SET((size_t)numbers[i], &all);
+        }
+    }
+    if (omp_get_proc_bind() != omp_proc_bind_false && CPU_COUNT(&all) > 0) {
+        (void)pthread_attr_setaffinity_np(attributes, sizeof all, &all);
+    }
+}
+
 status_t thread_start(const char *name, void *(*run)(void *), void *argument, pthread_t *out)
 {
     sigset_t others;
     sigset_t before;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    thread_unbind(&attributes);
     thread_fill_signals(&others);
     pthread_sigmask(SIG_SETMASK, &others, &before);
-    int status = pthread_create(out, NULL, run, argument);
+    int status = pthread_create(out, &attributes, run, argument);
+    /* Processors may have been taken from the process since it began. */
+    status = status == EINVAL ? pthread_create(out, NULL, run, argument) : status;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
     REQUIRE(status == 0, STATUS_DEVICE, "a thread cannot be made: %s", strerror(status));
     pthread_setname_np(*out, name);
     return STATUS_OK;

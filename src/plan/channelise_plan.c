@@ -17,7 +17,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <sched.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,11 +32,7 @@ uint32_t channelise_plan_threads(const struct job *job, int local_size)
     if (set && units_parse_u64(set, &wanted) && wanted >= 1 && wanted <= 4096) {
         return (uint32_t)wanted;
     }
-    cpu_set_t cores;
-    if (sched_getaffinity(0, sizeof cores, &cores) != 0) {
-        return 1;
-    }
-    int mine = CPU_COUNT(&cores);
+    int mine = omp_get_num_procs(); /* also when OpenMP has bound this thread to one of them */
     /* Unbound ranks all see the same cores. */
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     int bound = mine < online;
