@@ -7,6 +7,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* One thread's part of a phase, so that it works on memory that it touched first; others take from
@@ -31,7 +32,7 @@ struct helper {
 
 struct pool {
     enum pool_kind kind;
-    const char *name;
+    char name[16];
     uint32_t threads;
     uint32_t nparts; /* of the tasks of a phase */
     struct helper *helpers;
@@ -206,7 +207,7 @@ status_t pool_create(enum pool_kind kind, const char *name, uint32_t threads, po
     pthread_mutexattr_t brief;
     TRY_OUT(memory_zeroed(1, sizeof *pool, "threads", &pool));
     pool->kind = kind;
-    pool->name = name;
+    (void)snprintf(pool->name, sizeof pool->name, "%s", name);
     pool->threads = threads;
     pool->nparts = kind == POOL_TEAM ? threads : 1;
     pthread_mutexattr_init(&brief);
@@ -293,10 +294,9 @@ int pool_is_done(pool_t *pool, uint64_t number)
     return is_done;
 }
 
-void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context)
+/* Helps with a block of one phase until it is done. */
+static void pool_help(pool_t *pool, uint64_t number)
 {
-    struct pool_block block = {.context = context, .run = {run}, .tasks = {tasks}};
-    uint64_t number = pool_submit(pool, &block);
     struct entry *entry = pool_entry_of(pool, number);
     uint64_t task;
     pthread_mutex_lock(&pool->lock);
@@ -311,12 +311,86 @@ void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context)
     pool_wait(pool, number);
 }
 
+void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context)
+{
+    struct pool_block block = {.context = context, .run = {run}, .tasks = {tasks}};
+    pool_help(pool, pool_submit(pool, &block));
+}
+
+/* The helpers of pool_each()'s caller: they end with it. OpenMP's would turn in a loop after each
+ * region, milliseconds long, on processors that others need. */
+static pthread_key_t each_helpers;
+static pthread_once_t each_once = PTHREAD_ONCE_INIT;
+static _Thread_local int each_is_shared; /* this thread works for pool_each() */
+
+static void each_end(void *pool)
+{
+    pool_destroy(pool);
+}
+
+static void each_begin(void)
+{
+    (void)pthread_key_create(&each_helpers, each_end);
+}
+
+/* Returns at least `threads` threads with the caller, which carry its name; NULL: there are none.
+ */
+static pool_t *each_pool(uint32_t threads)
+{
+    char name[16] = "";
+    pool_t *pool = NULL;
+    pthread_once(&each_once, each_begin);
+    pool = pthread_getspecific(each_helpers);
+    if (pool && pool->threads >= threads) {
+        return pool;
+    }
+    pool_destroy(pool);
+    pool = NULL;
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    if (pool_create(POOL_HELPERS, name, threads, &pool) != STATUS_OK) {
+        report_clear();
+    }
+    (void)pthread_setspecific(each_helpers, pool);
+    return pool;
+}
+
+struct each {
+    pool_task_t *run;
+    void *context;
+    uint64_t next, tasks; /* the former an atomic */
+};
+
+static void each_work(struct each *each, uint32_t thread)
+{
+    uint64_t task;
+    each_is_shared = 1;
+    while ((task = __atomic_fetch_add(&each->next, 1, __ATOMIC_RELAXED)) < each->tasks) {
+        each->run(each->context, thread, task);
+    }
+    each_is_shared = 0;
+}
+
+/* Part `part` of the work: the caller, which is thread 0 of the pool, may take it up, too. */
+static void each_take_part(void *context, uint32_t thread, uint64_t part)
+{
+    each_work(context, thread == 0 ? 0 : (uint32_t)part + 1);
+}
+
 void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context)
 {
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
-    for (uint64_t task = 0; task < tasks; task++) {
-        run(context, (uint32_t)omp_get_thread_num(), task);
+    struct each each = {run, context, 0, tasks};
+    pool_t *pool = threads > 1 && tasks > 1 && !each_is_shared ? each_pool(threads) : NULL;
+    if (!pool) {
+        for (uint64_t task = 0; task < tasks; task++) {
+            run(context, 0, task);
+        }
+        return;
     }
+    const struct pool_block block = {
+        .context = &each, .run = {each_take_part}, .tasks = {threads - 1}};
+    uint64_t number = pool_submit(pool, &block);
+    each_work(&each, 0);
+    pool_help(pool, number);
 }
 
 /* A pool of one helper, whose owner never helps. */

@@ -73,6 +73,51 @@ static void every_task_once(void **state)
     }
 }
 
+enum { MOST = 5 };
+
+struct shares {
+    uint32_t threads;
+    atomic_int at_work[MOST], done, wrong, inner;
+};
+
+static void share_inner(void *context, uint32_t thread, uint64_t task)
+{
+    struct shares *shares = context;
+    (void)task;
+    atomic_fetch_add(&shares->inner, 1);
+    atomic_fetch_add(&shares->wrong, thread > 0);
+}
+
+static void share(void *context, uint32_t thread, uint64_t task)
+{
+    struct shares *shares = context;
+    (void)task;
+    if (thread >= shares->threads) {
+        atomic_fetch_add(&shares->wrong, 1);
+        return;
+    }
+    atomic_fetch_add(&shares->wrong, atomic_fetch_add(&shares->at_work[thread], 1) > 0);
+    usleep(20);
+    pool_each(MOST, 2, share_inner, shares);
+    atomic_fetch_sub(&shares->at_work[thread], 1);
+    atomic_fetch_add(&shares->done, 1);
+}
+
+/* Each thread has a number of its own, below the number of threads, also where a call before had
+ * more; a task that shares its work does it alone. */
+static void each_has_a_number(void **state)
+{
+    static const uint32_t threads[] = {2, MOST, 3};
+    (void)state;
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        struct shares shares = {.threads = threads[i]};
+        pool_each(threads[i], TASKS, share, &shares);
+        assert_int_equal(shares.done, TASKS);
+        assert_int_equal(shares.wrong, 0);
+        assert_int_equal(shares.inner, 2 * TASKS);
+    }
+}
+
 static void phases(void **state)
 {
     (void)state;
@@ -118,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_task_once),
+        cmocka_unit_test(each_has_a_number),
         cmocka_unit_test(phases),
         cmocka_unit_test(one_is_held),
     };
