@@ -115,6 +115,20 @@ struct slot {
     uint64_t first_rows[MOST_OUTPUTS], rows[MOST_OUTPUTS]; /* dumps that it completes */
 };
 
+/* The last rows of a block on their way to the sink, while the next ones are finished. */
+struct putting {
+    pool_worker_t *worker; /* NULL: rows are put at once */
+    const struct pipeline_sink *sink;
+    uint32_t product;
+    struct chunk chunk;
+    uint64_t first, count;
+    const void *data;
+    status_t status; /* of rows that were put */
+    int ends_chunk;  /* then, this one, with what it counted: */
+    struct chunk ended;
+    struct chunk_counts counts[MOST_OUTPUTS];
+};
+
 struct channelising {
     pipeline_t *pipeline;
     const struct channelise_plan *work;
@@ -144,11 +158,15 @@ struct channelising {
     pool_t *finishers;                        /* of all products' steps; may be NULL */
     finish_t *finish[MOST_OUTPUTS]; /* likewise, of products; NULL: rows are written as they are */
     range_t *range;                 /* likewise; NULL: power cannot leave the range of floats */
+    struct putting putting;         /* likewise */
 };
 
 /* Runs in the writer thread: waits until the backend is done with a block, and writes its rows.
  * Fails with USAGE, DATA, DEVICE (memory). */
 status_t channelising_write(void *context, void *of);
+/* Waits for the rows that it left under way, and reports a chunk that ends with them. Fails as the
+ * sink does. */
+status_t channelising_settle(void *context);
 
 /* Returns the output that product i comes of, of its bank's stage. */
 uint32_t channelising_output(const struct channelise_plan *work, uint32_t i);

@@ -524,6 +524,7 @@ static void channelising_destroy(void *context)
 {
     struct channelising *p = context;
     if (p) {
+        pool_worker_destroy(p->putting.worker);
         ingest_stop(p->ingest); /* for threads of the reader that wait for a free piece */
         reader_destroy(p->reader);
         channelising_drop_stages(p);
@@ -830,6 +831,8 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
         uint64_t rows = channelise_plan_rows(work, i, p->chunking.block_spectra);
         TRY_OUT(finish_create(work, i, rows, p->finishers, &p->finish[i]));
     }
+    TRY_OUT(plan_products_are_put_beside(work) ? pool_worker_create("putting", &p->putting.worker)
+                                               : STATUS_OK);
     TRY_OUT(work->is_bank
                 ? STATUS_OK
                 : memory_zeroed((size_t)p->chunking.block_spectra, work->products[0].row_bytes,
@@ -843,6 +846,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                      .read = channelising_read,
                                      .compute = channelising_compute,
                                      .write = channelising_write,
+                                     .settle = p->putting.worker ? channelising_settle : NULL,
                                      .describe = channelising_describe,
                                      .destroy = channelising_destroy};
     TRY_OUT(pipeline_create(p->nslots, &stages, &p->pipeline));

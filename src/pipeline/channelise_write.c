@@ -326,6 +326,56 @@ static void storing_run(void *context, uint32_t thread, uint64_t task)
     __atomic_fetch_add(&storing->clipped, clipped, __ATOMIC_RELAXED);
 }
 
+static void putting_run(void *context)
+{
+    struct putting *put = context;
+    put->status = put->sink->put(put->sink->context, put->product, &put->chunk, put->first,
+                                 put->count, put->data, NULL);
+}
+
+status_t channelising_settle(void *context)
+{
+    struct channelising *p = context;
+    struct putting *put = &p->putting;
+    pool_worker_wait(put->worker);
+    TRY(put->status);
+    int ends_chunk = put->ends_chunk;
+    put->ends_chunk = 0;
+    return ends_chunk ? p->sink.end(p->sink.context, &put->ended, put->counts) : STATUS_OK;
+}
+
+/* Gives rows to the sink. Holes are seldom, and belong to whoever finishes the next rows. */
+static status_t channelising_put(struct channelising *p, uint32_t i, const struct finish_rows *rows)
+{
+    struct putting *put = &p->putting;
+    if (!put->worker || rows->holes) {
+        return p->sink.put(p->sink.context, i, rows->chunk, rows->first, rows->count, rows->data,
+                           rows->holes);
+    }
+    put->sink = &p->sink;
+    put->product = i;
+    put->chunk = *rows->chunk;
+    put->first = rows->first;
+    put->count = rows->count;
+    put->data = rows->data;
+    pool_worker_begin(put->worker, putting_run, put);
+    return STATUS_OK;
+}
+
+/* Reports that a chunk is complete: at once, or when its last rows have been put. */
+static status_t channelising_end_chunk(struct channelising *p, const struct chunk *chunk)
+{
+    struct putting *put = &p->putting;
+    if (!p->sink.end) {
+        return STATUS_OK;
+    }
+    put->ends_chunk = 1;
+    put->ended = *chunk;
+    memcpy(put->counts, p->counts, sizeof put->counts);
+    memset(p->counts, 0, sizeof p->counts);
+    return put->worker ? STATUS_OK : channelising_settle(p);
+}
+
 /* Writes the rows of the last filter as samples are stored. */
 static status_t channelising_write_voltages(struct channelising *p, struct slot *slot)
 {
@@ -397,6 +447,7 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     if (rows.blanked > 0) {
         weights_note_blank(weigh, i, rows.blanked);
     }
+    TRY(channelising_settle(p));
     if (rows.cells > 0 && p->sink.flag) {
         TRY(p->sink.flag(p->sink.context, i, chunk, rows.first_cell, rows.cells, &rows.flagged));
     }
@@ -404,10 +455,7 @@ static status_t channelising_write_product(struct channelising *p, const struct 
         TRY(p->sink.weigh(p->sink.context, i, chunk, rows.first, rows.count, rows.weights));
     }
     TRY(rows.steps.count > 0 ? p->sink.step(p->sink.context, i, chunk, &rows.steps) : STATUS_OK);
-    if (rows.count > 0 && p->sink.put) {
-        TRY(p->sink.put(p->sink.context, i, chunk, rows.first, rows.count, rows.data, rows.holes));
-    }
-    return STATUS_OK;
+    return rows.count > 0 && p->sink.put ? channelising_put(p, i, &rows) : STATUS_OK;
 }
 
 /* The writer thread: waits until the backend is done with a block, and writes its rows. */
@@ -422,9 +470,5 @@ status_t channelising_write(void *context, void *of)
     for (uint32_t i = 0; i < p->work->job->nproducts && p->work->is_bank; i++) {
         TRY(channelising_write_product(p, slot, i));
     }
-    if (p->sink.end && slot->block.is_last) {
-        TRY(p->sink.end(p->sink.context, &slot->block.chunk, p->counts));
-        memset(p->counts, 0, sizeof p->counts);
-    }
-    return STATUS_OK;
+    return slot->block.is_last ? channelising_end_chunk(p, &slot->block.chunk) : STATUS_OK;
 }

@@ -30,7 +30,9 @@ struct side {
     const uint64_t *there; /* blocks that may be taken up */
     uint64_t *done;
     status_t (*work)(void *context, void *slot);
-    double seconds; /* at work */
+    status_t (*settle)(void *context); /* NULL: work() ends all of a block */
+    uint64_t pending;                  /* blocks, 0 or 1, of which that is not so yet */
+    double seconds;                    /* at work */
     int has_thread;
     pthread_t thread;
 };
@@ -58,33 +60,44 @@ static void *pipeline_slot(const pipeline_t *pipeline, uint64_t number)
     return (char *)stages->slots + number % pipeline->slots * stages->slot_bytes;
 }
 
+/* Works on the next block, or ends the one before where none is there. The lock is held, but not
+ * meanwhile. */
+static void pipeline_step_side(struct side *side)
+{
+    pipeline_t *pipeline = side->pipeline;
+    void *context = pipeline->stages.context;
+    uint64_t next = *side->done + side->pending;
+    int is_there = *side->there > next;
+    pthread_mutex_unlock(&pipeline->lock);
+    double started = clock_now();
+    status_t st =
+        is_there ? side->work(context, pipeline_slot(pipeline, next)) : side->settle(context);
+    double seconds = clock_now() - started;
+    report_hand_over();
+    pthread_mutex_lock(&pipeline->lock);
+    side->seconds += seconds;
+    if (st != STATUS_OK) {
+        pipeline->status = pipeline->status == STATUS_OK ? st : pipeline->status;
+        pipeline->is_ending = 1;
+    } else {
+        uint64_t pending = is_there && side->settle ? 1 : 0;
+        *side->done = next + (is_there ? 1 : 0) - pending;
+        side->pending = pending;
+    }
+    pthread_cond_broadcast(&pipeline->changed);
+}
+
 static void *pipeline_run_side(void *argument)
 {
     struct side *side = argument;
     pipeline_t *pipeline = side->pipeline;
     pthread_mutex_lock(&pipeline->lock);
-    for (;;) {
-        while (!pipeline->is_ending && *side->there == *side->done) {
+    while (!pipeline->is_ending) {
+        if (*side->there > *side->done) {
+            pipeline_step_side(side);
+        } else {
             pthread_cond_wait(&pipeline->changed, &pipeline->lock);
         }
-        if (pipeline->is_ending) {
-            break;
-        }
-        void *slot = pipeline_slot(pipeline, *side->done);
-        pthread_mutex_unlock(&pipeline->lock);
-        double started = clock_now();
-        status_t st = side->work(pipeline->stages.context, slot);
-        double seconds = clock_now() - started;
-        report_hand_over();
-        pthread_mutex_lock(&pipeline->lock);
-        side->seconds += seconds;
-        if (st != STATUS_OK) {
-            pipeline->status = pipeline->status == STATUS_OK ? st : pipeline->status;
-            pipeline->is_ending = 1;
-        } else {
-            (*side->done)++;
-        }
-        pthread_cond_broadcast(&pipeline->changed);
     }
     pthread_mutex_unlock(&pipeline->lock);
     return NULL;
@@ -111,7 +124,8 @@ status_t pipeline_create(uint32_t slots, const struct pipeline_stages *stages, p
     pipeline->writer = (struct side){.pipeline = pipeline,
                                      .there = &counts->computed,
                                      .done = &counts->written,
-                                     .work = stages->write};
+                                     .work = stages->write,
+                                     .settle = stages->settle};
     /* The caller's context, until all is well. */
     pipeline->stages = *stages;
     pipeline->stages.destroy = NULL;

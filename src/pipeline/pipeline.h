@@ -106,6 +106,9 @@ struct pipeline_stages {
     /* Sets the backend to work on it; NULL: nothing is computed. */
     status_t (*compute)(void *context, void *slot);
     status_t (*write)(void *context, void *slot); /* in the writer thread */
+    /* Ends what write() has begun of a block, before that of the next block does or when there is
+     * none: so long the block's slot is in use. NULL: write() has ended all. */
+    status_t (*settle)(void *context);
     /* Names a block that is not read, or written, in time. */
     struct pipeline_block (*describe)(const void *context, const void *slot, int is_reading);
     void (*destroy)(void *context);

@@ -564,6 +564,11 @@ uint64_t plan_products_lines(const struct channelise_plan *work, uint32_t i, uin
     return chunk_share(&work->chunking, spec->nifs * spec->frequencies, streams);
 }
 
+int plan_products_are_put_beside(const struct channelise_plan *work)
+{
+    return work->is_bank && !work->is_judged && backend_abilities(work->backend)->has_device;
+}
+
 uint64_t plan_products_combined_bytes(const struct channelise_plan *work, uint32_t i,
                                       uint32_t streams)
 {
@@ -581,16 +586,17 @@ uint64_t plan_products_held_bytes(const struct channelise_plan *work, uint32_t i
     const uint64_t measured = 32; /* of a line (dsp/steps.h) */
     const uint64_t told = 12;     /* scale, offset, counts */
     uint64_t dumps = spec->flag.is_on ? rows / flagged_cells(spec) + 1 : rows;
+    uint64_t sets = plan_products_are_put_beside(work) ? 2 : 1;
     uint64_t combined = dumps * plan_products_combined_bytes(work, i, streams);
     if (!quantised_is(spec)) {
-        return combined;
+        return sets * combined;
     }
     uint64_t held = min_u64(spec->steps.rows, spec->rows);
     uint64_t lines = plan_products_lines(work, i, streams);
     uint64_t floats = product_row_bytes(spec->kind, 1, lines);
     uint64_t beside = chunk_share(&work->chunking, ifs_weights(spec), streams);
     return combined + held * floats +
-           (held + rows) * (floats * spec->steps.bits / 32 + beside * sizeof(float)) +
+           (held + rows) * (sets * floats * spec->steps.bits / 32 + beside * sizeof(float)) +
            lines * (measured + 2 * sizeof(float) + (rows / held + 2) * told);
 }
 

@@ -336,9 +336,10 @@ struct combine_step {
     uint32_t antenna;         /* streams of one of these */
     uint32_t flagged;         /* channels of a coarse one where each has a weight; else 1 */
     double *factors;          /* [stations][beams] */
-    float *made;              /* [rows][lines of a group][nchannels] if there are fewer lines */
-    float *weights;           /* [rows][lines of a group] */
-    char *holes;              /* [rows] */
+    void *made, *next; /* float [rows][lines of a group][nchannels] if there are fewer lines: of
+                          this run, and of the next */
+    float *weights;    /* [rows][lines of a group] */
+    char *holes;       /* [rows] */
 };
 
 static void combine_destroy(void *step)
@@ -347,6 +348,7 @@ static void combine_destroy(void *step)
     if (combine) {
         free(combine->factors);
         free(combine->made);
+        free(combine->next);
         free(combine->weights);
         free(combine->holes);
         free(combine);
@@ -403,6 +405,9 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     TRY_OUT(memory_zeroed((size_t)rows, 1, "holes", &step->holes));
     size_t made = plan_products_combined_bytes(work, i, work->chunking.group_streams);
     TRY_OUT(made > 0 ? memory_zeroed((size_t)rows, made, "pols", &step->made) : STATUS_OK);
+    TRY_OUT(made > 0 && !quantised_is(spec) && plan_products_are_put_beside(work)
+                ? memory_zeroed((size_t)rows, made, "pols", &step->next)
+                : STATUS_OK);
     *out = memory_move(&step);
 out:
     combine_destroy(step);
@@ -464,6 +469,7 @@ static status_t combine_run(void *context, struct finish_rows *rows)
     memset(step->holes, 0, (size_t)rows->count);
     finish_each(rows, rows->count * work.parts, combine_task, &work);
     rows->data = work.made;
+    finish_turn(&step->made, &step->next);
     rows->blanked = step->flagged == 1 ? work.blanked : 0; /* flags are counted by themselves */
     for (size_t i = 0; i < rows->count * lines && !rows->lost; i++) {
         step->weights[i] = 1;

@@ -156,6 +156,16 @@ static inline void finish_each(const struct finish_rows *rows, uint64_t tasks, p
     }
 }
 
+/* The rows that a step has made stay while the next ones are made (`next` NULL: they need not). */
+static inline void finish_turn(void **made, void **next)
+{
+    void *last = *made;
+    if (*next) {
+        *made = *next;
+        *next = last;
+    }
+}
+
 /* Rows are distributed in FINISH_GROUPS groups. Returns the first row of group `group`. */
 enum { FINISH_GROUPS = 64 };
 static inline uint64_t finish_group(const struct finish_rows *rows, uint64_t group)

@@ -23,11 +23,11 @@ struct quantise_step {
     float *offset, *factor; /* [lines] */
     float *held;            /* [scale_rows][lines][parts] of a block that is not whole yet */
     uint64_t nheld;
-    char *made;              /* [rows][lines][parts] of whole ones */
-    float *weights;          /* [rows][columns]: of the rows that are held and come in, */
-    char *holes;             /* [rows] likewise */
-    uint64_t nkept;          /* rows whose weights and holes are there from before, */
-    uint64_t nsent;          /* and how many of them belong to blocks that have left */
+    void *made, *next; /* char [rows][lines][parts] of whole ones: of this run, and of the next */
+    float *weights;    /* [rows][columns]: of the rows that are held and come in, */
+    char *holes;       /* [rows] likewise */
+    uint64_t nkept;    /* rows whose weights and holes are there from before, */
+    uint64_t nsent;    /* and how many of them belong to blocks that have left */
     float *scales, *offsets; /* [blocks][lines] of whole ones */
     uint16_t *low, *high;
     uint64_t ncounted; /* blocks of the last rows that were counted to their end */
@@ -41,6 +41,7 @@ static void quantise_destroy(void *context)
         free(step->offset);
         free(step->held);
         free(step->made);
+        free(step->next);
         free(step->weights);
         free(step->holes);
         free(step->scales);
@@ -69,8 +70,11 @@ static status_t quantise_make_room(struct quantise_step *step, uint64_t rows, ui
         return STATUS_OK;
     }
     TRY(memory_zeroed((size_t)(block * lines), step->parts * sizeof(float), "rows", &step->held));
-    TRY(memory_zeroed((size_t)((block + rows) * lines), step->parts * step->form.bits / 8, "rows",
-                      &step->made));
+    const size_t bytes = step->parts * step->form.bits / 8;
+    TRY(memory_zeroed((size_t)((block + rows) * lines), bytes, "rows", &step->made));
+    TRY(plan_products_are_put_beside(step->work)
+            ? memory_zeroed((size_t)((block + rows) * lines), bytes, "rows", &step->next)
+            : STATUS_OK);
     TRY(memory_zeroed((size_t)(block + rows), (size_t)weights * sizeof(float), "weights",
                       &step->weights));
     return memory_zeroed((size_t)(block + rows), 1, "holes", &step->holes);
@@ -210,7 +214,8 @@ static void quantise_take(const struct quantise_work *work, struct quantise_line
                                  .lines = count,
                                  .offset = step->offset + of.first,
                                  .factor = factor,
-                                 .out = step->made + (piece->made * stride + before) * bytes,
+                                 .out =
+                                     (char *)step->made + (piece->made * stride + before) * bytes,
                                  .low = step->low + into,
                                  .high = step->high + into};
     steps_store(&rounded);
@@ -320,6 +325,7 @@ static status_t quantise_run(void *context, struct finish_rows *rows)
         rows->first = first;
         rows->count = piece.made;
         rows->data = step->made;
+        finish_turn(&step->made, &step->next);
         rows->weights = step->weights;
         rows->holes = memchr(step->holes, 1, (size_t)piece.made) ? step->holes : NULL;
     }
