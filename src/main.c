@@ -12,6 +12,7 @@
 #include "product/kind/series_kind.h"
 #include "product/product.h"
 #include "product/sheet.h"
+#include "run/ahead.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static const struct description *const kinds[] = {
     &info_description,        &archive_description,   &fbh5_description,
     &product_description,     &contents_description,  &series_description,
     &candidates_description,  &sheet_description,     &coefficients_description,
-    &array_table_description, &beam_file_description,
+    &array_table_description, &beam_file_description, &ahead_description,
 };
 
 int main(int argc, char **argv)

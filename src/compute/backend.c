@@ -10,6 +10,16 @@ int backend_has_gpu(void)
 #endif
 }
 
+int backend_builds_apart(struct text *out)
+{
+#ifdef VOLTMILL_OPENCL
+    return opencl_builds_apart(out);
+#else
+    (void)out;
+    return 0;
+#endif
+}
+
 enum backend_kind backend_automatic(int has_gpu)
 {
     return has_gpu ? BACKEND_OPENCL : BACKEND_CPU;

@@ -23,6 +23,10 @@ int backend_has_gpu(void);
 enum backend_kind backend_automatic(int has_gpu);
 enum backend_kind backend_settle(enum backend_kind kind);
 
+/* Returns whether the driver of the first GPU builds one program at a time in a process, as
+ * NVIDIA's does: then several processes are faster. Appends what it is to `out`. */
+int backend_builds_apart(struct text *out);
+
 /* Abilities of a backend, and the sizes that suit it. */
 struct backend_abilities {
     int is_reference; /* slow, in double, for others to be judged by: nothing of it is tuned */
@@ -51,7 +55,9 @@ struct backend_options {
     uint64_t device_memory; /* bytes of it to use; 0: this rank's share */
     uint32_t local_rank;    /* among the local_size ranks of this machine */
     uint32_t local_size;
-    int keeps; /* of OPENCL: what was built or allocated waits to be used again */
+    int keeps;    /* of OPENCL: what was built or allocated waits to be used again */
+    int is_ahead; /* of OPENCL: stages that are created build their programs into the cache, without
+                     what another process builds just then, and cannot run */
 };
 
 /* Restricts drivers to the device that backend_open() will open with these options, if that is

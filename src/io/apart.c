@@ -382,6 +382,12 @@ struct talk {
 /* The one that answered last: starting a process takes longer than most questions. */
 static struct talk talk = {.fd = -1};
 
+/* Children with work of their own, and the ends that they write to: nothing is read there. */
+static struct {
+    pid_t child; /* 0: there is none */
+    int fd;
+} helpers[4];
+
 /* The page of all children, one after the other. */
 static struct apart_page *page;
 static int page_fd = -1;
@@ -449,18 +455,18 @@ void apart_fork(void)
     talk.is_answered = 1;
 }
 
-static status_t apart_spawn_child(void)
+static status_t apart_spawn_child(pid_t *child, int *fd)
 {
     status_t st = STATUS_OK;
     int ends[2] = {-1, -1};
     REQUIRE_OUT(apart_connect(ends) == 0, STATUS_DEVICE,
                 "files cannot be looked at by a process of its own: %s", strerror(errno));
-    int error = apart_spawn(ends[1], page_fd, &talk.child);
-    talk.child = error ? 0 : talk.child;
+    int error = apart_spawn(ends[1], page_fd, child);
+    *child = error ? 0 : *child;
     REQUIRE_OUT(error == 0, STATUS_DEVICE,
                 "files cannot be looked at by a process of its own: %s: %s", apart_own_program(),
                 strerror(error));
-    talk.fd = file_move(&ends[0]);
+    *fd = file_move(&ends[0]);
 out:
     for (int i = 0; i < 2; i++) {
         file_close(ends[i]);
@@ -645,6 +651,12 @@ static void apart_end_last(void)
 void apart_look(void)
 {
     int status = 0;
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
+        if (helpers[i].child > 0 && waitpid(helpers[i].child, &status, WNOHANG) != 0) {
+            helpers[i].child = 0;
+            close(helpers[i].fd);
+        }
+    }
     if (talk.child > 0 && talk.is_answered && waitpid(talk.child, &status, WNOHANG) == talk.child) {
         close(talk.fd);
         talk.child = 0;
@@ -660,7 +672,7 @@ static status_t apart_have_child(void)
                    (errno == EAGAIN || errno == EWOULDBLOCK);
     if (!is_there) {
         apart_end_last();
-        TRY(apart_spawn_child());
+        TRY(apart_spawn_child(&talk.child, &talk.fd));
     }
     apart_end_with_process();
     talk.looked = clock_now();
@@ -699,6 +711,23 @@ out:
     return st;
 }
 
+static status_t apart_pack(const struct description *kind, const struct apart_request *request,
+                           struct text *out)
+{
+    struct apart_question *head = NULL;
+    struct apart_question empty;
+    memset(&empty, 0, sizeof empty); /* its padding, too */
+    TRY(text_add_bytes(out, (const char *)&empty, sizeof empty));
+    TRY(pack_text(out, request->path));
+    TRY(pack_text(out, request->name));
+    TRY(pack_u64(out, request->wants));
+    TRY(text_add_bytes(out, request->more.data, request->more.length));
+    head = (struct apart_question *)(void *)out->data;
+    head->bytes = out->length - sizeof *head;
+    snprintf(head->what, sizeof head->what, "%s", kind->what);
+    return STATUS_OK;
+}
+
 /* By a child. */
 static status_t apart_describe_there(const struct description *kind,
                                      const struct apart_request *request, void **out)
@@ -706,17 +735,9 @@ static status_t apart_describe_there(const struct description *kind,
     status_t st = STATUS_OK;
     struct text question = {0};
     struct text answer = {0};
-    struct apart_question head;
-    TRY_OUT(pack_text(&question, request->path));
-    TRY_OUT(pack_text(&question, request->name));
-    TRY_OUT(pack_u64(&question, request->wants));
-    TRY_OUT(text_add_bytes(&question, request->more.data, request->more.length));
-    memset(&head, 0, sizeof head); /* its padding, too */
-    head.bytes = question.length;
-    snprintf(head.what, sizeof head.what, "%s", kind->what);
+    TRY_OUT(apart_pack(kind, request, &question));
     TRY_OUT(apart_have_child());
-    st = apart_say(&head, sizeof head);
-    st = st == STATUS_OK ? apart_say(question.data, question.length) : st;
+    st = apart_say(question.data, question.length);
     st = st == STATUS_OK ? apart_listen_to(&answer) : st;
     TRY_OUT(apart_end(st));
     if (answer.length > 0) {
@@ -742,4 +763,21 @@ status_t apart_try(const struct description *kind, const struct apart_request *r
 {
     void *nothing = NULL;
     return is_used ? apart_describe(kind, request, &nothing) : STATUS_OK;
+}
+
+void apart_begin_help(const struct description *kind, const struct apart_request *request)
+{
+    struct text question = {0};
+    size_t i = 0;
+    while (i < sizeof helpers / sizeof *helpers && helpers[i].child > 0) {
+        i++;
+    }
+    if (is_used && i < sizeof helpers / sizeof *helpers &&
+        apart_pack(kind, request, &question) == STATUS_OK &&
+        apart_spawn_child(&helpers[i].child, &helpers[i].fd) == STATUS_OK) {
+        (void)send(helpers[i].fd, question.data, question.length, MSG_NOSIGNAL);
+        shutdown(helpers[i].fd, SHUT_WR);
+    }
+    text_free(&question);
+    report_clear();
 }

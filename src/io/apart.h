@@ -69,7 +69,13 @@ status_t apart_describe(const struct description *kind, const struct apart_reque
 /* Opens a file in a child only, before this process opens it itself. Fails as apart_describe(). */
 status_t apart_try(const struct description *kind, const struct apart_request *request);
 
-/* Handles a child that died while idle (for lack of memory). Call regularly. */
+/* Begins a child more that opens this, beside this process, and then ends; what it says is not
+ * heard, nor whether it fails. There are four at most; they die with this process. `more` has at
+ * most 64 KiB. Without children (apart_begin()) it does nothing. */
+void apart_begin_help(const struct description *kind, const struct apart_request *request);
+
+/* Handles a child that died while idle (for lack of memory), and those that have
+ * helped. Call regularly. */
 void apart_look(void);
 
 /* Reports the object that a child reads next, "FILE: OBJECT"; costs no system call. No

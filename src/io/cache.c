@@ -311,11 +311,10 @@ int cache_put(const char *kind, const char *key, const void *data, size_t size)
 }
 
 /* One file for all entries: a lock is one byte of it, far behind its end. */
-int cache_lock(const char *kind, const char *key)
+int cache_lock(const char *kind, const char *key, double seconds)
 {
-    enum { WAIT_S = 30 };
     const struct timespec nap = {.tv_nsec = 10000000};
-    const double until = clock_now() + WAIT_S;
+    const double until = clock_now() + seconds;
     char *path = NULL;
     int folder = cache_open_folder(1, &path);
     int fd = folder < 0 ? -1

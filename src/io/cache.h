@@ -27,11 +27,11 @@ uint64_t cache_hash(const void *data, size_t size);
 /* Writes an entry. A folder that cannot be written is no failure: returns 0 then, else 1. */
 int cache_put(const char *kind, const char *key, const void *data, size_t size);
 
-/* Waits until no other process makes this entry, half a minute at most, so that only one of several
- * has the work. cache_unlock() lets the next one continue, which should read the cache again. A
- * process that ends releases the lock, too. Returns -1 without a folder, or if it has no locks:
- * then all continue at once. */
-int cache_lock(const char *kind, const char *key);
+/* Waits until no other process makes this entry, `seconds` at most, so that only one of several has
+ * the work. cache_unlock() lets the next one continue, which should read the cache again. A process
+ * that ends releases the lock, too. Returns -1 after that time, without a folder, or if it has no
+ * locks. */
+int cache_lock(const char *kind, const char *key, double seconds);
 void cache_unlock(int lock);
 
 /* Returns the name of another file in the folder, which is made if need be, for reading, or for

@@ -10,6 +10,7 @@
 #include "pipeline/pipeline_kinds.h"
 #include "plan/plan_products.h"
 #include "ranks/agree.h"
+#include "run/ahead.h"
 #include "run/run.h"
 #include "run/share.h"
 #include "tune/problem/problems.h"
@@ -355,6 +356,9 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
+    if (pass->rank == 0) {
+        ahead_begin(p->work);
+    }
     TRY_OUT(opened_take_all(pass->comm, pass->options->opened, pass->job, p->work->backend,
                             &p->backend));
     pass_step(p, RUN_STEP_DEVICE);

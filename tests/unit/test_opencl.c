@@ -7,6 +7,7 @@
 #include "compute/opencl/program.h"
 #include "dsp/dft.h"
 #include "io/cache.h"
+#include "run/ahead.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -338,6 +339,45 @@ static void test_program_cache(void **state)
 }
 
 /* A whole entry with a binary that the driver refuses, as after a driver changed under one name. */
+/* A child builds what the stage then finds; it skips what another process builds. */
+static void test_ahead(void **state)
+{
+    (void)state;
+    need_device();
+    struct channelise_spec spec = {.channels = 16,
+                                   .taps = 1,
+                                   .is_complex = 1,
+                                   .nchannels = 16,
+                                   .nstreams = 2,
+                                   .max_spectra = UINT64_C(1)
+                                                  << 29, /* no memory is taken for them */
+                                   .format = SAMPLE_F32,
+                                   .noutputs = 1,
+                                   .outputs = {{.quantity = QUANTITY_POWER, .integrate = 3}},
+                                   .is_spectra = 1};
+    const struct apart_request request = {.name = "0",
+                                          .more = {.data = (char *)&spec, .length = sizeof spec}};
+    const struct backend_options options = {.device = "0", .local_size = 1};
+    backend_t *backend = NULL;
+    channelise_t *stage = NULL;
+    char path[512];
+    empty_cache();
+    apart_begin_help(&ahead_description, &request);
+    for (int i = 0; i < 3000 && waitpid(-1, NULL, WNOHANG) == 0; i++) {
+        usleep(10000);
+    }
+    assert_int_equal(cached(path), 2); /* detect and sum */
+    ino_t before = inode(path);
+    assert_ok(backend_open(BACKEND_OPENCL, &options, &backend));
+    spec.max_spectra = 64;
+    assert_ok(channelise_create(backend, &spec, &stage));
+    stage_destroy(stage);
+    assert_int_equal(cached(path), 2);
+    assert_int_equal(inode(path), before);
+    backend_close(backend);
+    apart_look();
+}
+
 static void test_refused_binary(void **state)
 {
     (void)state;
@@ -861,6 +901,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_pinned, set_up),
         cmocka_unit_test_setup(test_kept, set_up),
         cmocka_unit_test_setup(test_program_cache, set_up),
+        cmocka_unit_test_setup(test_ahead, set_up),
         cmocka_unit_test_setup(test_refused_binary, set_up),
         cmocka_unit_test_setup(test_no_cache, set_up),
         cmocka_unit_test_setup(test_build_at_once, set_up),
@@ -878,6 +919,11 @@ int main(int argc, char **argv)
     };
     /* PoCL shows its one CPU twice, so that there is something to choose from. */
     setenv("POCL_DEVICES", "pthread basic", 0);
+    static const struct description *const kinds[] = {&ahead_description};
+    if (argc > 1 && strcmp(argv[1], apart_word) == 0) {
+        apart_serve(argc, argv, kinds, 1);
+    }
+    apart_begin(argv, kinds, 1);
     if (argc > 1) {
         return be_child(argv[1]);
     }

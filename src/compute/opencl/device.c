@@ -474,7 +474,7 @@ static cl_int device_create(const device_t *device, uint64_t bytes, cl_mem *out)
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out)
 {
     const struct device_info *info = &device->info;
-    uint64_t size = max_u64(bytes, 1); /* OpenCL has no empty buffers */
+    uint64_t size = device->is_ahead ? 1 : max_u64(bytes, 1); /* OpenCL has no empty buffers */
     if (size > device_most(device)) {
         device_drop_kept(device);
     }
@@ -572,8 +572,10 @@ status_t device_seconds(const device_t *device, cl_event from, cl_event to, doub
 status_t device_write(const device_t *device, cl_mem memory, uint64_t at, const void *data,
                       uint64_t bytes, const char *what)
 {
-    cl_int error = clEnqueueWriteBuffer(device->compute, memory, CL_TRUE, (size_t)at, (size_t)bytes,
-                                        data, 0, NULL, NULL);
+    cl_int error = device->is_ahead
+                       ? CL_SUCCESS
+                       : clEnqueueWriteBuffer(device->compute, memory, CL_TRUE, (size_t)at,
+                                              (size_t)bytes, data, 0, NULL, NULL);
     return REQUIRED(error == CL_SUCCESS, STATUS_DEVICE,
                     "OpenCL device %s: cannot bring %s to the device: %s", device->info.name, what,
                     device_error_name(error));
@@ -590,7 +592,7 @@ status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64
 {
     enum { MOST = 1 << 30 }; /* NVIDIA's fill goes astray beyond 2 GiB (driver 580) */
     const cl_float zero = 0;
-    for (uint64_t i = 0; i < bytes; i += MOST) {
+    for (uint64_t i = 0; i < bytes && !device->is_ahead; i += MOST) {
         CL_TRY(device,
                clEnqueueFillBuffer(device->compute, memory, &zero, sizeof zero, (size_t)(at + i),
                                    (size_t)min_u64(MOST, bytes - i), 0, NULL, NULL),

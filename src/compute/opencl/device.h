@@ -82,6 +82,8 @@ typedef struct device {
     kept_t *kept;      /* NULL: nothing is */
     uint64_t resident; /* of them taken by resident rows, all together */
     int is_full;       /* an allocation has failed for lack of memory: smaller blocks may succeed */
+    int is_ahead;      /* only programs are built, into the cache: buffers have one byte, and of
+                          programs that another process builds there are no kernels */
 } device_t;
 
 /* Lists all devices of all platforms that are available and compile programs, GPUs first, in the

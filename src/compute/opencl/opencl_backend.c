@@ -272,6 +272,31 @@ int opencl_has_gpu(void)
     return has;
 }
 
+/* Describes the device, driver and sources that programs are built of. */
+static status_t device_identity(const struct device_info *info, struct text *out)
+{
+    status_t st = STATUS_OK;
+    struct text sources = {0};
+    for (int i = 0; i < SOURCES; i++) {
+        TRY_OUT(text_add(&sources, "%s", program_source((enum program_source)i)));
+    }
+    TRY_OUT(text_add(out, "%s, %s, driver %s, kernels %016llx", info->platform_name, info->name,
+                     info->driver, (unsigned long long)cache_hash(sources.data, sources.length)));
+out:
+    text_free(&sources);
+    return st;
+}
+
+int opencl_builds_apart(struct text *out)
+{
+    struct device_info *devices = NULL;
+    uint32_t count = 0;
+    int is_so = device_list(&devices, &count) == STATUS_OK && count > 0 && devices[0].is_nvidia &&
+                device_identity(&devices[0], out) == STATUS_OK;
+    free(devices);
+    return is_so;
+}
+
 static void backend_close_opencl(backend_t *backend)
 {
     struct opencl *opencl = (struct opencl *)backend;
@@ -289,6 +314,7 @@ static status_t backend_open_opencl(const struct backend_options *options, backe
     TRY_OUT(
         device_choose(options->device, options->local_rank, options->local_size, &info, &sharers));
     TRY_OUT(device_open(&info, options->device_memory, sharers, &opencl->device));
+    opencl->device->is_ahead = options->is_ahead;
     TRY_OUT(options->keeps ? kept_create(&opencl->device->kept) : STATUS_OK);
     *out = &opencl->base;
     opencl = NULL;
@@ -399,17 +425,7 @@ out:
 
 static status_t opencl_identity(const backend_t *backend, struct text *out)
 {
-    status_t st = STATUS_OK;
-    const struct device_info *info = &((const struct opencl *)backend)->device->info;
-    struct text sources = {0};
-    for (int i = 0; i < SOURCES; i++) {
-        TRY_OUT(text_add(&sources, "%s", program_source((enum program_source)i)));
-    }
-    TRY_OUT(text_add(out, "%s, %s, driver %s, kernels %016llx", info->platform_name, info->name,
-                     info->driver, (unsigned long long)cache_hash(sources.data, sources.length)));
-out:
-    text_free(&sources);
-    return st;
+    return device_identity(&((const struct opencl *)backend)->device->info, out);
 }
 
 const struct backend_ops opencl_ops = {

@@ -234,15 +234,19 @@ static void program_store(cl_program program, const char *key)
 
 /* Finds the program in the cache, or builds it and puts it there. One process at a time: the others
  * wait, and take what it has made. That saves their time, and PoCL puts a binary together from
- * files of its own, which must not change meanwhile. */
+ * files of its own, which must not change meanwhile. `wait`: seconds at most; with 0 there is no
+ * program (NULL) that another process builds. */
 static status_t program_make(const device_t *device, const char *what, const char *text,
-                             const char *options, const char *key, cl_program *out)
+                             const char *options, const char *key, double wait, cl_program *out)
 {
     status_t st = STATUS_OK;
     cl_program program = NULL;
     cl_int error = CL_SUCCESS;
     cl_device_id id = device->info.id;
-    int lock = cache_lock(cache_kind, key);
+    int lock = cache_lock(cache_kind, key, wait);
+    if (wait <= 0 && lock < 0) {
+        return STATUS_OK;
+    }
     TRY_OUT(program_load(device, key, options, &program));
     if (!program) {
         report_note("compiling kernels for %s (once)", device->info.name);
@@ -261,8 +265,9 @@ out:
     return st;
 }
 
-status_t program_build_text(const device_t *device, const char *what, const char *text,
-                            const char *options, cl_program *out)
+/* Likewise, from what is kept in memory, too. */
+static status_t program_find(const device_t *device, const char *what, const char *text,
+                             const char *options, double wait, cl_program *out)
 {
     status_t st = STATUS_OK;
     struct text key = {0};
@@ -276,7 +281,8 @@ status_t program_build_text(const device_t *device, const char *what, const char
         goto out;
     }
     TRY_OUT(program_load(device, key.data, options, &program));
-    TRY_OUT(program ? STATUS_OK : program_make(device, what, text, options, key.data, &program));
+    TRY_OUT(program ? STATUS_OK
+                    : program_make(device, what, text, options, key.data, wait, &program));
     kept_add_program(device->kept, key.data, program);
     *out = program;
 out:
@@ -285,6 +291,16 @@ out:
     return st;
 }
 
+/* Seconds that a process waits at most while another builds the program that it needs. */
+static const double most_wait = 30;
+
+status_t program_build_text(const device_t *device, const char *what, const char *text,
+                            const char *options, cl_program *out)
+{
+    return program_find(device, what, text, options, most_wait, out);
+}
+
+/* Gives NULL for what another process builds, where only that is wanted (device->is_ahead). */
 static status_t program_build(const device_t *device, const enum program_source *sources,
                               uint32_t count, const struct text *options, cl_program *out)
 {
@@ -301,7 +317,8 @@ static status_t program_build(const device_t *device, const enum program_source 
     }
     TRY_OUT(text.status);
     TRY_OUT(text_add(&what, " (%s)", words));
-    TRY_OUT(program_build_text(device, what.data, text.data, words, out));
+    TRY_OUT(
+        program_find(device, what.data, text.data, words, device->is_ahead ? 0 : most_wait, out));
 out:
     text_free(&text);
     text_free(&what);
@@ -326,7 +343,7 @@ status_t launch_build_all(const device_t *device, const enum program_source *sou
     status_t st = STATUS_OK;
     cl_program program = NULL;
     TRY_OUT(program_build(device, sources, count, options, &program));
-    for (uint32_t i = 0; i < nkernels; i++) {
+    for (uint32_t i = 0; i < nkernels && program; i++) {
         TRY_OUT(program_kernel(device, program, kernels[i].name, kernels[i].out));
     }
 out:

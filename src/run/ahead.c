@@ -1,0 +1,92 @@
+/* The parent packs the specs of its banks; each child creates all of them, from another one on. */
+#include "run/ahead.h"
+
+#include "base/memory.h"
+#include "io/cache.h"
+#include "io/machine_memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* CHILD_BYTES: of memory of the host, for a driver and its compiler. */
+enum { CHILDREN = 3, CHILD_BYTES = 512 << 20 };
+
+/* Builds the programs of a bank. */
+static status_t ahead_build(backend_t *backend, const char *packed)
+{
+    status_t st = STATUS_OK;
+    struct channelise_spec spec;
+    channelise_t *bank = NULL;
+    double *coeff = NULL; /* programs are the same for any */
+    memcpy(&spec, packed, sizeof spec);
+    TRY_OUT(memory_zeroed(channelise_samples(&spec) * spec.taps, sizeof *coeff, "coefficients",
+                          &coeff));
+    spec.coeff = coeff;
+    TRY_OUT(channelise_create(backend, &spec, &bank));
+out:
+    stage_destroy(bank);
+    free(coeff);
+    return st;
+}
+
+/* `wants` is the bank to begin with; one that fails is left out. */
+static status_t ahead_open(const struct apart_request *request, void **out)
+{
+    const struct backend_options options = {
+        .device = request->name, .local_size = 1, .is_ahead = 1};
+    const size_t bytes = sizeof(struct channelise_spec);
+    const size_t count = request->more.length / bytes;
+    backend_t *backend = NULL;
+    *out = NULL;
+    TRY(backend_open(BACKEND_OPENCL, &options, &backend));
+    for (size_t i = 0; i < count; i++) {
+        if (ahead_build(backend, request->more.data + (i + request->wants) % count * bytes) !=
+            STATUS_OK) {
+            report_clear();
+        }
+    }
+    backend_close(backend);
+    return STATUS_OK;
+}
+
+const struct description ahead_description = {"kernels", NULL, ahead_open};
+
+/* Whether the cache knows nothing of them; from now on it does. */
+static int ahead_is_first(const struct text *specs)
+{
+    static const char kind[] = "ahead";
+    struct text key = {0};
+    void *known = NULL;
+    size_t bytes = 0;
+    int is_first = backend_builds_apart(&key) &&
+                   text_add(&key, ", banks %016" PRIx64 "\n",
+                            cache_hash(specs->data, specs->length)) == STATUS_OK &&
+                   cache_get(kind, key.data, &known, &bytes) == STATUS_OK && !known &&
+                   cache_put(kind, key.data, key.data, key.length);
+    free(known);
+    text_free(&key);
+    return is_first;
+}
+
+void ahead_begin(const struct channelise_plan *work)
+{
+    struct text specs = {0};
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        struct channelise_spec spec = work->banks[i].channelise;
+        spec.coeff = NULL;
+        spec.is_beside = 0;
+        text_add_bytes(&specs, (const char *)&spec, sizeof spec);
+    }
+    if (work->backend == BACKEND_OPENCL && work->is_bank && work->nbanks > 1 &&
+        machine_memory_left("") > work->memory_bytes + (uint64_t)CHILDREN * CHILD_BYTES &&
+        specs.status == STATUS_OK && ahead_is_first(&specs)) {
+        for (uint64_t i = 0; i < CHILDREN; i++) {
+            const struct apart_request request = {
+                .name = work->job->device, .wants = i, .more = specs};
+            apart_begin_help(&ahead_description, &request);
+        }
+    }
+    text_free(&specs);
+    report_clear();
+}

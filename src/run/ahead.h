@@ -1,0 +1,18 @@
+/* Programs of several filter banks, built ahead by processes of their own, where the driver builds
+ * one at a time in each process (NVIDIA's): they are in the cache, or come there, when this process
+ * needs them. */
+#ifndef VOLTMILL_RUN_AHEAD_H
+#define VOLTMILL_RUN_AHEAD_H
+
+#include "io/apart.h"
+#include "plan/channelise_plan.h"
+
+/* The work of such a process. */
+extern const struct description ahead_description;
+
+/* Begins them, the first time that these banks are planned for this device and cache, if there are
+ * two at least, and the memory of the host suffices. Failures are harmless: then this process
+ * builds. */
+void ahead_begin(const struct channelise_plan *work);
+
+#endif
