@@ -27,6 +27,8 @@
 #include "tune/store.h"
 #include "tune/trial.h"
 
+#include <omp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -598,6 +600,25 @@ static status_t run_left_all(MPI_Comm comm, struct run_begin *begun,
     return run_passes_all(comm, begun->job, begun->archive, options, &begun->left, started);
 }
 
+/* Open MPI binds one or two ranks of a machine to a core each unless it is told otherwise. Its own
+ * processors, those of the parent, are the ones that all could have. */
+static void run_say_what_is_bound(const struct job *job)
+{
+    cpu_set_t all;
+    uint64_t ranks = 0;
+    const char *local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    const int each = omp_get_num_procs();
+    if (job->threads > 0 || getenv("OMP_NUM_THREADS") || !local ||
+        !units_parse_u64(local, &ranks) || sched_getaffinity(getppid(), sizeof all, &all) != 0) {
+        return;
+    }
+    if (2 * ranks * (uint64_t)each <= (uint64_t)CPU_COUNT(&all)) {
+        report_note("mpirun binds each rank to %d of %d processors; with --bind-to none it may use "
+                    "all",
+                    each, CPU_COUNT(&all));
+    }
+}
+
 /* Where the backends are opened. A product "exists already" also when another run of this job has
  * completed it since this one looked: then this one looks again, and does what is left. */
 static status_t run_opened_all(MPI_Comm comm, const struct run_options *options)
@@ -607,6 +628,9 @@ static status_t run_opened_all(MPI_Comm comm, const struct run_options *options)
     double started = clock_now();
     stop_begin(agree_rank(comm) == 0);
     TRY_OUT(run_begin_all(comm, options, &begun));
+    if (agree_rank(comm) == 0 && !begun.left.all && !options->each) {
+        run_say_what_is_bound(begun.job);
+    }
     do {
         st = run_left_all(comm, &begun, options, started);
     } while (st == STATUS_USAGE && run_was_overtaken_all(comm, options, &begun));

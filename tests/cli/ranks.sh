@@ -29,5 +29,14 @@ runs "a process by itself" env OPAL_BINDIR="$work/bin" TMPDIR="$work/tmp" OMPI_M
 same "it has started no daemon" no "$([ -e daemon ] && echo yes || echo no)"
 same "and touched no folder of MPI's" "ompi.$(uname -n).$(id -u)" "$(ls tmp)"
 runs "two ranks" mpirun -n 2 "$voltmill" synth --force spec.yaml
+
+# A launcher that binds ranks to single cores keeps most of a machine from them.
+printf '{input: {files: obs.h5}, channelise: {channels: 16, backend: cpu}, products: [{kind: power, file: p.h5}]}\n' >bound.yaml
+if [ "$(nproc)" -gt 1 ]; then
+    runs "a bound rank" env -u OMP_NUM_THREADS mpirun -n 1 --bind-to core "$voltmill" run bound.yaml
+    same "which says so" 1 "$(grep -cE "^note: mpirun binds each rank to [0-9]+ of $(nproc) processors; with --bind-to none" output)"
+fi
+runs "one that has a number of threads" mpirun -n 1 --bind-to core "$voltmill" run --force bound.yaml
+same "which does not" 0 "$(grep -c 'mpirun binds' output)"
 STARTS=40 . "$here/tests/long/starts.bash"
 plan
