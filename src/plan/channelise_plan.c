@@ -6,6 +6,7 @@
 #include "dsp/fir/filter_report.h"
 #include "dsp/fir/prototype.h"
 #include "input/coefficients.h"
+#include "io/machine.h"
 #include "plan/array_plan.h"
 #include "plan/beams_plan.h"
 #include "plan/budget.h"
@@ -36,8 +37,9 @@ uint32_t channelise_plan_threads(const struct job *job, int local_size)
     /* Unbound ranks all see the same cores. */
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     int bound = mine < online;
-    int threads = bound ? mine : mine / (local_size > 0 ? local_size : 1);
-    return threads > 1 ? (uint32_t)threads : 1;
+    uint64_t ranks = local_size > 0 ? (uint64_t)local_size : 1;
+    uint64_t threads = bound ? (uint64_t)mine : (uint64_t)mine / ranks;
+    return (uint32_t)max_u64(min_u64(threads, machine_processors("") / ranks), 1);
 }
 
 uint64_t channelise_plan_block(const struct channelise_plan *work)

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "io/cache.h"
-#include "io/machine_memory.h"
+#include "io/machine.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

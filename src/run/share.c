@@ -11,7 +11,7 @@
 #include "input/array_job.h"
 #include "input/coefficients.h"
 #include "input/open.h"
-#include "io/machine_memory.h"
+#include "io/machine.h"
 #include "job/job.h"
 #include "job/yaml/yaml_file.h"
 #include "plan/dedisperse_plan.h"

@@ -1,5 +1,5 @@
-/* Available memory of a machine, from the files of the kernel: here a folder of our own. */
-#include "io/machine_memory.h"
+/* Memory and processors of a machine, from the files of the kernel: here a folder of our own. */
+#include "io/machine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,6 +48,31 @@ static void nobody_says(void **state)
     assert_left(0);
     assert_int_equal(machine_memory_left("/nowhere/at/all"), 0);
     assert_true(machine_memory_left("") > 0);
+}
+
+static void assert_processors(uint64_t count)
+{
+    assert_int_equal(machine_processors(root), count);
+}
+
+/* Quotas of processor time: those around a group count, too; parts of a processor are rounded up.
+ */
+static void quotas_of_both_versions(void **state)
+{
+    (void)state;
+    assert_processors(UINT64_MAX);
+    put("/proc/self/mountinfo", "32 31 0:35 / /cg rw - cgroup2 cgroup2 rw\n"
+                                "33 31 0:36 / /v1 rw - cgroup cgroup rw,cpu,cpuacct\n"
+                                "34 31 0:37 / /v0 rw - cgroup cgroup rw,cpuset\n");
+    put("/proc/self/cgroup", "5:cpu,cpuacct:/box\n4:cpuset:/other\n0::/pod/box\n");
+    put("/cg/pod/box/cpu.max", "max 100000\n");
+    put("/v1/box/cpu.cfs_quota_us", "-1\n");
+    put("/v1/box/cpu.cfs_period_us", "100000\n");
+    assert_processors(UINT64_MAX);
+    put("/cg/pod/cpu.max", "350000 100000\n");
+    assert_processors(4);
+    put("/v1/box/cpu.cfs_quota_us", "50000\n");
+    assert_processors(1);
 }
 
 static void without_groups_it_is_what_is_available(void **state)
@@ -108,12 +133,13 @@ int main(void)
         cmocka_unit_test_setup(without_groups_it_is_what_is_available, begin),
         cmocka_unit_test_setup(the_tightest_group_counts, begin),
         cmocka_unit_test_setup(a_container_of_version_1, begin),
+        cmocka_unit_test_setup(quotas_of_both_versions, begin),
     };
     char command[128];
     if (!mkdtemp(root)) {
         return 1;
     }
-    int failed = cmocka_run_group_tests_name("machine_memory", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("machine", tests, NULL, NULL);
     snprintf(command, sizeof command, "rm -rf %s", root);
     return system(command) != 0 ? 1 : failed;
 }

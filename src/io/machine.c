@@ -1,6 +1,6 @@
 /* Reads /proc/meminfo, and the files of control groups: man 5 proc, and the kernel's
- * cgroup-v1/memory and cgroup-v2 pages. */
-#include "io/machine_memory.h"
+ * cgroup-v1/memory, scheduler/sched-bwc and cgroup-v2 pages. */
+#include "io/machine.h"
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -59,8 +59,9 @@ static uint64_t group_number(const char *root, const char *folder, const char *n
 
 /* Returns the bytes that one group leaves; UINT64_MAX if it has no limit, or is not visible
  * here. */
-static uint64_t group_left(const char *root, const char *folder, const struct group_names *names)
+static uint64_t group_left(const char *root, const char *folder, int version)
 {
+    const struct group_names *names = version == 2 ? &version_2 : &version_1;
     uint64_t limit = group_number(root, folder, names->limit, NULL);
     if (limit == 0) {
         return UINT64_MAX;
@@ -70,6 +71,24 @@ static uint64_t group_left(const char *root, const char *folder, const struct gr
                      group_number(root, folder, "memory.stat", names->active);
     used -= min_u64(files, used);
     return limit > used ? limit - used : 0;
+}
+
+/* Returns the processors whose time one group may take, begun ones, too; UINT64_MAX likewise. */
+static uint64_t group_processors(const char *root, const char *folder, int version)
+{
+    char path[PATH_BYTES];
+    uint64_t quota = group_number(root, folder, "cpu.cfs_quota_us", NULL);
+    uint64_t period = group_number(root, folder, "cpu.cfs_period_us", NULL);
+    int length = snprintf(path, sizeof path, "%s/cpu.max", folder);
+    FILE *file = version == 2 && length > 0 && (size_t)length < sizeof path
+                     ? machine_open(root, path)
+                     : NULL;
+    if (file && fscanf(file, "%" SCNu64 " %" SCNu64, &quota, &period) != 2) {
+        quota = 0; /* "max" */
+    }
+    text_close(file);
+    /* -1 means no quota in version 1. */
+    return quota > 0 && quota < INT64_MAX && period > 0 ? ceil_div_u64(quota, period) : UINT64_MAX;
 }
 
 /* Where a hierarchy is mounted, and which group is at its top there: a container may see a part. */
@@ -91,7 +110,8 @@ static int machine_has_word(const char *list, const char *word)
 
 /* "32 31 0:35 /root /mount/point rw - cgroup cgroup rw,memory", perhaps with more before the "-".
  */
-static int group_find_mount(const char *root, int version, struct group_mount *out)
+static int group_find_mount(const char *root, int version, const char *controller,
+                            struct group_mount *out)
 {
     char line[LINE_BYTES];
     char type[LINE_BYTES];
@@ -100,17 +120,19 @@ static int group_find_mount(const char *root, int version, struct group_mount *o
     FILE *file = machine_open(root, "/proc/self/mountinfo");
     while (file && !found && fgets(line, sizeof line, file)) {
         const char *rest = strstr(line, " - ");
-        found = rest && sscanf(line, "%*s %*s %*s %4095s %4095s", out->root, out->folder) == 2 &&
-                sscanf(rest, " - %4095s %*s %4095s", type, options) == 2 &&
-                (version == 2 ? strcmp(type, "cgroup2") == 0
-                              : strcmp(type, "cgroup") == 0 && machine_has_word(options, "memory"));
+        found =
+            rest && sscanf(line, "%*s %*s %*s %4095s %4095s", out->root, out->folder) == 2 &&
+            sscanf(rest, " - %4095s %*s %4095s", type, options) == 2 &&
+            (version == 2 ? strcmp(type, "cgroup2") == 0
+                          : strcmp(type, "cgroup") == 0 && machine_has_word(options, controller));
     }
     text_close(file);
     return found;
 }
 
 /* Which group this process is in: "0::/a/b" of version 2, "4:memory:/a/b" of 1. */
-static int group_find_path(const char *root, int version, char path[PATH_BYTES])
+static int group_find_path(const char *root, int version, const char *controller,
+                           char path[PATH_BYTES])
 {
     char line[LINE_BYTES];
     int found = 0;
@@ -123,7 +145,7 @@ static int group_find_path(const char *root, int version, char path[PATH_BYTES])
         }
         *group++ = '\0';
         group[strcspn(group, "\n")] = '\0';
-        found = version == 2 ? names[1] == '\0' : machine_has_word(names + 1, "memory");
+        found = version == 2 ? names[1] == '\0' : machine_has_word(names + 1, controller);
         snprintf(path, PATH_BYTES, "%s", group);
     }
     text_close(file);
@@ -131,13 +153,14 @@ static int group_find_path(const char *root, int version, char path[PATH_BYTES])
 }
 
 /* The least that the group of this process and those around it leave. */
-static uint64_t groups_left(const char *root, int version)
+static uint64_t groups_least(const char *root, int version, const char *controller,
+                             uint64_t (*left)(const char *root, const char *folder, int version))
 {
-    const struct group_names *names = version == 2 ? &version_2 : &version_1;
     struct group_mount mount;
     char group[PATH_BYTES];
     char folder[2 * PATH_BYTES];
-    if (!group_find_mount(root, version, &mount) || !group_find_path(root, version, group)) {
+    if (!group_find_mount(root, version, controller, &mount) ||
+        !group_find_path(root, version, controller, group)) {
         return UINT64_MAX;
     }
     size_t top = strcmp(mount.root, "/") == 0 ? 0 : strlen(mount.root);
@@ -150,7 +173,7 @@ static uint64_t groups_left(const char *root, int version)
             length--;
         }
         folder[length] = '\0';
-        least = min_u64(least, group_left(root, folder, names));
+        least = min_u64(least, left(root, folder, version));
         while (length > 0 && folder[length - 1] != '/') {
             length--;
         }
@@ -163,8 +186,14 @@ uint64_t machine_memory_left(const char *root)
     uint64_t kib = 0;
     uint64_t left = machine_number(root, "/proc/meminfo", "MemAvailable", &kib) ? kib * 1024 : 0;
     if (left > 0) {
-        left = min_u64(left, groups_left(root, 1));
-        left = min_u64(left, groups_left(root, 2));
+        left = min_u64(left, groups_least(root, 1, "memory", group_left));
+        left = min_u64(left, groups_least(root, 2, "memory", group_left));
     }
     return left;
+}
+
+uint64_t machine_processors(const char *root)
+{
+    return min_u64(groups_least(root, 1, "cpu", group_processors),
+                   groups_least(root, 2, "cpu", group_processors));
 }
