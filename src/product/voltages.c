@@ -309,9 +309,9 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
     TRY(h5_put_text(*out, "domain", spec->is_complex ? "complex" : "real"));
     TRY(h5_put_i32(*out, "sideband", spec->sideband));
     TRY(spec->scale != 1 ? h5_put_f64(*out, "scale", spec->scale) : STATUS_OK);
-    if (spec->oversampling_num != spec->oversampling_den) {
-        TRY(h5_put_i32(*out, "oversampling_num", (int32_t)spec->oversampling_num));
-        TRY(h5_put_i32(*out, "oversampling_den", (int32_t)spec->oversampling_den));
+    if (spec->oversample.num != spec->oversample.den) {
+        TRY(h5_put_i32(*out, "oversampling_num", (int32_t)spec->oversample.num));
+        TRY(h5_put_i32(*out, "oversampling_den", (int32_t)spec->oversample.den));
     }
     TRY(is_packed && spec->packing->name ? h5_put_text(*out, "packing", spec->packing->name)
         : is_packed                      ? h5_put_f64(*out, "offset", spec->packing->offset)
@@ -486,8 +486,7 @@ struct voltages_spec voltages_of_archive(const struct archive *archive)
         .is_complex = archive->is_complex,
         .sample_rate_hz = archive->sample_rate_hz,
         .sideband = archive->sideband,
-        .oversampling_num = archive->oversample.num,
-        .oversampling_den = archive->oversample.den,
+        .oversample = archive->oversample,
         .sky = archive->sky,
         .reference_m = archive->states.has_reference ? archive->states.reference_m : NULL};
     spec.sky.start = utc_add(archive->sky.start, first);

@@ -52,9 +52,9 @@ struct voltages_spec {
     int is_complex;
     double scale; /* volts of 1 as it is stored; 1: format_version 1, else 2 */
     double sample_rate_hz;
-    int sideband;                                /* +1, -1 */
-    uint32_t oversampling_num, oversampling_den; /* 0, 0: none */
-    const double *freq_hz;                       /* [chans] */
+    int sideband;            /* +1, -1 */
+    struct ratio oversample; /* 0, 0: none */
+    const double *freq_hz;   /* [chans] */
     struct voltages_gaps gaps;
     struct sky sky;
     const double (*itrf_m)[3]; /* [stations] positions, ITRF; NULL: unknown */

@@ -223,9 +223,8 @@ static status_t dada_describe(const struct dada *dada, struct archive *archive)
     own.time.has_start = dada->has_start;
     own.time.start = utc_add(dada->start, (double)dada->offset_steps / own.time.sample_rate_hz);
     own.has_dc = own.is_dc_at_edge = dada->is_dc_at_edge;
-    own.has_oversampling = dada->oversampling_num > dada->oversampling_den;
-    own.oversample.num = dada->oversampling_num;
-    own.oversample.den = dada->oversampling_den;
+    own.has_oversampling = dada->oversample.num > dada->oversample.den;
+    own.oversample = dada->oversample;
     TRY_OUT(memory_text("samples", &own.dataset));
     TRY_OUT(ascii_text(header, "TELESCOPE", &own.sky.telescope));
     TRY_OUT(ascii_text(header, "SOURCE", &own.sky.source));

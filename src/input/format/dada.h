@@ -20,7 +20,7 @@ struct dada {
     int has_heaps;
     int pols_first;    /* [time][pol][chan] */
     int is_dc_at_edge; /* of each channel, of complex samples */
-    uint32_t oversampling_num, oversampling_den;
+    struct ratio oversample;
     double seconds, centre_hz, width_hz;
     uint64_t step_bits;
     uint64_t offset_steps; /* from the start of the observation to the file's first sample */

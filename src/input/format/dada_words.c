@@ -342,7 +342,7 @@ static status_t dada_read_state(const struct dada *dada)
 }
 
 /* "32/27", "32:27", "1", "1.185185" */
-static int dada_parse_ratio(const char *text, uint32_t *num, uint32_t *den)
+static int dada_parse_ratio(const char *text, struct ratio *out)
 {
     double n = 0;
     double d = 1;
@@ -351,7 +351,7 @@ static int dada_parse_ratio(const char *text, uint32_t *num, uint32_t *den)
     snprintf(whole, sizeof whole, "%.*s", (int)length, text);
     return units_parse_f64(whole, &n) &&
            (text[length] == '\0' || units_parse_f64(text + length + 1, &d)) && d > 0 && n >= d &&
-           spacing_ratio(n / d, text[length] ? 1e-9 : 1e-4, num, den);
+           spacing_ratio(n / d, text[length] ? 1e-9 : 1e-4, out);
 }
 
 /* By how much of itself a number may be wrong that was rounded to its digits behind the point. */
@@ -369,21 +369,18 @@ static double dada_rounding(const struct ascii *header, const char *key, double 
 static status_t dada_check_rate(const struct dada *dada)
 {
     static const double least_tolerance = 1e-3, most_tolerance = 1e-2;
-    char remedy[SPACING_WORDS] = "input.layout.sample_rate_hz or freq_hz corrects them";
-    uint32_t num = 0;
-    uint32_t den = 0;
+    char remedy[SPACING_WORDS];
     double ratio = dada->channels / (dada->seconds * fabs(dada->width_hz));
     double expected = dada->is_complex ? 1 : 2;
-    double factor = (double)dada->oversampling_num / dada->oversampling_den;
+    double factor = (double)dada->oversample.num / dada->oversample.den;
     double tolerance = dada_rounding(&dada->header, "TSAMP", 1e6 * dada->seconds) +
                        dada_rounding(&dada->header, "BW", 1e-6 * dada->width_hz);
     tolerance = fmin(fmax(tolerance, least_tolerance), most_tolerance);
     if (override_has_spacing(dada->layout) || fabs(ratio / (expected * factor) - 1) <= tolerance) {
         return STATUS_OK;
     }
-    if (dada->is_complex && ratio > 1 && ratio <= 4 && spacing_ratio(ratio, 1e-3, &num, &den)) {
-        spacing_say(num, den, remedy);
-    } else if (ratio < expected) {
+    spacing_remedy(dada->is_complex, ratio, remedy);
+    if (ratio < expected) {
         snprintf(remedy, sizeof remedy,
                  "detected powers are no voltages; input.layout.sample_rate_hz or freq_hz corrects "
                  "a wrong header");
@@ -394,8 +391,8 @@ static status_t dada_check_rate(const struct dada *dada)
         "Hz of the band, expected %.6g (NDIM = %d, %s %u/%u): %s",
         dada->path, 1e6 * dada->seconds, dada->channels, dada->width_hz / 1e6, ratio,
         expected * factor, dada->is_complex ? 2 : 1,
-        dada->layout->has_oversampling ? "oversampling" : "OS_FACTOR", dada->oversampling_num,
-        dada->oversampling_den, remedy);
+        dada->layout->has_oversampling ? "oversampling" : "OS_FACTOR", dada->oversample.num,
+        dada->oversample.den, remedy);
     return STATUS_OK;
 }
 
@@ -418,13 +415,12 @@ static status_t dada_read_band(struct dada *dada)
     dada->seconds = microseconds / 1e6;
     dada->centre_hz = 1e6 * mhz;
     dada->width_hz = 1e6 * width;
-    dada->oversampling_num = layout->has_oversampling ? layout->oversample.num : 1;
-    dada->oversampling_den = layout->has_oversampling ? layout->oversample.den : 1;
+    dada->oversample = override_ratio(layout);
     if (!layout->has_oversampling && dada_find(header, "OS_FACTOR", text)) {
-        REQUIRE(dada_parse_ratio(text, &dada->oversampling_num, &dada->oversampling_den),
-                STATUS_DATA, "%s: OS_FACTOR = %s, expected a ratio of at least 1, such as 32/27",
-                dada->path, text);
-        REQUIRE(dada->is_complex || dada->oversampling_num == dada->oversampling_den, STATUS_DATA,
+        REQUIRE(dada_parse_ratio(text, &dada->oversample), STATUS_DATA,
+                "%s: OS_FACTOR = %s, expected a ratio of at least 1, such as 32/27", dada->path,
+                text);
+        REQUIRE(dada->is_complex || dada->oversample.num == dada->oversample.den, STATUS_DATA,
                 "%s: OS_FACTOR = %s and NDIM = 1: real samples cannot be oversampled channels",
                 dada->path, text);
     }

@@ -382,8 +382,7 @@ status_t dataset_take_words(const struct job_layout *layout, struct archive *arc
     archive->stored.missing_value = layout->numbers.missing_value;
     archive->scale = layout->numbers.has_scale ? layout->numbers.scale : 1;
     archive->sideband = layout->has_sideband ? layout->sideband : 1;
-    archive->oversample.num = layout->has_oversampling ? layout->oversample.num : 1;
-    archive->oversample.den = layout->has_oversampling ? layout->oversample.den : 1;
+    archive->oversample = override_ratio(layout);
     archive->shape.stacked = layout->files_along;
     archive->stored.is_dc_at_edge = layout->has_dc && layout->is_dc_at_edge;
     if (layout->sky.has_ra && layout->sky.has_dec) {

@@ -235,8 +235,7 @@ status_t fields_set_oversampling(struct fields *f, const char *object, const cha
     REQUIRE(den >= 1 && num >= den && num <= 1000000, STATUS_DATA,
             "%s: oversampling is %" PRId64 "/%" PRId64 ", expected 1 or more", where, num, den);
     f->own.has_oversampling = 1;
-    f->own.oversample.num = (uint32_t)num;
-    f->own.oversample.den = (uint32_t)den;
+    f->own.oversample = (struct ratio){(uint32_t)num, (uint32_t)den};
     return STATUS_OK;
 }
 

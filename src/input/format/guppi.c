@@ -258,7 +258,7 @@ static status_t guppi_set_oversampling(const struct guppi_file *file, struct job
     if (!guppi->is_complex || ratio < 1.001) {
         return STATUS_OK;
     }
-    REQUIRE(spacing_ratio(ratio, 1e-7, &own->oversample.num, &own->oversample.den), STATUS_DATA,
+    REQUIRE(spacing_ratio(ratio, 1e-7, &own->oversample), STATUS_DATA,
             "%s: %.9g samples a second of coarse channels of %.9g Hz: their ratio is none of small "
             "numbers (input.layout.oversampling can say it)",
             file->path, own->time.sample_rate_hz, width);

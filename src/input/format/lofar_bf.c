@@ -569,8 +569,7 @@ static status_t lofar_bf_pair(const struct lofar_bf *all, const struct job_layou
     archive->shape.is_reim_stacked = 1;
     archive->present[AXIS_POL] = 1;
     archive->count[AXIS_POL] = count;
-    archive->oversample.num = layout->has_oversampling ? layout->oversample.num : 1;
-    archive->oversample.den = layout->has_oversampling ? layout->oversample.den : 1;
+    archive->oversample = override_ratio(layout);
     for (uint64_t i = 0; i < count; i++) {
         TRY(gather_name(archive, AXIS_POL, count, i, names[i]));
     }

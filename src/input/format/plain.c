@@ -142,16 +142,9 @@ static status_t plain_take_words(struct plain *plain)
     struct job_layout *own = &plain->own;
     archive->states.start = own->time.has_start && !override_has(plain->layout, SAID_START);
     archive->states.freq = own->freq.count > 0 && !override_has_frequencies(plain->layout);
-    TRY(override_layout(plain->layout, own));
-    TRY(said_refuse(plain->path, plain->layout));
-    REQUIRE(!own->has_domain || own->is_complex == archive->is_complex, STATUS_USAGE,
-            "%s: input.layout.domain says %s, but its samples are %s", plain->path,
-            own->is_complex ? "complex" : "real", archive->is_complex ? "complex" : "real");
-    REQUIRE(archive->is_complex || own->oversample.num == own->oversample.den, STATUS_USAGE,
-            "%s: real samples cannot be oversampled coarse channels", plain->path);
     TRY(memory_text("samples", &own->dataset));
     TRY(memory_text(plain->known, &archive->layout));
-    return dataset_take_words(own, archive);
+    return recorder_take_words(plain->layout, archive->is_complex, own, archive);
 }
 
 /* Bits of an element, by its type or the job's packing. */

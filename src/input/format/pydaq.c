@@ -203,8 +203,7 @@ static status_t pydaq_fill(struct fields *f, const struct pydaq *said)
         own->freq.hz[i] = ((double)said->channel + i) * chan_spacing_hz;
     }
     own->has_oversampling = 1;
-    own->oversample.num = OVERSAMPLING_NUM;
-    own->oversample.den = OVERSAMPLING_DEN;
+    own->oversample = (struct ratio){OVERSAMPLING_NUM, OVERSAMPLING_DEN};
     return STATUS_OK;
 }
 

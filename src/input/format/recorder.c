@@ -25,14 +25,13 @@ struct spacing {
     double low, high, apart;
 };
 
-int spacing_ratio(double value, double tolerated, uint32_t *num, uint32_t *den)
+int spacing_ratio(double value, double tolerated, struct ratio *out)
 {
     enum { MOST_DEN = 64, MOST_NUM = 1 << 20 };
     for (uint32_t d = 1; d <= MOST_DEN; d++) {
         double n = rint(value * d);
         if (n > 0 && n < (double)MOST_NUM && fabs(n / d - value) < tolerated * value) {
-            *num = (uint32_t)n;
-            *den = d;
+            *out = (struct ratio){(uint32_t)n, d};
             return 1;
         }
     }
@@ -58,26 +57,17 @@ static int spacing_find(const struct archive *archive, struct spacing *out)
     return found;
 }
 
-void spacing_say(uint32_t num, uint32_t den, char words[SPACING_WORDS])
-{
-    snprintf(words, SPACING_WORDS,
-             "`oversampling: %u/%u` in input.layout says that they overlap; sample_rate_hz or "
-             "freq_hz corrects them",
-             num, den);
-}
-
-/* The line that a job lacks where channels overlap, or the keys that correct the file. */
-static void spacing_remedy(const struct archive *archive, const struct spacing *closest,
-                           char words[SPACING_WORDS])
+void spacing_remedy(int is_complex, double ratio, char words[SPACING_WORDS])
 {
     const double most = 4; /* no filter bank is oversampled by more */
-    double ratio = closest->apart > 0 ? archive_chan_width_hz(archive) / closest->apart : INFINITY;
-    uint32_t num = 0;
-    uint32_t den = 0;
-    snprintf(words, SPACING_WORDS, "input.layout.sample_rate_hz or freq_hz corrects them");
-    if (archive->is_complex && ratio >= 1 && ratio <= most &&
-        spacing_ratio(ratio, 1e-3, &num, &den)) {
-        spacing_say(num, den, words);
+    struct ratio found;
+    if (is_complex && ratio > 1 && ratio <= most && spacing_ratio(ratio, 1e-3, &found)) {
+        snprintf(words, SPACING_WORDS,
+                 "`oversampling: %u/%u` in input.layout says that they overlap; sample_rate_hz or "
+                 "freq_hz corrects them",
+                 found.num, found.den);
+    } else {
+        snprintf(words, SPACING_WORDS, "input.layout.sample_rate_hz or freq_hz corrects them");
     }
 }
 
@@ -98,7 +88,8 @@ status_t spacing_check(const struct job_layout *layout, struct archive *archive)
         return STATUS_OK;
     }
     int is_close = closest.apart < kept * (1 - tolerance);
-    spacing_remedy(archive, &closest, remedy);
+    spacing_remedy(archive->is_complex, closest.apart > 0 ? band / closest.apart : INFINITY,
+                   remedy);
     if (is_close && archive->has_receivers) {
         return assume(&archive->assumed,
                       "bands around %.9g and %.9g MHz overlap, each %.9g MHz wide: none is cut",
@@ -252,23 +243,30 @@ static status_t recorder_set_number(const struct recorder_number *number,
     return numbers_settle(archive);
 }
 
-status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
-                           struct job_layout *own, struct archive *archive)
+status_t recorder_take_words(const struct job_layout *layout, int is_complex,
+                             struct job_layout *own, struct archive *archive)
 {
     const char *path = archive->parts[0].path;
     TRY(override_layout(layout, own));
     TRY(said_refuse(path, layout));
+    REQUIRE(!own->has_domain || own->is_complex == is_complex, STATUS_USAGE,
+            "%s: input.layout.domain says %s, but its samples are %s", path,
+            own->is_complex ? "complex" : "real", is_complex ? "complex" : "real");
+    TRY(dataset_take_words(own, archive));
+    return REQUIRED(is_complex || archive->oversample.num == archive->oversample.den, STATUS_USAGE,
+                    "%s: real samples cannot be oversampled coarse channels (%u/%u)", path,
+                    archive->oversample.num, archive->oversample.den);
+}
+
+status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
+                           struct job_layout *own, struct archive *archive)
+{
+    const char *path = archive->parts[0].path;
+    TRY(recorder_take_words(layout, number->is_complex, own, archive));
     REQUIRE(own->freq.rule.has_start || own->freq.count == archive->count[AXIS_CHAN], STATUS_USAGE,
             "%s: input.layout.freq_hz lists %u frequencies, but the file has %llu coarse channels",
             path, own->freq.count, (unsigned long long)archive->count[AXIS_CHAN]);
-    REQUIRE(!own->has_domain || own->is_complex == number->is_complex, STATUS_USAGE,
-            "%s: input.layout.domain says %s, but its samples are %s", path,
-            own->is_complex ? "complex" : "real", number->is_complex ? "complex" : "real");
-    TRY(dataset_take_words(own, archive));
     TRY(dataset_settle_frequencies(own, path, archive));
-    REQUIRE(number->is_complex || archive->oversample.num == archive->oversample.den, STATUS_USAGE,
-            "%s: real samples cannot be oversampled coarse channels (%u/%u)", path,
-            archive->oversample.num, archive->oversample.den);
     TRY(recorder_set_number(number, own, archive));
     archive->states.start = archive->sky.has_start;
     archive->states.freq = 1;

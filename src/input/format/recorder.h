@@ -46,7 +46,12 @@ struct recorder_number {
                                of less bits begin in a byte's low ones */
 };
 
-/* Takes the job's words over the file's, then both into the archive, whose dimensions are complete
+/* Takes the job's words over the file's, then both into the archive. Fails with USAGE: words that
+ * do not fit complex or real samples; with DEVICE. */
+status_t recorder_take_words(const struct job_layout *layout, int is_complex,
+                             struct job_layout *own, struct archive *archive);
+
+/* The same with frequencies and numbers, of an archive whose dimensions are complete
  * but for that of real and imaginary part, which comes last. Fails with USAGE: words that do not
  * fit the samples; with DEVICE. Also fails with DATA. */
 status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
@@ -68,13 +73,14 @@ struct recorder_piece {
 status_t recorder_add_piece(struct archive *archive, uint64_t end,
                             const struct recorder_piece *piece);
 
-/* Finds the ratio num / den of the smallest den, at most 64, that differs from `value` by less than
- * value x tolerance. Returns 0 if there is none. */
-int spacing_ratio(double value, double tolerance, uint32_t *num, uint32_t *den);
+/* Finds the ratio of the smallest den, at most 64, that differs from `value` by less than value x
+ * tolerance. Returns 0 if there is none. */
+int spacing_ratio(double value, double tolerance, struct ratio *out);
 
-/* Says how a job accepts channels that overlap by that ratio. */
+/* Writes how a job accepts channels that overlap by that ratio of their rate and their distance, or
+ * else which keys correct the file. */
 enum { SPACING_WORDS = 160 };
-void spacing_say(uint32_t num, uint32_t den, char words[SPACING_WORDS]);
+void spacing_remedy(int is_complex, double ratio, char words[SPACING_WORDS]);
 
 /* Compares the distances of the selected coarse channels with what their samples span. Bands of
  * independent receivers (archive->has_receivers) may overlap, which is noted as an assumption.

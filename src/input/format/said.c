@@ -100,6 +100,11 @@ int override_has_spacing(const struct job_layout *layout)
     return override_has_rate(layout) || override_has_frequencies(layout);
 }
 
+struct ratio override_ratio(const struct job_layout *layout)
+{
+    return layout->has_oversampling ? layout->oversample : (struct ratio){1, 1};
+}
+
 status_t layout_make_frequencies(struct job_layout *own, uint32_t count)
 {
     own->freq.count = count;

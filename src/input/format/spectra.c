@@ -189,7 +189,7 @@ static const char title[] = "complex spectra of voltmill";
 /* Attributes of the bank on the root. */
 struct spectra_said {
     int64_t channels, taps, integrate, first_channel, average;
-    int64_t num, den; /* oversampling */
+    int64_t hop; /* samples between spectra */
     double sample_rate_hz, first_time;
     int is_real, is_fft_order;
     int is_reversed; /* frequency falls with phase rotation in its channels */
@@ -247,6 +247,12 @@ out:
     return st;
 }
 
+/* Samples in a raw spectrum. */
+static int64_t spectra_points(const struct spectra_said *said)
+{
+    return said->channels * (said->is_real ? 2 : 1);
+}
+
 static status_t spectra_read_root(struct fields *f, struct spectra_said *out)
 {
     enum { MOST_CHANNELS = 1 << 26, MOST_TAPS = 1 << 20 };
@@ -264,12 +270,12 @@ static status_t spectra_read_root(struct fields *f, struct spectra_said *out)
             STATUS_DATA, "%s: a filter bank of %" PRId64 " channels and %" PRId64 " taps", f->path,
             out->channels, out->taps);
     TRY(fields_set_oversampling(f, "/", f->path));
-    out->num = f->own.oversample.num;
-    out->den = f->own.oversample.den;
-    REQUIRE(out->channels * (out->is_real ? 2 : 1) * out->den % out->num == 0, STATUS_DATA,
-            "%s: with %" PRId64 " channels, oversampling %" PRId64 "/%" PRId64
-            " has no whole number of samples between spectra",
-            f->path, out->channels, out->num, out->den);
+    const struct ratio ratio = f->own.oversample;
+    REQUIRE(spectra_points(out) * ratio.den % ratio.num == 0, STATUS_DATA,
+            "%s: %" PRId64 " channels whose spectra come %u/%u as often as they are apart have no "
+            "whole number of samples between spectra",
+            f->path, out->channels, ratio.num, ratio.den);
+    out->hop = spectra_points(out) * ratio.den / ratio.num;
     REQUIRE(out->integrate == 1 && out->average == 1, STATUS_DATA,
             "%s: integrate is %" PRId64 ", average %" PRId64
             ": spectra that were added up are no voltages",
@@ -285,16 +291,10 @@ static const char *spectra_domain(const struct spectra_said *said)
     return said->is_real ? "real" : "complex";
 }
 
-/* Samples in a raw spectrum. */
-static int64_t spectra_points(const struct spectra_said *said)
-{
-    return said->channels * (said->is_real ? 2 : 1);
-}
-
 /* The samples of a stream of a channel come once every hop. */
 static double spectra_rate(const struct spectra_said *said)
 {
-    return said->sample_rate_hz / (double)(spectra_points(said) * said->den / said->num);
+    return said->sample_rate_hz / (double)said->hop;
 }
 
 /* The step of /time, which the bank makes as well. */
@@ -303,12 +303,11 @@ static status_t spectra_check_step(const struct fields *f, const struct spectra_
     const double expected = 1 / spectra_rate(said);
     double step = expected;
     TRY(fields_f64(f, "/", "time_step", &step, NULL));
-    return REQUIRED(fabs(step - expected) <= 1e-9 * expected, STATUS_DATA,
-                    "%s: time_step is %.12g s, but sample_rate_hz %.17g, channels %" PRId64
-                    ", domain %s and oversampling %" PRId64 "/%" PRId64
-                    " make %.12g s: input.layout.sample_rate_hz says the rate of a channel",
-                    f->path, step, said->sample_rate_hz, said->channels, spectra_domain(said),
-                    said->num, said->den, expected);
+    return REQUIRED(
+        fabs(step - expected) <= 1e-9 * expected, STATUS_DATA,
+        "%s: time_step is %.12g s, but sample_rate_hz %.17g and a spectrum every %" PRId64
+        " samples make %.12g s: input.layout.sample_rate_hz says the rate of a channel",
+        f->path, step, said->sample_rate_hz, said->hop, expected);
 }
 
 /* Frequencies, which rate, number of channels and order of the bank state as well. Neighbours lie

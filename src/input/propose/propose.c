@@ -390,7 +390,7 @@ static status_t propose_add_job(struct proposal *p)
     propose_add_start(p);
     job_add_name(p, MEANS_TELESCOPE, "telescope");
     job_add_name(p, MEANS_SOURCE, "source");
-    TRY(propose_add_passes(p->path, p->axes.times, p->oversampling_num, p->axes.is_real, p->out));
+    TRY(propose_add_passes(p->path, p->axes.times, p->multiple, p->axes.is_real, p->out));
     return p->out->status;
 }
 

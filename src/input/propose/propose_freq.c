@@ -1,5 +1,6 @@
 /* Proposed frequencies, rate and start. Sky frequencies of coarse channels are listed, of one
  * channel, or counted from the first. */
+#include "input/format/recorder.h"
 #include "input/propose/propose_parts.h"
 
 #include <ctype.h>
@@ -150,7 +151,7 @@ void propose_add_frequencies(const struct proposal *p)
 #define RATE_NEAR 1e-6
 /* The same of the ratio of rate and width. */
 #define RATIO_NEAR 1e-4
-/* Tolerances of a coarse channel's rate and width: rounded widths; the usual oversampling. */
+/* Limits of the ratio of a coarse channel's rate and width: rounded widths; the usual banks. */
 #define LEAST_OVERSAMPLING 0.98
 #define MOST_OVERSAMPLING 2.02
 
@@ -262,21 +263,17 @@ static void rate_add_width(const struct proposal *p, const struct rate_width *wi
  * numbers. */
 static void rate_add_oversampling(struct proposal *p, double hz, const struct rate_width *width)
 {
-    enum { MOST_DEN = 64 };
     double ratio = width->fact && width->hz > 0 ? hz / width->hz : 1;
-    int den = 1;
+    struct ratio found = {1, 1};
     if (p->axes.chans == 1 || p->axes.is_real || ratio < 1 + RATIO_NEAR) {
         return;
     }
-    while (den < MOST_DEN && fabs(ratio * den - round(ratio * den)) > RATIO_NEAR * den) {
-        den++;
-    }
-    p->oversampling_num = den < MOST_DEN ? (uint64_t)round(ratio * den) : 1;
-    if (den < MOST_DEN) {
-        text_add(p->out, "    oversampling: %.0f/%d  # assumed: ", round(ratio * den), den);
+    if (spacing_ratio(ratio, RATIO_NEAR, &found)) {
+        text_add(p->out, "    oversampling: %u/%u  # assumed: ", found.num, found.den);
     } else {
         text_add(p->out, "    oversampling: ???  # a ratio; ");
     }
+    p->multiple = found.num;
     text_add(p->out, "rate %.9g Hz of channels %.9g Hz apart, %s\n", hz, width->hz,
              width->fact->shown.data);
 }

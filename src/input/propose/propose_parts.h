@@ -105,7 +105,7 @@ struct proposal {
     size_t ndata;
     const struct propose_data *re, *im; /* the samples; `im`: those are the real parts only */
     struct propose_axes axes;
-    uint64_t oversampling_num; /* channels of a filter bank are a multiple of it; 0: of none */
+    uint64_t multiple; /* channels of a filter bank are one of it; 0: of none */
     struct text *out;
 };
 
