@@ -190,8 +190,6 @@ struct job_range {
     uint64_t first, last; /* the last included */
 };
 
-enum { JOB_KURTOSIS_SPECTRA = 8 /* at least */, JOB_KURTOSIS_SIGMA = 6 /* at most */ };
-
 struct job_flag {
     int has_kurtosis;
     double kurtosis;            /* sigma; 0: it is stored, and decides nothing */

@@ -1,6 +1,5 @@
 /* `channelise` in a job file: the keys of a filter bank, what they must have in common, and which
  * bank makes a product. The tables of `array` and `beams`: delays of stations, directions. */
-#include "base/memory.h"
 #include "job/job_schema.h"
 
 #include <inttypes.h>
@@ -42,88 +41,6 @@ const struct schema job_synthesise_schema[] = {
      SYNTHESISE(backend), .choices = backend_names},
     {.key = NULL},
 };
-
-/* `products.N.flag` in a job file: its keys, and what they must have in common with the product. */
-
-enum { JOB_RANGES = 1 << 16, JOB_FLAG_SPECTRA = 1024 /* of a cell, where that suits */ };
-
-static const struct schema range_rows[] = {
-    {"range", SCHEMA_WHOLE, "first and last channel", SCHEMA_PAIR(struct job_range, first),
-     .max = 0x1p40, .is_required = 1, .expected = "two whole numbers: [first, last]"},
-    {.key = NULL},
-};
-
-#define FLAG(member) SCHEMA_AT(struct job_flag, member)
-
-const struct schema job_flag_schema[] = {
-    {"kurtosis", SCHEMA_NUMBER,
-     "omits cells whose spectral kurtosis differs by N sigma from that of noise (steady tones are "
-     "below, pulses above), and stores it; 0 only stores it",
-     FLAG(kurtosis), SCHEMA_GIVEN(struct job_flag, has_kurtosis, 1), .max = JOB_KURTOSIS_SIGMA},
-    {"spectra", SCHEMA_WHOLE,
-     "spectra of a cell; it divides `integrate`. Kurtosis needs at least 8, and detects more with "
-     "hundreds",
-     .absent = "1024 if that divides `integrate`, else `integrate`", FLAG(spectra), .min = 1,
-     .max = 0x1p40},
-    {"mask", SCHEMA_TEXT, "file of channels and times to omit", FLAG(mask), .is_path = 1,
-     .expected = "the path of a text file of frequencies and times, or of a product with /flags"},
-    {"channels", SCHEMA_MAPPING,
-     "channels to omit, by number among those of the filter bank (coarse channels side by side, "
-     "from 0); the last of a range is included",
-     SCHEMA_LIST(struct job_flag, channels, nchannels, 1, JOB_RANGES), .members = range_rows,
-     .list_key = "range", .expected = "a list of ranges: [[first, last], ...]"},
-    {.key = NULL},
-};
-
-static uint64_t job_flag_spectra(uint64_t integrate)
-{
-    return integrate % JOB_FLAG_SPECTRA == 0 ? JOB_FLAG_SPECTRA : integrate;
-}
-
-void job_flag_settle(struct job_product *product)
-{
-    struct job_flag *flag = &product->flag;
-    flag->spectra = flag->spectra > 0 ? flag->spectra : job_flag_spectra(product->integrate);
-}
-
-static void job_flag_check_spectra(struct tree *product, struct tree *flag,
-                                   struct mistakes *mistakes)
-{
-    uint64_t integrate = (uint64_t)tree_number(product, "integrate", 1);
-    uint64_t spectra = (uint64_t)tree_number(flag, "spectra", 0);
-    uint64_t cell = spectra > 0 ? spectra : job_flag_spectra(max_u64(integrate, 1));
-    const char *key = spectra > 0 ? "spectra" : NULL;
-    const char *written = tree_value(product, "integrate");
-    if (written && units_of(written)) {
-        return; /* a time: the number of spectra is not known yet */
-    }
-    if (integrate % cell != 0) {
-        mistakes_at(mistakes, flag, key,
-                    "is %llu, expected a number that divides integrate, %llu: a row is made of "
-                    "whole cells",
-                    (unsigned long long)cell, (unsigned long long)integrate);
-    } else if (tree_value(flag, "kurtosis") && cell < JOB_KURTOSIS_SPECTRA) {
-        mistakes_at(mistakes, flag, key,
-                    "takes the kurtosis of %llu spectra, expected at least %d (integrate is %llu)",
-                    (unsigned long long)cell, JOB_KURTOSIS_SPECTRA, (unsigned long long)integrate);
-    }
-}
-
-void job_flag_check(struct tree *product, struct mistakes *mistakes)
-{
-    struct tree *flag = tree_at(product, "flag");
-    struct tree *entry;
-    if (!flag) {
-        return;
-    }
-    mistakes_if(!tree_value(flag, "kurtosis") && !tree_value(flag, "mask") &&
-                    !tree_list(flag, "channels"),
-                mistakes, product, "flag", "expected kurtosis, mask or channels in it");
-    for (size_t i = 0; (entry = tree_entry(flag, "channels", i)); i++) {
-        mistakes_if_descends(mistakes, tree_at(entry, "range"), entry);
-    }
-    job_flag_check_spectra(product, flag, mistakes);
-}
 
 static int job_bank_parse_window(const char *text, void *out, char *message)
 {
@@ -237,29 +154,9 @@ static struct tree *job_bank_named(struct tree *root, const char *name)
     return bank;
 }
 
-/* The entry of `channelise` that makes a product; NULL: there is none. */
-static struct tree *job_bank_of(struct tree *root, struct tree *product)
+struct tree *job_bank_of(struct tree *root, struct tree *product)
 {
     return job_bank_named(root, tree_value(product, "bank"));
-}
-
-void job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes)
-{
-    const char *name = tree_value(product, "bank");
-    struct tree *bank = job_bank_of(root, product);
-    mistakes_if(name && !bank, mistakes, product, "bank",
-                "is %.40s, expected the name of an entry of channelise", name);
-    mistakes_if(
-        bank && tree_says(product, "kind", "power") && tree_says(bank, "order", "fft"), mistakes,
-        product, "kind",
-        "is power, but channelise.order is fft: the frequency axis of a power product must ascend");
-    mistakes_if(bank && tree_member(bank, "oversample") && tree_at(product, "flag.kurtosis"),
-                mistakes, product, "flag.kurtosis",
-                "takes spectra for independent ones, but those of an oversampled bank share "
-                "samples: expected flag.mask or flag.channels");
-    mistakes_if(bank && tree_list(product, "freq_hz") && tree_says(bank, "order", "fft"), mistakes,
-                product, "freq_hz",
-                "is for frequencies that ascend, but channelise.order is fft: expected channels");
 }
 
 /* Whether some product is of the bank. */

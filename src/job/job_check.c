@@ -134,50 +134,6 @@ static void job_passes_coherent(struct tree *root, struct tree *entry, struct mi
                 tree_count(root, "filter"), JOB_FILTERS - 1);
 }
 
-/* The format of a product's complete file. */
-
-/* Whether numbers are floats, and whether rows are compressed; values that were told are ignored.
- */
-static int job_check_is_float(struct tree *product)
-{
-    return !tree_value(product, "bits") || tree_says(product, "bits", "32");
-}
-
-static int job_check_compresses(struct tree *product)
-{
-    return tree_value(product, "compress") && !tree_says(product, "compress", "none");
-}
-
-/* The format of a product's file: as `format` says, or its name. */
-static enum file_format job_format_of(struct tree *product, const struct job_product *p)
-{
-    const char *file = tree_value(product, "file");
-    return tree_value(product, "format") ? p->format : file ? file_format_of(file) : FILE_HDF5;
-}
-
-/* The same of what its file is when it is complete. */
-static void job_format_check(struct tree *product, const struct job_product *p,
-                             struct mistakes *mistakes)
-{
-    static const char *const endings[] = {".h5", ".fil", ".fits or .sf"};
-    enum file_format format = job_format_of(product, p);
-    const char *file = tree_value(product, "file");
-    mistakes_if(tree_value(product, "format") && file && file_format_of(file) != format, mistakes,
-                product, "file", "is %s, expected a name that ends in %s, as its format is %s",
-                file, endings[format], file_format_name(format));
-    if (format == FILE_HDF5) {
-        return;
-    }
-    mistakes_if(!tree_says(product, "kind", "power"), mistakes, product,
-                tree_value(product, "format") ? "format" : "file",
-                "makes it a file of %s, which holds products of kind power alone",
-                format == FILE_FIL ? "SIGPROC" : "PSRFITS");
-    mistakes_if(job_check_compresses(product), mistakes, product, "compress",
-                "is for products in HDF5, expected none");
-    mistakes_if(tree_says(product, "bandpass", "median"), mistakes, product, "bandpass",
-                "is for products in HDF5, expected none");
-}
-
 /* The two bounds of a selection, if there is one. */
 static void job_check_bounds(struct tree *list, int is_utc, struct mistakes *mistakes)
 {
@@ -259,124 +215,6 @@ out:
     text_free(&path);
 }
 
-/* How voltages are stored. Their rows are samples: none of them can say that it is a hole. */
-static void job_check_stored(struct tree *root, struct tree *product, const struct job_product *p,
-                             struct mistakes *mistakes)
-{
-    mistakes_if(!job_check_is_float(product) && !tree_value(product, "scale"), mistakes, product,
-                "scale",
-                "is missing, expected the volts of 1 as it is stored: %u bits hold whole numbers",
-                p->steps.bits);
-    mistakes_if(
-        job_check_compresses(product), mistakes, product, "compress",
-        "is for products of kind power and spectra: archives of voltages are read where they lie");
-    mistakes_if(tree_says(root, "run.on_bad", "nan"), mistakes, root, "run.on_bad",
-                "is nan, but voltages have no rows that are marked: what cannot be read must stop "
-                "the run, or be left out by input.select");
-}
-
-/* How spectra and power are stored. */
-static void job_check_steps(struct tree *product, int is_voltages, struct mistakes *mistakes)
-{
-    static const char *const keys[] = {"scales", "scale_rows"};
-    for (size_t i = 0; i < 2 && (is_voltages || job_check_is_float(product)); i++) {
-        mistakes_if(tree_value(product, keys[i]) != NULL, mistakes, product, keys[i],
-                    "is for products of kind power and spectra with 8 or 16 bits");
-    }
-    mistakes_if(!is_voltages && tree_value(product, "scale"), mistakes, product, "scale",
-                "is for products of kind voltages: each channel of power and spectra has scales of "
-                "its own");
-}
-
-/* Visibilities are floats in a file that other programs read, too. */
-static void job_check_visibilities(struct tree *product, struct mistakes *mistakes)
-{
-    mistakes_if(!job_check_is_float(product), mistakes, product, "bits",
-                "expected 32: visibilities are floats");
-    mistakes_if(job_check_compresses(product), mistakes, product, "compress",
-                "is for products of kind power and spectra");
-}
-
-/* Which of its frequencies a product has. */
-static void job_check_kept(struct tree *product, const struct job_product *p,
-                           struct mistakes *mistakes)
-{
-    struct tree *band = tree_list(product, "freq_hz");
-    struct tree *channels = tree_at(product, "channels");
-    mistakes_if(tree_member(product, "average") &&
-                    (tree_says(product, "kind", "voltages") ||
-                     (tree_says(product, "kind", "spectra") && p->average > 1)),
-                mistakes, product, "average", "is for products of kind power and visibilities");
-    mistakes_if(tree_list(product, "channels") && band, mistakes, band, NULL,
-                "says which channels, too, expected one of them");
-    mistakes_if_descends(mistakes, channels, channels);
-    job_check_bounds(band, 0, mistakes);
-}
-
-/* Medians are of the numbers themselves. */
-static void job_check_bandpass(struct tree *product, const struct job_product *p,
-                               struct mistakes *mistakes)
-{
-    const int is_median = tree_says(product, "bandpass", "median");
-    if (is_median && !tree_says(product, "kind", "power")) {
-        mistakes_at(mistakes, product, "bandpass", "is for products of kind power");
-    } else if (is_median && !job_check_is_float(product)) {
-        mistakes_at(mistakes, product, "bandpass",
-                    "is for floats, bits: 32: each block of rows of %u bits has scales of its own",
-                    p->steps.bits);
-    }
-}
-
-/* Adds the mistakes of a product's `droop`. */
-static void job_droop_check(struct tree *root, struct tree *product, struct mistakes *mistakes)
-{
-    struct tree *entry;
-    int found[2] = {0}; /* files; corrections of the job's own */
-    for (size_t i = 0; (entry = tree_entry(product, "droop", i)); i++) {
-        const char *text = tree_value(entry, "");
-        int is_correct = text && strcmp(text, "correct") == 0;
-        mistakes_if(text && found[is_correct], mistakes, product, "droop",
-                    "has two %s, expected one of each", is_correct ? "of correct" : "files");
-        found[is_correct] |= text != NULL;
-    }
-    mistakes_if(found[1] && !tree_at(root, "filter"), mistakes, product, "droop",
-                "is correct, which is for what the job's own filters do, but it has no filter: "
-                "expected file:PATH, a table of gains");
-}
-
-static void job_check_product(struct tree *root, struct tree *product, const struct job_product *p,
-                              struct mistakes *mistakes)
-{
-    int is_voltages = tree_says(product, "kind", "voltages");
-    int is_summed = !is_voltages && !tree_says(product, "kind", "spectra");
-    const char *integrate = tree_value(product, "integrate");
-    const char *first_sum = tree_value(product, "sum.0");
-    if (!is_summed && integrate && strcmp(integrate, "1") != 0) {
-        mistakes_at(mistakes, product, "integrate",
-                    "is %s, but only products of kind power and visibilities are integrated",
-                    integrate);
-    }
-    if (is_voltages) {
-        job_check_stored(root, product, p, mistakes);
-    }
-    if (tree_says(product, "kind", "visibilities")) {
-        job_check_visibilities(product, mistakes);
-    }
-    job_check_steps(product, is_voltages, mistakes);
-    job_check_kept(product, p, mistakes);
-    mistakes_if(first_sum && tree_says(product, "sum.1", first_sum), mistakes, product, "sum",
-                "is twice the same");
-    job_format_check(product, p, mistakes);
-    job_check_bandpass(product, p, mistakes);
-    mistakes_if(tree_says(product, "kind", "power") && tree_value(product, "feed") &&
-                    !tree_says(product, "polarisation", "IQUV"),
-                mistakes, product, "feed", "is for polarisation: IQUV");
-    job_flag_check(product, mistakes);
-    job_droop_check(root, product, mistakes);
-    job_bank_check_product(root, product, mistakes);
-    job_check_file(root, product, "file", mistakes);
-}
-
 /* Adds the mistakes of `synthesise`, and of what it needs of the rest: it stands before all else,
  * and what comes of it are voltages; one backend computes all. */
 static void job_synthesise_check(struct tree *root, struct mistakes *mistakes)
@@ -417,7 +255,9 @@ void job_check(const struct job *job, struct tree *root, struct mistakes *mistak
     job_check_select(root, mistakes);
     job_bank_check(job, root, mistakes);
     for (size_t i = 0; i < JOB_PRODUCTS && (entry = tree_entry(root, "products", i)); i++) {
-        job_check_product(root, entry, &job->products[i], mistakes);
+        job_product_check(root, entry, &job->products[i], mistakes);
+        job_check_bounds(tree_list(entry, "freq_hz"), 0, mistakes);
+        job_check_file(root, entry, "file", mistakes);
     }
     job_passes_order(root, mistakes);
     job_passes_backends(root, mistakes);

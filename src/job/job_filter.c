@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* `products.N.droop` in a job file. */
-
 /* "channel", or a frequency in Hz above 0. */
 static int job_filter_parse_reference(const char *text, void *out, char *message)
 {

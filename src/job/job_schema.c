@@ -1,9 +1,6 @@
 /* Keys of a job file, a row for each. */
 #include "job/job_schema.h"
 
-#include <math.h>
-#include <string.h>
-
 #define BETWEEN(first, kind_of)                                                                    \
     SCHEMA_PAIR(struct job_select, first), SCHEMA_GIVEN(struct job_select, kind, kind_of)
 #define STREAMS(axis)                                                                              \
@@ -53,152 +50,6 @@ const struct schema job_input_schema[] = {
      SCHEMA_LIST(struct job, external, nexternal, 1, UINT32_MAX), .is_path = 1,
      JOB_WITHOUT_EFFECT, /* it says what may be read, not what is */
      .expected = "allow, or the path of a file or folder, or a list of them"},
-    {.key = NULL},
-};
-
-#define PRODUCT_NAME(id, name, quantity, is_filterbank) #name,
-
-#define FOR(kinds, words) SCHEMA_NEEDS({"kind", kinds, "is for products of kind " words})
-#define FOR_POWER "kind", "power", "is for products of kind power"
-#define FOR_ROWS FOR("power|spectra", "power and spectra")
-
-/* An entry of `droop`: a schema's `parse`. */
-static int job_droop_parse(const char *text, void *out, char *message)
-{
-    static const char file[] = "file:";
-    struct job_droop *droop = out;
-    (void)message;
-    if (strncmp(text, file, strlen(file)) == 0) {
-        droop->path = text + strlen(file);
-        return *droop->path != '\0';
-    }
-    return strcmp(text, "correct") == 0;
-}
-
-static const struct schema product_rows[] = {
-    {"kind", SCHEMA_CHOICE,
-     "`spectra`: complex voltages of every channel; `power`: detected and integrated (FBH5, for "
-     "blimpy and turbo_seti); `voltages`: filtered samples, an archive in the native layout; "
-     "`visibilities`: correlations of stations (UVH5)",
-     SCHEMA_AT(struct job_product, kind), .is_required = 1,
-     .choices = (const char *const[]){PRODUCT_KINDS_OF_JOB(PRODUCT_NAME) NULL}},
-    {"file", SCHEMA_TEXT,
-     "file to write, another one for each product; its directory is made if necessary",
-     SCHEMA_AT(struct job_product, file), .is_path = 1, .is_required = 1, JOB_WITHOUT_EFFECT,
-     .expected = "the path of the file to write"},
-    {"bank", SCHEMA_TEXT, "name of the filter bank that makes it", .absent = "the first",
-     SCHEMA_AT(struct job_product, bank_name), JOB_WITHOUT_EFFECT,
-     .expected = "the name of an entry of channelise"},
-    {"integrate", SCHEMA_WHOLE,
-     "spectra summed into one row (`power`, `visibilities`), or a time such as `10 ms`, of which "
-     "the nearest number of spectra is made",
-     SCHEMA_AT(struct job_product, integrate), .unit = UNITS_TIME,
-     .amount_at = offsetof(struct job_product, integrate_s), .min = 1, .max = 0x1p40,
-     .otherwise = "1",
-     .expected = "a whole number from 1 to 1099511627776, or a time with a unit, such as 10 ms"},
-    {"channels", SCHEMA_WHOLE,
-     "channels to keep, by number on the product's frequency axis (coarse channels side by side, "
-     "from 0); the last is included",
-     .absent = "all", SCHEMA_PAIR(struct job_product, first_channel),
-     SCHEMA_GIVEN(struct job_product, has_channels, 1), .max = 0x1p40,
-     .expected = "two whole numbers: [first, last]", FOR_ROWS},
-    {"freq_hz", SCHEMA_NUMBER,
-     "instead of `channels`: keeps the channels with their centres in this band; with `average`, "
-     "and as many more as complete a mean",
-     .absent = "all", SCHEMA_PAIR(struct job_product, from_hz),
-     SCHEMA_GIVEN(struct job_product, has_freq, 1), .unit = UNITS_FREQUENCY, .min = -1e15,
-     .max = 1e15, .expected = "two frequencies in Hz: [from, to]", FOR_ROWS},
-    {"average", SCHEMA_WHOLE,
-     "`power` and `visibilities`: number of neighbouring channels averaged into one (of power "
-     "without NaN); it divides the number of channels that are kept, of visibilities those of a "
-     "coarse channel",
-     SCHEMA_AT(struct job_product, average), .min = 1, .max = 1 << 30, .otherwise = "1"},
-    {"centre", SCHEMA_MAPPING,
-     "`visibilities`: their own phase centre, by phases alone beyond `array.centre`",
-     SCHEMA_AT(struct job_product, centre), .members = job_direction_schema,
-     .absent = "`array.centre`", FOR("visibilities", "visibilities"),
-     .expected = "ra_deg and dec_deg"},
-    {"pairs", SCHEMA_TEXT,
-     "`visibilities`: pairs of stations: `all`, `crosses` (without autocorrelations), `autos`, or "
-     "a list of pairs such as `CS001*CS002`, by name or number",
-     SCHEMA_LIST(struct job_product, pairs, npairs, 1, 1 << 20), .absent = "all",
-     .expected = "all, crosses, autos, or a list of pairs such as CS001*CS002",
-     FOR("visibilities", "visibilities")},
-    {"polarisation", SCHEMA_CHOICE,
-     "`power` of two polarisations: each by itself, their sum, Stokes parameters, or `|A|^2`, "
-     "`|B|^2`, `Re A B*`, `Im A B*` (products.md)",
-     SCHEMA_AT(struct job_product, combine.polarisation), .choices = polarisation_names,
-     SCHEMA_NEEDS({FOR_POWER})},
-    {"stokes_v", SCHEMA_CHOICE,
-     "`IQUV`: sign of V, which is RR - LL with `iau` and LL - RR with `psr`",
-     SCHEMA_AT(struct job_product, combine.stokes.v), .choices = stokes_v_names,
-     SCHEMA_NEEDS({FOR_POWER}, {"polarisation", "IQUV", "is for polarisation: IQUV"})},
-    {"feed", SCHEMA_CHOICE,
-     "`IQUV` and `visibilities`: type of the feed; `auto` knows the names of polarisations X and "
-     "Y, H and V (H is X), R and L",
-     SCHEMA_AT(struct job_product, combine.stokes.feed), .choices = feed_names,
-     FOR("power|visibilities", "power and visibilities")},
-    {"sum", SCHEMA_CHOICE, "`power`: streams that are summed incoherently",
-     SCHEMA_LIST(struct job_product, sums, nsums, 1, 2), SCHEMA_CHOICES("stations", "beams"),
-     .values = (const int[]){AXIS_STATION, AXIS_BEAM}, SCHEMA_NEEDS({FOR_POWER})},
-    {"sum_weights", SCHEMA_TEXT,
-     "`sum`: text file with a factor for the power of each station or beam (of both: of each beam "
-     "of each station), separated by blanks or line ends; # starts a comment",
-     .absent = "all 1", SCHEMA_AT(struct job_product, sum_file), .is_path = 1,
-     .expected = "the path of a text file with a number for each station or beam",
-     SCHEMA_NEEDS({FOR_POWER},
-                  {"sum", NULL, "is for sums, expected sum: stations, beams or both, too"})},
-    {"weights", SCHEMA_CHOICE,
-     "`power` with missing samples: `renormalise` divides a row by its weight (products.md), `raw` "
-     "does not",
-     SCHEMA_AT(struct job_product, is_raw), SCHEMA_CHOICES("renormalise", "raw"),
-     FOR("power", "power: nothing else is renormalised")},
-    {"min_weight", SCHEMA_NUMBER, "rows (of visibilities: pairs) with a smaller weight are NaN",
-     SCHEMA_AT(struct job_product, weights.least), .max = 1, .otherwise = "0.1",
-     FOR("power|spectra|visibilities", "power, spectra and visibilities")},
-    {"flag", SCHEMA_MAPPING, "`power`: cells of a channel that are omitted from the sums",
-     SCHEMA_AT(struct job_product, flag), .members = job_flag_schema,
-     SCHEMA_GIVEN(struct job_product, is_flagged, 1),
-     .expected = "a mapping with kurtosis, mask or channels", SCHEMA_NEEDS({FOR_POWER})},
-    {"droop", SCHEMA_TEXT,
-     "`power` and `spectra`: divides channels by the gain of earlier stages: `correct` for the "
-     "job's own filters, `file:PATH` for a table (filters.md#droop)",
-     SCHEMA_LIST(struct job_product, droop, ndroop, 1, 2), .parse = job_droop_parse, .is_path = 1,
-     .expected = "correct, file:PATH, or a list of both", FOR_ROWS},
-    {"bits", SCHEMA_CHOICE,
-     "32-bit floating point, or integers of 8 or 16 bits: `power` and `spectra` with a scale and "
-     "an offset for each channel (products.md#few-bits), `voltages` with one `scale`",
-     SCHEMA_AT(struct job_product, steps.bits), SCHEMA_CHOICES("32", "16", "8"),
-     .values = (const int[]){32, 16, 8}, .otherwise = "32"},
-    {"scales", SCHEMA_CHOICE,
-     "`power` and `spectra` in 8 or 16 bits: scales of its own for each block of rows, or those of "
-     "the first block for all, which is faster for `spectra` (products.md#few-bits)",
-     SCHEMA_AT(struct job_product, steps.are_first), SCHEMA_CHOICES("block", "first")},
-    {"scale_rows", SCHEMA_WHOLE,
-     "`power` and `spectra` in 8 or 16 bits: rows of a block with its own scales. Chunks begin "
-     "with a block: fewer rows keep more ranks busy and store more scales",
-     .absent = "`auto`: 1024; at most a sixteenth of all rows, but at least 64; fewer, down to 16, "
-               "if that is more than 128 MiB as floats",
-     SCHEMA_AT(struct job_product, steps.rows), .min = 1, .max = TERMS_MOST_SCALE_ROWS,
-     .may_be_auto = 1},
-    {"scale", SCHEMA_NUMBER,
-     "`voltages`: volts of the stored number 1; larger values are clipped and counted",
-     .absent = "1; required for 8 and 16 bits", SCHEMA_AT(struct job_product, scale),
-     SCHEMA_GIVEN(struct job_product, has_scale, 1), .min = TERMS_LEAST_SCALE,
-     .max = TERMS_MOST_SCALE, .otherwise = "1"},
-    {"bandpass", SCHEMA_CHOICE,
-     "`power` in HDF5 and 32 bits: `median` stores the median of each channel over all rows "
-     "(products.md)",
-     SCHEMA_AT(struct job_product, has_bandpass), SCHEMA_CHOICES("none", "median")},
-    {"compress", SCHEMA_CHOICE,
-     "`power` and `spectra`: compression of the rows when all are complete "
-     "(products.md#compressed-rows)",
-     SCHEMA_AT(struct job_product, compression), SCHEMA_CHOICES(COMPRESSION_NAMES)},
-    {"format", SCHEMA_CHOICE,
-     "`power`: format of the complete file, HDF5 or as `voltmill export` writes it (export.md)",
-     .absent = "by the ending of `file`: `.fil`; `.fits`, `.sf`; else `hdf5`",
-     SCHEMA_AT(struct job_product, format), SCHEMA_GIVEN(struct job_product, has_format, 1),
-     JOB_WITHOUT_EFFECT, SCHEMA_CHOICES("hdf5", "fil", "psrfits")},
     {.key = NULL},
 };
 
@@ -276,7 +127,7 @@ const struct schema job_schema[] = {
      JOB(beam_weights), SCHEMA_GIVEN(struct job, is_array, 1), .is_path = 1,
      .expected = "the path of an HDF5 file of weights"},
     {"products", SCHEMA_MAPPING, "files to write",
-     SCHEMA_LIST(struct job, products, nproducts, 1, JOB_PRODUCTS), .members = product_rows,
+     SCHEMA_LIST(struct job, products, nproducts, 1, JOB_PRODUCTS), .members = job_product_schema,
      .unless = "dedisperse", .expected = "a list of products, each with kind and file"},
     {"dedisperse", SCHEMA_MAPPING,
      "dedispersion of a filterbank along a list of DMs, and search for bursts",

@@ -25,17 +25,20 @@ extern const struct schema job_dedisperse_schema[]; /* fills struct job_dedisper
 extern const struct schema job_array_schema[];      /* fills struct job_array */
 extern const struct schema job_direction_schema[];  /* fills struct job_direction */
 extern const struct schema job_beam_schema[];       /* likewise */
-extern const struct schema job_flag_schema[];       /* fills struct job_flag */
+extern const struct schema job_product_schema[];    /* fills struct job_product */
 
 /* Adds the mistakes that several keys make together; values that are wrong by themselves have been
  * reported already and are skipped. `job` was filled from `root`. */
 void job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 
-/* The same of `channelise`; and of a product and its bank. */
+/* The same of `channelise`. */
 void job_bank_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
-void job_bank_check_product(struct tree *root, struct tree *product, struct mistakes *mistakes);
-/* The same of its `flag`; then the spectra of a cell, where that is left to us. */
-void job_flag_check(struct tree *product, struct mistakes *mistakes);
+/* Returns the entry of `channelise` that makes a product; NULL: there is none. */
+struct tree *job_bank_of(struct tree *root, struct tree *product);
+/* The same of a product. */
+void job_product_check(struct tree *root, struct tree *product, const struct job_product *p,
+                       struct mistakes *mistakes);
+/* Sets the spectra of a cell, where that is left to us. */
 void job_flag_settle(struct job_product *product);
 
 /* The same of input.layout. */
