@@ -1,4 +1,4 @@
-/* Corrects the ripple and droop of a telescope's own filter bank within its coarse channels by a
+/* Corrects the ripple and roll-off of a telescope's own filter bank within its coarse channels by a
  * FIR filter on the samples of each.
  *
  * With b the bank's prototype of N points a channel and f in units of the channel spacing,

@@ -116,9 +116,7 @@ status_t inputs_of_bank(const struct job *job, const struct archive *archive, st
         const struct job_product *product = &job->products[i];
         const uint32_t bit = UINT32_C(1) << i;
         TRY_OUT(inputs_add(&inputs, product->sum_file, "the file of sum_weights", bit));
-        for (uint32_t j = 0; j < product->ndroop; j++) {
-            TRY_OUT(inputs_add(&inputs, product->droop[j].path, "the table of the droop", bit));
-        }
+        TRY_OUT(inputs_add(&inputs, job_product_gains(product), "the table of gains", bit));
         TRY_OUT(inputs_add(&inputs, product->flag.mask, "the mask", bit));
     }
     if (job->synthesise.prototype && !telescope_find(job->synthesise.prototype)) {

@@ -511,7 +511,7 @@ void channelise_plan_destroy(struct channelise_plan *work)
             free(work->products[i].sum_factors);
             flag_mask_destroy(work->products[i].mask);
             visibilities_plan_destroy(work->products[i].visibilities);
-            free(work->products[i].droop);
+            free(work->products[i].gains);
             free(work->products[i].first_scales);
         }
         free(work->products);

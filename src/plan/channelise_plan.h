@@ -20,7 +20,7 @@ struct channelise_plan_product {
     uint64_t row_bytes;
     uint64_t dropped_spectra;               /* at the end, too few for a dump */
     double *sum_factors;                    /* of struct product_spec */
-    double *droop;                          /* likewise */
+    double *gains;                          /* likewise */
     struct visibilities_plan *visibilities; /* plan/visibilities_plan.h; NULL: none */
     struct flag_mask *mask;                 /* of flagged power (plan/flag_mask.h); NULL: none */
     float *first_scales; /* of quantised rows with has_first_scales: scale, then offset, of each

@@ -190,7 +190,14 @@ static status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
     return STATUS_OK;
 }
 
-/* Responses of filters where the channels are: transforms as long as the filter bank's are fine. */
+/* Stages before the filter bank attenuate the edges of each coarse channel. Products can be divided
+ * by that response: by the known response of the job's own filters, and by a table of the
+ * telescope's.
+ *
+ * A table is text, a line for each frequency: Hz from the coarse channel's centre, on the sky,
+ * ascending, and the gain in power there, above 0; # begins a comment. In between gains are
+ * interpolated linearly, beyond both ends they stay as they are there. */
+
 /* Multiplies gains by those of a filter that gets the voltages `in`. Channels' frequencies are
  * whole multiples of their spacing, so a transform of as many samples as make one such step has
  * them all: coefficients behind its end are added from its beginning on. */
@@ -506,7 +513,7 @@ static int plan_products_is_finished(const struct channelise_plan *work, uint32_
 {
     const struct product_spec *spec = &work->products[i].spec;
     return work->is_bank && (spec->frequencies != bank_channels(spec) || ifs_are_combined(spec) ||
-                             spec->flag.is_on || spec->droop || work->products[i].visibilities);
+                             spec->flag.is_on || spec->gains || work->products[i].visibilities);
 }
 
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i)
@@ -674,8 +681,8 @@ static status_t products_settle_rows(struct channelise_plan *work, uint32_t i)
         TRY(products_keep(work, i));
         TRY(job->format != FILE_HDF5 ? plan_format_check_band(work, i) : STATUS_OK);
         TRY(job->format == FILE_PSRFITS ? plan_format_check_ifs(work, i) : STATUS_OK);
-        TRY(droop_settle(work, i, &product->droop));
-        spec->droop = product->droop;
+        TRY(droop_settle(work, i, &product->gains));
+        spec->gains = product->gains;
     }
     if (quantised_is(spec)) {
         spec->steps.are_first = job->steps.are_first;

@@ -9,16 +9,6 @@
 /* Returns the backend's output for a product: of flagged power its cells. */
 struct channelise_output plan_ifs_output(const struct job_product *job);
 
-/* Droop: stages before the filter bank attenuate the edges of each coarse channel. Products can be
- * divided by that response: by the known response of the job's own filters, and by a table of the
- * telescope's.
- *
- * A table is text, a line for each frequency: Hz from the coarse channel's centre, on the sky,
- * ascending, and the gain in power there, above 0; # begins a comment. In between gains are
- * interpolated linearly, beyond both ends they stay as they are there. */
-/* Channels whose gain is less than this part of the largest gain of all channels become NaN. */
-#define DROOP_LEAST 0.01
-
 /* Settles work->products (but the coefficients) and work->group_quantum. Banks, rows and weights
  * are settled already. Fails with USAGE: fewer spectra than a dump has, channels that there are
  * not, sizes that do not fit. Also fails with DATA. */

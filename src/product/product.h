@@ -70,8 +70,7 @@ struct product_spec {
     /* For QUANTITY_VISIBILITIES, else NULL: nifs are its pairs times npols, and weights are kept.
      */
     const struct visibilities_spec *visibilities;
-    const double *droop; /* gain in power by which channels are divided, [all of the bank]; NULL:
-                            they are not */
+    const double *gains; /* in power, by which channels are divided, [all of the bank]; or NULL */
     int has_bandpass;    /* it has the medians of its rows */
     struct weighing weights; /* shares of each dump that were there */
     uint64_t align;        /* bytes: larger datasets begin at its multiples; 0: at those of 1 MiB */

@@ -1,9 +1,8 @@
 /* The channels of a product: divided by the gain of what was before the filter bank
- * (plan/plan_products.h); a part of them kept, coarse channels side by side, with the mean of
+ * (plan/plan_products.c); a part of them kept, coarse channels side by side, with the mean of
  * `average` neighbours: in place, since rows only become shorter. */
 #include "base/memory.h"
 #include "pipeline/finish/finish.h"
-#include "plan/plan_products.h"
 #include "product/flagged.h"
 #include "product/kind/bank_axes.h"
 
@@ -11,79 +10,82 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct droop {
+/* Channels whose gain is less than this part of the largest gain of all channels become NaN. */
+static const double least_gain = 0.01;
+
+struct gains {
     uint32_t coarse; /* lines of an if */
     uint64_t nchannels;
     uint32_t parts;  /* floats of a channel: 2 of spectra */
     float factors[]; /* [coarse][nchannels] */
 };
 
-static status_t droop_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
+static status_t gains_create(const struct channelise_plan *work, uint32_t i, uint64_t rows,
                              void **out)
 {
     status_t st = STATUS_OK;
     const struct product_spec *spec = &work->products[i].spec;
     int is_power = product_quantity(spec->kind) != QUANTITY_SPECTRA;
     uint64_t count = bank_channels(spec);
-    struct droop *droop = NULL;
+    struct gains *gains = NULL;
     double most = 0;
     (void)rows;
     *out = NULL;
-    if (!spec->droop) {
+    if (!spec->gains) {
         return STATUS_OK;
     }
     TRY_OUT(
-        memory_zeroed(1, sizeof *droop + (size_t)count * sizeof *droop->factors, "gains", &droop));
-    droop->coarse = spec->archive->nselected[AXIS_CHAN];
-    droop->nchannels = spec->bank.nchannels;
-    droop->parts = is_power ? 1 : 2;
+        memory_zeroed(1, sizeof *gains + (size_t)count * sizeof *gains->factors, "gains", &gains));
+    gains->coarse = spec->archive->nselected[AXIS_CHAN];
+    gains->nchannels = spec->bank.nchannels;
+    gains->parts = is_power ? 1 : 2;
     for (uint64_t k = 0; k < count; k++) {
-        most = fmax(most, spec->droop[k]);
+        most = fmax(most, spec->gains[k]);
     }
     for (uint64_t k = 0; k < count; k++) {
-        double gain = spec->droop[k];
-        droop->factors[k] =
-            gain < DROOP_LEAST * most ? NAN : (float)(1 / (is_power ? gain : sqrt(gain)));
+        double gain = spec->gains[k];
+        gains->factors[k] =
+            gain < least_gain * most ? NAN : (float)(1 / (is_power ? gain : sqrt(gain)));
     }
-    *out = memory_move(&droop);
+    *out = memory_move(&gains);
 out:
-    free(droop);
+    free(gains);
     return st;
 }
 
-struct droop_work {
-    const struct droop *droop;
+struct gains_work {
+    const struct gains *gains;
     const struct finish_rows *rows;
 };
 
-static void droop_group(void *context, uint32_t thread, uint64_t group)
+static void gains_group(void *context, uint32_t thread, uint64_t group)
 {
-    const struct droop_work *work = context;
-    const struct droop *droop = work->droop;
+    const struct gains_work *work = context;
+    const struct gains *gains = work->gains;
     const struct finish_rows *rows = work->rows;
     uint64_t first = finish_group(rows, group) * rows->columns;
     uint64_t end = finish_group(rows, group + 1) * rows->columns;
-    float *at = (float *)rows->data + first * droop->nchannels * droop->parts;
+    float *at = (float *)rows->data + first * gains->nchannels * gains->parts;
     (void)thread;
     for (uint64_t i = first; i < end; i++) {
         /* Groups of streams are of whole ifs. */
-        const float *factors = droop->factors + i % droop->coarse * droop->nchannels;
-        for (uint64_t k = 0; k < droop->nchannels; k++) {
-            for (uint32_t part = 0; part < droop->parts; part++) {
+        const float *factors = gains->factors + i % gains->coarse * gains->nchannels;
+        for (uint64_t k = 0; k < gains->nchannels; k++) {
+            for (uint32_t part = 0; part < gains->parts; part++) {
                 *at++ *= factors[k];
             }
         }
     }
 }
 
-static status_t droop_run(void *step, struct finish_rows *rows)
+static status_t gains_run(void *step, struct finish_rows *rows)
 {
-    struct droop_work work = {step, rows};
-    finish_each(rows, FINISH_GROUPS, droop_group, &work);
+    struct gains_work work = {step, rows};
+    finish_each(rows, FINISH_GROUPS, gains_group, &work);
     return STATUS_OK;
 }
 
-const struct finish_step finish_droop = {.create = droop_create, .run = droop_run, .destroy = free};
+const struct finish_step finish_gains = {.create = gains_create, .run = gains_run, .destroy = free};
 
 struct keep {
     uint64_t all, first,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const struct finish_step *const finish_steps[] = {&finish_flag,         &finish_combine,
-                                                         &finish_droop,        &finish_keep,
+                                                         &finish_gains,        &finish_keep,
                                                          &finish_visibilities, &finish_quantise};
 enum { FINISH_STEPS = sizeof finish_steps / sizeof *finish_steps };
 

@@ -178,7 +178,7 @@ extern const struct finish_step finish_flag;
 /* Makes ifs of streams: Stokes parameters, sums of stations and beams. */
 extern const struct finish_step finish_combine;
 /* Divides channels by the gain of what was before. */
-extern const struct finish_step finish_droop;
+extern const struct finish_step finish_gains;
 /* Leaves channels out, and averages neighbours. */
 extern const struct finish_step finish_keep;
 /* Makes means of the sums of visibilities, and weights of all of their numbers. */

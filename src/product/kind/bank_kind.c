@@ -173,12 +173,12 @@ static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
     TRY_OUT(h5_put_text(group, "missing_convention", missing_convention));
     TRY_OUT(h5_put_u64(group, "gap_samples", spec->gap_samples));
     TRY_OUT(ifs_put_provenance(group, spec));
-    if (spec->droop) { /* by what channels were divided */
+    if (spec->gains) { /* by what channels were divided */
         TRY_OUT(parts_put(group, &(struct parts_set){"droop",
                                                      H5T_IEEE_F64LE,
                                                      1,
                                                      {spec->frequencies * spec->average},
-                                                     spec->droop + spec->first_frequency,
+                                                     spec->gains + spec->first_frequency,
                                                      .long_name = droop_convention}));
     }
     if (spec->filters) { /* that came before */
