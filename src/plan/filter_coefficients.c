@@ -17,8 +17,6 @@
 /* Edges that miss the band's end by the rounding of their decimals alone lie at it. */
 #define EDGE_ROUNDING 1e-9
 
-static const char *const band_names[] = {"lowpass", "highpass", "bandpass", "bandstop"};
-
 /* A filter while its coefficients are made. */
 struct making {
     const struct job *job;
@@ -52,8 +50,8 @@ static status_t coefficients_around_zero(const struct making *m, const double ed
     REQUIRE(
         edges[0] >= 0, STATUS_USAGE,
         "%s: filter.%u.design.edges: %.15g Hz lies below the centre of the coarse channel; complex "
-        "samples have a %s on both sides of it: expected edges above, or a bandpass or bandstop",
-        m->job->path, m->number, m->filter->design.edges[0], band_names[m->filter->design.kind]);
+        "samples have a %s on both sides of it: expected edges above, or a kind with four edges",
+        m->job->path, m->number, m->filter->design.edges[0], is_highpass ? "highpass" : "lowpass");
     out->is_stop = is_highpass;
     out->edges[0] = -edges[1];
     out->edges[1] = -edges[0];

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CACHE_BYTES = 1 << 26, BESIDES = 4, THREADS = 4 };
+enum { CACHE_BYTES = 1 << 26, THREADS = 4 };
 
 /* Voltages: samples by the reader of archives, one time step after the other. */
 
@@ -163,17 +163,13 @@ out:
     return st;
 }
 
-/* Sets beside a bank. */
-
-static const char *const besides[BESIDES] = {"weights", "kurtosis", "flags", "bandpass"};
-
 struct source {
     const char *path;
     struct volts *volts;
     struct fbh5 *fbh5;
     fbh5_reader_t *reader;
     struct product *product;
-    struct sheet *spectra, *beside[BESIDES];
+    struct sheet *spectra, *beside[SHEET_BESIDES];
     struct series *series;
     struct candidates_file *found;
     rows_t *peaks;
@@ -216,11 +212,11 @@ static status_t source_open_beside(struct source *s, struct json *json)
 {
     int is_hdf5 = s->spectra || (!s->fbh5->format && s->fbh5->table.bits == 0);
     json_begin(json, "beside");
-    for (int i = 0; i < BESIDES && is_hdf5; i++) {
-        TRY(sheet_open(s->path, besides[i], &s->beside[i]));
+    for (int i = 0; i < SHEET_BESIDES && is_hdf5; i++) {
+        TRY(sheet_open(s->path, sheet_beside(i), &s->beside[i]));
         const struct sheet *sheet = s->beside[i];
         if (sheet) {
-            json_begin(json, besides[i]);
+            json_begin(json, sheet_beside(i));
             json_u64(json, "rows", sheet->rows);
             json_u64(json, "ifs", sheet->nifs);
             json_u64(json, "chans", sheet->nchannels);
@@ -585,7 +581,7 @@ void source_close(struct source *s)
         candidates_close(s->found);
         series_destroy(s->series);
         sheet_close(s->spectra);
-        for (int i = 0; i < BESIDES; i++) {
+        for (int i = 0; i < SHEET_BESIDES; i++) {
             sheet_close(s->beside[i]);
         }
         product_destroy(s->product);
@@ -623,8 +619,8 @@ static status_t source_read_sheet(struct source *s, const struct sheet *sheet,
 
 static const struct sheet *source_sheet(const struct source *s, const char *set)
 {
-    for (int i = 0; i < BESIDES; i++) {
-        if (strcmp(set, besides[i]) == 0) {
+    for (int i = 0; i < SHEET_BESIDES; i++) {
+        if (strcmp(set, sheet_beside(i)) == 0) {
             return s->beside[i];
         }
     }

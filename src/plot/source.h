@@ -22,7 +22,7 @@ enum { SOURCE_BLOCK = 1 << 22 }; /* numbers that are read at once, at most */
  *   series      float [DM][1][times]
  *   peaks       bytes [DM][1][8 cells] of a search: struct peak
  *   volts       float [samples][streams][1 or 2]; NaN: missing or unreadable
- *   weights, kurtosis, flags, bandpass     float; the datasets beside a bank */
+ *   weights, ...                           float; the datasets beside a bank (sheet_beside()) */
 struct source_block {
     char set[16];
     uint64_t row, rows, first_if, ifs, chan, chans;

@@ -212,7 +212,8 @@ static status_t inspect_check_beside(const struct h5_dataset *beside, struct pro
     product->flags.ifs = flags->dims[1];
     product->flags.channels = flags->dims[2];
     return REQUIRED(medians->id <= 0 || medians->count == product->streams * product->frequencies,
-                    STATUS_DATA, "%s: its bandpass is not that of its rows", path);
+                    STATUS_DATA, "%s: its %s is not that of its rows", path,
+                    place_name(PLACE_BANDPASS));
 }
 
 /* Opening what is missing fails. */

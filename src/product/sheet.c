@@ -6,6 +6,7 @@
 #include "dsp/steps.h"
 #include "io/hdf5/h5_dataset.h"
 #include "product/packed.h"
+#include "product/places.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +166,13 @@ static status_t sheet_try(const struct apart_request *request, void **out)
 }
 
 const struct description sheet_description = {"a sheet", NULL, sheet_try};
+
+const char *sheet_beside(int which)
+{
+    static const enum place besides[SHEET_BESIDES] = {PLACE_WEIGHTS, PLACE_KURTOSIS, PLACE_FLAGS,
+                                                      PLACE_BANDPASS};
+    return place_name(besides[which]);
+}
 
 status_t sheet_open(const char *path, const char *name, struct sheet **out)
 {

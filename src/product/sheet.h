@@ -15,6 +15,10 @@ struct sheet {
     struct sheet_file *file;
 };
 
+/* Returns the name of one of the datasets beside a bank that can be shown. */
+enum { SHEET_BESIDES = 4 };
+const char *sheet_beside(int which);
+
 /* Opens dataset `name` ("weights") of an HDF5 file; *out = NULL when there is none. Files of
  * unknown origin are tried apart first. Fails with DATA: other dimensions or types than numbers or
  * pairs of them. */

@@ -69,8 +69,7 @@ static status_t verify_bandpass(const struct verify *verify)
         for (uint64_t i = 0; i < columns; i++) {
             REQUIRE_OUT(
                 stored[i] == found[i] || (isnan(stored[i]) && isnan(found[i])), STATUS_DATA,
-                "%s: /bandpass of channel %llu of pol %llu is %.9g, but the median of its rows "
-                "is %.9g",
+                "%s: the median of channel %llu of pol %llu is %.9g, but that of its rows is %.9g",
                 product->path, (unsigned long long)((from + i) % product->frequencies),
                 (unsigned long long)((from + i) / product->frequencies), (double)stored[i],
                 (double)found[i]);

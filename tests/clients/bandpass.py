@@ -75,7 +75,7 @@ try:
     voltmill("verify", "--all", scratch("wider-0.h5"))
     ok(False, "verify finds a median that is not right")
 except Failed as failed:
-    ok("exit 4" in str(failed) and "/bandpass of channel 5000 of pol 3" in str(failed),
+    ok("exit 4" in str(failed) and "the median of channel 5000 of pol 3" in str(failed),
        "verify finds a median that is not right", failed)
 
 # After kills: as long as medians are looked for, the product is not there.

@@ -151,7 +151,7 @@ static void wrong_designs(void **state)
     refused("{design: {kind: lowpass, edges: [1.399e9, 1.401e9]}}", &complex,
             "job.yaml: filter.0.design.edges: 1399000000 Hz lies below the centre of the coarse "
             "channel; complex samples have a lowpass on both sides of it: expected edges above, or "
-            "a bandpass or bandstop");
+            "a kind with four edges");
     refused("{design: {kind: lowpass, edges: [1.401e9, 1.402e9]}}", &three,
             "job.yaml: filter.0.design.edges: frequencies on the sky, but there are 3 coarse "
             "channels, which are filtered alike: expected offset: true, and edges that count from "

@@ -15,6 +15,7 @@
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
 #include "product/kind/sigproc_head.h"
+#include "product/places.h"
 
 #include <hdf5.h>
 #include <stdlib.h>
@@ -470,14 +471,14 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     REQUIRE_OUT(dims[2] <= INT32_MAX, STATUS_USAGE,
                 "%llu channels do not fit a filterbank, whose header counts to %d",
                 (unsigned long long)dims[2], INT32_MAX);
-    const struct parts_set bandpass = {/* found when all rows are there */
-                                       "bandpass",
-                                       H5T_IEEE_F32LE,
-                                       2,
-                                       {nifs, spec->frequencies},
-                                       .long_name = bandpass_convention,
-                                       .scales = {"pol", "frequency"},
-                                       .labels = {"feed_id", "frequency"}};
+    const struct parts_set medians = {/* found when all rows are there */
+                                      place_name(PLACE_BANDPASS),
+                                      H5T_IEEE_F32LE,
+                                      2,
+                                      {nifs, spec->frequencies},
+                                      .long_name = bandpass_convention,
+                                      .scales = {"pol", "frequency"},
+                                      .labels = {"feed_id", "frequency"}};
     TRY_OUT(packed_rows_create(file, spec, "data", quantised_type(spec), 3, dims, &data));
     TRY_OUT(power_put_header(data, spec, nifs));
     TRY_OUT(parts_scale_texts(
@@ -487,7 +488,7 @@ static status_t power_describe(hid_t file, const struct product_spec *spec,
     TRY_OUT(parts_attach(file, data, "pol", 1, "feed_id"));
     TRY_OUT(parts_attach(file, data, "frequency", 2, "frequency"));
     TRY_OUT(spec->weights.are_kept ? bank_put_weights(file, spec, "pol", nifs) : STATUS_OK);
-    TRY_OUT(spec->has_bandpass ? parts_put(file, &bandpass) : STATUS_OK);
+    TRY_OUT(spec->has_bandpass ? parts_put(file, &medians) : STATUS_OK);
     TRY_OUT(spec->flag.is_on ? flagged_put(file, spec, "pol") : STATUS_OK);
     TRY_OUT(quantised_is(spec) ? quantised_put(file, data, spec, "pol") : STATUS_OK);
 out:
