@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-int stokes_of_names(const char *a, const char *b, enum feed *feed, int *is_swapped)
+int stokes_of_names(const char *a, const char *b, struct stokes *out)
 {
     static const struct {
         const char *first, *second;
@@ -18,8 +18,8 @@ int stokes_of_names(const char *a, const char *b, enum feed *feed, int *is_swapp
         const char *second = pairs[i].second;
         int is_straight = strcasecmp(a, first) == 0 && strcasecmp(b, second) == 0;
         if (is_straight || (strcasecmp(a, second) == 0 && strcasecmp(b, first) == 0)) {
-            *feed = pairs[i].feed;
-            *is_swapped = !is_straight;
+            out->feed = pairs[i].feed;
+            out->is_swapped = !is_straight;
             return 1;
         }
     }
@@ -29,7 +29,7 @@ int stokes_of_names(const char *a, const char *b, enum feed *feed, int *is_swapp
 void stokes_iquv(const struct stokes *stokes, size_t count, const float *const sums[4],
                  float *const out[4])
 {
-    int is_linear = stokes->feed == FEED_LINEAR;
+    int is_linear = stokes_is_linear(stokes);
     const float *first = sums[stokes->is_swapped ? 1 : 0];
     const float *second = sums[stokes->is_swapped ? 0 : 1];
     /* Swapping takes A B* to its conjugate. */

@@ -21,9 +21,16 @@
 #include <stddef.h>
 
 /* Recognises two polarisations by their names (X and Y, MeerKAT's 0x and 0y, H and V: H counts as
- * X; R and L, RCP and LCP; upper or lower case). Returns 0 if they are none of these. */
-int stokes_of_names(const char *a, const char *b, enum feed *feed, int *is_swapped)
+ * X; R and L, RCP and LCP; upper or lower case), and sets all but the sign of V. Returns 0 if they
+ * are none of these. */
+int stokes_of_names(const char *a, const char *b, struct stokes *out)
     __attribute__((warn_unused_result));
+
+/* Whether they are X and Y. */
+static inline int stokes_is_linear(const struct stokes *stokes)
+{
+    return stokes->feed == FEED_LINEAR;
+}
 
 /* Computes I, Q, U, V of `count` channels, in float: sums and differences of two numbers, and twice
  * one. The lines of `out` may be those of `sums`.

@@ -85,24 +85,20 @@ static status_t plan_ifs_settle_feed(const struct channelise_plan *work, uint32_
     const struct archive *archive = work->products[i].spec.archive;
     const uint64_t *at = archive->selected[AXIS_POL];
     char **names = archive->names[AXIS_POL];
-    enum feed feed = FEED_AUTO;
-    int is_swapped = 0;
-    int is_known = names && stokes_of_names(names[at[0]], names[at[1]], &feed, &is_swapped);
-    REQUIRE(is_known || job->combine.stokes.feed != FEED_AUTO, STATUS_USAGE,
+    const enum feed feed = job->combine.stokes.feed;
+    struct stokes found = job->combine.stokes;
+    int is_known = names && stokes_of_names(names[at[0]], names[at[1]], &found);
+    REQUIRE(is_known || feed != FEED_AUTO, STATUS_USAGE,
             "%s: products.%u.polarisation is IQUV, but the polarisations of %s are %s%s%s%s: "
             "products.%u.feed: linear (the first one is X) or circular (R)",
             work->job->path, i, archive->parts[0].path, names ? names[at[0]] : "without names",
             names ? " and " : "", names ? names[at[1]] : "",
             names ? ", of which it is not known what receives them" : "", i);
-    REQUIRE(!is_known || job->combine.stokes.feed == FEED_AUTO || job->combine.stokes.feed == feed,
-            STATUS_USAGE,
-            "%s: products.%u.feed is %s, but the polarisations are called %s and %s: those of %s "
-            "feeds",
-            work->job->path, i, feed_name(job->combine.stokes.feed), names[at[0]], names[at[1]],
-            feed_name(feed));
-    *stokes = (struct stokes){.feed = is_known ? feed : job->combine.stokes.feed,
-                              .is_swapped = is_known && is_swapped,
-                              .v = job->combine.stokes.v};
+    REQUIRE(
+        !is_known || feed == FEED_AUTO || feed == found.feed, STATUS_USAGE,
+        "%s: products.%u.feed is %s, but the polarisations are called %s and %s: those of %s feeds",
+        work->job->path, i, feed_name(feed), names[at[0]], names[at[1]], feed_name(found.feed));
+    *stokes = found;
     return STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 /* The table of attributes, and its walks. */
 #include "product/attributes.h"
 
+#include "dsp/stokes.h"
 #include "io/hdf5/h5.h"
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"
@@ -143,9 +144,9 @@ static int is_sum(const struct product_spec *s)
 VALUE(feed, is_iquv(s), text, feed_name(s->combine.stokes.feed))
 VALUE(stokes_v, is_iquv(s), text, stokes_v_name(s->combine.stokes.v))
 VALUE(polarisation_words, is_iquv(s) || s->combine.polarisation == POLARISATION_COHERENCY, text,
-      !is_iquv(s)                             ? coherency_convention
-      : s->combine.stokes.feed == FEED_LINEAR ? linear_convention
-                                              : circular_convention)
+      !is_iquv(s)                            ? coherency_convention
+      : stokes_is_linear(&s->combine.stokes) ? linear_convention
+                                             : circular_convention)
 VALUE(sum_of, is_sum(s), text,
       s->combine.sums_stations && s->combine.sums_beams ? "stations,beams"
       : s->combine.sums_stations                        ? "stations"

@@ -49,22 +49,20 @@ static void polarise_stokes(const struct synth_polarisation *polarisation, doubl
 void polarise_gains(const struct synth_spec *spec, const struct synth_polarisation *polarisation,
                     uint32_t pol, double gains[2][2])
 {
-    enum feed feed = FEED_LINEAR;
-    int is_swapped = 0;
+    struct stokes stokes;
     double quv[3];
     gains[0][0] = 1;
     gains[0][1] = gains[1][0] = gains[1][1] = 0;
     if (!polarise_is_given(polarisation) ||
-        !stokes_of_names(synth_spec_pol_name(spec, 0), synth_spec_pol_name(spec, 1), &feed,
-                         &is_swapped)) {
+        !stokes_of_names(synth_spec_pol_name(spec, 0), synth_spec_pol_name(spec, 1), &stokes)) {
         return;
     }
     polarise_stokes(polarisation, quv);
-    const int is_linear = feed == FEED_LINEAR;
+    const int is_linear = stokes_is_linear(&stokes);
     /* For X and Y, or R and L: XX - YY, and X Y*, with the 2 of I taken as XX + YY = 2. */
     const double difference = is_linear ? quv[0] : quv[2];
     const double cross[2] = {is_linear ? quv[1] : quv[0], is_linear ? quv[2] : quv[1]};
-    const int is_second = (pol == 1) != is_swapped;
+    const int is_second = (pol == 1) != stokes.is_swapped;
     const int is_second_stronger = difference < 0;
     const double strong = 1 + fabs(difference);
     const double weak = 1 - fabs(difference);
@@ -270,8 +268,7 @@ static void synth_check_polarisation(const struct synth_spec *spec,
     const struct synth_polarisation *p = polarisation;
     struct tree *at = tree_at(source, "polarisation");
     const double slack = 1e-3; /* of 0.707 and the like */
-    enum feed feed;
-    int is_swapped;
+    struct stokes stokes;
     if (!at || !polarise_is_given(p)) {
         return;
     }
@@ -291,8 +288,8 @@ static void synth_check_polarisation(const struct synth_spec *spec,
     }
     if (spec->pols != 2 || (spec->npol_names != 0 && spec->npol_names != 2)) {
         mistakes_at(mistakes, at, NULL, "needs two polarisations, expected streams.pols of 2");
-    } else if (!stokes_of_names(synth_spec_pol_name(spec, 0), synth_spec_pol_name(spec, 1), &feed,
-                                &is_swapped)) {
+    } else if (!stokes_of_names(synth_spec_pol_name(spec, 0), synth_spec_pol_name(spec, 1),
+                                &stokes)) {
         mistakes_at(mistakes, at, NULL,
                     "needs polarisations whose names say what feeds they are of, such as X and Y "
                     "or R and L, but they are %s and %s",

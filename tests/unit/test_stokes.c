@@ -205,12 +205,11 @@ static void names_say_the_feed(void **state)
                  {"X", "X", 0, FEED_AUTO, 0},     {"0", "1", 0, FEED_AUTO, 0},
                  {"0y", "0x", 1, FEED_LINEAR, 1}, {"X", "L", 0, FEED_AUTO, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        enum feed feed = FEED_AUTO;
-        int is_swapped = 0;
-        int is_known = stokes_of_names(cases[i].a, cases[i].b, &feed, &is_swapped);
+        struct stokes found = {.feed = FEED_AUTO};
+        int is_known = stokes_of_names(cases[i].a, cases[i].b, &found);
         assert_int_equal(is_known, cases[i].is_known);
-        assert_int_equal(feed, cases[i].feed);
-        assert_int_equal(is_swapped, cases[i].is_swapped);
+        assert_int_equal(found.feed, cases[i].feed);
+        assert_int_equal(found.is_swapped, cases[i].is_swapped);
     }
 }
 

@@ -498,20 +498,18 @@ static status_t psrfits_find_feed(const struct export_bank *bank, struct psrfits
     struct product *product = NULL;
     char first[NAME] = "";
     char second[NAME] = "";
-    int is_swapped = 0;
     if (!bank->in->is_ours) {
         goto out;
     }
     TRY_OUT(product_open(bank->options->product, &product));
     if (product && product->ifs.feed) {
-        head->feed = strcmp(product->ifs.feed, "circular") == 0 ? FEED_CIRCULAR : FEED_LINEAR;
+        head->stokes.feed =
+            strcmp(product->ifs.feed, "circular") == 0 ? FEED_CIRCULAR : FEED_LINEAR;
     } else if (product && product->ifs.pols &&
                sscanf(product->ifs.pols, "%15[^, ], %15[^, ]", first, second) == 2 &&
-               !stokes_of_names(first, second, &head->feed, &is_swapped)) {
-        head->feed = FEED_AUTO;
+               !stokes_of_names(first, second, &head->stokes)) {
+        head->stokes.feed = FEED_AUTO;
     }
-    /* As PSRFITS has it, A is X, or L. */
-    head->is_left_handed = (head->feed == FEED_CIRCULAR) != is_swapped;
     if (product && product->ifs.v) {
         head->comment = strcmp(product->ifs.v, "iau") == 0
                             ? "Stokes V is that of the IAU: RR - LL"

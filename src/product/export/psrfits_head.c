@@ -107,6 +107,8 @@ static void head_put_receiver(const struct psrfits_head *head, struct text *out)
     const struct fbh5 *in = head->in;
     const struct sigproc *header = &head->header;
     double centre = header->fch1 + ((double)header->nchans - 1) / 2 * header->foff;
+    /* As PSRFITS has it, A is X, or L. */
+    int is_circular = head->stokes.feed == FEED_CIRCULAR;
     head_text(out, "OBSERVER", "", "Observer name(s)");
     head_text(out, "PROJID", "", "Project name");
     head_text(out, "TELESCOP", in->sky.telescope ? in->sky.telescope : "unknown", "Telescope name");
@@ -116,8 +118,8 @@ static void head_put_receiver(const struct psrfits_head *head, struct text *out)
     head_text(out, "FRONTEND", "unknown", "Receiver ID");
     head_count(out, "IBEAM", header->ibeam, "Beam ID for multibeam systems");
     head_count(out, "NRCVR", header->nifs > 1 ? 2 : 1, "Number of receiver polarisations");
-    head_text(out, "FD_POLN", head->feed == FEED_CIRCULAR ? "CIRC" : "LIN", "LIN or CIRC");
-    head_count(out, "FD_HAND", head->is_left_handed ? -1 : 1,
+    head_text(out, "FD_POLN", is_circular ? "CIRC" : "LIN", "LIN or CIRC");
+    head_count(out, "FD_HAND", is_circular != head->stokes.is_swapped ? -1 : 1,
                "+/- 1. +1 is LIN:A=X,B=Y, CIRC:A=L,B=R");
     head_real(out, "FD_SANG", 0, "[deg] FA of E vect for equal sig in A&B");
     head_real(out, "FD_XYPH", 0, "[deg] Phase of A^* B for injected cal");

@@ -13,8 +13,7 @@ struct psrfits_head {
     const struct fbh5 *in;
     struct sigproc header;      /* of what is written */
     const char *pol_type;       /* POL_TYPE */
-    enum feed feed;             /* AUTO: unknown */
-    int is_left_handed;         /* FD_HAND -1 */
+    struct stokes stokes;       /* AUTO: unknown */
     const char *comment;        /* NULL: none */
     const struct stamp *stamp;  /* NULL: none */
     uint64_t spectra;           /* NSTOT: what is more in the last row is filling */

@@ -95,7 +95,7 @@ static int pols_know_one(const char *name, struct stokes *out)
     static const char *const others[] = {"X", "Y", "R", "L", "H", "V", "0x", "0y", "RCP", "LCP"};
     int is_known = 0;
     for (size_t i = 0; i < sizeof others / sizeof *others && !is_known; i++) {
-        is_known = stokes_of_names(name, others[i], &out->feed, &out->is_swapped);
+        is_known = stokes_of_names(name, others[i], out);
     }
     return is_known;
 }
@@ -111,9 +111,8 @@ static status_t pols_find_feed(const struct product_spec *spec, struct stokes *o
         names[i] = archive->names[AXIS_POL][archive->selected[AXIS_POL][i]];
     }
     int is_known = out->feed != FEED_AUTO ||
-                   (spec->visibilities->npols == 1
-                        ? pols_know_one(names[0], out)
-                        : stokes_of_names(names[0], names[1], &out->feed, &out->is_swapped));
+                   (spec->visibilities->npols == 1 ? pols_know_one(names[0], out)
+                                                   : stokes_of_names(names[0], names[1], out));
     return REQUIRED(
         is_known, STATUS_USAGE,
         "visibilities have polarisations X and Y or R and L, but those of %s are called \"%s\" "
@@ -128,7 +127,7 @@ static void pols_number(const struct stokes *stokes, int64_t out[VISIBILITIES_MO
 {
     static const int of_a[] = {0, 1, 0, 1};
     static const int of_b[] = {0, 1, 1, 0};
-    int is_linear = stokes->feed == FEED_LINEAR;
+    int is_linear = stokes_is_linear(stokes);
     for (int i = 0; i < VISIBILITIES_MOST_POLS; i++) {
         int first = of_b[i] ^ (stokes->is_swapped != 0);
         int second = of_a[i] ^ (stokes->is_swapped != 0);
