@@ -242,7 +242,7 @@ static status_t bench_search_device(const bench_dedisperse_t *bench, const struc
                           c->ndms * boxes_cells(boxes) * sizeof(struct peak), &buffer));
     for (uint32_t i = 0; i < c->repeats; i++) {
         double steps[DEVICE_STEPS];
-        TRY_OUT(peaks_run(peaks, series, &rows, 0, boxes->outputs, buffer));
+        TRY_OUT(peaks->ops->run(peaks, series, &rows, 0, boxes->outputs, buffer));
         TRY_OUT(stage_times(peaks, steps));
         out->search = i == 0 ? steps[STEP_DETECT] : fmin(out->search, steps[STEP_DETECT]);
     }

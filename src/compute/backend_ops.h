@@ -9,20 +9,8 @@
 #include "compute/dedisperse.h"
 #include "compute/device_side.h"
 #include "compute/filter.h"
+#include "compute/stage_ops.h"
 #include "compute/synthesise.h"
-
-/* Tables of stages begin with this. A stage's object has `size` bytes, zeros when create() fills
- * it, but for `ops` and `spec`; destroy() frees all that it has, also where create() has failed.
- * Others than stages are made, and given their `ops`, by a create() of their own. */
-struct stage_ops {
-    size_t size;
-    /* NULL: nothing to fill; nothing to free; zeros. run() is that of `filter` and `synthesise`. */
-    status_t (*create)(backend_t *backend, void *made);
-    void (*destroy)(void *stage);
-    status_t (*times)(void *stage, double seconds[DEVICE_STEPS]);
-    status_t (*run)(void *stage, buffer_t *in, const struct sample_input *input,
-                    const struct stage_run *run, buffer_t *out);
-};
 
 /* Lets the backend fill `made`, of which `ops` and `spec` are set: *out is that, or `made` is
  * destroyed. Fails with USAGE, DEVICE. */
@@ -64,19 +52,6 @@ struct dedisperse {
 struct filter {
     const struct filter_ops *ops;
     struct filter_spec spec;
-};
-
-struct ingest {
-    const struct ingest_ops *ops;
-    const struct backend_ops *backend;
-};
-
-struct peaks {
-    const struct peaks_ops *ops;
-};
-
-struct resident_rows {
-    const struct resident_rows_ops *ops;
 };
 
 struct synthesise {
@@ -146,39 +121,6 @@ struct filter_ops {
     /* NULL: no words; none. */
     status_t (*words)(const struct filter_choice *choice, struct text *out);
     uint64_t (*device_bytes)(const struct filter_spec *spec);
-};
-
-struct peaks_ops {
-    struct stage_ops stage;
-    status_t (*create)(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
-    status_t (*reserve)(peaks_t *peaks, uint64_t nseries, uint64_t times);
-    status_t (*run)(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
-                    uint64_t end, buffer_t *out);
-};
-
-struct resident_rows_ops {
-    struct stage_ops stage;
-    status_t (*create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
-                       resident_rows_t **out);
-    status_t (*keep)(resident_rows_t *rows, buffer_t *out, uint64_t first_row, uint64_t count);
-    int (*clear)(resident_rows_t *rows);
-    int (*holds)(const resident_rows_t *rows, const struct resident_rows_sums *sums, uint64_t first,
-                 uint64_t count);
-    status_t (*fetch)(resident_rows_t *rows, const struct resident_rows_sums *sums, uint64_t first,
-                      uint64_t count, buffer_t *in, uint64_t at);
-    status_t (*blank)(resident_rows_t *rows, buffer_t *in, uint64_t at, uint64_t bytes);
-};
-
-struct ingest_ops {
-    struct stage_ops stage;
-    status_t (*create)(backend_t *backend, uint32_t threads, ingest_t **out);
-    status_t (*buffer)(ingest_t *ingest, uint64_t bytes, buffer_t **out);
-    status_t (*begin)(ingest_t *ingest, buffer_t *in);
-    status_t (*room)(ingest_t *ingest, uint32_t thread, void **out);
-    void (*put)(ingest_t *ingest, uint32_t thread, buffer_t *in, uint64_t at, uint64_t bytes);
-    status_t (*carry)(ingest_t *ingest);
-    status_t (*end)(ingest_t *ingest, buffer_t *in, int is_whole);
-    void (*stop)(ingest_t *ingest);
 };
 
 struct synthesise_ops {

@@ -3,18 +3,21 @@
  * whole block in memory every byte would pass through the memory three times (read, put there,
  * fetched). One more thread, which alone speaks to the device, carries them.
  *
- *   the carrier                 ingest_begin() a block
- *   thread 0 .. threads - 1     ingest_room(), fill it, ingest_put(): again and again
- *   the carrier, beside them    ingest_carry() until all of the block was put; ingest_end() it
+ *   the carrier                 begin() a block
+ *   thread 0 .. threads - 1     room(), fill it, put(): again and again
+ *   the carrier, beside them    carry() until all of the block was put; end() it
  *
  * Pieces come in any order, and of several blocks at a time. */
 #ifndef VOLTMILL_COMPUTE_DEVICE_SIDE_H
 #define VOLTMILL_COMPUTE_DEVICE_SIDE_H
 
-#include "compute/backend.h"
+#include "compute/stage_ops.h"
 #include "dsp/boxes.h"
 
 typedef struct ingest ingest_t;
+struct ingest {
+    const struct ingest_ops *ops;
+};
 
 enum {
     INGEST_PIECE = 2 << 20,   /* bytes of a piece, at most */
@@ -32,29 +35,31 @@ uint64_t ingest_bytes(uint32_t threads);
  * memory of their own. Fails with DEVICE. The backend must outlive it. */
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out);
 
-/* Creates a BUFFER_IN for blocks of `bytes` bytes. Its host side is allocated at the first
- * buffer_get(), which returns the samples that came (fetched from the device), or a buffer to fill.
- * Fails as buffer_create(). */
-status_t ingest_buffer(ingest_t *ingest, uint64_t bytes, buffer_t **out);
-
-/* Pieces may come to `in`, one of these that no thread fills or reads. Waits for the device's work
- * on the data that was there. Fails with DEVICE when that has failed. */
-status_t ingest_begin(ingest_t *ingest, buffer_t *in);
-/* Returns where the thread may put its next piece, of INGEST_PIECE bytes. Waits until a piece is
- * free. Fails with DEVICE if the carrier has failed or stopped. */
-status_t ingest_room(ingest_t *ingest, uint32_t thread, void **out);
-/* Declares the bytes that the thread has put there to be bytes at .. at + bytes - 1 of the
- * block. */
-void ingest_put(ingest_t *ingest, uint32_t thread, buffer_t *in, uint64_t at, uint64_t bytes);
-/* Sends pieces that were put, and frees those that have arrived; returns after a while. Fails with
- * DEVICE. */
-status_t ingest_carry(ingest_t *ingest);
-/* Sends what is left. If the block is whole, the next stage that is run on the buffer finds it
- * there, and waits for it; else the host fills the buffer once more. Fails with DEVICE. */
-status_t ingest_end(ingest_t *ingest, buffer_t *in, int is_whole);
-
-/* Ends carrying: threads that wait for a free piece fail. Takes NULL. */
-void ingest_stop(ingest_t *ingest);
+struct ingest_ops {
+    struct stage_ops stage;
+    status_t (*create)(backend_t *backend, uint32_t threads, ingest_t **out);
+    /* Creates a BUFFER_IN for blocks of `bytes` bytes. Its host side is allocated at the first
+     * buffer_get(), which returns the samples that came (fetched from the device), or a buffer to
+     * fill. Fails as buffer_create(). */
+    status_t (*buffer)(ingest_t *ingest, uint64_t bytes, buffer_t **out);
+    /* Pieces may come to `in`, one of these that no thread fills or reads. Waits for the device's
+     * work on the data that was there. Fails with DEVICE when that has failed. */
+    status_t (*begin)(ingest_t *ingest, buffer_t *in);
+    /* Returns where the thread may put its next piece, of INGEST_PIECE bytes. Waits until a piece
+     * is free. Fails with DEVICE if the carrier has failed or stopped. */
+    status_t (*room)(ingest_t *ingest, uint32_t thread, void **out);
+    /* Declares the bytes that the thread has put there to be bytes at .. at + bytes - 1 of the
+     * block. */
+    void (*put)(ingest_t *ingest, uint32_t thread, buffer_t *in, uint64_t at, uint64_t bytes);
+    /* Sends pieces that were put, and frees those that have arrived; returns after a while. Fails
+     * with DEVICE. */
+    status_t (*carry)(ingest_t *ingest);
+    /* Sends what is left. If the block is whole, the next stage that is run on the buffer finds it
+     * there, and waits for it; else the host fills the buffer once more. Fails with DEVICE. */
+    status_t (*end)(ingest_t *ingest, buffer_t *in, int is_whole);
+    /* Ends carrying: threads that wait for a free piece fail. */
+    void (*stop)(ingest_t *ingest);
+};
 
 /* The stage `peaks`: searches series for bursts where another stage has left them, in the memory of
  * the device: the bytes of boxcar_run() (compute/boxcar.h), but only peaks come to the host.
@@ -63,6 +68,9 @@ void ingest_stop(ingest_t *ingest);
  * instead: it makes no difference to the result. */
 
 typedef struct peaks peaks_t;
+struct peaks {
+    const struct peaks_ops *ops;
+};
 
 /* Boxes of more times are for the host's threads. */
 enum { PEAKS_MOST_WIDTH = 256 };
@@ -73,45 +81,43 @@ enum { PEAKS_MOST_WIDTH = 256 };
  * DEVICE. */
 status_t peaks_create(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
 
-/* Allocates memory for runs of up to `times` times of `nseries` series, which otherwise the first
- * such run does. Fails with DEVICE: if the device is full, smaller blocks may succeed
- * (backend_was_full()). */
-status_t peaks_reserve(peaks_t *peaks, uint64_t nseries, uint64_t times);
-
-/* Searches the blocks (boxes_block_at()) of times first .. end - 1 of all series; `first` is a
- * multiple of a block, `end` one or the series' end.
- *
- *   rows    float [nseries][stride]: times `from` on, all that the blocks need, written by an
- *           earlier stage of the same backend; fastest where stride and `from` are
- *           multiples of four
- *   out     struct peak [blocks][nseries][cells of the block]
- *
- * May return before the work is done: buffer_get() of `out` waits. Fails with DEVICE. */
 struct peaks_rows {
     uint64_t nseries, stride, from;
 };
-status_t peaks_run(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
-                   uint64_t end, buffer_t *out);
+struct peaks_ops {
+    struct stage_ops stage;
+    status_t (*create)(backend_t *backend, const struct boxes *boxes, int is_timed, peaks_t **out);
+    /* Allocates memory for runs of up to `times` times of `nseries` series, which otherwise the
+     * first such run does. Fails with DEVICE: if the device is full, smaller blocks may succeed
+     * (backend_was_full()). */
+    status_t (*reserve)(peaks_t *peaks, uint64_t nseries, uint64_t times);
+    /* Searches the blocks (boxes_block_at()) of times first .. end - 1 of all series; `first` is a
+     * multiple of a block, `end` one or the series' end.
+     *
+     *   rows    float [nseries][stride]: times `from` on, all that the blocks need, written by an
+     *           earlier stage of the same backend; fastest where stride and `from` are
+     *           multiples of four
+     *   out     struct peak [blocks][nseries][cells of the block]
+     *
+     * May return before the work is done: buffer_get() of `out` waits. Fails with DEVICE. */
+    status_t (*run)(peaks_t *peaks, buffer_t *rows, const struct peaks_rows *of, uint64_t first,
+                    uint64_t end, buffer_t *out);
+};
 
 /* Device-resident rows: rows of a product that stay with the backend from one stage to a later one
  * of the same run, so that they need not come back from their file. Backends that compute in the
  * host's memory keep none: the system keeps files in it anyway. One thread at a time. */
 
 typedef struct resident_rows resident_rows_t;
+struct resident_rows {
+    const struct resident_rows_ops *ops;
+};
 
 /* Creates a store for rows of `row_bytes`, kept in pieces of `piece_rows`. It allocates memory when
  * rows come; all products' rows together take at most half of the backend's limit. Sets NULL for
  * backends that keep none. Fails with DEVICE (memory). */
 status_t resident_rows_create(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
                               resident_rows_t **out);
-
-/* Keeps rows first_row .. first_row + count - 1, which the last run of a stage puts at the front of
- * `out`. Rows that do not fit are not kept, which is no failure. Fails with DEVICE. */
-status_t resident_rows_keep(resident_rows_t *rows, buffer_t *out, uint64_t first_row,
-                            uint64_t count);
-
-/* Gives all rows up, and their memory back. Returns whether there were any. */
-int resident_rows_clear(resident_rows_t *rows);
 
 /* How a sample in time is made from rows float [nifs_there][nchannels]: as the sum of `each` rows,
  * and of some ifs of each, in double and in this order. */
@@ -122,17 +128,26 @@ struct resident_rows_sums {
     uint32_t nifs;
 };
 
-/* Returns whether all rows of samples first .. first + count - 1 are there and can be added up
- * so. */
-int resident_rows_holds(const resident_rows_t *rows, const struct resident_rows_sums *sums,
-                        uint64_t first, uint64_t count);
-
-/* Copies them to byte `at` of the device's side of `in`: float [count][nchannels]. Returns before
- * it is done; a stage with is_there (struct dedisperse_input) finds them. Fails with DEVICE. */
-status_t resident_rows_fetch(resident_rows_t *rows, const struct resident_rows_sums *sums,
-                             uint64_t first, uint64_t count, buffer_t *in, uint64_t at);
-
-/* Writes zeros there instead. Fails with DEVICE. */
-status_t resident_rows_blank(resident_rows_t *rows, buffer_t *in, uint64_t at, uint64_t bytes);
+struct resident_rows_ops {
+    struct stage_ops stage;
+    status_t (*create)(backend_t *backend, uint64_t row_bytes, uint64_t piece_rows,
+                       resident_rows_t **out);
+    /* Keeps rows first_row .. first_row + count - 1, which the last run of a stage puts at the
+     * front of `out`. Rows that do not fit are not kept, which is no failure. Fails with DEVICE. */
+    status_t (*keep)(resident_rows_t *rows, buffer_t *out, uint64_t first_row, uint64_t count);
+    /* Gives all rows up, and their memory back. Returns whether there were any. */
+    int (*clear)(resident_rows_t *rows);
+    /* Returns whether all rows of samples first .. first + count - 1 are there and can be added up
+     * so. */
+    int (*holds)(const resident_rows_t *rows, const struct resident_rows_sums *sums, uint64_t first,
+                 uint64_t count);
+    /* Copies them to byte `at` of the device's side of `in`: float [count][nchannels]. Returns
+     * before it is done; a stage with is_there (struct dedisperse_input) finds them. Fails with
+     * DEVICE. */
+    status_t (*fetch)(resident_rows_t *rows, const struct resident_rows_sums *sums, uint64_t first,
+                      uint64_t count, buffer_t *in, uint64_t at);
+    /* Writes zeros there instead. Fails with DEVICE. */
+    status_t (*blank)(resident_rows_t *rows, buffer_t *in, uint64_t at, uint64_t bytes);
+};
 
 #endif

@@ -233,7 +233,7 @@ static status_t channelising_create_slot(const struct channelising *p, struct sl
                                        &slot->beam_turns)
                        : STATUS_OK);
     }
-    TRY(p->ingest ? ingest_buffer(p->ingest, p->in_bytes, &slot->in)
+    TRY(p->ingest ? p->ingest->ops->buffer(p->ingest, p->in_bytes, &slot->in)
                   : buffer_create(p->backend, BUFFER_IN, p->in_bytes, &slot->in));
     if (p->filters) {
         TRY(filter_block_create(p->backend, p->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
@@ -419,13 +419,13 @@ static status_t channelising_fit_stages(struct channelising *p)
 static status_t slot_room(void *context, uint32_t thread, void **out)
 {
     const struct slot *slot = context;
-    return ingest_room(slot->ingest, thread, out);
+    return slot->ingest->ops->room(slot->ingest, thread, out);
 }
 
 static void slot_put(void *context, uint32_t thread, uint64_t at, uint64_t bytes)
 {
     const struct slot *slot = context;
-    ingest_put(slot->ingest, thread, slot->in, at, bytes);
+    slot->ingest->ops->put(slot->ingest, thread, slot->in, at, bytes);
 }
 
 /* slot->is_begun says whether its samples are on their way. */
@@ -437,7 +437,7 @@ static status_t channelising_begin(const struct channelising *p, struct slot *sl
                                          .room = slot_room,
                                          .put = slot_put};
     slot->ingest = p->ingest;
-    TRY(ingest_begin(p->ingest, slot->in));
+    TRY(p->ingest->ops->begin(p->ingest, slot->in));
     return reader_ingest_begin(p->reader, slot->slab, slot->first_sample, slot->nsamples, &pieces,
                                &slot->is_begun);
 }
@@ -453,10 +453,10 @@ static status_t channelising_tend(void *context)
         p->has_looked = 1;
         TRY_OUT(channelising_begin(p, next));
     }
-    TRY_OUT(ingest_carry(p->ingest));
+    TRY_OUT(p->ingest->ops->carry(p->ingest));
 out:
     if (st != STATUS_OK) {
-        ingest_stop(p->ingest);
+        p->ingest->ops->stop(p->ingest);
     }
     return st;
 }
@@ -470,7 +470,7 @@ static status_t channelising_ingest(struct channelising *p, struct slot *slot, i
         slot->is_begun = 0;
         p->has_looked = 0;
         TRY(reader_ingest_end(p->reader, channelising_tend, p, done));
-        TRY(ingest_end(p->ingest, slot->in, *done));
+        TRY(p->ingest->ops->end(p->ingest, slot->in, *done));
     }
     return STATUS_OK;
 }
@@ -525,7 +525,9 @@ static void channelising_destroy(void *context)
     struct channelising *p = context;
     if (p) {
         pool_worker_destroy(p->putting.worker);
-        ingest_stop(p->ingest); /* for threads of the reader that wait for a free piece */
+        if (p->ingest) { /* threads of the reader wait for a free piece */
+            p->ingest->ops->stop(p->ingest);
+        }
         reader_destroy(p->reader);
         channelising_drop_stages(p);
         mapping_drop_unused();
@@ -599,8 +601,8 @@ static status_t channelising_keep_rows(const struct channelising *p, const struc
     int is_whole = slot->block.chunk.streams == work->chunking.streams;
     for (uint32_t i = 0; i < work->job->nproducts && p->resident && is_whole; i++) {
         if (p->resident[i]) {
-            TRY(resident_rows_keep(p->resident[i], slot->out[i], slot->first_rows[i],
-                                   slot->rows[i]));
+            TRY(p->resident[i]->ops->keep(p->resident[i], slot->out[i], slot->first_rows[i],
+                                          slot->rows[i]));
         }
     }
     return STATUS_OK;

@@ -346,7 +346,7 @@ static status_t dedispersing_create_slots(struct dedispersing *p, uint32_t span)
         TRY(buffer_create(p->backend, use, out, &p->slots[i].out));
         if (dedispersing_finds(p)) {
             TRY(buffer_create(p->backend, BUFFER_OUT, peaks, &p->slots[i].peaks));
-            TRY(peaks_reserve(p->peaks, dms, p->block));
+            TRY(p->peaks->ops->reserve(p->peaks, dms, p->block));
         }
         if (plan->job->on_bad == ON_BAD_NAN) {
             TRY(memory_zeroed((size_t)samples, 1, "rows", &p->slots[i].bad));
@@ -385,7 +385,7 @@ static int device_carry_clear(const struct device_carry *between)
 {
     int any = 0;
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
-        any |= between->resident[i] && resident_rows_clear(between->resident[i]);
+        any |= between->resident[i] && between->resident[i]->ops->clear(between->resident[i]);
     }
     return any;
 }
@@ -532,17 +532,18 @@ static status_t dedispersing_compute(void *context, void *of)
         const uint64_t row = plan->input.row_bytes;
         const struct power_reader_part part = slot->part;
         const uint64_t end = part.lead + part.count;
-        TRY(resident_rows_blank(p->resident, slot->in, 0, part.lead * row));
-        TRY(resident_rows_fetch(p->resident, &p->sums, part.first, part.count, slot->in,
-                                part.lead * row));
-        TRY(resident_rows_blank(p->resident, slot->in, end * row, (slot->inputs - end) * row));
+        TRY(p->resident->ops->blank(p->resident, slot->in, 0, part.lead * row));
+        TRY(p->resident->ops->fetch(p->resident, &p->sums, part.first, part.count, slot->in,
+                                    part.lead * row));
+        TRY(p->resident->ops->blank(p->resident, slot->in, end * row, (slot->inputs - end) * row));
     }
     TRY(dedisperse_run(p->stage, slot->in, &input, slot->count, slot->out, slot->stride));
     /* The host first scales sums that lack something, and searches them itself. */
     slot->is_searched = dedispersing_finds(p) && slot->left_out.count == 0;
     if (slot->is_searched) {
         const struct peaks_rows rows = {slot->block.chunk.count, slot->stride, slot->from};
-        TRY(peaks_run(p->peaks, slot->out, &rows, slot->block.from, slot_end(slot), slot->peaks));
+        TRY(p->peaks->ops->run(p->peaks, slot->out, &rows, slot->block.from, slot_end(slot),
+                               slot->peaks));
     }
     return STATUS_OK;
 }
@@ -606,8 +607,8 @@ static status_t dedispersing_prepare(void *context, void *of)
     slot->kept = goes_on ? min_u64(before.inputs - slot->kept_from, slot->inputs) : 0;
     slot->part = power_reader_clip(p->plan, p->plan->first + (int64_t)(slot->from + slot->base),
                                    slot->inputs);
-    slot->is_resident = p->resident && resident_rows_holds(p->resident, &p->sums, slot->part.first,
-                                                           slot->part.count);
+    slot->is_resident = p->resident && p->resident->ops->holds(p->resident, &p->sums,
+                                                               slot->part.first, slot->part.count);
     p->inputs += (double)slot->inputs;
     p->fetched += slot->is_resident ? (double)slot->inputs : 0;
     p->last = slot;

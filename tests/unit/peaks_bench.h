@@ -148,7 +148,7 @@ static inline size_t compare(const struct boxes *boxes, uint32_t ndms, size_t st
     assert_ok(boxcar_create(boxes, 2, &boxcar));
     assert_ok(buffer_create(b.backend, BUFFER_OUT, ndms * cells * sizeof *expected, &b.out));
     const struct peaks_rows of = {ndms, stride, from};
-    assert_ok(peaks_run(peaks, b.rows, &of, first, boxes->outputs, b.out));
+    assert_ok(peaks->ops->run(peaks, b.rows, &of, first, boxes->outputs, b.out));
     assert_ok(buffer_get(b.out, &found));
     assert_ok(buffer_get(b.rows, &series));
     const struct boxcar_rows rows = {series, NULL, ndms, stride, from};

@@ -72,13 +72,13 @@ static void *fill(void *argument)
         int block = (int)(unit % BLOCKS);
         uint64_t at = (uint64_t)(PIECES - 1 - unit / BLOCKS) * INGEST_PIECE;
         uint64_t bytes = at + INGEST_PIECE < BYTES ? INGEST_PIECE : BYTES - at;
-        if (ingest_room(filling->ingest, filler->number, &out) != STATUS_OK) {
+        if (filling->ingest->ops->room(filling->ingest, filler->number, &out) != STATUS_OK) {
             break;
         }
         for (uint64_t i = 0; i < bytes; i++) {
             ((unsigned char *)out)[i] = value(block, at + i);
         }
-        ingest_put(filling->ingest, filler->number, filling->in[block], at, bytes);
+        filling->ingest->ops->put(filling->ingest, filler->number, filling->in[block], at, bytes);
     }
     atomic_fetch_add(&filling->ended, 1);
     return NULL;
@@ -103,23 +103,24 @@ static void blocks_come(void **state)
     need_device();
     assert_int_equal(ingest_create(backend, THREADS, &filling.ingest), STATUS_OK);
     for (int i = 0; i < BLOCKS; i++) {
-        assert_int_equal(ingest_buffer(filling.ingest, BYTES, &filling.in[i]), STATUS_OK);
+        assert_int_equal(filling.ingest->ops->buffer(filling.ingest, BYTES, &filling.in[i]),
+                         STATUS_OK);
     }
     for (int round = 0; round < 2; round++) {
         atomic_store(&filling.next, 0);
         atomic_store(&filling.ended, 0);
         for (int i = 0; i < BLOCKS; i++) {
-            assert_int_equal(ingest_begin(filling.ingest, filling.in[i]), STATUS_OK);
+            assert_int_equal(filling.ingest->ops->begin(filling.ingest, filling.in[i]), STATUS_OK);
         }
         for (uint32_t i = 0; i < THREADS; i++) {
             fillers[i] = (struct filler){.filling = &filling, .number = i};
             assert_int_equal(pthread_create(&fillers[i].thread, NULL, fill, &fillers[i]), 0);
         }
         while (atomic_load(&filling.ended) < THREADS) {
-            assert_int_equal(ingest_carry(filling.ingest), STATUS_OK);
+            assert_int_equal(filling.ingest->ops->carry(filling.ingest), STATUS_OK);
         }
         for (int i = 0; i < BLOCKS; i++) {
-            assert_int_equal(ingest_end(filling.ingest, filling.in[i], 1), STATUS_OK);
+            assert_int_equal(filling.ingest->ops->end(filling.ingest, filling.in[i], 1), STATUS_OK);
             assert_block(filling.in[i], i);
         }
         for (int i = 0; i < THREADS; i++) {
@@ -141,12 +142,12 @@ static void broken_block(void **state)
     (void)state;
     need_device();
     assert_int_equal(ingest_create(backend, 1, &ingest), STATUS_OK);
-    assert_int_equal(ingest_buffer(ingest, BYTES, &in), STATUS_OK);
-    assert_int_equal(ingest_begin(ingest, in), STATUS_OK);
-    assert_int_equal(ingest_room(ingest, 0, &out), STATUS_OK);
+    assert_int_equal(ingest->ops->buffer(ingest, BYTES, &in), STATUS_OK);
+    assert_int_equal(ingest->ops->begin(ingest, in), STATUS_OK);
+    assert_int_equal(ingest->ops->room(ingest, 0, &out), STATUS_OK);
     memset(out, 5, INGEST_PIECE);
-    ingest_put(ingest, 0, in, 0, INGEST_PIECE);
-    assert_int_equal(ingest_end(ingest, in, 0), STATUS_OK);
+    ingest->ops->put(ingest, 0, in, 0, INGEST_PIECE);
+    assert_int_equal(ingest->ops->end(ingest, in, 0), STATUS_OK);
     assert_int_equal(buffer_get(in, &out), STATUS_OK);
     memset(out, 9, BYTES);
     assert_int_equal(buffer_get(in, &out), STATUS_OK);
@@ -166,14 +167,14 @@ static void no_carrier(void **state)
     (void)state;
     need_device();
     assert_int_equal(ingest_create(backend, 1, &ingest), STATUS_OK);
-    assert_int_equal(ingest_buffer(ingest, BYTES, &in), STATUS_OK);
-    assert_int_equal(ingest_begin(ingest, in), STATUS_OK);
+    assert_int_equal(ingest->ops->buffer(ingest, BYTES, &in), STATUS_OK);
+    assert_int_equal(ingest->ops->begin(ingest, in), STATUS_OK);
     for (int i = 0; i < INGEST_EACH; i++) {
-        assert_int_equal(ingest_room(ingest, 0, &out), STATUS_OK);
-        ingest_put(ingest, 0, in, (uint64_t)i * INGEST_PIECE, INGEST_PIECE);
+        assert_int_equal(ingest->ops->room(ingest, 0, &out), STATUS_OK);
+        ingest->ops->put(ingest, 0, in, (uint64_t)i * INGEST_PIECE, INGEST_PIECE);
     }
-    ingest_stop(ingest);
-    assert_int_equal(ingest_room(ingest, 0, &out), STATUS_DEVICE);
+    ingest->ops->stop(ingest);
+    assert_int_equal(ingest->ops->room(ingest, 0, &out), STATUS_DEVICE);
     report_clear();
     buffer_destroy(in);
     stage_destroy(ingest);
@@ -187,16 +188,16 @@ static void failing_carrier(void **state)
     (void)state;
     need_device();
     assert_int_equal(ingest_create(backend, 1, &ingest), STATUS_OK);
-    assert_int_equal(ingest_buffer(ingest, BYTES, &in), STATUS_OK);
-    assert_int_equal(ingest_begin(ingest, in), STATUS_OK);
-    assert_int_equal(ingest_room(ingest, 0, &out), STATUS_OK);
-    ingest_put(ingest, 0, in, BYTES - 1, INGEST_PIECE); /* which does not fit */
-    assert_int_equal(ingest_carry(ingest), STATUS_DEVICE);
+    assert_int_equal(ingest->ops->buffer(ingest, BYTES, &in), STATUS_OK);
+    assert_int_equal(ingest->ops->begin(ingest, in), STATUS_OK);
+    assert_int_equal(ingest->ops->room(ingest, 0, &out), STATUS_OK);
+    ingest->ops->put(ingest, 0, in, BYTES - 1, INGEST_PIECE); /* which does not fit */
+    assert_int_equal(ingest->ops->carry(ingest), STATUS_DEVICE);
     report_clear();
     for (int i = 1; i < INGEST_EACH; i++) {
-        ingest_put(ingest, 0, in, 0, INGEST_PIECE);
+        ingest->ops->put(ingest, 0, in, 0, INGEST_PIECE);
     }
-    assert_int_equal(ingest_room(ingest, 0, &out), STATUS_DEVICE);
+    assert_int_equal(ingest->ops->room(ingest, 0, &out), STATUS_DEVICE);
     report_clear();
     buffer_destroy(in);
     stage_destroy(ingest);

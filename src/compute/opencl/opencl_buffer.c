@@ -134,12 +134,6 @@ status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t 
     return buffer_create_for(((struct opencl *)backend)->device, use, 0, bytes, out);
 }
 
-/* Creates a BUFFER_IN for an ingest. Fails with DEVICE. */
-static status_t opencl_buffer_create_ingested(device_t *device, uint64_t bytes, buffer_t **out)
-{
-    return buffer_create_for(device, BUFFER_IN, 1, bytes, out);
-}
-
 static void *buffer_host(const struct opencl_buffer *buffer)
 {
     return buffer->has_samples_apart ? buffer->apart.host : buffer->pinned.host;
@@ -340,6 +334,7 @@ struct filler {
 
 struct opencl_ingest {
     struct ingest base;
+    const struct backend_ops *backend; /* of its buffers */
     device_t *device;
     cl_command_queue queue;
     uint32_t threads;
@@ -392,7 +387,8 @@ static status_t ingest_create_opencl(backend_t *backend, uint32_t threads, inges
     uint32_t pieces = threads * INGEST_EACH;
     TRY_OUT(
         memory_zeroed(1, sizeof *ingest + pieces * sizeof *ingest->pieces, "an ingest", &ingest));
-    ingest->base = (struct ingest){&opencl_ingest, backend->ops};
+    ingest->base.ops = &opencl_ingest;
+    ingest->backend = backend->ops;
     ingest->device = ((struct opencl *)backend)->device;
     ingest->threads = threads;
     TRY_OUT(memory_zeroed(threads, sizeof *ingest->fillers, "an ingest", &ingest->fillers));
@@ -625,7 +621,10 @@ out:
 
 static status_t ingest_buffer_opencl(ingest_t *base, uint64_t bytes, buffer_t **out)
 {
-    return opencl_buffer_create_ingested(((struct opencl_ingest *)base)->device, bytes, out);
+    const struct opencl_ingest *ingest = (struct opencl_ingest *)base;
+    TRY(buffer_create_for(ingest->device, BUFFER_IN, 1, bytes, out));
+    (*out)->ops = ingest->backend;
+    return STATUS_OK;
 }
 
 const struct ingest_ops opencl_ingest = {.stage = {.destroy = ingest_destroy_opencl},
