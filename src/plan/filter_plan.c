@@ -90,13 +90,8 @@ static const struct stage_kind filter_kind = {filter_kind_bytes, filter_kind_cre
 static void filter_plan_begin_stage(const struct archive *in, int is_made, uint32_t decimate,
                                     struct filter_plan_stage *stage)
 {
-    stage->spec.coding = (struct sample_coding){.format = in->format,
-                                                .is_complex = in->is_complex,
-                                                .nibbles = in->stored.nibbles,
-                                                .conjugate = in->is_complex && in->sideband < 0,
-                                                .has_missing_value = in->stored.has_missing_value,
-                                                .missing_value = in->stored.missing_value,
-                                                .is_made = is_made};
+    stage->spec.coding = stage_plan_coding(in);
+    stage->spec.coding.is_made = is_made;
     stage->spec.decimate = decimate;
     stage->spec.nstreams = in->nstreams;
     stage->base.kind = &filter_kind;

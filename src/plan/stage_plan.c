@@ -11,6 +11,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+struct sample_coding stage_plan_coding(const struct archive *in)
+{
+    return (struct sample_coding){.format = in->format,
+                                  .is_complex = in->is_complex,
+                                  .nibbles = in->stored.nibbles,
+                                  .conjugate = in->is_complex && in->sideband < 0,
+                                  .has_missing_value = in->stored.has_missing_value,
+                                  .missing_value = in->stored.missing_value};
+}
+
 void stage_plan_see(const struct archive *in, int is_complex, double sample_rate_hz,
                     double offset_seconds, struct stage_plan *plan)
 {
@@ -413,25 +423,19 @@ static status_t synthesis_set_spec(const struct job *job, const struct archive *
     plan->bank_taps = made->bank_taps;
     plan->error_db = made->error_db;
     plan->noise = made->noise;
-    plan->spec =
-        (struct synthesise_spec){.coding = {.format = in->format,
-                                            .is_complex = in->is_complex,
-                                            .nibbles = in->stored.nibbles,
-                                            .conjugate = in->sideband < 0,
-                                            .has_missing_value = in->stored.has_missing_value,
-                                            .missing_value = in->stored.missing_value},
-                                 .channels = bank->channels,
-                                 .points = bank->points,
-                                 .first_point = bank->first_point,
-                                 .hop = bank->hop,
-                                 .taps = made->made_taps,
-                                 .first = made->first,
-                                 .coeff = plan->coeff,
-                                 .is_real_out = bank->is_real_out,
-                                 .turn = made->origin,
-                                 .nstreams = in->nstreams / bank->channels,
-                                 .threads = threads,
-                                 .planning = job->planning};
+    plan->spec = (struct synthesise_spec){.coding = stage_plan_coding(in),
+                                          .channels = bank->channels,
+                                          .points = bank->points,
+                                          .first_point = bank->first_point,
+                                          .hop = bank->hop,
+                                          .taps = made->made_taps,
+                                          .first = made->first,
+                                          .coeff = plan->coeff,
+                                          .is_real_out = bank->is_real_out,
+                                          .turn = made->origin,
+                                          .nstreams = in->nstreams / bank->channels,
+                                          .threads = threads,
+                                          .planning = job->planning};
     plan->base.kind = &synthesis_kind;
     plan->base.coding = &plan->spec.coding;
     plan->base.fan = bank->channels;

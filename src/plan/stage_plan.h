@@ -38,6 +38,9 @@ struct stage_kind {
                        uint64_t max_rows, void **out);
 };
 
+/* Returns how an archive stores its samples, for backends. */
+struct sample_coding stage_plan_coding(const struct archive *in);
+
 /* Parts of all stages' plans. stage_plan_see(): `seen`, the voltages that leave the stage, from
  * those that come in. stage_plan_see_gaps(): its gaps, which are rows that are made of gaps alone;
  * reach, rows and fan are settled. Fails with DEVICE (memory). */

@@ -14,6 +14,7 @@
 #include "input/read/reader.h"
 #include "io/file.h"
 #include "plan/filter_coefficients.h"
+#include "plan/stage_plan.h"
 #include "product/candidates.h"
 #include "product/kind/series_kind.h"
 #include "product/packed.h"
@@ -93,12 +94,7 @@ static status_t volts_open(const struct drawing *d, struct json *json, struct vo
                                    &v->archive));
     }
     const struct archive *a = v->archive;
-    v->coding = (struct sample_coding){.format = a->format,
-                                       .is_complex = a->is_complex,
-                                       .nibbles = a->stored.nibbles,
-                                       .conjugate = a->is_complex && a->sideband < 0,
-                                       .has_missing_value = a->stored.has_missing_value,
-                                       .missing_value = a->stored.missing_value};
+    v->coding = stage_plan_coding(a);
     TRY_OUT(slab_create(a, 0, a->nstreams, &v->slab));
     TRY_OUT(reader_create(a, CACHE_BYTES, 1, &v->reader));
     TRY_OUT(memory_zeroed(a->nstreams, sizeof *v->re, "offsets", &v->re));
@@ -459,7 +455,8 @@ static status_t source_open_product(struct source *s, const struct plot_choice *
 enum { ENOUGH_CHANNELS = 4096, MOST_BANKS = 4 };
 
 /* A file of coefficients has as many as complex or as real samples ask for. */
-static status_t filter_create(const struct job_bank *job, struct prototype_spec *spec, double **out)
+static status_t source_make_filter(const struct job_bank *job, struct prototype_spec *spec,
+                                   double **out)
 {
     status_t st = STATUS_OK;
     int is_file = job->window.kind == WINDOW_FILE;
@@ -503,7 +500,7 @@ static status_t filter_add(const struct job_bank *bank, struct json *json)
     struct prototype_spec spec;
     struct text words = {0};
     double *coeff = NULL;
-    TRY_OUT(filter_create(bank, &spec, &coeff));
+    TRY_OUT(source_make_filter(bank, &spec, &coeff));
     TRY_OUT(filter_add_words(bank, &spec, coeff, &words));
     json_begin(json, NULL);
     json_text(json, "name", bank->name);
