@@ -68,9 +68,9 @@ status_t journal_head_pack(const struct journal_head *head, struct text *out);
 /* Returns 0 when it is none, or its numbers make no sense. journal_head_free() in any case. */
 int journal_head_unpack(struct unpack *in, struct journal_head *out);
 
-/* Data beside the rows of a product: weights, flags and kurtosis of cells, scales, offsets and
- * counts of clipped numbers of blocks, holes. The file computes where a chunk's part of them is in
- * the product, and its sum, which the journal stores. */
+/* Data beside the rows of a product: of rows, cells and blocks (struct product_place), and holes.
+ * The file computes where a chunk's part of them is in the product, and its sum, which the journal
+ * stores. */
 
 /* Rows of a dataset. */
 struct beside {

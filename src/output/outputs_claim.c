@@ -58,7 +58,7 @@ struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i)
     return (struct chunk_counts){journal->missing, journal->clipped};
 }
 
-/* Writes data beside rows: weights, flags and kurtosis of cells, scales of blocks. */
+/* Writes data beside rows. */
 
 static status_t beside_put(const outputs_t *outputs, struct output *output,
                            const struct chunk *chunk, const struct beside *beside, const void *data)

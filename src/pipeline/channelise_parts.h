@@ -92,7 +92,7 @@ struct slot {
     ingest_t *ingest; /* that its samples come by; */
     int is_begun;     /* they are on their way */
     buffer_t *out[MOST_OUTPUTS];
-    buffer_t *squares[MOST_OUTPUTS]; /* of power with kurtosis; else NULL */
+    buffer_t *squares[MOST_OUTPUTS]; /* of power whose cells are judged; else NULL */
     buffer_t *between[JOB_BANKS]; /* spectra of which beams or visibilities are made; else NULL */
     buffer_t *formed[JOB_BANKS];  /* spectra of beams; NULL: none are made */
     mapping_t *mapping;           /* of samples that were not copied; else NULL */

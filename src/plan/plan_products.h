@@ -17,7 +17,7 @@ status_t plan_products_settle(struct channelise_plan *work);
 /* Returns the bytes of a row of product i of `streams` streams, as the backend makes it. */
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 
-/* Returns the bytes of a row of squares that the backend makes for kurtosis; 0 without. */
+/* Returns the bytes of a row of squares that the backend makes to judge cells; 0: none. */
 uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
                                      uint32_t streams);
 

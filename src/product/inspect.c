@@ -184,7 +184,7 @@ out:
     return st;
 }
 
-/* The shapes of weights, of flags and kurtosis, and of medians, if there are any. */
+/* Checks the shapes of datasets beside rows, if there are any. */
 static status_t inspect_check_beside(const struct h5_dataset *beside, struct product *product)
 {
     const char *path = product->path;

@@ -8,6 +8,7 @@
 #include "product/join_parts.h"
 #include "product/kind/kinds.h"
 #include "product/kind/parts.h"
+#include "product/places.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -401,7 +402,7 @@ static status_t join_name_axis(const struct h5_dataset *data, const char *name, 
     TRY(h5_is_scale(data->id, name, &is_scale));
     if (is_scale) {
         snprintf(out, H5_SCALE_NAME, "%s", name);
-    } else if (strcmp(name, "provenance/holes") == 0) {
+    } else if (strcmp(name, place_name(PLACE_HOLES)) == 0) {
         snprintf(out, H5_SCALE_NAME, "time");
     } else if (strcmp(name, "delay_hz") == 0) {
         snprintf(out, H5_SCALE_NAME, "frequency");
@@ -542,7 +543,7 @@ static status_t join_add_set(struct join *join, const struct h5_dataset *data, c
     memcpy(set->dims, data->dims, sizeof set->dims);
     set->element_bytes = H5Tget_size(data->type);
     set->is_rows = strcmp(name, kind_of(join->parts[0].product->kind)->rows) == 0;
-    if (set->is_rows || strcmp(name, "kurtosis") == 0) {
+    if (set->is_rows || strcmp(name, place_name(PLACE_KURTOSIS)) == 0) {
         set->missing = join_find_missing(data->type);
     }
     TRY(memory_text(name, &set->name));
@@ -587,7 +588,7 @@ static status_t join_make_dataset(struct join *join, hid_t out, const char *name
     } else if (!is_counted) {
         TRY_OUT(join_check_values(join, name));
     }
-    if (strcmp(name, "provenance/crc32") == 0) {
+    if (strcmp(name, place_name(PLACE_CRC)) == 0) {
         dims[0] = ceil_div_u64(join->place.rows, join->place.span_rows);
     }
     TRY_OUT(h5_create_dataset(out, name, data.type, data.rank, dims, &made));

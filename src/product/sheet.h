@@ -1,4 +1,4 @@
-/* A dataset of a product as rows of numbers, for display: spectra (as power), weights, kurtosis.
+/* A dataset of a product as rows of numbers, for display: spectra (as power), or one beside rows.
  * Dimensions between the first and the last count as one, the ifs. Uses HDF5: main thread only. */
 #ifndef VOLTMILL_PRODUCT_SHEET_H
 #define VOLTMILL_PRODUCT_SHEET_H
