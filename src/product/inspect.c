@@ -379,22 +379,15 @@ out:
 static status_t inspect_is_voltages(hid_t file, const char *path, int *out)
 {
     status_t st = STATUS_OK;
-    char *format = NULL;
-    char *software = NULL;
-    int found = 0;
     hid_t object = -1;
-    *out = 0;
-    TRY_OUT(h5_find_text(file, path, "format", &format, &found));
-    if (found && strcmp(format, "voltage") == 0) {
+    TRY_OUT(h5_says(file, path, "format", "voltage", out));
+    if (*out) {
         object = H5Oopen(file, "provenance", H5P_DEFAULT);
         H5_TRY_OUT(object, "%s: /provenance cannot be opened", path);
-        TRY_OUT(h5_find_text(object, path, "software", &software, &found));
-        *out = found && strcmp(software, "voltmill") == 0;
+        TRY_OUT(h5_says(object, path, "software", "voltmill", out));
     }
 out:
     h5_close(object);
-    free(format);
-    free(software);
     return st;
 }
 

@@ -51,14 +51,12 @@ static status_t lofar_tbb_recognise(const char *path, int *is_it)
     status_t st = STATUS_OK;
     struct fields fields = {.file = -1};
     struct h5_names names = {0};
-    char *type = NULL;
-    int found = 0;
+    int is_said = 0;
     TRY_OUT(fields_open(path, title, NULL, &fields));
     TRY_OUT(lofar_tbb_list(&fields, &names));
-    TRY_OUT(h5_find_text(fields.file, path, "FILETYPE", &type, &found));
-    *is_it = names.count > 0 || (found && strcmp(type, "tbb") == 0);
+    TRY_OUT(h5_says(fields.file, path, "FILETYPE", "tbb", &is_said));
+    *is_it = names.count > 0 || is_said;
 out:
-    free(type);
     text_free_list(names.names, names.count);
     fields_close(&fields);
     return st;

@@ -342,25 +342,12 @@ out:
     return st;
 }
 
-/* An attribute `format` of another kind only means that the file is somebody else's. */
-static status_t native_is_said(hid_t file, const char *path, int *out)
-{
-    status_t st = STATUS_OK;
-    char *format = NULL;
-    int found = 0;
-    TRY_OUT(h5_find_text(file, path, "format", &format, &found));
-    *out = found && strcmp(format, "voltage") == 0;
-out:
-    free(format);
-    return st;
-}
-
 static status_t native_recognise(const char *path, int *is_it)
 {
     status_t st = STATUS_OK;
     hid_t file = -1;
     TRY_OUT(h5_open_cut_file(path, &file));
-    TRY_OUT(native_is_said(file, path, is_it));
+    TRY_OUT(h5_says(file, path, "format", "voltage", is_it));
 out:
     h5_close(file);
     return st;
@@ -388,7 +375,7 @@ static status_t native_read(struct fields *f, void *context)
     size_t nfreqs = 0;
     int found = 0;
     (void)context;
-    TRY(native_is_said(f->file, f->path, &found));
+    TRY(h5_says(f->file, f->path, "format", "voltage", &found));
     REQUIRE(found, STATUS_DATA,
             "%s is not %s: describe it under input.layout, see docs/archives.md", f->path,
             NATIVE_EXPECTED);

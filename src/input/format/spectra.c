@@ -200,16 +200,12 @@ static status_t spectra_recognise(const char *path, int *is_it)
     static const char *const names[] = {"spectra", "coefficients", "@channels", "@taps", NULL};
     status_t st = STATUS_OK;
     hid_t file = -1;
-    char *format = NULL;
-    int found = 0;
     TRY_OUT(fields_have(path, names, is_it));
     if (*is_it) {
         TRY_OUT(h5_open_cut_file(path, &file));
-        TRY_OUT(h5_find_text(file, path, "format", &format, &found));
-        *is_it = found && strcmp(format, product_name(PRODUCT_SPECTRA)) == 0;
+        TRY_OUT(h5_says(file, path, "format", product_name(PRODUCT_SPECTRA), is_it));
     }
 out:
-    free(format);
     h5_close(file);
     return st;
 }

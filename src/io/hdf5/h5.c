@@ -536,6 +536,16 @@ status_t h5_find_text(hid_t object, const char *where, const char *name, char **
     return h5_get_a_text(object, where, name, 1, value, found);
 }
 
+status_t h5_says(hid_t object, const char *where, const char *name, const char *word, int *out)
+{
+    char *text = NULL;
+    int found = 0;
+    TRY(h5_find_text(object, where, name, &text, &found));
+    *out = found && strcmp(text, word) == 0;
+    free(text);
+    return STATUS_OK;
+}
+
 /* Reads the first number of an attribute as `memory_type`, of at most 8 bytes. */
 static status_t h5_get_number(hid_t object, const char *where, const char *name, hid_t memory_type,
                               void *value, int *found)
