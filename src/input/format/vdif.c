@@ -4,8 +4,13 @@
 #include "input/archive.h"
 #include "input/format/formats.h"
 #include "input/format/packet_files.h"
+#include "input/format/recorder.h"
 #include "input/format/said.h"
+#include "input/format/vdif_first.h"
 #include "input/format/vdif_survey.h"
+#include "io/file.h"
+#include "io/file_rights.h"
+#include "io/hdf5/h5.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -500,5 +505,42 @@ out:
     return st;
 }
 
+/* Frames may begin behind the first byte, which must be a frame like them, flagged, or fill: other
+ * files hold bytes like headers, too. A file of a single frame must be no longer, and say by its
+ * extended data what it is. */
+static status_t vdif_recognise(const char *path, int *is_it)
+{
+    status_t st = STATUS_OK;
+    struct identity identity;
+    struct vdif_header first = {0};
+    struct vdif_header found;
+    unsigned char bytes[VDIF_BYTES] = {0};
+    uint64_t begin = 0;
+    int fd = -1;
+    *is_it = 0;
+    TRY_OUT(recorder_open_begin(path, &fd, &identity));
+    /* Others' files are searched for frames for long. */
+    if (fd < 0 || identity.bytes < VDIF_LEGACY_BYTES || h5_is_hdf5(path) > 0) {
+        goto out;
+    }
+    const struct packets_seek seek = {.fd = fd, .path = path, .bytes = identity.bytes};
+    TRY_OUT(file_read(fd, path, 0, bytes, min_u64(sizeof bytes, identity.bytes)));
+    vdif_header_read(bytes, &first);
+    int is_late = first.is_fill || first.is_invalid;
+    if (is_late || vdif_is_possible(&first)) {
+        TRY_OUT(vdif_find_first(&seek, is_late ? VDIF_FILL_SEEK : VDIF_SHORT_SEEK,
+                                is_late ? NULL : &first, &found, &begin, is_it));
+        *is_it = *is_it || (!is_late && identity.bytes == first.bytes && first.edv <= 4);
+    }
+    /* Such files are refused when they are opened. */
+    TRY_OUT(*is_it ? STATUS_OK : vdif_find_numbered(&seek, &found, is_it));
+    TRY_OUT(*is_it || !vdif_is_possible(&first)
+                ? STATUS_OK
+                : vdif_find_unlike(&seek, 0, &first, &found, is_it));
+out:
+    file_close(fd);
+    return st;
+}
+
 const struct format vdif_format = {
-    .name = "vdif", .is_no_product = 1, .recognise = vdif_survey_recognise, .open = vdif_open};
+    .name = "vdif", .is_no_product = 1, .recognise = vdif_recognise, .open = vdif_open};

@@ -27,9 +27,6 @@ struct vdif_survey {
     struct vdif_counted before[PACKETS_THREADS]; /* the second that was counted last */
 };
 
-/* Whether frames begin in a file. Fails with DATA. */
-status_t vdif_survey_recognise(const char *path, int *is_it);
-
 /* Reads headers of a file: adds what they say, and finds its frames. No field of a frame that is
  * flagged invalid counts. Fails with DATA or USAGE: it is not like those before it, or of another
  * station. */
