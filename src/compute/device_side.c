@@ -3,17 +3,6 @@
 
 #include "compute/backend_ops.h"
 
-uint64_t ingest_least_bytes(uint32_t threads)
-{
-    enum { PIECES = 2 /* of each */ };
-    return (uint64_t)threads * PIECES * INGEST_PIECE;
-}
-
-uint64_t ingest_bytes(uint32_t threads)
-{
-    return (uint64_t)threads * INGEST_EACH * INGEST_PIECE;
-}
-
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out)
 {
     const struct ingest_ops *ops = backend->ops->ingest;

@@ -26,11 +26,6 @@ enum {
     INGEST_MOST_THREADS = 15  /* more do not fill a link sooner */
 };
 
-/* Return the least bytes of a block at which filling its pieces with `threads` threads pays off;
- * and the bytes of these threads' pieces, which are pinned. */
-uint64_t ingest_least_bytes(uint32_t threads);
-uint64_t ingest_bytes(uint32_t threads);
-
 /* Creates an ingest for `threads` threads that fill pieces. Sets NULL for backends that have no
  * memory of their own. Fails with DEVICE. The backend must outlive it. */
 status_t ingest_create(backend_t *backend, uint32_t threads, ingest_t **out);

@@ -583,6 +583,13 @@ static void budget_chunk_quanta(const struct channelise_plan *work, uint64_t bor
     }
 }
 
+/* Bytes of a block from which on it pays off that `threads` threads fill its pieces. */
+static uint64_t budget_least_ingested(uint32_t threads)
+{
+    enum { PIECES = 2 /* of each */ };
+    return (uint64_t)threads * PIECES * INGEST_PIECE;
+}
+
 /* Returns the factor by which chunks are longer if their samples go to the device while they are
  * read. They need no pinned memory (except with few threads, which must not change chunks), and the
  * ends of reads count. `most`: a chunk can have this many spectra. The factor is 1 if the rows need
@@ -601,7 +608,7 @@ static uint64_t budget_longer(const struct channelise_plan *work, const struct b
     uint64_t of_part = work->chunking.spectra / PART_CHUNKS / work->archive->nparts;
     uint64_t longest = channelise_plan_most_samples(work, min_u64(most, of_part));
     int is_longer = group->is_ingested && all - samples <= samples / ROWS_RATIO &&
-                    group->step_bytes * longest >= ingest_least_bytes(INGEST_MOST_THREADS);
+                    group->step_bytes * longest >= budget_least_ingested(INGEST_MOST_THREADS);
     return is_longer ? TIMES : 1;
 }
 
@@ -691,10 +698,10 @@ static void budget_settle_ingest(struct channelise_plan *work, const struct budg
     uint64_t block = work->chunking.block_spectra;
     uint64_t samples = group->step_bytes * channelise_plan_most_samples(work, block);
     uint32_t fillers = (uint32_t)min_u64(max_u64(work->threads, 1) - 1, INGEST_MOST_THREADS);
-    uint64_t pieces = ingest_bytes(fillers);
+    uint64_t pieces = (uint64_t)fillers * INGEST_EACH * INGEST_PIECE;
     work->fillers = 0;
     if (group->is_ingested && fillers >= INGEST_LEAST_THREADS &&
-        samples >= ingest_least_bytes(fillers) &&
+        samples >= budget_least_ingested(fillers) &&
         budget_block_bytes(work, group, block) + pieces <= work->stage_bytes) {
         work->fillers = fillers;
         work->memory_bytes += pieces;
