@@ -107,7 +107,8 @@ const char *nibbles_name(struct nibbles nibbles)
     return names[nibbles.offset_binary][nibbles.high_is_real];
 }
 
-int nibbles_parse(const char *text, struct nibbles *out)
+/* Returns 0 when the text is no such name. */
+static int nibbles_parse(const char *text, struct nibbles *out)
 {
     for (int offset = 0; offset < 2; offset++) {
         for (int high = 0; high < 2; high++) {

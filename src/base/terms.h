@@ -287,9 +287,7 @@ extern const char *const filter_method_names[];
 extern const char *const window_names[], *const quantity_names[];
 extern const char *const polarisation_names[], *const stokes_v_names[], *const feed_names[];
 
-/* Reads "4+4 offset hi=re", "4+4 two's complement lo=re" and so on, and writes it. nibbles_parse()
- * returns 0 when the text is none of them. */
-int nibbles_parse(const char *text, struct nibbles *out) __attribute__((warn_unused_result));
+/* Returns "4+4 offset hi=re", "4+4 two's complement lo=re" and so on. */
 const char *nibbles_name(struct nibbles nibbles);
 
 /* Reads the name of any packing: also "2 bit offset", "4 bit two's complement high first", "16 bit

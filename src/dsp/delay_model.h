@@ -50,8 +50,9 @@ struct delay_table {
 
 typedef struct delay_model delay_model_t;
 
-/* Creates a model from the geometry. Its error against geometry_delay() is below 1e-17 s for
- * 100 km, 1e-15 s for the whole Earth. Fails with USAGE (dates), DEVICE (memory). */
+/* Creates a model from the geometry: the time by which a plane wave reaches a station later than
+ * the reference place. Its error is below 1e-17 s for 100 km, 1e-15 s for the whole Earth. Fails
+ * with USAGE (dates), DEVICE (memory). */
 status_t delay_model_create(const struct delay_spec *spec, delay_model_t **out);
 
 /* Creates a model from a table of delays. Of `spec`, positions and directions do not count: station

@@ -224,11 +224,6 @@ status_t geometry_vectors(const struct observer *observer, struct moment moment,
     return STATUS_OK;
 }
 
-double geometry_delay(const double offset_m[3], const double vector[3])
-{
-    return -geometry_dot(offset_m, vector) / LIGHT_M_PER_S;
-}
-
 /* North at `w` is the part across it of `north`; where that has none, of the x axis. */
 static void geometry_fill_axes(const double w[3], const double north[3], double axes[3][3])
 {

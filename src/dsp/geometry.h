@@ -71,11 +71,6 @@ struct observer {
 status_t geometry_vectors(const struct observer *observer, struct moment moment,
                           const struct direction *directions, uint32_t count, double (*out)[3]);
 
-/* Returns the delay of a station: the time by which a plane wave reaches it later than the
- * reference place. `offset_m` is the station's position minus the reference place, `vector` the
- * unit vector towards the source. Negative for a station that is nearer to the source. */
-double geometry_delay(const double offset_m[3], const double vector[3]);
-
 /* Computes the axes u, v, w of a direction in ITRS.
  *
  *   axes   double [3][3]   rows u (east), v (north), w (towards the source)

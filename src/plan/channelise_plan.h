@@ -55,7 +55,7 @@ struct channelise_plan_bank {
     double *coeff;        /* [taps][samples_per_spectrum], as the product stores it */
     double *folded;       /* the same with the order's shift, times the scale */
     struct channelise_spec channelise; /* of the largest group and block; coeff is `folded`; bits of
-                                          outputs are those of plan_products_can_round() */
+                                          outputs are those that it can round itself */
     uint64_t raw_spectra;              /* whole ones in the selection, R */
     uint64_t dropped_samples;          /* after those of the last spectrum, per stream */
 };

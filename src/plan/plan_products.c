@@ -517,7 +517,8 @@ int plan_products_is_changed(const struct channelise_plan *work, uint32_t i)
     return plan_products_is_finished(work, i) || quantised_is(&work->products[i].spec);
 }
 
-int plan_products_can_round(const struct channelise_plan *work, uint32_t i)
+/* Whether the backend could round the rows of product i, if their scales were known. */
+static int plan_products_can_round(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
     return work->is_bank && spec->kind == PRODUCT_SPECTRA && quantised_is(spec) &&

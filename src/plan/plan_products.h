@@ -26,10 +26,8 @@ uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_
 /* Returns whether they are other ones when they are written, that or rounded. */
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i);
 
-/* plan_products_can_round(): whether the backend can round the rows of product i, whose first
- * block's scales apply to all: no later step changes them. plan_products_rounds(): whether it does,
- * because the scales are known. */
-int plan_products_can_round(const struct channelise_plan *work, uint32_t i);
+/* Whether the backend rounds the rows of product i: the first block's scales, which are known,
+ * apply to all, and no later step changes them. */
 int plan_products_rounds(const struct channelise_plan *work, uint32_t i);
 
 /* Returns the numbers of a row of the product that `streams` streams make: lines; for spectra,

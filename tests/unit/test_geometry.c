@@ -118,9 +118,10 @@ static void test_azel(void **state)
     }
     assert_int_equal(geometry_vectors(&observer, moment_of("2026-11-29"), &east, 1, vector),
                      STATUS_OK);
-    assert_true(fabs(geometry_delay(offset, vector[0]) + 1000 * cos(30 * DEGREE) / LIGHT_M_PER_S) <
-                1e-16);
     assert_int_equal(geometry_axes(&observer, moment_of("2026-11-29"), &east, axes), STATUS_OK);
+    for (int axis = 0; axis < 3; axis++) {
+        assert_true(fabs(vector[0][axis] - axes[2][axis]) < 1e-15);
+    }
     geometry_uvw((const double(*)[3])axes, offset, uvw);
     assert_true(fabs(uvw[2] - 1000 * cos(30 * DEGREE)) < 1e-8);
     assert_true(fabs(hypot(uvw[0], uvw[1]) - 500) < 1e-8);

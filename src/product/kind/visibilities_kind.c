@@ -2,6 +2,7 @@
 #include "product/kind/visibilities_kind.h"
 
 #include "base/memory.h"
+#include "dsp/geometry.h"
 #include "dsp/stokes.h"
 #include "io/hdf5/h5_dataset.h"
 #include "product/kind/bank_axes.h"
@@ -184,11 +185,8 @@ static status_t blt_fill(const struct product_spec *spec, uint64_t first, uint64
         for (int k = 0; k < BLT_UVW - BLT_WHOLES; k++) {
             tile->numbers[k][i] = numbers[k];
         }
-        for (int k = 0; k < 3; k++) {
-            const double *unit = sky.uvw[k];
-            tile->uvw[i][k] =
-                unit[0] * (a[0] - b[0]) + unit[1] * (a[1] - b[1]) + unit[2] * (a[2] - b[2]);
-        }
+        const double baseline[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+        geometry_uvw((const double(*)[3])sky.uvw, baseline, tile->uvw[i]);
     }
     return STATUS_OK;
 }

@@ -21,7 +21,7 @@ uint32_t bank_unit(const struct channelise_spec *spec)
     return channelise_has_pairs(spec) ? 2 : 1;
 }
 
-size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i)
+static size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i)
 {
     return (size_t)channelise_row_floats(spec, i, bank_unit(spec));
 }

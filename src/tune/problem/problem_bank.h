@@ -31,10 +31,9 @@ struct bank {
 
 /* bank_unit(): streams that are processed together, 2 where polarisations are combined, which are
  * then neighbours (pol_inner 1), else 1. Sizes for `spectra` spectra of a spec: rows of output i,
- * floats of such streams' row, bytes of all buffers of a slot. */
+ * bytes of all buffers of a slot. */
 uint32_t bank_unit(const struct channelise_spec *spec);
 uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spectra);
-size_t bank_row_floats(const struct channelise_spec *spec, uint32_t i);
 uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
 
 /* Returns the bytes of such streams' row. */

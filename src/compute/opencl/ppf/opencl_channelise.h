@@ -53,11 +53,8 @@ uint32_t ppf_choices(const struct device_info *info, const struct channelise_spe
  * comes of one stream's spectra. */
 int ppf_is_direct(const struct channelise_spec *spec);
 
-/* ppf_fused_mode(): output of the fused kernel: the product, else spectra. ppf_fine_mode(): output
- * of the kernels for fine channels, whose transforms of real samples are not spectra yet. */
+/* Returns the output of the fused kernel: the product, else spectra. */
 int ppf_fused_mode(const struct channelise_spec *spec);
-
-int ppf_fine_mode(const struct channelise_spec *spec);
 
 /* Returns the fused kernel's view of the problem: for others it makes all channels. */
 struct channelise_spec ppf_fused_spec(const struct channelise_spec *spec);

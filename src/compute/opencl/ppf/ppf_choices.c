@@ -25,7 +25,9 @@ int ppf_fused_mode(const struct channelise_spec *spec)
     return ppf_is_direct(spec) ? (int)detect_kind(&spec->outputs[0]) : (int)DETECT_SPECTRA;
 }
 
-int ppf_fine_mode(const struct channelise_spec *spec)
+/* Returns the output of the kernels for fine channels, whose transforms of real samples are not
+ * spectra yet. */
+static int ppf_fine_mode(const struct channelise_spec *spec)
 {
     return spec->is_complex ? ppf_fused_mode(spec) : (int)DETECT_SPECTRA;
 }

@@ -96,7 +96,9 @@ struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, u
                         detect_kind(output) == DETECT_GRAINS ? runs : spectra, places);
 }
 
-int sum_is_short(const struct channelise_spec *spec, uint32_t i)
+/* Whether spectra of output `i`, counted from a common multiple of its `integrate` and of a grain
+ * before the block, fit numbers of 32 bits. */
+static int sum_is_short(const struct channelise_spec *spec, uint32_t i)
 {
     const uint64_t most = UINT32_MAX / 4;
     const uint64_t both = lcm_u64(GRAIN, spec->outputs[i].integrate); /* 0: beyond all numbers */

@@ -21,9 +21,6 @@ void detect_options(const struct channelise_spec *spec, uint32_t i, struct text 
 struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, uint64_t first,
                                uint64_t spectra, uint32_t streams);
 
-/* Whether spectra of output `i`, counted from a common multiple of its `integrate` and of a grain
- * before the block, fit numbers of 32 bits. */
-int sum_is_short(const struct channelise_spec *spec, uint32_t i);
 void sum_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size sum_size(const struct channelise_spec *spec, uint32_t i, uint64_t next,
                             uint64_t spectra, uint32_t streams);
