@@ -195,7 +195,7 @@ static void display_spec(struct display *d, struct reading *in)
     }
 }
 
-/* Escapes all texts that are put in, line feeds too. */
+/* Escapes all texts that are put in, newlines too. */
 static void display_fill(char *out, size_t bytes, const char *format, va_list args)
 {
     struct display d = {.out = out, .bytes = bytes};

@@ -61,16 +61,16 @@ struct text_guess {
  * it did. */
 int text_guess(struct text_guess *guess, const char *word);
 
-/* Appends a name as a line of its own after those before; line feeds within it become '?'. Fails
+/* Appends a name as a line of its own after those before; newlines within it become '?'. Fails
  * with DEVICE (memory). */
 status_t text_add_line(struct text *lines, const char *name);
 
-/* Returns line `at` (from 0) of a text, and sets its length in bytes, without its line feed; NULL
+/* Returns line `at` (from 0) of a text, and sets its length in bytes, without its newline; NULL
  * if there are fewer lines. */
 const char *text_line(const char *lines, size_t at, size_t *length);
 
 /* Returns the line that *rest begins with, and goes behind it; NULL at the end, or of NULL. For
- * loops over all lines; after the last line feed there is none. */
+ * loops over all lines; after the last newline there is none. */
 const char *text_next_line(const char **rest, size_t *length);
 
 /* Returns the part of `path` after the last '/'. */

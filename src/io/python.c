@@ -129,7 +129,7 @@ static status_t python_read(int fd, struct text *out)
     return STATUS_OK;
 }
 
-/* The next line that is not blank, without its line feed and the word that says what it is; NULL:
+/* The next line that is not blank, without its newline and the word that says what it is; NULL:
  * there is no other. */
 static char *python_line(char **at)
 {

@@ -43,14 +43,14 @@ status_t dada_head(const char *path, size_t most, struct text *out, char **assum
     const struct ascii header = {path, 0, out->data, out->length, 0};
     const char *end = out->data + out->length;
     for (char *line = out->data; line < end;) {
-        char *feed = memchr(line, '\n', (size_t)(end - line));
-        const char *key = dada_key_of(line, (size_t)((feed ? feed : end) - line));
+        char *newline = memchr(line, '\n', (size_t)(end - line));
+        const char *key = dada_key_of(line, (size_t)((newline ? newline : end) - line));
         if (key && !ascii_find(&header, key, NULL)) {
             TRY_OUT(text_add(&changed, "%s%.*s", changed.length > 0 ? ", " : "", (int)strlen(key),
                              line));
             memcpy(line, key, strlen(key));
         }
-        line = feed ? feed + 1 : out->data + out->length;
+        line = newline ? newline + 1 : out->data + out->length;
     }
     TRY_OUT(assume_if(changed.length > 0 && assumed, assumed,
                       "keys that PSRDADA has in capitals are in lower case, and read: %s",
