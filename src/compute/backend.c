@@ -93,41 +93,26 @@ const char *channelise_simd(const struct channelise_choice *choice)
     return ops && ops->channelise->simd ? ops->channelise->simd(choice) : "";
 }
 
-uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec)
+uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec,
+                          enum stage_memory memory)
 {
     const struct backend_ops *ops = backend_ops_of(kind);
-    return ops ? ops->channelise->bytes(spec) : 0;
+    return ops && ops->channelise->bytes[memory] ? ops->channelise->bytes[memory](spec) : 0;
 }
 
-uint64_t channelise_device_bytes(enum backend_kind kind, const struct channelise_spec *spec)
+uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *spec,
+                         enum stage_memory memory)
 {
     const struct backend_ops *ops = backend_ops_of(kind);
-    return ops && ops->channelise->device_bytes ? ops->channelise->device_bytes(spec) : 0;
+    return ops && ops->correlate->bytes[memory] ? ops->correlate->bytes[memory](spec) : 0;
 }
 
-uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *spec)
+uint64_t beamform_bytes(enum backend_kind kind, const struct beamform_spec *spec,
+                        enum stage_memory memory)
 {
     const struct backend_ops *ops = backend_ops_of(kind);
-    return ops ? ops->correlate->bytes(spec) : 0;
-}
-
-uint64_t correlate_device_bytes(enum backend_kind kind, const struct correlate_spec *spec)
-{
-    const struct backend_ops *ops = backend_ops_of(kind);
-    return ops && ops->correlate->device_bytes ? ops->correlate->device_bytes(spec) : 0;
-}
-
-uint64_t beamform_bytes(enum backend_kind kind, const struct beamform_spec *spec)
-{
-    const struct backend_ops *ops = backend_ops_of(kind);
-    return ops && ops->beamform ? ops->beamform->bytes(spec) : 0;
-}
-
-uint64_t beamform_device_bytes(enum backend_kind kind, const struct beamform_spec *spec)
-{
-    const struct backend_ops *ops = backend_ops_of(kind);
-    return ops && ops->beamform && ops->beamform->device_bytes ? ops->beamform->device_bytes(spec)
-                                                               : 0;
+    return ops && ops->beamform && ops->beamform->bytes[memory] ? ops->beamform->bytes[memory](spec)
+                                                                : 0;
 }
 
 uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *spec)
@@ -143,16 +128,11 @@ status_t synthesise_words(const struct synthesise_choice *choice, struct text *o
                                                             : text_add(out, "%s", "");
 }
 
-uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec)
+uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec,
+                          enum stage_memory memory)
 {
     const struct backend_ops *ops = backend_ops_of(kind);
-    return ops && ops->synthesise ? ops->synthesise->bytes(spec) : 0;
-}
-
-uint64_t synthesise_device_bytes(enum backend_kind kind, const struct synthesise_spec *spec)
-{
-    const struct backend_ops *ops = backend_ops_of(kind);
-    return ops && ops->synthesise && ops->synthesise->device_bytes
-               ? ops->synthesise->device_bytes(spec)
+    return ops && ops->synthesise && ops->synthesise->bytes[memory]
+               ? ops->synthesise->bytes[memory](spec)
                : 0;
 }

@@ -126,6 +126,9 @@ enum device_step {
     DEVICE_STEPS
 };
 
+/* Memory that a stage takes beside the buffers, of the host from above, of the device about. */
+enum stage_memory { MEMORY_HOST, MEMORY_DEVICE, STAGE_MEMORIES };
+
 /* Any stage, and what else a backend makes (an ingest, a search for peaks, resident rows, a
  * baseline): waits for what is under way, and frees it. Takes NULL. */
 void stage_destroy(void *stage);

@@ -65,16 +65,16 @@ struct fft_baseline {
 
 struct beamform_ops {
     struct stage_ops stage;
-    uint64_t (*bytes)(const struct beamform_spec *spec);
+    uint64_t (*bytes[STAGE_MEMORIES])(
+        const struct beamform_spec *spec); /* of a device NULL: none */
     status_t (*run)(beamform_t *beamform, buffer_t *in, uint64_t first, uint64_t spectra,
                     const struct beamform_turns *turns, buffer_t *out);
-    /* NULL: none. */
-    uint64_t (*device_bytes)(const struct beamform_spec *spec);
 };
 
 struct channelise_ops {
     struct stage_ops stage;
-    uint64_t (*bytes)(const struct channelise_spec *spec);
+    uint64_t (*bytes[STAGE_MEMORIES])(
+        const struct channelise_spec *spec); /* of a device NULL: none */
     void (*begin)(channelise_t *channelise, uint64_t first_spectrum);
     status_t (*scale)(channelise_t *channelise, uint32_t i, uint32_t nstreams,
                       const float *factors);
@@ -82,8 +82,7 @@ struct channelise_ops {
     status_t (*run)(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                     const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                     uint64_t counted, buffer_t *const *out, uint64_t *rows);
-    /* NULL: none; no choice; no words; the backend's name; no candidates. */
-    uint64_t (*device_bytes)(const struct channelise_spec *spec);
+    /* NULL: no choice; no words; the backend's name; no candidates. */
     status_t (*choose)(backend_t *backend, const struct channelise_spec *spec,
                        struct channelise_choice *out);
     status_t (*words)(const struct channelise_choice *choice, struct text *out);
@@ -115,33 +114,32 @@ struct filter_ops {
     struct stage_ops stage;
     /* Pure functions of the spec. */
     status_t (*choose)(const struct filter_spec *spec, struct filter_choice *out);
-    uint64_t (*bytes)(const struct filter_spec *spec);
+    uint64_t (*bytes[STAGE_MEMORIES])(const struct filter_spec *spec); /* of a device NULL: none */
     status_t (*candidates)(backend_t *backend, const struct filter_spec *spec,
                            struct filter_shape **out, uint32_t *count);
-    /* NULL: no words; none. */
+    /* NULL: no words. */
     status_t (*words)(const struct filter_choice *choice, struct text *out);
-    uint64_t (*device_bytes)(const struct filter_spec *spec);
 };
 
 struct synthesise_ops {
     struct stage_ops stage;
-    uint64_t (*bytes)(const struct synthesise_spec *spec);
-    /* NULL: no choice; no words; none. choose() finds `out` with the backend's kind. */
+    uint64_t (*bytes[STAGE_MEMORIES])(
+        const struct synthesise_spec *spec); /* of a device NULL: none */
+    /* NULL: no choice; no words. choose() finds `out` with the backend's kind. */
     status_t (*choose)(backend_t *backend, const struct synthesise_spec *spec,
                        struct synthesise_choice *out);
     status_t (*words)(const struct synthesise_choice *choice, struct text *out);
-    uint64_t (*device_bytes)(const struct synthesise_spec *spec);
 };
 
 struct correlate_ops {
     struct stage_ops stage;
-    uint64_t (*bytes)(const struct correlate_spec *spec);
+    uint64_t (*bytes[STAGE_MEMORIES])(
+        const struct correlate_spec *spec); /* of a device NULL: none */
     status_t (*run)(correlate_t *correlate, buffer_t *in, uint64_t spectra, const float *turns,
                     buffer_t *out);
-    /* NULL: a dump that begins in a run takes nothing that was carried; none. begin(): at
-     * spectrum correlate->next. */
+    /* At spectrum correlate->next. NULL: a dump that begins in a run takes nothing that was
+     * carried. */
     void (*begin)(correlate_t *correlate);
-    uint64_t (*device_bytes)(const struct correlate_spec *spec);
 };
 
 struct fft_baseline_ops {

@@ -33,9 +33,9 @@ struct beamform_spec {
 /* Plans the stage. Fails with USAGE: a backend that has no beams; DEVICE (memory). */
 status_t beamform_create(backend_t *backend, const struct beamform_spec *spec, beamform_t **out);
 
-/* Return the bytes of host memory beside the buffers, from above; and of the device's, about. */
-uint64_t beamform_bytes(enum backend_kind kind, const struct beamform_spec *spec);
-uint64_t beamform_device_bytes(enum backend_kind kind, const struct beamform_spec *spec);
+/* Returns the bytes of that memory that the stage takes; 0: none. */
+uint64_t beamform_bytes(enum backend_kind kind, const struct beamform_spec *spec,
+                        enum stage_memory memory);
 
 /* Returns the number of cells that spectra first .. first + spectra - 1 touch. */
 uint64_t beamform_cells(const struct beamform_spec *spec, uint64_t first, uint64_t spectra);

@@ -190,12 +190,9 @@ status_t channelise_candidates(backend_t *backend, const struct channelise_spec 
 status_t channelise_create(backend_t *backend, const struct channelise_spec *spec,
                            channelise_t **out);
 
-/* Returns the bytes of host memory that the stage takes beside the buffers: a bound from above, for
- * planning. */
-uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec);
-/* Returns the bytes of the device's own memory that it takes beside the buffers, about; 0: it has
- * none. */
-uint64_t channelise_device_bytes(enum backend_kind kind, const struct channelise_spec *spec);
+/* Returns the bytes of that memory that the stage takes; 0: none. */
+uint64_t channelise_bytes(enum backend_kind kind, const struct channelise_spec *spec,
+                          enum stage_memory memory);
 
 /* Begins a chunk at this spectrum of the observation, a multiple of every output's `integrate`. */
 void channelise_begin(channelise_t *channelise, uint64_t first_spectrum);

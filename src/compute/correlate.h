@@ -31,9 +31,9 @@ uint64_t correlate_row_floats(const struct correlate_spec *spec);
 status_t correlate_create(backend_t *backend, const struct correlate_spec *spec, correlate_t **out);
 void correlate_destroy(correlate_t *correlate);
 
-/* Return the bytes of host memory beside the buffers, from above; and of the device's, about. */
-uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *spec);
-uint64_t correlate_device_bytes(enum backend_kind kind, const struct correlate_spec *spec);
+/* Returns the bytes of that memory that the stage takes; 0: none. */
+uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *spec,
+                         enum stage_memory memory);
 
 /* Begins a chunk at this spectrum of the observation, a multiple of `integrate`. */
 void correlate_begin(correlate_t *correlate, uint64_t first_spectrum);

@@ -43,16 +43,11 @@ status_t filter_words(const struct filter_choice *choice, struct text *out)
     return ops && ops->words ? ops->words(choice, out) : text_add(out, "%s", "");
 }
 
-uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec)
+uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec,
+                      enum stage_memory memory)
 {
     const struct filter_ops *ops = filter_ops_of(kind, spec);
-    return ops ? ops->bytes(spec) : 0;
-}
-
-uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *spec)
-{
-    const struct filter_ops *ops = filter_ops_of(kind, spec);
-    return ops && ops->device_bytes ? ops->device_bytes(spec) : 0;
+    return ops && ops->bytes[memory] ? ops->bytes[memory](spec) : 0;
 }
 
 status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,

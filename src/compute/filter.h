@@ -117,9 +117,9 @@ status_t filter_words(const struct filter_choice *choice, struct text *out);
  * context, response_of and shift must outlive it. Fails with DEVICE (memory). */
 status_t filter_create(backend_t *backend, const struct filter_spec *spec, filter_t **out);
 
-/* Return the bytes of host memory beside the buffers, from above; and of the device's, about. */
-uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec);
-uint64_t filter_device_bytes(enum backend_kind kind, const struct filter_spec *spec);
+/* Returns the bytes of that memory that the stage takes; 0: none. */
+uint64_t filter_bytes(enum backend_kind kind, const struct filter_spec *spec,
+                      enum stage_memory memory);
 
 /* A run of a filter, by stage_run():
  *

@@ -80,9 +80,9 @@ status_t synthesise_words(const struct synthesise_choice *choice, struct text *o
 status_t synthesise_create(backend_t *backend, const struct synthesise_spec *spec,
                            synthesise_t **out);
 
-/* Return the bytes of host memory beside the buffers, from above; and of the device's, about. */
-uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec);
-uint64_t synthesise_device_bytes(enum backend_kind kind, const struct synthesise_spec *spec);
+/* Returns the bytes of that memory that the stage takes; 0: none. */
+uint64_t synthesise_bytes(enum backend_kind kind, const struct synthesise_spec *spec,
+                          enum stage_memory memory);
 
 /* A run of a synthesis, by stage_run():
  *

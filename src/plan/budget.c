@@ -62,17 +62,16 @@ static status_t budget_measure_group(const struct channelise_plan *work, uint32_
 }
 
 /* The memory that is counted: buffers that only stages of a device read are not the host's. */
-enum memory { HOST, DEVICE };
 
 /* Bytes of the rows of all filters that a block of `spectra` spectra needs. */
 static uint64_t budget_filtered_bytes(const struct channelise_plan *work,
                                       const struct budget_group *group, uint64_t spectra,
-                                      enum memory memory)
+                                      enum stage_memory memory)
 {
     uint64_t rows[FILTER_PLAN_ROWS];
     uint64_t bytes = 0;
     uint32_t count = work->filters ? filter_plan_count(work->filters) : 0;
-    int is_between = memory == HOST && backend_abilities(work->backend)->has_device;
+    int is_between = memory == MEMORY_HOST && backend_abilities(work->backend)->has_device;
     if (work->filters) {
         filter_plan_lengths(work->filters, channelise_plan_inputs(work, spectra), rows);
     }
@@ -89,7 +88,7 @@ static uint64_t budget_filtered_bytes(const struct channelise_plan *work,
 /* Bytes that stages take of a kind of memory beside the buffers. */
 static uint64_t budget_stage_bytes(const struct channelise_plan *work,
                                    const struct budget_group *group, uint64_t spectra,
-                                   enum memory memory)
+                                   enum stage_memory memory)
 {
     uint64_t rows[FILTER_PLAN_ROWS];
     uint64_t bytes = 0;
@@ -98,8 +97,7 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
         spec.max_spectra = spectra * work->banks[i].ratio;
         spec.nstreams = channelise_plan_taken(work, group->streams);
         channelise_plan_share_samples(work, i, spectra, &spec);
-        bytes +=
-            (memory == HOST ? channelise_bytes : channelise_device_bytes)(work->backend, &spec);
+        bytes += channelise_bytes(work->backend, &spec, memory);
     }
     for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
         struct beamform_spec spec;
@@ -108,20 +106,18 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
         beams_plan_spec(work, i, spectra, &step, &spec);
         detect.max_spectra = spec.max_spectra;
         detect.nstreams = group->streams;
-        bytes += (memory == HOST ? beamform_bytes : beamform_device_bytes)(work->backend, &spec);
+        bytes += beamform_bytes(work->backend, &spec, memory);
         /* The plan's own. */
-        bytes += memory == HOST
+        bytes += memory == MEMORY_HOST
                      ? beams_plan_step_bytes(work, &step) + beam_spec_bytes(&work->beams->spec[i])
                      : 0;
-        bytes +=
-            (memory == HOST ? channelise_bytes : channelise_device_bytes)(work->backend, &detect);
+        bytes += channelise_bytes(work->backend, &detect, memory);
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         struct correlate_spec spec;
         if (work->products[i].visibilities) {
             visibilities_plan_spec(work, i, spectra, &spec);
-            bytes +=
-                (memory == HOST ? correlate_bytes : correlate_device_bytes)(work->backend, &spec);
+            bytes += correlate_bytes(work->backend, &spec, memory);
         }
     }
     if (work->filters) {
@@ -129,9 +125,8 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
     }
     for (uint32_t i = 0; work->filters && i < filter_plan_count(work->filters); i++) {
         const struct stage_plan *stage = filter_plan_stage(work->filters, i);
-        bytes +=
-            stage->kind->bytes(work->backend, stage, channelise_plan_taken(work, group->streams),
-                               rows[i + 1], memory == DEVICE);
+        bytes += stage->kind->bytes(
+            work->backend, stage, channelise_plan_taken(work, group->streams), rows[i + 1], memory);
     }
     return bytes;
 }
@@ -139,7 +134,7 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
 /* Bytes of the spectra of which visibilities are made. */
 static uint64_t budget_between_bytes(const struct channelise_plan *work,
                                      const struct budget_group *group, uint64_t spectra,
-                                     enum memory memory)
+                                     enum stage_memory memory)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < work->nbanks; i++) {
@@ -148,7 +143,7 @@ static uint64_t budget_between_bytes(const struct channelise_plan *work,
         bytes +=
             work->beams ? visibilities_plan_between(&work->banks[i], group->streams, spectra) : 0;
     }
-    return memory == HOST && backend_abilities(work->backend)->has_device ? 0 : bytes;
+    return memory == MEMORY_HOST && backend_abilities(work->backend)->has_device ? 0 : bytes;
 }
 
 /* Bytes of the phases of an array's stations and beams in a block. */
@@ -171,12 +166,12 @@ static uint64_t budget_turns_bytes(const struct channelise_plan *work,
 /* Bytes of the samples and rows of a block of `spectra` spectra. */
 static uint64_t budget_slot_bytes(const struct channelise_plan *work,
                                   const struct budget_group *group, uint64_t spectra,
-                                  enum memory memory)
+                                  enum stage_memory memory)
 {
     uint64_t bytes = group->step_bytes * channelise_plan_most_samples(work, spectra) +
                      budget_filtered_bytes(work, group, spectra, memory) +
                      budget_between_bytes(work, group, spectra, memory) +
-                     (memory == HOST ? budget_turns_bytes(work, group, spectra) : 0);
+                     (memory == MEMORY_HOST ? budget_turns_bytes(work, group, spectra) : 0);
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         bytes += channelise_plan_rows(work, i, spectra) *
                  (plan_products_made_bytes(work, i, group->streams) +
@@ -247,10 +242,11 @@ static uint64_t budget_block_bytes(const struct channelise_plan *work,
         uint64_t rows = channelise_plan_rows(work, i, spectra);
         held += plan_products_held_bytes(work, i, group->streams, rows);
     }
-    return backend_abilities(work->backend)->slots * budget_slot_bytes(work, group, spectra, HOST) +
+    return backend_abilities(work->backend)->slots *
+               budget_slot_bytes(work, group, spectra, MEMORY_HOST) +
            group->bounce_bytes + budget_weights_bytes(work, group, spectra) + held +
            budget_flags_bytes(work, group, spectra) +
-           budget_stage_bytes(work, group, spectra, HOST);
+           budget_stage_bytes(work, group, spectra, MEMORY_HOST);
 }
 
 /* Largest chunk, and largest row of chunks that one time step touches, of all files that are read
@@ -366,8 +362,8 @@ static uint64_t budget_smallest_device_bytes(const struct channelise_plan *work,
                                              const struct budget_group *group, uint32_t slots)
 {
     uint64_t spectra = budget_least(work);
-    uint64_t stages = budget_stage_bytes(work, group, spectra, DEVICE);
-    return stages > 0 ? stages + slots * budget_slot_bytes(work, group, spectra, DEVICE) : 0;
+    uint64_t stages = budget_stage_bytes(work, group, spectra, MEMORY_DEVICE);
+    return stages > 0 ? stages + slots * budget_slot_bytes(work, group, spectra, MEMORY_DEVICE) : 0;
 }
 
 /* Whether the smallest block fits what the job gives a rank of the device's memory; what it does
@@ -521,8 +517,8 @@ static uint64_t budget_suiting_block(const struct channelise_plan *work,
         uint64_t wanted = max_u64(ceil_div_u64(work->wanted_block, group->streams), overlaps);
         return min_u64(most, budget_round_up(max_u64(wanted, 1), CHUNK_GRAIN));
     }
-    uint64_t one = budget_slot_bytes(work, group, 2 * CHUNK_GRAIN, HOST) -
-                   budget_slot_bytes(work, group, CHUNK_GRAIN, HOST);
+    uint64_t one = budget_slot_bytes(work, group, 2 * CHUNK_GRAIN, MEMORY_HOST) -
+                   budget_slot_bytes(work, group, CHUNK_GRAIN, MEMORY_HOST);
     if (suits == 0) {
         return most;
     }
@@ -601,8 +597,8 @@ static uint64_t budget_longer(const struct channelise_plan *work, const struct b
     enum { TIMES = 8, ROWS_RATIO = 4 /* samples to rows, at least */, PART_CHUNKS = 4 };
     /* Bytes of the second half of twice as many spectra: without what blocks share, or a first
      * row. */
-    uint64_t all =
-        budget_slot_bytes(work, group, 2 * most, HOST) - budget_slot_bytes(work, group, most, HOST);
+    uint64_t all = budget_slot_bytes(work, group, 2 * most, MEMORY_HOST) -
+                   budget_slot_bytes(work, group, most, MEMORY_HOST);
     uint64_t samples = group->step_bytes * (channelise_plan_most_samples(work, 2 * most) -
                                             channelise_plan_most_samples(work, most));
     uint64_t of_part = work->chunking.spectra / PART_CHUNKS / work->archive->nparts;

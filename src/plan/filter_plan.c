@@ -71,10 +71,10 @@ static struct filter_spec filter_kind_spec(const struct stage_plan *plan, uint32
 }
 
 static uint64_t filter_kind_bytes(enum backend_kind backend, const struct stage_plan *plan,
-                                  uint32_t nstreams, uint64_t max_rows, int is_device)
+                                  uint32_t nstreams, uint64_t max_rows, enum stage_memory memory)
 {
     const struct filter_spec spec = filter_kind_spec(plan, nstreams, max_rows);
-    return (is_device ? filter_device_bytes : filter_bytes)(backend, &spec);
+    return filter_bytes(backend, &spec, memory);
 }
 
 static status_t filter_kind_create(backend_t *backend, const struct stage_plan *plan,

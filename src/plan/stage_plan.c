@@ -394,10 +394,10 @@ static struct synthesise_spec synthesis_spec(const struct stage_plan *plan, uint
 }
 
 static uint64_t synthesis_bytes(enum backend_kind backend, const struct stage_plan *plan,
-                                uint32_t nstreams, uint64_t max_rows, int is_device)
+                                uint32_t nstreams, uint64_t max_rows, enum stage_memory memory)
 {
     const struct synthesise_spec spec = synthesis_spec(plan, nstreams, max_rows);
-    return (is_device ? synthesise_device_bytes : synthesise_bytes)(backend, &spec);
+    return synthesise_bytes(backend, &spec, memory);
 }
 
 static status_t synthesis_create(backend_t *backend, const struct stage_plan *plan,

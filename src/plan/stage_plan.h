@@ -29,10 +29,9 @@ struct stage_plan {
 };
 
 struct stage_kind {
-    /* Returns the bytes of the host's memory, or of the device's, beside the buffers, for blocks of
-     * at most max_rows rows. */
+    /* Returns the bytes of that memory that blocks of at most max_rows rows need. */
     uint64_t (*bytes)(enum backend_kind backend, const struct stage_plan *plan, uint32_t nstreams,
-                      uint64_t max_rows, int is_device);
+                      uint64_t max_rows, enum stage_memory memory);
     /* *out is a stage (compute/backend.h). Fails with DEVICE. */
     status_t (*create)(backend_t *backend, const struct stage_plan *plan, uint32_t nstreams,
                        uint64_t max_rows, void **out);

@@ -291,9 +291,8 @@ static uint64_t opencl_beamform_device_bytes(const struct beamform_spec *spec)
 
 OPENCL_TIMES(opencl_beamform_times)
 
-const struct beamform_ops opencl_beamform = {.stage = {sizeof(struct stage), opencl_beamform_create,
-                                                       opencl_beamform_destroy,
-                                                       opencl_beamform_times, NULL},
-                                             .bytes = opencl_beamform_bytes,
-                                             .run = opencl_beamform_run,
-                                             .device_bytes = opencl_beamform_device_bytes};
+const struct beamform_ops opencl_beamform = {
+    .stage = {sizeof(struct stage), opencl_beamform_create, opencl_beamform_destroy,
+              opencl_beamform_times, NULL},
+    .bytes = {opencl_beamform_bytes, opencl_beamform_device_bytes},
+    .run = opencl_beamform_run};

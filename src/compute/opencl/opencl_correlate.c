@@ -494,6 +494,5 @@ OPENCL_TIMES(opencl_correlate_times)
 const struct correlate_ops opencl_correlate = {
     .stage = {sizeof(struct stage), opencl_correlate_create, opencl_correlate_destroy,
               opencl_correlate_times, NULL},
-    .bytes = opencl_correlate_bytes,
-    .run = opencl_correlate_run,
-    .device_bytes = opencl_correlate_device_bytes};
+    .bytes = {opencl_correlate_bytes, opencl_correlate_device_bytes},
+    .run = opencl_correlate_run};

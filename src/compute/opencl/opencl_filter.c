@@ -568,7 +568,6 @@ const struct filter_ops opencl_filter = {.stage = {sizeof(struct stage), opencl_
                                                    opencl_filter_destroy, opencl_filter_times,
                                                    opencl_filter_run},
                                          .choose = opencl_filter_choose,
-                                         .bytes = opencl_filter_bytes,
+                                         .bytes = {opencl_filter_bytes, opencl_filter_device_bytes},
                                          .candidates = opencl_filter_candidates,
-                                         .words = opencl_filter_words,
-                                         .device_bytes = opencl_filter_device_bytes};
+                                         .words = opencl_filter_words};

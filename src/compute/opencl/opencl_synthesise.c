@@ -727,7 +727,6 @@ OPENCL_TIMES(opencl_synthesise_times)
 const struct synthesise_ops opencl_synthesise = {
     .stage = {sizeof(struct stage), opencl_synthesise_create, opencl_synthesise_destroy,
               opencl_synthesise_times, opencl_synthesise_run},
-    .bytes = opencl_synthesise_bytes,
+    .bytes = {opencl_synthesise_bytes, opencl_synthesise_device_bytes},
     .choose = opencl_synthesise_choose,
-    .words = opencl_synthesise_words,
-    .device_bytes = opencl_synthesise_device_bytes};
+    .words = opencl_synthesise_words};

@@ -318,7 +318,7 @@ static status_t reference_run(channelise_t *channelise, const channelise_t *firs
 
 static const struct channelise_ops reference_channelise = {
     .stage = {sizeof(struct reference), reference_create, reference_destroy, NULL, NULL},
-    .bytes = reference_needed_bytes,
+    .bytes = {reference_needed_bytes},
     .begin = reference_begin,
     .scale = reference_scale,
     .run = reference_run};

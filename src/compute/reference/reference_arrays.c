@@ -132,7 +132,7 @@ static status_t reference_beamform_run(beamform_t *beamform, buffer_t *in, uint6
 const struct beamform_ops reference_beamform = {.stage = {sizeof(struct beamform),
                                                           reference_beamform_create,
                                                           reference_beamform_destroy, NULL, NULL},
-                                                .bytes = reference_beamform_bytes,
+                                                .bytes = {reference_beamform_bytes},
                                                 .run = reference_beamform_run};
 
 struct reference_correlate {
@@ -238,6 +238,6 @@ static status_t correlate_add_up(correlate_t *correlate, buffer_t *in, uint64_t 
 
 const struct correlate_ops reference_correlate = {
     .stage = {sizeof(struct reference_correlate), correlate_start, correlate_end, NULL, NULL},
-    .bytes = correlate_needed_bytes,
+    .bytes = {correlate_needed_bytes},
     .begin = correlate_forget,
     .run = correlate_add_up};

@@ -245,5 +245,5 @@ const struct filter_ops reference_filter = {
     .stage = {sizeof(struct reference_filter), reference_filter_create, reference_filter_destroy,
               NULL, reference_filter_run},
     .choose = reference_filter_choose,
-    .bytes = reference_filter_bytes,
+    .bytes = {reference_filter_bytes},
     .candidates = reference_filter_candidates};

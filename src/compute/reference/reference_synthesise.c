@@ -153,4 +153,4 @@ static status_t reference_synthesise_run(void *synthesise, buffer_t *in,
 const struct synthesise_ops reference_synthesise = {
     .stage = {sizeof(struct reference_synthesise), reference_synthesise_create,
               reference_synthesise_destroy, NULL, reference_synthesise_run},
-    .bytes = reference_synthesise_bytes};
+    .bytes = {reference_synthesise_bytes}};

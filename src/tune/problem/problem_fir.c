@@ -528,7 +528,7 @@ static uint64_t fir_bytes(backend_t *backend, const struct filter_spec *spec,
     one.choice.backend = backend_which(backend);
     for (uint32_t i = 0; i < count; i++) {
         one.choice.shape = shapes[i];
-        most = max_u64(most, filter_bytes(one.choice.backend, &one));
+        most = max_u64(most, filter_bytes(one.choice.backend, &one, MEMORY_HOST));
     }
     return most + fir_trial_bytes(spec, spec->max_rows);
 }

@@ -63,8 +63,8 @@ static uint64_t trial_bytes(const struct bank *bank, uint64_t spectra)
     window.max_spectra = ppf_trial_window(&window);
     uint64_t one = bank_slot_bytes(&window, window.max_spectra);
     /* The stage and the reference are never there at once. */
-    uint64_t stage = channelise_bytes(backend_which(bank->backend), &whole);
-    uint64_t reference = one + channelise_bytes(BACKEND_REFERENCE, &window);
+    uint64_t stage = channelise_bytes(backend_which(bank->backend), &whole, MEMORY_HOST);
+    uint64_t reference = one + channelise_bytes(BACKEND_REFERENCE, &window, MEMORY_HOST);
     return bank_slot_bytes(&whole, spectra) + PPF_TRIAL_WINDOWS * one + max_u64(stage, reference);
 }
 

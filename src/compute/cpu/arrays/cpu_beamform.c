@@ -428,5 +428,5 @@ status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out)
 
 const struct beamform_ops cpu_beamform = {
     .stage = {sizeof(struct cpu_beamform), cpu_beamform_create, cpu_beamform_destroy, NULL, NULL},
-    .bytes = cpu_beamform_bytes,
+    .bytes = {cpu_beamform_bytes},
     .run = cpu_beamform_run};

@@ -575,5 +575,5 @@ static status_t cpu_correlate_create(backend_t *backend, void *made)
 const struct correlate_ops cpu_correlate = {.stage = {sizeof(struct cpu_correlate),
                                                       cpu_correlate_create, cpu_correlate_destroy,
                                                       NULL, NULL},
-                                            .bytes = cpu_correlate_bytes,
+                                            .bytes = {cpu_correlate_bytes},
                                             .run = cpu_correlate_run};

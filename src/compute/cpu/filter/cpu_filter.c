@@ -519,6 +519,6 @@ static status_t cpu_filter_create(backend_t *backend, void *made)
 const struct filter_ops cpu_filter = {.stage = {sizeof(struct cpu_filter), cpu_filter_create,
                                                 cpu_filter_destroy, NULL, cpu_filter_run},
                                       .choose = cpu_filter_choose,
-                                      .bytes = cpu_filter_bytes,
+                                      .bytes = {cpu_filter_bytes},
                                       .candidates = cpu_filter_candidates,
                                       .words = cpu_filter_words};

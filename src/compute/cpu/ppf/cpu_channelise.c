@@ -388,7 +388,7 @@ static void cpu_channelise_begin(channelise_t *channelise, uint64_t first_spectr
 
 const struct channelise_ops cpu_channelise = {
     .stage = {sizeof(struct cpu), cpu_channelise_create, cpu_channelise_destroy, NULL, NULL},
-    .bytes = cpu_channelise_bytes,
+    .bytes = {cpu_channelise_bytes},
     .begin = cpu_channelise_begin,
     .scale = cpu_channelise_scale,
     .run = cpu_channelise_run,

@@ -573,6 +573,6 @@ static status_t cpu_synthesise_create(backend_t *backend, void *made)
 const struct synthesise_ops cpu_synthesise = {
     .stage = {sizeof(struct cpu_synthesise), cpu_synthesise_create, cpu_synthesise_destroy, NULL,
               cpu_synthesise_run},
-    .bytes = cpu_synthesise_bytes,
+    .bytes = {cpu_synthesise_bytes},
     .choose = cpu_synthesise_choose,
     .words = cpu_synthesise_words};

@@ -650,8 +650,7 @@ OPENCL_TIMES(opencl_channelise_times)
 const struct channelise_ops opencl_channelise = {
     .stage = {sizeof(struct stage), opencl_channelise_create, opencl_channelise_destroy,
               opencl_channelise_times, NULL},
-    .bytes = opencl_channelise_bytes,
-    .device_bytes = opencl_channelise_device_bytes,
+    .bytes = {opencl_channelise_bytes, opencl_channelise_device_bytes},
     .begin = opencl_channelise_begin,
     .scale = opencl_channelise_scale,
     .run = opencl_channelise_run,
