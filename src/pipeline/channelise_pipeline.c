@@ -859,11 +859,13 @@ out:
     return st;
 }
 
-void channelise_pipeline_range(const pipeline_t *pipeline, uint32_t product, uint64_t *large,
-                               uint64_t *small)
+struct made_counts channelise_pipeline_counts(const pipeline_t *pipeline, uint32_t product)
 {
     const struct channelising *p = pipeline_context(pipeline);
-    range_counts(p->range, product, large, small);
+    const uint32_t bank = p->work->job->products[product].bank;
+    struct made_counts counts = {.blanked = weights_blanked(p->weights[bank], product)};
+    range_counts(p->range, product, &counts.large, &counts.small);
+    return counts;
 }
 
 const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipeline,
@@ -871,10 +873,4 @@ const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipel
 {
     const struct channelising *p = pipeline_context(pipeline);
     return finish_wholes(p->finish[product]);
-}
-
-uint64_t channelise_pipeline_blanked(const pipeline_t *pipeline, uint32_t product)
-{
-    const struct channelising *p = pipeline_context(pipeline);
-    return weights_blanked(p->weights[p->work->job->products[product].bank], product);
 }

@@ -54,19 +54,18 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                     const struct pipeline_sink *sink,
                                     resident_rows_t *const *resident, pipeline_t **out);
 
-/* Sets how many values of a power product of this rank were too large or too small for floats
- * (pipeline/channelise_parts.h). */
-void channelise_pipeline_range(const pipeline_t *pipeline, uint32_t product, uint64_t *large,
-                               uint64_t *small);
+/* Returns what happened to rows of a product on this rank. */
+struct made_counts {
+    uint64_t large, small; /* values of power that floats do not hold (channelise_parts.h) */
+    uint64_t blanked;      /* rows of single streams that became NaN because too many samples of
+                              theirs are missing, though none was unreadable */
+};
+struct made_counts channelise_pipeline_counts(const pipeline_t *pipeline, uint32_t product);
 
 /* In a sink's put(): returns the statistics of its rows before channels were dropped
  * (pipeline/finish/finish.h); NULL: none were, or the plan does not say that they are judged. */
 const struct agreement_whole *channelise_pipeline_wholes(const pipeline_t *pipeline,
                                                          uint32_t product);
-
-/* Returns the rows of single streams of this rank that became NaN because too many samples of
- * theirs are missing, though none was unreadable. */
-uint64_t channelise_pipeline_blanked(const pipeline_t *pipeline, uint32_t product);
 
 /* Scales of the first block of rows that count for all (scales: first): every rank must have them
  * before it begins. */

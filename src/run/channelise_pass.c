@@ -587,13 +587,10 @@ static status_t pass_summarise(const struct channelise_pass *p, double seconds)
 static void pass_tell_of_rows_all(const struct channelise_pass *p)
 {
     for (uint32_t i = 0; i < p->pass.job->nproducts; i++) {
-        uint64_t large = 0;
-        uint64_t small = 0;
-        channelise_pipeline_range(p->pass.pipeline, i, &large, &small);
-        large = sum_u64_all(p->pass.comm, large);
-        small = sum_u64_all(p->pass.comm, small);
-        const uint64_t blanked =
-            sum_u64_all(p->pass.comm, channelise_pipeline_blanked(p->pass.pipeline, i));
+        const struct made_counts its = channelise_pipeline_counts(p->pass.pipeline, i);
+        const uint64_t large = sum_u64_all(p->pass.comm, its.large);
+        const uint64_t small = sum_u64_all(p->pass.comm, its.small);
+        const uint64_t blanked = sum_u64_all(p->pass.comm, its.blanked);
         if (p->pass.rank == 0 && large > 0) {
             report_warn("%s: %s values are infinite: beyond 3.4e38, the largest 32-bit float: the "
                         "archive's volts are too large",
