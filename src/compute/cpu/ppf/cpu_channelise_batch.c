@@ -441,6 +441,19 @@ static uint32_t interleaved_neighbours(const struct block *block, uint32_t strea
     return are_beside ? count : 0;
 }
 
+/* Calls the next tile of streams that share cache lines into the cache: no prefetcher of a
+ * processor follows steps that leave a page every few samples. */
+static void interleaved_prefetch(const struct block *block, uint32_t stream, uint32_t streams,
+                                 const char *at)
+{
+    const struct sample_input *input = &block->input;
+    const size_t reach = input->re[stream + streams - 1] - input->re[stream];
+    const int is_sparse = reach < LINE_BYTES && input->step > LINE_BYTES;
+    for (size_t k = 0; k < TILE && is_sparse; k++) {
+        __builtin_prefetch(at + input->re[stream] + k * input->step, 0, 2);
+    }
+}
+
 /* Copies `count` samples from sample `first` on of `streams` streams from `stream` on.
  *
  *   out   [streams][pitch] samples, each with its real part before the imaginary one   */
@@ -455,6 +468,9 @@ static void interleaved_take(const struct block *block, uint32_t stream, uint32_
         size_t samples = count - tile < TILE ? count - tile : TILE;
         const char *at = block->in + (first + tile) * step;
         uint32_t now = 1;
+        if (tile + TILE < count) {
+            interleaved_prefetch(block, stream, streams, at + TILE * step);
+        }
         for (uint32_t i = 0; i < streams; i += now) {
             const char *re = at + input->re[stream + i];
             const char *im = at + input->im[stream + i];
