@@ -34,7 +34,13 @@ static float *deliver_sum_row(const struct block *block, size_t grain[MOST_OUTPU
         *add = 0;
         return block->out[i] + ((size_t)s * nsums + sum) * spec->nchannels;
     }
-    *add = !sums_begins(cpu->sums[i], block->first, block->first + s, &grain[i]);
+    const uint64_t number = block->first + s;
+    const uint64_t dump = number / spec->outputs[i].integrate;
+    *add = !sums_begins(cpu->sums[i], block->first, number, &grain[i]);
+    if (sums_is_row(cpu->sums[i], block->first, block->spectra, dump)) {
+        const uint64_t row = dump - block->first / spec->outputs[i].integrate;
+        return block->out[i] + ((size_t)row * nsums + sum) * spec->nchannels;
+    }
     return block->grains[i] + (grain[i] * nsums + sum) * spec->nchannels;
 }
 
@@ -70,14 +76,19 @@ static void deliver_pair(const struct block *block, size_t grain[MOST_OUTPUTS],
     uint32_t first = batch->stream[0] / inner * inner * 2 + batch->stream[0] % inner;
     int add = 0;
     float *power = deliver_sum_row(block, grain, i, first + (half ? inner : 0), s, &add);
-    float *re = power + inner * nchannels;
     for (size_t p = 0; p < cut->pieces; p++) {
         const struct kept kept = deliver_kept(&cpu->base.spec, cut, p);
         const size_t from = 2 * kept.from;
+        float *re = power + inner * nchannels + kept.to;
+        float *im = re + inner * nchannels;
         cpu->kernels->power(bins[half] + from, kept.count, add, power + kept.to);
+        if (half && !add && cpu->sums[i]) { /* sums that begin with 0 are never -0 */
+            memset(re, 0, kept.count * sizeof *re);
+            memset(im, 0, kept.count * sizeof *im);
+        }
         if (half) {
-            cpu->kernels->cross(bins[0] + from, bins[1] + from, kept.count, add, re + kept.to,
-                                re + inner * nchannels + kept.to);
+            cpu->kernels->cross(bins[0] + from, bins[1] + from, kept.count, add || cpu->sums[i], re,
+                                im);
         }
     }
 }

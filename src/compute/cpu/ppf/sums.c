@@ -104,37 +104,56 @@ static void sum_piece(const sums_t *sums, const struct sums_block *block, uint64
     }
 }
 
-static uint64_t sums_dumps_touched(const sums_t *sums, const struct sums_block *block)
+int sums_is_row(const sums_t *sums, uint64_t first, uint64_t spectra, uint64_t dump)
 {
-    uint64_t last = block->first + block->spectra - 1;
-    return last / sums->integrate - block->first / sums->integrate + 1;
+    return GRAIN % sums->integrate == 0 && dump * sums->integrate >= first &&
+           (dump + 1) * sums->integrate <= first + spectra;
 }
 
-/* Channels of a task: all of them where there are dumps enough. */
-static size_t sums_task_channels(const sums_t *sums, const struct sums_block *block)
+/* The dumps that are made of grains: number *first, all that follow up to number *last, or where
+ * some are rows, only these two. Returns how many. */
+static uint64_t sums_dumps(const sums_t *sums, const struct sums_block *block, uint64_t *first,
+                           uint64_t *last)
 {
-    return sums_dumps_touched(sums, block) * block->nsums >= sums->many_dumps ? sums->nchannels
-                                                                              : PIECE;
+    const uint64_t begin = block->first / sums->integrate;
+    *last = (block->first + block->spectra - 1) / sums->integrate;
+    *first = sums_is_row(sums, block->first, block->spectra, begin) ? *last : begin;
+    if (GRAIN % sums->integrate != 0) {
+        return *last - *first + 1;
+    }
+    return (uint64_t)(*first < *last) + !sums_is_row(sums, block->first, block->spectra, *last);
 }
 
-static uint64_t sums_pieces_of(const sums_t *sums, const struct sums_block *block)
+/* Tasks: `dumps` times the block's sums times pieces of `channels` channels, which are all where
+ * there are dumps enough. */
+struct sums_cut {
+    uint64_t dumps, first, last, pieces;
+    size_t channels;
+};
+
+static struct sums_cut sums_cut_of(const sums_t *sums, const struct sums_block *block)
 {
-    return ceil_div_u64(sums->nchannels, sums_task_channels(sums, block));
+    struct sums_cut cut;
+    cut.dumps = sums_dumps(sums, block, &cut.first, &cut.last);
+    cut.channels = cut.dumps * block->nsums >= sums->many_dumps ? sums->nchannels : PIECE;
+    cut.pieces = ceil_div_u64(sums->nchannels, cut.channels);
+    return cut;
 }
 
 uint64_t sums_tasks(const sums_t *sums, const struct sums_block *block)
 {
-    return sums_dumps_touched(sums, block) * block->nsums * sums_pieces_of(sums, block);
+    const struct sums_cut cut = sums_cut_of(sums, block);
+    return cut.dumps * block->nsums * cut.pieces;
 }
 
 void sums_finish(const sums_t *sums, const struct sums_block *block, uint64_t task)
 {
-    uint64_t pieces = sums_pieces_of(sums, block);
-    size_t channels = sums_task_channels(sums, block);
-    uint64_t dump = block->first / sums->integrate + task / pieces / block->nsums;
-    uint32_t sum = (uint32_t)(task / pieces % block->nsums);
-    size_t low = (size_t)(task % pieces) * channels;
-    size_t end = low + channels < sums->nchannels ? low + channels : sums->nchannels;
+    const struct sums_cut cut = sums_cut_of(sums, block);
+    const uint64_t number = task / cut.pieces / block->nsums;
+    const uint64_t dump = number == 1 && cut.dumps == 2 ? cut.last : cut.first + number;
+    const uint32_t sum = (uint32_t)(task / cut.pieces % block->nsums);
+    size_t low = (size_t)(task % cut.pieces) * cut.channels;
+    const size_t end = low + cut.channels < sums->nchannels ? low + cut.channels : sums->nchannels;
     for (; low < end; low += PIECE) {
         sum_piece(sums, block, dump, sum, low);
     }
