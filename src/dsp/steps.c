@@ -157,6 +157,9 @@ static void steps_store_line(const struct steps_rows *work, size_t row, size_t l
         int32_t whole = isnan(value) ? steps_blank(work->form) : steps_whole(value, least, most);
         work->low[line] = (uint16_t)(work->low[line] + (value <= least - 0.5));
         work->high[line] = (uint16_t)(work->high[line] + (value >= most + 0.5));
+        if (work->any && (whole == (int32_t)least || whole == (int32_t)most)) {
+            *work->any = 1;
+        }
         if (work->form.bits == 8) {
             ((uint8_t *)work->out)[at] = (uint8_t)whole;
         } else {

@@ -86,6 +86,7 @@ struct steps_rows {
     const float *factor;  /* [lines] */
     void *out;            /* the numbers of form.bits */
     uint16_t *low, *high; /* [lines]: what is clipped there is added */
+    int *any;             /* NULL, or becomes 1 where something may have been clipped */
 };
 
 /* Rounds rows. */

@@ -17,25 +17,43 @@ typedef uint8_t steps_8_t __attribute__((vector_size(LANES)));
 typedef uint16_t steps_16_t __attribute__((vector_size(2 * LANES)));
 typedef uint64_t steps_words_t __attribute__((vector_size(VECTOR)));
 
-/* Whether any lane is set. */
-INLINE int steps_any(mask_t which)
+/* Whether all numbers are between these, and none is NaN. */
+INLINE int steps_are_inside(lanes_t x, lanes_t least, lanes_t most)
 {
 #if LANES == 16
-    return _mm512_movepi32_mask((__m512i)which) != 0;
+    const __mmask16 above = _mm512_cmp_ps_mask((__m512)x, (__m512)least, _CMP_GE_OQ);
+    return _mm512_mask_cmp_ps_mask(above, (__m512)x, (__m512)most, _CMP_LE_OQ) == 0xffff;
 #elif LANES == 8
-    return _mm256_movemask_ps((__m256)which) != 0;
+    return _mm256_movemask_ps((__m256)((x >= least) & (x <= most))) == 0xff;
 #else
-    const steps_words_t words = (steps_words_t)which;
-    return (words[0] | words[1]) != 0;
+    const steps_words_t words = (steps_words_t)((x >= least) & (x <= most));
+    return (words[0] & words[1]) == UINT64_MAX;
 #endif
 }
 
-static __attribute__((noinline, cold)) void steps_count(mask_t which, size_t parts,
-                                                        uint16_t *counts)
+static void steps_count(mask_t which, size_t parts, uint16_t *counts)
 {
     for (size_t lane = 0; lane < LANES; lane++) {
         counts[lane / parts] = (uint16_t)(counts[lane / parts] - which[lane]);
     }
+}
+
+/* The same of numbers of which some are clipped, or NaN. */
+static __attribute__((noinline, cold)) mask_t
+steps_clip(const struct steps_rows *work, struct steps_form form, lanes_t whole, size_t line)
+{
+    const size_t parts = form.is_signed ? 2 : 1;
+    const lanes_t least = lanes_of(ROUND_TO_WHOLE + (float)steps_least(form));
+    const lanes_t most = lanes_of(ROUND_TO_WHOLE + (float)steps_most(form));
+    const mask_t is_number = whole == whole;
+    const lanes_t inside = LANES_LESSER(LANES_GREATER(whole, least), most);
+    const mask_t number = (mask_t)inside - (mask_t)lanes_of(ROUND_TO_WHOLE);
+    if (work->any) {
+        *work->any = 1;
+    }
+    steps_count(whole < least, parts, work->low + line);
+    steps_count(whole > most, parts, work->high + line);
+    return (number & is_number) | (((mask_t){0} + steps_blank(form)) & ~is_number);
 }
 
 /* Rounds one register of numbers. Ends are odd, so that halves beyond them round outwards: numbers
@@ -43,18 +61,11 @@ static __attribute__((noinline, cold)) void steps_count(mask_t which, size_t par
 INLINE mask_t steps_round(const struct steps_rows *work, struct steps_form form, lanes_t value,
                           lanes_t offset, lanes_t factor, size_t line)
 {
-    const size_t parts = form.is_signed ? 2 : 1;
     const lanes_t least = lanes_of(ROUND_TO_WHOLE + (float)steps_least(form));
     const lanes_t most = lanes_of(ROUND_TO_WHOLE + (float)steps_most(form));
     const lanes_t whole = LANES_MULTIPLY_ADD(value - offset, factor, lanes_of(ROUND_TO_WHOLE));
-    const mask_t is_number = whole == whole;
-    const lanes_t inside = LANES_LESSER(LANES_GREATER(whole, least), most);
-    const mask_t number = (mask_t)inside - (mask_t)lanes_of(ROUND_TO_WHOLE);
-    if (steps_any((whole < least) | (whole > most))) {
-        steps_count(whole < least, parts, work->low + line);
-        steps_count(whole > most, parts, work->high + line);
-    }
-    return (number & is_number) | (((mask_t){0} + steps_blank(form)) & ~is_number);
+    return steps_are_inside(whole, least, most) ? (mask_t)whole - (mask_t)lanes_of(ROUND_TO_WHOLE)
+                                                : steps_clip(work, form, whole, line);
 }
 
 INLINE size_t steps_store_as(const struct steps_rows of, struct steps_form form)
@@ -79,8 +90,7 @@ INLINE size_t steps_store_as(const struct steps_rows of, struct steps_form form)
                     const mask_t number = steps_round(&of, form, lanes_load(of.rows + at), offset,
                                                       by, line + part * LANES / parts);
                     if (form.bits == 8) {
-                        const steps_8_t few = __builtin_convertvector(
-                            __builtin_convertvector(number, steps_16_t), steps_8_t);
+                        const steps_8_t few = __builtin_convertvector(number, steps_8_t);
                         memcpy((uint8_t *)of.out + at, &few, sizeof few);
                     } else {
                         const steps_16_t few = __builtin_convertvector(number, steps_16_t);

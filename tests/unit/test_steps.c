@@ -147,8 +147,8 @@ static void halves_go_to_even(void **state)
     for (int i = 0; i < COUNT; i++) {
         factor[i] = 1;
     }
-    steps_store(
-        &(const struct steps_rows){form, values, 1, 0, COUNT, offset, factor, out, low, high});
+    steps_store(&(const struct steps_rows){form, values, 1, 0, COUNT, offset, factor, out, low,
+                                           high, NULL});
     assert_memory_equal(out, expected, sizeof expected);
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(low[i], i < 2);
@@ -180,9 +180,11 @@ static void kernels_are_as_plain_loops(void **state)
         const size_t parts = form.is_signed ? 2 : 1;
         static uint8_t out[2][2 * NUMBERS];
         uint16_t counts[2][2][MANY] = {0};
-        struct steps_rows of = {form,   rows,   DEEP,   MANY * parts, MANY,
-                                offset, factor, out[0], counts[0][0], counts[0][1]};
+        int any = 0;
+        struct steps_rows of = {form,   rows,   DEEP,         MANY * parts, MANY, offset,
+                                factor, out[0], counts[0][0], counts[0][1], &any};
         const size_t done = kernels ? kernels->store(&of) : 0;
+        assert_true(any || done == 0);
         for (size_t i = 0; i < done; i++) {
             of = (struct steps_rows){form,
                                      rows + i * parts,
@@ -193,8 +195,11 @@ static void kernels_are_as_plain_loops(void **state)
                                      factor + i,
                                      out[1] + i * parts * form.bits / 8,
                                      counts[1][0] + i,
-                                     counts[1][1] + i};
+                                     counts[1][1] + i,
+                                     &any};
+            any = 0;
             steps_store(&of);
+            assert_true(any || counts[1][0][i] + counts[1][1][i] == 0);
         }
         for (size_t row = 0; row < DEEP; row++) {
             const size_t at = row * MANY * parts * form.bits / 8;

@@ -91,8 +91,8 @@ struct scratch {
     char *deinterleaved;           /* NULL until streams come interleaved */
     float *matrices;               /* [streams of a batch][rows]; NULL until a thread makes whole
                                       spectra by columns and rows */
-    uint16_t *low, *high;          /* [nchannels] clipped of a spectrum in few bits; NULL: all are
-                                      floats */
+    uint16_t *low, *high;          /* [nchannels] clipped of a spectrum in few bits, 0 until its
+                                      numbers are rounded; NULL: all are floats */
     size_t grain[2][MOST_OUTPUTS]; /* of a block, that the last spectrum's power went to: of a
                                       stream, or of the first and of the second of a pair */
     int is_touched;

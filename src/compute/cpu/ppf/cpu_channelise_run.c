@@ -103,9 +103,7 @@ static void deliver_steps(const struct block *block, const struct scratch *scrat
     const struct steps_form form = {.bits = cpu->base.spec.outputs[i].bits, .is_signed = 1};
     const size_t row = (size_t)s * block->nstreams + stream;
     char *out = (char *)block->out[i] + (row * nchannels + kept->to) * 2 * (form.bits / 8);
-    uint32_t any = 0;
-    memset(scratch->low, 0, count * sizeof *scratch->low);
-    memset(scratch->high, 0, count * sizeof *scratch->high);
+    int any = 0;
     steps_store(
         &(const struct steps_rows){.form = form,
                                    .rows = bins + 2 * kept->from,
@@ -114,16 +112,15 @@ static void deliver_steps(const struct block *block, const struct scratch *scrat
                                    .factor = cpu->factors[i] + stream * nchannels + kept->to,
                                    .out = out,
                                    .low = scratch->low,
-                                   .high = scratch->high});
-    for (size_t k = 0; k < count; k++) {
-        any |= (uint32_t)(scratch->low[k] | scratch->high[k]);
-    }
+                                   .high = scratch->high,
+                                   .any = &any});
     uint32_t *counts =
         any ? clipped_line(&block->clipped[i], stream, block->before + s) + 2 * kept->to : NULL;
     for (size_t k = 0; k < count && any; k++) {
         if (scratch->low[k] | scratch->high[k]) {
             __atomic_fetch_add(&counts[2 * k], scratch->low[k], __ATOMIC_RELAXED);
             __atomic_fetch_add(&counts[2 * k + 1], scratch->high[k], __ATOMIC_RELAXED);
+            scratch->low[k] = scratch->high[k] = 0;
         }
     }
 }
