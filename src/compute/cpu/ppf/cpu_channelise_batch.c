@@ -375,8 +375,9 @@ enum {
                                 each line would be read once for every few streams of it */
     TASKS_A_THREAD = 4,      /* of a block, at least, where groups are wide */
     TURN_BYTES = 16,         /* of neighbouring streams that are transposed together */
-    TILE = 64,              /* samples of one stream before the next one's: their lines stay near */
-    TURN_SAMPLES = 1 << 14, /* of each stream, of a task that deinterleaves a block */
+    TILE = 64,               /* samples of one stream, at least, before the next one's, */
+    TILE_BYTES = 16 << 10,   /* of which there are more where their lines stay near */
+    TURN_SAMPLES = 1 << 14,  /* of each stream, of a task that deinterleaves a block */
     TURN_PAD = 2 * TILE /* samples between streams, which begin in different sets of the cache */
 };
 
@@ -444,12 +445,12 @@ static uint32_t interleaved_neighbours(const struct block *block, uint32_t strea
 /* Calls the next tile of streams that share cache lines into the cache: no prefetcher of a
  * processor follows steps that leave a page every few samples. */
 static void interleaved_prefetch(const struct block *block, uint32_t stream, uint32_t streams,
-                                 const char *at)
+                                 const char *at, size_t samples)
 {
     const struct sample_input *input = &block->input;
     const size_t reach = input->re[stream + streams - 1] - input->re[stream];
     const int is_sparse = reach < LINE_BYTES && input->step > LINE_BYTES;
-    for (size_t k = 0; k < TILE && is_sparse; k++) {
+    for (size_t k = 0; k < samples && is_sparse; k++) {
         __builtin_prefetch(at + input->re[stream] + k * input->step, 0, 2);
     }
 }
@@ -464,12 +465,13 @@ static void interleaved_take(const struct block *block, uint32_t stream, uint32_
     const struct sample_input *input = &block->input;
     size_t bytes = layout->sample_bytes;
     size_t step = input->step;
-    for (size_t tile = 0; tile < count; tile += TILE) {
-        size_t samples = count - tile < TILE ? count - tile : TILE;
+    const size_t most = step < TILE_BYTES / TILE ? TILE_BYTES / step / TILE * TILE : TILE;
+    for (size_t tile = 0; tile < count; tile += most) {
+        size_t samples = count - tile < most ? count - tile : most;
         const char *at = block->in + (first + tile) * step;
         uint32_t now = 1;
-        if (tile + TILE < count) {
-            interleaved_prefetch(block, stream, streams, at + TILE * step);
+        if (tile + most < count) {
+            interleaved_prefetch(block, stream, streams, at + most * step, most);
         }
         for (uint32_t i = 0; i < streams; i += now) {
             const char *re = at + input->re[stream + i];
