@@ -154,7 +154,9 @@ static void channelise_set_sizes(struct cpu *cpu, const struct channelise_spec *
     cpu->fine = channelise_fine(spec, choice);
     cpu->has_pairs = channelise_has_pairs(spec);
     cpu->piece = channelise_piece(cpu);
-    cpu->shared = min_u64(cpu->piece, spec->max_spectra);
+    cpu->turns = spec->is_interleaved && cpu->fine.height > 0 &&
+                 (cpu->piece > 0 || interleaved_is_slow(spec));
+    cpu->shared = cpu->piece > 0 ? min_u64(cpu->piece, spec->max_spectra) : spec->max_spectra;
     cpu->rows = channelise_rows(cpu);
     if (cpu->rows < cpu->shape.batch) {
         cpu->rows = cpu->shape.batch;
@@ -341,14 +343,14 @@ static uint64_t cpu_channelise_bytes(const struct channelise_spec *spec)
     uint64_t thread = (floats[0] + floats[1] + floats[2]) * sizeof(float);
     thread += is_shared ? 0 : floats[3] * sizeof(float);
     thread +=
-        spec->is_interleaved && !is_shared ? interleaved_bytes(spec) * (cpu.has_pairs ? 2 : 1) : 0;
+        spec->is_interleaved && !cpu.turns ? interleaved_bytes(spec) * (cpu.has_pairs ? 2 : 1) : 0;
     uint64_t bytes = spec->is_spectra ? 0 : ppf_fir_bytes(spec);
     if (cpu.fine.height > 0) {
         bytes += fine_fft_bytes(cpu.fine);
         bytes += is_shared
                      ? 2 * cpu.shared * spec->nstreams * fine_fft_matrix(cpu.fine) * sizeof(float)
                      : 0;
-        bytes += is_shared && spec->is_interleaved ? 2 * interleaved_turned_bytes(&cpu) : 0;
+        bytes += cpu.turns ? 2 * interleaved_turned_bytes(&cpu) : 0;
     } else if (!spec->is_spectra) {
         /* FFTW's own tables, and buffers of each thread: for lengths with large prime factors,
          * those of a transform of up to four times the length. */

@@ -364,8 +364,8 @@ uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers
 
 /* ---- interleaved ---- */
 
-/* Streams that lie interleaved are deinterleaved a few at a time, by the thread that filters them,
- * or where threads share spectra, all at once, before.
+/* Streams that lie interleaved are deinterleaved a few at a time, by the thread that filters them.
+ * Where threads share fine spectra, or would have too few streams each, all are at once, before.
  *
  * Tiles of samples are copied stream by stream, while their cache lines are near. */
 
@@ -399,6 +399,11 @@ static uint32_t interleaved_group_size(const struct channelise_spec *spec)
     const uint64_t fit = max_u64(GROUP_BYTES / each, wide);
     const uint64_t most = LINE_BYTES / ppf_fir_sample_bytes(spec);
     return (uint32_t)(fit >= most ? most : fit > turned ? fit - fit % turned : max_u64(fit, 1));
+}
+
+int interleaved_is_slow(const struct channelise_spec *spec)
+{
+    return interleaved_group_size(spec) * ppf_fir_sample_bytes(spec) < TURN_BYTES;
 }
 
 uint64_t interleaved_bytes(const struct channelise_spec *spec)

@@ -67,7 +67,7 @@ uint64_t ppf_fir_part(const ppf_fir_t *filter, const char *data, const struct pp
                       uint64_t answers, float *window, const struct ppf_fir_out *out);
 
 /* Processing of a block's streams: interleaved ones are deinterleaved a few at a time, by the
- * thread that filters them, or all before the first is filtered, where threads share spectra. */
+ * thread that filters them, or all before the first is filtered (struct cpu: turns). */
 struct interleaved {
     int is_copied; /* 0: every stream is stored without gaps, real parts before imaginary ones */
     uint32_t group, groups; /* streams worked off together, and how many such groups */
@@ -77,6 +77,9 @@ struct interleaved {
 /* Chooses how the streams of a block are deinterleaved. */
 struct interleaved interleaved_layout(const struct channelise_spec *spec,
                                       const struct sample_input *input, uint32_t nstreams);
+
+/* Whether so few streams are deinterleaved at a time that they are gathered number by number. */
+int interleaved_is_slow(const struct channelise_spec *spec);
 
 /* Returns the bytes that interleaved_take() writes at most, for a grain of spectra. */
 uint64_t interleaved_bytes(const struct channelise_spec *spec);
@@ -135,7 +138,8 @@ struct cpu {
     struct fine_shape fine; /* 0: spectra are transformed as a whole, by `transform` */
     fine_fft_t *fine_fft;
     uint64_t piece;     /* spectra of a block, whole grains, where threads share matrices */
-    uint64_t shared;    /* the most of them that there are at once */
+    int turns;          /* interleaved streams are deinterleaved by a phase of its own */
+    uint64_t shared;    /* the most spectra of a block that these two are for */
     float *matrices[2]; /* of blocks in turns; NULL until threads share them */
     char *turned[2];    /* likewise; NULL until such streams come interleaved */
     size_t rows;        /* spectra that are filtered in one go */

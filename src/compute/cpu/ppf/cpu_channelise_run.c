@@ -549,7 +549,7 @@ static status_t channelise_create_deinterleaved(struct cpu *cpu)
 /* Where spectra stay between columns and rows, and before them deinterleaved samples: of each
  * thread, or of all for this block. */
 static status_t channelise_create_matrices(struct cpu *cpu, struct block *block, int is_shared,
-                                           int is_copied)
+                                           int is_turned)
 {
     const struct channelise_spec *spec = &cpu->base.spec;
     float **shared = &cpu->matrices[cpu->nblocks % 2];
@@ -563,12 +563,12 @@ static status_t channelise_create_matrices(struct cpu *cpu, struct block *block,
         TRY(memory_aligned((size_t)cpu->shared * spec->nstreams * fine_fft_matrix(cpu->fine),
                            sizeof(float), "spectra by columns and rows", shared));
     }
-    if (is_shared && is_copied && !*turned) {
+    if (is_turned && !*turned) {
         TRY(memory_aligned((size_t)interleaved_turned_bytes(cpu), 1, "deinterleaved streams",
                            turned));
     }
     block->matrices = is_shared ? *shared : NULL;
-    block->turned = is_shared && is_copied ? *turned : NULL;
+    block->turned = is_turned ? *turned : NULL;
     for (uint32_t i = 0; i < spec->threads && !is_shared; i++) {
         if (!cpu->scratch[i].matrices) {
             size_t floats[SCRATCH_PARTS];
@@ -610,7 +610,7 @@ struct run {
     struct interleaved layout;
     uint32_t nstreams;
     uint64_t spectra, counted;
-    int is_shared;
+    int is_shared, is_turned;
     char *out[MOST_OUTPUTS];
     struct clipped clipped[MOST_OUTPUTS];
 };
@@ -627,7 +627,8 @@ static status_t channelise_begin_run(struct cpu *cpu, int follows, buffer_t *in,
     }
     run->layout = interleaved_layout(spec, run->input, run->nstreams);
     run->is_shared = cpu->piece > 0;
-    if (run->is_shared) {
+    run->is_turned = run->layout.is_copied && (run->is_shared || cpu->turns);
+    if (run->is_shared || run->is_turned) {
         run->layout.group = 1;
         run->layout.groups = run->nstreams;
     } else if (run->layout.is_copied) {
@@ -689,17 +690,19 @@ static void channelise_submit(struct cpu *cpu, struct block *block)
     work.tasks[0] = batches;
     work.tasks[1] = channelise_count_sums(block);
     if (block->matrices) {
+        work.run[0] = cpu_fine_run_columns;
+        work.tasks[0] = batches * cpu_fine_column_tasks(cpu);
+        work.run[2] = work.run[1];
+        work.tasks[2] = work.tasks[1];
+        work.run[1] = cpu_fine_run_rows;
+        work.tasks[1] = batches * cpu_fine_row_tasks(cpu);
+    }
+    if (block->turned) {
         /* The first phase alone may run beside the block before. */
-        const int turns = block->turned != NULL;
-        struct pool_block fine = {.context = block, .run = {interleaved_turn}};
-        fine.tasks[0] = turns ? interleaved_tasks(block) : 0;
-        fine.run[turns] = cpu_fine_run_columns;
-        fine.tasks[turns] = batches * cpu_fine_column_tasks(cpu);
-        fine.run[turns + 1] = cpu_fine_run_rows;
-        fine.tasks[turns + 1] = batches * cpu_fine_row_tasks(cpu);
-        fine.run[turns + 2] = channelise_run_sums;
-        fine.tasks[turns + 2] = work.tasks[1];
-        work = fine;
+        memmove(work.run + 1, work.run, (POOL_PHASES - 1) * sizeof *work.run);
+        memmove(work.tasks + 1, work.tasks, (POOL_PHASES - 1) * sizeof *work.tasks);
+        work.run[0] = interleaved_turn;
+        work.tasks[0] = interleaved_tasks(block);
     }
     block->number = pool_submit(cpu->pool, &work);
     cpu->nblocks++;
@@ -727,11 +730,11 @@ status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first,
     for (uint64_t before = 0; before < spectra; before += count) {
         struct block *block = &cpu->blocks[cpu->nblocks % POOL_BLOCKS];
         pool_wait(cpu->pool, block->number);
-        if (run.is_shared) { /* who had the matrices last is done */
+        if (run.is_shared || run.is_turned) { /* who had this memory last is done */
             pool_wait(cpu->pool,
                       cpu->blocks[(cpu->nblocks + POOL_BLOCKS - 2) % POOL_BLOCKS].number);
         }
-        TRY(channelise_create_matrices(cpu, block, run.is_shared, run.layout.is_copied));
+        TRY(channelise_create_matrices(cpu, block, run.is_shared, run.is_turned));
         block->source = (struct host_buffer *)in;
         block->in = block->source->data;
         block->follows = first != NULL;
