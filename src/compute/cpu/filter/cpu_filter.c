@@ -362,7 +362,8 @@ static status_t cpu_filter_candidates(backend_t *backend, const struct filter_sp
  *
  * A task makes a piece of one stream's rows: a grain of overlap-save, or some rows of the direct
  * form; or it counts missing samples. Tasks are independent, so threads may take them in any order.
- */
+ * Streams that lie interleaved come in turns, while the cache has their lines; else pieces of one,
+ * whose response it has. */
 
 enum { COUNT_SAMPLES = 1 << 16 /* of a task that counts */ };
 
@@ -419,8 +420,12 @@ static void run_count(const struct filter_block *block, uint32_t stream, uint64_
 static void run_task(void *context, uint32_t thread, uint64_t task)
 {
     const struct filter_block *block = context;
-    uint64_t makes = block->pieces * block->run.nstreams;
-    if (task < makes) {
+    const uint32_t streams = block->run.nstreams;
+    uint64_t makes = block->pieces * streams;
+    if (task < makes && block->step > block->filter->reader.bytes) {
+        run_rows(block, thread, (uint32_t)(task % streams),
+                 block->first_piece + (int64_t)(task / streams));
+    } else if (task < makes) {
         run_rows(block, thread, (uint32_t)(task / block->pieces),
                  block->first_piece + (int64_t)(task % block->pieces));
     } else {
