@@ -83,6 +83,16 @@ const char *cpu_simd_name(uint32_t simd)
     return kernels ? kernels->name : "?";
 }
 
+int cpu_are_beside(const size_t *re, const size_t *im, uint32_t count, size_t bytes)
+{
+    int are_beside = 1;
+    for (uint32_t i = 0; i < count && are_beside; i++) {
+        const size_t apart = im[i] - re[i];
+        are_beside = re[i] == re[0] + i * bytes && (apart == 0 || apart == bytes / 2);
+    }
+    return are_beside;
+}
+
 void cpu_processor(char *out, size_t room)
 {
     char line[256];

@@ -58,4 +58,7 @@ uint64_t cpu_submit(pool_t *pool, const struct pool_block *block, buffer_t *in, 
 /* Waits for a block; number 0, as in a stage that is half-made: for none. */
 void cpu_settle(pool_t *pool, uint64_t number);
 
+/* Whether samples of `count` streams, whose parts lie at these offsets, are neighbours. */
+int cpu_are_beside(const size_t *re, const size_t *im, uint32_t count, size_t bytes);
+
 #endif

@@ -200,10 +200,37 @@ static void direct_run(direct_t *d, uint32_t thread, const struct filter_stream 
     d->reader->filter->direct[d->reader->is_complex][d->is_complex_coeff](&sums);
 }
 
+/* Samples of a piece of neighbouring streams that lie interleaved, transposed by a thread, whose
+ * next tasks find them. Where they would take more memory, it gathers those of each stream. */
+enum {
+    TURNED_BYTES = 8 << 20,
+    TURNED_PAD = 64 /* samples between streams, which begin in different sets of the cache */
+};
+
+struct turned {
+    char *data; /* [TURN_BYTES / bytes][samples + TURNED_PAD] */
+    uint64_t block;
+    int64_t piece;
+    uint32_t first; /* stream */
+};
+
+/* Samples of each stream: those of a grain and a few more; 0: none are transposed. */
+static uint64_t turned_samples(const struct filter_spec *spec)
+{
+    const uint64_t samples = (uint64_t)spec->choice.shape.length * (spec->is_complex_out ? 1 : 2);
+    return spec->shift || samples * TURN_BYTES > TURNED_BYTES ? 0 : samples;
+}
+
+static uint64_t turned_bytes(const struct filter_spec *spec)
+{
+    return turned_samples(spec) > 0 ? (turned_samples(spec) + TURNED_PAD) * TURN_BYTES : 0;
+}
+
 /* A call of run(), in the pool until it is done. */
 struct filter_block {
     struct cpu_filter *filter;
     uint64_t number; /* in the pool */
+    uint64_t count;  /* of the filter's blocks, with this one */
     struct host_buffer *source;
     const char *in;  /* its data */
     size_t *re, *im; /* [streams] offsets */
@@ -221,7 +248,8 @@ struct cpu_filter {
     pool_t *pool;
     direct_t *direct; /* one of both */
     overlap_save_t *overlap_save;
-    uint64_t piece_rows; /* of a task */
+    struct turned *turned; /* [threads] */
+    uint64_t piece_rows;   /* of a task */
     struct filter_block blocks[POOL_BLOCKS];
     uint64_t nblocks; /* so far */
 };
@@ -375,6 +403,36 @@ static struct filter_stream run_stream(const struct filter_block *block, uint32_
                                   .samples = block->run.samples};
 }
 
+/* Takes the samples of a piece from *place on from what is transposed, where they are neighbours.
+ */
+static void run_turn(const struct filter_block *block, uint32_t thread, uint32_t stream,
+                     int64_t piece, struct filter_stream *from, int64_t *place)
+{
+    const struct cpu_filter *filter = block->filter;
+    const size_t bytes = filter->reader.bytes;
+    const uint32_t count = (uint32_t)(TURN_BYTES / bytes);
+    const uint32_t first = stream - stream % count;
+    const uint64_t samples = turned_samples(&filter->base.spec);
+    const uint64_t pitch = (samples + TURNED_PAD) * bytes;
+    struct turned *turned = &filter->turned[thread];
+    if (samples == 0 || block->step == bytes || *place < 0 ||
+        (uint64_t)*place + samples > block->run.samples || first + count > block->run.nstreams ||
+        !cpu_are_beside(block->re + first, block->im + first, count, bytes)) {
+        return;
+    }
+    if (turned->block != block->count || turned->piece != piece || turned->first != first) {
+        filter->reader.kernels->turn(bytes,
+                                     block->in + block->re[first] + (size_t)*place * block->step,
+                                     block->step, (size_t)samples, (size_t)pitch, turned->data);
+        *turned = (struct turned){turned->data, block->count, piece, first};
+    }
+    from->re = turned->data + (stream - first) * pitch;
+    from->im = from->re + (block->im[stream] - block->re[stream]);
+    from->step = bytes;
+    from->samples = samples;
+    *place = 0;
+}
+
 /* Rows `piece` x piece_rows ..., as far as the run wants them. */
 static void run_rows(const struct filter_block *block, uint32_t thread, uint32_t stream,
                      int64_t piece)
@@ -382,7 +440,7 @@ static void run_rows(const struct filter_block *block, uint32_t thread, uint32_t
     const struct cpu_filter *filter = block->filter;
     const struct filter_spec *spec = &filter->base.spec;
     const struct stage_run *run = &block->run;
-    const struct filter_stream from = run_stream(block, stream);
+    struct filter_stream from = run_stream(block, stream);
     uint32_t number = run->first_stream + stream;
     int64_t begin = piece * (int64_t)filter->piece_rows;
     int64_t end = begin + (int64_t)filter->piece_rows;
@@ -395,8 +453,10 @@ static void run_rows(const struct filter_block *block, uint32_t thread, uint32_t
     if (filter->direct) {
         direct_run(filter->direct, thread, &from, first * spec->decimate + shift, rows, out);
     } else {
-        overlap_save_run(filter->overlap_save, thread, number, &from,
-                         begin * spec->decimate + shift, (uint64_t)(first - begin), rows, out);
+        int64_t place = begin * spec->decimate + shift;
+        run_turn(block, thread, stream, piece, &from, &place);
+        overlap_save_run(filter->overlap_save, thread, number, &from, place,
+                         (uint64_t)(first - begin), rows, out);
     }
 }
 
@@ -461,18 +521,19 @@ static status_t cpu_filter_run(void *base, buffer_t *in, const struct sample_inp
     memcpy(block->im, input->im, run->nstreams * sizeof *block->im);
     block->step = input->step;
     block->run = *run;
+    block->count = ++filter->nblocks;
     run_cut(block);
     struct pool_block work = {.context = block, .run = {run_task, NULL}};
     work.tasks[0] = (block->pieces + block->counts) * run->nstreams;
     block->number = cpu_submit(filter->pool, &work, in, out);
-    filter->nblocks++;
     return STATUS_OK;
 }
 
 static uint64_t cpu_filter_bytes(const struct filter_spec *spec)
 {
-    return spec->choice.shape.method == FILTER_DIRECT ? direct_bytes(spec)
-                                                      : overlap_save_bytes(spec);
+    return spec->choice.shape.method == FILTER_DIRECT
+               ? direct_bytes(spec)
+               : overlap_save_bytes(spec) + spec->threads * turned_bytes(spec);
 }
 
 static status_t cpu_filter_words(const struct filter_choice *choice, struct text *out)
@@ -492,6 +553,10 @@ static void cpu_filter_destroy(void *base)
         free(filter->blocks[i].re);
         free(filter->blocks[i].im);
     }
+    for (uint32_t i = 0; filter->turned && i < filter->base.spec.threads; i++) {
+        free(filter->turned[i].data);
+    }
+    free(filter->turned);
     direct_destroy(filter->direct);
     overlap_save_destroy(filter->overlap_save);
 }
@@ -511,6 +576,10 @@ static status_t cpu_filter_create(backend_t *backend, void *made)
     } else {
         TRY(overlap_save_create(&filter->base.spec, &filter->reader, &filter->overlap_save));
         filter->piece_rows = filter_grain(spec);
+        TRY(memory_zeroed(spec->threads, sizeof *filter->turned, "samples", &filter->turned));
+        for (uint32_t i = 0; i < spec->threads && turned_bytes(spec) > 0; i++) {
+            TRY(memory_aligned((size_t)turned_bytes(spec), 1, "samples", &filter->turned[i].data));
+        }
     }
     filter->base.spec.coeff = NULL;
     for (int i = 0; i < POOL_BLOCKS; i++) {

@@ -374,7 +374,6 @@ enum {
     WIDE_BYTES = 8 << 20,    /* the same of streams that share cache lines, in the last cache: else
                                 each line would be read once for every few streams of it */
     TASKS_A_THREAD = 4,      /* of a block, at least, where groups are wide */
-    TURN_BYTES = 16,         /* of neighbouring streams that are transposed together */
     TILE = 64,               /* samples of one stream, at least, before the next one's, */
     TILE_BYTES = 16 << 10,   /* of which there are more where their lines stay near */
     TURN_SAMPLES = 1 << 14,  /* of each stream, of a task that deinterleaves a block */
@@ -438,13 +437,10 @@ static uint32_t interleaved_neighbours(const struct block *block, uint32_t strea
     const struct sample_input *input = &block->input;
     const size_t bytes = block->layout.sample_bytes;
     const uint32_t count = (uint32_t)(TURN_BYTES / bytes);
-    int are_beside = streams >= count && samples % count == 0;
-    for (uint32_t i = stream; i < stream + count && are_beside; i++) {
-        const size_t im = input->im[i] - input->re[i];
-        are_beside = input->re[i] == input->re[stream] + (i - stream) * bytes &&
-                     (im == 0 || im == bytes / 2);
-    }
-    return are_beside ? count : 0;
+    return streams >= count && samples % count == 0 &&
+                   cpu_are_beside(input->re + stream, input->im + stream, count, bytes)
+               ? count
+               : 0;
 }
 
 /* Calls the next tile of streams that share cache lines into the cache: no prefetcher of a

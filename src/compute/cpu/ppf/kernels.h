@@ -20,7 +20,8 @@ enum {
     /* Long sums are cut into pieces of this many taps, added in double: a float sum over thousands
      * of taps would lose the digits that the transform keeps. */
     FIR_PIECE = 64,
-    FINE_COLUMNS = 16 /* of a fine spectrum's matrix that are transformed side by side */
+    FINE_COLUMNS = 16, /* of a fine spectrum's matrix that are transformed side by side */
+    TURN_BYTES = 16    /* of neighbouring streams that are transposed together */
 };
 
 /* Which samples are no samples; they become zero. */
@@ -108,8 +109,9 @@ struct cpu_kernels {
      * that are `out_step` bytes apart. */
     void (*gather)(size_t bytes, const char *from, size_t step, size_t count, size_t out_step,
                    char *out);
-    /* Transposes numbers of 16 / bytes neighbouring streams, `count` (a multiple of that) of each:
-     * samples are `step` bytes apart, and come out without gaps, streams `out_step` bytes apart. */
+    /* Transposes numbers of TURN_BYTES / bytes neighbouring streams, `count` (a multiple of that)
+     * of each: samples are `step` bytes apart, and come out without gaps, streams `out_step` bytes
+     * apart. */
     void (*turn)(size_t bytes, const char *from, size_t step, size_t count, size_t out_step,
                  char *out);
     /* Sets missing samples among the first `count` of what unpack gave to zero; returns their
