@@ -7,8 +7,9 @@
 /* 2 x 3 x 4 sums, 6 of weights and 2 of x, of 32 registers; 2 x 3 x 2 sums of 16. */
 enum { BEAMS = 3, SPECTRA = HAS_32_REGISTERS ? 4 : 2 };
 
-/* Its sum with a smaller number has this number's whole part in its lowest bits. */
+/* Their sums with a smaller number have its whole part, or its quarters, in the lowest bits. */
 #define ROUND 0x1.8p23f
+#define ROUND_QUARTERS 0x1.8p21f
 #define SIGN (UINT32_C(1) << 31)
 
 /* Turns at channels k, less whole ones: rounded once, and once more when turns[0] is added. */
@@ -35,9 +36,9 @@ static void turn(const struct beam_row *row, const float *turns, uint32_t channe
     const lanes_t k = (lanes_t){EACH_LANE(LANE_NUMBER, 0)} + (float)channel;
     for (size_t i = 0; i < row->count; i++, turns += row->from, out += row->to) {
         const lanes_t r = turns_along(turns, k);
-        const lanes_t quarters = r * 4 + ROUND;
+        const lanes_t quarters = r + ROUND_QUARTERS;
         const lanes32_t q = (lanes32_t)quarters;
-        const lanes_t f = r - (quarters - ROUND) * 0.25f;
+        const lanes_t f = r - (quarters - ROUND_QUARTERS);
         const lanes_t z = f * f;
         const lanes_t sine = f * (z * (z * (z * -75.4f + 81.592514f) - 41.341663f) + 6.2831855f);
         const lanes_t cosine =
