@@ -185,16 +185,18 @@ static uint32_t beams(enum simd_level level)
     const size_t number = 2 * k->lanes;
     const size_t line = (size_t)2 * WIDE;
     float wrong[MOST_LANES] __attribute__((aligned(64))) = {0};
-    assert_int_equal(k->beams, BEAMS);
+    assert_true(k->beams >= BEAMS);
     for (size_t at = 0; at < SPECTRA * WIDE; at += k->spectra * k->lanes) {
         const size_t channel = at / k->spectra % WIDE;
         const size_t spectrum = at / k->spectra / WIDE * k->spectra;
-        const struct beam_row weights = {(size_t)STATIONS * BEAMS, line, number};
         const struct beam_place place = {
             out + spectrum * line + 2 * channel, SPECTRA * line, line, BEAMS, k->spectra, k->lanes};
-        k->take(&weights, numbers + 2 * channel, k->lanes, NULL, 0, wrong, window);
-        /* Line s STATIONS + k of the numbers is that of spectrum s, station k. */
+        /* Line k BEAMS + b of the numbers is the weight of station k, beam b, and line
+         * s STATIONS + k is that of spectrum s, station k. */
         for (size_t station = 0; station < STATIONS; station++) {
+            const struct beam_row weights = {k->beams, line, number};
+            k->take(&weights, numbers + station * BEAMS * line + 2 * channel, k->lanes, NULL, 0,
+                    wrong, window + station * k->beams * number);
             const struct beam_row row = {k->spectra, STATIONS * line, number};
             k->take(&row, numbers + (spectrum * STATIONS + station) * line + 2 * channel, k->lanes,
                     NULL, 0, wrong, other + station * k->spectra * number);

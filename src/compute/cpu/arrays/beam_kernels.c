@@ -4,8 +4,8 @@
 #include "compute/cpu/arrays/beam_kernels.h"
 #include "base/lanes.h"
 
-/* 2 x 3 x 4 sums, 6 of weights and 2 of x, of 32 registers; 2 x 3 x 2 sums of 16. */
-enum { BEAMS = 3, SPECTRA = HAS_32_REGISTERS ? 4 : 2 };
+/* 2 x 4 x 2 sums, 8 of weights and 2 of x, of 32 registers; 2 x 3 x 2 sums of 16. */
+enum { BEAMS = HAS_32_REGISTERS ? 4 : 3, SPECTRA = 2 };
 
 /* Their sums with a smaller number have its whole part, or its quarters, in the lowest bits. */
 #define ROUND 0x1.8p23f
