@@ -241,6 +241,10 @@ def mock_guppi_packets():
     guppi_is("and one is lost", counts("a.raw", ten, lambda i: 7 * (i + (i > 3)), 128), lost, "blocks by that number", [(256, 64)])
     guppi_is("OVERLAP that PKTIDX does not know", counts("a.raw", ten, lambda i: 4 * i, 128, OVERLAP=16), ten,
              "OVERLAP 16 and PKTIDX differ: blocks are taken to repeat no samples")
+    files = [write_guppi(scratch(f"f{k}.raw"), ten, 8, 64, 16, lost=lost) for k, lost in enumerate((range(3, 11), (0, 1, 2, 3, 8, 9)))]
+    late = ten[:, :, :528].copy()
+    late[:, :, 208:256] = 0
+    guppi_is("a file that ends before a gap with samples that OVERLAP says to be repeated", files, late, "", [(208, 48)])
     guppi_is("PKTSIZE of one stream", counts("a.raw", ten, lambda i: 4 * i, 64, PIPERBLK=4), ten,
              "PKTSIZE 64 and PIPERBLK 4 (of 512 bytes in a block) differ: PIPERBLK is used")
     guppi_is("PKTSIZE and PIPERBLK agree", counts("a.raw", ten, lambda i: 4 * i, 128, PIPERBLK=4), ten)

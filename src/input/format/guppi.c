@@ -392,7 +392,8 @@ static status_t guppi_check_synctime(const struct guppi_file *file)
         guppi->has_begin ? "PKTSTART" : "PKTIDX 0", units_utc(from_sync), units_utc(guppi->start));
 }
 
-static status_t guppi_describe(struct guppi_file *file)
+/* `more`: samples after those of the last block that the next one would repeat. */
+static status_t guppi_describe(struct guppi_file *file, uint64_t more)
 {
     status_t st = STATUS_OK;
     const struct job_layout *layout = file->layout;
@@ -405,7 +406,7 @@ static status_t guppi_describe(struct guppi_file *file)
                                            .is_complex = guppi->is_complex,
                                            .nibbles = {.offset_binary = 0, .high_is_real = 1},
                                            .levels = guppi->bits == 2 ? guppi_levels : NULL};
-    archive->parts[0].samples = last->first + guppi_steps(guppi, last);
+    archive->parts[0].samples = last->first + guppi_steps(guppi, last) + more;
     guppi_set_dims(guppi, archive->parts[0].samples, archive);
     TRY_OUT(guppi_name_pols(file));
     TRY_OUT(guppi_name_stations(file));
@@ -451,7 +452,7 @@ static status_t guppi_open(const struct format_input *input, struct archive **ou
     }
     TRY_OUT(guppi_place_files(files, input->npaths));
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY_OUT(guppi_describe(&files[i]));
+        TRY_OUT(guppi_describe(&files[i], guppi_unrepeated(files, input->npaths, &files[i])));
         archives[i] = memory_move(&files[i].archive);
     }
     TRY_OUT(gather_opened(input, archives, out));

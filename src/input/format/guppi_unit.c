@@ -107,6 +107,22 @@ static int guppi_same_origin(const struct guppi *a, const struct guppi *b)
            a->start.mjd_day == b->start.mjd_day && a->start.second == b->start.second;
 }
 
+uint64_t guppi_unrepeated(const struct guppi_file *files, size_t count,
+                          const struct guppi_file *file)
+{
+    const struct guppi_block *last = &file->blocks.items[file->blocks.count - 1];
+    double end = file->blocks.before + (double)(last->first + guppi_steps(&file->guppi, last));
+    double gap = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        double later = files[i].blocks.before - end;
+        gap = later >= 0 && guppi_same_origin(&files[i].guppi, &file->guppi) ? fmin(gap, later)
+                                                                            : gap;
+    }
+    return file->guppi.has_start && file->layout->files_along == AXIS_TIME && isfinite(gap)
+               ? min_u64((uint64_t)gap, file->guppi.overlap)
+               : 0;
+}
+
 /* Within files, and from file to file. */
 static status_t guppi_find_growths(struct guppi_file *files, size_t count,
                                    struct guppi_growths *out)
