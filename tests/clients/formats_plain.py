@@ -331,6 +331,7 @@ def wav():
     payload = (x * 100).astype("<i2").tobytes()
     about, _, _ = check("WAV, auxi", pairs(x * 100), plain.write_wav(scratch("a.wav"), payload, form(1, 2, 16), before=plain.auxi()), "I and Q")
     ok(about["freq_hz"][0] == 7.1e6 and about["start_second"] == 25689.25 + 0 * 1, "WAV, auxi: frequency and start", about)
+    check("WAV, auxi of real samples", (x * 100).reshape(-1, 2).T, scratch("a.wav"), "auxi states a centre of 7100000 Hz", domain="real", format="wav")
     four = plain.write_wav(scratch("a.wav"), payload, form(1, 4, 16), before=plain.chunk(b"LIST", b"odd"), after=plain.chunk(b"LIST", b"more"))
     check("WAV, four channels", (x * 100).reshape(-1, 4).T[:, None, None, None].reshape(4, 1, 1, 1, -1), four, "axes time,station: its 4 channels are stations")
     check("WAV, two complex streams", pairs((x * 100).reshape(-1, 2, 2)).T, four, "", format="wav", axes="time,pol:2*reim:2")

@@ -6,6 +6,7 @@
 #include "input/archive.h"
 #include "input/format/plain.h"
 #include "input/format/recorder.h"
+#include "input/format/said.h"
 #include "io/file.h"
 
 #include <inttypes.h>
@@ -157,6 +158,10 @@ static status_t wav_read(struct plain *out)
                       "complex samples: the two channels are I and Q; "
                       "input.layout.domain: real makes them two streams"));
     TRY_OUT(is_iq && wav.centre_hz > 0 ? plain_set_centre(out, wav.centre_hz) : STATUS_OK);
+    TRY_OUT(assume_if(!is_iq && wav.centre_hz > 0 && !override_has_frequencies(layout), wav.assumed,
+                      "auxi states a centre of %.12g Hz, which is used for I and Q in two channels "
+                      "alone: input.layout.freq_hz states that of other streams",
+                      wav.centre_hz));
 out:
     text_free(&begin);
     return st;
