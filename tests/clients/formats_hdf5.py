@@ -526,6 +526,11 @@ def meerkat():
                   835937.5, centres[:8], layout=layout)
     out = voltmill("plan", scratch("meerkat-never.yaml"))
     ok("never-x.h5: 75 times have timestamp 0" in out, "meerkat: times that never came are told", out)
+    for pol in "xy":
+        with h5py.File(scratch(f"never-{pol}.h5"), "a") as file:
+            del file["Data"].attrs["stream_name"]
+    Check("meerkat-nameless", [scratch("never-x.h5"), scratch("never-y.h5")], aligned(pieces)[None, None],
+          835937.5, centres[:8], layout={**layout, "files_along": "pol"})
     for name, stamped, words in (("all", ((0, 512, 0),), "all 512 are 0"),
                                  ("one", ((300, 301, 12345),), "that of sample 300 is 12345, expected 5324800 (steps of 4096"),
                                  ("early", ((0, 400, 0), (400, 401, 5), (401, 402, 10), (402, 512, 0)),

@@ -15,6 +15,7 @@
 
 static const char title[] = "a MeerKAT beamformer file";
 static const char stamps[] = "Data/timestamps";
+static const char unsaid[] = "?"; /* polarisation of a file without a name of its stream */
 
 /* The times of a file, what is lost of them, and its polarisation. */
 struct meerkat {
@@ -162,7 +163,7 @@ static status_t meerkat_read_pol(const struct fields *f, struct meerkat *said)
     char *name = NULL;
     TRY_OUT(fields_text(f, "Data", "stream_name", &name, NULL));
     const char *under = name ? strrchr(name, '_') : NULL;
-    TRY_OUT(memory_text(under ? under + 1 : "?", &said->pol));
+    TRY_OUT(memory_text(under ? under + 1 : unsaid, &said->pol));
 out:
     free(name);
     return st;
@@ -243,7 +244,8 @@ static status_t meerkat_read(struct fields *f, void *context)
     return gather_name(f->archive, AXIS_POL, 1, 0, said->pol);
 }
 
-/* Files of one polarisation go on in time; samples are counted from the first file's on. */
+/* Files of one polarisation go on in time; samples are counted from the first file's on. Files that
+ * do not say their polarisation are side by side if the job says so. */
 static status_t meerkat_place(const struct format_input *input, const struct meerkat *said,
                               struct place *places)
 {
@@ -255,7 +257,8 @@ static status_t meerkat_place(const struct format_input *input, const struct mee
                 "%" PRIu64 " from %" PRIu64 " on: they do not belong to one observation",
                 input->paths[i], said[i].step, said[i].first, input->paths[0], step, said[0].first);
         places[i].first_sample = said[i].first / step;
-        size_t same = 0;
+        int is_own = input->layout->files_along == AXIS_POL && strcmp(said[i].pol, unsaid) == 0;
+        size_t same = is_own ? i : 0;
         while (same < i && strcmp(said[same].pol, said[i].pol) != 0) {
             same++;
         }
