@@ -212,6 +212,10 @@ ok $bad "not in chunks"
 errs 4 'heaps\.h5: /x: dimension 2 has 50 elements' "$voltmill" plan job.yaml \
     --set input.files=heaps.h5 --set 'input.layout.axes="time,pol,time:51,reim"'
 ok $bad "of another size"
+head -c $(($(stat -c %s heaps.h5) - 10)) heaps.h5 >heaps-cut.h5
+errs 4 'heaps-cut\.h5: /x: samples [0-9]*50 \.\. [0-9]+ are unreadable: .*truncated.*on_bad: nan' "$voltmill" run job.yaml --force \
+    --set input.files=heaps-cut.h5 --set 'input.layout.axes="time,pol,time:50,reim"'
+ok $bad "the last one cut off"
 uneven='dataset: /x, axes: "time,reim", sample_rate_hz: 1e6, files_along: pol'
 expected=$(made uneven.h5 --set input.layout=auto)
 like "first_sample of files side by side" "$expected" '[uneven0.h5, uneven1.h5]' \

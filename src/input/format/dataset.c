@@ -431,18 +431,24 @@ out:
     return st;
 }
 
-/* Time in two dimensions: each index of the outermost is a piece of a run. */
+/* Time in two dimensions: each index of the outermost is a piece of a run, which is lost as a whole.
+ */
 static status_t dataset_cut_pieces(const char *where, uint64_t pieces, uint64_t steps,
-                                   struct archive_part *part)
+                                   uint32_t time_dim, struct archive_part *part)
 {
     uint64_t bytes = 0;
     uint64_t first = 0;
+    for (uint32_t i = 0; i < part->nboxes; i++) {
+        struct lost_box box = {.why = part->boxes[i].why};
+        memset(box.high, 0xff, sizeof box.high);
+        box.low[time_dim] = part->boxes[i].low[0] * steps;
+        box.high[time_dim] = part->boxes[i].high[0] * steps;
+        part->boxes[i] = box;
+    }
     for (uint32_t i = 0; i < part->nextents; i++) {
         bytes += part->extents[i].bytes;
     }
     uint64_t piece = bytes / pieces;
-    REQUIRE(part->nboxes == 0, STATUS_DATA, "%s has elements that are unreadable: %s", where,
-            part->boxes[0].why);
     REQUIRE(part->nextents > 0 && bytes % pieces == 0 && piece > 0, STATUS_DATA,
             "%s: time in two dimensions is read where samples lie in one piece, these are chunked, "
             "compressed or of an odd type",
@@ -515,7 +521,7 @@ static status_t dataset_describe_said(hid_t file, const struct job_layout *layou
     }
     TRY_OUT(layout->parts[0] ? memory_text(layout->dataset, &part->dataset) : STATUS_OK);
     TRY_OUT(dataset_locate(dataset, archive, dataset_numbers_in_element(layout), part));
-    TRY_OUT(pieces > 0 ? dataset_cut_pieces(where, pieces, steps, part) : STATUS_OK);
+    TRY_OUT(pieces > 0 ? dataset_cut_pieces(where, pieces, steps, archive->shape.time_dim, part) : STATUS_OK);
     TRY_OUT(numbers_settle(archive));
     h5_try_chunks(dataset, part->path, layout->dataset);
 out:
