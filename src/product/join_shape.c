@@ -475,7 +475,7 @@ static status_t join_place_times(const struct join *join, struct join_dataset *s
         const struct product *first = join->parts[0].product;
         int is_block = strcmp(scale, "block") == 0;
         set->step = is_block ? (double)of_rows : first->time_step / (double)of_steps;
-        set->start = is_block ? 0 : first->first_time - first->time_step / 2 + set->step / 2;
+        set->start = is_block ? 0 : first->first_time - (first->time_step - set->step) / 2;
     }
     return STATUS_OK;
 }

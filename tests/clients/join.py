@@ -28,11 +28,11 @@ def observation(name, gaps=((21000, 3000),)):
 archive = observation("obs")
 
 
-def make(name, select=None, source=archive, kind="power", **keys):
+def make(name, select=None, source=archive, kind="power", bank=(CHANNELS, TAPS), **keys):
     product = {"kind": kind, "file": name, **({"integrate": INTEGRATE} if kind == "power" else {}), **keys}
     voltmill("run", "--force", write_yaml("job.yaml", {
         "input": {"files": source, **({"select": select} if select else {})},
-        "channelise": {"channels": CHANNELS, "taps": TAPS}, "products": [product]}))
+        "channelise": {"channels": bank[0], "taps": bank[1]}, "products": [product]}))
     return name
 
 
@@ -104,13 +104,16 @@ for (first, _), name in zip(cuts, parts):
 ok(equal(joined["data"][covered], whole["data"][covered]), "rows are those of one run")
 ok(np.isnan(joined["data"][~covered]).all() and not joined["weights"][~covered].any() and not covered.all(),
    f"the {np.sum(~covered)} rows between them are NaN of weight 0")
-np.testing.assert_allclose(joined["time"], whole["time"], rtol=0, atol=1e-12)
+ok(equal(joined["time"], whole["time"]), "time stamps are those of one run, byte for byte")
 with h5py.File(scratch("joined.h5")) as file:
     job = file["provenance"].attrs["job"].decode()
     ok(job.startswith("join: time\nparts:\n  - file: time0.h5\n    rows: [0, ") and job.count("select:") == 3,
        "the result says of which parts it is", job)
 voltmill("verify", "--crc", "joined.h5")
 ok("rows" in voltmill("info", "joined.h5"), "info reads it")
+fine = [make(f"fine{i}.h5", {"samples": samples}, bank=(4, 4), integrate=1) for i, samples in enumerate(([0, 1612], [1600, 4000]))]
+voltmill("join", "-o", "fine.h5", *fine)
+voltmill("verify", "--crc", "fine.h5")  # half a row before the first time stamp and back is another number
 fails(2, "was joined of parts", "verify", "joined.h5")
 before = digest("joined.h5")
 voltmill("join", "-o", "joined.h5", "--force", *parts)
