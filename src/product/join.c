@@ -616,14 +616,17 @@ status_t join_parts(const struct join_options *options, struct text *said)
         join.parts[i] = (struct join_part){.path = options->parts[i], .file = -1};
     }
     TRY_OUT(join_open(&join));
+    TRY_OUT(file_part_name(options->out, &part));
+    before.part = part;
     TRY_OUT(join_find_before(&join, &is_before));
+    if (!is_before) {
+        TRY_OUT(join_claim(&join, &before));
+        TRY_OUT(join_find_before(&join, &is_before));
+    }
     if (is_before) {
         TRY_OUT(text_add_shown(said, "complete before: %s\n", options->out));
         goto out;
     }
-    TRY_OUT(file_part_name(options->out, &part));
-    before.part = part;
-    TRY_OUT(join_claim(&join, &before));
     TRY_OUT(join_write(&join, &before));
     TRY_OUT(join_say(&join, said));
 out:

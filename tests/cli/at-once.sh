@@ -80,4 +80,27 @@ overtake power.h5 power "$voltmill" run bursts.yaml
 [ $status = 0 ] && grep -q '^note: power.h5 is complete: continues with dedispersion$' stderr
 ok $? "what the other run has not made yet is made" || note <stderr
 same "with the same bytes" "$expected" "$(sha256sum power.h5 series.h5)"
+
+# Commands that begin their files anew: what they find completed is compared, as a later command does.
+mkdir made
+finds() { # finds FILE COMMAND...
+    local file=$1
+    shift
+    "$@" >log 2>&1 && mv "$file" made || { note <log; return; }
+    overtake "$file" made "$@"
+    same "$2 finds its file complete" "0 complete before: $file" "$status $(<stdout)$(grep -v ^note: stderr)"
+    cmp "$file" "made/$file" && [ ! -e "$file.part" ]
+    ok $? "and leaves it alone"
+    rm -f "$file" made/*
+}
+echo '{file: made.h5, samples: 2000, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e8, noise: 20}' >spec.yaml
+finds power.fil "$voltmill" export --format fil power.h5
+finds made.h5 "$voltmill" synth spec.yaml
+"$voltmill" synth spec.yaml >log 2>&1
+finds new.h5 "$voltmill" import -o new.h5 made.h5
+sed -i '/^dedisperse/d' bursts.yaml
+for part in 0,3200 3200,6400; do
+    "$voltmill" run bursts.yaml --set "products.0.file=from-${part%,*}.h5" --set "input.select.samples=[$part]" >log 2>&1
+done
+finds joined.h5 "$voltmill" join -o joined.h5 from-0.h5 from-3200.h5
 plan

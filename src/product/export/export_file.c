@@ -44,15 +44,24 @@ status_t before_take(struct before *before, int force, int (*is_ours)(const char
     return STATUS_OK;
 }
 
+void before_yield(struct before *before)
+{
+    before_end(before);
+    before->claim_fd = -1;
+    before->kind = BEFORE_COMPLETE;
+}
+
 status_t before_claim(struct before *before, int force)
 {
     int exists = 0;
-    TRY(file_exists(before->file, &exists));
     TRY(file_check_new(before->file, 1));
-    if (exists && !force) {
-        before->kind = BEFORE_COMPLETE;
-    } else {
+    TRY(file_exists(before->file, &exists));
+    if (!exists || force) {
         TRY(before_take(before, force, NULL));
+        TRY(file_exists(before->file, &exists));
+    }
+    if (exists && !force) {
+        before_yield(before);
     }
     return STATUS_OK;
 }
@@ -236,18 +245,20 @@ status_t export_file_begin(const struct export_plan *plan, struct export_file *o
     file.mark = plan->mark;
     TRY_OUT(memory_text(plan->path, &file.path));
     before->file = file.path;
+    TRY_OUT(file_part_name(plan->path, &file.part));
+    before->part = file.part;
     TRY_OUT(export_check_new(plan, &exists));
-    if (exists) {
-        before->kind = BEFORE_COMPLETE;
-        TRY_OUT(file_open_read(plan->path, &before->claim_fd));
-    } else {
-        TRY_OUT(file_part_name(plan->path, &file.part));
-        before->part = file.part;
+    if (!exists) {
         TRY_OUT(before_take(before, plan->force, plan->is_ours));
-        TRY_OUT(before->kind == BEFORE_NOTHING || export_may_be(file.part, plan)
-                    ? STATUS_OK
-                    : before_differ(before));
+        TRY_OUT(export_check_new(plan, &exists));
     }
+    if (exists) {
+        before_yield(before);
+        TRY_OUT(file_open_read(plan->path, &before->claim_fd));
+    }
+    TRY_OUT(before->kind != BEFORE_UNNAMED || export_may_be(file.part, plan)
+                ? STATUS_OK
+                : before_differ(before));
     /* Its first bytes, and a mark in place of them. */
     TRY_OUT(before->kind == BEFORE_NOTHING ? mark_put(before->claim_fd, file.part, file.mark)
                                            : STATUS_OK);

@@ -39,8 +39,11 @@ status_t before_claim(struct before *before, int force);
 
 /* Claims FILE.part alone: new, or what a command that ended early has left, by its mark or
  * is_ours() (NULL: none is). Without either it must be the whole file, unless forced. Fails with
- * USAGE, NO_SPACE. Also fails with DATA. */
+ * USAGE, NO_SPACE. Also fails with DATA. The command that had the lock may just have given the file
+ * its name: look again. */
 status_t before_take(struct before *before, int force, int (*is_ours)(const char *path));
+/* Gives up what was claimed: the file is complete. */
+void before_yield(struct before *before);
 
 /* Fails with USAGE: bytes are not what is there. */
 status_t before_differ(const struct before *before);
