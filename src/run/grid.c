@@ -7,6 +7,7 @@
 #include "input/inputs.h"
 #include "io/file.h"
 #include "io/file_rights.h"
+#include "io/folder.h"
 #include "io/mark.h"
 #include "output/journal.h"
 #include "output/output_spec.h"
@@ -156,6 +157,8 @@ status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct arch
     struct grid *grid = NULL;
     TRY_OUT(memory_zeroed(1, sizeof *grid, "a job's parts", &grid));
     grid->job = job;
+    grid->lock_fd = -1;
+    TRY_OUT(agree_all(comm, memory_format(&grid->lock, "%s.coherent", job->dedisperse[0].file)));
     if (agree_rank(comm) == 0) {
         st = inputs_of_bank(job, archive, &inputs);
         st = st == STATUS_OK ? inputs_contents(&inputs, &origin) : st;
@@ -171,13 +174,44 @@ out:
     return st;
 }
 
+static status_t grid_lock(struct grid *grid)
+{
+    uint64_t bytes = 0;
+    TRY(folder_make(grid->lock, &grid->made));
+    TRY(claim_take(grid->lock, &grid->lock_fd, &bytes));
+    if (bytes > 0) {
+        file_close(grid->lock_fd);
+        grid->lock_fd = -1;
+    }
+    return REQUIRED(bytes == 0, STATUS_USAGE, "%s exists and is not what a run leaves: remove it",
+                    grid->lock);
+}
+
+status_t grid_lock_all(MPI_Comm comm, struct grid *grid)
+{
+    return agree_all(comm, agree_rank(comm) == 0 ? grid_lock(grid) : STATUS_OK);
+}
+
 void grid_destroy(struct grid *grid)
 {
-    for (uint32_t i = 0; grid && i < grid->count; i++) {
+    if (!grid) {
+        return;
+    }
+    for (uint32_t i = 0; i < grid->count; i++) {
         job_destroy(grid->parts[i].job);
     }
-    free(grid ? grid->parts : NULL);
+    claim_remove(grid->lock_fd, grid->lock);
+    file_close(grid->lock_fd);
+    folder_unmake(grid->lock, grid->made);
+    free(grid->lock);
+    free(grid->parts);
     free(grid);
+}
+
+static int grid_is_lock(const char *path)
+{
+    struct identity identity = {.bytes = 1};
+    return report_forgive(identity_of_path(path, &identity)) == STATUS_OK && identity.bytes == 0;
 }
 
 /* Whether a run has made the file, complete or not. */
@@ -238,6 +272,7 @@ void grid_remove(const struct grid *grid)
             grid_remove_product(part->dedisperse[0].file);
         }
     }
+    grid_remove_file(grid->lock, grid_is_lock); /* of a run that was killed */
 }
 
 /* Complete series need no power any more, but the last part's. */

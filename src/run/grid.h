@@ -8,7 +8,8 @@
  * series with the same, N the place of its coherent DM in the list. Power is removed when its
  * series are complete, except that of the last part, which describes the band. Series are removed
  * when all of them are in the job's (run/passes.h), and that has its final name. At any moment of a
- * kill, existing files are complete, or have their journal. */
+ * kill, existing files are complete, or have their journal. One run at a time works on the parts:
+ * it has the lock of an empty file, the job's series with ".coherent" after their name. */
 #ifndef VOLTMILL_RUN_GRID_H
 #define VOLTMILL_RUN_GRID_H
 
@@ -30,13 +31,20 @@ struct grid {
     const struct job *job;
     struct grid_part *parts;
     uint32_t count;
+    char *lock, *made; /* the empty file; the first folder that was made for it */
+    int lock_fd;       /* of rank 0, while it has the lock; else -1 */
 };
 
 /* Makes the parts' jobs, the same on all ranks, and makes sure that their files are no others.
  * `job` and `archive` must outlive it. Fails with USAGE, DATA. Collective; MPI_COMM_NULL: alone. */
 status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                          struct grid **out);
+/* Frees; removes and releases the lock. */
 void grid_destroy(struct grid *grid);
+
+/* Takes the lock: what is left is to be looked at once more. Fails with USAGE: another run has it
+ * (still, after three seconds), or the file is not empty; with NO_SPACE, DATA. Collective. */
+status_t grid_lock_all(MPI_Comm comm, struct grid *grid);
 
 /* Rank 0, or alone: finds what is left of each part. `may_remove`: files that do not belong to the
  * job are removed with --force, all files with --restart. Fails with USAGE as resume_find(). */

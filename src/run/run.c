@@ -562,13 +562,18 @@ static status_t run_part_all(MPI_Comm comm, struct grid *grid, uint32_t i,
 }
 
 /* The parts of a semi-coherent search, then its series. */
-static status_t run_parts_all(MPI_Comm comm, const struct run_begin *begun,
+static status_t run_parts_all(MPI_Comm comm, struct run_begin *begun,
                               const struct run_options *options, double started)
 {
     status_t st = STATUS_OK;
     struct grid *grid = NULL;
     const int rank = agree_rank(comm);
     TRY_OUT(grid_create_all(comm, begun->job, begun->archive, &grid));
+    if (!begun->left.all) {
+        TRY_OUT(grid_lock_all(comm, grid));
+        /* Once more: the run that had the lock may just have completed it. */
+        TRY_OUT(run_find_left_all(comm, begun->job, begun->archive, options, &begun->left));
+    }
     if (begun->left.all) {
         st = run_conclude_all(comm, begun->job, options);
     } else {
