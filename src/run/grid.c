@@ -262,6 +262,9 @@ void grid_remove_power(const struct grid_part *part)
 
 void grid_remove(const struct grid *grid)
 {
+    if (grid->lock_fd < 0 && claim_is_held(grid->lock) == 1) {
+        return; /* another run makes the series anew */
+    }
     for (uint32_t i = 0; i < grid->count; i++) {
         const struct job *part = grid->parts[i].job;
         int is_complete = 0;

@@ -144,8 +144,13 @@ cp -p series.h5.coherent-* power.h5.coherent-* "$work/cache"
 runs "the next run names it" "$voltmill" run job.yaml
 same "the same bytes again" "$expected" "$(sha256sum series.h5)"
 cp -p cache/*.h5.coherent-* .
+exec {held}>series.h5.coherent
+flock "$held"
+runs "one that finds it complete while another makes it anew" "$voltmill" run job.yaml
+same "removes nothing" "$(cd cache && echo ./*.coherent-*)" "$(echo ./*.coherent-*)"
+exec {held}>&-
 runs "one that finds it complete" "$voltmill" run job.yaml
-same "removes what was left" "" "$(ls ./*.coherent-* 2>/dev/null)"
+same "removes what was left" "" "$(ls ./*.coherent* 2>/dev/null)"
 
 # --- what cannot be
 bad() { # bad NAME STATUS PATTERN SETS...
