@@ -218,6 +218,9 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes)
         TRY(file_free_bytes(path, &left));
         TRY(left < bytes ? file_fail_no_space(path, bytes) : STATUS_OK);
     } else if (status != 0 && file_is_full(errno)) {
+        /* A quota or a limit does not show in what is free. */
+        REQUIRE(errno == ENOSPC, STATUS_NO_SPACE, "no space for %s: it needs %" PRIu64 " bytes: %s",
+                path, bytes, strerror(errno));
         TRY(file_fail_no_space(path, bytes));
     } else {
         REQUIRE(status == 0, STATUS_DATA, "%s: %" PRIu64 " bytes cannot be reserved: %s", path,

@@ -45,7 +45,7 @@ injected 4 '\.part cannot be synced: Input/output error' 1 SHIM_FSYNC=1:$EIO
 injected 3 '\.journal cannot be synced: No space left' 1 SHIM_FSYNC=3:$ENOSPC
 if [ "$(stat -f -c %T .)" != tmpfs ]; then
     injected 3 '\.part' 2 SHIM_RESERVE=1:$ENOSPC
-    injected 3 '\.part' 1 SHIM_RESERVE=2:$EDQUOT
+    injected 3 '\.part: it needs .* quota exceeded' 1 SHIM_RESERVE=2:$EDQUOT
     injected 4 '\.part' 1 SHIM_RESERVE=1:$EIO
 else
     skip "room that cannot be reserved: in memory none is"
