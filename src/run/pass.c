@@ -88,8 +88,11 @@ void pass_limit(struct pass *pass, enum backend_kind backend)
 
 const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT])
 {
+    /* The backend is opened before the plan is made, and that may fail. */
+    const struct chunking *cut =
+        pass->making.is_planned ? &pass->making.chunking : &pass->begun.chunking;
     snprintf(text, PASS_TEXT, "%s of %s chunks", units_count(outputs_done(pass->outputs)),
-             units_count(chunk_count(&pass->making.chunking)));
+             units_count(chunk_count(cut)));
     return text;
 }
 
