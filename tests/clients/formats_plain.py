@@ -111,8 +111,8 @@ def raw():
     refused("raw without a rate", path, "input.layout.sample_rate_hz is missing", 2, format="raw", type="i8")
     refused("raw, skip beyond the file", path, "skip is 6000, but the file has 6000 bytes", format="raw", type="i8", skip=6000, **HERTZ)
     refused("raw without a size", path, "state no size of pol", 2, format="raw", type="i8", axes="time,pol", **HERTZ)
-    refused("raw, time innermost, odd size", path, "is a multiple of 56 bits", format="raw", type="i8", axes="pol:7,time", **HERTZ)
-    refused("raw, less than axes say", path, "(axes pol:2,time:4000) has more", format="raw", type="i8", axes="pol:2,time:4000", **HERTZ)
+    refused("raw, time innermost, odd size", path, "(axes pol:7,time) takes a multiple of 7 bytes", format="raw", type="i8", axes="pol:7,time", **HERTZ)
+    refused("raw, less than axes say", path, "(axes pol:2,time:4000) takes 8000 bytes", format="raw", type="i8", axes="pol:2,time:4000", **HERTZ)
     refused("raw, less than a time step", path, "not one time step of 64000 bits", format="raw", type="i8", axes="time,pol:8000", **HERTZ)
     refused("raw, complex twice", path, "elements of complex numbers", 2, format="raw", type="ci8", axes="time,reim", **HERTZ)
     refused("raw, domain of another type", path, "domain says real, but its samples are complex", 2, format="raw", type="ci8",
@@ -185,6 +185,8 @@ def npy():
     refused("npy without a shape", put(body, shape="()"), "its shape has 0 sizes, expected 1 to", **HERTZ)
     refused("npy of an absurd shape", put(body, shape=(2 ** 63, 2 ** 63)), "its shape is absurd", **HERTZ)
     refused("npy of an empty shape", put(body, shape=(0, 2)), "of its shape has 0 elements", **HERTZ)
+    refused("npy that is cut off, Fortran order", plain.write(scratch("f.npy"), open(save(np.asfortranarray(y)), "rb").read()[:-9]),
+            "; Fortran order: the last is outermost) takes", format="npy", axes="time,chan,pol,reim", **HERTZ)
     refused("npy of no order", put(body, fortran_order=1), "its fortran_order is 1", **HERTZ)
     refused("npy of version 9", plain.write(scratch("b.npy"), b"\x93NUMPY\x09\0", bytes(100)), "version is 9, expected 1, 2 or 3", **HERTZ)
     refused("npy, a short header", plain.write(scratch("b.npy"), data[:30]), "ends after 30 bytes, expected 128", **HERTZ)

@@ -95,9 +95,11 @@ static status_t plain_fit(const struct plain *plain, struct plain_axes *axes)
             "%s has %" PRIu64 " bytes of samples: not one time step of %" PRIu64 " bits",
             axes->path, plain->bytes, step);
     REQUIRE((open == 0 && axes->dims[0].axis == AXIS_TIME) || (had == 0 && torn == 0), STATUS_DATA,
-            "%s has %" PRIu64 " bytes of samples, but its shape (axes %s) %s of %" PRIu64
-            " bits: a file that ends early is read only if time is its outermost axis",
-            axes->path, plain->bytes, axes->text, had > 0 ? "has more" : "is a multiple", step);
+            "%s has %" PRIu64 " bytes of samples, but its shape (axes %s%s) takes %s%.12g bytes: a "
+            "file that ends early is read only if time is its outermost axis",
+            axes->path, plain->bytes, axes->text,
+            plain->is_reversed ? "; Fortran order: the last is outermost" : "",
+            had > 0 ? "" : "a multiple of ", (double)step / 8 * (double)max_u64(1, had));
     axes->dims[open].size = held;
     if (had > 0) {
         report_warn("%s ends early: %" PRIu64 " of %" PRIu64 " time steps are there", axes->path,
@@ -142,6 +144,12 @@ static status_t plain_take_words(struct plain *plain)
     struct job_layout *own = &plain->own;
     archive->states.start = own->time.has_start && !override_has(plain->layout, SAID_START);
     archive->states.freq = own->freq.count > 0 && !override_has_frequencies(plain->layout);
+    REQUIRE(archive->is_complex || !plain->layout || !plain->layout->has_domain ||
+                !plain->layout->is_complex,
+            STATUS_USAGE,
+            "%s: input.layout.domain says complex, but its samples are real (axes with reim, such "
+            "as time,reim, make pairs of them complex)",
+            plain->path);
     TRY(memory_text("samples", &own->dataset));
     TRY(memory_text(plain->known, &archive->layout));
     return recorder_take_words(plain->layout, archive->is_complex, own, archive);
