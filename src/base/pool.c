@@ -378,8 +378,9 @@ static void each_take_part(void *context, uint32_t thread, uint64_t part)
 
 void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context)
 {
+    const uint32_t some = (uint32_t)min_u64(threads, tasks);
     struct each each = {run, context, 0, tasks};
-    pool_t *pool = threads > 1 && tasks > 1 && !each_is_shared ? each_pool(threads) : NULL;
+    pool_t *pool = some > 1 && !each_is_shared ? each_pool(some) : NULL;
     if (!pool) {
         for (uint64_t task = 0; task < tasks; task++) {
             run(context, 0, task);
@@ -387,7 +388,7 @@ void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context
         return;
     }
     const struct pool_block block = {
-        .context = &each, .run = {each_take_part}, .tasks = {threads - 1}};
+        .context = &each, .run = {each_take_part}, .tasks = {some - 1}};
     uint64_t number = pool_submit(pool, &block);
     each_work(&each, 0);
     pool_help(pool, number);

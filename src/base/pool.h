@@ -54,9 +54,9 @@ int pool_is_done(pool_t *pool, uint64_t number);
 /* Works on one phase of tasks with the helpers, as thread 0, until all are done. */
 void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context);
 
-/* Runs tasks likewise without a pool, by the calling thread and helpers of its own, which carry its
- * name, sleep afterwards and end with it. Thread 0 is the caller. Within a task, or where no thread
- * can be made, the caller does all alone. */
+/* Runs tasks likewise without a pool, by the calling thread, which is thread 0, and helpers of its
+ * own: no more threads than tasks. Helpers carry its name, sleep afterwards and end with it. Within
+ * a task, or where no thread can be made, the caller does all alone. */
 void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context);
 
 /* A thread that runs one task at a time beside its owner. */

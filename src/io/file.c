@@ -321,7 +321,7 @@ status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, ui
         f.map = part.data ? part.map : NULL;
     }
     const uint64_t pieces = ceil_div_u64(f.end - f.begin, FILL_PIECE);
-    pool_each((uint32_t)min_u64(pieces, threads), pieces, fill_piece, &f);
+    pool_each(threads, pieces, fill_piece, &f);
     file_part_unmap(&part);
     return (status_t)atomic_load(&f.failed);
 }

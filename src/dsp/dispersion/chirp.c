@@ -330,7 +330,7 @@ static void responding_each(struct responding *r, uint64_t tasks,
                             void (*work)(const struct responding *r, uint64_t tile))
 {
     r->work = work;
-    pool_each((uint32_t)min_u64(tasks, MOST_THREADS), tasks, responding_task, r);
+    pool_each(MOST_THREADS, tasks, responding_task, r);
 }
 
 void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2])

@@ -308,7 +308,7 @@ static status_t prototype_fill_windowed_sinc(const struct prototype_spec *spec, 
     }
     struct prototype_filling filling = {spec, is_kaiser ? kaiser_i0(beta) : 1, count, coeff};
     uint64_t tiles = ceil_div_u64(count - count / 2, TILE);
-    pool_each((uint32_t)min_u64(tiles, MOST_THREADS), tiles, prototype_fill_tile, &filling);
+    pool_each(MOST_THREADS, tiles, prototype_fill_tile, &filling);
     return STATUS_OK;
 }
 

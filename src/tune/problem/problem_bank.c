@@ -176,7 +176,7 @@ void bank_noise(enum sample_format format, uint64_t seed, uint64_t words, void *
 {
     struct noise noise = {format, seed, words, out};
     uint64_t tiles = ceil_div_u64(words, NOISE_TILE);
-    pool_each((uint32_t)min_u64(tiles, NOISE_THREADS), tiles, bank_noise_tile, &noise);
+    pool_each(NOISE_THREADS, tiles, bank_noise_tile, &noise);
 }
 
 status_t bank_noise_buffer(backend_t *backend, enum sample_format format, uint64_t seed,
