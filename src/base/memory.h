@@ -28,11 +28,11 @@ status_t memory_grow(uint64_t count, size_t size, const char *what, void *items)
  * down (measured: twice the time of a filter bank's grain). Fails with DEVICE (memory). */
 status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
 
-/* Makes a block of `count` elements, aligned likewise, in the place of one of *room elements if
- * that is smaller: what it holds is lost. Fails with DEVICE (memory). */
+/* Makes sure that the block at *block has room for `count` elements, aligned likewise. If *room is
+ * smaller, allocates another and sets *room; the contents are lost. Fails with DEVICE (memory). */
 status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block);
 
-/* Returns the block at *pointer, which becomes NULL: its holder gives it away. */
+/* Returns the pointer at `pointer`, and sets it to NULL: moves the block. */
 void *memory_move(void *pointer);
 
 /* Copies `text` (NULL stays NULL); free() returns the copy. Fails with DEVICE (memory). */

@@ -64,13 +64,13 @@ typedef struct pool_worker pool_worker_t;
 
 /* Starts the thread by that name. Fails with DEVICE. */
 status_t pool_worker_create(const char *name, pool_worker_t **out);
-/* Waits for what is being done, and ends the thread. */
+/* Waits for the work that was begun, and ends the thread. */
 void pool_worker_destroy(pool_worker_t *worker);
 
-/* Has `work` done with `context`, whose failure is handed over to the main thread; what was begun
- * before must have been waited for. Without a worker (NULL) the caller does it at once. */
+/* Starts work(context) in the thread; its failure is handed over to the main thread. The caller has
+ * waited for what it began before. Without a worker (NULL) runs it at once. */
 void pool_worker_begin(pool_worker_t *worker, void (*work)(void *context), void *context);
-/* Returns when nothing is being done. Takes NULL. */
+/* Waits for the work that was begun. Takes NULL. */
 void pool_worker_wait(pool_worker_t *worker);
 
 #endif

@@ -52,11 +52,11 @@ void report_next(void);
  * it as reported. Any thread. */
 int report_claim(void);
 
-/* Writes what standard output keeps, for who waits for it. report_flush() reports a failure. */
+/* Flushes standard output. A failure is reported by report_flush(). */
 void report_show(void);
 
-/* Writes what standard output still keeps. Fails with NO_SPACE (full, over quota) or DATA when that
- * fails, or when anything that was printed before is lost. */
+/* Flushes standard output. Fails with NO_SPACE (full, over quota) or DATA if that fails, or if
+ * anything that was printed before is lost. */
 status_t report_flush(void);
 
 /* Prints "error: CAUSE" on stderr; "stopped: CAUSE" if the status is STOPPED, "incomplete: CAUSE"
@@ -81,7 +81,7 @@ void report_say(enum report_kind kind, const char *format, ...)
  * one and has no terminal. */
 void report_relay(void (*relay)(enum report_kind kind, const char *message));
 
-/* Warnings and notes that are printed go there, too; NULL: no longer. */
+/* Sends copies of printed warnings and notes to `copy`; NULL ends that. */
 void report_copy(void (*copy)(enum report_kind kind, const char *message));
 
 /* Makes this process quiet: rank 0 reports for all ranks. */

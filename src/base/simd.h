@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* The poorest first. */
+/* Instruction sets, the narrowest first. simd_has() returns whether this machine and this build
+ * have one. */
 enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };
 
 int simd_has(enum simd_level level);

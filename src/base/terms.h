@@ -24,7 +24,7 @@ struct sample_type {
 };
 extern const struct sample_type sample_types[SAMPLE_FORMATS];
 
-/* Volts of 1 as it is stored: what sums of such products leave within 32-bit floats. */
+/* Limits of `scale`, the volts of a stored 1: sums of powers then stay within 32-bit floats. */
 #define TERMS_LEAST_SCALE 1e-30
 #define TERMS_MOST_SCALE 1e30
 
@@ -65,7 +65,7 @@ struct number_type {
 #define NUMBER_TYPE_TEXTS                                                                          \
     "i, u or f and the bits, such as i8, u8, i16, i24, i32, f32 or f64; r (real) or c (complex) "  \
     "may precede them, _le or _be follow them: ci16_le"
-/* Returns 0 when the text is no such type; *out is then undefined. */
+/* Reads a type. Returns 0 if the text is none; *out is then undefined. */
 int number_type_parse(const char *text, struct number_type *out)
     __attribute__((warn_unused_result));
 
@@ -108,14 +108,16 @@ struct ratio {
  */
 int ratio_parse(const char *text, struct ratio *out) __attribute__((warn_unused_result));
 
-/* Power below a weight is NaN, else it may be divided by its weight. */
+/* Treatment of power with missing samples: NaN below a weight, else optionally divided by its
+ * weight. */
 struct weighing {
     int are_kept; /* products have weights */
     int divide;   /* power is divided by them */
     double least; /* rows below it are NaN */
 };
 
-/* Numbers of fewer bits than 32 (dsp/steps.h), whose channels have scales of their own. */
+/* Quantisation of a product's numbers to fewer bits than 32 (dsp/steps.h), with a scale for each
+ * channel. */
 struct rounding {
     uint32_t bits; /* 8, 16, 32: float */
     uint64_t rows; /* of a block that has its own scale; 0: it is chosen */
@@ -276,7 +278,7 @@ const char *filter_method_name(enum filter_method method);
 const char *product_name(enum product_kind kind);
 enum quantity product_quantity(enum product_kind kind);
 int product_is_filterbank(enum product_kind kind);
-/* Returns 0 when no kind has that name. */
+/* Finds the kind of a name. Returns 0 if there is none. */
 int product_kind_named(const char *name, enum product_kind *out)
     __attribute__((warn_unused_result));
 

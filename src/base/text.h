@@ -32,7 +32,7 @@ void text_free(struct text *text);
  * byte-order mark at the beginning. `what` precedes the path in messages. Fails with DATA. */
 status_t text_open(const char *path, const char *what, int takes_pipe, FILE **out);
 
-/* Closes it; takes NULL. */
+/* Closes a file; takes NULL. */
 void text_close(FILE *file);
 
 /* Frees a list of texts, and these; takes NULL. */
@@ -76,7 +76,7 @@ const char *text_next_line(const char **rest, size_t *length);
 /* Returns the part of `path` after the last '/'. */
 const char *text_basename(const char *path);
 
-/* Whether a name is one of `count`, or of an array. */
+/* Returns whether a name is one of `count` names, or of an array. */
 int text_is_among(const char *const *names, size_t count, const char *name);
 #define TEXT_IS_AMONG(names, name) text_is_among(names, sizeof(names) / sizeof *(names), name)
 
@@ -84,7 +84,7 @@ int text_is_among(const char *const *names, size_t count, const char *name);
  * it is none, or empty. */
 int text_place(const char *alternatives, const char *word, size_t length);
 
-/* Whether a name ends so, after one character or more. */
+/* Returns whether a name has this ending, after at least one character. */
 int text_ends(const char *name, const char *ending);
 
 #endif

@@ -60,11 +60,12 @@ enum units_dimension {
     UNITS_DM /* in pc cm^-3 */
 };
 
-/* Name i of a unit of the dimension, from 0; NULL after the last. The first is that of a number
- * without a unit. */
+/* Returns name i of the units of a dimension, from 0; NULL after the last. Name 0 is the unit of a
+ * number without one. */
 const char *units_name(enum units_dimension dimension, size_t i);
 
-/* The unit in "10 ms" or "10ms"; NULL if the text is no number with letters after it. */
+/* Returns the unit in "10 ms" or "10ms", inside `text`; NULL if the text is no number with letters
+ * after it. */
 const char *units_of(const char *text);
 
 /* Reads "1420.4 MHz" as the double that "1420.4e6" gives. Returns 0 if the text is no number with a
