@@ -39,7 +39,7 @@ status_t deripple_make(const char *who, const double *coeff, uint64_t count, uin
 /* Writes the filter's coefficients: out [2 reach + 1]. */
 void deripple_coefficients(const struct deripple *deripple, double *out);
 
-/* Its response at frequency `turns` a sample. */
+/* Returns the filter's response, a real gain, at frequency `turns`, in cycles per sample. */
 double deripple_response(const struct deripple *deripple, double turns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Directions, delays and baselines of stations on the Earth; and how it is turned: UT1 - UTC and
+/* Directions, delays and baselines of stations on the Earth; and its orientation: UT1 - UTC and
  * polar motion, as numbers or from an IERS finals file. */
 #ifndef VOLTMILL_DSP_GEOMETRY_H
 #define VOLTMILL_DSP_GEOMETRY_H
@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All 0: unknown. It is kept over an observation: UT1 drifts from that by about 1 ms a day. */
+/* Orientation of the Earth; all 0: unknown. It is constant over an observation, though UT1 drifts
+ * by about 1 ms a day. */
 struct earth {
     double ut1_utc_s;
     double polar_x_rad, polar_y_rad;
@@ -35,10 +36,12 @@ struct moment {
     double jd1, jd2;
 };
 
-/* Converts: jd1 is the day's beginning, jd2 the share of the day, good to 1e-11 s. */
+/* Converts an instant: jd1 is the beginning of the day, jd2 the fraction of the day, accurate to
+ * 1e-11 s. */
 struct moment moment_of_utc(struct utc utc);
 
-/* A place on the Earth: ITRF, and geodetic of WGS84. */
+/* A place on the Earth in ITRF and in geodetic coordinates of WGS84. Both functions make it of
+ * either. */
 struct earth_place {
     double xyz_m[3];
     double lon_rad, lat_rad, height_m;
@@ -80,7 +83,8 @@ status_t geometry_vectors(const struct observer *observer, struct moment moment,
 status_t geometry_axes(const struct observer *observer, struct moment moment,
                        const struct direction *direction, double axes[3][3]);
 
-/* Multiplies: uvw of a baseline. That of the pair (a, b) in UVH5 is position b minus position a. */
+/* Computes u, v, w of a baseline in metres: axes times baseline_m. The baseline of a pair (a, b) in
+ * UVH5 is position b minus position a. */
 void geometry_uvw(const double axes[3][3], const double baseline_m[3], double uvw_m[3]);
 
 /* Apparent place as UVH5 states it for each row: right ascension from the equinox, declination from

@@ -25,9 +25,9 @@ struct burst_group {
     uint64_t first, end; /* times of all boxes */
 };
 
-/* Groups of bursts [count], which are sorted by DM, then time; spans [ndms]: samples of delay
- * across the band, ascending. Groups come sorted by the time of their best box's middle, then DM.
- * free() returns *out. Fails with DEVICE (memory). */
+/* Finds the groups of bursts [count], which are sorted by DM, then time. spans [ndms]: delay across
+ * the band in samples, ascending. *out is sorted by the time of the middle of a group's best box,
+ * then DM; free() returns it. Fails with DEVICE (memory). */
 status_t burst_groups_find(const struct burst *bursts, size_t count, const uint32_t *spans,
                            uint32_t ndms, struct burst_group **out, size_t *ngroups);
 

@@ -42,20 +42,20 @@ static inline int64_t overlap_floor(int64_t a, int64_t b)
 /* Returns a stage that makes spectra of samples: each takes `taps` raw spectra of `samples`
  * samples, every `hop` samples (critically sampled: hop is `samples`; oversampled: fewer). */
 struct overlap overlap_filter_bank(uint64_t samples, uint32_t taps, uint64_t hop);
-/* Returns the rows of a filter of `taps` samples, of which `first` is the first, seen from the
- * sample that a row is made for; each decimate-th sample has a row. grain: compute/filter.h. */
+/* Returns the stage of a filter of `taps` samples. `first` is the first of them, counted from the
+ * sample for which a row is made; every decimate-th sample has a row. grain: compute/filter.h. */
 struct overlap overlap_filter(uint32_t taps, int64_t first, uint32_t decimate, uint64_t grain);
-/* Returns the samples of a synthesis (compute/synthesise.h) by a filter of `length` samples, of
- * which `first` is the first, seen from the first sample of the spectrum; spectra come every `hop`
- * rows. Rounded out to what the hop's rows together need. */
+/* Returns the stage of a synthesis (compute/synthesise.h) by a filter of `length` samples. `first`
+ * is the first of them, counted from the first sample of the spectrum; spectra come every `hop`
+ * rows. Includes the input of all rows of a hop. */
 struct overlap overlap_synthesise(uint64_t length, int64_t first, uint64_t hop);
-/* Returns a stage that makes each row of `count` rows that no other one needs: raw spectra of
- * samples, rows of spectra. */
+/* Returns a stage that makes each row of `count` input rows of its own: raw spectra of samples,
+ * rows of spectra. */
 struct overlap overlap_sum(uint64_t count);
 /* Returns a stage of sums over channels that come least[s] to most[s] rows later; tables must
  * outlive the stage. */
 struct overlap overlap_delays(const uint32_t *least, const uint32_t *most);
-/* Returns such a stage of one stream. */
+/* Returns a stage of overlap_delays() with one stream. */
 struct overlap overlap_delay(uint32_t least, uint32_t most);
 
 /* Returns the input rows that output row 0 of a stream needs. */

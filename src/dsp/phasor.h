@@ -5,15 +5,15 @@
 
 #include <math.h>
 
-/* The nearest whole number, of less than 2^51; of more a near one. */
+/* Returns the nearest whole number for |value| < 2^51, else a near one. */
 static inline double phasor_whole(double value)
 {
     const double shift = 6755399441055744.0; /* 1.5 * 2^52 */
     return (value + shift) - shift;
 }
 
-/* cos, sin of 2 pi turns, |turns| <= 0.6, good to 2e-16: quarters of a turn change places and
- * signs, and Taylor's series do for the rest. */
+/* Computes cos and sin of 2 pi turns, |turns| <= 0.6, to 2e-16: by symmetry for quarters of a turn,
+ * and Taylor series for the rest. */
 static inline void phasor(double turns, double out[2])
 {
     const double turn = 6.28318530717958647692;

@@ -1,5 +1,5 @@
-/* Numbers in few bits: value = scale q + offset, q an integer. A line is a channel in a block of
- * rows, and has its own scale and offset.
+/* Quantisation: numbers in few bits, value = scale q + offset, q an integer. A line is a channel in
+ * a block of rows, and has its own scale and offset.
  *
  *   power    unsigned   1 .. 255      1 .. 65535         0: NaN
  *   spectra  signed     -127 .. 127   -32767 .. 32767    -128, -32768: NaN; offset 0
@@ -47,7 +47,7 @@ static inline int32_t steps_blank(struct steps_form form)
     return steps_least(form) - 1;
 }
 
-/* Return R and C of above. */
+/* Return R and C defined above. */
 double steps_a_rms(uint32_t bits);
 double steps_centre(uint32_t bits);
 
@@ -64,8 +64,8 @@ struct steps_sums {
     double *first, *sum, *squares, *count;
 };
 
-/* Takes up rows in their order, each float [lines], or [lines][2], `stride` floats after the one
- * before. */
+/* Adds `count` rows, in their order, to the statistics of lines: float [lines], or [lines][2] if
+ * form.is_signed, each row `stride` floats after the one before. */
 void steps_measure(struct steps_form form, const float *rows, size_t count, size_t stride,
                    size_t lines, struct steps_sums sums);
 
@@ -89,10 +89,10 @@ struct steps_rows {
     int *any;             /* NULL, or becomes 1 where something may have been clipped */
 };
 
-/* Rounds rows. */
+/* Quantises rows, and adds the clipped numbers to low and high. */
 void steps_store(const struct steps_rows *work);
 
-/* Returns number `at` of a row. */
+/* Returns the stored number `at` of a row. */
 int32_t steps_number(struct steps_form form, const void *row, size_t at);
 
 /* Returns the value next to `expected` among those that the number can represent: the ends of the
@@ -100,7 +100,8 @@ int32_t steps_number(struct steps_form form, const void *row, size_t at);
 float steps_nearest(struct steps_form form, int32_t number, float scale, float offset,
                     float expected);
 
-/* Reads it back: scale q + offset in double, as the nearest float; NaN. */
+/* Converts a row back to floats: scale q + offset in double, rounded to the nearest float; NaN for
+ * the reserved number. */
 void steps_load(struct steps_form form, const void *row, size_t lines, const float *scale,
                 const float *offset, float *out);
 

@@ -55,9 +55,10 @@ double chirp_edge_hz(double sample_rate_hz, double guard);
 
 enum { CHIRP_MOST_TAPS = 1 << 26 };
 
-/* Computes the samples that rows are made of, if delays minus shifts are in least .. most for all
- * streams, whose rate and `edge_hz` are those of `chirp`: `taps` = T and `first` of struct
- * filter_spec, guard included. Fails with USAGE beyond CHIRP_MOST_TAPS. */
+/* Computes *taps = T and *first of struct filter_spec, guard included: a row is made of T samples
+ * from *first on, counted from its own. `least`, `most`: bounds of the delays minus the shifts over
+ * all streams, in samples (chirp_delays()). Rate and `edge_hz` of all streams are those of `chirp`.
+ * Fails with USAGE if T is above CHIRP_MOST_TAPS. */
 status_t chirp_reach(const struct chirp *chirp, double least, double most, int64_t *first,
                      uint32_t *taps);
 
@@ -76,13 +77,11 @@ status_t chirp_reach(const struct chirp *chirp, double least, double most, int64
  * (tests/unit/test_chirp.c). */
 void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2]);
 
-/* The exact chirp: phases of 10^10 turns at the frequencies of an FFT of any length. */
-
-/* Frequencies number first .. first + count - 1 of `length`, in the order of the FFT (the upper
- * half negative), out [count][2]: the factor that chirp.h defines, with `shift` taken out, right to
- * 1e-11 turns at any DM; the same bits on every machine and for any cut. Of real samples number
- * length - k is the conjugate of number k, and 0 Hz and half the rate are 1 or -1: its modulus is 1
- * everywhere, and the inverse undoes it. */
+/* Computes the exact chirp at frequencies first .. first + count - 1 of an FFT of any length, in
+ * its order (the upper half negative), into out [count][2]: the factor defined above, without
+ * `shift`, correct to 1e-11 turns at any DM. Bit-identical on every machine and for any cut. Of
+ * real samples number length - k is the conjugate of number k, and 0 Hz and half the rate are 1 or
+ * -1: its modulus is 1 everywhere, and the inverse undoes it. */
 void chirp_exact(const struct chirp *chirp, uint32_t length, uint32_t first, uint32_t count,
                  double (*restrict out)[2]);
 

@@ -59,7 +59,7 @@ struct dispersion {
     double *coherent_dms; /* [ndms], beside it */
 };
 
-/* Computes All but the table, which may be larger than memory. Fails with USAGE (a frequency, time
+/* Computes all but the table, which may be larger than memory. Fails with USAGE (a frequency, time
  * or DM out of range; delays beyond 2^31 samples), DEVICE (memory). */
 status_t dispersion_settle(const struct dispersion_spec *spec, struct dispersion *out);
 /* Settles the dispersion, and fills its table. Fails as dispersion_settle(), or with DEVICE
@@ -73,7 +73,7 @@ void dispersion_rows(const struct dispersion *delays, uint32_t first, uint32_t c
                      uint32_t *out);
 /* Returns one entry of the table, in samples. */
 uint32_t dispersion_delay(const struct dispersion *delays, uint32_t dm, uint32_t channel);
-/* Takes {0}, too. */
+/* Frees the tables; takes {0}, too. */
 void dispersion_free(struct dispersion *delays);
 
 /* Makes a list of DMs: start + i * step, i < count. free() returns it. Fails with USAGE (step <= 0

@@ -55,7 +55,8 @@ status_t patterns_create(const uint32_t *delays, uint32_t ndms, uint32_t nrows, 
                          uint32_t reach, struct patterns *out);
 void patterns_free(struct patterns *patterns);
 
-/* Returns the level with the least of them. *adds is set. */
+/* Returns the level whose groups need the fewest additions, and sets *adds to their number for one
+ * sample of all DMs. */
 uint32_t patterns_best(const struct patterns *patterns, uint64_t *adds);
 
 /* Computes the ratio of brute force's additions to those of the best level, and the rows of that

@@ -1,5 +1,5 @@
-/* How the energy of a filter is spread over its coefficients, in whole numbers: so that the share
- * of some of them is the same however it is added up, and shares of all are the whole. */
+/* Distribution of a filter's energy over its coefficients, in integers: sums of shares do not
+ * depend on the order, and the shares of all coefficients sum to exactly the whole. */
 #ifndef VOLTMILL_DSP_FIR_ENERGY_H
 #define VOLTMILL_DSP_FIR_ENERGY_H
 

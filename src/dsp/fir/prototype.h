@@ -58,14 +58,15 @@ double kaiser_taps(double decibels, double width);
  * kept part. */
 double oversampled_attenuation(struct ratio ratio, uint32_t taps);
 
-/* Finds the fewest taps that attenuate these by `decibels` dB: up to 4,096 by measurement (Kaiser's
- * formula is off by up to 3 dB for wide transition bands). Fails with DEVICE (memory). */
+/* Finds the fewest taps that attenuate the bands that alias by `decibels` dB: up to 4,096 by
+ * measurement (Kaiser's formula is off by up to 3 dB for wide transition bands). Fails with DEVICE
+ * (memory). */
 status_t oversampled_taps(struct ratio ratio, double decibels, uint32_t *out);
 
-/* Returns the window's beta for `taps` taps. */
+/* Returns the beta of Kaiser's window for `taps` taps. */
 double oversampled_beta(struct ratio ratio, uint32_t taps);
 
-/* Returns the cutoff. */
+/* Returns the sinc's cutoff, in channels: num / den. */
 double oversampled_cutoff(struct ratio ratio);
 
 /* Returns the number of channels next to `channels` of which a spectrum can begin every den / num:
@@ -143,8 +144,8 @@ const struct telescope *telescope_find(const char *name);
 /* Appends all names, separated by ", ". Fails with DEVICE (memory). */
 status_t telescope_add_names(struct text *out);
 
-/* Gives its coefficients [taps][points], the oldest sample's first, for free(). Fails with DEVICE
- * (memory). */
+/* Makes a telescope's coefficients [taps][points], b[0] (oldest sample) first, for free(). Fails
+ * with DEVICE (memory). */
 status_t telescope_prototype(const struct telescope *telescope, double **out);
 
 /* A prototype filter at another number of points.
@@ -160,8 +161,8 @@ enum resample_keeps {
                               count from it; the sum stays, and with it the gain */
 };
 
-/* Gives out [taps][points_out] of in [taps][points_in], b[0] (oldest sample) first, for free(). The
- * same points give the same numbers. Fails with DEVICE (memory). */
+/* Resamples in [taps][points_in] to *out [taps][points_out], b[0] (oldest sample) first, for
+ * free(). Equal points leave the numbers unchanged. Fails with DEVICE (memory). */
 status_t prototype_resample(const double *in, uint32_t taps, uint32_t points_in,
                             uint32_t points_out, enum resample_keeps keeps, double **out);
 
