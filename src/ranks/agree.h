@@ -13,10 +13,9 @@
 int agree_rank(MPI_Comm comm);
 int agree_size(MPI_Comm comm);
 
-/* Ends a stretch of local work: gives STATUS_OK when st is STATUS_OK on all ranks. Else every rank
- * gets the status of the lowest rank that failed, and rank 0 that rank's message, with its number
- * and host.
- */
+/* Agrees on a status after local work. Returns STATUS_OK if `st` is STATUS_OK on all ranks. Else
+ * returns the status of the lowest rank that failed; rank 0 also gets that rank's message, with its
+ * number and host. */
 status_t agree_all(MPI_Comm comm, status_t st);
 
 /* Sends rank 0's text to all ranks (others pass an empty one). Collective. Fails with DEVICE
@@ -25,12 +24,12 @@ status_t share_text_all(MPI_Comm comm, struct text *text);
 /* Sends rank 0's bytes to all ranks; `bytes` is the same on all. */
 void share_bytes_all(MPI_Comm comm, void *data, size_t bytes);
 
-/* Return the sum over the ranks, on all; the largest value of any rank; and the least. */
+/* Return the sum, the maximum, and the minimum over all ranks, on every rank. */
 uint64_t sum_u64_all(MPI_Comm comm, uint64_t value);
 uint32_t most_u32_all(MPI_Comm comm, uint32_t value);
 uint64_t least_u64_all(MPI_Comm comm, uint64_t value);
 
-/* Sets the number of ranks on this machine, and this rank's place among them. */
+/* Sets *size to the number of ranks on this machine, and *rank to this rank's place among them. */
 void local_ranks_all(MPI_Comm comm, int *rank, int *size);
 
 #endif

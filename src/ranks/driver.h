@@ -8,8 +8,8 @@
  * A rank that dies, or is silent for too long, is a failure, too. The run is aborted after the
  * others have ended.
  *
- * A run can be asked to stop, on any rank: no more chunks are begun; those in work are dropped, at
- * once or, if it may finish them, when that takes longer than eight seconds. */
+ * A stop can be requested on any rank. No chunk is begun then. Chunks in progress are dropped: at
+ * once, or, if they may be finished, after eight seconds. */
 #ifndef VOLTMILL_RANKS_DRIVER_H
 #define VOLTMILL_RANKS_DRIVER_H
 
@@ -26,13 +26,13 @@ typedef struct driver driver_t;
 struct driver_work {
     uint64_t chunks;
     void *context;
-    /* Works off one chunk. Calls driver_serve() now and then when that takes long, and may end
-     * early with STATUS_OK when it gives 1. */
+    /* Processes one chunk. While that lasts, calls driver_serve() every driver_pause() seconds; may
+     * return early with STATUS_OK when it returns 1. */
     status_t (*process)(void *context, driver_t *driver, uint64_t chunk);
-    /* On every rank, after its last chunk unless one has failed: what is still under way. */
+    /* On every rank, after its last chunk unless a rank has failed: completes what is in flight. */
     status_t (*finish)(void *context, driver_t *driver);
-    /* On rank 0, before a run is given up because ranks do not answer: removes what must not stay.
-     */
+    /* On rank 0, before a run is aborted because ranks do not answer: removes files that must not
+     * stay. */
     void (*abandon)(void *context);
 
     /* On rank 0: whether a chunk was done before this run. */
@@ -40,22 +40,24 @@ struct driver_work {
     /* On rank 0: returns the number of chunks done. Without it, chunks count as done when their
      * rank requests another one. */
     uint64_t (*done)(void *context);
-    /* On every rank, often: appends what rank 0 should know by now. */
+    /* On every rank, often: appends a report for take() on rank 0. */
     status_t (*tell)(void *context, struct text *out);
     /* On rank 0: takes the output of one call of tell() of some rank. */
     status_t (*take)(void *context, const char *data, size_t bytes);
     /* On every rank, often: returns whether the run shall stop: enum stop (ranks/stop.h). */
     int (*wants_stop)(void);
-    /* On every rank that is still at work when it learns that the run stops, or stops sooner. */
+    /* On every rank with a chunk in progress, when it learns that the run stops, or stops sooner
+     * (enum stop). */
     void (*hurry)(void *context, int how);
-    /* On every rank, as soon as it learns that one has failed; on that one, and on rank 0, with its
-     * status. */
+    /* On every rank, as soon as it learns of a failure. `st` is the status on rank 0 and on the
+     * rank that failed. */
     void (*failing)(void *context, status_t st);
-    /* On every rank that has failed: whether threads of it hang, so that it cannot end by itself.
-     * The run is given up then: a launcher may hang when one rank exits while others finish. */
+    /* On every rank that has failed: returns whether its threads hang, so that it cannot end by
+     * itself. The run is aborted then: a launcher may hang when one rank exits while others finish.
+     */
     int (*hangs)(void *context);
-    /* Seconds after which a rank of which nothing is heard counts as lost; 0: never. And what is
-     * not complete then: a name. */
+    /* Seconds without a message after which a rank counts as lost; 0: never. And the name of the
+     * file that is incomplete then, for the message. */
     double timeout;
     const char *file;
     /* On every rank, last of all and also after a failure: after it, tell() returns everything that
@@ -78,8 +80,8 @@ status_t driver_simulate(const struct driver_work *work, int ranks);
  * failed, or a stop takes too long. */
 int driver_serve(driver_t *driver);
 
-/* Returns the seconds after which it should be called again: others may wait for chunks of rank 0.
- * To look is to take a core from a thread that computes there. */
+/* Returns the seconds after which driver_serve() should be called again: few on rank 0, for whose
+ * chunks others may wait. More calls would take a core from the threads that compute. */
 double driver_pause(const driver_t *driver);
 
 #endif

@@ -21,7 +21,8 @@ status_t peers_create_all(MPI_Comm comm, peers_t **out);
 
 /* Returns this process's rank. */
 int peers_rank(const peers_t *peers);
-/* Return the lowest rank of this machine that has ended, and that is stopped; -1: none. */
+/* Return the lowest rank of this machine whose process has ended, and the lowest whose process is
+ * stopped (SIGSTOP); -1: none. */
 int peers_find_gone(const peers_t *peers);
 int peers_find_still(const peers_t *peers);
 /* Returns whether no lower rank of this machine exists and runs. */
@@ -44,13 +45,14 @@ typedef struct liveness liveness_t;
 status_t liveness_create_all(MPI_Comm comm, double timeout, liveness_t **out);
 void liveness_destroy(liveness_t *liveness);
 
-/* Notes a message of a rank. */
+/* Notes that a message of the rank has come now. */
 void liveness_heard(liveness_t *liveness, int rank);
 /* liveness_leave(): expects nothing more of a rank. liveness_is_expected(): whether messages are
  * expected. */
 void liveness_leave(liveness_t *liveness, int rank);
 int liveness_is_expected(const liveness_t *liveness, int rank);
-/* Updates the times. Call before liveness_find_silent(), and often. */
+/* Starts timeouts anew if this process itself was stopped. Call before liveness_find_silent(), and
+ * often. */
 void liveness_look(liveness_t *liveness);
 /* Returns whether it is time for a heartbeat. */
 int liveness_is_heartbeat_due(liveness_t *liveness);

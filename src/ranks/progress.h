@@ -1,4 +1,4 @@
-/* One line on rank 0 that says how far a run is. */
+/* The line of progress that rank 0 prints on stderr. */
 #ifndef VOLTMILL_RANKS_PROGRESS_H
 #define VOLTMILL_RANKS_PROGRESS_H
 

@@ -40,13 +40,13 @@ void stop_ask(int how);
  * nine seconds later. It does not report the failure again. */
 void stop_limit(status_t st);
 
-/* Set the words of a process that is ended: how many chunks are done, and what it waits for ("the
- * file system delays ..."; NULL: its work). */
+/* Set parts of the message that is printed if the watch ends this process: `done` of `all` chunks
+ * are done; what it waits for, such as "the file system delays ..." (NULL: its work). */
 void stop_count(uint64_t done, uint64_t all);
 void stop_waits_for(const char *what);
 
-/* Notes that everything is reported but the end of MPI and of this process, which then has this
- * status. */
+/* Notes that everything is reported, and only MPI and this process have to end. The process exits
+ * with this status even if the watch must end it. */
 void stop_conclude(status_t st);
 
 /* Any thread: tells the ranks of this machine that an error has been printed, and that this process
