@@ -39,7 +39,7 @@ struct tune_pick {
 
 struct tune_space;
 
-/* `spec` is what the problem's own file says. */
+/* Descriptor of a problem. The type of `spec` is stated in problems.h. */
 struct tune_problem {
     const char *name;  /* in the database */
     uint32_t version;  /* of the meaning of its parameters: records of another version are
@@ -48,8 +48,8 @@ struct tune_problem {
     double far;        /* octaves of features beyond which a record is of no use; 0: none is */
     uint32_t nparameters;
     const struct tune_parameter *parameters; /* [nparameters] */
-    /* A configuration in words and back (0: they are none): one line without commas and tabs. NULL,
-     * both: "kernel=fused batch=5", without those that are 0. */
+    /* Write a configuration as a line without commas and tabs, and read it (0: it is none). Both
+     * NULL: the default form, "kernel=fused batch=5", without parameters that are 0. */
     status_t (*words)(const uint32_t *values, struct text *out);
     int (*parse)(const char *words, uint32_t *values);
     /* Sets the identity that a record must share to be of use, beside the device. */
@@ -68,8 +68,9 @@ struct tune_problem {
     void (*end)(struct tune_space *space);
 };
 
-/* All fail with DEVICE (memory). tune_problem_parse() leaves `values` alone and returns 0 when the
- * words are no configuration, or one out of range. */
+/* Write a configuration in words, and read it. tune_problem_words() fails with DEVICE (memory).
+ * tune_problem_parse() returns 0, and leaves `values` unchanged, if the words are no configuration
+ * or one out of range. */
 status_t tune_problem_words(const struct tune_problem *problem, const uint32_t *values,
                             struct text *out);
 int tune_problem_parse(const struct tune_problem *problem, const char *words, uint32_t *values)

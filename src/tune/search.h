@@ -30,14 +30,14 @@ struct tune_space {
     const double *costs;
     uint32_t fit;   /* configurations before thinning */
     int is_thinned; /* there are others that fit */
-    /* Compiles at most `ahead` of them before they are timed, at once; NULL: nothing to compile.
-     * Begins none when the time is over; done[k] is set for those that it has compiled. Failures
-     * show later. */
+    /* Compiles `count` configurations of the list, at most `ahead`, in parallel, before they are
+     * timed; NULL: nothing to compile. Begins none after the end of the time. Sets done[k] for
+     * those that it has compiled. time() reports failures. */
     void (*prepare)(void *context, const uint32_t *list, uint32_t count,
                     const struct tune_time *time, unsigned char *done);
     uint32_t ahead;
-    /* Times and verifies one; when the time is over, fewer repeats will do. Fails with USAGE (it
-     * cannot be), DEVICE. */
+    /* Times and verifies configuration i, with fewer repeats after the end of the time. Fails with
+     * USAGE (impossible configuration), DEVICE. */
     status_t (*time)(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
                      struct tune_measure *out);
 };
@@ -48,9 +48,9 @@ const uint32_t *tune_space_values(const struct tune_space *space, uint32_t i);
 int tune_space_find(const struct tune_space *space, const uint32_t *values, uint32_t *out);
 
 struct tune_options {
-    /* The choices that the model likes best, the best one of each value of the first parameter
-     * among them, then what is near the best that were found, until that finds nothing better any
-     * more. Else all, in the order of their ranks. */
+    /* 1: times the configurations that the model ranks first, with the best one for each value of
+     * the first parameter; then neighbours of the fastest, until none is faster. 0: times all, in
+     * the order of their ranks. */
     int is_guided;
     void (*shuffle)(uint32_t *list, uint32_t count, uint64_t seed); /* another order; may be NULL */
     struct tune_time time; /* for the search, its setup and its turns */
@@ -80,10 +80,10 @@ struct tune_outcome {
     double searched;   /* as struct store_record has it */
 };
 
-/* Times configurations and finds the best of those that are right; a wrong one never wins. Failing
- * ones are skipped; none that is right at all is no failure. `problem` names it in the log.
- * Fails with NO_SPACE or DATA (the log), DEVICE (memory; eight configurations failed on the device
- * one after the other before any was right). tune_outcome_free() in any case. */
+/* Times configurations and finds the fastest correct one. Skips those that fail; finding no correct
+ * one is no failure. `problem` names the problem in the log. Fails with NO_SPACE or DATA (the log),
+ * DEVICE (memory; eight configurations failed on the device one after the other before any was
+ * right). tune_outcome_free() in any case. */
 status_t tune_search(const struct tune_space *space, const struct tune_options *options,
                      tune_log_t *log, const char *problem, struct tune_outcome *out);
 void tune_outcome_free(struct tune_outcome *outcome);
@@ -94,7 +94,7 @@ struct tune_statistics {
     double best, mean, median, deviation; /* 1 / s; the deviation of the space itself: / count */
     double signal_to_noise;               /* (best - mean) / deviation; 0 for fewer than two */
 };
-/* Fails with DEVICE (memory). */
+/* Computes the statistics. Fails with DEVICE (memory). */
 status_t tune_statistics(const struct tune_space *space, const struct tune_outcome *outcome,
                          struct tune_statistics *out);
 

@@ -46,18 +46,18 @@ char *store_own(void);
 status_t store_open(const char *path, store_t **out);
 void store_close(store_t *store);
 
-/* Records of the same kernel and identity, the nearest first, at most `most`; *count of them. The
- * texts are the store's. */
+/* Finds the records of the same kernel and identity, at most `most`, the nearest first. Sets *count
+ * to their number. Their texts belong to the store. */
 void store_find(const store_t *store, const struct store_key *key, struct store_record *out,
                 uint32_t most, uint32_t *count);
 
 /* Returns whether there is anything for a kernel, on whatever device. */
 int store_has(const store_t *store, const char *kernel);
 
-/* Writes a record into the file as it is now, in the place of one with the same key. That one stays
- * when it is faster, unless it is of the same configuration, or of `settled` (may be NULL): of what
- * has been timed beside the new one, or can be no longer. A file that cannot be written is no
- * failure: says a warning. Fails with DEVICE (memory). */
+/* Writes a record into the file as it is now; it replaces one with the same key. A faster record is
+ * not replaced, unless it has the same configuration or `settled` (may be NULL), a configuration
+ * that was timed beside the new one or is no longer possible. A file that cannot be written is a
+ * warning. Fails with DEVICE (memory). */
 status_t store_put(const char *path, const struct store_record *record, const char *settled);
 
 #endif

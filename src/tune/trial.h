@@ -12,7 +12,7 @@ struct tune_time {
     double from, until;      /* by clock_now(); until 0: as long as it takes */
     int (*is_stopped)(void); /* returns whether to stop at once; NULL: never */
 };
-/* Returns whether a share of the time is over, or is_stopped() requests a stop. */
+/* Returns whether the given share (0 .. 1) of the time is over, or is_stopped() requests a stop. */
 int tune_time_is_over(const struct tune_time *time, double share);
 /* Returns the seconds of all of it; infinite without an end. */
 double tune_time_seconds(const struct tune_time *time);
@@ -38,8 +38,8 @@ struct trial_run {
     double steps[DEVICE_STEPS]; /* the device's; zeros without one */
 };
 
-/* Takes the seconds of the steps from `first` on, without the download, for those of a run, where a
- * device has counted any. */
+/* If a device has timed steps, sets run->seconds to the sum of steps `first` and later, without the
+ * download. */
 void trial_run_settle(struct trial_run *run, enum device_step first);
 
 /* Functions that a trial times and checks. A wrong result is no failure. */

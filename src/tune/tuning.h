@@ -44,18 +44,18 @@ status_t tuning_begin(const struct tune_problem *problem, backend_t *backend, co
                       const char *database, struct tuning *out);
 void tuning_end(struct tuning *tuning);
 
-/* Searches within its share of the budget; the best configuration that is right is then what is
- * found. What the database knows takes part. `also` (may be NULL) is a configuration to begin with.
- * Nothing is timed, and the summary is_cut, when the time is over before. Fails as tune_search()
- * and the problem's begin(). */
+/* Searches within the problem's share of the budget, and sets tuning->values to the fastest correct
+ * configuration. The configuration of the database takes part. `also` (may be NULL) is a
+ * configuration to begin with. If the budget is spent, nothing is timed, and the summary is_cut.
+ * Fails as tune_search() and the problem's begin(). */
 status_t tuning_search(struct tuning *tuning, const struct tune_request *request,
                        const uint32_t *also);
 /* Runs the search over the picked configurations, without regard to the budget. Fails with DATA,
  * NO_SPACE, DEVICE. */
 status_t tuning_search_picked(struct tuning *tuning, const struct tune_pick *pick,
                               const struct tune_options *options, tune_log_t *log);
-/* Keeps the best of it, if there is one. A database that cannot be written is a warning. Fails with
- * DEVICE (memory). */
+/* Stores the result of the search, if there is one. A database that cannot be written is a warning.
+ * Fails with DEVICE (memory). */
 status_t tuning_keep(struct tuning *tuning, const char *database);
 /* Stores any configuration; `settled` as for store_put(). A database that cannot be written is a
  * warning. Fails with DEVICE (memory). */
@@ -72,16 +72,17 @@ status_t tuning_now(const struct tune_problem *problem, backend_t *backend, cons
  * other statuses unchanged. For searches that are optional. */
 status_t tuning_forgive(const struct tune_problem *problem, backend_t *backend, status_t st);
 
-/* Sets *out to whether a database (NULL: the user's own) has anything for a case, of whatever
- * device: without that it is not worth opening a backend to look. Fails with DEVICE (memory). */
+/* Sets *out to whether a database (NULL: the user's own) has a record for a case on any device.
+ * Without one, no backend need be opened for a look-up. Fails with DEVICE (memory). */
 status_t tuning_is_known(const struct tune_problem *problem, enum backend_kind kind,
                          const void *spec, const char *database, int *out);
 
 /* The automatic choice: the few configurations that are known to be good, timed once for a case and
  * device, and remembered in the cache folder.
  *
- * Gives the fastest of `list`, those that begin() of the problem gives for `is_few`, measured in
- * `memory` bytes of this machine's (0: any number). A list of one is only verified.
+ * Sets `values` to the fastest configuration of `list` (those that the problem's begin() gives for
+ * `is_few`), measured in `memory` bytes of this machine (0: no limit). A list of one is only
+ * verified.
  *
  *   list     uint32 [count][nparameters]
  *   values   [nparameters] in: the one by rule, which stays where nothing is to be measured, none

@@ -36,7 +36,7 @@ uint32_t bank_unit(const struct channelise_spec *spec);
 uint64_t bank_rows(const struct channelise_spec *spec, uint32_t i, uint64_t spectra);
 uint64_t bank_slot_bytes(const struct channelise_spec *spec, uint64_t spectra);
 
-/* Returns the bytes of such streams' row. */
+/* Returns the bytes of a row of the streams of bank_unit(), of output i. */
 size_t bank_row_bytes(const struct channelise_spec *spec, uint32_t i);
 
 /* Makes random samples, `words` times 8 bytes of them; streams of other seeds differ. */
@@ -56,7 +56,6 @@ status_t bank_places(uint32_t nstreams, size_t bytes, enum sample_format format,
 /* Opens the backend that others are compared with. Fails with DEVICE. */
 status_t bank_open_reference(backend_t **out);
 
-/* All fail with DEVICE. */
 /* bank_create(): creates the stage, bank->stage. bank_scale(): sets scales of 8 rms to either side
  * for the rounded outputs of any stage of a spec whose samples are such noise. The spec's
  * coefficients are set. Fail with DEVICE (memory). */
@@ -69,7 +68,7 @@ status_t bank_lay_out(struct bank *bank);
 status_t bank_allocate(struct bank *bank, uint32_t nslots);
 /* Fills all of them with random samples. Fails with DEVICE. */
 status_t bank_fill(struct bank *bank);
-/* Sets all rows to NaN, so that rows that are not written are found. Fails with DEVICE. */
+/* Does the same to all rows of all slots. Fails with DEVICE. */
 status_t bank_spoil_all(struct bank *bank);
 void bank_end(struct bank *bank);
 
@@ -91,7 +90,8 @@ struct bank_window {
  * Fails with DEVICE (memory). */
 status_t bank_expect(struct bank *bank, struct bank_window *windows, uint32_t count);
 void bank_window_free(struct bank_window *window);
-/* Sets the rows of windows to NaN. Fails with DEVICE. */
+/* Sets the rows of windows in all outputs to NaN, or in few bits to the number that means NaN, so
+ * that rows that are not written are found. Fails with DEVICE. */
 status_t bank_spoil(struct bank *bank, const struct bank_window *windows, uint32_t count);
 /* Counts the rows of slot 0 that differ (those in few bits by more than rounding explains) by more
  * than `most` times the limits of `voltmill verify`; all differences are added to *agreement. Fails

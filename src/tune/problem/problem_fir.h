@@ -8,7 +8,7 @@
 
 enum { FIR_WINDOWS = 4 };
 
-/* How far rows may be off, in units of rms(x) ||c||_2: the rms of all, and any. */
+/* Limits of the error of rows, in units of rms(x) ||c||_2: rms over all rows, and largest. */
 extern const double fir_rms_limit, fir_worst_limit;
 
 struct fir_windows {
@@ -20,7 +20,8 @@ struct fir_windows {
     double error; /* rms of the rows that were compared last, in units of that */
 };
 
-/* Adds the rows of `out` that are off to *wrong, one if none is but all together are. */
+/* Adds the number of wrong rows of `out` to *wrong; 1 if each row is within its limit, but their
+ * rms is not. */
 void fir_windows_compare(struct fir_windows *windows, const struct filter_spec *spec,
                          const float *out, uint32_t *wrong);
 
@@ -47,16 +48,16 @@ struct fir_trial {
     struct fir_windows windows;
 };
 
-/* Begins a trial for streams like those of `spec`, whose pointers must stay valid, of `rows` rows
- * each; its choice is ignored. The caller calls fir_trial_end() in any case. Fails with DEVICE. */
+/* Begins a trial of the streams of `spec`, `rows` rows each, with `pairs` pairs of buffers (struct
+ * fir_trial). What `spec` points to must outlive the trial; its choice is ignored. The caller calls
+ * fir_trial_end() in any case. Fails with DEVICE. */
 status_t fir_trial_begin(backend_t *backend, const struct filter_spec *spec, uint64_t rows,
                          uint32_t pairs, struct fir_trial *out);
 void fir_trial_end(struct fir_trial *trial);
 
-/* Makes the filter as chosen, compares what the warm-up run leaves, and times runs: of pairs by the
- * device's clock. What the last run of them leaves is compared, too. Fails with USAGE (the shape
- * cannot be), DEVICE. A wrong result is no failure: times->wrong are rows, more than none also when
- * all together are off. */
+/* Creates the filter as chosen, compares the output of a warm-up run, times `repeats` runs (pairs
+ * by the device's clock), and compares the output of the last run. Fails with USAGE (impossible
+ * shape), DEVICE. A wrong result is no failure: times->wrong counts as fir_windows_compare(). */
 status_t fir_trial_time(struct fir_trial *trial, const struct filter_choice *choice,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
 /* Times the last filter once more with transfers: from the host and back, one run after the other,

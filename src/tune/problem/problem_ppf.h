@@ -15,8 +15,8 @@ enum { PPF_TRIAL_WINDOW = 16, PPF_TRIAL_WINDOWS = 2 };
  * channels). */
 uint32_t ppf_trial_window(const struct channelise_spec *spec);
 
-/* Points of a trial on a processor: what takes tens of milliseconds, or, where many kernels have to
- * be built for a quick answer, a few. Devices take more than their caches hold. */
+/* Points of a trial on a processor, which takes tens of milliseconds; fewer where many kernels must
+ * be built quickly. Devices take more points than fit their caches. */
 enum { PPF_TRIAL_POINTS = 1 << 21, PPF_TRIAL_FEW_POINTS = 1 << 18 };
 
 struct ppf_trial {
@@ -39,8 +39,8 @@ void ppf_trial_end(struct ppf_trial *trial);
  * above. */
 uint64_t ppf_trial_bytes(const struct ppf_trial *trial);
 
-/* Fails with USAGE (the shape cannot be), DEVICE. A wrong result is no failure: times->wrong are
- * rows. `time` as trial_time() has it. */
+/* Times a shape, `repeats` runs within `time` (trial_time()). Fails with USAGE (impossible shape),
+ * DEVICE. A wrong result is no failure: times->wrong counts wrong rows. */
 status_t ppf_trial_time(struct ppf_trial *trial, const struct channelise_shape *shape,
                         uint32_t repeats, const struct tune_time *time, struct trial_times *times);
 
