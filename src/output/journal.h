@@ -55,7 +55,7 @@ status_t journal_open(const char *path, enum journal_state *state, journal_t **o
  * USAGE, NO_SPACE or DATA. */
 status_t journal_create(const char *path, const struct journal_head *head, journal_t **out);
 
-/* Makes a journal that was opened one that can be added to: what was dropped is cut off. Fails with
+/* Prepares an opened journal for new records: truncates it after the last good one. Fails with
  * DATA. */
 status_t journal_resume(journal_t *journal);
 void journal_destroy(journal_t *journal);
@@ -72,7 +72,7 @@ struct journal_record {
     const uint32_t *sums; /* [journal_chunk_sums()] */
 };
 
-/* Hands each good record to take(), until that fails. Fails as take() does, or with DATA. */
+/* Calls take() with each good record, until that fails. Fails as take() does, or with DATA. */
 status_t journal_read(const journal_t *journal, void *context,
                       status_t (*take)(void *context, const struct journal_record *record));
 
@@ -80,9 +80,9 @@ status_t journal_read(const journal_t *journal, void *context,
  * Fail with DEVICE (memory); NO_SPACE, DATA. */
 status_t journal_add(journal_t *journal, const struct journal_record *record);
 status_t journal_write(journal_t *journal);
-/* Takes the records of some chunks out again, `bits`: those of chunk c at bit c % 8 of byte c / 8.
- * A kill meanwhile may cost records of other chunks. Fails with DEVICE (memory), DATA. Also fails
- * with NO_SPACE. */
+/* Removes the records of the chunks whose bits are set: bit c % 8 of byte c / 8 for chunk c of the
+ * plan. The other records are written again, so a kill meanwhile may lose some of them. Fails with
+ * DEVICE (memory), DATA, NO_SPACE. */
 status_t journal_revoke(journal_t *journal, const unsigned char *bits);
 /* Syncs what was written. May run in another thread. Fails with DATA, NO_SPACE. */
 status_t journal_sync(journal_t *journal);

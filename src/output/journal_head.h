@@ -11,11 +11,10 @@
 #include "product/export/export_rows.h"
 #include "product/product.h"
 
-/* Origin of a product, in words for people, line by line. It decides whether files of an earlier
- * run belong to this very job and these very files: for resumed runs, for complete products, for
- * --each. */
+/* Origin of a product, as text for people, line by line. It decides whether files of an earlier run
+ * belong to this job and its input: for resumed runs, complete products and --each. A member that
+ * is NULL is unknown. */
 
-/* NULL: not known. */
 struct origin {
     const char *program, *job;
     const char *inputs; /* as inputs_times() or inputs_contents() say (input/inputs.h) */
@@ -65,7 +64,8 @@ struct journal_rows journal_head_rows(const struct journal_head *head, const str
 
 /* Appends the packed head. Fails with DEVICE (memory). */
 status_t journal_head_pack(const struct journal_head *head, struct text *out);
-/* Returns 0 when it is none, or its numbers make no sense. journal_head_free() in any case. */
+/* Reads a packed head. Returns 0 if the bytes are no head, or its numbers make no sense.
+ * journal_head_free() in any case. */
 int journal_head_unpack(struct unpack *in, struct journal_head *out);
 
 /* Data beside the rows of a product: of rows, cells and blocks (struct product_place), and holes.
@@ -78,8 +78,8 @@ struct beside {
     uint64_t first, rows;
 };
 
-/* Returns a chunk's part of them, as runs of bytes: all in one, or row by row if streams come in
- * groups. */
+/* Returns a chunk's part of a dataset, as `count` runs of `bytes` bytes, the first at `at`, each
+ * `step` after the one before: one run, or one for each row if streams come in groups. */
 struct beside_runs {
     uint64_t at, step, count, bytes;
 };

@@ -90,12 +90,13 @@ status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *byte
  * that an earlier run has allocated for it is subtracted. Fails with USAGE. */
 status_t room_add(struct room *room, const char *path, uint64_t bytes);
 
-/* Sums up the bytes for the file system of need i, and sets its free bytes. *is_first: no need
- * before it has the same file system. Fails with USAGE. */
+/* Sums up the bytes that all needs put on the file system of need i, and sets *left to its free
+ * bytes. *is_first: no need before it has the same file system. Fails with USAGE. */
 status_t room_sum(const struct room *room, uint32_t i, uint64_t *bytes, uint64_t *left,
                   int *is_first);
 
-/* Fails with NO_SPACE where there is too little: bytes needed and free. Also fails with USAGE. */
+/* Checks that every file system has the bytes that are needed on it. Fails with NO_SPACE, giving
+ * the bytes needed and free; with USAGE as room_sum(). */
 status_t room_check(const struct room *room);
 
 /* A file that is read is never written: all that a command reads is known by device and inode
@@ -114,7 +115,8 @@ struct protect_other {
 status_t protect_job(const struct job *job, const struct archive *archive,
                      const struct protect_other *others, uint32_t nothers);
 
-/* Checks `others` alone likewise. Fails with USAGE, DATA, DEVICE (memory). */
+/* Checks likewise only that no two of `others` are one file. Fails with USAGE, DATA, DEVICE
+ * (memory). */
 status_t protect_others(const struct protect_other *others, uint32_t nothers);
 
 #endif

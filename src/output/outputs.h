@@ -35,12 +35,12 @@ struct outputs_begun {
     struct synthesise_choice synthesis;
 };
 
-/* Sets *out to whether a product has its name, and at most the journal of all of it is left beside
- * it. Fails with DATA, DEVICE. */
+/* Sets *out to whether a product has its final name, with nothing beside it but perhaps the journal
+ * of the complete product. Fails with DATA, DEVICE. */
 status_t outputs_is_published(const struct product_files *files, int *out);
 
-/* Checks (rank 0, or alone) that all products can be made, or have only to be concluded. Fails with
- * USAGE. Also fails with DATA. */
+/* On rank 0, or alone: checks that all products can be made, or are complete but for their names.
+ * Fails with USAGE, DATA. */
 status_t outputs_check(const struct output_spec *spec, int force);
 
 /* Sets *out to whether all products have their names already, and nothing is left beside them.
@@ -97,8 +97,8 @@ status_t outputs_settle(void *outputs);
  * It waits at most `seconds` for that. *moved increases with every read.
  *
  * outputs_compare_end_all() ends the comparison when all ranks have nothing else to do. It sets
- * *again to 1 when chunks have to be processed again. Fails with STOPPED, without a message, when a
- * rank gave its share up. Collective. Also fails with DATA, NO_SPACE. */
+ * *again to 1 when chunks have to be processed again. Collective. Fails with STOPPED, without a
+ * message, when a rank gave its share up; with DATA, NO_SPACE. */
 int outputs_is_compared(outputs_t *outputs, double seconds, uint64_t *moved);
 int outputs_may_go_back(const outputs_t *outputs); /* on rank 0: chunks may be worked off again */
 status_t outputs_compare_end_all(outputs_t *outputs, int *again);
@@ -110,8 +110,9 @@ status_t outputs_compare_end_all(outputs_t *outputs, int *again);
 status_t outputs_put_scales(const outputs_t *outputs, uint32_t i, const float *scales);
 status_t outputs_get_scales(const outputs_t *outputs, uint32_t i, float *scales, int *found);
 
-/* On rank 0: outputs_done(): chunks that are done. outputs_kept(): 0 if a product's file was
- * removed or replaced, which loses them. outputs_counts(): the counts of product i in them. */
+/* On rank 0. outputs_done(): returns the number of chunks that are done. outputs_kept(): the same,
+ * or 0 if a product's file was removed or replaced, so that they are lost. outputs_counts():
+ * returns the counts of product i in these chunks. */
 uint64_t outputs_done(const outputs_t *outputs);
 uint64_t outputs_kept(const outputs_t *outputs);
 struct chunk_counts outputs_counts(const outputs_t *outputs, uint32_t i);

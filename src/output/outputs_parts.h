@@ -86,8 +86,8 @@ struct outputs {
 /* Added to the number of a chunk when its rows differ from the journal (outputs_tell()). */
 #define OUTPUTS_DIFFERS (UINT64_C(1) << 63)
 
-/* Checks that the plan of item i is the one with which its journal began; without a plan, that job
- * and input are. Fails with USAGE. Also fails with DATA. */
+/* Checks that item i has the plan with which its journal began; without a plan, the same job and
+ * input. Fails with USAGE, DATA. */
 status_t outputs_check_plan(const outputs_t *outputs, uint32_t i);
 
 /* Rank 0: locks the files and decides whether to resume them. Fails with USAGE, DATA, NO_SPACE,
@@ -121,8 +121,8 @@ status_t resumed_tell(struct resumed *resumed, struct text *out);
 /* Rank 0: notes the chunk that data[*at] reports as different, and warns. Fails with DATA if it
  * cannot be computed again. */
 status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t *at);
-/* Rank 0: removes chunks that differ from the journals, now and then or, with is_last, now. Fails
- * as journal_revoke(). */
+/* On rank 0: removes from the journals the chunks that were found to differ. Without is_last it
+ * waits until some time has passed since it last did. Fails as journal_revoke(). */
 status_t resumed_revoke(outputs_t *outputs, int is_last);
 
 /* Adds bytes of rows, as they are in the file, to the sums of their chunk (struct export_sum). */
