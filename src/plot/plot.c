@@ -62,8 +62,7 @@ static int plot_is_page(const char *path)
     return plot_has(path, &page_signature);
 }
 
-/* Fails with USAGE if `path` exists, unless forced, or a file of the same command. Also fails with
- * DATA. */
+/* Fails with USAGE if `path` exists, unless forced, or a file of the same command; with DATA. */
 static status_t plot_check_new(const char *path, enum mark mark, int force)
 {
     int is_ours = mark == MARK_RUN ? plot_is_page(path) : plot_is_picture(path);

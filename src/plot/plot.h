@@ -44,9 +44,9 @@ struct report_run {
     int force;
 };
 
-/* Before the run: checks that the page may be written: an earlier page of this kind is replaced,
- * other files only with `force`. From now on, printed output, warnings and notes are kept for the
- * page. Fails with USAGE. Also fails with DATA. */
+/* Before the run: checks that the page may be written. An earlier page of this kind is replaced,
+ * other files only with `force`. Printed output, warnings and notes are kept for the page from now
+ * on. Fails with USAGE, DATA. */
 status_t report_begin(const char *path, int force);
 
 /* Writes the report when the job's products are complete. Pictures that cannot be drawn are
