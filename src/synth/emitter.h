@@ -1,4 +1,4 @@
-/* When a source that is pulsed is on. */
+/* Gate of a pulsed source. */
 #ifndef VOLTMILL_SYNTH_EMITTER_H
 #define VOLTMILL_SYNTH_EMITTER_H
 

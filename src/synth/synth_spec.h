@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One of three ways of saying it; none: alike in all polarisations. Angles and signs as in
- * dsp/stokes.h, V that of the IAU. */
+/* Polarisation, given in one of three ways; none: the same in all polarisations. Angles and signs
+ * as in dsp/stokes.h, with the IAU's V. */
 struct synth_polarisation {
     int has_stokes;
     double i, q, u, v;
