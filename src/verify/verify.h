@@ -21,14 +21,14 @@ struct verify_options {
 
 /* Verifies a product. Collective. Rank 0 prints the result, or begins a JSON object with it, which
  * the caller ends. Fails with DATA if the product is not what the reference computes from its
- * archive. Also fails with USAGE. */
+ * archive; with USAGE. */
 status_t verify_product_all(MPI_Comm comm, const struct verify_options *options);
 
-/* Reads all of a product and compares: rows of a finished one with the CRCs of its spans, its other
- * datasets and its attributes with theirs; the chunks of one that is not finished with its journal.
- * Needs neither archive nor job. Of the options path, progress and json. Collective; rank 0 prints
- * what is damaged, or begins a JSON object with it. Fails with DATA when something is, or there is
- * nothing to compare with. Also fails with USAGE. */
+/* Compares all of a product with its checksums: rows, other datasets and attributes of a complete
+ * product with its CRCs; the chunks of an incomplete one with its journal. Needs neither archive
+ * nor job, and of the options only path, progress and json. Collective. Rank 0 prints what is
+ * damaged, or begins a JSON object with it. Fails with DATA if something is damaged or has no
+ * checksum; with USAGE. */
 status_t verify_crc_all(MPI_Comm comm, const struct verify_options *options);
 
 #endif

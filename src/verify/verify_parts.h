@@ -1,6 +1,6 @@
 /* Private declarations of the files of `voltmill verify`. verify.c has chunks recomputed by the
- * reference, and judges. verify_spectra.c and verify_series.c know from what a kind of product is
- * computed. verify_parts.c contains the parts that both need. */
+ * reference, and judges. verify_spectra.c and verify_series.c recompute one kind of product each.
+ * verify_parts.c contains what both need. */
 #ifndef VOLTMILL_VERIFY_VERIFY_PARTS_H
 #define VOLTMILL_VERIFY_VERIFY_PARTS_H
 
@@ -132,7 +132,9 @@ void verify_rows_destroy(struct verify_rows *rows); /* takes NULL */
  * none. */
 double verify_rows_went_in(const struct verify_rows *rows);
 
-/* Takes up how verify->stored, a chunk's streams of a row, differs from what is expected.
+/* Adds the differences between verify->stored, a chunk's streams of row `row`, and the expected
+ * numbers to verify->found.agreement. is_marked: the row is marked in /provenance/holes and may be
+ * NaN.
  *
  *   wholes   of this row (pipeline/finish/finish.h, finish_wholes()); NULL: it has all channels
  *
