@@ -22,7 +22,8 @@ struct bench_formed {
     int is_right;
 };
 
-/* Fails with DEVICE, USAGE: a backend without beams. A wrong result is no failure. */
+/* Times beams. Fails with DEVICE; with USAGE if the backend has no beams. A wrong result is no
+ * failure. */
 status_t bench_beams(backend_t *backend, const struct bench_beams *c, struct bench_formed *out);
 
 struct bench_correlate {

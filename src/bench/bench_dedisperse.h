@@ -44,7 +44,7 @@ struct bench_dedispersed {
 
 /* Delays of a case; samples and memory as soon as the first of any number of shapes is timed. */
 typedef struct bench_dedisperse bench_dedisperse_t;
-/* Fails with DEVICE, USAGE. */
+/* Creates a case. Fails with DEVICE, USAGE. */
 status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedispersion *c,
                                  bench_dedisperse_t **out);
 void bench_dedisperse_destroy(bench_dedisperse_t *bench);
@@ -52,7 +52,7 @@ void bench_dedisperse_destroy(bench_dedisperse_t *bench);
  * impossible shape), DEVICE. A wrong result is no failure. */
 status_t bench_dedisperse_time(bench_dedisperse_t *bench, const struct dedisperse_shape *shape,
                                struct text *words, struct bench_dedispersed *out);
-/* Additions as the paper counts them. */
+/* Returns the additions as the paper counts them. */
 double bench_dedisperse_adds(const bench_dedisperse_t *bench);
 /* Computes the factor by which a tree of the patterns of its delays takes fewer additions. Fails
  * with DEVICE (memory). */

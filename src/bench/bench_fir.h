@@ -30,7 +30,8 @@ struct bench_filtered {
     int is_right;
 };
 
-/* Fails with DEVICE, USAGE (a method that cannot be). A wrong result is no failure. */
+/* Times a filter. Fails with DEVICE; with USAGE if the method cannot do the problem. A wrong result
+ * is no failure. */
 status_t bench_fir(backend_t *backend, const struct bench_fir *c, struct bench_filtered *out);
 
 /* Measures the seconds that the plain loop takes for all points on one core: best of some, measured

@@ -36,14 +36,14 @@ struct bench_result {
     int is_right;
 };
 
-/* Fails with DEVICE (memory, a kernel that this device cannot run), or USAGE (a kernel that cannot
- * do the case). A wrong result is no failure: is_right is 0. */
+/* Times a filter bank. Fails with DEVICE (memory, a kernel that this device cannot run), or USAGE
+ * (a kernel that cannot do the case). A wrong result is no failure: is_right is 0. */
 status_t bench_ppf(backend_t *backend, const struct bench_case *c, struct bench_result *out);
 
-/* The bank of `c`, of `bank_taps` taps, back by its dual of c->taps. c->samples are those that come
- * out; channels come in as c->format, those of a spectrum side by side. Of the result's
- * choice the instruction set alone is set; transfers, power and the bare transforms stay empty;
- * steps are those of a filter bank by their names.
+/* Times a synthesis, the inverse of the bank of `c` with `bank_taps` taps, by its dual of c->taps
+ * taps. c->samples are output samples; channels come in as c->format, those of a spectrum side by
+ * side. Of the result's choice only the instruction set is set; transfers, power and the bare
+ * transforms stay empty; steps have the names of a filter bank's.
  *
  *   how   gets what it was made by: "synthesis to -101 dB, avx512, fftw-3.3.10 by rule"
  *
