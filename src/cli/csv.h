@@ -1,4 +1,4 @@
-/* A table for other programs, beside the one that people read. */
+/* Tables in CSV, which options --csv write beside the table on stdout. */
 #ifndef VOLTMILL_CLI_CSV_H
 #define VOLTMILL_CLI_CSV_H
 
@@ -13,18 +13,19 @@ struct csv {
     int error; /* of errno.h, of the first write that failed */
 };
 
-/* Whether a table with this heading, the names of its columns with commas between, may be written
- * to `path`: nothing but such a table is there, or it is empty, or no ordinary file. Leaves it as
- * it is. Nothing when `path` is NULL. Fails with USAGE, or DATA when it cannot be read. */
+/* Checks that a table with this heading (names of columns, separated by commas) may be written to
+ * `path`: the file is missing, empty, no ordinary file, or begins with the heading. Changes
+ * nothing; does nothing if `path` is NULL. Fails with USAGE if not; with DATA if the file is
+ * unreadable. */
 status_t csv_check(const char *path, const char *heading);
-/* As csv_check(), then opens as fopen() does, and begins an empty file with the heading. The path
- * is kept. Fails with DATA when it cannot be written. Also fails with USAGE. */
+/* As csv_check(), then opens the file as fopen() does, and writes the heading into an empty one.
+ * `path` must outlive the table. Fails with USAGE; with DATA if the file cannot be written. */
 status_t csv_open(const char *path, const char *mode, const char *heading, struct csv *csv);
 void csv_print(struct csv *csv, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* So that what is done can be read while the rest is. */
+/* Writes buffered lines, so that others can read them while the command runs. */
 void csv_flush(struct csv *csv);
-/* Gives `st`, or if that is OK and anything of the table was not written, fails with NO_SPACE or
- * DATA. */
+/* Closes the file. Returns `st` unless that is OK; then fails with NO_SPACE or DATA if a line could
+ * not be written. */
 status_t csv_close(struct csv *csv, status_t st);
 
 #endif

@@ -7,9 +7,9 @@
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"
 
-/* Print them on stdout, and what leads to each; nothing when there is none. Of many in one folder
- * the first. With `json`, which has an object open, all of them as its member "elsewhere". Fail
- * with DEVICE (memory). */
+/* Print these files on stdout, each with the file that leads to it; of many in one folder only the
+ * first. Print nothing if there is none. With `json`, append all of them to its open object, as the
+ * member "elsewhere". Fail with DEVICE (memory). */
 status_t elsewhere_of_archive(const struct archive *archive, struct json *json);
 status_t elsewhere_of_filterbank(const struct fbh5 *fbh5, struct json *json);
 

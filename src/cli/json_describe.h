@@ -6,7 +6,7 @@
 #include "cli/derived.h"
 #include "input/about.h"
 
-/* Members of the object that is open. */
+/* Append members to the object that is open. */
 void json_archive(struct json *json, const struct archive *archive);
 void json_filterbank(struct json *json, const struct fbh5 *fbh5);
 void json_product(struct json *json, const struct product *product,

@@ -42,8 +42,7 @@ struct command {
      * with NULLs; NULL: there are none. */
     const char *const (*older)[2];
     size_t bytes; /* of its settings, which begin with a struct shared */
-    /* Before MPI begins: looks for options that do not go together. May be NULL. Fails with USAGE.
-     */
+    /* Checks, before MPI begins, that the options are compatible. May be NULL. Fails with USAGE. */
     status_t (*check)(void *settings);
     status_t (*run)(void *settings);
 };
@@ -92,15 +91,15 @@ struct shared {
 status_t options_read(const struct command *command, int argc, char **argv, void *settings);
 void options_free(void *settings);
 
-/* The value of --threads: all cores, where none was given. */
+/* Returns the value of --threads; without that option the number of cores. */
 uint32_t options_threads(const void *settings);
 
-/* The first option of a list such as "dms zero group" that was given; NULL: none was. */
+/* Returns the first option of a list such as "dms zero group" that was given; NULL: none was. */
 const char *options_first(const void *settings, const char *names);
 
-/* Does what the command line asks for, of a list of commands that ends with NULL: prints help, or
- * reads a command's options, begins MPI if it is parallel, runs it, and says what went wrong. Gives
- * the exit status. */
+/* Runs the command line with a list of commands that ends with NULL: prints help, or reads a
+ * command's options, begins MPI if it is parallel, runs it, and prints its error. Returns the exit
+ * status. */
 int command_main(const struct command *const *commands, int argc, char **argv);
 
 #endif

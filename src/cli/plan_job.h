@@ -5,9 +5,9 @@
 #include "cli/options.h"
 #include "run/run_plan.h"
 
-/* Settles the job of `run` and `plan` in *run: a file; "-", the text that stdin has; or, if there
- * is no operand, options --set alone. Such a text goes into *given, which is for text_free().
- * `list` is that of --list, NULL without one. Fails with USAGE, DATA. */
+/* Sets *run to the job of `run` and `plan`: a file; with "-" the text on stdin; without an operand
+ * options --set alone. A text that is not in a file goes into *given, which the caller frees by
+ * text_free(). `list` is the file of --list; NULL: not given. Fails with USAGE, DATA. */
 status_t plan_job_take(const struct shared *shared, const char *list, struct text *given,
                        struct run_options *run);
 
@@ -15,7 +15,7 @@ status_t plan_job_take(const struct shared *shared, const char *list, struct tex
  * when all is printed. */
 status_t plan_job_print(const struct run_options *options);
 
-/* From one channel of filter bank i to the next. */
+/* Returns the spacing of the channels of filter bank i, in Hz. */
 double plan_channel_hz(const struct channelise_plan *work, uint32_t i);
 
 #endif
