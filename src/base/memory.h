@@ -52,7 +52,7 @@ uint64_t lcm_u64(uint64_t a, uint64_t b);
 uint64_t power_below(uint64_t value);
 /* Returns the lowest digit of *number in a mixed base, and takes it off. */
 uint32_t take_digit(uint64_t *number, uint32_t base);
-/* For qsort() of doubles that are not NaN. */
+/* Compares two doubles that are not NaN, for qsort(). */
 int compare_f64(const void *left, const void *right);
 /* Returns a / b, rounded up; b >= 1. */
 uint64_t ceil_div_u64(uint64_t a, uint64_t b);

@@ -14,7 +14,7 @@ enum simd_level { SIMD_BASE, SIMD_AVX2, SIMD_AVX512, SIMD_LEVELS };
 int simd_has(enum simd_level level);
 /* Returns the best that this machine and this build have, at most what VOLTMILL_SIMD names. */
 enum simd_level simd_best(void);
-/* Fails with DEVICE when VOLTMILL_SIMD names no instruction set. */
+/* Checks the variable VOLTMILL_SIMD. Fails with DEVICE if it names no instruction set. */
 status_t simd_check(void);
 
 /* Defines the function that returns the table of an instruction set; NULL if this machine or this

@@ -22,7 +22,7 @@ const char *units_exact_in(double value, char text[UNITS_TEXT]);
 const char *units_amount_in(uint64_t count, const char *one, const char *many,
                             char text[UNITS_TEXT]);
 
-/* The same without commas: "12345678 samples". */
+/* Writes likewise without commas: "12345678 samples". Returns `text`. */
 const char *units_number_in(uint64_t count, const char *one, const char *many,
                             char text[UNITS_TEXT]);
 
