@@ -38,8 +38,8 @@ struct h5_seen {
  * must outlive it. Fails with DATA, DEVICE. */
 status_t h5_file_open_cut(const char *path, struct h5_seen *seen, hid_t *out);
 
-/* From now on HDF5 writes no raw data: the offset at which it would have done so goes to *at, and
- * whoever asked for it writes there. NULL ends that. Fails with DATA. */
+/* From now on HDF5 writes no raw data: *at is set to the offset at which it would have written, and
+ * the caller writes there. `at` NULL ends that. Fails with DATA. */
 status_t h5_file_place_only(hid_t file, uint64_t *at);
 
 /* Closes a file that is whole, objects in it included, whether it fails or not: *file becomes -1;
