@@ -231,7 +231,8 @@ struct archive {
  * (memory). */
 status_t archive_create(const char *path, struct archive **out);
 
-/* The archive as bytes: all of it, from the process that opened the files to every rank. */
+/* Types by which an archive is packed (io/pack.h), to be sent from the process that opened the
+ * files to every rank. */
 extern const struct pack_type archive_type, archive_part_type, lost_box_type;
 void archive_destroy(struct archive *archive);
 

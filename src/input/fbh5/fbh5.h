@@ -107,7 +107,8 @@ struct fbh5 {
     char *pol_names; /* of ours: the names of its ifs, such as X, one a line; NULL when unknown */
 };
 
-/* The filterbank as bytes: all of it, from the process that opened the file to every rank. */
+/* Type by which a filterbank is packed (io/pack.h), to be sent from the process that opened the
+ * file to every rank. */
 extern const struct pack_type fbh5_type;
 void fbh5_destroy(struct fbh5 *fbh5);
 

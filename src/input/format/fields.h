@@ -15,8 +15,9 @@ struct fields {
     struct archive *archive;         /* of one part; NULL: the file is only looked at */
 };
 
-/* Whether the HDF5 file at `path` has all of these, up to NULL: "group/dataset", or an attribute,
- * "group@name" ("@name" of the root). Fails with DATA: it is not HDF5, or cannot be read. */
+/* Sets *is_it to whether the HDF5 file at `path` has all of `names`, up to NULL: "group/dataset",
+ * or an attribute, "group@name" ("@name" of the root). Fails with DATA if the file is not HDF5, or
+ * unreadable. */
 status_t fields_have(const char *path, const char *const *names, int *is_it);
 
 /* Opens a file, even one that ends early: attributes and small datasets must be complete. The
@@ -33,10 +34,10 @@ status_t fields_make(const struct fields *file, fields_read_t *read, void *conte
 status_t fields_make_file(const char *path, const char *format, const struct job_layout *layout,
                           fields_read_t *read, void *context, struct archive **out);
 
-/* Attributes of `object` (a path inside the file, "/": the root), which may be scalars or arrays,
- * whose first element counts. Without the object or the attribute *found = 0 (NULL: no matter), and
- * *out stays what it is; the fields_need_ functions fail with DATA then: file, attribute and
- * format. */
+/* Read an attribute of `object` (a path inside the file, "/": the root): a scalar, or the first
+ * element of an array; free() returns a text. Without the object or the attribute *found = 0
+ * (`found` may be NULL), and *out is unchanged; the fields_need_ functions fail with DATA then,
+ * naming file, attribute and format. Fail with DATA if it is of another kind. */
 status_t fields_text(const struct fields *f, const char *object, const char *name, char **out,
                      int *found);
 status_t fields_f64(const struct fields *f, const char *object, const char *name, double *out,
@@ -47,9 +48,9 @@ status_t fields_need_f64(const struct fields *f, const char *object, const char 
 status_t fields_need_i64(const struct fields *f, const char *object, const char *name,
                          int64_t *out);
 
-/* All numbers of a dataset (*dataset) or of an attribute of it, or with `member` those of a member
- * of its compound, as doubles or integers; free() returns them. Fail with DATA: it is not there, of
- * another kind, or larger than such a thing can be. */
+/* Read all numbers of a dataset, of one member of its compound (`member`; NULL: it is none), or of
+ * an attribute of an object, as doubles or integers; free() returns them. Fail with DATA if it is
+ * missing, of another kind, or too large for metadata. */
 status_t fields_f64s(const struct fields *f, const char *dataset, const char *member, double **out,
                      size_t *count);
 status_t fields_u64s(const struct fields *f, const char *dataset, const char *member,
@@ -59,24 +60,25 @@ status_t fields_attribute_f64s(const struct fields *f, const char *object, const
 status_t fields_attribute_u64s(const struct fields *f, const char *object, const char *name,
                                uint64_t **out, size_t *count);
 
-/* Texts of fixed length of a one-dimensional dataset, or of a member of its compound: free with
- * text_free_list(). *count = 0 when there are none of these. Fails with DATA. */
+/* Reads the texts of fixed length of a one-dimensional dataset, or of a member of its compound;
+ * text_free_list() returns them. *count = 0 if it has none. Fails with DATA. */
 status_t fields_texts(const struct fields *f, const char *dataset, const char *member, char ***out,
                       size_t *count);
 
-/* The datasets whose path ("STATION_CS011/DIPOLE_001") is wanted and that have an attribute of that
- * name, in the order of names. text_free_list() returns them. Fails with DATA. */
+/* Lists the datasets that have the attribute, and for whose path ("STATION_CS011/DIPOLE_001")
+ * is_wanted() returns 1, in the order of names. text_free_list() returns them. Fails with DATA. */
 status_t fields_datasets(const struct fields *f, int (*is_wanted)(const char *path),
                          const char *attribute, struct h5_names *out);
 
-/* Fails with DATA where a file that is truncated ends before the dataset does: for who reads it in
- * another way than by the functions above. */
+/* Checks that a truncated file contains all of a dataset, for callers that read it without the
+ * functions above. Fails with DATA. */
 status_t fields_require_whole(const struct fields *f, const char *dataset);
 
-/* Extents of a dataset; fails with DATA when it is not there or has another rank. */
+/* Reads the extents of a dataset. Fails with DATA if it is missing or has another rank. */
 status_t fields_shape(const struct fields *f, const char *dataset, int rank, hsize_t *dims);
 
-/* Seconds since 1970 as the clocks of computers count them: without leap seconds. */
+/* Returns the instant `seconds` + `fraction` seconds after 1970, without leap seconds, as computers
+ * count them. */
 struct utc fields_unix(int64_t seconds, double fraction);
 
 /* Put into f->own: a dataset, its axes, and the telescope (NULL: unknown); all numbers of a
@@ -95,16 +97,16 @@ status_t fields_set_start(struct fields *f, const char *name, int64_t seconds, d
 status_t fields_set_oversampling(struct fields *f, const char *object, const char *where);
 status_t fields_check_scale(const struct fields *f);
 
-/* Fails with DATA: a rate, or a frequency, that no telescope has. */
+/* Checks that a rate or frequency is one that telescopes have. Fails with DATA. */
 status_t fields_check_rate(const struct fields *f, double rate_hz);
 
-/* Fills the archive of the dataset that f->own describes. The job's layout overrides it.
- * Frequencies, if it has any, must be one for each coarse channel. Fails with USAGE, DATA, DEVICE
- * (memory). */
+/* Fills f->archive from the dataset that f->own describes, overridden by the job's layout. `name`
+ * is the format in messages and in `info`. Frequencies, if there are any, must be one for each
+ * coarse channel. Fails with USAGE, DATA, DEVICE (memory). */
 status_t fields_describe(struct fields *f, const char *name);
 
-/* The archive was dedispersed coherently, each coarse channel to its own centre. Fails with DATA: a
- * DM that is no number; without frequencies nothing is noted. */
+/* Notes that the archive was dedispersed coherently to DM `dm`, each coarse channel to its own
+ * centre; without frequencies does nothing. Fails with DATA if `dm` is not finite. */
 status_t fields_note_coherent(struct fields *f, double dm);
 
 #endif

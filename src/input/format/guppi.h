@@ -62,7 +62,7 @@ struct guppi_file {
     struct text text;    /* of it */
 };
 
-/* The words of a file's first header. Fails with DATA. */
+/* Reads the keys of a file's first header into file->guppi. Fails with DATA. */
 status_t guppi_read_words(struct guppi_file *file);
 
 /* Notes what the first header leaves open, or says twice, when all blocks are known. Fails with

@@ -67,7 +67,7 @@ struct losses {
     struct loss *items; /* in no order; a sample may be in several */
     size_t count;
 };
-/* Fails with DEVICE (memory). */
+/* Appends a loss. Fails with DEVICE (memory). */
 status_t losses_add(struct losses *losses, uint32_t stream, uint64_t first, uint64_t count);
 void losses_free(struct losses *losses);
 
