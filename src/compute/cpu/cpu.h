@@ -23,8 +23,8 @@ struct cpu_buffer {
     uint64_t block; /* of the pool */
 };
 
-/* Operations of the backend (ppf/, dedisperse/, filter/, arrays/, cpu_fft.c). They fail with
- * DEVICE. */
+/* Operations of the backend (ppf/, dedisperse/, filter/, arrays/, cpu_fft.c), as in backend_ops.h.
+ * cpu_measure_fma() expects *out to be 0. They fail with DEVICE. */
 status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out);
 extern const struct beamform_ops cpu_beamform;
 extern const struct channelise_ops cpu_channelise;
@@ -33,7 +33,7 @@ extern const struct synthesise_ops cpu_synthesise;
 extern const struct correlate_ops cpu_correlate;
 extern const struct fft_baseline_ops cpu_fft_baseline;
 
-/* Writes the line of /proc/cpuinfo that names the processor. */
+/* Writes the line of /proc/cpuinfo that names the processor, "model name : ...", or "unknown". */
 void cpu_processor(char *out, size_t room);
 
 /* Specifications and choices number instruction sets from 1 on. Return the one that all who share
