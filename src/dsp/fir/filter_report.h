@@ -35,12 +35,12 @@ struct filter_report_oversampled {
     double ripple_db; /* largest minus smallest |H|^2 there */
     double alias_db;  /* least rejection of what folds into it, all from f = rate - 0.5 on */
 };
-/* Fails likewise. */
+/* Measures the response of an oversampled bank; `rate` is num / den. Fails likewise. */
 status_t filter_report_oversampled(const double *coeff, uint32_t taps,
                                    uint32_t samples_per_spectrum, double rate,
                                    struct filter_report_oversampled *out);
 
-/* Measures the aliasing alone, in dB, which takes less time. Fails likewise. */
+/* Measures alias_db alone, which takes less time. Fails likewise. */
 status_t filter_report_aliasing(const double *coeff, uint32_t taps, uint32_t samples_per_spectrum,
                                 double rate, double *alias_db);
 
