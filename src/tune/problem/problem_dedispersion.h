@@ -14,13 +14,13 @@ status_t dedispersion_trial_create(backend_t *backend, const struct dedisperse_s
                                    dedispersion_trial_t **out);
 void dedispersion_trial_destroy(dedispersion_trial_t *trial);
 
-/* A run's seconds are those of the sums by the device's clock, or of all steps on the host. Runs a
- * shape once to warm up, then `repeats` times; NULL: the backend's own choice. `is_whole`:
- * each repetition includes the transfers, else only the sums are repeated. Each call uses other
- * samples than the one before, so outputs that are not written are wrong, too. `time` as for
- * trial_time(). `words` (may be NULL) gets a description of the shape. Fails with USAGE (an
- * impossible shape), DEVICE. A wrong result is no failure: out->wrong counts wrong sampled
- * outputs. */
+/* Times a shape (NULL: the backend's own choice): runs it once to warm up, then `repeats` times. A
+ * run's seconds are those of the sums by the device's clock, or of all steps on the host.
+ * `is_whole`: each repetition includes the transfers, else only the sums are repeated. Each call
+ * uses other samples than the one before, so outputs that are not written are wrong, too. `time` as
+ * for trial_time(). `words` (may be NULL) gets a description of the shape. Fails with USAGE (an
+ * impossible shape), DEVICE. A wrong result is no failure: out->wrong counts wrong sampled outputs.
+ */
 status_t dedispersion_trial_time(dedispersion_trial_t *trial, const struct dedisperse_shape *shape,
                                  uint32_t repeats, int is_whole, const struct tune_time *time,
                                  struct text *words, struct trial_times *out);
