@@ -43,7 +43,7 @@ uint64_t chunk_count(const struct chunking *chunking);
 uint32_t chunk_groups(const struct chunking *chunking);
 struct chunk chunk_at(const struct chunking *chunking, uint64_t index);
 
-/* Whether both have the same chunks; blocks may be others. */
+/* Returns whether both have the same chunks; blocks may differ. */
 int chunk_is_same_cut(const struct chunking *a, const struct chunking *b);
 
 /* Returns how many spectra the block that begins at spectrum `from` (inside the chunk) has. */
