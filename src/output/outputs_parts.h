@@ -112,7 +112,7 @@ struct beside_file outputs_beside_file(const outputs_t *outputs, uint32_t produc
 /* Begins to compare rows of earlier runs, if the job requests it. All files are open. Collective.
  * Fails with DEVICE, DATA. */
 status_t resumed_begin_all(outputs_t *outputs);
-/* Takes NULL, as the next two do. */
+/* Ends the comparison and frees it. Takes NULL, as the next two functions do. */
 void resumed_destroy(struct resumed *resumed);
 /* Ends the comparison soon. */
 void resumed_hurry(struct resumed *resumed);
