@@ -41,7 +41,8 @@ struct shares {
 };
 void shares_free(struct shares *shares);
 
-/* Fails with DEVICE (memory). */
+/* Appends a share: each sample of `run` has lost `lost` / LOST_WHOLE. Fails with DEVICE (memory).
+ */
 status_t shares_add(struct shares *shares, struct run run, uint32_t lost);
 /* Unites all samples of joined `whole`, and those of `partly` that are not among them. Fails
  * likewise. */
