@@ -17,7 +17,7 @@ typedef struct opened opened_t;
 /* Creates the holder of opened backends. `keeps`: a device that is given back stays open, with its
  * programs and buffers. Fails with DEVICE. Collective. */
 status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out);
-/* Takes NULL. Waits for what is being opened. */
+/* Closes the backend, after waiting for its opening. Takes NULL. */
 void opened_destroy(opened_t *opened);
 
 /* Gives every rank its backend: the one that was opened or kept, if it is the right one, or
