@@ -17,7 +17,8 @@ struct pulsar {
     struct disperse *disperse;
 };
 
-/* A pulse of sky frequency f arrives at sample rate * t,
+/* Begins the pulses of the specification's pulsar. A pulse of sky frequency f arrives at sample
+ * rate * t,
  *
  *   t = (n + phase) * period + D * DM * (1 / f^2 - 1 / f_top^2),   n any integer,
  *

@@ -128,18 +128,18 @@ void synth_spec_destroy(struct synth_spec *spec);
  * others have NULL. */
 const char *synth_spec_pol_name(const struct synth_spec *spec, uint32_t pol);
 
-/* Returns the top edge of the highest coarse channel. */
+/* Returns the top edge of the highest coarse channel, in Hz. */
 double synth_spec_top_hz(const struct synth_spec *spec);
-/* Returns the centre of a coarse channel. */
+/* Returns the centre of a coarse channel, in Hz. */
 double synth_spec_chan_hz(const struct synth_spec *spec, uint32_t chan);
 
-/* Its specification says anything. */
+/* Returns whether a specification gives a polarisation. */
 int polarise_is_given(const struct synth_polarisation *polarisation);
 
-/* In polarisation `pol` a source of waveforms e0 and e1, which know nothing of each other, is
- * gains[0] e0 + gains[1] e1 (re, im; amplitudes of exp(+ i omega t)). I is that of a source that is
- * alike in both feeds, which is what it is where nothing is said: e0 in every polarisation. Of a
- * wholly polarised one gains[1] is 0. The stronger feed has the phase of e0.
+/* Computes the gains (re, im; amplitudes of exp(+ i omega t)) by which a source is gains[0] e0 +
+ * gains[1] e1 in polarisation `pol`, where e0 and e1 are independent waveforms. Without a
+ * polarisation it is e0 in every `pol`; I always equals that of such a source. gains[1] is 0 if it
+ * is fully polarised. The stronger feed has the phase of e0.
  *
  * Feeds are what polarisations are named (dsp/stokes.h): X and Y, R and L, in either order. */
 void polarise_gains(const struct synth_spec *spec, const struct synth_polarisation *polarisation,
