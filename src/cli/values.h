@@ -25,7 +25,7 @@ int value_u64(const struct option_row *row, const char *text, void *field);
 int value_list(const struct option_row *row, const char *text, void *field);
 /* double: above 0, at most the end of the row's range. */
 int value_positive(const struct option_row *row, const char *text, void *field);
-/* double [2]: "A..B". */
+/* double [2]: "A..B", A <= B. */
 int value_range(const struct option_row *row, const char *text, void *field);
 
 #endif
