@@ -2,6 +2,10 @@
 #ifndef VOLTMILL_BASE_CLOCK_H
 #define VOLTMILL_BASE_CLOCK_H
 
+/* Default of --stall-timeout, in seconds: without progress for so long, ranks, devices and children
+ * hang. */
+enum { CLOCK_STALL = 300 };
+
 /* Returns the seconds since some moment. */
 double clock_now(void);
 

@@ -339,7 +339,7 @@ _Noreturn void apart_serve(int argc, char **argv, const struct description *cons
 enum { PIECE_BYTES = 1 << 16, LOOK_MS = 50 };
 
 static int is_used;
-static double limit_seconds = 300;
+static double limit_seconds = CLOCK_STALL;
 static int (*is_stopped)(void);
 
 /* Arguments of main(). */

@@ -51,8 +51,8 @@ void apart_begin(char **argv, const struct description *const *kinds, size_t cou
  * A failure is harmless: the child is spawned at the first request. */
 void apart_fork(void);
 
-/* Sets how long a child may take from one object to the next, in seconds: default 300; 0: no
- * limit. */
+/* Sets how long a child may take from one object to the next, in seconds: default CLOCK_STALL; 0:
+ * no limit. */
 void apart_limit(double seconds);
 
 /* Sets a function that is called regularly while a child is awaited: it returns whether this

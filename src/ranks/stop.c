@@ -379,7 +379,7 @@ void watchdog_end(watchdog_t *watchdog)
 enum phase { WATCH_ALONE, WATCH_START, WATCH_PEERS, WATCH_DRIVEN };
 
 static sigset_t taken;
-static double limit = 300; /* before the thread begins */
+static double limit = CLOCK_STALL; /* before the thread begins */
 static atomic_int phase;
 
 /* The watch's. */

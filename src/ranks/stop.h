@@ -70,7 +70,7 @@ void watchdog_end(watchdog_t *watchdog);
  * because a rank is stopped or missing; a rank of this machine that is stopped while all plan, open
  * or publish. It prints the error, and ends this process with DEVICE, which ends the others. */
 
-/* Sets how long ranks may hang, in seconds: default 300; 0: no limit. */
+/* Sets how long ranks may hang, in seconds: default CLOCK_STALL; 0: no limit. */
 void watch_limit(double seconds);
 
 /* Starts the thread, once; signals that it is to take wait already (stop_hold()). To be called when

@@ -81,8 +81,7 @@ void pass_limit(struct pass *pass, enum backend_kind backend)
 {
     /* A block takes a second or so, but a file system may be away for minutes and come back. The
      * reference works in the main thread, for minutes at a block. */
-    static const double default_patience = 300;
-    double otherwise = backend_abilities(backend)->is_reference ? 0 : default_patience;
+    double otherwise = backend_abilities(backend)->is_reference ? 0 : CLOCK_STALL;
     pass->patience = pass->options->patience < 0 ? otherwise : pass->options->patience;
 }
 
