@@ -1,6 +1,6 @@
-/* Calls that a signal has interrupted (EINTR), as it can on network file systems, are made again.
- * The linker puts these functions in the place of the C library's, for all of our code (Makefile:
- * --wrap); they have the same contracts, but never fail with EINTR. */
+/* System calls that are repeated when a signal interrupts them (EINTR), as happens on network file
+ * systems. The linker replaces the C library's functions by these in all of our code (Makefile:
+ * --wrap). They have the same contracts, but never fail with EINTR. */
 #ifndef VOLTMILL_IO_AGAIN_H
 #define VOLTMILL_IO_AGAIN_H
 

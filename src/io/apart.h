@@ -1,5 +1,5 @@
-/* Files of unknown origin are opened and described apart: in a child process, so that a library
- * that crashes or loops there becomes an error here.
+/* Opens and describes files of unknown origin apart: in a child process, so that a library that
+ * crashes or loops there is an error here.
  *
  * The child is this very program with one task: it gets a request, opens the file, and gives the
  * description, a struct of that kind, or the cause of its failure. Its output, warnings and notes
@@ -43,8 +43,8 @@ extern const char apart_word[];
 _Noreturn void apart_serve(int argc, char **argv, const struct description *const *kinds,
                            size_t count);
 
-/* From now on this process uses children that know these kinds, which live as long as it does. The
- * words of `argv`, as main() got it, are shown as a forked child's own. */
+/* From now on this process uses children that know these kinds, which must outlive it. `argv` is
+ * main()'s: a forked child overwrites it with its own name. */
 void apart_begin(char **argv, const struct description *const *kinds, size_t count);
 
 /* Forks the first child, for a process that will soon need one. Call before MPI and threads begin.
@@ -66,7 +66,8 @@ void apart_stops(int (*is_stopped)(void));
 status_t apart_describe(const struct description *kind, const struct apart_request *request,
                         void *out);
 
-/* Opens a file in a child only, before this process opens it itself. Fails as apart_describe(). */
+/* Opens a file in a child only, as a trial before this process opens it itself. Fails as
+ * apart_describe(). */
 status_t apart_try(const struct description *kind, const struct apart_request *request);
 
 /* Begins a child more that opens this, beside this process, and then ends; what it says is not

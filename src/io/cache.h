@@ -34,9 +34,9 @@ int cache_put(const char *kind, const char *key, const void *data, size_t size);
 int cache_lock(const char *kind, const char *key, double seconds);
 void cache_unlock(int lock);
 
-/* Returns the name of another file in the folder, which is made if need be, for reading, or for
- * replacing by one of mode 0600; free() returns it. NULL when there is no folder, or the file is
- * one that does not count. */
+/* Returns the path of another file in the cache folder, which is made if necessary, for free(). The
+ * file is to be read, or replaced by one of mode 0600. NULL without a folder, or if the file is not
+ * safe to use (see above). */
 char *cache_path(const char *name);
 
 #endif

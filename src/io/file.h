@@ -40,16 +40,17 @@ int file_is_full(int reason);
  * on the way to it, were made. Fails with DATA as file_exists() does. */
 status_t file_is_same(const char *a, const char *b, int *out);
 
-/* Returns whether the open file has no name any more: it was removed, or another took its place. */
+/* Returns whether the open file was removed, or replaced by another file of its name. 0 if this is
+ * unknown. */
 int file_is_nameless(int fd);
 /* Returns whether `path` is still the name of the open file itself, without links. */
 int file_is_on(int fd, const char *path);
-/* Makes a file of our own in place of whatever had the name. Fails with USAGE. */
+/* Creates a new file, after removing what has the name. Fails with USAGE. */
 status_t file_open_new(const char *path, int *fd);
 
 /* Reserves disk space of `bytes` bytes, so that a full disk shows before the work. If the file
- * system cannot reserve, and in memory, compares with the free space. Fails with NO_SPACE: bytes
- * needed and free. Also fails with USAGE, DATA. */
+ * system cannot reserve, and in memory, compares with the free space. Fails with NO_SPACE (giving
+ * bytes needed and free), USAGE, DATA. */
 status_t file_reserve(int fd, const char *path, uint64_t bytes);
 
 /* file_free_bytes(): bytes free to this user on the file system of the folder of `path`, which may
@@ -57,16 +58,16 @@ status_t file_reserve(int fd, const char *path, uint64_t bytes);
 status_t file_free_bytes(const char *path, uint64_t *bytes);
 status_t file_device(const char *path, uint64_t *device);
 
-/* Returns whether a number of errno.h says that this process or machine has run out of
- * something. */
+/* Returns whether an errno means that this process or machine has no more memory or file
+ * descriptors. */
 int file_is_out_of(int reason);
 
 /* Opens an existing file for reading. Fails with DATA; with DEVICE when this process may open no
  * more, or there is no memory. */
 status_t file_open_read(const char *path, int *fd);
-/* Takes one below 0, which is none. */
+/* Closes a descriptor; below 0 does nothing. */
 void file_close(int fd);
-/* Returns a file that its holder gives away: *fd becomes -1. */
+/* Returns *fd, and sets it to -1: moves the descriptor. */
 int file_move(int *fd);
 /* Writes all bytes at the offset. Fails with NO_SPACE (full, over quota) or DATA. */
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes);
@@ -89,18 +90,18 @@ struct file_part {
 /* Maps bytes of a file that is long enough, and allocates their pages. There are none (data NULL)
  * where that is not possible: file_write() reports the cause. */
 struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes);
-/* Takes one that has none. */
+/* Unmaps a part; does nothing for one without data. */
 void file_part_unmap(struct file_part *part);
 /* Reads all bytes at the offset. Fails with DATA. */
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes);
-/* Hints for the system's cache of files; what it makes of them is its own affair. These bytes will
- * be read soon; they will not be needed again. */
+/* Give the system's cache of files hints. file_expect(): these bytes will be read soon.
+ * file_forget(): they will not be needed again. */
 void file_expect(int fd, uint64_t offset, uint64_t bytes);
 void file_forget(int fd, uint64_t offset, uint64_t bytes);
 /* Returns whether as many bytes would displace everything else from this machine's memory. */
 int file_is_huge(uint64_t bytes);
 
-/* Removes a name; nothing where there is none. What cannot be removed stays, with a warning. */
+/* Removes a name, if it exists. Warns if it cannot be removed. */
 void file_remove(const char *path);
 
 /* Sync the bytes to the disk; file_sync() the metadata, too. Fail with NO_SPACE, DATA. */

@@ -51,9 +51,8 @@ status_t claim_check_owner(const char *part);
 status_t claim_check_owner_open(int fd, const char *part);
 
 /* Opens the file at `part`, created if it is missing (its folder exists), and locks it against
- * every other run until *fd is closed; *bytes is its size. Fails with USAGE: another run has the
- * lock (still, after three seconds), it is another user's, or it is no ordinary file. Also fails
- * with DATA. */
+ * every other run until *fd is closed; *bytes is its size. Fails with USAGE if another run has the
+ * lock for three seconds, or the file is another user's or no ordinary file; with DATA. */
 status_t claim_take(const char *part, int *fd, uint64_t *bytes);
 /* Shares a lock: others may have one of the same kind, but claim_take() is refused as long as one
  * is left. So a file is safe until the last rank that writes it is gone. Fails with USAGE. */
@@ -65,9 +64,9 @@ struct claim_mark {
     char host[CLAIM_HOST]; /* of the process that took it */
 };
 status_t claim_mark_of(int fd, const char *part, struct claim_mark *out);
-/* Opens it for reading and writing by its name. Fails with DATA if the name leads to another file:
- * links are not followed, and inode numbers are compared (on the machine of the mark also the
- * device: others may number it differently). */
+/* Opens a claimed file for reading and writing by its name. Fails with DATA if the name leads to
+ * another file: links are not followed, and inode numbers are compared (on the machine of the mark
+ * also the device, which others may number differently). */
 status_t claim_open(const char *part, const struct claim_mark *mark, int *fd);
 /* Returns whether any process has a lock of either kind; -1: unknown. */
 int claim_is_held(const char *part);
@@ -75,12 +74,12 @@ int claim_is_held(const char *part);
 /* Takes the file at `part` for this run: creates it and its folder (*made, for folder_unmake()), or
  * takes over what a run that died left, with a warning. Left by a run is what has a mark
  * (io/mark.h), what is_ours() recognises, or an empty file; anything else stays unless `force`.
- * Locks it. Fails with USAGE, NO_SPACE. Also fails with DATA. */
+ * Locks it. Fails with USAGE, NO_SPACE, DATA. */
 status_t claim_part(const char *part, int force, int (*is_ours)(const char *path), int *fd,
                     char **made);
 
-/* Warns that the file at `part` is written anew, which a run left or (is_ours 0) another program.
- */
+/* Warns that the file at `part`, which an earlier run (is_ours 0: another program) has left, is
+ * written anew. */
 void claim_warn(const char *part, int is_ours);
 
 /* Removes the file that is open as `fd` (below 0: none), unless its name is by now another's. What

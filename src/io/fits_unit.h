@@ -11,8 +11,6 @@
 
 #include <stdint.h>
 
-/* Numeric columns of a binary table of FITS: their place in a row, and their values. */
-
 /* Values are stored * scale + zero (TSCAL, TZERO); numbers are stored big-endian. */
 struct fits_column {
     uint64_t at;     /* bytes from the start of a row */

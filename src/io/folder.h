@@ -20,20 +20,22 @@ status_t folder_check(const char *path, int *is_there);
  * a note. *made is its name, for folder_unmake(); NULL: it exists. Removes it again if it fails:
  * USAGE, NO_SPACE. */
 status_t folder_make(const char *path, char **made);
-/* Removes those again that are empty, and frees `made`. Takes NULL, which made none. */
+/* Removes the folders that folder_make(path) made, as far as they are empty, and frees `made`.
+ * Takes NULL. */
 void folder_unmake(const char *path, char *made);
 
 /* Syncs the names in the folder of `path`, if its file system can. Fails with DEVICE (memory). */
 status_t folder_sync(const char *path);
 
-/* Where a path leads, with its last parts still missing or not: paths that lead to one place,
- * however they are written, have equal ones. */
+/* The place to which a path leads, even if its last parts are missing. Paths that lead to one place
+ * have equal struct folder_place. */
 struct folder_place {
     uint64_t device, inode; /* of what is there of it, links followed */
     char *rest;             /* "new/x.h5" in there; "": all of it is there */
 };
 
-/* Fails with DATA when it cannot be looked up. folder_place_free() afterwards. */
+/* Finds the place of `path`. The caller calls folder_place_free() afterwards. Fails with DATA if it
+ * cannot be looked up. */
 status_t folder_place_of(const char *path, struct folder_place *out);
 int folder_place_is_same(const struct folder_place *a, const struct folder_place *b);
 void folder_place_free(struct folder_place *place);

@@ -14,8 +14,8 @@ long launch_rank(void);
  * descriptors that are closed are never given to a file. Call once, before all else. */
 void launch_begin(void);
 
-/* Prints them on stdout, as one line of `--version`. Those without a version to ask for at run time
- * have that of their headers. */
+/* Prints the versions of libraries on stdout, as one line of `--version`: at run time, or those of
+ * the headers if a library does not tell. */
 void libraries_print(void);
 
 #endif

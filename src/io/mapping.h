@@ -11,7 +11,7 @@
 
 typedef struct mapping mapping_t;
 
-/* Gives NULL when these bytes cannot be mapped: read them, then. */
+/* Maps bytes of a file. Returns NULL if they cannot be mapped: the caller then reads them. */
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes);
 void mapping_close(mapping_t *mapping);
 
@@ -23,7 +23,8 @@ void mapping_drop_unused(void);
 /* Returns the byte at `offset`, at whatever address. */
 const void *mapping_data(const mapping_t *mapping);
 
-/* Returns whether some of what was read since mapping_open() was not there any more. */
+/* Returns whether bytes that were read since mapping_open() were missing, because the file was
+ * truncated. */
 int mapping_is_cut(const mapping_t *mapping);
 
 #endif

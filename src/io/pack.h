@@ -17,13 +17,13 @@ struct unpack {
 
 enum { UNPACK_NO_MEMORY = 2 };
 
-/* Append a value. Fail with DEVICE (memory). */
+/* Packs a number. unpack_u64() returns it; 0 past the end. Fails with DEVICE (memory). */
 status_t pack_u64(struct text *out, uint64_t value);
 /* Appends a text; NULL is restored as NULL. Fails with DEVICE (memory). */
 status_t pack_text(struct text *out, const char *value);
 
 uint64_t unpack_u64(struct unpack *in);
-/* Zeros where there are not as many. */
+/* Unpacks `bytes` bytes; zeros if there are fewer. */
 void unpack_bytes(struct unpack *in, void *out, size_t bytes);
 /* Returns a new text for free(), or NULL. */
 char *unpack_text(struct unpack *in);

@@ -18,9 +18,10 @@ status_t python_run(const char *command, const char *const *arguments, struct te
 /* Returns the interpreter, for messages. */
 const char *python_program(void);
 
-/* Starts it on `code` with the module's folder and `arguments` (up to NULL) in sys.argv[1:], and
- * these files as its standard input, output and error. `needs`: the package that it imports, for
- * the message. Fails with DEVICE. */
+/* Starts the interpreter on `code`, with the module's folder and `arguments` (up to NULL) in
+ * sys.argv[1:], and these descriptors as standard input, output and error. *out is the process,
+ * which the caller waits for. `needs`: the package that it imports, for the message. Fails with
+ * DEVICE. */
 status_t python_begin(const char *code, const char *const *arguments, const int files[3],
                       const char *needs, pid_t *out);
 

@@ -32,7 +32,7 @@ void h5_begin(void);
 /* Closes identifiers of any kind that are open (>= 0). For a file being made, h5_file_finish()
  * reports whether all was written, by this call too. */
 void h5_close(hid_t id);
-/* Returns an identifier that its holder gives away: *id becomes -1. */
+/* Returns *id, and sets it to -1: moves the identifier. */
 hid_t h5_move(hid_t *id);
 
 /* Closes a file of any driver, as H5Fclose(), and returns its status. */
@@ -54,7 +54,7 @@ int h5_is_cut(hid_t file, uint64_t bytes);
 /* Checks that the header of an object in such a file is complete: fails with DATA if part of it is
  * after the end. No effect if the file is whole. `name` is for messages. */
 status_t h5_require_header(hid_t object, const char *name);
-/* Allows such files to be opened with these properties. */
+/* Sets the property by which files that end early can be opened. */
 void h5_allow_cut(hid_t access);
 
 /* Makes a contiguous dataset that is allocated at once and not filled: plain writes may fill it in
@@ -99,7 +99,8 @@ status_t h5_find_texts(hid_t object, const char *where, const char *name, char *
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
 
-/* Write an attribute; none for a NULL text. Fail with DATA, NO_SPACE. */
+/* Write a scalar attribute; texts are of fixed length, in UTF-8. A NULL text writes none. Fail with
+ * DATA, NO_SPACE. */
 status_t h5_put_text(hid_t object, const char *name, const char *value);
 status_t h5_put_f64(hid_t object, const char *name, double value);
 status_t h5_put_i32(hid_t object, const char *name, int32_t value);
