@@ -1,4 +1,4 @@
-/* The job: what a job file says, checked and with defaults filled in.
+/* The job: the contents of a job file, checked and with defaults filled in.
  *
  * A job file is YAML; docs/job-file.md describes every key. Every error that a user can make in it
  * is found here, as many as possible at once, each with file, line, key and what was expected. */
@@ -50,7 +50,7 @@ enum job_unit {
     UNIT_UNIX, /* seconds since 1970 */
     UNIT_MJD
 };
-/* Returns the value of 1 of it in Hz, seconds, degrees. */
+/* Returns the value of 1 `unit` in Hz, seconds or degrees. */
 double job_unit_factor(enum job_unit unit);
 
 struct job_said {
@@ -157,12 +157,13 @@ struct job_layout {
     uint32_t nstreams;
 };
 
-/* Puts the value that an attribute said, as text, where the job would have put it. *ok = 0, perhaps
- * with a reason in `message` (MISTAKE_BYTES of job/yaml/tree.h; else *expected tells what it
- * must be), when it is wrong. Fails with DEVICE (memory). */
+/* Stores the value of an attribute, given as text, like the value of `key` in a job. *ok = 0 if it
+ * is wrong, perhaps with a reason in `message` (MISTAKE_BYTES of job/yaml/tree.h; empty: see
+ * job_layout_key()). Fails with DEVICE (memory). */
 status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const char *text,
                         char *message, int *ok);
-/* The key's name in a job, and what its value must be, into `expected`, of MISTAKE_BYTES. */
+/* Returns the key's name in a job, and writes the values that it allows into `expected`, of
+ * MISTAKE_BYTES. */
 const char *job_layout_key(enum job_said_key key, char *expected);
 
 enum select_kind { SELECT_ALL, SELECT_SAMPLES, SELECT_SECONDS, SELECT_UTC };
@@ -270,7 +271,8 @@ struct job_window {
     enum window_kind kind;
     double kaiser_beta;
     const char *path; /* of WINDOW_FILE, inside `text`; else NULL */
-    /* Its coefficients, once read (input/coefficients/); NULL: it is text, to be read yet. */
+    /* Coefficients, once read (input/coefficients.h); NULL: a text file, which dsp/fir/prototype.h
+     * reads. */
     double *values;
     uint32_t nvalues;
 };
@@ -360,7 +362,8 @@ struct job_filter {
     int is_complex;
 };
 
-/* The file that a filter names, which may be a telescope's name; NULL: none. */
+/* Returns the path, or telescope's name, of a filter's coefficients, which belongs to the filter;
+ * NULL: it has none. */
 const char *job_filter_file(const struct job_filter *filter);
 
 /* `synthesise`: coarse channels become a stream again, before all filters. */
@@ -508,10 +511,10 @@ struct job {
  * MiB, which most jobs can be cut for. */
 uint64_t job_share_memory(uint64_t left, uint32_t ranks);
 
-/* Sets the memory of a rank with auto, in bytes. */
+/* Sets the memory of a rank, in bytes, if run.memory is auto. */
 void job_take_memory(struct job *job, uint64_t bytes);
 
-/* "1.00 GiB", "auto: up to 8.00 GiB". */
+/* Writes the memory of a rank, "1.00 GiB" or "auto: up to 8.00 GiB". Returns `text`. */
 enum { JOB_MEMORY_TEXT = UNITS_TEXT + 16 };
 const char *job_memory_words(const struct job *job, char text[JOB_MEMORY_TEXT]);
 
@@ -527,8 +530,8 @@ struct job_each {
     int is_input;      /* only `input` and `run` count; all else is ignored, with its mistakes */
 };
 
-/* The same from text in memory; `path` names it in messages; `each` may be NULL. Fail with USAGE,
- * DEVICE (memory). */
+/* Read and check likewise the text of a job in memory. `path` names it in messages; `each` may be
+ * NULL. Fail with USAGE, DEVICE (memory). */
 status_t job_parse_each(const char *path, const char *text, size_t length, const char *const *sets,
                         uint32_t nsets, const struct job_each *each, struct job **out);
 status_t job_parse(const char *path, const char *text, size_t length, const char *const *sets,
@@ -558,40 +561,42 @@ struct job_division {
 /* Takes the place of the range's number, from 0, in its files' names. */
 #define JOB_RANGE_PLACE "{range}"
 
-/* The same of a job whose input is known: as if these numbers, and each range, were written in the
- * file, `dm: {start, end, tolerance, width}` and after it `downsample`, the rest as it is. Fails
- * with USAGE, DEVICE (memory). */
+/* Reads likewise a job whose input is known, with the numbers of `division` in place of widths and
+ * times, and an entry `dm: {start, end, tolerance, width}`, `downsample` for each range. Fails with
+ * USAGE, DEVICE (memory). */
 status_t job_parse_divided(const char *path, const char *text, size_t length,
                            const char *const *sets, uint32_t nsets, const struct job_each *each,
                            const struct job_division *division, struct job **out);
 
-/* Whether a number of channels or spectra is still to be made of a width or a time. */
+/* Returns whether channels or spectra are given as a width or a time, so that the input's rate is
+ * needed. */
 int job_needs_rate(const struct job *job);
 
-/* Whether the input is an archive of voltages; else it is a filterbank, which is dedispersed as it
- * is. */
+/* Returns whether the input is an archive of voltages; else it is a filterbank, which is
+ * dedispersed as it is. */
 int job_reads_voltages(const struct job *job);
 
-/* Whether the job is a semi-coherent search: for each of dedisperse.coherent, a filter dedisperses
- * to it, before the filter bank, and the nearest DMs are dedispersed of that power. Its product is
- * no file of its own then: each such power, and its series, are files beside it for a while
- * (run/grid.h). With a filter that dedisperses, the job makes that filter's share alone, as
- * any other. */
+/* Returns whether the job is a semi-coherent search: for each DM of dedisperse.coherent a filter
+ * before the filter bank dedisperses to it, and the nearest DMs are dedispersed from that power.
+ * The power product is then no file of its own: each power and its series are temporary files
+ * beside it (run/grid.h). A job with a dedispersing filter of its own is none: it makes only that
+ * filter's share. */
 int job_is_semi_coherent(const struct job *job);
 
 /* Returns the name of a dedispersion in messages: the file of its series, or else of its search. */
 const char *job_series_name(const struct job_dedisperse *dedisperse);
-/* How many files it writes, and which: series, search. */
+/* Returns the number of files that a dedispersion writes, and sets `files` to them: series, search.
+ */
 uint32_t job_series_files(const struct job_dedisperse *dedisperse, const char *files[2]);
 
-/* Files that the job writes: its products', then its dedispersions'; of a semi-coherent search
- * the series'. */
+/* Return the number of files that the job writes, and file i: those of its products, then those of
+ * its dedispersions; of a semi-coherent search only the latter. */
 uint32_t job_nfiles(const struct job *job);
 const char *job_file(const struct job *job, uint32_t i);
-/* The filterbank that dedispersion `number` reads: a product of the job, or its input. */
+/* Returns the filterbank that dedispersion `number` reads: a product of the job, or its input. */
 const char *job_filterbank(const struct job *job, uint32_t number);
 
-/* Gives `to` the settings of `run` that `from` has. Fails with DEVICE (memory). */
+/* Copies the settings of `run` of `from` to `to`. Fails with DEVICE (memory). */
 status_t job_copy_run(const struct job *from, struct job *to);
 
 /* Packs and unpacks everything that opening the input needs, for a child process: into another job,

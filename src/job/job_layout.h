@@ -26,10 +26,10 @@ struct axes_text {
 int axes_text_parse(const char *text, struct axes_text *out, char message[AXES_TEXT_MESSAGE])
     __attribute__((warn_unused_result));
 
-/* Whether `axis` is among the dimensions. */
+/* Returns whether `axis` is among the dimensions. */
 int axes_text_has(const struct axes_text *axes, enum axis axis);
 
-/* Whether time is two of them: pieces, outermost, and the time in a piece. */
+/* Returns whether time has two dimensions: pieces, outermost, and the time in a piece. */
 int axes_text_in_pieces(const struct axes_text *axes);
 
 #endif

@@ -1,4 +1,7 @@
-/* The tables of a job file, and the checks of what several keys must have in common: for job.c. */
+/* The tables of a job file, one for each section, and the checks of keys that depend on each other:
+ * for job.c. A table is in the file of its section: job_bank.c (channelise, flag), job_filter.c
+ * (filter, synthesise), job_dedisperse.c, job_layout.c (input.layout); all others in job_schema.c.
+ */
 #ifndef VOLTMILL_JOB_JOB_SCHEMA_H
 #define VOLTMILL_JOB_JOB_SCHEMA_H
 
@@ -27,8 +30,9 @@ extern const struct schema job_direction_schema[];  /* fills struct job_directio
 extern const struct schema job_beam_schema[];       /* likewise */
 extern const struct schema job_product_schema[];    /* fills struct job_product */
 
-/* Adds the mistakes that several keys make together; values that are wrong by themselves have been
- * reported already and are skipped. `job` was filled from `root`. */
+/* Adds mistakes of keys that contradict each other. Values that are wrong by themselves have been
+ * reported before, and are skipped. `job` was filled from `root`. The functions below do this for
+ * their sections. */
 void job_check(const struct job *job, struct tree *root, struct mistakes *mistakes);
 
 /* The same of `channelise`. */
@@ -41,17 +45,17 @@ void job_product_check(struct tree *root, struct tree *product, const struct job
 /* Sets the spectra of a cell, where that is left to us. */
 void job_flag_settle(struct job_product *product);
 
-/* The same of input.layout. */
+/* Checks input.layout. */
 void job_layout_check(struct tree *root, struct mistakes *mistakes);
 
-/* The same of one entry of `filter`, of `dedisperse`, by itself. */
+/* Check one entry of `filter`, and one of `dedisperse`. */
 void job_filter_check(struct tree *entry, struct mistakes *mistakes);
 void job_dedisperse_check(struct tree *entry, struct mistakes *mistakes);
-/* The same of `array` and `beams`. */
+/* Checks `array` and `beams`. */
 void job_array_check(struct tree *root, struct mistakes *mistakes);
 
-/* Before the tables see it: puts an entry for each range in the place of those that are divided, in
- * the tree of a job without mistakes. Fails with DEVICE (memory). */
+/* Replaces each divided dedispersion by an entry for each of its ranges, in the tree of a job
+ * without mistakes, before it is checked against the tables. Fails with DEVICE (memory). */
 status_t job_divide(struct tree *root, const struct job_division *division);
 
 #endif

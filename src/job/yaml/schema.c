@@ -27,6 +27,9 @@ static void words_append(char *out, const char *format, ...)
     va_end(args);
 }
 
+enum { WORDS_IS_BYTES = 96 };
+
+/* Writes "is 0", "is \"two words\"", "is empty", "is a list", "is a mapping". Returns `out`. */
 static const char *words_is(const struct tree *node, char out[WORDS_IS_BYTES])
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

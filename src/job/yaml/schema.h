@@ -22,7 +22,7 @@ enum schema_type {
     SCHEMA_MAPPING, /* `members`, in the same struct or in one inside of it */
 };
 
-/* A key that must stand beside another, and its value. */
+/* A key that another one requires, and its value. */
 struct schema_need {
     const char *key;
     const char *values; /* one of these, with | between; NULL: any */
@@ -58,9 +58,9 @@ struct schema {
     const char *list_key; /* of a mapping: a list stands for a mapping with this member alone */
     const struct schema *instead; /* a mapping that may stand in the place of the value */
 
-    /* Whether `text` is right; fills what `out` points to. For SCHEMA_TEXT, `text` is the copy that
-     * the struct keeps at `out`. May write a reason of its own into `message` (MISTAKE_BYTES);
-     * otherwise the mistake tells what was expected. */
+    /* Reads `text` into what `out` points to; returns whether it is right. For SCHEMA_TEXT, `text`
+     * is the copy that the struct keeps at `out`. May write a reason of its own into `message`
+     * (MISTAKE_BYTES); otherwise the mistake gives the expected values. */
     int (*parse)(const char *text, void *out, char *message);
 
     int is_path; /* of a file, or "file:PATH": ~ is expanded, and $ refused unless it is in the name
@@ -125,8 +125,9 @@ struct schema {
 status_t schema_fill(struct tree *root, const struct schema *rows, struct mistakes *mistakes,
                      void *out);
 
-/* Adds the mistake that `key`, which one of `rows` describes, is missing in the mapping `node`,
- * unless it is there, or misspelt, or `node` is none, which has been told. */
+/* Adds the mistake that `key`, which one of `rows` describes, is missing in the mapping `node`.
+ * Does nothing if the key is there or misspelt, or `node` is no mapping, which has been reported
+ * before. */
 void schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
                     const char *key);
 
@@ -139,19 +140,13 @@ void schema_json(const struct schema *rows, unsigned all, struct json *json);
 /* Frees the texts and lists that `out` owns. */
 void schema_free(const struct schema *rows, void *out);
 
-/* Values of a document on their way into a struct. */
-
-/* Puts what `text` says at `at`, as the row of one value (no list, no mapping) wants it. *ok = 0,
- * perhaps with a reason in `message` (MISTAKE_BYTES), when the text is wrong: then nothing there is
- * to be relied on. Fails with DEVICE (memory). */
+/* Stores the value of `text` at `at`, by a row of a single value (no list, no mapping). *ok = 0 if
+ * the text is wrong, perhaps with a reason in `message` (MISTAKE_BYTES); the value is then
+ * undefined. Fails with DEVICE (memory). */
 status_t schema_store(const struct schema *row, const char *text, void *at, char *message, int *ok);
 
-/* The words in which mistakes in a document are told. */
-
-/* "is 0", "is \"two words\"", "is empty", "is a list", "is a mapping". Returns `out`. */
-enum { WORDS_IS_BYTES = 96 };
-
-/* Values that `row` allows: "a whole number from 1 to 16", "one of peak, none". Returns `out`. */
+/* Writes the values that `row` allows: "a whole number from 1 to 16", "one of peak, none". Returns
+ * `out`. */
 const char *words_expected(const struct schema *row, char out[MISTAKE_BYTES]);
 
 #endif

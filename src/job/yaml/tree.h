@@ -1,5 +1,5 @@
-/* A document as a tree: values, lists and mappings that know where they were written; and the
- * mistakes that a user made in one file, collected so that all of them are told at once. */
+/* A document as a tree of values, lists and mappings with their lines; and the mistakes of a user
+ * in one file, collected so that all are reported at once. */
 #ifndef VOLTMILL_JOB_YAML_TREE_H
 #define VOLTMILL_JOB_YAML_TREE_H
 
@@ -34,18 +34,20 @@ void mistakes_add(struct mistakes *mistakes, const char *set, uint32_t line, con
 void mistakes_at(struct mistakes *mistakes, struct tree *node, const char *path, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 
-/* mistakes_at() where `is_wrong`: for one check of many that say what is expected. */
+/* Does mistakes_at() if `is_wrong`. */
 void mistakes_if(int is_wrong, struct mistakes *mistakes, struct tree *node, const char *path,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Adds the mistake that a list of two numbers (NULL: none) ends before it begins, at node `at`. */
 void mistakes_if_descends(struct mistakes *mistakes, struct tree *list, struct tree *at);
 
-/* Keeps the status of work for a mistake's words. */
+/* Notes the status of work that a mistake's message needed, such as text_add(): the first failure
+ * is returned by mistakes_report(). */
 void mistakes_keep(struct mistakes *mistakes, status_t st);
 
-/* Fails with USAGE and one message that holds every mistake in the order of lines, those of
- * overrides last; with the status that was kept, if that is a failure; OK when there is none. */
+/* Fails with USAGE and one message that contains every mistake in the order of lines, those of
+ * overrides last; with the first failure that mistakes_keep() got. Returns OK if there is neither.
+ */
 status_t mistakes_report(const struct mistakes *mistakes);
 
 void mistakes_free(struct mistakes *mistakes);
@@ -93,28 +95,28 @@ void tree_remove(struct tree *parent, size_t index);
 /* Turns `node` into a list whose only entry is what it was. Fails with DEVICE (memory). */
 status_t tree_wrap(struct tree *node);
 
-/* The first member `key` of a mapping; NULL when there is none or `node` is no mapping. */
+/* Returns the first member `key` of a mapping; NULL if there is none or `node` is no mapping. */
 struct tree *tree_member(const struct tree *node, const char *key);
 
-/* The node at a dotted path; NULL when there is none, or `from` is NULL. */
+/* Returns the node at a dotted path; NULL if there is none, or `from` is NULL. */
 struct tree *tree_at(struct tree *from, const char *path);
 
-/* The same, but NULL when the node is no list. */
+/* Returns likewise a list; NULL if the node is none. */
 struct tree *tree_list(struct tree *from, const char *path);
 
-/* Entry i of the list at a dotted path; NULL after the last, or when there is no list. */
+/* Returns entry i of the list at a dotted path; NULL after the last, or if there is no list. */
 struct tree *tree_entry(struct tree *from, const char *path, size_t i);
 
-/* The text of the value at a dotted path; NULL when there is none or when it is wrong. */
+/* Returns the text of the value at a dotted path; NULL if there is none or it has a mistake. */
 const char *tree_value(struct tree *from, const char *path);
 
-/* Whether that text is `text`. */
+/* Returns whether the text of tree_value() is `text`. */
 int tree_says(struct tree *from, const char *path, const char *text);
 
-/* The number at a dotted path, or `otherwise` where tree_value() is NULL. */
+/* Returns the number at a dotted path, or `otherwise` if tree_value() is NULL. */
 double tree_number(struct tree *from, const char *path, double otherwise);
 
-/* The number of members or entries at a dotted path; 0 when there is nothing. */
+/* Returns the number of members or entries at a dotted path; 0 if there is no node. */
 size_t tree_count(struct tree *from, const char *path);
 
 /* Reads a whole number: digits, or a number such as 1e6 whose value is whole. Returns 0 when it is
@@ -127,7 +129,7 @@ int tree_parse_number(const char *text, double *value) __attribute__((warn_unuse
 /* Appends the dotted path of `node`. Fails with DEVICE (memory). */
 status_t tree_path(const struct tree *node, struct text *out);
 
-/* A value that YAML takes for nothing: no text, ~ or null, without quotes. */
+/* Returns whether a value is null in YAML: no text, ~ or null, without quotes. */
 int tree_is_empty(const struct tree *node);
 
 /* Makes a deep copy that may use *budget nodes, and subtracts them; *out = NULL if these are too
