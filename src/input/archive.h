@@ -244,23 +244,24 @@ extern const enum axis archive_stream_axes[STREAM_AXES];
 void archive_stream_index(const struct archive *archive, uint32_t stream,
                           uint64_t index[AXIS_KINDS]);
 
-/* Its number among all streams of the archive, selected or not, as in struct archive_gap. */
+/* Returns the number of a selected stream among all streams of the archive, as in struct
+ * archive_gap. */
 uint64_t archive_stream_number(const struct archive *archive, uint32_t stream);
 
-/* archive_bank_group(): for coarse channel `index`, made by a filter bank, the number of the
- * channel that the bank divided (0 without a bank). archive_bank_channel(): its own number within
- * that channel, by frequency. */
+/* Returns, for coarse channel `index` that a filter bank made, the number of the channel that the
+ * bank divided; 0 without a bank. */
 uint64_t archive_bank_group(const struct archive *archive, uint64_t index);
 
-/* Return how many blocks outside of the time axis one part has; how many indices of the dataset's
- * outermost dimension, if that is not time; of an axis; at which place of the stack of parts the
- * real, or the imaginary, numbers of such a stream lie. */
+/* Sizes of one part. archive_blocks(): blocks outside of the time axis. archive_outermost():
+ * indices of the dataset's outermost dimension, if that is not time. archive_in_file(): indices of
+ * an axis. archive_stack_of(): place in the stack of parts of the real, or imaginary, numbers of a
+ * stream with these indices. */
 uint64_t archive_blocks(const struct archive *archive);
 uint64_t archive_outermost(const struct archive *archive);
 uint64_t archive_in_file(const struct archive *archive, enum axis axis);
 uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AXIS_KINDS],
                           int imaginary);
-/* Returns the first part at that place, or behind it, that ends behind this sample; nparts: none
+/* Returns the first part at place `stack` or a later one that ends after this sample; nparts: none
  * does. */
 uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t sample);
 
@@ -296,9 +297,11 @@ uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint
                             uint64_t *next);
 /* Returns whether two streams lie in the same files: what one lacks, the other does. */
 int archive_are_together(const struct archive *archive, uint32_t one, uint32_t other);
-/* Returns the number of selected samples that lack packets so, of all files together. */
+/* Returns the number of selected samples that lack packets (struct archive_partial), over all
+ * files. */
 uint64_t archive_count_partial(const struct archive *archive);
-/* Warns of them where a file of voltages, which has no weights, is made. */
+/* Warns of samples that lack packets when `file`, a file of voltages, is made: it has no weights.
+ */
 void archive_warn_unweighed(const struct archive *archive, const char *file);
 /* Returns the missing samples of streams first_stream .. first_stream + nstreams - 1 together. */
 uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
@@ -316,7 +319,7 @@ status_t archive_settle_reach(struct archive *archive);
 /* Returns the byte that, repeated, is zero volts. */
 int archive_zero_byte(const struct archive *archive);
 
-/* Fails with DATA when a file is not what it was when the archive was opened. */
+/* Checks that no file has changed since the archive was opened. Fails with DATA. */
 status_t archive_check_unchanged(const struct archive *archive);
 
 /* Returns the bandwidth of one coarse channel, Hz: the sample rate if complex, half of it if
@@ -327,20 +330,20 @@ double archive_chan_width_hz(const struct archive *archive);
  * they are read. A sentence a line, the first letter small, without the file's name; NULL: none.
  * `info`, `plan` and `run` print them, products keep them (/provenance, attribute assumed). */
 
-/* Adds one if it `is_so`, unless it is there. Fails with DEVICE (memory). */
+/* Adds the assumption if `is_so`, unless it is there already. Fails with DEVICE (memory). */
 status_t assume_if(int is_so, char **assumed, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define assume(...) assume_if(1, __VA_ARGS__)
 #define assume_unless(is_known, ...) assume_if(!(is_known), __VA_ARGS__)
 
-/* Adds those of another file of the observation, with its name before the ones that are new; of
- * more than 16 the number only. Fails with DEVICE (memory). */
+/* Adds the assumptions `more` of another file of the observation; new ones begin with its name. Of
+ * more than 16 only the number is added. Fails with DEVICE (memory). */
 status_t assumed_add(char **assumed, const char *path, const char *more);
 
-/* Adds those that a product of ours keeps about its own inputs. Fails with DATA. */
+/* Adds the assumptions that a product of ours stores about its inputs. Fails with DATA. */
 status_t assumed_read(hid_t file, const char *path, char **assumed);
 
-/* Prints "assumed: PATH: ..." for each, once. */
+/* Prints "assumed: PATH: ..." for each assumption, once in a process. */
 void assumed_say(const char *path, const char *assumed);
 
 #endif

@@ -48,13 +48,14 @@ struct beam_file {
 /* For the table of tasks (main.c). */
 extern const struct description beam_file_description;
 
-/* Reads the files that job->array names, or what the archive says of its stations, into
- * job->array.packed, and the beams of a file of weights into job->beams; of an IERS file the
- * numbers of the observation's day, without which they are assumed. Nothing for a job without
- * `array`. Fails with USAGE: an archive that does not say where its stations are; with DATA. */
+/* Reads the files that job->array names, or what the archive states of its stations, into
+ * job->array.packed; the beams of a file of weights into job->beams; from an IERS file the numbers
+ * of the observation's day, which are assumed without one. Does nothing for a job without `array`.
+ * Fails with USAGE if the archive does not state where its stations are; with DATA. */
 status_t array_job_read(struct job *job, struct archive *archive);
 
-/* Pack this, and unpack it into the same job on another rank. Fail with DATA, DEVICE (memory). */
+/* Pack what array_job_read() has read, and unpack it into the same job on another rank. Fail with
+ * DATA, DEVICE (memory). */
 status_t array_job_pack(const struct job *job, struct text *out);
 status_t array_job_unpack(struct unpack *in, struct job *job);
 

@@ -38,8 +38,8 @@ void inputs_free(struct inputs *inputs);
  * Fails with DATA. */
 status_t inputs_contents(const struct inputs *inputs, struct text *out);
 
-/* Finds the first file that inputs_contents() samples only and that was written to after `made`
- * was, by the times of both; NULL: none. Fails with DATA. */
+/* Finds the first file that was changed after the file `made` was, by their times, and that
+ * inputs_contents() only samples; NULL: none. Fails with DATA. */
 status_t inputs_later(const struct inputs *inputs, const struct identity *made, const char **out);
 
 #endif

@@ -6,26 +6,28 @@
 #include "input/archive.h"
 #include "input/hdf5/stored.h"
 
-/* Boxes that hold just the pieces, of a dataset of at most ARCHIVE_DIMS dimensions; free with
- * pack_free_list() in any case. Fails with DATA: too many. Uses HDF5. */
+/* Appends boxes that cover exactly the pieces to the list *out of *count boxes (NULL and 0 at
+ * first). The dataset has at most ARCHIVE_DIMS dimensions. The caller frees the list by
+ * pack_free_list() in any case. Uses HDF5. Fails with DATA if there are too many. */
 status_t lost_find_boxes(const struct lost_pieces *pieces, struct lost_box **out, uint32_t *count);
 
-/* Adds count indices from `first` to a list of ranges. Fails with DEVICE (memory). */
+/* Appends the range of `samples` samples from `first` on to a list. `why` is copied. Fails with
+ * DEVICE (memory). */
 status_t lost_add(struct lost_list *list, uint64_t first, uint64_t samples, const char *why);
-/* Puts them in order, each sample in one of them; what meets and has one reason becomes one. */
+/* Sorts the ranges, and makes them disjoint; ranges that touch and have one reason are joined. */
 void lost_join(struct lost_list *list);
 
 /* Fills archive->lost of an archive with its selection. Samples in gaps are not lost. Fails with
  * DEVICE (memory). */
 status_t lost_apply(struct archive *archive);
 
-/* Leaves the first `samples` (at least 1, at most as many as there are) of an archive of one part:
- * the dataset has more, which mean nothing. Fails with DEVICE (memory). Also fails with DATA. */
+/* Shortens an archive of one part to its first `samples` samples (at least 1, at most all): the
+ * others of the dataset have no meaning. Fails with DATA, DEVICE (memory). */
 status_t cut_time(struct archive *archive, uint64_t samples);
 
-/* Cuts indices first .. first + count - 1 of the outermost dimension of an archive of one part, as
- * a part of their own, whose samples are `samples` from sample 0 on. The caller calls cut_free() in
- * any case. Fails with DATA (a file that is missing by now), DEVICE (memory). */
+/* Makes a part of indices first .. first + count - 1 of the outermost dimension of an archive of
+ * one part. It has `samples` samples, counted from 0. The caller calls cut_free() in any case.
+ * Fails with DATA (a file that is missing by now), DEVICE (memory). */
 status_t cut_part(const struct archive *archive, uint64_t first, uint64_t count, uint64_t samples,
                   struct archive_part *out);
 void cut_free(struct archive_part *part);

@@ -26,8 +26,8 @@ enum fbh5_wants { FBH5_HEADER = 0, FBH5_BAND = 1, FBH5_EVEN = 2 };
  * apart if this process does so. */
 status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out);
 
-/* The header of a filterbank that this process has written, opened in this process. Fails with
- * DATA. Uses HDF5. */
+/* Opens a filterbank that this process has written, for its header. Uses HDF5, in this process.
+ * Fails with DATA. */
 status_t fbh5_open_own(const char *path, struct fbh5 **out);
 
 /* For the table of main.c. */

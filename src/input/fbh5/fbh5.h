@@ -116,7 +116,8 @@ void fbh5_destroy(struct fbh5 *fbh5);
  * HDF5. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 
-/* Makes the sky's position of the header's, if there is one: who does not know it writes zeros. */
+/* Sets fbh5->sky's position from the header's, unless that is zeros: programs that do not know the
+ * position write zeros. */
 void fbh5_settle_position(struct fbh5 *fbh5);
 
 /* Notes in `assumed` that a band reaches 0 Hz or lower. `facts`: fields of its header. Fails with
@@ -151,7 +152,7 @@ int fbh5_find_pol(const struct fbh5 *fbh5, const char *word, size_t length, uint
  * with DEVICE (memory). */
 status_t fbh5_powers(const struct fbh5 *fbh5, struct text *out);
 
-/* Return the bits of a number in the file; "floating point", "signed" or "unsigned". */
+/* Returns the bits of a number in the file. */
 uint32_t fbh5_bits(const struct fbh5 *fbh5);
 
 /* Returns the bytes of a row: all ifs. */
@@ -159,8 +160,9 @@ uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);
 
 typedef struct fbh5_reader fbh5_reader_t;
 
-/* Opens it for reading on this rank, with room for `cache_bytes` of chunks; `fbh5` must outlive
- * the reader. fbh5_unpackers() of `threads` decompress chunks. May use HDF5. Fails with DATA. */
+/* Creates a reader on this rank that caches up to `cache_bytes` bytes of chunks, which
+ * fbh5_unpackers() of `threads` threads decompress. `fbh5` must outlive it. May use HDF5. Fails
+ * with DATA. */
 status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
                             fbh5_reader_t **out);
 /* Return how many of `threads` may decompress chunks, so that they take little memory; and the
@@ -174,25 +176,23 @@ struct fbh5_block {
     uint64_t row, rows, first_if, nifs, chan, chans;
 };
 
-/* Whether fbh5_read() reads it without HDF5, so that several threads may, each with a reader of its
- * own. */
+/* Returns whether fbh5_read() reads the block without HDF5: then several threads may read, each
+ * with a reader of its own. */
 int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block);
 
-/* Reads it into out [rows][nifs][chans], as stored (with steps: what the numbers stand for), in
- * this machine's byte order. May use HDF5: one
- * thread at a time. Fails with DATA; a file that is not what it was when it was opened is such a
- * failure, too. */
+/* Reads a block into out [rows][nifs][chans], as stored (with steps: the values), in this machine's
+ * byte order. May use HDF5: one thread at a time. Fails with DATA, also if the file has changed
+ * since it was opened. */
 status_t fbh5_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
 
 /* Reads whole rows likewise. Fails with DATA, DEVICE. */
 status_t fbh5_read_rows(fbh5_reader_t *reader, uint64_t first, uint64_t count, void *out);
 
-/* Sets *out to whether what is NaN of a row may be so because its input could not be read: not
- * where the file says otherwise. Fails with DATA. */
+/* Sets *out to whether NaN in a row may be due to unreadable input: 0 only if the file's marks say
+ * otherwise. Fails with DATA. */
 status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out);
 
-/* Returns whether the last failure was that of rows which cannot be read, where all else is
- * well. */
+/* Returns whether the last failure was only that rows are unreadable. */
 int fbh5_is_unreadable(const fbh5_reader_t *reader);
 
 /* Creates a filterbank of this file, to be filled in, notes the file and opens it for reading.

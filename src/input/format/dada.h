@@ -43,7 +43,7 @@ status_t dada_read_words(struct dada *dada);
  * one says the time. Fails with DATA. */
 status_t dada_read_start(struct dada *dada);
 
-/* A word that may be missing, or "unset". Returns whether there is one. */
+/* Copies a value that may be missing, or "unset". Returns whether there is one. */
 int dada_find(const struct ascii *header, const char *key, char value[ASCII_VALUE]);
 
 #endif

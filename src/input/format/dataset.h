@@ -17,16 +17,17 @@ status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out
 status_t dataset_describe(hid_t file, const struct job_layout *layout, const char *keys,
                           struct archive *archive);
 
-/* The part of a description that needs no look at the samples. Fails with DEVICE. */
+/* Takes over the part of a description that does not depend on the dataset. Fails with DEVICE. */
 status_t dataset_take_words(const struct job_layout *layout, struct archive *archive);
 
-/* Frequencies that are counted, or that the file holds, are one for each of its coarse channels. A
- * job's list is of all files: for who has joined them to check. Fails with DATA. */
+/* Sets the frequencies of the coarse channels that the description computes or the file contains,
+ * one for each. A list in the job is that of all files, and checked once these are joined. Fails
+ * with DATA. */
 status_t dataset_settle_frequencies(const struct job_layout *layout, const char *where,
                                     struct archive *archive);
 
-/* Numbers of a packing that has bits; with levels (may be NULL) of their own, one for each number
- * that is stored. */
+/* Describes the numbers of a packing with bits > 0. `levels`: [2^bits] the value of each stored
+ * number; NULL: the packing's own. */
 void dataset_set_packing(const struct packing *packing, const double *levels,
                          struct archive_number *number);
 

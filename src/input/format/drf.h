@@ -37,12 +37,13 @@ struct drf_channels {
     size_t count;
 };
 
-/* The channels that these paths stand for: each a file of one, the folder of a channel (or of a
- * time in it), or a folder of such folders. Fails with DATA: a folder of none of these. */
+/* Lists the channels of these paths, each a file, the folder of a channel (or of a time in it), or
+ * a folder of such folders. Fails with DATA for any other folder. */
 status_t drf_list(char *const *paths, size_t npaths, struct drf_channels *out);
 void drf_free(struct drf_channels *channels);
 
-/* Whether a folder is a channel, or holds some. Fails with DATA: it cannot be read. */
+/* Sets *is_it to whether a folder is a channel, or contains some. Fails with DATA if it is
+ * unreadable. */
 status_t drf_is_recording(const char *path, int *is_it);
 
 /* Finds the centre frequencies that the channel's Digital Metadata states for its first sample, and

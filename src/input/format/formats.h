@@ -1,9 +1,9 @@
-/* The formats that archives come in: one table, from which `layout: auto` and `voltmill info` tell
- * what a path is, and by which it is opened. Private to input/ but for the first three
- * functions below.
+/* Table of the formats of archives, by which `layout: auto` and `voltmill info` recognise a path,
+ * and by which it is opened. Private to input/ but for the first three functions below.
  *
- * A format is a file of this folder with its row, named below in FORMATS. A path may be a file, a
- * folder or one of a group of files, in HDF5 or not; what is opened is voltages or a filterbank. */
+ * A format is a file of this folder with its row, named below in FORMATS; its name is also listed
+ * in the help of input.layout.format (job/job_layout.c). A path may be a file, a folder or one of a
+ * group of files, in HDF5 or not. It contains voltages or a filterbank. */
 #ifndef VOLTMILL_INPUT_FORMAT_FORMATS_H
 #define VOLTMILL_INPUT_FORMAT_FORMATS_H
 
@@ -26,28 +26,29 @@ struct format {
     int takes_axes;    /* input.layout.axes says how its samples lie */
     int is_product; /* products of voltmill alone: what is wrong with one is said of the product */
 
-    /* Whether what is at `path` is of this format: by its contents, never by its name alone. Fails
-     * with DATA when that cannot be told: formats of HDF5 files fail on all others, and so stand
-     * behind formats of other files. NULL: only a description leads to it. */
+    /* Sets *is_it to whether `path` is of this format: by its contents, never by its name alone.
+     * Fails with DATA if this is unknown: formats of HDF5 files fail on all other files, and so
+     * come after formats of other files. NULL: only a description leads to it. */
     status_t (*recognise)(const char *path, int *is_it);
 
-    /* In place of recognise(): whether the first bytes of a file, `begin_bytes` or fewer, are those
-     * of one; all names that such an HDF5 file has, as fields_have() takes them. */
+    /* In place of recognise(). begins(): returns whether these first bytes of a file, `begin_bytes`
+     * or fewer, are of this format. `shows`: names that every such HDF5 file has, as for
+     * fields_have(). */
     int (*begins)(const struct text *begin);
     size_t begin_bytes;
     const char *shows[6];
 
-    /* One of these; of an observation's files, or of one of them, which are then gathered
-     * (gather_files()). Voltages: an archive whose parts say where their bytes lie (archive_part),
-     * of what type the samples are and along which axes, their times, frequencies, gaps and what is
-     * lost; nothing is selected yet. Fail with DATA, or USAGE for what a description leaves out:
-     * open() may have set *out then, which is for archive_destroy() in any case. */
+    /* Each format has one of these. open() opens all files of an observation; open_file() one of
+     * them, and gather_files() joins them. An archive of voltages has parts with the places of
+     * their bytes (archive_part), type and axes of the samples, times, frequencies, gaps and lost
+     * samples; nothing is selected yet. Fail with DATA; with USAGE if a description is incomplete.
+     * open() may have set *out after a failure: the caller destroys it in any case. */
     status_t (*open)(const struct format_input *input, struct archive **out);
     status_t (*open_file)(const char *path, const struct job_layout *layout, struct archive **out);
     status_t (*open_filterbank)(const char *path, struct fbh5 **out);
 };
 
-/* Every format, in the order in which they are asked: first those that a few bytes show. */
+/* All formats, in the order in which they are tried: first those that a few bytes show. */
 /* clang-format off */
 #define FORMATS(row) \
     row(npy_format) \
@@ -77,16 +78,18 @@ struct format {
 FORMATS(FORMAT_DECLARED)
 FORMAT_DECLARED(described_format) /* what a job's input.layout describes */
 
-/* The rest of "FILE is not" where a file shows no sign of the native layout. */
+/* End of the message "FILE is not ..." for a file that is not in the native layout. */
 #define NATIVE_EXPECTED "in the native layout (no attribute format = \"voltage\")"
 
-/* The format of what is at `path`; NULL: none. Fails with DATA. */
+/* Finds the format of `path`; NULL: unknown. Fails with DATA. */
 status_t formats_recognise(const char *path, const struct format **out);
 
-/* The format of a file that is no HDF5; NULL: none, or it is one. Fails with DATA. */
+/* Finds the format of a file that is not HDF5; NULL: unknown, or the file is HDF5. Fails with DATA.
+ */
 status_t formats_find_other(const char *path, const struct format **out);
 
-/* Fails with USAGE if such a file is there in place of `expected`; with DATA. */
+/* Checks that `path` is no file of formats_find_other(). Fails with USAGE otherwise, naming the
+ * format and `expected`; with DATA. */
 status_t formats_expect(const char *path, const char *expected);
 
 /* Opens voltages by the job's description, by the format that it names, or by that of the first

@@ -18,8 +18,8 @@ typedef status_t gather_open_t(const char *path, const struct job_layout *layout
 status_t gather_files(const struct format_input *input, gather_open_t *open_file,
                       struct archive **out);
 
-/* The same of archives that are open, one of each path. Those that it takes become NULL; destroy
- * the others in any case. Fails likewise. */
+/* Joins likewise archives that are open, one for each path. Archives that it takes over become
+ * NULL; the caller destroys the others in any case. Fails likewise. */
 status_t gather_opened(const struct format_input *input, struct archive **archives,
                        struct archive **out);
 
@@ -36,25 +36,26 @@ struct places {
     struct place *items;
     size_t count;
 };
-/* Adds a place without an archive, which is to be filled in. Fails with DEVICE (memory). */
+/* Appends a place of zeros, which the caller fills in. *out is valid until the next places_add().
+ * Fails with DEVICE (memory). */
 status_t places_add(struct places *places, struct place **out);
 void places_free(struct places *places);
 
-/* Gives an archive `count` names of an axis: number i. Fails with DEVICE (memory). */
+/* Sets name i of the `count` names of an axis. Fails with DEVICE (memory). */
 status_t gather_name(struct archive *archive, enum axis axis, size_t count, size_t i,
                      const char *name);
 
-/* How far archives of one observation may lie apart. */
+/* Limit of the time between archives of one observation. */
 enum place_apart {
     PLACE_NEAR, /* less is missing between two of them than all hold; those of different stacks
                    have samples in common */
     PLACE_ANY   /* as they say */
 };
 
-/* Joins them to one observation along places[i].archive->stacked, which begins with the first
- * sample of any; what one place along that axis lacks, its streams lack. Places are put in order,
- * and archives moved out of them. Fails with DATA: two that do not belong together, and what
- * differs; that overlap. */
+/* Joins the archives to one observation along places[i].archive->stacked. It begins with the first
+ * sample of any archive; samples that a place lacks are gaps of its streams. Sorts the places, and
+ * moves the archives out of them. Fails with DATA if two archives overlap, or do not belong
+ * together (the message gives the difference). */
 status_t place_join(struct places *places, enum place_apart apart, struct archive **out);
 
 #endif

@@ -69,16 +69,15 @@ status_t guppi_read_words(struct guppi_file *file);
  * DATA, DEVICE (memory). */
 status_t guppi_note_words(struct guppi_file *file);
 
-/* Fails with DATA unless a header says the same as the first one in all that must not change. The
- * start is taken from it if those before said that theirs is invalid. Names of antennas may change,
- * which is noted. */
+/* Compares a header with the first one. Takes the start from it if those before mark theirs as
+ * invalid. Notes names of antennas that change. Fails with DATA if a fact changes that must not. */
 status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header);
-/* Whether a card is of such a word. */
+/* Returns whether a card has a key that guppi_compare_words() compares. */
 int guppi_watches(const char *card);
 
-/* Goes from header to header through an open file. Reads the words of the first, compares the
- * others. Bytes that are no block are skipped, and noted. Fails with DATA. The items are to be
- * freed in any case. */
+/* Finds the blocks of an open file, from header to header: reads the words of the first, and
+ * compares the others. Skips and notes bytes that are no block. The caller frees the items in any
+ * case. Fails with DATA. */
 status_t guppi_find_blocks(int fd, uint64_t file_bytes, struct guppi_file *file);
 
 /* Decides what PKTIDX counts, over the blocks of all files, and which samples each block has. Fails
@@ -96,7 +95,7 @@ status_t guppi_sync_time(const struct guppi_file *file, uint64_t packet, struct 
  * counts in `assumed`. Fails with DEVICE (memory). */
 status_t guppi_weigh_blocks(struct guppi_file *file);
 
-/* Samples of a block without those that the next one repeats. */
+/* Returns the samples of a block without those that the next one repeats. */
 uint64_t guppi_steps(const struct guppi *guppi, const struct guppi_block *block);
 
 /* Samples at the end of a file that the next one of a sequence should repeat, but begins too late

@@ -5,9 +5,9 @@
 #include "input/format/formats.h"
 #include "input/packets/sync.h"
 
-/* An archive of one part that has packets, of which nothing is known but the names of its files and
- * what the job's description says. Fails with USAGE where that says what the headers of the format,
- * called `format`, say. Also fails with DATA, DEVICE. */
+/* Creates an archive of one part with packets, from the names of the files and the job's
+ * description. `format`: its name in messages. Fails with USAGE if the description states what
+ * headers of the format state; with DATA, DEVICE. */
 status_t packet_files_create(const struct format_input *input, const char *format,
                              struct archive **out);
 
@@ -20,9 +20,9 @@ status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes
                            const struct packets_ends *ends, packet_files_look_t *look,
                            void *context);
 
-/* Once frames, their rate and an origin are known: the periods that each file covers, the first of
- * all as the origin, files in order of time. Fails with DATA: files that do not rise in time, or
- * are far from each other. */
+/* Computes the periods of each file when frames, their rate and an origin are known; moves the
+ * origin to the first period, and sorts files by time. Fails with DATA if files do not follow in
+ * time, or are far apart. */
 status_t packet_files_settle_times(struct packets *packets, uint64_t per_period);
 
 /* Fills in the archive from its packets, streams of which are [pols][chans] as it counts: what

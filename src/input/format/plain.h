@@ -38,15 +38,16 @@ typedef status_t plain_step_t(struct plain *plain);
 status_t plain_open(const char *path, const struct job_layout *layout, plain_step_t *read,
                     plain_step_t *add, void *context, struct archive **out);
 
-/* As many frames of `streams` elements as there are: axes are time and, for two, polarisations, for
- * more, stations, which is noted as assumed unless the job says axes or `is_said`. */
+/* Sets the axes of frames of `streams` elements: time, and polarisations of two or stations of
+ * more. Notes that as an assumption unless the job states axes or `is_said`. Fails with DEVICE
+ * (memory). */
 status_t plain_assume_streams(struct plain *plain, uint64_t streams, int is_said);
 
-/* The file states one frequency. Fails with DEVICE. */
+/* Sets the centre frequency that the file states. Fails with DEVICE. */
 status_t plain_set_centre(struct plain *plain, double hz);
 
-/* Mistakes of a document that is part of a file, not the user's. Fails with DATA if there are any.
- */
+/* Reports mistakes in a document that is part of a file. Fails with DATA if there are any, instead
+ * of USAGE. */
 status_t plain_check_mistakes(const struct mistakes *mistakes, const char *what);
 
 #endif

@@ -17,14 +17,14 @@ struct psrfits {
     struct fbh5 *fbh5; /* the filterbank that is made */
 };
 
-/* Columns of the table, and how samples are stored and scaled. Fails with DATA. */
+/* Finds the columns of the table, and how samples are stored and scaled. Fails with DATA. */
 status_t psrfits_read_samples(struct psrfits *fits);
 
-/* Frequencies of the channels: of all rows, compared with CHAN_BW, OBSBW, OBSFREQ. Fails with DATA.
- */
+/* Reads the frequencies of the channels from all rows, and compares them with CHAN_BW, OBSBW,
+ * OBSFREQ. Fails with DATA. */
 status_t psrfits_read_band(struct psrfits *fits);
 
-/* Byte of the file at which a row begins. */
+/* Returns the byte of the file at which a row begins. */
 static inline uint64_t psrfits_row_at(const struct psrfits *fits, uint64_t row)
 {
     return fits->fbh5->table.offset + row * fits->fbh5->table.row_bytes;

@@ -7,28 +7,30 @@
 #include "input/format/formats.h"
 #include "io/file_rights.h"
 
-/* Opens a file whose format is sought: *fd stays what it is if there is no ordinary file of the
- * name, which callers report. Fails with DATA: it is unreadable, so its format is unknown. */
+/* Opens a file whose format is sought. *fd is unchanged if there is no ordinary file of the name,
+ * which callers report. Fails with DATA if the file is unreadable, so that its format is unknown.
+ */
 status_t recorder_open_begin(const char *path, int *fd, struct identity *identity);
 
-/* Up to `most` bytes from the begin of a file; none of what is no ordinary file. Fails as
- * recorder_open_begin() does. */
+/* Reads up to `most` bytes from the begin of a file; none if it is no ordinary file. Fails as
+ * recorder_open_begin(). */
 status_t recorder_head(const char *path, size_t most, struct text *out);
 
 /* Opens the file of an archive of one part, and notes it there. Fails with DATA. */
 status_t recorder_open(struct archive_part *part, int *fd, uint64_t *bytes);
 
-/* Samples a second, one every `seconds`: whole numbers where the step is meant to say one. */
+/* Returns the samples per second, one every `seconds`, rounded to a whole number if the step is a
+ * rounded inverse of one. */
 double recorder_rate(double seconds);
 
-/* The centres of coarse channels that divide a band evenly; a width below 0: frequency falls from
+/* Sets the centres of coarse channels that divide a band evenly. width_hz < 0: frequency falls from
  * channel to channel and within each. Fails with DEVICE. */
 status_t recorder_set_band(double centre_hz, double width_hz, uint32_t channels,
                            struct job_layout *own);
 
-/* Fails with DATA where a band cannot be in MHz, as headers have it: it begins below 0 Hz, or its
- * centre is above 1e12 Hz. Notes a centre below 10 MHz, where telescopes do not observe.
- * `frequency` and `width`: the keys that state them. */
+/* Checks a band that headers state in MHz: fails with DATA if it begins below 0 Hz, or its centre
+ * is above 1e12 Hz. Notes a centre below 10 MHz, where telescopes do not observe. `frequency` and
+ * `width` are the keys that state them. */
 status_t recorder_check_band(const char *path, const char *frequency, double centre_hz,
                              const char *width, double width_hz, char **assumed);
 
@@ -60,8 +62,8 @@ status_t recorder_describe(const struct job_layout *layout, const struct recorde
 /* Appends an empty run in the part's own file. Fails with DEVICE, like the next ones. */
 status_t recorder_add_run(struct archive_part *part, struct archive_run **out);
 
-/* Samples of a file's block or frame: `first` on of the part, `steps` of `stored` that lie there.
- */
+/* Samples of a file's block or frame: samples from `first` of the part on, of which `steps` of the
+ * `stored` ones count. */
 struct recorder_piece {
     uint64_t file_offset, bytes;
     uint64_t first, steps, stored;

@@ -14,20 +14,20 @@
 status_t said_fill(hid_t file, const char *path, const char *keys, struct job_layout *own,
                    struct storage *storage);
 
-/* For a file that is not HDF5: fails with USAGE when anything is to be looked up in it. */
+/* Fails with USAGE if a description refers to attributes or datasets of a file that is not HDF5. */
 status_t said_refuse(const char *path, const struct job_layout *layout);
 
-/* Copies each word and number that the job gives into `own`: it goes before what the file says.
- * Fails with DEVICE (memory). */
+/* Copies each key that the job states into `own`, the file's description, where it replaces the
+ * file's. Fails with DEVICE (memory). */
 status_t override_layout(const struct job_layout *layout, struct job_layout *own);
-/* Whether the job gives a key, itself or as an attribute of the file. Such keys go before what the
- * file says, which is then not compared with them. */
+/* Returns whether the job states a key, itself or as an attribute of the file. Such keys override
+ * the file, and are not compared with it. */
 int override_has(const struct job_layout *layout, enum job_said_key key);
-/* Whether it gives the sample rate, as a rate or as a period. */
+/* Returns whether the job states the sample rate, as a rate or as a period. */
 int override_has_rate(const struct job_layout *layout);
-/* Whether it gives frequencies, in any form. */
+/* Returns whether the job states frequencies, in any form. */
 int override_has_frequencies(const struct job_layout *layout);
-/* Whether it gives the sample rate or frequencies. */
+/* Returns whether the job states the sample rate or frequencies. */
 int override_has_spacing(const struct job_layout *layout);
 /* Returns the ratio by which its coarse channels overlap: 1 / 1 unless it is given. */
 struct ratio override_ratio(const struct job_layout *layout);

@@ -12,14 +12,16 @@ enum {
     VDIF_LONG_SEEK = 1 << 30     /* of one that is said to be VDIF */
 };
 
-/* Whether a header can be one of a frame whose samples count. */
+/* Returns whether a header can be one of a frame whose samples count. */
 int vdif_is_possible(const struct vdif_header *header);
 
-/* Whether two headers say the same of all frames, of whatever station and time. */
+/* Returns whether two headers agree in what all frames have in common, whatever station and time.
+ */
 int vdif_is_alike(const struct vdif_header *a, const struct vdif_header *b);
 
-/* Whether more of the next headers, at its own distance, are like one at `at` than contradict it.
- * Descriptor, path and bytes of `seek` count here and below. Fails with DATA. */
+/* Sets *is_followed to whether more of the next headers, one frame length apart, are like the
+ * header at `at` than contradict it. Of `seek` only descriptor, path and bytes count, here and
+ * below. Fails with DATA. */
 status_t vdif_is_followed(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *header, int *is_followed);
 
@@ -27,18 +29,19 @@ status_t vdif_is_followed(const struct packets_seek *seek, uint64_t at,
  * 4, or one has another length than the first. Fails with DATA. */
 status_t vdif_count_invalid(const struct packets_seek *seek, uint64_t *out);
 
-/* Whether frames of a file have 8 bytes more before or after each, as the sequence numbers of
- * packets are stored, from its first byte on; the header of the first. Fails with DATA. */
+/* Sets *found to whether the frames of a file, from its first byte on, have 8 more bytes before or
+ * after each, as sequence numbers of packets are stored; *out is the first header. Fails with DATA.
+ */
 status_t vdif_find_numbered(const struct packets_seek *seek, struct vdif_header *out, int *found);
 
-/* Whether among the next frames, each at the length of the one before, are some of the same station
- * and time that are not like the first, at `at`; the last of them. Fails with DATA. */
+/* Searches the next frames, one after the other by their lengths, for frames of the same station
+ * and time that are not like the first one, at `at`. *out is the last of them. Fails with DATA. */
 status_t vdif_find_unlike(const struct packets_seek *seek, uint64_t at,
                           const struct vdif_header *first, struct vdif_header *out, int *found);
 
-/* The first frame of a file that others like it follow, which begins before `end`, and is like
- * `like` unless that is NULL. There is no magic number. *found = 0: none; then *offset is 0, and
- * *out what the first bytes say as a header. Fails with DATA. */
+/* Finds the first frame of a file that frames like it follow, that begins before `end`, and that is
+ * like `like` (NULL: any). VDIF has no magic number. *found = 0: there is none; then *offset is 0,
+ * and *out the first bytes read as a header. Fails with DATA. */
 status_t vdif_find_first(const struct packets_seek *seek, uint64_t end,
                          const struct vdif_header *like, struct vdif_header *out, uint64_t *offset,
                          int *found);

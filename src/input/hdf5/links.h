@@ -1,5 +1,5 @@
-/* The way to a dataset: its links are followed one by one, so that every file that one leads to is
- * looked at before HDF5 opens it (a pipe would never open). */
+/* Links on the way to a dataset. They are followed one by one, so that every file is checked before
+ * HDF5 opens it: opening a pipe would block. */
 #ifndef VOLTMILL_INPUT_HDF5_LINKS_H
 #define VOLTMILL_INPUT_HDF5_LINKS_H
 

@@ -1,5 +1,5 @@
-/* The files that hold something of an archive, as they were when it was planned: rank 0 takes their
- * identities and tells the others, and who reads one makes sure that it still is what it was. */
+/* The files of an archive, as they were when it was planned. Rank 0 records their identities and
+ * sends them to the others; readers check that a file has not changed. */
 #ifndef VOLTMILL_INPUT_HDF5_SOURCES_H
 #define VOLTMILL_INPUT_HDF5_SOURCES_H
 
@@ -30,22 +30,23 @@ struct sources {
     uint32_t count;
 };
 
-/* Adds the file that `from` (NULL: the job) leads to, unless it is there. Looks at it, but does not
- * open it. Fails with DATA: it is not there, or no ordinary file; with DEVICE: memory. */
+/* Adds the file at `path` unless it is listed; `from` is the file that names it (NULL: the job).
+ * Records its identity, but does not open it. Fails with DATA if it is missing or no ordinary file;
+ * with DEVICE (memory). */
 status_t sources_add(struct sources *sources, const char *path, enum source_kind kind,
                      const char *from);
 
 /* Returns the source of that path; NULL if there is none. */
 const struct archive_source *sources_find(const struct sources *sources, const char *path);
 
-/* Fail with DATA, naming the file, when it is not what it was: one of them by its path, or as it
- * is open; all of them. */
+/* Check that files have not changed since they were added: one by its path, one that is open, or
+ * all. Fail with DATA, naming the file. */
 status_t sources_check_path(const struct sources *sources, const char *path);
 status_t sources_check_open(const struct sources *sources, const char *path, int fd);
 status_t sources_check(const struct sources *sources);
 
-/* After a read of the open file that failed with DATA: fails so again, with *is_unreadable = 1, or
- * because the file has changed. */
+/* Finds the cause of a read of an open file that failed with DATA. Always fails with DATA: because
+ * the file has changed, or as before with *is_unreadable = 1. */
 status_t sources_judge(const struct sources *sources, const char *path, int fd, int *is_unreadable);
 
 /* Bytes of a dataset, in order, that lie in one piece of one file. */
@@ -78,13 +79,15 @@ struct lost_list {
  * ascending and disjoint, and each, of `size` bytes, begins with two uint64_t: first, count. */
 size_t ranges_after(const void *ranges, size_t count, size_t size, uint64_t at);
 
-/* Returns the first of them that has some of `count` elements from `first` on; NULL: none. */
+/* Returns the first range of the list with some of `count` elements from `first` on; NULL: none. */
 const struct lost_range *lost_find(const struct lost_list *list, uint64_t first, uint64_t count);
 
-/* Fails with DATA if there is one: the message names the samples and the reason. */
+/* Fails with DATA if one of `count` elements from `first` on is lost. The message names the
+ * elements as `what` of the file `name`, and the reason. */
 status_t lost_refuse(const struct lost_list *list, const char *name, const char *what,
                      uint64_t first, uint64_t count);
 
+/* Returns the bytes of all files together, as they were when they were added. */
 uint64_t sources_bytes(const struct sources *sources);
 
 void storage_free(struct storage *storage);

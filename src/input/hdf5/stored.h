@@ -1,10 +1,10 @@
-/* A dataset as it is stored, with all that lies behind it: external links, external files, sources
- * of virtual datasets and their own storage.
+/* A dataset as it is stored, with everything that it refers to: external links, external files,
+ * sources of virtual datasets and their own storage.
  *
- * HDF5 gives fill values, usually zeros, for whatever it cannot find: sources that are not there or
- * cannot be opened, elements without a source, chunks and datasets that were never written. So
- * virtual datasets are never read through HDF5's own layer: each mapping is read from its source,
- * which must open; and when the work is planned, all that has no samples is found. */
+ * HDF5 returns fill values, usually zeros, for all that is missing: sources that are absent or
+ * unreadable, elements without a source, chunks and datasets that were never written. So virtual
+ * datasets are never read through HDF5's own layer: each mapping is read from its source, which
+ * must open. When the work is planned, all elements without samples are found. */
 #ifndef VOLTMILL_INPUT_HDF5_STORED_H
 #define VOLTMILL_INPUT_HDF5_STORED_H
 
@@ -44,8 +44,8 @@ void depot_close(depot_t *depot);
 /* Returns the open dataset, which stays the depot's. */
 hid_t depot_dataset(const depot_t *depot);
 
-/* Gives away where the bytes of a contiguous dataset lie, in the order of its elements: in its file
- * or in external ones. None: only HDF5 knows. */
+/* Moves the extents of a contiguous dataset to the caller, in the order of its elements, in its
+ * file or in external ones. None: the dataset must be read through HDF5. */
 void depot_take_extents(depot_t *depot, struct archive_extent **extents, uint32_t *count);
 
 /* Finds missing elements, when planning; the caller frees the pieces in any case. Sets the bytes of
@@ -57,8 +57,8 @@ struct depot_found {
 };
 status_t depot_search(depot_t *depot, struct depot_found *out);
 
-/* Reads what is selected in `wanted` (of the dataset) to what is selected in `memory`. What was
- * found to have no samples may be anything. Fails with DATA or DEVICE. */
+/* Reads the elements that are selected in `wanted` (of the dataset) to those selected in `memory`.
+ * Elements without samples have undefined values. Fails with DATA or DEVICE. */
 struct depot_read {
     hid_t type; /* in memory */
     hid_t memory, wanted;
@@ -67,8 +67,7 @@ struct depot_read {
 };
 status_t depot_read(depot_t *depot, const struct depot_read *read);
 
-/* Returns whether the last failure was that of samples which cannot be read, where all else is
- * well. */
+/* Returns whether the last failure was only that samples are unreadable. */
 int depot_is_unreadable(const depot_t *depot);
 
 /* Checks, when planning, that a dataset which describes others has all its elements. Notes its

@@ -33,8 +33,9 @@ struct mappings {
 status_t mappings_load(hid_t dataset, const char *home, struct mappings *out);
 void mappings_free(struct mappings *mappings);
 
-/* Fits the mapping to the shape of its source, which is `space`: what goes on without an end stops
- * where either does. Fails with DATA: the source has another rank or ends before the mapping. */
+/* Fits the mapping to the shape of its source, `space`: an unlimited mapping ends where the source
+ * or the dataset ends. Fails with DATA if the source has another rank or ends before the mapping.
+ */
 status_t mapping_settle(struct mapping *mapping, hid_t space);
 
 /* One dataset, open. */
@@ -97,14 +98,14 @@ const char *stored_slash(const char *name);
 /* Returns the bytes of chunks that may be kept. */
 uint64_t depot_budget(const depot_t *depot);
 
-/* Takes the source of a mapping of `by`, opened if necessary, until it is given back. Fails with
- * DATA if it is in use further up, or as depot_open() does. */
+/* Pins the source of a mapping of `by`, opened if necessary, until depot_give(). Fails with DATA if
+ * it is already in use on the way to `by` (a cycle), or as depot_open(). */
 status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
                     struct stored **out);
 void depot_give(depot_t *depot, struct stored *stored);
 
-/* Reads in our own way, without HDF5's filters, if that can be done: *is_done. Fails with DATA or
- * DEVICE. */
+/* Reads chunks without HDF5's filters if that is possible; *is_done says whether. Fails with DATA
+ * or DEVICE. */
 status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct depot_read *read,
                             int *is_done);
 

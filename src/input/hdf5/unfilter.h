@@ -1,5 +1,5 @@
-/* The filters of a chunked dataset, undone without HDF5: by any thread, each with one of its own.
- */
+/* Decoders that undo the filters of a chunked dataset without HDF5, in any thread: each thread has
+ * its own. */
 #ifndef VOLTMILL_INPUT_HDF5_UNFILTER_H
 #define VOLTMILL_INPUT_HDF5_UNFILTER_H
 

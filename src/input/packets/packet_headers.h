@@ -42,7 +42,7 @@ void vdif_mark(const unsigned char *bytes, struct packets_mark *out);
 /* packets_parse() of VDIF. Fails with DATA. */
 status_t vdif_parse(const struct packets *packets, const char *path, uint64_t offset,
                     const unsigned char *header, struct packet *out);
-/* Fails with DATA: a frame's number is one that no second has. */
+/* Always fails with DATA: the message says that a frame's number is larger than a second has. */
 status_t vdif_complain(const struct packets *packets, const char *path, uint64_t offset,
                        const unsigned char *header);
 

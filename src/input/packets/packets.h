@@ -130,7 +130,7 @@ struct packets_open {
     struct packets_kept *kept; /* headers that were looked at before; may be NULL */
 };
 
-/* Fails with DATA: why a frame is contrary or beyond. */
+/* Always fails with DATA: the message says why a frame is contrary or beyond. */
 status_t packets_complain(const struct packets_open *open, uint64_t frame);
 
 /* The fate of frames low .. high - 1, out of frames first .. first + count - 1, which include
@@ -149,7 +149,7 @@ status_t packets_known_end(const struct packets_open *open, uint64_t *end);
  * none is known. */
 status_t packets_span(const struct packets_open *open, int64_t *first, int64_t *last);
 
-/* Fails with DATA when the times of some frames all over the file do not rise. */
+/* Checks that the times of sampled frames rise through the file. Fails with DATA. */
 status_t packets_check_order(const struct packets_open *open);
 
 /* Finds the frames low .. high - 1 that contain all frames of periods first .. last in place, and
@@ -192,8 +192,8 @@ status_t packets_keep(const struct packets_open *open, uint64_t low, uint64_t hi
 /* Returns the bytes of a frame that is kept in memory; NULL: they must be read. */
 const unsigned char *packets_kept_bytes(const struct packets_kept *kept, uint64_t frame);
 
-/* Returns whether bytes that were shown as memory were not there any more: then none is shown until
- * the next packets_keep(), and what was made of them is to be made again. */
+/* Returns whether mapped bytes are gone because the file was truncated. No bytes are mapped then
+ * until the next packets_keep(), and results made from them are invalid. */
 int packets_kept_drop_cut(struct packets_kept *kept);
 
 #endif

@@ -134,8 +134,8 @@ void propose_facts_free(struct proposal *p);
 /* Finds what the dimensions of the samples are. Fails with DATA. */
 status_t propose_find_axes(struct proposal *p);
 
-/* Appends facts as they are shown, the first behind `before`, the others behind commas. As the next
- * ones, fails as out->status says. */
+/* Appends facts as they are shown: `before`, then the facts, separated by commas. Here and below a
+ * failure is kept in out->status. */
 void propose_add_facts(struct text *out, const char *before, const struct propose_facts *facts);
 /* Append a text in quotes; a path or name without, if it needs none. */
 void propose_add_quoted(struct text *out, const char *text);
@@ -144,8 +144,8 @@ void propose_add_path(struct text *out, const char *path);
 const char *propose_number_in(double value, char text[UNITS_TEXT]);
 #define propose_number(value) propose_number_in(value, UNITS_OWN)
 
-/* Append lines of a layout to p->out, with "???" for what is missing, or stated twice and
- * differently. Fail as p->out->status says. */
+/* Append lines of a layout to p->out, with "???" for what is missing or contradictory. A failure is
+ * kept in p->out->status. */
 void propose_add_rate(struct proposal *p);
 void propose_add_frequencies(const struct proposal *p);
 void propose_add_start(const struct proposal *p);

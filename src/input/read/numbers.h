@@ -48,10 +48,10 @@ struct numbers {
 
 typedef struct numbers numbers_t;
 
-/* As a settled archive has them. Fails with DEVICE (memory). */
+/* Creates the conversion for an archive after numbers_settle(). Fails with DEVICE (memory). */
 status_t numbers_create(const struct archive *archive, numbers_t **out);
-/* Numbers that are stored so, and are handed out in this format, which holds them all. Fails with
- * DEVICE (memory). */
+/* Creates the conversion of numbers stored like `stored` to a format that represents all of them.
+ * Fails with DEVICE (memory). */
 status_t numbers_create_as(const struct archive_number *stored, enum sample_format format,
                            numbers_t **out);
 void numbers_destroy(numbers_t *numbers);

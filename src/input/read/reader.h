@@ -80,8 +80,8 @@ void losses_free(struct losses *losses);
 status_t reader_read(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                      void *out, struct losses *losses);
 
-/* Returns whether the last failure was that of samples which cannot be read, where all else is
- * well: the file is what it was, memory and file descriptors are there. */
+/* Returns whether the last failure was only that samples are unreadable: the file has not changed,
+ * and neither memory nor file descriptors were missing. */
 int reader_is_unreadable(const reader_t *reader);
 
 /* Reads likewise data that may be unreadable: unreadable samples become zero volts and are added to

@@ -95,15 +95,15 @@ void reader_fill_zeros(const struct reader_wanted *wanted, const struct archive 
 status_t reader_lack(const struct reader_wanted *wanted, const struct archive *archive,
                      uint64_t from, uint64_t samples, struct losses *losses);
 
-/* Makes sure that what is open, and was read, is as it was planned. Fails with DATA. */
+/* Checks that the open file has not changed since the archive was opened. Fails with DATA. */
 status_t reader_check_file(const reader_t *reader);
 
 /* Opens a file, which stays open for the next read; the one before is checked. Fails with DATA,
  * DEVICE. */
 status_t reader_open_file(reader_t *reader, const struct archive_part *part, const char *path);
 
-/* Notes what is read: what lies behind, of an observation larger than this machine's memory, will
- * not be wanted again. */
+/* Tells the system what is read. Bytes before it are dropped from its cache if the observation is
+ * larger than this machine's memory. */
 void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
 
 /* Decides after a failed read of the open file whether its samples are to blame. Fails with DATA,
@@ -115,8 +115,9 @@ status_t reader_judge(reader_t *reader, const struct archive_part *part, status_
 status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
                              uint64_t bytes, char *out);
 
-/* Read the requested samples of a part that is stored in this way. Missing samples are added to
- * `losses`, which may be NULL. Fail with DATA, DEVICE. */
+/* Read the requested samples of a part that is stored as pieces, through HDF5, or as packets.
+ * Missing samples are added to `losses`, which may be NULL. Fail with DATA, DEVICE. The files of
+ * the latter two stay open for the next read, until they are closed. */
 status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted,
                             struct losses *losses);
 status_t reader_read_hdf5(reader_t *reader, const struct reader_wanted *wanted,
