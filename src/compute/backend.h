@@ -1,5 +1,5 @@
-/* Backends: who does the arithmetic. Users see what a backend can do, its buffers, and the stages
- * (compute/channelise.h, compute/dedisperse.h); a backend fills the tables in backend_ops.h.
+/* Backends do the arithmetic. Callers use the abilities of a backend, its buffers, and the stages
+ * (compute/channelise.h, compute/dedisperse.h, ...); a backend fills the tables in backend_ops.h.
  *
  * Data stays in the backend's buffers from the reader to the writer. Blocks may be under way while
  * the host fills the next one's buffers: backend_abilities() say how many sets of buffers keep the
@@ -17,8 +17,9 @@
 typedef struct backend backend_t;
 typedef struct buffer buffer_t;
 
-/* Returns whether OpenCL finds a GPU. Then the kind that AUTO means with and without a GPU. Then
- * the kind that AUTO means on this machine; other kinds are returned unchanged. */
+/* backend_has_gpu(): returns whether OpenCL finds a GPU. backend_automatic(): returns the kind that
+ * AUTO means with or without a GPU. backend_settle(): returns the kind that AUTO means on this
+ * machine; other kinds unchanged. */
 int backend_has_gpu(void);
 enum backend_kind backend_automatic(int has_gpu);
 enum backend_kind backend_settle(enum backend_kind kind);
@@ -80,8 +81,8 @@ const char *backend_device(const backend_t *backend);
 /* Identifies what the speed of choices depends on besides the problem: device, driver, sources. One
  * line without tabs. Fails with DEVICE (memory). */
 status_t backend_identity(const backend_t *backend, struct text *out);
-/* Returns whether a creation failed because the device's memory is full: with smaller blocks it may
- * do. Forgets it. */
+/* Returns whether the last creation that failed did so because the device's memory is full: smaller
+ * blocks may succeed. Forgets that failure. */
 int backend_was_full(backend_t *backend);
 
 /* BETWEEN: what one stage leaves for the next one, of no use to the host where a device computes.
@@ -92,9 +93,9 @@ enum buffer_use { BUFFER_IN, BUFFER_OUT, BUFFER_BETWEEN };
  * aligned to 64 bytes. Fails with DEVICE. */
 status_t buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes, buffer_t **out);
 void buffer_destroy(buffer_t *buffer);
-/* Makes the buffer of samples show `data` instead of its own memory, or its own again (NULL); only
- * for backends that compute on the host's memory: others give 0 and do nothing. Not while work on
- * it is under way. */
+/* Lets a buffer of samples use `data` instead of its own memory; NULL: its own again. Returns 1.
+ * Backends that do not compute in the host's memory return 0, and do nothing. Not while work on the
+ * buffer is in flight. */
 int buffer_lend(buffer_t *in, const void *data);
 /* Returns the host's side of a buffer, after waiting for all work on it. Fails with DEVICE if that
  * work has failed. */
@@ -110,8 +111,8 @@ struct backend_rates {
     double copy, upload, download;
 };
 status_t backend_measure(backend_t *backend, struct backend_rates *out);
-/* Measures fused multiply-adds of floats in registers, in operations a second, two each, on
- * `threads` threads; 0 where that is not known. Fails with DEVICE. */
+/* Measures the rate of fused multiply-adds of floats in registers on `threads` threads, in
+ * operations per second (two for each multiply-add); 0 if unknown. Fails with DEVICE. */
 status_t backend_measure_fma(backend_t *backend, uint32_t threads, double *out);
 
 /* Steps of a device for a block, of whatever stage. A stage's times are the seconds of each by the
@@ -132,8 +133,8 @@ enum stage_memory { MEMORY_HOST, MEMORY_DEVICE, STAGE_MEMORIES };
 /* Any stage, and what else a backend makes (an ingest, a search for peaks, resident rows, a
  * baseline): waits for what is under way, and frees it. Takes NULL. */
 void stage_destroy(void *stage);
-/* Sets the seconds of each step by the device's own clock since the last call; zeros if the stage's
- * spec is not timed, and from backends without a device. Waits. Fails with DEVICE. */
+/* Waits for work in flight, and sets the seconds of each step since the last call, by the device's
+ * own clock; zeros if the stage's spec is not timed, or without a device. Fails with DEVICE. */
 status_t stage_times(void *stage, double seconds[DEVICE_STEPS]);
 
 /* Makes rows of a block of samples (compute/shared/samples.h) by a filter or a synthesis: see

@@ -39,7 +39,7 @@
 
 typedef struct boxcar boxcar_t;
 
-/* Fails with DEVICE. */
+/* Creates a search with `threads` threads. Fails with DEVICE. */
 status_t boxcar_create(const struct boxes *boxes, uint32_t threads, boxcar_t **out);
 void boxcar_destroy(boxcar_t *boxcar);
 

@@ -1,5 +1,4 @@
-/* The stage `dedisperse`: adds up power over channels along the delays of many DMs. Users see this;
- * a backend fills its part of the table in backend_ops.h. */
+/* The stage `dedisperse`: adds up power over channels along the delays of many DMs. */
 #ifndef VOLTMILL_COMPUTE_DEDISPERSE_H
 #define VOLTMILL_COMPUTE_DEDISPERSE_H
 
@@ -76,7 +75,7 @@ typedef struct dedisperse dedisperse_t;
  * (dsp/overlap.h). */
 uint64_t dedisperse_inputs(const struct dedisperse_spec *spec, uint64_t outputs);
 
-/* Channels that are not ignored. */
+/* Returns the channels that the mask does not ignore. */
 uint32_t dedisperse_count_used(const struct dedisperse_spec *spec);
 
 /* Plans the stage. Fails with USAGE (no channel left; more than 2^16 channels of uint16, 2^24 of

@@ -102,9 +102,10 @@ size_t filter_coeff_bytes(const struct filter_spec *spec);
  * wastes nothing. 0: the choice is not made. */
 uint64_t filter_grain(const struct filter_spec *spec);
 
-/* Makes the choice by rule: a pure function of kind and spec. Then the most promising choices to
- * measure, best guess first; free() returns them. Fail with USAGE if the requested method cannot do
- * the problem (responses have no direct form; ...), or with DEVICE. */
+/* filter_choose(): makes the choice by rule, a pure function of kind and spec. filter_candidates():
+ * lists the most promising shapes to measure, best guess first; free() returns them. Fail with
+ * USAGE if the requested method cannot do the problem (responses have no direct form; ...), or with
+ * DEVICE. */
 status_t filter_choose(enum backend_kind kind, const struct filter_spec *spec,
                        struct filter_choice *out);
 status_t filter_candidates(backend_t *backend, const struct filter_spec *spec,

@@ -23,7 +23,7 @@ struct boxcar_cells {
     boxcar_cells_t count;   /* of samples that are there; 0: the cell does not count */
 };
 
-/* rms 0: there is none. */
+/* Noise of some series; rms 0: it cannot be measured. */
 struct boxcar_noise {
     float mean[BOXCAR_SERIES], rms[BOXCAR_SERIES];
 };

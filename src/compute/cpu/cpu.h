@@ -47,15 +47,15 @@ const char *cpu_simd_name(uint32_t simd);
  * since buffers and stages identify their blocks by its numbers. Fails with DEVICE. */
 status_t cpu_pool(struct cpu_backend *backend, uint32_t threads, pool_t **out);
 
-/* Waits for a block of the pool, which had the place of the next one, and sets *from and *to,
- * pointers to whatever the buffers hold. Fails with DEVICE. */
+/* Waits for block `before` of the pool, whose slot the next block takes. Sets the pointers at
+ * `from` and `to` to the host data of `in` and `out`. Fails with DEVICE. */
 status_t cpu_begin(pool_t *pool, uint64_t before, buffer_t *in, void *from, buffer_t *out,
                    void *to);
-/* Says that this block is the last that works on a buffer. */
+/* Notes that this block of the pool is the last that works on a buffer. */
 void cpu_buffer_mark(buffer_t *buffer, pool_t *pool, uint64_t block);
 /* Gives a block that works on two buffers to the pool; returns its number. */
 uint64_t cpu_submit(pool_t *pool, const struct pool_block *block, buffer_t *in, buffer_t *out);
-/* Waits for a block; number 0, as in a stage that is half-made: for none. */
+/* Waits for a block; does nothing for number 0, as in a half-made stage. */
 void cpu_settle(pool_t *pool, uint64_t number);
 
 /* Whether samples of `count` streams, whose parts lie at these offsets, are neighbours. */

@@ -10,7 +10,7 @@
  * transposed, transformed, and leave a matrix [j2][k1] in memory; then FINE_COLUMNS of its columns,
  * which leave as many neighbouring bins for each k2. Where both are powers of two they are
  * transformed side by side (below), and the matrix is of blocks [k1 /
- * FINE_COLUMNS][j2][FINE_COLUMNS], so that either step reads or writes long stretches. Else FFTW
+ * FINE_COLUMNS][j2][FINE_COLUMNS], so that either step reads or writes long runs. Else FFTW
  * transforms them, transposed first, since it takes two to four times as long with numbers that are
  * not beside each other (256 to 1,024 points, measured), unless its planner is patient. Who makes
  * the columns need not have all of a spectrum at once. */
@@ -65,26 +65,27 @@ status_t fine_fft_create(const struct cpu_kernels *kernels, struct fine_shape sh
                          const char *wisdom, fine_fft_t **out);
 void fine_fft_destroy(fine_fft_t *fine);
 
-/* Floats of the matrix between columns and rows of one spectrum, of what is made of some of its
- * columns, and of scratch. */
+/* Return sizes in floats: of the matrix between columns and rows of one spectrum, of the bins that
+ * fine_fft_rows() makes, and of its scratch. */
 size_t fine_fft_matrix(struct fine_shape shape);
 size_t fine_fft_bins(struct fine_shape shape);
 size_t fine_fft_scratch(struct fine_shape shape);
 
-/* Columns first .. first + FINE_COLUMNS - 1; `first` is a multiple of FINE_COLUMNS.
+/* Transforms columns first .. first + FINE_COLUMNS - 1 of a spectrum; `first` is a multiple of
+ * FINE_COLUMNS.
  *
  *   columns   float [height][FINE_STRIP][2], of which the first FINE_COLUMNS of each row count
  *   scratch   float [fine_fft_scratch()]
- *   matrix    of the spectrum; gets these columns, past the caches where `past`   */
+ *   matrix    of the spectrum; gets these columns, past the caches where `past` */
 enum { FINE_STRIP = 2 * FINE_COLUMNS };
 void fine_fft_columns(const fine_fft_t *fine, const float *columns, size_t first, float *scratch,
                       int past, float *matrix);
 
-/* Bins k1 + height k2 for k1 = first .. first + FINE_COLUMNS - 1.
+/* Computes bins k1 + height k2 for k1 = first .. first + FINE_COLUMNS - 1.
  *
  *   matrix    aligned to 64 bytes, as is all else
  *   scratch   float [fine_fft_scratch()]
- *   bins      float [width][FINE_COLUMNS][2]   for each k2   */
+ *   bins      float [width][FINE_COLUMNS][2]   for each k2 */
 void fine_fft_rows(const fine_fft_t *fine, const float *matrix, size_t first, float *scratch,
                    float *bins);
 

@@ -1,6 +1,6 @@
 /* Kernels of fine channels: columns of a spectrum's matrix become rows, pieces of rows a spectrum.
- * Part of ppf/kernels_body.h; not included elsewhere. */
-/* Pairs as one thing that is only moved. */
+ * Part of ppf/kernels.c; not included elsewhere. */
+/* Vectors of pairs, each pair as one element that is only moved. */
 enum { PAIRS = LANES / 2 };
 typedef double pairs_t __attribute__((vector_size(LANES * sizeof(float))));
 typedef int64_t places_t __attribute__((vector_size(LANES * sizeof(float))));

@@ -1,6 +1,6 @@
 /* Transforms of columns side by side (fine_fft.h), LANES at a time: of a fine spectrum's columns,
  * which are multiplied and transposed on output, and of the rows that become its bins. Part of
- * ppf/kernels_body.h; not included elsewhere.
+ * ppf/kernels.c; not included elsewhere.
  *
  * Real and imaginary parts are vectors of their own, so a rotation by a quarter turn only exchanges
  * names. A factor that all columns share costs two multiplications and two fused ones. Eight

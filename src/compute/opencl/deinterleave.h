@@ -19,23 +19,26 @@ struct sample_places {
     cl_ulong *offsets; /* [2][nstreams] as they stand on the device */
     uint32_t known;    /* streams of them */
 };
-/* Allocates them; sample_places_free() in any case. Fails with DEVICE. */
+/* Allocates places for up to `nstreams` streams. The caller calls sample_places_free() in any case.
+ * Fails with DEVICE. */
 status_t sample_places_create(device_t *device, uint32_t nstreams, struct sample_places *out);
 void sample_places_free(struct sample_places *places);
-/* Brings the offsets of `nstreams` streams to the device, where they differ from those there: only
- * at a chunk's end, or with another group of streams. Fails with DEVICE. */
+/* Uploads the offsets of `nstreams` streams if they differ from those on the device: at a chunk's
+ * end, or with another group of streams. Fails with DEVICE. */
 status_t sample_places_bring(struct sample_places *places, const struct sample_coding *coding,
                              const struct sample_input *input, uint32_t nstreams);
-/* Enqueues the download of the counts, and zeros for the next. Fails with DEVICE. */
+/* Enqueues the download of places->found to counts [DEINTERLEAVE_GROUPS], whose sum is the number
+ * of missing samples, and zeros it. The counts are valid after the event *done, which the caller
+ * releases. Fails with DEVICE. */
 status_t sample_places_fetch(const struct sample_places *places, cl_ulong *counts, cl_event *done);
-/* Returns whether every number lies at a multiple of its size. */
+/* Returns whether the offset of every number in the buffer is a multiple of its size. */
 int sample_places_are_aligned(const struct sample_coding *coding, const struct sample_input *input,
                               uint32_t nstreams);
 
 /* Appends the options of kernels that read samples: " -DFORMAT=... -DCOMPLEX=...". */
 void deinterleave_options(const struct sample_coding *coding, struct text *out);
-/* Appends the options of kernels/missing.cl: " -DHAS_MISSING=1 -DMISSING=-128", or nothing. Fails
- * with DEVICE (memory). */
+/* Appends the options of kernels/missing.cl: " -DHAS_MISSING=1 -DMISSING=-128", or nothing if no
+ * stored number means "no sample". A failure is kept in out->status. */
 void missing_options(const struct sample_coding *coding, struct text *out);
 
 /* Returns the bytes of device memory for `nstreams` streams of `samples` samples. */
@@ -60,7 +63,8 @@ struct deinterleave_block {
                       order */
 };
 
-/* Returns the bytes from the buffer's beginning to the end of the last sample. */
+/* Returns the bytes from the buffer's beginning to the end of the last of `samples` >= 1 samples.
+ */
 uint64_t deinterleave_extent(const struct sample_coding *coding, const struct sample_input *input,
                              uint32_t nstreams, uint64_t samples);
 

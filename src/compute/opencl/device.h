@@ -1,5 +1,5 @@
-/* OpenCL devices: which there are, which one this rank takes, how its memory and the pinned memory
- * beside it are taken, and how an error of OpenCL is said. */
+/* OpenCL devices: listing them, choosing one for this rank, its memory and pinned host memory, and
+ * messages of OpenCL's errors. */
 #ifndef VOLTMILL_COMPUTE_OPENCL_DEVICE_H
 #define VOLTMILL_COMPUTE_OPENCL_DEVICE_H
 
@@ -25,7 +25,7 @@ struct pinned {
  * with it. On an error of OpenCL nothing is allocated. */
 cl_int pinned_take(cl_context context, cl_command_queue queue, int is_nvidia, uint64_t bytes,
                    struct pinned *out);
-/* Takes one that is empty. Nothing uses it any more. */
+/* Frees pinned memory that no command uses any more. Takes one that is empty. */
 void pinned_release(struct pinned *pinned, cl_command_queue queue);
 
 typedef struct kept kept_t;
@@ -44,7 +44,7 @@ status_t kept_create(kept_t **out);
  * is kept (kept NULL). */
 cl_program kept_find_program(kept_t *kept, const char *key);
 
-/* Keeps it, too. Where there is no memory for that, it does not. */
+/* Keeps a program, retained once more; without memory does nothing. */
 void kept_add_program(kept_t *kept, const char *key, cl_program program);
 
 /* Takes a buffer of exactly this use and size; returns 0 if there is none. */
@@ -99,7 +99,8 @@ status_t device_list(struct device_info **out, uint32_t *count);
 status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_size,
                        struct device_info *out, uint32_t *sharers);
 
-/* Opens it. `memory` bytes of its memory may be used, 0: its share of 85 %. Fails with DEVICE. */
+/* Opens a device. At most `memory` bytes of its memory are used; 0: this rank's share, 85 % (of a
+ * processor's 25 %) divided by `sharers`. Fails with DEVICE. */
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
                      device_t **out);
 void device_close(device_t *device);
@@ -108,7 +109,7 @@ void device_close(device_t *device);
  * is_full if there is not enough (for the budget, or by the device's own limit). `what` names it in
  * the message. */
 status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_mem *out);
-/* Makes a buffer of a part of another one. Fails with DEVICE. */
+/* Makes a sub-buffer of bytes at .. at + bytes - 1 of a buffer. Fails with DEVICE. */
 status_t device_part(const device_t *device, cl_mem whole, uint64_t at, uint64_t bytes,
                      cl_mem *out);
 /* Frees memory of device_allocate(): a list of it, which may have NULL. */

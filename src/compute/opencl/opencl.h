@@ -33,18 +33,19 @@ struct opencl_buffer {
     cl_event counted; /* `counts` are there; NULL: nothing could be missing */
 };
 
-/* Operations of buffers, as compute/buffer.h. Fail with DEVICE. */
+/* Operations of buffers, as in compute/backend.h. Fail with DEVICE. */
 status_t opencl_buffer_create(backend_t *backend, enum buffer_use use, uint64_t bytes,
                               buffer_t **out);
 void opencl_buffer_destroy(buffer_t *buffer);
 status_t opencl_buffer_get(buffer_t *buffer, void **out);
 status_t opencl_buffer_missing(buffer_t *in, uint64_t *out);
 
-/* Enqueue the work before and after the kernels of a block. Before: the first `bytes` of samples
- * are uploaded (0: they are on the device, as ingested ones are), after earlier work on that memory
- * has ended and rows of earlier blocks are downloaded. After: the first bytes[i] of out[i] are
- * downloaded, and work begins. Transfers run beside other blocks' kernels. Only a BUFFER_IN is
- * uploaded, only a BUFFER_OUT downloaded. Fail with DEVICE. */
+/* Enqueue the work before and after the kernels of a block. opencl_block_begin() uploads the first
+ * `bytes` bytes of samples (0: they are on the device, as ingested ones are), after earlier work on
+ * that memory has ended and rows of earlier blocks are downloaded. opencl_block_end() downloads the
+ * first bytes[i] of out[i], and flushes the queues. The watch may be NULL. Transfers run beside
+ * other blocks' kernels. Only a BUFFER_IN is uploaded, only a BUFFER_OUT downloaded. Fail with
+ * DEVICE. */
 status_t opencl_block_begin(struct opencl_buffer *in, uint64_t bytes, buffer_t *const *out,
                             uint32_t nout, struct stopwatch *watch);
 status_t opencl_block_end(struct opencl_buffer *in, buffer_t *const *out, const uint64_t *bytes,
@@ -66,8 +67,8 @@ struct opencl_turns {
 };
 status_t opencl_turns_create(backend_t *backend, uint64_t bytes, struct opencl_turns *out);
 void opencl_turns_destroy(struct opencl_turns *turns);
-/* Uploads a run's lists, one behind the other, before work that follows; opencl_block_end() of *out
- * follows that. A list may be NULL. */
+/* Uploads a run's lists, one after the other, to *out. The caller then enqueues its kernels, and
+ * calls opencl_block_end() for *out. A list may be NULL. Fails with DEVICE. */
 status_t opencl_turns_begin(struct opencl_turns *turns, const float *const lists[2],
                             const uint64_t floats[2], struct stopwatch *watch,
                             struct opencl_buffer **out);

@@ -6,9 +6,8 @@
 #include "compute/channelise.h"
 #include "compute/opencl/device.h"
 
-/* The device's own times of what is enqueued, step by step. */
-
-/* Start from {0}; is_on says whether anything is kept. */
+/* The device's own times of enqueued commands, by steps. Starts from {0}; is_on: times are
+ * recorded. */
 struct stopwatch {
     int is_on;
     uint32_t count;

@@ -71,7 +71,7 @@ double agreement_rms(const struct agreement *agreement);
 /* Returns the worst error of all. */
 double agreement_worst(const struct agreement *agreement);
 
-/* Limits of both errors, and whether they are met. */
+/* Return the limits of both errors, and whether both are met. */
 double agreement_most_rms(const struct agreement *agreement);
 double agreement_most_worst(const struct agreement *agreement);
 int agreement_holds(const struct agreement *agreement);

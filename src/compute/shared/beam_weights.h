@@ -4,8 +4,8 @@
 
 #include "compute/beamform.h"
 
-/* Returns the most cells that a run touches, and the floats of a spectrum's, or of a cell's turns.
- */
+/* Return the most cells that a run touches; the floats of the stations' turns of a spectrum,
+ * [stations][coarse][2]; and those of the beams' turns of a cell, [beams][stations][coarse][2]. */
 uint64_t beam_most_cells(const struct beamform_spec *spec);
 size_t beam_station_turns(const struct beamform_spec *spec);
 size_t beam_cell_turns(const struct beamform_spec *spec);

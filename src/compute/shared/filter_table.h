@@ -4,8 +4,8 @@
 
 #include "compute/filter.h"
 
-/* Return how many responses a filter has: one where it has coefficients. And the one of a stream of
- * the observation. */
+/* filter_table_responses(): returns the number of responses of a filter; 1 if it has coefficients.
+ * filter_table_of(): returns the number of the response of a stream of the observation. */
 uint32_t filter_table_responses(const struct filter_spec *spec);
 uint32_t filter_table_of(const struct filter_spec *spec, uint32_t stream);
 

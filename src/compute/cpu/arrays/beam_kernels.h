@@ -9,7 +9,7 @@
 
 enum { FMA_CHAINS = 12 };
 
-/* A row of things, one for each of `count` stations, `from` and `to` floats apart. */
+/* Strides of a loop over `count` stations: input is `from` floats, output `to` floats apart. */
 struct beam_row {
     size_t count, from, to;
 };

@@ -7,8 +7,7 @@
 
 typedef struct convolution convolution_t;
 
-/* Convolution of `length` numbers, a power of two from CONVOLUTION_LEAST on, in up to `threads`
- * threads. Not for several threads at once. Fails with DEVICE. */
+/* Limits of the length of a transform, a power of two. */
 enum { CONVOLUTION_LEAST = 64, CONVOLUTION_MOST = 1 << 30 };
 
 typedef struct overlap_save overlap_save_t;

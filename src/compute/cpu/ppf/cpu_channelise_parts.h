@@ -30,7 +30,7 @@ status_t ppf_fir_create(const struct cpu_kernels *kernels, const struct channeli
                         size_t rows, struct ppf_fir_strips strips, ppf_fir_t **out);
 void ppf_fir_destroy(ppf_fir_t *filter);
 
-/* Return the bytes of the coefficients, and floats of a thread's window. */
+/* Returns the bytes of the coefficients of a filter. */
 uint64_t ppf_fir_bytes(const struct channelise_spec *spec);
 
 /* Returns the bytes of a stored sample. */
@@ -56,10 +56,10 @@ struct ppf_fir_out {
 uint64_t ppf_fir_run(const ppf_fir_t *filter, const char *data, uint64_t answers, float *window,
                      const struct ppf_fir_out *out);
 
-/* Filters likewise the strip's samples in a row of the matrix, from sample `first` of each raw
- * spectrum on, of a critically sampled bank: rows begin with them, `turn` and `touch` are 0, and
- * the window is [count + T - 1][columns], pairs if complex. Samples that many `ahead` of them are
- * prefetched. */
+/* Filters likewise `columns` samples of a row of the matrix, from sample `first` of each raw
+ * spectrum on, of a critically sampled bank. Rows of `out` begin with them; `turn` and `touch` are
+ * 0; the window is float [count + T - 1][columns], pairs if complex. Prefetches the samples `ahead`
+ * samples further on; 0: none. Returns as ppf_fir_run(). */
 struct ppf_fir_part {
     size_t first, ahead;
 };
@@ -180,7 +180,8 @@ void cpu_channelise_batch_at(const struct block *block, struct scratch *scratch,
 
 /* Returns the bytes of struct block's `turned`. */
 uint64_t interleaved_turned_bytes(const struct cpu *cpu);
-/* Tasks that deinterleave a block, and one of them: its context is the block. */
+/* interleaved_tasks(): returns the tasks that deinterleave a block. interleaved_turn(): does one of
+ * them (pool_task_t); its context is the block. */
 uint64_t interleaved_tasks(const struct block *block);
 void interleaved_turn(void *context, uint32_t thread, uint64_t task);
 
@@ -189,6 +190,7 @@ void interleaved_turn(void *context, uint32_t thread, uint64_t task);
 enum { SCRATCH_PARTS = 4 };
 void cpu_channelise_scratch_floats(const struct cpu *cpu, size_t floats[SCRATCH_PARTS]);
 
+/* The backend's channelise_run() and channelise_run_after(). */
 status_t cpu_channelise_run(channelise_t *channelise, const channelise_t *first, buffer_t *in,
                             const struct sample_input *input, uint32_t nstreams, uint64_t spectra,
                             uint64_t counted, buffer_t *const *out, uint64_t *rows);

@@ -24,7 +24,7 @@ enum {
     TURN_BYTES = 16    /* of neighbouring streams that are transposed together */
 };
 
-/* Which samples are no samples; they become zero. */
+/* Rule by which stored samples are missing; these become zero. */
 struct missing_rule {
     int finite; /* NaN and infinities are missing */
     int value;  /* a stored number is missing: both parts equal to it, or either one */

@@ -1,4 +1,4 @@
-/* The FIR of an oversampled filter bank: part of kernels_body.h.
+/* The FIR of an oversampled filter bank: part of kernels.c.
  *
  * The window contains whole raw spectra of the observation's own grid, and spectra come out rotated
  * as their transforms need them. Samples and results are aligned whatever the hop is; only

@@ -4,8 +4,9 @@
 
 #include "compute/opencl/dedisperse/dedisperse_shape.h"
 
-/* Returns 1, or 0 and the reason. *cost: seconds by a model, for comparison only. `known` are the
- * spans of an earlier shape, or {0}, and become those of this one. */
+/* Returns whether a shape fits the problem and the device: 1, or 0 and the reason in *why. *cost:
+ * seconds by a model, for comparison only. *known: spans of an earlier shape, or {0}; becomes those
+ * of this one. */
 int dedisperse_space_fits(const struct dedisperse_shape_problem *problem,
                           const struct device_info *device, const struct dedisperse_shape *shape,
                           struct dedisperse_shape_spans *known, double *cost, const char **why);
@@ -16,7 +17,7 @@ status_t dedisperse_space_candidates(const struct dedisperse_shape_problem *prob
                                      const struct device_info *device,
                                      struct dedisperse_candidate **out, uint32_t *count);
 
-/* Returns the cheapest one. */
+/* Returns the shape with the lowest cost. */
 struct dedisperse_shape dedisperse_space_best(const struct dedisperse_shape_problem *problem,
                                               const struct device_info *device);
 

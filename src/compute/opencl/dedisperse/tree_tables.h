@@ -49,7 +49,7 @@ void tree_tables_free(struct tree_tables *tables);
 /* Returns the bytes of local memory that a group takes. */
 uint64_t tree_tables_local_bytes(const struct tree_tables *tables);
 
-/* Constants for the compiler. */
+/* Appends constants for the compiler. */
 void tree_tables_options(const struct dedisperse_shape_problem *problem,
                          const struct dedisperse_shape *shape, const struct tree_tables *tables,
                          const struct device_info *device, struct text *out);

@@ -12,12 +12,13 @@
 
 #include "compute/opencl/ppf/ppf_steps.h"
 
-/* Shapes to try for what `mode` leaves, at most `most`, the most promising first; 0: it cannot do
- * the problem (channels no power of two from 256 to 2^26). Any taps, format, kept channels. Real
- * samples leave transforms that are not split yet. */
+/* Lists shapes for an output of `mode` (enum fused_mode), at most `most`, the most promising first,
+ * and returns their number. Returns 0 if these kernels cannot do the problem (channels no power of
+ * two from 256 to 2^26). Any taps, format, kept channels. Transforms of real samples are left
+ * unsplit. */
 uint32_t fine_shapes(const struct channelise_spec *spec, int mode, const struct device_info *device,
                      struct channelise_shape *out, uint32_t most);
-/* The whole space. */
+/* Enumerates the whole space (shape_number_t). */
 shape_number_t fine_number;
 
 /* Returns whether it may be chosen on GPUs: on request, or if it is known to be faster than a
@@ -42,8 +43,8 @@ struct fine_relay fine_relay(const struct channelise_spec *spec,
 
 typedef struct fine fine_t;
 
-/* Kernels, tables, and a workspace for `piece` spectra of all streams, a multiple of GRAIN. Fails
- * with DEVICE. */
+/* Creates kernels, tables, and a workspace for `piece` spectra of all streams, a multiple of GRAIN.
+ * Fails with DEVICE. */
 status_t fine_create(device_t *device, const struct channelise_spec *spec, int mode,
                      const struct channelise_shape *shape, uint64_t piece, fine_t **out);
 void fine_destroy(fine_t *fine);

@@ -14,7 +14,7 @@ typedef struct ppf ppf_t;
 status_t ppf_create(device_t *device, const struct channelise_spec *spec,
                     const struct channelise_choice *choice, ppf_t **out);
 
-/* Takes NULL. */
+/* Frees a filter bank; takes NULL. */
 void ppf_destroy(ppf_t *bank);
 
 /* Begins a chunk: nothing is carried over. Fails with DEVICE. */
@@ -23,11 +23,11 @@ status_t ppf_begin(ppf_t *bank, uint64_t first_spectrum);
 /* Gives output i its factors, as channelise_scale(). Fails with DEVICE. */
 status_t ppf_scale(ppf_t *bank, uint32_t i, uint32_t nstreams, const float *factors);
 
-/* Returns whether it looks itself for floats that are no finite numbers, which are missing. */
+/* Returns whether the filter bank itself searches for floats that are not finite, which are
+ * missing. */
 int ppf_looks(const ppf_t *bank);
 
-/* Where it adds those that it finds among the first `counted` raw spectra: `found` of
- * deinterleave.h. */
+/* Counter for the missing samples among the first `counted` raw spectra: deinterleave_found(). */
 struct ppf_look {
     cl_mem found;
     uint64_t counted;
@@ -45,7 +45,8 @@ status_t ppf_run(ppf_t *bank, struct stopwatch *watch, cl_mem in, uint64_t in_st
                  uint32_t nstreams, uint64_t spectra, const struct ppf_look *look,
                  const cl_mem *out, uint64_t *rows, uint64_t *bytes);
 
-/* Shapes for a problem on this device, most promising first, at most `most`. */
+/* Lists shapes for a problem on this device, at most `most`, the most promising first, and returns
+ * their number. */
 uint32_t ppf_choices(const struct device_info *info, const struct channelise_spec *spec,
                      struct channelise_shape *out, uint32_t most);
 

@@ -14,8 +14,8 @@ void samples_options(const struct channelise_spec *spec, struct text *out);
 /* Appends the options of an oversampled bank: " -DHOP=864 -DIS_SHIFTED=1". */
 void hop_options(const struct channelise_spec *spec, struct text *out);
 
-/* Kind and options of the step after the filter: output `i` of `spectra` spectra, the first of them
- * number `first`. */
+/* Step after the filter, for output `i`: its kind; its options, which detect_options() appends; its
+ * launch for `spectra` spectra of `streams` streams, the first number `first`. */
 enum detect_kind detect_kind(const struct channelise_output *output);
 void detect_options(const struct channelise_spec *spec, uint32_t i, struct text *out);
 struct launch_size detect_size(const struct channelise_spec *spec, uint32_t i, uint64_t first,
@@ -66,7 +66,7 @@ struct launch_size fir_size(const struct channelise_spec *spec,
 
 /* The fused polyphase filter bank of kernels/ppf_fused.cl. */
 
-/* Output of the kernel: its MODE. */
+/* Output of the kernel, its MODE; the `mode` of shapes here and in fine.h and mixed.h. */
 enum fused_mode { FUSED_SPECTRA, FUSED_POWER, FUSED_GRAINS, FUSED_STEPS };
 
 /* Lists the shapes to try, at most `most`, the most promising first, and returns their number. A
@@ -77,7 +77,7 @@ uint32_t fused_shapes(const struct channelise_spec *spec, int mode,
                       const struct device_info *device, struct channelise_shape *out,
                       uint32_t most);
 
-/* The whole space of this problem. */
+/* Enumerates the whole space of this problem (shape_number_t). */
 shape_number_t fused_number;
 
 /* Appends the kernel's build options, " -DCHANNELS=1024" and so on. */
@@ -88,7 +88,7 @@ void fused_options(const struct channelise_spec *spec, int mode,
 /* Returns the sources of the kernel `ppf_fused` of a shape, in order; sets their number. */
 const enum program_source *fused_sources(const struct channelise_shape *shape, uint32_t *count);
 
-/* Returns whether it looks for floats that are no finite numbers itself (CHECKED). */
+/* Returns whether the kernel itself searches for floats that are not finite (CHECKED). */
 int fused_looks(const struct channelise_spec *spec);
 
 /* stages_factor_count(): pairs of the factors of all stages of a transform, 1 after the last radix.
