@@ -55,7 +55,7 @@ struct candidates_file {
     size_t ndms;
 };
 
-/* Fails with DATA: no product of the kind. */
+/* Opens a file of candidates. Fails with DATA if it is another kind of file. */
 status_t candidates_open(const char *path, struct candidates_file **out);
 void candidates_close(struct candidates_file *file);
 extern const struct description candidates_description;

@@ -61,9 +61,9 @@ struct packed_corner {
 };
 struct packed_corner packed_corner(const struct packed_shape *shape, uint64_t chunk);
 
-/* Makes it as spec->compression says, with an attribute `compression` if there is one. Its chunks
- * are for H5Dwrite_chunk(): HDF5 need not know the filters, but believes until
- * packed_rows_forget() that it does. Fails with NO_SPACE or DATA. */
+/* Creates the dataset of rows with spec->compression, and an attribute `compression` unless that is
+ * NONE. Chunks are written by H5Dwrite_chunk(). HDF5 need not have the filters: until
+ * packed_rows_forget() stand-ins are registered. Fails with NO_SPACE or DATA. */
 status_t packed_rows_create(hid_t file, const struct product_spec *spec, const char *name,
                             hid_t type, int rank, const hsize_t *dims, hid_t *out);
 void packed_rows_forget(enum compression compression);

@@ -33,8 +33,8 @@ struct contents_found {
     struct text words; /* a line for each */
 };
 
-/* Compares what the file holds with its CRCs. text_free(&out->words) in any case. Fails with DATA
- * when there is no telling. */
+/* Compares the file's objects with their CRCs. The caller calls text_free(&out->words) in any case.
+ * Fails with DATA if this is impossible. */
 status_t contents_compare(const char *path, const struct product_place *place,
                           struct contents_found *out);
 extern const struct description contents_description;
@@ -43,8 +43,8 @@ extern const struct description contents_description;
  * least 1. */
 uint64_t spans_rows(uint64_t rows, uint64_t row_bytes);
 
-/* Return how many spans `rows` rows from first_row on touch; all of the product's:
- * spans_count(). */
+/* Return how many spans `rows` rows from first_row on touch, and the number of the product's spans.
+ */
 uint64_t spans_touched(const struct product_place *place, uint64_t first_row, uint64_t rows);
 static inline uint64_t spans_count(const struct product_place *place)
 {

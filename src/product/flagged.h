@@ -25,7 +25,7 @@ struct flag_block {
     const float *kurtosis, *tolerance;
 };
 
-/* Cells of a dump; ifs and channels of a cell; numbers of all ifs of a row of cells. */
+/* Return the cells of a dump; the ifs and channels of a row of cells; the product of these two. */
 uint64_t flagged_cells(const struct product_spec *spec);
 uint64_t flagged_ifs(const struct product_spec *spec);
 uint64_t flagged_channels(const struct product_spec *spec);

@@ -1,6 +1,6 @@
-/* Ifs: what a row of a filter bank's product has side by side. One is a polarisation, or what
- * several became together, of a station and beam, or of several that were added up; the slowest
- * first. */
+/* Ifs of a filter bank's product: the spectra side by side in a row. An if is a polarisation, or a
+ * combination of two, of one station and beam, or of a sum of stations or beams. Their order:
+ * station, beam, polarisation. */
 #ifndef VOLTMILL_PRODUCT_IFS_H
 #define VOLTMILL_PRODUCT_IFS_H
 
@@ -9,15 +9,15 @@
 /* Returns whether ifs are others than the bank's polarisations of its stations and beams. */
 int ifs_are_combined(const struct product_spec *spec);
 
-/* Ifs of one station and beam; of a row. */
+/* Return the ifs of one station and beam, and of a row. */
 uint32_t ifs_of_antenna(const struct product_spec *spec);
 uint32_t ifs_count(const struct product_spec *spec);
 
-/* Weights of a row, where there are any. */
+/* Returns the weights of a row of a product that has weights. */
 uint64_t ifs_weights(const struct product_spec *spec);
 
-/* Returns the streams that an if is made of, together with others: groups of streams have multiples
- * of it, or all. Channels apart. */
+/* Returns the number of streams that are combined, in one coarse channel: groups of streams have a
+ * multiple of it, or all streams. */
 uint32_t ifs_streams(const struct product_spec *spec);
 
 /* Makes the names of ifs: "CS001/X" if there are several stations or beams, else the polarisation;

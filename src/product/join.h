@@ -15,8 +15,9 @@ struct join_options {
     int force;
 };
 
-/* Appends to `said` what became of them. Fails with USAGE: parts that do not fit each other, and
- * where they differ; a part that would be written. With DATA, NO_SPACE or DEVICE (memory). */
+/* Joins the parts, and appends a summary to `said`. Fails with USAGE if parts do not fit each other
+ * (the message gives the difference), or a part would be written; with DATA, NO_SPACE or DEVICE
+ * (memory). */
 status_t join_parts(const struct join_options *options, struct text *said);
 
 #endif

@@ -217,7 +217,7 @@ out:
 
 /* Copies the attributes of an object of the first part that has it, except those of scales' links,
  * after checking that the other parts have the same. Attributes of each part's own times, channels
- * and provenance may differ. Fails with USAGE. Also fails with DATA. */
+ * and provenance may differ. Fails with USAGE, DATA. */
 static status_t join_copy_attributes(const struct join *join, const char *name, hid_t from,
                                      hid_t to)
 {
@@ -288,7 +288,7 @@ out:
     return st;
 }
 
-/* Checks that a dataset is the same in all parts. Fails with USAGE. Also fails with DATA. */
+/* Checks that a dataset is the same in all parts. Fails with USAGE, DATA. */
 static status_t join_check_values(const struct join *join, const char *name)
 {
     char difference[WORDS] = "";

@@ -1,6 +1,6 @@
-/* The medians of columns of numbers that are too many to sort: digit by digit of the numbers as
- * they are stored, by counting, in MEDIANS_PASSES passes over all rows. Exact: the median is one of
- * the numbers, of an even count the lower of the two in the middle; NaN is ignored. */
+/* Exact medians of columns of numbers that are too many to sort: a radix selection by counting, in
+ * MEDIANS_PASSES passes over all rows. The median is one of the numbers; of an even count the lower
+ * of the two in the middle. NaN is ignored. */
 #ifndef VOLTMILL_PRODUCT_MEDIANS_H
 #define VOLTMILL_PRODUCT_MEDIANS_H
 

@@ -23,15 +23,15 @@ struct packed_files {
     const char *part, *path; /* their names, likewise */
 };
 
-/* Makes the file `to` anew, with all that `spec` says; what varies is as it is in the product.
- * Fails with NO_SPACE or DATA. */
+/* Creates the file `to` with everything that `spec` states; run-dependent content is copied from
+ * the product. Fails with NO_SPACE or DATA. */
 status_t packed_begin(const struct packed_files *files, const struct product_spec *spec,
                       enum compression compression, packed_t **out, struct packed_shape *shape);
 /* Allocates the place of the next chunk, which is `bytes` long when compressed: offset *at of the
  * file. By packed_finish(), any thread or rank has written it there. Fails with DATA. */
 status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *at);
-/* Copies the other content of `part`, and sums all of it up. *place: places of the datasets; not
- * synced. Fails with NO_SPACE or DATA. */
+/* Copies the other content of `part`, and computes the CRCs of all objects. *place gets the places
+ * of the datasets. The file is not synced. Fails with NO_SPACE or DATA. */
 status_t packed_finish(packed_t *packed, struct product_place *place);
 void packed_destroy(packed_t *packed);
 

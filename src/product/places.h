@@ -6,7 +6,7 @@
 #include "io/hdf5/h5_dataset.h"
 #include "product/product.h"
 
-/* In the order of the table. */
+/* Datasets beside the rows, in the order of the table (places.c). */
 enum place {
     PLACE_CRC,
     PLACE_MISSING,
@@ -33,7 +33,8 @@ enum place {
 status_t places_find(hid_t file, const char *path, struct product_place *place,
                      struct h5_dataset *out);
 void places_close(struct h5_dataset found[PLACE_COUNT]);
-/* Returns the name of the dataset; whether one has this name. */
+/* place_name(): returns the name of a dataset. place_is_of(): returns whether one of them has this
+ * name. */
 const char *place_name(enum place which);
 int place_is_of(const char *name);
 

@@ -124,7 +124,8 @@ struct product_counts {
     const uint32_t *crcs; /* CRC-32 of each span */
 };
 
-/* Puts that in, then CRCs of all else. Fails with NO_SPACE or DATA. */
+/* Writes the counts into a product whose rows are complete, then the CRCs of all objects
+ * (contents_put()). Idempotent. Fails with NO_SPACE or DATA. */
 status_t product_put_counts(int fd, const char *path, const struct product_place *place,
                             const struct product_counts *counts);
 
@@ -133,7 +134,8 @@ status_t product_put_counts(int fd, const char *path, const struct product_place
 status_t product_count_holes(int fd, const char *path, const struct product_place *place,
                              uint64_t *out);
 
-/* Return whether a product's numbers have scales, and which they are. */
+/* quantised_is(): returns whether a product's numbers are quantised, with scales. quantised_form():
+ * returns their range and sign. */
 static inline int quantised_is(const struct product_spec *spec)
 {
     enum quantity quantity = product_quantity(spec->kind);
@@ -160,7 +162,7 @@ struct product_clips {
 status_t product_count_clips(int fd, const char *path, const struct product_place *place,
                              uint64_t lines, struct product_clips *out);
 
-/* Who made a product, of which bytes. */
+/* Provenance of a product. */
 struct product_origin {
     int64_t version_of_format; /* 0 when it does not say */
     char *job_text;
@@ -244,7 +246,8 @@ struct product_weights {
     struct product_flags flags;
     struct product_clips clips;
 };
-/* Reads them all. *out, zero before, stays so where there are none. Fails with DATA. */
+/* Reads all weights, flags and clips of a product. *out, zero before, is unchanged where there are
+ * none. Fails with DATA. */
 status_t product_weigh(const struct product *product, struct product_weights *out);
 
 /* Returns whether the file is a product of ours, or is not complete (io/mark.h): what a run that
@@ -262,7 +265,7 @@ status_t product_open(const char *path, struct product **out);
 status_t product_open_part(const char *path, struct product **out);
 void product_destroy(struct product *product);
 
-/* These look into files of unknown origin: as a child does it (io/apart.h). */
+/* Opens a product of unknown origin in a child process (io/apart.h). */
 extern const struct description product_description;
 
 #endif

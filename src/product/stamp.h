@@ -31,7 +31,7 @@ status_t stamp_read(const char *path, struct stamp *out, int *found);
  * has none. */
 size_t stamp_letters_before(const char *text);
 
-/* Filterbanks that are no HDF5: what they say of themselves, and of the job that made them. */
+/* Filterbanks that are not HDF5: their header, and the stamp of the job that made them. */
 
 struct stamped {
     struct fbh5 *fbh5; /* NULL: the file is something else */
@@ -48,7 +48,7 @@ void stamped_end(struct stamped *stamped);
 /* Returns whether all spectra are there that its job has made; without a stamp this is unknown. */
 int stamped_is_whole(const struct stamped *stamped);
 
-/* The rest of "expected" where a file is none, for formats_expect(). */
+/* End of the message "expected ...", for formats_expect(). */
 #define PRODUCT_EXPECTED                                                                           \
     "a product in HDF5: `voltmill run JOB` makes one, `voltmill new FILE` a job"
 

@@ -102,12 +102,13 @@ status_t voltages_add_gaps(int fd, const char *path, struct loss *losses, size_t
 status_t voltages_add_gap(struct voltages_gaps *gaps, uint64_t first, uint64_t count,
                           uint64_t stream);
 
-/* Returns the description of an archive's selected streams, independent of how samples are stored:
- * samples, format, scale, gaps and missing value aside, and names and frequencies. */
+/* Returns the description of an archive's selected streams. Not set: samples, format, scale, gaps,
+ * missing value, names and frequencies. */
 struct voltages_spec voltages_of_archive(const struct archive *archive);
 
-/* As voltages_describe(), with the names and frequencies of the archive's selected streams, and
- * what filters have made coherent. Fails as it does. */
+/* Writes the root and axes of `spec` into a new file, with the names and frequencies of the
+ * archive's selected streams, and the coherent dedispersion of its filters. Fails with DATA,
+ * NO_SPACE, DEVICE (memory). */
 status_t voltages_describe_streams(hid_t file, const struct archive *archive,
                                    struct voltages_spec spec);
 

@@ -43,23 +43,26 @@ struct bank_format {
     const char *first;  /* MARK_BYTES with which its files begin */
     int keeps_scale;    /* the file stores the meaning of its numbers */
     size_t room;        /* bytes of a channel that put() needs beside a block */
-    /* When ifs and bits are chosen: header, head, the form's bytes, together. Fails with USAGE,
-     * DEVICE. */
+    /* Called when ifs and bits are chosen: sets header, head, form.bytes and together. Fails with
+     * USAGE, DEVICE. */
     status_t (*begin)(struct export_bank *bank);
     /* Writes a block, data [rows][form.nifs][chans] of form.bits, which it may change; several
      * threads at once, each with a bank of its own. Fails with NO_SPACE or DATA. */
     status_t (*put)(struct export_bank *bank, const struct fbh5_block *block, char *data);
-    /* Makes numbers those of the file, in their order. */
+    /* Converts numbers to byte order and sequence of the file, in place; NULL: they are the same.
+     */
     void (*encode)(const struct export_rows *form, char *data, uint64_t lines, uint64_t chans);
 };
 
+/* Returns the functions of a format, which is not FILE_HDF5. */
 const struct bank_format *export_bank_format(enum file_format format);
 
-/* Completes a subint of PSRFITS of which numbers alone are written; others stay. Numbers change
- * only with is_last. data: memory for [rows_each][nifs][bank->chans]. Fails with NO_SPACE, DATA. */
+/* Completes a subint of PSRFITS of which only the numbers are written; others are unchanged.
+ * Numbers change only with is_last. data: memory for [rows_each][nifs][bank->chans]. Fails with
+ * NO_SPACE, DATA. */
 status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int is_last,
                                  char *data);
-/* Spectra that one subint has, which are samples of `samples` numbers each. */
+/* Returns the spectra of one subint, if a spectrum has `samples` numbers. */
 uint64_t export_psrfits_cut(uint64_t rows, uint64_t samples, const struct fbh5_steps *steps);
 
 extern const struct bank_format export_fil_format, export_psrfits_format;

@@ -34,7 +34,7 @@ struct before {
 
 /* On rank 0: finds the state of the file. Unless it is complete, FILE.part is claimed, made with
  * its folder if need be (io/file_rights.h). Without a mark it must be the whole archive, unless
- * forced. Fails with USAGE, NO_SPACE. Also fails with DATA. */
+ * forced. Fails with USAGE, NO_SPACE, DATA. */
 status_t before_claim(struct before *before, int force);
 
 /* Claims FILE.part alone: new, or what a command that ended early has left, by its mark or
@@ -45,7 +45,7 @@ status_t before_take(struct before *before, int force, int (*is_ours)(const char
 /* Gives up what was claimed: the file is complete. */
 void before_yield(struct before *before);
 
-/* Fails with USAGE: bytes are not what is there. */
+/* Fails with USAGE always: the existing file differs from what would be written. */
 status_t before_differ(const struct before *before);
 
 /* Returns the file that is written or read. */
@@ -54,11 +54,11 @@ const char *before_path(const struct before *before);
  * memory. Fails with DEVICE. */
 status_t before_make(struct before *before, int *fd);
 /* On rank 0: checks that the existing file is as long as the one that was made, or longer by the
- * datasets that come last. Fails with USAGE. Also fails with DATA. */
+ * datasets that come last. Fails with USAGE, DATA. */
 status_t before_check_size(const struct before *before, const struct voltages_place *place);
 
-/* Writes some samples to a file opened for writing, or compares them. Fails with USAGE: they are
- * not what is there; with NO_SPACE, DATA. */
+/* Writes samples, or compares them with an existing file. Fails with USAGE if they differ; with
+ * NO_SPACE, DATA. */
 status_t before_put(const struct before *before, int fd, uint64_t offset, const void *data,
                     uint64_t bytes);
 
@@ -67,7 +67,7 @@ status_t before_check_rest(const struct before *before, int fd, const struct vol
 
 /* On rank 0: removes the claimed file if it is incomplete, and folders that were made for it. */
 void before_abandon(struct before *before);
-/* Abandons it, and closes its descriptors. */
+/* Does before_abandon(), and closes the descriptors. */
 void before_end(struct before *before);
 
 /* Description of the file to write. */
@@ -77,8 +77,7 @@ struct export_plan {
     int force;               /* replaces what is there */
     uint64_t bytes;          /* of the whole file */
     const struct text *head; /* its first bytes, or all */
-    /* Whether a file, or its FILE.part, is one that may be replaced without force; NULL: none is.
-     */
+    /* Returns whether a file, or its FILE.part, may be replaced without force; NULL: none may. */
     int (*is_ours)(const char *path);
 };
 
@@ -98,26 +97,28 @@ struct export_file {
     }
 
 /* Checks that the file may be made: not over one of the files that `reads` contains, nor over one
- * that is not as the plan says, unless forced. Fails with USAGE. Also fails with DATA. */
+ * that is not as the plan says, unless forced. Fails with USAGE, DATA. */
 status_t export_file_check(const struct export_plan *plan, const struct guard *reads);
 /* Begins path.part, which contains the plan's head alone, after export_file_check(). Fails with
- * USAGE (exists, locked, another user's). Also fails with NO_SPACE, DATA. */
+ * USAGE (exists, locked, another user's), NO_SPACE, DATA. */
 status_t export_file_begin(const struct export_plan *plan, struct export_file *out);
-/* Reserves disk space for `bytes` bytes. Fails with NO_SPACE. Also fails with USAGE, DATA. */
+/* Reserves disk space for `bytes` bytes. Fails with NO_SPACE, USAGE, DATA. */
 status_t export_file_reserve(const struct export_file *file, uint64_t bytes);
-/* Writes some bytes, or compares them: fails with USAGE if they are not what is there. */
+/* Writes bytes, or compares them with an existing file. Fails with USAGE if they differ; with
+ * NO_SPACE, DATA. */
 status_t export_file_put(struct export_file *file, uint64_t offset, const void *data,
                          uint64_t bytes);
 /* Syncs the file, removes its mark and gives it its name. Fails with USAGE,
  * DATA, NO_SPACE, DEVICE (memory). */
 status_t export_file_publish(struct export_file *file);
-/* Adds that a file was complete before, if it was (*is_before). Fails with DEVICE (memory). */
+/* Sets *is_before to whether the file was complete before, and appends a line that says so. Fails
+ * with DEVICE (memory). */
 status_t export_file_say_before(const struct export_file *file, struct text *said, int *is_before);
 /* Checks, begins and publishes a file whose content is in memory. *is_before: it was complete
  * before. Fails as they do. */
 status_t export_file_write(const struct export_plan *plan, const struct guard *reads,
                            int *is_before);
-/* Frees; removes what was not published. Takes one that is zero. */
+/* Frees the file's memory, and removes it if it was not published. Takes one of zeros. */
 void export_file_end(struct export_file *file);
 
 /* Returns the chosen name, or (NULL) that of the product with another ending; for free(). Fails

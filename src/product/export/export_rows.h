@@ -47,8 +47,8 @@ status_t export_rows_of(const struct export_bank_options *options, struct text *
 /* Returns the form as far as the plan determines it, with a head of the maximum length. */
 struct export_rows export_rows_expect(enum file_format format, const struct product_spec *spec);
 
-/* Gives the datasets beside the rows places behind these, for as long as the file is not complete;
- * there are no time stamps and CRCs. `place`: those in HDF5 before. */
+/* Moves the datasets beside the rows to places after the rows, where they are until the file is
+ * complete; drops time stamps and CRCs. *place has their places in HDF5 before. */
 void export_rows_place(struct export_rows *rows, const struct product_spec *spec,
                        struct product_place *place);
 
@@ -58,8 +58,9 @@ status_t export_rows_begin(struct text *head, uint64_t bytes, int fd, const char
 
 /* Returns the offset of a row in the file; *together: rows from it on that follow each other. */
 uint64_t export_rows_at(const struct export_rows *rows, uint64_t row, uint64_t *together);
-/* Takes the first piece of bytes [*from, *from + *left) of a row that stays in one piece in the
- * file: returns its bytes, moves both behind it; *at: its place in the row as it is in the file. */
+/* Splits off the first piece of bytes [*from, *from + *left) of a row that is contiguous in the
+ * file. Returns its bytes, advances *from and *left, and sets *at to its place in the row of the
+ * file. */
 uint64_t export_rows_piece(const struct export_rows *rows, uint64_t *from, uint64_t *left,
                            uint64_t *at);
 
@@ -89,13 +90,13 @@ status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows,
                            uint64_t piece, const char *data);
 status_t export_writer_flush(export_writer_t *writer);
 
-/* All rows are there: completes rows of the table, `count` from `first` on. Numbers change only
- * with is_last, after which no row may be written; all else is made of numbers as they were before.
- * May be repeated. Fails with NO_SPACE, DATA. */
+/* Completes rows first .. first + count - 1 of the table when all rows are written. Numbers change
+ * only with is_last, after which no row may be written; all else is computed from the unchanged
+ * numbers. Idempotent. Fails with NO_SPACE, DATA. */
 status_t export_rows_complete(export_writer_t *writer, uint64_t first, uint64_t count, int is_last);
 
-/* Cuts off what is behind the rows, and replaces the mark by the first bytes of the head; synced on
- * return. May be repeated. Fails with NO_SPACE, DATA. */
+/* Truncates the file after the rows, and replaces the mark by the first bytes of the head; synced
+ * on return. Idempotent. Fails with NO_SPACE, DATA. */
 status_t export_rows_finish(const struct export_rows *rows, int fd, const char *path);
 
 #endif

@@ -42,7 +42,7 @@ status_t scale_begin(const struct scale_options *options, uint32_t bits, uint64_
 int scale_must_measure(const struct scale *scale);
 /* Measures values of neighbouring channels, the first of which is channel `line`. */
 void scale_measure(struct scale *scale, const float *values, uint64_t count, uint64_t line);
-/* Fails with DATA when no value is finite. */
+/* Computes gains and means after scale_measure(). Fails with DATA if no value is finite. */
 status_t scale_settle(struct scale *scale, const char *path);
 
 /* Writes `count` numbers of `bits` to out. NaN becomes the channel's mean, or 0. */

@@ -1,6 +1,6 @@
-/* The table of the kinds of products. A kind is a row of PRODUCT_KINDS (base/terms.h: its name, and
- * what its rows are made of) and a file of product/kind/ with the rest: its struct kind, called
- * NAME_kind. Who writes, reads, verifies or shows products looks here, and names no kind.
+/* Table of the kinds of products. A kind is a row of PRODUCT_KINDS (base/terms.h: its name and
+ * quantity) and a file of product/kind/ with its struct kind, called NAME_kind. Code that writes,
+ * reads, verifies or shows products uses this table, and names no kind.
  *
  * Exporters go by what a file holds, not by kinds: they take the files of others, too. */
 #ifndef VOLTMILL_PRODUCT_KIND_KINDS_H
@@ -23,8 +23,8 @@ struct kind {
     status_t (*describe)(hid_t file, const struct product_spec *spec,
                          const struct product_place *place);
 
-    /* Reads back what the kind says of itself beside what all products do; `product` has the rest
-     * by then. Fails with DATA. */
+    /* Reads what the kind states beside what all products do; `product` has the rest by then. Fails
+     * with DATA. */
     status_t (*inspect)(hid_t file, struct product *product);
 };
 
@@ -37,9 +37,8 @@ const struct kind *kind_of(enum product_kind kind);
 /* Returns the bytes of a row of such a product. */
 uint64_t kind_row_bytes(const struct product_spec *spec);
 
-/* Puts all that a product says into a new file, and *place as far as it is known before the file is
- * complete: how many rows, how long, and how many of them in a span. Fails with NO_SPACE or DATA.
- */
+/* Writes everything that a product states into a new file. Sets the members of *place that are
+ * known before the file is complete: rows, row_bytes and span_rows. Fails with NO_SPACE or DATA. */
 status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place);
 /* Writes the values of /frequency of a filter bank's product into the open file that
  * kind_describe() has described, past HDF5, by all threads; of other kinds nothing. Fails with

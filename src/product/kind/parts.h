@@ -19,12 +19,12 @@ struct parts_set {
     const char *scales[PARTS_DIMS], *labels[PARTS_DIMS]; /* of its dimensions; NULL: none */
 };
 
-/* parts_make() writes a dataset and leaves it open, parts_put() closes it. Fail with DATA,
- * NO_SPACE. */
+/* Write a dataset. parts_make() leaves it open: the caller closes *out; parts_put() closes it. Fail
+ * with DATA, NO_SPACE. */
 status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out);
 status_t parts_put(hid_t at, const struct parts_set *set);
-/* Writes a list without words, [count] or of rank 2 [count][3]; none if `values` is NULL. Fails
- * with DATA, NO_SPACE. */
+/* Writes a list without attributes, [count], or [count][3] if rank is 2; none if `values` is NULL.
+ * Fails with DATA, NO_SPACE. */
 status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_t count,
                         const void *values);
 
@@ -47,8 +47,8 @@ status_t parts_scale_steps(hid_t file, const char *name, struct time_axis axis, 
                            const char *units, const char *long_name);
 status_t parts_scale_texts(hid_t file, const char *name, char *const *texts, hsize_t count,
                            const char *long_name);
-/* Makes an array of texts of one length, at least `least` bytes each: its type, and its bytes for
- * free(). Fails with DATA, DEVICE (memory). */
+/* Makes an array of texts of one length, at least `least` bytes each. The caller closes *type and
+ * frees *packed, its bytes, in any case. Fails with DATA, DEVICE (memory). */
 status_t parts_pack_texts(const char *name, char *const *texts, hsize_t count, size_t least,
                           hid_t *type, char **packed);
 /* Reserves /frequency, Hz. Fails with DATA, NO_SPACE. */
@@ -81,7 +81,7 @@ status_t parts_reserve_counts(hid_t group, const struct product_place *place);
 status_t parts_reserve_count(hid_t group, const char *name, const char *long_name);
 status_t parts_reserve_holes(hid_t group, const struct product_place *place);
 
-/* Attributes that a product must have. Fail with DATA. */
+/* Read attributes that a product must have. Fail with DATA. */
 status_t parts_need_f64(hid_t object, const char *where, const char *name, double *value);
 status_t parts_need_u64(hid_t object, const char *where, const char *name, uint64_t *value);
 /* Reads a dataset of one number likewise. Fails with DATA. */

@@ -1,5 +1,5 @@
-/* Reading a dedispersed product: /dedispersed float [dm][time], /dm in pc cm^-3. What else it may
- * say is optional; `missing` names what it does not. Uses HDF5: main thread only. */
+/* Reading a dedispersed product: /dedispersed float [dm][time], /dm in pc cm^-3. All else is
+ * optional; `missing` lists what is absent. Uses HDF5: main thread only. */
 #ifndef VOLTMILL_PRODUCT_KIND_SERIES_KIND_H
 #define VOLTMILL_PRODUCT_KIND_SERIES_KIND_H
 
@@ -35,7 +35,8 @@ struct series {
     struct text missing; /* "tstart, fch1", or empty */
 };
 
-/* Fails with DATA: no dedispersed product, sizes that cannot be, neither tsamp nor times. */
+/* Opens a dedispersed product. Fails with DATA if it is none, its sizes are impossible, or it has
+ * neither tsamp nor times. */
 status_t series_open(const char *path, struct series **out);
 void series_destroy(struct series *series);
 extern const struct description series_description;

@@ -38,7 +38,7 @@ status_t sigproc_write(const struct sigproc *header, struct text *out);
 /* Returns SIGPROC's number of a telescope; 0 if it has none. */
 int32_t sigproc_telescope(const char *name);
 
-/* Hours or degrees in sixtieths, the seconds rounded to 1 / parts of one. */
+/* Splits hours or degrees into sixtieths, the seconds rounded to 1 / parts. */
 struct sixtieths {
     int is_negative;
     unsigned whole, minutes;

@@ -45,8 +45,8 @@ struct visibilities_spec {
     double place[3];                                /* its reference place, ITRF, m, */
     double latitude_deg, longitude_deg, altitude_m; /* which is this on WGS84 */
     const struct visibilities_centre *centre;       /* NULL: drift */
-    /* Tells of a dump; `seconds` after the observation's start, of its centre. Its failures are
-     * those of product_create(). */
+    /* Computes the geometry of dump `row`, whose centre is `seconds` after the observation's start.
+     * product_create() fails as this does. */
     status_t (*look)(const void *context, uint64_t row, double seconds,
                      struct visibilities_sky *out);
     const void *context;
