@@ -73,8 +73,8 @@ status_t array_plan_create(const struct channelise_plan *work, struct array_plan
 status_t array_plan_settle(struct array_plan *plan, const struct channelise_plan *work);
 void array_plan_destroy(struct array_plan *plan); /* takes NULL */
 
-/* Sets the seconds after sample 0 of the observation of sample `at` of what the banks see, and of
- * half of `more` samples. */
+/* Computes the time `more` / 2 samples after sample `at` of the filter banks' input: seconds after
+ * sample 0 of the observation, as two doubles whose sum is the time (delay_at()). */
 void array_plan_time(const struct channelise_plan *work, uint64_t at, uint64_t more,
                      double seconds[2]);
 
@@ -84,11 +84,13 @@ static inline double array_plan_part(double turns)
     return turns - ((turns + 0x1.8p52) - 0x1.8p52);
 }
 
-/* Returns the delay of a station towards the centre, without one that of its cable and clock. */
+/* Returns the delay in seconds of a station towards the array's centre, geometry, cable and clock
+ * together, at a time of array_plan_time(). Without a centre, returns the delay of cable and clock
+ * alone. */
 double array_plan_delay(const struct array_plan *plan, uint32_t station, const double seconds[2]);
 
-/* Returns that towards a beam, or, counted on after these, towards the centre of a product; of
- * those without a direction, towards the array's centre. */
+/* Returns likewise the delay towards beam `beam`. Numbers after the last beam are the centres of
+ * the products. A beam or product without a direction of its own has the array's centre. */
 double array_plan_beam_delay(const struct channelise_plan *work, uint32_t beam, uint32_t station,
                              const double seconds[2]);
 

@@ -16,12 +16,12 @@ enum {
  * NULL. */
 status_t budget_settle(struct channelise_plan *work, const struct chunking *begun);
 
-/* Returns the threads that make rows of the backend into a file's: where it has all cores itself,
- * waiting for many would take longer. */
+/* Returns the number of threads that finish rows (pipeline/finish): all, or a quarter if the
+ * backend computes on the cores itself, since waiting for more would take longer. */
 uint32_t budget_finishers(const struct channelise_plan *work);
 
-/* Estimates the device memory, in bytes, of the smallest block, alone. 0: the backend has no memory
- * of its own. Fails with DEVICE. */
+/* Estimates the device memory, in bytes, that one block of the smallest size needs. 0: the backend
+ * has no memory of its own. Fails with DEVICE. */
 status_t budget_device_bytes(const struct channelise_plan *work, uint64_t *out);
 
 #endif

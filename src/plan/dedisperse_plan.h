@@ -95,21 +95,21 @@ status_t dm_group_create(const struct dedisperse_plan *dedispersion, uint32_t fi
                          struct dm_group *out);
 void dm_group_free(struct dm_group *group);
 
-/* dm_group_span(): minimum delay of some DMs, in samples, and the difference to the maximum.
- * dm_groups_span(): the maximum of that difference over all groups of `dms` DMs, and its sum over
- * them. */
+/* Sets *base to the minimum delay of DMs first .. first + count - 1, in samples, and *span to the
+ * difference from it to the maximum. */
 void dm_group_span(const struct dedisperse_plan *dedispersion, uint32_t first, uint32_t count,
                    uint32_t *base, uint32_t *span);
 
-/* Returns how many samples later than the group's least the sums of a DM take a channel. */
+/* Returns the delay of a channel in the sums of DM `dm` of the group (from 0), in samples more than
+ * group->base. */
 uint32_t dm_group_delay(const struct dedisperse_plan *dedispersion, const struct dm_group *group,
                         uint32_t dm, uint32_t channel);
 
-/* Returns the stage for a group. */
+/* Returns the specification of the backend's stage for a group, with `samples` input samples. */
 struct dedisperse_spec dedisperse_plan_stage(const struct dedisperse_plan *dedispersion,
                                              const struct dm_group *group, uint64_t samples);
 
-/* Returns the bytes of the file's rows that a reader holds to add them up; 0 when it does not. */
+/* Returns the bytes of the buffer in which a reader adds up rows of the file; 0: it needs none. */
 uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
 
 /* Applies the job's steps before dedispersion to one sample, whose ifs and times are added up.
@@ -132,7 +132,7 @@ uint64_t dedisperse_plan_held(const struct dedisperse_plan *dedispersion);
 uint32_t dedisperse_plan_slots(enum backend_kind backend);
 
 /* ---- For the plan's own files ---- */
-/* Looks through the delays of every DM, once. Fails with DEVICE. */
+/* Computes minimum and maximum delay of every DM (each.least, each.most). Fails with DEVICE. */
 status_t dm_ranges_create(struct dedisperse_plan *dedispersion);
 
 /* Settles chunks, blocks and memory. Fails with USAGE. */

@@ -51,7 +51,7 @@ void filter_plan_destroy(struct filter_plan *plan);
 /* Returns the voltages after the last filter. */
 const struct archive *filter_plan_seen(const struct filter_plan *plan);
 
-/* Returns the coding of the input samples. Then the number of streams that become one. */
+/* Return the coding of the input samples, and the number of input streams that become one. */
 const struct sample_coding *filter_plan_coding(const struct filter_plan *plan);
 uint32_t filter_plan_fan(const struct filter_plan *plan);
 
@@ -59,8 +59,8 @@ uint32_t filter_plan_fan(const struct filter_plan *plan);
 uint32_t filter_plan_count(const struct filter_plan *plan);
 const struct stage_plan *filter_plan_stage(const struct filter_plan *plan, uint32_t i);
 
-/* Computes lengths likewise: the maximum number of rows of each that any `wanted` rows of the last
- * one need. */
+/* Computes the maximum number of rows of each stage that any `wanted` rows of the last one need:
+ * rows[filter_plan_count() + 1]. */
 void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows);
 
 /* Reads the choices of filter_plan_create() from that text, so that rows are made in the same

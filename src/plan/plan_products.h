@@ -4,26 +4,23 @@
 
 #include "plan/channelise_plan.h"
 
-/* The polarisations, stations and beams that a product holds. */
-
 /* Returns the backend's output for a product: of flagged power its cells. */
 struct channelise_output plan_ifs_output(const struct job_product *job);
 
 /* Settles work->products (but the coefficients) and work->group_quantum. Banks, rows and weights
  * are settled already. Fails with USAGE: fewer spectra than a dump has, channels that there are
- * not, sizes that do not fit. Also fails with DATA. */
+ * not, sizes that do not fit; with DATA. */
 status_t plan_products_settle(struct channelise_plan *work);
 
-/* Returns the bytes of a row of product i of `streams` streams, as the backend makes it. */
+/* Returns the bytes of a row of product i, of `streams` streams, as the backend makes it. */
 uint64_t plan_products_made_bytes(const struct channelise_plan *work, uint32_t i, uint32_t streams);
 
 /* Returns the bytes of a row of squares that the backend makes to judge cells; 0: none. */
 uint64_t plan_products_squares_bytes(const struct channelise_plan *work, uint32_t i,
                                      uint32_t streams);
 
-/* Whether its rows are made of all coarse channels, or of several streams
- * (pipeline/finish/finish.h): why streams of a group are as many as they are. */
-/* Returns whether they are other ones when they are written, that or rounded. */
+/* Returns whether rows of product i change between backend and file: several streams or coarse
+ * channels make a row (pipeline/finish/finish.h), or rows are rounded. */
 int plan_products_is_changed(const struct channelise_plan *work, uint32_t i);
 
 /* Whether the backend rounds the rows of product i: the first block's scales, which are known,

@@ -72,7 +72,7 @@ struct synthesis_bank {
     uint32_t own_points, own_taps;
 };
 
-/* Returns the centre of what becomes coarse channel `group`; and where its channels begin. */
+/* Returns the lower edge of the channels of coarse channel `group`, in Hz. */
 double synthesis_bank_low(const struct synthesis_bank *bank, const struct archive *archive,
                           uint32_t group);
 
