@@ -48,10 +48,9 @@ struct weights_block {
     struct overlap_rows counted; /* of these it answers for the missing ones */
 };
 
-/* Weighs the dumps that the block completes. *missing: samples of all streams that are missing,
- * among those that are counted; not those in gaps that the archive declares, nor those that could
- * not be read. Fails with
- * DEVICE (memory). */
+/* Computes the weights of the dumps that the block completes. Sets *missing to the missing samples
+ * of all streams among those that are counted, without gaps that the archive declares and without
+ * unreadable samples. Fails with DEVICE (memory). */
 status_t weights_begin(weights_t *weights, const struct weights_block *block, uint64_t *missing);
 
 /* Returns the rows of product i that the block completes: those of streams that lack too much

@@ -45,13 +45,13 @@ struct pipeline_sink {
 
 /* ---- For who has a pipeline ---- */
 
-/* Ends the threads as soon as what they are doing is done; blocks not yet taken up are dropped. */
+/* Ends the threads when their current block is done, and drops the other blocks. */
 void pipeline_destroy(pipeline_t *pipeline);
 
-/* Sets the limit: it is a failure from now on if nothing moves for `seconds` seconds; 0: never. */
+/* Sets the limit: the pipeline fails if it makes no progress for `seconds` seconds; 0: no limit. */
 void pipeline_limit(pipeline_t *pipeline, double seconds);
 
-/* Returns whether it has failed because of that: its threads cannot be ended. */
+/* Returns whether it has failed by pipeline_limit(): its threads hang, and cannot be ended. */
 int pipeline_hangs(const pipeline_t *pipeline);
 
 /* Processes one chunk; its last rows may still be in flight on return. `driver` may be NULL. Fails

@@ -79,14 +79,12 @@ size_t first_scales_count(const struct channelise_plan *work, uint32_t i);
 /* Allocates the scales of products with `first_scales`. Fails with DEVICE. */
 status_t first_scales_make_room(struct channelise_plan *work);
 
-/* Fills it: from the first block, which goes through a pipeline of its own, all streams of it. A
- * line without a number there, or with zeros alone, has the mean of the scales and offsets of its
- * if; an if of such lines alone that of the same polarisation of other stations and beams, or of
- * the powers (I, A A*, B B*). `patience`: seconds without a sign of work after which it fails; 0:
- * no end. Fails as a pipeline does, or with DATA: a product all of whose lines are such. */
+/* Computes the scales from the first block of all streams, by a pipeline of its own. A line without
+ * a number there, or with zeros alone, has the mean of the scales and offsets of its if; an if of
+ * such lines alone that of the same polarisation of other stations and beams, or of the powers (I,
+ * A A*, B B*). `patience`: seconds without a sign of work after which it fails; 0: no end. Fails as
+ * a pipeline does, or with DATA: a product all of whose lines are such. */
 status_t first_scales_make(struct channelise_plan *work, backend_t *backend, double patience);
-
-/* The pipeline of power: read (and add up ifs and times), dedisperse, write. */
 
 /* Creates the pipeline, as channelise_pipeline_create(). Rows of the filterbank that an earlier
  * pass has left `between` are not read (NULL: there are none); a full device drops these first. The

@@ -32,7 +32,6 @@ status_t power_reader_read(power_reader_t *reader, int64_t first, uint64_t count
  * was missing, and unreadable samples. A sum over some of its channels is scaled to all of them:
  * times channels that should enter / channels that do; NaN where less than a tenth does. The
  * omission depends only on the sum's own samples, so it is independent of how the work is cut. */
-/* Inputs first .. end - 1 in time of a block, of a channel. */
 #define LEFT_OUT_OF_ALL UINT32_MAX
 struct left_out_run {
     uint32_t channel; /* LEFT_OUT_OF_ALL: of each */

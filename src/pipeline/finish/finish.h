@@ -47,11 +47,11 @@ struct combine {
     double least;
 };
 
-/* combine_sums(): streams of an antenna and coarse channel in the input, whose rows have whole
- * ones. combine_ifs(): ifs of the output. */
+/* Return the lines of an antenna in each coarse channel: combine_sums() of an input row,
+ * combine_ifs() of an output row. */
 uint32_t combine_sums(const struct combine *combine); /* lines that come in, of an antenna */
 uint32_t combine_ifs(const struct combine *combine);  /* lines that leave, of an antenna */
-/* Lines of nchannels numbers in a row that comes in, and in one that leaves. */
+/* Return the lines, of nchannels numbers each, of a whole input row, and of a whole output row. */
 size_t combine_lines_in(const struct combine *combine);
 size_t combine_lines_out(const struct combine *combine);
 
@@ -143,7 +143,7 @@ struct finish_step {
     const struct agreement_whole *(*wholes)(const void *step);
 };
 
-/* Has the pool's threads do `tasks` tasks that do not depend on each other. */
+/* Runs independent tasks 0 .. tasks - 1 in the pool's threads, or in this one without a pool. */
 static inline void finish_each(const struct finish_rows *rows, uint64_t tasks, pool_task_t *run,
                                void *context)
 {
@@ -173,9 +173,9 @@ static inline uint64_t finish_group(const struct finish_rows *rows, uint64_t gro
     return rows->count * group / FINISH_GROUPS;
 }
 
-/* Leaves flagged cells out, and makes dumps of the others. */
+/* Flags cells, and sums the good ones to dumps. */
 extern const struct finish_step finish_flag;
-/* Makes ifs of streams: Stokes parameters, sums of stations and beams. */
+/* Makes ifs of streams: Stokes parameters, coherencies, sums of stations and beams. */
 extern const struct finish_step finish_combine;
 /* Divides channels by the gain of what was before. */
 extern const struct finish_step finish_gains;
