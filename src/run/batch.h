@@ -1,5 +1,5 @@
-/* The observations of `run --each` and `--list`: names of files, put together to sequences; and one
- * job for each of them. */
+/* Observations of `run --each` and `--list`: files gathered to sequences, and one job for each
+ * observation. */
 #ifndef VOLTMILL_RUN_BATCH_H
 #define VOLTMILL_RUN_BATCH_H
 
@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-/* Names, and as files of each: a file, a folder, a pattern of all files of a sequence, or some of
- * them, one a line. */
+/* Observations by name. The files of each are a file, a folder, a pattern that matches all files of
+ * a sequence, or some files of a sequence, one a line. */
 struct observations {
     struct text texts; /* name, files and `missing` of each, each with its '\0' */
     struct job_each *items;
@@ -18,12 +18,13 @@ struct observations {
     uint32_t count;
 };
 
-/* Finds the files of a pattern, or of each line of the file `list`, "-" for standard input (empty
- * lines and those that begin with '#' do not count, nor do blanks at their end). A file that exists
- * is meant, even if its name looks like a pattern. Files of one sequence are one observation; a
- * warning says how many of its files no pattern matches. A line that no file matches is an
- * observation of its own with `keeps_going`. Fails with USAGE: nothing matches; a name that cannot
- * stand for {name}; with DATA: no list. Fills in `texts` alone. */
+/* Finds the files of a pattern, or (pattern NULL) of each line of the file `list`; "-" is standard
+ * input. Ignores empty lines, lines that begin with '#', and blanks at the end of a line. The name
+ * of an existing file is no pattern, even if it looks like one. Files of one sequence are one
+ * observation; a warning gives the number of its files that no pattern matches. With `keeps_going`,
+ * a line that no file matches becomes an observation with `missing`. Appends to `texts`, which
+ * observations_index() reads. Fails with USAGE if nothing matches or a name cannot replace {name};
+ * with DATA if `list` is unreadable. */
 status_t observations_find(const char *pattern, const char *list, int keeps_going,
                            struct text *texts);
 
@@ -38,12 +39,11 @@ struct batch_choice {
     int keep_going;
 };
 
-/* Runs the job of `options` for each observation: it is the job's input, and
- * its name stands for {name} in the job's values. Those that are complete are skipped, so the same
- * command continues. When one fails, the others are done only with `keep_going`; a table on stdout
- * shows the state of each. Collective. Fails with the status of the first that failed; STOPPED when
- * that was asked for; USAGE, before anything is made, when no file matches or two observations
- * would make one file. */
+/* Runs the job of `options` for each observation, which is the job's input; its name replaces
+ * {name} in the job's values. Skips complete observations, so the same command resumes. After a
+ * failure continues only with `keep_going`. Prints a table of the state of each on stdout.
+ * Collective. Fails with the status of the first that failed, or STOPPED on request. Fails with
+ * USAGE, before any file is made, if no file matches or two observations would make one file. */
 status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
                        const struct batch_choice *choice);
 

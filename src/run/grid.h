@@ -35,7 +35,7 @@ struct grid {
     int lock_fd;       /* of rank 0, while it has the lock; else -1 */
 };
 
-/* Makes the parts' jobs, the same on all ranks, and makes sure that their files are no others.
+/* Makes the parts' jobs, the same on all ranks, and checks that their files differ from all others.
  * `job` and `archive` must outlive it. Fails with USAGE, DATA. Collective; MPI_COMM_NULL: alone. */
 status_t grid_create_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                          struct grid **out);

@@ -16,11 +16,11 @@
 
 #include <stdint.h>
 
-/* How fast passes went on this machine: runs leave it in the cache folder, plans look it up. */
+/* Speed of earlier passes on this machine. Runs store it in the cache folder, plans read it. */
 
 struct rate {
-    double seconds;          /* for so much work; 0: nothing is known */
-    uint32_t ranks, threads; /* of each rank, that it took */
+    double seconds;          /* in the cache for a unit of work, else for all of it; 0: unknown */
+    uint32_t ranks, threads; /* with which it was measured; threads of each rank */
 };
 
 struct pass {
@@ -34,21 +34,21 @@ struct pass {
     struct outputs_begun begun;
     outputs_t *outputs;
     uint64_t bytes[MOST_OUTPUTS]; /* of each product's file, all of it */
-    double patience; /* seconds without a sign of work after which something hangs; 0: no end */
+    double patience; /* seconds without progress after which the pass fails; 0: no limit */
     uint64_t before; /* chunks that earlier runs have done */
     uint64_t in_bytes;
-    double idle_since;    /* when this rank had worked off all that it was given; how long until */
-    double waited;        /* all others had */
+    double idle_since;    /* clock_now() when this rank had no more chunks, */
+    double waited;        /* and seconds until all ranks had none */
     pipeline_t *pipeline; /* makes the rows; the pass's to end */
     /* Set before the first chunk: one of both, or none in a merge, and its backend. */
     const struct channelise_plan *bank_plan;
     const struct dedisperse_plan *series_plan;
     backend_t *stage;
     int is_stuck;        /* what earlier runs have written could not be read in time */
-    struct text problem; /* what its speed depends on, */
-    double work;         /* and how much there is of it */
-    /* clock_now() when the run, or the pass, began; when all was there for the first chunk; when
-     * the last one was done; when its products had their names. */
+    struct text problem; /* key of struct rate: facts on which the speed depends */
+    double work;         /* amount of work of the pass, in the unit of struct rate */
+    /* clock_now() at the begin of the run, or of the pass; before the first chunk; after the last
+     * one; when the products had their names. */
     double started_at, ready_at, worked_at, ended_at;
 };
 
@@ -56,9 +56,9 @@ struct pass {
 struct pass_kind {
     /* Plans it, opens its backend and its outputs, makes its pipeline. Collective. */
     status_t (*prepare_all)(struct pass *pass);
-    /* On rank 0, when all chunks are done: that its input is what it was. */
+    /* On rank 0, after the last chunk: checks that the input files have not changed. */
     status_t (*check_input)(const struct pass *pass);
-    /* On every rank, when its products have their names: rank 0 says what was made. */
+    /* On every rank, when its products have their names: rank 0 reports them. */
     status_t (*conclude)(struct pass *pass);
 };
 
@@ -81,26 +81,29 @@ struct pass_means {
  * ranks have. Collective. */
 struct pass_means pass_means_all(const struct pass *pass, enum backend_kind wanted);
 
-/* Checks that all ranks have planned the chunks of `mine`. Chunks are identified by number, so a
- * rank with another cut would write other rows: never begin then. Fails with USAGE. Collective. */
+/* Checks that all ranks have planned the same chunks; `mine` are those of this rank. Chunks are
+ * identified by number, so a rank with other chunks would write wrong rows. Fails with USAGE if
+ * they differ. Collective. */
 status_t pass_same_plan_all(const struct pass *pass, const struct chunking *mine);
 
 /* Claims the products of pass->making, or only checks them: pass->begun describes the files to
  * resume. Fails as outputs_claim_all(). Collective. */
 status_t pass_claim_all(struct pass *pass);
 
-/* pass_measure(): measures the files, in one process, when pass->making is planned.
- * pass_add_room(): adds the incomplete ones to the disk space of others. Fail with DATA, USAGE. */
+/* pass_measure(): computes pass->bytes, the bytes of each product's file, in one process, when
+ * pass->making is planned. pass_add_room(): adds these, unless the pass is complete, to the disk
+ * space that a run needs. Fail with DATA, USAGE. */
 status_t pass_measure(struct pass *pass);
 status_t pass_add_room(const struct pass *pass, struct room *room);
 
-/* Estimates the remaining time, to two digits, as the last such run went; 0 s: unknown. */
+/* Estimates the remaining time, to two digits, from the speed of the last such pass. seconds 0:
+ * unknown. */
 struct rate pass_expect(const struct pass *pass);
 
-/* Settles the patience: the options', or what suits the backend. */
+/* Sets pass->patience: that of the options, else a default for the backend. */
 void pass_limit(struct pass *pass, enum backend_kind backend);
 
-/* Writes "12 of 40 chunks": done before, or by now. */
+/* Writes "12 of 40 chunks": those done by now, earlier runs included. Returns `text`. */
 enum { PASS_TEXT = 2 * UNITS_TEXT + 16 };
 const char *pass_count_done(const struct pass *pass, char text[PASS_TEXT]);
 
@@ -119,12 +122,12 @@ status_t pass_finish_all(const struct pass *pass);
 /* On rank 0: reports the chunks of earlier runs from which the pass resumes. */
 void pass_say_where_it_goes_on(struct pass *pass);
 
-/* Rank 0, after the last chunk: fails with HOLES if rows are NaN for lack of input. Also fails with
- * DATA. */
+/* On rank 0, after the last chunk. Fails with HOLES if rows are NaN because input was unreadable;
+ * with DATA. */
 status_t pass_judge_holes(const struct pass *pass);
 
-/* Ends a pass. `st`: how it ended; rank 0 reports what is kept after a failure. Takes one that was
- * never begun. */
+/* Ends a pass with status `st`. After a failure rank 0 reports which files are kept. Does nothing
+ * for a pass of zeros. */
 void pass_end(struct pass *pass, status_t st);
 
 #endif

@@ -34,26 +34,27 @@ struct dedisperse_pass {
 status_t tuned_ask(const struct tune_problem *problem, backend_t *backend, const void *spec,
                    const struct run_options *options, int may_search, uint64_t memory,
                    const uint32_t *also, struct tuning *out);
-/* On one rank: gives the `bytes` of the shape that is known of a problem, or found by a search
- * likewise, and prints a note on it, which names the problem `what`. */
+/* On one rank: looks up or searches the shape of a problem as tuned_ask() does. If there is one,
+ * sets *is_found, copies its `bytes` bytes to `shape`, and prints a note that calls the problem
+ * `what`. Fails as tuned_ask(). */
 status_t tuned_find(const struct tune_problem *problem, backend_t *backend, const void *spec,
                     uint64_t memory, const struct run_options *options, const char *what,
                     void *shape, size_t bytes, int *is_found);
 
-/* Alone, before the first pass: plans the remaining dedispersions (or all, if none remains), of the
- * products of `work` or (NULL) of existing filterbanks, as their passes will: fails as they would.
- * Measures them, and keeps no tables of delays.
+/* Alone, before the first pass: plans the remaining dedispersions, or all if none remains, and
+ * computes the bytes of their products. Their input are the products of `work`, or (NULL) existing
+ * filterbanks. Tables of delays are dropped afterwards. Fails as dedisperse_pass_all() would.
  *
  *   out   [job->ndedisperse], zeroed; for dedisperse_pass_end() in any case */
 status_t dedisperse_pass_foresee(const struct pass *like, const struct resume *skip,
                                  const struct channelise_plan *work, struct dedisperse_pass *out);
 
-/* Adds what they need as pass_add_room(). Fails with USAGE, DEVICE (memory). */
+/* Adds the disk space of `count` passes, as pass_add_room(). Fails with USAGE, DEVICE (memory). */
 status_t dedisperse_pass_add_room(const struct dedisperse_pass *passes, uint32_t count,
                                   struct room *room);
 
-/* Does one, from its plan to its product; what the passes before have left in `between` is used.
- * Collective. Fails as run_job_all(). */
+/* Does dedispersion `number` of the job, from its plan to its product. Uses what earlier passes
+ * have left in `between`. Collective. Fails as run_job_all(). */
 status_t dedisperse_pass_all(MPI_Comm comm, const struct job *job, uint32_t number,
                              const struct run_options *options, const struct device_carry *between);
 
@@ -67,7 +68,7 @@ status_t grid_merge_foresee(const struct grid *grid, const struct grid_part *par
                             const struct archive *archive, const struct run_options *options,
                             const struct channelise_plan *work, struct dedisperse_pass *out);
 
-/* Does it, when all parts are complete. Collective. Fails as run_job_all(). */
+/* Merges the series, when all parts are complete. Collective. Fails as run_job_all(). */
 status_t grid_merge_all(MPI_Comm comm, const struct grid *grid, const struct archive *archive,
                         const struct run_options *options);
 
@@ -91,13 +92,13 @@ struct channelise_pass {
     double since;
 };
 
-/* Plans it, as suits or as it was begun, and the later dedispersions; claims its products, or only
- * looks (run/pass.h). Then pass.making is planned when it is alone. Fails with USAGE, DATA.
- * Collective. Also fails with NO_SPACE. */
+/* Plans the pass, anew or as an earlier run has begun it, and the later dedispersions. Claims its
+ * products; a process alone only reads existing files (run/pass.h), and then plans pass.making,
+ * too. Collective. Fails with USAGE, DATA, NO_SPACE. */
 status_t channelise_pass_plan_all(struct channelise_pass *p);
 
-/* Does it. `started`: when the run was (clock_now()); power that is to be dedispersed stays
- * `between` the passes, too. Fails as run_job_all(). Collective. */
+/* Does the pass. `started`: clock_now() at the begin of the run. Power that will be dedispersed
+ * also stays in `between`. Fails as run_job_all(). Collective. */
 status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct archive *archive,
                              const struct run_options *options, const struct resume *skip,
                              double started, struct device_carry *between);

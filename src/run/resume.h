@@ -17,15 +17,15 @@ struct resume_options {
     int only_looks; /* leaves everything as it is */
 };
 
-/* Rank 0, or alone: finds the products that are complete, and of this job and its input
- * (output/journal_head.h), and need not be made again. `archive` may be NULL. Fails with
- * USAGE if an existing product is of another job; with DATA. */
+/* On rank 0, or alone: finds the passes whose products are complete and belong to this job and its
+ * input (output/journal_head.h). `archive` may be NULL. Fails with USAGE if an existing product is
+ * of another job; with DATA. */
 status_t resume_find(const struct job *job, const struct archive *archive,
                      const struct resume_options *options, struct resume *out);
 
-/* Sets *is_complete to whether the series of a part of a semi-coherent search are complete, and of
- * this very job: their text names the archive, too, and the power that they were made of may be
- * gone. Fails with USAGE, DATA. */
+/* Sets *is_complete to whether the series of a part of a semi-coherent search are complete and
+ * belong to this job. Their text names the archive, since the power that they were made of may have
+ * been removed. Fails with USAGE, DATA. */
 status_t resume_find_part(const struct job *part, int *is_complete);
 
 #endif

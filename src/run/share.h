@@ -9,9 +9,9 @@
 
 #include <mpi.h>
 
-/* The backend of a run: opened beside what must be done before it is needed, since drivers of
- * devices take long to begin, and kept from one run to the next (`run --each`). One for all ranks:
- * their results must be alike. */
+/* Holder of the backend of a run. A thread opens the backend while the run is planned, since
+ * drivers of devices start slowly. It is kept from one run to the next (`run --each`). All ranks
+ * have the same kind, because their results must be bit-identical. */
 typedef struct opened opened_t;
 
 /* Creates the holder of opened backends. `keeps`: a device that is given back stays open, with its
@@ -20,17 +20,18 @@ status_t opened_create_all(MPI_Comm comm, int keeps, opened_t **out);
 /* Closes the backend, after waiting for its opening. Takes NULL. */
 void opened_destroy(opened_t *opened);
 
-/* Gives every rank its backend: the one that was opened or kept, if it is the right one, or
- * another. Fails with DEVICE: none, or devices of two kinds, which could round differently.
- * Collective. */
+/* Gives every rank its backend: the one that was opened or kept if it is of this job and kind, else
+ * opens another. Fails with DEVICE if there is none, or if ranks have different devices, which
+ * could round differently. Collective. */
 status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
                          enum backend_kind kind, backend_t **out);
 
-/* Returns the backend after its last use; `st`: how its pass has ended. Takes NULL for both. */
+/* Gives the backend back after its last use; `st` is the status of its pass. Takes NULL for both.
+ */
 void opened_give_back(opened_t *opened, backend_t *backend, status_t st);
 
-/* Gives all ranks a copy of rank 0's *object, if its status so far, `st`, is good. `what` names it
- * in messages. Collective. Fails with `st`, DEVICE (memory). */
+/* Gives all ranks a copy of rank 0's *object. `st` is rank 0's status so far: nothing is sent after
+ * a failure. `what` names it in messages. Collective. Fails with `st`, DEVICE (memory). */
 status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *type,
                           const char *what, void **object);
 
@@ -46,8 +47,8 @@ status_t share_job_all(MPI_Comm comm, status_t st, const char *path, struct text
 /* Reads the file of a job into an empty text, or copies `given`. Fails as text_read_file(). */
 status_t share_read_job(const char *path, const struct text *given, struct text *out);
 
-/* Alone: loads the job of a file or of `given`, its dedispersions divided. Fails as job_load(),
- * archive_open(), ranges_find(). */
+/* Alone: loads the job of a file or of `given`. Dedispersions by ranges of DMs are divided. Fails
+ * as job_load(), archive_open(), ranges_find(). */
 status_t share_load_job(const char *path, const struct text *given, const char *const *sets,
                         uint32_t nsets, struct job **out);
 
