@@ -186,7 +186,7 @@ static int text_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Compares the numbers at which both stand, of any length, and goes behind them. */
+/* Compares the numbers at which both stand, of any length, and goes after them. */
 static int text_compare_numbers(const char **a, const char **b)
 {
     size_t digits[2] = {0, 0};

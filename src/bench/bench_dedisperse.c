@@ -131,7 +131,7 @@ static void bench_search_rows(boxcar_t *boxcar, const struct boxes *boxes,
     }
 }
 
-/* By the host's threads, where the series lie; or once, to check `found`. */
+/* By the host's threads, where the series are; or once, to check `found`. */
 static status_t bench_search_host(const bench_dedisperse_t *bench, const struct boxes *boxes,
                                   const struct peak *found, struct bench_dedispersed *out)
 {

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The backend alone on blocks of a job with filters: these and the filter bank behind them, from
+/* The backend alone on blocks of a job with filters: these and the filter bank after them, from
  * memory to memory.
  *
  * Filters and filter bank on random samples, block after block. */
@@ -85,7 +85,7 @@ static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend,
     return STATUS_OK;
 }
 
-/* Where samples lie, and words of a buffer of them. */
+/* Where samples are, and words of a buffer of them. */
 static status_t chain_lay_out(struct bench_chain *chain, uint64_t *words)
 {
     status_t st = STATUS_OK;
@@ -148,7 +148,7 @@ static status_t bench_chain_run(bench_chain_t *chain, double least, double *rate
 }
 
 /* Stages and some sets of buffers for a block of `work`, which has filters, with random
- * samples that lie as the run reads them, and a row of a few blocks to warm up. Fails with DEVICE.
+ * samples that are as the run reads them, and a row of a few blocks to warm up. Fails with DEVICE.
  */
 static status_t bench_chain_create(const struct channelise_plan *work, backend_t *backend,
                                    bench_chain_t **out)
@@ -350,7 +350,7 @@ static int bench_is_long_all(const struct bounds *bounds, double amount, double 
     return amount > rate * short_seconds;
 }
 
-/* Spectra x streams a second of this rank, when all work: behind filters, */
+/* Spectra x streams a second of this rank, when all work: after filters, */
 static status_t bench_time_chain_all(const struct bounds *bounds, double *rate)
 {
     status_t st = STATUS_OK;

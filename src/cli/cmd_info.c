@@ -35,7 +35,7 @@ static const struct about_item *about_find(const struct about *about, const stru
     return NULL;
 }
 
-/* Whether it is the unit or the frame of another attribute, behind which it is printed. */
+/* Whether it is the unit or the frame of another attribute, after which it is printed. */
 static int about_is_behind(const struct about *about, const struct about_item *item)
 {
     int is_behind = 0;
@@ -68,7 +68,7 @@ static void about_print_value(const struct about *about, const struct about_item
                   frame ? frame->text : "", frame ? ")" : "");
 }
 
-/* Attributes of one object, which lie side by side. */
+/* Attributes of one object, which are side by side. */
 static void about_print_object(const struct about *about, size_t first, size_t end)
 {
     int width = LEAST_WIDTH;

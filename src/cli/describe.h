@@ -8,7 +8,7 @@
 #include "input/fbh5/fbh5.h"
 #include "product/kind/dedispersed_kind.h"
 
-/* Prints the lines of a text (NULL: none), each behind `indent`. */
+/* Prints the lines of a text (NULL: none), each after `indent`. */
 void describe_lines(const char *indent, const char *text);
 
 /* Print the description on stdout. */

@@ -1,4 +1,4 @@
-/* Files that lie outside the folder of the archive that leads to them: it may name any file that
+/* Files that are outside the folder of the archive that leads to them: it may name any file that
  * its reader can open. `plan` and `info` list them, by where they really are. */
 #ifndef VOLTMILL_CLI_ELSEWHERE_H
 #define VOLTMILL_CLI_ELSEWHERE_H

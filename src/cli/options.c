@@ -108,7 +108,7 @@ static const struct option_row *options_shared(const char *name, size_t length)
 }
 
 /* A row of a command; in place of one that has names alone, "set force", the rows of these names
- * that several commands share (cli/options.c). NULL behind the last one. */
+ * that several commands share (cli/options.c). NULL after the last one. */
 static const struct option_row *options_row(const struct command *command, size_t i)
 {
     for (const struct option_row *row = command->rows; row->name || row->help; row++) {

@@ -15,7 +15,7 @@ struct option_row {
     const char *value; /* what --help calls its value, such as "SECONDS"; NULL: it has none */
     /* Reads the value into its field (cli/values.h); returns 0 when it is wrong. */
     int (*read)(const struct option_row *row, const char *text, void *field);
-    size_t at; /* where the field lies in the command's settings */
+    size_t at; /* where the field is in the command's settings */
     /* Right values: alternatives, "cpu|opencl"; a range, "1..16" or "1.."; else words of messages
      * alone. */
     const char *takes;
@@ -29,7 +29,7 @@ struct command {
     const char *summary; /* its line in the list of commands */
     const char *usage;   /* lines without "voltmill NAME " */
     const char *about;   /* paragraphs of --help before the options */
-    const char *ending;  /* and behind them; NULL: none */
+    const char *ending;  /* and after them; NULL: none */
     const char *operand; /* what its one operand is, such as "job file"; NULL: it takes none */
     const char *ends;    /* of the operand's name, for completion: "h5|part" */
     int takes_many;      /* such operands, one or more */
@@ -86,7 +86,7 @@ struct shared {
 
 #define SHARED(field) offsetof(struct shared, field)
 
-/* Reads the words behind argv[0] into settings of zeros. Fails with USAGE or DEVICE (memory).
+/* Reads the words after argv[0] into settings of zeros. Fails with USAGE or DEVICE (memory).
  * options_free() in any case. */
 status_t options_read(const struct command *command, int argc, char **argv, void *settings);
 void options_free(void *settings);

@@ -215,7 +215,7 @@ static void bank_print_work(const struct channelise_plan *work, uint32_t number)
                 units_amount(bank->spectra, "spectrum", "spectra"));
 }
 
-/* A level that may be beyond what numbers can tell. */
+/* A level that may be beyond the precision of the numbers. */
 static void bank_print_decibels(const char *name, double value, const char *what)
 {
     char level[32] = "total";

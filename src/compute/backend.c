@@ -1,4 +1,4 @@
-/* The table of backends, and what is asked of a kind before one is opened. */
+/* The table of backends, and the facts about a kind that are needed before one is opened. */
 #include "compute/backend_ops.h"
 
 int backend_has_gpu(void)

@@ -1,4 +1,4 @@
-/* Where blocks of a series lie, and what their boxes reach over. */
+/* Where blocks of a series are, and what their boxes reach over. */
 #include "dsp/boxes.h"
 
 #include "base/memory.h"

@@ -200,7 +200,7 @@ void delay_split_time(uint64_t number, double rate_hz, double seconds[2])
     seconds[1] = (fma(-seconds[0], rate_hz, sum) + rest) / rate_hz;
 }
 
-/* The interval in which a time lies, the outermost ones for all beyond; *x: its place there. */
+/* The interval in which a time is, the outermost ones for all beyond; *x: its place there. */
 static uint32_t delay_find(const delay_model_t *m, const double seconds[2], double *x)
 {
     const double at = (seconds[0] - m->first_s + seconds[1]) / m->interval_s;

@@ -55,7 +55,7 @@ static double complex dft_root_of_unity(size_t k, size_t length)
     }
 }
 
-/* Combines the transforms of p interleaved parts, which lie one after another in `out`, into the
+/* Combines the transforms of p interleaved parts, which are one after another in `out`, into the
  * transform of the whole, n = p * m points:
  *
  *   out[q m + k] = sum_r exp(-2 pi i r q / p) exp(-2 pi i r k / n) part_r[k] */

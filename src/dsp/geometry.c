@@ -180,7 +180,7 @@ static status_t geometry_sky_at(const struct observer *observer, struct moment m
     return STATUS_OK;
 }
 
-/* The unit vector towards a place of the sky; `lat_rad` may lie beyond a pole. */
+/* The unit vector towards a place of the sky; `lat_rad` may be beyond a pole. */
 static void geometry_look(const struct geometry_sky *sky, double lon_rad, double lat_rad,
                           double out[3])
 {

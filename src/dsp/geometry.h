@@ -19,7 +19,7 @@ struct earth {
 
 /* Finds the orientation at a moment in the text of a file finals2000A (all, data or daily): columns
  * of Bulletin A at 0 h UTC of each day, interpolated linearly between two days. UT1 - UTC is
- * interpolated without the leap second that may lie between them. `path` names the file in
+ * interpolated without the leap second that may be between them. `path` names the file in
  * messages. Fails with DATA: no such file, or a moment that it does not cover. */
 status_t earth_find(const char *path, const char *text, size_t length, struct utc utc,
                     struct earth *out);

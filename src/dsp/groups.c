@@ -106,7 +106,7 @@ static int groups_compare(const void *left, const void *right)
     return at != bt ? (at > bt) - (at < bt) : (a->dm > b->dm) - (a->dm < b->dm);
 }
 
-/* The roots get the numbers of their groups; the peaks behind them know their root by then. */
+/* The roots get the numbers of their groups; the peaks after them know their root by then. */
 static status_t groups_gather(struct linking *l, size_t count, struct burst_group **out,
                               size_t *ngroups)
 {

@@ -131,7 +131,7 @@ void about_free(struct about *about)
  * from others. */
 static int about_is_known(const char *name)
 {
-    /* Each with a NUL behind it. */
+    /* Each with a NUL after it. */
     static const char known[] =
         "CLASS\0NAME\0DIMENSION_LIST\0DIMENSION_LABELS\0REFERENCE_LIST\0VERSION\0"
         "Conventions\0format\0format_version\0title\0history\0time_scale\0start_mjd_day\0"

@@ -214,7 +214,7 @@ uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t 
     return missing;
 }
 
-/* Whether the stream lacks sample `at`, and where the next sample lies of which that may differ. */
+/* Whether the stream lacks sample `at`, and where the next sample is of which that may differ. */
 struct gap_seeker {
     const struct archive *archive;
     uint64_t number;
@@ -310,7 +310,7 @@ uint64_t archive_gap_of(const struct archive *archive, uint32_t stream, uint64_t
     return missing;
 }
 
-/* Whether what lies between the part's runs is in gaps of all streams. */
+/* Whether what is between the part's runs is in gaps of all streams. */
 static int gap_has_runs(const struct archive *archive, const struct archive_part *part)
 {
     uint64_t at = 0;
@@ -492,7 +492,7 @@ uint64_t archive_piece_bits(const struct archive *archive, uint64_t steps)
     return fits && multiply_u64(bits, steps, &bits) ? bits : 0;
 }
 
-/* A dataset that lies in files as it is: a run of one piece. */
+/* A dataset that is in files as it is: a run of one piece. */
 static status_t archive_run_of_extents(const struct archive *archive, struct archive_part *part)
 {
     uint64_t bits = archive_piece_bits(archive, part->samples);

@@ -1,4 +1,4 @@
-/* An archive: where the samples of an observation lie and what they mean.
+/* An archive: where the samples of an observation are and what they mean.
  *
  * Rank 0 opens it (input/open.h), packs it, and the others unpack it; every rank then
  * reads bytes for itself (input/read/reader.h). Streams are in the order of products: station,
@@ -27,10 +27,10 @@ struct lost_box {
     char *why;
 };
 
-/* Equal pieces of samples one behind the other in a file, such as a recorder's blocks or heaps. In
- * a piece samples lie as in a dataset of the archive's dimensions, whose time has `stored`
+/* Equal pieces of samples one after the other in a file, such as a recorder's blocks or heaps. In
+ * a piece samples are as in a dataset of the archive's dimensions, whose time has `stored`
  * elements; the first `steps` of these count, the rest is repeated in the next piece. Piece i holds
- * samples first_sample + i * steps .. of the part, and begins i * piece_bytes behind the first. */
+ * samples first_sample + i * steps .. of the part, and begins i * piece_bytes after the first. */
 struct archive_run {
     char *path;           /* one of the part's sources */
     uint64_t file_offset; /* of the first piece's samples */
@@ -57,7 +57,7 @@ struct archive_number {
     enum number_kind kind;
     uint32_t bits;         /* 1, 2, 4, 8, 16, 32, 64; 24 of NUMBER_SIGNED */
     int is_big_endian;     /* the order of bytes of larger ones */
-    int is_high_bit_first; /* of those below 8 bits the first lies in a byte's high bits */
+    int is_high_bit_first; /* of those below 8 bits the first is in a byte's high bits */
     double offset;
     int is_doubled; /* an offset of half a step: 2 stored - 2 offset is handed out, of half the
                        scale */
@@ -75,7 +75,7 @@ struct archive_gap {
     uint64_t first, count;
 };
 
-/* Samples of a part that lack some of their packets; where the lost ones lie is unknown. */
+/* Samples of a part that lack some of their packets; where the lost ones are is unknown. */
 struct archive_partial {
     uint64_t first, count; /* samples of the part */
     uint32_t lost;         /* the share of each that is lost, in 1 / LOST_WHOLE; never 0 */
@@ -107,7 +107,7 @@ struct archive_part {
     uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
     struct archive_extent *extents;
     uint32_t nextents;
-    struct archive_run *runs; /* ascending; what lies between them is missing, like gaps */
+    struct archive_run *runs; /* ascending; what is between them is missing, like gaps */
     uint32_t nruns;
     struct archive_partial *partials; /* ascending, disjoint; in all streams of the part */
     uint64_t npartials;
@@ -136,7 +136,7 @@ struct archive_bank {
     uint32_t taps;
     uint64_t first_channel;
     int is_real;      /* what it was made of */
-    int is_fft_order; /* of complex: channel 0 is the centre, the upper half lies below */
+    int is_fft_order; /* of complex: channel 0 is the centre, the upper half is below */
     /* Last, and not compared with the rest of the struct. */
     double *prototype;   /* [nprototype] its filter, oldest sample first; NULL: no bank, or more */
     uint64_t nprototype; /* coefficients than a synthesis could be made for */
@@ -151,7 +151,7 @@ struct archive_stored {
     int swap_bytes;               /* stored in the other byte order */
     size_t element_bytes;         /* of one element of the dataset as it comes from the reader */
     struct archive_number number; /* how numbers are stored, if not as `format` says */
-    int is_as_read;    /* numbers are handed out just as they lie (archive_settle_reach()) */
+    int is_as_read;    /* numbers are handed out just as they are (archive_settle_reach()) */
     int is_dc_at_edge; /* frequency 0 of complex samples as they are stored is the edge of the
                           coarse channel (lower or upper: the same), not its centre; the reader
                           moves it to the centre */
@@ -163,7 +163,7 @@ struct archive_shape {
     uint32_t ndims;
     uint32_t time_dim;   /* which dimension of the dataset is time (joined axes count once) */
     enum axis stacked;   /* the axis that files continue: AXIS_TIME or a stream axis */
-    int is_reim_stacked; /* real and imaginary parts lie in parts of their own: of what `stacked`
+    int is_reim_stacked; /* real and imaginary parts are in parts of their own: of what `stacked`
                             counts, part 2 i has the real, part 2 i + 1 the imaginary numbers */
 };
 
@@ -185,7 +185,7 @@ struct archive {
     char *assumed; /* about the files (assume()); NULL: nothing */
     struct {
         int start; /* the files say when they start: sky.has_start is not the job's word */
-        int freq;  /* the files say where their coarse channels lie */
+        int freq;  /* the files say where their coarse channels are */
         /* Positions of stations: [count[AXIS_STATION]][3] x, y, z in metres (ITRF); NULL: none. */
         double *itrf_m;
         uint64_t nitrf_m; /* numbers */
@@ -278,7 +278,7 @@ size_t archive_gap_after(const struct archive *archive, uint64_t sample);
 /* Returns the first gap of this stream (by its number) that ends after this sample, or of a later
  * stream; nstream_gaps if there is none. */
 size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, uint64_t sample);
-/* Returns how many of `count` samples, from sample `first` of the observation on, lie in gaps of
+/* Returns how many of `count` samples, from sample `first` of the observation on, are in gaps of
  * all streams. */
 uint64_t archive_gap_in(const struct archive *archive, uint64_t first, uint64_t count);
 /* Returns the missing samples of one (selected) stream likewise, in gaps of all or its own, or
@@ -295,7 +295,7 @@ int archive_gaps_are_common(const struct archive *archive);
  * sample after it for which that may differ. */
 uint32_t archive_partial_at(const struct archive *archive, uint32_t stream, uint64_t at,
                             uint64_t *next);
-/* Returns whether two streams lie in the same files: what one lacks, the other does. */
+/* Returns whether two streams are in the same files: what one lacks, the other does. */
 int archive_are_together(const struct archive *archive, uint32_t one, uint32_t other);
 /* Returns the number of selected samples that lack packets (struct archive_partial), over all
  * files. */

@@ -188,7 +188,7 @@ out:
     return st;
 }
 
-/* Checks that all of it lies in this file, which alone is known as an input of the job. */
+/* Checks that all of it is in this file, which alone is known as an input of the job. */
 static status_t coefficients_check_place(hid_t file, const struct h5_dataset *dataset,
                                          const char *path, const char *name)
 {

@@ -255,9 +255,9 @@ void join_say_shift(const struct archive *next, struct sample_time start)
     }
 }
 
-/* How many samples are missing between the files before, of `samples`, and the next: their start
- * times tell, if they have any. They must not overlap, and more must be there than is missing
- * (`held`, in all files): another observation is among them else. */
+/* How many samples are missing between the files before, of `samples`, and the next: by their start
+ * times, if they have any. They must not overlap, and more must be there than is missing (`held`,
+ * in all files): another observation is among them else. */
 static status_t join_find_gap(const struct archive *base, uint64_t samples, uint64_t held,
                               const struct archive *next, uint64_t *gap)
 {
@@ -282,7 +282,7 @@ static status_t join_find_gap(const struct archive *base, uint64_t samples, uint
 
 /* Channels of a filter bank of ours turn on from the first sample of their own file: files go on in
  * phase where they begin whole turns of the transform later, every `num` spectra; `begin` in rows
- * behind the first file's. */
+ * after the first file's. */
 static status_t join_check_phases(const struct archive *base, const struct archive *next,
                                   uint64_t begin)
 {

@@ -133,7 +133,7 @@ static status_t check_stream_gaps(const struct archive *archive)
     return STATUS_OK;
 }
 
-/* Fails with DATA: parts, runs or gaps that are out of order, overlap, or lie outside of the
+/* Fails with DATA: parts, runs or gaps that are out of order, overlap, or are outside of the
  * observation; numbers that no file can have. */
 static status_t check_archive(const struct archive *archive)
 {
@@ -285,7 +285,7 @@ out:
     return st;
 }
 
-/* Coarse channels of which some lies in the band. */
+/* Coarse channels of which some is in the band. */
 static status_t open_select_band(const struct job_select *select, struct archive *archive,
                                  char *seen)
 {

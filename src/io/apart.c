@@ -343,7 +343,7 @@ static double limit_seconds = CLOCK_STALL;
 static int (*is_stopped)(void);
 
 /* Arguments of main(). */
-static char *arguments; /* one behind the other */
+static char *arguments; /* one after the other */
 static size_t argument_bytes;
 static const struct description *const *kinds;
 static size_t nkinds;
@@ -697,7 +697,7 @@ static status_t apart_end(status_t st)
     REQUIRE_OUT(ended != 0, STATUS_DATA,
                 "%s: the process that looked at it does not end: does its file system hang?",
                 place);
-    /* Who ignores SIGCHLD is not told how children end. */
+    /* A process that ignores SIGCHLD gets no exit status of its children. */
     REQUIRE_OUT(
         ended >= 0 && WIFSIGNALED(status), STATUS_DATA,
         "%s: the process that looked at it ended without a word (status %d): is it damaged?", place,

@@ -206,7 +206,7 @@ static int cache_open_entry(int folder, const char *folder_path, const char *nam
     return fd;
 }
 
-/* Reads key and data of an open entry behind its head; *out stays NULL when they are not what was
+/* Reads key and data of an open entry after its head; *out stays NULL when they are not what was
  * written for this key. */
 static status_t cache_read_entry(int fd, const char *key, void **out, size_t *size)
 {
@@ -310,7 +310,7 @@ int cache_put(const char *kind, const char *key, const void *data, size_t size)
     return done;
 }
 
-/* One file for all entries: a lock is one byte of it, far behind its end. */
+/* One file for all entries: a lock is one byte of it, far beyond its end. */
 int cache_lock(const char *kind, const char *key, double seconds)
 {
     const struct timespec nap = {.tv_nsec = 10000000};

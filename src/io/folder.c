@@ -73,7 +73,7 @@ out:
     return st;
 }
 
-/* Fails where more than the last folder on the way to `path` is missing, behind `nearest`. */
+/* Fails where more than the last folder on the way to `path` is missing below `nearest`. */
 static status_t folder_check_depth(const char *path, const char *folder, const char *nearest)
 {
     status_t st = STATUS_OK;

@@ -27,7 +27,7 @@ static FILE *machine_open(const char *root, const char *path)
     return length > 0 && (size_t)length < sizeof name ? fopen(name, "re") : NULL;
 }
 
-/* The number behind a line's first word, or, with `key` NULL, of the first line; returns 0 when
+/* The number after a line's first word, or, with `key` NULL, of the first line; returns 0 when
  * there is none ("max" is no number). */
 static int machine_number(const char *root, const char *path, const char *key, uint64_t *out)
 {

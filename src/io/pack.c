@@ -144,7 +144,7 @@ status_t pack_fields(struct text *out, const void *from, const struct pack_field
         case PACK_LIST_COUNTED:
             TRY(pack_list(out, &fields[i], from));
             break;
-        default: /* 8 bytes as they lie */
+        default: /* 8 bytes as they are */
             TRY(text_add_bytes(out, at, sizeof(uint64_t)));
             break;
         }

@@ -132,7 +132,7 @@ struct job_layout {
     char *axes;     /* "time,pol,chan,reim"; "chan:2*pol:2" for axes flattened into one; stands
                        where `dataset` does */
     /* The axis along which several files continue; default time. Then whether real and imaginary
-     * parts lie in files of their own, these the faster: "pol,reim". */
+     * parts are in files of their own, these the faster: "pol,reim". */
     enum axis files_along;
     int is_reim_along;
     int has_domain;
@@ -169,7 +169,7 @@ const char *job_layout_key(enum job_said_key key, char *expected);
 enum select_kind { SELECT_ALL, SELECT_SAMPLES, SELECT_SECONDS, SELECT_UTC };
 
 /* input.select: at most one of samples, seconds, utc (half-open: from <= t < to), and streams by
- * name or index (empty list: all). The second of two bounds lies behind the first. */
+ * name or index (empty list: all). The second of two bounds is after the first. */
 struct job_select {
     enum select_kind kind;
     uint64_t first_sample, end_sample;

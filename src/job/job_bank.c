@@ -198,7 +198,7 @@ static void job_bank_check_oversample(const struct job_bank *bank, struct tree *
     }
 }
 
-/* Names tell banks apart. */
+/* Banks are distinguished by their names. */
 static void job_bank_check_name(struct tree *root, struct tree *bank, int is_alone,
                                 struct mistakes *mistakes)
 {

@@ -484,7 +484,7 @@ status_t job_layout_put(struct job_layout *layout, enum job_said_key key, const 
     return STATUS_OK;
 }
 
-/* Where the samples lie: by a format, or by a dataset (or two) and what its dimensions are. */
+/* Where the samples are: by a format, or by a dataset (or two) and what its dimensions are. */
 static void job_layout_check_place(struct tree *layout, struct mistakes *mistakes)
 {
     int has_parts = tree_member(layout, "parts") != NULL;

@@ -252,7 +252,7 @@ static status_t outputs_complete(const outputs_t *outputs, uint32_t i)
     REQUIRE(file_is_on(output->claim_fd, output->part), STATUS_DATA,
             "%s was removed or replaced while this run wrote it", output->part);
     if (!is_squeezed && !output->is_packed && output->writer) {
-        /* Counted before it goes: all behind the rows of a product in another format. */
+        /* Counted before it goes: all after the rows of a product in another format. */
         TRY(product_count_holes(output->fd, output->part, &output->place, &output->holes));
         TRY(outputs_count_flags(outputs, i, output->part, &output->flags));
         TRY(product_count_clips(output->fd, output->part, &output->place,

@@ -524,7 +524,7 @@ static int stamp_is_in(const char *path)
     return found;
 }
 
-/* Nothing of somebody else's is replaced without being told to. */
+/* A file that voltmill has not made is replaced only with --force. */
 static status_t claim_check_ours(const outputs_t *outputs, const struct output *output)
 {
     static const char message[] = "%s exists and is not what a run leaves: --force replaces it";

@@ -40,7 +40,7 @@ struct output {
     /* Rank 0. */
     char *made;          /* the first folder that was made for it; NULL: none */
     int claim_fd;        /* holds the lock */
-    int is_ours;         /* part may be removed: empty, or made or gone on with by this run */
+    int is_ours;         /* part may be removed: empty, or made or resumed by this run */
     uint64_t part_bytes; /* when it was claimed */
     int is_whole;        /* part is the file that the journal describes */
     int is_packed;       /* part is that with compressed rows, or complete in another format */

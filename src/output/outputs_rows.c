@@ -14,10 +14,10 @@
 #include <string.h>
 
 /* The sync thread, and what others add to and take from it. */
-enum { LONG_BATCH = 1 << 20 /* bytes added after which it is time, whatever rows they tell of */ };
+enum { LONG_BATCH = 1 << 20 /* bytes added after which it is time, for any number of rows */ };
 
-/* Until the first sync, if it is not more often: how far a short run is can be told then. The time
- * between two doubles from sync to sync. */
+/* Until the first sync, if it is not more often: so the progress of a short run can be reported.
+ * The time between two doubles from sync to sync. */
 static const double first_seconds = 1;
 
 /* Longer than anybody waits without being woken. */
@@ -143,7 +143,7 @@ void sync_thread_destroy(sync_thread_t *sync)
     free(sync);
 }
 
-/* Adds some bytes that tell of `rows` bytes of rows. Fails with DEVICE (memory). */
+/* Adds a record that describes `rows` bytes of rows. Fails with DEVICE (memory). */
 static status_t sync_thread_add(sync_thread_t *sync, const void *data, size_t bytes, uint64_t rows)
 {
     pthread_mutex_lock(&sync->lock);

@@ -82,7 +82,7 @@ buffer_t *filter_block_last(const filter_chain_t *chain, const struct filter_blo
     return block->rows[filter_plan_count(chain->plan) - 1];
 }
 
-/* Where the rows of stage i lie. */
+/* Where the rows of stage i are. */
 static struct sample_input chain_place(const struct filter_plan *plan, uint32_t i, uint64_t stride,
                                        uint32_t streams, struct filter_block *block)
 {
@@ -414,7 +414,7 @@ static status_t channelising_fit_stages(struct channelising *p)
     return st;
 }
 
-/* The samples of a block: to the device while they are read, shown where they lie, or read into its
+/* The samples of a block: to the device while they are read, shown where they are, or read into its
  * slot. */
 static status_t slot_room(void *context, uint32_t thread, void **out)
 {

@@ -24,7 +24,7 @@ struct range_block {
     const float *power;        /* [rows][sums][nchannels] */
     const char *samples;       /* the archive's that it is made of, from */
     int64_t first_sample;      /* this one on */
-    struct sample_input input; /* where they lie in `samples` */
+    struct sample_input input; /* where they are in `samples` */
 };
 
 /* 2^24 times the smallest float with all of its digits: values that matter beside a spectrum's

@@ -115,7 +115,7 @@ static void seek_drop(seek_t *seek, uint64_t dms, uint64_t from)
 }
 
 /* Keeps what is needed from `first` on, of what is held and of what has come up to `end`, which
- * goes behind it. */
+ * goes after it. */
 static void seek_keep(seek_t *seek, const struct boxcar_rows *come, uint64_t first, uint64_t end)
 {
     if (first < seek->end) {

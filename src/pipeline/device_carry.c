@@ -57,8 +57,8 @@ status_t device_carry_note_found(struct device_carry *between, const struct job 
     return STATUS_OK;
 }
 
-/* When it was changed last does not count: a network's file system may tell that late, of ranks
- * elsewhere that wrote it. */
+/* The time of its last change is ignored: a network's file system may update it late when ranks on
+ * other nodes wrote the file. */
 status_t device_carry_check(const struct device_carry *between, const struct job *job,
                             uint32_t number, const struct fbh5 *fbh5)
 {

@@ -372,7 +372,7 @@ static void weights_add_run(const weights_t *weights, struct run run, uint64_t l
     }
 }
 
-/* The same of rows behind filters: stretches that have lost alike. */
+/* The same of rows after filters: stretches that have lost alike. */
 static void weights_add_rows(const weights_t *weights, const uint32_t *rows, uint64_t *lost)
 {
     struct overlap_rows of = weights->needs[weights->work->filters->count];

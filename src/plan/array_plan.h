@@ -29,7 +29,7 @@ struct array_lines {
  * DEVICE (memory). */
 status_t array_lines_add(const struct array_lines *lines, struct text *out);
 
-/* How the channels of a bank lie on the sky, in one coarse channel. */
+/* Frequencies of a bank's channels on the sky, in one coarse channel. */
 struct array_band {
     double zero_hz;  /* sky frequency of frequency 0 of the samples */
     double first_hz; /* of the first channel that is kept, */

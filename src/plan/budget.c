@@ -181,11 +181,11 @@ static uint64_t budget_slot_bytes(const struct channelise_plan *work,
 }
 
 /* Bytes of the weights of a block of `spectra` spectra: energies, of spectra, dumps, and rows
- * behind filters. */
+ * after filters. */
 static uint64_t budget_weights_bytes(const struct channelise_plan *work,
                                      const struct budget_group *group, uint64_t spectra)
 {
-    const uint64_t of_spectrum = 16; /* and of a row behind filters */
+    const uint64_t of_spectrum = 16; /* and of a row after filters */
     const uint64_t of_dump = 6;
     const uint64_t open = 32; /* of a dump that is not complete */
     uint64_t bytes = 0;

@@ -296,7 +296,7 @@ static status_t plan_count_spectra(struct channelise_plan *work)
     return STATUS_OK;
 }
 
-/* Whether samples of a stream lie side by side. */
+/* Whether samples of a stream are side by side. */
 static status_t plan_settle_order(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
@@ -523,7 +523,7 @@ void channelise_plan_destroy(struct channelise_plan *work)
     }
 }
 
-/* Coarse channels that do not follow each other evenly cannot be told by fch1 and foff. */
+/* Coarse channels that do not follow each other evenly cannot be described by fch1 and foff. */
 static int plan_is_even(const struct channelise_plan *work, uint32_t channels)
 {
     const struct archive *archive = work->seen;

@@ -14,7 +14,7 @@
 /* Minimum attenuation of aliases by given coefficients, in dB. */
 #define LEAST_REJECTION 40.0
 
-/* Edges that miss the band's end by the rounding of their decimals alone lie at it. */
+/* Edges that miss the band's end by the rounding of their decimals alone are at it. */
 #define EDGE_ROUNDING 1e-9
 
 /* A filter while its coefficients are made. */

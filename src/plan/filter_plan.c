@@ -1,4 +1,4 @@
-/* From what a job says of filters to stages, their reach, and the voltages behind each; and from
+/* From what a job says of filters to stages, their reach, and the voltages after each; and from
  * units and spectra back to rows of filters and samples of the archive. */
 #include "plan/filter_plan.h"
 
@@ -298,7 +298,7 @@ static status_t filter_plan_see_coherent(const struct archive *in, struct filter
     return STATUS_OK;
 }
 
-/* The voltages behind a filter: rate, band, times. */
+/* The voltages after a filter: rate, band, times. */
 static status_t filter_plan_see(const struct archive *in, struct filter_plan_stage *stage)
 {
     struct archive *seen = &stage->base.seen;

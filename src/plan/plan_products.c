@@ -196,7 +196,7 @@ static status_t plan_ifs_settle(struct channelise_plan *work, uint32_t i)
 
 /* Multiplies gains by those of a filter that gets the voltages `in`. Channels' frequencies are
  * whole multiples of their spacing, so a transform of as many samples as make one such step has
- * them all: coefficients behind its end are added from its beginning on. */
+ * them all: coefficients after its end are added from its beginning on. */
 static status_t droop_of_stage(const struct channelise_plan *work, uint32_t number,
                                const struct product_spec *spec, double *gains)
 {
@@ -211,7 +211,7 @@ static status_t droop_of_stage(const struct channelise_plan *work, uint32_t numb
     double spacing = seen->sample_rate_hz / spec->bank.samples_per_spectrum;
     size_t length = (size_t)llround(in->sample_rate_hz / spacing);
     if (stage->chirps || made->is_deripple) {
-        return STATUS_OK; /* all pass, or flat behind it as they are */
+        return STATUS_OK; /* all pass, or flat after it as they are */
     }
     TRY_OUT(memory_zeroed(length, sizeof *response, "a response", &response));
     TRY_OUT(memory_zeroed(length, sizeof *folded, "a response", &folded));
@@ -350,8 +350,8 @@ out:
 
 /* Products that files of other formats than HDF5 can hold.
  *
- * Bands and ifs that SIGPROC and PSRFITS have words for: told before anything is computed, as the
- * export at a run's end would (input/fbh5/fbh5_band.c, product/export/export_psrfits.c). */
+ * Bands and ifs that SIGPROC and PSRFITS have words for: reported before anything is computed, as
+ * the export at a run's end would (input/fbh5/fbh5_band.c, product/export/export_psrfits.c). */
 /* The channel of a product to check after `at`. Frequencies are linear in the channel number but at
  * the borders of coarse channels and, in the order of the transform, at their middle: only the ends
  * of linear pieces are checked. */
@@ -405,7 +405,7 @@ static status_t plan_format_check_ifs(const struct channelise_plan *work, uint32
         work->job->path, i, each);
 }
 
-/* The channels whose centres lie in the band, and as many more as make whole means. */
+/* The channels whose centres are in the band, and as many more as make whole means. */
 static status_t products_keep_band(const struct channelise_plan *work, uint32_t i, uint64_t all,
                                    uint64_t *first, uint64_t *count)
 {

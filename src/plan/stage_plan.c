@@ -52,7 +52,7 @@ static status_t stage_rows_of_gap(const struct stage_plan *plan, uint64_t first,
     return st;
 }
 
-/* The first samples at or behind `at` that all that becomes stream `s` lacks: *first, *count. */
+/* The first samples at or after `at` that all that becomes stream `s` lacks: *first, *count. */
 static int stage_next_gap(const struct archive *in, uint32_t fan, uint32_t s, uint64_t at,
                           uint64_t end, uint64_t *first, uint64_t *count)
 {
@@ -128,10 +128,10 @@ void stage_plan_free(struct stage_plan *plan)
     free(plan->stream_gaps);
 }
 
-/* The stage, its reach, and the archive behind it. */
+/* The stage, its reach, and the archive after it. */
 
 /* Channels that belong together, and the points they stand at. */
-/* How far a channel may lie beside its place, in spacings: files round frequencies. */
+/* How far a channel may be beside its place, in spacings: files round frequencies. */
 static const double most_offset = 1e-4;
 
 static double bank_frequency(const struct archive *archive, uint32_t at)
@@ -169,7 +169,7 @@ static status_t bank_check_channels(const struct job *job, const struct archive 
                     job->path, archive->nselected[AXIS_CHAN], bank->channels);
 }
 
-/* Neighbours lie one spacing apart. */
+/* Neighbours are one spacing apart. */
 static status_t bank_check_frequencies(const struct job *job, const struct archive *archive,
                                        const struct synthesis_bank *bank)
 {

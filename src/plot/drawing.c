@@ -1,5 +1,5 @@
-/* A child process and a socket. The child is told what to draw as JSON; then its lines that begin
- * with '@' are requests and results, all others are its last words:
+/* A child process and a socket. The child gets its task as JSON; then its lines that begin with '@'
+ * are requests and results, all others are its last words:
  *
  *   @rows SET ROW ROWS FIRST_IF IFS CHAN CHANS   answered by the numbers (plot/source.h)
  *   @picture BYTES, @numbers BYTES               that many bytes follow

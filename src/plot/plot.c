@@ -207,8 +207,8 @@ out:
 }
 
 /* A page of HTML that is one file: no link leads out of it, all text of others is escaped, pictures
- * are inside. Reads well at the width of a phone, light and dark. page.status tells whether there
- * was memory for all.
+ * are inside. Reads well at the width of a phone, light and dark. page.status is the first failure
+ * (memory).
  *
  * HTML by hand: a few elements, and one style for all. */
 

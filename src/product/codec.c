@@ -85,7 +85,7 @@ static void codec_add(struct chunk_filters *out, int id, uint32_t nvalues, const
     ": Python reads it after `import hdf5plugin`, other programs with the plugin in "              \
     "HDF5_PLUGIN_PATH"
 
-/* The filter behind shuffle (bitshuffle comes alone) and its value; the library that decides the
+/* The filter after shuffle (bitshuffle comes alone) and its value; the library that decides the
  * bytes; what readers need. */
 static const struct {
     int filter;
@@ -176,7 +176,7 @@ static unsigned char *codec_put(unsigned char *to, size_t size, uint64_t value)
     return to + size;
 }
 
-/* One block behind its length. */
+/* One block after its length. */
 static status_t codec_lz4_block(const unsigned char *in, size_t bytes, unsigned char **to,
                                 const unsigned char *end)
 {
@@ -205,7 +205,7 @@ static status_t codec_lz4(const codec_t *codec, unsigned char *out, size_t *byte
     return STATUS_OK;
 }
 
-/* Masui et al. 2015, as the filter writes it: blocks of bit planes, each behind its length; what is
+/* Masui et al. 2015, as the filter writes it: blocks of bit planes, each after its length; what is
  * left of fewer than eight elements as it is. */
 static status_t codec_bitshuffle(const codec_t *codec, const unsigned char *in, unsigned char *out,
                                  size_t *bytes)
@@ -231,7 +231,7 @@ static status_t codec_bitshuffle(const codec_t *codec, const unsigned char *in, 
 }
 
 /* Returns whether a byte plane is worth compressing, by samples from all of it. They are put at
- * `out`, and compressed behind. */
+ * `out`, and compressed after. */
 static int codec_shrinks(const codec_t *codec, const unsigned char *plane, size_t bytes,
                          unsigned char *out)
 {

@@ -72,7 +72,7 @@ static int compare_is_same(hid_t type, double found, double expected, double sca
            (H5Tget_class(type) == H5T_FLOAT && fabs(found - expected) <= rounding * scale);
 }
 
-/* Notes numbers that differ, with as many digits as tell them apart. */
+/* Notes numbers that differ, with as many digits as distinguish them. */
 static status_t compare_differ_in_number(struct comparison *comparison, const char *what,
                                          double found, double expected)
 {
@@ -178,7 +178,7 @@ out:
     return st;
 }
 
-/* The first difference of a block is told: others next to it say no more. */
+/* Only the first difference of a block is reported. */
 static status_t compare_block(struct comparison *comparison, const struct pair *pair, hid_t type,
                               uint64_t first, uint64_t count, const char *found,
                               const char *expected)
@@ -205,7 +205,7 @@ static status_t compare_block(struct comparison *comparison, const struct pair *
     return STATUS_OK;
 }
 
-/* The datasets' values in the order in which they lie, some rows at a time. */
+/* The datasets' values in the order in which they are, some rows at a time. */
 static status_t compare_values(struct comparison *comparison, const struct pair *pair)
 {
     status_t st = STATUS_OK;

@@ -33,7 +33,7 @@ uint64_t spans_touched(const struct product_place *place, uint64_t first_row, ui
                      : (first_row + rows - 1) / place->span_rows - first_row / place->span_rows + 1;
 }
 
-/* Rows behind the last one of a span. */
+/* Rows after the last one of a span. */
 static uint64_t spans_end(const struct product_place *place, uint64_t span)
 {
     return min_u64((span + 1) * place->span_rows, place->rows);
@@ -83,7 +83,7 @@ uint32_t spans_crc(const struct product_place *place, uint64_t span, uint32_t su
 enum {
     PIECE_BYTES = 1 << 18,         /* of a dataset that are read in one go */
     MOST_THREADS = 16,             /* that read these */
-    MOST_ATTRIBUTE_BYTES = 1 << 28 /* a damaged file may tell of any number */
+    MOST_ATTRIBUTE_BYTES = 1 << 28 /* a damaged file may state any number */
 };
 
 /* As numpy names types: "<f8", "|u1", "|S12"; "str", "ref", "vlen(ref)", "{r: <f4, i: <f4}". */

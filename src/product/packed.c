@@ -1,5 +1,5 @@
 /* Makes a product's file with compressed rows of one whose rows lie in one piece; reads rows where
- * they lie, or by the reader of compressed archives. */
+ * they are, or by the reader of compressed archives. */
 #include "product/packed.h"
 
 #include "base/memory.h"
@@ -83,7 +83,7 @@ out:
     return st;
 }
 
-/* Which datasets the two have in common: all that lie in one piece. */
+/* Which datasets the two have in common: all that are in one piece. */
 static status_t packed_list_taken(packed_t *packed)
 {
     status_t st = STATUS_OK;

@@ -80,14 +80,14 @@ struct driver {
     int is_short;          /* chunks that were given out may not be finished */
     /* Rank 0 only. */
     uint64_t next;      /* chunk to give out */
-    uint64_t returned;  /* chunks that are done, as far as requests tell */
+    uint64_t returned;  /* chunks that are done, according to requests */
     int ended;          /* other ranks that have ended */
     int stops;          /* TAG_STOP sent to each */
     int lost;           /* ranks that cannot end by themselves: dead, silent, or stuck */
     int failed_rank;    /* -1: none */
     union heard *heard; /* its buffer, allocated early: messages can be received however little
                            memory is left */
-    struct told *half;  /* [size], what each has told so far */
+    struct told *half;  /* [size], last report of each */
     struct ending failure;
     /* Other ranks. */
     int stops_seen;
@@ -95,7 +95,7 @@ struct driver {
     int is_stopped;                  /* rank 0 said that somebody has failed */
     status_t failed_with;            /* and with what */
     int has_ended;                   /* it has said so: rank 0 does not listen to it any more */
-    int wished;                      /* enum stop: rank 0 was told of that wish */
+    int wished;                      /* enum stop: this wish was sent to rank 0 */
     status_t trouble;                /* what went wrong while serving */
 };
 
@@ -485,7 +485,7 @@ static void driver_send_told(driver_t *driver)
     }
 }
 
-/* Hands on what this rank has to tell. */
+/* Sends the reports of this rank. */
 static status_t driver_tell(driver_t *driver)
 {
     const struct driver_work *work = driver->work;

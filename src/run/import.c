@@ -45,7 +45,7 @@ struct import {
     size_t *re, *im;      /* [streams] of a chunk as it is read */
     char *in, *out;       /* a chunk as it is read, and in the order of the native layout */
     char *packed;         /* the same with fewer bits, if it is written so */
-    struct losses losses; /* not yet told */
+    struct losses losses; /* not yet reported */
     struct losses all;    /* rank 0's */
 };
 
@@ -54,7 +54,7 @@ struct import {
 
 enum { TILE_BYTES = 64 << 10 };
 
-/* Whether a sample's parts lie side by side; whether all samples lie as they are stored. */
+/* Whether a sample's parts are side by side; whether all samples are as they are stored. */
 static int order_is_joined(const struct import *s, uint32_t stream)
 {
     return s->real == s->sample || s->im[stream] == s->re[stream] + s->real;
@@ -122,7 +122,7 @@ static void order_put_tile(void *context, uint32_t thread, uint64_t task)
 }
 
 /* Gives the samples as they are stored, char [count][stream][step_bytes / streams]: `in` itself, if
- * they lie so, or `out`. */
+ * they are so, or `out`. */
 static const char *import_order_put(const struct import *s, uint64_t count)
 {
     slab_offsets(s->slab, count, s->re, s->im);

@@ -18,8 +18,8 @@
 
 /* Whether a file that is there was made by this very job, of these very inputs.
  *
- * Compares what a file says of where it comes from with the job: products in HDF5 tell all of it,
- * files of other formats have a stamp. */
+ * Compares what a file says of where it comes from with the job: products in HDF5 contain all of
+ * it, files of other formats have a stamp. */
 
 /* The failure that was just reported as DATA is why it is not ours. */
 static status_t made_by_fail_broken(const char *path)

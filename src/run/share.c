@@ -431,7 +431,7 @@ out:
     return st;
 }
 
-/* Rank 0 looks into the files; the others are told. */
+/* Rank 0 reads the files and broadcasts the result. */
 static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct archive **out)
 {
     status_t st = agree_rank(comm) == 0 ? archive_open(job, out) : STATUS_OK;
@@ -472,7 +472,7 @@ static status_t synthesis_filter_unpack(struct unpack *in, struct job *job)
     return unpack_check(in, "a synthesis filter");
 }
 
-/* The same of the files that filters' coefficients lie in, of the filter of a synthesis, and of the
+/* The same of the files that filters' coefficients are in, of the filter of a synthesis, and of the
  * table of an array's stations. */
 static status_t share_coefficients_all(MPI_Comm comm, struct archive *archive, struct job *job)
 {

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sample at or behind `at`, among from .. to. */
+/* The sample at or after `at`, among from .. to. */
 static uint64_t gate_sample(double at, uint64_t from, uint64_t to)
 {
     const double sample = ceil(at);

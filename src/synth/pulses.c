@@ -199,7 +199,7 @@ static void disperse_run(const disperse_t *d, const struct chirp *chirp, const d
  * too.
  *
  * Block b makes samples b hop .. (b + 1) hop - 1 from `late` samples before and `early` samples
- * behind them. Numbers below 0 wrap around modulo 2^64, which noise and pulses take as they are. */
+ * after them. Numbers below 0 wrap around modulo 2^64, which noise and pulses take as they are. */
 
 enum { PULSAR_PIECE = 512 }; /* samples of noise made at a time */
 

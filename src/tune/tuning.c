@@ -25,7 +25,7 @@ static int problem_read_value(const struct tune_parameter *p, const char *text, 
     return number <= p->most;
 }
 
-/* "name=value", which must come behind parameter `next`. */
+/* "name=value", which must come after parameter `next`. */
 static int problem_read_pair(const struct tune_problem *problem, char *pair, uint32_t *next,
                              uint32_t *values)
 {

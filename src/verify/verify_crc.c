@@ -49,7 +49,7 @@ struct check {
     uint64_t nexpected;
     uint32_t *sums;      /* buffer for those of one stretch */
     char *rows;          /* buffer of rows */
-    struct text damaged; /* stretches, to be told */
+    struct text damaged; /* ranges, to be reported */
     uint64_t checked, bad;
     struct json *json; /* NULL: for people */
 };

@@ -91,7 +91,7 @@ static status_t input_open(const struct channelise_plan *plan, struct probe *pro
     return STATUS_OK;
 }
 
-/* For rows of spectra and power behind filters: what went into these, as struct agreement takes it,
+/* For rows of spectra and power after filters: what went into these, as struct agreement takes it,
  * from samples at some places of the archive.
  *
  *   *out   double [streams], free() returns it; NULL: there are no filters

@@ -31,7 +31,7 @@ struct steps_slack {
 };
 
 /* Reads `count` of a block's scales from line `first` on, and their offsets, `stride` floats
- * behind.
+ * after.
  */
 static status_t steps_read(const struct verify *verify, uint64_t lines, uint64_t block,
                            uint64_t first, uint64_t count, uint64_t stride, float *out)

@@ -17,7 +17,7 @@ enum {
 
 /* Work arrays of a thread. */
 struct scratch {
-    float *series, *sums; /* [block + widths + behind] above the mean; over boxes */
+    float *series, *sums; /* [block + widths + after] above the mean; over boxes */
     int64_t *before;      /* [block + widths + 1] sums of all before a time, in 2^-20 rms */
     float *best;          /* [cells] S/N times rms of the best box so far */
     uint32_t *at, *width; /* [cells] where it begins, how long it is */
@@ -279,7 +279,7 @@ static void boxcar_pass_over(const boxcar_t *b, struct scratch *s, const uint8_t
     }
 }
 
-/* The block's boxes in s->series; what is behind the series is in no box. */
+/* The block's boxes in s->series; what is after the series is in no box. */
 static void boxcar_fill(const boxcar_t *b, struct scratch *s, const float *x, const uint8_t *share,
                         float mean)
 {

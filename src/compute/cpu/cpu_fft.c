@@ -104,7 +104,7 @@ static status_t fft_make_key(const struct cpu_fft_shape *shapes, size_t count,
     return text_add(out, ", %s", planning_name(effort));
 }
 
-/* The plan that this wisdom tells, or NULL. What else FFTW knows would change it. */
+/* The plan that this wisdom contains, or NULL. What else FFTW knows would change it. */
 static fftwf_plan fft_follow(const struct cpu_fft_shape *shape, float *in, float *out,
                              const char *wisdom)
 {
@@ -117,7 +117,7 @@ static fftwf_plan fft_follow(const struct cpu_fft_shape *shape, float *in, float
     return plan;
 }
 
-/* Whether wisdom tells a plan of every shape. */
+/* Whether wisdom contains a plan of every shape. */
 static status_t fft_is_enough(const struct cpu_fft_shape *shapes, size_t count, const char *wisdom,
                               int *out)
 {
@@ -140,8 +140,8 @@ out:
     return st;
 }
 
-/* Plans from nothing; gives the wisdom of these plans alone, or NULL when it does not tell all of
- * them: FFTW's planner was out of time then. */
+/* Plans from nothing; gives the wisdom of these plans alone, or NULL when it does not contain all
+ * of them: FFTW's planner ran out of time. */
 static status_t fft_plan_anew(const struct cpu_fft_shape *shapes, size_t count, unsigned flags,
                               double most, char **out)
 {

@@ -17,7 +17,7 @@
  * Decimation in frequency, in place, by stages of eight and four (Cooley and Tukey 1965): a stage
  * of radix r and span n takes numbers j + q n / r of each block of n, for q < r, transforms them,
  * and multiplies what becomes number j of block k of n / r by w(n, j k) = exp(-2 pi i j k / n).
- * The output lies in the order of reversed digits.
+ * The output is in the order of reversed digits.
  *
  * Stages, factors and the order of what comes out. */
 

@@ -15,7 +15,7 @@ enum {
     COUNTS_BYTES = DEINTERLEAVE_GROUPS * sizeof(cl_ulong)
 };
 
-/* Numbers are read byte by byte, or whole where each lies at a multiple of its size; where streams
+/* Numbers are read byte by byte, or whole where each is at a multiple of its size; where streams
  * lie well already, they are only looked at. */
 enum variant { VARIANT_BYTES, VARIANT_ALIGNED, VARIANT_SCAN, VARIANTS };
 
@@ -160,7 +160,7 @@ uint64_t deinterleave_extent(const struct sample_coding *coding, const struct sa
     return last + (samples - 1) * input->step + sample_types[coding->format].bytes;
 }
 
-/* Whether the streams lie as the filters read them; gives their distance. */
+/* Whether the streams are as the filters read them; gives their distance. */
 static int deinterleave_lies_well(const struct sample_coding *coding,
                                   const struct sample_input *input, uint32_t nstreams,
                                   uint64_t *stride)

@@ -5,7 +5,7 @@
  * while its header is read: programs go to the cache (VkFFT's own way to store them takes binaries
  * for text and breaks at the first 0 byte), memory is counted, large local memories are
  * understated, and the whole source of a kernel that does not build is not printed. They find the
- * device through the pointer to its id, which lies in our device_t. */
+ * device through the pointer to its id, which is in our device_t. */
 #include "compute/opencl/opencl_fft.h"
 
 #include "base/memory.h"

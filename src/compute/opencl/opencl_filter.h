@@ -52,7 +52,7 @@ struct filter_way {
                const struct device_info *device);
     /* Fills in what is 0 of a shape that can: a pure function of the spec. */
     void (*settle)(const struct filter_spec *spec, struct filter_shape *shape);
-    /* Fills in what is 0 behind the spec. Fails with DEVICE. */
+    /* Fills in what is 0 after the spec. Fails with DEVICE. */
     status_t (*create)(struct filter_made *made);
     /* Enqueues in device->compute; steps are STEP_FILTER, STEP_TRANSFORM, STEP_DETECT. Fails with
      * DEVICE. */

@@ -200,7 +200,7 @@ static uint32_t overlap_stage_count(const struct overlap_stages *stages)
     return count;
 }
 
-/* Bits of `number` behind the point: 1 is 1/2, 2 is 1/4, 3 is 3/4. */
+/* Bits of `number` after the point: 1 is 1/2, 2 is 1/4, 3 is 3/4. */
 static double overlap_mirrored(uint32_t number)
 {
     double sum = 0;

@@ -32,7 +32,7 @@ typedef struct transform {
     fft_t *fft; /* NULL: fused */
     /* Spectra in order, where they must be. */
     struct sample_places places; /* of streams x channels */
-    cl_kernel rows; /* for samples that lie as the last ones did; NULL: there were none */
+    cl_kernel rows; /* for samples that are as the last ones did; NULL: there were none */
     int is_along_time, is_aligned;
     /* Fused: */
     struct channelise_shape shape;
@@ -206,14 +206,14 @@ static uint64_t fused_points_row_bytes(const transform_t *transform, uint32_t ns
            sample_bytes(transform->spec.coding.format, 1);
 }
 
-/* Where among the block's spectra those begin that are counted; their number has none behind it
+/* Where among the block's spectra those begin that are counted; their number has none after it
  * that is not. */
 static uint64_t fused_points_uncounted(const struct transform_block *block)
 {
     return block->counted > 0 ? block->counted_first - block->from : 0;
 }
 
-/* Whether it can read these samples where they lie. */
+/* Whether it can read these samples where they are. */
 static int fused_points_can_read(const transform_t *transform, const struct transform_block *block)
 {
     const struct sample_input *input = block->input;
@@ -253,7 +253,7 @@ static status_t fused_points_read(transform_t *transform, struct stopwatch *watc
     return launch.count > 0 ? fused_points_launch(transform, watch, 1, &launch) : STATUS_OK;
 }
 
-/* ---- spectra in order: samples of channels, wherever they lie in a buffer, lined up as spectra
+/* ---- spectra in order: samples of channels, wherever they are in a buffer, lined up as spectra
  * for a forward transform ---- */
 
 /* The kernel of kernels/synthesis/synthesis_rows.cl, and the tables of offsets that it reads. */
@@ -284,7 +284,7 @@ static void line_up_options(const transform_t *transform, struct text *out)
              transform->is_aligned, !spec->coding.is_made, (int)WIDTH);
 }
 
-/* The kernel that reads along what lies side by side. */
+/* The kernel that reads along what is side by side. */
 static status_t line_up_find_kernel(transform_t *transform, const struct sample_input *input,
                                     uint32_t nstreams)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The kernels' sources, embedded by the assembler: defines the text kernels/FOLDERNAME.cl and a 0
- * byte behind it. The paths are relative to the folder in which the compiler is started, the root
+ * byte after it. The paths are relative to the folder in which the compiler is started, the root
  * of the repository. */
 #define EMBED(upper, name, folder)                                                                 \
     __asm__(".pushsection .rodata\n"                                                               \

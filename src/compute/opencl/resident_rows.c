@@ -1,5 +1,5 @@
 /* Resident rows in the device's memory, in pieces of neighbouring rows. All copies go through the
- * queue of computations, so that they stand behind the stage that made the rows and before the one
+ * queue of computations, so that they stand after the stage that made the rows and before the one
  * that takes them. */
 #include "base/memory.h"
 #include "compute/opencl/opencl.h"

@@ -168,7 +168,7 @@ static void reference_sum_rows(struct reference_filter *r, const struct referenc
     }
 }
 
-/* g = the circular convolution of the samples from `first` on, zeros behind the last that counts,
+/* g = the circular convolution of the samples from `first` on, zeros after the last that counts,
  * with the response: inverse DFT of their DFTs' product, which is the conjugate of the DFT of its
  * conjugate. Leaves it in r->block. */
 static status_t reference_convolve(struct reference_filter *r,

@@ -221,7 +221,7 @@ status_t chirp_reach(const struct chirp *chirp, double least, double most, int64
 /* Window on a circle of `length` samples; sample n weighs the input n samples before a row's. */
 struct window {
     uint32_t length;
-    int64_t middle; /* of the delays, samples behind the row's */
+    int64_t middle; /* of the delays, samples after the row's */
     double off;     /* of the delays' true middle from there */
     double half;    /* of their span */
     double guard;

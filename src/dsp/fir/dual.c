@@ -87,7 +87,7 @@ static double dual_factor(const struct dual_system *system, int64_t i, int64_t k
                : 0;
 }
 
-/* Fills in a residue's equations, and behind them weight x = 0. */
+/* Fills in a residue's equations, and after them weight x = 0. */
 static void dual_fill(struct dual_system *system, uint32_t residue, size_t unknowns)
 {
     const size_t rows = system->equations + unknowns;

@@ -12,9 +12,9 @@
  *
  * These are D linear systems that have nothing in common. Each is solved for least squares of what
  * is left of its equations; among what does that as well, for the smallest g. A bank with D < C
- * whose prototype damps what folds in has a dual of few taps; one with D = C, whose channels' edges
- * are ambiguous, only comes near.
- * Wexler, Raz 1990, Discrete Gabor expansions; Crochiere, Rabiner 1983, ch. 7. */
+ * whose prototype attenuates aliases has a dual of few taps; one with D = C, whose channels' edges
+ * are ambiguous, only comes near. Wexler, Raz 1990, Discrete Gabor expansions; Crochiere, Rabiner
+ * 1983, ch. 7. */
 #ifndef VOLTMILL_DSP_FIR_DUAL_H
 #define VOLTMILL_DSP_FIR_DUAL_H
 

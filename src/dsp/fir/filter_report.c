@@ -189,7 +189,7 @@ static double report_climb(const struct filter *filter, double low, double high)
 }
 
 /* Takes H at the frequencies m * samples / length, m = 0 .. length - 1: these are periodic in j
- * with `length`, so coefficients that lie `length` apart can be added up first. */
+ * with `length`, so coefficients that are `length` apart can be added up first. */
 static status_t report_transform_folded(const struct filter *filter, size_t length,
                                         double complex *out)
 {

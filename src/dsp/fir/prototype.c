@@ -312,7 +312,7 @@ static status_t prototype_fill_windowed_sinc(const struct prototype_spec *spec, 
     return STATUS_OK;
 }
 
-/* Reads over blanks, line ends and comments; returns the first character behind them, or EOF. */
+/* Reads over blanks, line ends and comments; returns the first character after them, or EOF. */
 static int prototype_skip_blanks(struct words *in)
 {
     int is_comment = 0;
@@ -348,7 +348,7 @@ static uint32_t prototype_points(const struct prototype_spec *spec, const char *
     return spec->points ? spec->points : spec->samples_per_spectrum;
 }
 
-/* Reads on past the last number that is needed, to tell how many there are. */
+/* Reads on after the last number that is needed, to count them. */
 static status_t prototype_fill_from_file(const struct prototype_spec *spec, size_t count,
                                          double *coeff)
 {

@@ -102,7 +102,7 @@ status_t filterbank_finish(struct fbh5 *fbh5)
 
 /* Numbers of a power product in few bits, made the floats that they stand for. */
 
-/* Where /scale or /offset lies, and of how many blocks it is. */
+/* Where /scale or /offset is, and of how many blocks it is. */
 static status_t fbh5_find_scale(hid_t file, const struct fbh5 *fbh5, const char *name,
                                 uint64_t *blocks, uint64_t *offset)
 {

@@ -35,7 +35,7 @@ struct fbh5_table {
     struct fits_column scales, offsets, weights;
     double unit, zero;
     int is_moved;    /* `zero` makes signed numbers unsigned, or unsigned ones signed */
-    uint64_t *first; /* spectrum with which each row begins; what lies between is lost */
+    uint64_t *first; /* spectrum with which each row begins; what is between is lost */
     uint32_t count;
 };
 

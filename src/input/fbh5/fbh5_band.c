@@ -1,4 +1,4 @@
-/* Channels and polarisations of a filterbank. Channels lie where fch1 and foff say; or /frequency,
+/* Channels and polarisations of a filterbank. Channels are where fch1 and foff say; or /frequency,
  * in Hz, of our own products; or a list in the header of a file that is no HDF5. */
 #include "input/fbh5/fbh5.h"
 

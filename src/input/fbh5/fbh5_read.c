@@ -1,4 +1,4 @@
-/* Rows of a filterbank: plain reads where they lie in one piece, else through HDF5. */
+/* Rows of a filterbank: plain reads where they are in one piece, else through HDF5. */
 #include "input/fbh5/fbh5_header.h"
 
 #include "base/byte_order.h"
@@ -16,7 +16,7 @@ struct fbh5_reader {
     uint64_t cache_bytes;
     uint32_t threads; /* that decompress */
     int fd;
-    int own_fd; /* the file itself, where rows are marked, or scales lie; -1: it has neither */
+    int own_fd; /* the file itself, where rows are marked, or scales are; -1: it has neither */
     depot_t *depot;
     numbers_t *numbers; /* of tables, like the next */
     char *scratch;

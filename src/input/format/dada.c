@@ -1,4 +1,4 @@
-/* PSRDADA: an ASCII header of lines and, behind it, samples in one piece: [time][chan][pol][dim],
+/* PSRDADA: an ASCII header of lines and, after it, samples in one piece: [time][chan][pol][dim],
  * or heaps of MeerKAT's beamformer, [heap][pol][chan][time of a heap][dim]. */
 #include "input/format/dada.h"
 #include "base/memory.h"
@@ -28,7 +28,7 @@ out:
     return st;
 }
 
-/* Bytes of samples behind the header: not more than FILE_SIZE, which is without the header. Files
+/* Bytes of samples after the header: not more than FILE_SIZE, which is without the header. Files
  * that are shorter were the last, or are cut off. */
 static status_t dada_read_bytes(const struct dada *dada, uint64_t *bytes)
 {
@@ -99,7 +99,7 @@ static status_t dada_read_place(struct dada *dada)
 }
 
 /* Notes a size of the header that PSRDADA does not write, and bytes of it that are neither text nor
- * the zeros behind it. */
+ * the zeros after it. */
 static status_t dada_check_header(const struct text *text, const struct dada *dada, int is_said)
 {
     size_t length = strnlen(text->data, text->length);

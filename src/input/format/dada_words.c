@@ -67,7 +67,7 @@ struct dada_time {
     int is_there;
     struct utc time;
     double doubt;
-    size_t digits; /* behind the point */
+    size_t digits; /* after the point */
     char text[ASCII_VALUE];
 };
 
@@ -123,7 +123,7 @@ static int dada_parse_mjd(struct dada_time *out)
     return 1;
 }
 
-/* PICOSECONDS are what UTC_START lacks behind its whole second; where it has a fraction, they say
+/* PICOSECONDS are what UTC_START lacks after its whole second; where it has a fraction, they say
  * the same. */
 static status_t dada_add_picoseconds(const struct ascii *header, struct dada_time *utc,
                                      int *is_exact)
@@ -354,7 +354,7 @@ static int dada_parse_ratio(const char *text, struct ratio *out)
            spacing_ratio(n / d, text[length] ? 1e-9 : 1e-4, out);
 }
 
-/* By how much of itself a number may be wrong that was rounded to its digits behind the point. */
+/* By how much of itself a number may be wrong that was rounded to its digits after the point. */
 static double dada_rounding(const struct ascii *header, const char *key, double value)
 {
     char text[ASCII_VALUE] = "";

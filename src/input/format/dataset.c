@@ -1,4 +1,4 @@
-/* From a description and the dataset in the file to what the samples are, where they lie, and
+/* From a description and the dataset in the file to what the samples are, where they are, and
  * whether they can be read without HDF5. */
 #include "input/format/dataset.h"
 #include "input/format/formats.h"
@@ -122,7 +122,7 @@ static status_t dataset_read_number_type(hid_t type, const char *where,
     return STATUS_OK;
 }
 
-/* HDF5 opens compounds with members that lie outside of them, and crashes when it reads them. */
+/* HDF5 opens compounds with members that are outside of them, and crashes when it reads them. */
 static int dataset_has_two_places(hid_t type, size_t number_bytes)
 {
     size_t bytes = H5Tget_size(type);
@@ -236,7 +236,7 @@ static int dataset_is_plain_number(hid_t type, uint32_t bits)
            H5Tget_offset(type) == 0;
 }
 
-/* Whether elements on disk are just the numbers that archive->number tells of, or SAMPLE_I4's. */
+/* Whether elements on disk are just the numbers that archive->number describes, or SAMPLE_I4's. */
 static int dataset_is_dense(hid_t dataset, const struct archive *archive)
 {
     hid_t type = H5Dget_type(dataset);

@@ -1,5 +1,5 @@
 /* A dataset of voltages in an HDF5 file, by a description in the words of input.layout: what its
- * samples are and how they lie. Private to input/format/. */
+ * samples are and how they are stored. Private to input/format/. */
 #ifndef VOLTMILL_INPUT_FORMAT_DATASET_H
 #define VOLTMILL_INPUT_FORMAT_DATASET_H
 

@@ -27,7 +27,7 @@ struct drf_channel {
     uint64_t cadence_ms; /* of its files, by its properties; 0: not said */
     double *centres;     /* [ncentres] frequencies, one for each subchannel; none: unknown */
     size_t ncentres;
-    int is_later;             /* these are stated for a sample behind the first */
+    int is_later;             /* these are stated for a sample after the first */
     struct h5_names metadata; /* the files that say so, or that it is continuous */
 };
 

@@ -371,7 +371,7 @@ out:
     return st;
 }
 
-/* Seconds since 1970 in a file's name, from which on it tells of samples. */
+/* Seconds since 1970 in a file's name: the time of its first samples. */
 static double drf_file_seconds(const char *path)
 {
     return strtod(strchr(text_basename(path), '@') + 1, NULL);
@@ -452,7 +452,7 @@ struct fill_integers {
 
 /* Fill values of Digital RF: a continuous writer without compression makes files of full length,
  * and what never came keeps the dataset's fill value: the smallest integer of its type, or NaN
- * (rf_write_hdf5.c, digital_rf_set_fill_value). No index tells where. */
+ * (rf_write_hdf5.c, digital_rf_set_fill_value). No index lists them. */
 
 /* *is_known = 0: they are no integers, or have a form that no writer makes. */
 static status_t fill_find_integers(const struct h5_dataset *data, const char *path, int *is_known,

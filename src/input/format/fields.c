@@ -295,7 +295,7 @@ enum { MOST_NUMBERS = 1 << 26, MOST_TEXTS = 1 << 20, MOST_TEXT = 1024 };
  * needs. */
 
 /* A type in memory for numbers of `stored`, or for that member of it alone. HDF5 crashes on members
- * that lie outside of their compound. */
+ * that are outside of their compound. */
 static status_t fields_number_type(hid_t stored, const char *where, const char *member,
                                    hid_t number, hid_t *out)
 {

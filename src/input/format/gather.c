@@ -84,7 +84,7 @@ static status_t place_check_order(const struct place *places, size_t count, enum
     return STATUS_OK;
 }
 
-/* Files that stand side by side must have samples in common, unless they may lie anywhere. */
+/* Files that stand side by side must have samples in common, unless they may be anywhere. */
 static status_t place_check_common(const struct place *places, size_t count)
 {
     size_t latest = 0;
@@ -272,12 +272,12 @@ static status_t gather_check_first(const struct gathered *gathered, int *is_know
 }
 
 /* The number of the archive's first sample, of whatever count: `is_known` as above; else by start
- * times, from the first archive's on, where all state one; else behind the archives before, or
+ * times, from the first archive's on, where all state one; else after the archives before, or
  * with all others. */
 static status_t gather_first_sample(const struct gathered *gathered, size_t i, int is_known,
                                     const struct place *places, uint64_t *out)
 {
-    enum { MIDDLE = 62 }; /* what lies earlier than the first has a number, too */
+    enum { MIDDLE = 62 }; /* what is earlier than the first has a number, too */
     const struct job_layout *layout = gathered->input->layout;
     const struct archive *archive = gathered->archives[i];
     const struct archive *first = gathered->archives[0];
@@ -327,7 +327,7 @@ out:
 }
 
 /* The file of a sequence that follows: the next to start, or in the list if that is not known; NULL
- * behind the last. */
+ * after the last. */
 static const struct archive *gather_next(const struct gathered *gathered, size_t i)
 {
     const struct archive *this = gathered->archives[i];
@@ -417,7 +417,7 @@ static double gather_start_step(struct utc start, enum job_unit unit)
     return (is_mjd ? DAY : 1) / power;
 }
 
-/* How far a start, `found` seconds behind the first, may lie from the samples before it and still
+/* How far a start, `found` seconds after the first, may be from the samples before it and still
  * be that of a computer's clock, or a coarse one: files of `length` seconds follow each other then.
  */
 static double gather_start_doubt(double coarse, double found, double length)

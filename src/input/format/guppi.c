@@ -20,7 +20,7 @@
 
 /* GUPPI RAW: from blocks to runs of them, gaps, and what is lost. */
 
-/* Bytes of `samples` of one row of a block, in which samples lie side by side. */
+/* Bytes of `samples` of one row of a block, in which samples are side by side. */
 static status_t guppi_skip_bytes(const struct guppi *guppi, const char *path, uint64_t samples,
                                  uint64_t *bytes)
 {
@@ -154,7 +154,7 @@ static status_t guppi_find_torn(const struct guppi *guppi, const struct guppi_bl
     box.high[0] = chan ? whole / guppi->channels + 1 : box.high[0];
     box.low[0] = chan ? whole / guppi->channels : box.low[0];
     TRY_OUT(recorder_add_lost(part, &box, why));
-    if (chan && box.high[0] < guppi->stations) { /* those behind the one that is torn */
+    if (chan && box.high[0] < guppi->stations) { /* those after the one that is torn */
         box.low[0] = box.high[0];
         box.high[0] = guppi->stations;
         box.low[chan] = 0;
@@ -186,7 +186,7 @@ static void guppi_extend_last(struct archive *archive)
     }
 }
 
-/* Leaves out the pieces that begin behind the part's samples. */
+/* Leaves out the pieces that begin after the part's samples. */
 static struct archive_run *guppi_last_run(struct archive_part *part)
 {
     struct archive_run *run = &part->runs[part->nruns - 1];
@@ -214,7 +214,7 @@ static status_t guppi_end_part(struct archive_part *part)
     }
     if (before > 0) {
         TRY(recorder_add_run(part, &last));
-        run = last - 1; /* they may lie elsewhere now */
+        run = last - 1; /* they may be elsewhere now */
         last->file_offset = run->file_offset + before * run->piece_bytes;
         last->piece_bytes = run->piece_bytes;
         last->pieces = 1;

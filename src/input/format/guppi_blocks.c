@@ -16,8 +16,8 @@
 #include <string.h>
 
 /* GUPPI RAW: packets that a block has lost. Writers count in two ways: NPKT as those that came
- * (hashpipe's later ones), or with the lost ones among them (GUPPI). How many a block should have
- * tells which. */
+ * (hashpipe's later ones), or with the lost ones among them (GUPPI). The number that a block should
+ * have decides which. */
 
 enum { MOST_PACKETS = 1 << 30 };
 
@@ -302,7 +302,7 @@ static uint64_t guppi_padded(const struct guppi_walk *walk, int is_padded)
     return is_padded ? guppi_direct(walk->header_bytes) : walk->header_bytes;
 }
 
-/* The block whose header was read; *at: what lies behind it. */
+/* The block whose header was read; *at: what is after it. */
 static status_t guppi_take_block(struct guppi_walk *walk, const struct ascii *header, uint64_t *at)
 {
     struct guppi_blocks *blocks = &walk->file->blocks;

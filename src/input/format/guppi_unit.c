@@ -356,7 +356,7 @@ static status_t guppi_settle_begin(struct guppi_file *file, uint64_t earliest, i
     return STATUS_OK;
 }
 
-/* How far the first block lies behind packet PKTSTART, which the start time is that of. `earliest`:
+/* How far the first block is after packet PKTSTART, which the start time is that of. `earliest`:
  * PKTIDX that the first block of the job has. Times tell samples apart up to 2^50 of them. */
 static status_t guppi_place_start(struct guppi_file *file, struct guppi_unit unit,
                                   uint64_t earliest)

@@ -49,7 +49,7 @@ out:
 }
 
 /* Takes them into archive->gaps, [n][2], or archive->stream_gaps, [n][3], in order; whether they
- * lie in the observation is for who knows it to check. Fails with DATA. */
+ * are in the observation is for who knows it to check. Fails with DATA. */
 static status_t native_read_gaps(const struct fields *f)
 {
     status_t st = STATUS_OK;
@@ -207,7 +207,7 @@ static status_t native_read_scale(const struct native *n, struct job_layout_numb
         n->where, numbers->scale, TERMS_LEAST_SCALE, TERMS_MOST_SCALE);
 }
 
-/* Where 0 Hz of complex samples lies. Not of a version that did not know it. */
+/* Where 0 Hz of complex samples is. Not of a version that did not know it. */
 static status_t native_read_dc(const struct native *n, struct job_layout *own)
 {
     status_t st = STATUS_OK;

@@ -26,8 +26,8 @@ status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes
 status_t packet_files_settle_times(struct packets *packets, uint64_t per_period);
 
 /* Fills in the archive from its packets, streams of which are [pols][chans] as it counts: what
- * their samples are and how they lie, their rate; its start is that of period 0 unless the job says
- * another. Fails with DATA, DEVICE (memory). */
+ * their samples are and how they are stored, their rate; its start is that of period 0 unless the
+ * job says another. Fails with DATA, DEVICE (memory). */
 status_t packet_files_describe(const struct job_layout *layout, double sample_rate_hz,
                                struct utc start, struct archive *archive);
 

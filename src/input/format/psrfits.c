@@ -346,7 +346,7 @@ static status_t psrfits_read_first(struct psrfits *fits)
     return fits_unit_u64(fits->unit, "OBSNCHAN", 0, 1 << 24, &fits->channels, ASCII_MAYBE);
 }
 
-/* Leaves out rows of zeros that begin in the last block of a file: the filling behind its table. */
+/* Leaves out rows of zeros that begin in the last block of a file: the filling after its table. */
 static status_t psrfits_drop_filling(const struct psrfits *fits, uint64_t *rows)
 {
     const struct fbh5 *fbh5 = fits->fbh5;

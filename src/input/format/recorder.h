@@ -69,7 +69,7 @@ struct recorder_piece {
     uint64_t first, steps, stored;
 };
 
-/* Appends a piece to an archive of one part: to the last run, if it lies as its pieces do, else to
+/* Appends a piece to an archive of one part: to the last run, if it is as its pieces do, else to
  * a new one. Samples from `end` on, where those before end, up to its first are a gap. Fails with
  * DEVICE (memory). */
 status_t recorder_add_piece(struct archive *archive, uint64_t end,
@@ -86,7 +86,7 @@ void spacing_remedy(int is_complex, double ratio, char words[SPACING_WORDS]);
 
 /* Compares the distances of the selected coarse channels with what their samples span. Bands of
  * independent receivers (archive->has_receivers) may overlap, which is noted as an assumption.
- * Fails with DATA: channels lie closer together, so that they must be oversampled, or rate or
+ * Fails with DATA: channels are closer together, so that they must be oversampled, or rate or
  * frequencies are wrong; the ratio that a file states is not that of its frequencies. */
 status_t spacing_check(const struct job_layout *layout, struct archive *archive);
 

@@ -325,7 +325,7 @@ enum { USUAL_HEADER = 64 << 10, MOST_HEADER = 32 << 20 };
 
 static const char first_word[] = "\14\0\0\0HEADER_START";
 static const char last_word[] = "\12\0\0\0HEADER_END";
-static const double most_days = 4e5; /* the year 2953; Julian Dates lie beyond */
+static const double most_days = 4e5; /* the year 2953; Julian Dates are beyond */
 
 static int sigproc_begins(const struct text *begin)
 {
@@ -447,7 +447,8 @@ static uint64_t sigproc_filling(uint64_t bytes, uint64_t bits)
     return bytes * 8 / bits > least ? bytes * 8 / bits - least : 0;
 }
 
-/* How many spectra there are: those that the file holds, but for filling, which nsamples tells. */
+/* How many spectra there are: those that the file contains, without filling, which nsamples
+ * reveals. */
 static status_t sigproc_count_rows(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
     double stated = words->said[SIGPROC_NSAMPLES].number;

@@ -36,7 +36,7 @@ static status_t column_gaps_end(struct column_gaps *g, uint64_t column, uint64_t
     return STATUS_OK;
 }
 
-/* Gaps that begin or end in these rows; behind the last one all end. */
+/* Gaps that begin or end in these rows; after the last one all end. */
 static status_t column_gaps_add(struct column_gaps *g, const float *weights, uint64_t first,
                                 uint64_t rows, double least)
 {
@@ -306,7 +306,7 @@ static status_t spectra_check_step(const struct fields *f, const struct spectra_
         f->path, step, said->sample_rate_hz, said->hop, expected);
 }
 
-/* Frequencies, which rate, number of channels and order of the bank state as well. Neighbours lie
+/* Frequencies, which rate, number of channels and order of the bank state as well. Neighbours are
  * as far apart as they are wide; coarse channels may have gaps between them. */
 static status_t spectra_check_frequencies(const struct fields *f, const struct spectra_said *said)
 {

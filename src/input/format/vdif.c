@@ -52,7 +52,7 @@ static uint64_t vdif_survey_behind(const struct vdif_survey *survey, uint32_t th
     return (uint64_t)(most - survey->ahead[thread]);
 }
 
-/* All threads, wanted or not: their times tell where others are. */
+/* All threads, selected or not: the frames of others are found by their times. */
 static status_t vdif_streams_add_threads(const struct vdif_survey *survey, char **assumed,
                                          struct packets *packets)
 {

@@ -48,7 +48,7 @@ static int vdif_count_is_dense(const struct vdif_seen *first, const struct vdif_
     return there >= LEAST && OF * there >= (OF - 1) * (top->number - first->number + 1);
 }
 
-/* It ends where the next second follows from frame 0 on, which lies at `top` + 1 (NULL: none is
+/* It ends where the next second follows from frame 0 on, which is at `top` + 1 (NULL: none is
  * seen), or where those of another thread go on, up to `last`. It proves how many frames the thread
  * has where the ended second that was counted before has as many. */
 static void vdif_count_second(struct vdif_survey *survey, const struct vdif_seen *top,
@@ -311,7 +311,7 @@ static status_t vdif_survey_count_second(struct vdif_look *look, int64_t second)
     return STATUS_OK;
 }
 
-/* Counts the frames of two seconds: the one that lies `back` before that of frame `begin`, and the
+/* Counts the frames of two seconds: the one that is `back` before that of frame `begin`, and the
  * next. */
 static status_t vdif_survey_count(struct vdif_look *look, uint64_t begin, int64_t back)
 {

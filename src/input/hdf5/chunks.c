@@ -43,7 +43,7 @@ struct chunk_task {
  * other. */
 struct chunk_split {
     const struct chunk_task *task;
-    struct chunk_worker *worker; /* whose rooms it lies in */
+    struct chunk_worker *worker; /* whose rooms it is in */
     unsigned char *data;         /* where it becomes what it was */
     atomic_size_t fetched, copied;
     struct unfilter_piece left; /* under the lock */
@@ -151,11 +151,11 @@ static status_t chunks_list(chunks_t *chunks, const struct chunk_box *boxes, siz
     return STATUS_OK;
 }
 
-/* A copy from a chunk into a box, dimensions joined as far as both lie without holes. */
+/* A copy from a chunk into a box, dimensions joined as far as both are without holes. */
 struct copy {
     int rank;
     uint64_t count[CHUNKS_MOST_RANK], from[CHUNKS_MOST_RANK], to[CHUNKS_MOST_RANK];
-    uint64_t run; /* bytes that lie together */
+    uint64_t run; /* bytes that are together */
     int is_none;
     uint64_t first_from;
     unsigned char *out;
@@ -317,7 +317,7 @@ static status_t chunks_place_for(struct chunk_worker *worker, const struct chunk
     const chunks_t *chunks = worker->chunks;
     *out = task->kept ? task->kept->data : NULL;
     if (!*out && task->count == 1) {
-        /* Where the whole chunk lies in the box as it lies in itself. */
+        /* Where the whole chunk is in the box as it is in itself. */
         struct copy copy;
         copy_plan(chunks, task->number, &chunks->boxes[chunks->wants[task->first].box], 0, 1,
                   &copy);

@@ -203,7 +203,7 @@ int depot_is_unreadable(const depot_t *depot)
     return depot->is_unreadable;
 }
 
-/* Reading a dataset through all that lies behind it. */
+/* Reading a dataset through all its sources. */
 
 /* HDF5 could not read it: because files are not what they were, or no more can be opened? */
 static status_t stored_judge(depot_t *depot, const struct stored *stored)

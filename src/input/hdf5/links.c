@@ -71,7 +71,7 @@ static void links_stand_at(struct links_way *way, hid_t object)
     way->at = object;
 }
 
-/* left = target, then what comes behind the first `length` bytes of left. */
+/* left = target, then what comes after the first `length` bytes of left. */
 static status_t links_replace(struct links_way *way, size_t length, const char *target)
 {
     status_t st = STATUS_OK;
@@ -88,7 +88,7 @@ out:
     return st;
 }
 
-/* Goes on in the file that an external link names. */
+/* Continues in the file that an external link names. */
 static status_t links_enter(struct links_way *way, const char *file)
 {
     status_t st = STATUS_OK;

@@ -143,7 +143,7 @@ static status_t mapping_bound(struct mapping *mapping)
         H5_TRY(H5Sget_select_bounds(mapping->here, mapping->low, mapping->high),
                "%s: a mapping has no bounds", mapping->path);
     } else {
-        mapping->low[0] = 1; /* nothing lies in it */
+        mapping->low[0] = 1; /* nothing is in it */
         mapping->high[0] = 0;
     }
     return STATUS_OK;

@@ -223,7 +223,7 @@ static int external_is_in(const struct external_places *places, const char *real
     return 0;
 }
 
-/* Names the file if it lies elsewhere. A link may have been changed since the file was looked at:
+/* Names the file if it is elsewhere. A link may have been changed since the file was looked at:
  * then the name would be another file's. */
 static status_t external_judge(const struct external_places *places,
                                const struct archive_source *source, struct text *names,

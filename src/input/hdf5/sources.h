@@ -9,8 +9,8 @@
 /* How the bytes of a part of an observation are reached: settled once, when it is opened. */
 enum reach {
     REACH_HDF5,    /* by HDF5: chunks, filters, odd types */
-    REACH_PIECES,  /* in place: read, mapped or ingested as they lie */
-    REACH_EXTENTS, /* the same of one piece that lies in several extents */
+    REACH_PIECES,  /* in place: read, mapped or ingested as they are */
+    REACH_EXTENTS, /* the same of one piece that is in several extents */
     REACH_PACKETS, /* by the headers of packets */
     REACH_TABLE    /* row by row of a filterbank's table */
 };
@@ -49,7 +49,7 @@ status_t sources_check(const struct sources *sources);
  * the file has changed, or as before with *is_unreadable = 1. */
 status_t sources_judge(const struct sources *sources, const char *path, int fd, int *is_unreadable);
 
-/* Bytes of a dataset, in order, that lie in one piece of one file. */
+/* Bytes of a dataset, in order, that are in one piece of one file. */
 struct archive_extent {
     char *path;
     uint64_t file_offset;
@@ -102,7 +102,7 @@ extern const struct pack_type archive_source_type, archive_extent_type, lost_ran
 /* Allows all files, as an entry of the list. */
 #define EXTERNAL_ALLOW "allow"
 
-/* Checks that each file of external storage lies where it may, all links resolved: in the folder of
+/* Checks that each file of external storage is where it may, all links resolved: in the folder of
  * `path`, the file that the user named, or of the file to which that is a link, or below; or that a
  * list allows it, which names files, folders, or says EXTERNAL_ALLOW. Fails with USAGE, naming the
  * files and `option`, which would allow them; with DATA when one is not what it was. */

@@ -174,7 +174,7 @@ static uint32_t stored_number_bytes(hid_t stored, hid_t wanted)
     return bytes;
 }
 
-/* The same of elements: of compounds all members, which must lie alike, one behind the other. */
+/* The same of elements: of compounds all members, which must lie alike, one after the other. */
 static uint32_t stored_turned_bytes(hid_t stored, hid_t wanted)
 {
     uint32_t bytes = 0;
@@ -461,7 +461,7 @@ out:
     return st;
 }
 
-/* Where the bytes of a contiguous dataset lie: in this file, or in external ones. */
+/* Where the bytes of a contiguous dataset are: in this file, or in external ones. */
 static status_t stored_look_at_extents(hid_t plist, const struct noting *noting)
 {
     struct stored *stored = noting->stored;

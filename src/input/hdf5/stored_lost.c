@@ -312,7 +312,7 @@ out:
     return st;
 }
 
-/* Where the bytes lie behind the end of a file, HDF5 gives zeros. `at`: the first byte of the
+/* Where the bytes are after the end of a file, HDF5 gives zeros. `at`: the first byte of the
  * dataset that is in the extent. */
 static status_t stored_find_cut(struct stored *stored, const struct archive_extent *extent,
                                 uint64_t at)

@@ -57,7 +57,7 @@ struct stored {
     chunks_t *chunks;               /* once something was read in our way */
     int along;                      /* the dimension along which is read; -1: none is known */
     uint64_t row_bytes;             /* of all chunks that one index of it touches */
-    struct archive_extent *extents; /* where its bytes lie, in order, if it is contiguous */
+    struct archive_extent *extents; /* where its bytes are, in order, if it is contiguous */
     uint32_t nextents, nexternals;
     int is_beside;
     struct mappings mappings;
@@ -68,7 +68,7 @@ struct stored {
     struct {
         uint64_t kept;  /* of row_bytes, by HDF5 */
         uint64_t used;  /* when */
-        uint32_t pins;  /* by whom: each virtual dataset on the way to what is being read */
+        uint32_t pins;  /* by each virtual dataset on the way to the one being read */
         int is_touched; /* since stored_check() */
     } source;           /* of a virtual dataset */
 };

@@ -22,7 +22,7 @@ enum { TILE = 512 /* elements */ };
         }                                                                                          \
     }
 
-/* Their pointers may lie anywhere. */
+/* Their pointers may be anywhere. */
 typedef uint16_t anywhere16 __attribute__((aligned(1), may_alias));
 typedef uint32_t anywhere32 __attribute__((aligned(1), may_alias));
 

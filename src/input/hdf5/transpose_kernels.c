@@ -3,7 +3,7 @@
  *
  * A column is a byte of each plane: eight elements. Eight planes of byte b become, by squares of
  * 8 x 8 bits across eight registers, bytes x = k * size + b of each column, k being one of its
- * elements; 16 x 16 bytes transposed are then 16 such bytes of a column as they lie in its
+ * elements; 16 x 16 bytes transposed are then 16 such bytes of a column as they are in its
  * elements. Both steps are their own way back. The last register of columns overlaps the one before
  * it. Registers are worked on in parts of 16 bytes. */
 #include "base/lanes.h"
@@ -42,7 +42,7 @@ enum { COLUMNS = VECTOR, PARTS = VECTOR / 16, WINDOW = 16 };
     exchange(&r[k], &r[(k) + (step)], step, mask);                                                 \
     exchange(&r[l], &r[(l) + (step)], step, mask)
 
-/* The bits of `a` that lie `distance` above `mask` change places with the bits `mask` of `b`: by
+/* The bits of `a` that are `distance` above `mask` change places with the bits `mask` of `b`: by
  * choices, which are one operation of AVX-512, or by differences. */
 INLINE void exchange(vec *a, vec *b, int distance, uint8_t mask)
 {
@@ -95,7 +95,7 @@ INLINE void bytes_8_back(vec *r)
     CROSS_4(r, 0, 1, 2, 3, 4);
 }
 
-/* Where byte x of a column, of those of `width` bytes of each element from byte `first` on, lies
+/* Where byte x of a column, of those of `width` bytes of each element from byte `first` on, is
  * among its 8 * size bytes. */
 INLINE size_t offset(size_t x, size_t size, size_t first, size_t width)
 {
@@ -127,7 +127,7 @@ INLINE void store_part(unsigned char *at, part_t part)
     memcpy(at, &part, sizeof part);
 }
 
-/* A part's halves; the second one lies `step` bytes behind the first. */
+/* A part's halves; the second one is `step` bytes after the first. */
 INLINE void store_halves(unsigned char *at, size_t step, part_t part)
 {
     if (step == 8) {

@@ -69,7 +69,7 @@ static status_t unfilter_zstd(struct undoing *u)
     return unfilter_zstd_bytes(u->unfilter, u->in, u->at, u->room, &u->count);
 }
 
-/* The length of all, that of a block; then each block behind its own length in the file, as it was
+/* The length of all, that of a block; then each block after its own length in the file, as it was
  * if it did not become shorter. */
 static status_t unfilter_lz4(struct undoing *u)
 {
@@ -129,7 +129,7 @@ static uint32_t unfilter_sum(const unsigned char *at, size_t count)
     return b << 16 | a;
 }
 
-/* A checksum of 4 bytes stands behind what it is of, which stays where it is. */
+/* A checksum of 4 bytes stands after what it is of, which stays where it is. */
 static status_t unfilter_fletcher32(struct undoing *u)
 {
     REQUIRE(u->in.count >= 4, STATUS_DATA, "fletcher32: %zu bytes hold no checksum", u->in.count);

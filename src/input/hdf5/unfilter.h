@@ -63,7 +63,7 @@ struct unfilter_piece {
     const unsigned char *in; /* [bytes] as they are stored */
     size_t bytes;
     size_t first, count; /* elements, of the chunk's */
-    size_t rest;         /* bytes behind the last element of a block, not compressed */
+    size_t rest;         /* bytes after the last element of a block, not compressed */
 };
 
 /* Returns the filter that cuts chunks into pieces, if it is the only one that is on; or NULL. */

@@ -1,4 +1,4 @@
-/* Headers of packets: VDIF's and DRX's, and where the frames of runs lie. */
+/* Headers of packets: VDIF's and DRX's, and where the frames of runs are. */
 #include "input/packets/packet_headers.h"
 
 #include "base/memory.h"

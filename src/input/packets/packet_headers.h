@@ -78,7 +78,7 @@ status_t drx_parse(const struct packets *packets, const char *path, uint64_t off
 /* Returns the byte at which a frame begins in its file. */
 uint64_t frames_offset(uint64_t frame_bytes, const struct packets_file *file, uint64_t frame);
 
-/* Returns the frame behind the run of frames that follow each other, of which `frame` is one. */
+/* Returns the frame after the run of frames that follow each other, of which `frame` is one. */
 uint64_t frames_run_end(const struct packets_file *file, uint64_t frame);
 
 /* Returns whether bytes are a header by the strict or the loose mask of the mark. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads the header of a frame that lies at `offset` of the file. Fails with DATA: file, offset,
+/* Reads the header of a frame that is at `offset` of the file. Fails with DATA: file, offset,
  * both values, where it contradicts what is known. */
 static status_t packets_parse(const struct packets *packets, const char *path, uint64_t offset,
                               const unsigned char *header, struct packet *out)
@@ -42,7 +42,7 @@ static status_t packets_check_absent(const struct packets_open *open, uint64_t f
 }
 
 /* The same of a frame: one that contradicts what is known is contrary. Where a frame of a part that
- * was not scanned is absent, it makes sure that none lies beside its place. Fails with DATA. */
+ * was not scanned is absent, it makes sure that none is beside its place. Fails with DATA. */
 static status_t packets_look(const struct packets_open *open, uint64_t frame,
                              const unsigned char *header, struct packet *out)
 {
@@ -112,7 +112,7 @@ static uint32_t packets_median(const struct packet *frames, uint64_t low, uint64
     return count;
 }
 
-/* Whether a period is as those before and behind it allow. One frame alone on a side may be wrong
+/* Whether a period is as those before and after it allow. One frame alone on a side may be wrong
  * itself: the other side decides. */
 static int packets_is_in_order(const struct packets *packets, const struct packet *frames,
                                uint64_t low, uint64_t high, uint64_t frame)
@@ -192,7 +192,7 @@ const struct pack_type packets_type = PACK_WHOLE(struct packets, pointers);
 
 enum { CLOSE = 4 /* groups: near enough */, ENDS = 512 /* frames */ };
 
-/* Where in a file the frames of some periods lie: by the headers of a few. */
+/* Where in a file the frames of some periods are: by the headers of a few. */
 
 static int packets_by_period(const void *left, const void *right)
 {
@@ -221,8 +221,8 @@ static status_t packets_group_period(const struct packets_open *open, uint64_t g
     return STATUS_OK;
 }
 
-/* Groups between which the bound lies: `low` is one before it (0: the file's beginning), `high` one
- * behind it, and the periods there. */
+/* Groups between which the bound is: `low` is one before it (0: the file's beginning), `high` one
+ * after it, and the periods there. */
 struct packets_bracket {
     uint64_t low, high;
     int64_t low_period, high_period;
@@ -473,7 +473,7 @@ static void kept_cut(struct packets_kept *kept, const struct packets_open *open,
     }
 }
 
-/* Shows frames at .. end - 1 of a run as memory, and some behind them: a few stretches hold all
+/* Shows frames at .. end - 1 of a run as memory, and some after them: a few stretches hold all
  * that is kept. Where that cannot be, nothing is shown. */
 static void kept_map(struct packets_kept *kept, const struct packets_open *open, uint64_t at,
                      uint64_t end)

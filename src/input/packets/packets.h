@@ -6,22 +6,22 @@
  * the file alone, whatever samples are read at a time:
  *
  * - Frames follow each other from the first one on. Where the sampled headers show bytes between
- *   them, or bytes that are missing, the file is scanned (sync.h), and its frames lie in runs.
+ *   them, or bytes that are missing, the file is scanned (sync.h), and its frames are in runs.
  * - A frame's period is its time in frames from the observation's first. Later frames of a file are
  *   of later periods, except within `window`. A frame is out of place, and not used, if it is of an
  *   earlier period than the median of the PACKETS_AROUND before it less the window, or of a later
- *   one than the median of those behind it and the window. Where only one of a side has a period,
+ *   one than the median of those after it and the window. Where only one of a side has a period,
  *   the other side decides. Near the ends of a file, where one side is short, a frame also needs
  * two neighbours whose periods are near its own.
  * - Where the time falls by more than twice the window for good, the file is in no order: an error.
- *   So all frames within twice the window of a period lie beside each other.
+ *   So all frames within twice the window of a period are beside each other.
  * - Of several frames of one period and thread the first that is good is used.
  * - A frame that is flagged, is filled with a recorder's pattern, or is missing is a loss of its
  *   streams. No field of a flagged frame is used.
  * - A frame that contradicts the others (bits, channels, station, tuning) alone is damaged, a loss.
  *   Two of them within PACKETS_AROUND frames are an error.
  *
- * Streams come out in [stream][time], or with [reim] behind that: the archive's dimensions are pol,
+ * Streams come out in [stream][time], or with [reim] after that: the archive's dimensions are pol,
  * chan, time and reim. */
 #ifndef VOLTMILL_INPUT_PACKETS_PACKETS_H
 #define VOLTMILL_INPUT_PACKETS_PACKETS_H
@@ -51,7 +51,7 @@ struct packets_mark {
     uint32_t needle;                     /* the 4 bytes from here on are all strict */
 };
 
-/* Frames from `frame` on, up to the next run's, lie one behind the other from `offset` on. */
+/* Frames from `frame` on, up to the next run's, are one after the other from `offset` on. */
 struct packets_run {
     uint64_t frame, offset;
 };
@@ -62,7 +62,7 @@ struct packets_file {
     struct packets_run *runs; /* at least one */
     uint32_t nruns;
     uint64_t scanned;    /* frames from here on were found by a scan */
-    int64_t first, last; /* periods: all of its frames lie in between */
+    int64_t first, last; /* periods: all of its frames are in between */
 };
 
 /* A stream of the archive. */
@@ -172,7 +172,7 @@ struct packets_kept {
     struct packet *items;
     char *places; /* of frames judged_low .. judged_high - 1 */
     uint64_t judged_low, judged_high;
-    struct packets_stretch stretches[PACKETS_STRETCHES]; /* one behind the other */
+    struct packets_stretch stretches[PACKETS_STRETCHES]; /* one after the other */
     uint32_t nstretches;
     uint64_t frame_bytes;
     int is_huge; /* what is kept no more will not be wanted again: the system need not keep it */

@@ -131,7 +131,7 @@ static status_t seek_sample(const struct packets_seek *seek, uint64_t begin, uin
     return STATUS_OK;
 }
 
-/* Whether the file looks as if it held nothing but `frames` frames, one behind the other. */
+/* Whether the file looks as if it held nothing but `frames` frames, one after the other. */
 static status_t seek_sample_all(const struct packets_seek *seek, uint64_t begin, uint64_t frames,
                                 struct packets_ends *ends, uint64_t *anchor, int *is_regular)
 {
@@ -188,7 +188,7 @@ static status_t scan_pass(struct scan *scan, uint64_t at)
     return STATUS_OK;
 }
 
-/* The first run, and what lies before it. */
+/* The first run, and what is before it. */
 static status_t scan_begin(struct scan *scan, uint64_t begin)
 {
     uint64_t bytes = scan->seek->frame_bytes;
@@ -203,7 +203,7 @@ static status_t scan_begin(struct scan *scan, uint64_t begin)
     return STATUS_OK;
 }
 
-/* The next header lies where none should: whether the frame before is whole. */
+/* The next header is where none should: whether the frame before is whole. */
 static status_t scan_is_whole(const struct scan *scan, uint64_t next, int *is_whole)
 {
     uint64_t end = scan->at + scan->seek->frame_bytes;

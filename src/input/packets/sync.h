@@ -1,10 +1,10 @@
-/* Where frames lie in a file: one behind the other, unless bytes between them are none of a frame's
+/* Where frames are in a file: one after the other, unless bytes between them are none of a frame's
  * or some are missing. Private to input/.
  *
  * A scan walks from header to header by the frames' length. Where no header (loose mark) is found,
- * it searches for the next one that is beyond doubt (strict mark), at any byte. If that lies a
+ * it searches for the next one that is beyond doubt (strict mark), at any byte. If that is a
  * whole number of lengths on, there are only frames with damaged headers in between. Otherwise the
- * frame before is torn, or bytes were inserted into it, or behind it: nothing tells which, so it is
+ * frame before is torn, or bytes were inserted into it, or after it: nothing tells which, so it is
  * left out. It stays where the bytes up to the next header repeat one word of 4 bytes, at least
  * twice, and its own end does not: a filling. It stays also where no header follows at all: such
  * bytes are the file's end. */
@@ -38,7 +38,7 @@ struct packets_ends {
 status_t packets_seek_header(const struct packets_seek *seek, uint64_t from, uint64_t end,
                              uint64_t *out);
 
-/* Finds the file's frames, of which the first lies at `begin`: frames, runs, scanned; and the
+/* Finds the file's frames, of which the first is at `begin`: frames, runs, scanned; and the
  * headers of those at its ends. Warns of bytes that are no frames. Reads some headers, and all of
  * the file from the first surprise on. Fails with DATA. */
 status_t packets_seek_frames(const struct packets_seek *seek, uint64_t begin,

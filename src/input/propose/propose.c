@@ -442,7 +442,7 @@ out:
     return st;
 }
 
-/* Whether it helps to be told of an attribute: HDF5's own do not. */
+/* Whether an attribute is worth printing: HDF5's own are not. */
 static int propose_is_own(const char *name)
 {
     static const char *const own[] = {"DIMENSION_LIST", "REFERENCE_LIST", "CLASS",

@@ -36,7 +36,7 @@ enum propose_meaning {
 
 struct propose_word {
     enum propose_meaning means; /* MEANINGS: it is no known word */
-    enum job_unit unit;         /* that it implies, or that is behind it; NONE: none */
+    enum job_unit unit;         /* that it implies, or that is after it; NONE: none */
     int is_weak;                /* counts only where no other word of this meaning was found */
     uint32_t order;             /* of two facts of one meaning, that with the lower comes first */
 };
@@ -45,7 +45,7 @@ struct propose_word {
  * none); return whether a text begins with one. */
 const char *propose_word_among(const char *words, const char *text, size_t length);
 
-/* Returns the word that a name is, also with a unit behind it ("FS_MHz"). */
+/* Returns the word that a name is, also with a unit after it ("FS_MHz"). */
 struct propose_word propose_word_of(const char *name);
 
 /* Copies letters and digits of a name in lower case. */

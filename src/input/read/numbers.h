@@ -56,7 +56,7 @@ status_t numbers_create_as(const struct archive_number *stored, enum sample_form
                            numbers_t **out);
 void numbers_destroy(numbers_t *numbers);
 
-/* Makes `count` numbers, of which the first is stored `bit` bits behind `from`: a multiple of
+/* Makes `count` numbers, of which the first is stored `bit` bits after `from`: a multiple of
  * stored.bits, in the order of the numbers, not of the bits of a byte. `from` and `to` need not
  * be aligned and do not overlap. NaN and infinities stay what they are; 64-bit numbers beyond those
  * of 32 bits become infinite.

@@ -89,7 +89,7 @@ static status_t reader_read_stack(reader_t *reader, struct reader_wanted *wanted
     return STATUS_OK;
 }
 
-/* Zero volts for samples of one stream, which may lie between those of others. */
+/* Zero volts for samples of one stream, which may be between those of others. */
 static void reader_fill_stream(const struct archive *archive, const struct reader_wanted *wanted,
                                uint32_t stream, uint64_t from, uint64_t samples)
 {
@@ -103,7 +103,7 @@ static void reader_fill_stream(const struct archive *archive, const struct reade
     }
 }
 
-/* Where real and imaginary numbers of samples lie in different parts, the one that is there is no
+/* Where real and imaginary numbers of samples are in different parts, the one that is there is no
  * sample without the other. */
 static status_t reader_fill_pairs(const struct archive *archive, const struct reader_wanted *wanted,
                                   const struct losses *lacks, struct losses *losses)
@@ -307,7 +307,7 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
     uint64_t all = origin + archive->samples;
     uint64_t step =
         (uint64_t)archive->nstreams * sample_bytes(archive->format, archive->is_complex);
-    /* Samples among which those that cannot be read are one range: what lies between two such
+    /* Samples among which those that cannot be read are one range: what is between two such
      * places of a piece is given up, too. Follows from the archive alone. */
     uint64_t piece = MOST_PIECE;
     char *room = NULL;
@@ -340,7 +340,7 @@ struct ingesting {
     struct reader_strip strip;
     uint64_t count;          /* samples */
     uint64_t slice, nslices; /* samples of a unit, and units of a block in a piece */
-    uint64_t offset, bytes;  /* of all that is read of the file, and what lies between */
+    uint64_t offset, bytes;  /* of all that is read of the file, and what is between */
 };
 
 struct reader_ingests {
@@ -349,7 +349,7 @@ struct reader_ingests {
 };
 
 /* Plain reads in pieces, which go on to a device while others are read. Two may be under way, so
- * that threads that find no piece of the one left begin with the other: a barrier behind each block
+ * that threads that find no piece of the one left begin with the other: a barrier after each block
  * of 100 MiB took a fifth of the time. */
 
 /* A slice of a block in a piece. */
@@ -381,7 +381,7 @@ static status_t ingest_piece(const void *context, uint32_t thread, uint64_t unit
     return STATUS_OK;
 }
 
-/* Where samples lie, if they can be ingested now. */
+/* Where samples are, if they can be ingested now. */
 static struct reader_strip ingest_find(const reader_t *reader, const struct slab *slab,
                                        uint64_t first, uint64_t count,
                                        const struct reader_pieces *to)

@@ -31,7 +31,7 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
                      struct slab **out);
 void slab_destroy(struct slab *slab);
 
-/* Keeps whole time steps, where they are short, so that the slab may lie in the file as it is, or
+/* Keeps whole time steps, where they are short, so that the slab may be in the file as it is, or
  * again what its streams need. Streams of other slabs share the pages of such a mapping. */
 void slab_keep_steps(struct slab *slab, int is_whole);
 
@@ -96,7 +96,7 @@ status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t firs
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     mapping_t **out);
 
-/* Returns whether the samples of each part lie as plain blocks in pieces of a file, a recorder's or
+/* Returns whether the samples of each part are as plain blocks in pieces of a file, a recorder's or
  * one dataset, so that most blocks of them, those without gaps, can be ingested. */
 int reader_can_ingest(const struct archive *archive, const struct slab *slab);
 
@@ -111,8 +111,8 @@ struct reader_pieces {
 };
 
 /* Sets the reader's threads to work. Gives *begun = 0, and does nothing, when the samples do not
- * lie in pieces of one file, are not all there, or are too few; when the reader has no threads
- * beside the caller's, or more than `to`; and while another ingest is under way, when they lie in
+ * are in pieces of one file, are not all there, or are too few; when the reader has no threads
+ * beside the caller's, or more than `to`; and while another ingest is under way, when they are in
  * another file or two are. Fails with DATA, or DEVICE (memory). */
 status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t first,
                              uint64_t count, const struct reader_pieces *to, int *begun);

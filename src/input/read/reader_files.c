@@ -1,4 +1,4 @@
-/* Plain reads: samples that lie in files just as they are handed out, byte order aside; the slab
+/* Plain reads: samples that are in files just as they are handed out, byte order aside; the slab
  * that they are read into, and the list of those that are missing. Units of a read, shared by
  * threads. */
 #include "base/memory.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slab as it lies in a file. */
+/* A slab as it is in a file. */
 struct reader_lying {
     const struct archive_part *part;
     const char *path; /* NULL: it does not */
@@ -85,7 +85,7 @@ struct place {
     uint64_t inner;
 };
 
-/* Which bytes some streams need, and where their samples lie among them. */
+/* Which bytes some streams need, and where their samples are among them. */
 
 static struct place slab_find_place(const struct archive *archive, uint64_t index[AXIS_KINDS],
                                     int imaginary)
@@ -382,7 +382,7 @@ out:
     return st;
 }
 
-/* Samples shown as memory where they lie in a file, instead of being read. */
+/* Samples shown as memory where they are in a file, instead of being read. */
 
 /* The run that holds these samples, uncut and plain, whether they are all there or not. */
 static struct reader_strip strip_find(const struct archive *archive, const struct slab *slab,

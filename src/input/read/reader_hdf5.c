@@ -17,7 +17,7 @@ void reader_close_hdf5(reader_t *reader)
 }
 
 /* Numbers that are made of others come as they are stored; those that no machine has (24 bits, say)
- * as HDF5 makes them into what archive->number tells of. */
+ * as HDF5 converts them to archive->number. */
 static hid_t reader_stored_type(hid_t stored, const struct archive_number *number)
 {
     int is_float = number->kind == NUMBER_FLOAT;

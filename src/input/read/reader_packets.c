@@ -167,7 +167,7 @@ static const char *decode_table(const decoder_t *d, int turn, uint32_t place)
     return d->tables + ((size_t)turn * PLACES + place) * BYTES * d->entry_bytes;
 }
 
-/* Some samples of which several lie in a byte: whole bytes, and parts of the first and last one. */
+/* Some samples of which several are in a byte: whole bytes, and parts of the first and last one. */
 static void decode_shared_bytes(const decoder_t *d, const unsigned char *payload, const char *table,
                                 uint32_t from, uint32_t count, char *out)
 {
@@ -232,7 +232,7 @@ decode_loop(const unsigned char *in, size_t stride, uint32_t count, const struct
     }
 }
 
-/* Numbers that lie without gaps, and of which no sign is turned: the commonest, by vectors. */
+/* Numbers that are without gaps, and of which no sign is turned: the commonest, by vectors. */
 static inline __attribute__((always_inline)) void
 decode_plain(const unsigned char *in, size_t count, int is_wide, char *restrict out)
 {

@@ -70,7 +70,7 @@ struct reader_share {
 };
 status_t reader_share_begin(reader_t *reader, struct reader_share *share);
 
-/* A slab as it lies in the pieces of a file, each of which has all blocks of some time steps. */
+/* A slab as it is in the pieces of a file, each of which has all blocks of some time steps. */
 struct reader_strip {
     const struct archive_part *part;
     const struct archive_run *run; /* NULL: it does not */

@@ -58,7 +58,7 @@ static status_t pieces_show(const struct reading *reading, uint64_t at, uint64_t
     return pieces_fetch(reading, at, bytes, bounce);
 }
 
-/* Numbers that lie one behind the other, from a bit behind a byte of the file on. */
+/* Numbers that are one after the other, from a bit after a byte of the file on. */
 static status_t pieces_make(const struct reading *reading, uint64_t at, uint64_t bit,
                             uint64_t count, char *out, char *bounce)
 {
@@ -79,7 +79,7 @@ static status_t pieces_make(const struct reading *reading, uint64_t at, uint64_t
     return STATUS_OK;
 }
 
-/* Time steps of one block, from a bit behind a byte of the file on. */
+/* Time steps of one block, from a bit after a byte of the file on. */
 static status_t pieces_read_block(const struct reading *reading, uint64_t at, uint64_t bit,
                                   uint64_t steps, char *out, char *bounce)
 {
@@ -152,7 +152,7 @@ static status_t pieces_read_unit(const void *context, uint32_t thread, uint64_t 
     return STATUS_OK;
 }
 
-/* Blocks that lie near each other, and are short, are read together. */
+/* Blocks that are near each other, and are short, are read together. */
 static status_t pieces_make_groups(struct reading *reading, uint64_t steps)
 {
     const struct reader_wanted *wanted = reading->wanted;
@@ -241,7 +241,7 @@ static void pieces_hint(const struct reading *reading)
     }
 }
 
-/* Maps all that is wanted, if samples must be made of it and little else lies between. */
+/* Maps all that is wanted, if samples must be made of it and little else is between. */
 static void pieces_map(struct reading *reading)
 {
     const struct archive_run *run = &reading->run;

@@ -467,7 +467,7 @@ static status_t h5_read_text_list(const struct values *from, const char *where, 
     TRY_OUT(h5_element_count(from->space, where, name, &count));
     int variable = H5Tis_variable_str(from->type) > 0;
     size_t size = variable ? sizeof(char *) : H5Tget_size(from->type);
-    /* A damaged file may tell of any number. */
+    /* A damaged file may state any number. */
     REQUIRE_OUT(size > 0 && count <= MOST_TEXT_BYTES / size, STATUS_DATA,
                 "%s: %s holds %zu texts of %zu bytes: too much for names", where, name, count,
                 size);

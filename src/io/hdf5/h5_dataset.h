@@ -58,7 +58,7 @@ status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *s
     __attribute__((format(printf, 6, 7)));
 
 /* Makes a compound of two doubles with the names of the file's: HDF5 matches members by name.
- * Members that lie outside of their compound would make it crash: fails with DATA. h5_close()
+ * Members that are outside of their compound would make it crash: fails with DATA. h5_close()
  * returns it. */
 status_t h5_dataset_pair(const struct h5_dataset *dataset, const char *where, hid_t *out);
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files that end before they say so. HDF5 reads zeros behind the end, and takes these in old object
+/* Files that end before they say so. HDF5 reads zeros after the end, and takes these in old object
  * headers, which have no checksums, for messages that say nothing: attributes and filters would
  * just not be there. */
 
@@ -385,7 +385,7 @@ status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_
     H5_TRY_OUT(H5Pset_alignment(access, alignment, alignment), "%s cannot be planned", name);
     H5_TRY_OUT(H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110),
                "%s cannot be planned", name);
-    /* The root group would tell when it was made. */
+    /* The root group would contain the time at which it was made. */
     H5_TRY_OUT(H5Pset_obj_track_times(create, 0), "%s cannot be planned", name);
     *out = H5Fcreate(name, H5F_ACC_TRUNC, create, access);
     H5_TRY_OUT(*out, "%s cannot be created", name);

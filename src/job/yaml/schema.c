@@ -163,7 +163,7 @@ static const char *words_unknown_key(const char *key, const struct schema *rows,
     return out;
 }
 
-/* Each type of value: what its text may be, and how it lies in a struct. */
+/* Each type of value: what its text may be, and how it is in a struct. */
 
 static int schema_store_is_in_range(const struct schema *row, double value)
 {
@@ -437,8 +437,8 @@ static int schema_is_open(const struct schema *rows)
     return rows->is_open;
 }
 
-/* Whether the key of a row is there, but misspelt: that has been told, it is not missing as well.
- */
+/* Whether the key of a row is there, but misspelt: that has been reported, it is not missing as
+ * well. */
 static int schema_is_misspelt(const struct tree *node, const struct schema *rows,
                               const struct schema *row)
 {
@@ -472,8 +472,8 @@ static int schema_says_nothing(const struct tree *node, const struct schema *row
                                              !row->is_required && !row->unless);
 }
 
-/* Fills from the member `*at` of `node` and goes on to the next one. `first[i]` is one more than
- * the line in which the key of row i was given before, or 0. */
+/* Fills from the member `*at` of `node`, and advances `*at` to the next one. `first[i]` is one more
+ * than the line in which the key of row i was given before, or 0. */
 static status_t schema_fill_member(struct mistakes *mistakes, struct tree *node, size_t *at,
                                    const struct schema *rows, uint32_t first[KEYS], char *base)
 {
@@ -548,7 +548,7 @@ static status_t schema_fill_mapping(struct mistakes *mistakes, struct tree *node
         TRY(schema_make_member(node, row->list_key));
     }
     if (tree_is_empty(node)) {
-        /* A key with all its members commented out: what is missing is told one by one. */
+        /* A key with all its members commented out: missing keys are reported one by one. */
         free(memory_move(&node->text));
         node->kind = TREE_MAPPING;
     }

@@ -1,7 +1,7 @@
 /* Tables of what a YAML file may hold, key by key, and where in a C struct each value goes.
  *
  * An array of rows describes one mapping and ends with a row without key. One walk over a document
- * checks every value by itself, tells every mistake and fills the struct. What several keys must
+ * checks every value by itself, reports every mistake and fills the struct. What several keys must
  * have in common is for the caller to check, on the tree (job/yaml/tree.h) or the struct. */
 #ifndef VOLTMILL_JOB_YAML_SCHEMA_H
 #define VOLTMILL_JOB_YAML_SCHEMA_H
@@ -34,13 +34,13 @@ struct schema {
     enum schema_type type;
     const char *help; /* meaning, for documentation; NULL: none */
     size_t at;        /* offset in the struct: SCHEMA_AT, SCHEMA_LIST, SCHEMA_PAIR; a mapping whose
-                         members lie in the same struct has 0 */
+                         members are in the same struct has 0 */
     size_t size;      /* of the value (of all that `parse` fills), or of one entry */
 
     /* A list of `least` to `most` entries of that type; most 0: no list. A single entry may stand
      * for a list of one. */
     uint32_t least, most;
-    int is_pair;     /* exactly two values, which lie in the struct itself */
+    int is_pair;     /* exactly two values, which are in the struct itself */
     size_t count_at; /* of other lists: offset of their uint32_t count */
 
     struct {
@@ -68,7 +68,7 @@ struct schema {
     int is_open; /* of the last row, without a key: members that no row describes are ignored */
     int is_required;
     const char *unless;              /* required unless this key stands beside it */
-    const struct schema_need *needs; /* the first that fails is told; ends with a NULL key */
+    const struct schema_need *needs; /* the first that fails is reported; ends with a NULL key */
     int may_be_auto;                 /* the word auto stands for leaving the key out */
     const char *otherwise;           /* the value where the key is left out; NULL: zeros */
     struct {
@@ -79,8 +79,8 @@ struct schema {
     /* Identity: a product says what its bytes depend on. */
     unsigned without_effect_on; /* bits that the caller knows: products that do not depend on it */
     const char *only;           /* the only value that they depend on; NULL: all */
-    const char *expected;       /* what it must be, in words; NULL: told from type and range */
-    const char *absent;         /* default in words; NULL: told from the rest of the row */
+    const char *expected;       /* expected value, in words; NULL: by type and range */
+    const char *absent;         /* default in words; NULL: by the rest of the row */
     const char *was;            /* an older name of the key that is still read; NULL: none */
 };
 

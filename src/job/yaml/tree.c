@@ -1,5 +1,5 @@
 /* How a tree is built, changed, searched and freed; the numbers in its texts; where each mistake
- * stands, the order of lines in which all are told, and how many are shown. */
+ * stands, the order of lines in which they are reported, and how many are shown. */
 #include "job/yaml/tree.h"
 
 #include "base/display.h"

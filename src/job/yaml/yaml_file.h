@@ -27,7 +27,7 @@ status_t tree_read(const char *text, size_t length, const char *set, struct mist
 status_t yaml_file_put_word(struct tree *root, const char *place, const char *word);
 
 /* Reads `text`, then puts each of the `nsets` overrides "key.path=value" (the value is YAML) at its
- * place: entries of lists go by number, the number behind the last appends; mappings and lists that
+ * place: entries of lists go by number, the number after the last appends; mappings and lists that
  * are missing on the way are made. `each` may be NULL. mistakes->file names the file in messages;
  * `sets` and `each` must outlive *out. Fails with USAGE when the text is no YAML document at all;
  * what else is wrong is a mistake. */

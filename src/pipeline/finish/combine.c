@@ -1,4 +1,4 @@
-/* Antenna by antenna and piece by piece of the channels. An output's lines lie where inputs lay
+/* Antenna by antenna and piece by piece of the channels. An output's lines are where inputs lay
  * that are done with, so that rows can be combined where they are, one after the other; several at
  * once where none becomes shorter, else into other memory. */
 #include "pipeline/finish/finish.h"

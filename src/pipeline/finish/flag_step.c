@@ -62,8 +62,8 @@ struct flag_step {
     float *values;        /* and its kurtosis */
     unsigned char *flags; /* of a block, kept channels */
     float *kurtosis;
-    /* Where rows are judged: numbers that are not to be told from a limit are flagged as they were.
-     */
+    /* Where rows are judged: numbers that rounding cannot distinguish from a limit are flagged as
+     * they were. */
     const struct product *judged;
     int fd;
     double rounding; /* times what rounds a number of a spectrum */
@@ -257,7 +257,7 @@ static void flag_measure_cells(struct flag_step *flag, const struct flag_row *ro
     }
 }
 
-/* Kept channels that are too near to a limit to be told are taken as they were. */
+/* Kept channels that are too near to a limit to be judged are taken as they were. */
 static status_t flag_recall(struct flag_step *flag, const struct flag_row *row)
 {
     uint64_t ifs = flag->antennas * flag->pols;
@@ -563,7 +563,7 @@ static struct flag_row flag_row_of(const struct flag_work *work, uint64_t at)
         .weights = rows->lost ? rows->lost->streams + at * rows->streams : NULL};
 }
 
-/* A dump's numbers go where no other slice reads: its row is none behind those that it is made of.
+/* A dump's numbers go where no other slice reads: its row is none after those that it is made of.
  */
 WIDE static void flag_slice(void *context, uint32_t thread, uint64_t number)
 {

@@ -115,7 +115,7 @@ struct quantise_piece {
     int is_whole;          /* it ends its block */
 };
 
-/* Takes the next piece, where the one before, or none, was; returns 0 behind the last. */
+/* Takes the next piece, where the one before, or none, was; returns 0 after the last. */
 static int quantise_next(const struct quantise_step *step, const struct finish_rows *rows,
                          struct quantise_piece *piece)
 {
@@ -187,8 +187,8 @@ static void quantise_take(const struct quantise_work *work, struct quantise_line
     if (is_measured) {
         steps_settle(step->form, sums, count, scale, offset);
     }
-    /* Where the first block's count for all, lines that tell nothing, which have no number or only
-     * zeros, are marked by the scale 0: they get another one when all lines are known
+    /* Where the first block's count for all, lines without information, which have no number or
+     * only zeros, are marked by the scale 0: they get another one when all lines are known
      * (first_scales_make). */
     for (size_t i = 0; i < count && is_measured && step->spec->steps.are_first; i++) {
         if (sums.first[i] == 0 && sums.squares[i] == 0) {
@@ -271,7 +271,7 @@ static void quantise_count(struct quantise_step *step, struct finish_rows *rows,
     step->ncounted = rows->steps.count;
 }
 
-/* Weights and holes of rows that come in stand behind those that are held. */
+/* Weights and holes of rows that come in stand after those that are held. */
 static void quantise_keep_beside(struct quantise_step *step, const struct finish_rows *rows,
                                  uint64_t lines)
 {

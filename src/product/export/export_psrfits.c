@@ -43,7 +43,7 @@ struct psrfits_piece {
     uint8_t *data;         /* [rows][nifs][chans] */
 };
 
-/* Numbers of `size` bytes, turned round where they lie. */
+/* Numbers of `size` bytes, turned round where they are. */
 static status_t psrfits_put(const struct psrfits_piece *piece, uint64_t at, void *numbers,
                             uint64_t count, uint32_t size)
 {
@@ -72,7 +72,7 @@ static status_t psrfits_put_band(const struct psrfits_piece *piece)
                        sizeof *mhz);
 }
 
-/* Scales of numbers that have their own, where they lie. */
+/* Scales of numbers that have their own, where they are. */
 static status_t psrfits_read_scales(const struct psrfits_piece *piece, uint64_t offset,
                                     uint64_t line, float *out)
 {

@@ -257,7 +257,7 @@ static double series_rounded(double dm, int decimals)
     return rint(dm * pow(10, decimals));
 }
 
-/* Two decimals, or as many more as tell the DMs apart. */
+/* Two decimals, or as many more as distinguish the DMs. */
 static status_t series_choose_decimals(struct choice *choice)
 {
     status_t st = STATUS_OK;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Where the channels of a dedispersed product lie: /provenance/frequency; of others' products, what
+/* Where the channels of a dedispersed product are: /provenance/frequency; of others' products, what
  * fch1 and foff say. */
 
 /* A part of a channel: a smaller offset smears a pulse less than the channel itself does. */
@@ -39,7 +39,7 @@ static double band_smallest_step(const double *hertz, size_t count)
 }
 
 /* Gaps count as the channels that they could hold. Whatever the widths, the lowest and the highest
- * channel lie where they do: delays are counted from there. */
+ * channel are where they do: delays are counted from there. */
 static void band_of_table(const double *hertz, size_t count, struct series_band *band)
 {
     double width = band->width_mhz > 0 ? 1e6 * band->width_mhz : band_smallest_step(hertz, count);

@@ -335,7 +335,7 @@ static status_t dedispersion_time(void *context, uint32_t i, uint32_t repeats,
     return STATUS_OK;
 }
 
-/* One behind the others, unless it is among the first `known` of them. */
+/* One after the others, unless it is among the first `known` of them. */
 static void dedispersion_put(struct shapes *shapes, uint32_t known,
                              const struct dedisperse_candidate *candidate)
 {

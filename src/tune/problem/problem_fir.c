@@ -30,7 +30,7 @@ static size_t fir_row_floats(const struct filter_spec *spec)
     return spec->is_complex_out ? 2 : 1;
 }
 
-/* For `samples` of stream 0 that lie in memory as `input` says. fir_windows_free() in any case. */
+/* For `samples` of stream 0 that are in memory as `input` says. fir_windows_free() in any case. */
 static void fir_windows_begin(struct fir_windows *windows, const struct filter_spec *spec,
                               const void *data, const struct sample_input *input, uint64_t samples)
 {

@@ -1,4 +1,4 @@
-/* Dedispersion on CPUs: the samples are transposed, so that each channel's lie in a row, then
+/* Dedispersion on CPUs: the samples are transposed, so that each channel's are in a row, then
  * threads take tiles of time and DMs, by brute force or in a tree, or of time and steps of two-step
  * dedispersion. */
 #include "base/memory.h"
@@ -269,7 +269,7 @@ static int cpu_dedisperse_fits(backend_t *backend, const struct dedisperse_spec 
     return *why == NULL;
 }
 
-/* One behind the others, but for a tree that would be brute force after all where that is in the
+/* One after the others, but for a tree that would be brute force after all where that is in the
  * list, too. */
 static void cuts_put(const struct dedisperse_spec *spec, struct dedisperse_shape shape,
                      struct dedisperse_candidate *list, uint32_t *count)

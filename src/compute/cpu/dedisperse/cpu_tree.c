@@ -119,7 +119,7 @@ static void tree_choose_rows(const cpu_tree_t *tree, struct tree_tile *tile)
     }
 }
 
-/* The delays of a four's channels where its first has `delay`; PATTERN_NONE behind the last one. */
+/* The delays of a four's channels where its first has `delay`; PATTERN_NONE after the last one. */
 static void tree_four(const struct patterns *patterns, const struct pattern *four, uint32_t delay,
                       uint32_t delays[4])
 {
@@ -190,7 +190,7 @@ static void tree_list_rows(struct tree_tile *tile, uint32_t dm, uint32_t level, 
     }
 }
 
-/* The chunk is whole: the lists of its DMs one behind the other. */
+/* The chunk is whole: the lists of its DMs one after the other. */
 static status_t tree_end_chunk(cpu_tree_t *tree, struct tree_tile *tile)
 {
     for (uint32_t dm = 0; dm < tile->patterns.ndms; dm++) {
@@ -481,7 +481,7 @@ static unsigned cpu_tree_end_part(const cpu_tree_t *tree, uint32_t group, unsign
     return part | (ends ? PART_ENDS : 0);
 }
 
-/* Totals become floats, past the caches if told. */
+/* Totals become floats, with streaming stores if requested. */
 static void cpu_tree_give(const cpu_tree_t *tree, const struct tree_memory *m, uint32_t d,
                           uint64_t samples, int is_streamed, float *out)
 {

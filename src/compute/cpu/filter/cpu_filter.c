@@ -69,7 +69,7 @@ static uint64_t direct_bytes(const struct filter_spec *spec)
            (uint64_t)spec->taps * (2 * sizeof(float) + sizeof(uint32_t));
 }
 
-/* Coefficients in the order in which samples lie: plane by plane, the oldest sample of each first.
+/* Coefficients in the order in which samples are: plane by plane, the oldest sample of each first.
  */
 static void direct_set_taps(direct_t *d, const struct filter_spec *spec)
 {

@@ -20,7 +20,7 @@ struct filter_reader filter_reader(const struct sample_coding *coding, enum simd
     return reader;
 }
 
-/* Whether samples lie without gaps, real parts before imaginary ones. */
+/* Whether samples are without gaps, real parts before imaginary ones. */
 static int reader_is_whole(const struct filter_reader *reader, const struct filter_stream *stream)
 {
     int has_two = reader->bytes > reader->part_bytes;
@@ -28,7 +28,7 @@ static int reader_is_whole(const struct filter_reader *reader, const struct filt
            (!has_two || stream->im == stream->re + reader->part_bytes);
 }
 
-/* `count` samples that the buffer has, without gaps: where they lie, or copied into `room`. */
+/* `count` samples that the buffer has, without gaps: where they are, or copied into `room`. */
 static const char *reader_bring(const struct filter_reader *reader,
                                 const struct filter_stream *stream, size_t place, size_t count,
                                 char *room)
@@ -121,7 +121,7 @@ uint64_t filter_read(const struct filter_reader *reader, const struct filter_str
     return missing;
 }
 
-/* Floats that lie as they are wanted. */
+/* Floats that are as they are wanted. */
 static uint64_t reader_take(const struct filter_reader *reader, const struct filter_stream *stream,
                             int64_t place, size_t count, float (*out)[2])
 {

@@ -333,7 +333,7 @@ static void overlap_save_take_two(const overlap_save_t *o, const struct filter_s
     }
 }
 
-/* A grain's samples, zeros behind them. */
+/* A grain's samples, zeros after them. */
 static void overlap_save_take(const overlap_save_t *o, const struct filter_stream *stream,
                               int64_t place, float (*out)[2])
 {
@@ -345,7 +345,7 @@ static void overlap_save_take(const overlap_save_t *o, const struct filter_strea
     memset(out + o->samples, 0, (o->length - o->samples) * sizeof *out);
 }
 
-/* Rows first .. first + rows - 1 of a block, which lie `step` floats apart. */
+/* Rows first .. first + rows - 1 of a block, which are `step` floats apart. */
 static void overlap_save_store(const overlap_save_t *o, const float *block, size_t first,
                                size_t rows, float *out)
 {

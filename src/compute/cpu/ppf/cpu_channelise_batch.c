@@ -1,5 +1,5 @@
 /* The batches of a block, and a thread's scratch: a batch is at most GRAIN spectra of one stream,
- * or of a pair, whose samples lie without gaps, or are deinterleaved first. And their filter: how
+ * or of a pair, whose samples are without gaps, or are deinterleaved first. And their filter: how
  * wide columns are, and the pass over them. */
 #include "base/memory.h"
 #include "base/pool.h"
@@ -34,7 +34,7 @@ struct ppf_fir {
     size_t columns; /* samples of a column */
     size_t padded;  /* P, rounded up to whole blocks; oversampled: P */
     struct ppf_fir_strips strips;
-    float *coeff; /* [T][padded]; oversampled: with MOST_LANES zeros before and behind; of strips
+    float *coeff; /* [T][padded]; oversampled: with MOST_LANES zeros before and after; of strips
                      [strip][row of the matrix][T][columns] */
 };
 
@@ -84,7 +84,7 @@ static size_t fir_padded_samples(const struct channelise_spec *spec)
                : (channelise_samples(spec) + MOST_LANES - 1) / MOST_LANES * MOST_LANES;
 }
 
-/* Zeros before and behind the coefficients. */
+/* Zeros before and after the coefficients. */
 static size_t fir_margin(const struct channelise_spec *spec)
 {
     return channelise_is_oversampled(spec) ? MOST_LANES : 0;
@@ -177,7 +177,7 @@ void ppf_fir_destroy(ppf_fir_t *filter)
     }
 }
 
-/* `count` samples into whole blocks: what is behind them in the last one is zero. */
+/* `count` samples into whole blocks: what is after them in the last one is zero. */
 static void fir_unpack_samples(const ppf_fir_t *filter, const char *at, size_t count, float *out)
 {
     size_t lanes = filter->kernels->lanes;
@@ -569,8 +569,8 @@ static void channelise_touch_scratch(const struct cpu *cpu, struct scratch *scra
     }
 }
 
-/* Where the samples of stream `stream` + i of a group lie, from those of spectrum `from` of the
- * block on; those that lie interleaved are deinterleaved at once, in half `half` of what there is.
+/* Where the samples of stream `stream` + i of a group are, from those of spectrum `from` of the
+ * block on; those that are interleaved are deinterleaved at once, in half `half` of what there is.
  */
 static const char *channelise_samples_of(const struct block *block, struct scratch *scratch,
                                          uint32_t stream, uint32_t i, const struct batch *batch,

@@ -1,6 +1,6 @@
 /* Running the filter bank: what threads do with a block.
  *
- * A task is a batch of at most GRAIN spectra of one stream, or of a few streams that lie
+ * A task is a batch of at most GRAIN spectra of one stream, or of a few streams that are
  * interleaved. It filters some spectra, transforms them while they are in cache, and adds their
  * power up or leaves them where they belong. Where polarisations meet (coherency), it does so with
  * pairs of streams: some spectra of the first, then the same of the second. Tasks are independent,
@@ -22,8 +22,8 @@ static float *cpu_channelise_spectrum_row(const struct block *block, int output,
     return block->out[output] + 2 * row * block->cpu->base.spec.nchannels;
 }
 
-/* Where a sum of output i over spectrum s of the block is kept; *add: it goes on. Spectra of one of
- * a batch's streams come in order. */
+/* Where a sum of output i over spectrum s of the block is kept; *add: the sum is continued. Spectra
+ * of one of a batch's streams come in order. */
 static float *deliver_sum_row(const struct block *block, size_t grain[MOST_OUTPUTS], uint32_t i,
                               uint32_t sum, uint64_t s, int *add)
 {
@@ -44,7 +44,7 @@ static float *deliver_sum_row(const struct block *block, size_t grain[MOST_OUTPU
     return block->grains[i] + (grain[i] * nsums + sum) * spec->nchannels;
 }
 
-/* The channels kept of piece p: `count` channels (0: none), which lie at `from` in the bins and
+/* The channels kept of piece p: `count` channels (0: none), which are at `from` in the bins and
  * become channel `to` of what is kept. */
 struct kept {
     size_t from, to, count;
@@ -361,7 +361,7 @@ static void cpu_fine_run_rows(void *context, uint32_t thread, uint64_t task)
     cpu->kernels->settle();
 }
 
-/* Where the transform of spectrum s of a batch's stream lies, number i of those that are filtered
+/* Where the transform of spectrum s of a batch's stream is, number i of those that are filtered
  * in one go. */
 static float *channelise_bins(const struct block *block, struct scratch *scratch,
                               const struct batch *batch, int half, uint64_t s, size_t i)
@@ -376,7 +376,7 @@ static float *channelise_bins(const struct block *block, struct scratch *scratch
     return scratch->bins + row * cpu->shape.out_row;
 }
 
-/* Transforms filtered spectra [from, from + count) of the block. Those that go in batches lie at
+/* Transforms filtered spectra [from, from + count) of the block. Those that go in batches are at
  * their place in the grain, so that each meets the same arithmetic wherever blocks are cut. */
 static void channelise_transform_rows(const struct block *block, struct scratch *scratch,
                                       const struct batch *batch, int half, size_t from,

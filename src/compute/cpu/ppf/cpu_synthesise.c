@@ -13,7 +13,7 @@
 
 /* How much of a thread's memory is what: from the spec alone.
  *
- * Transformed spectra lie in a ring: spectrum s in its place s mod ring. Spectra are made `step` at
+ * Transformed spectra are in a ring: spectrum s in its place s mod ring. Spectra are made `step` at
  * a time, from a multiple of it on, so that one that is transformed in a batch with others always
  * has the same place in it. */
 struct synthesise_layout {
@@ -27,7 +27,7 @@ struct synthesise_layout {
 struct synthesise_scratch {
     float *points;     /* [step][fft.in_row]: spectra in the transform's order */
     float *ring;       /* [ring][fft.out_row] */
-    const float **row; /* [2 ring]: where the spectrum of a place, or of place - ring, lies */
+    const float **row; /* [2 ring]: where the spectrum of a place, or of place - ring, is */
     int is_touched;
 };
 
@@ -53,7 +53,7 @@ struct cpu_synthesise {
     struct synthesise_layout layout;
     cpu_fft_t *transform;
     pool_t *pool;
-    float *coeff; /* g, with MOST_LANES zeros before and behind */
+    float *coeff; /* g, with MOST_LANES zeros before and after */
     int64_t length;
     struct synthesise_scratch *scratch; /* [threads] */
     struct synthesise_block blocks[POOL_BLOCKS];
@@ -70,7 +70,7 @@ static inline size_t synthesise_modulo(int64_t a, size_t b)
 
 /* Samples become spectra in the transform's order, and these stretches of C samples.
  *
- * Where the channels of a spectrum lie closer than its next spectrum's, they are read as if they
+ * Where the channels of a spectrum are closer than its next spectrum's, they are read as if they
  * were samples of one stream, spectrum by spectrum; else some samples of each channel. */
 
 /* Where a channel stands in a row of `points`. */
@@ -80,7 +80,7 @@ static size_t spectra_point(const struct synthesise_spec *spec, uint32_t channel
     return (size_t)(point < 0 ? point + spec->points : point);
 }
 
-/* One spectrum that the buffer has, at a place of it. Channels below 0 stand behind the others. */
+/* One spectrum that the buffer has, at a place of it. Channels below 0 stand after the others. */
 static uint64_t spectra_read_whole(const struct synthesise_block *block, uint32_t stream,
                                    int64_t place, float *points)
 {
@@ -200,7 +200,7 @@ static uint64_t synthesise_transform(const struct synthesise_block *block,
  *
  * A task makes a piece of one stream's rows: it transforms spectra, a step at a time, and sums the
  * rows that these complete. At a piece's beginning are spectra that its neighbour transforms, too.
- * Rows are summed by columns: in a tile lie rows whose places in their spectra are neighbours, so
+ * Rows are summed by columns: in a tile are rows whose places in their spectra are neighbours, so
  * that what all spectra of the ring have there stays in the first-level cache. */
 
 static int64_t run_least(int64_t a, int64_t b)
@@ -213,7 +213,7 @@ static int64_t run_most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The first spectrum of row n, and the one behind its last. */
+/* The first spectrum of row n, and the one after its last. */
 static int64_t run_first_spectrum(const struct cpu_synthesise *stage, int64_t n)
 {
     const struct synthesise_spec *spec = &stage->base.spec;
@@ -316,7 +316,7 @@ static void run_count_others(const struct synthesise_block *block,
     }
 }
 
-/* Each thread touches its memory first, and knows where spectra lie. */
+/* Each thread touches its memory first, and knows where spectra are. */
 static void run_touch(const struct synthesise_layout *layout, struct synthesise_scratch *scratch)
 {
     if (!scratch->is_touched) {
@@ -335,7 +335,7 @@ static int64_t run_piece_row(const struct synthesise_block *block, uint64_t piec
 }
 
 /* The spectra of the block whose missing samples a piece answers for: from its first one to the
- * next piece's, the first and the last piece for all before and behind. */
+ * next piece's, the first and the last piece for all before and after. */
 static struct run_counted run_answers(const struct synthesise_block *block, uint64_t piece)
 {
     const struct stage_run *run = &block->run;

@@ -26,7 +26,7 @@ typedef struct dedisperse_kernel {
     struct tree_tables tree;
     cl_mem steps, tables, words, reaches;
     cl_kernel fold;
-    uint64_t reach, word_stride; /* words of a row behind its tiles, at most, and all */
+    uint64_t reach, word_stride; /* words of a row after its tiles, at most, and all */
 } dedisperse_kernel_t;
 
 static void dedisperse_kernel_destroy(dedisperse_kernel_t *kernel)
@@ -129,7 +129,7 @@ static uint64_t kernel_words(const dedisperse_kernel_t *kernel, uint64_t samples
            (dedisperse_shape_tile_samples(s) / (s->pack * s->pack));
 }
 
-/* Words of each row behind its tiles, in fours; the row of zeros has the most. */
+/* Words of each row after its tiles, in fours; the row of zeros has the most. */
 static status_t kernel_put_reaches(dedisperse_kernel_t *kernel,
                                    const struct dedisperse_shape_problem *p)
 {
@@ -340,7 +340,7 @@ static status_t dedisperse_kernel_run(dedisperse_kernel_t *kernel, struct stopwa
         ARGUMENT_UINT((cl_uint)pieces));
 }
 
-/* Transposes samples on the device, so that each channel's lie in a row; sub-bands of two-step
+/* Transposes samples on the device, so that each channel's are in a row; sub-bands of two-step
  * dedispersion.
  *
  * Two kernels of one program, and their tables on the device; then the stage. */

@@ -17,7 +17,7 @@ enum {
 /* A step's needs: words and pieces, for groups from .. to - 1 in their order. */
 struct tree_step {
     int is_single;
-    uint32_t from, to, rows_at, sums_at; /* where rows and sums lie */
+    uint32_t from, to, rows_at, sums_at; /* where rows and sums are */
     uint64_t staged, made, pieces;
 };
 
@@ -43,7 +43,7 @@ struct tree_tile {
 /* One tile of DMs of the tree kernel (kernels/dedisperse_tree.cl): its patterns, cut into steps of
  * as many groups as local memory holds. No call of OpenCL: pure functions of the problem.
  *
- * Groups of rows one behind the other, steps of them side by side in local memory. */
+ * Groups of rows one after the other, steps of them side by side in local memory. */
 
 enum { LANES = 32 /* work-items of those of a group that NVIDIA runs together */ };
 
@@ -82,7 +82,7 @@ static uint32_t tree_tile_piece(const struct dedisperse_shape *s)
     return tree_tile_rounds(s) * tree_tile_lanes(s);
 }
 
-/* Finds, for each row, the samples that the tile's DMs read. Rows behind the last are rows of
+/* Finds, for each row, the samples that the tile's DMs read. Rows after the last are rows of
  * zeros, as long as others of their group. */
 static void tile_find_spans(struct tree_tile *t)
 {
@@ -141,7 +141,7 @@ static void tree_tile_free(struct tree_tile *t)
     free(t->steps);
 }
 
-/* The first pattern of a group, and each; one of zeros is in groups behind the last. */
+/* The first pattern of a group, and each; one of zeros is in groups after the last. */
 static uint32_t tree_tile_first(const struct tree_tile *t, uint32_t g)
 {
     uint32_t there = g < t->level->ngroups ? g : t->level->ngroups;
@@ -154,7 +154,7 @@ static struct pattern tree_tile_pattern(const struct tree_tile *t, uint32_t numb
                                                        : (struct pattern){.least = 0};
 }
 
-/* Words of a pattern's sums, in fours: whatever lies in local memory begins at a four. */
+/* Words of a pattern's sums, in fours: whatever is in local memory begins at a four. */
 static uint32_t tree_tile_words(const struct tree_tile *t, const struct pattern *p)
 {
     return (t->shape->pack * (t->columns + p->most - p->least) + 3) / 4 * 4;
@@ -178,7 +178,7 @@ static void tile_add_group(const struct tree_tile *t, uint32_t g, struct tree_st
 
 /* Whether a group is better added row by row, by words of local memory: a row's word is read for
  * four samples and taken apart, a sum's for two; a unit of a pattern is read in as many words as
- * rows, and written in two; or because steps would not lie side by side. Words of samples are
+ * rows, and written in two; or because steps would not be side by side. Words of samples are
  * packed there. */
 static int tile_is_single(const struct tree_tile *t, uint32_t g)
 {
@@ -383,8 +383,8 @@ enum {
 
 /* Flags of a step. */
 #define TREE_SINGLE (1U << 15)  /* rows, not sums */
-#define TREE_FULL (1U << 31)    /* high parts are set aside behind it */
-#define TREE_ENDS (1U << 22)    /* even bytes are found behind it */
+#define TREE_FULL (1U << 31)    /* high parts are set aside after it */
+#define TREE_ENDS (1U << 22)    /* even bytes are found after it */
 #define TREE_GOES_ON (1U << 23) /* more single rows follow a full step */
 
 void tree_tables_free(struct tree_tables *tables)
@@ -445,7 +445,7 @@ static void tables_put_half(uint32_t *numbers, uint64_t i, uint32_t half)
     numbers[i / 2] |= half << (16 * (i % 2));
 }
 
-/* One pattern of group g, whose sums lie from word `made` on. Returns the number of pieces. */
+/* One pattern of group g, whose sums are from word `made` on. Returns the number of pieces. */
 static uint64_t tile_put_pattern(const struct tree_tile *t, uint32_t g, uint32_t number,
                                  uint32_t made, uint32_t *block, uint64_t piece)
 {
@@ -473,7 +473,7 @@ static uint64_t tile_put_pattern(const struct tree_tile *t, uint32_t g, uint32_t
     return pieces;
 }
 
-/* A 16-bit offset for each DM of the tile, into pair number i / 2; DMs behind the last are the
+/* A 16-bit offset for each DM of the tile, into pair number i / 2; DMs after the last are the
  * last. */
 static void tile_put_offsets(const struct tree_tile *t, uint32_t row, uint32_t i, uint32_t group,
                              uint32_t *pairs)
@@ -634,7 +634,7 @@ status_t tree_tables_create(const struct dedisperse_shape_problem *p,
     }
     TRY_OUT(tables_put_tile(&t, p->ndms));
     t.phases = t.steps.count / HEAD * every;
-    /* A phase looks at the two behind it. */
+    /* A phase looks at the two after it. */
     uint32_t *behind = NULL;
     TRY_OUT(tables_grow(&t.steps, 2 * HEAD, &behind));
     t.made *= every;

@@ -151,7 +151,7 @@ static int fine_fits_pass(const struct channelise_shape *shape, const struct dev
     return fine_items(shape, i) <= device->group_size && cells * PAIR_BYTES <= device->local_bytes;
 }
 
-/* Points of a slice of a relay, see kernels/fine/fine_relay.cl; how many of them are behind. */
+/* Points of a slice of a relay, see kernels/fine/fine_relay.cl; how many of them are after. */
 static uint64_t fine_slice(const struct channelise_spec *spec, const struct channelise_shape *shape)
 {
     return fine_steps(shape) > 2 ? (uint64_t)shape->vector * fine_columns_of(spec, shape)
@@ -535,7 +535,7 @@ static status_t fine_run_columns(fine_t *fine, struct stopwatch *watch,
                   ARGUMENT_UINT((cl_uint)count));
 }
 
-/* The columns of rows: of all spectra and streams, one behind the other. */
+/* The columns of rows: of all spectra and streams, one after the other. */
 static status_t fine_run_middle(fine_t *fine, struct stopwatch *watch,
                                 const struct fine_block *block, uint64_t count)
 {

@@ -1,5 +1,5 @@
 /* Channels that are products of 2, 3 and 5, and long powers of two: how they are divided into
- * stages, where values lie between these, and how long spectra are filtered. */
+ * stages, where values are between these, and how long spectra are filtered. */
 #include "compute/opencl/ppf/mixed.h"
 
 #include "base/memory.h"
@@ -34,7 +34,7 @@ enum {
     BATCHES = sizeof batches / sizeof *batches
 };
 
-/* Where values lie: see the kernel. */
+/* Where values are: see the kernel. */
 struct mixed_layout {
     uint32_t step, span; /* cells from one value of an item to the next, and of a spectrum */
     int is_xored;

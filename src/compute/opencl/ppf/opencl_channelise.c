@@ -100,7 +100,7 @@ static status_t ppf_put_coefficients(ppf_t *bank)
 {
     status_t st = STATUS_OK;
     size_t points = channelise_samples(&bank->spec);
-    /* Zeros of a raw spectrum before and behind. */
+    /* Zeros of a raw spectrum before and after. */
     const size_t zeros =
         bank->choice.shape.kernel == KERNEL_FUSED && channelise_is_oversampled(&bank->spec) ? points
                                                                                             : 0;
@@ -328,7 +328,7 @@ struct block {
     const cl_mem *out;
 };
 
-/* The clip counts of an output of few bits, behind its rows. */
+/* The clip counts of an output of few bits, after its rows. */
 static struct channelise_clipped ppf_clipped(const ppf_t *bank, const struct block *block,
                                              uint32_t i)
 {
@@ -449,7 +449,7 @@ static status_t ppf_run_tiles(ppf_t *bank, const struct block *block)
     return STATUS_OK;
 }
 
-/* Bytes of `rows` rows of output i, with the data that stands behind them. */
+/* Bytes of `rows` rows of output i, with the data that stands after them. */
 static uint64_t ppf_bytes_of(const ppf_t *bank, const struct block *block, uint32_t i,
                              uint64_t rows)
 {
