@@ -298,7 +298,7 @@ int packing_parse(const char *text, struct packing *out) __attribute__((warn_unu
 #define PACKING_TEXTS                                                                              \
     "one of \"4+4 offset hi=re\", \"4+4 offset lo=re\", \"4+4 two's complement hi=re\", \"4+4 "    \
     "two's complement lo=re\", \"1 bit\", \"2 bit offset\", \"2 bit two's complement\", \"4 bit "  \
-    "offset\", \"4 bit two's complement\" (these with \"high first\" behind them, too), \"8 bit "  \
+    "offset\", \"4 bit two's complement\" (these also followed by \"high first\"), \"8 bit "       \
     "offset\", \"16 bit offset\""
 
 #endif

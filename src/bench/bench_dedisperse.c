@@ -101,12 +101,11 @@ status_t bench_dedisperse_create(backend_t *backend, const struct bench_dedisper
     bench->spec.threads = c->threads;
     bench->seconds = (double)bench->spec.max_samples / c->telescope->rate;
     uint64_t least = max_u64(BOXES_LEAST_TIMES, 2 * (uint64_t)c->search);
-    REQUIRE_OUT(
-        c->search == 0 || bench->spec.max_samples >= least, STATUS_USAGE,
-        "bench dedisperse: --search %u: %llu times of each DM tell no noise: at least %llu are "
-        "needed, --seconds %g",
-        c->search, (unsigned long long)bench->spec.max_samples, (unsigned long long)least,
-        ceil(10 * (double)least / c->telescope->rate) / 10);
+    REQUIRE_OUT(c->search == 0 || bench->spec.max_samples >= least, STATUS_USAGE,
+                "bench dedisperse: --search %u: each DM has only %llu times: to measure noise, at "
+                "least %llu are needed, --seconds %g",
+                c->search, (unsigned long long)bench->spec.max_samples, (unsigned long long)least,
+                ceil(10 * (double)least / c->telescope->rate) / 10);
     *out = memory_move(&bench);
 out:
     bench_dedisperse_destroy(bench);

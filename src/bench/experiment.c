@@ -38,7 +38,7 @@ static status_t tune_tell(const struct tuned_job *t, const char *what, const str
     const struct tune_summary *summary = &tuning->summary;
     struct text words = {0};
     REQUIRE_OUT(summary->fit > 0 || summary->is_cut, STATUS_USAGE,
-                "tune: %s: its backend has nothing to choose from%s%s", what,
+                "tune: %s: its backend has no configurations to choose from%s%s", what,
                 request->only ? " with --only " : "", request->only ? request->only : "");
     TRY_OUT(summary->seconds > 0 ? tune_problem_words(tuning->problem, tuning->values, &words)
                                  : STATUS_OK);

@@ -129,7 +129,8 @@ static status_t bench_sweep_file(struct dedisperse_settings *s, bench_dedisperse
     char *rest = NULL;
     TRY_OUT(text_read_file(&text, s->sweep, MOST_BYTES, "shapes"));
     size_t nul = text_line_of_nul(text.data, text.length);
-    REQUIRE_OUT(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected shapes", s->sweep, nul);
+    REQUIRE_OUT(nul == 0, STATUS_USAGE, "%s:%zu: contains a NUL byte, expected shapes", s->sweep,
+                nul);
     for (char *line = text.data ? strtok_r(text.data, "\n", &rest) : NULL;
          line && bench_has_time(s); line = strtok_r(NULL, "\n", &rest)) {
         struct dedisperse_shape shape;
@@ -237,9 +238,9 @@ static const struct option_row rows[] = {
     {"shape", "TEXT", bench_read_shape, AT(shape), "such as copies:4:32x8:8x4:8:0:1", NULL,
      "one configuration of the kernel (default: the model's choice), written STAGING:PACK:TIMExDM "
      "items:TIMExDM outputs:CHUNK:SKEW:PTX, STAGING direct, funnel or copies: "
-     "copies:4:32x8:8x4:8:0:1; with :GROUP behind it a tree"},
+     "copies:4:32x8:8x4:8:0:1; followed by :GROUP, a tree"},
     {"tuned", FLAG(AT(is_tuned)),
-     "what `voltmill tune` has found for each problem, or for the nearest one"},
+     "the result of `voltmill tune` for each problem, or for the nearest one"},
     {.name = "database"},
     {"sweep", "FILE", value_text, AT(sweep), NULL, NULL,
      "times the shapes that FILE lists, one a line; FILE `all`: those of the whole space that fit, "
@@ -279,7 +280,7 @@ const struct command cli_bench_dedisperse = {
     .usage = "[OPTION]...",
     .about = "Times dedispersion alone on random samples (Sclocco et al. 2014) and checks sampled "
              "outputs; a row whose result is wrong says FAILED. An add is one sample added into "
-             "one output. The setup is apertif unless told.",
+             "one output. The default setup is apertif.",
     .rows = rows,
     .bytes = sizeof(struct dedisperse_settings),
     .check = bench_check,

@@ -282,7 +282,7 @@ static const struct option_row rows[] = {
     {"kernel", "LIST", value_list, AT(kernels), "auto|fused|slide|cache|local|fine|blocks", "auto",
      "auto, fused, slide, cache, local, fine, blocks"},
     {"fft", "NAME", value_choice, AT(fft), "auto|vkfft|clfft", "auto",
-     "auto, vkfft or clfft, behind the FIR kernels"},
+     "auto, vkfft or clfft, after the FIR kernels"},
     {"real", FLAG(AT(is_real)), "real samples instead of complex ones"},
     {"oversample", "NUM/DEN", bench_read_ratio, AT(oversample),
      "a ratio of at least 1, such as 32/27", "1/1",
@@ -299,8 +299,8 @@ static const struct option_row rows[] = {
      "of all streams together, such as 268435456 or 2^28"},
     {.name = "repeat"},
     {"transfers", FLAG(AT(with_transfers)),
-     "also blocks in a row from pinned memory and back, and, where nvidia-smi tells what the card "
-     "draws, joules per 10^9 samples"},
+     "also blocks in a row from pinned memory and back, and, where nvidia-smi reports the power, "
+     "joules per 10^9 samples"},
     {"lofar", FLAG(AT(is_lofar)),
      "64 stations x 2 polarisations at 64 x 64 channels x taps, 128 x 32, 256 x 16, 512 x 8, 1024 "
      "x 4, 8 and 16 bit (van der Veldt et al. 2012)"},

@@ -97,7 +97,7 @@ static status_t bench_run_settled_all(void *settings)
 
 static const struct option_row rows[] = {
     {"repeat", "N", value_u32, SHARED(repeats), "1..1000", "3",
-     "runs each side N times; the best counts"},
+     "runs the job and its bound N times each; the best counts"},
     {.name = "set force adopt"},
     {"each", "PATTERN", value_text, AT(each), NULL, NULL,
      "times it for each observation that matches, as `run --each`"},

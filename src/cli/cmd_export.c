@@ -66,7 +66,7 @@ static const char *const older[][2] = {{"if", "pol"}, {NULL, NULL}};
 static const struct option_row rows[] = {
     {"format", "NAME", value_choice, AT(format), "fil|psrfits|dat|tim|kerchunk|csv|heimdall|fetch",
      NULL,
-     "fil: a filterbank in HDF5 (FBH5, voltmill's or anybody's) as SIGPROC filterbank, the highest "
+     "fil: a filterbank in HDF5 (FBH5, of any program) as SIGPROC filterbank, the highest "
      "frequency first; psrfits: as search-mode PSRFITS; dat: series of a dedispersed product as "
      "PRESTO's BASE_DM475.00.dat and .inf; tim: as SIGPROC's .tim; kerchunk: a JSON of references "
      "by which xarray, dask and others read any product as zarr, without a copy; csv, heimdall, "
@@ -80,10 +80,10 @@ static const struct option_row rows[] = {
     {"bits", "8|16|32", value_u32, AT(bits), "8|16|32", NULL,
      "of a sample; 32 are floats (default: as it is stored)"},
     {"scale", "HOW", export_read_scale, AT(scale), "channels|range|LOW..HIGH such as 0..4e6", NULL,
-     "how floats fit into 8 or 16 bits (psrfits keeps what undoes it; default there: channels): "
-     "channels: each channel's mean becomes a quarter of the numbers, its rms a sixteenth; range: "
-     "the smallest value becomes 0, the largest value the largest number; LOW..HIGH: these "
-     "instead"},
+     "how floats are scaled to 8 or 16 bits (psrfits stores scales and offsets, by default with "
+     "channels): channels: each channel's mean becomes a quarter of the numbers, its rms a "
+     "sixteenth; range: the smallest value becomes 0, the largest value the largest number; "
+     "LOW..HIGH: these instead"},
     {"pol", "X", value_text, AT(only_pol), NULL, NULL,
      "only this polarisation, by name such as X or by number from 0 on (default: all)"},
     {"sum", FLAG(AT(sum)), "the sum of the polarisations"},
@@ -95,7 +95,7 @@ static const struct option_row rows[] = {
      "all that are stored from A to B"},
     {.help = "With --format kerchunk:"},
     {"url", "URL", value_text, AT(url), NULL, NULL,
-     "where readers find the product, such as s3://bucket/power.h5 (default: its path)"},
+     "the product's address for readers, such as s3://bucket/power.h5 (default: its path)"},
     {.name = NULL}};
 
 #define CANDIDATES "candidates: `voltmill run JOB` finds them, where JOB has dedisperse.search"
@@ -173,7 +173,7 @@ static status_t export_run(void *settings)
 
 const struct command cli_export = {
     .name = "export",
-    .summary = "write a product as others read it: .fil, PSRFITS, .dat, .tim, kerchunk, CSV",
+    .summary = "write a product for other programs: .fil, PSRFITS, .dat, .tim, kerchunk, CSV",
     .usage = "--format fil|psrfits [OPTION]... PRODUCT\n"
              "--format kerchunk [OPTION]... PRODUCT\n"
              "--format csv|heimdall|fetch [OPTION]... CANDIDATES\n"

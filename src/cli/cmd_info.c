@@ -137,8 +137,8 @@ static status_t info_describe_other(const char *path, struct json *json)
         json_text(json, "proposed", job.data);
         goto out;
     }
-    display_print("%s is an HDF5 file, but neither %s, nor a product.\n"
-                  "A job can describe it under input.layout (docs/archives.md). It holds\n",
+    display_print("%s is an HDF5 file, but neither %s, nor a product.\nA job can describe it under "
+                  "input.layout (docs/archives.md). It contains\n",
                   path, titles.data);
     fputs(datasets.data ? datasets.data : "", stdout);
     fputs(attributes.data ? attributes.data : "", stdout);
@@ -434,7 +434,7 @@ out:
 static const struct option_row rows[] = {
     {"devices", FLAG(offsetof(struct info_settings, devices)),
      "lists the OpenCL devices of this machine instead"},
-    {"json", FLAG(offsetof(struct info_settings, json)), "says it as a JSON object"},
+    {"json", FLAG(offsetof(struct info_settings, json)), "prints it as a JSON object"},
     {.name = "layout"},
     {.name = NULL}};
 
@@ -445,7 +445,7 @@ const struct command cli_info = {
     .usage = "[OPTION]... FILE...\n--devices",
     .about =
         "Describes an archive of any known format, a filterbank, or a product of voltmill, in "
-        "words and units; of another HDF5 file what it holds, and a description to begin with. "
+        "words and units. Of another HDF5 file it lists the datasets and drafts a description. "
         "Several files, or a pattern in quotes, are one archive, as input.files of a job.",
     .operand = "file",
     .ends = "h5|hdf5|raw|vdif|dada|dat|npy|sigmf-meta|sigmf|wav|fil|fits",

@@ -39,13 +39,13 @@ static status_t join_run(void *settings)
 
 const struct command cli_join = {
     .name = "join",
-    .summary = "put products together that were made apart, in time or frequency",
+    .summary = "join products that were made separately, in time or frequency",
     .usage = "-o FILE [OPTION]... PRODUCT PRODUCT...",
-    .about = "Puts parts of one observation together that were made apart: power or spectra of the "
-             "same filter bank. Parts of one band are joined in time, in whatever order they are "
-             "named; rows between them are missing (NaN, weight 0). Parts of one time are joined "
-             "in frequency, channels side by side. Rows are copied byte for byte; weights, flags "
-             "and kurtosis follow, and the result says of which parts it is (docs/products.md).",
+    .about = "Joins parts of one observation that were made separately: power or spectra of the "
+             "same filter bank. Parts of the same band are joined in time, in any order of the "
+             "arguments; rows between them are missing (NaN, weight 0). Parts of the same time are "
+             "joined in frequency, channels side by side. Rows are copied byte for byte, with "
+             "weights, flags and kurtosis; the result names its parts (docs/products.md).",
     .operand = "product",
     .ends = "h5",
     .takes_many = 1,

@@ -18,7 +18,7 @@ static const struct option_row rows[] = {
     {.name = "force external layout"},
     {"text", FLAG(AT(text)), "only the text, no picture"},
     {"serve", FLAG(AT(serve)),
-     "nothing of that: hands numbers to the Python module over standard input, a socket"},
+     "neither text nor picture: sends numbers to the Python module over standard input, a socket"},
     {.name = NULL}};
 
 static status_t look_run(void *settings)

@@ -360,25 +360,26 @@ out:
 static const struct option_row rows[] = {
     {.name = "set"},
     {"force", FLAG(SHARED(force)), "as if products that exist were to be replaced"},
-    {"restart", FLAG(SHARED(restart)), "as if what an earlier run has left were to be begun anew"},
+    {"restart", FLAG(SHARED(restart)),
+     "as if it began anew and discarded what an earlier run has left"},
     {"adopt", FLAG(SHARED(adopt)),
      "as if unfinished files that another user has left were taken over"},
     {"each", "PATTERN", value_texts, offsetof(struct plan_settings, each), NULL, NULL,
      "plans the first of the observations that match, as `voltmill run --each` would process it"},
     {"list", "FILE", value_text, offsetof(struct plan_settings, list), NULL, NULL,
      "the same for the first line of FILE (-: of standard input)"},
-    {"json", FLAG(offsetof(struct plan_settings, json)), "says it as a JSON object"},
+    {"json", FLAG(offsetof(struct plan_settings, json)), "prints it as a JSON object"},
     {.name = NULL}};
 
 const struct command cli_plan = {
     .only_prints = 1,
     .name = "plan",
-    .summary = "say what `run` would do: sizes, memory, the filter's report",
+    .summary = "print what `run` would do: sizes, memory, the filter's response",
     .usage = "[OPTION]... JOB\n--set KEY=VALUE... [OPTION]...\n--each PATTERN [OPTION]... JOB",
-    .about = "Says what `voltmill run JOB` would do, and checks that it can: files, streams, "
-             "samples, chunks, bytes in and out, memory a rank, free space, what the filter does "
-             "to a tone, what is complete and where a run would go on, and which files the archive "
-             "leads to in other folders. Writes nothing.",
+    .about = "Prints what `voltmill run JOB` would do, and checks that it can: files, streams, "
+             "samples, chunks, bytes in and out, memory of a rank, free space, the filter's "
+             "response to a tone, what is complete, where a run would resume, and files in other "
+             "folders to which the archive refers. Writes nothing.",
     .operand = "job file",
     .ends = "yaml",
     .without = "set",

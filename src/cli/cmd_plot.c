@@ -157,10 +157,10 @@ const struct command cli_plot = {
     .summary = "draw a product, a filter bank or a table as PNG or SVG",
     .usage = "[OPTION]... PRODUCT\n--filter [OPTION]... JOB\n--bench [OPTION]... TABLE...\n"
              "--tuner [OPTION]... LOG",
-    .about = "Draws a product (or anybody's filterbank) with Python and matplotlib: waterfall, "
-             "bandpass, and what else it contains; of dedispersed series the DMs over time; of "
-             "bursts pulse, waterfall, DM over time and S/N. With --filter what a job's filter "
-             "bank does to tones; with --bench and --tuner tables (docs/plot.md).",
+    .about = "Draws a product (or any filterbank) with Python and matplotlib: waterfall, bandpass, "
+             "and other datasets that it contains; of dedispersed series the DMs over time; of "
+             "bursts pulse, waterfall, DM over time and S/N. --filter draws the response of a "
+             "job's filter bank to tones; --bench and --tuner draw tables (docs/plot.md).",
     .ending = "Exit status: 0 drawn, 2 usage, 3 no space, 4 data, 5 no Python with matplotlib, or "
               "memory.",
     .operand = "file",

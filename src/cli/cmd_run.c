@@ -55,15 +55,15 @@ static int run_read_part(const struct option_row *row, const char *text, void *f
 static const struct option_row rows[] = {
     {.name = "set force restart adopt"},
     {"stall-timeout", "SECONDS", run_read_stall, AT(stall), "seconds, or 0", NULL,
-     "fails when a rank does not get on for so long, its files or its device hang (default: 300; "
-     "0: never)"},
+     "fails when a rank, its files or its device make no progress for this time (default: 300; 0: "
+     "never)"},
     {"each", "PATTERN", value_texts, AT(each), NULL, NULL,
-     "does the job for each observation that matches, one after the other: it is the job's input, "
-     "and its name without folder and ending stands for {name} in the job: file: "
-     "\"out/{name}.h5\". Files of a sequence are one observation: x.0000.raw and x.0001.raw, the "
-     "components of LOFAR, a channel of Digital RF. Observations that would make one file are "
-     "refused. Those that are complete are skipped; a table at the end shows the state of each. "
-     "One pattern, which may match many files, in several folders, too"},
+     "runs the job on each observation that matches, one after the other. {name} in the job is the "
+     "observation's name without folder and ending: file: \"out/{name}.h5\". Files of a sequence "
+     "are one observation: x.0000.raw and x.0001.raw, the components of LOFAR, a channel of "
+     "Digital RF. Two observations that would make the same file are refused. Complete ones are "
+     "skipped; a table at the end shows the state of each. One pattern may match many files in "
+     "several folders"},
     {"list", "FILE", value_text, AT(list), NULL, NULL,
      "the same for each line of FILE (-: of standard input): a file, a folder or a pattern"},
     {"part", "I/N", run_read_part, AT(part), "a number I from 1 to N, such as 3/16", NULL,
@@ -71,10 +71,10 @@ static const struct option_row rows[] = {
      "them, such as the elements of a job array"},
     {"keep-going", FLAG(AT(keep_going)), "continues with the next when one fails"},
     {"tune", FLAG(AT(tune)),
-     "before it begins, searches for the fastest way to do what the database of tuned kernels does "
-     "not know yet (see `voltmill tune`)"},
+     "first searches for the fastest configuration of kernels that are not in the database yet "
+     "(see `voltmill tune`)"},
     {"tune-budget", "SECONDS", value_positive, AT(budget), "seconds, more than 0", "60",
-     "the same, for so long at most, all searches together"},
+     "the same, with a limit for the time of all searches together"},
     {.name = "database progress"},
     {"report", "FILE", value_text, AT(report), NULL, NULL,
      "when the products are complete, writes a page (HTML, one file) about them: what ran, how "
@@ -173,22 +173,21 @@ out:
 
 const struct command cli_run = {
     .name = "run",
-    .summary = "grind an archive into products, as a job file says",
+    .summary = "process an archive into products, as a job file says",
     .usage = "[OPTION]... JOB\n--set KEY=VALUE... [OPTION]...\n--each PATTERN [OPTION]... JOB\n"
              "--list FILE [OPTION]... JOB",
-    .about =
-        "Grinds the voltages of an archive into spectra, and power into dedispersed series, as the "
-        "job file JOB says (docs/job-file.md); - is standard input. Without JOB, options --set are "
-        "the job.\n"
-        "A product is written as FILE.part and renamed when it is complete. A run that was killed, "
-        "stopped or failed leaves what it has done, and FILE.journal beside it: the same command "
-        "goes on from there, on any number of ranks. SIGTERM and SIGINT (Ctrl-C), to any rank, "
-        "drop the work in hand and stop a run within 0.8 seconds; SIGUSR1, a batch system's "
-        "warning, leaves it 8 seconds to finish that; a second SIGINT ends it at once. `mpirun` "
-        "may hand signals on a second later. `voltmill status FILE` says how far a product is.",
+    .about = "Computes spectra from the voltages of an archive, and dedispersed series from power, "
+             "as the job file JOB says (docs/job-file.md); - is standard input. Without JOB, "
+             "options --set are the job.\nA product is written as FILE.part and renamed when it is "
+             "complete. A run that was killed, stopped or failed leaves what it has done, and "
+             "FILE.journal beside it: the same command resumes it, on any number of ranks. SIGTERM "
+             "and SIGINT (Ctrl-C), sent to any rank, discard unfinished chunks and stop a run "
+             "within 0.8 seconds; SIGUSR1, a batch system's warning, allows 8 seconds to finish "
+             "them; a second SIGINT ends it at once. `mpirun` may forward signals a second late. "
+             "`voltmill status FILE` reports a product's progress.",
     .ending = "Exit status: 0 complete, 2 usage or job, 3 no space, 4 data or I/O, 5 device or "
               "memory, 6 complete, but rows are NaN because their input could not be read "
-              "(run.on_bad: nan), 75 stopped: the same command goes on.",
+              "(run.on_bad: nan), 75 stopped: the same command resumes it.",
     .operand = "job file",
     .ends = "yaml",
     .without = "set",

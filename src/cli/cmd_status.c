@@ -66,14 +66,14 @@ static void status_print_journal(const journal_t *journal)
 static void status_print_state(const struct status_unfinished *found)
 {
     int is_of_run = found->mark == MARK_NONE || found->mark == MARK_RUN;
-    const char *then = !is_of_run         ? "no command is at work: the same command begins anew"
-                       : !found->has_part ? "its .part is lost: the same command begins anew"
+    const char *then = !is_of_run ? "no command is at work: run the same command to begin anew"
+                       : !found->has_part ? "its .part is lost: run the same command to begin anew"
                        : !found->journal
-                           ? "its journal is lost or damaged: the same command begins anew"
-                           : "no run is at work: the same command goes on";
+                           ? "its journal is lost or damaged: run the same command to begin anew"
+                           : "no run is at work: run the same command to resume";
     display_row("state", "unfinished, %s",
                 found->held > 0   ? "a run is at work"
-                : found->held < 0 ? "whether a run is at work cannot be told here"
+                : found->held < 0 ? "whether a run is at work is unknown here"
                                   : then);
     if (!is_of_run) {
         display_row("made by", "%s", mark_command(found->mark));
@@ -113,15 +113,15 @@ static void status_print_stamped(const struct stamped *found)
 {
     const char *rows = units_count(found->fbh5->rows);
     if (!found->has_stamp) {
-        display_row("state", "unknown: no job of voltmill made it as it is");
+        display_row("state", "unknown: changed since voltmill made it, or not made by voltmill");
     } else if (stamped_is_whole(found)) {
         display_row("state", "complete");
     } else {
         display_row("state", "cut short, of %s spectra", units_count(found->stamp.rows));
     }
     display_row("spectra", "%s, in %s", rows, found->what);
-    display_row("CRCs", "none: nothing but its length can be checked%s",
-                found->has_stamp ? "; voltmill run JOB tells whether it is that job's" : "");
+    display_row("CRCs", "none: only its length can be checked%s",
+                found->has_stamp ? "; voltmill run JOB checks whether JOB made it" : "");
 }
 
 static void status_write_stamped(const struct stamped *found, struct json *json)
@@ -184,7 +184,7 @@ static status_t status_of_unfinished(const struct product_files *find, struct js
     enum journal_state state;
     journal_t *journal = NULL;
     TRY_OUT(journal_open(find->journal, &state, &journal));
-    REQUIRE_OUT(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is no journal of voltmill",
+    REQUIRE_OUT(state != JOURNAL_FOREIGN, STATUS_DATA, "%s is not a journal of voltmill",
                 find->journal);
     REQUIRE_OUT(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
                 find->journal);
@@ -227,18 +227,18 @@ out:
 }
 
 static const struct option_row rows[] = {
-    {"json", FLAG(offsetof(struct status_settings, json)), "says it as a JSON object"},
+    {"json", FLAG(offsetof(struct status_settings, json)), "prints it as a JSON object"},
     {.name = NULL}};
 
 const struct command cli_status = {
     .only_prints = 1,
     .name = "status",
-    .summary = "say how far a product is, and whether a run is at work",
+    .summary = "report a product's progress, and whether a run is at work",
     .usage = "[OPTION]... PRODUCT",
-    .about = "Says how far a product is: which part of it is done, and whether a run is at work. "
-             "PRODUCT is FILE, FILE.part or FILE.journal. `voltmill verify --crc` looks for "
-             "damage.",
-    .ending = "Exit status: 0, 4 there is no such product, or its files cannot be read.",
+    .about =
+        "Reports a product's progress: which part of it is done, and whether a run is at work. "
+        "PRODUCT is FILE, FILE.part or FILE.journal. `voltmill verify --crc` finds damage.",
+    .ending = "Exit status: 0, 4 no such product, or its files are unreadable.",
     .operand = "product",
     .ends = "h5|part|journal",
     .rows = rows,

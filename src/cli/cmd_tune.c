@@ -46,28 +46,28 @@ static const struct option_row tune_rows[] = {
      "times at most N configurations in each search, beside the one that is known"},
     {"seed", "N", value_u64, AT(tuning.search.seed), "0..", "1", "of a random search"},
     {"only", "LIST", value_text, AT(tuning.only), NULL, NULL,
-     "of dedispersion, looks at configurations with these values only: time_out=1/2/4,chunk=8; of "
+     "dedispersion: considers only configurations with these values: time_out=1/2/4,chunk=8; of "
      "staging (0 direct, 1 funnel, 2 copies), pack, time_items, dm_items, time_out, dm_out, chunk, "
      "skew, ptx"},
     {"every", "N", value_u32, AT(tuning.every), "1..16777216", NULL,
-     "looks at every N-th of them only, by the model's rank"},
+     "considers only every N-th configuration, in the model's order"},
     {"space-limit", "N", value_u32, AT(tuning.most), "1..16777216", NULL,
-     "looks at N of them at most, evenly over the model's ranks"},
+     "considers at most N configurations, evenly spaced in the model's order"},
     {"repeat", "N", value_u32, AT(tuning.search.repeats), "1..1000", "3",
      "timed runs, the median of which counts"},
     {"rounds", "N", value_u32, AT(tuning.search.rounds), "0..16", "2",
-     "times the best ten once more in N turns"},
+     "times the best ten again, N times in turn"},
     {"log", "FILE", value_text, AT(log_path), NULL, NULL,
-     "CSV, a line for each configuration that was timed; the same command goes on where one that "
-     "was killed has ended"},
+     "CSV, a line for each configuration that was timed; after a kill, the same command resumes "
+     "there"},
     {.name = "database"},
     {.help = "With --setup, without a job:"},
     {.name = "setup dms dm-step zero seconds"},
     {"bits", "N", value_u32, AT(bits), "8|16|32", "8", "of a sample: 8, 16, 32 (float)"},
     {.name = "group backend device threads"},
     {"compare-searches", FLAG(AT(compares)),
-     "searches exhaustively and says what guided and random searches would have found, in which "
-     "share of the time"},
+     "searches exhaustively and prints what guided and random searches would have found, and in "
+     "which share of the time"},
     {"histogram", FLAG(AT(has_histogram)), "prints how many configurations reach which rate"},
     {.name = "csv"},
     {.name = NULL}};
@@ -221,7 +221,7 @@ static status_t tune_search_all(struct tuning_work *w)
         REQUIRE(row->summary.fit > 0 || row->summary.is_cut || !s->tuning.only, STATUS_USAGE,
                 "tune: no configuration has the values of --only %s", s->tuning.only);
         REQUIRE(row->summary.fit > 0 || row->summary.is_cut, STATUS_USAGE,
-                "tune: the %s backend has nothing to choose from",
+                "tune: the %s backend has no configurations to choose from",
                 backend_name(backend_which(w->opened)));
         TRY(tune_print_row(w, row));
         if (s->compares && row->seconds > 0) {
@@ -372,7 +372,7 @@ static status_t tune_a_job(struct tune_settings *s)
         share_load_job(s->shared.operand, NULL, s->shared.sets.items, s->shared.sets.count, &job));
     TRY_OUT(tune_protect(s, job));
     REQUIRE_OUT(!job->is_synthesised, STATUS_USAGE,
-                "%s: synthesise: a synthesis has nothing that tune measures", job->path);
+                "%s: synthesise: tune measures nothing in a synthesis", job->path);
     TRY_OUT(coefficients_read(job));
     TRY_OUT(tune_log_open(s->log_path, &s->tuning.log));
     TRY_OUT(tune_options_suit_job(s, job));
@@ -414,11 +414,11 @@ const struct command cli_tune = {
     .name = "tune",
     .summary = "find the fastest kernels for this device, and keep them",
     .usage = "[OPTION]... JOB\n--setup NAME [OPTION]...",
-    .about = "Finds the fastest way to do what a job does (its filters, its filter bank, its "
-             "dedispersions) on this device, and keeps it in a database, where `voltmill run` "
-             "finds it. Every configuration that is timed is checked against sums in double; a "
-             "wrong one never wins. With --setup: dedispersion for each of some numbers of DMs, "
-             "and what tuning gains (Sclocco et al. 2014).",
+    .about = "Finds the fastest kernels for a job's filters, filter bank and dedispersions on this "
+             "device, and stores them in a database that `voltmill run` reads. Every configuration "
+             "that is timed is checked against sums in double; a wrong one never wins. With "
+             "--setup: dedispersion for each of some numbers of DMs, and what tuning gains "
+             "(Sclocco et al. 2014).",
     .operand = "job file",
     .ends = "yaml",
     .instead = "setup",

@@ -17,10 +17,10 @@ static const struct option_row rows[] = {
     {"crc", FLAG(AT(crc)), "reads everything and compares CRCs"},
     {"all", FLAG(AT(all)), "recomputes everything"},
     {"chunks", "N", value_u64, AT(chunks), "1..", "16", "recomputes N chunks"},
-    {"seed", "N", value_u64, AT(seed), "0..", "1", "picks another sample"},
+    {"seed", "N", value_u64, AT(seed), "0..", "1", "seed of the random choice of chunks"},
     {"set", "KEY=VALUE", value_texts, AT(shared.sets), NULL, NULL,
      "sets a key of the product's job, e.g. --set input.files=/new/place.h5"},
-    {"json", FLAG(AT(json)), "says what it found as a JSON object"},
+    {"json", FLAG(AT(json)), "prints the result as a JSON object"},
     {.name = "progress"},
     {.name = NULL}};
 
@@ -56,12 +56,12 @@ const struct command cli_verify = {
     .about =
         "Recomputes chunks of a product from its archive with the slow double-precision reference "
         "and compares: the first, the last and a random sample of the others, or all. The product "
-        "holds its job; the archive (of dedispersed series: the filterbank) must lie where the job "
-        "says, relative to the current folder. It is read as the run read it: a fault of the "
-        "reader is not seen.\n\n"
-        "With --crc it computes nothing, but reads all of it: a finished product against the CRCs "
-        "that it holds, a FILE.part against its journal. That needs neither archive nor job.",
-    .ending = "Exit status: 0 agrees, 4 differs, is damaged or cannot be read, 2 usage.",
+        "contains its job; the archive (of dedispersed series: the filterbank) must be where the "
+        "job says, relative to the current folder. It is read by the same code as in the run, so a "
+        "fault of that code is not found.\n\nWith --crc it recomputes nothing but reads "
+        "everything: a finished product is compared with the CRCs that it contains, a FILE.part "
+        "with its journal. This needs neither archive nor job.",
+    .ending = "Exit status: 0 agrees, 4 differs, is damaged or unreadable, 2 usage.",
     .operand = "product",
     .ends = "h5|part",
     .is_parallel = 1,

@@ -354,7 +354,7 @@ static void describe_print_series(const struct product *product)
     display_row("channels", "%s, %s to %s", units_count(series->nchannels),
                 units_hertz(series->freq_hz[0]),
                 units_hertz(series->freq_hz[series->nchannels - 1]));
-    display_row("delays", "up to %s, %s, behind %s; %.10g s MHz^2 pc^-1 cm^3, %s",
+    display_row("delays", "up to %s, %s, after %s; %.10g s MHz^2 pc^-1 cm^3, %s",
                 units_number(most, "sample", "samples"), units_seconds(most * product->time_step),
                 units_hertz(series->reference_hz), series->constant, series->mode);
     display_row("filterbank", "%s", series->filterbank);

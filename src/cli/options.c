@@ -57,19 +57,19 @@ static const struct option_row rows[] = {
     {"set", "KEY=VALUE", value_texts, SHARED(sets), NULL, NULL,
      "sets a key of the job (or specification), e.g. --set channelise.taps=16"},
     {"layout", "YAML", value_layout, SHARED(layout), "a mapping in braces", NULL,
-     "what input.layout of a job says of files that do not say it: --layout \"{sample_rate_hz: "
-     "1e6, "
-     "freq_hz: 1.42e9}\" of an .npy, \"{format: raw, type: ci16_le, sample_rate_hz: 1e6}\" of raw "
-     "numbers; `voltmill info --layout \"{format: raw}\"` measures them as each type"},
+     "describes files that do not describe themselves, as input.layout of a job: --layout "
+     "\"{sample_rate_hz: 1e6, freq_hz: 1.42e9}\" of an .npy, \"{format: raw, type: ci16_le, "
+     "sample_rate_hz: 1e6}\" of raw numbers; `voltmill info --layout \"{format: raw}\"` measures "
+     "them as each type"},
     {"force", FLAG(SHARED(force)), "replaces files that exist, never one that the command reads"},
-    {"restart", FLAG(SHARED(restart)), "begins anew, whatever an earlier run has left"},
+    {"restart", FLAG(SHARED(restart)), "begins anew and discards what an earlier run has left"},
     {"external", "PATH", value_texts, SHARED(externals), NULL, NULL,
-     "lets data of the input lie in external files elsewhere than in its folder: in this file or "
-     "folder, or, with allow, anywhere"},
+     "allows the input's data to be in external files outside its folder: in this file or folder, "
+     "or, with allow, anywhere"},
     {"adopt", FLAG(SHARED(adopt)),
      "takes over unfinished files (.part, .journal) that another user has left"},
     {"progress", "SECONDS", value_positive, SHARED(progress), "seconds, more than 0", NULL,
-     "prints a line on stderr so often (default: one that is redrawn, if stderr is a terminal; "
+     "interval of lines on stderr (default: one line that is redrawn, if stderr is a terminal; "
      "under mpirun or srun a line every 30 s)"},
     {"database", "FILE", value_text, SHARED(database), NULL, NULL,
      "of tuned kernels (default: tuned.txt in the cache folder)"},
@@ -222,7 +222,7 @@ static status_t options_take_operand(const struct command *command, int count, c
     const char *name = command->name;
     int has_instead = command->instead && options_first(out, command->instead);
     REQUIRE(command->operand || count == 0, STATUS_USAGE,
-            "%s: there is no use for %s; see voltmill %s --help", name, words[0], name);
+            "%s: unexpected argument %s; see voltmill %s --help", name, words[0], name);
     REQUIRE(!has_instead || count == 0 || command->takes_many, STATUS_USAGE,
             "%s: expected one %s or --%s, not both; see voltmill %s --help", name, command->operand,
             command->instead, name);
@@ -441,7 +441,7 @@ static void command_help_list(const struct command *const *commands, const char 
             printf("  %-17s %s\n", commands[i]->name, commands[i]->summary);
         }
     }
-    puts("\nvoltmill COMMAND --help tells more; --version prints the version.");
+    puts("\nvoltmill COMMAND --help explains a command; --version prints the version.");
 }
 
 static const char *command_help_or_none(const char *text)
@@ -635,7 +635,7 @@ static status_t command_none(const struct command *const *commands, int argc, ch
                                  guess.meant ? guess.meant : "", guess.meant ? "?)" : "", group,
                                  blank)
                    : report_fail(STATUS_USAGE, "expected a command%s%s%s; see voltmill %s%s--help",
-                                 *group ? " behind " : "", group, seconds, group, blank);
+                                 *group ? " after " : "", group, seconds, group, blank);
         st = launch_is_used() ? command_start_all(st, &rank, &ranks) : st;
     }
     return st;

@@ -36,7 +36,7 @@ static void plan_pass_print(const struct pass *pass)
                     units_number(rate.threads, "thread", "threads"));
     }
     if (pass->begun.is_begun) {
-        display_row("goes on", "%s are done", pass_count_done(pass, text));
+        display_row("resumes", "%s are done", pass_count_done(pass, text));
     }
 }
 
@@ -464,7 +464,7 @@ static void series_print(const struct dedisperse_pass *series)
                           job_modes[d->what->mode]);
         }
     }
-    display_row("delays", "up to %s, %s, behind %s",
+    display_row("delays", "up to %s, %s, after %s",
                 units_number(d->delays.largest, "sample", "samples"),
                 units_seconds(d->delays.largest * step), units_hertz(d->reference_hz));
     display_row("backend", "%s, %s on this machine", backend_name(d->backend),

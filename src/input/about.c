@@ -17,17 +17,18 @@ const char *holds_what(hid_t file)
     static const struct {
         const char *dataset;
         const char *words;
-    } known[] = {{"dedispersed", "holds dedispersed series (--format dat or tim)"},
-                 {"spectra", "holds complex spectra, which no other format keeps"},
-                 {"voltages", "holds voltages"},
-                 {"Data/visdata", "holds visibilities (UVH5), which pyuvdata reads and converts"},
-                 {"data", "holds /data, as a filterbank does (--format fil)"}};
+    } known[] = {
+        {"dedispersed", "contains dedispersed series (--format dat or tim)"},
+        {"spectra", "contains complex spectra, which no other format keeps"},
+        {"voltages", "contains voltages"},
+        {"Data/visdata", "contains visibilities (UVH5), which pyuvdata reads and converts"},
+        {"data", "contains /data, as a filterbank does (--format fil)"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (H5Lexists(file, known[i].dataset, H5P_DEFAULT) > 0) {
             return known[i].words;
         }
     }
-    return "is HDF5, but no product";
+    return "is HDF5, but not a product";
 }
 
 /* The names, until the list is long enough. */

@@ -501,7 +501,7 @@ static status_t archive_run_of_extents(const struct archive *archive, struct arc
         held += part->extents[i].bytes;
     }
     REQUIRE(bits > 0 && ceil_div_u64(bits, 8) <= held, STATUS_DATA,
-            "%s: its dataset holds %" PRIu64 " bytes, expected %" PRIu64, part->path, held,
+            "%s: its dataset contains %" PRIu64 " bytes, expected %" PRIu64, part->path, held,
             ceil_div_u64(bits, 8));
     TRY(memory_zeroed(1, sizeof *part->runs, "a run", &part->runs));
     part->nruns = 1;

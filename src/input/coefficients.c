@@ -172,14 +172,14 @@ static status_t coefficients_find(hid_t file, const char *path, const char *memb
     }
     if (member) {
         TRY_OUT(holds_names(file, path, &names));
-        FAIL_OUT(STATUS_DATA, "%s holds no dataset /%s; it holds %s", path, name,
+        FAIL_OUT(STATUS_DATA, "%s contains no dataset /%s; it contains %s", path, name,
                  names.length ? names.data : "none at all");
     }
     TRY_OUT(h5_walk(file, path, coefficients_note_dataset, &found));
     if (found.count != 1) {
         TRY_OUT(holds_names(file, path, &names));
-        FAIL_OUT(STATUS_DATA, "%s holds no dataset /coefficients, nor only one; it holds %s", path,
-                 names.length ? names.data : "none at all");
+        FAIL_OUT(STATUS_DATA, "%s contains no dataset /coefficients, nor only one; it contains %s",
+                 path, names.length ? names.data : "none at all");
     }
     *out = memory_move(&found.name);
 out:
@@ -198,7 +198,7 @@ static status_t coefficients_check_place(hid_t file, const struct h5_dataset *da
     int is_here = h5_share_file(file, dataset->id);
     H5_TRY_OUT(is_here, "%s: /%s cannot be read", path, name);
     REQUIRE_OUT(is_here && H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) <= 0,
-                STATUS_DATA, "%s: the numbers of /%s lie in other files, expected them in this one",
+                STATUS_DATA, "%s: the numbers of /%s are in other files, expected them in this one",
                 path, name);
 out:
     h5_close(list);
@@ -272,7 +272,7 @@ static const struct pack_type coefficients_type = PACK_WHOLE(struct coefficients
 static status_t coefficients_check(const char *path, const struct coefficients *c)
 {
     double largest = 0;
-    REQUIRE(c->count > 0, STATUS_DATA, "%s holds no coefficients", path);
+    REQUIRE(c->count > 0, STATUS_DATA, "%s contains no coefficients", path);
     for (uint64_t i = 0; i < c->count; i++) {
         double magnitude = fabs(c->values[i]);
         REQUIRE(isfinite(magnitude), STATUS_DATA,
@@ -446,7 +446,7 @@ status_t coefficients_read_real(const char *named, double **out, uint64_t *count
     const struct place place = {
         .named = named, .values = &values, .count = &found, .is_complex = &is_complex};
     TRY_OUT(coefficients_ask(&place));
-    REQUIRE_OUT(!is_complex, STATUS_DATA, "%s holds complex coefficients, expected real ones",
+    REQUIRE_OUT(!is_complex, STATUS_DATA, "%s contains complex coefficients, expected real ones",
                 named);
     *count = found;
     *out = memory_move(&values);

@@ -116,7 +116,7 @@ static status_t join_check_frequencies(const struct archive *a, const struct arc
     for (uint64_t i = 0; is_said && i < a->count[AXIS_CHAN]; i++) {
         REQUIRE(a->freq_hz[i] == b->freq_hz[i], STATUS_DATA,
                 "%s and %s do not belong to one observation: their freq_hz differ, coarse channel "
-                "%" PRIu64 " lies at %.17g Hz and %.17g Hz",
+                "%" PRIu64 " is at %.17g Hz and %.17g Hz",
                 a->parts[0].path, b->parts[0].path, i, a->freq_hz[i], b->freq_hz[i]);
     }
     return STATUS_OK;
@@ -271,8 +271,8 @@ static status_t join_find_gap(const struct archive *base, uint64_t samples, uint
                 "observation must not overlap",
                 next->parts[0].path, -((double)behind + start.over));
         REQUIRE((uint64_t)behind <= held, STATUS_DATA,
-                "%s starts %.1f samples behind the end of the files before it, more than all files "
-                "hold together: do they belong to one observation?",
+                "%s starts %.1f samples after the end of the files before it, more than all files "
+                "contain together: do they belong to one observation?",
                 next->parts[0].path, (double)behind + start.over);
         join_say_shift(next, start);
         *gap = (uint64_t)behind;

@@ -47,7 +47,7 @@ static status_t check_parts(const struct archive *archive)
                     check_range(part->first_sample, part->samples, archive->count[AXIS_TIME], &end),
                 STATUS_DATA,
                 "%s: its %" PRIu64 " samples from %" PRIu64
-                " overlap those before or lie beyond the last",
+                " overlap those before or are beyond the last",
                 part->path, part->samples, part->first_sample);
     }
     return STATUS_OK;
@@ -65,13 +65,13 @@ static status_t check_runs(const struct archive *archive, const struct archive_p
                 STATUS_DATA, "%s: %" PRIu64 " pieces of %" PRIu64 " samples, %" PRIu64 " stored",
                 run->path, run->pieces, run->steps, run->stored);
         REQUIRE(run->pieces == 1 || run->piece_bytes >= ceil_div_u64(bits, 8), STATUS_DATA,
-                "%s: %" PRIu64 " bytes do not hold a piece of %" PRIu64 " samples", run->path,
+                "%s: %" PRIu64 " bytes are too few for a piece of %" PRIu64 " samples", run->path,
                 run->piece_bytes, run->stored);
         REQUIRE(multiply_u64(run->pieces, run->steps, &samples) &&
                     check_range(run->first_sample, samples, part->samples, &end),
                 STATUS_DATA,
                 "%s: its %" PRIu64 " pieces from sample %" PRIu64
-                " on overlap those before or lie beyond the last sample",
+                " on overlap those before or are beyond the last sample",
                 run->path, run->pieces, run->first_sample);
         REQUIRE(multiply_u64(run->pieces - 1, run->piece_bytes, &bytes) &&
                     add_u64(bytes, ceil_div_u64(bits, 8), &bytes) &&
@@ -91,7 +91,7 @@ static status_t check_partials(const struct archive_part *part)
                     check_range(partial->first, partial->count, part->samples, &end),
                 STATUS_DATA,
                 "%s: its %" PRIu64 " samples from %" PRIu64
-                " that lack packets overlap those before or lie beyond the last sample",
+                " that lack packets overlap those before or are beyond the last sample",
                 part->path, partial->count, partial->first);
     }
     return STATUS_OK;
@@ -104,7 +104,7 @@ static status_t check_gaps(const struct archive *archive)
         const uint64_t *gap = archive->losses.gaps[i];
         REQUIRE(check_range(gap[0], gap[1], archive->count[AXIS_TIME], &end), STATUS_DATA,
                 "%s: gap %zu (%" PRIu64 " samples from %" PRIu64
-                ") overlaps the one before or lies beyond the last sample",
+                ") overlaps the one before or is beyond the last sample",
                 archive->parts[0].path, i, gap[1], gap[0]);
     }
     return STATUS_OK;
@@ -127,7 +127,7 @@ static status_t check_stream_gaps(const struct archive *archive)
                 archive->parts[0].path, gap->stream, streams);
         REQUIRE(check_range(gap->first, gap->count, archive->count[AXIS_TIME], &end), STATUS_DATA,
                 "%s: a gap of stream %" PRIu64 " (%" PRIu64 " samples from %" PRIu64
-                ") overlaps the one before or lies beyond the last sample",
+                ") overlaps the one before or is beyond the last sample",
                 archive->parts[0].path, gap->stream, gap->count, gap->first);
     }
     return STATUS_OK;
@@ -355,14 +355,14 @@ static status_t open_select_time(const struct job_select *select, struct archive
     } else if (select->kind != SELECT_ALL) {
         double length = (double)total / archive->sample_rate_hz;
         REQUIRE(to > 0 && from < length, STATUS_USAGE,
-                "input.select: %.9g .. %.9g s after the first sample of %s lie outside of the "
+                "input.select: %.9g .. %.9g s after the first sample of %s are outside of the "
                 "observation, which lasts %.9g s",
                 from, to, archive->parts[0].path, length);
         open_select_bounds(select, archive, &first, &end);
         end = min_u64(end, total);
         REQUIRE(first < end, STATUS_USAGE,
-                "input.select: no sample lies in %.9g .. %.9g s: one is taken every %.9g s", from,
-                to, 1 / archive->sample_rate_hz);
+                "input.select: no sample is in %.9g .. %.9g s: one is taken every %.9g s", from, to,
+                1 / archive->sample_rate_hz);
     }
     REQUIRE(first < end && end <= total, STATUS_USAGE,
             "input.select: samples %" PRIu64 " .. %" PRIu64

@@ -491,7 +491,7 @@ static void apart_count_wait(void)
 static const char *apart_place(void)
 {
     page->place[sizeof page->place - 1] = '\0'; /* it may have crashed */
-    return page->place[0] ? page->place : "a process that looks at files";
+    return page->place[0] ? page->place : "a process that opens files";
 }
 
 /* Waits until the child listens or speaks, but neither longer than it may take nor when told to

@@ -167,7 +167,8 @@ static int owner_is_path_mine(const char *path, char why[OWNER_WORDS])
         end = end == way ? NULL : strrchr(way, '/');
     }
     if (!is_safe) {
-        snprintf(why, OWNER_WORDS, "lies in a folder in which anybody may replace it (%.64s)", way);
+        snprintf(why, OWNER_WORDS, "is in a folder in which other users may replace it (%.64s)",
+                 way);
     }
     free(way);
     return is_safe;

@@ -270,7 +270,7 @@ status_t claim_part(const char *part, int force, int (*is_ours)(const char *path
     if (bytes > 0) {
         int has_mark = mark_of(part) != MARK_NONE || is_ours(part);
         REQUIRE_OUT(force || has_mark, STATUS_USAGE,
-                    "%s exists and is not what a run leaves: --force replaces it", part);
+                    "%s exists, but was not left by voltmill: --force replaces it", part);
         claim_warn(part, has_mark);
     }
     *out = file_move(&fd);

@@ -155,7 +155,7 @@ status_t fits_unit_find_table(fits_unit_t *unit, const char *name)
         apart_at("%s: its FITS unit %d", unit->path, unit->number + 1);
         TRY_OUT(unit_go_on(unit, &type, &code));
         REQUIRE_OUT(code != END_OF_FILE && unit->number <= MOST_UNITS, STATUS_DATA,
-                    "%s holds no binary table %s", unit->path, name);
+                    "%s contains no binary table %s", unit->path, name);
         TRY_OUT(code ? unit_fail(unit, code, NULL) : STATUS_OK);
         free(memory_move(&found));
         TRY_OUT(fits_unit_text(unit, "EXTNAME", &found));

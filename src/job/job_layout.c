@@ -360,8 +360,7 @@ const struct schema job_layout_schema[] = {
      "imaginary parts alternate",
      .absent = "`time`", SCHEMA_SPAN(struct job_layout, files_along, is_reim_along),
      .parse = job_layout_parse_along,
-     .expected = "one of time, station, beam, pol, chan, reim, or one of them with ,reim behind "
-                 "it"},
+     .expected = "one of time, station, beam, pol, chan, reim, or one of them followed by ,reim"},
     {"domain", SCHEMA_CHOICE, "type of a sample", .absent = "from the type and axes of the dataset",
      LAYOUT(is_complex), LAYOUT_HAS(has_domain), SCHEMA_CHOICES("complex", "real"),
      .values = (const int[]){1, 0}, SAID(DOMAIN, said_rows)},
@@ -502,8 +501,8 @@ static void job_layout_check_place(struct tree *layout, struct mistakes *mistake
                     has_axes ? "dataset" : "axes");
     }
     mistakes_if(has_dataset && has_parts, mistakes, layout, "parts",
-                "names the datasets of real and imaginary parts, dataset one that holds "
-                "both: expected one or the other");
+                "names the datasets of real and imaginary parts, dataset one that contains both: "
+                "expected one or the other");
 }
 
 /* Checks that the parts of a complex sample are given once. */
@@ -520,19 +519,19 @@ static void job_layout_check_complex(struct tree *layout, struct mistakes *mista
     int has_parts = tree_member(layout, "parts") != NULL;
     int is_along = along && strstr(along, "reim") != NULL;
     mistakes_if(is_real && has_reim, mistakes, layout, "domain",
-                "is real, but the axes hold reim, which complex samples have");
+                "is real, but the axes contain reim, which complex samples have");
     mistakes_if(is_real && has_nibbles, mistakes, layout, "domain",
                 "is real, but samples with a packing of 4+4 bits are complex");
     mistakes_if(has_reim && has_nibbles, mistakes, layout, "packing",
-                "both parts of a packed sample share a byte, but the axes hold reim");
+                "both parts of a packed sample share a byte, but the axes contain reim");
     mistakes_if(
         has_parts + is_along + (has_reim || has_nibbles) + is_real > 1 && (has_parts || is_along),
         mistakes, layout, has_parts ? "parts" : "files_along",
-        "real and imaginary parts lie in %s of their own, but %s", has_parts ? "datasets" : "files",
+        "real and imaginary parts are in %s of their own, but %s", has_parts ? "datasets" : "files",
         is_real                 ? "domain is real"
         : has_parts && is_along ? "files_along says reim, too"
-        : has_reim              ? "the axes hold reim"
-                                : "a packing of 4+4 bits holds both");
+        : has_reim              ? "the axes contain reim"
+                                : "a packing of 4+4 bits contains both");
 }
 
 static void job_layout_check_frequencies(struct tree *freq, struct mistakes *mistakes)
@@ -549,8 +548,8 @@ static void job_layout_check_frequencies(struct tree *freq, struct mistakes *mis
                 found ? "more than one" : "none");
     mistakes_if(has_start != (tree_member(freq, "step") != NULL), mistakes, freq,
                 has_start ? "step" : "start",
-                "is missing, expected start and step: the first centre in Hz, and how far "
-                "the next lies above it");
+                "is missing, expected start and step: the first centre in Hz, and how far the next "
+                "is above it");
     for (size_t i = 0; i < 2 && has_start; i++) {
         mistakes_if(tree_member(freq, of_files[i]) != NULL, mistakes, freq, of_files[i],
                     "is for frequencies from the file");

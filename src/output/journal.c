@@ -64,7 +64,7 @@ status_t product_files_find(const char *name, struct product_files *out)
     int is_other = files_cut_ending(path, ".part") || files_cut_ending(path, ".journal");
     TRY_OUT(product_files_of(path, out));
     REQUIRE_OUT(out->has_path || out->has_part || out->has_journal, STATUS_DATA,
-                "%s: there is neither a product of that name nor the beginning of one", name);
+                "%s: no such product, neither finished nor unfinished (.part, .journal)", name);
     out->is_finished = out->has_path && (!is_other || out->is_finished);
 out:
     free(path);
@@ -153,16 +153,18 @@ status_t journal_create(const char *path, const struct journal_head *head, journ
     struct journal_preamble preamble = {.format = JOURNAL_FORMAT};
     TRY_OUT(journal_begin(path, &journal));
     TRY_OUT(journal_head_pack(head, &packed));
-    REQUIRE_OUT(packed.length <= JOURNAL_HEAD_BYTES, STATUS_USAGE,
-                "%s: %zu bytes tell of the input's files, more than a journal holds", path,
-                packed.length);
+    REQUIRE_OUT(
+        packed.length <= JOURNAL_HEAD_BYTES, STATUS_USAGE,
+        "%s: the description of the input's files has %zu bytes, more than a journal can store",
+        path, packed.length);
     memcpy(preamble.magic, JOURNAL_MAGIC, sizeof preamble.magic);
     preamble.head_bytes = (uint32_t)packed.length;
     /* Unpacks the head as a reader would. */
     struct unpack in = {.data = packed.data, .length = packed.length};
     int is_good = journal_head_unpack(&in, &journal->head);
     REQUIRE_OUT(!(in.failed & UNPACK_NO_MEMORY), STATUS_DEVICE, "out of memory: a journal");
-    REQUIRE_OUT(is_good, STATUS_USAGE, "%s: a plan of such numbers cannot be journalled", path);
+    REQUIRE_OUT(is_good, STATUS_USAGE, "%s: the plan's numbers are outside the range of a journal",
+                path);
     TRY_OUT(journal_create_tables(journal));
     journal->seed = crc_more(crc_of(&preamble, sizeof preamble), packed.data, packed.length);
     TRY_OUT(text_add_bytes(&journal->added, (const char *)&preamble, sizeof preamble));

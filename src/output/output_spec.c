@@ -208,8 +208,8 @@ status_t room_check(const struct room *room)
         TRY(room_sum(room, i, &bytes, &left, &is_first));
         REQUIRE(left >= bytes, STATUS_NO_SPACE,
                 "no space for %s%s: it needs %" PRIu64 " bytes (%s), %" PRIu64 " (%s) are free",
-                need->path, bytes > need->bytes ? " and what else goes there" : "", bytes,
-                units_bytes(bytes), left, units_bytes(left));
+                need->path, bytes > need->bytes ? " and other files on the same file system" : "",
+                bytes, units_bytes(bytes), left, units_bytes(left));
     }
     return STATUS_OK;
 }

@@ -451,10 +451,10 @@ static status_t claim_look(outputs_t *outputs, uint32_t i)
     }
     TRY(claim_lock_one(outputs, i));
     TRY(claim_open_journal(output));
-    REQUIRE(output->state != JOURNAL_OTHER || outputs->options.restart, STATUS_USAGE,
-            "%s was begun by another version of voltmill, which can go on with it; --restart "
-            "begins anew",
-            output->journal_path);
+    REQUIRE(
+        output->state != JOURNAL_OTHER || outputs->options.restart, STATUS_USAGE,
+        "%s was begun by another version of voltmill, which can resume it; --restart begins anew",
+        output->journal_path);
     if (output->journal && output->part_bytes > 0) {
         TRY(claim_find_told_of(outputs, i, output->part, output->journal, &place,
                                &output->is_whole));
@@ -505,11 +505,11 @@ static void claim_warn_of(const struct output *output)
     } else if (output->journal && output->part_bytes == 0 && !output->is_published) {
         report_warn("%s is lost, only its journal is there: it is written anew", output->part);
     } else if (output->journal && !claim_goes_on(output)) {
-        report_warn("%s is not the file that %s tells of: it is written anew", output->part,
+        report_warn("%s is not the file that %s describes: it is written anew", output->part,
                     output->journal_path);
     } else if (claim_binds(output)) {
-        report_warn("%s holds %" PRIu64 " chunks: it is written anew with the others", output->part,
-                    output->journal->done);
+        report_warn("%s contains %" PRIu64 " chunks: it is written anew with the others",
+                    output->part, output->journal->done);
     }
 }
 
@@ -527,7 +527,7 @@ static int stamp_is_in(const char *path)
 /* A file that voltmill has not made is replaced only with --force. */
 static status_t claim_check_ours(const outputs_t *outputs, const struct output *output)
 {
-    static const char message[] = "%s exists and is not what a run leaves: --force replaces it";
+    static const char message[] = "%s exists, but was not left by voltmill: --force replaces it";
     int force = outputs->options.force;
     /* A file without a mark is complete: then a journal says whose it is. */
     int has_journal = output->state != JOURNAL_NONE && output->state != JOURNAL_FOREIGN;
@@ -575,8 +575,9 @@ static status_t claim_check_company(const outputs_t *outputs)
         missing = has_traces ? missing : output;
     }
     return REQUIRED(!begun || !missing, STATUS_USAGE,
-                    "%s holds %" PRIu64 " of %" PRIu64 " chunks, but %s was never begun: has the "
-                    "job other products now? --restart begins all anew",
+                    "%s contains %" PRIu64 " of %" PRIu64
+                    " chunks, but %s was never begun: were products added to the job? --restart "
+                    "begins all anew",
                     begun->part, begun->journal->done, begun->journal->chunks, missing->part);
 }
 

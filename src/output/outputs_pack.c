@@ -31,7 +31,7 @@ static status_t pack_watch(const outputs_t *outputs, const struct output *output
         return STATUS_OK;
     }
     snprintf(message, sizeof message,
-             "%.4000s%s: nothing has moved for %g s: the same command goes on", output->part, what,
+             "%.4000s%s: no progress for %g s: run the same command to resume", output->part, what,
              patience);
     return watchdog_begin(patience, message, out);
 }
@@ -80,7 +80,7 @@ static status_t counting_add(struct counting *c, uint64_t first, uint64_t count,
     uint64_t row = output->place.row_bytes;
     uint64_t at = output->place.data_offset + first * row;
     REQUIRE(!stop_wanted(), STATUS_STOPPED,
-            "%s is complete, and its medians were being found; the same command goes on",
+            "%s is complete, and its medians were being found; run the same command to resume",
             output->part);
     if (columns == 0) {
         return STATUS_OK;
@@ -174,13 +174,14 @@ static status_t outputs_complete_all(const outputs_t *outputs, const struct outp
         TRY_OUT(agree_all(
             comm, pack_watch(outputs, output, patience, " could not be completed", &watchdog)));
         TRY_OUT(agree_all(
-            comm, stop_wanted()
-                      ? report_fail(STATUS_STOPPED,
-                                    "%s has all rows, and was being completed; the same "
-                                    "command goes on",
-                                    output->part)
-                      : export_rows_complete(output->writer,
-                                             first + (uint64_t)outputs->rank * ROUND, ROUND, 0)));
+            comm,
+            stop_wanted()
+                ? report_fail(
+                      STATUS_STOPPED,
+                      "%s has all rows, and was being completed; run the same command to resume",
+                      output->part)
+                : export_rows_complete(output->writer, first + (uint64_t)outputs->rank * ROUND,
+                                       ROUND, 0)));
     }
     TRY_OUT(agree_all(comm, file_sync_data(output->fd, output->part)));
 out:
@@ -322,7 +323,7 @@ static status_t squeeze_round(struct squeezing *s, uint64_t first, struct squeez
     }
     if (st == STATUS_OK && stop_wanted()) {
         st = report_fail(STATUS_STOPPED,
-                         "%s is complete, and was being compressed; the same command goes on",
+                         "%s is complete, and was being compressed; run the same command to resume",
                          s->output->part);
     }
     return st;

@@ -386,13 +386,14 @@ static status_t resumed_warn(const outputs_t *outputs, uint32_t product, uint64_
     uint64_t last = part.rows.first + part.rows.count - 1;
     for (uint32_t i = 0; i < outputs->count; i++) {
         REQUIRE(!resumed_is_final(&outputs->outputs[i]), STATUS_DATA,
-                "%s: rows %" PRIu64 " to %" PRIu64 " are not those that its journal has the CRC "
-                "of, and %s is complete already: --force --restart begins all anew",
+                "%s: rows %" PRIu64 " to %" PRIu64
+                " do not match the CRC in its journal, and %s is complete already: --force "
+                "--restart begins all anew",
                 part.output->part, part.rows.first, last, outputs->spec->items[i].file);
     }
     if (outputs->differing < MOST_WARNED) {
-        report_warn("%s: rows %" PRIu64 " to %" PRIu64 " are not those that its journal has the "
-                    "CRC of: chunk %" PRIu64 " is computed again",
+        report_warn("%s: rows %" PRIu64 " to %" PRIu64
+                    " do not match the CRC in its journal: chunk %" PRIu64 " is computed again",
                     part.output->part, part.rows.first, last, chunk);
     } else if (outputs->differing == MOST_WARNED) {
         report_warn("and more chunks");
@@ -403,13 +404,14 @@ static status_t resumed_warn(const outputs_t *outputs, uint32_t product, uint64_
 status_t resumed_take(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
 {
     struct resumed_told told = {0};
-    REQUIRE(bytes - *at >= sizeof told, STATUS_DATA, "a rank tells half of a chunk that differs");
+    REQUIRE(bytes - *at >= sizeof told, STATUS_DATA,
+            "a rank's report of chunks that differ is incomplete");
     memcpy(&told, data + *at, sizeof told);
     *at += sizeof told;
     uint64_t chunk = told.chunk & ~OUTPUTS_DIFFERS;
     REQUIRE(outputs->differ && told.product < outputs->count &&
                 chunk < outputs->outputs[told.product].journal->chunks,
-            STATUS_DATA, "a rank tells of a chunk that differs, and that there is not");
+            STATUS_DATA, "a rank reports that a chunk differs, but there is no such chunk");
     TRY(resumed_warn(outputs, (uint32_t)told.product, chunk));
     outputs->differing++;
     if (outputs_is_done(outputs, chunk)) {

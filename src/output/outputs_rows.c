@@ -409,19 +409,22 @@ status_t outputs_end(void *context, const struct chunk *chunk, const struct chun
 static status_t rows_take_entry(outputs_t *outputs, const char *data, size_t bytes, size_t *at)
 {
     struct journal_record record = {0};
-    REQUIRE(bytes - *at >= sizeof record.chunk, STATUS_DATA, "a rank tells half of a chunk");
+    REQUIRE(bytes - *at >= sizeof record.chunk, STATUS_DATA,
+            "a rank's report of chunks is incomplete");
     memcpy(&record.chunk, data + *at, sizeof record.chunk);
     *at += sizeof record.chunk;
     for (uint32_t i = 0; i < outputs->count; i++) {
         journal_t *journal = outputs->outputs[i].journal;
         uint64_t span = 0;
         REQUIRE(record.chunk < journal->chunks, STATUS_DATA,
-                "a rank tells of chunk %llu, which there is not", (unsigned long long)record.chunk);
+                "a rank reports chunk %llu, but there is no such chunk",
+                (unsigned long long)record.chunk);
         struct chunk_counts counts;
         uint64_t count = journal_chunk_sums(&journal->head, record.chunk, &span);
         REQUIRE(bytes - *at >= sizeof counts &&
                     (bytes - *at - sizeof counts) / sizeof *record.sums > count,
-                STATUS_DATA, "a rank tells half of chunk %llu", (unsigned long long)record.chunk);
+                STATUS_DATA, "a rank's report of chunk %llu is incomplete",
+                (unsigned long long)record.chunk);
         memcpy(&counts, data + *at, sizeof counts);
         *at += sizeof counts;
         memcpy(&record.beside, data + *at, sizeof record.beside);

@@ -64,7 +64,7 @@ status_t device_carry_check(const struct device_carry *between, const struct job
 {
     const struct identity *before = &between->files[carry_place_of(job, number)];
     const struct archive_source *now = sources_find(&fbh5->storage.sources, fbh5->path);
-    REQUIRE(now, STATUS_DATA, "%s: it is not known which file that is", fbh5->path);
+    REQUIRE(now, STATUS_DATA, "%s: its device and inode are unknown", fbh5->path);
     return identity_check_same(fbh5->path, before, &now->identity);
 }
 

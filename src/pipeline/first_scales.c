@@ -141,11 +141,11 @@ static status_t first_scales_fill(const struct channelise_plan *work, uint32_t i
             found++;
         }
     }
-    REQUIRE_OUT(
-        found > 0, STATUS_DATA,
-        "%s: its first %llu rows hold no number but zeros, and scales: first takes the scales "
-        "of all from them: use scales: block",
-        work->job->products[i].file, (unsigned long long)min_u64(spec->steps.rows, spec->rows));
+    REQUIRE_OUT(found > 0, STATUS_DATA,
+                "%s: its first %llu rows contain only zeros and NaN, from which scales: first "
+                "cannot choose scales: use scales: block",
+                work->job->products[i].file,
+                (unsigned long long)min_u64(spec->steps.rows, spec->rows));
     for (uint32_t number = 0; number < spec->nifs; number++) {
         const struct first_mean mean =
             ifs[number].count > 0 ? ifs[number] : first_scales_borrow(spec, ifs, number);

@@ -660,8 +660,8 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
     budget_chunk_quanta(work, work->job->cut.align, &quantum, &stripes);
     budget_chunk_quanta(work, PAGE, &quantum, &fine);
     REQUIRE(quantum > 0 && quantum <= UINT64_C(1) << 62, STATUS_USAGE,
-            "%s: no chunk holds whole rows of all products: their integrate (times scale_rows) "
-            "have no sensible common multiple",
+            "%s: no chunk can contain whole rows of all products: their integrate (times "
+            "scale_rows) have no sensible common multiple",
             work->job->path);
     REQUIRE(!begun ||
                 (begun->spectra == work->chunking.spectra &&

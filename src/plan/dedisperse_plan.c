@@ -487,7 +487,7 @@ status_t dedisperse_plan_foresee(const struct channelise_plan *work, uint32_t pr
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
         fbh5->freq_hz[c] = bank_frequency(spec, c);
         REQUIRE_OUT(fbh5->freq_hz[c] > 0, STATUS_USAGE,
-                    "%s: channel %u of %s would lie at %g Hz: only frequencies above 0 can be "
+                    "%s: channel %u of %s would be at %g Hz: only frequencies above 0 can be "
                     "dedispersed (input.layout.freq_hz says where the band lies)",
                     work->job->path, c, fbh5->path, fbh5->freq_hz[c]);
     }

@@ -35,7 +35,7 @@ static status_t coefficients_edge(const struct making *m, double edge, double *o
     double off = design->is_offset ? edge : edge - centre;
     REQUIRE(fabs(off) <= half * (1 + EDGE_ROUNDING) + (design->is_offset ? 0 : 1e-15 * centre),
             STATUS_USAGE,
-            "%s: filter.%u.design.edges: %.15g Hz lies outside of the band, %.15g to %.15g Hz%s",
+            "%s: filter.%u.design.edges: %.15g Hz is outside of the band, %.15g to %.15g Hz%s",
             m->job->path, m->number, edge, design->is_offset ? -half : centre - half,
             design->is_offset ? half : centre + half, design->is_offset ? " from the centre" : "");
     off = fmax(fmin(off, half), -half) * band->sideband;
@@ -119,8 +119,8 @@ static status_t coefficients_check_design(const struct making *m, const struct f
     return REQUIRED(
         decimate == 1 || m->filter->may_alias || coefficients_is_apart(design, (double)decimate),
         STATUS_USAGE,
-        "%s: filter.%u.decimate: is %u, which aliases the pass band: it must lie within %s of "
-        "%s, and the stop band must hold what falls onto it; aliasing: allow takes it as it is",
+        "%s: filter.%u.decimate: is %u, which aliases the pass band: it must lie within %s of %s, "
+        "and the stop band must contain what falls onto it; aliasing: allow takes it as it is",
         m->job->path, m->number, decimate, units_hertz(band->sample_rate_hz / (2.0 * decimate)),
         band->is_complex ? "the centre" : "the begin of the band");
 }

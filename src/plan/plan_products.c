@@ -376,14 +376,15 @@ static status_t plan_format_check_band(const struct channelise_plan *work, uint3
     for (uint64_t at = 1; at < spec->frequencies; at = plan_format_next_channel(spec, at)) {
         double hz = bank_frequency(spec, at);
         double stated = first + (double)at * step;
-        REQUIRE(fabs(hz - stated) <= 0.1 * fabs(step), STATUS_USAGE,
-                "%s: products.%u.format is %s, but its channels are not evenly spaced, which %s "
-                "cannot say: channel %" PRIu64 " lies at %.9g MHz, not %.9g (order: fft, or coarse "
-                "channels with gaps between them?): products.%u.freq_hz or channels keep a part of "
-                "them; format: hdf5 holds all",
-                work->job->path, i, file_format_name(work->job->products[i].format),
-                work->job->products[i].format == FILE_FIL ? "SIGPROC" : "PSRFITS", at, hz / 1e6,
-                stated / 1e6, i);
+        REQUIRE(
+            fabs(hz - stated) <= 0.1 * fabs(step), STATUS_USAGE,
+            "%s: products.%u.format is %s, but its channels are not evenly spaced, which %s cannot "
+            "say: channel %" PRIu64
+            " is at %.9g MHz, not %.9g (order: fft, or coarse channels with gaps between them?): "
+            "products.%u.freq_hz or channels keep a part of them; format: hdf5 contains all",
+            work->job->path, i, file_format_name(work->job->products[i].format),
+            work->job->products[i].format == FILE_FIL ? "SIGPROC" : "PSRFITS", at, hz / 1e6,
+            stated / 1e6, i);
     }
     return STATUS_OK;
 }
@@ -392,17 +393,16 @@ static status_t plan_format_check_ifs(const struct channelise_plan *work, uint32
 {
     const struct product_spec *spec = &work->products[i].spec;
     uint32_t each = ifs_of_antenna(spec);
-    REQUIRE(spec->nifs == each, STATUS_USAGE,
-            "%s: products.%u.format is psrfits, which holds one antenna and beam, but there are "
-            "%u: input.select takes one, products.%u.sum adds powers up; format: fil and hdf5 hold "
-            "all",
-            work->job->path, i, spec->nifs / each, i);
-    return REQUIRED(
-        each <= 2 || spec->combine.polarisation != POLARISATION_SEPARATE, STATUS_USAGE,
-        "%s: products.%u.format is psrfits, which holds 1 or 2 polarisations, or 4 of "
-        "polarisation: IQUV or coherency, but there are %u: input.select takes some; format: "
-        "fil and hdf5 hold all",
-        work->job->path, i, each);
+    REQUIRE(
+        spec->nifs == each, STATUS_USAGE,
+        "%s: products.%u.format is psrfits, which stores one antenna and beam, but there are %u: "
+        "input.select takes one, products.%u.sum adds powers up; format: fil and hdf5 store all",
+        work->job->path, i, spec->nifs / each, i);
+    return REQUIRED(each <= 2 || spec->combine.polarisation != POLARISATION_SEPARATE, STATUS_USAGE,
+                    "%s: products.%u.format is psrfits, which stores 1 or 2 polarisations, or 4 of "
+                    "polarisation: IQUV or coherency, but there are %u: input.select takes some; "
+                    "format: fil and hdf5 store all",
+                    work->job->path, i, each);
 }
 
 /* The channels whose centres are in the band, and as many more as make whole means. */

@@ -160,7 +160,7 @@ static status_t bank_check_channels(const struct job *job, const struct archive 
         REQUIRE(channel == expected && archive_bank_group(archive, selected[i]) == group,
                 STATUS_USAGE,
                 "%s: synthesise: of coarse channel %" PRIu64 " of the filter bank channel %" PRIu64
-                " follows, expected %" PRIu64 ": the same channels of each, one behind the other",
+                " follows, expected %" PRIu64 ": the same channels of each, one after the other",
                 job->path, archive_bank_group(archive, selected[i]), channel, expected);
     }
     return REQUIRED(archive->nselected[AXIS_CHAN] % bank->channels == 0, STATUS_USAGE,
@@ -178,7 +178,7 @@ static status_t bank_check_frequencies(const struct job *job, const struct archi
         double expected = first + (i % bank->channels) * bank->spacing_hz;
         double found = bank_frequency(archive, i);
         REQUIRE(fabs(found - expected) <= most_offset * bank->spacing_hz, STATUS_USAGE,
-                "%s: synthesise: channel %u lies at %.15g Hz, expected %.15g Hz: %.15g Hz (the "
+                "%s: synthesise: channel %u is at %.15g Hz, expected %.15g Hz: %.15g Hz (the "
                 "sample rate of %.15g Hz times %u/%u) from channel to channel",
                 job->path, i, found, expected, bank->spacing_hz, archive->sample_rate_hz,
                 archive->oversample.den, archive->oversample.num);
@@ -233,7 +233,7 @@ static status_t synthesis_bank_find(const struct job *job, const struct archive 
             "together: expected spectra in ascending order",
             job->path);
     REQUIRE(bank.channels >= 2 && bank.channels <= 1u << 26, STATUS_USAGE,
-            "%s: synthesise: %u %s selected, expected at least 2 that lie side by side", job->path,
+            "%s: synthesise: %u %s selected, expected at least 2 that are side by side", job->path,
             bank.channels, units_plural(bank.channels, "channel is", "channels are"));
     bank.groups = archive->nselected[AXIS_CHAN] / bank.channels;
     bank.spacing_hz = archive->sample_rate_hz * den / num;
@@ -281,7 +281,7 @@ static status_t synthesis_read_file(const struct job *job, struct synthesis_prot
     out->taps = synthesise->prototype_taps;
     out->points = (uint32_t)(count / out->taps);
     return REQUIRED(count % out->taps == 0 && out->points >= 2, STATUS_USAGE,
-                    "%s: synthesise.prototype: %s holds %" PRIu64
+                    "%s: synthesise.prototype: %s contains %" PRIu64
                     " numbers, which %u taps do not divide",
                     job->path, synthesise->prototype, count, out->taps);
 }

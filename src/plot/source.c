@@ -263,7 +263,7 @@ static status_t source_open_bank(struct source *s, const char *path, struct exte
     TRY(fbh5_reader_create(f, max_u64(CACHE_BYTES, f->chunks.row_bytes), fbh5_unpackers(f, THREADS),
                            &s->reader));
     return REQUIRED(f->rows > 0 && f->nchannels > 0 && f->time.step > 0, STATUS_DATA,
-                    "%s: holds no rows to draw", path);
+                    "%s: contains no rows to draw", path);
 }
 
 /* Spectra are described as a filterbank is; sheets read them. */
@@ -275,7 +275,7 @@ static status_t source_open_spectra(struct source *s, struct json *json)
                 s->spectra->nifs <= UINT32_MAX && p->frequency_hz,
             STATUS_DATA, "%s: /spectra and /frequency do not fit each other", s->path);
     REQUIRE(p->rows > 0 && p->frequencies > 0 && p->time_step > 0, STATUS_DATA,
-            "%s: holds no rows to draw", s->path);
+            "%s: contains no rows to draw", s->path);
     source_begin_bank(json, s->spectra->rows, p->frequencies, 0,
                       (struct time_axis){p->first_time, p->time_step}, &p->sky);
     json_list(json, "pols");
@@ -297,7 +297,7 @@ static status_t source_open_series(struct source *s, struct json *json)
     TRY(series_open(s->path, &s->series));
     const struct series *series = s->series;
     REQUIRE(series->ndms > 0 && series->samples > 0 && series->header.tsamp > 0, STATUS_DATA,
-            "%s: holds no samples to draw", s->path);
+            "%s: contains no samples to draw", s->path);
     json_begin(json, "series");
     source_add_axes(json, series->ndms, series->samples, series->header.tsamp);
     source_add_origin(json, series->has_start ? &series->start : NULL, series->header.source,

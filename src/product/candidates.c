@@ -372,7 +372,7 @@ static status_t candidates_open_here(const char *path, struct candidates_file **
     TRY_OUT(h5_open_file(path, &file));
     TRY_OUT(h5_has(file, path, table_name, &found));
     REQUIRE_OUT(found, STATUS_DATA,
-                "%s holds no candidates: expected what dedisperse.search writes", path);
+                "%s contains no candidates: expected what dedisperse.search writes", path);
     TRY_OUT(table_read(file, path, &to->found));
     TRY_OUT(table_read_search(file, path, to));
     TRY_OUT(start_read_root(file, path, &start, &found));

@@ -245,7 +245,7 @@ static status_t contents_of_attribute(hid_t object, const char *name, const char
     size_t size = H5Tget_size(type);
     TRY_OUT(contents_value_add_line(type, space, where, &text, &count));
     REQUIRE_OUT(size > 0 && count <= MOST_ATTRIBUTE_BYTES / size, STATUS_DATA,
-                "%s holds %llu values of %zu bytes", where, (unsigned long long)count, size);
+                "%s contains %llu values of %zu bytes", where, (unsigned long long)count, size);
     TRY_OUT(memory_zeroed((size_t)count, size, where, &values));
     H5_TRY_OUT(H5Aread(attribute, type, values), "%s cannot be read", where);
     is_read = 1;
@@ -322,7 +322,7 @@ static status_t contents_of_dataset(hid_t dataset, const char *where, int fd, ui
         haddr_t offset = h5_offset(dataset);
         REQUIRE_OUT(multiply_u64(count, H5Tget_size(type), &bytes) &&
                         (bytes == 0 || offset != HADDR_UNDEF),
-                    STATUS_DATA, "%s does not lie in one piece", where);
+                    STATUS_DATA, "%s is not contiguous", where);
         TRY_OUT(contents_value_read(fd, where, offset, bytes, &crc));
     }
     *out = crc;
@@ -531,7 +531,7 @@ static char *contents_row(const struct contents *contents, uint64_t i)
 static status_t contents_fill(const struct contents *contents)
 {
     REQUIRE(contents->count == contents->table.count, STATUS_DATA,
-            "%s holds %zu objects, %llu when it was made", contents->path, contents->count,
+            "%s contains %zu objects, %llu when it was made", contents->path, contents->count,
             (unsigned long long)contents->table.count);
     for (size_t i = 0; i < contents->count; i++) {
         const struct item *item = &contents->items[i];

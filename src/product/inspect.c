@@ -166,7 +166,7 @@ static status_t inspect_read_provenance(hid_t file, struct product *product)
     hid_t group = H5Gopen2(file, "provenance", H5P_DEFAULT);
     H5_TRY_OUT(group, "%s has no provenance", product->path);
     TRY_OUT(h5_get_text(group, product->path, "job", &product->origin.job_text, &found));
-    REQUIRE_OUT(found, STATUS_DATA, "%s: its provenance holds no job", product->path);
+    REQUIRE_OUT(found, STATUS_DATA, "%s: its provenance contains no job", product->path);
     if (kind_of(product->kind)->is_archive) {
         /* The root has that of the native layout. */
         TRY_OUT(
@@ -342,7 +342,7 @@ static status_t inspect_read_place(hid_t file, struct product *product)
                 "%s: its rows have %d dimensions", path, data.rank);
     TRY_OUT(inspect_read_shape(file, &data, product));
     uint64_t row_bytes = inspect_row_bytes(data.id, product);
-    REQUIRE_OUT(row_bytes > 0, STATUS_DATA, "%s holds empty rows", path);
+    REQUIRE_OUT(row_bytes > 0, STATUS_DATA, "%s contains empty rows", path);
     haddr_t data_at = h5_offset(data.id);
     REQUIRE_OUT(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     *place = (struct product_place){.rows = product->rows,
@@ -353,12 +353,11 @@ static status_t inspect_read_place(hid_t file, struct product *product)
     TRY_OUT(packed_rows_find(&data, path, &product->compression));
     int is_packed = product->compression != COMPRESSION_NONE;
     REQUIRE_OUT((data_at != HADDR_UNDEF) != is_packed, STATUS_DATA,
-                "%s: its rows do not lie in one piece, as voltmill writes them: was it repacked?",
-                path);
+                "%s: its rows are not contiguous, as voltmill writes them: was it repacked?", path);
     place->data_offset = is_packed ? 0 : data_at;
     REQUIRE_OUT(is_packed || (place->file_bytes >= data_at &&
                               (place->file_bytes - data_at) / row_bytes >= product->rows),
-                STATUS_DATA, "%s does not hold all of its %llu rows", path,
+                STATUS_DATA, "%s does not contain all of its %llu rows", path,
                 (unsigned long long)product->rows);
     TRY_OUT(attributes_get(data.id, AT_IFS, product));
     TRY_OUT(places_find(file, path, place, beside));
@@ -490,7 +489,7 @@ static status_t inspect_find_place(const char *path, int wants, struct product_p
     status_t st = STATUS_OK;
     struct product *product = NULL;
     TRY_OUT(inspect_ask(path, wants | INSPECT_PLACE, &product));
-    REQUIRE_OUT(product, STATUS_DATA, "%s is no product of voltmill", path);
+    REQUIRE_OUT(product, STATUS_DATA, "%s is not a product of voltmill", path);
     *out = product->place;
 out:
     product_destroy(product);

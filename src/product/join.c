@@ -263,10 +263,10 @@ static status_t join_open_part(struct join_part *part)
 {
     TRY(formats_expect(part->path, PRODUCT_EXPECTED));
     TRY(product_open(part->path, &part->product));
-    REQUIRE(part->product, STATUS_DATA, "%s is no product of voltmill", part->path);
+    REQUIRE(part->product, STATUS_DATA, "%s is not a product of voltmill", part->path);
     enum product_kind kind = part->product->kind;
     REQUIRE(product_quantity(kind) == QUANTITY_POWER || product_quantity(kind) == QUANTITY_SPECTRA,
-            STATUS_USAGE, "join: %s holds %s, expected power or spectra", part->path,
+            STATUS_USAGE, "join: %s contains %s, expected power or spectra", part->path,
             product_name(kind));
     REQUIRE(part->product->place.crc_offset > 0, STATUS_USAGE,
             "join: %s was made by an older version: voltmill run makes it anew", part->path);
@@ -286,8 +286,8 @@ static status_t join_check_alike(const struct join *join, uint32_t i)
 {
     const struct product *a = join->parts[0].product;
     const struct product *b = join->parts[i].product;
-    REQUIRE(a->kind == b->kind, STATUS_USAGE, "join: %s holds %s, but %s %s", join->parts[i].path,
-            product_name(b->kind), join->parts[0].path, product_name(a->kind));
+    REQUIRE(a->kind == b->kind, STATUS_USAGE, "join: %s contains %s, but %s %s",
+            join->parts[i].path, product_name(b->kind), join->parts[0].path, product_name(a->kind));
     TRY(join_check_number(join, i, "seconds from row to row:", a->time_step, b->time_step));
     TRY(join_check_number(join, i, "channels in its filter bank:", a->bank.channels,
                           b->bank.channels));
@@ -351,7 +351,7 @@ static status_t join_place_rows(struct join *join)
                 "only from a multiple of %u rows",
                 part->path, part->first_row, join->parts[0].path, turn);
         REQUIRE(i == 0 || part->first_row >= join->rows, STATUS_USAGE,
-                "join: %s begins with row %" PRIu64 ", but %s ends behind row %" PRIu64
+                "join: %s begins with row %" PRIu64 ", but %s ends after row %" PRIu64
                 ": they overlap",
                 part->path, part->first_row, join->parts[i - 1].path, join->rows - 1);
         join->rows = part->first_row + part->product->rows;

@@ -508,7 +508,7 @@ static status_t join_measure(const struct join *join, const struct h5_dataset *d
         set->count[i] = other.dims[set->at];
         set->from[i] = h5_offset(other.id);
         REQUIRE_OUT(set->is_rows || set->from[i] != HADDR_UNDEF, STATUS_DATA,
-                    "%s: %s does not lie in one piece", path, set->name);
+                    "%s: %s is not contiguous", path, set->name);
         h5_dataset_close(&other);
     }
 out:

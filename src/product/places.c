@@ -54,7 +54,7 @@ static status_t place_find(hid_t file, const char *path, const struct place_row 
     haddr_t at = h5_offset(out->id);
     REQUIRE(at != HADDR_UNDEF && H5Tget_size(out->type) == row->bytes &&
                 H5Dget_storage_size(out->id) == out->count * row->bytes,
-            STATUS_DATA, "%s: /%s does not lie in one piece of numbers of %zu bytes", path,
+            STATUS_DATA, "%s: /%s is not contiguous, or not of numbers of %zu bytes", path,
             row->name, row->bytes);
     *(uint64_t *)((char *)place + row->at) = at;
     return STATUS_OK;

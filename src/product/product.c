@@ -109,7 +109,7 @@ status_t product_create(int fd, const char *path, const struct product_spec *spe
     TRY_OUT(kind->is_archive ? h5_place_last(file, kind->rows) : STATUS_OK);
     TRY_OUT(h5_dataset_open(file, path, kind->rows, &rows));
     haddr_t at = h5_offset(rows.id);
-    REQUIRE_OUT(at != HADDR_UNDEF, STATUS_DATA, "%s: its rows do not lie in one piece", path);
+    REQUIRE_OUT(at != HADDR_UNDEF, STATUS_DATA, "%s: its rows are not contiguous", path);
     place->data_offset = at;
     h5_dataset_close(&rows);
     TRY_OUT(places_find(file, path, place, NULL));

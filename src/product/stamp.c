@@ -110,20 +110,18 @@ status_t stamped_refuse(const char *path)
         goto out;
     }
     const char *rows = units_count(stamped.fbh5->rows);
-    REQUIRE_OUT(
-        stamped.has_stamp, STATUS_USAGE,
-        "%s is %s of %s spectra, not of a job of voltmill as it is: it holds neither job nor "
-        "CRCs, so nothing can be checked; `voltmill info` describes it",
-        path, stamped.what, rows);
+    REQUIRE_OUT(stamped.has_stamp, STATUS_USAGE,
+                "%s is %s of %s spectra, not of a job of voltmill as it is: it contains neither "
+                "job nor CRCs, so nothing can be checked; `voltmill info` describes it",
+                path, stamped.what, rows);
     REQUIRE_OUT(stamped_is_whole(&stamped), STATUS_DATA,
-                "%s is %s that is cut short: it holds %s of %s spectra", path, stamped.what, rows,
-                units_count(stamped.stamp.rows));
-    FAIL_OUT(
-        STATUS_USAGE,
-        "%s is %s, all of its %s spectra are there: nothing else can be checked, it holds neither "
-        "CRCs nor its job, but a digest of that: `voltmill run JOB` tells whether it was made by "
-        "this job, of these files",
-        path, stamped.what, rows);
+                "%s is %s that is cut short: it contains %s of %s spectra", path, stamped.what,
+                rows, units_count(stamped.stamp.rows));
+    FAIL_OUT(STATUS_USAGE,
+             "%s is %s, all of its %s spectra are there: nothing else can be checked, it contains "
+             "neither CRCs nor its job, but a digest of that: `voltmill run JOB` checks whether it "
+             "was made by this job, of these files",
+             path, stamped.what, rows);
 out:
     stamped_end(&stamped);
     return st;

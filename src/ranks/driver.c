@@ -296,9 +296,9 @@ static void driver_say_what_is_lost(const driver_t *driver, int rank, int is_dea
     const char *file = driver->work->file;
     liveness_name(driver->liveness, rank, name);
     if (!is_dead) {
-        snprintf(what, sizeof what, "has not been heard of for %g s", driver->work->timeout);
+        snprintf(what, sizeof what, "has not answered for %g s", driver->work->timeout);
     }
-    display_format(out, bytes, "%s %s%s%s", name, what, file ? ": cannot go on with " : "",
+    display_format(out, bytes, "%s %s%s%s", name, what, file ? ": cannot continue with " : "",
                    file ? file : "");
 }
 

@@ -231,10 +231,10 @@ static void stop_say_what_is_left(void)
         snprintf(done, sizeof done, "%llu of %llu chunks are done, ",
                  (unsigned long long)chunks_done, (unsigned long long)chunks);
     }
-    dprintf(STDERR_FILENO, "stopped: %s%s; the same command goes on\n", done,
+    dprintf(STDERR_FILENO, "stopped: %s%s; run the same command to resume\n", done,
             awaited[0]                         ? awaited
-            : atomic_load(&asked) == STOP_DROP ? "the work in hand was dropped"
-                                               : "what was under way took too long");
+            : atomic_load(&asked) == STOP_DROP ? "unfinished chunks were discarded"
+                                               : "the last work took too long");
 }
 
 /* With the lock. The process ends here. */
@@ -247,14 +247,14 @@ static _Noreturn void stop_end_process(void)
         st = STATUS_DEVICE;
         peers_name(peers, gone, name);
         if (peers_is_first(peers) && report_claim()) {
-            dprintf(STDERR_FILENO, "error: %s has died: the same command goes on\n", name);
+            dprintf(STDERR_FILENO, "error: %s has died: run the same command to resume\n", name);
         }
     } else if (is_stopped && is_speaker && report_claim()) {
         stop_say_what_is_left();
     } else if (st != STATUS_STOPPED && is_speaker && !atomic_load(&is_concluded)) {
         /* The error itself was printed when it came. */
-        dprintf(STDERR_FILENO, "note: what was under way took too long to end; chunks that are "
-                               "done are kept: the same command goes on from there\n");
+        dprintf(STDERR_FILENO, "note: the last work took too long to end; chunks that are done are "
+                               "kept: run the same command to resume\n");
     }
     _exit(st);
 }
@@ -311,7 +311,7 @@ static _Noreturn void watchdog_end_process(const char *message)
     status_t st = rank >= 0 ? STATUS_DEVICE : STATUS_DATA;
     stop_tell_peers(st);
     if (rank >= 0) {
-        fprintf(stderr, "error: %s has been stopped: cannot go on without it\n", name);
+        fprintf(stderr, "error: %s has been stopped: cannot continue without it\n", name);
     } else {
         fprintf(stderr, "error: %s\n", message);
     }
@@ -440,7 +440,7 @@ static void watch_peers(void)
     }
     if (liveness_has_stalled(&stall) && peers_is_first(peers)) {
         peers_name(peers, now, name);
-        snprintf(message, sizeof message, "%s has been stopped: cannot go on without it", name);
+        snprintf(message, sizeof message, "%s has been stopped: cannot continue without it", name);
         watch_end(message);
     }
 }

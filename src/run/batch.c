@@ -117,11 +117,10 @@ static status_t group_check_name(const struct group *group, const char *path)
     for (const char *c = path; *c && is_sound; c += is_sound) {
         is_sound = *c == '/' ? 1 : (int)display_character(c, strlen(c));
     }
-    return REQUIRED(
-        is_sound, STATUS_USAGE,
-        "--each: no name for {name} can be made of %s: expected a file's name in UTF-8, without "
-        "control characters, that is more than dots",
-        path);
+    return REQUIRED(is_sound, STATUS_USAGE,
+                    "--each: %s gives no value for {name}: expected a file name in UTF-8, without "
+                    "control characters and not only dots",
+                    path);
 }
 
 static status_t groups_add(struct groups *groups, const char *path)
@@ -176,7 +175,7 @@ static status_t groups_find_line(struct groups *groups, const char *written, con
     REQUIRE_OUT(ok, STATUS_USAGE, "%s:%" PRIu32 ": ~ is HOME, which is not set", list, line);
     TRY_OUT(groups_find(groups, pattern.data, &found));
     REQUIRE_OUT(found || keeps_going, STATUS_USAGE,
-                "%s:%" PRIu32 ": no file matches %s; --keep-going does the others", list, line,
+                "%s:%" PRIu32 ": no file matches %s; --keep-going processes the others", list, line,
                 pattern.data);
     if (!found) { /* an observation of its own */
         TRY_OUT(memory_grow(groups->count, sizeof *groups->items, "observations", &groups->items));
@@ -613,8 +612,8 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
     report_next();
     uint32_t mine = choice->part < count ? 1 + (count - 1 - choice->part) / choice->parts : 0;
     REQUIRE_OUT(!is_stopped, STATUS_STOPPED,
-                "%u of %u observations are not complete; the same command goes on", batch.left,
-                mine);
+                "%u of %u observations are not complete; run the same command to resume",
+                batch.left, mine);
     REQUIRE_OUT(first == STATUS_OK, first, "%u of %u observations are not complete", batch.left,
                 mine);
 out:

@@ -490,10 +490,10 @@ static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missi
     struct text notes = {0};
     TRY_OUT(channelise_plan_notes(p->work, &notes));
     if (missing > 0) {
-        TRY_OUT(text_add(&notes,
-                         "%s missing (not a number, the missing value, or in frames that are "
-                         "not there): taken as zero volts\n",
-                         units_amount(missing, "sample was", "samples were")));
+        TRY_OUT(text_add(
+            &notes,
+            "%s missing (NaN, the missing value, or in missing frames): read as zero volts\n",
+            units_amount(missing, "sample was", "samples were")));
     }
     if (clipped > 0) {
         TRY_OUT(text_add(&notes,
@@ -603,7 +603,7 @@ static void pass_tell_of_rows_all(const struct channelise_pass *p)
                 p->pass.job->products[i].file, units_count(small));
         }
         if (p->pass.rank == 0 && blanked > 0) {
-            display_print("note: %s: %s of single streams %s NaN: of their samples too many are "
+            display_print("note: %s: %s of single streams %s NaN: too many of their samples are "
                           "missing (min_weight %g)\n",
                           p->pass.job->products[i].file, units_amount(blanked, "row", "rows"),
                           units_plural(blanked, "is", "are"),

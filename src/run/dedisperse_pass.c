@@ -117,7 +117,7 @@ static status_t merging_prepare_files(struct merging *p)
         const uint64_t row_bytes = p->plan->outputs * sizeof(float);
         TRY(product_find_place(source->path, &p->places[i]));
         REQUIRE(place->rows == source->count && place->row_bytes == row_bytes, STATUS_DATA,
-                "%s holds %" PRIu64 " DMs of %" PRIu64 " bytes, expected %u of %" PRIu64,
+                "%s contains %" PRIu64 " DMs of %" PRIu64 " bytes, expected %u of %" PRIu64,
                 source->path, place->rows, place->row_bytes, source->count, row_bytes);
         TRY(file_open_read(source->path, &p->fds[i]));
     }
@@ -418,7 +418,7 @@ static status_t pass_summarise(struct pass *pass)
                   pass->size, units_plural((uint64_t)pass->size, "rank", "ranks"), spent.read,
                   spent.compute, spent.write);
     if (p->backend == p->between->backend) {
-        display_print("%.0f %% of what rank 0 added up had stayed on the device\n",
+        display_print("%.0f %% of the samples that rank 0 dedispersed were still on the device\n",
                       100 * dedisperse_pipeline_carried(p->pass.pipeline));
     }
     return pass_summarise_search(p);

@@ -136,10 +136,9 @@ status_t pass_claim_all(struct pass *pass)
         return STATUS_OK;
     }
     TRY(outputs_claim_all(pass->comm, &pass->making, &claim, &pass->begun, &pass->outputs));
-    return REQUIRED(
-        !pass->begun.is_begun || !pass->options->times, STATUS_USAGE,
-        "%s was begun by a run that did not end: it can be timed when that has been done",
-        pass->making.items[0].file);
+    return REQUIRED(!pass->begun.is_begun || !pass->options->times, STATUS_USAGE,
+                    "%s is unfinished, from an earlier run: complete it before it is timed",
+                    pass->making.items[0].file);
 }
 
 status_t pass_measure(struct pass *pass)
@@ -182,7 +181,7 @@ void pass_say_where_it_goes_on(struct pass *pass)
     char count[PASS_TEXT];
     if (pass->rank == 0 && pass->begun.is_begun) {
         pass->before = outputs_done(pass->outputs);
-        report_note("%s are done: goes on from there", pass_count_done(pass, count));
+        report_note("%s are done: resumes from there", pass_count_done(pass, count));
     }
 }
 
@@ -190,8 +189,7 @@ static void pass_say_what_is_kept(const struct pass *pass)
 {
     char count[PASS_TEXT];
     if (pass->outputs && outputs_kept(pass->outputs) > 0) {
-        report_note("%s are done: the same command goes on from there",
-                    pass_count_done(pass, count));
+        report_note("%s are done: run the same command to resume", pass_count_done(pass, count));
     }
 }
 
@@ -296,8 +294,8 @@ static status_t pass_begin_limit(const struct pass *pass, const char *what, watc
     int length;
     MPI_Get_processor_name(host, &length);
     display_format(message, sizeof message,
-                   "%s: could not be %s and synced within %g s (rank %d on %s): the same "
-                   "command goes on",
+                   "%s: could not be %s and synced within %g s (rank %d on %s): run the same "
+                   "command to resume",
                    pass->making.items[0].file, what, pass->patience, pass->rank, host);
     return watchdog_begin(pass->patience, message, out);
 }
@@ -308,10 +306,10 @@ static status_t pass_settle(void *context)
     const struct pass *pass = context;
     watchdog_t *watchdog = NULL;
     char what[FLUSH_BYTES];
-    display_format(
-        what, sizeof what,
-        "the file system delays the flush of %s: what it has not confirmed is done again",
-        pass->making.items[0].file);
+    display_format(what, sizeof what,
+                   "the file system delays the flush of %s: chunks that it has not confirmed are "
+                   "computed again",
+                   pass->making.items[0].file);
     stop_waits_for(what);
     TRY_OUT(pass->size == 1 ? pass_begin_limit(pass, finished, &watchdog)
                             : STATUS_OK); /* else the driver of another looks */
@@ -397,7 +395,8 @@ status_t pass_work_off_all(struct pass *pass)
         st = st == STATUS_OK ? outputs_compare_end_all(pass->outputs, &again) : st;
     } while (st == STATUS_OK && again);
     if (st == STATUS_STOPPED && pass->rank == 0) {
-        report_fail(st, "%s are done; the same command goes on", pass_count_done(pass, count));
+        report_fail(st, "%s are done; run the same command to resume",
+                    pass_count_done(pass, count));
         report_print(); /* before what may take long: threads and devices end */
     }
     /* Else reading what earlier runs have written may have taken most of it. */
@@ -420,7 +419,7 @@ status_t pass_judge_holes(const struct pass *pass)
     return REQUIRED(worst == 0, STATUS_HOLES, "%s is complete, but %s of its %s", item->file,
                     units_count(worst),
                     item->has_times_across
-                        ? "DMs hold NaN, where the filterbank has NaN or could not be read"
+                        ? "DMs contain NaN, where the filterbank has NaN or could not be read"
                         : "rows are NaN: their input could not be read");
 }
 

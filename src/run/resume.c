@@ -28,8 +28,9 @@ static status_t made_by_fail_broken(const char *path)
     struct text cause = {0};
     TRY_OUT(text_add(&cause, "%s", report_cause()));
     report_clear();
-    FAIL_OUT(STATUS_USAGE, "%s exists already: --force replaces it (it is no whole product: %s)",
-             path, cause.data);
+    FAIL_OUT(STATUS_USAGE,
+             "%s exists already: --force replaces it (it is not a complete product: %s)", path,
+             cause.data);
 out:
     text_free(&cause);
     return st;
@@ -42,8 +43,8 @@ static status_t made_by_check_hdf5(const struct output_spec_item *item, const ch
     struct text difference = {0};
     st = product_open(item->file, &product);
     TRY_OUT(st == STATUS_DATA ? made_by_fail_broken(item->file) : st);
-    REQUIRE_OUT(product, STATUS_USAGE, "%s exists already: --force replaces it (it is no product)",
-                item->file);
+    REQUIRE_OUT(product, STATUS_USAGE,
+                "%s exists already: --force replaces it (it is not a product)", item->file);
     struct origin then = {.job = product->origin.job_text, .inputs = product->origin.inputs};
     struct origin now = {.job = item->text, .inputs = inputs};
     TRY_OUT(origin_compare(&then, &now, &difference));
@@ -71,12 +72,13 @@ static status_t made_by_check_stamp(const struct output_spec_item *item, const c
     TRY_OUT(stamp_read(item->file, &then, &found));
     REQUIRE_OUT(
         found && fbh5->format && strcmp(fbh5->format, format) == 0, STATUS_USAGE,
-        "%s exists already: --force replaces it (it is no %s file that says which job made it)",
+        "%s exists already: --force replaces it (it is not a %s file that says which job made it)",
         item->file, format);
-    REQUIRE_OUT(fbh5->rows == then.rows, STATUS_USAGE,
-                "%s exists already: --force replaces it (it is no whole product: it holds %" PRIu64
-                " of %" PRIu64 " spectra)",
-                item->file, fbh5->rows, then.rows);
+    REQUIRE_OUT(
+        fbh5->rows == then.rows, STATUS_USAGE,
+        "%s exists already: --force replaces it (it is not a complete product: it contains %" PRIu64
+        " of %" PRIu64 " spectra)",
+        item->file, fbh5->rows, then.rows);
     struct stamp now = stamp_of(item->text, inputs, then.rows);
     REQUIRE_OUT(then.job == now.job && then.inputs == now.inputs, STATUS_USAGE,
                 "%s exists already: --force replaces it (it was made %s)", item->file,
@@ -120,10 +122,10 @@ static status_t resume_check_items(const struct output_spec_item *items, uint32_
         if (!later) {
             continue;
         }
-        report_note("%s was written to after %s was made of it: its size and the places of it that "
-                    "are sampled are the same; voltmill verify %s compares with what is in it now, "
-                    "--force makes it anew",
-                    later, file, file);
+        report_note(
+            "%s was written to after %s was made of it, but its size and sampled contents are the "
+            "same; voltmill verify %s compares the two, --force makes the product anew",
+            later, file, file);
         *is_said = 1;
     }
 out:
@@ -166,8 +168,8 @@ static status_t resume_tidy(const struct output_spec *making, int only_looks, in
         file_remove(files[i].journal);
     }
     *has_tidied = 1;
-    report_note("%s and the other products are complete: of a run that was killed at its very end, "
-                "only journals are left to be removed",
+    report_note("%s and the other products are complete: a run that was killed at its end has left "
+                "only journals, which are removed",
                 making->items[0].file);
 out:
     for (uint32_t i = 0; i < making->count; i++) {
@@ -234,11 +236,8 @@ static status_t resume_check_series(const struct job *job, uint32_t i, int has_f
     if (!has_filterbank) {
         const char *missing = NULL;
         TRY_OUT(resume_find_missing(job, i, &missing));
-        FAIL_OUT(
-            STATUS_USAGE,
-            "%s exists, but what it was made of is not complete, %s is missing: --force replaces "
-            "it",
-            making.items[0].file, missing);
+        FAIL_OUT(STATUS_USAGE, "%s exists, but its input %s is missing: --force replaces it",
+                 making.items[0].file, missing);
     }
     TRY_OUT(resume_find_filterbank(job, i, &inputs));
     TRY_OUT(resume_check_items(making.items, making.count, &inputs, is_said));

@@ -409,8 +409,8 @@ static status_t resume_judge_holes(const struct job *job)
         file_close(fd);
         fd = -1;
         REQUIRE_OUT(holes == 0, STATUS_HOLES,
-                    "%s was complete before, but %s of its rows hold NaN: their input could not be "
-                    "read; --force makes it anew",
+                    "%s was complete before, but %s of its rows contain NaN: their input could not "
+                    "be read; --force makes it anew",
                     path, units_count(holes));
     }
 out:

@@ -210,7 +210,7 @@ static status_t ranges_open_filterbank(const struct job *job, uint32_t number,
                  : fbh5_open(job_filterbank(job, number), FBH5_BAND, &fbh5));
     TRY_OUT(fbh5_check_dispersed(fbh5));
     REQUIRE_OUT(!fbh5->coherent.delay_hz, STATUS_USAGE,
-                "%s: dedisperse.%u.dm.downsample: is auto, which counts what each DM smears within "
+                "%s: dedisperse.%u.dm.downsample: is auto, which assumes that DMs smear within "
                 "channels, but %s was dedispersed coherently: expected downsample beside dm",
                 job->path, number, fbh5->path);
     *out = memory_move(&fbh5);
@@ -269,9 +269,9 @@ static status_t ranges_leave_out(const struct job *job, uint32_t number, const s
             continue;
         }
         ranges[r].is_unsearched = 1;
-        report_warn("dedisperse.%u.search: DMs %g to %g are not searched: %" PRIu64
-                    " times of each DM, by %" PRIu64
-                    " samples, tell no noise: boxes of %u need at least %" PRIu64,
+        report_warn("dedisperse.%u.search: DMs %g to %g are not searched: each has only %" PRIu64
+                    " times, of %" PRIu64
+                    " samples: to measure noise, boxes of %u need at least %" PRIu64,
                     number, series.first, series.last, series.times, ranges[r].downsample,
                     what->search.widths, least);
         kept = what->file ? r + 1 : kept;

@@ -92,7 +92,7 @@ status_t emitters_create(const struct synth_spec *spec, const noise_t *noise, em
             : fftw_plan_dft_c2r_1d(LENGTH, block->data, block->data[0], FFTW_ESTIMATE);
     e->analytic = fftw_plan_dft_1d(LENGTH, block->data, block->data, FFTW_BACKWARD, FFTW_ESTIMATE);
     REQUIRE_OUT(e->inverse && e->analytic, STATUS_DEVICE,
-                "FFTW makes no plan for a transform of %d points", (int)LENGTH);
+                "FFTW cannot plan a transform of %d points", (int)LENGTH);
     *out = memory_move(&e);
 out:
     free(block);

@@ -100,7 +100,7 @@ static status_t disperse_make_plans(disperse_t *d, const char *what)
         d->inverse = fftw_plan_dft_c2r_1d(n, spectrum, data, FFTW_ESTIMATE);
     }
     REQUIRE_OUT(d->forward && d->inverse, STATUS_DEVICE,
-                "FFTW makes no plan for a transform of %s of %d points", what, n);
+                "FFTW cannot plan a transform of %s of %d points", what, n);
 out:
     free(data);
     return st;

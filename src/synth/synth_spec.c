@@ -276,7 +276,7 @@ static void synth_check_polarisation(const struct synth_spec *spec,
     if (p->has_stokes + p->has_linear + (p->circular != 0) > 1) {
         mistakes_at(
             mistakes, at, NULL,
-            "is said in several ways, expected one: i, q, u, v, or linear_deg, or circular");
+            "is given in several ways, expected one: i, q, u, v, or linear_deg, or circular");
     } else if (degree > 1 + slack) {
         mistakes_at(mistakes, at, NULL,
                     "is %.6g of i, expected at most 1: the root of q^2 + u^2 + v^2", degree);

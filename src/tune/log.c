@@ -94,7 +94,7 @@ static status_t log_read_entries(tune_log_t *log)
         }
     }
     if (bad > 0) {
-        report_warn("%s: %u %s or not of such a log: passed over", log->path, bad,
+        report_warn("%s: %u %s or not of such a log: skipped", log->path, bad,
                     units_plural(bad, "line is cut short", "lines are cut short"));
     }
     qsort(log->entries, log->count, sizeof *log->entries, log_compare_entries);
@@ -137,7 +137,7 @@ status_t tune_log_open(const char *path, tune_log_t **out)
                             0,
                     STATUS_USAGE, "%s is there, and no log of tuning", path);
         size_t nul = text_line_of_nul(log->text.data, log->text.length);
-        REQUIRE_OUT(nul == 0, STATUS_USAGE, "%s:%zu: holds a NUL byte, expected a log of tuning",
+        REQUIRE_OUT(nul == 0, STATUS_USAGE, "%s:%zu: contains a NUL byte, expected a log of tuning",
                     path, nul);
         TRY_OUT(log_begin(log));
         TRY_OUT(log_read_entries(log));

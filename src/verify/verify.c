@@ -115,8 +115,8 @@ static status_t verify_marks_judge(const struct verify *verify)
     const uint64_t all = chunk_groups(verify->chunking);
     for (uint64_t i = 0; i < marked->count; i++) {
         REQUIRE(marked->unread[i] > 0 || (uint64_t)marked->groups[i] < all, STATUS_DATA,
-                "%s: row %" PRIu64 " is marked in /provenance/holes, but nothing of it is NaN by "
-                "input that cannot be read: make it anew (--force)",
+                "%s: row %" PRIu64 " is marked in /provenance/holes, but all of its input is "
+                "readable: make it anew (--force)",
                 verify->product->path, marked->rows[i]);
     }
     return STATUS_OK;
@@ -156,14 +156,14 @@ static void verify_print(const struct verify *verify, const struct verify_kind *
                   kind->what, (unsigned long long)verify->npicked,
                   (unsigned long long)verify->nchunks);
     if (verify->found.passed > 0) {
-        display_print("%llu of them are NaN by holes in the input: passed over\n",
+        display_print("%llu of them are NaN because their input is missing: skipped\n",
                       (unsigned long long)verify->found.passed);
     }
-    display_print("rms error %.3g, worst %.3g of %s%s (limits %.1g, %.1g)%s\n",
-                  agreement_rms(agreement), agreement_worst(agreement), kind->unit,
+    display_print("%srms error %.3g, limit %.1g; largest %.3g of %s%s, limit %.1g%s\n",
+                  agrees ? "OK: agrees with the reference (" : "", agreement_rms(agreement),
+                  agreement_most_rms(agreement), agreement_worst(agreement), kind->unit,
                   verify->product->place.scale_rows > 0 ? " beyond half a step" : "",
-                  agreement_most_rms(agreement), agreement_most_worst(agreement),
-                  agrees ? ": agrees with the reference" : "");
+                  agreement_most_worst(agreement), agrees ? ")" : "");
 }
 
 /* And for programs. */
@@ -230,12 +230,11 @@ static status_t verify_open(struct verify *verify)
         find.part, path);
     TRY_OUT(stamped_refuse(path));
     TRY_OUT(product_open(path, &verify->product));
-    REQUIRE_OUT(verify->product, STATUS_DATA, "%s is no product of voltmill", path);
-    REQUIRE_OUT(
-        strncmp(verify->product->origin.job_text, "join:", 5) != 0, STATUS_USAGE,
-        "%s was joined of parts, each made by a job of its own: verify those; --crc checks the "
-        "bytes of the whole",
-        path);
+    REQUIRE_OUT(verify->product, STATUS_DATA, "%s is not a product of voltmill", path);
+    REQUIRE_OUT(strncmp(verify->product->origin.job_text, "join:", 5) != 0, STATUS_USAGE,
+                "%s was joined from parts, each made by its own job: verify the parts; --crc "
+                "checks the bytes of the joined file",
+                path);
     TRY_OUT(file_open_read(path, &verify->fd));
     TRY_OUT(rows_open(verify->product, &verify->rows));
     if (verify->product->place.holes_offset > 0) {

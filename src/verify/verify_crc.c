@@ -225,7 +225,7 @@ static void crc_print_damaged(const struct check *check, const struct stretch *s
         display_print(", bytes %" PRIu64 " to %" PRIu64 " of each", stretch->from,
                       stretch->from + stretch->piece - 1);
     }
-    display_print(stretch->is_beside ? ": what is beside them (weights, flags, scales) is damaged\n"
+    display_print(stretch->is_beside ? ": their weights, flags or scales are damaged\n"
                                      : ": damaged\n");
 }
 
@@ -262,7 +262,8 @@ static status_t crc_expect_spans(struct check *check)
 {
     const struct product_place *place = &check->product->place;
     REQUIRE(place->crc_offset > 0, STATUS_DATA,
-            "%s holds no CRCs: it was written by a voltmill that did not keep them", check->path);
+            "%s contains no CRCs: it was written by a voltmill that did not keep them",
+            check->path);
     check->nexpected = spans_count(place);
     TRY(memory_zeroed((size_t)check->nexpected, sizeof *check->expected, "CRCs", &check->expected));
     return file_read(check->fd, check->path, place->crc_offset, check->expected,
@@ -309,7 +310,7 @@ static status_t crc_open_journal(struct check *check)
                         check->product->place.rows == place->rows &&
                         check->product->place.row_bytes == place->row_bytes &&
                         check->product->place.span_rows == place->span_rows,
-                    STATUS_DATA, "%s is not the file that %s tells of", check->path,
+                    STATUS_DATA, "%s is not the file that %s describes", check->path,
                     check->find.journal);
 }
 
@@ -322,7 +323,7 @@ static status_t crc_prepare(struct check *check, const char *path)
     TRY(check->find.is_finished ? product_open(check->path, &check->product)
                                 : product_open_part(check->path, &check->product));
     TRY(check->product ? STATUS_OK : mark_refuse(check->path));
-    REQUIRE(check->product, STATUS_DATA, "%s is no product of voltmill", check->path);
+    REQUIRE(check->product, STATUS_DATA, "%s is not a product of voltmill", check->path);
     TRY(file_open_read(check->path, &check->fd));
     TRY(rows_open(check->product, &check->stored));
     if (check->find.is_finished) {
@@ -348,8 +349,8 @@ static status_t crc_check_contents(const struct check *check, struct contents_fo
         fputs(out->words.data ? out->words.data : "", stdout);
     }
     if (out->known == 0 && out->bad == 0) {
-        report_note("%s holds CRCs of its rows alone, as voltmill once wrote them: a change of its "
-                    "attributes, frequencies or filter is not seen",
+        report_note("%s contains CRCs of its rows alone, as voltmill once wrote them: a change of "
+                    "its attributes, frequencies or filter is not seen",
                     check->path);
     }
     return STATUS_OK;

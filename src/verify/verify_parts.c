@@ -151,7 +151,7 @@ static status_t verify_check_mark(rows_t *rows, const struct product *product, u
 {
     TRY(verify_find_nan(rows, product, row, *at, at));
     return REQUIRED(*at < product->place.row_bytes * 8 / max_u64(product->bits, 8), STATUS_DATA,
-                    "%s: row %llu is marked in /provenance/holes, but holds numbers alone",
+                    "%s: row %llu is marked in /provenance/holes, but contains no NaN",
                     product->path, (unsigned long long)row);
 }
 

@@ -403,7 +403,8 @@ static status_t rows_compare_part(struct verify *verify, struct verify_rows *row
         float number = part->stored[line * judged->coarse * judged->floats + i % judged->floats];
         REQUIRE(isnan(number), STATUS_DATA, "%s: row %llu %s, but number %llu of %s %u is %g",
                 verify->product->path, (unsigned long long)row,
-                is_marked ? "is marked in /provenance/holes" : "lacks so much that it must be NaN",
+                is_marked ? "is marked in /provenance/holes"
+                          : "has too few samples and must be NaN",
                 (unsigned long long)(i % judged->floats), judged->has_ifs ? "pol" : "stream",
                 part->first + (uint32_t)line, (double)number);
     }

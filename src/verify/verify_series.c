@@ -48,8 +48,7 @@ static status_t series_parse_job(struct verify *verify)
     const char *const after[] = {NULL};
     TRY_OUT(verify_overrides(verify, before, after, &sets, &nsets));
     TRY_OUT(job_parse(path, text, strlen(text), sets, nsets, &verify->job));
-    REQUIRE_OUT(verify->job->ndedisperse == 1, STATUS_DATA, "%s: its job dedisperses nothing",
-                path);
+    REQUIRE_OUT(verify->job->ndedisperse == 1, STATUS_DATA, "%s: its job has no dedisperse", path);
     REQUIRE_OUT(
         !job_is_semi_coherent(verify->job), STATUS_USAGE,
         "%s is of a semi-coherent search, whose power is not kept: it is not recomputed, but "
@@ -94,7 +93,7 @@ static status_t series_compare_description(const struct verify *verify,
     REQUIRE(series->ndms == plan->delays.ndms && series->nchannels == plan->fbh5->nchannels &&
                 product->rows == plan->delays.ndms && product->frequencies == plan->outputs,
             STATUS_DATA,
-            "%s holds %zu DMs of %zu channels at %llu times, but its job makes %u of %u at %llu",
+            "%s contains %zu DMs of %zu channels at %llu times, but its job makes %u of %u at %llu",
             product->path, series->ndms, series->nchannels,
             (unsigned long long)product->frequencies, plan->delays.ndms, plan->fbh5->nchannels,
             (unsigned long long)plan->outputs);
@@ -149,7 +148,7 @@ static status_t series_compare_rows(void *context, uint32_t index, const struct 
         char is_marked = 1;
         TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
         REQUIRE(is_marked || !holes || !holes[i], STATUS_DATA,
-                "%s: DM %.12g holds NaN, but /provenance/holes does not say so",
+                "%s: DM %.12g contains NaN, but /provenance/holes does not say so",
                 verify->product->path, verify->product->series->dms[first_row + i]);
         verify_marks_note(verify->marked, first_row + i, holes && holes[i]);
         float *stored = (float *)(void *)verify->stored;

@@ -170,8 +170,7 @@ static status_t spectra_compare_weights(void *context, uint32_t index, const str
                 "%llu is %.9g, expected %.9g%s",
                 product->path, (unsigned long long)(first + s), (unsigned long long)(first_row + i),
                 (double)stored[s], (double)weights[s],
-                verify->holes > 0 ? ": could its input not be read then? --force makes it anew"
-                                  : "");
+                verify->holes > 0 ? ": was its input unreadable then? --force makes it anew" : "");
         }
         TRY_OUT(product->kind == PRODUCT_VISIBILITIES
                     ? spectra_compare_made_flags(verify, at, lines, weights)
@@ -350,7 +349,7 @@ static status_t spectra_compare_description(const struct verify *verify)
     REQUIRE(product->kind == spec->kind && product->rows == spec->rows && product->streams == ifs &&
                 product->frequencies == frequencies,
             STATUS_DATA,
-            "%s holds %llu rows of %llu pols x %llu channels, but its job and archive make %llu "
+            "%s contains %llu rows of %llu pols x %llu channels, but its job and archive make %llu "
             "rows of %llu x %llu",
             product->path, (unsigned long long)product->rows, (unsigned long long)product->streams,
             (unsigned long long)product->frequencies, (unsigned long long)spec->rows,
@@ -365,8 +364,8 @@ static status_t spectra_compare_description(const struct verify *verify)
             STATUS_DATA, "%s does not have the flags that its job makes", product->path);
     REQUIRE(product->bits == spec->steps.bits && product->place.scale_rows == spec->steps.rows,
             STATUS_DATA,
-            "%s holds numbers of %u bits, with a scale for each %llu rows, but its job and archive "
-            "make %u bits and %llu rows",
+            "%s contains numbers of %u bits, with a scale for each %llu rows, but its job and "
+            "archive make %u bits and %llu rows",
             product->path, product->bits, (unsigned long long)product->place.scale_rows,
             spec->steps.bits, (unsigned long long)spec->steps.rows);
     REQUIRE(product->weights == 0 || product->weights == weights, STATUS_DATA,
@@ -477,8 +476,8 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
         .weights = {product->weights > 0 ? WEIGHTS_KEPT : WEIGHTS_NONE}};
     if (product->origin.filters) {
         REQUIRE_OUT(filter_plan_read_choices(product->origin.filters, BACKEND_REFERENCE, filters),
-                    STATUS_DATA, "%s: its filters are not told as voltmill does: %s", product->path,
-                    product->origin.filters);
+                    STATUS_DATA, "%s: its filters are not described as voltmill does: %s",
+                    product->path, product->origin.filters);
     }
     do {
         st = channelise_plan_create(verify->job, spectra->archive, BACKEND_REFERENCE, 1, &cut,

@@ -38,7 +38,7 @@ refused "another's journal: run" 'spectra\.h5\.journal belongs to another user' 
 runs "status reads it" "$voltmill" status spectra.h5
 runs "plan --adopt goes on" "$voltmill" plan --adopt job.yaml
 runs "run --adopt goes on" "$voltmill" run --adopt job.yaml
-same "with its chunks" 1 "$(grep -cE '^note: [0-9]+ of [0-9]+ chunks are done: goes on' "$work/output")"
+same "with its chunks" 1 "$(grep -cE '^note: [0-9]+ of [0-9]+ chunks are done: resumes' "$work/output")"
 same "to the same bytes" "$expected" "$(digest)"
 
 # The others begin anew what was left.

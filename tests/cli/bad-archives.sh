@@ -287,7 +287,7 @@ for scale in zero:0 negative:-1 nan:nan inf:inf tiny:1e-31; do
     bad "a scale that is ${scale%:*}" 4 "scale-${scale%:*}\\.h5: /voltages: scale is ${scale#*:}, expected a number from 1e-30" scale-${scale%:*}.h5
 done
 bad "three levels of 2 bits" 4 'levels-3\.h5: /voltages: there are 3 levels, expected 4 of 2 bits' levels-3.h5
-bad "a level that is no number" 4 'levels-nan\.h5: /levels holds nan' levels-nan.h5
+bad "a level that is no number" 4 'levels-nan\.h5: /levels contains nan' levels-nan.h5
 bad "levels of bytes" 4 'levels-of-none\.h5: has /levels, but its samples have no packing' levels-of-none.h5
 bad "an offset in format_version 3" 4 'offset-of-3\.h5: /voltages has an attribute offset, but .*format_version is 3' offset-of-3.h5
 bad "a scale that is a text" 4 'attribute scale is not a number' scale-text.h5
@@ -339,11 +339,11 @@ bad "oversampling without its den" 4 'over-num\.h5: .*has no attribute oversampl
 bad "oversampling without its num" 4 'over-den\.h5: .*has no attribute oversampling_num, expected oversampling_num and' over-den.h5
 bad "oversampled real samples" 4 'over-real\.h5: .*real samples cannot be oversampled.*32/27' over-real.h5
 bad "freq_hz missing" 4 'freq-missing\.h5 has no dataset /freq_hz, expected the centre of each of 1' freq-missing.h5
-bad "freq_hz for two" 4 'freq-two\.h5: /freq_hz holds 2 .*expected .*1' freq-two.h5
+bad "freq_hz for two" 4 'freq-two\.h5: /freq_hz contains 2 .*expected .*1' freq-two.h5
 bad "freq_hz NaN" 4 'freq-nan\.h5: .*coarse channel 0 is not a number' freq-nan.h5
 bad "freq_hz texts" 4 'freq-text\.h5: freq_hz cannot be read as numbers' freq-text.h5
 bad "three names for two polarisations" 4 'pol-three\.h5: .*2 of axis pol, but /pol names 3' pol-three.h5
-bad "names beyond any number" 4 'names-many\.h5: (/pol has elements that are unreadable|pol holds 134217728 texts of 64 bytes: too much)' names-many.h5
+bad "names beyond any number" 4 'names-many\.h5: (/pol has elements that are unreadable|pol contains 134217728 texts of 64 bytes: too much)' names-many.h5
 bad "names that are numbers" 4 'pol-numbers\.h5: pol is not text' pol-numbers.h5
 bad "names of an axis that is not there" 4 'station-two\.h5: .*names no station, but /station names 2' station-two.h5
 bad "a gap beyond the end" 4 'gaps-beyond\.h5: gap 0 \(25 samples from 1000\)' gaps-beyond.h5
@@ -352,12 +352,12 @@ bad "gaps of one dimension" 4 'gaps-flat\.h5: /gaps has 1 dimensions, expected \
 bad "gaps of four numbers" 4 'gaps-four\.h5: /gaps is 2 x 4, expected \[n\]\[2\] or \[n\]\[3\]' gaps-four.h5
 bad "a gap that overflows" 4 'gaps-huge\.h5: gap 0' gaps-huge.h5
 bad "of no format, with a link that leads nowhere" 4 'dangling\.h5 is .* input\.layout describes' dangling.h5
-bad "no /voltages" 4 'dataset-missing\.h5 holds no dataset /voltages; it holds /group/other, /volts' dataset-missing.h5
+bad "no /voltages" 4 'dataset-missing\.h5 contains no dataset /voltages; it contains /group/other, /volts' dataset-missing.h5
 
 # --- what a description may get wrong
-bad "wrong dataset" 4 'compound-good\.h5 holds no dataset /y; it holds /x' compound-good.h5 \
+bad "wrong dataset" 4 'compound-good\.h5 contains no dataset /y; it contains /x' compound-good.h5 \
     'input.layout={dataset: /y, axes: "time,pol", sample_rate_hz: 1e6}'
-bad "a group for a dataset" 4 'null\.h5 .*/y.* it holds /x, /y/group' null.h5 \
+bad "a group for a dataset" 4 'null\.h5 .*/y.* it contains /x, /y/group' null.h5 \
     'input.layout={dataset: /y, axes: "time,pol", sample_rate_hz: 1e6}'
 bad "too few axes" 4 'x\.h5: /x has 3 dimensions \(1024 x 2 x 2\), but axes names 1 \(time\)' x.h5 "$(foreign time)"
 bad "too many axes" 4 'scalar\.h5: /x has 0 dimensions .*axes names 1' scalar.h5 "$(foreign time)"
@@ -379,14 +379,14 @@ bad "domain says complex" 4 'x\.h5: /x: domain says complex, but the samples are
 # --- types
 good='expected integers, floating point numbers, or pairs of these'
 for case in 'bool:8-bit .* no numbers' 'string:32-bit .* no numbers' 'vlen:.* no numbers'; do
-    bad "type ${case%%:*}" 4 "type-${case%%:*}\.h5: /x holds ${case#*:}; $good" type-${case%%:*}.h5 "$layout"
+    bad "type ${case%%:*}" 4 "type-${case%%:*}\.h5: /x contains ${case#*:}; $good" type-${case%%:*}.h5 "$layout"
 done
 pair=$(foreign time,pol)
 bad "compound of 1" 4 'compound-1\.h5: /x: its compound has 1 member, expected 2' compound-1.h5 "$pair"
 bad "compound of 3" 4 'compound-3\.h5: /x: its compound has 3 members, expected 2' compound-3.h5 "$pair"
 bad "compound of two types" 4 'compound-mixed\.h5: /x: the two members .* differ' compound-mixed.h5 "$pair"
 bad "compound of two byte orders" 4 'compound-order\.h5: /x: the two members .* differ' compound-order.h5 "$pair"
-bad "compound of compounds" 4 'compound-nested\.h5: /x holds' compound-nested.h5 "$pair"
+bad "compound of compounds" 4 'compound-nested\.h5: /x contains' compound-nested.h5 "$pair"
 bad "compound and reim" 4 'compound-good\.h5: /x: its elements are complex already, yet axes names reim' \
     compound-good.h5 "$(foreign time,reim)"
 
@@ -394,7 +394,7 @@ bad "compound and reim" 4 'compound-good\.h5: /x: its elements are complex alrea
 for place in outside:4194304 edge:3; do
     # HDF5 1.14 finds it by itself.
     bad "compound, a member ${place%:*}" 4 \
-        "compound-${place%:*}\.h5: /x(: the members of its compound, at bytes 0 and ${place#*:} of 4, do not lie side by side| cannot be opened .*parent compound)" \
+        "compound-${place%:*}\.h5: /x(: the members of its compound, at bytes 0 and ${place#*:} of 4, are not side by side| cannot be opened .*parent compound)" \
         "compound-${place%:*}.h5" "$pair"
 done
 bad "compound, members on each other" 4 'compound-inside\.h5: /x cannot be opened \(HDF5: .*member' \
@@ -402,10 +402,10 @@ bad "compound, members on each other" 4 'compound-inside\.h5: /x cannot be opene
 bad "too many streams" 4 \
     'streams\.h5: its number of streams is absurd: more than 16777216, by the 67108864 of axis pol' \
     streams.h5 "$(foreign time,pol 'domain: real')"
-bad "length 0" 4 'none\.h5: /x holds no samples: its shape is 0 x 2 x 2' none.h5 "$layout"
-bad "no polarisation" 4 'no-pols\.h5: /x holds no samples: its shape is 1024 x 0 x 2' no-pols.h5 "$layout"
+bad "length 0" 4 'none\.h5: /x contains no samples: its shape is 0 x 2 x 2' none.h5 "$layout"
+bad "no polarisation" 4 'no-pols\.h5: /x contains no samples: its shape is 1024 x 0 x 2' no-pols.h5 "$layout"
 "$voltmill" run job.yaml --set 'products=[{kind: power, file: power.h5}]' >/dev/null 2>&1
-bad "a filterbank" 4 'power\.h5 is a filterbank: it holds powers, but channelise expects voltages: .* dedisperse alone' power.h5
+bad "a filterbank" 4 'power\.h5 is a filterbank: it contains powers, but channelise expects voltages: .* dedisperse alone' power.h5
 bad "fewer than T raw spectra" 2 '63 samples hold 3 raw spectra of 16 samples, but 4 taps need at least 4' few.h5 "$layout"
 
 # --- files that do not belong together
@@ -421,7 +421,7 @@ alike "another oversampling" over 'oversampling ratios'
 bad "another byte order" 4 'order-little\.h5 and order-big\.h5 .*sample types differ' '[order-little.h5, order-big.h5]'
 bad "another packing" 4 'packing-0\.h5 and packing-1\.h5 .*sample types differ' '[packing-0.h5, packing-1.h5]'
 bad "names in another order" 4 'names-ab\.h5 and names-ba\.h5 .*names of streams differ' '[names-ab.h5, names-ba.h5]'
-bad "a file of another day" 4 'another-day\.h5 starts .* samples behind the end .*more than all files' '[good.h5, another-day.h5]'
+bad "a file of another day" 4 'another-day\.h5 starts .* samples after the end .*more than all files' '[good.h5, another-day.h5]'
 bad "files that overlap" 4 'overlap-in-time\.h5 starts 10\.0 samples before the end' '[good.h5, overlap-in-time.h5]'
 bad "the same file twice" 4 'good\.h5 starts 1024\.0 samples before the end' '[good.h5, good.h5]'
 bad "one of the files is missing" 4 'nowhere\.h5: No such file' '[good.h5, nowhere.h5]'

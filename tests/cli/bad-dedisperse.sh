@@ -191,7 +191,7 @@ for key in fch1 foff tsamp; do
     file "$key is text" text-$key "attribute $key is \"much\", expected a number"
 done
 file "an infinite frequency" infinite 'attribute fch1 of /data is no number'
-file "frequencies below 0" below-zero 'channel 5 lies at 0 Hz, expected a frequency above 0'
+file "frequencies below 0" below-zero 'channel 5 is at 0 Hz, expected a frequency above 0'
 file "time runs backwards" backwards 'tsamp = -0\.001 s, expected more than 0'
 file "no time between rows" still 'tsamp = 0 s'
 file "signed samples" signed '32-bit signed integers, expected integers of 8 or 16, or floats of 16, 32 or 64 bits'
@@ -205,7 +205,7 @@ file "text" words 'words\.h5 is not an HDF5 file'
 file "/data is a group" group 'group\.h5 is no filterbank: its /data leads to no dataset'
 file "/data leads nowhere" dangling 'dangling\.h5 is no filterbank: its /data leads to no dataset'
 file "/data lies in a lost file" elsewhere 'lost\.h5: No such file'
-file "voltages" volts 'volts\.h5 is no filterbank: it holds voltages'
+file "voltages" volts 'volts\.h5 is no filterbank: it contains voltages'
 file "an unknown filter" filter \
     'filter\.h5: /?data is compressed with the filter 64783 \(nothing\), .* HDF5_PLUGIN_PATH names'
 file "no file" missing 'missing\.h5.*No such file'
@@ -224,7 +224,7 @@ ok $bad "info of one without bandwidth"
 status=0
 mpirun -n 2 "$voltmill" run job.yaml --set input.files=deflated.h5 --set run.on_bad=nan >stdout 2>stderr || status=$?
 same "rows that cannot be read, on_bad: nan" 6 $status
-grep -q '^warning: deflated.h5: .*fletcher32' stderr && grep -q '^incomplete: out.h5 is complete, but 10 of its DMs hold NaN' stderr
+grep -q '^warning: deflated.h5: .*fletcher32' stderr && grep -q '^incomplete: out.h5 is complete, but 10 of its DMs contain NaN' stderr
 ok $? "says so"
 warm - <<'END'
 import sys
@@ -252,12 +252,12 @@ rm -f out.h5
 
 # A run that stopped at the damage goes on over it, in one and in two steps.
 errs 4 'deflated\.h5' "$voltmill" run job.yaml --set input.files=deflated.h5 --set run.chunk=30 --set run.sync=0.01
-grep -Eq '^note: .* are (done|kept): the same command goes on' stderr && [ -e out.h5.journal ]
+grep -Eq '^note: .* are (done|kept): run the same command to resume' stderr && [ -e out.h5.journal ]
 ok $? "on_bad: stop keeps what was done before the damage"
 status=0
 "$voltmill" run job.yaml --set input.files=deflated.h5 --set run.on_bad=nan >stdout 2>stderr || status=$?
 same "on_bad: nan goes on with it" 6 $status
-grep -Eq '^note: [0-9]+ of [0-9]+ chunks are done: goes on from there' stderr
+grep -Eq '^note: [0-9]+ of [0-9]+ chunks are done: resumes from there' stderr
 ok $? "and says so"
 same "the same bytes as if it had begun so" "$expected" "$(sha256sum <out.h5)"
 rm -f out.h5
@@ -305,7 +305,7 @@ rm -f power.h5 spectra.h5 out.h5
 bad "spectra are no power" 2 'dedisperse\.0\.input.*(spectra|power)' dedisperse.0.input=1
 bad "no such product" 2 'dedisperse\.0\.input' dedisperse.0.input=2
 bad "no power" 2 'no power product' 'products=[{kind: spectra, file: spectra.h5}]'
-bad "frequencies around 0" 2 'would lie at .* Hz: only frequencies above 0 can be dedispersed' input.files=base.h5
+bad "frequencies around 0" 2 'would be at .* Hz: only frequencies above 0 can be dedispersed' input.files=base.h5
 bad "no valid output of what will be made" 2 'no valid output is left' 'dedisperse.0.dm={list: [1e5]}'
 fails "and run makes nothing" 2 'no valid output is left' mpirun -n 2 "$voltmill" run volts.yaml --set 'dedisperse.0.dm={list: [1e5]}'
 nothing_left power.h5 spectra.h5 out.h5

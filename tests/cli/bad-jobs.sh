@@ -120,20 +120,20 @@ bad "window file binary" 4 "binary\.txt, line 1: .* is no number" channelise.win
 bad "window file zeros" 2 'cannot be normalised to energy' channelise.window=file:zeros.txt
 
 # --- filters: those with a file, which are looked at before all else
-for file in nowhere.txt:"No such file" folder:"is not an ordinary file" comment.yaml:"holds no coefficients" \
-    empty.yaml:"holds no coefficients" garbage.txt:"line 1: '3' is too much, expected one coefficient a line" \
+for file in nowhere.txt:"No such file" folder:"is not an ordinary file" comment.yaml:"contains no coefficients" \
+    empty.yaml:"contains no coefficients" garbage.txt:"line 1: '3' is too much, expected one coefficient a line" \
     nan.txt:"line 1: 'nan' is no number" binary.txt:"line [0-9]+: a NUL byte" zeros.txt:"all coefficients are 0" \
-    a.h5:"holds no dataset /coefficients, nor only one; it holds .*/voltages"; do
+    a.h5:"contains no dataset /coefficients, nor only one; it contains .*/voltages"; do
     bad "coefficients in ${file%%:*}" 4 "${file%%:*}[:,]? ${file#*:}" "filter={coefficients: ${file%%:*}}"
 done
 design() { # design NAME PATTERN DESIGN MORE: of complex samples, 1 MHz of them a second, around 1 GHz
     bad "$1" 2 "job\.yaml: filter\.0[.:]$2" "filter={design: {$3}${4-}}"
 }
-design "an edge out of the band" 'design\.edges: 1000600000 Hz lies outside of the band, 999500000 to 1000500000 Hz' \
+design "an edge out of the band" 'design\.edges: 1000600000 Hz is outside of the band, 999500000 to 1000500000 Hz' \
     'kind: lowpass, edges: [1e9, 1.0006e9]'
-design "an edge out of the band, from its centre" 'design\.edges: -600000 Hz lies outside of the band, -500000 to 500000 Hz from' \
+design "an edge out of the band, from its centre" 'design\.edges: -600000 Hz is outside of the band, -500000 to 500000 Hz from' \
     'kind: bandpass, edges: [-6e5, 0, 1, 2], offset: true'
-design "a low-pass below the centre" 'design\.edges: 999900000 Hz lies below the centre of the coarse channel' \
+design "a low-pass below the centre" 'design\.edges: 999900000 Hz is below the centre of the coarse channel' \
     'kind: lowpass, edges: [999.9e6, 1e9]'
 design "a design of too many coefficients" 'design: 60 dB within a transition of 0\.1 Hz .* need 36[0-9]{6} coefficients, expected at most 16777216' \
     'kind: highpass, edges: [1e5, 100000.1], offset: true'
@@ -188,7 +188,7 @@ bad "a mapping for a number" 2 'channelise\.taps: is a mapping, expected a whole
 for value in nonsense =3 a..b=3 .=3 ''; do
     bad "--set '$value'" 2 '--set .*expected key\.path=value, such as channelise\.taps=16' "$value"
 done
-bad "--set too deep" 2 'channelise\.taps is a single value: it holds no deep' channelise.taps.deep=3
+bad "--set too deep" 2 'channelise\.taps is a single value: it contains no deep' channelise.taps.deep=3
 bad "--set beyond the list" 2 'products is a list: expected a number from 0 to 1, not 7' products.7.kind=power
 bad "--set no YAML" 2 '--set channelise\.taps=\[1: is no YAML' 'channelise.taps=[1'
 bad "two --set" 2 '^  --set channelise\.taps=0: ' channelise.taps=0 channelise.channels=3
@@ -199,10 +199,10 @@ bad "samples, none" 2 'input\.select\.samples: ends at 5, expected more than 5' 
 bad "samples backwards" 2 'input\.select\.samples: ends at 5, expected more than 10' 'input.select.samples=[10, 5]'
 bad "samples, three" 2 'input\.select\.samples' 'input.select.samples=[0, 5, 10]'
 bad "samples, too few for the filter" 2 '63 samples hold 3 raw spectra' 'input.select.samples=[0, 63]'
-bad "seconds beyond the end" 2 '1 \.\. 2 s .* of a\.h5 lie outside .* lasts 0\.004096 s' 'input.select.seconds=[1, 2]'
-bad "seconds between two samples" 2 'no sample lies in 1\.1e-06 \.\. 1\.9e-06 s: one is taken every 1e-06 s' \
+bad "seconds beyond the end" 2 '1 \.\. 2 s .* of a\.h5 are outside .* lasts 0\.004096 s' 'input.select.seconds=[1, 2]'
+bad "seconds between two samples" 2 'no sample is in 1\.1e-06 \.\. 1\.9e-06 s: one is taken every 1e-06 s' \
     'input.select.seconds=[1.1e-6, 1.9e-6]'
-bad "utc before the start" 2 'lie outside of the observation' 'input.select.utc=[2019-01-01, 2019-01-02]'
+bad "utc before the start" 2 'are outside of the observation' 'input.select.utc=[2019-01-01, 2019-01-02]'
 bad "utc backwards" 2 'ends at 2019-01-01, expected later than 2020-01-01' 'input.select.utc=[2020-01-01, 2019-01-01]'
 bad "utc without a start" 2 'input\.select\.utc: no-start\.h5 does not say when it starts' \
     input.files=no-start.h5 'input.select.utc=[2020-01-01, 2020-01-02]'
@@ -231,7 +231,7 @@ nul() { # nul NAME COMMAND... FILE: after the last of the file's two lines
     local name=$1
     shift
     printf '# \0\n%s\n' 'run: {threads: 1}' >>"${!#}"
-    fails "a NUL byte in $name" 2 "${!#}:[0-9]*: holds a NUL byte, expected text in YAML" "$@"
+    fails "a NUL byte in $name" 2 "${!#}:[0-9]*: contains a NUL byte, expected text in YAML" "$@"
 }
 for command in plan run "run --dry-run" "run --each a.h5" "bench run" tune; do
     cp job.yaml nul.yaml
@@ -241,9 +241,9 @@ done
 printf 'file: out.h5\nsamples: 1000\n' >synth.yaml
 nul "a specification" "$voltmill" synth synth.yaml
 printf 'copies:4:32x8:8x4:8:0:1\n\0\n' >sweep.txt
-fails "a NUL byte in a list of shapes" 2 'sweep\.txt:2: holds a NUL byte' "$voltmill" bench dedisperse \
+fails "a NUL byte in a list of shapes" 2 'sweep\.txt:2: contains a NUL byte' "$voltmill" bench dedisperse \
     --setup lofar --backend cpu --dms 2 --seconds 0.01 --sweep sweep.txt
-fails "a job whose key has an end in it" 2 'a key holds a NUL character' \
+fails "a job whose key has an end in it" 2 'a key contains a NUL character' \
     "$voltmill" plan job.yaml --set 'run={"threads\0": 1}'
 nothing_left
 

@@ -42,7 +42,7 @@ job=$(
 job all "$job"
 runs "filter bank and dedispersions in one run" "$voltmill" run all.yaml
 cp output said
-same "nothing was read back" 5 "$(grep -c '^100 % of what rank 0 added up had stayed on the device' said)"
+same "nothing was read back" 5 "$(grep -c '^100 % of the samples that rank 0 dedispersed were still on the device' said)"
 sha256sum ?.h5 >stayed
 rm ?.h5
 runs "dedispersions of the file" "$voltmill" run all.yaml

@@ -90,7 +90,7 @@ for name, filters in pipelines.items():
 bits = [(BITSHUFFLE, (0, 4, 1, 0, 2))]
 bad = {"bad-deflate": ([(DEFLATE, (1,))], lambda b: b[:40], "deflate: its 40 bytes are no whole zlib stream"),
        "bad-long": ([(DEFLATE, (1,))], lambda b: apply([(DEFLATE, (1,))], bytes(5000)),
-                    "deflate: it holds more than the 4000 bytes of a chunk"),
+                    "deflate: it contains more than the 4000 bytes of a chunk"),
        "bad-short": ([(DEFLATE, (1,))], lambda b: apply([(DEFLATE, (1,))], bytes(3999)),
                      "it becomes 3999 bytes where a chunk has 4000"),
        "bad-sum": ([(FLETCHER, ())], lambda b: b[:9] + b"\x55" + b[10:], "fletcher32: its checksum is"),

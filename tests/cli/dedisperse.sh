@@ -21,7 +21,7 @@ same "its row is right" 1 "$(grep -c ',ok$' two.csv)"
 runs "with a search" $bench --backend cpu --dms 20 --seconds 0.5 --repeat 1 --search 32 --csv search.csv
 same "its cost is in the table" 1 "$(tail -n 1 search.csv | grep -cE ',32,[0-9.]*[1-9][0-9.]*,[0-9.]*[1-9][0-9.]*,[0-9.]*,ok$')"
 fails "boxes of no power of two" 2 '--search 48: expected a power of two' $bench --search 48
-fails "a search of too few times" 2 'tell no noise: at least 512 are needed, --seconds 0.7' $bench --backend cpu \
+fails "a search of too few times" 2 'to measure noise, at least 512 are needed, --seconds 0.7' $bench --backend cpu \
     --setup askap --dms 4 --seconds 0.5 --search 64
 fails "no such setup" 2 'expected apertif, askap, chime, lofar or meerkat' $bench --setup vla
 fails "no such bits" 2 'expected 8, 16 or 32' $bench --bits 12

@@ -206,7 +206,7 @@ errs 2 'input\.files: 3 files, expected real and imaginary parts in turn' "$volt
     --set 'input.files=[re.h5, im.h5, re.h5]' --set "input.layout={$plain, files_along: reim}"
 ok $bad "an odd number of them"
 like "heaps" "$good" heaps.h5 --set 'input.layout.axes="time,pol,time:50,reim"'
-errs 4 'heaps-chunks\.h5: /x: time in two dimensions is read where samples lie in one piece' "$voltmill" plan job.yaml \
+errs 4 'heaps-chunks\.h5: /x: time in two dimensions is read where samples are in one piece' "$voltmill" plan job.yaml \
     --set input.files=heaps-chunks.h5 --set 'input.layout.axes="time,pol,time,reim"'
 ok $bad "not in chunks"
 errs 4 'heaps\.h5: /x: dimension 2 has 50 elements' "$voltmill" plan job.yaml \
@@ -251,7 +251,7 @@ done <<'LIST'
 bad-edge|/voltages has an attribute dc, but the file's format_version is 1: it is of version 3
 bad-dc|/voltages: dc is edge, expected centre, lower or upper
 bad-stream|a gap is of stream 2 of 2, or out of order
-bad-beyond|a gap of stream 0 \(2 samples from 999\) overlaps the one before or lies beyond the last sample
+bad-beyond|a gap of stream 0 \(2 samples from 999\) overlaps the one before or is beyond the last sample
 bad-overlap|a gap of stream 0 \(1 samples from 8\) overlaps
 bad-shape|/gaps is 1 x 4, expected \[n\]\[2\] or \[n\]\[3\]
 LIST
@@ -290,9 +290,9 @@ a wrong value|sideband={attribute: /@dt}|said\.h5: /@dt, which is to say input\.
 a text for a number|scale={attribute: /@tel}|said\.h5: /@tel, which is to say input\.layout\.scale, is Mine, expected a number
 no number|sample_rate_hz={attribute: /@tel, unit: MHz}|said\.h5: /@tel is "Mine", expected a number
 a packing|packing={attribute: "@packed"}|said\.h5: @packed, which is to say input\.layout\.packing, is none, expected one of
-no member|freq_hz={from: /group/freq}|said\.h5: /group/freq holds compounds: say which member
+no member|freq_hz={from: /group/freq}|said\.h5: /group/freq contains compounds: say which member
 another member|freq_hz={from: /group/freq, member: c}|said\.h5: /group/freq has no member c
-too many frequencies|freq_hz={from: /group/list}|said\.h5: /x: /group/list holds 2 frequencies, expected one for each of 1
+too many frequencies|freq_hz={from: /group/list}|said\.h5: /x: /group/list contains 2 frequencies, expected one for each of 1
 LIST
 # --- coarse channels by ranges and by frequency; sidebands and oversampling stitched in sky order
 same "select: a range" "$(own chans.h5 --set 'input.select.chans=[1, 2, 3]')" "$(own chans.h5 --set input.select.chans=1..3)"

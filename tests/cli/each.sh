@@ -115,7 +115,7 @@ print(h5py.File("out/b.out")["provenance"].attrs["job"])' | grep -q "files:.*{na
 ok $? "stays"
 for name in $'both/red\e[31m.h5' $'both/two\nlines.h5' 'both/...h5' $'both/\xff.h5' $'both/\xc2\x9b.h5'; do
     cp one/a.h5 "$name"
-    errs 2 'no name for \{name\} can be made of ' "$voltmill" run --each "$name" job.yaml
+    errs 2 'gives no value for \{name\}: ' "$voltmill" run --each "$name" job.yaml
     ok $bad "refused: $(printf %q "$name")"
     rm "$name"
 done

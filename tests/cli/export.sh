@@ -111,25 +111,25 @@ fails "in another order" 2 'are V,I, whose sum means nothing: .* powers: 1 \(I\)
 for scale in some 5 5..5 5..1 nan..1 1..inf ..; do
     fails "--scale $scale" 2 'expected channels, range or LOW' "${fil[@]}" --bits 8 --scale $scale float.h5
 done
-fails "8 bits without a scale" 2 '8 bits do not hold .* --scale' "${fil[@]}" --bits 8 float.h5
-fails "8 bits of a sum without a scale" 2 '8 bits do not hold .* in 16' "${fil[@]}" --bits 8 --sum bank.h5
+fails "8 bits without a scale" 2 '8 bits cannot represent .* --scale' "${fil[@]}" --bits 8 float.h5
+fails "8 bits of a sum without a scale" 2 '8 bits cannot represent .* in 16' "${fil[@]}" --bits 8 --sum bank.h5
 fails "a scale for floats" 2 'need none' "${fil[@]}" --bits 32 --scale range float.h5
 fails "--dm of a filterbank" 2 'for --format dat' "${fil[@]}" --dm 5 bank.h5
 fails "--bits of a series" 2 'for --format fil' "${dat[@]}" --bits 8 --dm 2 series.h5
-fails "no DM" 2 'which DMs of series\.h5\? .*: it holds 3 from 1 to 3' "${dat[@]}" series.h5
+fails "no DM" 2 'which DMs of series\.h5\? .*: it contains 3 from 1 to 3' "${dat[@]}" series.h5
 fails "--dm and --dms" 2 'not both' "${dat[@]}" --dm 2 --dms 1..2 series.h5
 for dm in x "" , 1,x 1..2 nan; do fails "--dm '$dm'" 2 'expected (DMs|a DM)' "${dat[@]}" --dm "$dm" series.h5; done
 for dms in 5 2..1 a..b 1..; do fails "--dms $dms" 2 'expected a range' "${dat[@]}" --dms $dms series.h5; done
-fails "a DM that is not there" 2 'DM 475 is not in series.h5: it holds 3 DMs from 1 to 3' "${dat[@]}" --dm 2,475 series.h5
+fails "a DM that is not there" 2 'DM 475 is not in series.h5: it contains 3 DMs from 1 to 3' "${dat[@]}" --dm 2,475 series.h5
 fails "DMs that are not there" 2 'any DM from 5 to 9 is not in series.h5' "${dat[@]}" --dms 5..9 series.h5
 
 # --- what is exported
-fails "a filterbank as series" 4 'is no dedispersed product: it holds /data' "${dat[@]}" --dm 2 bank.h5
-fails "a filterbank as series, whatever the DMs" 4 'is no dedispersed product: it holds /data' "${dat[@]}" bank.h5
-fails "a series as filterbank" 4 'is no filterbank: it holds dedispersed series' "${fil[@]}" series.h5
+fails "a filterbank as series" 4 'is no dedispersed product: it contains /data' "${dat[@]}" --dm 2 bank.h5
+fails "a filterbank as series, whatever the DMs" 4 'is no dedispersed product: it contains /data' "${dat[@]}" bank.h5
+fails "a series as filterbank" 4 'is no filterbank: it contains dedispersed series' "${fil[@]}" series.h5
 fails "spectra" 4 'complex spectra' "${fil[@]}" spectra.h5
 fails "voltages" 4 'voltages' "${fil[@]}" voltages.h5
-fails "something else" 4 'is HDF5, but no product' "${dat[@]}" --dm 2 other.h5
+fails "something else" 4 'is HDF5, but not a product' "${dat[@]}" --dm 2 other.h5
 fails "no file" 4 'No such file' "${fil[@]}" none.h5
 fails "no HDF5" 4 'not an HDF5 file' "${fil[@]}" text.h5
 fails "a part of a file" 4 'truncated' "${fil[@]}" cut.h5
@@ -149,7 +149,7 @@ fails "channels of no width" 4 'foff = 0' "${fil[@]}" still.h5
 fails "time runs backwards" 4 'tsamp = -1' "${fil[@]}" backwards.h5
 fails "a source that is a number" 4 'source_name is not text' "${fil[@]}" odd-words.h5
 fails "channels with gaps" 4 'not evenly spaced' "${fil[@]}" uneven.h5
-fails "a fifth of a channel beside its place" 4 'channel 3 lies at 1401.6 MHz, not 1401.5' "${fil[@]}" offset.h5
+fails "a fifth of a channel beside its place" 4 'channel 3 is at 1401.6 MHz, not 1401.5' "${fil[@]}" offset.h5
 runs "channels without" "${fil[@]}" even.h5
 fails "nothing to scale" 4 'no finite number' "${fil[@]}" --bits 8 --scale range blank.h5
 fails "more channels than a header counts" 4 'too large' "${fil[@]}" broad.h5
@@ -208,7 +208,7 @@ fails "a folder" 2 'is a folder' "${fil[@]}" --force -o . bank.h5
 
 # --- what a killed export leaves
 head -c 300 kept.fil >again.fil.part
-errs 2 'again.fil.part exists and is not what' "${fil[@]}" -o again.fil bank.h5
+errs 2 'again.fil.part exists, but was not left by voltmill' "${fil[@]}" -o again.fil bank.h5
 ok $bad "the begin of another file"
 unfinish again.fil.part e
 runs "what a killed one left" "${fil[@]}" -o again.fil bank.h5
@@ -216,7 +216,7 @@ same "is written anew" "" "$(cmp again.fil kept.fil 2>&1)"
 grep -q 'warning: again.fil.part was left' output
 ok $? "and it says so"
 echo mine >mine.fil.part
-errs 2 'mine.fil.part exists and is not what' "${fil[@]}" -o mine.fil bank.h5
+errs 2 'mine.fil.part exists, but was not left by voltmill' "${fil[@]}" -o mine.fil bank.h5
 ok $bad "a .part of somebody else's"
 same "is untouched" mine "$(cat mine.fil.part)"
 rm mine.fil.part
@@ -224,7 +224,7 @@ mv series_DM2.00.dat series_DM2.00.dat.part
 mv series_DM2.00.inf series_DM2.00.inf.part
 runs "a killed series" "${dat[@]}" --dm 2 series.h5
 echo mine >series_DM1.00.dat.part
-errs 2 'DM1.00.dat.part exists and is not what' "${dat[@]}" --dm 1 series.h5
+errs 2 'DM1.00.dat.part exists, but was not left by voltmill' "${dat[@]}" --dm 1 series.h5
 ok $bad "a .dat.part of somebody else's"
 same "leaves no .inf" "series_DM1.00.dat.part" "$(ls series_DM1.00*)"
 rm series_DM1.00.dat.part

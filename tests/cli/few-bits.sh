@@ -91,7 +91,7 @@ job killed 8 >killed.yaml
 [ -e killed.h5.journal ] && [ ! -e killed.h5 ]
 ok $? "a run was killed"
 runs "the same command" "$voltmill" run --set run.chunk=70 killed.yaml
-grep -q 'goes on from there' output
+grep -q 'resumes from there' output
 ok $? "goes on"
 same "to the same bytes" "$(whole base8.h5)" "$(whole killed.h5)"
 

@@ -233,7 +233,7 @@ END
 
 good "a Digital RF recording" good
 bad "a folder of nothing" 4 "empty is not a file, but a folder without .*a pattern as 'empty/" empty
-bad "a folder of nothing, by name" 4 'empty is not a file, and holds no channel of Digital RF' empty input.layout.format=digital_rf
+bad "a folder of nothing, by name" 4 'empty is not a file, and contains no channel of Digital RF' empty input.layout.format=digital_rf
 bad "Digital RF: the first block does not begin at row 0" 4 'rf@1000.000.h5: /rf_data_index .*the first for row 0' drf-row
 bad "Digital RF: blocks that overlap" 4 'block 1 begins with sample 1000010, the one before ends with 1000019' drf-order
 bad "Digital RF: rows that are not there" 4 'block 0 begins at row 0, the next at 2000, of 1000 rows' drf-beyond
@@ -242,17 +242,17 @@ bad "Digital RF: two rates" 4 'rf@1001.000.h5 has samples at 1001/1 Hz, but .*rf
 bad "Digital RF: a rate of x / 0" 4 'its sample rate is 1000/0 Hz' drf-zero
 bad "Digital RF: no rate" 4 'no attributes sample_rate_numerator' drf-unsaid
 bad "Digital RF: files that overlap" 4 'rf@1000.500.h5 starts 500 samples before the end of .*rf@1000.000.h5' drf-overlap
-bad "Digital RF: files far apart" 4 'rf@9000.000.h5 starts 7999000 samples behind the end' drf-far
+bad "Digital RF: files far apart" 4 'rf@9000.000.h5 starts 7999000 samples after the end' drf-far
 bad "Digital RF: a frequency that changes" 4 'centre frequency is 1100000000 Hz from sample 1000500 on, 1000000000 Hz before' drf-moved
 good "unless the job says which" drf-moved 'input.layout.freq_hz=[1e9]'
 bad "Digital RF: a file that is cut" 4 'rf@1000.000.h5' drf-cut
-bad "Digital RF: channels of different times" 4 'starts 3999000 samples behind the end of .*no sample in common' drf-two
+bad "Digital RF: channels of different times" 4 'starts 3999000 samples after the end of .*no sample in common' drf-two
 bad "a name of no format" 2 'format is nonsense, expected one of .*digital_rf.*grex' good input.layout.format=nonsense
 
 good "LOFAR: one of four files" L1_SAP000_B000_S2_P000_bf.h5
 "$voltmill" info L1_SAP000_B000_S2_P000_bf.h5 | grep -q 'order  *side by side: real and imaginary parts, pol'
 ok $? "LOFAR: info says how its files lie"
-bad "LOFAR: a sibling that is not there" 4 'L2_SAP000_B000_S0_P000_bf.h5 holds Xr, but Xi is not there.*_S1_' L2_SAP000_B000_S0_P000_bf.h5
+bad "LOFAR: a sibling that is not there" 4 'L2_SAP000_B000_S0_P000_bf.h5 contains Xr, but Xi is not there.*_S1_' L2_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: two observations" 4 'L1_.* is of observation 1, .*L2_.*of 2, ' '[L1_SAP000_B000_S0_P000_bf.h5, L2_SAP000_B000_S0_P000_bf.h5]'
 bad "LOFAR: siblings that start at other times" 4 'starts at 2023-01-01T00:00:00.000000, but .* at 2023-01-01T00:00:10' L3_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: powers" 4 'STOKES_0 is Stokes I, a filterbank, not voltages' L4_SAP000_B000_S0_P000_bf.h5
@@ -260,14 +260,14 @@ bad "LOFAR: scaled bytes" 4 'of 8 bits with scales in .*STOKES_0_i2f, which are 
 bad "LOFAR: rates that contradict each other" 4 'SAMPLING_RATE is 200000 Hz, SAMPLING_TIME 1e-05 s' L6_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: a rate that is not the width of a channel" 4 'CHANNEL_WIDTH is 200000 Hz, but voltages of it are sampled at 100000 Hz' L11_SAP000_B000_S0_P000_bf.h5
 good "unless the job says the rate" L11_SAP000_B000_S0_P000_bf.h5 input.layout.sample_rate_hz=1e5
-bad "LOFAR: an empty .raw" 4 'declares 100 rows of 16 bytes, but its external file holds only 0 bytes' L7_SAP000_B000_S0_P000_bf.h5
+bad "LOFAR: an empty .raw" 4 'declares 100 rows of 16 bytes, but its external file contains only 0 bytes' L7_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: frequencies of other channels" 4 'AXIS_VALUES_WORLD of 5 channels, but .* has 4' L8_SAP000_B000_S0_P000_bf.h5
 bad "LOFAR: no .raw" 4 'external file .*L9_SAP000_B000_S1_P000_bf.raw' raw/L9_SAP000_B000_S0_P000_bf.h5
 
 bad "TBB: two rates" 4 'sample rates differ, 200000000 Hz and 160000000 Hz' tbb-rate.h5
 bad "TBB: two Nyquist zones" 4 'sidebands differ' tbb-zone.h5
 bad "TBB: no Nyquist zone" 4 'NYQUIST_ZONE is 0, expected 1, 2 or 3' tbb-zone-0.h5
-bad "TBB: fewer samples than it says" 4 'DATA_LENGTH is 1001, but it holds 1000 samples' tbb-long.h5
+bad "TBB: fewer samples than it says" 4 'DATA_LENGTH is 1001, but it contains 1000 samples' tbb-long.h5
 bad "TBB: dipoles of different times" 4 'no sample in common' tbb-apart.h5
 bad "TBB: flags backwards" 4 'FLAG_OFFSETS has the range 5 .. 3' tbb-flags.h5
 
@@ -300,7 +300,7 @@ bad "MeerKAT: fewer timestamps than times" 4 'timestamps has 100 values, /Data/b
 bad "MeerKAT: flags of other heaps" 4 'flags is 3 x 4, which does not divide 4 coarse channels x 128 times' meerkat-flags.h5 "$job_says"
 bad "MeerKAT: two steps" 4 'meerkat-step.h5 has timestamps in steps of 8192 .*meerkat.h5 in steps of 4096' '[meerkat.h5, meerkat-step.h5]' "$job_says"
 
-bad "pydaq: more blocks than there are" 4 '11 blocks of 100 samples, but chan_/data holds 1000 times' pydaq-blocks.h5
+bad "pydaq: more blocks than there are" 4 '11 blocks of 100 samples, but chan_/data contains 1000 times' pydaq-blocks.h5
 bad "pydaq: antennas that do not fit" 4 'n_antennas = 3, n_pols = 2 and 1 channels \(n_chans\) are not the 8 streams of chan_/data \[1000\]\[8\]' pydaq-antennas.h5
 bad "pydaq: correlations" 4 '/root says type 4' pydaq-type.h5
 bad "pydaq: integrated beams" 4 'polarization_0/data: domain says complex, but the samples are real' pydaq-power.h5

@@ -71,7 +71,7 @@ runs "the same by its number" power stations.bin --set input.layout.station=1776
 bad "a station that is not there" 4 'none of its frames is of station Xx' good.bin input.layout.station=Xx
 bad "files of two stations" 2 'other-station\.bin.* is of station On, those before it of Ef' '[good.bin, other-station.bin]'
 runs "files one after the other" power '[later.bin, good.bin]'
-bad "files far from each other" 4 'frames of each thread, but the files hold [0-9]+: do all' '[good.bin, much-later.bin]'
+bad "files far from each other" 4 'frames of each thread, but the files contain [0-9]+: do all' '[good.bin, much-later.bin]'
 bad "files of other numbers" 4 'other-bits\.bin: the VDIF frame at byte 0 holds 1 channels of 4 bit' '[good.bin, other-bits.bin]'
 bad "numbers of three bits" 4 'numbers of 3 bits, this program reads those of 1, 2, 4, 8, 16 and 32' three-bits.bin input.layout.format=vdif
 bad "channels that cannot be" 4 'no VDIF frame begins there: .*2\^16 channels of 8 bits' impossible.bin input.layout.format=vdif

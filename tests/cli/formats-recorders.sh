@@ -174,7 +174,7 @@ bad "a band that rises and falls" width.raw 'CHAN_BW = -1 MHz, but OBSBW / chann
 bad "channels of two widths" spacing.raw 'CHAN_BW = 1 MHz, but OBSBW / channels is 0\.5 MHz'
 bad "two counts of lost packets" counts.raw 'says DROPSTAT = 2/8, but NDROP = 3.*input\.layout\.dropped: ignore'
 bad "another rate" '[good.raw, rate.raw]' 'sample rates differ, 1000000 Hz and 1250000 Hz'
-bad "another frequency" '[good.raw, frequency.raw]' 'freq_hz differ, coarse channel 0 lies at 1398500000 Hz and 1498500000 Hz'
+bad "another frequency" '[good.raw, frequency.raw]' 'freq_hz differ, coarse channel 0 is at 1398500000 Hz and 1498500000 Hz'
 bad "another station" '[good.raw, station.raw]' 'telescopes differ, GBT and Parkes'
 bad "files that overlap" '[good.raw, overlaps.raw]' 'overlaps\.raw starts 128\.0 samples before the end'
 printf 'input: {files: good.dada, layout: {format: dada, dropped: ignore}}\nproducts: [{kind: voltages, file: out.h5}]\n' >job.yaml
@@ -230,7 +230,7 @@ good.fil.gz is compressed with gzip
 zeros.raw begins with zeros where its header should be
 few.raw .*\(3 bytes\): it is shorter than any header
 none.raw0 is not an HDF5 file \(0 bytes\): it is empty
-cut.h5 cannot be opened, is it truncated\? It holds 8 bytes \(HDF5: .*\)
+cut.h5 cannot be opened, is it truncated\? It contains 8 bytes \(HDF5: .*\)
 part.h5 is truncated: it ends after 60 bytes, before its first group \(HDF5: .*\)
 version.h5 cannot be opened.*\(HDF5: bad superblock version number\)
 EOF
@@ -238,7 +238,7 @@ EOF
 job good.dada && runs "PSRDADA" "$voltmill" run --force job.yaml
 bad "NBIT" bits.dada 'bits\.dada: NBIT = 9, expected 1, 2, 4, 8, 16 or 32'
 bad "a header longer than the file" header.dada 'header\.dada: HDR_SIZE = 1000000, but the file has 5696 bytes'
-bad "no samples" empty.dada 'empty\.dada holds 0 bytes behind its header'
+bad "no samples" empty.dada 'empty\.dada contains 0 bytes after its header'
 bad "a header that ends at once" size.dada 'size\.dada: HDR_SIZE = 1, but HDR_SIZE = 1 is not before that byte'
 "$voltmill" info start.dada >info.txt && grep -q 'UTC_START is not there: the start is unknown' info.txt
 ok $? "PSRDADA without a start: told"
@@ -250,12 +250,12 @@ bad_bank "nchans" channels.fil 'channels\.fil: nchans -16'
 bank word.fil && runs "SIGPROC with an unknown keyword" "$voltmill" run --force job.yaml
 bad_bank "an unknown keyword without an end" lost.fil 'lost\.fil: no keyword that is known follows surprise'
 bad_bank "a header without its end" endless.fil 'endless\.fil: '
-bad_bank "not one spectrum" empty.fil 'empty\.fil holds 3 bytes after its header, but one spectrum has 16'
+bad_bank "not one spectrum" empty.fil 'empty\.fil contains 3 bytes after its header, but one spectrum has 16'
 bad_bank "tsamp" time.fil 'time\.fil: a spectrum every 0 s'
-bad_bank "PSRFITS without its table" none.fits 'none\.fits holds no binary table SUBINT'
+bad_bank "PSRFITS without its table" none.fits 'none\.fits contains no binary table SUBINT'
 bad_bank "PSRFITS that is cut off" cut.fits 'cut\.fits: cannot read its FITS unit 1: error reading from FITS file$'
 bad_bank "PSRFITS that is no FITS" order.fits 'order\.fits: cannot read its FITS unit 1: second keyword not BITPIX'
 job good.fil
-fails "a filterbank holds no voltages" 4 'good\.fil is a SIGPROC filterbank: it holds powers' "$voltmill" run --force job.yaml
+fails "a filterbank contains no voltages" 4 'good\.fil is a SIGPROC filterbank: it contains powers' "$voltmill" run --force job.yaml
 
 echo "1..$count"

@@ -48,7 +48,7 @@ fails "a link has the name of the .part" 2 'link has its name' "$voltmill" run -
     --set products.0.file=guard/other.h5
 same "what it leads to stays" precious "$(cat guard/mine)"
 echo precious >guard/text.h5.part
-fails "somebody's file has the name of the .part" 2 'not what a run leaves' "$voltmill" run job.yaml \
+fails "somebody's file has the name of the .part" 2 'was not left by voltmill' "$voltmill" run job.yaml \
     --set products.0.file=guard/text.h5
 same "and stays" precious "$(cat guard/text.h5.part)"
 runs "--force replaces it" "$voltmill" run --force job.yaml --set products.0.file=guard/text.h5
@@ -192,7 +192,7 @@ fails "a virtual dataset without its source" 4 'nowhere.h5 of its virtual datase
 # A site's setting of HDF5's own locks does not matter; a product cut short in the making is no hindrance.
 runs "HDF5 locks files" env HDF5_USE_FILE_LOCKING=TRUE "$voltmill" run plain.yaml --set products.0.file=locks-out.h5
 head -c 3000 locks-out.h5 >cut-out.h5.part
-errs 2 'not what a run leaves' "$voltmill" run plain.yaml --set products.0.file=cut-out.h5
+errs 2 'was not left by voltmill' "$voltmill" run plain.yaml --set products.0.file=cut-out.h5
 ok $bad "the begin of a file without a mark is somebody's"
 unfinish cut-out.h5.part r
 runs "a .part cut short" "$voltmill" run plain.yaml --set products.0.file=cut-out.h5

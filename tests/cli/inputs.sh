@@ -255,9 +255,9 @@ with h5py.File("inner/near.h5", "w") as f:
     f["voltages"].attrs.update(dict(axes="time,chan,reim", sample_rate_hz=1e6, domain="complex", sideband=1))
     f.create_dataset("freq_hz", (1,), "f8", external=[(sys.argv[1] + "/raw/obs.raw", 0, 8)])
 PYTHON
-fails "series in a file elsewhere" 4 'banked.h5: the values of /dedispersed lie in external files' \
+fails "series in a file elsewhere" 4 'banked.h5: the values of /dedispersed are in external files' \
     "$voltmill" export --format tim --dm 1 banked.h5
-fails "frequencies in a file elsewhere" 4 'near.h5: the values of /?freq_hz lie in external files' "$voltmill" info inner/near.h5
+fails "frequencies in a file elsewhere" 4 'near.h5: the values of /?freq_hz are in external files' "$voltmill" info inner/near.h5
 rm -rf banked.h5 far.fil far.png inner raw/s?.h5
 
 # --- what is complete, and what is not what it was
@@ -324,10 +324,10 @@ same "to the same bytes" "$(cat power.h5 series.h5 | sha256sum)" "$(cat copy/pow
 rm -r copy
 mv power.h5 away.h5
 other "a series without its filterbank, which is named" \
-    'series.h5 exists, but what it was made of is not complete, power.h5 is missing: --force' "$voltmill" run
+    'series.h5 exists, but its input power.h5 is missing: --force' "$voltmill" run
 mv away.h5 power.h5
 other "a series without what is made with its filterbank" \
-    'series.h5 exists, but what it was made of is not complete, spectra.h5 is missing: --force' "$voltmill" run \
+    'series.h5 exists, but its input spectra.h5 is missing: --force' "$voltmill" run \
     --set 'products.1={kind: spectra, file: spectra.h5}'
 rm power.h5 series.h5
 
@@ -375,7 +375,7 @@ printf '\x77\x77\x77' | dd of=large.h5 bs=1 seek=$(((1 << 20) + (1 << 17) + 5000
 rm dd
 runs "a large file that was written to between the places that count" "${large[@]}"
 same "is complete before, with a note" "complete before: large-power.h5 1" \
-    "$(grep '^complete' output) $(grep -c '^note: large.h5 was written to after large-power.h5 was made of it: ' output)"
+    "$(grep '^complete' output) $(grep -c '^note: large.h5 was written to after large-power.h5 was made of it, but its size ' output)"
 mpirun -n 2 "${large[@]}" >output 2>&1
 same "one note, of two ranks, too" 1 "$(grep -c '^note: .*large.h5 was written to' output)"
 errs 4 'large-power.h5 is not what the reference makes of its archive' "$voltmill" verify --all large-power.h5
@@ -413,7 +413,7 @@ errs 2 'input: \.\.\.a*/obs\.h5: [0-9]* bytes, changed 2017-07-14T02:40:00\.0000
 ok $bad "an input of a long name that changed a nanosecond later"
 warm -c "import os, sys; os.utime(sys.argv[1], ns=(0, 1500000000 * 10**9 + 1))" "$long/$long/obs.h5"
 runs "and as it was" "$voltmill" run begun.yaml
-grep -q 'goes on from there' output
+grep -q 'resumes from there' output
 ok $? "goes on"
 
 plan

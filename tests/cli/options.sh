@@ -60,7 +60,7 @@ wrong export dms 3..2 'a range such as 470..480'
 
 # Forms of the same.
 echo '{file: obs.h5, samples: 64, bits: 8, sample_rate_hz: 1e6, freq_hz: 1e9, noise: 9}' >spec.yaml
-runs "behind the operand" "$voltmill" synth spec.yaml --force
+runs "after the operand" "$voltmill" synth spec.yaml --force
 runs "shortened, with =" "$voltmill" synth --fo --se=samples=128 spec.yaml
 runs "several values" "$voltmill" synth --force --set samples=1 --set samples=256 -- spec.yaml
 same "the last one holds" 1 "$("$voltmill" info obs.h5 | grep -c ' 256 at')"
@@ -68,8 +68,8 @@ fails "shortened to what many begin with" 2 'run: unknown option --t; see' "$vol
 fails "-o and --output are the same" 4 'nowhere' "$voltmill" export -o out.fil --format fil nowhere
 fails "-oFILE" 4 'nowhere' "$voltmill" export -oout.fil --output=other.fil --format=fil nowhere
 fails "instead of an operand" 2 'info: expected files or --devices, not both' "$voltmill" info --devices obs.h5
-fails "no use for an operand" 2 'bench ppf: there is no use for obs.h5; see voltmill bench ppf --help' "$voltmill" bench ppf obs.h5
-fails "half a command" 2 'expected a command behind bench: ppf, dedisperse, fir, beams, correlate, run, driver; see voltmill bench --help' "$voltmill" bench
+fails "no use for an operand" 2 'bench ppf: unexpected argument obs.h5; see voltmill bench ppf --help' "$voltmill" bench ppf obs.h5
+fails "half a command" 2 'expected a command after bench: ppf, dedisperse, fir, beams, correlate, run, driver; see voltmill bench --help' "$voltmill" bench
 fails "no command of the two words" 2 'unknown command bench walk; see voltmill bench --help' "$voltmill" bench walk
 fails "only its own options" 2 'plan: unknown option --dry-run' "$voltmill" plan --dry-run spec.yaml
 

@@ -79,23 +79,23 @@ restore() {
 
 restore
 "$voltmill" status spectra.h5 >status
-grep -q "no run is at work: the same command goes on" status && grep -Eq "  chunks +[0-9,]+ of [0-9,]+ done, [0-9,]+ left" status &&
+grep -q "no run is at work: run the same command to resume" status && grep -Eq "  chunks +[0-9,]+ of [0-9,]+ done, [0-9,]+ left" status &&
     grep -q "  bad  *0 bytes" status
 ok $? "status: done, left, bad"
 same "status: by any name" "$(cat status | tail -n +2)" "$("$voltmill" status spectra.h5.journal | tail -n +2)"
 listing() { ls -li --time-style=full-iso ./*.h5*; }
 listing >"$work/listing"
 runs "plan of what is left" "$voltmill" plan job.yaml --set run.chunk=1000
-grep -Eq "^  goes on       $begun of [0-9,]+ chunks are done" "$work/output" && grep -Eq '^  chunks        [0-9,]+ of 40 spectra' "$work/output"
+grep -Eq "^  resumes       $begun of [0-9,]+ chunks are done" "$work/output" && grep -Eq '^  chunks        [0-9,]+ of 40 spectra' "$work/output"
 ok $? "goes on in the chunks that it was begun with"
 listing | cmp -s - "$work/listing"
 ok $? "and nothing has changed"
 runs "plan --restart" "$voltmill" plan --restart job.yaml
-! grep -q 'goes on' "$work/output"
+! grep -q 'resumes' "$work/output"
 ok $? "begins anew"
 runs "verify --crc of what is done" mpirun -n 2 "$voltmill" verify --crc spectra.h5.part
 VOLTMILL_CACHE=off runs "goes on as it was begun, without the cache's plan" "$voltmill" run job.yaml
-grep -q '^note: .* chunks are done: goes on from there' "$work/output"
+grep -q '^note: .* chunks are done: resumes from there' "$work/output"
 ok $? "and says so"
 same "same bytes" "$expected" "$(digest)"
 runs "verify --crc of the product" mpirun -n 2 "$voltmill" verify --crc spectra.h5
@@ -221,12 +221,12 @@ done
 same "keys without identity" 7 $((${#kept[@]} / 2))
 restore
 runs "goes on with other keys without identity" "$voltmill" run job.yaml "${kept[@]}"
-grep -q '^note: .* chunks are done: goes on from there' "$work/output"
+grep -q '^note: .* chunks are done: resumes from there' "$work/output"
 ok $? "and says so"
 same "same bytes" "$expected" "$(digest)"
 
 echo precious >third.h5.journal
-errs 2 'third\.h5\.journal exists and is not what a run leaves' \
+errs 2 'third\.h5\.journal exists, but was not left by voltmill' \
     "$voltmill" run job.yaml --set products.0.file=third.h5 --set products.1.file=fourth.h5
 [ ! -e third.h5.part ] && [ ! -e fourth.h5.part ]
 ok $((bad | $?)) "somebody's file has the journal's name"

@@ -189,7 +189,7 @@ bad "a span with a reference" 2 'filter\.dispersion\.span: is for the reference 
 rm series.h5
 cp "$work"/cache/power.h5.coherent-3 .
 echo notes >power.h5.coherent-1.journal
-errs 2 'power.h5.coherent-1.journal exists and is not what a run leaves' "$voltmill" run --restart job.yaml
+errs 2 'power.h5.coherent-1.journal exists, but was not left by voltmill' "$voltmill" run --restart job.yaml
 ok "$bad" "--restart refuses a journal of another program"
 same "which stays" notes "$(cat power.h5.coherent-1.journal)"
 [ ! -e power.h5.coherent-3 ]

@@ -90,7 +90,7 @@ eight=(--set products.0.bits=8 --set products.0.scale_rows=64)
 some_of() { # NAME: of the product in 8 bits
     runs "$1: some streams and samples" "$voltmill" run --force through.yaml --set input.select='{chans: [3, 10, 11], samples: [99, 400]}'
     same "$1: the same numbers" "1806 True" "$(warm few.py 99:400 : 3,10,11 out.h5)"
-    runs "$1: few that lie side by side" "$voltmill" run --force through.yaml --set input.select='{pols: 1, chans: [3, 4, 6], samples: [60, 70]}'
+    runs "$1: few that are side by side" "$voltmill" run --force through.yaml --set input.select='{pols: 1, chans: [3, 4, 6], samples: [60, 70]}'
     same "$1: the same numbers" "30 True" "$(warm few.py 60:70 1:2 3,4,6 out.h5)"
 }
 spectra "8 bits" "${eight[@]}"
@@ -109,7 +109,7 @@ warm -c '
 import h5py
 with h5py.File("out.h5", "r+") as f:
     f["offset"][0, 1, 3] = 1' || exit 1
-fails "an offset, which spectra have not" 4 'out.h5: /offset holds 1, expected 0' "$voltmill" run --force through.yaml
+fails "an offset, which spectra have not" 4 'out.h5: /offset contains 1, expected 0' "$voltmill" run --force through.yaml
 damaged() { # DESCRIPTION MESSAGE PYTHON [BITS]: what is done to f
     "$voltmill" run --force bank.yaml --set products.0.bits="${4:-8}" >"$work/output" 2>&1
     warm -c "
@@ -118,10 +118,10 @@ with h5py.File('out.h5', 'r+') as f:
     $3" || exit 1
     fails "$1" 4 "$2" "$voltmill" run --force through.yaml
 }
-damaged "few bits without scales" 'out.h5: /spectra holds few bits, expected /scale and /offset' "del f['scale']"
-damaged "few bits without offsets" 'out.h5: /spectra holds few bits, expected /scale and /offset' "del f['offset']"
-damaged "a scale of 0" 'out.h5: /scale holds 0, expected numbers above 0' "f['scale'][0, 1, 3] = 0"
-damaged "a scale that is no number" 'out.h5: /scale holds nan, expected numbers above 0' "f['scale'][0, 0, 2] = float('nan')"
+damaged "few bits without scales" 'out.h5: /spectra has numbers in few bits, expected /scale and /offset' "del f['scale']"
+damaged "few bits without offsets" 'out.h5: /spectra has numbers in few bits, expected /scale and /offset' "del f['offset']"
+damaged "a scale of 0" 'out.h5: /scale contains 0, expected numbers above 0' "f['scale'][0, 1, 3] = 0"
+damaged "a scale that is no number" 'out.h5: /scale contains nan, expected numbers above 0' "f['scale'][0, 0, 2] = float('nan')"
 runs "gaps in the observation" "$voltmill" synth --force obs.yaml --set gaps='[{first: 2000, count: 600}]'
 runs "gaps in the observation: a product" "$voltmill" run --force bank.yaml
 runs "spectra that are NaN" "$voltmill" run --force through.yaml

@@ -33,7 +33,7 @@ os.execvp(sys.argv[1], sys.argv[1:])" mpirun -n "$size" "${slow[@]}" "$voltmill"
     fi
     # The mpirun of Open MPI 5 that is asked to end hands on no words of its ranks any more.
     if [ "$who" != mpirun ] || mpirun --version | grep -q 'Open MPI) 4'; then
-        same "$name: one line" 1 "$(grep -c '^stopped: .* chunks are done.*; the same command goes on' log)"
+        same "$name: one line" 1 "$(grep -c '^stopped: .* chunks are done.*; run the same command to resume' log)"
         same "$name: says that it stops" "$([ "$signal" = USR1 ] && echo 0 || echo 1)" "$(grep -c '^stopping \.\.\.$' log)"
     fi
     same "$name: no error" 0 "$(grep -c '^error' log)"
@@ -134,7 +134,7 @@ alone = ["--set", "run.chunk=1e6", "--set", "channelise.backend=reference", "--s
 run = begin(*alone)
 took, error = end(run, signal.SIGTERM)
 ok(run.returncode == 75 and took < 4, f"a main thread that does not look: SIGTERM ends it ({took:.2f} s)")
-ok(error.count("stopped: 0 of 1 chunks are done, the work in hand was dropped") == 1, "and it is said", error)
+ok(error.count("stopped: 0 of 1 chunks are done, unfinished chunks were discarded") == 1, "and it is said", error)
 run = begin(*alone)
 run.send_signal(signal.SIGINT)
 while run.stderr.readline() not in ("stopping ...\n", ""):

@@ -137,7 +137,7 @@ wrong("raw-fifo", "external file fifo.h5 is not an ordinary file")
 
 # --- sources that cannot be read
 for kind, pattern in (("missing", "source missing.h5 .*No such file"), ("text", "source text.h5 .*not an HDF5 file"),
-                      ("cut", "source cut.h5 .*truncated"), ("other", "source other.h5 .*holds no dataset v"),
+                      ("cut", "source cut.h5 .*truncated"), ("other", "source other.h5 .*contains no dataset v"),
                       ("short", "source short.h5 .*ends before the mapping"), ("flat", "source flat.h5 .*2 dimensions"),
                       ("floats", "source floats.h5 .*another type"), ("self-missing", "source self-missing.h5 .*refers to itself"),
                       ("fifo", "source fifo.h5 .*not an ordinary file"),

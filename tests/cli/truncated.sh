@@ -138,7 +138,7 @@ with h5py.File("meerkat.h5", "w") as f:
 whole = open("meerkat.h5", "rb").read()
 open("cut-flags.h5", "wb").write(whole[:at[2] + 5])
 open("cut-timestamps.h5", "wb").write(whole[:at[1] + 800])
-# An object's header in two pieces, the second behind the end.
+# An object's header in two pieces, the second after the end.
 with h5py.File("pieces.h5", "w") as f:
     f["voltages"] = np.ones((64, 2), "i1")
     f.attrs.update(format="voltage", format_version=2)
@@ -152,9 +152,9 @@ PYTHON
 meerkat=(--set input.layout.sample_rate_hz=1e6 --set "input.layout.freq_hz={start: 1e9, step: 1e6}")
 runs "MeerKAT: whole" "$voltmill" run --force job.yaml --set input.files=meerkat.h5 "${meerkat[@]}"
 for name in flags timestamps; do
-    fails "MeerKAT: $name behind the end" 4 "cut-$name\\.h5: /?Data/$name has elements that are unreadable: .*truncated" "$voltmill" run --force job.yaml --set "input.files=cut-$name.h5" "${meerkat[@]}"
+    fails "MeerKAT: $name after the end" 4 "cut-$name\\.h5: /?Data/$name has elements that are unreadable: .*truncated" "$voltmill" run --force job.yaml --set "input.files=cut-$name.h5" "${meerkat[@]}"
 done
-fails "a header that goes on behind the end" 4 'cut-pieces\.h5 is truncated: it ends after [0-9]+ bytes, and what it says of /?voltages lies behind that' "$voltmill" run --force job.yaml --set input.files=cut-pieces.h5
+fails "a header that goes on after the end" 4 'cut-pieces\.h5 is truncated: it ends after [0-9]+ bytes, and what it says of /?voltages is after that' "$voltmill" run --force job.yaml --set input.files=cut-pieces.h5
 
 # Telescopes' formats: what lies before the end is read.
 formats=$shared/mock_layouts

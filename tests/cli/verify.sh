@@ -105,13 +105,13 @@ status=0
 "$voltmill" run job.yaml --set input.files=blank.h5 >stdout 2>stderr || status=$?
 same "NaN in the filterbank" 6 $status
 runs "NaN in the filterbank: verify" "$voltmill" verify --all out.h5
-grep -q '^1 of them are NaN by holes in the input: passed over' output
+grep -q '^1 of them are NaN because their input is missing: skipped' output
 ok $? "says how many are NaN"
 wrong "another number where a DM has holes" 1 finite 5
 wrong "a number in place of NaN" 0 nan 5
 cp out.h5 changed.h5
 warm -c 'import h5py; h5py.File("changed.h5", "r+")["provenance/holes"][0] = 0'
-errs 4 'changed\.h5: DM 0 (is|holds) NaN.*, but /provenance/holes does not say so' "$voltmill" verify --all changed.h5
+errs 4 'changed\.h5: DM 0 (is|contains) NaN.*, but /provenance/holes does not say so' "$voltmill" verify --all changed.h5
 ok $bad "NaN that is not marked is found"
 rm out.h5
 

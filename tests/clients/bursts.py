@@ -234,7 +234,7 @@ for words, text in ((["dedisperse.0.search.widths=48"], "a power of two"), (["de
                     (["dedisperse.0.search.file=noise.fil"], "noise.fil"), (["dedisperse.0.file=noise.h5"], "file of its own"),
                     (["dedisperse.0.edges=pad"], "zeros beyond the input would be found as bursts"),
                     (["dedisperse.0.search.widths=16384", "dedisperse.0.downsample=20", "dedisperse.0.search.file=x.h5"],
-                     "tell no noise")):
+                     "to measure noise")):
     try:
         voltmill("run", "noise.yaml", *[w for word in words for w in ("--set", word)])
         ok(False, f"{words[0]} is refused")

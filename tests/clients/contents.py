@@ -191,6 +191,6 @@ for product in ROWS:
 
 shutil.copy(os.path.join(ROOT, "tests/clients/version2/power.h5"), scratch("older.h5"))
 status, out, err = verify("older.h5")
-ok(status == 0 and "note: older.h5 holds CRCs of its rows alone" in err, "an older product: what is not checked is said",
+ok(status == 0 and "note: older.h5 contains CRCs of its rows alone" in err, "an older product: what is not checked is said",
    out, err)
 finish()

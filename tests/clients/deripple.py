@@ -113,7 +113,7 @@ for ranks, run in ((1, {"chunk": 100}), (3, {"chunk": 577, "memory": "128MiB"}))
     same(digest("cut-0.h5"), digest("flat-0.h5"), f"the same bytes on {ranks} ranks, {run}")
     voltmill("run", "--force", job("cut", coarse, deripple, run=run), ranks=ranks)
 
-# Within coherent dedispersion: as one behind the other.
+# Within coherent dedispersion: as one after the other.
 chirp = {"dm": 0.003}
 voltmill("run", job("two", coarse, [deripple, {"dispersion": chirp}]))
 path = job("one", coarse, {"dispersion": dict(chirp, **deripple)})

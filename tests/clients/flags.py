@@ -185,7 +185,7 @@ expected[..., (frequency + spacing / 2 >= 99.2e6) & (frequency - spacing / 2 <= 
 step = times[1] - times[0]
 during = (times - step / 2 < 0.02) & (times + step / 2 > 0.01)
 expected[during, :, 20:22] |= 2
-ok(during.any() and not during.all(), "some cells lie in the mask's times")
+ok(during.any() and not during.all(), "some cells are in the mask's times")
 same(flags, expected, "a mask and the job's channels")
 same(weights, (cut((expected == 0).astype("f8"), CELLS) / CELLS).astype("f4"), "weigh what they leave")
 run("more", obs, products=MORE)

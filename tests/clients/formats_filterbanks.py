@@ -383,7 +383,7 @@ def bands_at_zero():
         ok(line in assumed(path), f"{name} through 0 Hz: told", assumed(path))
         job = write_yaml("zero.yaml", {"input": {"files": path}, "dedisperse": {"dm": [1.0], "file": "zero-dm.h5"}})
         out = voltmill("run", job, status=4)
-        ok("lies at 0 Hz, expected a frequency above 0" in out, f"{name} through 0 Hz: not dedispersed", out)
+        ok("is at 0 Hz, expected a frequency above 0" in out, f"{name} through 0 Hz: not dedispersed", out)
         voltmill("export", "--force", "--format", "fil", "-o", scratch("out0.fil"), path)
         with open(scratch("out0.fil"), "rb") as file:
             data = file.read()

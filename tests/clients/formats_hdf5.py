@@ -361,7 +361,7 @@ def drf_contradictions(first, rate):
         return channel
 
     for name, words, said in (("subchannels", {"num_subchannels": 2}, "num_subchannels is 2, but /rf_data has 1"),
-                              ("complex", {"is_complex": 0}, "is_complex is 0, but /rf_data holds pairs of numbers"),
+                              ("complex", {"is_complex": 0}, "is_complex is 0, but /rf_data contains pairs of numbers"),
                               ("epoch", {"epoch": "2000-01-01T00:00:00Z"}, "from the epoch 2000-01-01T00:00:00Z"),
                               ("rates", {"samples_per_second": 1e5}, "samples_per_second is 100000, sample_rate_numerator")):
         out = voltmill("info", write(name, **words), status=4)
@@ -372,7 +372,7 @@ def drf_contradictions(first, rate):
     out = voltmill("info", channel, status=4)
     ok("drf_properties.h5 says 5/2 Hz" in out, "drf: another rate in the properties is refused", out)
     for name, words, said in (("subchannels", {"num_subchannels": 2}, "drf_properties.h5: num_subchannels is 2, but /rf_data has 1"),
-                              ("complex", {"is_complex": 0}, "drf_properties.h5: is_complex is 0, but /rf_data holds pairs")):
+                              ("complex", {"is_complex": 0}, "drf_properties.h5: is_complex is 0, but /rf_data contains pairs")):
         with h5py.File(os.path.join(channel, "drf_properties.h5"), "w") as file:
             file.attrs.update(words)
         out = voltmill("info", channel, status=4)

@@ -336,7 +336,7 @@ def junk():
     check_damaged("noise within a frame", whole[:20 * size + 50] + noise + whole[20 * size + 50:], volts, [20])
     check_damaged("bytes removed from two frames", whole[:20 * size + 50] + whole[21 * size + 40:], volts, [20, 21])
     check_damaged("noise of a frame's length", whole[:20 * size] + noise[:size] + whole[21 * size:], volts, [20])
-    check_damaged("noise behind the last frame", whole + noise, volts, says="its last 333 bytes are no VDIF frame")
+    check_damaged("noise after the last frame", whole + noise, volts, says="its last 333 bytes are no VDIF frame")
     check_damaged("noise before the first", noise + whole, volts, says="333 bytes at 1 place, the first at byte 0,")
     check_damaged("a torn first frame", whole[30:], volts[SAMPLES:], first=1)
 
@@ -348,7 +348,7 @@ def with_bits(frame, word, bits):
 
 
 def unassigned():
-    """Bits 30 and 31 of word 1 mean nothing: frames that have them set are read, also behind other bytes."""
+    """Bits 30 and 31 of word 1 mean nothing: frames that have them set are read, also after other bytes."""
     generator = np.random.default_rng(12)
     frames, volts = eight_bits(generator, 60)
     noise = generator.integers(0, 256, 333, dtype="u1").tobytes()
@@ -518,7 +518,7 @@ def unlike():
             ("numbers before frames", [struct.pack("<Q", i) + frame for i, frame in enumerate(one)], numbered),
             ("numbers behind frames", [frame + struct.pack(">Q", i + 77) for i, frame in enumerate(one)], numbered),
             ("junk before frames", [b"junk" + generator.integers(0, 256, 5000, dtype="u1").tobytes()] + one,
-             "`layout: {format: NAME}` reads it as one of them (vdif: also behind other bytes)")):
+             "`layout: {format: NAME}` reads it as one of them (vdif: also after other bytes)")):
         path = scratch("unlike.vdif")
         with open(path, "wb") as file:
             file.write(b"".join(frames))

@@ -148,7 +148,7 @@ for name, what in ("I.fil", "a SIGPROC filterbank"), ("IQUV.fits", "a file of se
             file.write(content[:-4 * CHANNELS])
         said = voltmill("status", "cut-" + name)
         ok(re.search("state +cut short", said), f"status of {name} without its end: it is cut", said)
-        fails(4, "that is cut short: it holds", "verify", "cut-" + name)
+        fails(4, "that is cut short: it contains", "verify", "cut-" + name)
     with open(scratch("cut-" + name), "wb") as file:
         file.write(re.sub(rb"voltmill:", b"voltmull:", content, count=1))
     ok(re.search("state +unknown", voltmill("status", "cut-" + name)), "the state of one without our mark is unknown")
@@ -171,7 +171,7 @@ for name in "I.fil", "IQUV.fits":
     same(digest(name), before[name], f"{name} is still what it was")
     with open(scratch(name), "rb") as file:
         content = file.read()
-    for bad, words in ((b"garbage\n", "is no whole product"), (content[:-2880], "is no whole product"),
+    for bad, words in ((b"garbage\n", "is not a complete product"), (content[:-2880], "is not a complete product"),
                        (re.sub(rb"voltmill:", b"voltmull:", content, count=1), "that says which job made it")):
         with open(scratch(name), "wb") as file:
             file.write(bad)
@@ -266,7 +266,7 @@ else:
                 start = file.read(7)
             ok(start in (b"", b"\x89VMPART") or digest(part) == whole[part[:-5]], f"{part} is marked or whole")
         said = voltmill("run", cut, ranks=2)
-        ok("are not those" not in said, "rows that its journal has are found as they are", said[-400:])
+        ok("do not match the CRC" not in said, "rows that its journal has are found as they are", said[-400:])
         same({name: digest(name) for name in names}, whole, "the same command makes the same bytes")
 
 # ---- subints: several, the last one full or filled with means
@@ -315,7 +315,7 @@ words = job([p for p in products if p["file"] == "IQUV.fits"])
 part, journal = scratch("IQUV.fits.part"), scratch("IQUV.fits.journal")
 with open(scratch("IQUV.fits.packed.part"), "wb") as file:
     file.write(b"somebody else's")
-fails(2, "IQUV.fits.packed.part exists and is not what", "run", words)
+fails(2, "IQUV.fits.packed.part exists, but was not left by voltmill", "run", words)
 ok(not os.path.exists(part) and not os.path.exists(journal), "and nothing is begun")
 with open(scratch("IQUV.fits.packed.part"), "wb") as file:
     file.write(b"")
@@ -354,7 +354,7 @@ else:
 
 for change, words in (({"file": "x.h5", "format": "fil"}, "expected a name that ends in .fil"),
                       ({"file": "x.fil", "format": "hdf5"}, "expected a name that ends in .h5"),
-                      ({"file": "x.fil", "kind": "spectra", "integrate": 1}, "holds products of kind power alone"),
+                      ({"file": "x.fil", "kind": "spectra", "integrate": 1}, "contains products of kind power alone"),
                       ({"file": "x.fits", "compress": "lz4"}, "is for products in HDF5")):
     fails(2, words, "run", job([{**POWER, **change}]))
 fails(2, "expected hdf5", "run", job([{**POWER, "polarisation": "I", "file": "y.fil"}],
@@ -364,7 +364,7 @@ fails(2, "expected hdf5", "run", job([{**POWER, "polarisation": "I", "file": "y.
 wide = write_archive("wide", stored[:4000].repeat(3, axis=1).reshape(4000, 3, 2, 2, 2), "time,station,pol,chan,reim", RATE, "complex",
                      centres=[3e8, 3.02e8])
 for command in "plan", "run":
-    for product, words in (({"file": "st.fits"}, "psrfits, which holds one antenna and beam, but there are 3"),
+    for product, words in (({"file": "st.fits"}, "psrfits, which stores one antenna and beam, but there are 3"),
                            ({"file": "un.fil"}, "channels are not evenly spaced, which SIGPROC cannot say.*freq_hz"),
                            ({"file": "un.fits", "sum": "stations"}, "channels are not evenly spaced, which PSRFITS")):
         chans = {"select": {"chans": [0]}} if product["file"] == "st.fits" else {}

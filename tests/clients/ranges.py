@@ -113,7 +113,7 @@ ok(os.path.exists(scratch("wide-2.h5")) and not os.path.exists(scratch("wide-3.h
    "run searches what can be searched", said)
 short = write_fil(scratch("short.fil"), np.clip(np.rint(power[:500]), 0, 255)[:, None, :], 8, fch1=TOP, foff=-4.0, tsamp=TSAMP)
 FIRST = {"dm": {"start": 0, "end": 20, "tolerance": 1.25, "downsample": "auto"}, "search": {"file": "first-{range}.h5"}}
-refuses("tell no noise", "run", write_yaml("first.yaml", {"input": {"files": short}, "dedisperse": FIRST}))
+refuses("to measure noise", "run", write_yaml("first.yaml", {"input": {"files": short}, "dedisperse": FIRST}))
 said = voltmill("run", write_yaml("first.yaml", {"input": {"files": short}, "dedisperse": {**FIRST, "file": "only-{range}.h5"}}))
 ok("are not searched: " in said and os.path.exists(scratch("only-0.h5")) and not os.path.exists(scratch("first-0.h5")),
    "nor the first range, whose series are written", said)

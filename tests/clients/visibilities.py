@@ -76,7 +76,7 @@ said = voltmill("info", "drift.uvh5")
 ok("10 of 4 stations; products of polarisations xx,yy,yx,xy" in said and "one every 16.384 s" in said, "info", said)
 refused("which pyuvdata reads", "export", "--format=fil", "drift.uvh5", status=4)
 refused("which pyuvdata reads", "export", "--format=kerchunk", "drift.uvh5")
-refused("holds visibilities", "join", "-o", "joined.h5", "drift.uvh5", "phased.uvh5")
+refused("contains visibilities", "join", "-o", "joined.h5", "drift.uvh5", "phased.uvh5")
 refused("pyuvdata shows them", "plot", "drift.uvh5")
 voltmill("verify", "--crc", "drift.uvh5")
 with open(scratch("drift.uvh5"), "rb") as whole, open(scratch("damaged.uvh5"), "wb") as out:

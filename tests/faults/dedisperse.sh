@@ -56,7 +56,7 @@ ok $? "the others are complete"
 same "one again: same bytes" "$expected" "$(digest)"
 mv power.h5 elsewhere.h5
 fails "series without what they were made of: plan" 2 'series.h5 exists, but' "$voltmill" plan job.yaml
-fails "series without what they were made of" 2 'series.h5 exists, but what it was made of is not complete, power.h5 is missing' "$voltmill" run job.yaml
+fails "series without what they were made of" 2 'series.h5 exists, but its input power.h5 is missing' "$voltmill" run job.yaml
 mv elsewhere.h5 power.h5
 fails "--each of another job" 2 'made by another job' "$voltmill" run --each obs.h5 --set channelise.taps=4 job.yaml
 runs "--force makes all again" "$voltmill" run --force job.yaml
@@ -107,11 +107,11 @@ restore() {
 }
 
 restore
-"$voltmill" status series.h5 | grep -q 'no run is at work: the same command goes on'
+"$voltmill" status series.h5 | grep -q 'no run is at work: run the same command to resume'
 ok $? "status"
 begun=$(chunks series.h5)
 runs "plan of what is left" "$voltmill" plan job.yaml
-grep -q '^power.h5 is complete: it stays' output && grep -q "^  goes on       $begun of .* chunks are done" output &&
+grep -q '^power.h5 is complete: it stays' output && grep -q "^  resumes       $begun of .* chunks are done" output &&
     grep -q '^  other.h5: dedispersed, 3 DMs' output && ! grep -q '^filter bank' output
 ok $? "says what run would do"
 rm power.h5
@@ -120,7 +120,7 @@ grep -q '^warning: series.h5 was begun of another power.h5 than will be made: .*
 ok $? "warns"
 restore
 runs "goes on" mpirun -n 3 "$voltmill" run job.yaml
-grep -Eq '^note: [0-9]+ of [0-9]+ chunks are done: goes on from there' output
+grep -Eq '^note: [0-9]+ of [0-9]+ chunks are done: resumes from there' output
 ok $? "and says where"
 same "goes on: same bytes" "$expected" "$(digest)"
 

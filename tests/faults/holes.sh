@@ -68,7 +68,7 @@ sys.exit(0 if good else 1)
 PYTHON
 ok $? "exactly the rows that need it weigh less, and those that weigh least are NaN and marked"
 runs "verify passes them over, as long as they cannot be read" "${slow[@]}" "${broken[@]}" "$voltmill" verify --chunks 400 power.h5
-errs 4 'the weight of stream 0 in row 38[0-9] is 0\.[0-9]*, expected 0\.[0-9]*: could its input not be read then\?' "$voltmill" verify --chunks 400 power.h5
+errs 4 'the weight of stream 0 in row 38[0-9] is 0\.[0-9]*, expected 0\.[0-9]*: was its input unreadable then\?' "$voltmill" verify --chunks 400 power.h5
 ok $bad "and not when they can be"
 runs "verify --crc" "$voltmill" verify --crc spectra.h5
 clear_all

@@ -55,11 +55,11 @@ ok $? "there is no product"
 [ -e "$work/power.h5.part" ]
 ok $? "what it had begun is called .part"
 "$voltmill" status "$work/power.h5" >"$work/status"
-grep -q 'unfinished, no run is at work: the same command goes on' "$work/status"
+grep -q 'unfinished, no run is at work: run the same command to resume' "$work/status"
 ok $? "status says that it can go on"
 
 runs "the same command again runs" mpirun -n 2 "$voltmill" run "$work/job.yaml"
-grep -Eq '^note: [0-9]+ of [0-9]+ chunks are done: goes on from there' "$work/output"
+grep -Eq '^note: [0-9]+ of [0-9]+ chunks are done: resumes from there' "$work/output"
 ok $? "and goes on"
 [ ! -e "$work/power.h5.part" ] && [ ! -e "$work/power.h5.journal" ]
 ok $? "nothing is left behind"

@@ -16,7 +16,7 @@ late() {
     local name=$1 status=$2 pattern=$3 size=$4 bad
     shift 4
     errs "$status" "$pattern" mpirun -n "$size" "${shim[@]}" "$@" "$voltmill" run job.yaml
-    grep -q "^note: $kept: the same command goes on from there" stderr || bad=1
+    grep -q "^note: $kept: run the same command to resume" stderr || bad=1
     [ ! -e spectra.h5 ] && [ ! -e power.h5 ] || bad=1
     "$voltmill" verify --crc power.h5.part >/dev/null 2>&1 || bad=1
     ok $bad "$name"
@@ -32,7 +32,7 @@ late "no space for a record" 3 'h5\.journal: writing .* No space left' 2 SHIM_RE
 late "rows that cannot be synced" 4 'h5\.part cannot be synced: Input/output error \(rank 2 on [^ )]+\)' 3 \
     SHIM_SYNC=7:$EIO SHIM_RANK=2
 # A disk that hangs behind an error: the run ends all the same, and says what it could not wait for.
-kept='what was under way took too long to end; chunks that are done are kept'
+kept='the last work took too long to end; chunks that are done are kept'
 late "an I/O error on a disk that then hangs" 4 'h5\.part: writing .* Input/output error' 2 SHIM_ROWS=150:$EIO SHIM_SYNC=9:hang SHIM_RANK=0
 
 # Nothing done: nothing is kept.
@@ -61,7 +61,7 @@ wait $! || status=$?
 ok $? "a product that was replaced while it was written: exit 4 ($status)"
 [ ! -e power.h5 ] && [ ! -e spectra.h5 ]
 ok $? "none gets its name"
-! grep -q 'goes on from there' stderr
+! grep -q 'resumes from there' stderr
 ok $? "nothing is said to be kept"
 clear_all
 

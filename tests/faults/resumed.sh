@@ -47,7 +47,7 @@ goes_on() {
     local name=$1 differ=$2
     shift 2
     runs "$name" "$@"
-    same "$name: warnings" "$differ" "$(grep -c '^warning: .* are not those that its journal has the CRC of' "$work/output")"
+    same "$name: warnings" "$differ" "$(grep -c '^warning: .* do not match the CRC in its journal' "$work/output")"
     same "$name: same bytes" "$expected" "$(digest)"
     ! left
     ok $? "$name: nothing is left behind"
@@ -61,7 +61,7 @@ for size in 1 3; do
     damage power.h5.part data 20 8
     goes_on "rows of two products, $size ranks" 3 mpirun -n $size "$voltmill" run job.yaml
 done
-grep -q '^warning: spectra.h5.part: rows 1000 to 1039 are not those that its journal has the CRC of: chunk 25 is computed again' "$work/output"
+grep -q '^warning: spectra.h5.part: rows 1000 to 1039 do not match the CRC in its journal: chunk 25 is computed again' "$work/output"
 ok $? "says which"
 restore
 damage power.h5.part time 7 1
@@ -71,7 +71,7 @@ runs "verify --crc of what is done" mpirun -n 2 "$voltmill" verify --crc power.h
 damage power.h5.part weights 40 9
 errs 4 'power\.h5\.part: 3 of [0-9]+ chunks are damaged' "$voltmill" verify --crc power.h5.part
 ok "$bad" "verify --crc finds weights, too"
-same "verify --crc says where" 3 "$(grep -c '^rows [0-9]* to [0-9]*: what is beside them (weights, flags, scales) is damaged$' stdout)"
+same "verify --crc says where" 3 "$(grep -c '^rows [0-9]* to [0-9]*: their weights, flags or scales are damaged$' stdout)"
 goes_on "weights" 3 "$voltmill" run job.yaml
 restore
 damage spectra.h5.part spectra 0 $((begun * 40 - 400))
@@ -92,7 +92,7 @@ SHIM_RENAME=2 "${shim[@]}" "$voltmill" run job.yaml >log 2>&1
 [ -e spectra.h5 ] && [ -e power.h5.part ]
 ok $? "killed before the second one does"
 damage power.h5.part data 200 1
-errs 4 'power\.h5\.part: rows 200 to 203 are not .*, and spectra\.h5 is complete already: --force --restart begins all anew' \
+errs 4 'power\.h5\.part: rows 200 to 203 do not match .*, and spectra\.h5 is complete already: --force --restart begins all anew' \
     "$voltmill" run job.yaml
 [ ! -e power.h5 ]
 ok $((bad | $?)) "the other one is complete: refused"
@@ -122,7 +122,7 @@ kill -TERM $run
 status=0
 wait $run || status=$?
 same "a run that is to stop while it compares" 75 $status
-grep -q '^stopped: 97 of 97 chunks are done; the same command goes on' log
+grep -q '^stopped: 97 of 97 chunks are done; run the same command to resume' log
 ok $? "says so"
 goes_on "stopped: goes on" 1 "$voltmill" run job.yaml
 

@@ -109,7 +109,7 @@ refuses() {
     shift 2
     rm -f "$file"
     before=$(digest "$file.part")
-    errs 2 "$file\\.part exists and is not what" "$@"
+    errs 2 "$file\\.part exists, but was not left by voltmill" "$@"
     [ "$before" = "$(digest "$file.part")" ] || bad=1
     "$@" --force >stdout 2>stderr && [ ! -e "$file.part" ] || { bad=1; note <stderr; }
     ok $bad "$name of somebody else's stays"

@@ -113,7 +113,7 @@ static void nobodys_files_are_replaced(void **state)
         write_file("s.h5.part", "a letter");
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    claim_fails(4, NULL, "exists and is not what a run leaves");
+    claim_fails(4, NULL, "exists, but was not left by voltmill");
     assert_false(claim_and_end(4, &force));
 }
 

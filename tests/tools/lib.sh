@@ -130,7 +130,7 @@ breaks() {
     local name=$1 bad
     shift
     errs "$@"
-    if grep -Eq '^note: .* (are done|are kept): the same command goes on' "$work/stderr"; then
+    if grep -Eq '^note: .* (are done|are kept): run the same command to resume' "$work/stderr"; then
         compgen -G "$work/*.part" >/dev/null || { echo "# nothing was kept"; bad=1; }
     elif left; then
         echo "# something was kept, but not said"

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-/* Most streams of a bench; bench_start() takes two of them, bench_start_pairs() more. */
+/* Streams of bench_start(), and the maximum number of streams of a bench. */
 enum { STREAMS = 2, MOST_STREAMS = 24 };
 
 /* Random samples of STREAMS interleaved streams, and what a backend makes of them. */

@@ -115,9 +115,9 @@ static void wrong_texts(void **state)
     unlink("c");
     is_refused("c: No such file or directory");
     TEXT("");
-    is_refused("c holds no coefficients");
+    is_refused("c contains no coefficients");
     TEXT("# nothing\n\n");
-    is_refused("c holds no coefficients");
+    is_refused("c contains no coefficients");
     TEXT("1\n2\n\nthree\n");
     is_refused("c, line 4: 'three' is no number, expected one coefficient a line");
     TEXT("1\n2x\n");
@@ -220,7 +220,7 @@ static void wrong_files(void **state)
     static const double zeros[] = {0, 0, 0, 0};
     hid_t file = new_file();
     H5Fclose(file);
-    is_refused("c holds no dataset /coefficients, nor only one; it holds none at all");
+    is_refused("c contains no dataset /coefficients, nor only one; it contains none at all");
     file = new_file();
     put(file, "a", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 1, (hsize_t[]){4}, values);
     H5Fclose(file);
@@ -233,7 +233,7 @@ static void wrong_files(void **state)
     put(file, "a", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 1, (hsize_t[]){4}, values);
     put(file, "b", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 1, (hsize_t[]){4}, values);
     H5Fclose(file);
-    is_refused("c holds no dataset /coefficients, nor only one; it holds /a, /b");
+    is_refused("c contains no dataset /coefficients, nor only one; it contains /a, /b");
     file = new_file();
     put(file, "coefficients", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 3, (hsize_t[]){1, 2, 2},
         values);
@@ -243,7 +243,7 @@ static void wrong_files(void **state)
     file = new_file();
     put(file, "coefficients", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 1, (hsize_t[]){0}, NULL);
     H5Fclose(file);
-    is_refused("c holds no coefficients");
+    is_refused("c contains no coefficients");
     file = new_file();
     put(file, "coefficients", H5T_NATIVE_DOUBLE, H5T_NATIVE_DOUBLE, 1, (hsize_t[]){16777217}, NULL);
     H5Fclose(file);

@@ -227,7 +227,7 @@ static void rates_that_contradict(void **state)
         {"TSAMP 0.333333\nBW 12.2\n", "give 0.983"},
         {"NCHAN 8\nOBS_OFFSET 0\n", "`oversampling: 2/1`"},
         {"DSB 2\n", "DSB = 2, expected a whole number from 0 to 1"},
-        {"STATE Intensity\n", "STATE = Intensity: it holds detected powers"},
+        {"STATE Intensity\n", "STATE = Intensity: it contains detected powers"},
         {"STATE analytic\n", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -357,8 +357,8 @@ static void nonsense_is_refused(void **state)
         {"HDR_SIZE 1\n", "HDR_SIZE = 1, but HDR_SIZE = 1 is not before that byte"},
         {"HDR_SIZE 60\n", "HDR_SIZE = 60, but "},
         {"NCHAN 4096\nOBS_OFFSET 0\nTSAMP 256\n",
-         "holds 1600 bytes behind its header of 4096: not one time step"},
-        {"INSTRUMENT MKBF\n", "holds 1600 bytes behind its header of 4096: not one heap"},
+         "contains 1600 bytes after its header of 4096: not one time step"},
+        {"INSTRUMENT MKBF\n", "contains 1600 bytes after its header of 4096: not one heap"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         make_file(cases[i].lines, 4096, 1600);

@@ -143,13 +143,13 @@ static void wrong_designs(void **state)
     const struct sky_band complex = {10e6, 1, 1, high, 1, {1, 1}};
     const struct sky_band three = {10e6, 1, 1, many, 3, {1, 1}};
     refused("{design: {kind: lowpass, edges: [90e6, 101e6]}}", &real,
-            "job.yaml: filter.0.design.edges: 101000000 Hz lies outside of the band, 0 to "
+            "job.yaml: filter.0.design.edges: 101000000 Hz is outside of the band, 0 to "
             "100000000 Hz");
     refused("{design: {kind: lowpass, edges: [1e6, 6e6], offset: true}}", &complex,
-            "job.yaml: filter.0.design.edges: 6000000 Hz lies outside of the band, -5000000 to "
+            "job.yaml: filter.0.design.edges: 6000000 Hz is outside of the band, -5000000 to "
             "5000000 Hz from the centre");
     refused("{design: {kind: lowpass, edges: [1.399e9, 1.401e9]}}", &complex,
-            "job.yaml: filter.0.design.edges: 1399000000 Hz lies below the centre of the coarse "
+            "job.yaml: filter.0.design.edges: 1399000000 Hz is below the centre of the coarse "
             "channel; complex samples have a lowpass on both sides of it: expected edges above, or "
             "a kind with four edges");
     refused("{design: {kind: lowpass, edges: [1.401e9, 1.402e9]}}", &three,
@@ -168,7 +168,8 @@ static void decimation(void **state)
     (void)state;
     static const char aliases[] =
         "job.yaml: filter.0.decimate: is 4, which aliases the pass band: it must lie within "
-        "%s of %s, and the stop band must hold what falls onto it; aliasing: allow takes it as it "
+        "%s of %s, and the stop band must contain what falls onto it; aliasing: allow takes it as "
+        "it "
         "is";
     char message[2][512];
     const struct sky_band real = {200e6, 0, 1, low, 1, {1, 1}};

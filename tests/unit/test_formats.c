@@ -97,12 +97,12 @@ static void what_no_row_knows_is_refused_by_what_it_lacks(void **state)
         strstr(report_cause(), ": describe it under input.layout, see docs/archives.md"));
     report_clear();
     assert_int_equal(formats_open_filterbank("file.h5", &fbh5), STATUS_DATA);
-    assert_string_equal(report_cause(), "file.h5 is no filterbank: it is HDF5, but no product");
+    assert_string_equal(report_cause(), "file.h5 is no filterbank: it is HDF5, but not a product");
     report_clear();
-    /* A filterbank is known, but holds no voltages. */
+    /* A filterbank is known, but contains no voltages. */
     make_file(NULL, 1);
     assert_int_equal(formats_open(&input, &archive), STATUS_DATA);
-    assert_non_null(strstr(report_cause(), "file.h5 is a filterbank: it holds powers"));
+    assert_non_null(strstr(report_cause(), "file.h5 is a filterbank: it contains powers"));
     report_clear();
     assert_null(archive);
     assert_null(fbh5);

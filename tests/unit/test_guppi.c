@@ -515,9 +515,8 @@ static void nonsense_is_refused(void **state)
     make_file("a.raw", "", PACKETS(0, 12, 6));
     refuses(1, "has PKTIDX 6, the one before it 12");
     make_file("a.raw", "", PACKETS(0, 3));
-    refuses(1,
-            "begins 24 samples behind the first one (PKTIDX 3 behind 0), expected a whole number "
-            "from 48 on");
+    refuses(1, "begins 24 samples after the first one (PKTIDX 3 after 0), expected a whole number "
+               "from 48 on");
     make_file("a.raw", "", PACKETS(0, INT64_MAX));
     refuses(1, "too far for one observation");
     FILE *file = fopen("a.raw", "wb");

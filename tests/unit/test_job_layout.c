@@ -63,7 +63,7 @@ static void wrong_layouts(void **state)
     layout_refused("axes: time, sideband: 0", "sideband: is 0, expected one of 1, -1, +1");
     layout_refused("axes: time, files_along: freq",
                    "files_along: is freq, expected one of time, station, beam, pol, chan, reim, or "
-                   "one of them with ,reim behind it");
+                   "one of them followed by ,reim");
     layout_refused("axes: time, freq_hz: [1, x]",
                    "freq_hz.1: is x, expected a number, or a list of them");
     layout_refused("axes: time, start: yesterday",
@@ -80,11 +80,12 @@ static void wrong_layouts(void **state)
         layout_refused(more, message);
     }
     layout_refused("axes: 'time,reim', domain: real",
-                   "domain: is real, but the axes hold reim, which complex samples have");
+                   "domain: is real, but the axes contain reim, which complex samples have");
     layout_refused("axes: time, domain: real, packing: 4+4 offset hi=re",
                    "domain: is real, but samples with a packing of 4+4 bits are complex");
-    layout_refused("axes: 'time,reim', packing: 4+4 offset hi=re",
-                   "packing: both parts of a packed sample share a byte, but the axes hold reim");
+    layout_refused(
+        "axes: 'time,reim', packing: 4+4 offset hi=re",
+        "packing: both parts of a packed sample share a byte, but the axes contain reim");
 }
 
 static void axes_are_read(void **state)
@@ -230,7 +231,7 @@ static void wrong_words_of_the_file(void **state)
          "telescope.unit: unknown key, expected one of attribute"},
         {"axes: time, freq_hz: {start: 1}",
          "freq_hz.step: is missing, expected start and step: the first centre in Hz, and how far "
-         "the next lies above it"},
+         "the next is above it"},
         {"axes: time, freq_hz: {member: a}",
          "freq_hz: has none of start, from, attribute, expected exactly one"},
         {"axes: time, freq_hz: {start: 1, step: 1, unit: MHz}",
@@ -241,11 +242,11 @@ static void wrong_words_of_the_file(void **state)
          "offset: is for numbers that are not packed, but there is a packing"},
         {"axes: time, files_along: 'reim,pol'",
          "files_along: is \"reim,pol\", expected one of time, station, beam, pol, chan, reim, or "
-         "one of them with ,reim behind it"},
-        {"axes: 'time,reim', files_along: reim",
-         "files_along: real and imaginary parts lie in files of their own, but the axes hold reim"},
+         "one of them followed by ,reim"},
+        {"axes: 'time,reim', files_along: reim", "files_along: real and imaginary parts are in "
+                                                 "files of their own, but the axes contain reim"},
         {"axes: time, parts: {re: a, im: b}",
-         "parts: names the datasets of real and imaginary parts, dataset one that holds both: "
+         "parts: names the datasets of real and imaginary parts, dataset one that contains both: "
          "expected one or the other"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -335,7 +335,7 @@ static void records_of_another_plan_are_none(void **state)
     journal_destroy(journal);
 }
 
-/* A record of the chunk behind the last one, whole by its CRC, is none. */
+/* A record of the chunk after the last one, whole by its CRC, is none. */
 enum { WORDS = 7 }; /* of a record but for the CRCs of its spans */
 static void a_chunk_behind_the_last_is_none(void **state)
 {

@@ -145,7 +145,7 @@ static void cuts_change_nothing(void **state)
 }
 
 /* More taps than a piece of their sum has, whole blocks of them and a rest: the same order, so the
- * same bytes, behind the same transform; and the fused kernel, which takes them in rounds. */
+ * same bytes, after the same transform; and the fused kernel, which takes them in rounds. */
 static void many_taps_are_added_in_one_order(void **state)
 {
     (void)state;

@@ -251,7 +251,7 @@ static void trees_that_do_not_fit_are_brute_force(void **state)
     bench_end(&b);
 }
 
-/* Dedisperses 5 channels to 6 DMs, and takes these, as they lie in the stage's output, for the
+/* Dedisperses 5 channels to 6 DMs, and takes these, as they are in the stage's output, for the
  * channels of a second stage. float [3][40]; free() returns it. */
 static float *run_chain(enum backend_kind kind)
 {

@@ -117,7 +117,7 @@ static void check_setup(const char *name, double step, int is_float, const char 
     assert_true(tree_tables_local_bytes(&t.tables) <= LOCAL);
     t.words = malloc(t.tables.memory);
     assert_non_null(t.words);
-    /* Two more of zeros stand behind the last. */
+    /* Two more of zeros stand after the last. */
     for (uint64_t i = 0; i + 8 < t.tables.steps.count; i += 4) {
         check_phase(&t, t.tables.steps.numbers + i);
     }

@@ -1,4 +1,4 @@
-/* Samples read in pieces by several threads, one range behind the other: the bytes that plain reads
+/* Samples read in pieces by several threads, one range after the other: the bytes that plain reads
  * give; pieces that cannot be read, and what is not fit for it. */
 #include <setjmp.h>
 #include <stdarg.h>

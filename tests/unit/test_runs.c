@@ -385,7 +385,7 @@ static void layouts(void **context)
     }
 }
 
-/* An archive of [pol][chan][time][reim], with `pieces` of `steps` samples one behind the other from
+/* An archive of [pol][chan][time][reim], with `pieces` of `steps` samples one after the other from
  * byte `offset` of the file on. */
 static struct archive *heaps(uint64_t chans, uint64_t steps, uint64_t pieces,
                              struct archive_number number, uint64_t offset, const char *name)

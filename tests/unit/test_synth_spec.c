@@ -261,9 +261,10 @@ static void polarised(void **state)
             "one frequency alone is wholly polarised");
     refused(TWO WAVE("{q: 0.9, v: 0.9}"), "s.yaml:7: tones.0.polarisation: is 1.27279 of i, "
                                           "expected at most 1: the root of q^2 + u^2 + v^2");
-    refused(TWO WAVE("{v: 1, linear_deg: 4}"),
-            "s.yaml:7: tones.0.polarisation: is said in several ways, expected one: i, q, u, v, or "
-            "linear_deg, or circular");
+    refused(
+        TWO WAVE("{v: 1, linear_deg: 4}"),
+        "s.yaml:7: tones.0.polarisation: is given in several ways, expected one: i, q, u, v, or "
+        "linear_deg, or circular");
     refused(TWO "polarisations: [A, B]\n" WAVE("{circular: right}"),
             "s.yaml:8: tones.0.polarisation: needs polarisations whose names say what feeds they "
             "are of, such as X and Y or R and L, but they are A and B");

@@ -252,8 +252,8 @@ static void no_documents(void **state)
     refused("count: 1\nlead:\n  name: x\n\tother: y\n",
             "t.yaml:4: is no YAML: tabs may not indent, expected spaces");
     refused("count: 1\nratio: \xFF\n", "t.yaml:2: is no YAML: invalid leading UTF-8 octet");
-    refused("count: 1\ntitle: \"a\\0b\"\n", "t.yaml:2: a text holds a NUL character");
-    refused("\"count\\0x\": 1\n", "t.yaml:1: a key holds a NUL character");
+    refused("count: 1\ntitle: \"a\\0b\"\n", "t.yaml:2: a text contains a NUL character");
+    refused("\"count\\0x\": 1\n", "t.yaml:1: a key contains a NUL character");
 }
 
 static void absurd_documents(void **state)
@@ -263,7 +263,7 @@ static void absurd_documents(void **state)
     for (int i = 0; i < 5000; i++) {
         assert_int_equal(text_add(&text, "["), STATUS_OK);
     }
-    refused(text.data, "t.yaml:1: holds too much: more than 16 levels or 262456 values");
+    refused(text.data, "t.yaml:1: contains too much: more than 16 levels or 262456 values");
     text_free(&text);
     /* Each alias repeats the list before it ten times: ten thousand million values. */
     assert_int_equal(text_add(&text, "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"), STATUS_OK);
@@ -274,10 +274,10 @@ static void absurd_documents(void **state)
                                   i, i, j, j, j, j, j, j, j, j, j, j),
                          STATUS_OK);
     }
-    refused(text.data, "t.yaml:6: holds too much: more than 16 levels or 262174 values");
+    refused(text.data, "t.yaml:6: contains too much: more than 16 levels or 262174 values");
     text_free(&text);
     assert_int_equal(text_add(&text, "%*s\n", 1 << 20, "count: 1"), STATUS_OK);
-    refused(text.data, "t.yaml: holds 1048577 bytes, expected a file of at most 1048576");
+    refused(text.data, "t.yaml: contains 1048577 bytes, expected a file of at most 1048576");
     text_free(&text);
 }
 
@@ -337,7 +337,7 @@ static void override_mistakes(void **state)
                 "channelise.taps=16");
     set_refused("count=0", "--set count=0: count: is 0, expected auto or a whole number from 1 to "
                            "1000000");
-    set_refused("count.x=0", "--set count.x=0: count is a single value: it holds no x");
+    set_refused("count.x=0", "--set count.x=0: count is a single value: it contains no x");
     set_refused("members.name=b",
                 "--set members.name=b: members is a list: expected a number from 0 to 1, not name");
     set_refused("members.2.name=b",

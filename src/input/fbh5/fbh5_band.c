@@ -71,8 +71,8 @@ static status_t fbh5_band_read_coherent(struct fbh5 *fbh5)
         fbh5->path, fbh5->coherent.constant, count, fbh5->nchannels);
     for (size_t c = 0; c < count; c++) {
         REQUIRE_OUT(isfinite(fbh5->coherent.delay_hz[c]) && fbh5->coherent.delay_hz[c] > 0,
-                    STATUS_DATA, "%s: /delay_hz holds %g, expected frequencies above 0", fbh5->path,
-                    fbh5->coherent.delay_hz[c]);
+                    STATUS_DATA, "%s: /delay_hz contains %g, expected frequencies above 0",
+                    fbh5->path, fbh5->coherent.delay_hz[c]);
     }
 out:
     h5_close(file);
@@ -103,7 +103,7 @@ status_t fbh5_load_band(struct fbh5 *fbh5)
             fbh5->freq_hz[c] = 1e6 * fbh5_stated_mhz(fbh5, c);
         }
         REQUIRE_OUT(isfinite(fbh5->freq_hz[c]), STATUS_DATA,
-                    "%s: channel %u lies at %g Hz, expected a frequency", fbh5->path, c,
+                    "%s: channel %u is at %g Hz, expected a frequency", fbh5->path, c,
                     fbh5->freq_hz[c]);
     }
 out:
@@ -118,9 +118,8 @@ static status_t fbh5_compare(const struct fbh5 *fbh5, uint64_t first, uint64_t c
     for (uint64_t i = 0; i < count; i++) {
         double mhz = fbh5_stated_mhz(fbh5, first + i);
         REQUIRE(fabs(hertz[i] / 1e6 - mhz) <= 0.1 * fabs(fbh5->foff_mhz), STATUS_DATA,
-                "%s: its channels are not evenly spaced, which SIGPROC cannot say: channel %llu "
-                "lies at %.9g MHz, not %.9g (order: fft, or coarse channels with gaps between "
-                "them?)",
+                "%s: its channels are not evenly spaced, which SIGPROC cannot say: channel %llu is "
+                "at %.9g MHz, not %.9g (order: fft, or coarse channels with gaps between them?)",
                 fbh5->path, (unsigned long long)(first + i), hertz[i] / 1e6, mhz);
     }
     return STATUS_OK;
@@ -183,7 +182,7 @@ status_t fbh5_check_dispersed(const struct fbh5 *fbh5)
             MOST_CHANNELS);
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
         REQUIRE(fbh5->freq_hz[c] > 0, STATUS_DATA,
-                "%s: channel %u lies at %g Hz, expected a frequency above 0", fbh5->path, c,
+                "%s: channel %u is at %g Hz, expected a frequency above 0", fbh5->path, c,
                 fbh5->freq_hz[c]);
     }
     return STATUS_OK;

@@ -84,8 +84,8 @@ static status_t dada_read_place(struct dada *dada)
     TRY(dada_read_bytes(dada, &bytes));
     TRY(ascii_u64(&dada->header, "OBS_OVERLAP", 0, UINT64_C(1) << 60, &overlap, ASCII_MAYBE));
     REQUIRE(8 * bytes >= piece_bits, STATUS_DATA,
-            "%s holds %" PRIu64 " bytes behind its header of %" PRIu64 "%s: not one %s of %" PRIu64
-            " bits",
+            "%s contains %" PRIu64 " bytes after its header of %" PRIu64
+            "%s: not one %s of %" PRIu64 " bits",
             dada->path, bytes, dada->header_bytes,
             bytes < dada->file_bytes - dada->header_bytes ? " by FILE_SIZE" : "",
             dada->has_heaps ? "heap" : "time step", piece_bits);

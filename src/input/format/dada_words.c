@@ -332,7 +332,7 @@ static status_t dada_read_state(const struct dada *dada)
     }
     int is_complex = strcasecmp(state, "Analytic") == 0;
     REQUIRE(is_complex || strcasecmp(state, "Nyquist") == 0, STATUS_DATA,
-            "%s: STATE = %s: it holds detected powers, no voltages, expected STATE Nyquist or "
+            "%s: STATE = %s: it contains detected powers, no voltages, expected STATE Nyquist or "
             "Analytic",
             dada->path, state);
     return assume_unless(

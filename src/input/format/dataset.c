@@ -107,13 +107,13 @@ static status_t dataset_read_number_type(hid_t type, const char *where,
         return dataset_read_packed_type(type, where, layout, archive);
     }
     REQUIRE(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
-            "%s holds %zu-bit elements that are no numbers; expected integers, floating point "
+            "%s contains %zu-bit elements that are no numbers; expected integers, floating point "
             "numbers, or pairs of these",
             where, 8 * size);
-    REQUIRE(size <= 16, STATUS_DATA, "%s holds numbers of %zu bits: that is absurd", where,
+    REQUIRE(size <= 16, STATUS_DATA, "%s contains numbers of %zu bits: that is absurd", where,
             8 * size);
     REQUIRE(class == H5T_INTEGER || !layout->numbers.has_offset, STATUS_DATA,
-            "%s holds floating point numbers, which have no offset", where);
+            "%s contains floating point numbers, which have no offset", where);
     number->bits = dataset_number_bits(type);
     number->kind = class == H5T_FLOAT               ? NUMBER_FLOAT
                    : H5Tget_sign(type) == H5T_SGN_2 ? NUMBER_SIGNED
@@ -154,11 +154,11 @@ static status_t dataset_read_type(hid_t dataset, const char *where, const struct
         second = H5Tget_member_type(type, 1);
         REQUIRE_OUT(H5Tequal(number, second) > 0, STATUS_DATA,
                     "%s: the two members of its compound differ in type", where);
-        REQUIRE_OUT(
-            dataset_has_two_places(type, H5Tget_size(number)), STATUS_DATA,
-            "%s: the members of its compound, at bytes %zu and %zu of %zu, do not lie side by "
-            "side in it",
-            where, H5Tget_member_offset(type, 0), H5Tget_member_offset(type, 1), H5Tget_size(type));
+        REQUIRE_OUT(dataset_has_two_places(type, H5Tget_size(number)), STATUS_DATA,
+                    "%s: the members of its compound, at bytes %zu and %zu of %zu, are not side by "
+                    "side in it",
+                    where, H5Tget_member_offset(type, 0), H5Tget_member_offset(type, 1),
+                    H5Tget_size(type));
     } else {
         number = H5Tcopy(type);
     }
@@ -263,7 +263,7 @@ status_t dataset_open(hid_t file, const char *path, const char *name, hid_t *out
     TRY_OUT(links_open(&request, &dataset, &is_there));
     if (!is_there || H5Iget_type(dataset) != H5I_DATASET) {
         TRY_OUT(holds_names(file, path, &names));
-        FAIL_OUT(STATUS_DATA, "%s holds no dataset %s; it holds %s", path, name,
+        FAIL_OUT(STATUS_DATA, "%s contains no dataset %s; it contains %s", path, name,
                  names.length ? names.data : "none at all");
     }
     TRY_OUT(h5_require_header(dataset, name));
@@ -330,7 +330,8 @@ static status_t dataset_read_axes(hid_t dataset, const char *where, const char *
     *pieces = axes_text_in_pieces(&axes) ? dims[0] : 0;
     for (uint32_t i = 0; i < axes.ndims; i++) {
         dims[i] *= i + 1 == axes.ndims && dims[i] < UINT64_C(1) << 58 ? in_byte : 1;
-        REQUIRE_OUT(dims[i] > 0, STATUS_DATA, "%s holds no samples: its shape is %s", where, shape);
+        REQUIRE_OUT(dims[i] > 0, STATUS_DATA, "%s contains no samples: its shape is %s", where,
+                    shape);
         REQUIRE_OUT(multiply_u64(elements, dims[i], &elements) && elements < UINT64_C(1) << 58,
                     STATUS_DATA, "%s: its shape %s is absurd", where, shape);
         REQUIRE_OUT(i > 0 || *pieces == 0 || axes.dim[0].size[0] == 0 ||
@@ -450,7 +451,7 @@ static status_t dataset_cut_pieces(const char *where, uint64_t pieces, uint64_t 
     }
     uint64_t piece = bytes / pieces;
     REQUIRE(part->nextents > 0 && bytes % pieces == 0 && piece > 0, STATUS_DATA,
-            "%s: time in two dimensions is read where samples lie in one piece, these are chunked, "
+            "%s: time in two dimensions is read where samples are in one piece, these are chunked, "
             "compressed or of an odd type",
             where);
     TRY(memory_zeroed(part->nextents, sizeof *part->runs, "runs of pieces", &part->runs));
@@ -458,8 +459,7 @@ static status_t dataset_cut_pieces(const char *where, uint64_t pieces, uint64_t 
         struct archive_extent *extent = &part->extents[i];
         struct archive_run *run = &part->runs[part->nruns++];
         REQUIRE(extent->bytes % piece == 0, STATUS_DATA,
-                "%s: a piece of time does not lie in one file: it has %" PRIu64
-                " bytes, %s %" PRIu64,
+                "%s: a piece of time is not in one file: it has %" PRIu64 " bytes, %s %" PRIu64,
                 where, piece, extent->path, extent->bytes);
         *run = (struct archive_run){.path = extent->path,
                                     .file_offset = extent->file_offset,
@@ -484,7 +484,8 @@ status_t dataset_settle_frequencies(const struct job_layout *layout, const char 
     uint64_t chans = archive->count[AXIS_CHAN];
     if (of->from || of->attribute) {
         REQUIRE(layout->freq.count == chans, STATUS_DATA,
-                "%s: %s holds %u frequencies, expected one for each of %" PRIu64 " coarse channels",
+                "%s: %s contains %u frequencies, expected one for each of %" PRIu64
+                " coarse channels",
                 where, of->from ? of->from : of->attribute, layout->freq.count, chans);
         archive->states.freq = 1;
     } else if (of->has_start) {

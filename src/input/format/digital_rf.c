@@ -113,11 +113,11 @@ static status_t digital_rf_check_shape(const struct fields *f, const char *objec
             "%s: num_subchannels is %" PRId64 ", but /rf_data has %" PRIu64, f->path, number,
             file->subchannels);
     TRY(fields_i64(f, object, "is_complex", &number, &found));
-    return REQUIRED(
-        !found || (number != 0) == file->is_complex || f->layout->has_domain, STATUS_DATA,
-        "%s: is_complex is %" PRId64 ", but /rf_data holds %s numbers: input.layout.domain "
-        "says which is right",
-        f->path, number, file->is_complex ? "pairs of" : "single");
+    return REQUIRED(!found || (number != 0) == file->is_complex || f->layout->has_domain,
+                    STATUS_DATA,
+                    "%s: is_complex is %" PRId64
+                    ", but /rf_data contains %s numbers: input.layout.domain says which is right",
+                    f->path, number, file->is_complex ? "pairs of" : "single");
 }
 
 /* And the epoch, which is one. */

@@ -49,8 +49,8 @@ static status_t drf_list_folder(const char *folder, int (*is_wanted)(const char 
     for (struct dirent *entry = readdir(stream); entry; entry = readdir(stream)) {
         char *name = NULL;
         if (is_wanted(entry->d_name)) {
-            REQUIRE_OUT(out->count < MOST_FILES, STATUS_DATA, "%s holds more than %d files", folder,
-                        MOST_FILES);
+            REQUIRE_OUT(out->count < MOST_FILES, STATUS_DATA, "%s contains more than %d files",
+                        folder, MOST_FILES);
             TRY_OUT(memory_format(&name, "%s/%s", folder, entry->d_name));
             TRY_OUT(drf_names_add(out, name));
         }
@@ -183,7 +183,7 @@ static status_t drf_add_path(struct drf_channels *channels, const char *path)
         TRY_OUT(files.count > 0 ? drf_add_files(channels, folders.names[i], &files) : STATUS_OK);
     }
     REQUIRE_OUT(channels->count > before, STATUS_DATA,
-                "%s is not a file, and holds no channel of Digital RF (files "
+                "%s is not a file, and contains no channel of Digital RF (files "
                 "YYYY-MM-DDTHH-MM-SS/rf@SECONDS.MILLISECONDS.h5)",
                 path);
 out:

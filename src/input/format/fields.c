@@ -309,12 +309,12 @@ static status_t fields_number_type(hid_t stored, const char *where, const char *
     H5_TRY_OUT(of, "%s: its type cannot be read", where);
     H5T_class_t class = H5Tget_class(of);
     REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
-                "%s%s%s does not hold numbers", where, member ? ": " : "", member ? member : "");
+                "%s%s%s does not contain numbers", where, member ? ": " : "", member ? member : "");
     if (member) {
         size_t at = H5Tget_member_offset(stored, (unsigned)index);
         size_t bytes = H5Tget_size(stored);
         REQUIRE_OUT(at <= bytes && H5Tget_size(of) <= bytes - at, STATUS_DATA,
-                    "%s: its member %s lies outside of it", where, member);
+                    "%s: its member %s is outside of it", where, member);
         type = H5Tcreate(H5T_COMPOUND, H5Tget_size(number));
         H5_TRY_OUT(type, "%s: a type cannot be made", where);
         H5_TRY_OUT(H5Tinsert(type, member, 0, number), "%s: a type cannot be made", where);
@@ -355,8 +355,8 @@ static status_t fields_numbers(const struct fields *f, const char *name, const c
     REQUIRE_OUT(is_there, STATUS_DATA, "%s has no %s, expected in %s", f->path, name, f->format);
     TRY_OUT(fields_require_whole(f, name));
     TRY_OUT(h5_dataset_open(f->file, f->path, name, &dataset));
-    REQUIRE_OUT(dataset.count <= MOST_NUMBERS, STATUS_DATA, "%s holds %" PRIu64 " values: absurd",
-                where, dataset.count);
+    REQUIRE_OUT(dataset.count <= MOST_NUMBERS, STATUS_DATA,
+                "%s contains %" PRIu64 " values: absurd", where, dataset.count);
     TRY_OUT(fields_number_type(dataset.type, where, member, number, &type));
     TRY_OUT(memory_zeroed((size_t)dataset.count, 8, "numbers of a file", &numbers));
     TRY_OUT(h5_dataset_read(&dataset, f->path, name, type, dataset.count, numbers));
@@ -395,8 +395,8 @@ static status_t fields_array_type(hid_t stored, const char *where, hid_t number,
     of = H5Tget_super(stored);
     H5_TRY_OUT(of, "%s: a type cannot be read", where);
     H5T_class_t class = H5Tget_class(of);
-    REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA, "%s does not hold numbers",
-                where);
+    REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
+                "%s does not contain numbers", where);
     hsize_t numbers = H5Tget_size(stored) / H5Tget_size(of);
     *each = (size_t)numbers;
     *out = H5Tarray_create2(number, 1, &numbers);

@@ -302,14 +302,14 @@ static status_t formats_check_hdf5(const char *path)
                     ? text_add(&names, "%s%s", comma, rows[i]->name)
                     : STATUS_OK);
     }
-    FAIL_OUT(
-        STATUS_DATA,
-        "%s is not an HDF5 file (%" PRIu64 " bytes), and shows no other format (%s): "
-        "`layout: {format: NAME}` reads it as one of them (vdif: also behind other bytes); other "
-        "numbers: `layout: {format: raw, type: ci16_le, skip: BYTES, axes: \"time,pol:2\", "
-        "sample_rate_hz: HZ, freq_hz: HZ, start: UTC}` under input of a job, or --layout '{...}'; "
-        "`voltmill info --layout '{format: raw}' FILE` measures them as each type",
-        path, (uint64_t)info.st_size, names.data);
+    FAIL_OUT(STATUS_DATA,
+             "%s is not an HDF5 file (%" PRIu64
+             " bytes), and shows no other format (%s): `layout: {format: NAME}` reads it as one of "
+             "them (vdif: also after other bytes); other numbers: `layout: {format: raw, type: "
+             "ci16_le, skip: BYTES, axes: \"time,pol:2\", sample_rate_hz: HZ, freq_hz: HZ, start: "
+             "UTC}` under input of a job, or --layout '{...}'; `voltmill info --layout '{format: "
+             "raw}' FILE` measures them as each type",
+             path, (uint64_t)info.st_size, names.data);
 out:
     text_free(&names);
     text_free(&looks);
@@ -451,12 +451,11 @@ status_t formats_open(const struct format_input *input, struct archive **out)
     TRY_OUT(input->layout->format      ? formats_find(input->layout->format, &format)
             : input->layout->automatic ? formats_recognise(input->paths[0], &format)
                                        : STATUS_OK);
-    REQUIRE_OUT(
-        !format || !format->open_filterbank, STATUS_DATA,
-        "%s is %s: it holds powers, but channelise expects voltages: a job of input and "
-        "dedisperse alone reads it (docs/job-file.md); if another dataset of it holds voltages, "
-        "input.layout describes them",
-        input->paths[0], format->title);
+    REQUIRE_OUT(!format || !format->open_filterbank, STATUS_DATA,
+                "%s is %s: it contains powers, but channelise expects voltages: a job of input and "
+                "dedisperse alone reads it (docs/job-file.md); if another dataset of it contains "
+                "voltages, input.layout describes them",
+                input->paths[0], format->title);
     if (!format) {
         TRY_OUT(formats_add_names(&expected));
         FAIL_OUT(

@@ -77,7 +77,7 @@ static status_t place_check_order(const struct place *places, size_t count, enum
                 "must not overlap",
                 place_path(next), end - next->first_sample, place_path(before));
         REQUIRE(apart == PLACE_ANY || next->first_sample - end <= held, STATUS_DATA,
-                "%s starts %" PRIu64 " samples behind the end of %s, more than all files hold "
+                "%s starts %" PRIu64 " samples after the end of %s, more than all files contain "
                 "together: do they belong to one observation?",
                 place_path(next), next->first_sample - end, place_path(before));
     }
@@ -103,8 +103,9 @@ static status_t place_check_common(const struct place *places, size_t count)
         }
     }
     return REQUIRED(places[latest].first_sample < first_end, STATUS_DATA,
-                    "%s starts %" PRIu64 " samples behind the end of %s: beside each other they "
-                    "have no sample in common, do they belong to one observation?",
+                    "%s starts %" PRIu64
+                    " samples after the end of %s: beside each other they have no sample in "
+                    "common, do they belong to one observation?",
                     place_path(&places[latest]), places[latest].first_sample - first_end,
                     place_path(&places[ends_first]));
 }
@@ -117,7 +118,7 @@ static status_t place_check_span(const struct place *places, size_t count, uint6
         uint64_t behind = places[i].first_sample - origin;
         REQUIRE(behind < most && place_samples(&places[i]) < most, STATUS_DATA,
                 "%s: its %" PRIu64 " samples begin %" PRIu64
-                " behind the first of the observation: absurd",
+                " after the first of the observation: absurd",
                 place_path(&places[i]), place_samples(&places[i]), behind);
     }
     return STATUS_OK;

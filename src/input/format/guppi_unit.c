@@ -317,9 +317,9 @@ static status_t guppi_place_blocks(struct guppi_file *file, struct guppi_unit un
                 ": too far for one observation",
                 path, block[i].at, block[i].packet, block[0].packet);
         REQUIRE(guppi_unit_count(unit, grows, &samples) && samples >= least, STATUS_DATA,
-                "%s: the block at byte %" PRIu64 " begins %.9g samples behind the first one "
-                "(PKTIDX %" PRIu64 " behind %" PRIu64 "), expected a whole number from %" PRIu64 " "
-                "on, where the block before it ends",
+                "%s: the block at byte %" PRIu64
+                " begins %.9g samples after the first one (PKTIDX %" PRIu64 " after %" PRIu64
+                "), expected a whole number from %" PRIu64 " on, where the block before it ends",
                 path, block[i].at, about, block[i].packet, block[0].packet, least);
         *has_gaps |= samples > block[i - 1].first + block[i - 1].stored;
         block[i].first = samples;

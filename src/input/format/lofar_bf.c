@@ -404,7 +404,7 @@ static status_t lofar_bf_cut(const struct fields *f, const char *name)
         TRY(lofar_bf_measure(part, &bytes));
         REQUIRE(bytes >= row, STATUS_DATA,
                 "%s: %s declares %" PRIu64 " rows of %" PRIu64
-                " bytes, but its external file holds only %" PRIu64 " bytes",
+                " bytes, but its external file contains only %" PRIu64 " bytes",
                 f->path, name, part->samples, row, bytes);
         TRY(cut_time(archive, min_u64(bytes / row, part->samples)));
     }
@@ -430,7 +430,7 @@ static status_t lofar_bf_read(struct fields *f, void *context)
                   "NOF_SAMPLES is %" PRId64 ", %s has %" PRIu64 " rows: those written are read",
                   stated, name, place->rows));
     REQUIRE(!archive->is_complex, STATUS_DATA,
-            "%s: %s holds complex numbers, expected real ones of one component", f->path, name);
+            "%s: %s contains complex numbers, expected real ones of one component", f->path, name);
     TRY(lofar_bf_cut(f, name));
     TRY(lofar_bf_dm(f, place, &dm));
     TRY(fields_note_coherent(f, dm));
@@ -459,7 +459,7 @@ static status_t lofar_bf_note(const struct fields *f, const struct lofar_bf_plac
                     f->path, id, place->beam);
     }
     REQUIRE_OUT(!all->component[component].path, STATUS_DATA,
-                "%s and %s both hold %s: parts of a band (P000, P001 ...) are read one by one",
+                "%s and %s both contain %s: parts of a band (P000, P001 ...) are read one by one",
                 all->component[component].path, f->path, component_names[component]);
     TRY_OUT(memory_text(f->path, &all->component[component].path));
     TRY_OUT(memory_text(place->beam, &all->component[component].where));
@@ -478,7 +478,7 @@ static status_t lofar_bf_open_file(const char *path, const struct job_layout *la
     TRY_OUT(fields_open(path, title, layout, &fields));
     TRY_OUT(fields_datasets(&fields, lofar_bf_is_stokes, "STOKES_COMPONENT", &names));
     REQUIRE_OUT(names.count > 0, STATUS_DATA,
-                "%s holds no SUB_ARRAY_POINTING_mmm/BEAM_bbb/STOKES_s, expected in %s", path,
+                "%s contains no SUB_ARRAY_POINTING_mmm/BEAM_bbb/STOKES_s, expected in %s", path,
                 title);
     for (size_t i = 0; i < names.count; i++) {
         struct lofar_bf_place found = lofar_bf_place(names.names[i]);
@@ -539,8 +539,8 @@ static status_t lofar_bf_check(const struct lofar_bf *all)
         const char *path = all->component[i].path;
         const char *other = all->component[i ^ 1].path;
         REQUIRE(path || !other, STATUS_DATA,
-                "%s holds %s, but %s is not there: expected beside it in a file of the same name "
-                "with _S%d_",
+                "%s contains %s, but %s is not there: expected beside it in a file of the same "
+                "name with _S%d_",
                 other, component_names[i ^ 1], component_names[i], i);
     }
     const struct archive *first = all->places.items[0].archive;

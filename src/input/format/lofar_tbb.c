@@ -225,7 +225,7 @@ static status_t lofar_tbb_read_dipole(struct fields *f, void *context)
     TRY(lofar_tbb_read_position(f, name, archive));
     REQUIRE(!dipole->has_length ||
                 (dipole->length > 0 && (uint64_t)dipole->length <= part->samples),
-            STATUS_DATA, "%s: %s: DATA_LENGTH is %" PRId64 ", but it holds %" PRIu64 " samples",
+            STATUS_DATA, "%s: %s: DATA_LENGTH is %" PRId64 ", but it contains %" PRIu64 " samples",
             f->path, name, dipole->length, part->samples);
     TRY(dipole->has_length ? cut_time(archive, (uint64_t)dipole->length) : STATUS_OK);
     TRY(memory_text(name, &part->dataset));
@@ -269,7 +269,7 @@ static status_t lofar_tbb_open_file(const char *path, const struct job_layout *l
     TRY_OUT(fields_open(path, title, layout, &fields));
     TRY_OUT(lofar_tbb_list(&fields, &names));
     REQUIRE_OUT(names.count > 0, STATUS_DATA,
-                "%s holds no samples of dipoles, expected STATION_name/DIPOLE_number with "
+                "%s contains no samples of dipoles, expected STATION_name/DIPOLE_number with "
                 "SAMPLE_NUMBER in %s",
                 path, title);
     for (size_t i = 0; i < names.count; i++) {

@@ -134,7 +134,7 @@ static status_t meerkat_read_stamps(const struct fields *f, struct meerkat *said
                 (uint64_t)dims[0], times);
     TRY_OUT(h5_dataset_open(f->file, f->path, stamps, &dataset));
     REQUIRE_OUT(H5Tget_class(dataset.type) == H5T_INTEGER, STATUS_DATA,
-                "%s: /%s does not hold whole numbers", f->path, stamps);
+                "%s: /%s does not contain whole numbers", f->path, stamps);
     TRY_OUT(memory_zeroed(PIECE, sizeof *values, "timestamps", &values));
     for (hsize_t at = 0; at < times; at += PIECE) {
         hsize_t count = min_u64(PIECE, times - at);

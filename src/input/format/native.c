@@ -186,7 +186,7 @@ static status_t native_read_levels(struct fields *f, int64_t version)
     numbers->nlevels = (uint32_t)min_u64(count, UINT32_MAX);
     for (size_t i = 0; i < count; i++) {
         REQUIRE(fabs(numbers->levels[i]) <= 1e6, STATUS_DATA,
-                "%s: /levels holds %g, expected numbers from -1e6 to 1e6", f->path,
+                "%s: /levels contains %g, expected numbers from -1e6 to 1e6", f->path,
                 numbers->levels[i]);
     }
     return STATUS_OK;
@@ -302,7 +302,7 @@ static status_t native_read_coherent(const struct fields *f, size_t *count)
             f->path, coherent->dm, coherent->constant);
     for (size_t i = 0; i < *count; i++) {
         REQUIRE(isfinite(coherent->delay_hz[i]) && coherent->delay_hz[i] > 0, STATUS_DATA,
-                "%s: /delay_hz holds %g, expected frequencies above 0", f->path,
+                "%s: /delay_hz contains %g, expected frequencies above 0", f->path,
                 coherent->delay_hz[i]);
     }
     return STATUS_OK;
@@ -362,7 +362,7 @@ static status_t native_check_frequencies(const struct job_layout *layout,
             " coarse channels",
             path, archive->count[AXIS_CHAN]);
     return REQUIRED(layout->freq.count == archive->count[AXIS_CHAN], STATUS_DATA,
-                    "%s: /freq_hz holds %u frequencies, expected one for each of %" PRIu64
+                    "%s: /freq_hz contains %u frequencies, expected one for each of %" PRIu64
                     " coarse channels",
                     path, layout->freq.count, archive->count[AXIS_CHAN]);
 }
@@ -397,7 +397,7 @@ static status_t native_read(struct fields *f, void *context)
     int is_said = override_has_frequencies(f->layout);
     TRY(is_said ? STATUS_OK : native_check_frequencies(&f->own, archive));
     REQUIRE(!archive->coherent.delay_hz || ndelays == archive->count[AXIS_CHAN], STATUS_DATA,
-            "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
+            "%s: /delay_hz contains %zu frequencies, expected one for each of %" PRIu64
             " coarse channels",
             f->path, ndelays, archive->count[AXIS_CHAN]);
     archive->states.start = archive->sky.has_start;

@@ -111,8 +111,9 @@ static status_t packet_files_check_span(const struct packets *packets, uint64_t 
     const struct packets_file *last = &packets->files[packets->nfiles - 1];
     uint64_t held = frames / packets->nthreads;
     return REQUIRED(packets->periods / MOST_MISSING <= held + LEAST, STATUS_DATA,
-                    "%s: its times, up to those of %s, are %" PRIu64 " frames of each thread, but "
-                    "the files hold %" PRIu64 ": do all frames belong to one observation?",
+                    "%s: its times, up to those of %s, are %" PRIu64
+                    " frames of each thread, but the files contain %" PRIu64
+                    ": do all frames belong to one observation?",
                     packets->files[0].path, last->path, packets->periods, held);
 }
 

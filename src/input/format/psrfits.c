@@ -105,7 +105,7 @@ static status_t psrfits_place_by_times(struct psrfits *fits, const double *times
             spectra = (double)least;
         }
         REQUIRE(spectra < 0x1p50 && spectra > (double)least - 0.5, STATUS_DATA,
-                "%s: row %u of SUBINT begins %.6g spectra behind the first one, expected %" PRIu64
+                "%s: row %u of SUBINT begins %.6g spectra after the first one, expected %" PRIu64
                 " or more (OFFS_SUB, TBIN, NSBLK)",
                 fits->path, i, spectra, least);
         table->first[i] = (uint64_t)rint(spectra);

@@ -83,8 +83,8 @@ static status_t psrfits_check_even(const struct psrfits *fits, const double *mhz
     for (uint32_t i = 0; i < fbh5->nchannels; i++) {
         double wanted = fbh5->fch1_mhz + i * fbh5->foff_mhz;
         REQUIRE(fabs(mhz[i] - wanted) <= 0.1 * fabs(fbh5->foff_mhz), STATUS_DATA,
-                "%s: its channels are not evenly spaced, or not in all rows: channel %u lies at "
-                "%.9g MHz in row %u (DAT_FREQ), expected %.9g MHz",
+                "%s: its channels are not evenly spaced, or not in all rows: channel %u is at %.9g "
+                "MHz in row %u (DAT_FREQ), expected %.9g MHz",
                 fits->path, i, mhz[i], row, wanted);
     }
     return STATUS_OK;

@@ -213,7 +213,7 @@ static status_t pydaq_cut(const struct pydaq *said, struct archive *archive)
     struct archive_part *part = &archive->parts[0];
     uint64_t valid = (uint64_t)said->samples * (uint64_t)said->blocks;
     REQUIRE(valid <= part->samples, STATUS_DATA,
-            "%s: /root says %" PRId64 " blocks of %" PRId64 " samples, but %s holds %" PRIu64
+            "%s: /root says %" PRId64 " blocks of %" PRId64 " samples, but %s contains %" PRIu64
             " times",
             part->path, said->blocks, said->samples, archive->dataset, part->samples);
     return cut_time(archive, valid);

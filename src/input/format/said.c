@@ -209,7 +209,7 @@ static status_t said_open(hid_t file, const char *dataset, struct storage *stora
     H5_TRY(values->type, "%s: %s: its type cannot be read", values->path, values->where);
     H5_TRY(values->space, "%s: %s: its shape cannot be read", values->path, values->where);
     hssize_t count = H5Sget_simple_extent_npoints(values->space);
-    REQUIRE(count >= 1 && count <= MOST_VALUES, STATUS_DATA, "%s: %s holds %lld values",
+    REQUIRE(count >= 1 && count <= MOST_VALUES, STATUS_DATA, "%s: %s contains %lld values",
             values->path, values->where, (long long)count);
     values->count = (size_t)count;
     return STATUS_OK;
@@ -225,8 +225,8 @@ static status_t said_read_numbers(const struct said_values *values, const char *
     double *numbers = NULL;
     int is_compound = H5Tget_class(values->type) == H5T_COMPOUND;
     REQUIRE_OUT(is_compound == (member != NULL), STATUS_DATA,
-                is_compound ? "%s: %s holds compounds: say which member%s"
-                            : "%s: %s holds no compounds, and so no member %s",
+                is_compound ? "%s: %s contains compounds: say which member%s"
+                            : "%s: %s contains no compounds, and so no member %s",
                 values->path, values->where, member ? member : "");
     int index = is_compound ? H5Tget_member_index(values->type, member) : -1;
     REQUIRE_OUT(!is_compound || index >= 0, STATUS_DATA, "%s: %s has no member %s", values->path,
@@ -234,8 +234,8 @@ static status_t said_read_numbers(const struct said_values *values, const char *
     number =
         is_compound ? H5Tget_member_type(values->type, (unsigned)index) : H5Tcopy(values->type);
     H5T_class_t class = H5Tget_class(number);
-    REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA, "%s: %s holds no numbers",
-                values->path, values->where);
+    REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
+                "%s: %s contains no numbers", values->path, values->where);
     type = is_compound ? H5Tcreate(H5T_COMPOUND, sizeof(double)) : H5Tcopy(H5T_NATIVE_DOUBLE);
     H5_TRY_OUT(type, "%s: %s cannot be read", values->path, values->where);
     if (is_compound) {
@@ -344,7 +344,7 @@ static status_t said_fill_frequencies(hid_t file, const char *path, struct job_l
     for (size_t i = 0; i < values.count; i++) {
         numbers[i] *= job_unit_factor(of->unit);
         REQUIRE_OUT(isfinite(numbers[i]) && fabs(numbers[i]) <= 1e15, STATUS_DATA,
-                    "%s: %s holds %g, expected frequencies up to 1e15 Hz", path, values.where,
+                    "%s: %s contains %g, expected frequencies up to 1e15 Hz", path, values.where,
                     numbers[i]);
     }
     free(own->freq.hz);

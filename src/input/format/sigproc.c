@@ -456,7 +456,7 @@ static status_t sigproc_count_rows(const struct sigproc_words *words, struct fbh
     uint64_t held = fbh5->file_bytes - words->bytes;
     fbh5->rows = held < UINT64_MAX / 8 ? held * 8 / bits : 0;
     REQUIRE(fbh5->rows > 0, STATUS_DATA,
-            "%s holds %" PRIu64 " bytes after its header, but one spectrum has %" PRIu64,
+            "%s contains %" PRIu64 " bytes after its header, but one spectrum has %" PRIu64,
             fbh5->path, held, ceil_div_u64(bits, 8));
     if (held * 8 - fbh5->rows * bits >= 8) {
         report_warn("%s ends within a spectrum: the rest of it is ignored", fbh5->path);

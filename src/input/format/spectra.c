@@ -396,7 +396,7 @@ static status_t spectra_read_coherent(const struct fields *f, struct archive *ar
         TRY_OUT(fields_need_f64(f, "/", "coherent_constant", &archive->coherent.constant));
         TRY_OUT(fields_f64s(f, "delay_hz", NULL, &delay_hz, &count));
         REQUIRE_OUT(count == archive->count[AXIS_CHAN], STATUS_DATA,
-                    "%s: /delay_hz holds %zu frequencies, expected one for each of %" PRIu64
+                    "%s: /delay_hz contains %zu frequencies, expected one for each of %" PRIu64
                     " channels",
                     f->path, count, archive->count[AXIS_CHAN]);
         archive->coherent.delay_hz = memory_move(&delay_hz);
@@ -424,10 +424,10 @@ static status_t spectra_read_steps(const struct fields *f, struct archive *archi
         goto out;
     }
     TRY_OUT(fields_have(f->path, names, &is_there));
-    REQUIRE_OUT(
-        is_there, STATUS_DATA,
-        "%s: /spectra holds few bits, expected /scale and /offset, which say what they stand for",
-        f->path);
+    REQUIRE_OUT(is_there, STATUS_DATA,
+                "%s: /spectra has numbers in few bits, expected /scale and /offset, which say what "
+                "they stand for",
+                f->path);
     TRY_OUT(fields_need_i64(f, "spectra", "scale_rows", &rows));
     TRY_OUT(fields_need_i64(f, "spectra", "blank_value", &blank));
     TRY_OUT(fields_shape(f, "scale", 3, dims));
@@ -447,15 +447,15 @@ static status_t spectra_read_steps(const struct fields *f, struct archive *archi
     TRY_OUT(fields_f64s(f, "scale", NULL, &part->steps, &count));
     for (size_t i = 0; i < count; i++) {
         REQUIRE_OUT(isfinite(part->steps[i]) && part->steps[i] > 0, STATUS_DATA,
-                    "%s: /scale holds %g, expected numbers above 0", f->path, part->steps[i]);
+                    "%s: /scale contains %g, expected numbers above 0", f->path, part->steps[i]);
     }
     part->nsteps = count;
     part->step_rows = (uint64_t)rows;
     TRY_OUT(fields_f64s(f, "offset", NULL, &offset, &count));
-    REQUIRE_OUT(count == part->nsteps, STATUS_DATA, "%s: /offset holds %zu numbers, /scale %zu",
+    REQUIRE_OUT(count == part->nsteps, STATUS_DATA, "%s: /offset contains %zu numbers, /scale %zu",
                 f->path, count, part->nsteps);
     for (size_t i = 0; i < count; i++) {
-        REQUIRE_OUT(offset[i] == 0, STATUS_DATA, "%s: /offset holds %g, expected 0 for spectra",
+        REQUIRE_OUT(offset[i] == 0, STATUS_DATA, "%s: /offset contains %g, expected 0 for spectra",
                     f->path, offset[i]);
     }
     TRY_OUT(numbers_settle_steps(archive, (int32_t)blank));
@@ -480,7 +480,7 @@ static status_t spectra_note_bank(const struct fields *f, const struct spectra_s
         TRY(fields_f64s(f, "coefficients", NULL, &archive->bank.prototype, &count));
         archive->bank.nprototype = count;
         REQUIRE(count == (size_t)(points * said->taps), STATUS_DATA,
-                "%s: /coefficients holds %zu numbers, expected %" PRId64 " for each of %" PRId64
+                "%s: /coefficients contains %zu numbers, expected %" PRId64 " for each of %" PRId64
                 " taps, as channels %" PRId64 " and domain %s say",
                 f->path, count, points, said->taps, said->channels, spectra_domain(said));
     }

@@ -296,8 +296,8 @@ static status_t vdif_read_headers(const struct format_input *input, struct vdif_
     uint32_t bits = first->bits;
     REQUIRE(bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16 || bits == 32,
             STATUS_DATA,
-            "%s: its VDIF frames hold numbers of %u bits, this program reads those of 1, 2, 4, 8, "
-            "16 and 32",
+            "%s: its VDIF frames contain numbers of %u bits, this program reads those of 1, 2, 4, "
+            "8, 16 and 32",
             path, bits);
     packets->kind = PACKETS_VDIF;
     packets->header_bytes = survey->header_bytes;

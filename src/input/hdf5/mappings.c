@@ -259,7 +259,7 @@ static status_t mappings_add_stated(const struct stated *stated, int rank, struc
     }
     TRY_OUT(mappings_selection_fit(stated->here, stated->dims, most, stated->home, &here));
     REQUIRE_OUT(H5Sselect_valid(here) > 0 || H5Sget_select_npoints(here) == 0, STATUS_DATA,
-                "%s: a mapping of its virtual dataset lies beyond its end", stated->home);
+                "%s: a mapping of its virtual dataset is beyond its end", stated->home);
     TRY_OUT(mappings_add(stated, 0, h5_move(&here), out));
 out:
     h5_close(here);

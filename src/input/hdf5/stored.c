@@ -472,7 +472,7 @@ static status_t stored_look_at_extents(hid_t plist, const struct noting *noting)
         TRY(stored_look_at_external(plist, i, noting, &left));
     }
     REQUIRE(left == 0 || stored->nexternals == 0, STATUS_DATA,
-            "%s: the external files of %s hold %llu bytes less than its", stored->home,
+            "%s: the external files of %s contain %llu bytes less than its", stored->home,
             stored->name, (unsigned long long)left);
     return offset != HADDR_UNDEF ? stored_add_extent(stored, stored->home, offset, stored->bytes)
                                  : STATUS_OK;
@@ -520,7 +520,7 @@ static status_t stored_set_cache(const struct stored *stored, uint64_t bytes, hi
         slots = min_u64(bytes / stored->chunk_bytes * SLOTS_A_CHUNK + LEAST_SLOTS, SLOTS);
     }
     H5_TRY(H5Pset_chunk_cache(access, (size_t)slots, (size_t)bytes, 0),
-           "%s: there is no room for chunks of %s", stored->path, stored->name);
+           "%s: no memory for chunks of %s", stored->path, stored->name);
     return STATUS_OK;
 }
 
@@ -542,7 +542,7 @@ static status_t stored_open_dataset(const struct noting *noting, int is_source, 
                                     &copy, access};
     TRY_OUT(links_open(&request, &stored->dataset, &is_there));
     REQUIRE_OUT(is_there && H5Iget_type(stored->dataset) == H5I_DATASET, STATUS_DATA,
-                "%s holds no dataset %s", stored->path, stored->name);
+                "%s contains no dataset %s", stored->path, stored->name);
     TRY_OUT(stored_measure(stored));
     if (is_source && stored->chunk_bytes > 0 && !noting->depot->spec.found) {
         /* Many may be open: each keeps what it needs, which only now is known. */

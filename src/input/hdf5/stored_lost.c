@@ -394,8 +394,8 @@ static status_t stored_check_type(const struct stored *stored, const struct stor
     H5_TRY_OUT(mine, "%s: %s has no type", stored->path, stored->name);
     H5_TRY_OUT(theirs, "%s: %s has no type", source->path, source->name);
     REQUIRE_OUT(stored_type_fits(theirs, mine), STATUS_DATA,
-                "its %s holds elements of another type, which do not fit those of %s", source->name,
-                stored->name);
+                "its %s contains elements of another type, which do not fit those of %s",
+                source->name, stored->name);
 out:
     h5_close(mine);
     h5_close(theirs);

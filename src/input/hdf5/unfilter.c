@@ -132,7 +132,8 @@ static uint32_t unfilter_sum(const unsigned char *at, size_t count)
 /* A checksum of 4 bytes stands after what it is of, which stays where it is. */
 static status_t unfilter_fletcher32(struct undoing *u)
 {
-    REQUIRE(u->in.count >= 4, STATUS_DATA, "fletcher32: %zu bytes hold no checksum", u->in.count);
+    REQUIRE(u->in.count >= 4, STATUS_DATA, "fletcher32: %zu bytes are too few for a checksum",
+            u->in.count);
     const unsigned char *stored = u->in.at + u->in.count - 4;
     uint32_t expected = (uint32_t)stored[0] | (uint32_t)stored[1] << 8 | (uint32_t)stored[2] << 16 |
                         (uint32_t)stored[3] << 24;
@@ -292,7 +293,7 @@ static status_t unfilter_deflate(struct undoing *u)
     enum libdeflate_result result = libdeflate_zlib_decompress(
         u->unfilter->inflate, u->in.at, u->in.count, u->at, u->room, &u->count);
     REQUIRE(result != LIBDEFLATE_INSUFFICIENT_SPACE, STATUS_DATA,
-            "deflate: it holds more than the %zu bytes of a chunk", u->room);
+            "deflate: it contains more than the %zu bytes of a chunk", u->room);
     return REQUIRED(result == LIBDEFLATE_SUCCESS, STATUS_DATA,
                     "deflate: its %zu bytes are no whole zlib stream", u->in.count);
 }

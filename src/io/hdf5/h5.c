@@ -247,7 +247,7 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
     }
     /* HDF5 compares the end that the file declares with its size: the usual fate of a copy that
      * broke off. */
-    H5_TRY_OUT(file, "%s cannot be opened, is it truncated? It holds %llu bytes", path,
+    H5_TRY_OUT(file, "%s cannot be opened, is it truncated? It contains %llu bytes", path,
                (unsigned long long)info.st_size);
     *out = h5_move(&file);
 out:
@@ -341,7 +341,7 @@ status_t h5_refuse_external(hid_t dataset, const char *where, const char *name)
     hid_t plist = H5Dget_create_plist(dataset);
     H5_TRY_OUT(plist, "%s: %s does not say how it is stored", where, name);
     REQUIRE_OUT(H5Pget_external_count(plist) <= 0, STATUS_DATA,
-                "%s: the values of %s lie in external files, expected them in the file itself",
+                "%s: the values of %s are in external files, expected them in the file itself",
                 where, name);
 out:
     h5_close(plist);
@@ -427,7 +427,7 @@ static status_t h5_element_count(hid_t space, const char *where, const char *nam
 {
     enum { MOST = 1 << 27 };
     hssize_t points = H5Sget_simple_extent_npoints(space);
-    REQUIRE(points >= 1 && points <= MOST, STATUS_DATA, "%s: %s holds %lld values", where, name,
+    REQUIRE(points >= 1 && points <= MOST, STATUS_DATA, "%s: %s contains %lld values", where, name,
             (long long)points);
     *count = (size_t)points;
     return STATUS_OK;
@@ -469,7 +469,7 @@ static status_t h5_read_text_list(const struct values *from, const char *where, 
     size_t size = variable ? sizeof(char *) : H5Tget_size(from->type);
     /* A damaged file may state any number. */
     REQUIRE_OUT(size > 0 && count <= MOST_TEXT_BYTES / size, STATUS_DATA,
-                "%s: %s holds %zu texts of %zu bytes: too much for names", where, name, count,
+                "%s: %s contains %zu texts of %zu bytes: too much for names", where, name, count,
                 size);
     TRY_OUT(memory_zeroed(count, size, name, &raw));
     H5_TRY_OUT(h5_read_values(from, from->type, raw), "%s: %s cannot be read", where, name);

@@ -52,8 +52,8 @@ void h5_dataset_close(struct h5_dataset *dataset)
 status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
                          hid_t type, uint64_t count, void *out)
 {
-    REQUIRE(dataset->count == count, STATUS_DATA, "%s: %s holds %llu values, expected %llu", where,
-            name, (unsigned long long)dataset->count, (unsigned long long)count);
+    REQUIRE(dataset->count == count, STATUS_DATA, "%s: %s contains %llu values, expected %llu",
+            where, name, (unsigned long long)dataset->count, (unsigned long long)count);
     TRY(h5_refuse_external(dataset->id, where, name));
     H5_TRY(H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out), "%s: %s cannot be read",
            where, name);
@@ -144,8 +144,8 @@ status_t h5_list_attributes(hid_t object, const char *where, const char *name, s
 
 status_t h5_list_links(hid_t group, const char *where, const char *name, struct h5_names *out)
 {
-    H5_TRY(h5_iterate_links(group, h5_names_link, out), "%s: what %s holds cannot be listed", where,
-           name);
+    H5_TRY(h5_iterate_links(group, h5_names_link, out), "%s: what %s contains cannot be listed",
+           where, name);
     return STATUS_OK;
 }
 
@@ -252,7 +252,7 @@ status_t h5_places_find(h5_places_t *places, const hsize_t *chunk, struct h5_pla
         return STATUS_OK;
     }
     H5_TRY(status, "it cannot be looked up");
-    REQUIRE(seen->reads == 1, STATUS_DATA, "it lies in %u pieces", seen->reads);
+    REQUIRE(seen->reads == 1, STATUS_DATA, "it is in %u pieces", seen->reads);
     *out = (struct h5_place){seen->offset, seen->bytes, mask};
     return STATUS_OK;
 }

@@ -48,10 +48,9 @@ static status_t cut_look(struct cut_header *header, uint64_t at, uint64_t count)
 {
     status_t st = STATUS_OK;
     unsigned char *piece = NULL;
-    REQUIRE_OUT(
-        at <= header->bytes && count <= header->bytes - at, STATUS_DATA,
-        "%s is truncated: it ends after %llu bytes, and what it says of %s lies behind that",
-        header->path, (unsigned long long)header->bytes, header->name);
+    REQUIRE_OUT(at <= header->bytes && count <= header->bytes - at, STATUS_DATA,
+                "%s is truncated: it ends after %llu bytes, and what it says of %s is after that",
+                header->path, (unsigned long long)header->bytes, header->name);
     REQUIRE_OUT(count <= MOST_BYTES && header->pieces++ < MOST_PIECES, STATUS_DATA,
                 "%s: the header of %s is absurd", header->path, header->name);
     piece = malloc((size_t)count + 1);

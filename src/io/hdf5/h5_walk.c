@@ -64,7 +64,7 @@ static status_t h5_walk_push(struct walk *walk, hid_t group)
     *level = (struct level){.group = group, .path = walk->path.length};
     group = -1;
     H5_TRY_OUT(h5_iterate_links(level->group, h5_walk_list, &level->links),
-               "%s: what /%s holds cannot be listed", walk->where,
+               "%s: what /%s contains cannot be listed", walk->where,
                walk->path.data ? walk->path.data : "");
 out:
     h5_close(group);

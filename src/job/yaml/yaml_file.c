@@ -114,7 +114,7 @@ static status_t tree_remember(struct reader *reader, const yaml_char_t *name,
 
 static status_t tree_refuse_size(struct reader *reader, yaml_mark_t mark)
 {
-    return tree_refuse(reader, mark, "holds too much: more than %d levels or %zu values",
+    return tree_refuse(reader, mark, "contains too much: more than %d levels or %zu values",
                        TREE_DEPTH, reader->most);
 }
 
@@ -140,7 +140,7 @@ static status_t tree_check_text(struct reader *reader, const yaml_event_t *event
     const char *text = (const char *)event->data.scalar.value;
     return strlen(text) == event->data.scalar.length
                ? STATUS_OK
-               : tree_refuse(reader, event->start_mark, "%s holds a NUL character", what);
+               : tree_refuse(reader, event->start_mark, "%s contains a NUL character", what);
 }
 
 static status_t tree_read_value(struct reader *reader, const yaml_event_t *event, struct tree **out)
@@ -262,7 +262,7 @@ status_t tree_read(const char *text, size_t length, const char *set, struct mist
     size_t line = text_line_of_nul(text, length);
     if (line > 0) {
         mistakes_add(mistakes, set, set ? 0 : (uint32_t)line, NULL,
-                     "holds a NUL byte, expected text in YAML, such as a job file");
+                     "contains a NUL byte, expected text in YAML, such as a job file");
         return STATUS_OK;
     }
     REQUIRE_OUT(yaml_parser_initialize(&reader.parser), STATUS_DEVICE,
@@ -302,7 +302,7 @@ static void yaml_file_cannot_go(const struct tree *node, const char *name, const
     mistakes_keep(mistakes, tree_path(node, &path));
     const char *place = path.data ? path.data : "the document";
     if (node->kind == TREE_VALUE) {
-        mistakes_add(mistakes, set, 0, NULL, "%.200s is a single value: it holds no %s", place,
+        mistakes_add(mistakes, set, 0, NULL, "%.200s is a single value: it contains no %s", place,
                      name);
     } else {
         mistakes_add(mistakes, set, 0, NULL,
@@ -467,7 +467,7 @@ status_t yaml_file_read(const char *text, size_t length, const char *const *sets
     status_t st = STATUS_OK;
     struct tree *root = NULL;
     REQUIRE_OUT(length <= YAML_FILE_BYTES, STATUS_USAGE,
-                "%s: holds %zu bytes, expected a file of at most %d", mistakes->file, length,
+                "%s: contains %zu bytes, expected a file of at most %d", mistakes->file, length,
                 YAML_FILE_BYTES);
     TRY_OUT(tree_read(text, length, NULL, mistakes, &root));
     TRY_OUT(mistakes_report(mistakes));

@@ -178,8 +178,8 @@ static status_t bank_choose_bits(struct export_bank *bank)
     REQUIRE(kind == SCALE_NONE || bank->form.bits < 32, STATUS_USAGE,
             "export: --scale is for --bits 8 and 16; 32 bits are floats and need none");
     REQUIRE(kind != SCALE_NONE || bank->form.bits >= exact, STATUS_USAGE,
-            "export: %u bits do not hold what %s holds in %u: say how with --scale channels, "
-            "--scale range or --scale LOW..HIGH",
+            "export: %u bits cannot represent what %s contains in %u: say how with --scale "
+            "channels, --scale range or --scale LOW..HIGH",
             bank->form.bits, bank->in->path, exact);
     bank->is_plain =
         kind == SCALE_NONE && bank->form.bits == bank_stored_bits(bank) && !bank->options->sum;

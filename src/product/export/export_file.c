@@ -19,7 +19,7 @@ status_t before_differ(const struct before *before)
     return report_fail(STATUS_USAGE,
                        before->kind == BEFORE_COMPLETE
                            ? "%s exists already: --force replaces it"
-                           : "%s exists and is not what a run leaves: --force replaces it",
+                           : "%s exists, but was not left by voltmill: --force replaces it",
                        before_path(before));
 }
 

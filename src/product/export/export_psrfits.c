@@ -478,7 +478,7 @@ static status_t psrfits_find_pol_type(const struct export_bank *bank, char out[N
     int is_pair = nifs == 2 && (!names[0][0] || strcmp(names[0], names[1]) != 0) &&
                   fbh5_is_power(bank->in, 0) && fbh5_is_power(bank->in, 1);
     REQUIRE(nifs == 1 || is_pair || is_coherency || is_stokes, STATUS_USAGE,
-            "export: PSRFITS holds one beam of 1 polarisation, 2 (AABB), or 4 (AABBCRCI, IQUV), "
+            "export: PSRFITS stores one beam of 1 polarisation, 2 (AABB), or 4 (AABBCRCI, IQUV), "
             "but %s has %" PRIu64 " pols%s%s: --pol takes one, --sum adds powers up",
             bank->in->path, nifs, bank->in->pols ? ", pol_type " : "",
             bank->in->pols ? bank->in->pols : "");

@@ -53,7 +53,7 @@ status_t scale_settle(struct scale *scale, const char *path)
 {
     if (scale_must_measure(scale)) {
         REQUIRE(scale->low <= scale->high, STATUS_DATA,
-                "%s holds no finite number: there is nothing to scale", path);
+                "%s contains no finite number: there is nothing to scale", path);
     } else {
         scale->low = scale->options.low;
         scale->high = scale->options.high;

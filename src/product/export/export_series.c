@@ -179,7 +179,7 @@ static double series_step_at(const struct series *in, uint64_t at)
 
 static status_t series_fail_dms(const struct choice *choice, const char *what)
 {
-    return report_fail(STATUS_USAGE, "export: %s is not in %s: it holds %llu DMs from %g to %g",
+    return report_fail(STATUS_USAGE, "export: %s is not in %s: it contains %llu DMs from %g to %g",
                        what, choice->in->path, (unsigned long long)choice->in->ndms, choice->least,
                        choice->most);
 }
@@ -237,9 +237,10 @@ static status_t series_choose_dms(struct choice *choice)
         choice->least = fmin(choice->least, choice->in->dm[i]);
         choice->most = fmax(choice->most, choice->in->dm[i]);
     }
-    REQUIRE_OUT(choice->options->ndms > 0 || choice->options->has_range, STATUS_USAGE,
-                "export: which DMs of %s? --dm 475 or --dms 470..480: it holds %zu from %g to %g",
-                choice->in->path, count, choice->least, choice->most);
+    REQUIRE_OUT(
+        choice->options->ndms > 0 || choice->options->has_range, STATUS_USAGE,
+        "export: which DMs of %s? --dm 475 or --dms 470..480: it contains %zu from %g to %g",
+        choice->in->path, count, choice->least, choice->most);
     TRY_OUT(choice->options->ndms > 0 ? series_choose_nearest(choice, taken)
                                       : series_choose_range(choice, taken));
     for (uint64_t i = 0; i < choice->in->ndms; i++) {
@@ -275,7 +276,7 @@ static status_t series_choose_decimals(struct choice *choice)
             choice->decimals++;
         }
     }
-    REQUIRE_OUT(choice->decimals <= MOST, STATUS_DATA, "%s holds a DM twice", choice->in->path);
+    REQUIRE_OUT(choice->decimals <= MOST, STATUS_DATA, "%s contains a DM twice", choice->in->path);
 out:
     free(sorted);
     return st;

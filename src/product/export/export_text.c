@@ -49,13 +49,12 @@ static status_t text_make_kerchunk(const struct export_text_options *options, st
     TRY_OUT(product_open(options->product, &product));
     REQUIRE_OUT(
         product, STATUS_DATA,
-        "%s is no product of voltmill: kerchunk itself makes references to other HDF5 files",
+        "%s is not a product of voltmill: kerchunk itself makes references to other HDF5 files",
         options->product);
-    REQUIRE_OUT(
-        product->kind != PRODUCT_VISIBILITIES, STATUS_USAGE,
-        "%s holds visibilities (UVH5), which pyuvdata reads and converts; kerchunk refers to "
-        "other products",
-        options->product);
+    REQUIRE_OUT(product->kind != PRODUCT_VISIBILITIES, STATUS_USAGE,
+                "%s contains visibilities (UVH5), which pyuvdata reads and converts; kerchunk "
+                "refers to other products",
+                options->product);
     path = realpath(options->product, NULL);
     REQUIRE_OUT(path, STATUS_DATA, "%s has no path", options->product);
     const char *url = options->url ? options->url : path;

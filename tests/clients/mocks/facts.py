@@ -58,7 +58,7 @@ GUPPI = [
     F("OBSNCHAN", "rows freq shape weights start", "TBIN CHAN_BW"),
     F("NPOL", "rows shape weights names rate freq start", same="half"),  # 4 and 2 are two polarisations
     F("NBITS", "rows shape weights rate freq start"),
-    F("BLOCSIZE", "rows shape weights", "*length", says="BLOCSIZE|header of a GUPPI RAW block|bytes of a block|samples behind"),
+    F("BLOCSIZE", "rows shape weights", "*length", says="BLOCSIZE|header of a GUPPI RAW block|bytes of a block|samples after"),
     F("TBIN", RATE + " start", "OBSBW", step={"rate": -1}),
     F("OBSFREQ", FREQ, step={"freq": 1e6}),
     F("OBSBW", "freq rows sideband", "TBIN!negated CHAN_BW"),
@@ -199,8 +199,8 @@ SIGMF = [
     F("global/core:num_channels", "rows shape weights names start", removed="default", says="num_channels|starts|axes|channels|captures"),
     F("global/core:trailing_bytes", SPAN, removed="default", last="own", same="*", says="trailing_bytes|ends within"),
     F("captures/./core:sample_start", SPAN + " start", removed="default", last="own", says="sample_start|capture|global_index"),
-    F("captures/0/core:global_index", SPAN + " start", removed="default", last="own", says="global_index|samples behind|overlap|starts"),
-    F("captures/1/core:global_index", SPAN + " start", removed="default", last="own", says="global_index|samples behind|overlap|starts|memory"),
+    F("captures/0/core:global_index", SPAN + " start", removed="default", last="own", says="global_index|samples after|overlap|starts"),
+    F("captures/1/core:global_index", SPAN + " start", removed="default", last="own", says="global_index|samples after|overlap|starts|memory"),
     F("captures/1/core:header_bytes", "rows shape weights", removed="default", last="own", says="header_bytes"),
     F("captures/0/core:frequency", FREQ, "captures/1/core:frequency", removed="told", step={"freq": 1}),
     F("captures/1/core:frequency", "", "captures/0/core:frequency", removed="told"),
@@ -231,7 +231,7 @@ FIL = [
     F("nbits", "rows shape", "nsamples", says="bits"),
     F("nchans", "rows shape freq delays", "nsamples", says="nchans|numbers|channel"),
     F("nifs", "rows shape", "nsamples", removed="default", says="nifs|pols"),
-    F("fch1", "freq rows shape delays", says="fch1|channel .* lies at|channels from|delays", step={"freq": 1e6}),
+    F("fch1", "freq rows shape delays", says="fch1|channel .* (is|lies) at|channels from|delays", step={"freq": 1e6}),
     F("foff", "freq rows shape delays", says="foff|at distances of"),
     F("tsamp", FILTERBANK_RATE, says="tsamp|a spectrum every", step={"rate": -1}),
     F("tstart", START, removed="default", step={"start": 86400}),
@@ -301,7 +301,7 @@ def rest():
 
 FBH5 = [
     F("/@CLASS|/@VERSION", removed="default", same="*"),
-    F("/data@fch1", "freq rows shape delays", "/@fch1", says="fch1|channel .* lies at|channels from|delays", step={"freq": 1e6}),
+    F("/data@fch1", "freq rows shape delays", "/@fch1", says="fch1|channel .* (is|lies) at|channels from|delays", step={"freq": 1e6}),
     F("/data@foff", "freq rows shape delays", "/@foff", says="foff|at distances of"),
     F("/data@tsamp", FILTERBANK_RATE, "/@tsamp", says="tsamp|a spectrum every", step={"rate": -1}),
     F("/data@tstart", START, "/@tstart", removed="default", step={"start": 86400}),

@@ -374,7 +374,7 @@ static status_t cpu_beamform_create(backend_t *backend, void *made)
     TRY(beam_spec_copy(spec, &stage->base.spec));
     stage->kernels = beam_kernels((enum simd_level)(cpu_simd(spec->simd) - 1));
     REQUIRE(stage->kernels, STATUS_DEVICE,
-            "this machine's processor lacks the vectors that are used");
+            "this processor lacks the vector instructions that are used");
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &stage->pool));
     TRY(memory_zeroed(spec->beams, sizeof *stage->copied, "beams", &stage->copied));
     for (uint32_t beam = 0; beam < spec->beams; beam++) {

@@ -559,7 +559,7 @@ static status_t cpu_correlate_create(backend_t *backend, void *made)
     const struct correlate_spec given = stage->base.spec, *spec = &given;
     enum { GROUP_ROWS = 2 /* blocks whose rows stay in the first-level cache */ };
     const struct correlate_kernels *kernels = correlate_take_kernels(spec);
-    REQUIRE(kernels, STATUS_DEVICE, "this machine's processor lacks the vectors that are used");
+    REQUIRE(kernels, STATUS_DEVICE, "this processor lacks the vector instructions that are used");
     stage->kernels = kernels;
     stage->blocks = (struct correlate_blocks){.rows = kernels->rows,
                                               .columns = kernels->columns,

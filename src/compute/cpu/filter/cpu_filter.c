@@ -567,7 +567,7 @@ static status_t cpu_filter_create(backend_t *backend, void *made)
     const struct filter_spec given = filter->base.spec, *spec = &given;
     uint32_t simd = spec->choice.shape.simd;
     REQUIRE(cpu_simd_kernels(simd), STATUS_DEVICE,
-            "this machine's processor lacks the vectors that are used");
+            "this processor lacks the vector instructions that are used");
     filter->reader = filter_reader(&spec->coding, (enum simd_level)(simd - 1));
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &filter->pool));
     if (spec->choice.shape.method == FILTER_DIRECT) {

@@ -316,7 +316,7 @@ static status_t cpu_channelise_create(backend_t *backend, void *made)
         cpu->rows = choice.shape.rows;
     }
     REQUIRE(cpu->kernels, STATUS_DEVICE,
-            "this machine's processor lacks the vectors that are used");
+            "this processor lacks the vector instructions that are used");
     TRY(cpu_pool((struct cpu_backend *)backend, spec->threads, &cpu->pool));
     TRY(spec->is_spectra ? STATUS_OK : channelise_create_bank(cpu, spec, choice.wisdom));
     TRY(channelise_create_scratch(cpu));

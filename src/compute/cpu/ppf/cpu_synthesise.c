@@ -558,7 +558,7 @@ static status_t cpu_synthesise_create(backend_t *backend, void *made)
     const struct synthesise_spec given = stage->base.spec, *spec = &given;
     const uint32_t simd = spec->choice.shape.simd;
     REQUIRE(cpu_simd_kernels(simd), STATUS_DEVICE,
-            "this machine's processor lacks the vectors that are used");
+            "this processor lacks the vector instructions that are used");
     stage->length = (int64_t)spec->taps * spec->points;
     stage->layout = cpu_synthesise_layout(spec);
     stage->reader = filter_reader(&spec->coding, (enum simd_level)(simd - 1));
