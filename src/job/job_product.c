@@ -281,7 +281,7 @@ static void job_product_check_format(struct tree *product, const struct job_prod
     }
     mistakes_if(!tree_says(product, "kind", "power"), mistakes, product,
                 tree_value(product, "format") ? "format" : "file",
-                "makes it a file of %s, which holds products of kind power alone",
+                "makes it a file of %s, which contains products of kind power alone",
                 format == FILE_FIL ? "SIGPROC" : "PSRFITS");
     mistakes_if(job_product_compresses(product), mistakes, product, "compress",
                 "is for products in HDF5, expected none");

@@ -114,7 +114,7 @@ ok("rows" in voltmill("info", "joined.h5"), "info reads it")
 fine = [make(f"fine{i}.h5", {"samples": samples}, bank=(4, 4), integrate=1) for i, samples in enumerate(([0, 1612], [1600, 4000]))]
 voltmill("join", "-o", "fine.h5", *fine)
 voltmill("verify", "--crc", "fine.h5")  # half a row before the first time stamp and back is another number
-fails(2, "was joined of parts", "verify", "joined.h5")
+fails(2, "was joined from parts", "verify", "joined.h5")
 before = digest("joined.h5")
 voltmill("join", "-o", "joined.h5", "--force", *parts)
 same(digest("joined.h5"), before, "the same bytes in any order")
