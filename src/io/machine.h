@@ -1,5 +1,5 @@
-/* Memory and processors that are left to this process, from Linux's files. `root` is "", or a folder
- * that replaces / in tests. */
+/* Memory and processors that are left to this process, from Linux's files. `root` is "", or a
+ * folder that replaces / in tests. */
 #ifndef VOLTMILL_IO_MACHINE_H
 #define VOLTMILL_IO_MACHINE_H
 

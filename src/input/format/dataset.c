@@ -432,7 +432,8 @@ out:
     return st;
 }
 
-/* Time in two dimensions: each index of the outermost is a piece of a run, which is lost as a whole.
+/* Time in two dimensions: each index of the outermost is a piece of a run, which is lost as a
+ * whole.
  */
 static status_t dataset_cut_pieces(const char *where, uint64_t pieces, uint64_t steps,
                                    uint32_t time_dim, struct archive_part *part)
@@ -522,7 +523,8 @@ static status_t dataset_describe_said(hid_t file, const struct job_layout *layou
     }
     TRY_OUT(layout->parts[0] ? memory_text(layout->dataset, &part->dataset) : STATUS_OK);
     TRY_OUT(dataset_locate(dataset, archive, dataset_numbers_in_element(layout), part));
-    TRY_OUT(pieces > 0 ? dataset_cut_pieces(where, pieces, steps, archive->shape.time_dim, part) : STATUS_OK);
+    TRY_OUT(pieces > 0 ? dataset_cut_pieces(where, pieces, steps, archive->shape.time_dim, part)
+                       : STATUS_OK);
     TRY_OUT(numbers_settle(archive));
     h5_try_chunks(dataset, part->path, layout->dataset);
 out:

@@ -115,8 +115,8 @@ uint64_t guppi_unrepeated(const struct guppi_file *files, size_t count,
     double gap = INFINITY;
     for (size_t i = 0; i < count; i++) {
         double later = files[i].blocks.before - end;
-        gap = later >= 0 && guppi_same_origin(&files[i].guppi, &file->guppi) ? fmin(gap, later)
-                                                                            : gap;
+        gap =
+            later >= 0 && guppi_same_origin(&files[i].guppi, &file->guppi) ? fmin(gap, later) : gap;
     }
     return file->guppi.has_start && file->layout->files_along == AXIS_TIME && isfinite(gap)
                ? min_u64((uint64_t)gap, file->guppi.overlap)
