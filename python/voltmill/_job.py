@@ -16,7 +16,7 @@ Job = Union[Path, Mapping[str, Any]]
 
 class Error(RuntimeError):
     """The program ended with an error: its message, and `status`, its exit status (2: the job or the plan, 3: no room,
-    4: data, 5: device or memory, 6: complete with holes, 75: stopped, and can go on)."""
+    4: data, 5: device or memory, 6: complete with holes, 75: stopped, and can resume)."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)

@@ -378,11 +378,10 @@ static status_t plan_describe_search(struct dedisperse_plan *d)
         return STATUS_OK;
     }
     uint64_t least = max_u64(BOXES_LEAST_TIMES, 2 * (uint64_t)search->widths);
-    REQUIRE(
-        d->outputs >= least, STATUS_USAGE,
-        "%s: dedisperse.%u.search: %s times of each DM tell no noise: boxes of %u need at least "
-        "%" PRIu64,
-        d->job->path, plan_number_of(d), units_count(d->outputs), search->widths, least);
+    REQUIRE(d->outputs >= least, STATUS_USAGE,
+            "%s: dedisperse.%u.search: each DM has only %s times: to measure noise, boxes of %u "
+            "need at least %" PRIu64,
+            d->job->path, plan_number_of(d), units_count(d->outputs), search->widths, least);
     d->bursts.boxes = boxes_of(search->widths, search->threshold, d->outputs);
     d->bursts.peaks = d->product;
     d->bursts.peaks.search = (struct dedispersed_search){

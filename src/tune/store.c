@@ -351,7 +351,7 @@ status_t store_open(const char *path, store_t **out)
     char *shown = store_path_of(path);
     char *name = shown ? store_file_behind(shown, why) : NULL;
     if (shown && !name) {
-        report_warn("%s: cannot be read: %s; going on as if nothing was tuned", shown, why);
+        report_warn("%s: cannot be read: %s; continues without tuned kernels", shown, why);
     }
     if (!name) {
         TRY_OUT(memory_zeroed(1, sizeof **out, "tuned kernels", out));
@@ -359,11 +359,11 @@ status_t store_open(const char *path, store_t **out)
     }
     TRY_OUT(store_read_file(name, out, &error));
     if (error) {
-        report_warn("%s: cannot be read: %s; going on as if nothing was tuned", shown,
+        report_warn("%s: cannot be read: %s; continues without tuned kernels", shown,
                     strerror(error));
     } else if ((*out)->corrupt > 0) {
-        report_warn("%s: %u lines are corrupt: what is good counts, the next write rebuilds it",
-                    shown, (*out)->corrupt);
+        report_warn("%s: %u lines are corrupt and ignored; the next write rebuilds it", shown,
+                    (*out)->corrupt);
     }
 out:
     free(name);
@@ -502,12 +502,12 @@ status_t store_put(const char *path, const struct store_record *record, const ch
     char *shown = store_path_of(path);
     if (!shown) {
         report_warn(
-            "there is no cache folder: what was tuned is not kept (--database FILE keeps it)");
+            "there is no cache folder: tuned kernels are not kept (--database FILE keeps it)");
         goto out;
     }
     name = store_file_behind(shown, why);
     if (!name) {
-        report_warn("%s: cannot be written: %s; what was tuned is not kept", shown, why);
+        report_warn("%s: cannot be written: %s; tuned kernels are not kept", shown, why);
         goto out;
     }
     fd = store_file_lock(name);
@@ -517,7 +517,7 @@ status_t store_put(const char *path, const struct store_record *record, const ch
         error = errno;
     }
     if (error) {
-        report_warn("%s: cannot be written: %s; what was tuned is not kept", shown,
+        report_warn("%s: cannot be written: %s; tuned kernels are not kept", shown,
                     error == EEXIST ? "it is there, and no database" : strerror(error));
     }
 out:

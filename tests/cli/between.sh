@@ -46,13 +46,13 @@ same "nothing was read back" 5 "$(grep -c '^100 % of the samples that rank 0 ded
 sha256sum ?.h5 >stayed
 rm ?.h5
 runs "dedispersions of the file" "$voltmill" run all.yaml
-same "which says nothing of a device" 0 "$(grep -c 'stayed on the device' output)"
+same "which says nothing of a device" 0 "$(grep -c 'still on the device' output)"
 runs "give the same bytes" sha256sum --quiet -c stayed
 runs "they are right" "$voltmill" verify --all 3.h5
 
 rm -f ?.h5 all-power.h5
 runs "with little memory on the device" "$voltmill" run all.yaml --set run.device_memory=1MiB
-same "less stayed" 0 "$(grep -c '^100 % of what' output)"
+same "less stayed" 0 "$(grep -c '^100 % of the samples' output)"
 runs "the same bytes" sha256sum --quiet -c stayed
 
 rm -f ?.h5 all-power.h5
@@ -68,7 +68,7 @@ dedisperse: [$(for i in 1 2 3; do echo "{input: $((i - 1)), dm: {start: 0, step:
 run: {chunk: 400, threads: 1}
 YAML
 runs "three products, room for all" "$voltmill" run many.yaml
-same "all stayed" 3 "$(grep -c '^100 % of what' output)"
+same "all stayed" 3 "$(grep -c '^100 % of the samples' output)"
 sha256sum m?.h5 >stayed-many
 # None of it stays in the one, half in the other.
 for room in 1400 1700; do
@@ -79,5 +79,5 @@ done
 
 rm -f ?.h5 all-power.h5
 runs "rows may become NaN" "$voltmill" run all.yaml --set run.on_bad=nan
-same "then none stays" 5 "$(grep -c '^0 % of what' output)"
+same "then none stays" 5 "$(grep -c '^0 % of the samples' output)"
 plan

@@ -101,7 +101,7 @@ same(len(numbers["dedispersions"]), len(ranges), "and so does its JSON")
 wide = ["--set", "dedisperse.0.search.widths=4096", "--set", "dedisperse.0.search.threshold=9"]
 planned = voltmill("plan", job, "--force", *wide)
 ok("series-3.h5" in planned and "found-2.h5" in planned and "found-3.h5" not in planned and
-   "are not searched: 7417 times of each DM, by 8 samples, " in planned and "need at least 8192" in planned,
+   "are not searched: each has only 7417 times, of 8 samples: to measure noise, " in planned and "need at least 8192" in planned,
    "the others are searched, and plan says which are not", planned)
 with h5py.File(scratch("series-3.h5"), "r") as file:
     dms = file["dm"][()]
