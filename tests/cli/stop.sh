@@ -130,7 +130,7 @@ ok(run.returncode == 75 and 7 < took < 60, f"SIGUSR1: a chunk that takes for eve
 ok(error.count("stopped: ") == 1 and "error" not in error, "and it is said", error)
 
 # The reference works in the main thread.
-alone = ["--set", "run.chunk=1e6", "--set", "channelise.backend=reference", "--set", "channelise.channels=4096"]
+alone = ["--set", "run.chunk=1e6", "--set", "channelise.backend=reference", "--set", "channelise.taps=8192"]
 run = begin(*alone)
 took, error = end(run, signal.SIGTERM)
 ok(run.returncode == 75 and took < 4, f"a main thread that does not look: SIGTERM ends it ({took:.2f} s)")
