@@ -234,8 +234,8 @@ SHIMS = $(BUILD)/tests/faults/io_shim.so $(BUILD)/tests/faults/attack_shim.so $(
 
 # The device of tests, whose programs take less time to build.
 SMALL_POCL = $(if $(HAS_OPENCL),build/small-pocl/made)
-build/small-pocl/made: tests/tools/small-pocl $(wildcard kernels/*.cl kernels/*/*.cl)
-	$(Q)CC="$(CC)" $< $(@D)
+build/small-pocl/made: tests/tools/small-pocl tests/tools/small_library.py $(wildcard kernels/*.cl kernels/*/*.cl)
+	$(Q)CC="$(CC)" PYTHON="$(PYTHON)" $< $(@D)
 	$(Q)touch $@
 
 # Built by test through a second make, after what the tests need was checked.
