@@ -131,7 +131,7 @@ $(BUILD)/tests/%.o: LOOP_CFLAGS = $(or $(SELDOM),-O1)
 $(foreach room,base bench cli input io job output pipeline plan product ranks run tune verify,$(BUILD)/src/$(room)/%.o): LOOP_CFLAGS = $(SELDOM)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(if $(HAS_OPENCL),$(BUILD)/tests/unit/one_context.o) $(TESTED)
-	$(call step,LD)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka
+	$(call step,LD)$(CC) $(ALL_LDFLAGS) $(TEST_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka
 
 .PRECIOUS: $(BUILD)/%.o
 
