@@ -3,7 +3,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_pml=ob1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_plm_rsh_agent=/bin/true
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader
 # The same for the launchers of Open MPI 5 and 6, which have names of their own.
-case $(echo /usr/lib/*/libprrte.so.[5-9]) in
+launchers=(/usr/lib/*/libprrte.so.[5-9])
+case ${launchers[*]} in
 *\]) export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none ;;
 *) export PRTE_MCA_mapby=:oversubscribe PRTE_MCA_bindto=none ;;
 esac
