@@ -148,6 +148,7 @@ YAML
     killed "FETCH's table" found.fetch.csv "$voltmill" export --format fetch found.h5
 fi
 if has_pictures; then
+    warm_pictures
     killed "a picture and its numbers" "power.png numbers.csv" "$voltmill" plot --data numbers.csv power.h5
 else
     skip "matplotlib is not installed"
