@@ -167,7 +167,7 @@ if [ -e "${shim[1]#LD_PRELOAD=}" ]; then
     # One answers all questions, and another one those that come after its end.
     "${shim[@]}" SHIM_NAP=100 "$voltmill" run --set run.chunk=64 job.yaml >stdout 2>stderr &
     pid=$!
-    while [ ! -e out.h5.part ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
+    while [ ! -e out.h5.part ] && kill -0 $pid 2>/dev/null; do nap 0.02; done
     child=$(children $pid)
     same "one child waits" 1 "$(wc -w <<<"$child")"
     kill -KILL $child

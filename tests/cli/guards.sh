@@ -110,7 +110,7 @@ PYTHON
 "$voltmill" run job.yaml --set input.files=long.h5 --set products.0.file=race.h5 --set products.0.integrate=100 \
     --set run.memory=256MiB >race.log 2>&1 &
 run=$!
-for _ in $(seq 200); do [ -s race.h5.part ] && break; sleep 0.02; done
+for _ in $(seq 200); do [ -s race.h5.part ] && break; nap 0.02; done
 echo precious >race.h5
 wait $run
 same "a file that came to be meanwhile: status" 2 $?

@@ -103,7 +103,7 @@ slow=(env "LD_PRELOAD=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io
 killed() { # killed FILE: a run is killed as soon as there is this file
     "${slow[@]}" "$voltmill" run job.yaml >log 2>&1 &
     local run=$! end=$((SECONDS + 300))
-    while [ ! -e "$1" ] && [ "$SECONDS" -lt "$end" ] && kill -0 $run 2>/dev/null; do sleep 0.01; done
+    while [ ! -e "$1" ] && [ "$SECONDS" -lt "$end" ] && kill -0 $run 2>/dev/null; do nap 0.01; done
     sleep 0.05
     kill -9 $run 2>/dev/null
     { wait $run; } 2>/dev/null

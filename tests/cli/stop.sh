@@ -61,7 +61,7 @@ expected=$cpu
 # Before the first chunk there is nothing to be kept.
 "${slow[@]}" "$voltmill" run job.yaml --set run.sync=100 >log 2>&1 &
 run=$!
-while [ ! -e power.h5.part ] && kill -0 $run; do sleep 0.01; done
+while [ ! -e power.h5.part ] && kill -0 $run; do nap 0.01; done
 kill -TERM $run
 wait $run
 same "before the first chunk: exit status" 75 $?

@@ -64,7 +64,7 @@ same "the same bytes in small blocks" "$expected" "$(digest)"
 rm back.h5
 "$voltmill" run --set run.chunk=50 --set run.sync=0.01 --set run.threads=1 back.yaml >output 2>&1 &
 run=$!
-for _ in $(seq 2000); do [ -s back.h5.journal ] && [ "$(wc -c <back.h5.journal)" -gt 3000 ] && break; sleep 0.002; done
+for _ in $(seq 2000); do [ -s back.h5.journal ] && [ "$(wc -c <back.h5.journal)" -gt 3000 ] && break; nap 0.002; done
 kill -9 "$run" 2>/dev/null
 wait "$run" 2>/dev/null
 runs "after a kill it goes on" "$voltmill" run --set run.chunk=50 back.yaml

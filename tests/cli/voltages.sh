@@ -43,7 +43,7 @@ rm "$work/low.h5"
 # Killed between two chunks, by the shim that the other tests of kills use, or, where that is faster, by time.
 "$voltmill" run --set run.chunk=100 --set run.sync=0.01 --set run.threads=1 "$work/low.yaml" >"$work/output" 2>&1 &
 run=$!
-for _ in $(seq 2000); do [ -s "$work/low.h5.journal" ] && [ "$(wc -c <"$work/low.h5.journal")" -gt 3000 ] && break; sleep 0.002; done
+for _ in $(seq 2000); do [ -s "$work/low.h5.journal" ] && [ "$(wc -c <"$work/low.h5.journal")" -gt 3000 ] && break; nap 0.002; done
 kill -9 "$run" 2>/dev/null
 wait "$run" 2>/dev/null
 runs "after a kill it goes on" "$voltmill" run --set run.chunk=100 "$work/low.yaml"

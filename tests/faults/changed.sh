@@ -79,7 +79,7 @@ between() {
     [ "$size" = 1 ] || ranks=(mpirun -n "$size")
     (exec "${ranks[@]}" "${slow[@]}" SHIM_NAP=400 "$voltmill" run "$job") >stdout 2>stderr &
     local run=$!
-    until [ -e a.h5.part ] || [ -e a.h5 ] || [ $SECONDS -gt $end ]; do sleep 0.01; done
+    until [ -e a.h5.part ] || [ -e a.h5 ] || [ $SECONDS -gt $end ]; do nap 0.01; done
     if [ -e "$file" ]; then cp -p "$file" kept && $how "$file"; fi
     [ ! -e a.h5 ] || { echo "# it was too fast"; bad=1; }
     wait $run || status=$?

@@ -67,8 +67,8 @@ cp "$work/obs.h5" "$work/obs/b.h5"
 batch=(run --each "$work/obs/*.h5" "$work/job.yaml" --set products.0.file="$work/out/{name}.h5")
 "$voltmill" "${batch[@]}" >"$work/run.log" 2>&1 &
 run=$!
-while kill -0 "$run" 2>/dev/null && [ ! -e "$work/out/a.h5" ]; do sleep 0.02; done
-while kill -0 "$run" 2>/dev/null && [ -z "$(done_chunks out/b)" ]; do sleep 0.01; done
+while kill -0 "$run" 2>/dev/null && [ ! -e "$work/out/a.h5" ]; do nap 0.02; done
+while kill -0 "$run" 2>/dev/null && [ -z "$(done_chunks out/b)" ]; do nap 0.01; done
 kill_ranks
 wait "$run"
 [ -e "$work/out/a.h5" ] && [ -e "$work/out/b.h5.part" ]

@@ -12,7 +12,7 @@ count=0
 clean() {
     [ ! -e "$work.warm/pid" ] || kill "$(<"$work.warm/pid")"
     [ ! -e "$work.draw/pid" ] || kill "$(<"$work.draw/pid")"
-    rm -rf "$work" "$work.warm" "$work.draw"
+    rm -rf "$work" "$work.warm" "$work.draw" "$work.nap"
 }
 
 # warm -c TEXT ARGUMENT..., warm - ARGUMENT... <TEXT, warm FILE ARGUMENT...: as "$python" does it, by one process that
@@ -52,6 +52,12 @@ warm_pictures() {
 # no_devices: for scripts that speak of OpenCL, but need none (run-test hides it from those that do not)
 no_devices() { export OCL_ICD_VENDORS=$here/tests/tools/; }
 
+# nap SECONDS: sleep, but without a process of its own: for loops that look often
+nap() {
+    [ -p "$work.nap" ] || mkfifo "$work.nap"
+    read -r -t "$1" <>"$work.nap" || true # no one writes
+}
+
 ok() { # ok STATUS NAME: one line of TAP
     count=$((count + 1))
     if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; fi
@@ -72,7 +78,7 @@ runs() {
 # hangs for ever when all ranks are gone: PMIx 4.2 locks itself out in PMIx_server_finalize().
 reap() {
     local end=$((SECONDS + 100))
-    while kill -0 "$1" && [ "$SECONDS" -lt "$end" ]; do sleep 0.02; done
+    while kill -0 "$1" && [ "$SECONDS" -lt "$end" ]; do nap 0.02; done
     kill -9 "$1"
     wait "$1"
 } 2>/dev/null
