@@ -50,7 +50,7 @@ static status_t coefficients_around_zero(const struct making *m, const double ed
     REQUIRE(
         edges[0] >= 0, STATUS_USAGE,
         "%s: filter.%u.design.edges: %.15g Hz is below the centre of the coarse channel; complex "
-        "samples have a %s on both sides of it: expected edges above, or a bandpass or bandstop",
+        "samples have a %s on both sides of it: expected edges above, or a kind with four edges",
         m->job->path, m->number, m->filter->design.edges[0], is_highpass ? "highpass" : "lowpass");
     out->is_stop = is_highpass;
     out->edges[0] = -edges[1];
