@@ -28,7 +28,7 @@ fails "no such bits" 2 'expected 8, 16 or 32' $bench --bits 12
 fails "no such shape" 2 'expected such as copies' $bench --shape copies:4
 fails "no DMs" 2 'dms' $bench --dms 0
 fails "no such option" 2 'bench dedisperse: unknown option --fast; see voltmill bench dedisperse --help' $bench --fast
-fails "an operand" 2 'there is no use for' $bench job.yaml
+fails "an operand" 2 'unexpected argument job.yaml' $bench job.yaml
 
 if "$voltmill" info --devices 2>/dev/null | grep -q '^0:'; then
     printf '%s\n' copies:4:16x4:4x2:4:0:0 direct:1:16x4:4x2:4:0:0 copies:4:16x4:4x2:3:0:0 >shapes

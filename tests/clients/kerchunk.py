@@ -164,7 +164,7 @@ voltmill("run", common.write_yaml("job.yaml", {
 fails(2, "no type for what its candidates holds", "export", "--format", "kerchunk", "found.h5")
 with h5py.File(scratch("other.h5"), "w") as file:
     file["data"] = np.ones((3, 1, 3), "f4")
-fails(4, "no product of voltmill", "export", "--format", "kerchunk", "other.h5")
+fails(4, "not a product of voltmill", "export", "--format", "kerchunk", "other.h5")
 
 
 # ---- the interpreter: what is missing is named, what it says is the cause; comma-separated values need none
