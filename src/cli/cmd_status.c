@@ -68,6 +68,8 @@ static void status_print_state(const struct status_unfinished *found)
     int is_of_run = found->mark == MARK_NONE || found->mark == MARK_RUN;
     const char *then = !is_of_run ? "no command is at work: run the same command to begin anew"
                        : !found->has_part ? "its .part is lost: run the same command to begin anew"
+                       : !found->journal && found->mark == MARK_NONE
+                           ? "it has neither a mark nor a journal: --force replaces it"
                        : !found->journal
                            ? "its journal is lost or damaged: run the same command to begin anew"
                            : "no run is at work: run the same command to resume";
@@ -113,7 +115,8 @@ static void status_print_stamped(const struct stamped *found)
 {
     const char *rows = units_count(found->fbh5->rows);
     if (!found->has_stamp) {
-        display_row("state", "unknown: changed since voltmill made it, or not made by voltmill");
+        display_row("state",
+                    "unknown: no run of voltmill left it like this (changed since, or exported)");
     } else if (stamped_is_whole(found)) {
         display_row("state", "complete");
     } else {

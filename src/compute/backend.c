@@ -10,11 +10,12 @@ int backend_has_gpu(void)
 #endif
 }
 
-int backend_builds_apart(struct text *out)
+int backend_builds_apart(const char *device, struct text *out)
 {
 #ifdef VOLTMILL_OPENCL
-    return opencl_builds_apart(out);
+    return opencl_builds_apart(device, out);
 #else
+    (void)device;
     (void)out;
     return 0;
 #endif

@@ -24,9 +24,10 @@ int backend_has_gpu(void);
 enum backend_kind backend_automatic(int has_gpu);
 enum backend_kind backend_settle(enum backend_kind kind);
 
-/* Returns whether the driver of the first GPU builds one program at a time in a process, as
- * NVIDIA's does: then several processes are faster. Appends what it is to `out`. */
-int backend_builds_apart(struct text *out);
+/* Returns whether the driver of this GPU (run.device; NULL: the first) builds one program at a time
+ * in a process, as NVIDIA's does: then several processes are faster. Appends what it is to `out`.
+ */
+int backend_builds_apart(const char *device, struct text *out);
 
 /* Abilities of a backend, and the sizes that suit it. */
 struct backend_abilities {

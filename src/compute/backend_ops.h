@@ -190,7 +190,7 @@ enum { BACKEND_KINDS = BACKEND_REFERENCE + 1 };
 extern const struct backend_ops opencl_ops;
 /* Returns whether OpenCL finds a GPU: backend_has_gpu(). */
 int opencl_has_gpu(void);
-int opencl_builds_apart(struct text *out);
+int opencl_builds_apart(const char *device, struct text *out);
 /* backend_begin(); `root` precedes the paths of the kernel's files ("", except in tests). Then
  * backend_see_one() and backend_devices(), which fails with DEVICE (memory). */
 void opencl_begin(const char *root);

@@ -1,7 +1,7 @@
 /* The tables of a job file, one for each section, and the checks of keys that depend on each other:
- * for job.c. A table is in the file of its section: job_bank.c (channelise, synthesise, flag,
- * array, beams), job_filter.c (filter), job_dedisperse.c, job_layout.c (input.layout); all others
- * in job_schema.c. */
+ * for job.c. A table is in the file of its section: job_bank.c (channelise, synthesise, array,
+ * beams), job_product.c (products, flag), job_filter.c (filter), job_dedisperse.c, job_layout.c
+ * (input.layout); all others in job_schema.c. */
 #ifndef VOLTMILL_JOB_JOB_SCHEMA_H
 #define VOLTMILL_JOB_JOB_SCHEMA_H
 

@@ -123,6 +123,7 @@ struct putting {
     uint64_t first, count;
     const void *data;
     status_t status; /* of rows that were put */
+    int is_short;    /* for lack of slots they are waited for at once: an atomic */
     int ends_chunk;  /* then, this one, with what it counted: */
     struct chunk ended;
     struct chunk_counts counts[MOST_OUTPUTS];

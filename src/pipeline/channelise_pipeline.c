@@ -381,6 +381,7 @@ static status_t channelising_make_slot(void *context, void *of, int *is_made)
     if (st != STATUS_OK && backend_was_full(p->backend)) {
         report_clear();
         channelising_drop_slot(slot);
+        __atomic_store_n(&p->putting.is_short, 1, __ATOMIC_RELAXED);
         st = STATUS_OK;
     }
     return st;
@@ -406,6 +407,7 @@ static status_t channelising_fit_stages(struct channelising *p)
         if (*block <= CHUNK_GRAIN) {
             channelising_drop_slot(&p->slots[made]);
             p->nslots = made;
+            p->putting.is_short = 1;
             return STATUS_OK;
         }
         channelising_drop_stages(p);

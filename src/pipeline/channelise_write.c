@@ -463,6 +463,9 @@ status_t channelising_write(void *context, void *of)
 {
     struct channelising *p = context;
     struct slot *slot = of;
+    /* With two slots, the next block could not be read while this one is waited for. */
+    TRY(__atomic_load_n(&p->putting.is_short, __ATOMIC_RELAXED) ? channelising_settle(p)
+                                                                : STATUS_OK);
     TRY(channelising_weigh(p, slot));
     TRY(p->range ? channelising_look_at_range(p, slot) : STATUS_OK);
     TRY(channelising_release_samples(p, slot));

@@ -53,13 +53,13 @@ static status_t ahead_open(const struct apart_request *request, void **out)
 const struct description ahead_description = {"kernels", NULL, ahead_open};
 
 /* Whether the cache knows nothing of them; from now on it does. */
-static int ahead_is_first(const struct text *specs)
+static int ahead_is_first(const char *device, const struct text *specs)
 {
     static const char kind[] = "ahead";
     struct text key = {0};
     void *known = NULL;
     size_t bytes = 0;
-    int is_first = backend_builds_apart(&key) &&
+    int is_first = backend_builds_apart(device, &key) &&
                    text_add(&key, ", banks %016" PRIx64 "\n",
                             cache_hash(specs->data, specs->length)) == STATUS_OK &&
                    cache_get(kind, key.data, &known, &bytes) == STATUS_OK && !known &&
@@ -69,18 +69,26 @@ static int ahead_is_first(const struct text *specs)
     return is_first;
 }
 
-void ahead_begin(const struct channelise_plan *work)
+void ahead_begin(const struct channelise_plan *work, int local_size)
 {
     struct text specs = {0};
+    struct text shapes = {0}; /* without what programs do not depend on */
+    uint64_t coeffs = 0;
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_spec spec = work->banks[i].channelise;
         spec.coeff = NULL;
         spec.is_beside = 0;
+        coeffs = max_u64(coeffs, channelise_samples(&spec) * spec.taps);
         text_add_bytes(&specs, (const char *)&spec, sizeof spec);
+        spec.threads = spec.simd = 0;
+        spec.expected = spec.max_spectra = spec.most_samples = 0;
+        text_add_bytes(&shapes, (const char *)&spec, sizeof spec);
     }
+    const uint64_t child = CHILD_BYTES + coeffs * (sizeof(double) + sizeof(float));
     if (work->backend == BACKEND_OPENCL && work->is_bank && work->nbanks > 1 &&
-        machine_memory_left("") > work->memory_bytes + (uint64_t)CHILDREN * CHILD_BYTES &&
-        specs.status == STATUS_OK && ahead_is_first(&specs)) {
+        machine_memory_left("") > (uint64_t)local_size * work->memory_bytes + CHILDREN * child &&
+        specs.status == STATUS_OK && shapes.status == STATUS_OK &&
+        ahead_is_first(work->job->device, &shapes)) {
         for (uint64_t i = 0; i < CHILDREN; i++) {
             const struct apart_request request = {
                 .name = work->job->device, .wants = i, .more = specs};
@@ -88,5 +96,6 @@ void ahead_begin(const struct channelise_plan *work)
         }
     }
     text_free(&specs);
+    text_free(&shapes);
     report_clear();
 }

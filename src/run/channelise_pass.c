@@ -356,12 +356,12 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
-    if (pass->rank == 0) {
-        ahead_begin(p->work);
-    }
     TRY_OUT(opened_take_all(pass->comm, pass->options->opened, pass->job, p->work->backend,
                             &p->backend));
     pass_step(p, RUN_STEP_DEVICE);
+    if (pass->rank == 0 && !pass->begun.is_begun) {
+        ahead_begin(p->work, pass->local_size);
+    }
     const uint32_t simd = (uint32_t)least_u64_all(pass->comm, backend_simd(p->backend));
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
         struct channelise_spec *spec = &p->work->banks[i].channelise;
@@ -490,10 +490,10 @@ static status_t pass_print_notes(const struct channelise_pass *p, uint64_t missi
     struct text notes = {0};
     TRY_OUT(channelise_plan_notes(p->work, &notes));
     if (missing > 0) {
-        TRY_OUT(text_add(
-            &notes,
-            "%s missing (NaN, the missing value, or in missing frames): read as zero volts\n",
-            units_amount(missing, "sample was", "samples were")));
+        TRY_OUT(text_add(&notes,
+                         "%s missing (NaN or infinite, the missing value, or in missing frames): "
+                         "read as zero volts\n",
+                         units_amount(missing, "sample was", "samples were")));
     }
     if (clipped > 0) {
         TRY_OUT(text_add(&notes,

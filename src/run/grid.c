@@ -183,7 +183,8 @@ static status_t grid_lock(struct grid *grid)
         file_close(grid->lock_fd);
         grid->lock_fd = -1;
     }
-    return REQUIRED(bytes == 0, STATUS_USAGE, "%s exists, but was not left by voltmill: remove it",
+    return REQUIRED(bytes == 0, STATUS_USAGE,
+                    "%s exists and is not empty, so it is no lock of voltmill: remove it",
                     grid->lock);
 }
 

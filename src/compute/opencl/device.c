@@ -480,7 +480,7 @@ status_t device_allocate(device_t *device, uint64_t bytes, const char *what, cl_
     }
     uint64_t most = device_most(device);
     device->is_full |= size > most;
-    REQUIRE(size <= most, STATUS_DEVICE, "out of memory: %s of %s: device %s has %s",
+    REQUIRE(size <= most, STATUS_DEVICE, "out of memory: %s of %s: device %s has room for %s",
             units_bytes(bytes), what, info->name, units_bytes(most));
     cl_mem memory = NULL;
     cl_int error = device_create(device, size, &memory);

@@ -287,14 +287,12 @@ out:
     return st;
 }
 
-int opencl_builds_apart(struct text *out)
+int opencl_builds_apart(const char *device, struct text *out)
 {
-    struct device_info *devices = NULL;
-    uint32_t count = 0;
-    int is_so = device_list(&devices, &count) == STATUS_OK && count > 0 && devices[0].is_nvidia &&
-                device_identity(&devices[0], out) == STATUS_OK;
-    free(devices);
-    return is_so;
+    struct device_info info;
+    uint32_t sharers = 0;
+    return device_choose(device, 0, 1, &info, &sharers) == STATUS_OK && info.is_nvidia &&
+           device_identity(&info, out) == STATUS_OK;
 }
 
 static void backend_close_opencl(backend_t *backend)

@@ -89,7 +89,7 @@ status_t h5_get_text(hid_t object, const char *where, const char *name, char **v
 /* Reads a text likewise from files of unknown origin: an attribute that is no text counts as
  * missing. Fails with DATA, DEVICE. */
 status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found);
-/* Returns whether it is that word. Fails likewise. */
+/* Sets *out to whether it is that word. Fails likewise. */
 status_t h5_says(hid_t object, const char *where, const char *name, const char *word, int *out);
 /* Reads all texts of such an attribute; *count is 0 if it is missing. Free with text_free_list().
  * Fails with DATA, DEVICE. */

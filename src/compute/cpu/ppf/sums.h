@@ -22,10 +22,6 @@ int sums_begins(const sums_t *sums, uint64_t first, uint64_t number, size_t *gra
  * and sums_finish() has nothing to do. */
 int sums_is_row(const sums_t *sums, uint64_t first, uint64_t spectra, uint64_t dump);
 
-/* Whether all spectra of a dump are in the block and in one grain. They are then summed in its row,
- * and sums_finish() has nothing to do. */
-int sums_is_row(const sums_t *sums, uint64_t first, uint64_t spectra, uint64_t dump);
-
 /* A block whose grains are complete. */
 struct sums_block {
     const float *grains;
