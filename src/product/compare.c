@@ -449,8 +449,8 @@ static status_t compare_make_expected(const struct comparison *comparison,
     what.compression = comparison->compression;
     struct product_place place;
     *fd = memfd_create("expected", MFD_CLOEXEC);
-    REQUIRE(*fd >= 0, STATUS_DEVICE, "no file in memory for the attributes of %s: %s", comparison->path,
-            strerror(errno));
+    REQUIRE(*fd >= 0, STATUS_DEVICE, "no file in memory for the attributes of %s: %s",
+            comparison->path, strerror(errno));
     TRY(h5_file_create(*fd, "what a product must say", MARK_NONE, expected));
     TRY(kind_describe(*expected, &what, &place));
     return kind_put_frequencies(*expected, *fd, "what a product must say", &what);

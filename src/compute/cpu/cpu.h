@@ -33,8 +33,8 @@ extern const struct synthesise_ops cpu_synthesise;
 extern const struct correlate_ops cpu_correlate;
 extern const struct fft_baseline_ops cpu_fft_baseline;
 
-/* Writes the line of /proc/cpuinfo that names the processor, "model name : ..." or "CPU part : ...",
- * with its newline, or "unknown". */
+/* Writes the line of /proc/cpuinfo that names the processor, "model name : ..." or "CPU part :
+ * ...", with its newline, or "unknown". */
 void cpu_processor(char *out, size_t room);
 
 /* Specifications and choices number instruction sets from 1 on. Return the one that all who share
