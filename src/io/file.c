@@ -242,23 +242,8 @@ status_t file_open_read(const char *path, int *fd)
                     "%s cannot be opened: %s", path, strerror(errno));
 }
 
-#ifndef MADV_POPULATE_WRITE /* Linux 5.14: systems before refuse it */
-#define MADV_POPULATE_WRITE 23
-#endif
-
 /* file_write() fills where that is faster: not with less, nor with few processors. */
-enum { FILL_PIECE = 1 << 17, FILL_LEAST = 8 << 20, FILL_THREADS = 4, FILL_PROCESSORS = 8 };
-
-/* Maps bytes of a file in memory, from a page's begin on; data NULL: not possible. */
-static struct file_part file_map(int fd, uint64_t offset, uint64_t bytes)
-{
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    struct file_part part = {.offset = offset, .bytes = bytes, .mapped = bytes + offset % page};
-    part.map = mmap(NULL, part.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                    (off_t)(offset / page * page));
-    part.data = part.map == MAP_FAILED ? NULL : (char *)part.map + offset % page;
-    return part;
-}
+enum { FILL_PIECE = 1 << 17, FILL_LEAST = 8 << 20, FILL_THREADS = 8, FILL_PROCESSORS = 8 };
 
 void file_part_unmap(struct file_part *part)
 {
@@ -268,13 +253,18 @@ void file_part_unmap(struct file_part *part)
     part->data = NULL;
 }
 
+/* Pages are allocated before: where there is no room, this shows here, without a signal. One call
+ * allocates them faster than threads do that touch them, or write, one page at a time. */
 struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes)
 {
-    struct file_part part =
-        file_is_in_memory(fd) ? file_map(fd, offset, bytes) : (struct file_part){.data = NULL};
-    if (part.data && madvise(part.map, part.mapped, MADV_POPULATE_WRITE) != 0) {
-        file_part_unmap(&part);
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    struct file_part part = {.offset = offset, .bytes = bytes, .mapped = bytes + offset % page};
+    if (!file_is_in_memory(fd) || fallocate(fd, 0, (off_t)offset, (off_t)bytes) != 0) {
+        return part;
     }
+    part.map = mmap(NULL, part.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                    (off_t)(offset / page * page));
+    part.data = part.map == MAP_FAILED ? NULL : (char *)part.map + offset % page;
     return part;
 }
 
@@ -296,11 +286,9 @@ static void fill_piece(void *context, uint32_t thread, uint64_t piece)
     const uint64_t from = f->begin + piece * FILL_PIECE;
     const uint64_t first = max_u64(from, f->first);
     const size_t bytes = (size_t)(min_u64(from + FILL_PIECE, f->end) - first);
-    char *map = f->map ? f->map + (from - f->begin) : NULL;
-    /* A full disk shows here, without a signal; then pwrite() reports it. */
-    int is_there = map && madvise(map, bytes + (first - from), MADV_POPULATE_WRITE) == 0;
-    f->fill(f->context, first - f->first, bytes, is_there ? map + (first - from) : data);
-    status_t st = is_there ? STATUS_OK : file_write(f->fd, f->path, first, data, bytes);
+    char *to = f->map ? f->map + (first - f->begin) : data;
+    f->fill(f->context, first - f->first, bytes, to);
+    status_t st = f->map ? STATUS_OK : file_write(f->fd, f->path, first, data, bytes);
     if (st != STATUS_OK) {
         atomic_store(&f->failed, (int)st);
     }
@@ -315,10 +303,12 @@ status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, ui
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     struct filling f = {fd, path, fill, context, offset, offset, offset + bytes, NULL, STATUS_OK};
     struct file_part part = {.data = NULL};
-    if (file_is_in_memory(fd) && offset % sizeof(double) == 0) {
+    if (offset % sizeof(double) == 0) {
+        part = file_part_map(fd, offset, bytes);
+    }
+    if (part.data) {
         f.begin = offset / page * page;
-        part = file_map(fd, offset, bytes);
-        f.map = part.data ? part.map : NULL;
+        f.map = part.map;
     }
     const uint64_t pieces = ceil_div_u64(f.end - f.begin, FILL_PIECE);
     pool_each(threads, pieces, fill_piece, &f);
@@ -334,7 +324,8 @@ static void fill_copy(void *context, uint64_t at, uint64_t bytes, void *to)
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
 {
     if (bytes >= FILL_LEAST && omp_get_num_procs() >= FILL_PROCESSORS && file_is_in_memory(fd)) {
-        return file_fill(fd, path, offset, bytes, FILL_THREADS, fill_copy, (void *)(uintptr_t)data);
+        uint32_t threads = (uint32_t)min_u64(FILL_THREADS, (uint64_t)omp_get_num_procs() / 2);
+        return file_fill(fd, path, offset, bytes, threads, fill_copy, (void *)(uintptr_t)data);
     }
     for (uint64_t done = 0; done < bytes;) {
         size_t most = (size_t)min_u64(bytes - done, UINT64_C(1) << 30);

@@ -75,8 +75,7 @@ status_t file_write(int fd, const char *path, uint64_t offset, const void *data,
 typedef void file_fill_t(void *context, uint64_t at, uint64_t bytes, void *to);
 /* Writes `bytes` bytes at the offset by several threads, each of which calls `fill` for some of
  * them: multiples of 8 if both numbers are. In a file system in memory, where pwrite() writes a
- * file on one thread at a time, they write through a mapping where the file is long enough. Fails
- * as file_write() does. */
+ * file on one thread at a time, they write through a mapping. Fails as file_write() does. */
 status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t threads,
                    file_fill_t *fill, void *context);
 /* Some bytes of a file in memory, as memory that its owner writes: several threads write their
@@ -87,8 +86,8 @@ struct file_part {
     void *map; /* from the page's begin on */
     uint64_t mapped;
 };
-/* Maps bytes of a file that is long enough, and allocates their pages. There are none (data NULL)
- * where that is not possible: file_write() reports the cause. */
+/* Maps bytes of a file and allocates their pages; a file that ends before them becomes longer.
+ * There are none (data NULL) where that is not possible: file_write() reports the cause. */
 struct file_part file_part_map(int fd, uint64_t offset, uint64_t bytes);
 /* Unmaps a part; does nothing for one without data. */
 void file_part_unmap(struct file_part *part);

@@ -75,7 +75,7 @@ static void test_fills_and_leaves_the_rest(void **state)
     }
 }
 
-/* A part of a file as memory; none where the file ends before. */
+/* A part of a file as memory, also where the file ended before. */
 static void test_maps_a_part(void **state)
 {
     (void)state;
@@ -88,12 +88,14 @@ static void test_maps_a_part(void **state)
         file_part_unmap(&part);
         assert_null(part.data);
         file_part_unmap(&part);
-        assert_null(file_part_map(fd, offset, 2 * LONG).data);
+        part = file_part_map(fd, offset + LONG + AROUND, LONG);
+        assert_non_null(part.data);
+        assert_int_equal(part.data[LONG - 1], 0);
+        file_part_unmap(&part);
         check(fd, offset, offset, AROUND);
     }
 }
 
-/* A file that ends before is not written through a mapping. */
 static void test_extends_a_short_file(void **state)
 {
     uint64_t filled = 0;
@@ -121,6 +123,20 @@ static void test_reports_a_full_disk(void **state)
     close(fd);
 }
 
+static void test_maps_nothing_of_a_full_disk(void **state)
+{
+    struct rlimit old;
+    (void)state;
+    int fd = make("/dev/shm", 1 << 20);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    struct rlimit small = {2 << 20, old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct file_part part = file_part_map(fd, 8, LONG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_null(part.data);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_maps_a_part),
         cmocka_unit_test(test_extends_a_short_file),
         cmocka_unit_test(test_reports_a_full_disk),
+        cmocka_unit_test(test_maps_nothing_of_a_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
