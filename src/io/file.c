@@ -303,7 +303,7 @@ status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, ui
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     struct filling f = {fd, path, fill, context, offset, offset, offset + bytes, NULL, STATUS_OK};
     struct file_part part = {.data = NULL};
-    if (offset % sizeof(double) == 0) {
+    if (threads > 1 && offset % sizeof(double) == 0) {
         part = file_part_map(fd, offset, bytes);
     }
     if (part.data) {
@@ -321,11 +321,18 @@ static void fill_copy(void *context, uint64_t at, uint64_t bytes, void *to)
     memcpy(to, (const char *)context + at, (size_t)bytes);
 }
 
+/* How many threads copy. One writes as fast as it fills a mapping. */
+static uint32_t fill_threads(void)
+{
+    int is_many = omp_get_num_procs() >= FILL_PROCESSORS;
+    return is_many ? (uint32_t)min_u64(FILL_THREADS, (uint64_t)omp_get_num_procs() / 2) : 1;
+}
+
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes)
 {
-    if (bytes >= FILL_LEAST && omp_get_num_procs() >= FILL_PROCESSORS && file_is_in_memory(fd)) {
-        uint32_t threads = (uint32_t)min_u64(FILL_THREADS, (uint64_t)omp_get_num_procs() / 2);
-        return file_fill(fd, path, offset, bytes, threads, fill_copy, (void *)(uintptr_t)data);
+    if (bytes >= FILL_LEAST && fill_threads() > 1 && file_is_in_memory(fd)) {
+        return file_fill(fd, path, offset, bytes, fill_threads(), fill_copy,
+                         (void *)(uintptr_t)data);
     }
     for (uint64_t done = 0; done < bytes;) {
         size_t most = (size_t)min_u64(bytes - done, UINT64_C(1) << 30);
@@ -339,6 +346,30 @@ status_t file_write(int fd, const char *path, uint64_t offset, const void *data,
         done += (uint64_t)put;
     }
     return STATUS_OK;
+}
+
+struct copying {
+    const struct file_place *from;
+    atomic_int failed;
+};
+
+static void fill_read(void *context, uint64_t at, uint64_t bytes, void *to)
+{
+    struct copying *c = context;
+    status_t st = file_read(c->from->fd, c->from->path, c->from->offset + at, to, bytes);
+    if (st != STATUS_OK) {
+        report_hand_over();
+        atomic_store(&c->failed, (int)st);
+    }
+}
+
+status_t file_copy(const struct file_place *from, const struct file_place *to, uint64_t bytes)
+{
+    struct copying copying = {from, STATUS_OK};
+    status_t st =
+        file_fill(to->fd, to->path, to->offset, bytes, fill_threads(), fill_read, &copying);
+    status_t failed = (status_t)atomic_load(&copying.failed);
+    return failed != STATUS_OK ? failed : st;
 }
 
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes)

@@ -75,9 +75,19 @@ status_t file_write(int fd, const char *path, uint64_t offset, const void *data,
 typedef void file_fill_t(void *context, uint64_t at, uint64_t bytes, void *to);
 /* Writes `bytes` bytes at the offset by several threads, each of which calls `fill` for some of
  * them: multiples of 8 if both numbers are. In a file system in memory, where pwrite() writes a
- * file on one thread at a time, they write through a mapping. Fails as file_write() does. */
+ * file on one thread at a time, more than one write through a mapping. Fails as file_write() does.
+ */
 status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t threads,
                    file_fill_t *fill, void *context);
+/* Bytes of a file from an offset on, for file_copy(). */
+struct file_place {
+    int fd;
+    const char *path;
+    uint64_t offset;
+};
+/* Copies bytes from one file to another, by several threads where there are many processors. Fails
+ * as file_read() and file_write() do. */
+status_t file_copy(const struct file_place *from, const struct file_place *to, uint64_t bytes);
 /* Some bytes of a file in memory, as memory that its owner writes: several threads write their
  * parts of one file at once, for which pwrite() would take turns. */
 struct file_part {

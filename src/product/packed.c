@@ -174,22 +174,14 @@ status_t packed_place(packed_t *packed, uint64_t bytes, uint64_t *out)
 /* All that was filled in later than the file was made: times, marks, counts, weights. */
 static status_t packed_take_over(const packed_t *packed)
 {
-    status_t st = STATUS_OK;
     const struct packed_files *files = &packed->files;
-    enum { PIECE = 1 << 20 };
-    char *piece = NULL;
-    TRY_OUT(memory_aligned(PIECE, 1, "a piece of a product", &piece));
     for (size_t i = 0; i < packed->ntaken; i++) {
         const struct taken *taken = &packed->taken[i];
-        for (uint64_t at = 0; at < taken->bytes; at += PIECE) {
-            uint64_t bytes = min_u64(PIECE, taken->bytes - at);
-            TRY_OUT(file_read(files->from, files->part, taken->from + at, piece, bytes));
-            TRY_OUT(file_write(files->to, files->path, taken->to + at, piece, bytes));
-        }
+        const struct file_place from = {files->from, files->part, taken->from};
+        const struct file_place to = {files->to, files->path, taken->to};
+        TRY(file_copy(&from, &to, taken->bytes));
     }
-out:
-    free(piece);
-    return st;
+    return STATUS_OK;
 }
 
 status_t packed_finish(packed_t *packed, struct product_place *place)

@@ -123,6 +123,29 @@ static void test_reports_a_full_disk(void **state)
     close(fd);
 }
 
+static void test_copies_and_reports_a_short_source(void **state)
+{
+    static const char *const folders[] = {"/tmp", "/dev/shm"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        uint64_t filled = 0;
+        int source = make(folders[i], 100 + LONG);
+        int fd = make(folders[i], 40 + LONG + AROUND);
+        assert_int_equal(file_fill(source, "source", 100, LONG, THREADS, fill, &filled), STATUS_OK);
+        const struct file_place from = {source, "source", 100};
+        const struct file_place to = {fd, "it", 40};
+        assert_int_equal(file_copy(&from, &to, LONG), STATUS_OK);
+        check(fd, 40, 40, AROUND);
+        fd = make(folders[i], 1);
+        const struct file_place other = {fd, "it", 40};
+        assert_int_equal(file_copy(&from, &other, 2 * LONG), STATUS_DATA);
+        assert_non_null(strstr(report_cause(), "source: reading "));
+        report_clear();
+        close(source);
+        close(fd);
+    }
+}
+
 static void test_maps_nothing_of_a_full_disk(void **state)
 {
     struct rlimit old;
@@ -145,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_extends_a_short_file),
         cmocka_unit_test(test_reports_a_full_disk),
         cmocka_unit_test(test_maps_nothing_of_a_full_disk),
+        cmocka_unit_test(test_copies_and_reports_a_short_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
