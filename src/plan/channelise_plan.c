@@ -101,14 +101,9 @@ static status_t plan_make_coefficients(const struct channelise_plan *work,
     TRY(flat_cutoff_settle(spec));
     TRY(prototype_create(spec, &bank->coeff));
     TRY(memory_zeroed(count, sizeof(double), "coefficients", &bank->folded));
-    memcpy(bank->folded, bank->coeff, count * sizeof(double));
-    if (bank->channelise.is_shifted) {
-        prototype_fold_shift(bank->folded, spec->taps, spec->samples_per_spectrum);
-    }
     /* Volts of what is stored, in the first step that multiplies. */
-    for (size_t i = 0; i < count && work->seen->scale != 1; i++) {
-        bank->folded[i] *= work->seen->scale;
-    }
+    prototype_fold(bank->coeff, count, work->seen->scale, bank->channelise.is_shifted,
+                   bank->folded);
     bank->channelise.coeff = bank->folded;
     return STATUS_OK;
 }

@@ -283,9 +283,9 @@ static void test_fold_shift(void **state)
 {
     (void)state;
     double coeff[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    prototype_fold_shift(coeff, 2, 6);
+    prototype_fold(coeff, 12, 3, 1, coeff);
     for (int j = 0; j < 12; j++) {
-        assert_near(coeff[j], j % 2 ? -(j + 1) : j + 1, 0);
+        assert_near(coeff[j], 3 * (j % 2 ? -(j + 1) : j + 1), 0);
     }
 }
 

@@ -155,7 +155,7 @@ static void set_coefficients(struct bench *bench, enum coefficients coefficients
     const struct channelise_spec *spec = &bench->spec;
     const size_t samples = channelise_samples(spec);
     if (coefficients == FOLDED) {
-        prototype_fold_shift(bench->coeff, spec->taps, (uint32_t)samples);
+        prototype_fold(bench->coeff, spec->taps * samples, 1, 1, bench->coeff);
     }
     for (size_t i = 0; coefficients == ANY && i < spec->taps * samples; i++) {
         bench->coeff[i] *= 1 + 0.5 * draw_number();

@@ -36,7 +36,7 @@ static void start(struct bench *bench, enum sample_format format, int is_complex
     bench->spec.coeff = bench->coeff;
     if (is_complex) {
         bench->spec.is_shifted = 1;
-        prototype_fold_shift(bench->coeff, taps, channels);
+        prototype_fold(bench->coeff, (size_t)taps * channels, 1, 1, bench->coeff);
     }
 }
 

@@ -121,7 +121,7 @@ static float *analyse(const struct our_bank *bank, const float *x, uint64_t spec
     const size_t im[1] = {bank->is_real ? 0 : sizeof(float)};
     const struct sample_input input = {zero, im, parts * sizeof(float)};
     if (!bank->is_real) {
-        prototype_fold_shift(coeff, bank->taps, bank->points);
+        prototype_fold(coeff, (size_t)bank->taps * bank->points, 1, 1, coeff);
     }
     const size_t samples = (size_t)channelise_inputs(&spec, spectra) * parts;
     assert_int_equal(backend_open(BACKEND_REFERENCE, &options, &backend), STATUS_OK);

@@ -279,7 +279,7 @@ struct prototype_filling {
     double *coeff;
 };
 
-enum { TILE = 1 << 14, MOST_THREADS = 8 };
+enum { TILE = 1 << 14, MOST_THREADS = 16 };
 
 /* Both halves get the same bits: a symmetric filter has an exactly linear phase. */
 static void prototype_fill_tile(void *context, uint32_t thread, uint64_t tile)
@@ -438,6 +438,22 @@ static status_t prototype_find_divisor(enum normalise normalise, size_t count, c
     return STATUS_OK;
 }
 
+struct normalising {
+    double *coeff;
+    size_t count;
+    double divisor;
+};
+
+static void normalise_tile(void *context, uint32_t thread, uint64_t tile)
+{
+    const struct normalising *n = context;
+    size_t end = (size_t)min_u64((tile + 1) * TILE, n->count);
+    (void)thread;
+    for (size_t j = (size_t)tile * TILE; j < end; j++) {
+        n->coeff[j] /= n->divisor;
+    }
+}
+
 status_t prototype_create(const struct prototype_spec *spec, double **out)
 {
     status_t st = STATUS_OK;
@@ -449,21 +465,35 @@ status_t prototype_create(const struct prototype_spec *spec, double **out)
     TRY_OUT(spec->window == WINDOW_FILE ? prototype_take_file(spec, count, coeff)
                                         : prototype_fill_windowed_sinc(spec, count, coeff));
     TRY_OUT(prototype_find_divisor(spec->normalise, count, coeff, &divisor));
-    for (size_t j = 0; j < count; j++) {
-        coeff[j] /= divisor;
-    }
+    struct normalising normalising = {coeff, count, divisor};
+    pool_each(MOST_THREADS, ceil_div_u64(count, TILE), normalise_tile, &normalising);
     *out = memory_move(&coeff);
 out:
     free(coeff);
     return st;
 }
 
-void prototype_fold_shift(double *coeff, uint32_t taps, uint32_t samples_per_spectrum)
+struct folding {
+    const double *coeff;
+    double *out;
+    size_t count;
+    double even, odd; /* factors */
+};
+
+static void fold_tile(void *context, uint32_t thread, uint64_t tile)
 {
-    size_t count = (size_t)taps * samples_per_spectrum;
-    for (size_t j = 1; j < count; j += 2) {
-        coeff[j] = -coeff[j];
+    const struct folding *f = context;
+    size_t end = (size_t)min_u64((tile + 1) * TILE, f->count);
+    (void)thread;
+    for (size_t j = (size_t)tile * TILE; j < end; j++) {
+        f->out[j] = f->coeff[j] * (j % 2 ? f->odd : f->even);
     }
+}
+
+void prototype_fold(const double *coeff, size_t count, double factor, int is_shifted, double *out)
+{
+    struct folding folding = {coeff, out, count, factor, is_shifted ? -factor : factor};
+    pool_each(MOST_THREADS, ceil_div_u64(count, TILE), fold_tile, &folding);
 }
 
 /* The table of telescopes, and their windowed sincs. */

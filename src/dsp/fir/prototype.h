@@ -51,8 +51,8 @@ double kaiser_taps(double decibels, double width);
  * channel spacing. What a user keeps of it is one spacing, from -1/2 to 1/2 (in channels); what
  * folds into that comes from num/den - 1/2 on. Between both is the transition band: the sinc's
  * cutoff is num / den, in its middle, and Kaiser's window makes it num/den - 1 wide, as far down as
- * the number of taps allows. Kaiser 1974; Tuthill et al. 2015, Compensating for oversampling
- * effects in polyphase channelizers: a radio astronomy application. */
+ * the number of taps allows. Kaiser 1974; Tuthill et al. 2015, IEEE Signal Processing and Signal
+ * Processing Education Workshop (SP/SPE). */
 
 /* Returns the approximate attenuation in dB, with `taps` taps, of the bands that alias into the
  * kept part. */
@@ -104,9 +104,10 @@ double prototype_window(const struct prototype_spec *spec, double i0_beta, doubl
 /* Returns sin(pi u) / (pi u), accurate many lobes away from the centre, too. */
 double prototype_sinc(double u);
 
-/* Multiplies by (-1)^j in place: the transform of the filtered samples then comes out shifted by
- * half its length, so that ordering the channels costs nothing. */
-void prototype_fold_shift(double *coeff, uint32_t taps, uint32_t samples_per_spectrum);
+/* Multiplies `count` coefficients by `factor`, and if is_shifted by (-1)^j: the transform of the
+ * filtered samples then comes out shifted by half its length, so that ordering the channels costs
+ * nothing. `out` may be `coeff`. */
+void prototype_fold(const double *coeff, size_t count, double factor, int is_shifted, double *out);
 
 /* If spec->cutoff is CUTOFF_FLAT, replaces it by the cutoff for which |H(1/2)| = |H(0)| / sqrt(2),
  * in steps of 1e-10, so that every machine finds the same one; else does nothing.
