@@ -68,7 +68,7 @@ static status_t driver_create_journal(const struct run_plan *plan, const char *p
     struct journal_head head = {0};
     REQUIRE_OUT(plan->bank.work, STATUS_USAGE, "%s: its filter bank has nothing left to do",
                 plan->begun.job->path);
-    TRY_OUT(output_spec_create(making, 0, -1, path, "", &place));
+    TRY_OUT(output_spec_create(making, 0, -1, path, "", &place, NULL));
     TRY_OUT(journal_head_of(making, 0, &place, &head));
     TRY_OUT(journal_create(path, &head, out));
 out:

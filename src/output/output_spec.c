@@ -133,11 +133,13 @@ void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_p
 }
 
 status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, const char *path,
-                            const char *made_of, struct product_place *place)
+                            const char *made_of, struct product_place *place,
+                            uint64_t *frequency_at)
 {
     struct product_spec product = spec->items[i].spec;
     product.inputs = made_of;
     product.align = spec->job->cut.align;
+    product.frequency_at = frequency_at;
     product.omits_frequencies = fd < 0 || spec->items[i].format != FILE_HDF5;
     return product_create(fd, path, &product, place);
 }
@@ -151,7 +153,7 @@ status_t room_measure(const struct output_spec *spec, uint32_t i, uint64_t *byte
     struct inputs inputs = {0};
     TRY_OUT(inputs_of_product(&spec->inputs, i, &inputs));
     TRY_OUT(inputs_contents_room(&inputs, &made_of));
-    TRY_OUT(output_spec_create(spec, i, -1, NULL, made_of.data, &place));
+    TRY_OUT(output_spec_create(spec, i, -1, NULL, made_of.data, &place, NULL));
     if (spec->items[i].format != FILE_HDF5) {
         struct export_rows rows = export_rows_expect(spec->items[i].format, &spec->items[i].spec);
         export_rows_place(&rows, &spec->items[i].spec, &place);

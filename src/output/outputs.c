@@ -102,7 +102,7 @@ static status_t outputs_create_other(outputs_t *outputs, uint32_t i, const char 
     TRY_OUT(claim_part(output->packed_path, outputs->options.force, product_is_ours,
                        &output->packed_fd, &made));
     TRY_OUT(output_spec_create(outputs->spec, i, output->packed_fd, output->packed_path, made_of,
-                               &output->place));
+                               &output->place, NULL));
     TRY_OUT(mark_hdf5(output->packed_fd, output->packed_path, MARK_NONE));
     const struct export_bank_options options = {
         .format = item->format,
@@ -121,7 +121,7 @@ out:
     return st;
 }
 
-/* Rank 0: one file anew. Its journal comes when all files are there. */
+/* Rank 0: one file anew. Its journal comes when all files are whole but for their rows. */
 static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *made_of)
 {
     struct output *output = &outputs->outputs[i];
@@ -130,10 +130,20 @@ static status_t outputs_create_one(outputs_t *outputs, uint32_t i, const char *m
     file_remove(output->journal_path);
     TRY(outputs->spec->items[i].format == FILE_HDF5
             ? output_spec_create(outputs->spec, i, output->claim_fd, output->part, made_of,
-                                 &output->place)
+                                 &output->place, &output->frequency_at)
             : outputs_create_other(outputs, i, made_of));
-    TRY(file_reserve(output->claim_fd, output->part, output->place.file_bytes));
-    return file_sync(output->claim_fd, output->part);
+    return file_reserve(output->claim_fd, output->part, output->place.file_bytes);
+}
+
+/* In a thread of its own. */
+static void outputs_put_axes(void *context)
+{
+    outputs_t *outputs = context;
+    for (uint32_t i = 0; i < outputs->count && outputs->axes_status == STATUS_OK; i++) {
+        const struct output *output = &outputs->outputs[i];
+        outputs->axes_status = product_put_frequencies(
+            output->claim_fd, output->part, &outputs->spec->items[i].spec, output->frequency_at);
+    }
 }
 
 static status_t outputs_create_journal(outputs_t *outputs, uint32_t i)
@@ -180,9 +190,6 @@ static status_t outputs_make_files(outputs_t *outputs)
         TRY_OUT(outputs->is_begun ? outputs_resume_one(outputs, i)
                                   : outputs_create_one(outputs, i, made_of.data));
     }
-    for (uint32_t i = 0; i < outputs->count && !outputs->is_begun; i++) {
-        TRY_OUT(outputs_create_journal(outputs, i));
-    }
     for (uint32_t i = 0; i < outputs->count; i++) {
         struct output *output = &outputs->outputs[i];
         if (output->claim_fd >= 0) {
@@ -190,6 +197,8 @@ static status_t outputs_make_files(outputs_t *outputs)
             TRY_OUT(claim_share(output->claim_fd, output->part));
         }
     }
+    TRY_OUT(pool_worker_create("axes", &outputs->axes));
+    pool_worker_begin(outputs->axes, outputs_put_axes, outputs);
 out:
     text_free(&made_of);
     return st;
@@ -241,6 +250,25 @@ status_t outputs_open_all(outputs_t *outputs)
     }
     TRY(agree_all(outputs->comm, outputs_open_files(outputs)));
     return resumed_begin_all(outputs);
+}
+
+/* Rank 0: a run that is killed before the journals are there begins anew. */
+static status_t outputs_begin(outputs_t *outputs)
+{
+    pool_worker_wait(outputs->axes);
+    TRY(outputs->axes_status);
+    for (uint32_t i = 0; i < outputs->count && !outputs->is_begun; i++) {
+        TRY(file_sync(outputs->outputs[i].claim_fd, outputs->outputs[i].part));
+    }
+    for (uint32_t i = 0; i < outputs->count && !outputs->is_begun; i++) {
+        TRY(outputs_create_journal(outputs, i));
+    }
+    return STATUS_OK;
+}
+
+status_t outputs_begin_all(outputs_t *outputs)
+{
+    return agree_all(outputs->comm, outputs->rank == 0 ? outputs_begin(outputs) : STATUS_OK);
 }
 
 /* Rank 0: completes the file. One with compressed rows replaces the .part. The journal is complete
@@ -365,6 +393,7 @@ void outputs_destroy(outputs_t *outputs)
     if (!outputs) {
         return;
     }
+    pool_worker_destroy(outputs->axes);
     resumed_destroy(outputs->resumed);
     sync_thread_destroy(outputs->sync);
     pool_worker_destroy(outputs->worker);

@@ -2,8 +2,8 @@
  * their journals (output/journal.h); every rank writes rows.
  *
  * outputs_claim_all() finds what earlier runs have left; then the work is planned, as it was begun
- * or anew; then outputs_open_all() opens or makes the files. A chunk counts as done when the
- * journals of all products have it. */
+ * or anew; then outputs_open_all() opens or makes the files, and outputs_begin_all() begins their
+ * journals. A chunk counts as done when the journals of all products have it. */
 #ifndef VOLTMILL_OUTPUT_OUTPUTS_H
 #define VOLTMILL_OUTPUT_OUTPUTS_H
 
@@ -65,6 +65,9 @@ status_t outputs_foresee_plan(const outputs_t *outputs);
  * reserves its disk space. The spec is planned by then. Collective. Fails with USAGE, NO_SPACE or
  * DATA. */
 status_t outputs_open_all(outputs_t *outputs);
+/* Waits for what is written of the files beside, and begins their journals, before the first chunk.
+ * Collective. Fails with NO_SPACE, DATA, DEVICE (memory). */
+status_t outputs_begin_all(outputs_t *outputs);
 
 /* Sink of a pipeline (struct pipeline_sink): the functions write rows, weights, flags and scales in
  * place; outputs_end() ends a chunk. Fail with NO_SPACE, DATA; outputs_end() with DEVICE

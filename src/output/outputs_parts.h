@@ -38,13 +38,14 @@ struct output {
     struct claim_mark mark;  /* of part, for all ranks */
     int is_published; /* it has its name already: an earlier run was killed between two renames */
     /* Rank 0. */
-    char *made;          /* the first folder that was made for it; NULL: none */
-    int claim_fd;        /* holds the lock */
-    int is_ours;         /* part may be removed: empty, or made or resumed by this run */
-    uint64_t part_bytes; /* when it was claimed */
-    int is_whole;        /* part is the file that the journal describes */
-    int is_packed;       /* part is that with compressed rows, or complete in another format */
-    uint64_t holes;      /* in the rows of one that is no HDF5, */
+    char *made;            /* the first folder that was made for it; NULL: none */
+    int claim_fd;          /* holds the lock */
+    int is_ours;           /* part may be removed: empty, or made or resumed by this run */
+    uint64_t part_bytes;   /* when it was claimed */
+    uint64_t frequency_at; /* values that product_put_frequencies() writes beside; 0: none */
+    int is_whole;          /* part is the file that the journal describes */
+    int is_packed;         /* part is that with compressed rows, or complete in another format */
+    uint64_t holes;        /* in the rows of one that is no HDF5, */
     struct product_flags flags;        /* and its flags, if it was this run that wrote it */
     struct product_clips clips;        /* and what was clipped, if this run left it so */
     int packed_fd;                     /* holds the lock of the one that is to become part, */
@@ -53,12 +54,13 @@ struct output {
     enum journal_state state;
     journal_t *journal;
     /* The writer thread. */
-    export_writer_t *writer;      /* of a file that is no HDF5 */
-    uint64_t first_span;          /* of the chunk that is being written, */
-    uint32_t *sums;               /* by span, */
-    uint32_t beside;              /* and of what is written beside its rows */
-    uint64_t put_at, put_bytes;   /* rows that were written last, not yet sent to the disk */
-    uint64_t sent_at, sent_bytes; /* those before, on their way there */
+    export_writer_t *writer; /* of a file that is no HDF5 */
+    uint64_t first_span;     /* of the chunk that is being written, */
+    uint32_t *sums;          /* by span, */
+    uint32_t beside;         /* and of what is written beside its rows */
+    struct bytes_put {
+        uint64_t at, bytes;
+    } put, sent; /* rows that were written last, not yet sent to the disk; those before */
 };
 
 struct outputs {
@@ -76,6 +78,8 @@ struct outputs {
     struct text entry;       /* the writer thread's report of a chunk */
     struct resumed *resumed; /* rows of earlier runs are being compared; NULL: they are not */
     /* Rank 0. */
+    pool_worker_t *axes;   /* writes the values of /frequency, and */
+    status_t axes_status;  /* how that ended */
     unsigned char *differ; /* a bit for each chunk whose rows were found to differ, and */
     int is_revoking;       /* which is still in the journals: some are */
     double revoked;        /* when such chunks were last taken out (clock_now()) */

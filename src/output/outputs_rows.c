@@ -276,22 +276,20 @@ static status_t sync_await(int fd, const char *path, uint64_t offset, uint64_t b
  * larger than this machine's memory, lets go of those before. */
 static status_t rows_flush(struct output *output, uint64_t at, uint64_t bytes)
 {
-    int follows = at == output->put_at + output->put_bytes;
-    if (output->put_bytes > 0 && follows && output->put_bytes < LONG_WRITE) {
-        output->put_bytes += bytes;
+    int follows = at == output->put.at + output->put.bytes;
+    if (output->put.bytes > 0 && follows && output->put.bytes < LONG_WRITE) {
+        output->put.bytes += bytes;
         return STATUS_OK;
     }
-    if (output->put_bytes > 0) {
-        sync_flush(output->fd, output->put_at, output->put_bytes);
-        if (file_is_huge(output->place.file_bytes) && output->sent_bytes > 0) {
-            TRY(sync_await(output->fd, output->part, output->sent_at, output->sent_bytes));
-            file_forget(output->fd, output->sent_at, output->sent_bytes);
+    if (output->put.bytes > 0) {
+        sync_flush(output->fd, output->put.at, output->put.bytes);
+        if (file_is_huge(output->place.file_bytes) && output->sent.bytes > 0) {
+            TRY(sync_await(output->fd, output->part, output->sent.at, output->sent.bytes));
+            file_forget(output->fd, output->sent.at, output->sent.bytes);
         }
-        output->sent_at = output->put_at;
-        output->sent_bytes = output->put_bytes;
+        output->sent = output->put;
     }
-    output->put_at = at;
-    output->put_bytes = bytes;
+    output->put = (struct bytes_put){at, bytes};
     return STATUS_OK;
 }
 

@@ -447,13 +447,16 @@ static status_t compare_make_expected(const struct comparison *comparison,
 {
     struct product_spec what = *spec;
     what.compression = comparison->compression;
+    static const char path[] = "what a product must say";
     struct product_place place;
+    uint64_t at = 0;
     *fd = memfd_create("expected", MFD_CLOEXEC);
     REQUIRE(*fd >= 0, STATUS_DEVICE, "no file in memory for the attributes of %s: %s",
             comparison->path, strerror(errno));
-    TRY(h5_file_create(*fd, "what a product must say", MARK_NONE, expected));
+    TRY(h5_file_create(*fd, path, MARK_NONE, expected));
     TRY(kind_describe(*expected, &what, &place));
-    return kind_put_frequencies(*expected, *fd, "what a product must say", &what);
+    TRY(kind_find_frequencies(*expected, path, &what, &at));
+    return product_put_frequencies(*fd, path, &what, at);
 }
 
 status_t compare_product(const struct product *product, int is_moved,

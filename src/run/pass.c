@@ -357,6 +357,7 @@ status_t pass_work_off_all(struct pass *pass)
     status_t st = STATUS_OK;
     char count[PASS_TEXT];
     int again = 0;
+    TRY(pass_work_within_limit_all(pass, "made", outputs_begin_all));
     uint64_t chunks = chunk_count(&pass->making.chunking);
     pipeline_limit(pass->pipeline, pass->patience);
     struct driver_work work = {.chunks = chunks,

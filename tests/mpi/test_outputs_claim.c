@@ -68,6 +68,8 @@ static void leave_a_chunk(void)
     assert_int_equal(claim(&small, 4, NULL, &begun, &outputs), STATUS_OK);
     assert_false(begun.is_begun);
     assert_int_equal(outputs_open_all(outputs), STATUS_OK);
+    assert_false(rank == 0 && (is_there("s.h5.journal") || is_there("p.h5.journal")));
+    assert_int_equal(outputs_begin_all(outputs), STATUS_OK);
     if (rank == 0) {
         struct chunk chunk = chunk_at(&small.making.chunking, 3);
         assert_int_equal(outputs_put(outputs, 0, &chunk, 192, 64, rows, NULL), STATUS_OK);

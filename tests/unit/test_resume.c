@@ -84,7 +84,7 @@ static void make_product(const struct output_spec *making, uint32_t i, const cha
     const char *path = making->items[i].file;
     int fd = -1;
     assert_int_equal(file_open_new(path, &fd), STATUS_OK);
-    assert_int_equal(output_spec_create(making, i, fd, path, made_of, &place), STATUS_OK);
+    assert_int_equal(output_spec_create(making, i, fd, path, made_of, &place, NULL), STATUS_OK);
     assert_int_equal(mark_hdf5(fd, path, MARK_NONE), STATUS_OK);
     file_close(fd);
 }

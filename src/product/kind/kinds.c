@@ -42,20 +42,29 @@ static void kind_fill_frequencies(void *context, uint64_t at, uint64_t bytes, vo
     }
 }
 
-status_t kind_put_frequencies(hid_t file, int fd, const char *path, const struct product_spec *spec)
+status_t kind_find_frequencies(hid_t file, const char *path, const struct product_spec *spec,
+                               uint64_t *out)
 {
     status_t st = STATUS_OK;
-    enum { THREADS = 16 };
     struct h5_dataset frequency = {0};
+    *out = 0;
     if (kind_of(spec->kind)->is_archive || spec->series || spec->omits_frequencies) {
         goto out;
     }
     TRY_OUT(h5_dataset_open(file, path, "frequency", &frequency));
     haddr_t at = h5_offset(frequency.id);
     REQUIRE_OUT(at != HADDR_UNDEF, STATUS_DATA, "%s: /frequency has no place", path);
-    TRY_OUT(file_fill(fd, path, (uint64_t)at, spec->frequencies * sizeof(double), THREADS,
-                      kind_fill_frequencies, (void *)(uintptr_t)spec));
+    *out = at;
 out:
     h5_dataset_close(&frequency);
     return st;
+}
+
+status_t product_put_frequencies(int fd, const char *path, const struct product_spec *spec,
+                                 uint64_t at)
+{
+    enum { THREADS = 16 };
+    return at == 0 ? STATUS_OK
+                   : file_fill(fd, path, at, spec->frequencies * sizeof(double), THREADS,
+                               kind_fill_frequencies, (void *)(uintptr_t)spec);
 }

@@ -40,10 +40,10 @@ uint64_t kind_row_bytes(const struct product_spec *spec);
 /* Writes everything that a product states into a new file. Sets the members of *place that are
  * known before the file is complete: rows, row_bytes and span_rows. Fails with NO_SPACE or DATA. */
 status_t kind_describe(hid_t file, const struct product_spec *spec, struct product_place *place);
-/* Writes the values of /frequency of a filter bank's product into the open file that
- * kind_describe() has described, past HDF5, by all threads; of other kinds nothing. Fails with
- * NO_SPACE or DATA. */
-status_t kind_put_frequencies(hid_t file, int fd, const char *path,
-                              const struct product_spec *spec);
+/* The values of /frequency of a filter bank's product, of which a file that kind_describe() has
+ * described has the place alone. kind_find_frequencies(): their offset in the file; 0: it has none,
+ * or needs none. product_put_frequencies() writes them. Fails with DATA. */
+status_t kind_find_frequencies(hid_t file, const char *path, const struct product_spec *spec,
+                               uint64_t *out);
 
 #endif
