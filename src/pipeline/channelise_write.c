@@ -199,19 +199,6 @@ static status_t channelising_release_samples(const struct channelising *p, struc
                     p->work->archive->parts[0].path);
 }
 
-/* The samples of a block, while they are there. */
-static status_t channelising_samples(const struct slot *slot, const char **out)
-{
-    void *samples = NULL;
-    if (slot->mapping) {
-        *out = mapping_data(slot->mapping);
-        return STATUS_OK;
-    }
-    TRY(buffer_get(slot->in, &samples));
-    *out = samples;
-    return STATUS_OK;
-}
-
 /* Weighs what bank i makes of the block. */
 static status_t channelising_weigh_bank(struct channelising *p, struct slot *slot, uint32_t i,
                                         struct weights_block *block)
@@ -232,6 +219,7 @@ static status_t channelising_weigh_bank(struct channelising *p, struct slot *slo
 static status_t channelising_weigh(struct channelising *p, struct slot *slot)
 {
     uint64_t shown = 0;
+    void *samples = NULL;
     const uint32_t fan = filter_plan_fan(p->work->filters);
     struct weights_block block = {
         .is_first = slot->block.is_first,
@@ -249,7 +237,8 @@ static status_t channelising_weigh(struct channelising *p, struct slot *slot)
         .input = {slot->re, slot->im, (size_t)slot->slab->width}};
     TRY(pipeline_missing(p->pipeline, slot->in, &shown));
     if (shown > 0) {
-        TRY(channelising_samples(slot, &block.samples));
+        TRY(buffer_get(slot->in, &samples));
+        block.samples = samples;
         block.nsamples = slot->nsamples - array_plan_spread(p->work->array);
     }
     for (uint32_t i = 0; i < p->work->nbanks; i++) {
@@ -262,8 +251,8 @@ static status_t channelising_weigh(struct channelising *p, struct slot *slot)
 static status_t channelising_look_at_range(struct channelising *p, struct slot *slot)
 {
     const struct job *job = p->work->job;
-    const char *samples = NULL;
-    TRY(channelising_samples(slot, &samples));
+    void *samples = NULL;
+    TRY(buffer_get(slot->in, &samples));
     for (uint32_t i = 0; i < job->nproducts; i++) {
         void *power = NULL;
         const struct channelise_output output = plan_ifs_output(&job->products[i]);
