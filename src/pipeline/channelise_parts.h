@@ -94,7 +94,7 @@ struct slot {
     buffer_t *squares[MOST_OUTPUTS]; /* of power whose cells are judged; else NULL */
     buffer_t *between[JOB_BANKS]; /* spectra of which beams or visibilities are made; else NULL */
     buffer_t *formed[JOB_BANKS];  /* spectra of beams; NULL: none are made */
-    mapping_t *mapping;           /* of samples that were not copied; else NULL */
+    struct reader_mapped mapped;  /* samples that were not copied */
     struct slab *slab;            /* of the streams worked on: most jobs have one group of them */
     size_t *re, *im;
     struct filter_block filtered;           /* where there are filters */

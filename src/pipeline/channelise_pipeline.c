@@ -155,7 +155,7 @@ static void channelising_drop_slot(struct slot *slot)
         buffer_destroy(slot->between[j]);
         buffer_destroy(slot->formed[j]);
     }
-    mapping_close(slot->mapping);
+    mapping_close(slot->mapped.mapping);
     slab_destroy(slot->slab);
     filter_block_free(&slot->filtered);
     losses_free(&slot->losses);
@@ -497,10 +497,10 @@ static status_t channelising_read(void *context, void *of)
     /* A mapping detects too late that a file was truncated, or is on a failing disk. */
     if (!may_salvage && buffer_lend(slot->in, NULL)) {
         slab_keep_steps(slot->slab, 1);
-        TRY_OUT(reader_map(p->reader, slot->slab, first, count, &slot->mapping));
+        TRY_OUT(reader_map(p->reader, slot->slab, first, count, &slot->mapped));
     }
-    if (slot->mapping) {
-        buffer_lend(slot->in, mapping_data(slot->mapping));
+    if (slot->mapped.mapping) {
+        buffer_lend(slot->in, mapping_data(slot->mapped.mapping));
         goto out;
     }
     slab_keep_steps(slot->slab, 0);

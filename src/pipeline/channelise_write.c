@@ -186,19 +186,6 @@ uint32_t channelising_output(const struct channelise_plan *work, uint32_t i)
     return j;
 }
 
-/* Releases the block's samples after their last use. */
-static status_t channelising_release_samples(const struct channelising *p, struct slot *slot)
-{
-    int was_mapped = slot->mapping != NULL;
-    int is_torn = was_mapped && mapping_is_cut(slot->mapping);
-    mapping_close(memory_move(&slot->mapping));
-    if (was_mapped) {
-        TRY(reader_check_mapped(p->work->archive, slot->slab, slot->first_sample, slot->nsamples));
-    }
-    return REQUIRED(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
-                    p->work->archive->parts[0].path);
-}
-
 /* Weighs what bank i makes of the block. */
 static status_t channelising_weigh_bank(struct channelising *p, struct slot *slot, uint32_t i,
                                         struct weights_block *block)
@@ -457,7 +444,7 @@ status_t channelising_write(void *context, void *of)
                                                                 : STATUS_OK);
     TRY(channelising_weigh(p, slot));
     TRY(p->range ? channelising_look_at_range(p, slot) : STATUS_OK);
-    TRY(channelising_release_samples(p, slot));
+    TRY(reader_unmap(&slot->mapped));
     TRY(p->work->is_bank ? STATUS_OK : channelising_write_voltages(p, slot));
     for (uint32_t i = 0; i < p->work->job->nproducts && p->work->is_bank; i++) {
         TRY(channelising_write_product(p, slot, i));

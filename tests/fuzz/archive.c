@@ -50,13 +50,12 @@ static ssize_t count_open(void)
 static void check_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                       const char *expected)
 {
-    mapping_t *mapping = NULL;
-    EXPECT(reader_map(reader, slab, first, count, &mapping) == STATUS_OK);
-    if (mapping) {
+    struct reader_mapped mapped;
+    EXPECT(reader_map(reader, slab, first, count, &mapped) == STATUS_OK);
+    if (mapped.mapping) {
         size_t bytes = (size_t)slab_bytes(slab, count);
-        EXPECT(memcmp(mapping_data(mapping), expected, bytes) == 0);
-        EXPECT(!mapping_is_cut(mapping));
-        mapping_close(mapping);
+        EXPECT(memcmp(mapping_data(mapped.mapping), expected, bytes) == 0);
+        EXPECT(reader_unmap(&mapped) == STATUS_OK);
     }
 }
 

@@ -91,10 +91,20 @@ int reader_is_unreadable(const reader_t *reader);
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                         void *out, struct losses *losses, struct losses *unread);
 
-/* Maps the same samples, if the file stores them as a slab and this machine can map it; else sets
- * NULL, and they must be read. Close the mapping after use. Fails with DATA. */
+/* Samples shown where they are in a file; {0}: none are. */
+struct reader_mapped {
+    mapping_t *mapping;
+    const struct archive_part *part; /* that has them, */
+    const char *path;                /* in this file */
+};
+
+/* Maps the same samples, if the file stores them as a slab and this machine can map it; else they
+ * must be read. Fails with DATA. */
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
-                    mapping_t **out);
+                    struct reader_mapped *out);
+/* Unmaps samples after use, if any are shown. Fails with DATA if the file is no longer the one that
+ * the archive opened, or became shorter. */
+status_t reader_unmap(struct reader_mapped *mapped);
 
 /* Returns whether the samples of each part are as plain blocks in pieces of a file, a recorder's or
  * one dataset, so that most blocks of them, those without gaps, can be ingested. */
@@ -122,10 +132,5 @@ status_t reader_ingest_begin(reader_t *reader, const struct slab *slab, uint64_t
  * ended all waits in room(); so has a caller that destroys a reader with an ingest in flight. Fails
  * as tend() does, or with DATA, as reader_read(). */
 status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *context, int *done);
-
-/* Checks after use of such a mapping that the file is still the one that the archive opened. Fails
- * with DATA. */
-status_t reader_check_mapped(const struct archive *archive, const struct slab *slab, uint64_t first,
-                             uint64_t count);
 
 #endif

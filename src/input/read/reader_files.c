@@ -489,10 +489,10 @@ int reader_can_ingest(const struct archive *archive, const struct slab *slab)
 }
 
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
-                    mapping_t **out)
+                    struct reader_mapped *out)
 {
     uint64_t bytes = slab_bytes(slab, count);
-    *out = NULL;
+    *out = (struct reader_mapped){.mapping = NULL};
     if (bytes < LONG_READ) {
         return STATUS_OK;
     }
@@ -500,15 +500,23 @@ status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, u
     if (found.path) {
         TRY(reader_open_file(reader, found.part, found.path));
         file_expect(reader->fd, found.file_offset, 2 * bytes);
-        *out = mapping_open(reader->fd, found.file_offset, bytes);
+        *out = (struct reader_mapped){mapping_open(reader->fd, found.file_offset, bytes),
+                                      found.part, found.path};
         reader_hint(reader, found.file_offset, bytes);
     }
     return STATUS_OK;
 }
 
-status_t reader_check_mapped(const struct archive *archive, const struct slab *slab, uint64_t first,
-                             uint64_t count)
+status_t reader_unmap(struct reader_mapped *mapped)
 {
-    const struct reader_lying found = reader_find_lying(archive, slab, first, count);
-    return found.path ? sources_check_path(&found.part->storage.sources, found.path) : STATUS_OK;
+    const struct reader_mapped was = *mapped;
+    if (!was.mapping) {
+        return STATUS_OK;
+    }
+    int is_torn = mapping_is_cut(was.mapping);
+    mapping_close(was.mapping);
+    mapped->mapping = NULL;
+    TRY(sources_check_path(&was.part->storage.sources, was.path));
+    return REQUIRED(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
+                    was.path);
 }
