@@ -201,7 +201,7 @@ static void read_all(chunks_t *chunks, const struct chunk_box *box, double *cloc
     double began = seconds(CLOCK_MONOTONIC);
     double all = seconds(CLOCK_PROCESS_CPUTIME_ID);
     double own = seconds(CLOCK_THREAD_CPUTIME_ID);
-    status_t st = chunks_read(chunks, box, 1);
+    status_t st = chunks_read(chunks, box);
     own = seconds(CLOCK_THREAD_CPUTIME_ID) - own;
     all = seconds(CLOCK_PROCESS_CPUTIME_ID) - all;
     *clock = fmin(*clock, seconds(CLOCK_MONOTONIC) - began);

@@ -137,7 +137,7 @@ static status_t read_box(chunks_t *chunks, hsize_t row, hsize_t rows, hsize_t co
                             .stride = {2 * columns, 2},
                             .out = (unsigned char *)out};
     memset(out, 0, 2 * columns * rows);
-    return chunks_read(chunks, &box, 1);
+    return chunks_read(chunks, &box);
 }
 
 static void check_box(chunks_t *chunks, hsize_t row, hsize_t rows, hsize_t column, hsize_t columns)

@@ -1,5 +1,5 @@
-/* Chunks, each read at its place, decompressed and copied to whoever wants something of it by any
- * of the threads, and kept as long as there is room for it. */
+/* Chunks, each read at its place, decompressed and copied to the box that wants something of it by
+ * any of the threads, and kept as long as there is room for it. */
 #include "input/hdf5/chunks.h"
 
 #include "base/byte_order.h"
@@ -23,16 +23,9 @@ struct kept_chunk {
     unsigned char *data; /* [chunk_bytes], once it was used */
 };
 
-/* Some box wants something of a chunk, which is counted with the last dimension fastest. */
-struct want {
-    uint64_t chunk;
-    size_t box;
-};
-
-/* One chunk to read, and who wants it. */
+/* One chunk to read. */
 struct chunk_task {
-    uint64_t number;
-    size_t first, count; /* of the wants */
+    uint64_t number; /* counted with the last dimension fastest */
     struct h5_place place;
     struct kept_chunk *kept; /* where it goes, or is already; NULL: nowhere */
     int is_decoded;
@@ -69,9 +62,7 @@ struct chunks {
     struct chunk_worker *workers;              /* [threads] */
     void (*work)(struct chunk_worker *worker); /* of each, in its turn */
     /* A read. */
-    const struct chunk_box *boxes;
-    struct want *wants;
-    size_t nwants;
+    const struct chunk_box *box;
     struct chunk_task *tasks;
     size_t ntasks, tasks_room;
     atomic_size_t next;
@@ -90,62 +81,31 @@ static void chunks_origin(const chunks_t *chunks, uint64_t number, hsize_t *orig
     h5_chunk_origin(number, chunks->spec.rank, chunks->spec.chunk, chunks->grid, origin);
 }
 
-static status_t chunks_want_box(chunks_t *chunks, const struct chunk_box *box, size_t number)
+/* Lists the chunks of which the box wants something as tasks, in their order. Fails with DEVICE. */
+static status_t chunks_list(chunks_t *chunks, const struct chunk_box *box)
 {
     hsize_t low[CHUNKS_MOST_RANK];
     hsize_t high[CHUNKS_MOST_RANK];
     hsize_t at[CHUNKS_MOST_RANK];
     int rank = chunks->spec.rank;
+    size_t count = 1;
     for (int i = 0; i < rank; i++) {
-        if (box->count[i] == 0) {
-            return STATUS_OK;
-        }
         at[i] = low[i] = box->start[i] / chunks->spec.chunk[i];
         high[i] = (box->start[i] + box->count[i] - 1) / chunks->spec.chunk[i];
+        count *= (size_t)(high[i] - low[i] + 1);
     }
+    TRY(memory_room(&chunks->tasks_room, count, sizeof *chunks->tasks, "a list of chunks",
+                    &chunks->tasks));
+    chunks->box = box;
+    chunks->ntasks = 0;
     for (int d = 0; d >= 0;) {
-        uint64_t chunk = 0;
+        uint64_t number = 0;
         for (int i = 0; i < rank; i++) {
-            chunk = chunk * chunks->grid[i] + at[i];
+            number = number * chunks->grid[i] + at[i];
         }
-        TRY(memory_grown(chunks->nwants + 1, sizeof *chunks->wants, "a list of chunks",
-                         &chunks->wants));
-        chunks->wants[chunks->nwants++] = (struct want){chunk, number};
+        chunks->tasks[chunks->ntasks++] = (struct chunk_task){.number = number};
         for (d = rank - 1; d >= 0 && at[d]++ == high[d]; d--) {
             at[d] = low[d];
-        }
-    }
-    return STATUS_OK;
-}
-
-static int chunks_by_number(const void *left, const void *right)
-{
-    const struct want *a = left;
-    const struct want *b = right;
-    int order = (a->chunk > b->chunk) - (a->chunk < b->chunk);
-    return order ? order : (a->box > b->box) - (a->box < b->box);
-}
-
-/* Lists the chunks that boxes want as tasks, in their order. Fails with DEVICE. */
-static status_t chunks_list(chunks_t *chunks, const struct chunk_box *boxes, size_t nboxes)
-{
-    chunks->boxes = boxes;
-    chunks->nwants = chunks->ntasks = 0;
-    for (size_t i = 0; i < nboxes; i++) {
-        TRY(chunks_want_box(chunks, &boxes[i], i));
-    }
-    if (nboxes > 1) {
-        qsort(chunks->wants, chunks->nwants, sizeof *chunks->wants, chunks_by_number);
-    }
-    TRY(memory_room(&chunks->tasks_room, chunks->nwants, sizeof *chunks->tasks, "a list of chunks",
-                    &chunks->tasks));
-    for (size_t i = 0; i < chunks->nwants; i++) {
-        struct chunk_task *last = chunks->ntasks > 0 ? &chunks->tasks[chunks->ntasks - 1] : NULL;
-        if (last && last->number == chunks->wants[i].chunk) {
-            last->count++;
-        } else {
-            chunks->tasks[chunks->ntasks++] =
-                (struct chunk_task){.number = chunks->wants[i].chunk, .first = i, .count = 1};
         }
     }
     return STATUS_OK;
@@ -161,10 +121,11 @@ struct copy {
     unsigned char *out;
 };
 
-static void copy_plan(const chunks_t *chunks, uint64_t number, const struct chunk_box *box,
-                      size_t part, size_t parts, struct copy *copy)
+static void copy_plan(const chunks_t *chunks, uint64_t number, size_t part, size_t parts,
+                      struct copy *copy)
 {
     const struct chunks_spec *spec = &chunks->spec;
+    const struct chunk_box *box = chunks->box;
     hsize_t origin[CHUNKS_MOST_RANK];
     uint64_t step = spec->element_bytes; /* of the chunk, along the dimension */
     int shared = 0; /* the outermost dimension along which a chunk has several elements */
@@ -220,11 +181,11 @@ static void copy_runs(const unsigned char *from, uint64_t from_step, unsigned ch
 /* Copies what the box wants of a decompressed chunk; of `parts` about equal ones that make up all
  * of it, number `part`. */
 static void chunks_copy(const chunks_t *chunks, uint64_t number, const unsigned char *data,
-                        const struct chunk_box *box, size_t part, size_t parts)
+                        size_t part, size_t parts)
 {
     struct copy copy;
     uint64_t at[CHUNKS_MOST_RANK] = {0};
-    copy_plan(chunks, number, box, part, parts, &copy);
+    copy_plan(chunks, number, part, parts, &copy);
     const unsigned char *from = data + copy.first_from;
     unsigned char *to = copy.out;
     if (copy.is_none) {
@@ -316,11 +277,10 @@ static status_t chunks_place_for(struct chunk_worker *worker, const struct chunk
 {
     const chunks_t *chunks = worker->chunks;
     *out = task->kept ? task->kept->data : NULL;
-    if (!*out && task->count == 1) {
+    if (!*out) {
         /* Where the whole chunk is in the box as it is in itself. */
         struct copy copy;
-        copy_plan(chunks, task->number, &chunks->boxes[chunks->wants[task->first].box], 0, 1,
-                  &copy);
+        copy_plan(chunks, task->number, 0, 1, &copy);
         *out = copy.run == chunks->spec.chunk_bytes ? copy.out : NULL;
     }
     if (!*out && !worker->decoded) {
@@ -330,9 +290,9 @@ static status_t chunks_place_for(struct chunk_worker *worker, const struct chunk
     return STATUS_OK;
 }
 
-/* Returns whether boxes want copies of what was decompressed there. */
-static int chunks_are_copied(const struct chunk_worker *worker, const struct chunk_task *task,
-                             const unsigned char *data)
+/* Returns whether the box wants a copy of what was decompressed there. */
+static int chunks_is_copied(const struct chunk_worker *worker, const struct chunk_task *task,
+                            const unsigned char *data)
 {
     return task->kept || data == worker->decoded;
 }
@@ -343,9 +303,8 @@ static status_t chunks_do(struct chunk_worker *worker, const struct chunk_task *
     unsigned char *data = NULL;
     TRY(chunks_place_for(worker, task, &data));
     TRY(task->is_decoded ? STATUS_OK : chunks_decode(worker, task, data));
-    for (size_t i = 0; i < task->count && chunks_are_copied(worker, task, data); i++) {
-        const struct chunk_box *box = &chunks->boxes[chunks->wants[task->first + i].box];
-        chunks_copy(chunks, task->number, data, box, 0, 1);
+    if (chunks_is_copied(worker, task, data)) {
+        chunks_copy(chunks, task->number, data, 0, 1);
     }
     return STATUS_OK;
 }
@@ -539,12 +498,10 @@ static void split_copy(struct chunk_worker *worker)
     for (uint32_t i = 0; i < chunks->nsplits; i++) {
         struct chunk_split *split = &chunks->splits[i];
         const struct chunk_task *task = split->task;
-        size_t count = chunks_are_copied(split->worker, task, split->data) ? task->count : 0;
+        size_t count = chunks_is_copied(split->worker, task, split->data) ? parts : 0;
         size_t at;
-        while ((at = atomic_fetch_add(&split->copied, 1)) < count * parts) {
-            const struct chunk_box *box =
-                &chunks->boxes[chunks->wants[task->first + at / parts].box];
-            chunks_copy(chunks, task->number, split->data, box, at % parts, parts);
+        while ((at = atomic_fetch_add(&split->copied, 1)) < count) {
+            chunks_copy(chunks, task->number, split->data, at, parts);
         }
     }
 }
@@ -554,7 +511,7 @@ static int split_has_copies(const chunks_t *chunks)
     int has = 0;
     for (uint32_t i = 0; i < chunks->nsplits; i++) {
         const struct chunk_split *split = &chunks->splits[i];
-        has = has || chunks_are_copied(split->worker, split->task, split->data);
+        has = has || chunks_is_copied(split->worker, split->task, split->data);
     }
     return has;
 }
@@ -635,7 +592,6 @@ void chunks_close(chunks_t *chunks)
     free(chunks->workers);
     free(chunks->splits);
     free(chunks->kept);
-    free(chunks->wants);
     free(chunks->tasks);
     free(chunks->cause);
     free(chunks);
@@ -731,9 +687,9 @@ static status_t chunks_prepare(chunks_t *chunks)
     return chunks_choose_kept(chunks);
 }
 
-status_t chunks_read(chunks_t *chunks, const struct chunk_box *boxes, size_t nboxes)
+status_t chunks_read(chunks_t *chunks, const struct chunk_box *box)
 {
-    TRY(chunks_list(chunks, boxes, nboxes));
+    TRY(chunks_list(chunks, box));
     TRY(chunks_prepare(chunks));
     chunks->status = STATUS_OK;
     chunks->failed = SIZE_MAX;

@@ -32,16 +32,16 @@ typedef struct chunks chunks_t;
 status_t chunks_open(const struct chunks_spec *spec, chunks_t **out);
 void chunks_close(chunks_t *chunks);
 
-/* Elements start .. start + count - 1 of each dimension; count may be 0. The first element goes to
- * `out`, the next one along dimension i stride[i] bytes further. */
+/* Elements start .. start + count - 1 of each dimension. The first element goes to `out`, the next
+ * one along dimension i stride[i] bytes further. */
 struct chunk_box {
     hsize_t start[CHUNKS_MOST_RANK], count[CHUNKS_MOST_RANK];
     uint64_t stride[CHUNKS_MOST_RANK];
     unsigned char *out;
 };
 
-/* Reads all boxes, each chunk once. Elements of chunks that were never written are unchanged. Fails
+/* Reads a box, each chunk once. Elements of chunks that were never written are unchanged. Fails
  * with DATA, naming file, dataset and chunk; with DEVICE. */
-status_t chunks_read(chunks_t *chunks, const struct chunk_box *boxes, size_t nboxes);
+status_t chunks_read(chunks_t *chunks, const struct chunk_box *box);
 
 #endif

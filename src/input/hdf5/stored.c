@@ -306,7 +306,7 @@ status_t stored_read_chunks(depot_t *depot, struct stored *stored, const struct 
                 stored->path, stored->name);
     if (*is_done) {
         TRY_OUT(stored->chunks ? STATUS_OK : stored_open_chunks(depot, stored, turned));
-        TRY_OUT(chunks_read(stored->chunks, &box, 1));
+        TRY_OUT(chunks_read(stored->chunks, &box));
     }
 out:
     h5_close(type);
