@@ -110,11 +110,24 @@ static void report_forget_handed(void)
     pthread_mutex_unlock(&lock);
 }
 
+status_t report_again(status_t code, const char *format, ...)
+{
+    char cause[CAUSE_BYTES];
+    va_list args;
+    va_start(args, format);
+    display_format_list(cause, sizeof cause, format, args);
+    va_end(args);
+    report_clear();
+    own.status = code;
+    own.number = atomic_fetch_add(&nfailures, 1);
+    memcpy(own.cause, cause, strlen(cause) + 1);
+    return code;
+}
+
 status_t report_adopt(status_t code, const char *cause)
 {
     report_forget_handed();
-    report_clear();
-    return report_fail(code, "%s", cause);
+    return report_again(code, "%s", cause);
 }
 
 status_t report_forgive(status_t st)

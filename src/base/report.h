@@ -25,6 +25,10 @@ typedef enum {
 /* Records the cause of this thread's failure unless one is recorded already. Returns `code`. */
 status_t report_fail(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Records a cause in the place of that which this thread has recorded, if any: report_cause() may
+ * be among its words. Returns `code`. */
+status_t report_again(status_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Return the recorded cause ("" if there is none), and its status. The text stays valid until
  * report_clear(). */
 const char *report_cause(void);

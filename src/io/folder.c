@@ -99,21 +99,15 @@ status_t folder_check(const char *path, int *is_there)
     status_t st = STATUS_OK;
     char *folder = NULL;
     char *nearest = NULL;
-    char *cause = NULL;
     TRY_OUT(folder_of(path, &folder));
     st = folder_nearest(path, &nearest);
-    if (st == STATUS_USAGE) {
-        TRY_OUT(memory_text(report_cause(), &cause));
-        report_clear();
-        FAIL_OUT(STATUS_USAGE, "%s cannot be made: %s", path, cause);
-    }
-    TRY_OUT(st);
+    TRY_OUT(st == STATUS_USAGE ? report_again(st, "%s cannot be made: %s", path, report_cause())
+                               : st);
     REQUIRE_OUT(access(nearest, W_OK | X_OK) == 0, STATUS_USAGE, "%s cannot be made: folder %s: %s",
                 path, nearest, strerror(errno));
     TRY_OUT(folder_check_depth(path, folder, nearest));
     *is_there = strcmp(folder, nearest) == 0;
 out:
-    free(cause);
     free(nearest);
     free(folder);
     return st;

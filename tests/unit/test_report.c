@@ -54,6 +54,18 @@ static void owned(void **state)
     assert_string_equal(report_cause(), "");
 }
 
+/* Its words may hold the cause that it replaces. */
+static void recorded_again(void **state)
+{
+    (void)state;
+    report_next();
+    report_fail(STATUS_USAGE, "a row");
+    assert_int_equal(report_again(STATUS_DATA, "%s of a table", report_cause()), STATUS_DATA);
+    assert_string_equal(report_cause(), "a row of a table");
+    assert_int_equal(report_cause_status(), STATUS_DATA);
+    report_next();
+}
+
 static void handed_over(void **state)
 {
     (void)state;
@@ -112,7 +124,8 @@ static void adopted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(owned), cmocka_unit_test(handed_over),
-                                       cmocka_unit_test(forgiven), cmocka_unit_test(adopted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(owned), cmocka_unit_test(recorded_again),
+                                       cmocka_unit_test(handed_over), cmocka_unit_test(forgiven),
+                                       cmocka_unit_test(adopted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

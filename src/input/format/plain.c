@@ -11,7 +11,6 @@
 #include "io/file.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 static const uint64_t most_bits = UINT64_C(1) << 60;
 
@@ -264,15 +263,7 @@ status_t plain_set_centre(struct plain *plain, double hz)
 status_t plain_check_mistakes(const struct mistakes *mistakes, const char *what)
 {
     status_t st = mistakes_report(mistakes);
-    char *cause = NULL;
-    if (st == STATUS_USAGE) {
-        TRY_OUT(memory_text(report_cause(), &cause));
-        report_clear();
-        FAIL_OUT(STATUS_DATA, "%s (%s)", cause, what);
-    }
-out:
-    free(cause);
-    return st;
+    return st == STATUS_USAGE ? report_again(STATUS_DATA, "%s (%s)", report_cause(), what) : st;
 }
 
 /* Without r or c, numbers are complex pairs if the domain is complex and nothing else says why. */

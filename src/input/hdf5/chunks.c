@@ -210,8 +210,8 @@ static void chunks_copy(const chunks_t *chunks, uint64_t number, const unsigned 
     }
 }
 
-/* Fails with what is wrong with a chunk: "FILE: DATASET: the chunk that begins at (0, 4096): ...".
- * The other one says the same of what was recorded as a failure. */
+/* Fails with what is wrong with a chunk, which may be what was recorded of it: "FILE: DATASET: the
+ * chunk that begins at (0, 4096): ...". */
 static status_t chunks_fail(const chunks_t *chunks, uint64_t number, status_t status,
                             const char *cause)
 {
@@ -221,21 +221,10 @@ static status_t chunks_fail(const chunks_t *chunks, uint64_t number, status_t st
     for (int i = 0; i < chunks->spec.rank; i++) {
         (void)text_add(&at, "%s%llu", i > 0 ? ", " : "", (unsigned long long)origin[i]);
     }
-    status_t st = report_fail(status, "%s: %s: the chunk that begins at (%s): %s",
-                              chunks->spec.path, chunks->spec.name, at.data ? at.data : "?", cause);
+    status_t st =
+        report_again(status, "%s: %s: the chunk that begins at (%s): %s", chunks->spec.path,
+                     chunks->spec.name, at.data ? at.data : "?", cause);
     text_free(&at);
-    return st;
-}
-
-static status_t chunks_refail(const chunks_t *chunks, uint64_t number, status_t status)
-{
-    status_t st = STATUS_OK;
-    char *cause = NULL;
-    TRY_OUT(memory_text(report_cause(), &cause));
-    report_clear();
-    st = chunks_fail(chunks, number, status, cause);
-out:
-    free(cause);
     return st;
 }
 
@@ -313,7 +302,7 @@ static status_t chunks_do(struct chunk_worker *worker, const struct chunk_task *
 static void chunks_record(chunks_t *chunks, const struct chunk_task *task, status_t status)
 {
     size_t i = (size_t)(task - chunks->tasks);
-    (void)chunks_refail(chunks, task->number, status);
+    (void)chunks_fail(chunks, task->number, status, report_cause());
     pthread_mutex_lock(&chunks->lock);
     if (chunks->status == STATUS_OK || i < chunks->failed) {
         free(memory_move(&chunks->cause));
@@ -621,7 +610,7 @@ static status_t chunks_look_up(chunks_t *chunks, struct chunk_task *task)
     char cause[160];
     chunks_origin(chunks, task->number, origin);
     status_t st = h5_places_find(chunks->places, origin, &task->place);
-    TRY(st == STATUS_DATA ? chunks_refail(chunks, task->number, st) : st);
+    TRY(st == STATUS_DATA ? chunks_fail(chunks, task->number, st, report_cause()) : st);
     int is_large = place->bytes > unfilter_most_bytes((size_t)spec->chunk_bytes);
     if (!is_large && place->offset <= spec->identity.bytes &&
         place->bytes <= spec->identity.bytes - place->offset) {
