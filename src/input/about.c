@@ -152,16 +152,16 @@ static int about_is_known(const char *name)
 
 /* Numbers without sign that int64 does not hold, as text: HDF5 would make the largest one of them.
  */
-static status_t about_read_large(hid_t attribute, const char *where, const char *name,
-                                 hssize_t count, struct about_item *item)
+static status_t about_read_large(const struct h5_dataset *attribute, const char *where,
+                                 const char *name, struct about_item *item)
 {
     status_t st = STATUS_OK;
     uint64_t values[ABOUT_NUMBERS] = {0};
     struct text text = {0};
     int is_large = 0;
-    H5_TRY_OUT(H5Aread(attribute, H5T_NATIVE_UINT64, values), "%s: attribute %s cannot be read",
-               where, name);
-    for (hssize_t i = 0; i < count; i++) {
+    H5_TRY_OUT(h5_values_read(attribute, H5T_NATIVE_UINT64, values),
+               "%s: attribute %s cannot be read", where, name);
+    for (uint64_t i = 0; i < attribute->count; i++) {
         is_large |= values[i] > INT64_MAX;
         TRY_OUT(text_add(&text, "%s%llu", i > 0 ? ", " : "", (unsigned long long)values[i]));
     }
@@ -174,38 +174,34 @@ out:
 }
 
 /* Reads up to ABOUT_NUMBERS numbers; leaves the count 0 where there are none, or more. */
-static status_t about_read_numbers(hid_t attribute, const char *where, const char *name,
+static status_t about_read_numbers(hid_t object, const char *where, const char *name,
                                    struct about_item *item)
 {
     status_t st = STATUS_OK;
-    hid_t space = -1;
-    hid_t type = H5Aget_type(attribute);
-    H5_TRY_OUT(type, "%s: attribute %s has no type", where, name);
-    space = H5Aget_space(attribute);
-    H5_TRY_OUT(space, "%s: attribute %s has no shape", where, name);
-    hssize_t count = H5Sget_simple_extent_npoints(space);
-    H5T_class_t class = H5Tget_class(type);
+    struct h5_dataset attribute = {0};
+    TRY_OUT(h5_attribute_open(object, where, name, &attribute));
+    H5T_class_t class = H5Tget_class(attribute.type);
     int is_whole = class == H5T_INTEGER;
-    if (count <= 0 || count > ABOUT_NUMBERS || (!is_whole && class != H5T_FLOAT)) {
+    if (attribute.count == 0 || attribute.count > ABOUT_NUMBERS ||
+        (!is_whole && class != H5T_FLOAT)) {
         goto out;
     }
-    if (is_whole && H5Tget_sign(type) == H5T_SGN_NONE) {
-        TRY_OUT(about_read_large(attribute, where, name, count, item));
+    if (is_whole && H5Tget_sign(attribute.type) == H5T_SGN_NONE) {
+        TRY_OUT(about_read_large(&attribute, where, name, item));
     }
     if (item->text) {
         goto out;
     }
-    H5_TRY_OUT(H5Aread(attribute, H5T_NATIVE_DOUBLE, item->numbers),
+    H5_TRY_OUT(h5_values_read(&attribute, H5T_NATIVE_DOUBLE, item->numbers),
                "%s: attribute %s cannot be read", where, name);
     if (is_whole) {
-        H5_TRY_OUT(H5Aread(attribute, H5T_NATIVE_INT64, item->whole),
+        H5_TRY_OUT(h5_values_read(&attribute, H5T_NATIVE_INT64, item->whole),
                    "%s: attribute %s cannot be read", where, name);
     }
-    item->count = (uint32_t)count;
+    item->count = (uint32_t)attribute.count;
     item->is_whole = is_whole;
 out:
-    h5_close(space);
-    h5_close(type);
+    h5_dataset_close(&attribute);
     return st;
 }
 
@@ -213,23 +209,17 @@ out:
 static status_t about_read_one(hid_t object, const char *where, const char *name,
                                struct about_item *item)
 {
-    status_t st = STATUS_OK;
     int found = 0;
-    hid_t attribute = -1;
-    TRY_OUT(h5_find_text(object, where, name, &item->text, &found));
+    TRY(h5_find_text(object, where, name, &item->text, &found));
     if (!found || strlen(item->text) > MOST_TEXT) {
         free(memory_move(&item->text));
-        attribute = H5Aopen(object, name, H5P_DEFAULT);
-        H5_TRY_OUT(attribute, "%s: attribute %s cannot be opened", where, name);
-        TRY_OUT(about_read_numbers(attribute, where, name, item));
+        TRY(about_read_numbers(object, where, name, item));
     }
     if (item->text || item->count > 0) {
-        TRY_OUT(memory_text(where, &item->object));
-        TRY_OUT(memory_text(name, &item->name));
+        TRY(memory_text(where, &item->object));
+        TRY(memory_text(name, &item->name));
     }
-out:
-    h5_close(attribute);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t about_add_object(hid_t file, const char *name, struct about *out)

@@ -294,40 +294,6 @@ enum { MOST_NUMBERS = 1 << 26, MOST_TEXTS = 1 << 20, MOST_TEXT = 1024 };
 /* Numbers, texts and names of datasets in HDF5 files, read with every check that a hostile file
  * needs. */
 
-/* A type in memory for numbers of `stored`, or for that member of it alone. HDF5 crashes on members
- * that are outside of their compound. */
-static status_t fields_number_type(hid_t stored, const char *where, const char *member,
-                                   hid_t number, hid_t *out)
-{
-    status_t st = STATUS_OK;
-    hid_t of = -1;
-    hid_t type = -1;
-    int index =
-        member && H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, member) : -1;
-    REQUIRE_OUT(!member || index >= 0, STATUS_DATA, "%s has no member %s", where, member);
-    of = member ? H5Tget_member_type(stored, (unsigned)index) : H5Tcopy(stored);
-    H5_TRY_OUT(of, "%s: its type cannot be read", where);
-    H5T_class_t class = H5Tget_class(of);
-    REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
-                "%s%s%s does not contain numbers", where, member ? ": " : "", member ? member : "");
-    if (member) {
-        size_t at = H5Tget_member_offset(stored, (unsigned)index);
-        size_t bytes = H5Tget_size(stored);
-        REQUIRE_OUT(at <= bytes && H5Tget_size(of) <= bytes - at, STATUS_DATA,
-                    "%s: its member %s is outside of it", where, member);
-        type = H5Tcreate(H5T_COMPOUND, H5Tget_size(number));
-        H5_TRY_OUT(type, "%s: a type cannot be made", where);
-        H5_TRY_OUT(H5Tinsert(type, member, 0, number), "%s: a type cannot be made", where);
-    } else {
-        type = H5Tcopy(number);
-    }
-    *out = h5_move(&type);
-out:
-    h5_close(type);
-    h5_close(of);
-    return st;
-}
-
 status_t fields_require_whole(const struct fields *f, const char *dataset)
 {
     status_t st = STATUS_OK;
@@ -357,7 +323,7 @@ static status_t fields_numbers(const struct fields *f, const char *name, const c
     TRY_OUT(h5_dataset_open(f->file, f->path, name, &dataset));
     REQUIRE_OUT(dataset.count <= MOST_NUMBERS, STATUS_DATA,
                 "%s contains %" PRIu64 " values: absurd", where, dataset.count);
-    TRY_OUT(fields_number_type(dataset.type, where, member, number, &type));
+    TRY_OUT(h5_number_type(dataset.type, where, member, number, &type));
     TRY_OUT(memory_zeroed((size_t)dataset.count, 8, "numbers of a file", &numbers));
     TRY_OUT(h5_dataset_read(&dataset, f->path, name, type, dataset.count, numbers));
     *count = (size_t)dataset.count;
@@ -389,7 +355,7 @@ static status_t fields_array_type(hid_t stored, const char *where, hid_t number,
     status_t st = STATUS_OK;
     hid_t of = -1;
     if (H5Tget_class(stored) != H5T_ARRAY) {
-        TRY_OUT(fields_number_type(stored, where, NULL, number, out));
+        TRY_OUT(h5_number_type(stored, where, NULL, number, out));
         goto out;
     }
     of = H5Tget_super(stored);
@@ -412,41 +378,31 @@ static status_t fields_attribute(const struct fields *f, const char *object, con
 {
     status_t st = STATUS_OK;
     hid_t holder = -1;
-    hid_t attribute = -1;
-    hid_t stored = -1;
-    hid_t space = -1;
+    struct h5_dataset attribute = {0};
     hid_t type = -1;
     void *numbers = NULL;
     size_t each = 1;
     char where[FIELDS_WHERE];
     *count = 0;
     TRY_OUT(fields_find(f, object, name, where, &holder));
-    if (holder < 0) {
+    TRY_OUT(holder >= 0 ? h5_attribute_open(holder, where, name, &attribute) : STATUS_OK);
+    if (attribute.count == 0) {
         goto out;
     }
-    attribute = H5Aopen(holder, name, H5P_DEFAULT);
-    H5_TRY_OUT(attribute, "%s: attribute %s cannot be opened", where, name);
-    stored = H5Aget_type(attribute);
-    space = H5Aget_space(attribute);
-    hssize_t points = H5Sget_simple_extent_npoints(space);
-    if (H5Sget_simple_extent_type(space) == H5S_NULL || points == 0) {
-        goto out;
-    }
-    REQUIRE_OUT(points > 0 && points <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd",
-                where, name);
-    TRY_OUT(fields_array_type(stored, where, number, &each, &type));
+    REQUIRE_OUT(attribute.count <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where,
+                name);
+    TRY_OUT(fields_array_type(attribute.type, where, number, &each, &type));
     REQUIRE_OUT(each <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where, name);
-    TRY_OUT(memory_zeroed((size_t)points * each, 8, "numbers of a file", &numbers));
-    H5_TRY_OUT(H5Aread(attribute, type, numbers), "%s: attribute %s cannot be read", where, name);
-    *count = (size_t)points * each;
+    TRY_OUT(memory_zeroed((size_t)attribute.count * each, 8, "numbers of a file", &numbers));
+    H5_TRY_OUT(h5_values_read(&attribute, type, numbers), "%s: attribute %s cannot be read", where,
+               name);
+    *count = (size_t)attribute.count * each;
     memcpy(out, &numbers, sizeof numbers);
     numbers = NULL;
 out:
     free(numbers);
     h5_close(type);
-    h5_close(space);
-    h5_close(stored);
-    h5_close(attribute);
+    h5_dataset_close(&attribute);
     h5_close(holder);
     return st;
 }

@@ -133,25 +133,18 @@ void override_free(struct job_layout *own)
 
 enum { MOST_VALUES = 1 << 24 };
 
-/* Values of the file: an attribute's or a dataset's. Identifiers are below 0 before said_open(). */
+/* Values of the file: an attribute's or a dataset's. said_close() in any case. */
 struct said_values {
     const char *where;     /* "PATH@NAME" or "PATH" of `file`, for messages */
     const char *path;      /* of the file */
-    hid_t object;          /* that has the attribute */
-    hid_t id, type, space; /* of the attribute, or dataset */
+    hid_t object;          /* that has the attribute; below 0: there is none */
     const char *attribute; /* its name; NULL: a dataset */
-    size_t count;
+    struct h5_dataset data;
 };
-#define SAID_VALUES(where, path)                                                                   \
-    {                                                                                              \
-        where, path, -1, -1, -1, -1, NULL, 0                                                       \
-    }
 
 static void said_close(struct said_values *values)
 {
-    h5_close(values->space);
-    h5_close(values->type);
-    h5_close(values->id);
+    h5_dataset_close(&values->data);
     h5_close(values->object);
 }
 
@@ -182,37 +175,29 @@ out:
     return st;
 }
 
-/* `values` with where and path set; said_close() in any case. */
+/* `values` with where and path set. */
 static status_t said_open(hid_t file, const char *dataset, struct storage *storage,
                           struct said_values *values)
 {
-    int found = 0;
+    struct h5_dataset *data = &values->data;
     const char *at = strrchr(values->where, '@');
     const char *name = at == values->where && dataset ? dataset : values->where;
     size_t length = at && name == values->where ? (size_t)(at - name) : strlen(name);
-    hid_t *object = at ? &values->object : &values->id;
     values->attribute = at ? at + 1 : NULL;
     TRY(at ? STATUS_OK : stored_require_whole(values->path, values->where, storage));
-    TRY(said_open_object(file, values, name, length, storage, object));
+    TRY(said_open_object(file, values, name, length, storage, &values->object));
     if (at) {
-        TRY(h5_has_attribute(*object, values->path, at + 1, &found));
-        REQUIRE(found, STATUS_DATA, "%s: %s: there is no attribute %s", values->path, values->where,
-                at + 1);
-        values->id = H5Aopen(*object, at + 1, H5P_DEFAULT);
+        TRY(h5_attribute_open(values->object, values->path, at + 1, data));
+        REQUIRE(data->id > 0, STATUS_DATA, "%s: %s: there is no attribute %s", values->path,
+                values->where, at + 1);
     } else {
-        REQUIRE(H5Iget_type(*object) == H5I_DATASET, STATUS_DATA, "%s: %s is no dataset",
+        REQUIRE(H5Iget_type(values->object) == H5I_DATASET, STATUS_DATA, "%s: %s is no dataset",
                 values->path, values->where);
+        TRY(h5_dataset_of(h5_move(&values->object), values->path, data));
     }
-    H5_TRY(values->id, "%s: %s cannot be opened", values->path, values->where);
-    values->type = at ? H5Aget_type(values->id) : H5Dget_type(values->id);
-    values->space = at ? H5Aget_space(values->id) : H5Dget_space(values->id);
-    H5_TRY(values->type, "%s: %s: its type cannot be read", values->path, values->where);
-    H5_TRY(values->space, "%s: %s: its shape cannot be read", values->path, values->where);
-    hssize_t count = H5Sget_simple_extent_npoints(values->space);
-    REQUIRE(count >= 1 && count <= MOST_VALUES, STATUS_DATA, "%s: %s contains %lld values",
-            values->path, values->where, (long long)count);
-    values->count = (size_t)count;
-    return STATUS_OK;
+    return REQUIRED(data->count >= 1 && data->count <= MOST_VALUES, STATUS_DATA,
+                    "%s: %s contains %llu values", values->path, values->where,
+                    (unsigned long long)data->count);
 }
 
 /* All values, of a compound a member, as doubles. */
@@ -220,38 +205,24 @@ static status_t said_read_numbers(const struct said_values *values, const char *
                                   double **out)
 {
     status_t st = STATUS_OK;
+    const struct h5_dataset *data = &values->data;
+    struct text where = {0};
     hid_t type = -1;
-    hid_t number = -1;
     double *numbers = NULL;
-    int is_compound = H5Tget_class(values->type) == H5T_COMPOUND;
+    int is_compound = H5Tget_class(data->type) == H5T_COMPOUND;
     REQUIRE_OUT(is_compound == (member != NULL), STATUS_DATA,
                 is_compound ? "%s: %s contains compounds: say which member%s"
                             : "%s: %s contains no compounds, and so no member %s",
                 values->path, values->where, member ? member : "");
-    int index = is_compound ? H5Tget_member_index(values->type, member) : -1;
-    REQUIRE_OUT(!is_compound || index >= 0, STATUS_DATA, "%s: %s has no member %s", values->path,
-                values->where, member);
-    number =
-        is_compound ? H5Tget_member_type(values->type, (unsigned)index) : H5Tcopy(values->type);
-    H5T_class_t class = H5Tget_class(number);
-    REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
-                "%s: %s contains no numbers", values->path, values->where);
-    type = is_compound ? H5Tcreate(H5T_COMPOUND, sizeof(double)) : H5Tcopy(H5T_NATIVE_DOUBLE);
-    H5_TRY_OUT(type, "%s: %s cannot be read", values->path, values->where);
-    if (is_compound) {
-        H5_TRY_OUT(H5Tinsert(type, member, 0, H5T_NATIVE_DOUBLE), "%s: %s cannot be read",
-                   values->path, values->where);
-    }
-    TRY_OUT(memory_zeroed(values->count, sizeof *numbers, values->where, &numbers));
-    H5_TRY_OUT(values->attribute
-                   ? H5Aread(values->id, type, numbers)
-                   : H5Dread(values->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers),
-               "%s: %s cannot be read", values->path, values->where);
+    TRY_OUT(text_add(&where, "%s: %s", values->path, values->where));
+    TRY_OUT(h5_number_type(data->type, where.data, member, H5T_NATIVE_DOUBLE, &type));
+    TRY_OUT(memory_zeroed((size_t)data->count, sizeof *numbers, values->where, &numbers));
+    H5_TRY_OUT(h5_values_read(data, type, numbers), "%s cannot be read", where.data);
     *out = memory_move(&numbers);
 out:
     free(numbers);
-    h5_close(number);
     h5_close(type);
+    text_free(&where);
     return st;
 }
 
@@ -265,7 +236,7 @@ static status_t said_read_text(hid_t file, const char *dataset, struct storage *
     int found = 0;
     *number = NAN;
     TRY_OUT(said_open(file, dataset, storage, values));
-    if (H5Tget_class(values->type) == H5T_STRING) {
+    if (H5Tget_class(values->data.type) == H5T_STRING) {
         TRY_OUT(h5_get_text(values->object, values->path, values->attribute, &text, &found));
         TRY_OUT(text_add(out, "%s", found ? text : ""));
     } else {
@@ -297,7 +268,7 @@ static status_t said_fill_value(hid_t file, const char *path, const char *keys,
                                 struct storage *storage)
 {
     status_t st = STATUS_OK;
-    struct said_values values = SAID_VALUES(own->said[key].attribute, path);
+    struct said_values values = {own->said[key].attribute, path, .object = -1};
     enum job_unit unit = own->said[key].unit;
     struct text text = {0};
     double number = NAN;
@@ -336,12 +307,12 @@ static status_t said_fill_frequencies(hid_t file, const char *path, struct job_l
 {
     status_t st = STATUS_OK;
     const struct job_frequencies *of = &own->freq.rule;
-    struct said_values values = SAID_VALUES(of->from ? of->from : of->attribute, path);
+    struct said_values values = {of->from ? of->from : of->attribute, path, .object = -1};
     const char *dataset = own->dataset ? own->dataset : own->parts[0];
     double *numbers = NULL;
     TRY_OUT(said_open(file, dataset, storage, &values));
     TRY_OUT(said_read_numbers(&values, of->member, &numbers));
-    for (size_t i = 0; i < values.count; i++) {
+    for (size_t i = 0; i < values.data.count; i++) {
         numbers[i] *= job_unit_factor(of->unit);
         REQUIRE_OUT(isfinite(numbers[i]) && fabs(numbers[i]) <= 1e15, STATUS_DATA,
                     "%s: %s contains %g, expected frequencies up to 1e15 Hz", path, values.where,
@@ -349,7 +320,7 @@ static status_t said_fill_frequencies(hid_t file, const char *path, struct job_l
     }
     free(own->freq.hz);
     own->freq.hz = numbers;
-    own->freq.count = (uint32_t)values.count;
+    own->freq.count = (uint32_t)values.data.count;
     numbers = NULL;
 out:
     free(numbers);

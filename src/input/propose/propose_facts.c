@@ -402,32 +402,27 @@ static status_t fact_read_attribute(const struct proposal *p, hid_t object, cons
 {
     status_t st = STATUS_OK;
     double *numbers = NULL;
-    hid_t id = H5Aopen(object, name, H5P_DEFAULT);
-    hid_t type = id >= 0 ? H5Aget_type(id) : -1;
-    hid_t space = id >= 0 ? H5Aget_space(id) : -1;
-    H5_TRY_OUT(space, "%s: %s cannot be opened", p->path, fact->where);
-    hssize_t count = H5Sget_simple_extent_npoints(space);
-    H5T_class_t class = H5Tget_class(type);
+    struct h5_dataset attribute = {0};
+    TRY_OUT(h5_attribute_open(object, p->path, name, &attribute));
+    H5T_class_t class = H5Tget_class(attribute.type);
     int found = 0;
-    if (count < 1 || count > MOST_VALUES) {
+    if (attribute.count < 1 || attribute.count > MOST_VALUES) {
         goto out;
     }
     if (class == H5T_STRING) {
         TRY_OUT(h5_find_text(object, p->path, name, &fact->text, &found));
     } else if (class == H5T_INTEGER || class == H5T_FLOAT) {
-        TRY_OUT(memory_zeroed((size_t)count, sizeof *numbers, "an attribute", &numbers));
-        H5_TRY_OUT(H5Aread(id, H5T_NATIVE_DOUBLE, numbers), "%s: %s cannot be read", p->path,
-                   fact->where);
+        TRY_OUT(memory_zeroed((size_t)attribute.count, sizeof *numbers, "an attribute", &numbers));
+        H5_TRY_OUT(h5_values_read(&attribute, H5T_NATIVE_DOUBLE, numbers), "%s: %s cannot be read",
+                   p->path, fact->where);
         fact->first = numbers[0];
-        fact->last = numbers[count - 1];
+        fact->last = numbers[attribute.count - 1];
         found = 1;
     }
-    fact->count = found ? (uint64_t)count : 0;
+    fact->count = found ? attribute.count : 0;
 out:
     free(numbers);
-    h5_close(space);
-    h5_close(type);
-    h5_close(id);
+    h5_dataset_close(&attribute);
     return st;
 }
 
@@ -501,12 +496,8 @@ static status_t fact_read_numbers(const struct proposal *p, const struct h5_data
 {
     status_t st = STATUS_OK;
     double *numbers = NULL;
-    hid_t type = member ? H5Tcreate(H5T_COMPOUND, sizeof(double)) : H5Tcopy(H5T_NATIVE_DOUBLE);
-    H5_TRY_OUT(type, "%s: %s cannot be read", p->path, fact->where);
-    if (member) {
-        H5_TRY_OUT(H5Tinsert(type, member, 0, H5T_NATIVE_DOUBLE), "%s: %s cannot be read", p->path,
-                   fact->where);
-    }
+    hid_t type = -1;
+    TRY_OUT(h5_number_type(data->type, fact->where, member, H5T_NATIVE_DOUBLE, &type));
     TRY_OUT(memory_zeroed((size_t)data->count, sizeof *numbers, fact->where, &numbers));
     TRY_OUT(h5_dataset_read(data, p->path, fact->where, type, data->count, numbers));
     fact->count = data->count;

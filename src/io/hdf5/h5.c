@@ -378,59 +378,108 @@ status_t h5_has_attribute(hid_t object, const char *where, const char *name, int
     return STATUS_OK;
 }
 
-/* An attribute or a dataset of values, open; `id` below 0: there is none. */
-struct values {
-    hid_t id, type, space;
-    int is_attribute;
-};
-
-static void h5_close_values(struct values *values)
+status_t h5_dataset_of(hid_t id, const char *where, struct h5_dataset *out)
 {
-    h5_close(values->space);
-    h5_close(values->type);
-    h5_close(values->id);
-}
-
-/* h5_close_values() in any case. */
-static status_t h5_open_values(hid_t object, int is_attribute, const char *where, const char *name,
-                               struct values *out)
-{
-    int exists = 1;
-    const char *what = is_attribute ? "attribute " : "";
-    *out = (struct values){-1, -1, -1, is_attribute};
-    if (is_attribute) {
-        TRY(h5_has_attribute(object, where, name, &exists));
-    } else {
-        apart_at("%s: %s", where, name);
-    }
-    if (exists) {
-        out->id =
-            is_attribute ? H5Aopen(object, name, H5P_DEFAULT) : H5Dopen2(object, name, H5P_DEFAULT);
-        H5_TRY(out->id, "%s: %s%s cannot be opened", where, what, name);
-        TRY(is_attribute ? STATUS_OK : h5_refuse_external(out->id, where, name));
-        out->type = is_attribute ? H5Aget_type(out->id) : H5Dget_type(out->id);
-        out->space = is_attribute ? H5Aget_space(out->id) : H5Dget_space(out->id);
-        H5_TRY(out->type, "%s: %s%s cannot be opened", where, what, name);
-        H5_TRY(out->space, "%s: %s%s cannot be opened", where, what, name);
-    }
+    int is_attribute = H5Iget_type(id) == H5I_ATTR;
+    const char *what = is_attribute ? "an attribute" : "a dataset";
+    *out = (struct h5_dataset){.id = id};
+    out->type = is_attribute ? H5Aget_type(id) : H5Dget_type(id);
+    out->space = is_attribute ? H5Aget_space(id) : H5Dget_space(id);
+    H5_TRY(out->type, "%s: the type of %s cannot be read", where, what);
+    H5_TRY(out->space, "%s: the shape of %s cannot be read", where, what);
+    out->rank = H5Sget_simple_extent_dims(out->space, out->dims, NULL);
+    H5_TRY(out->rank, "%s: the shape of %s cannot be read", where, what);
+    hssize_t points = H5Sget_simple_extent_npoints(out->space);
+    out->count = points > 0 ? (uint64_t)points : 0;
     return STATUS_OK;
 }
 
-static herr_t h5_read_values(const struct values *values, hid_t memory_type, void *out)
+status_t h5_dataset_open(hid_t at, const char *where, const char *name, struct h5_dataset *out)
 {
-    return values->is_attribute
-               ? H5Aread(values->id, memory_type, out)
-               : H5Dread(values->id, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
+    apart_at("%s: %s", where, name);
+    hid_t dataset = H5Dopen2(at, name, H5P_DEFAULT);
+    H5_TRY(dataset, "%s: %s cannot be opened", where, name);
+    return h5_dataset_of(dataset, where, out);
 }
 
-static status_t h5_element_count(hid_t space, const char *where, const char *name, size_t *count)
+status_t h5_attribute_open(hid_t object, const char *where, const char *name,
+                           struct h5_dataset *out)
+{
+    int is_there = 0;
+    TRY(h5_has_attribute(object, where, name, &is_there));
+    if (!is_there) {
+        return STATUS_OK;
+    }
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    H5_TRY(attribute, "%s: attribute %s cannot be opened", where, name);
+    return h5_dataset_of(attribute, where, out);
+}
+
+void h5_dataset_close(struct h5_dataset *dataset)
+{
+    const hid_t ids[] = {dataset->space, dataset->type, dataset->id};
+    for (int i = 0; i < 3; i++) {
+        h5_close(ids[i] > 0 ? ids[i] : -1);
+    }
+    *dataset = (struct h5_dataset){0};
+}
+
+herr_t h5_values_read(const struct h5_dataset *values, hid_t type, void *out)
+{
+    return H5Iget_type(values->id) == H5I_ATTR
+               ? H5Aread(values->id, type, out)
+               : H5Dread(values->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
+}
+
+status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
+                         hid_t type, uint64_t count, void *out)
+{
+    REQUIRE(dataset->count == count, STATUS_DATA, "%s: %s contains %llu values, expected %llu",
+            where, name, (unsigned long long)dataset->count, (unsigned long long)count);
+    TRY(h5_refuse_external(dataset->id, where, name));
+    H5_TRY(h5_values_read(dataset, type, out), "%s: %s cannot be read", where, name);
+    return STATUS_OK;
+}
+
+/* HDF5 crashes on members that are outside of their compound. */
+status_t h5_number_type(hid_t stored, const char *where, const char *member, hid_t number,
+                        hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t of = -1;
+    hid_t type = -1;
+    int index =
+        member && H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, member) : -1;
+    REQUIRE_OUT(!member || index >= 0, STATUS_DATA, "%s has no member %s", where, member);
+    of = member ? H5Tget_member_type(stored, (unsigned)index) : H5Tcopy(stored);
+    H5_TRY_OUT(of, "%s: its type cannot be read", where);
+    H5T_class_t class = H5Tget_class(of);
+    REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT, STATUS_DATA,
+                "%s%s%s does not contain numbers", where, member ? ": " : "", member ? member : "");
+    if (member) {
+        size_t at = H5Tget_member_offset(stored, (unsigned)index);
+        size_t bytes = H5Tget_size(stored);
+        REQUIRE_OUT(at <= bytes && H5Tget_size(of) <= bytes - at, STATUS_DATA,
+                    "%s: its member %s is outside of it", where, member);
+        type = H5Tcreate(H5T_COMPOUND, H5Tget_size(number));
+        H5_TRY_OUT(type, "%s: a type cannot be made", where);
+        H5_TRY_OUT(H5Tinsert(type, member, 0, number), "%s: a type cannot be made", where);
+    } else {
+        type = H5Tcopy(number);
+    }
+    *out = h5_move(&type);
+out:
+    h5_close(type);
+    h5_close(of);
+    return st;
+}
+
+/* Fails where there are none, or absurdly many. */
+static status_t h5_check_count(const struct h5_dataset *values, const char *where, const char *name)
 {
     enum { MOST = 1 << 27 };
-    hssize_t points = H5Sget_simple_extent_npoints(space);
-    REQUIRE(points >= 1 && points <= MOST, STATUS_DATA, "%s: %s contains %lld values", where, name,
-            (long long)points);
-    *count = (size_t)points;
-    return STATUS_OK;
+    return REQUIRED(values->count >= 1 && values->count <= MOST, STATUS_DATA,
+                    "%s: %s contains %llu values", where, name, (unsigned long long)values->count);
 }
 
 /* Turns the texts that HDF5 read (fixed length, or variable length pointers) into our own. */
@@ -455,16 +504,16 @@ static status_t h5_copy_texts(const char *raw, size_t size, int variable, size_t
     return STATUS_OK;
 }
 
-static status_t h5_read_text_list(const struct values *from, const char *where, const char *name,
-                                  char ***out, size_t *out_count)
+static status_t h5_read_text_list(const struct h5_dataset *from, const char *where,
+                                  const char *name, char ***out, size_t *out_count)
 {
     status_t st = STATUS_OK;
     char *raw = NULL;
     char **texts = NULL;
-    size_t count = 0;
+    size_t count = (size_t)from->count;
     REQUIRE_OUT(H5Tget_class(from->type) == H5T_STRING, STATUS_DATA, "%s: %s is not text", where,
                 name);
-    TRY_OUT(h5_element_count(from->space, where, name, &count));
+    TRY_OUT(h5_check_count(from, where, name));
     int variable = H5Tis_variable_str(from->type) > 0;
     size_t size = variable ? sizeof(char *) : H5Tget_size(from->type);
     /* A damaged file may state any number. */
@@ -472,7 +521,7 @@ static status_t h5_read_text_list(const struct values *from, const char *where, 
                 "%s: %s contains %zu texts of %zu bytes: too much for names", where, name, count,
                 size);
     TRY_OUT(memory_zeroed(count, size, name, &raw));
-    H5_TRY_OUT(h5_read_values(from, from->type, raw), "%s: %s cannot be read", where, name);
+    H5_TRY_OUT(h5_values_read(from, from->type, raw), "%s: %s cannot be read", where, name);
     TRY_OUT(memory_zeroed(count, sizeof *texts, name, &texts));
     TRY_OUT(h5_copy_texts(raw, size, variable, count, texts));
     *out = texts;
@@ -492,15 +541,15 @@ static status_t h5_get_texts(hid_t object, const char *where, const char *name, 
                              char ***out, size_t *count)
 {
     status_t st = STATUS_OK;
-    struct values attribute;
+    struct h5_dataset attribute = {0};
     *count = 0;
-    TRY_OUT(h5_open_values(object, 1, where, name, &attribute));
-    if (attribute.id >= 0 && (!any_kind || (H5Tget_class(attribute.type) == H5T_STRING &&
-                                            H5Sget_simple_extent_npoints(attribute.space) > 0))) {
+    TRY_OUT(h5_attribute_open(object, where, name, &attribute));
+    if (attribute.id > 0 &&
+        (!any_kind || (H5Tget_class(attribute.type) == H5T_STRING && attribute.count > 0))) {
         TRY_OUT(h5_read_text_list(&attribute, where, name, out, count));
     }
 out:
-    h5_close_values(&attribute);
+    h5_dataset_close(&attribute);
     return st;
 }
 
@@ -551,26 +600,25 @@ static status_t h5_get_number(hid_t object, const char *where, const char *name,
                               void *value, int *found)
 {
     status_t st = STATUS_OK;
-    struct values attribute;
+    struct h5_dataset attribute = {0};
     char *raw = NULL;
-    size_t count = 0;
     size_t size = H5Tget_size(memory_type);
     *found = 0;
-    TRY_OUT(h5_open_values(object, 1, where, name, &attribute));
-    if (attribute.id >= 0) {
+    TRY_OUT(h5_attribute_open(object, where, name, &attribute));
+    if (attribute.id > 0) {
         H5T_class_t class = H5Tget_class(attribute.type);
         REQUIRE_OUT(class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_ENUM, STATUS_DATA,
                     "%s: attribute %s is not a number", where, name);
-        TRY_OUT(h5_element_count(attribute.space, where, name, &count));
-        TRY_OUT(memory_zeroed(count, size, name, &raw));
-        H5_TRY_OUT(h5_read_values(&attribute, memory_type, raw), "%s: attribute %s cannot be read",
+        TRY_OUT(h5_check_count(&attribute, where, name));
+        TRY_OUT(memory_zeroed((size_t)attribute.count, size, name, &raw));
+        H5_TRY_OUT(h5_values_read(&attribute, memory_type, raw), "%s: attribute %s cannot be read",
                    where, name);
         memcpy(value, raw, size);
         *found = 1;
     }
 out:
     free(raw);
-    h5_close_values(&attribute);
+    h5_dataset_close(&attribute);
     return st;
 }
 
@@ -637,27 +685,30 @@ status_t h5_put_u64(hid_t object, const char *name, uint64_t value)
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count)
 {
     status_t st = STATUS_OK;
-    struct values dataset;
-    TRY_OUT(h5_open_values(file, 0, where, name, &dataset));
+    struct h5_dataset dataset = {0};
+    TRY_OUT(h5_dataset_open(file, where, name, &dataset));
+    TRY_OUT(h5_refuse_external(dataset.id, where, name));
     TRY_OUT(h5_read_text_list(&dataset, where, name, out, count));
 out:
-    h5_close_values(&dataset);
+    h5_dataset_close(&dataset);
     return st;
 }
 
 status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count)
 {
     status_t st = STATUS_OK;
-    struct values dataset;
+    struct h5_dataset dataset = {0};
     double *values = NULL;
-    TRY_OUT(h5_open_values(file, 0, where, name, &dataset));
-    TRY_OUT(h5_element_count(dataset.space, where, name, count));
-    TRY_OUT(memory_zeroed(*count, sizeof *values, name, &values));
-    H5_TRY_OUT(h5_read_values(&dataset, H5T_NATIVE_DOUBLE, values),
+    TRY_OUT(h5_dataset_open(file, where, name, &dataset));
+    TRY_OUT(h5_refuse_external(dataset.id, where, name));
+    TRY_OUT(h5_check_count(&dataset, where, name));
+    TRY_OUT(memory_zeroed((size_t)dataset.count, sizeof *values, name, &values));
+    H5_TRY_OUT(h5_values_read(&dataset, H5T_NATIVE_DOUBLE, values),
                "%s: %s cannot be read as numbers", where, name);
+    *count = (size_t)dataset.count;
     *out = memory_move(&values);
 out:
     free(values);
-    h5_close_values(&dataset);
+    h5_dataset_close(&dataset);
     return st;
 }

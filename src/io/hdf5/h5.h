@@ -82,6 +82,36 @@ status_t h5_refuse_external(hid_t dataset, const char *where, const char *name);
 status_t h5_has(hid_t at, const char *where, const char *name, int *out);
 status_t h5_has_attribute(hid_t object, const char *where, const char *name, int *out);
 
+/* Values of a dataset or an attribute, open. Begins as {0}; h5_dataset_close() in any case. */
+struct h5_dataset {
+    hid_t id, type, space;
+    int rank;
+    hsize_t dims[H5S_MAX_RANK];
+    uint64_t count; /* of values; 1 of a scalar */
+};
+
+/* Opens the dataset `name`, and reads its type and shape; h5_dataset_close() closes all three.
+ * `where` names the file in messages. Fails with DATA. */
+status_t h5_dataset_open(hid_t at, const char *where, const char *name, struct h5_dataset *out);
+/* Opens an attribute likewise; *out stays {0} if it is missing. Fails with DATA. */
+status_t h5_attribute_open(hid_t object, const char *where, const char *name,
+                           struct h5_dataset *out);
+/* Describes an open dataset or attribute, which it closes with the rest. Fails with DATA. */
+status_t h5_dataset_of(hid_t id, const char *where, struct h5_dataset *out);
+void h5_dataset_close(struct h5_dataset *dataset);
+
+/* Reads all values of a dataset, which are `count`, as numbers of a type. Fails with DATA. */
+status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
+                         hid_t type, uint64_t count, void *out);
+/* Reads all values, of an attribute, too, wherever they are; below 0: HDF5 has failed. */
+herr_t h5_values_read(const struct h5_dataset *values, hid_t type, void *out);
+
+/* Makes a type in memory for values of `stored`, each as a `number`; with `member` of that member
+ * of a compound alone. `where` names them in messages. Fails with DATA: they are no numbers, or
+ * there is no such member. */
+status_t h5_number_type(hid_t stored, const char *where, const char *member, hid_t number,
+                        hid_t *out);
+
 /* Read attributes of an object (`where` names file and object in messages): a scalar, or the first
  * of an array. If it is missing, the h5_get_ functions set *found = 0 and leave *value unchanged.
  * They fail with DATA if it is of another kind. */

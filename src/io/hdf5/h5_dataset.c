@@ -20,46 +20,6 @@
 
 enum { MOST_NAMES = 1 << 16 };
 
-status_t h5_dataset_open(hid_t at, const char *where, const char *name, struct h5_dataset *out)
-{
-    apart_at("%s: %s", where, name);
-    hid_t dataset = H5Dopen2(at, name, H5P_DEFAULT);
-    H5_TRY(dataset, "%s: %s cannot be opened", where, name);
-    return h5_dataset_of(dataset, where, out);
-}
-
-status_t h5_dataset_of(hid_t dataset, const char *where, struct h5_dataset *out)
-{
-    *out = (struct h5_dataset){dataset, H5Dget_type(dataset), H5Dget_space(dataset), 0, {0}, 0};
-    H5_TRY(out->type, "%s: the type of a dataset cannot be read", where);
-    H5_TRY(out->space, "%s: the shape of a dataset cannot be read", where);
-    out->rank = H5Sget_simple_extent_dims(out->space, out->dims, NULL);
-    H5_TRY(out->rank, "%s: the shape of a dataset cannot be read", where);
-    hssize_t points = H5Sget_simple_extent_npoints(out->space);
-    out->count = points > 0 ? (uint64_t)points : 0;
-    return STATUS_OK;
-}
-
-void h5_dataset_close(struct h5_dataset *dataset)
-{
-    const hid_t ids[] = {dataset->space, dataset->type, dataset->id};
-    for (int i = 0; i < 3; i++) {
-        h5_close(ids[i] > 0 ? ids[i] : -1);
-    }
-    *dataset = (struct h5_dataset){0};
-}
-
-status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
-                         hid_t type, uint64_t count, void *out)
-{
-    REQUIRE(dataset->count == count, STATUS_DATA, "%s: %s contains %llu values, expected %llu",
-            where, name, (unsigned long long)dataset->count, (unsigned long long)count);
-    TRY(h5_refuse_external(dataset->id, where, name));
-    H5_TRY(H5Dread(dataset->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out), "%s: %s cannot be read",
-           where, name);
-    return STATUS_OK;
-}
-
 status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *start,
                               const hsize_t *size, hid_t type, void *out, const char *format, ...)
 {
@@ -267,44 +227,35 @@ status_t h5_is_scale(hid_t object, const char *name, int *out)
 
 /* An attribute of a dataset with an element of variable length for each dimension. */
 struct lists {
-    hid_t id, type, space;
+    struct h5_dataset values;
     void *elements;
 };
 
 static void h5_close_lists(struct lists *lists)
 {
     if (lists->elements) {
-        h5_reclaim(lists->type, lists->space, lists->elements);
+        h5_reclaim(lists->values.type, lists->values.space, lists->elements);
     }
     free(lists->elements);
-    h5_close(lists->space);
-    h5_close(lists->type);
-    h5_close(lists->id);
+    h5_dataset_close(&lists->values);
 }
 
-/* `id` below 0: there is none. h5_close_lists() in any case. HDF5's own functions free pointers
- * that were never set when the read fails. */
+/* No elements: there is none. Begins as {0}; h5_close_lists() in any case. HDF5's own functions
+ * free pointers that were never set when the read fails. */
 static status_t h5_read_lists(hid_t dataset, const char *name, const char *attribute, int dim,
                               H5T_class_t class, size_t element_bytes, struct lists *out)
 {
-    int is_there = 0;
-    *out = (struct lists){-1, -1, -1, NULL};
-    TRY(h5_has_attribute(dataset, name, attribute, &is_there));
-    if (!is_there) {
+    struct h5_dataset *values = &out->values;
+    TRY(h5_attribute_open(dataset, name, attribute, values));
+    if (values->id <= 0) {
         return STATUS_OK;
     }
-    out->id = H5Aopen(dataset, attribute, H5P_DEFAULT);
-    H5_TRY(out->id, "%s: %s cannot be opened", name, attribute);
-    out->type = H5Aget_type(out->id);
-    H5_TRY(out->type, "%s: %s cannot be opened", name, attribute);
-    out->space = H5Aget_space(out->id);
-    H5_TRY(out->space, "%s: %s cannot be opened", name, attribute);
-    hssize_t count = H5Sget_simple_extent_npoints(out->space);
-    REQUIRE(H5Tget_class(out->type) == class && H5Tget_size(out->type) == element_bytes &&
-                count > dim && count <= H5S_MAX_RANK,
+    REQUIRE(H5Tget_class(values->type) == class && H5Tget_size(values->type) == element_bytes &&
+                values->count > (uint64_t)dim && values->count <= H5S_MAX_RANK,
             STATUS_DATA, "%s: %s is not what HDF5 writes", name, attribute);
-    TRY(memory_zeroed((size_t)count, element_bytes, attribute, &out->elements));
-    H5_TRY(H5Aread(out->id, out->type, out->elements), "%s: %s cannot be read", name, attribute);
+    TRY(memory_zeroed((size_t)values->count, element_bytes, attribute, &out->elements));
+    H5_TRY(h5_values_read(values, values->type, out->elements), "%s: %s cannot be read", name,
+           attribute);
     return STATUS_OK;
 }
 
@@ -350,14 +301,14 @@ static status_t h5_walk_scales(hid_t dataset, const char *name, int dim, char *f
                                struct text *all)
 {
     status_t st = STATUS_OK;
-    struct lists lists;
+    struct lists lists = {.elements = NULL};
     char path[H5_SCALE_NAME];
     hid_t element = -1;
     TRY_OUT(h5_read_lists(dataset, name, "DIMENSION_LIST", dim, H5T_VLEN, sizeof(hvl_t), &lists));
-    if (lists.id < 0) {
+    if (!lists.elements) {
         goto out;
     }
-    element = H5Tget_super(lists.type);
+    element = H5Tget_super(lists.values.type);
     REQUIRE_OUT(H5Tequal(element, H5T_STD_REF_OBJ) > 0, STATUS_DATA,
                 "%s: DIMENSION_LIST is not what HDF5 writes", name);
     const hvl_t *references = (const hvl_t *)lists.elements + dim;
@@ -389,12 +340,12 @@ status_t h5_first_scale(hid_t dataset, const char *name, int dim, char out[H5_SC
 status_t h5_get_label(hid_t dataset, const char *name, int dim, char out[H5_SCALE_NAME])
 {
     status_t st = STATUS_OK;
-    struct lists lists;
+    struct lists lists = {.elements = NULL};
     out[0] = '\0';
     TRY_OUT(
         h5_read_lists(dataset, name, "DIMENSION_LABELS", dim, H5T_STRING, sizeof(char *), &lists));
-    if (lists.id >= 0) {
-        REQUIRE_OUT(H5Tis_variable_str(lists.type) > 0, STATUS_DATA,
+    if (lists.elements) {
+        REQUIRE_OUT(H5Tis_variable_str(lists.values.type) > 0, STATUS_DATA,
                     "%s: DIMENSION_LABELS is not what HDF5 writes", name);
         const char *label = ((const char *const *)lists.elements)[dim];
         snprintf(out, H5_SCALE_NAME, "%s", label ? label : "");

@@ -32,25 +32,6 @@ void h5_chunk_origin(uint64_t number, int rank, const hsize_t *chunk, const hsiz
  * damaged. */
 status_t h5_places_find(h5_places_t *places, const hsize_t *chunk, struct h5_place *out);
 
-/* Begins as {0}; h5_dataset_close() in any case. */
-struct h5_dataset {
-    hid_t id, type, space;
-    int rank;
-    hsize_t dims[H5S_MAX_RANK];
-    uint64_t count; /* of values; 1 of a scalar */
-};
-
-/* Opens the dataset `name`, and reads its type and shape; h5_dataset_close() closes all three.
- * `where` names the file in messages. Fails with DATA. */
-status_t h5_dataset_open(hid_t at, const char *where, const char *name, struct h5_dataset *out);
-/* Describes an open dataset, which it closes with the rest. Fails with DATA. */
-status_t h5_dataset_of(hid_t dataset, const char *where, struct h5_dataset *out);
-void h5_dataset_close(struct h5_dataset *dataset);
-
-/* Reads all values, which are `count`, as numbers of a type. Fails with DATA. */
-status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
-                         hid_t type, uint64_t count, void *out);
-
 /* Reads `size` values from `start` on in each dimension likewise; the format names them in
  * messages. Fails with DATA. */
 status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *start,
