@@ -266,17 +266,17 @@ status_t lost_apply(struct archive *archive)
 /* Pieces of a dataset: the extents, lost boxes and files of a range of it. */
 
 /* Boxes are counted from the piece on. */
-static status_t cut_boxes(const struct archive_part *part, uint32_t dimension, uint64_t first,
-                          uint64_t count, struct archive_part *out)
+static status_t cut_boxes(const struct archive_part *part, uint64_t first, uint64_t count,
+                          struct archive_part *out)
 {
     TRY(memory_zeroed(part->nboxes, sizeof *out->boxes, "what is lost", &out->boxes));
     for (uint32_t i = 0; i < part->nboxes; i++) {
         struct lost_box box = part->boxes[i];
-        uint64_t low = max_u64(box.low[dimension], first);
-        uint64_t high = min_u64(box.high[dimension], first + count);
+        uint64_t low = max_u64(box.low[0], first);
+        uint64_t high = min_u64(box.high[0], first + count);
         if (low < high) {
-            box.low[dimension] = low - first;
-            box.high[dimension] = high - first;
+            box.low[0] = low - first;
+            box.high[0] = high - first;
             TRY(memory_text(part->boxes[i].why, &box.why));
             out->boxes[out->nboxes++] = box;
         }
@@ -317,34 +317,44 @@ static status_t cut_storage(const struct storage *storage, struct storage *out)
     return STATUS_OK;
 }
 
-status_t cut_part(const struct archive *archive, uint64_t first, uint64_t count, uint64_t samples,
-                  struct archive_part *out)
+static status_t cut_part(const struct archive *archive, struct archive_part *out)
 {
     const struct archive_part *part = &archive->parts[0];
+    const uint64_t first = out->origin;
+    const uint64_t count = archive->shape.time_dim == 0 ? out->samples : 1;
     uint64_t outermost = archive_outermost(archive);
     uint64_t bytes = archive->stored.element_bytes; /* of one of these */
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
         bytes *= archive->shape.dims[i].dimension == 0 ? 1 : archive->shape.dims[i].size;
     }
-    *out = (struct archive_part){.file_bytes = part->file_bytes,
-                                 .samples = samples,
-                                 .chunk_bytes = part->chunk_bytes,
-                                 .row_bytes = part->row_bytes,
-                                 .origin = part->origin + first};
     REQUIRE(first < outermost && count > 0 && count <= outermost - first, STATUS_DATA,
             "%s: elements %llu .. %llu of %llu", part->path, (unsigned long long)first,
             (unsigned long long)(first + count), (unsigned long long)outermost);
+    out->origin += part->origin;
+    out->file_bytes = part->file_bytes;
+    out->chunk_bytes = part->chunk_bytes;
+    out->row_bytes = part->row_bytes;
     TRY(memory_text(part->path, &out->path));
     TRY(memory_text(part->dataset, &out->dataset));
     TRY(cut_storage(&part->storage, &out->storage));
-    TRY(cut_boxes(part, 0, first, count, out));
+    TRY(cut_boxes(part, first, count, out));
     return cut_extents(part, first * bytes, count * bytes, out);
 }
 
-void cut_free(struct archive_part *part)
+status_t cut_parts(struct archive *archive, struct archive_part *parts, size_t count)
 {
-    pack_free(part, &archive_part_type);
-    *part = (struct archive_part){.path = NULL};
+    status_t st = STATUS_OK;
+    for (size_t i = 0; i < count; i++) {
+        TRY_OUT(cut_part(archive, &parts[i]));
+    }
+    struct archive_part *whole = archive->parts;
+    archive->parts = parts;
+    archive->nparts = (uint32_t)count;
+    parts = whole;
+    count = 1;
+out:
+    pack_free_list(parts, count, &archive_part_type);
+    return st;
 }
 
 /* Blocks of time that are longer than what counts of them: as a recorder's pieces are. */

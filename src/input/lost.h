@@ -25,11 +25,10 @@ status_t lost_apply(struct archive *archive);
  * others of the dataset have no meaning. Fails with DATA, DEVICE (memory). */
 status_t cut_time(struct archive *archive, uint64_t samples);
 
-/* Makes a part of indices first .. first + count - 1 of the outermost dimension of an archive of
- * one part. It has `samples` samples, counted from 0. The caller calls cut_free() in any case.
- * Fails with DATA (a file that is missing by now), DEVICE (memory). */
-status_t cut_part(const struct archive *archive, uint64_t first, uint64_t count, uint64_t samples,
-                  struct archive_part *out);
-void cut_free(struct archive_part *part);
+/* Cuts an archive of one part into `count` ones, by the outermost dimension. They have their
+ * samples, first sample and place, and in `origin` the first of their indices: as many as samples
+ * where that dimension is time, else one. Takes over `parts`, also when it fails. Fails with DATA
+ * (a file that is missing by now), DEVICE (memory). */
+status_t cut_parts(struct archive *archive, struct archive_part *parts, size_t count);
 
 #endif

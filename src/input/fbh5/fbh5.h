@@ -116,6 +116,10 @@ void fbh5_destroy(struct fbh5 *fbh5);
  * HDF5. */
 status_t fbh5_load_band(struct fbh5 *fbh5);
 
+/* Converts SIGPROC's hhmmss.s or ddmmss.s to hours or degrees. Returns 0 if it is neither, or above
+ * `most`. */
+int fbh5_unpack_sixtieths(double value, double most, double *out);
+
 /* Sets fbh5->sky's position from the header's, unless that is zeros: programs that do not know the
  * position write zeros. */
 void fbh5_settle_position(struct fbh5 *fbh5);

@@ -38,19 +38,10 @@ out:
 }
 
 static status_t fbh5_band_read(const struct h5_dataset *band, const struct fbh5 *fbh5,
-                               uint64_t first, uint64_t count, double *hertz)
+                               hsize_t first, hsize_t count, double *hertz)
 {
-    status_t st = STATUS_OK;
-    hsize_t start = first;
-    hsize_t size = count;
-    hid_t memory = H5Screate_simple(1, &size, NULL);
-    H5_TRY_OUT(H5Sselect_hyperslab(band->space, H5S_SELECT_SET, &start, NULL, &size, NULL),
-               "%s: /frequency cannot be read", fbh5->path);
-    H5_TRY_OUT(H5Dread(band->id, H5T_NATIVE_DOUBLE, memory, band->space, H5P_DEFAULT, hertz),
-               "%s: /frequency cannot be read", fbh5->path);
-out:
-    h5_close(memory);
-    return st;
+    return h5_dataset_read_part(band, &first, &count, H5T_NATIVE_DOUBLE, hertz, "%s: /frequency",
+                                fbh5->path);
 }
 
 /* Reads our products' metadata of coherent dedispersion. */
@@ -145,6 +136,16 @@ out:
     free(hertz);
     h5_dataset_close(&band);
     return st;
+}
+
+int fbh5_unpack_sixtieths(double value, double most, double *out)
+{
+    double whole = floor(fabs(value) / 1e4);
+    double minutes = floor((fabs(value) - whole * 1e4) / 100);
+    double seconds = fabs(value) - whole * 1e4 - minutes * 100;
+    double number = whole + minutes / 60 + seconds / 3600;
+    *out = copysign(number, value);
+    return isfinite(value) && minutes < 60 && seconds < 60 && number <= most;
 }
 
 void fbh5_settle_position(struct fbh5 *fbh5)

@@ -240,17 +240,6 @@ static int fbh5_parse_sixtieths(const char *text, double most, double *out)
     return strlen(text) <= 1 && ascii_sixtieths(plain, most, out);
 }
 
-/* SIGPROC's hhmmss.s and ddmmss.s, which some writers leave. */
-static int fbh5_unpack_sixtieths(double value, double most, double *out)
-{
-    double whole = floor(fabs(value) / 1e4);
-    double minutes = floor((fabs(value) - whole * 1e4) / 100);
-    double seconds = fabs(value) - whole * 1e4 - minutes * 100;
-    double number = whole + minutes / 60 + seconds / 3600;
-    *out = copysign(number, value);
-    return minutes < 60 && seconds < 60 && number <= most;
-}
-
 /* Hours or degrees: a number or a text. What is neither is taken as 0. */
 static status_t fbh5_read_angle(hid_t data, struct fbh5 *fbh5, const char *name, double most,
                                 double *out)
@@ -272,7 +261,7 @@ static status_t fbh5_read_angle(hid_t data, struct fbh5 *fbh5, const char *name,
     TRY_OUT(fbh5_get_f64(data, fbh5, name, &value));
     if (fabs(value) <= most) {
         *out = value;
-    } else if (fbh5_unpack_sixtieths(value, most, out)) {
+    } else if (fbh5_unpack_sixtieths(value, most, out)) { /* as SIGPROC has them */
         TRY_OUT(assume(&fbh5->assumed, "%s is %.12g, not %s: read as sixtieths (ddmmss.s)", name,
                        value, unit));
     } else {
@@ -519,10 +508,9 @@ static status_t stated_read_axis(hid_t file, const char *path, const char *name,
 {
     status_t st = STATUS_OK;
     struct h5_dataset axis = {0};
-    hid_t memory = -1;
     double values[3];
     const hsize_t places[3] = {0, 1, count - 1};
-    const hsize_t three = 3;
+    const hsize_t one = 1;
     TRY_OUT(h5_has(file, path, name, &out->is_there));
     if (!out->is_there || count < 3) {
         out->is_there = 0;
@@ -536,17 +524,15 @@ static status_t stated_read_axis(hid_t file, const char *path, const char *name,
         goto out;
     }
     TRY_OUT(h5_refuse_external(axis.id, path, name));
-    memory = H5Screate_simple(1, &three, NULL);
-    H5_TRY_OUT(H5Sselect_elements(axis.space, H5S_SELECT_SET, 3, places), "%s: /%s cannot be read",
-               path, name);
-    H5_TRY_OUT(H5Dread(axis.id, H5T_NATIVE_DOUBLE, memory, axis.space, H5P_DEFAULT, values),
-               "%s: /%s cannot be read", path, name);
+    for (int i = 0; i < 3; i++) {
+        TRY_OUT(h5_dataset_read_part(&axis, &places[i], &one, H5T_NATIVE_DOUBLE, &values[i],
+                                     "%s: /%s", path, name));
+    }
     out->first = values[0];
     out->step = values[1] - values[0];
     out->mean = (values[2] - values[0]) / (double)(count - 1);
     out->is_there = fabs(out->mean) > 0 && fabs(out->step / out->mean - 1) < 1e-3;
 out:
-    h5_close(memory);
     h5_dataset_close(&axis);
     return st;
 }

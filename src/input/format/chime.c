@@ -416,32 +416,22 @@ out:
 /* The archive's one part becomes one for each coarse channel. */
 static status_t chime_beam_split(const struct chime_beam *said, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct archive_part *parts = NULL;
     uint64_t samples = archive->parts[0].samples;
     uint64_t latest = said->first;
     size_t count = (size_t)said->dims[0];
-    TRY_OUT(memory_zeroed(count, sizeof *parts, "coarse channels", &parts));
+    TRY(memory_zeroed(count, sizeof *parts, "coarse channels", &parts));
     for (size_t i = 0; i < count; i++) {
-        TRY_OUT(cut_part(archive, i, 1, samples, &parts[i]));
+        parts[i].origin = parts[i].stack = i;
+        parts[i].samples = samples;
         parts[i].first_sample = said->counts[i] - said->first;
-        parts[i].stack = i;
         latest = max_u64(latest, said->counts[i]);
     }
-    cut_free(&archive->parts[0]);
-    free(archive->parts);
-    archive->parts = parts;
-    archive->nparts = (uint32_t)count;
-    parts = NULL;
+    TRY(cut_parts(archive, parts, count));
     archive->shape.stacked = AXIS_CHAN;
     archive->shape.dims[0].size = 1;
     archive->count[AXIS_TIME] = latest - said->first + samples;
-out:
-    for (size_t i = 0; parts && i < count; i++) {
-        cut_free(&parts[i]);
-    }
-    free(parts);
-    return st;
+    return STATUS_OK;
 }
 
 static status_t chime_beam_note(struct fields *f, const struct chime_beam *said)

@@ -189,14 +189,13 @@ static void dada_set_dims(const struct dada *dada, struct archive *archive)
 /* Heaps are a run; else the samples are a dataset in one piece. */
 static status_t dada_add_samples(const struct dada *dada, struct archive_part *part)
 {
-    struct archive_run *run = NULL;
     if (dada->has_heaps) {
-        TRY(recorder_add_run(part, &run));
-        run->file_offset = dada->header_bytes;
-        run->piece_bytes = HEAP_STEPS * dada->step_bits / 8;
-        run->pieces = dada->steps / HEAP_STEPS;
-        run->steps = run->stored = HEAP_STEPS;
-        return STATUS_OK;
+        const struct archive_run run = {.file_offset = dada->header_bytes,
+                                        .piece_bytes = HEAP_STEPS * dada->step_bits / 8,
+                                        .pieces = dada->steps / HEAP_STEPS,
+                                        .steps = HEAP_STEPS,
+                                        .stored = HEAP_STEPS};
+        return recorder_add_run(part, &run);
     }
     TRY(memory_zeroed(1, sizeof *part->extents, "samples", &part->extents));
     part->nextents = 1;

@@ -215,30 +215,20 @@ out:
 /* The archive's one part becomes one for each block. */
 static status_t digital_rf_split(const struct digital_rf_file *file, struct archive *archive)
 {
-    status_t st = STATUS_OK;
     struct archive_part *parts = NULL;
     const struct digital_rf_block *last = &file->blocks[file->nblocks - 1];
     uint64_t first = file->blocks[0].sample;
     if (file->nblocks > 1) {
-        TRY_OUT(memory_zeroed(file->nblocks, sizeof *parts, "blocks", &parts));
+        TRY(memory_zeroed(file->nblocks, sizeof *parts, "blocks", &parts));
         for (size_t i = 0; i < file->nblocks; i++) {
-            const struct digital_rf_block *block = &file->blocks[i];
-            TRY_OUT(cut_part(archive, block->row, block->count, block->count, &parts[i]));
-            parts[i].first_sample = block->sample - first;
+            parts[i].origin = file->blocks[i].row;
+            parts[i].samples = file->blocks[i].count;
+            parts[i].first_sample = file->blocks[i].sample - first;
         }
-        cut_free(&archive->parts[0]);
-        free(archive->parts);
-        archive->parts = parts;
-        archive->nparts = (uint32_t)file->nblocks;
-        parts = NULL;
+        TRY(cut_parts(archive, parts, file->nblocks));
     }
     archive->count[AXIS_TIME] = last->sample + last->count - first;
-out:
-    for (size_t i = 0; parts && i < file->nblocks; i++) {
-        cut_free(&parts[i]);
-    }
-    free(parts);
-    return st;
+    return STATUS_OK;
 }
 
 /* Subchannels at one frequency are polarisations (or antennas), at several coarse channels. */

@@ -514,7 +514,6 @@ static status_t fill_search(const struct h5_dataset *data, const struct fill_int
     hsize_t size[H5S_MAX_RANK] = {1, data->rank > 1 ? data->dims[1] : 1};
     uint64_t row = max_u64(size[1], 1);
     uint64_t rows = max_u64(1, PIECE_BYTES / (row * element));
-    hid_t memory = -1;
     char *values = NULL;
     TRY_OUT(
         memory_zeroed((size_t)(min_u64(rows, data->dims[0]) * row), element, "samples", &values));
@@ -522,17 +521,16 @@ static status_t fill_search(const struct h5_dataset *data, const struct fill_int
         uint64_t count = min_u64(rows, data->dims[0] - at);
         start[0] = at;
         size[0] = count;
-        h5_close(memory);
-        memory = H5Screate_simple(data->rank, size, NULL);
-        *found = memory < 0 ||
-                 H5Sselect_hyperslab(data->space, H5S_SELECT_SET, start, NULL, size, NULL) < 0 ||
-                 H5Dread(data->id, data->type, memory, data->space, H5P_DEFAULT, values) < 0;
+        *found =
+            h5_dataset_read_part(data, start, size, data->type, values, "/rf_data") != STATUS_OK;
+        if (*found) {
+            report_clear();
+        }
         for (uint64_t i = 0; i < count * row && !*found; i++) {
             *found = memcmp(values + i * element, integers->fill, element) == 0;
         }
     }
 out:
-    h5_close(memory);
     free(values);
     return st;
 }

@@ -37,21 +37,22 @@ static status_t guppi_skip_bytes(const struct guppi *guppi, const char *path, ui
 /* Samples of a block that are taken: all after those of the block before it, which end at `taken`.
  */
 static status_t guppi_find_piece(const struct guppi *guppi, const struct guppi_block *block,
-                                 uint64_t taken, const char *path, struct recorder_piece *out)
+                                 uint64_t taken, const char *path, struct archive_run *out)
 {
     uint64_t bytes = 0;
     uint64_t skip = taken > block->first ? min_u64(taken - block->first, block->stored) : 0;
     TRY(guppi_skip_bytes(guppi, path, skip, &bytes));
-    *out = (struct recorder_piece){.file_offset = block->at + bytes,
-                                   .bytes = ceil_div_u64(block->stored * guppi->step_bits, 8),
-                                   .first = block->first + skip,
-                                   .steps = block->stored - skip,
-                                   .stored = block->stored};
+    *out = (struct archive_run){.file_offset = block->at + bytes,
+                                .piece_bytes = ceil_div_u64(block->stored * guppi->step_bits, 8),
+                                .pieces = 1,
+                                .first_sample = block->first + skip,
+                                .steps = block->stored - skip,
+                                .stored = block->stored};
     return STATUS_OK;
 }
 
 /* Samples of one block that lack packets; what is missing at once continues the block before. */
-static status_t guppi_add_partial(struct archive_part *part, const struct recorder_piece *piece,
+static status_t guppi_add_partial(struct archive_part *part, const struct archive_run *piece,
                                   uint32_t lost)
 {
     struct archive_partial *last =
@@ -59,13 +60,14 @@ static status_t guppi_add_partial(struct archive_part *part, const struct record
     if (lost == 0) {
         return STATUS_OK;
     }
-    if (last && last->lost == lost && last->first + last->count == piece->first) {
+    if (last && last->lost == lost && last->first + last->count == piece->first_sample) {
         last->count += piece->steps;
         return STATUS_OK;
     }
     TRY(memory_grown(part->npartials + 1, sizeof *part->partials, "blocks that lack packets",
                      &part->partials));
-    part->partials[part->npartials++] = (struct archive_partial){piece->first, piece->steps, lost};
+    part->partials[part->npartials++] =
+        (struct archive_partial){piece->first_sample, piece->steps, lost};
     return STATUS_OK;
 }
 
@@ -77,7 +79,7 @@ static status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blo
                                struct archive *archive)
 {
     struct archive_part *part = &archive->parts[0];
-    struct recorder_piece piece = {0};
+    struct archive_run piece = {0};
     uint64_t end = 0;
     for (size_t i = 0; i < blocks->count; i++) {
         const struct guppi_block *block = &blocks->items[i];
@@ -90,12 +92,12 @@ static status_t guppi_add_runs(const struct guppi *guppi, const struct guppi_blo
         }
         TRY(recorder_add_piece(archive, end, &piece));
         TRY(guppi_add_partial(part, &piece, block->lost));
-        end = piece.first + piece.steps;
+        end = piece.first_sample + piece.steps;
     }
     TRY(end < part->samples ? archive_add_gap(archive, end, part->samples - end) : STATUS_OK);
     if (part->nruns == 0) { /* a part needs one: what the gap covers is never read */
         TRY(guppi_find_piece(guppi, &blocks->items[0], 0, part->path, &piece));
-        TRY(recorder_add_piece(archive, piece.first, &piece));
+        TRY(recorder_add_piece(archive, piece.first_sample, &piece));
     }
     return STATUS_OK;
 }
@@ -206,23 +208,21 @@ static struct archive_run *guppi_last_run(struct archive_part *part)
 static status_t guppi_end_part(struct archive_part *part)
 {
     struct archive_run *run = guppi_last_run(part);
-    struct archive_run *last = run;
     uint64_t before = run->pieces - 1;
     uint64_t begin = run->first_sample + before * run->steps;
     if (begin + run->steps <= part->samples) {
         return STATUS_OK;
     }
     if (before > 0) {
-        TRY(recorder_add_run(part, &last));
-        run = last - 1; /* they may be elsewhere now */
-        last->file_offset = run->file_offset + before * run->piece_bytes;
-        last->piece_bytes = run->piece_bytes;
-        last->pieces = 1;
-        last->first_sample = begin;
-        last->stored = run->stored;
+        struct archive_run last = *run;
+        last.file_offset += before * run->piece_bytes;
+        last.pieces = 1;
+        last.first_sample = begin;
         run->pieces = before;
+        TRY(recorder_add_run(part, &last));
+        run = &part->runs[part->nruns - 1];
     }
-    last->steps = part->samples - begin;
+    run->steps = part->samples - begin;
     while (part->npartials > 0 && part->partials[part->npartials - 1].first >= part->samples) {
         part->npartials--;
     }

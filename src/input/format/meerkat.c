@@ -123,7 +123,6 @@ static status_t meerkat_read_stamps(const struct fields *f, struct meerkat *said
 {
     enum { PIECE = 1 << 20 };
     status_t st = STATUS_OK;
-    hid_t memory = -1;
     uint64_t *values = NULL;
     struct h5_dataset dataset = {0};
     hsize_t dims[1];
@@ -138,19 +137,12 @@ static status_t meerkat_read_stamps(const struct fields *f, struct meerkat *said
     TRY_OUT(memory_zeroed(PIECE, sizeof *values, "timestamps", &values));
     for (hsize_t at = 0; at < times; at += PIECE) {
         hsize_t count = min_u64(PIECE, times - at);
-        h5_close(memory);
-        memory = H5Screate_simple(1, &count, NULL);
-        H5_TRY_OUT(memory, "%s: /%s cannot be read", f->path, stamps);
-        H5_TRY_OUT(H5Sselect_hyperslab(dataset.space, H5S_SELECT_SET, &at, NULL, &count, NULL),
-                   "%s: /%s cannot be read", f->path, stamps);
-        H5_TRY_OUT(
-            H5Dread(dataset.id, H5T_NATIVE_UINT64, memory, dataset.space, H5P_DEFAULT, values),
-            "%s: /%s cannot be read", f->path, stamps);
+        TRY_OUT(h5_dataset_read_part(&dataset, &at, &count, H5T_NATIVE_UINT64, values, "%s: /%s",
+                                     f->path, stamps));
         TRY_OUT(meerkat_check_stamps(f, values, at, count, said));
     }
     TRY_OUT(meerkat_settle_stamps(f, said));
 out:
-    h5_close(memory);
     free(values);
     h5_dataset_close(&dataset);
     return st;

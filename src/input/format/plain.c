@@ -206,18 +206,17 @@ static status_t plain_add_samples(struct plain *plain)
 {
     const struct archive *archive = plain->archive;
     struct archive_part *part = &plain->archive->parts[0];
-    struct archive_run *run = NULL;
     uint64_t steps = archive->shape.dims[archive->shape.time_dim].size;
     uint64_t bits = archive_piece_bits(archive, steps);
     uint64_t pieces = part->samples / steps;
     REQUIRE(bits > 0 && (pieces == 1 || bits % 8 == 0), STATUS_DATA,
             "%s: a block of time has %" PRIu64 " bits, expected whole bytes", part->path, bits);
-    TRY(recorder_add_run(part, &run));
-    run->file_offset = plain->at;
-    run->piece_bytes = ceil_div_u64(bits, 8);
-    run->pieces = pieces;
-    run->steps = run->stored = steps;
-    return STATUS_OK;
+    const struct archive_run run = {.file_offset = plain->at,
+                                    .piece_bytes = ceil_div_u64(bits, 8),
+                                    .pieces = pieces,
+                                    .steps = steps,
+                                    .stored = steps};
+    return recorder_add_run(part, &run);
 }
 
 status_t plain_open(const char *path, const struct job_layout *layout, plain_step_t *read,

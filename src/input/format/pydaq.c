@@ -40,9 +40,8 @@ static status_t pydaq_read_first(const struct fields *f, double *first)
     status_t st = STATUS_OK;
     struct h5_dataset times = {0};
     const hsize_t place[2] = {0, 0};
-    const hsize_t one = 1;
+    const hsize_t one[2] = {1, 1};
     struct stat info;
-    hid_t memory = -1;
     int is_there = 0;
     if (stat(f->path, &info) != 0 || h5_is_cut(f->file, (uint64_t)info.st_size)) {
         goto out;
@@ -56,13 +55,9 @@ static status_t pydaq_read_first(const struct fields *f, double *first)
         goto out;
     }
     TRY_OUT(h5_refuse_external(times.id, f->path, name));
-    memory = H5Screate_simple(1, &one, NULL);
-    H5_TRY_OUT(H5Sselect_elements(times.space, H5S_SELECT_SET, 1, place), "%s: %s cannot be read",
-               f->path, name);
-    H5_TRY_OUT(H5Dread(times.id, H5T_NATIVE_DOUBLE, memory, times.space, H5P_DEFAULT, first),
-               "%s: %s cannot be read", f->path, name);
+    TRY_OUT(h5_dataset_read_part(&times, place, one, H5T_NATIVE_DOUBLE, first, "%s: %s", f->path,
+                                 name));
 out:
-    h5_close(memory);
     h5_dataset_close(&times);
     return st;
 }

@@ -273,35 +273,27 @@ status_t recorder_describe(const struct job_layout *layout, const struct recorde
     return STATUS_OK;
 }
 
-status_t recorder_add_run(struct archive_part *part, struct archive_run **out)
+status_t recorder_add_run(struct archive_part *part, const struct archive_run *run)
 {
     TRY(memory_grown(part->nruns + 1, sizeof *part->runs, "runs of blocks", &part->runs));
-    part->runs[part->nruns] = (struct archive_run){.path = NULL};
-    TRY(memory_text(part->path, &part->runs[part->nruns].path));
-    *out = &part->runs[part->nruns++];
-    return STATUS_OK;
+    part->runs[part->nruns] = *run;
+    part->runs[part->nruns].path = NULL;
+    return memory_text(part->path, &part->runs[part->nruns++].path);
 }
 
-status_t recorder_add_piece(struct archive *archive, uint64_t end,
-                            const struct recorder_piece *piece)
+status_t recorder_add_piece(struct archive *archive, uint64_t end, const struct archive_run *piece)
 {
     struct archive_part *part = &archive->parts[0];
     struct archive_run *run = part->nruns > 0 ? &part->runs[part->nruns - 1] : NULL;
     uint64_t last = run ? run->file_offset + (run->pieces - 1) * run->piece_bytes : 0;
-    int follows = run && piece->first == run->first_sample + run->pieces * run->steps &&
+    uint64_t first = piece->first_sample;
+    int follows = run && first == run->first_sample + run->pieces * run->steps &&
                   piece->steps == run->steps && piece->stored == run->stored;
-    TRY(piece->first > end ? archive_add_gap(archive, end, piece->first - end) : STATUS_OK);
+    TRY(first > end ? archive_add_gap(archive, end, first - end) : STATUS_OK);
     if (follows && (run->pieces == 1 || piece->file_offset - last == run->piece_bytes)) {
         run->piece_bytes = piece->file_offset - last;
         run->pieces++;
         return STATUS_OK;
     }
-    TRY(recorder_add_run(part, &run));
-    run->file_offset = piece->file_offset;
-    run->piece_bytes = piece->bytes;
-    run->pieces = 1;
-    run->first_sample = piece->first;
-    run->steps = piece->steps;
-    run->stored = piece->stored;
-    return STATUS_OK;
+    return recorder_add_run(part, piece);
 }

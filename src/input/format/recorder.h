@@ -59,21 +59,13 @@ status_t recorder_take_words(const struct job_layout *layout, int is_complex,
 status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
                            struct job_layout *own, struct archive *archive);
 
-/* Appends an empty run in the part's own file. Fails with DEVICE, like the next ones. */
-status_t recorder_add_run(struct archive_part *part, struct archive_run **out);
+/* Appends a run as this one, of the part's own file. Fails with DEVICE, like the next ones. */
+status_t recorder_add_run(struct archive_part *part, const struct archive_run *run);
 
-/* Samples of a file's block or frame: samples from `first` of the part on, of which `steps` of the
- * `stored` ones count. */
-struct recorder_piece {
-    uint64_t file_offset, bytes;
-    uint64_t first, steps, stored;
-};
-
-/* Appends a piece to an archive of one part: to the last run, if it is as its pieces do, else to
- * a new one. Samples from `end` on, where those before end, up to its first are a gap. Fails with
- * DEVICE (memory). */
-status_t recorder_add_piece(struct archive *archive, uint64_t end,
-                            const struct recorder_piece *piece);
+/* Appends a file's block or frame, a run of one piece, to an archive of one part: to the last run,
+ * if it is as its pieces do, else as a new one. Samples from `end` on, where those before end, up
+ * to its first are a gap. Fails with DEVICE (memory). */
+status_t recorder_add_piece(struct archive *archive, uint64_t end, const struct archive_run *piece);
 
 /* Finds the ratio of the smallest den, at most 64, that differs from `value` by less than value x
  * tolerance. Returns 0 if there is none. */

@@ -364,14 +364,15 @@ static status_t sigmf_add_captures(struct plain *plain)
         }
         TRY(i > 0 ? sigmf_lost_before(plain, i, &lost) : STATUS_OK);
         place += capture->header_bytes;
-        const struct recorder_piece piece = {.file_offset = place,
-                                             .bytes = (next - first) * sigmf->step,
-                                             .first = end + lost,
-                                             .steps = next - first,
-                                             .stored = next - first};
+        const struct archive_run piece = {.file_offset = place,
+                                          .piece_bytes = (next - first) * sigmf->step,
+                                          .pieces = 1,
+                                          .first_sample = end + lost,
+                                          .steps = next - first,
+                                          .stored = next - first};
         TRY(recorder_add_piece(archive, end, &piece));
-        place += piece.bytes;
-        end = piece.first + piece.steps;
+        place += piece.piece_bytes;
+        end = piece.first_sample + piece.steps;
         first = next;
     }
     archive->parts[0].samples = archive->count[AXIS_TIME] = end;

@@ -333,23 +333,13 @@ static int sigproc_begins(const struct text *begin)
            memcmp(begin->data, first_word, sizeof first_word - 1) == 0;
 }
 
-/* hhmmss.s and ddmmss.s; zeros stand for no position. */
-static int sigproc_unpack_sixtieths(double value, double most, double *out)
-{
-    double whole = floor(fabs(value) / 1e4);
-    double minutes = floor((fabs(value) - whole * 1e4) / 100);
-    double seconds = fabs(value) - whole * 1e4 - minutes * 100;
-    double number = whole + minutes / 60 + seconds / 3600;
-    *out = copysign(number, value);
-    return isfinite(value) && minutes < 60 && seconds < 60 && number <= most;
-}
-
+/* Zeros stand for no position. */
 static status_t sigproc_settle_position(const struct sigproc_words *words, struct fbh5 *fbh5)
 {
     double raj = words->said[SIGPROC_SRC_RAJ].number;
     double dej = words->said[SIGPROC_SRC_DEJ].number;
-    int is_one = sigproc_unpack_sixtieths(raj, 24, &fbh5->head.raj_hours) &&
-                 sigproc_unpack_sixtieths(dej, 90, &fbh5->head.dej_degrees) && raj >= 0;
+    int is_one = fbh5_unpack_sixtieths(raj, 24, &fbh5->head.raj_hours) &&
+                 fbh5_unpack_sixtieths(dej, 90, &fbh5->head.dej_degrees) && raj >= 0;
     if (!is_one) {
         fbh5->head.raj_hours = fbh5->head.dej_degrees = 0;
         TRY(assume(&fbh5->assumed,

@@ -59,7 +59,6 @@ static status_t spectra_read_columns(const struct fields *f, const struct h5_dat
 {
     enum { PIECE = 1 << 20 }; /* numbers */
     status_t st = STATUS_OK;
-    hid_t memory = -1;
     float *numbers = NULL;
     const hsize_t most = max_u64(1, PIECE / max_u64(1, g->columns));
     TRY_OUT(memory_zeroed((size_t)(most * g->columns), sizeof *numbers, "weights", &numbers));
@@ -67,21 +66,14 @@ static status_t spectra_read_columns(const struct fields *f, const struct h5_dat
         const hsize_t start[3] = {at, 0, 0};
         const hsize_t size[3] = {min_u64(most, weights->dims[0] - at), weights->dims[1],
                                  weights->dims[2]};
-        h5_close(memory);
-        memory = H5Screate_simple(3, size, NULL);
-        H5_TRY_OUT(memory, "%s: /weights cannot be read", f->path);
-        H5_TRY_OUT(H5Sselect_hyperslab(weights->space, H5S_SELECT_SET, start, NULL, size, NULL),
-                   "%s: /weights cannot be read", f->path);
-        H5_TRY_OUT(
-            H5Dread(weights->id, H5T_NATIVE_FLOAT, memory, weights->space, H5P_DEFAULT, numbers),
-            "%s: /weights cannot be read", f->path);
+        TRY_OUT(h5_dataset_read_part(weights, start, size, H5T_NATIVE_FLOAT, numbers,
+                                     "%s: /weights", f->path));
         TRY_OUT(column_gaps_add(g, numbers, at, size[0], least));
     }
     for (uint64_t c = 0; c < g->columns; c++) {
         TRY_OUT(g->begins[c] != UINT64_MAX ? column_gaps_end(g, c, weights->dims[0]) : STATUS_OK);
     }
 out:
-    h5_close(memory);
     free(numbers);
     return st;
 }
