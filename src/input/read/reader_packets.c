@@ -1,325 +1,18 @@
-/* Samples in recorders' packets: frames found by their headers, taken apart by tables of what each
- * byte holds, scattered to their streams. */
+/* Samples in recorders' packets: frames found by their headers, their numbers made those that are
+ * handed out, and these scattered to their streams. */
 #include "base/memory.h"
 #include "input/packets/packet_headers.h"
 #include "input/read/reader_parts.h"
 #include "io/file.h"
 
-#include <endian.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct decoder decoder_t;
-
-/* A frame holds [time][channel][re, im] numbers of 1, 2, 4, 8, 16 or 32 bits, from the low end of
- * each byte on, in offset binary (VDIF 1.1.1, for all widths). They become
- *
- *   1 bit    -1, +1                           int8
- *   2 bit    -3.3359, -1, +1, +3.3359         float: the levels of least loss for noise
- *   4 bit    v - 8                            int8, or two in a byte as they are stored
- *   8 bit    2 v - 255                        int16, of a scale of 1/2
- *   16 bit   v - 32768                        int16, or float where signs are turned
- *   32 bit   v - 2^31                         float
- *
- * DRX8 holds two's complement of 8 bits, which comes out as int8. */
-
-/* How a stream's signs are turned: the imaginary part's; every second sample's; of these the first
- * one's, rather than the second's. */
-enum { CONJUGATED = 1, ALTERNATING = 2, ODD = 4, TURNS = 8 };
-
-/* With fewer than 8 bits, a byte contains a sample or several of one stream, at one of up to 8
- * places, and the table has their values. */
-enum { BYTES = 256, PLACES = 8, MOST_ENTRY = 16 };
-
-struct decoder {
-    const struct packets *packets;
-    uint32_t element_bits; /* of a sample of one stream */
-    uint32_t step_bits;    /* from one time to the next */
-    uint32_t per_byte;     /* times in one byte */
-    uint32_t sample_bytes, entry_bytes;
-    char *tables; /* [TURNS][PLACES][BYTES][entry_bytes]; NULL: 8, 16 and 32 bit */
+enum {
+    UNIT_BYTES = 64 << 10, /* of frames that a thread takes apart in one go, about */
+    MADE_BYTES = 32 << 10  /* of numbers that are made of some times of all channels of a frame */
 };
-
-static const float decode_high_level = 3.3359f;
-
-/* One number of 1, 2 or 4 bits. */
-static void decode_put_number(uint32_t bits, uint32_t stored, int is_turned, char *out)
-{
-    int sign = is_turned ? -1 : 1;
-    if (bits == 2) {
-        float level = stored == 1 || stored == 2 ? 1 : decode_high_level;
-        level = stored < 2 ? -level : level;
-        level = is_turned ? -level : level;
-        memcpy(out, &level, sizeof level);
-    } else {
-        *out = (char)(sign * (bits == 1 ? 2 * (int)stored - 1 : (int)stored - 8));
-    }
-}
-
-/* Fills the values that one byte has for the samples at a place in it. */
-static void decode_fill_entry(const decoder_t *d, int turn, uint32_t place, uint32_t byte,
-                              char *out)
-{
-    const struct packets *packets = d->packets;
-    uint32_t bits = packets->bits;
-    uint32_t numbers = packets->is_complex ? 2 : 1;
-    uint32_t number_bytes = d->sample_bytes / numbers;
-    for (uint32_t time = 0; time < d->per_byte; time++) {
-        uint32_t shift = place * d->element_bits + time * d->step_bits;
-        int is_minus = turn & ALTERNATING && (time % 2 == 0) == !!(turn & ODD);
-        for (uint32_t part = 0; part < numbers; part++) {
-            uint32_t stored = byte >> (shift + part * bits) & ((1u << bits) - 1);
-            int is_turned = is_minus != (part == 1 && turn & CONJUGATED);
-            decode_put_number(bits, stored, is_turned,
-                              out + time * d->sample_bytes + part * number_bytes);
-        }
-    }
-}
-
-static status_t decoder_fill_tables(decoder_t *d)
-{
-    uint32_t places = 8 / d->element_bits / d->per_byte;
-    char *entry = NULL;
-    TRY(memory_zeroed((size_t)TURNS * PLACES * BYTES, d->entry_bytes, "tables of samples",
-                      &d->tables));
-    entry = d->tables;
-    for (int turn = 0; turn < TURNS; turn++) {
-        for (uint32_t place = 0; place < PLACES; place++) {
-            for (uint32_t byte = 0; byte < BYTES; byte++, entry += d->entry_bytes) {
-                if (d->packets->is_packed) {
-                    *entry = (char)byte;
-                } else if (place < places) {
-                    decode_fill_entry(d, turn, place, byte, entry);
-                }
-            }
-        }
-    }
-    return STATUS_OK;
-}
-
-static void decoder_destroy(decoder_t *decoder)
-{
-    if (decoder) {
-        free(decoder->tables);
-        free(decoder);
-    }
-}
-
-/* Fails with DEVICE (memory). The packets must outlive it. */
-static status_t decoder_create(const struct packets *packets, decoder_t **out)
-{
-    status_t st = STATUS_OK;
-    decoder_t *d = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *d, "a decoder", &d));
-    d->packets = packets;
-    d->element_bits = packets->bits * (packets->is_complex ? 2 : 1);
-    d->step_bits = d->element_bits * packets->channels;
-    d->per_byte = d->step_bits < 8 ? 8 / d->step_bits : 1;
-    d->sample_bytes = sample_bytes(packets->format, packets->is_complex);
-    d->entry_bytes = d->per_byte * d->sample_bytes;
-    TRY_OUT(packets->bits < 8 ? decoder_fill_tables(d) : STATUS_OK);
-    *out = memory_move(&d);
-out:
-    decoder_destroy(d);
-    return st;
-}
-
-/* `count` entries of bytes `stride` apart; those at odd places come from the second table. */
-static inline __attribute__((always_inline)) void decode_entries(const unsigned char *in,
-                                                                 size_t stride, size_t count,
-                                                                 const char *even, const char *odd,
-                                                                 char *restrict out, size_t entry)
-{
-    size_t i = 0;
-    for (; i + 1 < count; i += 2) {
-        memcpy(out + i * entry, even + in[i * stride] * entry, entry);
-        memcpy(out + (i + 1) * entry, odd + in[(i + 1) * stride] * entry, entry);
-    }
-    if (i < count) {
-        memcpy(out + i * entry, even + in[i * stride] * entry, entry);
-    }
-}
-
-static void decode_bytes(const decoder_t *d, const unsigned char *in, size_t stride, size_t count,
-                         const char *even, const char *odd, char *out)
-{
-    if (d->packets->is_packed && stride == 1) {
-        memcpy(out, in, count);
-        return;
-    }
-#define DECODE_SIZE(size)                                                                          \
-    case (size):                                                                                   \
-        decode_entries(in, stride, count, even, odd, out, size);                                   \
-        break
-    switch (d->entry_bytes) {
-        DECODE_SIZE(1);
-        DECODE_SIZE(2);
-        DECODE_SIZE(4);
-        DECODE_SIZE(8);
-    default:
-        decode_entries(in, stride, count, even, odd, out, MOST_ENTRY);
-    }
-#undef DECODE_SIZE
-}
-
-static const char *decode_table(const decoder_t *d, int turn, uint32_t place)
-{
-    return d->tables + ((size_t)turn * PLACES + place) * BYTES * d->entry_bytes;
-}
-
-/* Some samples of which several are in a byte: whole bytes, and parts of the first and last one. */
-static void decode_shared_bytes(const decoder_t *d, const unsigned char *payload, const char *table,
-                                uint32_t from, uint32_t count, char *out)
-{
-    uint32_t skipped = from % d->per_byte;
-    const unsigned char *in = payload + from / d->per_byte;
-    while (count > 0) {
-        uint32_t now = d->per_byte - skipped;
-        if (skipped == 0 && count >= d->per_byte) {
-            uint32_t bytes = count / d->per_byte;
-            decode_bytes(d, in, 1, bytes, table, table, out);
-            in += bytes - 1;
-            now = bytes * d->per_byte;
-        } else {
-            now = now < count ? now : count;
-            memcpy(out, table + *in * d->entry_bytes + skipped * d->sample_bytes,
-                   now * d->sample_bytes);
-        }
-        in++;
-        out += now * d->sample_bytes;
-        count -= now;
-        skipped = 0;
-    }
-}
-
-/* One number of 8 or 16 bits. */
-static inline __attribute__((always_inline)) int decode_number(const unsigned char *in, int is_wide)
-{
-    uint16_t wide = 0;
-    if (!is_wide) {
-        return 2 * *in - 255;
-    }
-    memcpy(&wide, in, sizeof wide);
-    return le16toh(wide) - 32768;
-}
-
-/* Factors of numbers of 8 or 16 bits: of samples in turns, and of their parts. */
-struct signs {
-    int32_t of[2][2];
-};
-
-/* Each of `parts` numbers, samples `stride` bytes apart. Two samples at a time: so compilers make
- * vectors of them where all is constant but the signs. */
-static inline __attribute__((always_inline)) void
-decode_loop(const unsigned char *in, size_t stride, uint32_t count, const struct signs signs,
-            uint32_t parts, int is_wide, int is_float, char *restrict out)
-{
-    float *floats = (float *)(void *)out;
-    int16_t *whole = (int16_t *)(void *)out;
-    for (uint32_t i = 0; i < count; i += 2) {
-        for (uint32_t j = 0; j < 2 && i + j < count; j++) {
-            for (uint32_t part = 0; part < parts; part++) {
-                int number =
-                    decode_number(in + (i + j) * stride + part * (is_wide ? 2 : 1), is_wide);
-                number *= signs.of[j][part];
-                if (is_float) {
-                    floats[(i + j) * parts + part] = (float)number;
-                } else {
-                    whole[(i + j) * parts + part] = (int16_t)number;
-                }
-            }
-        }
-    }
-}
-
-/* Numbers that are without gaps, and of which no sign is turned: the commonest, by vectors. */
-static inline __attribute__((always_inline)) void
-decode_plain(const unsigned char *in, size_t count, int is_wide, char *restrict out)
-{
-    int16_t *whole = (int16_t *)(void *)out;
-    for (size_t i = 0; i < count; i++) {
-        whole[i] = (int16_t)decode_number(in + i * (is_wide ? 2 : 1), is_wide);
-    }
-}
-
-static void decode_numbers(const decoder_t *d, const unsigned char *in, size_t stride,
-                           uint32_t count, const struct signs signs, char *out)
-{
-    const struct packets *packets = d->packets;
-    uint32_t parts = packets->is_complex ? 2 : 1;
-    int is_wide = packets->bits == 16;
-    int is_plain = stride == parts * packets->bits / 8 && packets->format == SAMPLE_I16;
-    for (int i = 0; i < 4; i++) {
-        is_plain = is_plain && signs.of[i / 2][i % 2] == 1;
-    }
-    if (is_plain && is_wide) {
-        decode_plain(in, (size_t)count * parts, 1, out);
-    } else if (is_plain) {
-        decode_plain(in, (size_t)count * parts, 0, out);
-    } else if (!is_wide && parts == 2) {
-        decode_loop(in, stride, count, signs, 2, 0, 0, out);
-    } else if (!is_wide) {
-        decode_loop(in, stride, count, signs, 1, 0, 0, out);
-    } else if (parts == 2) {
-        decode_loop(in, stride, count, signs, 2, 1, packets->format == SAMPLE_F32, out);
-    } else {
-        decode_loop(in, stride, count, signs, 1, 1, packets->format == SAMPLE_F32, out);
-    }
-}
-
-/* Numbers of 32 bits. */
-static void decode_long(const decoder_t *d, const unsigned char *in, size_t stride, uint32_t count,
-                        const struct signs signs, char *out)
-{
-    uint32_t parts = d->packets->is_complex ? 2 : 1;
-    float *floats = (float *)(void *)out;
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t part = 0; part < parts; part++) {
-            uint32_t stored = 0;
-            memcpy(&stored, in + i * stride + part * sizeof stored, sizeof stored);
-            int64_t number = (int64_t)le32toh(stored) - (INT64_C(1) << 31);
-            floats[i * parts + part] = (float)(signs.of[i % 2][part] * number);
-        }
-    }
-}
-
-/* Decodes samples from .. from + count - 1 of a stream in a frame, whose payload begins at
- * `payload`. `is_odd`: sample 0 of the frame has an odd number in the observation. */
-static void decode_stream(const decoder_t *d, const unsigned char *payload, uint32_t stream,
-                          uint32_t from, uint32_t count, int is_odd, char *out)
-{
-    const struct packets_stream *s = &d->packets->streams[stream];
-    int turn = (s->is_conjugated ? CONJUGATED : 0) | (s->is_alternating ? ALTERNATING : 0);
-    int first_odd = is_odd != (int)(from % 2);
-    if (d->packets->format == SAMPLE_I8 && !d->tables) { /* DRX8 */
-        memcpy(out, payload + (size_t)from * d->sample_bytes, (size_t)count * d->sample_bytes);
-    } else if (!d->tables) {
-        int even = s->is_alternating && first_odd ? -1 : 1;
-        int odd = s->is_alternating ? -even : 1;
-        int part = s->is_conjugated ? -1 : 1;
-        const struct signs signs = {{{even, even * part}, {odd, odd * part}}};
-        size_t stride = d->step_bits / 8;
-        const unsigned char *in = payload + from * stride + s->channel * d->element_bits / 8;
-        if (d->packets->bits == 32) {
-            decode_long(d, in, stride, count, signs, out);
-        } else {
-            decode_numbers(d, in, stride, count, signs, out);
-        }
-    } else if (d->step_bits < 8) {
-        /* A byte holds an even number of times, and begins with an even one of its frame. */
-        turn |= is_odd ? ODD : 0;
-        decode_shared_bytes(d, payload, decode_table(d, turn, s->channel), from, count, out);
-    } else {
-        size_t stride = d->step_bits / 8;
-        uint32_t bit = s->channel * d->element_bits;
-        uint32_t place = bit % 8 / d->element_bits;
-        const char *even = decode_table(d, turn | (first_odd ? ODD : 0), place);
-        const char *odd = decode_table(d, turn | (first_odd ? 0 : ODD), place);
-        decode_bytes(d, payload + from * stride + bit / 8, stride, count, even, odd, out);
-    }
-}
-
-enum { UNIT_BYTES = 64 << 10 /* of frames that a thread takes apart in one go, about */ };
 
 /* A frame that is used. */
 struct used {
@@ -329,13 +22,99 @@ struct used {
 
 /* State that a reader keeps from one read to the next. */
 struct packets_room {
-    decoder_t *decoder;
+    numbers_t *numbers;
+    uint32_t parts; /* numbers of a sample; 4 + 4 bits that come out as they are count as one */
+    uint64_t times; /* whose numbers are made at once */
+    size_t bounce;  /* bytes of frames in a thread's buffer; such numbers are after them */
     struct packets_kept kept;
     uint64_t unit_frames; /* that a unit spans at most */
     struct used *used;    /* [used_room]: of one file */
     uint64_t *units;      /* [units_room]: where in `used` they begin */
     size_t used_room, units_room;
 };
+
+/* A frame holds [time][channel][re, im] numbers. Those of VDIF are in offset binary, from the low
+ * end of each byte on (VDIF 1.1.1): with 2 bits the levels of least loss for noise, with 8 bits
+ * doubled. Those of DRX8 are two's complement. */
+static status_t packets_create_numbers(const struct packets *packets, numbers_t **out)
+{
+    const uint32_t bits = packets->is_packed ? 8 : packets->bits;
+    const int is_plain = packets->is_packed || packets->kind == PACKETS_DRX;
+    const int is_one = bits == 1;
+    const struct archive_number stored = {
+        .kind = is_plain    ? NUMBER_SIGNED
+                : bits <= 2 ? NUMBER_LEVELS
+                            : NUMBER_UNSIGNED,
+        .bits = bits,
+        .offset = is_plain    ? 0
+                  : bits == 8 ? 127.5
+                              : ldexp(1, (int)bits - 1),
+        .is_doubled = !is_plain && bits == 8,
+        .levels = {is_one ? -1 : -PACKING_HIGH, is_one ? 1 : -1, 1, PACKING_HIGH}};
+    TRY(numbers_create_as(&stored, packets->is_packed ? SAMPLE_I8 : packets->format, out));
+    (*out)->is_plain = is_plain;
+    return STATUS_OK;
+}
+
+/* Copies samples of so many bytes, `step` bytes apart. */
+static void packets_gather(const char *from, size_t step, uint64_t count, size_t bytes,
+                           char *restrict to)
+{
+#define GATHER(size)                                                                               \
+    case (size):                                                                                   \
+        for (uint64_t i = 0; i < count; i++) {                                                     \
+            memcpy(to + i * (size), from + i * step, (size));                                      \
+        }                                                                                          \
+        break
+    switch (bytes) {
+        GATHER(1);
+        GATHER(2);
+        GATHER(4);
+        GATHER(8);
+    default:
+        break;
+    }
+#undef GATHER
+}
+
+/* Signs of even and odd samples, of both parts. A zero keeps its own. */
+#define PACKETS_TURN(type, word)                                                                   \
+    static void packets_turn_##word(const int signs[2][2], uint32_t parts, uint64_t count,         \
+                                    type *data)                                                    \
+    {                                                                                              \
+        for (uint64_t i = 0; i < count; i++) {                                                     \
+            for (uint32_t part = 0; part < parts; part++) {                                        \
+                type *at = &data[i * parts + part];                                                \
+                *at = (type)((type)signs[i % 2][part] * *at + 0);                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+PACKETS_TURN(int8_t, i8)
+PACKETS_TURN(int16_t, i16)
+PACKETS_TURN(float, f32)
+
+/* Turns the signs of a stream's samples, the first of which has number `first`. */
+static void packets_turn(const struct packets_room *room, const struct packets_stream *stream,
+                         uint64_t first, uint64_t count, void *data)
+{
+    const int even = stream->is_alternating && first % 2 == 1 ? -1 : 1;
+    const int odd = stream->is_alternating ? -even : 1;
+    const int imaginary = stream->is_conjugated ? -1 : 1;
+    const int signs[2][2] = {{even, even * imaginary}, {odd, odd * imaginary}};
+    if (!stream->is_alternating && !stream->is_conjugated) {
+        return;
+    }
+    switch (room->numbers->format) {
+    case SAMPLE_I8:
+        packets_turn_i8(signs, room->parts, count, data);
+        break;
+    case SAMPLE_I16:
+        packets_turn_i16(signs, room->parts, count, data);
+        break;
+    default:
+        packets_turn_f32(signs, room->parts, count, data);
+    }
+}
 
 /* One read. */
 struct packets_task {
@@ -359,7 +138,7 @@ void reader_close_packets(reader_t *reader)
 {
     struct packets_room *room = reader->packets;
     if (room) {
-        decoder_destroy(room->decoder);
+        numbers_destroy(room->numbers);
         packets_kept_free(&room->kept);
         free(room->used);
         free(room->units);
@@ -378,8 +157,12 @@ static status_t packets_open_room(reader_t *reader, const struct packets *packet
     reader->packets = room;
     room->kept.is_huge = reader->is_huge;
     room->unit_frames = max_u64(1, UNIT_BYTES / packets->frame_bytes);
-    TRY(reader_make_bounce(reader, (size_t)(room->unit_frames * packets->frame_bytes)));
-    return decoder_create(packets, &room->decoder);
+    room->parts = packets->is_complex && !packets->is_packed ? 2 : 1;
+    TRY(packets_create_numbers(packets, &room->numbers));
+    const uint64_t step = (uint64_t)packets->channels * room->parts * room->numbers->bytes;
+    room->times = max_u64(1, MADE_BYTES / step);
+    room->bounce = (size_t)(room->unit_frames * packets->frame_bytes);
+    return reader_make_bounce(reader, room->bounce + (size_t)(room->times * step));
 }
 
 /* Which blocks of the slab come from which thread. */
@@ -409,22 +192,42 @@ static uint64_t packets_slot_group(const struct packets_task *task, uint32_t slo
     return frames_group(task->packets, task->packets->streams[block].channel);
 }
 
-/* Takes a frame apart: what of it is wanted. */
+/* Takes a frame apart: what of it is wanted. Where that is much of it, all numbers are made, in
+ * `made`. */
 static void packets_scatter(const struct packets_task *task, const struct packet *packet,
-                            const unsigned char *frame)
+                            const unsigned char *frame, char *made)
 {
     const struct packets *packets = task->packets;
-    const decoder_t *decoder = task->reader->packets->decoder;
-    uint64_t begin = (uint64_t)packet->period * packets->samples;
-    uint64_t low = max_u64(begin, task->wanted->low);
-    uint64_t high = min_u64(begin + packets->samples, task->wanted->high);
-    for (uint32_t i = task->begin[packet->thread]; i < task->begin[packet->thread + 1]; i++) {
-        uint32_t slot = task->slots[i];
-        if (packet->groups & packets_slot_group(task, slot)) {
-            decode_stream(decoder, frame + packets->header_bytes,
-                          (uint32_t)task->wanted->slab->blocks[slot], (uint32_t)(low - begin),
-                          (uint32_t)(high - low), (int)(begin % 2),
-                          reader_place(task->wanted, slot, low));
+    const struct packets_room *room = task->reader->packets;
+    const numbers_t *numbers = room->numbers;
+    const uint32_t *begin = &task->begin[packet->thread];
+    const uint64_t each = (uint64_t)packets->channels * room->parts;
+    const size_t sample = room->parts * numbers->bytes;
+    const int is_much = packets->channels > 1 && 8 * (begin[1] - begin[0]) >= packets->channels;
+    const uint64_t first = (uint64_t)packet->period * packets->samples;
+    const uint64_t high = min_u64(first + packets->samples, task->wanted->high);
+    for (uint64_t at = max_u64(first, task->wanted->low), now = 0; at < high; at += now) {
+        const uint64_t bit = (at - first) * each * numbers->stored.bits;
+        now = is_much ? min_u64(high - at, room->times) : high - at;
+        if (is_much) {
+            numbers_make(numbers, frame + packets->header_bytes, bit, now * each, made);
+        }
+        for (uint32_t i = begin[0]; i < begin[1]; i++) {
+            const uint32_t slot = task->slots[i];
+            const struct packets_stream *stream =
+                &packets->streams[task->wanted->slab->blocks[slot]];
+            const struct numbers_cut cut = {each, stream->channel * room->parts, room->parts};
+            char *out = reader_place(task->wanted, slot, at);
+            if (!(packet->groups & packets_slot_group(task, slot))) {
+                continue;
+            }
+            if (is_much) {
+                packets_gather(made + stream->channel * sample, each * numbers->bytes, now, sample,
+                               out);
+            } else {
+                numbers_keep(numbers, &cut, frame + packets->header_bytes, bit, now, out);
+            }
+            packets_turn(room, stream, at, now, out);
         }
     }
 }
@@ -507,7 +310,8 @@ static status_t packets_take_unit(const void *context, uint32_t thread, uint64_t
         const struct used *used = &room->used[i];
         packets_scatter(task, used->packet,
                         are_seen ? packets_kept_bytes(&room->kept, used->frame)
-                                 : (unsigned char *)bounce + (used->frame - first) * bytes);
+                                 : (unsigned char *)bounce + (used->frame - first) * bytes,
+                        bounce + room->bounce);
     }
     return STATUS_OK;
 }
