@@ -1,6 +1,7 @@
 /* The table of filters, and a chunk's way back through them. */
 #include "input/hdf5/unfilter.h"
 
+#include "base/byte_order.h"
 #include "base/memory.h"
 
 #include <libdeflate.h>
@@ -12,8 +13,6 @@
 /* LZ4 and Zstandard, alone and in blocks, and the checksum of HDF5. */
 
 enum { FILTER_FLETCHER32 = 3, FILTER_BITSHUFFLE = 32008 };
-
-struct libdeflate_decompressor;
 
 struct bytes {
     const unsigned char *at;
@@ -35,14 +34,10 @@ typedef status_t (*undo_t)(struct undoing *u);
 /* Takes a big-endian number of 4 or 8 bytes from the front. Fails with DATA: they end before. */
 static status_t unfilter_take(struct bytes *in, size_t size, uint64_t *out)
 {
-    uint64_t value = 0;
     REQUIRE(in->count >= size, STATUS_DATA, "it ends in the length of a block");
-    for (size_t i = 0; i < size; i++) {
-        value = value << 8 | in->at[i];
-    }
+    *out = size == 8 ? load_u64(in->at, 1) : load_u32(in->at, 1);
     in->at += size;
     in->count -= size;
-    *out = value;
     return STATUS_OK;
 }
 
@@ -135,8 +130,7 @@ static status_t unfilter_fletcher32(struct undoing *u)
     REQUIRE(u->in.count >= 4, STATUS_DATA, "fletcher32: %zu bytes are too few for a checksum",
             u->in.count);
     const unsigned char *stored = u->in.at + u->in.count - 4;
-    uint32_t expected = (uint32_t)stored[0] | (uint32_t)stored[1] << 8 | (uint32_t)stored[2] << 16 |
-                        (uint32_t)stored[3] << 24;
+    uint32_t expected = load_u32(stored, 0);
     uint32_t sum = unfilter_sum(u->in.at, u->in.count - 4);
     /* Before 1.6.3, HDF5 turned each half round on some machines. */
     uint32_t turned = (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8;

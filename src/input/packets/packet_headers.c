@@ -1,6 +1,7 @@
 /* Headers of packets: VDIF's and DRX's, and where the frames of runs are. */
 #include "input/packets/packet_headers.h"
 
+#include "base/byte_order.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -54,12 +55,6 @@ static const uint32_t vdif_sync = 0xacabfeed; /* word 5 of EDV 1, 3 and 4 */
 
 /* VDIF frames' headers. */
 
-static uint32_t vdif_word(const unsigned char *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
-
 static uint32_t vdif_bits(uint32_t word, uint32_t low, uint32_t count)
 {
     return word >> low & ((1u << count) - 1);
@@ -69,7 +64,7 @@ void vdif_header_read(const unsigned char *bytes, struct vdif_header *out)
 {
     uint32_t w[4];
     for (int i = 0; i < 4; i++) {
-        w[i] = vdif_word(bytes + 4 * i);
+        w[i] = load_u32(bytes + 4 * i, 0);
     }
     *out = (struct vdif_header){
         .is_fill = (w[0] | w[1] | w[2] | w[3]) == 0 ||
@@ -88,15 +83,14 @@ void vdif_header_read(const unsigned char *bytes, struct vdif_header *out)
         .station = vdif_bits(w[3], 0, 16),
     };
     if (!out->is_legacy) {
-        uint32_t extended = vdif_word(bytes + VDIF_LEGACY_BYTES);
+        uint32_t extended = load_u32(bytes + VDIF_LEGACY_BYTES, 0);
         out->edv = vdif_bits(extended, 24, 8);
         if (out->edv == 1 || out->edv == 3) {
             out->rate_hz = (vdif_bits(extended, 23, 1) ? 1e6 : 1e3) * vdif_bits(extended, 0, 23);
         }
-        out->has_mask = out->edv == 4 && vdif_word(bytes + VDIF_LEGACY_BYTES + 4) == vdif_sync;
+        out->has_mask = out->edv == 4 && load_u32(bytes + VDIF_LEGACY_BYTES + 4, 0) == vdif_sync;
         out->mask_bits = vdif_bits(extended, 16, 8);
-        out->mask = vdif_word(bytes + VDIF_LEGACY_BYTES + 8) |
-                    (uint64_t)vdif_word(bytes + VDIF_LEGACY_BYTES + 12) << 32;
+        out->mask = load_u64(bytes + VDIF_LEGACY_BYTES + 8, 0);
     }
 }
 
@@ -244,26 +238,17 @@ static const uint32_t drx_sync = 0xdec0de5c;
 
 /* DRX packets' headers: big-endian. */
 
-static uint64_t drx_number(const unsigned char *bytes, int count)
-{
-    uint64_t number = 0;
-    for (int i = 0; i < count; i++) {
-        number = number << 8 | bytes[i];
-    }
-    return number;
-}
-
 void drx_header_read(const unsigned char *bytes, struct drx_header *out)
 {
     uint32_t tuning = bytes[4] >> 3 & 7;
     *out = (struct drx_header){
-        .is_packet = drx_number(bytes, 4) == drx_sync && (tuning == 1 || tuning == 2),
+        .is_packet = load_u32(bytes, 1) == drx_sync && (tuning == 1 || tuning == 2),
         .beam = bytes[4] & 7,
         .id = 2 * (tuning - 1) + (bytes[4] >> 7),
-        .decimation = (uint32_t)drx_number(bytes + 12, 2),
-        .offset = (uint32_t)drx_number(bytes + 14, 2),
-        .tag = drx_number(bytes + 16, 8),
-        .tuning = (uint32_t)drx_number(bytes + 24, 4),
+        .decimation = load_u16(bytes + 12, 1),
+        .offset = load_u16(bytes + 14, 1),
+        .tag = load_u64(bytes + 16, 1),
+        .tuning = load_u32(bytes + 24, 1),
     };
 }
 

@@ -1,6 +1,7 @@
 /* A file driver for HDF5 that remembers the first write that failed. */
 #include "io/hdf5/h5_file.h"
 
+#include "base/byte_order.h"
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/hdf5/h5.h"
@@ -34,15 +35,6 @@ struct cut_header {
     uint32_t pieces;
 };
 
-static uint64_t cut_number(const unsigned char *at, int bytes)
-{
-    uint64_t number = 0;
-    for (int i = bytes; i-- > 0;) {
-        number = number << 8 | at[i];
-    }
-    return number;
-}
-
 /* Messages in `count` bytes from `at`, and all pieces that they lead to. */
 static status_t cut_look(struct cut_header *header, uint64_t at, uint64_t count)
 {
@@ -53,15 +45,14 @@ static status_t cut_look(struct cut_header *header, uint64_t at, uint64_t count)
                 header->path, (unsigned long long)header->bytes, header->name);
     REQUIRE_OUT(count <= MOST_BYTES && header->pieces++ < MOST_PIECES, STATUS_DATA,
                 "%s: the header of %s is absurd", header->path, header->name);
-    piece = malloc((size_t)count + 1);
-    REQUIRE_OUT(piece, STATUS_DEVICE, "out of memory: an object's header");
+    TRY_OUT(memory_zeroed((size_t)count, 1, "an object's header", &piece));
     TRY_OUT(file_read(header->fd, header->path, at, piece, (size_t)count));
     for (uint64_t i = 0; count >= MESSAGE && i <= count - MESSAGE;) {
-        uint64_t type = cut_number(piece + i, 2);
-        uint64_t size = cut_number(piece + i + 2, 2);
+        uint64_t type = load_u16(piece + i, 0);
+        uint64_t size = load_u16(piece + i + 2, 0);
         if (type == CONTINUATION && size >= 16 && size <= count - i - MESSAGE) {
-            TRY_OUT(cut_look(header, header->base + cut_number(piece + i + MESSAGE, 8),
-                             cut_number(piece + i + MESSAGE + 8, 8)));
+            TRY_OUT(cut_look(header, header->base + load_u64(piece + i + MESSAGE, 0),
+                             load_u64(piece + i + MESSAGE + 8, 0)));
         }
         i += MESSAGE + size;
     }
@@ -92,7 +83,7 @@ static status_t cut_look_at_object(struct cut_header *header, hid_t file, hid_t 
         goto out; /* HDF5 itself knows better */
     }
     TRY_OUT(file_read(header->fd, header->path, at, prefix, sizeof prefix));
-    TRY_OUT(prefix[0] == 1 ? cut_look(header, at + sizeof prefix, cut_number(prefix + 8, 4))
+    TRY_OUT(prefix[0] == 1 ? cut_look(header, at + sizeof prefix, load_u32(prefix + 8, 0))
                            : STATUS_OK);
 out:
     h5_close(plist);
@@ -109,8 +100,7 @@ status_t h5_require_header(hid_t object, const char *name)
     ssize_t length = H5Fget_name(object, NULL, 0);
     H5_TRY_OUT(file, "%s belongs to no file", name);
     H5_TRY_OUT(length, "%s belongs to no file", name);
-    path = malloc((size_t)length + 1);
-    REQUIRE_OUT(path, STATUS_DEVICE, "out of memory: the name of a file");
+    TRY_OUT(memory_zeroed((size_t)length + 1, 1, "the name of a file", &path));
     H5Fget_name(object, path, (size_t)length + 1);
     if (stat(path, &info) != 0 || !h5_is_cut(file, (uint64_t)info.st_size)) {
         goto out;
