@@ -69,7 +69,7 @@ static size_t unpack_count(struct unpack *in, size_t size)
 }
 
 static const struct pack_field pack_one_text[] = {{.kind = PACK_TEXT}};
-static const struct pack_field pack_one_number[] = {{.kind = PACK_U64}};
+static const struct pack_field pack_one_number[] = {{.kind = PACK_BYTES, .bytes = 8}};
 static const struct pack_field pack_one_pair[] = {{.kind = PACK_BYTES, .bytes = 16}};
 const struct pack_type pack_texts = PACK_TYPE(char *, pack_one_text);
 const struct pack_type pack_numbers = PACK_TYPE(uint64_t, pack_one_number);
@@ -100,9 +100,8 @@ static int pack_is_plain(const struct pack_type *type)
     if (type->is_whole) {
         return type->nfields == 0;
     }
-    enum pack_kind kind = type->fields[0].kind;
     return type->nfields == 1 && pack_least(type) == type->size &&
-           (kind == PACK_BYTES || kind == PACK_U64 || kind == PACK_I64 || kind == PACK_F64);
+           type->fields[0].kind == PACK_BYTES;
 }
 
 static status_t pack_list(struct text *out, const struct pack_field *field, const void *from)
@@ -132,20 +131,14 @@ status_t pack_fields(struct text *out, const void *from, const struct pack_field
         case PACK_U32:
             TRY(pack_u64(out, *(const uint32_t *)at));
             break;
-        case PACK_I32:
-            TRY(pack_u64(out, (uint64_t) * (const int32_t *)at));
-            break;
-        case PACK_BYTES:
-            TRY(text_add_bytes(out, at, fields[i].bytes));
-            break;
         case PACK_HERE:
             break;
         case PACK_LIST_OWN:
         case PACK_LIST_COUNTED:
             TRY(pack_list(out, &fields[i], from));
             break;
-        default: /* 8 bytes as they are */
-            TRY(text_add_bytes(out, at, sizeof(uint64_t)));
+        case PACK_BYTES:
+            TRY(text_add_bytes(out, at, fields[i].bytes));
             break;
         }
     }
@@ -217,14 +210,10 @@ void unpack_fields(struct unpack *in, void *to, const struct pack_field *fields,
             uint64_t value = unpack_u64(in);
             in->failed |= value > UINT32_MAX;
             *(uint32_t *)at = (uint32_t)value;
-        } else if (kind == PACK_I32) {
-            int64_t value = (int64_t)unpack_u64(in);
-            in->failed |= value < INT32_MIN || value > INT32_MAX;
-            *(int32_t *)at = (int32_t)value;
         } else if (kind == PACK_LIST_OWN || kind == PACK_LIST_COUNTED) {
             unpack_list(in, to, &fields[i]);
         } else if (kind != PACK_HERE) {
-            unpack_bytes(in, at, kind == PACK_BYTES ? fields[i].bytes : sizeof(uint64_t));
+            unpack_bytes(in, at, fields[i].bytes);
         }
     }
 }

@@ -28,21 +28,17 @@ void unpack_bytes(struct unpack *in, void *out, size_t bytes);
 /* Returns a new text for free(), or NULL. */
 char *unpack_text(struct unpack *in);
 
-/* The fields of a struct as a table, by which they are packed and unpacked in its order: numbers of
- * 32 and 64 bits, enums, doubles and texts; other plain values (arrays, structs without pointers)
- * byte by byte; lists of items, which are structs, texts or numbers. Numbers that do not fit their
+/* The fields of a struct as a table, by which they are packed and unpacked in its order: texts,
+ * numbers of 32 bits and enums; other plain values (numbers, arrays, structs without pointers) byte
+ * by byte; lists of items, which are structs, texts or numbers. Numbers that do not fit their
  * field, and counts that contradict each other, make unpacking fail. */
 struct pack_type;
 struct pack_field {
     size_t offset;
     enum pack_kind {
-        PACK_U64,
-        PACK_U32,
-        PACK_I64,
-        PACK_I32,
-        PACK_F64,
-        PACK_TEXT,
         PACK_BYTES,
+        PACK_U32, /* in 8 bytes */
+        PACK_TEXT,
         PACK_LIST_OWN,     /* its count is packed with it */
         PACK_LIST_COUNTED, /* its count is a field before it, or it is NULL */
         PACK_HERE          /* a list that this process keeps: empty after unpacking */
@@ -54,12 +50,8 @@ struct pack_field {
 #define PACK_FIELD(type, field)                                                                      \
     {                                                                                                \
         .offset = offsetof(type, field),                                                           \
-        .kind = _Generic(((type *)0)->field, uint64_t                                              \
-                         : PACK_U64, uint32_t                                                      \
-                         : PACK_U32, int64_t                                                       \
-                         : PACK_I64, int32_t                                                       \
-                         : PACK_I32, double                                                        \
-                         : PACK_F64, char *                                                        \
+        .kind = _Generic(((type *)0)->field, uint32_t                                              \
+                         : PACK_U32, char *                                                        \
                          : PACK_TEXT, const char *                                                 \
                          : PACK_TEXT, default                                                      \
                          : PACK_BYTES),                                                            \
