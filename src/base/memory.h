@@ -62,4 +62,20 @@ int compare_u64(const void *left, const void *right);
 uint64_t min_u64(uint64_t a, uint64_t b);
 uint64_t max_u64(uint64_t a, uint64_t b);
 
+/* Sets i, a size_t, to the first of the indices 0 .. count - 1 for which
+ * `holds`, an expression of i, is true, as it is for all after it; to count if there is none. */
+#define FIND_FIRST(i, count, holds)                                                                \
+    do {                                                                                           \
+        size_t low_ = 0;                                                                           \
+        for (size_t high_ = (count); low_ < high_;) {                                              \
+            (i) = low_ + (high_ - low_) / 2;                                                       \
+            if (holds) {                                                                           \
+                high_ = (i);                                                                       \
+            } else {                                                                               \
+                low_ = (i) + 1;                                                                    \
+            }                                                                                      \
+        }                                                                                          \
+        (i) = low_;                                                                                \
+    } while (0)
+
 #endif

@@ -148,51 +148,31 @@ uint64_t archive_stack_of(const struct archive *archive, const uint64_t index[AX
 
 uint32_t archive_part_at(const struct archive *archive, uint64_t stack, uint64_t sample)
 {
-    uint32_t low = 0;
-    uint32_t high = archive->nparts;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct archive_part *part = &archive->parts[middle];
-        if (part->stack < stack ||
-            (part->stack == stack && part->first_sample + part->samples <= sample)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    const struct archive_part *parts = archive->parts;
+    size_t i = 0;
+    FIND_FIRST(i, archive->nparts,
+               parts[i].stack > stack ||
+                   (parts[i].stack == stack && parts[i].first_sample + parts[i].samples > sample));
+    return (uint32_t)i;
 }
 
 uint32_t archive_run_at(const struct archive_part *part, uint64_t sample)
 {
-    uint32_t low = 0;
-    uint32_t high = part->nruns;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct archive_run *run = &part->runs[middle];
-        if (sample - min_u64(sample, run->first_sample) >= run->pieces * run->steps) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    const struct archive_run *runs = part->runs;
+    size_t i = 0;
+    FIND_FIRST(i, part->nruns,
+               sample - min_u64(sample, runs[i].first_sample) < runs[i].pieces * runs[i].steps);
+    return (uint32_t)i;
 }
 
 size_t archive_stream_gap_after(const struct archive *archive, uint64_t number, uint64_t sample)
 {
-    size_t low = 0;
-    size_t high = archive->losses.nstream_gaps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct archive_gap *gap = &archive->losses.stream_gaps[middle];
-        if (gap->stream < number || (gap->stream == number && gap->first + gap->count <= sample)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    const struct archive_gap *gaps = archive->losses.stream_gaps;
+    size_t i = 0;
+    FIND_FIRST(i, archive->losses.nstream_gaps,
+               gaps[i].stream > number ||
+                   (gaps[i].stream == number && gaps[i].first + gaps[i].count > sample));
+    return i;
 }
 
 size_t archive_gap_after(const struct archive *archive, uint64_t sample)

@@ -119,14 +119,9 @@ static void table_make_row(const fbh5_reader_t *reader, const struct fbh5_block 
 /* The row of the table that holds a spectrum. */
 static uint64_t table_find(const struct fbh5_table *table, uint64_t spectrum)
 {
-    uint64_t low = 0;
-    uint64_t high = table->count;
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        low = table->first[middle] <= spectrum ? middle : low;
-        high = table->first[middle] <= spectrum ? high : middle;
-    }
-    return low;
+    size_t next = 0;
+    FIND_FIRST(next, table->count, table->first[next] > spectrum);
+    return next > 0 ? next - 1 : 0;
 }
 
 /* A block from a table. Fails with DATA. */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "input/about.h"
+#include "input/format/fields.h"
 #include "input/format/said.h"
 #include "input/hdf5/links.h"
 #include "input/hdf5/stored.h"
@@ -548,21 +549,17 @@ out:
 
 /* HDF5 files of no known format, as the job's input.layout describes them. */
 
+static status_t described_read(struct fields *f, void *context)
+{
+    (void)context;
+    TRY(memory_text("as described in the job", &f->archive->layout));
+    return dataset_describe(f->file, f->layout, "input.layout.", f->archive);
+}
+
 static status_t described_open_file(const char *path, const struct job_layout *layout,
                                     struct archive **out)
 {
-    status_t st = STATUS_OK;
-    hid_t file = -1;
-    struct archive *archive = NULL;
-    TRY_OUT(archive_create(path, &archive));
-    TRY_OUT(h5_open_cut_file(path, &file));
-    TRY_OUT(memory_text("as described in the job", &archive->layout));
-    TRY_OUT(dataset_describe(file, layout, "input.layout.", archive));
-    *out = memory_move(&archive);
-out:
-    archive_destroy(archive);
-    h5_close(file);
-    return st;
+    return fields_make_file(path, NULL, layout, described_read, NULL, out);
 }
 
 const struct format described_format = {.name = "described", .open_file = described_open_file};

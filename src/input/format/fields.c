@@ -20,7 +20,7 @@ enum { FIELDS_WHERE = 1200 }; /* room for "FILE: OBJECT" */
 
 static const double most_rate_hz = 1e15;
 
-/* Whether there is an object of that path, which leads somewhere; or an attribute, "group@name". */
+/* Whether there is an object of that path, which leads somewhere. */
 static status_t fields_has_object(hid_t file, const char *path, const char *name, int *out)
 {
     *out = 1;
@@ -33,12 +33,14 @@ static status_t fields_has_object(hid_t file, const char *path, const char *name
 
 static status_t fields_open_object(hid_t file, const char *path, const char *name, hid_t *out)
 {
-    apart_at("%s: %s", path, name);
+    apart_at("%s%s%s", path, *name ? ": " : "", name);
     *out = H5Oopen(file, *name ? name : "/", H5P_DEFAULT);
     H5_TRY(*out, "%s: %s cannot be opened", path, name);
     return h5_require_header(*out, *name ? name : "/");
 }
 
+/* Whether there is such an object; or an attribute, "group@name", or one of that text,
+ * "group@name=text". */
 static status_t fields_has(hid_t file, const char *path, const char *what, int *out)
 {
     status_t st = STATUS_OK;
@@ -52,7 +54,12 @@ static status_t fields_has(hid_t file, const char *path, const char *what, int *
     TRY_OUT(fields_has_object(file, path, name, out));
     if (*out && at) {
         TRY_OUT(fields_open_object(file, path, name, &object));
-        TRY_OUT(h5_has_attribute(object, path, at + 1, out));
+        char *text = strchr(at + 1, '=');
+        if (text) {
+            *text++ = '\0';
+        }
+        TRY_OUT(text ? h5_says(object, path, at + 1, text, out)
+                     : h5_has_attribute(object, path, at + 1, out));
     }
 out:
     h5_close(object);

@@ -16,8 +16,8 @@ struct fields {
 };
 
 /* Sets *is_it to whether the HDF5 file at `path` has all of `names`, up to NULL: "group/dataset",
- * or an attribute, "group@name" ("@name" of the root). Fails with DATA if the file is not HDF5, or
- * unreadable. */
+ * or an attribute, "group@name" ("@name" of the root), or one that says this text,
+ * "group@name=text". Fails with DATA if the file is not HDF5, or unreadable. */
 status_t fields_have(const char *path, const char *const *names, int *is_it);
 
 /* Opens a file, even one that ends early: attributes and small datasets must be complete. The

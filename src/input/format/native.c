@@ -342,17 +342,6 @@ out:
     return st;
 }
 
-static status_t native_recognise(const char *path, int *is_it)
-{
-    status_t st = STATUS_OK;
-    hid_t file = -1;
-    TRY_OUT(h5_open_cut_file(path, &file));
-    TRY_OUT(h5_says(file, path, "format", "voltage", is_it));
-out:
-    h5_close(file);
-    return st;
-}
-
 static status_t native_check_frequencies(const struct job_layout *layout,
                                          const struct archive *archive)
 {
@@ -413,5 +402,5 @@ static status_t native_open_file(const char *path, const struct job_layout *layo
 
 const struct format native_format = {.name = "native",
                                      .title = "an archive in the native layout",
-                                     .recognise = native_recognise,
+                                     .shows = {"@format=voltage"},
                                      .open_file = native_open_file};

@@ -187,21 +187,6 @@ struct spectra_said {
     int is_reversed; /* frequency falls with phase rotation in its channels */
 };
 
-static status_t spectra_recognise(const char *path, int *is_it)
-{
-    static const char *const names[] = {"spectra", "coefficients", "@channels", "@taps", NULL};
-    status_t st = STATUS_OK;
-    hid_t file = -1;
-    TRY_OUT(fields_have(path, names, is_it));
-    if (*is_it) {
-        TRY_OUT(h5_open_cut_file(path, &file));
-        TRY_OUT(h5_says(file, path, "format", product_name(PRODUCT_SPECTRA), is_it));
-    }
-out:
-    h5_close(file);
-    return st;
-}
-
 static status_t spectra_need_text(const struct fields *f, const char *object, const char *name,
                                   char **out)
 {
@@ -517,7 +502,8 @@ static status_t spectra_open_file(const char *path, const struct job_layout *lay
     return fields_make_file(path, title, layout, spectra_read, NULL, out);
 }
 
-const struct format spectra_format = {.name = "spectra",
-                                      .is_product = 1,
-                                      .recognise = spectra_recognise,
-                                      .open_file = spectra_open_file};
+const struct format spectra_format = {
+    .name = "spectra",
+    .is_product = 1,
+    .shows = {"spectra", "coefficients", "@channels", "@taps", "@format=spectra"},
+    .open_file = spectra_open_file};

@@ -1,6 +1,7 @@
 /* Files by path, with what they were when the work was planned. */
 #include "input/hdf5/sources.h"
 
+#include "base/byte_order.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -11,20 +12,10 @@
 /* The place of the path, or where it belongs. */
 static uint32_t sources_place(const struct sources *sources, const char *path, int *found)
 {
-    uint32_t low = 0;
-    uint32_t high = sources->count;
-    *found = 0;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order = strcmp(sources->items[middle].path, path);
-        if (order == 0) {
-            *found = 1;
-            return middle;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return low;
+    size_t i = 0;
+    FIND_FIRST(i, sources->count, strcmp(sources->items[i].path, path) >= 0);
+    *found = i < sources->count && strcmp(sources->items[i].path, path) == 0;
+    return (uint32_t)i;
 }
 
 status_t sources_add(struct sources *sources, const char *path, enum source_kind kind,
@@ -123,19 +114,12 @@ void storage_free(struct storage *storage)
 
 size_t ranges_after(const void *ranges, size_t count, size_t size, uint64_t at)
 {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint64_t range[2]; /* first, count */
-        memcpy(range, (const char *)ranges + middle * size, sizeof range);
-        if (range[0] + range[1] > at) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
+    size_t i = 0;
+    FIND_FIRST(i, count,
+               load_u64((const char *)ranges + i * size, 0) +
+                       load_u64((const char *)ranges + i * size + sizeof(uint64_t), 0) >
+                   at);
+    return i;
 }
 
 const struct lost_range *lost_find(const struct lost_list *list, uint64_t first, uint64_t count)

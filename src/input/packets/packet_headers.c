@@ -8,17 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The run of a frame: files of few runs are the rule. */
-static uint32_t frames_run(const struct packets_file *file, uint64_t frame)
+/* The run of a frame. */
+static size_t frames_run(const struct packets_file *file, uint64_t frame)
 {
-    uint32_t low = 0;
-    uint32_t high = file->nruns;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        low = file->runs[middle].frame <= frame ? middle : low;
-        high = low == middle ? high : middle;
-    }
-    return low;
+    size_t next = 0;
+    FIND_FIRST(next, file->nruns, file->runs[next].frame > frame);
+    return next > 0 ? next - 1 : 0;
 }
 
 uint64_t frames_offset(uint64_t frame_bytes, const struct packets_file *file, uint64_t frame)
@@ -29,7 +24,7 @@ uint64_t frames_offset(uint64_t frame_bytes, const struct packets_file *file, ui
 
 uint64_t frames_run_end(const struct packets_file *file, uint64_t frame)
 {
-    uint32_t run = frames_run(file, frame);
+    size_t run = frames_run(file, frame);
     return run + 1 < file->nruns ? file->runs[run + 1].frame : file->frames;
 }
 
