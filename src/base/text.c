@@ -205,24 +205,24 @@ static int text_compare_numbers(const char **a, const char **b)
                                   : strncmp(at[0], at[1], digits[0]);
 }
 
-int text_compare_natural(const char *a, const char *b)
+int text_compare_natural(const void *left, const void *right)
 {
-    const char *left = a;
-    const char *right = b;
-    while (*left && *right) {
-        int order = (unsigned char)*left - (unsigned char)*right;
-        if (text_is_digit(*left) && text_is_digit(*right)) {
-            order = text_compare_numbers(&left, &right);
+    const char *a = *(char *const *)left;
+    const char *b = *(char *const *)right;
+    while (*a && *b) {
+        int order = (unsigned char)*a - (unsigned char)*b;
+        if (text_is_digit(*a) && text_is_digit(*b)) {
+            order = text_compare_numbers(&a, &b);
         } else {
-            left++;
-            right++;
+            a++;
+            b++;
         }
         if (order) {
             return order;
         }
     }
     /* The shorter one first; numbers may differ by zeros in front alone. */
-    return *left || *right ? (*left ? 1 : -1) : strcmp(a, b);
+    return *a || *b ? (*a ? 1 : -1) : strcmp(*(char *const *)left, *(char *const *)right);
 }
 
 /* Returns the number of characters to change, insert, delete or swap with their neighbour to turn

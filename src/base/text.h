@@ -46,9 +46,9 @@ status_t text_read_file(struct text *text, const char *path, size_t limit, const
  * up to its '\0' would never see the rest. 0: it has none. */
 size_t text_line_of_nul(const char *text, size_t length);
 
-/* Orders texts as people do: runs of digits in them compare as the numbers that they are, "part2"
- * before "part10"; all else by bytes. 0 only for equal texts. */
-int text_compare_natural(const char *a, const char *b);
+/* Orders texts (char *) as people do, for qsort(): runs of digits in them compare as the numbers
+ * that they are, "part2" before "part10"; all else by bytes. 0 only for equal texts. */
+int text_compare_natural(const void *left, const void *right);
 
 /* Finds the word that is meant by `typed`. Start from {.typed = ...}. */
 struct text_guess {

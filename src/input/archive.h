@@ -71,8 +71,7 @@ struct archive_number {
 /* Samples first .. first + count - 1 that one stream lacks. Streams are numbered as the archive has
  * them, by station, beam, polarisation, coarse channel, the last fastest, selected or not. */
 struct archive_gap {
-    uint64_t stream;
-    uint64_t first, count;
+    uint64_t first, count, stream;
 };
 
 /* Samples of a part that lack some of their packets; where the lost ones are is unknown. */

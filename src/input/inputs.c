@@ -99,79 +99,59 @@ static uint32_t inputs_products_of(const struct job *job, uint32_t bank)
 
 status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out)
 {
-    status_t st = STATUS_OK;
-    struct inputs inputs = {0};
     for (uint32_t i = 0; i < archive->nparts; i++) {
         const struct archive_part *part = &archive->parts[i];
-        TRY_OUT(inputs_add(&inputs, part->path, NULL, UINT32_MAX));
+        TRY(inputs_add(out, part->path, NULL, UINT32_MAX));
         for (uint32_t j = 0; j < part->storage.sources.count; j++) {
-            TRY_OUT(inputs_add(&inputs, part->storage.sources.items[j].path, NULL, UINT32_MAX));
+            TRY(inputs_add(out, part->storage.sources.items[j].path, NULL, UINT32_MAX));
         }
     }
     for (uint32_t i = 0; i < job->nbanks; i++) {
-        TRY_OUT(inputs_add_coefficients(&inputs, job->banks[i].window.path,
-                                        "the file of the window", inputs_products_of(job, i)));
+        TRY(inputs_add_coefficients(out, job->banks[i].window.path, "the file of the window",
+                                    inputs_products_of(job, i)));
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         const struct job_product *product = &job->products[i];
         const uint32_t bit = UINT32_C(1) << i;
-        TRY_OUT(inputs_add(&inputs, product->sum_file, "the file of sum_weights", bit));
-        TRY_OUT(inputs_add(&inputs, job_product_gains(product), "the table of gains", bit));
-        TRY_OUT(inputs_add(&inputs, product->flag.mask, "the mask", bit));
+        TRY(inputs_add(out, product->sum_file, "the file of sum_weights", bit));
+        TRY(inputs_add(out, job_product_gains(product), "the table of gains", bit));
+        TRY(inputs_add(out, product->flag.mask, "the mask", bit));
     }
     if (job->synthesise.prototype && !telescope_find(job->synthesise.prototype)) {
-        TRY_OUT(inputs_add_coefficients(&inputs, job->synthesise.prototype,
-                                        "the file of the prototype", UINT32_MAX));
+        TRY(inputs_add_coefficients(out, job->synthesise.prototype, "the file of the prototype",
+                                    UINT32_MAX));
     }
     for (uint32_t i = 0; i < job->nfilters; i++) {
         const char *path = job_filter_file(&job->filters[i]);
         int is_name = path && job->filters[i].source != FILTER_COEFFICIENTS && telescope_find(path);
-        TRY_OUT(inputs_add_coefficients(&inputs, is_name ? NULL : path, "the file of coefficients",
-                                        UINT32_MAX));
+        TRY(inputs_add_coefficients(out, is_name ? NULL : path, "the file of coefficients",
+                                    UINT32_MAX));
     }
     const char *const of_array[] = {job->array.table, job->array.iers, job->array.delays,
                                     job->beam_weights};
     for (size_t i = 0; i < sizeof of_array / sizeof *of_array; i++) {
-        TRY_OUT(inputs_add(&inputs, of_array[i], "a file of the array", UINT32_MAX));
+        TRY(inputs_add(out, of_array[i], "a file of the array", UINT32_MAX));
     }
-    TRY_OUT(inputs_drop_repeated(&inputs));
-    *out = inputs;
-    inputs = (struct inputs){0};
-out:
-    inputs_free(&inputs);
-    return st;
+    return inputs_drop_repeated(out);
 }
 
 status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct inputs *out)
 {
-    status_t st = STATUS_OK;
-    struct inputs one = {0};
     for (size_t at = 0; at < inputs->count; at++) {
         const struct input *input = &inputs->files[at];
-        TRY_OUT(input->products >> i & 1 ? inputs_add(&one, input->path, input->small, UINT32_MAX)
-                                         : STATUS_OK);
+        TRY(input->products >> i & 1 ? inputs_add(out, input->path, input->small, UINT32_MAX)
+                                     : STATUS_OK);
     }
-    *out = one;
-    one = (struct inputs){0};
-out:
-    inputs_free(&one);
-    return st;
+    return STATUS_OK;
 }
 
 status_t inputs_of_filterbank(const char *path, const struct fbh5 *fbh5, struct inputs *out)
 {
-    status_t st = STATUS_OK;
-    struct inputs inputs = {0};
-    TRY_OUT(inputs_add(&inputs, path, NULL, UINT32_MAX));
+    TRY(inputs_add(out, path, NULL, UINT32_MAX));
     for (uint32_t i = 0; fbh5 && i < fbh5->storage.sources.count; i++) {
-        TRY_OUT(inputs_add(&inputs, fbh5->storage.sources.items[i].path, NULL, UINT32_MAX));
+        TRY(inputs_add(out, fbh5->storage.sources.items[i].path, NULL, UINT32_MAX));
     }
-    TRY_OUT(inputs_drop_repeated(&inputs));
-    *out = inputs;
-    inputs = (struct inputs){0};
-out:
-    inputs_free(&inputs);
-    return st;
+    return inputs_drop_repeated(out);
 }
 
 static status_t inputs_add_content(const struct inputs *inputs, size_t i, uint64_t bytes,

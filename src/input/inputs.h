@@ -13,7 +13,7 @@ struct input {
     uint32_t products; /* bit i: product i of the job is made of it */
 };
 
-/* Starts from {0}; each path once, in a stated order. */
+/* Starts from {0}; inputs_free() in any case. Each path once, in a stated order. */
 struct inputs {
     struct input *files;
     size_t count;
@@ -22,7 +22,7 @@ struct inputs {
 /* Lists the inputs of the job's filter banks, as rank 0 knows the archive: its files, all that they
  * lead to, windows, the coefficients of filters. Fails with DEVICE (memory). */
 status_t inputs_of_bank(const struct job *job, const struct archive *archive, struct inputs *out);
-/* Selects the inputs of product i; inputs_free() returns them. Fails with DEVICE (memory). */
+/* Selects the inputs of product i. Fails with DEVICE (memory). */
 status_t inputs_of_product(const struct inputs *inputs, uint32_t i, struct inputs *out);
 /* Lists the inputs of a dedispersion: the filterbank, and with `fbh5` (may be NULL) all that it
  * leads to. Fails with DEVICE (memory). */

@@ -438,7 +438,7 @@ static status_t join_spread_gaps(struct archive **files, size_t count)
                 join_stream_number(file->count, base->shape.stacked, stream, from, total);
             for (size_t k = 0; k < file->losses.ngaps; k++) {
                 gaps[found++] =
-                    (struct archive_gap){number, file->losses.gaps[k][0], file->losses.gaps[k][1]};
+                    (struct archive_gap){file->losses.gaps[k][0], file->losses.gaps[k][1], number};
             }
         }
         for (size_t k = 0; k < file->losses.nstream_gaps; k++) {

@@ -411,11 +411,6 @@ static status_t open_escape_existing(const char *name, char **out)
     return STATUS_OK;
 }
 
-static int open_by_name(const void *left, const void *right)
-{
-    return text_compare_natural(*(char *const *)left, *(char *const *)right);
-}
-
 /* In the order of the job's list; what one pattern stands for, in the natural order of names. */
 static status_t open_expand_globs(const struct job *job, glob_t *paths)
 {
@@ -431,7 +426,8 @@ static status_t open_expand_globs(const struct job *job, glob_t *paths)
         REQUIRE(status != GLOB_NOMATCH, STATUS_DATA, "no file matches input.files: %s",
                 job->files[i]);
         REQUIRE(status == 0, STATUS_DATA, "input.files: %s cannot be looked up", job->files[i]);
-        qsort(paths->gl_pathv + before, paths->gl_pathc - before, sizeof(char *), open_by_name);
+        qsort(paths->gl_pathv + before, paths->gl_pathc - before, sizeof(char *),
+              text_compare_natural);
     }
     return STATUS_OK;
 }

@@ -165,7 +165,7 @@ static void random_gaps(struct archive *archive)
         uint64_t at = dice(total);
         if (dice(2)) {
             archive->losses.stream_gaps[archive->losses.nstream_gaps++] =
-                (struct archive_gap){i, at, min_u64(1 + dice(30), total - at)};
+                (struct archive_gap){at, min_u64(1 + dice(30), total - at), i};
         }
     }
 }

@@ -217,7 +217,7 @@ static void names_are_ordered_as_people_do(void **state)
     size_t count = sizeof order / sizeof *order;
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < count; j++) {
-            int found = text_compare_natural(order[i], order[j]);
+            int found = text_compare_natural(&order[i], &order[j]);
             assert_int_equal((found > 0) - (found < 0), (i > j) - (i < j));
         }
     }

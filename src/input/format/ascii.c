@@ -170,38 +170,25 @@ static status_t ascii_look(const struct ascii *header, const char *key, int *fou
     return STATUS_OK;
 }
 
-status_t ascii_u64(const struct ascii *header, const char *key, uint64_t least, uint64_t most,
-                   uint64_t *value, int *found)
-{
-    char text[ASCII_VALUE];
-    uint64_t number = 0;
-    int is_there = 0;
-    TRY(ascii_look(header, key, found, text, &is_there));
-    if (is_there) {
-        REQUIRE(ascii_parse_u64(text, &number) && number >= least && number <= most, STATUS_DATA,
-                "%s: the header at byte %" PRIu64 " says %s = %s, expected a whole number from "
-                "%" PRIu64 " to %" PRIu64,
-                header->path, header->at, key, *text ? text : "nothing", least, most);
-        *value = number;
+#define ASCII_GET(type, function, parse, expected)                                                 \
+    status_t function(const struct ascii *header, const char *key, type least, type most,          \
+                      type *value, int *found)                                                     \
+    {                                                                                              \
+        char text[ASCII_VALUE];                                                                    \
+        type number = 0;                                                                           \
+        int is_there = 0;                                                                          \
+        TRY(ascii_look(header, key, found, text, &is_there));                                      \
+        if (is_there) {                                                                            \
+            REQUIRE(parse(text, &number) && number >= least && number <= most, STATUS_DATA,        \
+                    "%s: the header at byte %" PRIu64 " says %s = %s, expected " expected,         \
+                    header->path, header->at, key, *text ? text : "nothing", least, most);         \
+            *value = number;                                                                       \
+        }                                                                                          \
+        return STATUS_OK;                                                                          \
     }
-    return STATUS_OK;
-}
 
-status_t ascii_f64(const struct ascii *header, const char *key, double least, double most,
-                   double *value, int *found)
-{
-    char text[ASCII_VALUE];
-    double number = 0;
-    int is_there = 0;
-    TRY(ascii_look(header, key, found, text, &is_there));
-    if (is_there) {
-        REQUIRE(ascii_parse_f64(text, &number) && number >= least && number <= most, STATUS_DATA,
-                "%s: the header at byte %" PRIu64 " says %s = %s, expected a number from %g to %g",
-                header->path, header->at, key, *text ? text : "nothing", least, most);
-        *value = number;
-    }
-    return STATUS_OK;
-}
+ASCII_GET(uint64_t, ascii_u64, ascii_parse_u64, "a whole number from %" PRIu64 " to %" PRIu64)
+ASCII_GET(double, ascii_f64, ascii_parse_f64, "a number from %g to %g")
 
 status_t ascii_text(const struct ascii *header, const char *key, char **out)
 {

@@ -31,11 +31,6 @@ out:
     return st;
 }
 
-static int drf_by_name(const void *left, const void *right)
-{
-    return text_compare_natural(*(char *const *)left, *(char *const *)right);
-}
-
 /* Names in a folder that `is_wanted` likes, in the natural order, each with the folder's path
  * before it. */
 static status_t drf_list_folder(const char *folder, int (*is_wanted)(const char *name),
@@ -58,7 +53,7 @@ static status_t drf_list_folder(const char *folder, int (*is_wanted)(const char 
     }
     REQUIRE_OUT(errno == 0, STATUS_DATA, "%s cannot be read: %s", folder, strerror(errno));
     if (out->count > before) {
-        qsort(out->names + before, out->count - before, sizeof *out->names, drf_by_name);
+        qsort(out->names + before, out->count - before, sizeof *out->names, text_compare_natural);
     }
 out:
     if (stream) {

@@ -65,7 +65,7 @@ static status_t meerkat_add_never(struct meerkat *said, uint64_t time)
         return STATUS_OK;
     }
     TRY(memory_grown(said->nnever + 1, sizeof *said->never, "gaps", &said->never));
-    said->never[said->nnever++] = (struct archive_gap){0, time, 1};
+    said->never[said->nnever++] = (struct archive_gap){time, 1, 0};
     return STATUS_OK;
 }
 
@@ -170,7 +170,7 @@ static void meerkat_add_gap(struct archive *archive, uint64_t chan, uint64_t fir
         last->count = max_u64(last->first + last->count, end) - last->first;
     } else if (first < end) {
         archive->losses.stream_gaps[archive->losses.nstream_gaps++] =
-            (struct archive_gap){chan, first, end - first};
+            (struct archive_gap){first, end - first, chan};
     }
 }
 

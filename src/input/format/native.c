@@ -25,36 +25,13 @@ static status_t native_has(const struct fields *f, const char *name, int *out)
 }
 
 /* Gaps of all streams, [n][2]: first sample and count; or of single ones, [n][3], with the stream.
- */
-
-static status_t native_gaps_of_streams(const struct h5_dataset *gaps, const char *path,
-                                       struct archive *archive)
-{
-    status_t st = STATUS_OK;
-    size_t count = (size_t)gaps->dims[0];
-    uint64_t(*rows)[3] = NULL;
-    TRY_OUT(memory_zeroed(count, sizeof *rows, "gaps", &rows));
-    TRY_OUT(memory_zeroed(count, sizeof *archive->losses.stream_gaps, "gaps",
-                          &archive->losses.stream_gaps));
-    TRY_OUT(h5_dataset_read(gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps->count, rows));
-    for (size_t i = 0; i < count; i++) {
-        archive->losses.stream_gaps[i] =
-            (struct archive_gap){.first = rows[i][0], .count = rows[i][1], .stream = rows[i][2]};
-    }
-    archive->losses.nstream_gaps = count;
-    archive_gaps_sort(archive->losses.stream_gaps, count);
-out:
-    free(rows);
-    return st;
-}
-
-/* Takes them into archive->gaps, [n][2], or archive->stream_gaps, [n][3], in order; whether they
- * are in the observation is for who knows it to check. Fails with DATA. */
+ * Takes them into archive->gaps or, in order, archive->stream_gaps; whether they are in the
+ * observation is for who knows it to check. Fails with DATA. */
 static status_t native_read_gaps(const struct fields *f)
 {
     status_t st = STATUS_OK;
     struct h5_dataset gaps = {0};
-    struct archive *archive = f->archive;
+    struct archive_losses *losses = &f->archive->losses;
     const char *path = f->path;
     int is_there = 0;
     TRY_OUT(native_has(f, "gaps", &is_there));
@@ -67,18 +44,16 @@ static status_t native_read_gaps(const struct fields *f)
     REQUIRE_OUT((gaps.dims[1] == 2 || gaps.dims[1] == 3) && gaps.dims[0] < (1u << 26), STATUS_DATA,
                 "%s: /gaps is %llu x %llu, expected [n][2] or [n][3]", path,
                 (unsigned long long)gaps.dims[0], (unsigned long long)gaps.dims[1]);
-    if (gaps.dims[0] == 0) {
-        goto out;
-    }
-    if (gaps.dims[1] == 3) {
-        TRY_OUT(native_gaps_of_streams(&gaps, path, archive));
-        goto out;
-    }
-    TRY_OUT(memory_zeroed((size_t)gaps.dims[0], sizeof *archive->losses.gaps, "gaps",
-                          &archive->losses.gaps));
-    TRY_OUT(
-        h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps.count, archive->losses.gaps));
-    archive->losses.ngaps = (size_t)gaps.dims[0];
+    const size_t count = (size_t)gaps.dims[0];
+    const int are_all = gaps.dims[1] == 2;
+    TRY_OUT(are_all
+                ? memory_zeroed(count, sizeof *losses->gaps, "gaps", &losses->gaps)
+                : memory_zeroed(count, sizeof *losses->stream_gaps, "gaps", &losses->stream_gaps));
+    TRY_OUT(h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps.count,
+                            are_all ? (void *)losses->gaps : losses->stream_gaps));
+    losses->ngaps = are_all ? count : 0;
+    losses->nstream_gaps = are_all ? 0 : count;
+    archive_gaps_sort(losses->stream_gaps, losses->nstream_gaps);
 out:
     h5_dataset_close(&gaps);
     return st;

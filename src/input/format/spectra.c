@@ -94,12 +94,9 @@ static int column_gaps_are_common(const struct column_gaps *g)
 static status_t spectra_keep_common(const struct column_gaps *g, struct archive *archive)
 {
     const size_t each = g->count / (size_t)g->columns;
-    TRY(memory_zeroed(each, sizeof *archive->losses.gaps, "gaps", &archive->losses.gaps));
     for (size_t i = 0; i < each; i++) {
-        archive->losses.gaps[i][0] = g->gaps[i].first;
-        archive->losses.gaps[i][1] = g->gaps[i].count;
+        TRY(archive_add_gap(archive, g->gaps[i].first, g->gaps[i].count));
     }
-    archive->losses.ngaps = each;
     return STATUS_OK;
 }
 
