@@ -47,20 +47,15 @@ status_t archive_check_unchanged(const struct archive *archive)
 
 status_t archive_create(const char *path, struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct archive *archive = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *archive, "an archive", &archive));
-    TRY_OUT(memory_zeroed(1, sizeof *archive->parts, "an archive", &archive->parts));
+    TRY(memory_zeroed(1, sizeof **out, "an archive", out));
+    struct archive *archive = *out;
+    TRY(memory_zeroed(1, sizeof *archive->parts, "an archive", &archive->parts));
     archive->nparts = 1;
     archive->scale = 1;
     for (int i = 0; i < AXIS_KINDS; i++) {
         archive->count[i] = 1;
     }
-    TRY_OUT(memory_text(path, &archive->parts[0].path));
-    *out = memory_move(&archive);
-out:
-    archive_destroy(archive);
-    return st;
+    return memory_text(path, &archive->parts[0].path);
 }
 
 uint64_t archive_bank_group(const struct archive *archive, uint64_t index)

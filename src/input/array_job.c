@@ -177,10 +177,10 @@ status_t calc_table_read(const char *path, struct utc utc, struct calc_table **o
 {
     status_t st = STATUS_OK;
     struct text text = {0};
-    struct calc_table *calc = NULL;
     struct calc_place place = {0};
     char *rest = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *calc, "a table of delays", &calc));
+    TRY_OUT(memory_zeroed(1, sizeof **out, "a table of delays", out));
+    struct calc_table *calc = *out;
     TRY_OUT(text_read_file(&text, path, MOST_BYTES, "a table of delays (.im)"));
     for (char *line = text.data ? strtok_r(text.data, "\r\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\r\n", &rest)) {
@@ -194,10 +194,8 @@ status_t calc_table_read(const char *path, struct utc utc, struct calc_table **o
                                     : calc_read_size(path, line, calc));
     }
     TRY_OUT(calc_check(path, calc, utc));
-    *out = memory_move(&calc);
 out:
     text_free(&text);
-    calc_table_destroy(calc);
     return st;
 }
 
@@ -438,13 +436,13 @@ out:
 static status_t beam_open(const struct apart_request *request, void **out)
 {
     status_t st = STATUS_OK;
-    struct beam_file *made = NULL;
     hid_t file = -1;
     int is_recipe = 0;
     int has_weights = 0;
     apart_at("%s", request->path);
     TRY_OUT(h5_open_file(request->path, &file));
-    TRY_OUT(memory_zeroed(1, sizeof *made, "weights of beams", &made));
+    TRY_OUT(memory_zeroed(1, sizeof(struct beam_file), "weights of beams", out));
+    struct beam_file *made = *out;
     TRY_OUT(memory_text(request->path, &made->path));
     TRY_OUT(h5_has(file, request->path, "diminfo", &is_recipe));
     TRY_OUT(h5_has(file, request->path, "weights", &has_weights));
@@ -456,10 +454,8 @@ static status_t beam_open(const struct apart_request *request, void **out)
     TRY_OUT(is_recipe ? beam_read_recipe(file, made) : beam_read_weights(file, made));
     REQUIRE_OUT(made->nbeams <= JOB_BEAMS, STATUS_DATA, "%s: %u beams, expected at most %d",
                 request->path, made->nbeams, (int)JOB_BEAMS);
-    *out = memory_move(&made);
 out:
     h5_close(file);
-    beam_file_destroy(made);
     return st;
 }
 

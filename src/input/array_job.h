@@ -21,8 +21,8 @@ struct calc_table {
     uint64_t ndelays;  /* numbers in table.delay_s */
 };
 
-/* Reads the scan that contains a moment. Fails with DATA: no such file, no such scan, polynomials
- * that are missing or do not follow each other. */
+/* Reads the scan that contains a moment. The caller destroys *out in any case. Fails with DATA: no
+ * such file, no such scan, polynomials that are missing or do not follow each other. */
 status_t calc_table_read(const char *path, struct utc utc, struct calc_table **out);
 void calc_table_destroy(struct calc_table *calc);
 

@@ -380,20 +380,15 @@ static status_t array_settle(struct array_table *table)
 
 static status_t array_open(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
-    struct array_table *table = NULL;
     struct identity identity; /* of no ordinary file there is none */
     apart_at("%s", request->path);
-    TRY_OUT(identity_of_path(request->path, &identity));
-    TRY_OUT(memory_zeroed(1, sizeof *table, "a table of stations", &table));
-    TRY_OUT(h5_is_hdf5(request->path) > 0 ? array_read_hdf5(request->path, table)
-                                          : array_read_yaml(request->path, table));
-    TRY_OUT(memory_text(request->path, &table->path));
-    TRY_OUT(array_settle(table));
-    *out = memory_move(&table);
-out:
-    array_table_destroy(table);
-    return st;
+    TRY(identity_of_path(request->path, &identity));
+    TRY(memory_zeroed(1, sizeof(struct array_table), "a table of stations", out));
+    struct array_table *table = *out;
+    TRY(h5_is_hdf5(request->path) > 0 ? array_read_hdf5(request->path, table)
+                                      : array_read_yaml(request->path, table));
+    TRY(memory_text(request->path, &table->path));
+    return array_settle(table);
 }
 
 const struct description array_table_description = {"a table of stations", &array_table_type,
@@ -408,39 +403,32 @@ status_t array_table_of_archive(const struct archive *archive, int may_be_nowher
                                 struct array_table **out)
 {
     static const double nowhere[3] = {0, 0, 0};
-    status_t st = STATUS_OK;
     const uint64_t count = archive->count[AXIS_STATION];
-    struct array_table *table = NULL;
-    *out = NULL;
     const int has_places = archive->states.nitrf_m == 3 * count;
     if (!has_places && !may_be_nowhere) {
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(memory_zeroed(1, sizeof *table, "a table of stations", &table));
+    TRY(memory_zeroed(1, sizeof **out, "a table of stations", out));
+    struct array_table *table = *out;
     table->is_nowhere = !has_places;
     table->stated.has_lon = table->stated.has_lat = !has_places;
-    TRY_OUT(memory_text(archive->parts[0].path, &table->path));
-    TRY_OUT(memory_text(archive->sky.telescope, &table->name));
+    TRY(memory_text(archive->parts[0].path, &table->path));
+    TRY(memory_text(archive->sky.telescope, &table->name));
     if (has_places && archive->states.has_reference) {
-        TRY_OUT(array_copy(archive->states.reference_m, 3, &table->stated.itrf_m,
-                           &table->stated.nitrf_m));
+        TRY(array_copy(archive->states.reference_m, 3, &table->stated.itrf_m,
+                       &table->stated.nitrf_m));
     }
-    TRY_OUT(memory_zeroed((size_t)count, sizeof *table->stations, "stations", &table->stations));
+    TRY(memory_zeroed((size_t)count, sizeof *table->stations, "stations", &table->stations));
     for (; table->nstations < count; table->nstations++) {
         const uint32_t i = table->nstations;
         struct array_station *s = &table->stations[i];
         char *const *names = archive->names[AXIS_STATION];
-        TRY_OUT(names ? memory_text(names[i], &s->name)
-                      : memory_format(&s->name, "%u", (unsigned)i));
+        TRY(names ? memory_text(names[i], &s->name) : memory_format(&s->name, "%u", (unsigned)i));
         const int as = has_places ? ARRAY_ITRF : ARRAY_ENU;
-        TRY_OUT(array_copy(has_places ? archive->states.itrf_m + 3 * (size_t)i : nowhere, 3,
-                           &s->stated[as], &s->nstated[as]));
+        TRY(array_copy(has_places ? archive->states.itrf_m + 3 * (size_t)i : nowhere, 3,
+                       &s->stated[as], &s->nstated[as]));
     }
-    TRY_OUT(array_settle(table));
-    *out = memory_move(&table);
-out:
-    array_table_destroy(table);
-    return st;
+    return array_settle(table);
 }
 
 /* ---- use ---- */

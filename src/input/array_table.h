@@ -61,8 +61,8 @@ status_t array_table_read(const char *path, struct array_table **out);
 struct archive;
 
 /* Makes a table of the positions that an archive states, its stations in their order, selected or
- * not; if it states none, *out = NULL, or with `may_be_nowhere` all of them are at one place. Fails
- * with DATA, DEVICE. */
+ * not; if it states none, there is none, or with `may_be_nowhere` all of them are at one place. The
+ * caller destroys *out (before: NULL) in any case. Fails with DATA, DEVICE. */
 status_t array_table_of_archive(const struct archive *archive, int may_be_nowhere,
                                 struct array_table **out);
 void array_table_destroy(struct array_table *table);

@@ -342,14 +342,8 @@ static status_t coefficients_read_file(const char *path, const char *member, int
 
 static status_t coefficients_describe(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
-    struct coefficients *c = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *c, "coefficients", &c));
-    TRY_OUT(coefficients_read_file(request->path, request->name, request->wants != 0, c));
-    *out = memory_move(&c);
-out:
-    pack_destroy(c, &coefficients_type);
-    return st;
+    TRY(memory_zeroed(1, sizeof(struct coefficients), "coefficients", out));
+    return coefficients_read_file(request->path, request->name, request->wants != 0, *out);
 }
 
 const struct description coefficients_description = {"coefficients", &coefficients_type,

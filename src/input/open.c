@@ -501,10 +501,10 @@ static status_t open_here(const struct job *job, struct archive **out)
 {
     status_t st = STATUS_OK;
     glob_t paths = {0};
-    struct archive *archive = NULL;
     TRY_OUT(open_expand_globs(job, &paths));
     const struct format_input input = {paths.gl_pathv, paths.gl_pathc, &job->layout};
-    TRY_OUT(formats_open(&input, &archive));
+    TRY_OUT(formats_open(&input, out));
+    struct archive *archive = *out;
     TRY_OUT(open_check_external(job, archive));
     TRY_OUT(open_settle_frequencies(job, archive));
     TRY_OUT(check_archive(archive));
@@ -513,9 +513,7 @@ static status_t open_here(const struct job *job, struct archive **out)
     TRY_OUT(lost_apply(archive));
     TRY_OUT(open_check_lost(job, archive));
     TRY_OUT(archive_settle_reach(archive));
-    *out = memory_move(&archive);
 out:
-    archive_destroy(archive);
     globfree(&paths);
     return st;
 }
@@ -552,8 +550,8 @@ static status_t open_describe_archive(const struct apart_request *request, void 
     struct unpack in = {.data = request->more.data, .length = request->more.length};
     TRY_OUT(job_unpack_input(&in, &job));
     TRY_OUT(open_here(job, &archive));
-    *out = archive;
 out:
+    *out = archive;
     job_destroy(job);
     return st;
 }
@@ -573,15 +571,12 @@ out:
 
 static status_t open_describe_filterbank(const struct apart_request *request, void **out)
 {
-    status_t st = STATUS_OK;
     struct fbh5 *fbh5 = NULL;
-    TRY_OUT(formats_open_filterbank(request->path, &fbh5));
-    TRY_OUT(request->wants & FBH5_BAND ? fbh5_load_band(fbh5) : STATUS_OK);
-    TRY_OUT(request->wants & FBH5_EVEN ? fbh5_check_even(fbh5) : STATUS_OK);
-    *out = memory_move(&fbh5);
-out:
-    fbh5_destroy(fbh5);
-    return st;
+    status_t st = formats_open_filterbank(request->path, &fbh5);
+    *out = fbh5;
+    TRY(st);
+    TRY(request->wants & FBH5_BAND ? fbh5_load_band(fbh5) : STATUS_OK);
+    return request->wants & FBH5_EVEN ? fbh5_check_even(fbh5) : STATUS_OK;
 }
 
 const struct description fbh5_description = {"a filterbank", &fbh5_type, open_describe_filterbank};

@@ -14,8 +14,8 @@ status_t archive_open(const struct job *job, struct archive **out);
 
 /* Opens one file or more (names or patterns, as input.files) of a known format of voltages, with
  * everything selected, even if elements are missing. `layout`: YAML of input.layout, which
- * describes them; NULL: they say all themselves. Fails with DATA; with USAGE if a layout must state
- * more. Uses HDF5, in this process. */
+ * describes them; NULL: they say all themselves. The caller destroys *out in any case. Fails with
+ * DATA; with USAGE if a layout must state more. Uses HDF5, in this process. */
 status_t archive_open_files(char **files, uint32_t count, const char *layout, struct archive **out);
 
 /* FBH5_BAND: loads the frequencies of channels (fbh5_load_band()); FBH5_EVEN: checks them
@@ -26,8 +26,8 @@ enum fbh5_wants { FBH5_HEADER = 0, FBH5_BAND = 1, FBH5_EVEN = 2 };
  * apart if this process does so. */
 status_t fbh5_open(const char *path, enum fbh5_wants wants, struct fbh5 **out);
 
-/* Opens a filterbank that this process has written, for its header. Uses HDF5, in this process.
- * Fails with DATA. */
+/* Opens a filterbank that this process has written, for its header. The caller destroys *out in any
+ * case. Uses HDF5, in this process. Fails with DATA. */
 status_t fbh5_open_own(const char *path, struct fbh5 **out);
 
 /* For the table of main.c. */

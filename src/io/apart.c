@@ -754,9 +754,13 @@ status_t apart_describe(const struct description *kind, const struct apart_reque
                         void *out)
 {
     void *found = NULL;
-    TRY(is_used ? apart_describe_there(kind, request, &found) : kind->open(request, &found));
+    status_t st =
+        is_used ? apart_describe_there(kind, request, &found) : kind->open(request, &found);
+    if (st != STATUS_OK) {
+        pack_destroy(memory_move(&found), kind->type);
+    }
     memcpy(out, &found, sizeof found);
-    return STATUS_OK;
+    return st;
 }
 
 status_t apart_try(const struct description *kind, const struct apart_request *request)

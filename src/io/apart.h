@@ -29,7 +29,7 @@ struct apart_request {
 };
 
 /* A kind of description: `open` opens the file and gives a struct of this type, for free() after
- * pack_free(); NULL: there is nothing to say. */
+ * pack_free(), also where it fails; NULL: there is nothing to say. */
 struct description {
     const char *what;             /* "an archive" */
     const struct pack_type *type; /* NULL: the file is only opened, to see whether that ends well */

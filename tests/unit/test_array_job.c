@@ -90,6 +90,7 @@ static void fails(struct utc utc, const char *message)
         fail_msg("%s", report_cause());
     }
     report_clear();
+    calc_table_destroy(calc);
 }
 
 static void damage_is_reported(void **state)

@@ -50,27 +50,18 @@ enum { MOST_TABLE_IFS = 1 << 10, MOST_CHANNELS = 1 << 24 };
 
 status_t filterbank_begin(const char *path, const char *format, struct fbh5 **out, int *fd)
 {
-    status_t st = STATUS_OK;
-    struct fbh5 *fbh5 = NULL;
-    int opened = -1;
-    TRY_OUT(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
-    TRY_OUT(memory_text(path, &fbh5->path));
-    TRY_OUT(memory_text(format, &fbh5->format));
-    TRY_OUT(sources_add(&fbh5->storage.sources, path, SOURCE_NAMED, NULL));
-    TRY_OUT(file_open_read(path, &opened));
-    TRY_OUT(sources_check_open(&fbh5->storage.sources, path, opened));
+    TRY(memory_zeroed(1, sizeof **out, "a filterbank", out));
+    struct fbh5 *fbh5 = *out;
+    TRY(memory_text(path, &fbh5->path));
+    TRY(memory_text(format, &fbh5->format));
+    TRY(sources_add(&fbh5->storage.sources, path, SOURCE_NAMED, NULL));
+    TRY(file_open_read(path, fd));
+    TRY(sources_check_open(&fbh5->storage.sources, path, *fd));
     fbh5->file_bytes = sources_bytes(&fbh5->storage.sources);
     fbh5->reach = fbh5->scattered = REACH_TABLE;
     fbh5->chunks.rows = 1;
     fbh5->head.nbeams = fbh5->head.ibeam = 1;
-    *out = fbh5;
-    *fd = opened;
-    fbh5 = NULL;
-    opened = -1;
-out:
-    file_close(opened);
-    fbh5_destroy(fbh5);
-    return st;
+    return STATUS_OK;
 }
 
 status_t filterbank_finish(struct fbh5 *fbh5)
@@ -374,20 +365,18 @@ out:
 static status_t fbh5_open_here(const char *path, struct fbh5 **out)
 {
     status_t st = STATUS_OK;
-    struct fbh5 *fbh5 = NULL;
     struct stat info;
     hid_t file = -1;
-    TRY_OUT(memory_zeroed(1, sizeof *fbh5, "a filterbank", &fbh5));
+    TRY_OUT(memory_zeroed(1, sizeof **out, "a filterbank", out));
+    struct fbh5 *fbh5 = *out;
     TRY_OUT(memory_text(path, &fbh5->path));
     TRY_OUT(h5_open_file(path, &file));
     REQUIRE_OUT(stat(path, &info) == 0, STATUS_DATA, "%s: %s", path, strerror(errno));
     fbh5->file_bytes = (uint64_t)info.st_size;
     TRY_OUT(fbh5_describe(file, fbh5));
     TRY_OUT(fbh5_find_marks(file, fbh5));
-    *out = memory_move(&fbh5);
 out:
     h5_close(file);
-    fbh5_destroy(fbh5);
     return st;
 }
 

@@ -199,8 +199,8 @@ status_t fbh5_is_marked(const fbh5_reader_t *reader, uint64_t row, int *out);
 /* Returns whether the last failure was only that rows are unreadable. */
 int fbh5_is_unreadable(const fbh5_reader_t *reader);
 
-/* Creates a filterbank of this file, to be filled in, notes the file and opens it for reading.
- * Fails with DATA. */
+/* Creates a filterbank of this file, to be filled in, notes the file and opens it for reading. The
+ * caller destroys it and closes the file (before: -1) in any case. Fails with DATA. */
 status_t filterbank_begin(const char *path, const char *format, struct fbh5 **out, int *fd);
 
 /* Checks counts, bits and axes, and completes what follows from them. Fails with DATA. */

@@ -243,21 +243,19 @@ static status_t dada_open_file(const char *path, const struct job_layout *layout
                                struct archive **out)
 {
     status_t st = STATUS_OK;
-    struct archive *archive = NULL;
     struct dada dada = {.path = path, .layout = layout};
     struct text text = {0};
     int fd = -1;
-    TRY_OUT(archive_create(path, &archive));
+    TRY_OUT(archive_create(path, out));
+    struct archive *archive = *out;
     TRY_OUT(memory_text("PSRDADA", &archive->layout));
     TRY_OUT(recorder_open(&archive->parts[0], &fd, &dada.file_bytes));
     dada.assumed = &archive->assumed;
     TRY_OUT(dada_read_header(&dada, &text));
     TRY_OUT(dada_describe(&dada, archive));
-    *out = memory_move(&archive);
 out:
     text_free(&text);
     file_close(fd);
-    archive_destroy(archive);
     return st;
 }
 

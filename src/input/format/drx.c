@@ -320,31 +320,26 @@ static status_t drx_check_layout(const struct job_layout *layout)
 
 static status_t drx_open(const struct format_input *input, struct archive **out)
 {
-    status_t st = STATUS_OK;
     const struct job_layout *layout = input->layout;
-    struct archive *archive = NULL;
     struct drx_survey survey = {.has_first = 0};
-    TRY_OUT(drx_check_layout(layout));
-    TRY_OUT(packet_files_create(input, "DRX", &archive));
+    TRY(drx_check_layout(layout));
+    TRY(packet_files_create(input, "DRX", out));
+    struct archive *archive = *out;
     struct packets *packets = archive->parts[0].packets;
     for (uint32_t i = 0; i < packets->nfiles; i++) {
-        TRY_OUT(drx_survey_file(&survey, &packets->files[i]));
+        TRY(drx_survey_file(&survey, &packets->files[i]));
     }
-    TRY_OUT(drx_check_steps(&survey, input->paths[0]));
+    TRY(drx_check_steps(&survey, input->paths[0]));
     drx_settle_packets(&survey, packets);
-    TRY_OUT(drx_settle_streams(layout, &survey, archive));
-    TRY_OUT(memory_format(&archive->layout, "DRX%s: beam %u, decimated by %u",
-                          packets->bits == 8 ? "8" : "", survey.first.beam,
-                          survey.first.decimation));
+    TRY(drx_settle_streams(layout, &survey, archive));
+    TRY(memory_format(&archive->layout, "DRX%s: beam %u, decimated by %u",
+                      packets->bits == 8 ? "8" : "", survey.first.beam, survey.first.decimation));
     uint64_t ticks = (uint64_t)packets->samples * packets->rate;
-    TRY_OUT(packet_files_settle_times(packets, ticks));
-    TRY_OUT(packet_files_describe(layout, (double)DRX_TICKS / survey.first.decimation,
-                                  drx_start(packets), archive));
+    TRY(packet_files_settle_times(packets, ticks));
+    TRY(packet_files_describe(layout, (double)DRX_TICKS / survey.first.decimation,
+                              drx_start(packets), archive));
     archive->has_receivers = 1;
-    *out = memory_move(&archive);
-out:
-    archive_destroy(archive);
-    return st;
+    return STATUS_OK;
 }
 
 const struct format drx_format = {

@@ -100,12 +100,11 @@ status_t fields_make(const struct fields *file, fields_read_t *read, void *conte
 {
     status_t st = STATUS_OK;
     struct fields f = *file;
-    TRY_OUT(archive_create(f.path, &f.archive));
+    TRY_OUT(archive_create(f.path, out));
+    f.archive = *out;
     TRY_OUT(read(&f, context));
-    *out = memory_move(&f.archive);
 out:
     override_free(&f.own);
-    archive_destroy(f.archive);
     return st;
 }
 

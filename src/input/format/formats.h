@@ -42,7 +42,7 @@ struct format {
      * them, and gather_files() joins them. An archive of voltages has parts with the places of
      * their bytes (archive_part), type and axes of the samples, times, frequencies, gaps and lost
      * samples; nothing is selected yet. Fail with DATA; with USAGE if a description is incomplete.
-     * open() may have set *out after a failure: the caller destroys it in any case. */
+     * They may have set *out after a failure: the caller destroys it in any case. */
     status_t (*open)(const struct format_input *input, struct archive **out);
     status_t (*open_file)(const char *path, const struct job_layout *layout, struct archive **out);
     status_t (*open_filterbank)(const char *path, struct fbh5 **out);

@@ -252,8 +252,8 @@ static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_f
         if (has_parts) {
             layout.dataset = layout.parts[i % 2];
         }
-        TRY(open_file(input->paths[i / each], &layout, &gathered->archives[i]));
         gathered->count = i + 1;
+        TRY(open_file(input->paths[i / each], &layout, &gathered->archives[i]));
         gathered->archives[i]->shape.is_reim_stacked = gathered->each == 2;
     }
     return STATUS_OK;

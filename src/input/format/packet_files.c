@@ -29,32 +29,28 @@ static status_t packet_files_check_layout(const struct job_layout *layout, const
 status_t packet_files_create(const struct format_input *input, const char *format,
                              struct archive **out)
 {
-    status_t st = STATUS_OK;
-    struct archive *archive = NULL;
     struct packets *packets = NULL;
-    TRY_OUT(packet_files_check_layout(input->layout, input->paths[0], format));
-    TRY_OUT(archive_create(input->paths[0], &archive));
-    TRY_OUT(dataset_take_words(input->layout, archive));
+    TRY(packet_files_check_layout(input->layout, input->paths[0], format));
+    TRY(archive_create(input->paths[0], out));
+    struct archive *archive = *out;
+    TRY(dataset_take_words(input->layout, archive));
     free(memory_move(&archive->dataset));
-    TRY_OUT(memory_text("frames", &archive->dataset));
+    TRY(memory_text("frames", &archive->dataset));
     struct archive_part *part = &archive->parts[0];
-    TRY_OUT(memory_zeroed(1, sizeof *packets, "packets", &packets));
+    TRY(memory_zeroed(1, sizeof *packets, "packets", &packets));
     part->packets = packets;
     part->npackets = 1;
     for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
         packets->place[i] = -1;
     }
-    TRY_OUT(memory_zeroed(input->npaths, sizeof *packets->files, "input files", &packets->files));
+    TRY(memory_zeroed(input->npaths, sizeof *packets->files, "input files", &packets->files));
     for (size_t i = 0; i < input->npaths; i++) {
-        TRY_OUT(memory_text(input->paths[i], &packets->files[i].path));
+        TRY(memory_text(input->paths[i], &packets->files[i].path));
         packets->nfiles++;
-        TRY_OUT(sources_add(&part->storage.sources, input->paths[i], SOURCE_NAMED, NULL));
+        TRY(sources_add(&part->storage.sources, input->paths[i], SOURCE_NAMED, NULL));
     }
     part->file_bytes = sources_bytes(&part->storage.sources);
-    *out = memory_move(&archive);
-out:
-    archive_destroy(archive);
-    return st;
+    return STATUS_OK;
 }
 
 status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes,

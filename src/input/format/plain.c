@@ -228,16 +228,15 @@ status_t plain_open(const char *path, const struct job_layout *layout, plain_ste
                           .fd = -1,
                           .context = context,
                           .own.files_along = layout->files_along};
-    TRY_OUT(archive_create(path, &plain.archive));
+    TRY_OUT(archive_create(path, out));
+    plain.archive = *out;
     TRY_OUT(recorder_open(&plain.archive->parts[0], &plain.fd, &plain.file_bytes));
     TRY_OUT(read(&plain));
     TRY_OUT(plain_describe(&plain));
     TRY_OUT(add ? add(&plain) : plain_add_samples(&plain));
-    *out = memory_move(&plain.archive);
 out:
     override_free(&plain.own);
     file_close(plain.fd);
-    archive_destroy(plain.archive);
     return st;
 }
 

@@ -438,11 +438,10 @@ static status_t psrfits_count_rows(struct psrfits *fits)
 static status_t psrfits_open(const char *path, struct fbh5 **out)
 {
     status_t st = STATUS_OK;
-    struct fbh5 *fbh5 = NULL;
     int has_further = 0;
     struct psrfits fits = {.path = path, .fd = -1};
-    TRY_OUT(filterbank_begin(path, "PSRFITS", &fbh5, &fits.fd));
-    fits.fbh5 = fbh5;
+    TRY_OUT(filterbank_begin(path, "PSRFITS", out, &fits.fd));
+    struct fbh5 *fbh5 = fits.fbh5 = *out;
     TRY_OUT(fits_unit_open(fits.fd, path, &fits.unit));
     TRY_OUT(psrfits_read_first(&fits));
     TRY_OUT(fits_unit_find_table(fits.unit, "SUBINT"));
@@ -455,11 +454,9 @@ static status_t psrfits_open(const char *path, struct fbh5 **out)
     TRY_OUT(fits_unit_has_further(fits.unit, "SUBINT", &has_further));
     TRY_OUT(assume_if(has_further, &fbh5->assumed,
                       "a further table SUBINT follows: the first is read"));
-    *out = memory_move(&fbh5);
 out:
     fits_unit_close(fits.unit);
     file_close(fits.fd);
-    fbh5_destroy(fbh5);
     return st;
 }
 

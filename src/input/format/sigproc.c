@@ -571,21 +571,19 @@ static status_t sigproc_read_head(const char *path, struct text *head)
 static status_t sigproc_open(const char *path, struct fbh5 **out)
 {
     status_t st = STATUS_OK;
-    struct fbh5 *fbh5 = NULL;
     struct text head = {0};
     struct sigproc_words words = {.nmhz = 0};
     int fd = -1;
-    TRY_OUT(filterbank_begin(path, "SIGPROC", &fbh5, &fd));
+    TRY_OUT(filterbank_begin(path, "SIGPROC", out, &fd));
+    struct fbh5 *fbh5 = *out;
     TRY_OUT(sigproc_read_head(path, &head));
     TRY_OUT(sigproc_read_words(path, &head, &words, &fbh5->assumed));
     TRY_OUT(sigproc_settle(&words, fbh5));
     TRY_OUT(sigproc_check_alone(&words, fbh5, fd));
-    *out = memory_move(&fbh5);
 out:
     sigproc_words_free(&words);
     text_free(&head);
     file_close(fd);
-    fbh5_destroy(fbh5);
     return st;
 }
 

@@ -477,11 +477,11 @@ static struct utc vdif_start(const struct packets *packets)
 static status_t vdif_open(const struct format_input *input, struct archive **out)
 {
     status_t st = STATUS_OK;
-    struct archive *archive = NULL;
     struct vdif_survey *survey = NULL;
     struct text seen = {0};
     double rate = 0;
-    TRY_OUT(packet_files_create(input, "VDIF", &archive));
+    TRY_OUT(packet_files_create(input, "VDIF", out));
+    struct archive *archive = *out;
     TRY_OUT(memory_zeroed(1, sizeof *survey, "what frames say", &survey));
     survey->wanted = input->layout->station;
     struct packets *packets = archive->parts[0].packets;
@@ -497,11 +497,9 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     /* Real channels are those of baseband converters, tuned one by one; complex ones may be those
      * of a filter bank. */
     archive->has_receivers = !archive->is_complex;
-    *out = memory_move(&archive);
 out:
     text_free(&seen);
     free(survey);
-    archive_destroy(archive);
     return st;
 }
 
