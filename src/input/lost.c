@@ -358,23 +358,17 @@ out:
 }
 
 /* Blocks of time that are longer than what counts of them: as a recorder's pieces are. */
-static status_t cut_to_run(const struct archive_part *part, uint64_t samples,
-                           struct archive_run **out)
+static status_t cut_to_run(struct archive_part *part, uint64_t samples)
 {
-    status_t st = STATUS_OK;
-    struct archive_run *run = NULL;
     const struct archive_extent *extent = &part->extents[0];
-    TRY_OUT(memory_zeroed(1, sizeof *run, "a run of samples", &run));
-    *run = (struct archive_run){.file_offset = extent->file_offset,
-                                .piece_bytes = extent->bytes,
-                                .pieces = 1,
-                                .steps = samples,
-                                .stored = part->samples};
-    TRY_OUT(memory_text(extent->path, &run->path));
-    *out = memory_move(&run);
-out:
-    free(run);
-    return st;
+    TRY(memory_zeroed(1, sizeof *part->runs, "a run of samples", &part->runs));
+    part->nruns = 1;
+    *part->runs = (struct archive_run){.file_offset = extent->file_offset,
+                                       .piece_bytes = extent->bytes,
+                                       .pieces = 1,
+                                       .steps = samples,
+                                       .stored = part->samples};
+    return memory_text(extent->path, &part->runs->path);
 }
 
 status_t cut_time(struct archive *archive, uint64_t samples)
@@ -384,10 +378,7 @@ status_t cut_time(struct archive *archive, uint64_t samples)
     REQUIRE(samples > 0 && samples <= part->samples, STATUS_DATA, "%s: %llu samples of %llu",
             part->path, (unsigned long long)samples, (unsigned long long)part->samples);
     if (samples < part->samples && archive->shape.dims[0].axis != AXIS_TIME && part->nextents > 0) {
-        if (part->nextents == 1) {
-            TRY(cut_to_run(part, samples, &part->runs));
-            part->nruns = 1;
-        }
+        TRY(part->nextents == 1 ? cut_to_run(part, samples) : STATUS_OK);
         pack_free_list(part->extents, part->nextents, &archive_extent_type);
         part->extents = NULL;
         part->nextents = 0;

@@ -92,26 +92,20 @@ static status_t unit_fail(const fits_unit_t *unit, int code, const char *key)
 
 status_t fits_unit_open(int fd, const char *path, fits_unit_t **out)
 {
-    status_t st = STATUS_OK;
-    fits_unit_t *unit = NULL;
     char name[48];
     char begin[6] = "";
     int code = 0;
-    TRY_OUT(memory_zeroed(1, sizeof *unit, "a FITS file", &unit));
+    TRY(memory_zeroed(1, sizeof **out, "a FITS file", out));
+    fits_unit_t *unit = *out;
     unit->path = path;
     unit->fd = fd;
     unit->number = 1;
     /* cfitsio uncompresses files that begin otherwise. */
-    TRY_OUT(file_read(fd, path, 0, begin, sizeof begin));
-    REQUIRE_OUT(memcmp(begin, "SIMPLE", sizeof begin) == 0, STATUS_DATA, "%s is no FITS file",
-                path);
+    TRY(file_read(fd, path, 0, begin, sizeof begin));
+    REQUIRE(memcmp(begin, "SIMPLE", sizeof begin) == 0, STATUS_DATA, "%s is no FITS file", path);
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     fits_open_diskfile(&unit->file, name, READONLY, &code);
-    TRY_OUT(code ? unit_fail(unit, code, NULL) : STATUS_OK);
-    *out = memory_move(&unit);
-out:
-    fits_unit_close(unit);
-    return st;
+    return code ? unit_fail(unit, code, NULL) : STATUS_OK;
 }
 
 void fits_unit_close(fits_unit_t *unit)

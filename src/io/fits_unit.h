@@ -32,8 +32,8 @@ status_t fits_column_read(const struct fits_column *column, int fd, const char *
 /* A file and one of its units (HDUs), whose cards the functions below read. */
 typedef struct fits_unit fits_unit_t;
 
-/* Opens the first unit. `path` is for messages; both must outlive the unit. Fails with DATA,
- * DEVICE. */
+/* Opens the first unit. `path` is for messages; both must outlive the unit. The caller closes
+ * it in any case. Fails with DATA, DEVICE. */
 status_t fits_unit_open(int fd, const char *path, fits_unit_t **out);
 void fits_unit_close(fits_unit_t *unit);
 

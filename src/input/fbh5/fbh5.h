@@ -165,8 +165,8 @@ uint64_t fbh5_row_bytes(const struct fbh5 *fbh5);
 typedef struct fbh5_reader fbh5_reader_t;
 
 /* Creates a reader on this rank that caches up to `cache_bytes` bytes of chunks, which
- * fbh5_unpackers() of `threads` threads decompress. `fbh5` must outlive it. May use HDF5. Fails
- * with DATA. */
+ * fbh5_unpackers() of `threads` threads decompress. `fbh5` must outlive it. May use HDF5. The
+ * caller destroys *out in any case. Fails with DATA. */
 status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
                             fbh5_reader_t **out);
 /* Return how many of `threads` may decompress chunks, so that they take little memory; and the

@@ -199,29 +199,25 @@ uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads)
 status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
                             fbh5_reader_t **out)
 {
-    status_t st = STATUS_OK;
-    fbh5_reader_t *reader = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *reader, "a reader", &reader));
+    TRY(memory_zeroed(1, sizeof **out, "a reader", out));
+    fbh5_reader_t *reader = *out;
     *reader = (fbh5_reader_t){.fbh5 = fbh5,
                               .cache_bytes = cache_bytes,
                               .threads = fbh5_unpackers(fbh5, threads),
                               .fd = -1,
                               .own_fd = -1};
-    TRY_OUT(fbh5->table.bits > 0 ? table_numbers(fbh5, &reader->numbers) : STATUS_OK);
+    TRY(fbh5->table.bits > 0 ? table_numbers(fbh5, &reader->numbers) : STATUS_OK);
     if (fbh5->reach != REACH_HDF5) {
-        TRY_OUT(file_open_read(fbh5_data_path(fbh5), &reader->fd));
-        TRY_OUT(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));
+        TRY(file_open_read(fbh5_data_path(fbh5), &reader->fd));
+        TRY(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));
     } else {
-        TRY_OUT(fbh5_open_data(reader));
+        TRY(fbh5_open_data(reader));
     }
     if (fbh5->marks_offset > 0 || fbh5->steps.bits > 0) {
-        TRY_OUT(file_open_read(fbh5->path, &reader->own_fd));
-        TRY_OUT(sources_check_open(&fbh5->storage.sources, fbh5->path, reader->own_fd));
+        TRY(file_open_read(fbh5->path, &reader->own_fd));
+        TRY(sources_check_open(&fbh5->storage.sources, fbh5->path, reader->own_fd));
     }
-    *out = memory_move(&reader);
-out:
-    fbh5_reader_destroy(reader);
-    return st;
+    return STATUS_OK;
 }
 
 void fbh5_reader_destroy(fbh5_reader_t *reader)

@@ -330,13 +330,11 @@ static status_t fields_numbers(const struct fields *f, const char *name, const c
     REQUIRE_OUT(dataset.count <= MOST_NUMBERS, STATUS_DATA,
                 "%s contains %" PRIu64 " values: absurd", where, dataset.count);
     TRY_OUT(h5_number_type(dataset.type, where, member, number, &type));
-    TRY_OUT(memory_zeroed((size_t)dataset.count, 8, "numbers of a file", &numbers));
+    TRY_OUT(memory_zeroed((size_t)dataset.count, 8, "numbers of a file", out));
+    memcpy(&numbers, out, sizeof numbers);
     TRY_OUT(h5_dataset_read(&dataset, f->path, name, type, dataset.count, numbers));
     *count = (size_t)dataset.count;
-    memcpy(out, &numbers, sizeof numbers);
-    numbers = NULL;
 out:
-    free(numbers);
     h5_close(type);
     h5_dataset_close(&dataset);
     return st;
@@ -399,14 +397,12 @@ static status_t fields_attribute(const struct fields *f, const char *object, con
                 name);
     TRY_OUT(fields_array_type(attribute.type, where, number, &each, &type));
     REQUIRE_OUT(each <= MOST_NUMBERS, STATUS_DATA, "%s: attribute %s is absurd", where, name);
-    TRY_OUT(memory_zeroed((size_t)attribute.count * each, 8, "numbers of a file", &numbers));
+    TRY_OUT(memory_zeroed((size_t)attribute.count * each, 8, "numbers of a file", out));
+    memcpy(&numbers, out, sizeof numbers);
     H5_TRY_OUT(h5_values_read(&attribute, type, numbers), "%s: attribute %s cannot be read", where,
                name);
     *count = (size_t)attribute.count * each;
-    memcpy(out, &numbers, sizeof numbers);
-    numbers = NULL;
 out:
-    free(numbers);
     h5_close(type);
     h5_dataset_close(&attribute);
     h5_close(holder);
@@ -485,9 +481,7 @@ status_t fields_texts(const struct fields *f, const char *name, const char *memb
     struct h5_dataset dataset = {0};
     hid_t type = -1;
     size_t size = 0;
-    size_t made = 0;
     char *bytes = NULL;
-    char **texts = NULL;
     int is_there = 0;
     *count = 0;
     TRY_OUT(fields_has(f->file, f->path, name, &is_there));
@@ -501,17 +495,13 @@ status_t fields_texts(const struct fields *f, const char *name, const char *memb
         goto out;
     }
     TRY_OUT(memory_zeroed((size_t)dataset.count, size, "texts of a file", &bytes));
-    TRY_OUT(memory_zeroed((size_t)dataset.count, sizeof *texts, "texts of a file", &texts));
+    TRY_OUT(memory_zeroed((size_t)dataset.count, sizeof **out, "texts of a file", out));
     TRY_OUT(h5_dataset_read(&dataset, f->path, name, type, dataset.count, bytes));
-    for (; made < dataset.count; made++) {
-        bytes[made * size + size - 1] = '\0';
-        TRY_OUT(memory_text(bytes + made * size, &texts[made]));
+    for (; *count < dataset.count; ++*count) {
+        bytes[*count * size + size - 1] = '\0';
+        TRY_OUT(memory_text(bytes + *count * size, &(*out)[*count]));
     }
-    *out = texts;
-    *count = made;
-    texts = NULL;
 out:
-    text_free_list(texts, made);
     free(bytes);
     h5_close(type);
     h5_dataset_close(&dataset);

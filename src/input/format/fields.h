@@ -49,7 +49,7 @@ status_t fields_need_i64(const struct fields *f, const char *object, const char 
                          int64_t *out);
 
 /* Read all numbers of a dataset, of one member of its compound (`member`; NULL: it is none), or of
- * an attribute of an object, as doubles or integers; free() returns them. Fail with DATA if it is
+ * an attribute of an object, as doubles or integers; free() in any case. Fail with DATA if it is
  * missing, of another kind, or too large for metadata. */
 status_t fields_f64s(const struct fields *f, const char *dataset, const char *member, double **out,
                      size_t *count);
@@ -61,7 +61,7 @@ status_t fields_attribute_u64s(const struct fields *f, const char *object, const
                                uint64_t **out, size_t *count);
 
 /* Reads the texts of fixed length of a one-dimensional dataset, or of a member of its compound;
- * text_free_list() returns them. *count = 0 if it has none. Fails with DATA. */
+ * text_free_list() in any case. *count = 0 if it has none. Fails with DATA. */
 status_t fields_texts(const struct fields *f, const char *dataset, const char *member, char ***out,
                       size_t *count);
 

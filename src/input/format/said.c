@@ -200,7 +200,7 @@ static status_t said_open(hid_t file, const char *dataset, struct storage *stora
                     (unsigned long long)data->count);
 }
 
-/* All values, of a compound a member, as doubles. */
+/* All values, of a compound a member, as doubles; for free() in any case. */
 static status_t said_read_numbers(const struct said_values *values, const char *member,
                                   double **out)
 {
@@ -208,7 +208,6 @@ static status_t said_read_numbers(const struct said_values *values, const char *
     const struct h5_dataset *data = &values->data;
     struct text where = {0};
     hid_t type = -1;
-    double *numbers = NULL;
     int is_compound = H5Tget_class(data->type) == H5T_COMPOUND;
     REQUIRE_OUT(is_compound == (member != NULL), STATUS_DATA,
                 is_compound ? "%s: %s contains compounds: say which member%s"
@@ -216,11 +215,9 @@ static status_t said_read_numbers(const struct said_values *values, const char *
                 values->path, values->where, member ? member : "");
     TRY_OUT(text_add(&where, "%s: %s", values->path, values->where));
     TRY_OUT(h5_number_type(data->type, where.data, member, H5T_NATIVE_DOUBLE, &type));
-    TRY_OUT(memory_zeroed((size_t)data->count, sizeof *numbers, values->where, &numbers));
-    H5_TRY_OUT(h5_values_read(data, type, numbers), "%s cannot be read", where.data);
-    *out = memory_move(&numbers);
+    TRY_OUT(memory_zeroed((size_t)data->count, sizeof **out, values->where, out));
+    H5_TRY_OUT(h5_values_read(data, type, *out), "%s cannot be read", where.data);
 out:
-    free(numbers);
     h5_close(type);
     text_free(&where);
     return st;

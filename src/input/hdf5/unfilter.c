@@ -371,19 +371,14 @@ size_t unfilter_most_bytes(size_t chunk_bytes)
 
 status_t unfilter_create(const struct chunk_filters *filters, size_t chunk_bytes, unfilter_t **out)
 {
-    status_t st = STATUS_OK;
-    unfilter_t *unfilter = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *unfilter, "a decompressor", &unfilter));
+    TRY(memory_zeroed(1, sizeof **out, "a decompressor", out));
+    unfilter_t *unfilter = *out;
     unfilter->filters = filters;
     unfilter->chunk_bytes = chunk_bytes;
     unfilter->inflate = libdeflate_alloc_decompressor();
     unfilter->zstd = ZSTD_createDCtx();
-    REQUIRE_OUT(unfilter->inflate && unfilter->zstd, STATUS_DEVICE,
-                "out of memory: a decompressor");
-    *out = memory_move(&unfilter);
-out:
-    unfilter_destroy(unfilter);
-    return st;
+    return REQUIRED(unfilter->inflate && unfilter->zstd, STATUS_DEVICE,
+                    "out of memory: a decompressor");
 }
 
 void unfilter_destroy(unfilter_t *unfilter)

@@ -42,8 +42,8 @@ size_t unfilter_most_bytes(size_t chunk_bytes);
 
 typedef struct unfilter unfilter_t;
 
-/* Creates a decoder of chunks of chunk_bytes bytes. The filters must outlive it. Fails with DEVICE
- * (memory). */
+/* Creates a decoder of chunks of chunk_bytes bytes. The filters must outlive it. The caller
+ * destroys *out in any case. Fails with DEVICE (memory). */
 status_t unfilter_create(const struct chunk_filters *filters, size_t chunk_bytes, unfilter_t **out);
 void unfilter_destroy(unfilter_t *unfilter);
 

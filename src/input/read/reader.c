@@ -11,9 +11,8 @@
 status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint32_t threads,
                        reader_t **out)
 {
-    status_t st = STATUS_OK;
-    reader_t *reader = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *reader, "a reader", &reader));
+    TRY(memory_zeroed(1, sizeof **out, "a reader", out));
+    reader_t *reader = *out;
     reader->archive = archive;
     reader->cache_bytes = cache_bytes;
     reader->threads = threads;
@@ -29,11 +28,7 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
         }
     }
     reader->is_huge = file_is_huge(bytes);
-    TRY_OUT(numbers_create(archive, &reader->numbers));
-    *out = memory_move(&reader);
-out:
-    reader_destroy(reader);
-    return st;
+    return numbers_create(archive, &reader->numbers);
 }
 
 void reader_unpack_by(reader_t *reader, uint32_t threads)

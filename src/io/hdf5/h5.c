@@ -698,17 +698,14 @@ status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **
 {
     status_t st = STATUS_OK;
     struct h5_dataset dataset = {0};
-    double *values = NULL;
     TRY_OUT(h5_dataset_open(file, where, name, &dataset));
     TRY_OUT(h5_refuse_external(dataset.id, where, name));
     TRY_OUT(h5_check_count(&dataset, where, name));
-    TRY_OUT(memory_zeroed((size_t)dataset.count, sizeof *values, name, &values));
-    H5_TRY_OUT(h5_values_read(&dataset, H5T_NATIVE_DOUBLE, values),
+    TRY_OUT(memory_zeroed((size_t)dataset.count, sizeof **out, name, out));
+    H5_TRY_OUT(h5_values_read(&dataset, H5T_NATIVE_DOUBLE, *out),
                "%s: %s cannot be read as numbers", where, name);
     *count = (size_t)dataset.count;
-    *out = memory_move(&values);
 out:
-    free(values);
     h5_dataset_close(&dataset);
     return st;
 }

@@ -137,7 +137,7 @@ status_t h5_put_i32(hid_t object, const char *name, int32_t value);
 status_t h5_put_u64(hid_t object, const char *name, uint64_t value);
 /* Writes a number of this type, whose bytes are as in the file. Fails with DATA, NO_SPACE. */
 status_t h5_put_number(hid_t object, const char *name, hid_t type, const void *value);
-/* Reads a one-dimensional dataset of texts or doubles; free with text_free_list() and free().
+/* Reads a one-dimensional dataset of texts or doubles; text_free_list() and free() in any case.
  * Fails with DATA when it has another rank or more than 2^30 elements. */
 status_t h5_read_texts(hid_t file, const char *where, const char *name, char ***out, size_t *count);
 status_t h5_read_f64s(hid_t file, const char *where, const char *name, double **out, size_t *count);

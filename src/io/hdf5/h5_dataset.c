@@ -176,17 +176,13 @@ struct h5_places {
 
 status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out)
 {
-    status_t st = STATUS_OK;
-    h5_places_t *places = NULL;
-    TRY_OUT(memory_zeroed(1, sizeof *places, "places of chunks", &places));
+    TRY(memory_zeroed(1, sizeof **out, "places of chunks", out));
+    h5_places_t *places = *out;
     places->file = places->dataset = -1;
-    TRY_OUT(h5_file_open_cut(path, &places->seen, &places->file));
+    TRY(h5_file_open_cut(path, &places->seen, &places->file));
     places->dataset = h5_open_address(places->file, address);
-    H5_TRY_OUT(places->dataset, "%s: its dataset cannot be opened", path);
-    *out = memory_move(&places);
-out:
-    h5_places_close(places);
-    return st;
+    H5_TRY(places->dataset, "%s: its dataset cannot be opened", path);
+    return STATUS_OK;
 }
 
 void h5_places_close(h5_places_t *places)
