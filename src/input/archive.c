@@ -526,16 +526,12 @@ static int assumed_has(const char *assumed, const char *line, size_t length)
 
 static status_t assumed_append(char **assumed, const char *path, const char *line, size_t length)
 {
-    status_t st = STATUS_OK;
-    struct text text = {0};
-    TRY_OUT(text_add(&text, "%s%s%s%s%.*s", *assumed ? *assumed : "", *assumed ? "\n" : "",
-                     path ? path : "", path ? ": " : "", (int)length, line));
+    char *text = NULL;
+    TRY(memory_format(&text, "%s%s%s%s%.*s", *assumed ? *assumed : "", *assumed ? "\n" : "",
+                      path ? path : "", path ? ": " : "", (int)length, line));
     free(*assumed);
-    *assumed = text.data;
-    text = (struct text){0};
-out:
-    text_free(&text);
-    return st;
+    *assumed = text;
+    return STATUS_OK;
 }
 
 static status_t assumed_format(char **assumed, const char *format, va_list list)

@@ -105,7 +105,7 @@ static void what_no_row_knows_is_refused_by_what_it_lacks(void **state)
     assert_non_null(strstr(report_cause(), "file.h5 is a filterbank: it contains powers"));
     report_clear();
     assert_null(archive);
-    assert_null(fbh5);
+    fbh5_destroy(fbh5);
 }
 
 static void a_path_that_cannot_be_read_is_no_unknown_format(void **state)

@@ -142,30 +142,23 @@ static status_t dada_check_size(const struct text *head, const struct dada *dada
 /* `text`: of the whole header, which must outlive it. */
 static status_t dada_read_header(struct dada *dada, struct text *text)
 {
-    status_t st = STATUS_OK;
-    struct text whole = {0};
     const char *path = dada->path;
     int found = 0;
-    TRY_OUT(dada_head(path, DADA_HEADER, text, NULL));
+    TRY(dada_head(path, DADA_HEADER, text, NULL));
     const struct ascii first = {path, 0, text->data, text->length, 0};
     dada->header_bytes = DADA_HEADER;
-    TRY_OUT(ascii_u64(&first, "HDR_SIZE", 1, MOST_HEADER, &dada->header_bytes, &found));
-    REQUIRE_OUT(dada->header_bytes <= dada->file_bytes, STATUS_DATA,
-                "%s: HDR_SIZE = %" PRIu64 ", but the file has %" PRIu64 " bytes", path,
-                dada->header_bytes, dada->file_bytes);
-    TRY_OUT(dada_check_size(text, dada));
-    TRY_OUT(dada_head(path, (size_t)dada->header_bytes, &whole, dada->assumed));
+    TRY(ascii_u64(&first, "HDR_SIZE", 1, MOST_HEADER, &dada->header_bytes, &found));
+    REQUIRE(dada->header_bytes <= dada->file_bytes, STATUS_DATA,
+            "%s: HDR_SIZE = %" PRIu64 ", but the file has %" PRIu64 " bytes", path,
+            dada->header_bytes, dada->file_bytes);
+    TRY(dada_check_size(text, dada));
     text_free(text);
-    *text = whole;
-    whole = (struct text){0};
-    TRY_OUT(dada_check_header(text, dada, found));
+    TRY(dada_head(path, (size_t)dada->header_bytes, text, dada->assumed));
+    TRY(dada_check_header(text, dada, found));
     dada->header = (struct ascii){path, 0, text->data, strnlen(text->data, text->length), 0};
-    TRY_OUT(dada_read_words(dada));
-    TRY_OUT(dada_read_start(dada));
-    TRY_OUT(dada_read_place(dada));
-out:
-    text_free(&whole);
-    return st;
+    TRY(dada_read_words(dada));
+    TRY(dada_read_start(dada));
+    return dada_read_place(dada);
 }
 
 static void dada_set_dims(const struct dada *dada, struct archive *archive)

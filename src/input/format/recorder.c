@@ -111,20 +111,10 @@ status_t spacing_check(const struct job_layout *layout, struct archive *archive)
 
 status_t recorder_open_begin(const char *path, int *fd, struct identity *identity)
 {
-    status_t st = STATUS_OK;
     int is_ordinary = 0;
-    int opened = -1;
-    TRY_OUT(file_is_ordinary(path, &is_ordinary));
-    if (!is_ordinary) {
-        goto out;
-    }
-    TRY_OUT(file_open_read(path, &opened));
-    TRY_OUT(identity_of_open(opened, path, identity));
-    *fd = opened;
-    opened = -1;
-out:
-    file_close(opened);
-    return st;
+    TRY(file_is_ordinary(path, &is_ordinary));
+    TRY(is_ordinary ? file_open_read(path, fd) : STATUS_OK);
+    return is_ordinary ? identity_of_open(*fd, path, identity) : STATUS_OK;
 }
 
 status_t recorder_head(const char *path, size_t most, struct text *out)
@@ -149,18 +139,11 @@ out:
 
 status_t recorder_open(struct archive_part *part, int *fd, uint64_t *bytes)
 {
-    status_t st = STATUS_OK;
-    int opened = -1;
-    TRY_OUT(sources_add(&part->storage.sources, part->path, SOURCE_NAMED, NULL));
-    TRY_OUT(file_open_read(part->path, &opened));
-    TRY_OUT(sources_check_open(&part->storage.sources, part->path, opened));
-    part->file_bytes = sources_bytes(&part->storage.sources);
-    *bytes = part->file_bytes;
-    *fd = opened;
-    opened = -1;
-out:
-    file_close(opened);
-    return st;
+    TRY(sources_add(&part->storage.sources, part->path, SOURCE_NAMED, NULL));
+    TRY(file_open_read(part->path, fd));
+    TRY(sources_check_open(&part->storage.sources, part->path, *fd));
+    *bytes = part->file_bytes = sources_bytes(&part->storage.sources);
+    return STATUS_OK;
 }
 
 /* Steps are written with as few digits as say them, and rounded: 1 / 3.2e-7 is 3125000. */

@@ -306,21 +306,18 @@ static status_t said_fill_frequencies(hid_t file, const char *path, struct job_l
     const struct job_frequencies *of = &own->freq.rule;
     struct said_values values = {of->from ? of->from : of->attribute, path, .object = -1};
     const char *dataset = own->dataset ? own->dataset : own->parts[0];
-    double *numbers = NULL;
     TRY_OUT(said_open(file, dataset, storage, &values));
-    TRY_OUT(said_read_numbers(&values, of->member, &numbers));
+    free(memory_move(&own->freq.hz));
+    TRY_OUT(said_read_numbers(&values, of->member, &own->freq.hz));
+    double *numbers = own->freq.hz;
     for (size_t i = 0; i < values.data.count; i++) {
         numbers[i] *= job_unit_factor(of->unit);
         REQUIRE_OUT(isfinite(numbers[i]) && fabs(numbers[i]) <= 1e15, STATUS_DATA,
                     "%s: %s contains %g, expected frequencies up to 1e15 Hz", path, values.where,
                     numbers[i]);
     }
-    free(own->freq.hz);
-    own->freq.hz = numbers;
     own->freq.count = (uint32_t)values.data.count;
-    numbers = NULL;
 out:
-    free(numbers);
     said_close(&values);
     return st;
 }

@@ -361,23 +361,19 @@ static status_t spectra_read_names(const struct fields *f, enum axis axis, struc
 /* Reads the attributes of voltages that were dedispersed coherently before. */
 static status_t spectra_read_coherent(const struct fields *f, struct archive *archive)
 {
-    status_t st = STATUS_OK;
-    double *delay_hz = NULL;
+    struct coherent *coherent = &archive->coherent;
     size_t count = 0;
     int found = 0;
-    TRY_OUT(fields_f64(f, "/", "coherent_dm", &archive->coherent.dm, &found));
-    if (found) {
-        TRY_OUT(fields_need_f64(f, "/", "coherent_constant", &archive->coherent.constant));
-        TRY_OUT(fields_f64s(f, "delay_hz", NULL, &delay_hz, &count));
-        REQUIRE_OUT(count == archive->count[AXIS_CHAN], STATUS_DATA,
+    TRY(fields_f64(f, "/", "coherent_dm", &coherent->dm, &found));
+    if (!found) {
+        return STATUS_OK;
+    }
+    TRY(fields_need_f64(f, "/", "coherent_constant", &coherent->constant));
+    TRY(fields_f64s(f, "delay_hz", NULL, &coherent->delay_hz, &count));
+    return REQUIRED(count == archive->count[AXIS_CHAN], STATUS_DATA,
                     "%s: /delay_hz contains %zu frequencies, expected one for each of %" PRIu64
                     " channels",
                     f->path, count, archive->count[AXIS_CHAN]);
-        archive->coherent.delay_hz = memory_move(&delay_hz);
-    }
-out:
-    free(delay_hz);
-    return st;
 }
 
 /* Few bits: what 1 of a number is, in each block of rows, for each channel. */
