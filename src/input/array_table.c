@@ -446,7 +446,6 @@ static status_t array_find(const struct array_table *table, const char *name, ui
     return report_fail(STATUS_DATA, "%s has no station %s, which the archive has%s%s%s",
                        table->path, name, guess.meant ? " (did you mean " : "",
                        guess.meant ? guess.meant : "", guess.meant ? "?)" : "");
-    return STATUS_OK;
 }
 
 status_t array_table_match(const struct array_table *table, const struct archive *archive,

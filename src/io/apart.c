@@ -511,7 +511,6 @@ static status_t apart_wait_for(short event)
                 "file system hang?",
                 apart_place(), limit_seconds);
     }
-    return STATUS_OK;
 }
 
 /* A child that has died does not read: its last message gives the reason. */
@@ -694,21 +693,17 @@ static status_t apart_end(status_t st)
     if (st != STATUS_OK) {
         return st;
     }
-    REQUIRE_OUT(ended != 0, STATUS_DATA,
-                "%s: the process that looked at it does not end: does its file system hang?",
-                place);
+    REQUIRE(ended != 0, STATUS_DATA,
+            "%s: the process that looked at it does not end: does its file system hang?", place);
     /* A process that ignores SIGCHLD gets no exit status of its children. */
-    REQUIRE_OUT(
-        ended >= 0 && WIFSIGNALED(status), STATUS_DATA,
-        "%s: the process that looked at it ended without a word (status %d): is it damaged?", place,
-        ended >= 0 ? WEXITSTATUS(status) : 0);
+    REQUIRE(ended >= 0 && WIFSIGNALED(status), STATUS_DATA,
+            "%s: the process that looked at it ended without a word (status %d): is it damaged?",
+            place, ended >= 0 ? WEXITSTATUS(status) : 0);
     int number = WTERMSIG(status);
-    REQUIRE_OUT(number != SIGKILL, STATUS_DATA,
-                "%s: the process that looked at it was killed: for want of memory?", place);
-    FAIL_OUT(STATUS_DATA, "%s: HDF5 crashes there (%s): the file is damaged", place,
-             strsignal(number));
-out:
-    return st;
+    REQUIRE(number != SIGKILL, STATUS_DATA,
+            "%s: the process that looked at it was killed: for want of memory?", place);
+    return report_fail(STATUS_DATA, "%s: HDF5 crashes there (%s): the file is damaged", place,
+                       strsignal(number));
 }
 
 static status_t apart_pack(const struct description *kind, const struct apart_request *request,

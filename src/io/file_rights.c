@@ -91,7 +91,6 @@ static status_t claim_judge_owner(const struct stat *info, const char *part)
         STATUS_USAGE,
         "%s belongs to another user, %s (uid %lu): --adopt takes it over, with whatever is in it",
         part, owner ? owner->pw_name : "without a name", (unsigned long)info->st_uid);
-    return STATUS_OK;
 }
 
 status_t claim_check_owner(const char *part)

@@ -87,7 +87,6 @@ static status_t unit_fail(const fits_unit_t *unit, int code, const char *key)
                        "%s: cannot read %s%sits FITS unit %d: %s%s%s", unit->path, key ? key : "",
                        key ? " of " : "", unit->number, reason, is_first ? ": " : "",
                        is_first ? message : "");
-    return STATUS_OK;
 }
 
 status_t fits_unit_open(int fd, const char *path, fits_unit_t **out)

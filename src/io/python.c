@@ -58,7 +58,6 @@ static status_t python_find_module(char out[MOST_PATH])
         "the Python module is missing: neither %s/%s/voltmill, %s/%s/voltmill nor %s/%s/voltmill "
         "exists: `make install PREFIX=FOLDER` puts it where the program in FOLDER/bin finds it",
         own, places[0], own, places[1], own, places[2]);
-    return STATUS_OK;
 }
 
 /* Signals are those of a newly started program. Returns a number of errno.h. */

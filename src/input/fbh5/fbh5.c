@@ -305,7 +305,6 @@ static status_t fbh5_read_type(hid_t type, struct fbh5 *fbh5)
         class == H5T_FLOAT     ? "floats"
         : class == H5T_INTEGER ? (is_signed ? "signed integers" : "unsigned integers")
                                : "values of another kind");
-    return STATUS_OK;
 }
 
 static status_t fbh5_describe(hid_t file, struct fbh5 *fbh5)

@@ -289,28 +289,25 @@ static status_t fbh5_read_plain(const fbh5_reader_t *reader, const struct fbh5_b
 /* As the file has them. */
 static status_t fbh5_read_stored(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
 {
-    status_t st = STATUS_OK;
     const struct fbh5 *fbh5 = reader->fbh5;
     int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
     reader->is_unreadable = lost_find(&fbh5->lost, block->row, block->rows) != NULL;
-    TRY_OUT(lost_refuse(&fbh5->lost, fbh5->path, "spectra", block->row, block->rows));
+    TRY(lost_refuse(&fbh5->lost, fbh5->path, "spectra", block->row, block->rows));
     int is_plain = fbh5_is_plain(fbh5, block);
     enum reach reach = is_whole ? fbh5->reach : fbh5->scattered;
     if (is_plain || reach != REACH_HDF5) {
-        st = is_plain ? fbh5_read_plain(reader, block, out) : fbh5_table_read(reader, block, out);
+        status_t st =
+            is_plain ? fbh5_read_plain(reader, block, out) : fbh5_table_read(reader, block, out);
         const struct sources *sources = &fbh5->storage.sources;
-        TRY_OUT(st == STATUS_DATA ? sources_judge(sources, fbh5_data_path(fbh5), reader->fd,
-                                                  &reader->is_unreadable)
-                                  : st);
-        TRY_OUT(sources_check_open(sources, fbh5_data_path(fbh5), reader->fd));
-        goto out;
+        TRY(st == STATUS_DATA
+                ? sources_judge(sources, fbh5_data_path(fbh5), reader->fd, &reader->is_unreadable)
+                : st);
+        return sources_check_open(sources, fbh5_data_path(fbh5), reader->fd);
     }
     if (!reader->depot) {
-        TRY_OUT(fbh5_open_data(reader)); /* parts of rows lie scattered, which HDF5 reads well */
+        TRY(fbh5_open_data(reader)); /* parts of rows lie scattered, which HDF5 reads well */
     }
-    TRY_OUT(fbh5_read_selected(reader, block, out));
-out:
-    return st;
+    return fbh5_read_selected(reader, block, out);
 }
 
 /* Makes floats of stored numbers that end where the floats do. */

@@ -393,7 +393,6 @@ static status_t dada_check_rate(const struct dada *dada)
         expected * factor, dada->is_complex ? 2 : 1,
         dada->layout->has_oversampling ? "oversampling" : "OS_FACTOR", dada->oversample.num,
         dada->oversample.den, remedy);
-    return STATUS_OK;
 }
 
 /* FREQ is the band's centre, BW below 0 when frequency falls. DSB 0: one sideband, above the

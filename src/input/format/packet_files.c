@@ -57,24 +57,22 @@ status_t packet_files_look(const struct packets_file *file, uint64_t frame_bytes
                            const struct packets_ends *ends, packet_files_look_t *look,
                            void *context)
 {
-    status_t st = STATUS_OK;
     uint64_t head = min_u64(file->frames, PACKETS_ENDS);
     uint64_t tail = max_u64(head, file->frames - head);
     uint64_t suspect = 0; /* the last frame that contradicts others, from 1 on */
     for (uint64_t i = 0; i < file->frames; i = i + 1 == head ? tail : i + 1) {
         const unsigned char *header =
             i < head ? ends->first[i] : ends->last[i - (file->frames - head)];
-        st = look(context, file->path, i, frames_offset(frame_bytes, file, i), header);
+        status_t st = look(context, file->path, i, frames_offset(frame_bytes, file, i), header);
         if (st != STATUS_OK && st != STATUS_DEVICE &&
             (suspect == 0 || i + 1 - suspect > PACKETS_AROUND)) {
             report_clear();
             st = STATUS_OK;
             suspect = i + 1;
         }
-        TRY_OUT(st);
+        TRY(st);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static int packet_files_by_first(const void *left, const void *right)

@@ -96,26 +96,24 @@ static status_t depot_find_slot(depot_t *depot, uint32_t *out)
 
 static status_t depot_open_source(depot_t *depot, const struct stored *by, struct mapping *mapping)
 {
-    status_t st = STATUS_OK;
     struct stored *stored = NULL;
     uint32_t slot = 0;
-    TRY_OUT(depot_shrink(depot, depot->most - 1, UINT64_MAX));
-    TRY_OUT(depot_find_slot(depot, &slot));
-    st = stored_open(depot, by, mapping, &stored);
+    TRY(depot_shrink(depot, depot->most - 1, UINT64_MAX));
+    TRY(depot_find_slot(depot, &slot));
+    status_t st = stored_open(depot, by, mapping, &stored);
     if (st == STATUS_DEVICE && depot->nopen > LEAST_OPEN) {
         /* Others have taken the descriptors. */
         report_clear();
         depot->most = (uint32_t)max_u64(LEAST_OPEN, depot->nopen / 2);
-        TRY_OUT(depot_shrink(depot, LEAST_OPEN - 1, UINT64_MAX));
+        TRY(depot_shrink(depot, LEAST_OPEN - 1, UINT64_MAX));
         st = stored_open(depot, by, mapping, &stored);
     }
-    TRY_OUT(st);
+    TRY(st);
     depot->open[slot] = stored;
     depot->nopen++;
     depot->kept += stored->source.kept;
     mapping->slot = slot;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t depot_take(depot_t *depot, const struct stored *by, struct mapping *mapping,
@@ -208,16 +206,14 @@ int depot_is_unreadable(const depot_t *depot)
 /* HDF5 could not read it: because files are not what they were, or no more can be opened? */
 static status_t stored_judge(depot_t *depot, const struct stored *stored)
 {
-    status_t st = STATUS_OK;
     for (uint32_t i = 0; i < stored->nfiles; i++) {
         int fd = -1;
-        TRY_OUT(sources_check_path(depot_sources(depot), stored->files[i]));
-        st = file_open_read(stored->files[i], &fd);
+        TRY(sources_check_path(depot_sources(depot), stored->files[i]));
+        status_t st = file_open_read(stored->files[i], &fd);
         file_close(fd);
-        TRY_OUT(st);
+        TRY(st);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* The same of a failure that is recorded: it stays one, that of samples, or another takes its
@@ -240,18 +236,16 @@ out:
 static status_t stored_read_plain(depot_t *depot, struct stored *stored,
                                   const struct depot_read *read)
 {
-    status_t st = STATUS_OK;
     int is_done = 0;
-    st = stored_read_chunks(depot, stored, read, &is_done);
-    TRY_OUT(st == STATUS_DATA ? stored_blame(depot, stored) : st);
+    status_t st = stored_read_chunks(depot, stored, read, &is_done);
+    TRY(st == STATUS_DATA ? stored_blame(depot, stored) : st);
     if (!is_done && H5Dread(stored->dataset, read->type, read->memory, read->wanted, H5P_DEFAULT,
                             read->out) < 0) {
-        TRY_OUT(stored_judge(depot, stored));
+        TRY(stored_judge(depot, stored));
         st = h5_fail("%s: %s%s: %s cannot be read", stored->path, stored_slash(stored->name),
                      stored->name, read->what);
         depot->is_unreadable = st == STATUS_DATA;
     }
-out:
     return st;
 }
 

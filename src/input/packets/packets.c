@@ -513,26 +513,24 @@ static status_t kept_look(const struct packets_open *open, uint64_t first, uint6
 static status_t kept_extend(struct packets_kept *kept, const struct packets_open *open,
                             uint64_t end)
 {
-    status_t st = STATUS_OK;
     uint64_t at = kept->first + kept->count;
     if (end <= at) {
-        goto out;
+        return STATUS_OK;
     }
     size_t room = (size_t)(end - kept->first);
-    TRY_OUT(memory_grown(room, sizeof *kept->items, "headers", &kept->items));
-    TRY_OUT(memory_grown(room, sizeof *kept->places, "headers", &kept->places));
+    TRY(memory_grown(room, sizeof *kept->items, "headers", &kept->items));
+    TRY(memory_grown(room, sizeof *kept->places, "headers", &kept->places));
     for (uint64_t from = at; from < end; from = frames_run_end(open->file, from)) {
         kept_map(kept, open, from, min_u64(end, frames_run_end(open->file, from)));
     }
-    st = kept_look(open, at, end, kept->items + kept->count);
+    status_t st = kept_look(open, at, end, kept->items + kept->count);
     if (packets_kept_drop_cut(kept)) {
         report_clear(); /* of what was no header any more */
         st = kept_look(open, at, end, kept->items + kept->count);
     }
-    TRY_OUT(st);
+    TRY(st);
     kept->count = end - kept->first;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t packets_keep(const struct packets_open *open, uint64_t low, uint64_t high,

@@ -467,11 +467,10 @@ out:
 
 status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *context, int *done)
 {
-    status_t st = STATUS_OK;
     struct reader_ingests *all = reader->ingests;
     struct ingesting *ingesting = &all->items[all->ended % MOST_INGESTS];
     *done = 0;
-    st = ingest_tend(reader, &ingesting->share, tend, context);
+    status_t st = ingest_tend(reader, &ingesting->share, tend, context);
     /* Only now, so that no thread opens another file meanwhile; tend() may have begun the next. */
     all->ended++;
     struct ingesting *next = &all->items[all->ended % MOST_INGESTS];
@@ -481,12 +480,13 @@ status_t reader_ingest_end(reader_t *reader, status_t (*tend)(void *), void *con
         file_expect(reader->fd, ingesting->offset + (has_next ? 2 : 1) * ingesting->bytes,
                     ingesting->bytes);
         reader_hint(reader, ingesting->offset, ingesting->bytes);
-        TRY_OUT(reader_check_file(reader));
-    } else if (st == STATUS_OK && has_next) {
-        TRY_OUT(ingest_tend(reader, &next->share, tend, context));
-    } else if (has_next) {
+        return reader_check_file(reader);
+    }
+    if (st == STATUS_OK && has_next) {
+        return ingest_tend(reader, &next->share, tend, context);
+    }
+    if (has_next) {
         reader_share_give_up(reader, &next->share);
     }
-out:
     return st;
 }

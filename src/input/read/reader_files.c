@@ -348,7 +348,6 @@ status_t reader_judge(reader_t *reader, const struct archive_part *part, status_
 status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
                              uint64_t bytes, char *out)
 {
-    status_t st = STATUS_OK;
     uint64_t start = 0;
     for (uint32_t i = 0; i < part->nextents && bytes > 0; i++) {
         const struct archive_extent *extent = &part->extents[i];
@@ -356,7 +355,8 @@ status_t reader_read_extents(reader_t *reader, const struct archive_part *part, 
             uint64_t inside = at - start;
             uint64_t count = min_u64(bytes, extent->bytes - inside);
             uint64_t offset = extent->file_offset + inside;
-            TRY_OUT(reader_open_file(reader, part, extent->path));
+            status_t st = STATUS_OK;
+            TRY(reader_open_file(reader, part, extent->path));
             if (count >= SHARED_READ && reader->threads > 1) {
                 struct long_read read = {reader, offset, count,
                                          ceil_div_u64(count, reader->threads), out};
@@ -365,7 +365,7 @@ status_t reader_read_extents(reader_t *reader, const struct archive_part *part, 
             } else {
                 st = file_read(reader->fd, extent->path, offset, out, count);
             }
-            TRY_OUT(reader_judge(reader, part, st));
+            TRY(reader_judge(reader, part, st));
             if (count >= LONG_READ) {
                 file_expect(reader->fd, offset + count, count);
             }
@@ -376,10 +376,8 @@ status_t reader_read_extents(reader_t *reader, const struct archive_part *part, 
         }
         start += extent->bytes;
     }
-    REQUIRE_OUT(bytes == 0, STATUS_DATA, "%s: its dataset ends %" PRIu64 " bytes early", part->path,
-                bytes);
-out:
-    return st;
+    return REQUIRED(bytes == 0, STATUS_DATA, "%s: its dataset ends %" PRIu64 " bytes early",
+                    part->path, bytes);
 }
 
 /* Samples shown as memory where they are in a file, instead of being read. */
