@@ -323,7 +323,7 @@ static status_t coefficients_read_file(const char *path, const char *member, int
         return STATUS_OK;
     }
     TRY(identity_of_path(path, &identity));
-    TRY(mark_refuse(path));
+    TRY(mark_refuse(-1, path));
     if (h5_is_hdf5(path) > 0) {
         TRY(coefficients_read_hdf5(path, member, out));
     } else {

@@ -336,11 +336,6 @@ int cache_lock(const char *kind, const char *key, double seconds)
     return fd;
 }
 
-void cache_unlock(int lock)
-{
-    file_close(lock);
-}
-
 char *cache_path(const char *name)
 {
     char why[OWNER_WORDS] = "";

@@ -28,11 +28,10 @@ uint64_t cache_hash(const void *data, size_t size);
 int cache_put(const char *kind, const char *key, const void *data, size_t size);
 
 /* Waits until no other process makes this entry, `seconds` at most, so that only one of several has
- * the work. cache_unlock() lets the next one continue, which should read the cache again. A process
+ * the work. file_close() lets the next one continue, which should read the cache again. A process
  * that ends releases the lock, too. Returns -1 after that time, without a folder, or if it has no
  * locks. */
 int cache_lock(const char *kind, const char *key, double seconds);
-void cache_unlock(int lock);
 
 /* Returns the path of another file in the cache folder, which is made if necessary, for free(). The
  * file is to be read, or replaced by one of mode 0600. NULL without a folder, or if the file is not

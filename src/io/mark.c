@@ -84,12 +84,7 @@ const char *mark_command(enum mark mark)
     return marks[mark].command;
 }
 
-status_t mark_refuse(const char *path)
-{
-    return mark_refuse_file(-1, path);
-}
-
-status_t mark_refuse_file(int fd, const char *path)
+status_t mark_refuse(int fd, const char *path)
 {
     enum mark mark = MARK_NONE;
     TRY(fd >= 0 ? mark_read(fd, path, &mark) : mark_find(path, &mark));

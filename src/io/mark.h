@@ -29,10 +29,9 @@ enum mark mark_of(const char *path);
 /* Returns the command of a mark, as users give it; "" of NONE. */
 const char *mark_command(enum mark mark);
 
-/* Fail with DATA if the file, by its name or an open one, has a mark, naming the command that
+/* Fails with DATA if the file (fd: where it is open, or -1) has a mark, naming the command that
  * completes it. */
-status_t mark_refuse(const char *path);
-status_t mark_refuse_file(int fd, const char *path);
+status_t mark_refuse(int fd, const char *path);
 
 /* How files of HDF5 begin, and a NUL. */
 extern const char mark_hdf5_signature[MARK_BYTES + 1];

@@ -505,7 +505,7 @@ out:
 static status_t contents_open(struct contents *contents)
 {
     int found = 0;
-    TRY(contents->is_part ? h5_file_open(contents->path, &contents->file)
+    TRY(contents->is_part ? h5_file_read(contents->path, NULL, &contents->file)
                           : h5_open_file(contents->path, &contents->file));
     TRY(h5_has(contents->file, contents->path, table_name, &found));
     if (!found) {

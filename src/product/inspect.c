@@ -420,7 +420,7 @@ static status_t inspect_read(const char *path, int wants, struct product **out)
     enum mark mark = MARK_NONE;
     TRY_OUT(wants & INSPECT_PART ? mark_find(path, &mark) : STATUS_OK);
     int is_part = mark != MARK_NONE && mark != MARK_EXPORT && mark != MARK_PLOT;
-    TRY_OUT(is_part ? h5_file_open(path, &file) : h5_open_file(path, &file));
+    TRY_OUT(is_part ? h5_file_read(path, NULL, &file) : h5_open_file(path, &file));
     TRY_OUT(memory_zeroed(1, sizeof *product, "a product", &product));
     TRY_OUT(inspect_read_kind(file, path, &product->kind, &is_ours));
     if (!is_ours || wants & INSPECT_KIND) {

@@ -322,7 +322,7 @@ static status_t crc_prepare(struct check *check, const char *path)
     TRY(stamped_refuse(check->path));
     TRY(check->find.is_finished ? product_open(check->path, &check->product)
                                 : product_open_part(check->path, &check->product));
-    TRY(check->product ? STATUS_OK : mark_refuse(check->path));
+    TRY(check->product ? STATUS_OK : mark_refuse(-1, check->path));
     REQUIRE(check->product, STATUS_DATA, "%s is not a product of voltmill", check->path);
     TRY(file_open_read(check->path, &check->fd));
     TRY(rows_open(check->product, &check->stored));

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "io/cache.h"
+#include "io/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +259,7 @@ static status_t program_make(const device_t *device, const char *what, const cha
     }
     *out = memory_move(&program);
 out:
-    cache_unlock(lock);
+    file_close(lock);
     if (program) {
         clReleaseProgram(program);
     }

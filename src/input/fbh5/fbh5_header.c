@@ -449,7 +449,7 @@ static status_t stated_check_labels(hid_t data, const struct fbh5 *fbh5)
     char **labels = NULL;
     size_t count = 0;
     int is_other = 0;
-    TRY_OUT(h5_find_texts(data, fbh5->path, "DIMENSION_LABELS", &labels, &count));
+    TRY_OUT(h5_get_texts(data, fbh5->path, "DIMENSION_LABELS", 1, &labels, &count));
     for (size_t i = 0; i < count; i++) {
         int dimension = stated_dimension(labels[i], fbh5->is_flat ? 2 : 3);
         is_other = is_other || (dimension >= 0 && dimension != (int)i);

@@ -289,9 +289,12 @@ static status_t dada_compare_numbers(struct archive *archive)
 
 static status_t dada_open(const struct format_input *input, struct archive **out)
 {
-    TRY(gather_files(input, dada_open_file, out));
+    TRY(gather_files(input, &dada_format, out));
     return dada_compare_numbers(*out);
 }
 
-const struct format dada_format = {
-    .name = "dada", .is_no_product = 1, .recognise = dada_recognise, .open = dada_open};
+const struct format dada_format = {.name = "dada",
+                                   .is_no_product = 1,
+                                   .recognise = dada_recognise,
+                                   .open = dada_open,
+                                   .open_file = dada_open_file};

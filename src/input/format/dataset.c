@@ -556,10 +556,4 @@ static status_t described_read(struct fields *f, void *context)
     return dataset_describe(f->file, f->layout, "input.layout.", f->archive);
 }
 
-static status_t described_open_file(const char *path, const struct job_layout *layout,
-                                    struct archive **out)
-{
-    return fields_make_file(path, NULL, layout, described_read, NULL, out);
-}
-
-const struct format described_format = {.name = "described", .open_file = described_open_file};
+const struct format described_format = {.name = "described", .read = described_read};

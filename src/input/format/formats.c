@@ -340,7 +340,7 @@ status_t formats_recognise(const char *path, const struct format **out)
     int is_it = 0;
     *out = NULL;
     apart_at("%s", path);
-    TRY(mark_refuse(path));
+    TRY(mark_refuse(-1, path));
     for (size_t i = 0; i < ROWS && !is_it; i++) {
         TRY(rows[i] == &native_format ? formats_check_hdf5(path) : STATUS_OK);
         TRY(formats_is(rows[i], path, &is_it));
@@ -446,7 +446,7 @@ status_t formats_open(const struct format_input *input, struct archive **out)
     struct text expected = {0};
     for (size_t i = 0; i < input->npaths; i++) {
         apart_at("%s", input->paths[i]);
-        TRY_OUT(mark_refuse(input->paths[i]));
+        TRY_OUT(mark_refuse(-1, input->paths[i]));
     }
     TRY_OUT(input->layout->format      ? formats_find(input->layout->format, &format)
             : input->layout->automatic ? formats_recognise(input->paths[0], &format)
@@ -469,7 +469,7 @@ status_t formats_open(const struct format_input *input, struct archive **out)
         "input.layout.dropped is of GUPPI RAW, whose headers count lost packets, but %s is not",
         input->paths[0]);
     TRY_OUT(formats_check_described(input, format));
-    TRY_OUT(format->open ? format->open(input, out) : gather_files(input, format->open_file, out));
+    TRY_OUT(format->open ? format->open(input, out) : gather_files(input, format, out));
     formats_check_position(input->paths[0], *out);
     TRY_OUT(formats_check_start(input->layout->time.has_start, &(*out)->sky, &(*out)->assumed));
 out:

@@ -18,6 +18,8 @@ struct format_input {
     const struct job_layout *layout;
 };
 
+struct fields;
+struct plain;
 struct format {
     const char *name;  /* as input.layout.format has it */
     const char *title; /* "a SIGPROC filterbank", where messages show it */
@@ -38,13 +40,17 @@ struct format {
     size_t begin_bytes;
     const char *shows[6];
 
-    /* Each format has one of these. open() opens all files of an observation; open_file() one of
-     * them, and gather_files() joins them. An archive of voltages has parts with the places of
-     * their bytes (archive_part), type and axes of the samples, times, frequencies, gaps and lost
-     * samples; nothing is selected yet. Fail with DATA; with USAGE if a description is incomplete.
-     * They may have set *out after a failure: the caller destroys it in any case. */
+    /* Each format has one of these, or open() and what it calls gather_files() for. open() opens
+     * all files of an observation; open_file() one of them, and gather_files() joins them; `read`
+     * and `plain` are what fields_make_file() and plain_open() need to open one. An archive of
+     * voltages has parts with the places of their bytes (archive_part), type and axes of the
+     * samples, times, frequencies, gaps and lost samples; nothing is selected yet. Fail with DATA;
+     * with USAGE if a description is incomplete. They may have set *out after a failure: the caller
+     * destroys it in any case. */
     status_t (*open)(const struct format_input *input, struct archive **out);
     status_t (*open_file)(const char *path, const struct job_layout *layout, struct archive **out);
+    status_t (*read)(struct fields *f, void *context);
+    status_t (*plain)(struct plain *plain);
     status_t (*open_filterbank)(const char *path, struct fbh5 **out);
 };
 

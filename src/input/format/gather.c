@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "dsp/axes.h"
 #include "input/archive.h"
+#include "input/format/fields.h"
+#include "input/format/plain.h"
 #include "input/join_files.h"
 #include "input/lost.h"
 
@@ -237,7 +239,16 @@ struct gathered {
 #define GATHER_ODD                                                                                 \
     "input.files: %zu files, expected real and imaginary parts in turn: an even number"
 
-static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_file)
+/* Opens one file as an archive of one part, nothing selected yet. */
+static status_t gather_open(const struct format *format, const char *path,
+                            const struct job_layout *layout, struct archive **out)
+{
+    return format->read    ? fields_make_file(path, format->title, layout, format->read, NULL, out)
+           : format->plain ? plain_open(path, layout, format->plain, NULL, NULL, out)
+                           : format->open_file(path, layout, out);
+}
+
+static status_t gather_open_all(struct gathered *gathered, const struct format *format)
 {
     const struct format_input *input = gathered->input;
     struct job_layout layout = *input->layout;
@@ -253,7 +264,7 @@ static status_t gather_open_all(struct gathered *gathered, gather_open_t *open_f
             layout.dataset = layout.parts[i % 2];
         }
         gathered->count = i + 1;
-        TRY(open_file(input->paths[i / each], &layout, &gathered->archives[i]));
+        TRY(gather_open(format, input->paths[i / each], &layout, &gathered->archives[i]));
         gathered->archives[i]->shape.is_reim_stacked = gathered->each == 2;
     }
     return STATUS_OK;
@@ -507,12 +518,12 @@ status_t gather_opened(const struct format_input *input, struct archive **archiv
     return gather_put_together(&gathered, out);
 }
 
-status_t gather_files(const struct format_input *input, gather_open_t *open_file,
+status_t gather_files(const struct format_input *input, const struct format *format,
                       struct archive **out)
 {
     status_t st = STATUS_OK;
     struct gathered gathered = {.input = input};
-    TRY_OUT(gather_open_all(&gathered, open_file));
+    TRY_OUT(gather_open_all(&gathered, format));
     TRY_OUT(gather_put_together(&gathered, out));
 out:
     for (size_t i = 0; i < gathered.count; i++) {

@@ -5,17 +5,13 @@
 #include "input/archive.h"
 #include "input/format/formats.h"
 
-/* Opens one file as an archive of one part, nothing selected yet. */
-typedef status_t gather_open_t(const char *path, const struct job_layout *layout,
-                               struct archive **out);
-
 /* Opens each file and joins them along layout->files_along: in the order of their start times if
  * they continue in time and all state one, else in the order given; where their first samples are
  * known (layout->first_sample, or start times of files side by side), at these. Two files, or with
  * layout->parts two datasets of each, hold real and imaginary parts where the layout says so. Fails
  * with DATA: two files that are not of one observation, and what differs; with USAGE: as many
  * files, or first samples, as they cannot be. */
-status_t gather_files(const struct format_input *input, gather_open_t *open_file,
+status_t gather_files(const struct format_input *input, const struct format *format,
                       struct archive **out);
 
 /* Joins likewise archives that are open, one for each path. Archives that it takes over become

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char title[] = "a GReX voltage dump";
 static const double cadence_seconds = 8.192e-6; /* 2048 channels of 250 MHz */
 
 /* TAI days since MJD 0. */
@@ -109,12 +108,7 @@ static status_t grex_read(struct fields *f, void *context)
                      "drift by up to a channel");
 }
 
-static status_t grex_open_file(const char *path, const struct job_layout *layout,
-                               struct archive **out)
-{
-    return fields_make_file(path, title, layout, grex_read, NULL, out);
-}
-
 const struct format grex_format = {.name = "grex",
+                                   .title = "a GReX voltage dump",
                                    .shows = {"voltages", "freq", "time", "pol", "reim"},
-                                   .open_file = grex_open_file};
+                                   .read = grex_read};

@@ -369,13 +369,7 @@ static status_t native_read(struct fields *f, void *context)
     return STATUS_OK;
 }
 
-static status_t native_open_file(const char *path, const struct job_layout *layout,
-                                 struct archive **out)
-{
-    return fields_make_file(path, native_format.title, layout, native_read, NULL, out);
-}
-
 const struct format native_format = {.name = "native",
                                      .title = "an archive in the native layout",
                                      .shows = {"@format=voltage"},
-                                     .open_file = native_open_file};
+                                     .read = native_read};

@@ -301,11 +301,5 @@ static status_t raw_read(struct plain *out)
         "offset 0 of unsigned numbers: input.layout.offset says which one is 0 volts");
 }
 
-static status_t raw_open_file(const char *path, const struct job_layout *layout,
-                              struct archive **out)
-{
-    return plain_open(path, layout, raw_read, NULL, NULL, out);
-}
-
 const struct format raw_format = {
-    .name = "raw", .takes_axes = 1, .is_no_product = 1, .open_file = raw_open_file};
+    .name = "raw", .takes_axes = 1, .is_no_product = 1, .plain = raw_read};

@@ -342,7 +342,7 @@ static status_t pydaq_open(const struct format_input *input, struct archive **ou
     static const char *const names[] = {"polarization_0/data", NULL};
     int is_beam = 0;
     TRY(fields_have(input->paths[0], names, &is_beam));
-    TRY(is_beam ? pydaq_open_beams(input, out) : gather_files(input, pydaq_open_file, out));
+    TRY(is_beam ? pydaq_open_beams(input, out) : gather_files(input, &pydaq_format, out));
     return assume_unless(override_has(input->layout, SAID_SIDEBAND) || !(*out)->is_complex,
                          &(*out)->assumed, "sideband +1: the file does not say");
 }
@@ -350,4 +350,5 @@ static status_t pydaq_open(const struct format_input *input, struct archive **ou
 const struct format pydaq_format = {
     .name = "pydaq",
     .shows = {"root@n_antennas", "root@n_pols", "root@tsamp", "root@n_blocks"},
-    .open = pydaq_open};
+    .open = pydaq_open,
+    .open_file = pydaq_open_file};

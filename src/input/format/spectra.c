@@ -173,8 +173,6 @@ out:
     return st;
 }
 
-static const char title[] = "complex spectra of voltmill";
-
 /* Attributes of the bank on the root. */
 struct spectra_said {
     int64_t channels, taps, integrate, first_channel, average;
@@ -489,14 +487,9 @@ static status_t spectra_read(struct fields *f, void *context)
     return assumed_read(f->file, f->path, &archive->assumed);
 }
 
-static status_t spectra_open_file(const char *path, const struct job_layout *layout,
-                                  struct archive **out)
-{
-    return fields_make_file(path, title, layout, spectra_read, NULL, out);
-}
-
 const struct format spectra_format = {
     .name = "spectra",
+    .title = "complex spectra of voltmill",
     .is_product = 1,
     .shows = {"spectra", "coefficients", "@channels", "@taps", "@format=spectra"},
-    .open_file = spectra_open_file};
+    .read = spectra_read};

@@ -167,15 +167,9 @@ out:
     return st;
 }
 
-static status_t wav_open_file(const char *path, const struct job_layout *layout,
-                              struct archive **out)
-{
-    return plain_open(path, layout, wav_read, NULL, NULL, out);
-}
-
 const struct format wav_format = {.name = "wav",
                                   .takes_axes = 1,
                                   .is_no_product = 1,
                                   .begins = wav_begins,
                                   .begin_bytes = WAV_HEAD,
-                                  .open_file = wav_open_file};
+                                  .plain = wav_read};

@@ -48,7 +48,7 @@ static uint32_t depot_find(const depot_t *depot, const struct mapping *mapping)
 static status_t stored_check(const depot_t *depot, struct stored *stored)
 {
     for (uint32_t i = 0; stored && stored->source.is_touched && i < stored->nfiles; i++) {
-        TRY(sources_check_path(depot_sources(depot), stored->files[i]));
+        TRY(sources_check_open(depot_sources(depot), stored->files[i], -1));
     }
     if (stored) {
         stored->source.is_touched = 0;
@@ -208,7 +208,7 @@ static status_t stored_judge(depot_t *depot, const struct stored *stored)
 {
     for (uint32_t i = 0; i < stored->nfiles; i++) {
         int fd = -1;
-        TRY(sources_check_path(depot_sources(depot), stored->files[i]));
+        TRY(sources_check_open(depot_sources(depot), stored->files[i], -1));
         status_t st = file_open_read(stored->files[i], &fd);
         file_close(fd);
         TRY(st);

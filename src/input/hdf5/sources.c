@@ -50,11 +50,6 @@ const struct archive_source *sources_find(const struct sources *sources, const c
     return found ? &sources->items[at] : NULL;
 }
 
-status_t sources_check_path(const struct sources *sources, const char *path)
-{
-    return sources_check_open(sources, path, -1);
-}
-
 status_t sources_check_open(const struct sources *sources, const char *path, int fd)
 {
     struct identity now;
@@ -67,7 +62,7 @@ status_t sources_check_open(const struct sources *sources, const char *path, int
 status_t sources_check(const struct sources *sources)
 {
     for (uint32_t i = 0; i < sources->count; i++) {
-        TRY(sources_check_path(sources, sources->items[i].path));
+        TRY(sources_check_open(sources, sources->items[i].path, -1));
     }
     return STATUS_OK;
 }

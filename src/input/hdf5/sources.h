@@ -39,9 +39,8 @@ status_t sources_add(struct sources *sources, const char *path, enum source_kind
 /* Returns the source of that path; NULL if there is none. */
 const struct archive_source *sources_find(const struct sources *sources, const char *path);
 
-/* Check that files have not changed since they were added: one by its path, one that is open, or
+/* Check that files have not changed since they were added: one (fd: where it is open, or -1), or
  * all. Fail with DATA, naming the file. */
-status_t sources_check_path(const struct sources *sources, const char *path);
 status_t sources_check_open(const struct sources *sources, const char *path, int fd);
 status_t sources_check(const struct sources *sources);
 

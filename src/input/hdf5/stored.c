@@ -364,7 +364,7 @@ static status_t stored_note(const struct noting *noting, const char *path, enum 
     struct stored *stored = noting->stored;
     const struct depot_spec *spec = &noting->depot->spec;
     TRY(spec->found ? sources_add(&spec->found->sources, path, kind, from)
-                    : sources_check_path(&spec->storage->sources, path));
+                    : sources_check_open(&spec->storage->sources, path, -1));
     TRY(memory_grown(stored->nfiles + 1, sizeof *stored->files, "the files of a dataset",
                      &stored->files));
     stored->files[stored->nfiles] = NULL;

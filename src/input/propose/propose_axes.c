@@ -68,7 +68,7 @@ static status_t axes_take_texts(hid_t object, const char *path, const char *attr
     status_t st = STATUS_OK;
     char **texts = NULL;
     size_t count = 0;
-    TRY_OUT(h5_find_texts(object, path, attribute, &texts, &count));
+    TRY_OUT(h5_get_texts(object, path, attribute, 1, &texts, &count));
     int is_each = names->rank > 1 && count == (size_t)names->rank;
     for (int i = 0; is_each && i < names->rank; i++) {
         axes_put_name(names, i, texts[i], strlen(texts[i]));

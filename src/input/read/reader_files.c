@@ -514,7 +514,7 @@ status_t reader_unmap(struct reader_mapped *mapped)
     int is_torn = mapping_is_cut(was.mapping);
     mapping_close(was.mapping);
     mapped->mapping = NULL;
-    TRY(sources_check_path(&was.part->storage.sources, was.path));
+    TRY(sources_check_open(&was.part->storage.sources, was.path, -1));
     return REQUIRED(!is_torn, STATUS_DATA, "%s became shorter while its samples were read",
                     was.path);
 }

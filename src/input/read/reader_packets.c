@@ -56,7 +56,7 @@ static status_t packets_create_numbers(const struct packets *packets, numbers_t 
     return STATUS_OK;
 }
 
-/* Copies samples of so many bytes, `step` bytes apart. */
+/* Copies samples of `bytes` bytes, `step` bytes apart. */
 static void packets_gather(const char *from, size_t step, uint64_t count, size_t bytes,
                            char *restrict to)
 {

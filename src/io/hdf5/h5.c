@@ -225,7 +225,7 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
     REQUIRE_OUT(fd >= 0, file_is_out_of(errno) ? STATUS_DEVICE : STATUS_DATA,
                 "%s cannot be read: %s", path, strerror(errno));
     apart_at("%s", path);
-    TRY_OUT(mark_refuse_file(fd, path));
+    TRY_OUT(mark_refuse(fd, path));
     int is_hdf5 = h5_has_signature(fd);
     REQUIRE_OUT(is_hdf5 >= 0, STATUS_DATA, "%s cannot be read: %s", path, strerror(errno));
     REQUIRE_OUT(is_hdf5 > 0, STATUS_DATA, "%s is not an HDF5 file (%llu bytes)", path,
@@ -536,9 +536,8 @@ out:
     return st;
 }
 
-/* With `any_kind`, what is no text is not there. */
-static status_t h5_get_texts(hid_t object, const char *where, const char *name, int any_kind,
-                             char ***out, size_t *count)
+status_t h5_get_texts(hid_t object, const char *where, const char *name, int any_kind, char ***out,
+                      size_t *count)
 {
     status_t st = STATUS_OK;
     struct h5_dataset attribute = {0};
@@ -551,12 +550,6 @@ static status_t h5_get_texts(hid_t object, const char *where, const char *name, 
 out:
     h5_dataset_close(&attribute);
     return st;
-}
-
-status_t h5_find_texts(hid_t object, const char *where, const char *name, char ***out,
-                       size_t *count)
-{
-    return h5_get_texts(object, where, name, 1, out, count);
 }
 
 static status_t h5_get_a_text(hid_t object, const char *where, const char *name, int any_kind,

@@ -121,10 +121,10 @@ status_t h5_get_text(hid_t object, const char *where, const char *name, char **v
 status_t h5_find_text(hid_t object, const char *where, const char *name, char **value, int *found);
 /* Sets *out to whether it is that word. Fails likewise. */
 status_t h5_says(hid_t object, const char *where, const char *name, const char *word, int *out);
-/* Reads all texts of such an attribute; *count is 0 if it is missing. Free with text_free_list().
- * Fails with DATA, DEVICE. */
-status_t h5_find_texts(hid_t object, const char *where, const char *name, char ***out,
-                       size_t *count);
+/* Reads all texts of an attribute; *count is 0 if it is missing, or, with `any_kind`, no text. Free
+ * with text_free_list(). Fails with DATA, DEVICE. */
+status_t h5_get_texts(hid_t object, const char *where, const char *name, int any_kind, char ***out,
+                      size_t *count);
 /* Read a number likewise. Fail with DATA, DEVICE. */
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);

@@ -179,7 +179,7 @@ status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out)
     TRY(memory_zeroed(1, sizeof **out, "places of chunks", out));
     h5_places_t *places = *out;
     places->file = places->dataset = -1;
-    TRY(h5_file_open_cut(path, &places->seen, &places->file));
+    TRY(h5_file_read(path, &places->seen, &places->file));
     places->dataset = h5_open_address(places->file, address);
     H5_TRY(places->dataset, "%s: its dataset cannot be opened", path);
     return STATUS_OK;

@@ -12,8 +12,8 @@
 
 typedef struct h5_places h5_places_t;
 
-/* Opens the chunked dataset at an address of the file (H5Oget_info()). The caller closes *out in any
- * case. Fails with DATA or DEVICE. */
+/* Opens the chunked dataset at an address of the file (H5Oget_info()). The caller closes *out in
+ * any case. Fails with DATA or DEVICE. */
 status_t h5_places_open(const char *path, haddr_t address, h5_places_t **out);
 void h5_places_close(h5_places_t *places);
 

@@ -412,12 +412,7 @@ status_t h5_file_change(int fd, const char *path, hid_t *out)
     return h5_file_open_as(fd, path, H5F_ACC_RDWR, NULL, out);
 }
 
-status_t h5_file_open(const char *path, hid_t *out)
-{
-    return h5_file_open_cut(path, NULL, out);
-}
-
-status_t h5_file_open_cut(const char *path, struct h5_seen *seen, hid_t *out)
+status_t h5_file_read(const char *path, struct h5_seen *seen, hid_t *out)
 {
     status_t st = STATUS_OK;
     int fd = -1;

@@ -22,10 +22,9 @@ status_t h5_file_create(int fd, const char *path, enum mark mark, hid_t *out);
 status_t h5_file_create_aligned(int fd, const char *path, enum mark mark, hsize_t alignment,
                                 hid_t *out);
 
-/* Open a file by the same driver, also one that has a mark: through its descriptor, to change it;
- * by its name, to read it. Fail with DATA. */
+/* Opens a file by the same driver, also one that has a mark, through its descriptor, to change it.
+ * Fails with DATA. */
 status_t h5_file_change(int fd, const char *path, hid_t *out);
-status_t h5_file_open(const char *path, hid_t *out);
 
 /* Reads of raw data while the file is asked for places: they are noted, but nothing is read. */
 struct h5_seen {
@@ -34,9 +33,9 @@ struct h5_seen {
     uint64_t offset, bytes; /* of the last one */
 };
 
-/* Opens a file by its name to read it, even one that ends early, and to ask for places: `seen`
- * must outlive it. Fails with DATA, DEVICE. */
-status_t h5_file_open_cut(const char *path, struct h5_seen *seen, hid_t *out);
+/* Opens a file likewise by its name to read it; with `seen`, which must outlive it, even one that
+ * ends early, and to ask for places. Fails with DATA, DEVICE. */
+status_t h5_file_read(const char *path, struct h5_seen *seen, hid_t *out);
 
 /* From now on HDF5 writes no raw data: *at is set to the offset at which it would have written, and
  * the caller writes there. `at` NULL ends that. Fails with DATA. */
