@@ -246,7 +246,7 @@ static status_t beam_read(hid_t file, const char *path, const char *name, int is
         "numbers",
         path, name, rank, is_complex ? " of complex numbers" : "",
         (unsigned long long)(rank > 0 ? dims[0] : 1));
-    TRY_OUT(is_pair ? h5_dataset_pair(&dataset, path, &pair) : STATUS_OK);
+    TRY_OUT(is_pair ? h5_pair_type(dataset.type, H5T_NATIVE_DOUBLE, path, &pair) : STATUS_OK);
     TRY_OUT(memory_zeroed((size_t)count, (is_complex ? 2 : 1) * sizeof **out, "weights", out));
     TRY_OUT(h5_dataset_read(&dataset, path, name, is_pair ? pair : H5T_NATIVE_DOUBLE, dataset.count,
                             *out));

@@ -246,7 +246,7 @@ static status_t coefficients_read_hdf5(const char *path, const char *member,
     TRY_OUT(coefficients_check_place(file, &dataset, path, name));
     TRY_OUT(coefficients_read_shape(&dataset, where.data, out));
     if (H5Tget_class(dataset.type) == H5T_COMPOUND) {
-        TRY_OUT(h5_dataset_pair(&dataset, where.data, &pair));
+        TRY_OUT(h5_pair_type(dataset.type, H5T_NATIVE_DOUBLE, where.data, &pair));
     }
     TRY_OUT(memory_zeroed((size_t)out->count, sizeof *out->values, "coefficients of a filter",
                           &out->values));

@@ -1,7 +1,7 @@
 /* Reads through HDF5: datasets in chunks, compressed, or of a type that must be converted. */
 #include "base/memory.h"
 #include "input/read/reader_parts.h"
-#include "io/hdf5/h5.h"
+#include "io/hdf5/h5_dataset.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,7 +50,6 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
     status_t st = STATUS_OK;
     hid_t stored = H5Dget_type(dataset);
     hid_t number = -1;
-    hid_t type = -1;
     if (archive->stored.number.kind != NUMBER_PLAIN) {
         hid_t one = reader_has_pairs(archive) ? H5Tget_member_type(stored, 0) : H5Tcopy(stored);
         number = reader_stored_type(one, &archive->stored.number);
@@ -65,22 +64,12 @@ static status_t reader_make_memory_type(hid_t dataset, const struct archive *arc
                                                          : H5T_NATIVE_FLOAT);
     }
     H5_TRY_OUT(number, "a type of numbers cannot be made");
-    if (!reader_has_pairs(archive)) {
-        type = h5_move(&number);
+    if (reader_has_pairs(archive)) {
+        TRY_OUT(h5_pair_type(stored, number, archive->parts[0].path, out));
     } else {
-        size_t size = H5Tget_size(number);
-        type = H5Tcreate(H5T_COMPOUND, 2 * size);
-        /* HDF5 matches members by name, whatever the file calls them. */
-        for (unsigned i = 0; i < 2; i++) {
-            char *name = H5Tget_member_name(stored, i);
-            herr_t status = name ? H5Tinsert(type, name, i * size, number) : -1;
-            H5free_memory(name);
-            H5_TRY_OUT(status, "a compound type cannot be made");
-        }
+        *out = h5_move(&number);
     }
-    *out = h5_move(&type);
 out:
-    h5_close(type);
     h5_close(number);
     h5_close(stored);
     return st;

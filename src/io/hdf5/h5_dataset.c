@@ -41,25 +41,25 @@ out:
     return st;
 }
 
-status_t h5_dataset_pair(const struct h5_dataset *dataset, const char *where, hid_t *out)
+status_t h5_pair_type(hid_t stored, hid_t number, const char *where, hid_t *out)
 {
     status_t st = STATUS_OK;
-    hid_t pair = H5Tcreate(H5T_COMPOUND, 2 * sizeof(double));
+    hid_t pair = H5Tcreate(H5T_COMPOUND, 2 * H5Tget_size(number));
     hid_t member = -1;
     char *name = NULL;
-    size_t bytes = H5Tget_size(dataset->type);
-    REQUIRE_OUT(H5Tget_nmembers(dataset->type) == 2, STATUS_DATA,
+    size_t bytes = H5Tget_size(stored);
+    REQUIRE_OUT(H5Tget_nmembers(stored) == 2, STATUS_DATA,
                 "%s: its compound has %d members, expected 2 (real, imaginary)", where,
-                H5Tget_nmembers(dataset->type));
+                H5Tget_nmembers(stored));
     for (unsigned i = 0; i < 2; i++) {
-        member = H5Tget_member_type(dataset->type, i);
-        size_t at = H5Tget_member_offset(dataset->type, i);
+        member = H5Tget_member_type(stored, i);
+        size_t at = H5Tget_member_offset(stored, i);
         const H5T_class_t class = H5Tget_class(member);
         REQUIRE_OUT((class == H5T_INTEGER || class == H5T_FLOAT) && at <= bytes &&
                         H5Tget_size(member) <= bytes - at,
                     STATUS_DATA, "%s: member %u of its compound is no number", where, i);
-        name = H5Tget_member_name(dataset->type, i);
-        H5_TRY_OUT(name ? H5Tinsert(pair, name, i * sizeof(double), H5T_NATIVE_DOUBLE) : -1,
+        name = H5Tget_member_name(stored, i);
+        H5_TRY_OUT(name ? H5Tinsert(pair, name, i * H5Tget_size(number), number) : -1,
                    "%s: the names of its compound's members cannot be read", where);
         H5free_memory(memory_move(&name));
         h5_close(h5_move(&member));

@@ -38,10 +38,10 @@ status_t h5_dataset_read_part(const struct h5_dataset *dataset, const hsize_t *s
                               const hsize_t *size, hid_t type, void *out, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 
-/* Makes a compound of two doubles with the names of the file's: HDF5 matches members by name.
- * Members that are outside of their compound would make it crash: fails with DATA. h5_close()
+/* Makes a compound of two of `number` with the names of the stored one's: HDF5 matches members by
+ * name. Members that are outside of their compound would make it crash: fails with DATA. h5_close()
  * returns it. */
-status_t h5_dataset_pair(const struct h5_dataset *dataset, const char *where, hid_t *out);
+status_t h5_pair_type(hid_t stored, hid_t number, const char *where, hid_t *out);
 
 /* Begins as {0}; text_free_list() returns the names. */
 struct h5_names {
