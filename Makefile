@@ -110,7 +110,7 @@ $(KERNELS:%=$(BUILD)/%.avx512.o): LOOP_CFLAGS = $(CONTRACT) -DLANES=16 $(AVX512)
 $(BUILD)/src/pipeline/finish/%.o: LOOP_CFLAGS = -fno-trapping-math
 
 # What benchmarks compare with is a plain loop.
-$(BUILD)/src/bench/bench_fir.o: LOOP_CFLAGS = -fno-tree-vectorize -fno-tree-slp-vectorize
+$(BUILD)/src/cli/cmd_bench_fir.o: LOOP_CFLAGS = -fno-tree-vectorize -fno-tree-slp-vectorize
 
 # The kernels are part of the program (.incbin).
 $(BUILD)/src/compute/opencl/program.o: $(wildcard kernels/*.cl kernels/*/*.cl)

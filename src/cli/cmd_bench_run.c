@@ -1,18 +1,532 @@
 /* voltmill bench run JOB */
-#include "bench/bench_run.h"
-
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "base/units.h"
 #include "cli/csv.h"
 #include "cli/values.h"
+#include "io/file.h"
+#include "pipeline/pipeline_kinds.h"
+#include "plan/channelise_needs.h"
 #include "ranks/agree.h"
+#include "run/batch.h"
+#include "run/pass.h"
+#include "tune/problem/problem_bank.h"
+#include "tune/problem/problem_dedispersion.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct bench_run_settings {
     struct shared shared;
     const char *each, *list;
 };
+
+/* The fastest of each over the repeats: seconds that all ranks together need. */
+struct bench_run_result {
+    struct run_times
+        times; /* of the fastest run; read, compute, write, waited: mean of the ranks */
+    /* Sums over all passes and observations: */
+    double backend; /* from memory to memory */
+    double reading; /* plain reads of the same bytes, by all threads */
+    double writing; /* plain writes of the same bytes, a file a thread, synced */
+    double bound;   /* the slowest of the three */
+};
+
+/* The backend alone on blocks of a job with filters: these and the filter bank after them, from
+ * memory to memory.
+ *
+ * Filters and filter bank on random samples, block after block. */
+
+enum { SLOTS = 3 };
+
+struct bench_chain {
+    const struct channelise_plan *work;
+    uint64_t first, spectra; /* of a block: not the first, which shares nothing to its left */
+    uint32_t streams;
+    struct overlap_rows needs[FILTER_PLAN_ROWS]; /* of the block */
+    size_t *re, *im;
+    size_t step;
+    filter_chain_t *filters;
+    channelise_t *bank; /* NULL: voltages */
+    struct chain_slot {
+        buffer_t *in, *out[MOST_OUTPUTS];
+        struct filter_block filtered;
+    } slots[SLOTS];
+};
+
+static void bench_chain_destroy(struct bench_chain *chain)
+{
+    for (uint32_t s = 0; chain && s < SLOTS; s++) {
+        struct chain_slot *slot = &chain->slots[s];
+        buffer_destroy(slot->in);
+        for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
+            buffer_destroy(slot->out[i]);
+        }
+        filter_block_free(&slot->filtered);
+    }
+    if (chain) {
+        filter_chain_destroy(chain->filters);
+        stage_destroy(chain->bank);
+        free(chain->re);
+        free(chain->im);
+    }
+    free(chain);
+}
+
+static buffer_t *chain_last_rows(const struct bench_chain *chain, const struct chain_slot *slot)
+{
+    return filter_block_last(chain->filters, &slot->filtered);
+}
+
+static status_t chain_create_slot(struct bench_chain *chain, backend_t *backend, uint64_t words,
+                                  uint64_t seed, struct chain_slot *slot)
+{
+    const struct channelise_plan *work = chain->work;
+    const struct channelise_spec *spec = &work->banks[0].channelise;
+    TRY(bank_noise_buffer(backend, work->archive->format, seed, words, &slot->in));
+    TRY(filter_block_create(backend, chain->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
+                            &slot->filtered));
+    memcpy(slot->filtered.needs, chain->needs, sizeof chain->needs);
+    for (uint32_t i = 0; i < spec->noutputs && work->is_bank; i++) {
+        uint64_t rows = overlap_ends(&work->nodes[NODE_DUMPS + i].stage, chain->spectra);
+        TRY(buffer_create(backend, BUFFER_OUT,
+                          channelise_output_bytes(spec, i, chain->streams, rows), &slot->out[i]));
+    }
+    return STATUS_OK;
+}
+
+/* Where samples are, and words of a buffer of them. */
+static status_t chain_lay_out(struct bench_chain *chain, uint64_t *words)
+{
+    status_t st = STATUS_OK;
+    struct slab *slab = NULL;
+    uint64_t samples;
+    const uint32_t streams = chain->streams * filter_plan_fan(chain->work->filters);
+    TRY_OUT(channelise_plan_samples(chain->work, chain->first, chain->spectra, 1, chain->needs));
+    samples = (uint64_t)(chain->needs[0].end - chain->needs[0].first);
+    TRY_OUT(slab_create(chain->work->archive, 0, streams, &slab));
+    TRY_OUT(memory_zeroed(streams, sizeof *chain->re, "offsets", &chain->re));
+    TRY_OUT(memory_zeroed(streams, sizeof *chain->im, "offsets", &chain->im));
+    slab_offsets(slab, samples, chain->re, chain->im);
+    chain->step = (size_t)slab->width;
+    *words = slab_bytes(slab, samples) / sizeof(uint64_t) + 1;
+out:
+    slab_destroy(slab);
+    return st;
+}
+
+static status_t chain_await(const struct bench_chain *chain, const struct chain_slot *slot)
+{
+    void *rows = NULL;
+    TRY(chain->work->is_bank ? STATUS_OK : buffer_get(chain_last_rows(chain, slot), &rows));
+    for (uint32_t i = 0; i < MOST_OUTPUTS && slot->out[i]; i++) {
+        TRY(buffer_get(slot->out[i], &rows));
+    }
+    return STATUS_OK;
+}
+
+static status_t chain_enqueue(struct bench_chain *chain, struct chain_slot *slot)
+{
+    struct sample_input input = {chain->re, chain->im, chain->step};
+    uint64_t rows[MOST_OUTPUTS];
+    TRY(filter_chain_run(chain->filters, &slot->filtered, slot->in, &input, 0, chain->streams,
+                         chain->needs[0], &input));
+    if (chain->bank) {
+        channelise_begin(chain->bank, chain->first);
+        TRY(channelise_run(chain->bank, chain_last_rows(chain, slot), &input, chain->streams,
+                           chain->spectra, 0, slot->out, rows));
+    }
+    return STATUS_OK;
+}
+
+/* Blocks in a row, each waiting only for its own buffers, for `least` seconds at least: *rate is
+ * spectra x streams a second (without a filter bank, rows of the last filter). Fails with DEVICE.
+ */
+static status_t bench_chain_run(struct bench_chain *chain, double least, double *rate)
+{
+    double started = clock_now();
+    uint64_t n = 0;
+    for (; n < SLOTS || clock_now() - started < least; n++) {
+        TRY(chain_await(chain, &chain->slots[n % SLOTS]));
+        TRY(chain_enqueue(chain, &chain->slots[n % SLOTS]));
+    }
+    for (uint32_t s = 0; s < SLOTS; s++) {
+        TRY(chain_await(chain, &chain->slots[s]));
+    }
+    *rate = (double)n * (double)chain->spectra * chain->streams / (clock_now() - started);
+    return STATUS_OK;
+}
+
+/* Stages and some sets of buffers for a block of `work`, which has filters, with random
+ * samples that are as the run reads them, and a row of a few blocks to warm up. Fails with DEVICE.
+ */
+static status_t bench_chain_create(const struct channelise_plan *work, backend_t *backend,
+                                   struct bench_chain **out)
+{
+    status_t st = STATUS_OK;
+    struct bench_chain *chain = NULL;
+    uint64_t words = 0;
+    double rate = 0;
+    TRY_OUT(memory_zeroed(1, sizeof *chain, "filters", &chain));
+    chain->work = work;
+    chain->streams = work->banks[0].channelise.nstreams;
+    chain->spectra = min_u64(work->chunking.block_spectra, work->chunking.spectra);
+    chain->first = min_u64(chain->spectra, work->chunking.spectra - chain->spectra);
+    TRY_OUT(chain_lay_out(chain, &words));
+    TRY_OUT(filter_chain_create(backend, work->filters, chain->streams,
+                                channelise_plan_inputs(work, chain->spectra), &chain->filters));
+    if (work->is_bank) {
+        TRY_OUT(channelise_create(backend, &work->banks[0].channelise, &chain->bank));
+        TRY_OUT(bank_scale(chain->bank, &work->banks[0].channelise));
+    }
+    for (uint32_t s = 0; s < SLOTS; s++) {
+        TRY_OUT(chain_create_slot(chain, backend, words, s, &chain->slots[s]));
+    }
+    TRY_OUT(bench_chain_run(chain, 0, &rate));
+    *out = memory_move(&chain);
+out:
+    bench_chain_destroy(chain);
+    return st;
+}
+
+enum {
+    PIECE_BYTES = 4 << 20, /* of plain reads and writes */
+    TRIALS = 3,            /* of a dedispersion: the best counts */
+    STAGE_SLOTS = 3
+};
+
+/* How long the backend is kept busy, at least: long against what threads need to start. A job that
+ * takes longer than that has the rate of a longer time. */
+static const double short_seconds = 0.1;
+static const double long_seconds = 1;
+
+/* Measurements before the passes of a run: seconds that all ranks together need. */
+struct bounds {
+    const struct pass *pass; /* the one that is measured */
+    int force;
+    uint32_t threads; /* of a rank */
+    double backend, reading, writing;
+    double spent; /* on measuring */
+};
+
+/* Plain transfers by the threads of a rank; `file`: a product's name, NULL: the input is read. */
+struct transfer {
+    const struct bounds *bounds;
+    const char *file;
+    uint64_t bytes; /* of all ranks */
+    _Atomic int st;
+};
+
+static uint64_t bench_file_bytes(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
+}
+
+/* Reads bytes `from` to `to` - 1 of the input files, laid end to end. */
+static status_t bench_read(const struct inputs *inputs, uint64_t from, uint64_t to, void *piece)
+{
+    status_t st = STATUS_OK;
+    uint64_t start = 0;
+    uint64_t bytes;
+    int fd = -1;
+    for (size_t i = 0; i < inputs->count && start < to; i++, start += bytes) {
+        const char *path = inputs->files[i].path;
+        bytes = bench_file_bytes(path);
+        if (start + bytes <= from) {
+            continue;
+        }
+        TRY_OUT(file_open_read(path, &fd));
+        for (; from < min_u64(to, start + bytes); from += PIECE_BYTES) {
+            uint64_t count = min_u64(PIECE_BYTES, min_u64(to, start + bytes) - from);
+            TRY_OUT(file_read(fd, path, from - start, piece, count));
+        }
+        from = min_u64(to, start + bytes);
+        close(fd);
+        fd = -1;
+    }
+out:
+    file_close(fd);
+    return st;
+}
+
+/* Writes `bytes` bytes to a new file without a name, beside the product. */
+static status_t bench_write(const char *file, uint64_t number, uint64_t bytes, const void *piece)
+{
+    status_t st = STATUS_OK;
+    struct text path = {0};
+    int fd = -1;
+    TRY_OUT(text_add(&path, "%s.bench.%" PRIu64, file, number));
+    fd = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    REQUIRE_OUT(fd >= 0, STATUS_USAGE, "%s cannot be made, or is there already", path.data);
+    (void)unlink(path.data);
+    for (uint64_t at = 0; at < bytes; at += PIECE_BYTES) {
+        TRY_OUT(file_write(fd, path.data, at, piece, min_u64(PIECE_BYTES, bytes - at)));
+    }
+    TRY_OUT(file_sync(fd, path.data));
+out:
+    file_close(fd);
+    text_free(&path);
+    return st;
+}
+
+/* The part of one thread. */
+static void bench_transfer_part(void *context, uint32_t thread, uint64_t part)
+{
+    status_t st = STATUS_OK;
+    struct transfer *t = context;
+    const struct bounds *b = t->bounds;
+    uint64_t parts = (uint64_t)b->pass->size * b->threads;
+    uint64_t number = (uint64_t)b->pass->rank * b->threads + part;
+    uint64_t each = ceil_div_u64(t->bytes, parts);
+    uint64_t from = min_u64(number * each, t->bytes);
+    uint64_t to = min_u64(from + each, t->bytes);
+    void *piece = NULL;
+    (void)thread;
+    TRY_OUT(memory_aligned(PIECE_BYTES, 1, "a piece", &piece));
+    memset(piece, 1, PIECE_BYTES);
+    TRY_OUT(t->file ? bench_write(t->file, number, to - from, piece)
+                    : bench_read(&b->pass->making.inputs, from, to, piece));
+out:
+    free(piece);
+    if (st != STATUS_OK) {
+        t->st = (int)st;
+        report_hand_over();
+    }
+}
+
+/* Adds the seconds until all threads of all ranks are done. */
+static status_t bench_transfer_all(const struct bounds *bounds, const char *file, uint64_t bytes,
+                                   double *seconds)
+{
+    status_t st = STATUS_OK;
+    struct transfer t = {.bounds = bounds, .file = file, .bytes = bytes};
+    MPI_Comm comm = bounds->pass->comm;
+    TRY_OUT(agree_all(comm, STATUS_OK));
+    double started = clock_now();
+    pool_each(bounds->threads, bounds->threads, bench_transfer_part, &t);
+    TRY_OUT(agree_all(comm, (status_t)t.st));
+    *seconds += clock_now() - started;
+out:
+    return st;
+}
+
+/* The bytes that the pass reads, as they are in its files. */
+static status_t bench_time_reading_all(struct bounds *bounds)
+{
+    const struct inputs *inputs = &bounds->pass->making.inputs;
+    uint64_t there = 0;
+    for (size_t i = 0; i < inputs->count; i++) {
+        there += bench_file_bytes(inputs->files[i].path);
+    }
+    return bench_transfer_all(bounds, NULL, min_u64(there, bounds->pass->in_bytes),
+                              &bounds->reading);
+}
+
+/* The filter bank on blocks of the run's size, laid out as the run reads them, and a row of a few
+ * to warm up. */
+static status_t bench_warm_up(const struct channelise_plan *work, struct bank *bank)
+{
+    status_t st = STATUS_OK;
+    uint64_t samples = channelise_inputs(&bank->spec, bank->spectra);
+    struct slab *slab = NULL;
+    uint64_t blocks = 0;
+    double seconds = 0;
+    TRY_OUT(bank_lay_out(bank));
+    TRY_OUT(slab_create(work->archive, 0, bank->spec.nstreams, &slab));
+    slab_offsets(slab, samples, bank->re, bank->im);
+    bank->step = (size_t)slab->width;
+    bank->in_bytes = slab_bytes(slab, samples);
+    TRY_OUT(bank_create(bank));
+    TRY_OUT(bank_allocate(bank, STAGE_SLOTS));
+    TRY_OUT(bank_fill(bank));
+    TRY_OUT(bank_run_row(bank, STAGE_SLOTS, 0, &blocks, &seconds));
+out:
+    slab_destroy(slab);
+    return st;
+}
+
+/* The work of a filter bank of the job: spectra x streams. */
+static double bench_work(const struct channelise_plan *work, uint32_t bank)
+{
+    return (double)work->banks[bank].spectra * work->chunking.streams;
+}
+
+/* Whether so much work of all ranks, by the rate of this one, would take them longer than was
+ * measured. */
+static int bench_is_long_all(const struct bounds *bounds, double amount, double rate)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->pass->comm);
+    return amount > rate * short_seconds;
+}
+
+/* Spectra x streams a second of this rank, when all work: after filters, */
+static status_t bench_time_chain_all(const struct bounds *bounds, double *rate)
+{
+    status_t st = STATUS_OK;
+    struct bench_chain *chain = NULL;
+    const struct pass *pass = bounds->pass;
+    /* All begin at once. */
+    TRY_OUT(agree_all(pass->comm, bench_chain_create(pass->bank_plan, pass->stage, &chain)));
+    st = bench_chain_run(chain, short_seconds, rate);
+    TRY_OUT(agree_all(pass->comm, st));
+    if (bench_is_long_all(bounds, bench_work(pass->bank_plan, 0), *rate)) {
+        st = bench_chain_run(chain, long_seconds, rate);
+        TRY_OUT(agree_all(pass->comm, st));
+    }
+out:
+    bench_chain_destroy(chain);
+    return st;
+}
+
+static status_t bench_run_row(struct bank *bank, double least, double *rate)
+{
+    uint64_t blocks = 0;
+    double seconds = 0;
+    TRY(bank_run_row(bank, STAGE_SLOTS, least, &blocks, &seconds));
+    *rate = (double)blocks * (double)bank->spectra * bank->spec.nstreams / seconds;
+    return STATUS_OK;
+}
+
+/* or of a filter bank alone. */
+static status_t bench_time_bank_all(const struct bounds *bounds, uint32_t number, double *rate)
+{
+    status_t st = STATUS_OK;
+    const struct pass *pass = bounds->pass;
+    const struct channelise_plan *work = pass->bank_plan;
+    struct bank bank = {.backend = pass->stage,
+                        .spec = work->banks[number].channelise,
+                        .spectra = work->banks[number].channelise.max_spectra};
+    TRY_OUT(agree_all(pass->comm, bench_warm_up(work, &bank)));
+    TRY_OUT(agree_all(pass->comm, bench_run_row(&bank, short_seconds, rate)));
+    if (bench_is_long_all(bounds, bench_work(work, number), *rate)) {
+        TRY_OUT(agree_all(pass->comm, bench_run_row(&bank, long_seconds, rate)));
+    }
+out:
+    bank_end(&bank);
+    return st;
+}
+
+/* Outputs x DMs a second of this rank, when all work: by a block of the first DMs. */
+static status_t bench_time_sums_all(const struct bounds *bounds, double *rate)
+{
+    status_t st = STATUS_OK;
+    const struct dedisperse_plan *plan = bounds->pass->series_plan;
+    const uint64_t ndms = min_u64(plan->chunking.chunk_spectra, plan->delays.ndms);
+    struct dm_group group = {.base = 0};
+    dedispersion_trial_t *trial = NULL;
+    struct trial_times times;
+    TRY_OUT(agree_all(bounds->pass->comm, dm_group_create(plan, 0, (uint32_t)ndms, &group)));
+    const struct dedisperse_spec spec =
+        dedisperse_plan_stage(plan, &group, min_u64(plan->block_outputs, plan->outputs));
+    st = dedispersion_trial_create(bounds->pass->stage, &spec, &trial);
+    TRY_OUT(agree_all(bounds->pass->comm, st));
+    st = dedispersion_trial_time(trial, plan->shape.pack ? &plan->shape : NULL, TRIALS, 0, NULL,
+                                 NULL, &times);
+    TRY_OUT(agree_all(bounds->pass->comm, st));
+    *rate = (double)ndms * (double)spec.max_samples /
+            (times.best.seconds + times.best.steps[STEP_DEINTERLEAVE]);
+out:
+    dedispersion_trial_destroy(trial);
+    dm_group_free(&group);
+    return st;
+}
+
+/* Adds the seconds that all ranks together would take: for the spectra of each bank one after the
+ * other, or for the series. A merge computes nothing. */
+static status_t bench_time_backend_all(struct bounds *bounds)
+{
+    const struct channelise_plan *work = bounds->pass->bank_plan;
+    const struct dedisperse_plan *plan = bounds->pass->series_plan;
+    uint32_t stages = work ? work->nbanks : plan ? 1 : 0;
+    REQUIRE(!work || work->nbanks == 1 || !work->filters, STATUS_USAGE,
+            "%s: filters before several filter banks are not timed: expected one of them",
+            bounds->pass->job->path);
+    for (uint32_t i = 0; i < stages; i++) {
+        double rate = 0;
+        TRY(!work           ? bench_time_sums_all(bounds, &rate)
+            : work->filters ? bench_time_chain_all(bounds, &rate)
+                            : bench_time_bank_all(bounds, i, &rate));
+        MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, bounds->pass->comm);
+        bounds->backend +=
+            (work ? bench_work(work, i) : (double)plan->delays.ndms * (double)plan->outputs) / rate;
+    }
+    return STATUS_OK;
+}
+
+static status_t bench_measure_all(void *context, const struct pass *pass)
+{
+    status_t st = STATUS_OK;
+    struct bounds *bounds = context;
+    const struct output_spec *making = &pass->making;
+    double started = clock_now();
+    bounds->pass = pass;
+    bounds->threads =
+        most_u32_all(pass->comm, channelise_plan_threads(pass->job, pass->local_size));
+    /* Products that are to be replaced go before the clock starts: file systems need seconds to
+     * take away gigabytes, and that is no part of the work. */
+    for (uint32_t i = 0; i < making->count && pass->rank == 0 && bounds->force; i++) {
+        (void)unlink(making->items[i].file);
+    }
+    TRY_OUT(bench_time_reading_all(bounds));
+    for (uint32_t i = 0; i < making->count; i++) {
+        TRY_OUT(bench_transfer_all(bounds, making->items[i].file,
+                                   making->items[i].spec.rows * making->items[i].row_bytes,
+                                   &bounds->writing));
+    }
+    TRY_OUT(bench_time_backend_all(bounds));
+out:
+    bounds->spent += clock_now() - started;
+    return st;
+}
+
+static double bench_smaller(double a, double b)
+{
+    return a > 0 && a < b ? a : b;
+}
+
+/* Runs the job `repeats` times, each time right after the bounds were measured. Its products stay;
+ * beside each temporary files of its size are written. Collective. Fails as batch_run_all(). */
+static status_t bench_run_all(const struct bench_run_settings *s, struct bench_run_result *best)
+{
+    const struct batch_choice choice = {s->each, s->list, .parts = 1};
+    for (uint32_t i = 0; i < s->shared.repeats; i++) {
+        struct bounds bounds = {.force = s->shared.force || i > 0};
+        struct run_times times = {0};
+        const struct run_options run = {.path = s->shared.operand,
+                                        .sets = s->shared.sets.items,
+                                        .nsets = s->shared.sets.count,
+                                        .force = bounds.force,
+                                        .csv = s->shared.csv,
+                                        .patience = -1,
+                                        .before = bench_measure_all,
+                                        .context = &bounds,
+                                        .times = &times};
+        double *const means[] = {&times.read, &times.compute, &times.write, &times.waited};
+        double started = clock_now();
+        TRY(choice.pattern || choice.list ? batch_run_all(MPI_COMM_WORLD, &run, &choice)
+                                          : run_job_all(MPI_COMM_WORLD, &run));
+        times.total = clock_now() - started - bounds.spent;
+        for (size_t j = 0; j < sizeof means / sizeof *means; j++) {
+            MPI_Allreduce(MPI_IN_PLACE, means[j], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            *means[j] /= s->shared.ranks;
+        }
+        best->times = i == 0 || times.total < best->times.total ? times : best->times;
+        best->backend = bench_smaller(best->backend, bounds.backend);
+        best->reading = bench_smaller(best->reading, bounds.reading);
+        best->writing = bench_smaller(best->writing, bounds.writing);
+    }
+    best->bound = fmax(fmax(best->backend, best->reading), best->writing);
+    return STATUS_OK;
+}
 
 #define AT(field) offsetof(struct bench_run_settings, field)
 
@@ -76,18 +590,10 @@ out:
 
 static status_t bench_run_settled_all(void *settings)
 {
-    const struct bench_run_settings *own = settings;
-    const struct shared *s = &own->shared;
+    const struct shared *s = settings;
     struct bench_run_result result = {0};
-    struct bench_run_options options = {.path = s->operand,
-                                        .sets = s->sets.items,
-                                        .nsets = s->sets.count,
-                                        .choice = {own->each, own->list, .parts = 1},
-                                        .force = s->force,
-                                        .csv = s->csv,
-                                        .repeats = s->repeats};
     TRY(agree_all(MPI_COMM_WORLD, s->rank == 0 ? csv_check(s->csv, heading) : STATUS_OK));
-    TRY(bench_run_all(MPI_COMM_WORLD, &options, &result));
+    TRY(bench_run_all(settings, &result));
     if (s->rank == 0) {
         bench_print_result(&result, s->ranks);
         TRY(s->csv ? bench_write_csv(s->csv, &result, s->ranks) : STATUS_OK);
