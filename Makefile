@@ -117,7 +117,7 @@ $(BUILD)/src/compute/opencl/program.o: $(wildcard kernels/*.cl kernels/*/*.cl)
 
 # Test programs know nothing of the rooms that only commands use: under the sanitizers these are not even built. Where
 # a new test does not find a function of theirs, its room is no more one of them.
-UNTESTED = cli/cmd_% cli/csv% cli/describe% cli/elsewhere% cli/json_describe% cli/plan_job% plot/% verify/% \
+UNTESTED = cli/cmd_% cli/csv% cli/describe% cli/elsewhere% cli/plan_job% plot/% verify/% \
            pipeline/first_scales% pipeline/weights% run/batch% run/grid%
 TESTED = $(BUILD)/$(if $(SANITIZE),tested,libvoltmill).a
 $(BUILD)/tested.a: $(filter-out $(addprefix $(BUILD)/src/,$(addsuffix .o,$(UNTESTED))),$(OBJECTS))

@@ -5,9 +5,14 @@
 #include "base/units.h"
 #include "cli/values.h"
 #include "input/format/formats.h"
+#include "io/python.h"
+#include "product/candidates.h"
+#include "product/export/export_file.h"
+#include "product/product.h"
 #include "product/stamp.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_DMS = 65536 };
@@ -125,6 +130,97 @@ static status_t export_check(void *settings)
                     "export: either --pol or --sum, not both");
 }
 
+/* Formats that are text. A run writes comma-separated values itself. */
+static const struct {
+    const char *ending, *source, *what;
+} texts[] = {[TO_CSV] = {".csv", "the file which it is made of,", "comma-separated values"},
+             [TO_HEIMDALL] = {".cand", "the file which it is made of,", "columns of heimdall"},
+             [TO_FETCH] = {".fetch.csv", "the file which it is made of,", "columns of FETCH"},
+             [TO_KERCHUNK] = {".json", "the product which it refers to,", "kerchunk"}};
+
+/* *what: the candidates, counted, and their format. */
+static status_t text_make_candidates(const struct export_settings *s, struct text *out,
+                                     struct text *what)
+{
+    status_t st = STATUS_OK;
+    struct candidates_file *in = NULL;
+    const char *const arguments[] = {s->shared.operand, NULL};
+    TRY_OUT(candidates_open(s->shared.operand, &in));
+    TRY_OUT(s->format == TO_CSV
+                ? candidates_csv(&in->found, out)
+                : python_run(s->format == TO_FETCH ? "fetch" : "heimdall", arguments, out));
+    TRY_OUT(text_add(what, "%llu candidates, %s", (unsigned long long)in->found.count,
+                     texts[s->format].what));
+out:
+    candidates_close(in);
+    return st;
+}
+
+/* The module says on a first line how many references there are. */
+static status_t text_make_kerchunk(const struct export_settings *s, struct text *out,
+                                   struct text *what)
+{
+    status_t st = STATUS_OK;
+    struct product *product = NULL;
+    struct text made = {0};
+    char *path = NULL;
+    char *rest = NULL;
+    TRY_OUT(product_open(s->shared.operand, &product));
+    REQUIRE_OUT(
+        product, STATUS_DATA,
+        "%s is not a product of voltmill: kerchunk itself makes references to other HDF5 files",
+        s->shared.operand);
+    REQUIRE_OUT(product->kind != PRODUCT_VISIBILITIES, STATUS_USAGE,
+                "%s contains visibilities (UVH5), which pyuvdata reads and converts; kerchunk "
+                "refers to other products",
+                s->shared.operand);
+    path = realpath(s->shared.operand, NULL);
+    REQUIRE_OUT(path, STATUS_DATA, "%s has no path", s->shared.operand);
+    const char *url = s->url ? s->url : path;
+    const char *const arguments[] = {s->shared.operand, url, NULL};
+    TRY_OUT(python_run("kerchunk", arguments, &made));
+    uint64_t count = strtoull(made.data ? made.data : "", &rest, 10);
+    REQUIRE_OUT(rest && *rest == '\n', STATUS_DEVICE, "kerchunk: the Python module wrote nothing");
+    TRY_OUT(text_add_bytes(out, rest + 1, strlen(rest + 1)));
+    TRY_OUT(
+        text_add(what, "kerchunk, %s to %s", units_amount(count, "reference", "references"), url));
+out:
+    product_destroy(product);
+    text_free(&made);
+    free(path);
+    return st;
+}
+
+/* Writes a format that is text, small enough for memory; all but CSV by the Python module. Fails as
+ * export_bank(), and as python_run(). */
+static status_t export_text(const struct export_settings *s, struct text *said)
+{
+    status_t st = STATUS_OK;
+    struct text words = {0};
+    struct text what = {0};
+    struct guard reads = {0};
+    char *path = NULL;
+    int is_before = 0;
+    TRY_OUT(export_name(s->output, s->shared.operand, texts[s->format].ending, &path));
+    TRY_OUT(s->format == TO_KERCHUNK ? text_make_kerchunk(s, &words, &what)
+                                     : text_make_candidates(s, &words, &what));
+    const struct export_plan plan = {.path = path,
+                                     .mark = MARK_EXPORT,
+                                     .force = s->shared.force,
+                                     .bytes = words.length,
+                                     .head = &words};
+    TRY_OUT(guard_add(&reads, texts[s->format].source, s->shared.operand));
+    TRY_OUT(export_file_write(&plan, &reads, &is_before));
+    TRY_OUT(is_before ? text_add_shown(said, "complete before: %s\n", path)
+                      : text_add_shown(said, "%s: %s\n", path, what.data));
+out:
+    guard_free(&reads);
+    text_free(&words);
+    text_free(&what);
+    free(path);
+    return st;
+}
+
 static status_t export_run(void *settings)
 {
     status_t st = STATUS_OK;
@@ -146,13 +242,7 @@ static status_t export_run(void *settings)
             .threads = options_threads(s)};
         st = export_bank(&bank, &said);
     } else if (s->format >= TO_KERCHUNK) {
-        static const enum export_text_format formats[] = {[TO_KERCHUNK] = EXPORT_KERCHUNK,
-                                                          [TO_CSV] = EXPORT_CSV,
-                                                          [TO_HEIMDALL] = EXPORT_HEIMDALL,
-                                                          [TO_FETCH] = EXPORT_FETCH};
-        struct export_text_options text = {formats[s->format], s->shared.operand, s->output, s->url,
-                                           s->shared.force};
-        st = export_text(&text, &said);
+        st = export_text(s, &said);
     } else {
         struct export_series_options series = {.product = s->shared.operand,
                                                .base = s->output,

@@ -2,7 +2,6 @@
 #include "base/display.h"
 #include "cli/describe.h"
 #include "cli/elsewhere.h"
-#include "cli/json_describe.h"
 #include "cli/values.h"
 #include "compute/backend.h"
 #include "input/about.h"

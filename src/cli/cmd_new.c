@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/derived.h"
+#include "cli/describe.h"
 #include "cli/options.h"
 #include "input/open.h"
 #include "input/propose/propose_parts.h"

@@ -1,6 +1,6 @@
 /* voltmill plan JOB: its options, and the plan as JSON (plan_job.c prints it in words). */
+#include "cli/describe.h"
 #include "cli/elsewhere.h"
-#include "cli/json_describe.h"
 #include "cli/plan_job.h"
 #include "cli/values.h"
 #include "dsp/fir/filter_report.h"

@@ -4,11 +4,336 @@
 #include "base/display.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/derived.h"
+#include "product/attributes.h"
 #include "product/codec.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Samples in gaps, summed over streams: `common` in gaps of all streams, `single` in those of
+ * single ones. */
+struct derived_gaps {
+    uint64_t common, single;
+};
+
+struct derived_band derived_band_of_archive(const struct archive *archive)
+{
+    uint32_t last = archive->nselected[AXIS_CHAN] - 1;
+    double half = archive_chan_width_hz(archive) / 2;
+    return (struct derived_band){archive->freq_hz[archive->selected[AXIS_CHAN][0]] - half,
+                                 archive->freq_hz[archive->selected[AXIS_CHAN][last]] + half};
+}
+
+static struct derived_band derived_band_of_filterbank(const struct fbh5 *fbh5)
+{
+    double last = fbh5->fch1_mhz + (fbh5->nchannels - 1) * fbh5->foff_mhz;
+    return (struct derived_band){1e6 * fbh5->fch1_mhz, 1e6 * last};
+}
+
+static struct derived_band derived_band_of_product(const struct product *product)
+{
+    double half = product->kind != PRODUCT_VOLTAGES ? 0
+                  : product->is_complex             ? product->bank.sample_rate_hz / 2
+                                                    : product->bank.sample_rate_hz / 4;
+    return (struct derived_band){product->frequency_hz[0] - half,
+                                 product->frequency_hz[product->frequencies - 1] + half};
+}
+
+static struct derived_gaps derived_gaps_of(const struct archive *archive)
+{
+    uint64_t common =
+        archive_gap_in(archive, archive->first_sample, archive->samples) * archive->nstreams;
+    uint64_t all = archive_gap_samples(archive, archive->samples);
+    return (struct derived_gaps){common, all > common ? all - common : 0};
+}
+
+/* Returns the numbers in all rows of a product; a complex one counts as two. */
+static double derived_numbers(const struct product *product)
+{
+    return (double)product->rows * (double)product->place.row_bytes * 8 / product->bits;
+}
+
+/* Returns the longest delay, in samples. */
+static uint32_t derived_largest_delay(const struct dedispersed *series)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < series->ndms * series->nchannels; i++) {
+        most = series->delays[i] > most ? series->delays[i] : most;
+    }
+    return most;
+}
+
+/* Whether each name of the list, without what stands before its last slash, is one of `words`. */
+static int derived_are_all(const char *list, const char *words)
+{
+    int are_all = *list != '\0';
+    for (const char *at = list; are_all && *at;) {
+        at += strspn(at, ", ");
+        const char *end = at + strcspn(at, ",");
+        const char *slash = memrchr(at, '/', (size_t)(end - at));
+        const char *name = slash ? slash + 1 : at;
+        are_all = text_place(words, name, (size_t)(end - name)) >= 0;
+        at = end + (*end == ',');
+    }
+    return are_all;
+}
+
+/* "linear", "circular", "Stokes" by the names of polarisations ("X", "RR", "S001/Y"), of which
+ * `list` has some with commas between; NULL: they do not tell. */
+static const char *derived_basis(const char *list)
+{
+    static const char linear[] = "X|Y|x|y|H|V|E|S|XX|YY|XY|YX|HH|VV|HV|VH";
+    if (!list || derived_are_all(list, "V")) {
+        return NULL;
+    }
+    return derived_are_all(list, linear)                          ? "linear"
+           : derived_are_all(list, "R|L|r|l|RR|LL|RL|LR|RCP|LCP") ? "circular"
+           : derived_are_all(list, "I|Q|U|V")                     ? "Stokes"
+                                                                  : NULL;
+}
+
+/* Appends the names of an archive's selected polarisations as a list for derived_basis(). Fails
+ * with DEVICE (memory). */
+static status_t derived_polarisations(const struct archive *archive, struct text *list)
+{
+    uint32_t count = archive->names[AXIS_POL] ? archive->nselected[AXIS_POL] : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        text_add(list, "%s%s", i ? ", " : "",
+                 archive->names[AXIS_POL][archive->selected[AXIS_POL][i]]);
+    }
+    return list->status;
+}
+
+static void json_sky(struct json *json, const struct sky *sky)
+{
+    if (sky->has_start) {
+        json_text(json, "start_utc", units_utc(sky->start));
+        json_i64(json, "start_mjd_day", sky->start.mjd_day);
+        json_f64(json, "start_second_s", sky->start.second);
+    } else {
+        json_null(json, "start_utc");
+    }
+    json_text(json, "telescope", sky->telescope);
+    json_text(json, "source", sky->source);
+    json_f64(json, "ra_deg", sky->has_position ? sky->ra_deg : NAN);
+    json_f64(json, "dec_deg", sky->has_position ? sky->dec_deg : NAN);
+}
+
+static void json_band(struct json *json, struct derived_band band)
+{
+    json_f64(json, "low_hz", band.low_hz);
+    json_f64(json, "high_hz", band.high_hz);
+}
+
+static void json_files(struct json *json, const struct archive *archive)
+{
+    json_list(json, "files");
+    for (uint32_t i = 0; i < archive->nparts; i++) {
+        const struct archive_part *part = &archive->parts[i];
+        json_begin(json, NULL);
+        json_text(json, "path", part->path);
+        json_u64(json, "bytes", part->file_bytes);
+        json_u64(json, "first_sample", part->first_sample);
+        json_u64(json, "samples", part->samples);
+        json_end(json);
+    }
+    json_list_end(json);
+}
+
+/* {"stations": {"count": 2, "names": [...]}, ...}, of what is selected. */
+static void json_axes(struct json *json, const struct archive *archive)
+{
+    static const struct {
+        enum axis axis;
+        const char *key;
+    } axes[] = {{AXIS_STATION, "stations"}, {AXIS_BEAM, "beams"}, {AXIS_POL, "polarisations"}};
+    for (int i = 0; i < 3; i++) {
+        enum axis axis = axes[i].axis;
+        json_begin(json, axes[i].key);
+        json_u64(json, "count", archive->nselected[axis]);
+        json_list(json, "names");
+        for (uint32_t j = 0; archive->names[axis] && j < archive->nselected[axis]; j++) {
+            json_text(json, NULL, archive->names[axis][archive->selected[axis][j]]);
+        }
+        json_list_end(json);
+        if (axis == AXIS_POL) {
+            struct text list = {.status = json->text.status};
+            json->text.status = derived_polarisations(archive, &list);
+            json_text(json, "basis", derived_basis(list.data));
+            text_free(&list);
+        }
+        json_end(json);
+    }
+    json_list(json, "coarse_channel_hz");
+    for (uint32_t i = 0; i < archive->nselected[AXIS_CHAN]; i++) {
+        json_f64(json, NULL, archive->freq_hz[archive->selected[AXIS_CHAN][i]]);
+    }
+    json_list_end(json);
+    json_f64(json, "coarse_channel_width_hz", archive_chan_width_hz(archive));
+}
+
+static void json_missing(struct json *json, const struct archive *archive)
+{
+    struct derived_gaps gaps = derived_gaps_of(archive);
+    json_u64(json, "gaps", archive->losses.ngaps);
+    json_u64(json, "gap_samples_of_all_streams", gaps.common);
+    json_u64(json, "gap_samples_of_single_streams", gaps.single);
+    json_list(json, "lost");
+    for (uint32_t i = 0; i < archive->losses.lost.count; i++) {
+        json_begin(json, NULL);
+        json_u64(json, "first_sample", archive->losses.lost.items[i].first);
+        json_u64(json, "samples", archive->losses.lost.items[i].count);
+        json_text(json, "why", archive->losses.lost.items[i].why);
+        json_end(json);
+    }
+    json_list_end(json);
+}
+
+void json_archive(struct json *json, const struct archive *archive)
+{
+    json_text(json, "format", archive->layout);
+    json_text(json, "dataset", archive->dataset);
+    json_files(json, archive);
+    json_text(json, "files_along",
+              archive->shape.stacked == AXIS_TIME ? "time" : axis_name(archive->shape.stacked));
+    json_lines(json, "assumed", archive->assumed);
+    json_u64(json, "streams", archive->nstreams);
+    json_axes(json, archive);
+    json_text(json, "sample_type", sample_types[archive->format].name);
+    json_bool(json, "is_complex", archive->is_complex);
+    json_u64(json, "first_sample", archive->first_sample);
+    json_u64(json, "samples", archive->samples);
+    json_u64(json, "samples_in_files", archive->count[AXIS_TIME]);
+    json_f64(json, "sample_rate_hz", archive->sample_rate_hz);
+    json_f64(json, "duration_s", (double)archive->samples / archive->sample_rate_hz);
+    json_f64(json, "scale", archive->scale);
+    json_u64(json, "oversampling_num", archive->oversample.num);
+    json_u64(json, "oversampling_den", archive->oversample.den);
+    json_missing(json, archive);
+    json_band(json, derived_band_of_archive(archive));
+    json_i64(json, "sideband", archive->sideband);
+    json_f64(json, "coherent_dm_pc_cm3", archive->coherent.delay_hz ? archive->coherent.dm : NAN);
+    json_sky(json, &archive->sky);
+}
+
+void json_filterbank(struct json *json, const struct fbh5 *fbh5)
+{
+    json_text(json, "format", fbh5->format ? fbh5->format : "FBH5");
+    json_text(json, "file", fbh5->path);
+    json_u64(json, "bytes", fbh5->file_bytes);
+    json_lines(json, "assumed", fbh5->assumed);
+    json_u64(json, "channels", fbh5->nchannels);
+    json_f64(json, "first_channel_hz", derived_band_of_filterbank(fbh5).low_hz);
+    json_f64(json, "last_channel_hz", derived_band_of_filterbank(fbh5).high_hz);
+    json_u64(json, "pols", fbh5->nifs);
+    json_u64(json, "ifs", fbh5->nifs); /* its older name */
+    json_text(json, "polarisations", fbh5->pols);
+    json_u64(json, "bits", fbh5_bits(fbh5));
+    json_bool(json, "has_scales", fbh5->table.has_scales);
+    json_u64(json, "rows", fbh5->rows);
+    json_f64(json, "time_step_s", fbh5->time.step);
+    json_f64(json, "duration_s", (double)fbh5->rows * fbh5->time.step);
+    json_f64(json, "coherent_dm_pc_cm3", fbh5->coherent.constant > 0 ? fbh5->coherent.dm : NAN);
+    json_sky(json, &fbh5->sky);
+}
+
+static void json_series(struct json *json, const struct product *product)
+{
+    const struct dedispersed *series = product->series;
+    json_doubles(json, "dm_pc_cm3", series->dms, series->ndms);
+    json_u64(json, "times", product->frequencies);
+    json_u64(json, "channels", series->nchannels);
+    json_f64(json, "first_channel_hz", series->freq_hz[0]);
+    json_f64(json, "last_channel_hz", series->freq_hz[series->nchannels - 1]);
+    json_u64(json, "largest_delay_samples", derived_largest_delay(series));
+    json_f64(json, "reference_hz", series->reference_hz);
+    json_f64(json, "constant_s_mhz2_cm3_pc", series->constant);
+    json_text(json, "mode", series->mode);
+    json_text(json, "edges", series->edges);
+    json_text(json, "filterbank", series->filterbank);
+}
+
+static void json_voltages(struct json *json, const struct product *product)
+{
+    json_u64(json, "samples", product->rows);
+    json_u64(json, "streams", product->streams * product->frequencies);
+    json_bool(json, "is_complex", product->is_complex);
+    json_u64(json, "bits", product->bits);
+    json_f64(json, "scale", product->scale);
+    json_u64(json, "clipped", product->clipped);
+    json_f64(json, "sample_rate_hz", product->bank.sample_rate_hz);
+    json_doubles(json, "coarse_channel_hz", product->frequency_hz, product->frequencies);
+    json_band(json, derived_band_of_product(product));
+}
+
+static void json_bank(struct json *json, const struct product *product,
+                      const struct product_clips *clips)
+{
+    struct derived_band band = derived_band_of_product(product);
+    json_u64(json, "rows", product->rows);
+    json_u64(json, "streams", product->streams);
+    if (product->array.pairs > 0) {
+        json_u64(json, "pairs", product->array.pairs);
+        json_u64(json, "stations", product->array.stations);
+    }
+    json_u64(json, "integrate", product->integrate);
+    json_u64(json, "frequencies", product->frequencies);
+    json_f64(json, "first_channel_hz", band.low_hz);
+    json_f64(json, "last_channel_hz", band.high_hz);
+    attributes_json(json, AT_BANK, product);
+    json_bool(json, "has_weights", product->weights > 0);
+    json_u64(json, "bits", product->bits);
+    if (product->place.scale_rows > 0) {
+        json_u64(json, "scale_rows", product->place.scale_rows);
+        json_u64(json, "scales", product->place.scales);
+        json_u64(json, "clipped_low", clips->low);
+        json_u64(json, "clipped_high", clips->high);
+        json_f64(json, "numbers", derived_numbers(product));
+    }
+}
+
+void json_product(struct json *json, const struct product *product,
+                  const struct product_weights *weights)
+{
+    json_text(json, "product", product_name(product->kind));
+    json_text(json, "file", product->path);
+    json_u64(json, "bytes", product->place.file_bytes);
+    json_i64(json, "format_version", product->origin.version_of_format);
+    if (product->series) {
+        json_series(json, product);
+    } else if (product->kind == PRODUCT_CANDIDATES) {
+        json_u64(json, "candidates", product->candidates);
+        json_u64(json, "dms", product->rows);
+        json_u64(json, "cells", product->frequencies);
+    } else if (product->kind == PRODUCT_VOLTAGES) {
+        json_voltages(json, product);
+    } else {
+        json_bank(json, product, &weights->clips);
+    }
+    json_text(json, "polarisations", product->ifs.pols);
+    json_text(json, "basis", derived_basis(product->ifs.pols));
+    attributes_json(json, AT_IFS, product);
+    json_f64(json, "time_step_s",
+             product->kind == PRODUCT_VOLTAGES ? 1 / product->bank.sample_rate_hz
+                                               : product->time_step);
+    json_f64(json, "first_time_s", product->first_time);
+    json_f64(json, "coherent_dm_pc_cm3", product->is_coherent ? product->coherent_dm : NAN);
+    json_sky(json, &product->sky);
+    json_u64(json, "missing_samples", product->missing + product->gaps);
+    json_f64(json, "mean_weight", weights->count > 0 ? weights->mean : NAN);
+    json_f64(json, "least_weight", weights->count > 0 ? weights->least : NAN);
+    json_u64(json, "weights_below_1", weights->below);
+    json_u64(json, "cells", weights->flags.count);
+    json_u64(json, "cells_flagged", weights->flags.flagged);
+    json_u64(json, "cells_flagged_by_kurtosis", weights->flags.by_kurtosis);
+    json_u64(json, "cells_without_kurtosis", weights->flags.unknown);
+    json_text(json, "version", product->origin.version);
+    json_lines(json, "assumed", product->origin.assumed);
+    json_lines(json, "inputs", product->origin.inputs);
+    json_text(json, "job", product->origin.job_text);
+}
+
+/* A planned job as a JSON object. */
 
 enum { MOST_LISTED = 7 };
 
@@ -170,20 +495,19 @@ static void describe_print_start(const struct sky *sky)
 }
 
 /* Whole tenths (of hundredths of a second) first, so that no 60 is ever rounded to. */
-static const char *derived_position(double ra_deg, double dec_deg, char text[DERIVED_POSITION])
+static void describe_print_position(double ra_deg, double dec_deg)
 {
     long long ra = llround(fmod(fmod(ra_deg, 360) + 360, 360) / 15 * 3600 * 100) % (24LL * 360000);
     long long dec = llround(fabs(dec_deg) * 3600 * 10);
-    snprintf(text, DERIVED_POSITION,
-             "RA %.6f, Dec %.6f degrees (%02lld:%02lld:%02lld.%02lld %c%02lld:%02lld:%02lld.%lld)",
-             ra_deg, dec_deg, ra / 360000, ra / 6000 % 60, ra / 100 % 60, ra % 100,
-             dec_deg < 0 ? '-' : '+', dec / 36000, dec / 600 % 60, dec / 10 % 60, dec % 10);
-    return text;
+    display_row(
+        "position",
+        "RA %.6f, Dec %.6f degrees (%02lld:%02lld:%02lld.%02lld %c%02lld:%02lld:%02lld.%lld)",
+        ra_deg, dec_deg, ra / 360000, ra / 6000 % 60, ra / 100 % 60, ra % 100,
+        dec_deg < 0 ? '-' : '+', dec / 36000, dec / 600 % 60, dec / 10 % 60, dec % 10);
 }
 
 static void describe_print_sky(const struct sky *sky)
 {
-    char text[DERIVED_POSITION];
     if (sky->telescope) {
         display_row("telescope", "%s", sky->telescope);
     }
@@ -191,7 +515,7 @@ static void describe_print_sky(const struct sky *sky)
         display_row("source", "%s", sky->source);
     }
     if (sky->has_position) {
-        display_row("position", "%s", derived_position(sky->ra_deg, sky->dec_deg, text));
+        describe_print_position(sky->ra_deg, sky->dec_deg);
     }
 }
 
@@ -333,7 +657,7 @@ void describe_filterbank(const struct fbh5 *fbh5)
     display_row("channels", "%u, %s to %s", fbh5->nchannels, units_hertz(band.low_hz),
                 units_hertz(band.high_hz));
     display_row("pols", "%u%s%s", fbh5->nifs, fbh5->pols ? ", " : "", fbh5->pols ? fbh5->pols : "");
-    display_row("samples", "%u bit %s%s, %s, one every %s: %s", derived_bits(fbh5), fbh5_kind(fbh5),
+    display_row("samples", "%u bit %s%s, %s, one every %s: %s", fbh5_bits(fbh5), fbh5_kind(fbh5),
                 fbh5->table.has_scales ? " with scales" : "",
                 units_amount(fbh5->rows, "row", "rows"), units_seconds(fbh5->time.step),
                 units_seconds((double)fbh5->rows * fbh5->time.step));

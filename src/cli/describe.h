@@ -1,12 +1,21 @@
-/* Archives, filterbanks and products in words and units, as `info` and `plan` print them on stdout.
+/* Archives, filterbanks and products in words and units, as `info` and `plan` print them on stdout,
+ * and as JSON.
  */
 #ifndef VOLTMILL_CLI_DESCRIBE_H
 #define VOLTMILL_CLI_DESCRIBE_H
 
+#include "base/json.h"
 #include "input/about.h"
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"
 #include "product/kind/dedispersed_kind.h"
+
+struct derived_band {
+    double low_hz, high_hz;
+};
+
+/* Returns the band of an archive, from edge to edge of the selected coarse channels. */
+struct derived_band derived_band_of_archive(const struct archive *archive);
 
 /* Prints the lines of a text (NULL: none), each after `indent`. */
 void describe_lines(const char *indent, const char *text);
@@ -15,5 +24,11 @@ void describe_lines(const char *indent, const char *text);
 void describe_archive(const struct archive *archive);
 void describe_filterbank(const struct fbh5 *fbh5);
 void describe_product(const struct product *product, const struct product_weights *weights);
+
+/* Append the same as members to the JSON object that is open: keys in docs/json.md. */
+void json_archive(struct json *json, const struct archive *archive);
+void json_filterbank(struct json *json, const struct fbh5 *fbh5);
+void json_product(struct json *json, const struct product *product,
+                  const struct product_weights *weights);
 
 #endif

@@ -131,12 +131,6 @@ status_t schema_fill(struct tree *root, const struct schema *rows, struct mistak
 void schema_require(struct mistakes *mistakes, struct tree *node, const struct schema *rows,
                     const char *key);
 
-/* Adds members to a JSON object that is open: what a document may contain, as a JSON Schema (draft
- * 2020-12). Members of keys beyond that standard: x-values and x-default, values and default in
- * words; x-units: units that a number may have, the first that of a bare number; x-identity: false
- * where none of `all` products depends on the key, or the only value that they depend on. */
-void schema_json(const struct schema *rows, unsigned all, struct json *json);
-
 /* Frees the texts and lists that `out` owns. */
 void schema_free(const struct schema *rows, void *out);
 

@@ -29,25 +29,6 @@ struct export_bank_options {
  * PSRFITS. Fails with USAGE, DATA, NO_SPACE or DEVICE (memory). */
 status_t export_bank(const struct export_bank_options *options, struct text *said);
 
-enum export_text_format {
-    EXPORT_CSV,      /* all columns of a table of candidates */
-    EXPORT_HEIMDALL, /* .cand */
-    EXPORT_FETCH,    /* the table from which FETCH and `your` make their pictures */
-    EXPORT_KERCHUNK  /* references by which a product is read as zarr, without a copy */
-};
-
-struct export_text_options {
-    enum export_text_format format;
-    const char *product;
-    const char *out; /* NULL: the product's name, with the format's ending */
-    const char *url; /* with EXPORT_KERCHUNK: where readers find the product; NULL: its path */
-    int force;
-};
-
-/* Writes a format that is text; all but CSV by the Python module. Fails as export_bank(), and as
- * python_run(). */
-status_t export_text(const struct export_text_options *options, struct text *said);
-
 struct export_series_options {
     const char *product;
     const char
