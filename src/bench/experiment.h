@@ -1,21 +1,9 @@
-/* `voltmill tune`: the searches for what a job does, on one rank; and experiments, dedispersion
- * tuned for several numbers of DMs. */
+/* Experiments of `voltmill tune`: dedispersion tuned for several numbers of DMs. */
 #ifndef VOLTMILL_BENCH_EXPERIMENT_H
 #define VOLTMILL_BENCH_EXPERIMENT_H
 
 #include "bench/bench_dedisperse.h"
-#include "job/job.h"
 #include "tune/tuning.h"
-
-/* Called when a search has ended: `what` was searched for, such as "filter bank"; `best` in words,
- * "" when none is right. */
-typedef void tune_job_told(const char *what, const struct tune_summary *summary, const char *best);
-
-/* Searches for the filter bank of a job and each of its dedispersions, as `run` on one rank would
- * compute them, and stores the results in the database. The request's budget is for all together:
- * problems beyond it are reported as cut. Fails as opening and planning a job do; with STOPPED if
- * the budget's owner requests it; with DEVICE if no configuration of a problem is right. */
-status_t tune_job(struct job *job, const struct tune_request *request, tune_job_told *told);
 
 /* EXHAUSTIVE: all, in the model's order. RANDOM: all, in an order that the seed says. GUIDED: as
  * jobs search. */

@@ -235,12 +235,12 @@ static status_t search_measure(struct search *s, uint32_t i, const struct tune_t
                                double ahead, struct tune_result *out)
 {
     status_t st = STATUS_OK;
-    struct tune_measure found = {0};
+    struct trial_times found = {0};
     double started = clock_now();
     status_t tried = s->space->time(s->space->context, i, s->options->repeats, time, &found);
     out->spent = found.spent > 0 ? found.spent : ahead + clock_now() - started;
     /* In whole nanoseconds, as in the log, so that a resumed search meets the same ties. */
-    out->seconds = tried == STATUS_OK ? rint(found.seconds * 1e9) / 1e9 : 0;
+    out->seconds = tried == STATUS_OK ? rint(found.median * 1e9) / 1e9 : 0;
     out->state = tried != STATUS_OK ? TUNE_FAILED : found.wrong > 0 ? TUNE_WRONG : TUNE_OK;
     s->failures = tried == STATUS_DEVICE ? s->failures + 1 : 0;
     if (tried != STATUS_OK && s->failures >= HOPELESS && s->outcome->ok == 0) {

@@ -10,12 +10,6 @@
 
 #include <stdint.h>
 
-struct tune_measure {
-    double seconds; /* the median of some runs after a warm-up */
-    double spent;   /* only from a space that is played again: seconds that it took then */
-    uint32_t wrong; /* sampled outputs that are not as the reference says */
-};
-
 /* Configuration i is values[i].
  *
  *   values    uint32 [count][nparameters]   by rank, the most promising first: the model's where
@@ -36,10 +30,10 @@ struct tune_space {
     void (*prepare)(void *context, const uint32_t *list, uint32_t count,
                     const struct tune_time *time, unsigned char *done);
     uint32_t ahead;
-    /* Times and verifies configuration i, with fewer repeats after the end of the time. Fails with
-     * USAGE (impossible configuration), DEVICE. */
+    /* Times and verifies configuration i, with fewer repeats after the end of the time: the median
+     * counts. Fails with USAGE (impossible configuration), DEVICE. */
     status_t (*time)(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
-                     struct tune_measure *out);
+                     struct trial_times *out);
 };
 
 /* Returns the parameters of configuration i. */

@@ -50,8 +50,9 @@ struct trial {
 
 struct trial_times {
     struct trial_run best;
-    double median;
-    uint32_t wrong;
+    double median;  /* seconds of the runs after a warm-up */
+    uint32_t wrong; /* sampled outputs that are not as the reference says */
+    double spent;   /* only from a space that is played again: seconds that it took then */
 };
 
 /* Times a trial with fewer repeats, at least one, if `time` (may be NULL) is over. Fails as run()

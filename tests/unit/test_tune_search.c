@@ -33,7 +33,7 @@ static const struct tune_parameter parameters[WIDTH] = {
 static const struct tune_problem problem = {.nparameters = WIDTH, .parameters = parameters};
 
 static status_t time_one(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
-                         struct tune_measure *out)
+                         struct trial_times *out)
 {
     struct made *m = context;
     (void)repeats;
@@ -43,7 +43,7 @@ static status_t time_one(void *context, uint32_t i, uint32_t repeats, const stru
     if (m->is_dead || i == m->failing) {
         return report_fail(STATUS_DEVICE, "it does not build");
     }
-    out->seconds = m->seconds[i];
+    out->median = m->seconds[i];
     out->wrong = i == m->wrong || (i == m->wrong_later && m->calls[i] > 1) ||
                  (m->only_right != NOBODY && i != m->only_right);
     return STATUS_OK;

@@ -325,14 +325,10 @@ static void dedispersion_prepare(void *context, const uint32_t *list, uint32_t c
 }
 
 static status_t dedispersion_time(void *context, uint32_t i, uint32_t repeats,
-                                  const struct tune_time *time, struct tune_measure *out)
+                                  const struct tune_time *time, struct trial_times *out)
 {
     struct shapes *shapes = context;
-    struct trial_times times;
-    TRY(dedispersion_trial_time(shapes->trial, &shapes->shapes[i], repeats, 0, time, NULL, &times));
-    out->seconds = times.median;
-    out->wrong = times.wrong;
-    return STATUS_OK;
+    return dedispersion_trial_time(shapes->trial, &shapes->shapes[i], repeats, 0, time, NULL, out);
 }
 
 /* One after the others, unless it is among the first `known` of them. */

@@ -507,15 +507,13 @@ static double fir_scale(const struct fir_trial *trial)
 }
 
 static status_t fir_time(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
-                         struct tune_measure *out)
+                         struct trial_times *out)
 {
     struct fir_space *fir = context;
     const struct filter_choice choice = {backend_which(fir->trial.backend), fir->shapes[i]};
-    struct trial_times times;
     fir_trial_cut(&fir->trial, fir_timed_rows(&fir->trial, &choice.shape));
-    TRY(fir_trial_time(&fir->trial, &choice, repeats, time, &times));
-    out->seconds = times.median * fir_scale(&fir->trial);
-    out->wrong = times.wrong;
+    TRY(fir_trial_time(&fir->trial, &choice, repeats, time, out));
+    out->median *= fir_scale(&fir->trial);
     return STATUS_OK;
 }
 

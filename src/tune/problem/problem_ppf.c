@@ -258,14 +258,10 @@ struct ppf_space {
 };
 
 static status_t ppf_time(void *context, uint32_t i, uint32_t repeats, const struct tune_time *time,
-                         struct tune_measure *out)
+                         struct trial_times *out)
 {
     struct ppf_space *ppf = context;
-    struct trial_times times;
-    TRY(ppf_trial_time(&ppf->trial, &ppf->shapes[i], repeats, time, &times));
-    out->seconds = times.median;
-    out->wrong = times.wrong;
-    return STATUS_OK;
+    return ppf_trial_time(&ppf->trial, &ppf->shapes[i], repeats, time, out);
 }
 
 /* There is no model: those that are known to be good come first. */
@@ -430,19 +426,16 @@ static status_t blocks_check(void *context, uint32_t *wrong)
 }
 
 static status_t blocks_time(void *context, uint32_t i, uint32_t repeats,
-                            const struct tune_time *time, struct tune_measure *out)
+                            const struct tune_time *time, struct trial_times *out)
 {
     status_t st = STATUS_OK;
     static const struct trial timed = {blocks_run, blocks_check};
     struct blocks *blocks = context;
-    struct trial_times times;
     TRY_OUT(blocks_prepare(blocks, blocks->lengths[i]));
-    TRY_OUT(trial_time(&timed, blocks, repeats, time, &times));
-    out->wrong = times.wrong;
-    out->seconds = times.median;
+    TRY_OUT(trial_time(&timed, blocks, repeats, time, out));
     /* In a run the first block's reading and the last one's writing hide behind nothing. */
     if (blocks->expected > 0) {
-        out->seconds *= 1 + 2.0 * blocks->lengths[i] / (double)blocks->expected;
+        out->median *= 1 + 2.0 * blocks->lengths[i] / (double)blocks->expected;
     }
 out:
     bank_end(&blocks->bank);
