@@ -2,7 +2,6 @@
  * bank makes a product. The tables of `array` and `beams`: delays of stations, directions. */
 #include "job/job_schema.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

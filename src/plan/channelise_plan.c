@@ -2,10 +2,8 @@
 #include "plan/channelise_plan.h"
 
 #include "base/units.h"
-#include "dsp/dispersion/dispersion.h"
 #include "dsp/fir/filter_report.h"
 #include "dsp/fir/prototype.h"
-#include "input/coefficients.h"
 #include "io/machine.h"
 #include "plan/array_plan.h"
 #include "plan/beams_plan.h"

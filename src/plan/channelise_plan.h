@@ -11,7 +11,6 @@
 #include "input/read/reader.h"
 #include "job/job.h"
 #include "plan/chunk.h"
-#include "plan/filter_coefficients.h"
 #include "plan/filter_plan.h"
 #include "product/product.h"
 

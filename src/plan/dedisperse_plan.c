@@ -3,7 +3,6 @@
 #include "plan/dedisperse_plan.h"
 
 #include "base/memory.h"
-#include "dsp/boxes.h"
 #include "dsp/dispersion/dispersion.h"
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"

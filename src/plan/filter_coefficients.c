@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "dsp/fir/fir_design.h"
-#include "dsp/fir/prototype.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "dsp/dispersion/dispersion.h"
-#include "input/coefficients.h"
 #include "plan/array_plan.h"
 #include "plan/channelise_needs.h"
 

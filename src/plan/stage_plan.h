@@ -7,12 +7,9 @@
 #ifndef VOLTMILL_PLAN_STAGE_PLAN_H
 #define VOLTMILL_PLAN_STAGE_PLAN_H
 
-#include "base/text.h"
-#include "compute/filter.h"
 #include "compute/synthesise.h"
 #include "dsp/overlap.h"
 #include "input/archive.h"
-#include "io/pack.h"
 
 struct stage_plan {
     const struct stage_kind *kind;

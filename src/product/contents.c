@@ -1,7 +1,6 @@
 /* CRCs of a product: of spans of its rows, from sums of parts; of all that it holds beside them. */
 #include "product/contents.h"
 
-#include "base/memory.h"
 #include "base/pool.h"
 #include "io/crc.h"
 #include "io/file.h"

@@ -15,7 +15,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "io/hdf5/h5.h"
 #include "product/product.h"
 
 /* Reserves file space for the CRCs of all present objects: the last step of creating a product.

@@ -2,7 +2,6 @@
 #ifndef VOLTMILL_PRODUCT_JOIN_PARTS_H
 #define VOLTMILL_PRODUCT_JOIN_PARTS_H
 
-#include "io/hdf5/h5_dataset.h"
 #include "product/join.h"
 #include "product/product.h"
 

@@ -11,7 +11,6 @@
 #include "base/status.h"
 #include "base/terms.h"
 #include "dsp/axes.h"
-#include "dsp/fir/prototype.h"
 #include "dsp/steps.h"
 #include "dsp/stokes.h"
 #include "input/archive.h"

@@ -10,7 +10,6 @@
 #include "io/folder.h"
 #include "io/mark.h"
 #include "output/journal.h"
-#include "output/output_spec.h"
 #include "product/product.h"
 #include "ranks/agree.h"
 

@@ -15,7 +15,6 @@
 
 #include "input/archive.h"
 #include "job/job.h"
-#include "output/output_spec.h"
 #include "run/resume.h"
 #include "run/run.h"
 

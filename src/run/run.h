@@ -3,7 +3,6 @@
 #define VOLTMILL_RUN_RUN_H
 
 #include "base/status.h"
-#include "base/terms.h"
 
 #include <mpi.h>
 #include <stdint.h>

@@ -4,7 +4,6 @@
 #ifndef VOLTMILL_SYNTH_SIGNAL_H
 #define VOLTMILL_SYNTH_SIGNAL_H
 
-#include "dsp/noise.h"
 #include "synth/synth_spec.h"
 
 typedef struct signal signal_t;

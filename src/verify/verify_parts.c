@@ -7,8 +7,6 @@
 #include "product/contents.h"
 
 #include <float.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "dsp/dft.h"
 #include "dsp/fir/filter_report.h"

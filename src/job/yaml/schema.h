@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "io/pack.h"
 #include "job/yaml/tree.h"
 
 enum schema_type {

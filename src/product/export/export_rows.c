@@ -2,7 +2,6 @@
 #include "product/export/export_rows.h"
 
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/report.h"
 #include "io/file.h"
 #include "product/export/export_bank.h"

@@ -17,7 +17,6 @@
 #include "product/kind/sigproc_head.h"
 #include "product/places.h"
 
-#include <hdf5.h>
 #include <stdlib.h>
 
 static const char time_convention[] =

@@ -7,8 +7,6 @@
 #include "input/fbh5/fbh5.h"
 #include "product/product.h"
 
-#include <hdf5.h>
-
 struct boxes;
 struct candidates;
 
