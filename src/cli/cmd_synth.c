@@ -79,10 +79,7 @@ static status_t synthesis_share_array_all(struct synthesis *s)
         return STATUS_OK;
     }
     status_t st = s->rank == 0 ? array_table_read(s->spec->array.file, &s->array) : STATUS_OK;
-    void *table = s->array;
-    st = share_struct_all(MPI_COMM_WORLD, st, &array_table_type, "a table of stations", &table);
-    s->array = table;
-    TRY(st);
+    TRY(share_struct_all(MPI_COMM_WORLD, st, &array_table_type, "a table of stations", &s->array));
     return REQUIRED(s->array->nstations == s->spec->stations, STATUS_USAGE,
                     "%s: streams.stations is %u, expected the %u stations of %s", s->spec->path,
                     (unsigned)s->spec->stations, (unsigned)s->array->nstations, s->array->path);

@@ -187,10 +187,7 @@ static status_t pass_open_filterbank(struct dedisperse_pass *p)
 static status_t pass_open_filterbank_all(struct dedisperse_pass *p)
 {
     status_t st = p->pass.rank == 0 ? pass_open_filterbank(p) : STATUS_OK;
-    void *shared = p->fbh5;
-    st = share_struct_all(p->pass.comm, st, &fbh5_type, "a filterbank", &shared);
-    p->fbh5 = shared;
-    return st;
+    return share_struct_all(p->pass.comm, st, &fbh5_type, "a filterbank", &p->fbh5);
 }
 
 /* As suits now or as it was begun; the same on all ranks. */

@@ -156,22 +156,14 @@ static uint64_t packed_most_bytes(uint64_t file_bytes)
     return file_bytes + file_bytes / 16 + LEAST;
 }
 
-/* Adds likewise a file whose rows will be compressed: for a while both files exist. Fails with
- * USAGE, DEVICE (memory). */
-static status_t room_add_packed(struct room *room, const char *path, uint64_t bytes)
-{
-    TRY(room_add(room, path, bytes));
-    room->needs[room->count - 1].bytes += packed_most_bytes(bytes);
-    return STATUS_OK;
-}
-
 status_t pass_add_room(const struct pass *pass, struct room *room)
 {
     for (uint32_t i = 0; i < pass->making.count && !pass->is_complete; i++) {
         const struct output_spec_item *item = &pass->making.items[i];
-        TRY(item->compression == COMPRESSION_NONE
-                ? room_add(room, item->file, pass->bytes[i])
-                : room_add_packed(room, item->file, pass->bytes[i]));
+        TRY(room_add(room, item->file, pass->bytes[i]));
+        if (item->compression != COMPRESSION_NONE) { /* for a while both files exist */
+            room->needs[room->count - 1].bytes += packed_most_bytes(pass->bytes[i]);
+        }
     }
     return STATUS_OK;
 }

@@ -412,16 +412,19 @@ out:
 }
 
 status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *type,
-                          const char *what, void **object)
+                          const char *what, void *out)
 {
+    void *object = NULL;
     struct text packed = {0};
     int rank = agree_rank(comm);
+    memcpy(&object, out, sizeof object);
     TRY_OUT(
-        agree_all(comm, st == STATUS_OK && rank == 0 ? pack_struct(&packed, *object, type) : st));
+        agree_all(comm, st == STATUS_OK && rank == 0 ? pack_struct(&packed, object, type) : st));
     TRY_OUT(share_text_all(comm, &packed));
     if (rank != 0) {
         struct unpack in = {.data = packed.data, .length = packed.length};
-        st = unpack_new(&in, type, what, object);
+        st = unpack_new(&in, type, what, &object);
+        memcpy(out, &object, sizeof object);
     }
     TRY_OUT(agree_all(comm, st));
 out:
@@ -436,10 +439,7 @@ static status_t share_archive_all(MPI_Comm comm, const struct job *job, struct a
     if (*out) {
         assumed_say((*out)->parts[0].path, (*out)->assumed);
     }
-    void *shared = *out;
-    st = share_struct_all(comm, st, &archive_type, "an archive", &shared);
-    *out = shared;
-    return st;
+    return share_struct_all(comm, st, &archive_type, "an archive", out);
 }
 
 static const struct pack_field filter_fields[] = {

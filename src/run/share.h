@@ -30,10 +30,11 @@ status_t opened_take_all(MPI_Comm comm, opened_t *opened, const struct job *job,
  */
 void opened_give_back(opened_t *opened, backend_t *backend, status_t st);
 
-/* Gives all ranks a copy of rank 0's *object. `st` is rank 0's status so far: nothing is sent after
- * a failure. `what` names it in messages. Collective. Fails with `st`, DEVICE (memory). */
+/* Gives all ranks a copy of rank 0's object, to which the pointer at `out` leads. `st` is rank 0's
+ * status so far: nothing is sent after a failure. `what` names it in messages. Collective. Fails
+ * with `st`, DEVICE (memory). */
 status_t share_struct_all(MPI_Comm comm, status_t st, const struct pack_type *type,
-                          const char *what, void **object);
+                          const char *what, void *out);
 
 /* Rank 0 reads the text of a job (called `path` in messages), opens the archive and reads the
  * coefficients of filters; all ranks receive all three. Dedispersions by ranges of DMs are divided.

@@ -61,44 +61,30 @@ static status_t verify_spans_judge(const struct verify *verify)
                     verify->spans.bad, verify->spans.bad == 1 ? "span" : "spans");
 }
 
-static void verify_marks_destroy(struct verify_marked *marked)
-{
-    if (marked) {
-        free(marked->rows);
-        free(marked->groups);
-        free(marked);
-    }
-}
-
 /* Reads all rows that are marked in /provenance/holes. Fails with DEVICE or DATA. */
-static status_t verify_marks_create(const struct verify *verify, struct verify_marked **out)
+static status_t verify_marks_read(struct verify *verify)
 {
-    status_t st = STATUS_OK;
     const struct product_place *place = &verify->product->place;
     enum { MARKS = 8192 };
     char flags[MARKS];
-    struct verify_marked *marked = NULL;
+    struct verify_marked *marked = &verify->marked;
     size_t count = (size_t)verify->holes;
-    TRY_OUT(memory_zeroed(1, sizeof *marked, "marks", &marked));
-    TRY_OUT(memory_zeroed(count + 1, sizeof *marked->rows, "marks", &marked->rows));
-    TRY_OUT(memory_zeroed(count + 1, 2 * sizeof *marked->groups, "marks", &marked->groups));
+    TRY(memory_zeroed(count + 1, sizeof *marked->rows, "marks", &marked->rows));
+    TRY(memory_zeroed(count + 1, 2 * sizeof *marked->groups, "marks", &marked->groups));
     marked->unread = marked->groups + count;
     for (uint64_t row = 0; row < place->rows && marked->count < count; row++) {
         if (row % MARKS == 0) {
-            TRY_OUT(file_read(verify->fd, verify->product->path, place->holes_offset + row, flags,
-                              min_u64(MARKS, place->rows - row)));
+            TRY(file_read(verify->fd, verify->product->path, place->holes_offset + row, flags,
+                          min_u64(MARKS, place->rows - row)));
         }
         if (flags[row % MARKS]) {
             marked->rows[marked->count++] = row;
         }
     }
-    *out = memory_move(&marked);
-out:
-    verify_marks_destroy(marked);
-    return st;
+    return STATUS_OK;
 }
 
-static void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marked *marked)
+static void verify_marks_add_up_all(MPI_Comm comm, int rank, const struct verify_marked *marked)
 {
     const uint64_t count = 2 * marked->count;
     for (uint64_t at = 0; at < count; at += INT_MAX) {
@@ -111,7 +97,7 @@ static void verify_marks_add_up_all(MPI_Comm comm, int rank, struct verify_marke
 /* On rank 0: checks that no row is marked wrongly, if all of it was recomputed. Fails with DATA. */
 static status_t verify_marks_judge(const struct verify *verify)
 {
-    const struct verify_marked *marked = verify->marked;
+    const struct verify_marked *marked = &verify->marked;
     const uint64_t all = chunk_groups(verify->chunking);
     for (uint64_t i = 0; i < marked->count; i++) {
         REQUIRE(marked->unread[i] > 0 || (uint64_t)marked->groups[i] < all, STATUS_DATA,
@@ -126,7 +112,10 @@ static status_t verify_marks_judge(const struct verify *verify)
 static void verify_add_up_all(struct verify *verify)
 {
     struct agreement *found = &verify->found.agreement;
-    struct agreement all = {.filters = verify->found.agreement.filters, .went_in = found->went_in};
+    struct agreement all = *found;
+    uint64_t *const counts[] = {&verify->found.recomputed, &verify->found.passed,
+                                &verify->found.missing,    &verify->found.clipped,
+                                &verify->found.beside,     &verify->spans.bad};
     MPI_Reduce(&found->errors, &all.errors, 1, MPI_DOUBLE, MPI_SUM, 0, verify->comm);
     MPI_Reduce(&found->numbers, &all.numbers, 1, MPI_DOUBLE, MPI_SUM, 0, verify->comm);
     MPI_Reduce(&found->worst, &all.worst, 1, MPI_DOUBLE, MPI_MAX, 0, verify->comm);
@@ -134,15 +123,12 @@ static void verify_add_up_all(struct verify *verify)
     MPI_Reduce(&found->count, &all.count, 1, MPI_DOUBLE, MPI_SUM, 0, verify->comm);
     MPI_Reduce(&found->stray, &all.stray, 1, MPI_DOUBLE, MPI_MAX, 0, verify->comm);
     *found = all;
-    verify->found.recomputed = sum_u64_all(verify->comm, verify->found.recomputed);
-    verify->found.passed = sum_u64_all(verify->comm, verify->found.passed);
-    verify->found.missing = sum_u64_all(verify->comm, verify->found.missing);
-    verify->found.clipped = sum_u64_all(verify->comm, verify->found.clipped);
-    verify->found.beside = sum_u64_all(verify->comm, verify->found.beside);
-    verify->spans.bad = sum_u64_all(verify->comm, verify->spans.bad);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        *counts[i] = sum_u64_all(verify->comm, *counts[i]);
+    }
     uint64_t first = verify->spans.first_bad;
     MPI_Reduce(&first, &verify->spans.first_bad, 1, MPI_UINT64_T, MPI_MIN, 0, verify->comm);
-    verify_marks_add_up_all(verify->comm, verify->rank, verify->marked);
+    verify_marks_add_up_all(verify->comm, verify->rank, &verify->marked);
 }
 
 /* Prints the result for people. */
@@ -240,7 +226,7 @@ static status_t verify_open(struct verify *verify)
     if (verify->product->place.holes_offset > 0) {
         TRY_OUT(product_count_holes(verify->fd, path, &verify->product->place, &verify->holes));
     }
-    TRY_OUT(verify_marks_create(verify, &verify->marked));
+    TRY_OUT(verify_marks_read(verify));
     TRY_OUT(backend_open(BACKEND_REFERENCE, &none, &verify->backend));
 out:
     product_files_free(&find);
@@ -255,7 +241,8 @@ static void verify_end(struct verify *verify, const struct verify_kind *kind)
     job_destroy(verify->job);
     rows_close(verify->rows);
     product_destroy(verify->product);
-    verify_marks_destroy(verify->marked);
+    free(verify->marked.rows);
+    free(verify->marked.groups);
     free(verify->picked);
     free(verify->stored);
     free(verify->spans.bytes);

@@ -70,7 +70,7 @@ status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t
 /* Marks of rows whose input could not be read: noted for each group of streams, and judged when all
  * of them were recomputed. */
 
-void verify_marks_note(struct verify_marked *marked, uint64_t row, int is_unread)
+void verify_marks_note(const struct verify_marked *marked, uint64_t row, int is_unread)
 {
     const uint64_t *found =
         bsearch(&row, marked->rows, (size_t)marked->count, sizeof row, compare_u64);
@@ -158,7 +158,7 @@ static status_t verify_check_mark(rows_t *rows, const struct product *product, u
 static status_t verify_marks(const struct verify *verify, uint64_t most, struct verify_mark **out,
                              uint64_t *count)
 {
-    const struct verify_marked *marked = verify->marked;
+    const struct verify_marked *marked = &verify->marked;
     uint64_t stride = max_u64(ceil_div_u64(marked->count, max_u64(most, 1)), 1);
     uint64_t at = 0;
     *count = 0;

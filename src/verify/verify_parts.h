@@ -16,6 +16,14 @@
 
 #include <stdatomic.h>
 
+/* Rows that are marked in /provenance/holes. */
+struct verify_marked {
+    uint64_t *rows; /* [count] ascending */
+    int *groups;    /* [count] of streams that were recomputed, */
+    int *unread;    /* and of them those with input that cannot be read */
+    uint64_t count;
+};
+
 struct verify {
     MPI_Comm comm;
     int rank;
@@ -47,7 +55,7 @@ struct verify {
         uint64_t clipped;    /* numbers of voltages in them, */
         uint64_t beside;     /* and those that were rounded the other way */
     } found;
-    struct verify_marked *marked;
+    struct verify_marked marked;
     struct {
         uint64_t bad, first_bad; /* of rows, whose CRC differs */
         uint64_t last;           /* that was read */
@@ -109,16 +117,9 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
 status_t verify_spans(struct verify *verify, const struct chunk *chunk, uint64_t first_row,
                       uint64_t rows);
 
-struct verify_marked {
-    uint64_t *rows; /* [count] ascending */
-    int *groups;    /* [count] of streams that were recomputed, */
-    int *unread;    /* and of them those with input that cannot be read */
-    uint64_t count;
-};
-
 /* Notes that a row was recomputed, of one group of streams (of series: of times), and whether some
  * of it is NaN by input that cannot be read. Rows that are not marked are ignored. */
-void verify_marks_note(struct verify_marked *marked, uint64_t row, int is_unread);
+void verify_marks_note(const struct verify_marked *marked, uint64_t row, int is_unread);
 
 /* Comparing rows of spectra and power with the reference's. For verify_spectra.c alone. */
 

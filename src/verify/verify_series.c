@@ -150,7 +150,7 @@ static status_t series_compare_rows(void *context, uint32_t index, const struct 
         REQUIRE(is_marked || !holes || !holes[i], STATUS_DATA,
                 "%s: DM %.12g contains NaN, but /provenance/holes does not say so",
                 verify->product->path, verify->product->series->dms[first_row + i]);
-        verify_marks_note(verify->marked, first_row + i, holes && holes[i]);
+        verify_marks_note(&verify->marked, first_row + i, holes && holes[i]);
         float *stored = (float *)(void *)verify->stored;
         memcpy(expected, (const float *)data + i * chunk->streams,
                chunk->streams * sizeof *expected);

@@ -250,7 +250,7 @@ static status_t spectra_compare_rows(void *context, uint32_t index, const struct
         char is_marked = 0;
         TRY(verify_read_row(verify, chunk, first_row + i, &is_marked));
         TRY(spectra_check_mark(verify, chunk, first_row + i, is_marked, holes && holes[i]));
-        verify_marks_note(verify->marked, first_row + i, holes && holes[i]);
+        verify_marks_note(&verify->marked, first_row + i, holes && holes[i]);
         if (spectra->steps) {
             const struct verify_steps_row of = {.expected = expected,
                                                 .wholes = wholes ? wholes + i * ifs : NULL,

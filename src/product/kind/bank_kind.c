@@ -143,19 +143,9 @@ out:
     return st;
 }
 
-/* Writes the weights of sums into /provenance. Fails with DATA, NO_SPACE. */
-static status_t ifs_put_provenance(hid_t group, const struct product_spec *spec)
-{
-    const struct parts_set weights = {
-        "sum_weights",
-        H5T_IEEE_F64LE,
-        1,
-        {spec->combine.nweights},
-        spec->combine.weights,
-        .long_name = "by which the power of each station or beam (of both: of each beam of each "
-                     "station, the beams fastest) was multiplied before all were added up"};
-    return spec->combine.nweights > 0 ? parts_put(group, &weights) : STATUS_OK;
-}
+static const char sum_convention[] =
+    "by which the power of each station or beam (of both: of each beam of each station, the beams "
+    "fastest) was multiplied before all were added up";
 
 static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
                                     const struct product_place *place)
@@ -172,14 +162,13 @@ static status_t bank_put_provenance(hid_t file, const struct product_spec *spec,
     }
     TRY_OUT(h5_put_text(group, "missing_convention", missing_convention));
     TRY_OUT(h5_put_u64(group, "gap_samples", spec->gap_samples));
-    TRY_OUT(ifs_put_provenance(group, spec));
+    if (spec->combine.nweights > 0) {
+        TRY_OUT(parts_put_named(group, "sum_weights", H5T_IEEE_F64LE, spec->combine.nweights,
+                                spec->combine.weights, sum_convention));
+    }
     if (spec->gains) { /* by what channels were divided */
-        TRY_OUT(parts_put(group, &(struct parts_set){"droop",
-                                                     H5T_IEEE_F64LE,
-                                                     1,
-                                                     {spec->frequencies * spec->average},
-                                                     spec->gains + spec->first_frequency,
-                                                     .long_name = droop_convention}));
+        TRY_OUT(parts_put_named(group, "droop", H5T_IEEE_F64LE, spec->frequencies * spec->average,
+                                spec->gains + spec->first_frequency, droop_convention));
     }
     if (spec->filters) { /* that came before */
         TRY_OUT(h5_put_text(group, "filters", spec->filters));

@@ -62,6 +62,13 @@ status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_
     return values ? parts_put(at, &set) : STATUS_OK;
 }
 
+status_t parts_put_named(hid_t at, const char *name, hid_t type, hsize_t count, const void *values,
+                         const char *long_name)
+{
+    const struct parts_set set = {name, type, 1, {count}, values, .long_name = long_name};
+    return parts_put(at, &set);
+}
+
 status_t parts_compound(size_t bytes, const struct parts_field *fields, size_t count,
                         const char *what, hid_t *out)
 {
@@ -237,8 +244,7 @@ status_t parts_reserve_holes(hid_t group, const struct product_place *place)
     static const char words[] =
         "1: the row is NaN, because a part of its input could not be read (of a dedispersed "
         "series: some of the DM's times are)";
-    return parts_put(
-        group, &(struct parts_set){"holes", H5T_STD_U8LE, 1, {place->rows}, .long_name = words});
+    return parts_put_named(group, "holes", H5T_STD_U8LE, place->rows, NULL, words);
 }
 
 status_t parts_put_coherent(hid_t file, const struct archive *archive, const double *delay_hz,

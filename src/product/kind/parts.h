@@ -23,10 +23,12 @@ struct parts_set {
  * with DATA, NO_SPACE. */
 status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out);
 status_t parts_put(hid_t at, const struct parts_set *set);
-/* Writes a list without attributes, [count], or [count][3] if rank is 2; none if `values` is NULL.
- * Fails with DATA, NO_SPACE. */
+/* Write a list, [count]; parts_put_list() without attributes, or [count][3] if rank is 2; none if
+ * `values` is NULL. Fail with DATA, NO_SPACE. */
 status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_t count,
                         const void *values);
+status_t parts_put_named(hid_t at, const char *name, hid_t type, hsize_t count, const void *values,
+                         const char *long_name);
 
 /* Make the type of a struct of `bytes` bytes, and that of complex numbers, {r, i}, as h5py has it;
  * `what` it is of, for messages. The caller closes *out, -1 before, in any case. Fail with DATA. */
