@@ -299,15 +299,15 @@ static status_t synthesis_process(void *context, driver_t *driver, uint64_t inde
 static status_t synthesis_prepare_all(struct synthesis *s, const struct shared *options)
 {
     status_t st = STATUS_OK;
-    TRY_OUT(agree_all(MPI_COMM_WORLD,
-                      s->rank == 0 ? text_read_file(&s->text, options->operand, MOST_SPEC_BYTES,
-                                                    "a specification (YAML)")
-                                   : STATUS_OK));
-    TRY_OUT(share_text_all(MPI_COMM_WORLD, &s->text));
-    TRY_OUT(agree_all(MPI_COMM_WORLD,
-                      synth_spec_parse(options->operand, s->text.data, s->text.length,
-                                       options->sets.items, options->sets.count, &s->spec)));
-    TRY_OUT(synthesis_share_array_all(s));
+    TRY(agree_all(MPI_COMM_WORLD, s->rank == 0
+                                      ? text_read_file(&s->text, options->operand, MOST_SPEC_BYTES,
+                                                       "a specification (YAML)")
+                                      : STATUS_OK));
+    TRY(share_text_all(MPI_COMM_WORLD, &s->text));
+    TRY(agree_all(MPI_COMM_WORLD,
+                  synth_spec_parse(options->operand, s->text.data, s->text.length,
+                                   options->sets.items, options->sets.count, &s->spec)));
+    TRY(synthesis_share_array_all(s));
     s->antennas = s->spec->stations * s->spec->beams * s->spec->pols;
     int local_rank;
     int local_size;
@@ -320,15 +320,13 @@ static status_t synthesis_prepare_all(struct synthesis *s, const struct shared *
     }
     s->before.file = s->spec->file;
     s->before.part = s->part;
-    TRY_OUT(agree_all(MPI_COMM_WORLD, st));
-    TRY_OUT(agree_all(MPI_COMM_WORLD,
-                      s->rank == 0 ? synthesis_make_file(s, options->force) : STATUS_OK));
+    TRY(agree_all(MPI_COMM_WORLD, st));
+    TRY(agree_all(MPI_COMM_WORLD,
+                  s->rank == 0 ? synthesis_make_file(s, options->force) : STATUS_OK));
     share_bytes_all(MPI_COMM_WORLD, &s->place, sizeof s->place);
     share_bytes_all(MPI_COMM_WORLD, &s->before.kind, sizeof s->before.kind);
     share_bytes_all(MPI_COMM_WORLD, &s->mark, sizeof s->mark);
-    TRY_OUT(agree_all(MPI_COMM_WORLD, synthesis_make_buffers(s)));
-out:
-    return st;
+    return agree_all(MPI_COMM_WORLD, synthesis_make_buffers(s));
 }
 
 /* Rank 0: all samples are there, and on the disk. */

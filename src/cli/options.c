@@ -522,10 +522,8 @@ static status_t command_start_all(status_t st, int *rank, int *ranks)
     MPI_Comm_rank(MPI_COMM_WORLD, rank);
     MPI_Comm_size(MPI_COMM_WORLD, ranks);
     report_quiet(*rank != 0);
-    TRY_OUT(agree_all(MPI_COMM_WORLD, st));
-    TRY_OUT(is_alone ? STATUS_OK : watch_know_all(MPI_COMM_WORLD));
-out:
-    return st;
+    TRY(agree_all(MPI_COMM_WORLD, st));
+    return is_alone ? STATUS_OK : watch_know_all(MPI_COMM_WORLD);
 }
 
 static status_t command_run(const struct command *command, int argc, char **argv)

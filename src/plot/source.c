@@ -462,16 +462,15 @@ static status_t source_make_filter(const struct job_bank *job, struct prototype_
     int is_file = job->window.kind == WINDOW_FILE;
     uint32_t channels =
         job->channels > ENOUGH_CHANNELS && !is_file ? ENOUGH_CHANNELS : job->channels;
-    TRY_OUT(bank_prototype(job, spec));
+    TRY(bank_prototype(job, spec));
     spec->channels = spec->samples_per_spectrum = channels;
-    TRY_OUT(flat_cutoff_settle(spec));
+    TRY(flat_cutoff_settle(spec));
     st = prototype_create(spec, out);
     if (st == STATUS_DATA && is_file) {
         report_clear();
         spec->samples_per_spectrum = 2 * channels;
         st = prototype_create(spec, out);
     }
-out:
     return st;
 }
 

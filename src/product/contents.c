@@ -413,15 +413,14 @@ static status_t contents_dataset(struct contents *contents, hid_t dataset, const
 {
     status_t st = STATUS_OK;
     struct item *item = NULL;
-    TRY_OUT(contents_add(contents, name, NULL, &item));
+    TRY(contents_add(contents, name, NULL, &item));
     if (contents->fd >= 0) {
         haddr_t rows = contents->data_offset > 0 ? contents->data_offset : HADDR_UNDEF;
         int is_line = strcmp(name, table_name) == 0 || h5_offset(dataset) == rows;
         st = contents_of_dataset(dataset, item->name, is_line ? -1 : contents->fd, &item->crc);
-        TRY_OUT(contents_settle(contents, st, item));
+        TRY(contents_settle(contents, st, item));
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 static status_t contents_object(struct contents *contents, const char *name)

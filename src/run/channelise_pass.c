@@ -279,11 +279,9 @@ static status_t pass_cut_as_tuned_all(struct channelise_pass *p)
     } else if (pass->rank == 0 && is_tuned) {
         st = tuned_blocks(p->backend, p->work, pass->begun.is_begun, pass->options, &p->block);
     }
-    TRY_OUT(agree_all(pass->comm, st));
+    TRY(agree_all(pass->comm, st));
     share_bytes_all(pass->comm, &p->block, sizeof p->block);
-    TRY_OUT(p->block > 0 || p->has_filters ? pass_plan_all(p) : STATUS_OK);
-out:
-    return st;
+    return p->block > 0 || p->has_filters ? pass_plan_all(p) : STATUS_OK;
 }
 
 status_t channelise_pass_plan_all(struct channelise_pass *p)
@@ -322,11 +320,10 @@ static status_t pass_choose_synthesis_all(struct channelise_pass *p)
     } else if (pass->rank == 0) {
         st = synthesise_choose(p->backend, &plan->spec, &p->synthesis);
     }
-    TRY_OUT(agree_all(pass->comm, st));
+    TRY(agree_all(pass->comm, st));
     share_bytes_all(pass->comm, &p->synthesis, sizeof p->synthesis);
     plan->spec.choice = p->synthesis;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* How each filter is computed; rank 0 looks, or measures. */
@@ -343,11 +340,10 @@ static status_t pass_choose_filters_all(struct channelise_pass *p)
         st = tuned_filter(p->backend, &plan->stages[i].spec, p->work->stage_bytes, pass->options,
                           &p->filters[i]);
     }
-    TRY_OUT(agree_all(pass->comm, st));
+    TRY(agree_all(pass->comm, st));
     share_bytes_all(pass->comm, p->filters, sizeof p->filters);
     p->has_filters = 1;
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Opens the backend on every rank; rank 0 finds out how it is fastest, and all do as it says, as do
@@ -356,8 +352,8 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
 {
     status_t st = STATUS_OK;
     struct pass *pass = &p->pass;
-    TRY_OUT(opened_take_all(pass->comm, pass->options->opened, pass->job, p->work->backend,
-                            &p->backend));
+    TRY(opened_take_all(pass->comm, pass->options->opened, pass->job, p->work->backend,
+                        &p->backend));
     pass_step(p, RUN_STEP_DEVICE);
     if (pass->rank == 0 && !pass->begun.is_begun) {
         ahead_begin(p->work, pass->local_size);
@@ -372,13 +368,11 @@ static status_t pass_open_backend_all(struct channelise_pass *p)
             st = tuned_filter_bank(p->backend, spec, p->work->stage_bytes, pass->options,
                                    &spec->choice);
         }
-        TRY_OUT(agree_all(pass->comm, st));
+        TRY(agree_all(pass->comm, st));
         share_bytes_all(pass->comm, &spec->choice, sizeof spec->choice);
     }
-    TRY_OUT(pass_choose_synthesis_all(p));
-    TRY_OUT(pass_choose_filters_all(p));
-out:
-    return st;
+    TRY(pass_choose_synthesis_all(p));
+    return pass_choose_filters_all(p);
 }
 
 /* Rank 0, before any file is made: checks the disk space for the products of all passes. Files are
@@ -389,21 +383,20 @@ static status_t pass_check_room(struct channelise_pass *p)
     const uint64_t beside_rows = UINT64_C(8) << 30;
     for (int is_measured = 0; is_measured < 2; is_measured++) {
         struct room room = {.count = 0};
-        TRY_OUT(is_measured ? pass_measure(&p->pass) : STATUS_OK);
+        TRY(is_measured ? pass_measure(&p->pass) : STATUS_OK);
         for (uint32_t i = 0; i < p->pass.making.count && !is_measured; i++) {
             const struct output_spec_item *item = &p->pass.making.items[i];
             p->pass.bytes[i] = 16 * item->spec.rows * item->row_bytes + beside_rows;
         }
-        TRY_OUT(pass_add_room(&p->pass, &room));
-        TRY_OUT(dedisperse_pass_add_room(p->later, p->pass.job->ndedisperse, &room));
+        TRY(pass_add_room(&p->pass, &room));
+        TRY(dedisperse_pass_add_room(p->later, p->pass.job->ndedisperse, &room));
         st = room_check(&room);
         if (st != STATUS_NO_SPACE || is_measured) {
-            goto out;
+            return st;
         }
         report_clear();
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* Rank 0: finds scales that apply to all rows, before the first chunk is given out. A resumed run

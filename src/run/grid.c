@@ -321,8 +321,7 @@ status_t grid_find_left(struct grid *grid, const struct archive *archive,
             part->left = (struct resume){0};
             st = STATUS_OK;
         }
-        TRY_OUT(st);
+        TRY(st);
     }
-out:
-    return st;
+    return STATUS_OK;
 }

@@ -142,10 +142,9 @@ static status_t resume_was_begun(const struct output_spec *making, int *out)
         st = product_files_of(making->items[i].file, &files);
         *out = files.has_journal;
         product_files_free(&files);
-        TRY_OUT(st);
+        TRY(st);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 /* A run that was killed while it took the journals of complete products away has left some of them:

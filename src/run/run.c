@@ -144,12 +144,10 @@ static status_t run_find_left_all(MPI_Comm comm, const struct job *job,
             st = tables_check(&job->dedisperse[i].search, out->dedisperse[i]);
         }
     }
-    TRY_OUT(agree_all(comm, st));
+    TRY(agree_all(comm, st));
     share_bytes_all(comm, out, sizeof *out);
-    REQUIRE_OUT(!options->times || !(out->all || (out->channelise && archive)), STATUS_USAGE,
-                "%s exists already: --force replaces it", job_file(job, 0));
-out:
-    return st;
+    return REQUIRED(!options->times || !(out->all || (out->channelise && archive)), STATUS_USAGE,
+                    "%s exists already: --force replaces it", job_file(job, 0));
 }
 
 /* Loads the job, opens its archive, makes sure that nothing that is read would be written, and
@@ -163,18 +161,16 @@ static status_t run_begin_all(MPI_Comm comm, const struct run_options *options,
     if (agree_rank(comm) == 0) {
         st = share_read_job(options->path, options->given, &out->text);
     }
-    TRY_OUT(share_job_all(comm, st, options->path, &out->text, options->sets, options->nsets,
-                          options->each, options->opened, &out->job, &out->archive));
+    TRY(share_job_all(comm, st, options->path, &out->text, options->sets, options->nsets,
+                      options->each, options->opened, &out->job, &out->archive));
     for (uint32_t i = 0; i < job_nfiles(out->job) && !options->each; i++) {
-        REQUIRE_OUT(!strstr(job_file(out->job, i), "{name}"), STATUS_USAGE,
-                    "%s: the output %s has {name}, which --each and --list replace: expected "
-                    "`--each PATTERN`, `--list FILE`, or another name",
-                    options->path, job_file(out->job, i));
+        REQUIRE(!strstr(job_file(out->job, i), "{name}"), STATUS_USAGE,
+                "%s: the output %s has {name}, which --each and --list replace: expected "
+                "`--each PATTERN`, `--list FILE`, or another name",
+                options->path, job_file(out->job, i));
     }
-    TRY_OUT(run_protect_all(comm, out->job, out->archive, options));
-    TRY_OUT(run_find_left_all(comm, out->job, out->archive, options, &out->left));
-out:
-    return st;
+    TRY(run_protect_all(comm, out->job, out->archive, options));
+    return run_find_left_all(comm, out->job, out->archive, options, &out->left);
 }
 
 /* Rank 0: whether another run is about to end: a product has its name, and its journal still. */

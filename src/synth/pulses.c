@@ -468,9 +468,9 @@ static status_t burst_take(bursts_t *b, struct burst *burst, uint32_t chan,
 {
     status_t st = STATUS_OK;
     if (!burst->kept) {
-        TRY_OUT(burst_make(b, burst, chan, chirp, made));
+        TRY(burst_make(b, burst, chan, chirp, made));
         *waveform = *made;
-        goto out;
+        return STATUS_OK;
     }
     pthread_mutex_lock(&b->lock);
     if (!burst->kept[chan]) {
@@ -478,7 +478,6 @@ static status_t burst_take(bursts_t *b, struct burst *burst, uint32_t chan,
     }
     *waveform = burst->kept[chan];
     pthread_mutex_unlock(&b->lock);
-out:
     return st;
 }
 

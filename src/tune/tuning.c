@@ -393,17 +393,16 @@ static status_t few_measure(struct few *few, uint64_t memory, uint32_t *values)
         report_clear();
         return STATUS_OK;
     }
-    TRY_OUT(tuning_forgive(t->problem, t->backend, st));
-    REQUIRE_OUT(t->outcome.ok > 0 || t->summary.wrong == 0, STATUS_DEVICE,
-                "%s: none of %u configurations computes what the reference does", t->problem->title,
-                t->summary.timed);
+    TRY(tuning_forgive(t->problem, t->backend, st));
+    REQUIRE(t->outcome.ok > 0 || t->summary.wrong == 0, STATUS_DEVICE,
+            "%s: none of %u configurations computes what the reference does", t->problem->title,
+            t->summary.timed);
     /* If none can be built, the stage that is created next reports why. */
     if (t->outcome.ok > 0) {
         memcpy(values, t->values, few->bytes);
         cache_put(few->kind, few->key.data, values, few->bytes);
     }
-out:
-    return st;
+    return STATUS_OK;
 }
 
 status_t tune_few(const struct tune_problem *problem, backend_t *backend, const void *spec,

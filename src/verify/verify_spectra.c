@@ -475,34 +475,32 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
         .filters = product->origin.filters ? filters : NULL,
         .weights = {product->weights > 0 ? WEIGHTS_KEPT : WEIGHTS_NONE}};
     if (product->origin.filters) {
-        REQUIRE_OUT(filter_plan_read_choices(product->origin.filters, BACKEND_REFERENCE, filters),
-                    STATUS_DATA, "%s: its filters are not described as voltmill does: %s",
-                    product->path, product->origin.filters);
+        REQUIRE(filter_plan_read_choices(product->origin.filters, BACKEND_REFERENCE, filters),
+                STATUS_DATA, "%s: its filters are not described as voltmill does: %s",
+                product->path, product->origin.filters);
     }
     do {
         st = channelise_plan_create(verify->job, spectra->archive, BACKEND_REFERENCE, 1, &cut,
                                     &spectra->plan);
     } while (verify_may_take_more(st, verify));
-    TRY_OUT(st);
+    TRY(st);
     verify->found.agreement.filters =
         spectra->plan->filters ? filter_plan_count(spectra->plan->filters) : 0;
     verify->chunking = &spectra->plan->chunking;
-    TRY_OUT(spectra_compare_description(verify));
+    TRY(spectra_compare_description(verify));
     if (spectra->plan->is_bank) {
-        TRY_OUT(verify_rows_create(spectra->plan, &spectra->rows));
-        TRY_OUT(verify_steps_create(verify, spectra->plan, &spectra->steps));
+        TRY(verify_rows_create(spectra->plan, &spectra->rows));
+        TRY(verify_steps_create(verify, spectra->plan, &spectra->steps));
     }
     /* Chunks that complete a row: the last one may hold only spectra that were dropped, but all
      * samples are counted when all chunks are looked at. */
-    TRY_OUT(verify_pick(
+    TRY(verify_pick(
         verify,
         ceil_div_u64(product->rows * product->integrate, verify->chunking->chunk_spectra) *
             chunk_groups(verify->chunking),
         spectra_chunk_of));
-    TRY_OUT(
-        channelise_pipeline_create(spectra->plan, verify->backend, &sink, NULL, &verify->pipeline));
-out:
-    return st;
+    return channelise_pipeline_create(spectra->plan, verify->backend, &sink, NULL,
+                                      &verify->pipeline);
 }
 
 static status_t spectra_prepare_all(struct verify *verify)

@@ -325,10 +325,8 @@ static status_t bank_walk_block(struct bank_walk *walk, uint32_t thread, uint64_
     if (is_shared) {
         pthread_mutex_unlock(&walk->reading);
     }
-    TRY_OUT(st);
-    TRY_OUT(walk->use(bank, &block));
-out:
-    return st;
+    TRY(st);
+    return walk->use(bank, &block);
 }
 
 static void bank_walk_task(void *context, uint32_t thread, uint64_t number)
