@@ -464,8 +464,15 @@ static status_t array_rows(struct array_settings *s,
                     units_number(s->failed, "row", "rows"));
 }
 
-static status_t array_close(struct array_settings *s, status_t st)
+/* The whole command: `heading` is that of CSV, `head` that of the table. */
+static status_t array_run(struct array_settings *s, const char *heading, const char *head,
+                          status_t (*print)(struct array_settings *, const struct array_row *))
 {
+    status_t st = STATUS_OK;
+    TRY_OUT(array_open(s, heading));
+    printf("%s\n", head);
+    TRY_OUT(array_rows(s, print));
+out:
     backend_close(s->opened);
     return csv_close(&s->csv, st);
 }
@@ -476,7 +483,7 @@ static status_t array_close(struct array_settings *s, status_t st)
 
 static status_t beams_print(struct array_settings *s, const struct array_row *row)
 {
-    struct bench_formed r;
+    struct bench_formed r = {.is_right = 0};
     TRY(bench_beams(s, row, &r));
     /* Numbers of all streams, each of which comes to one number of a spectrum; the sums are eight
      * operations for each complex multiply-add. */
@@ -497,16 +504,13 @@ static status_t beams_print(struct array_settings *s, const struct array_row *ro
 
 static status_t beams_run_rows(void *settings)
 {
-    status_t st = STATUS_OK;
-    struct array_settings *s = settings;
-    TRY_OUT(array_open(s,
-                       "stations,beams,pols,channels,cell,spectra,weights,ms,tflop_per_s,share_of_"
-                       "peak,gsamples_per_s,threads,rms_error,result"));
-    printf("%8s %6s %5s %8s %6s %8s %10s %9s %9s %9s %9s\n", "stations", "beams", "pols", "channel",
-           "cell", "spectra", "ms", "TFLOP/s", "of peak", "Gsamp/s", "rms error");
-    TRY_OUT(array_rows(s, beams_print));
-out:
-    return array_close(s, st);
+    return array_run(
+        settings,
+        "stations,beams,pols,channels,cell,spectra,weights,ms,tflop_per_s,share_of_"
+        "peak,gsamples_per_s,threads,rms_error,result",
+        "stations  beams  pols  channel   cell  spectra         ms   TFLOP/s   of peak "
+        "  Gsamp/s rms error",
+        beams_print);
 }
 
 static const struct option_row beams_rows[] = {
@@ -544,7 +548,7 @@ const struct command cli_bench_beams = {
 static status_t correlate_print(struct array_settings *s, const struct array_row *row)
 {
     const uint64_t spectra = max_u64(s->spectra, row->other);
-    struct bench_correlated r;
+    struct bench_correlated r = {.is_right = 0};
     printf("%8u %4u %8u %9" PRIu64, row->stations, s->pols, row->channels, row->other);
     if (bench_correlate(s, row, &r) != STATUS_OK) {
         printf(" %s\n", report_cause());
@@ -571,16 +575,13 @@ static status_t correlate_print(struct array_settings *s, const struct array_row
 
 static status_t correlate_run_rows(void *settings)
 {
-    status_t st = STATUS_OK;
-    struct array_settings *s = settings;
-    TRY_OUT(array_open(
-        s, "stations,pols,channels,integrate,spectra,ms,turn_ms,autos_ms,crosses_ms,finish_ms,"
-           "gspectra_per_s,tflop_per_s,share_of_multiply_adds,threads,rms_error,result"));
-    printf("%8s %4s %8s %9s %9s %10s %10s %9s %9s %6s %9s\n", "stations", "pols", "channels",
-           "integrate", "spectra", "ms", "crosses ms", "Gnum/s", "TFLOP/s", "share", "rms error");
-    TRY_OUT(array_rows(s, correlate_print));
-out:
-    return array_close(s, st);
+    return array_run(
+        settings,
+        "stations,pols,channels,integrate,spectra,ms,turn_ms,autos_ms,crosses_ms,finish_ms,"
+        "gspectra_per_s,tflop_per_s,share_of_multiply_adds,threads,rms_error,result",
+        "stations pols channels integrate   spectra         ms crosses ms    Gnum/s   TFLOP/s  "
+        "share rms error",
+        correlate_print);
 }
 
 static const struct option_row correlate_rows[] = {

@@ -7,7 +7,6 @@
 #include "cli/values.h"
 #include "io/file.h"
 #include "pipeline/pipeline_kinds.h"
-#include "plan/channelise_needs.h"
 #include "ranks/agree.h"
 #include "run/batch.h"
 #include "run/pass.h"

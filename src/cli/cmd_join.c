@@ -27,11 +27,8 @@ static status_t join_run(void *settings)
 {
     const struct join_settings *s = settings;
     struct text said = {0};
-    const struct join_options options = {.out = s->output,
-                                         .parts = s->shared.operands,
-                                         .nparts = s->shared.noperands,
-                                         .force = s->shared.force};
-    status_t st = join_parts(&options, &said);
+    status_t st =
+        join_parts(s->shared.operands, s->shared.noperands, s->output, s->shared.force, &said);
     display_print("%s", said.data ? said.data : "");
     text_free(&said);
     return st;

@@ -5,7 +5,6 @@
 #include "cli/values.h"
 #include "dsp/fir/filter_report.h"
 #include "io/folder.h"
-#include "plan/channelise_needs.h"
 #include "run/batch.h"
 
 #include <math.h>
@@ -325,19 +324,13 @@ static status_t json_plan_job(struct json *json, const struct run_plan *plan)
     return STATUS_OK;
 }
 
-/* Prints the plan as a JSON object: keys in docs/json.md. Fails as plan_job_print(). */
-static status_t plan_job_write(const struct run_options *options)
+/* Prints the plan as a JSON object: keys in docs/json.md. */
+static status_t plan_job_write(const struct run_plan *plan)
 {
-    status_t st = STATUS_OK;
     struct json json = {.depth = 0};
-    struct run_plan *plan = NULL;
-    TRY_OUT(run_plan_create(options, &plan));
-    TRY_OUT(json_plan_job(&json, plan));
-    TRY_OUT(json_print(&json));
-    TRY_OUT(room_check(&plan->room));
-out:
+    status_t st = json_plan_job(&json, plan);
+    st = st == STATUS_OK ? json_print(&json) : st;
     json_free(&json);
-    run_plan_destroy(plan);
     return st;
 }
 
@@ -350,7 +343,7 @@ static status_t plan_run(void *settings)
     struct observations all = {0};
     TRY_OUT(plan_job_take(&s->shared, s->list, &given, &run));
     TRY_OUT(plan_find_first(s, &all, &run));
-    TRY_OUT(s->json ? plan_job_write(&run) : plan_job_print(&run));
+    TRY_OUT(plan_job_show(&run, s->json ? plan_job_write : plan_job_print));
 out:
     observations_free(&all);
     text_free(&given);

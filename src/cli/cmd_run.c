@@ -150,7 +150,7 @@ static status_t run_run_all(void *settings)
     struct run_options run;
     TRY_OUT(agree_all(MPI_COMM_WORLD, plan_job_take(&s->shared, s->list, &given, &run)));
     if (s->dry_run) {
-        st = s->shared.rank == 0 ? plan_job_print(&run) : STATUS_OK;
+        st = s->shared.rank == 0 ? plan_job_show(&run, plan_job_print) : STATUS_OK;
         goto out;
     }
     struct tune_budget budget = {.seconds = s->budget, .is_stopped = stop_wanted};

@@ -123,7 +123,7 @@ static status_t spec_run_all(void *settings)
                                     .patience = -1,
                                     .progress = s->shared.progress};
     st = !s->dry_run           ? run_job_all(MPI_COMM_WORLD, &run)
-         : s->shared.rank == 0 ? plan_job_print(&run)
+         : s->shared.rank == 0 ? plan_job_show(&run, plan_job_print)
                                : STATUS_OK;
 out:
     text_free(&text);

@@ -13,7 +13,6 @@
 #include "job/yaml/yaml_file.h"
 #include "output/journal.h"
 #include "plan/array_plan.h"
-#include "plan/channelise_needs.h"
 #include "plan/plan_products.h"
 
 #include <inttypes.h>
@@ -676,15 +675,21 @@ status_t plan_job_take(const struct shared *shared, const char *list, struct tex
     return STATUS_OK;
 }
 
-status_t plan_job_print(const struct run_options *options)
+status_t plan_job_print(const struct run_plan *plan)
+{
+    TRY(plan_job_print_passes(plan));
+    plan_job_print_merge(plan);
+    TRY(plan_job_print_folders(&plan->room));
+    return plan_job_print_room(&plan->room, plan->begun.job->cut.align);
+}
+
+status_t plan_job_show(const struct run_options *options,
+                       status_t (*print)(const struct run_plan *plan))
 {
     status_t st = STATUS_OK;
     struct run_plan *plan = NULL;
     TRY_OUT(run_plan_create(options, &plan));
-    TRY_OUT(plan_job_print_passes(plan));
-    plan_job_print_merge(plan);
-    TRY_OUT(plan_job_print_folders(&plan->room));
-    TRY_OUT(plan_job_print_room(&plan->room, plan->begun.job->cut.align));
+    TRY_OUT(print(plan));
     TRY_OUT(room_check(&plan->room));
 out:
     run_plan_destroy(plan);

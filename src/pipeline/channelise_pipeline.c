@@ -8,7 +8,6 @@
 #include "pipeline/channelise_parts.h"
 #include "plan/array_plan.h"
 #include "plan/budget.h"
-#include "plan/channelise_needs.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
 
@@ -581,7 +580,7 @@ static status_t channelising_prepare(void *context, void *of)
             continue; /* the others reach farther into the observation */
         }
         TRY(channelise_plan_counted(work, i, first, its, &slot->counted[i]));
-        TRY(channelise_plan_samples_of(work, i, first, its, 0, reach));
+        TRY(channelise_plan_samples_of(work, i, first, its, reach));
         slot->farthest = reach[0].end > most ? i : slot->farthest;
         most = reach[0].end > most ? reach[0].end : most;
         slot->looked_at = overlap_union(slot->looked_at, slot->counted[i]);

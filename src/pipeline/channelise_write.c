@@ -4,7 +4,6 @@
 #include "compute/shared/quantise.h"
 #include "pipeline/channelise_parts.h"
 #include "plan/array_plan.h"
-#include "plan/channelise_needs.h"
 #include "plan/channelise_plan.h"
 #include "plan/plan_products.h"
 #include "product/ifs.h"
@@ -130,7 +129,7 @@ static status_t range_was_made_of_some(const range_t *range, const struct range_
     uint64_t dump = block->from / integrate + row;
     uint64_t first = max_u64(dump * integrate, block->from);
     TRY(channelise_plan_samples_of(range->work, range->work->job->products[block->product].bank,
-                                   first, (dump + 1) * integrate - first, 0, needs));
+                                   first, (dump + 1) * integrate - first, needs));
     int64_t n = needs[0].first > *zero ? needs[0].first : *zero;
     for (; n < needs[0].end && volts[0] == 0 && volts[1] == 0; n++) {
         (void)sample_volts(&range->coding, block->samples, &block->input, stream,

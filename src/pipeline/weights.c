@@ -4,7 +4,6 @@
 #include "pipeline/channelise_parts.h"
 #include "pipeline/runs.h"
 #include "plan/beams_plan.h"
-#include "plan/channelise_needs.h"
 #include "plan/filter_plan.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
@@ -707,7 +706,7 @@ status_t weights_begin(weights_t *weights, const struct weights_block *block, ui
     if (is_open || weights->is_partial || block->nsamples > 0 || block->losses->count > 0 ||
         block->unread->count > 0) {
         TRY(channelise_plan_samples_of(weights->work, weights->number, block->first, block->count,
-                                       0, weights->needs));
+                                       weights->needs));
         TRY(weights_add_streams(weights, missing));
         /* Products of several stations, when all streams are known. */
         for (uint32_t i = 0; i < MOST_OUTPUTS && weights->streams; i++) {

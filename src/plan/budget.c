@@ -8,7 +8,7 @@
 #include "compute/shared/beam_weights.h"
 #include "input/read/reader.h"
 #include "plan/beams_plan.h"
-#include "plan/channelise_needs.h"
+#include "plan/channelise_plan.h"
 #include "plan/plan_products.h"
 #include "plan/visibilities_plan.h"
 #include "product/contents.h"

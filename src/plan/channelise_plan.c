@@ -8,7 +8,6 @@
 #include "plan/array_plan.h"
 #include "plan/beams_plan.h"
 #include "plan/budget.h"
-#include "plan/channelise_needs.h"
 #include "plan/flag_mask.h"
 #include "plan/plan_products.h"
 #include "plan/stage_plan.h"

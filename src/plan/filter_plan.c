@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "dsp/dispersion/dispersion.h"
 #include "plan/array_plan.h"
-#include "plan/channelise_needs.h"
+#include "plan/channelise_plan.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -532,12 +532,11 @@ status_t channelise_plan_samples(const struct channelise_plan *work, uint64_t fi
 }
 
 status_t channelise_plan_samples_of(const struct channelise_plan *work, uint32_t bank,
-                                    uint64_t first, uint64_t count, int whole,
-                                    struct overlap_rows *rows)
+                                    uint64_t first, uint64_t count, struct overlap_rows *rows)
 {
     struct overlap_rows needs[NODE_DUMPS] = {{0, 0}};
     needs[NODE_SPECTRA(bank)] = (struct overlap_rows){(int64_t)first, (int64_t)(first + count)};
-    return needs_find(work, needs, whole, rows);
+    return needs_find(work, needs, 0, rows);
 }
 
 /* The last block also counts missing samples of its overlap: no other block reads them first. */
@@ -546,10 +545,10 @@ status_t channelise_plan_counted(const struct channelise_plan *work, uint32_t ba
 {
     struct overlap_rows mine[FILTER_PLAN_ROWS];
     struct overlap_rows next[FILTER_PLAN_ROWS];
-    TRY(channelise_plan_samples_of(work, bank, first, count, 0, mine));
+    TRY(channelise_plan_samples_of(work, bank, first, count, mine));
     *out = mine[0];
     if (first + count < work->banks[bank].spectra) {
-        TRY(channelise_plan_samples_of(work, bank, first + count, 1, 0, next));
+        TRY(channelise_plan_samples_of(work, bank, first + count, 1, next));
         out->end = next[0].first;
     }
     return STATUS_OK;

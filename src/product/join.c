@@ -451,22 +451,21 @@ static status_t join_open(struct join *join)
 }
 
 /* Checks that no input is the output. */
-static status_t join_check_output(const struct join_options *options)
+static status_t join_check_output(const struct join *join)
 {
     status_t st = STATUS_OK;
     struct guard reads = {0};
-    for (uint32_t i = 0; i < options->nparts; i++) {
-        TRY_OUT(guard_add(&reads, "the part", options->parts[i]));
+    for (uint32_t i = 0; i < join->count; i++) {
+        TRY_OUT(guard_add(&reads, "the part", join->parts[i].path));
         for (uint32_t k = 0; k < i; k++) {
             int is_same = 0;
-            TRY_OUT(file_is_same(options->parts[k], options->parts[i], &is_same));
-            REQUIRE_OUT(!is_same, STATUS_USAGE, "join: %s and %s are one file", options->parts[k],
-                        options->parts[i]);
+            TRY_OUT(file_is_same(join->parts[k].path, join->parts[i].path, &is_same));
+            REQUIRE_OUT(!is_same, STATUS_USAGE, "join: %s and %s are one file", join->parts[k].path,
+                        join->parts[i].path);
         }
     }
-    TRY_OUT(guard_check_part(&reads, "the output", options->out));
-    TRY_OUT(
-        file_check_new(options->out, 1)); /* what is there may be the same: join_find_before() */
+    TRY_OUT(guard_check_part(&reads, "the output", join->path));
+    TRY_OUT(file_check_new(join->path, 1)); /* what is there may be the same: join_find_before() */
 out:
     guard_free(&reads);
     return st;
@@ -527,12 +526,11 @@ out:
 /* Whether the result has its name already; another file of that name stays, unless forced. */
 static status_t join_find_before(struct join *join, int *is_before)
 {
-    const struct join_options *options = join->options;
     int exists = 0;
     *is_before = 0;
-    TRY(file_exists(options->out, &exists));
-    TRY(exists && !options->force ? join_is_whole(join, options->out, is_before) : STATUS_OK);
-    return *is_before ? STATUS_OK : file_check_new(options->out, options->force);
+    TRY(file_exists(join->path, &exists));
+    TRY(exists && !join->force ? join_is_whole(join, join->path, is_before) : STATUS_OK);
+    return *is_before ? STATUS_OK : file_check_new(join->path, join->force);
 }
 
 static status_t join_say(const struct join *join, struct text *said)
@@ -542,7 +540,7 @@ static status_t join_say(const struct join *join, struct text *said)
         there += join->parts[i].product->rows;
     }
     int is_time = join->along == JOIN_TIME;
-    text_add_shown(said, "%s: %u parts in %s, %s of %llu %s", join->options->out, join->count,
+    text_add_shown(said, "%s: %u parts in %s, %s of %llu %s", join->path, join->count,
                    is_time ? "time" : "frequency", units_amount(join->rows, "row", "rows"),
                    (unsigned long long)join->channels,
                    units_plural(join->channels, "channel", "channels"));
@@ -575,7 +573,7 @@ static status_t join_claim(struct join *join, struct before *before)
     TRY(before_take(before, 0, NULL));
     if (before->kind == BEFORE_UNNAMED) {
         TRY(join_is_whole(join, before->part, &is_whole));
-        TRY(is_whole || join->options->force ? STATUS_OK : before_differ(before));
+        TRY(is_whole || join->force ? STATUS_OK : before_differ(before));
     }
     if (!is_whole) {
         claim_warn(before->part, 0);
@@ -600,23 +598,24 @@ static status_t join_write(struct join *join, struct before *before)
     TRY(file_sync(fd, part));
     TRY(mark_hdf5(fd, part, MARK_NONE));
     before->is_ours = 0; /* what cannot be renamed stays, as the message says */
-    return file_publish(fd, part, join->options->out, join->options->force);
+    return file_publish(fd, part, join->path, join->force);
 }
 
-status_t join_parts(const struct join_options *options, struct text *said)
+status_t join_parts(char *const *parts, uint32_t count, const char *path, int force,
+                    struct text *said)
 {
     status_t st = STATUS_OK;
-    struct join join = {.options = options, .count = options->nparts};
-    struct before before = {.file = options->out, .expected_fd = -1, .claim_fd = -1};
+    struct join join = {.path = path, .force = force, .count = count};
+    struct before before = {.file = path, .expected_fd = -1, .claim_fd = -1};
     char *part = NULL;
     int is_before = 0;
-    TRY_OUT(join_check_output(options));
     TRY_OUT(memory_zeroed(join.count, sizeof *join.parts, "parts", &join.parts));
     for (uint32_t i = 0; i < join.count; i++) {
-        join.parts[i] = (struct join_part){.path = options->parts[i], .file = -1};
+        join.parts[i] = (struct join_part){.path = parts[i], .file = -1};
     }
+    TRY_OUT(join_check_output(&join));
     TRY_OUT(join_open(&join));
-    TRY_OUT(file_part_name(options->out, &part));
+    TRY_OUT(file_part_name(path, &part));
     before.part = part;
     TRY_OUT(join_find_before(&join, &is_before));
     if (!is_before) {
@@ -624,7 +623,7 @@ status_t join_parts(const struct join_options *options, struct text *said)
         TRY_OUT(join_find_before(&join, &is_before));
     }
     if (is_before) {
-        TRY_OUT(text_add_shown(said, "complete before: %s\n", options->out));
+        TRY_OUT(text_add_shown(said, "complete before: %s\n", path));
         goto out;
     }
     TRY_OUT(join_write(&join, &before));

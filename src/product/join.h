@@ -8,16 +8,11 @@
 
 #include <stdint.h>
 
-struct join_options {
-    const char *out;
-    char *const *parts; /* [nparts], in any order */
-    uint32_t nparts;
-    int force;
-};
-
-/* Joins the parts, and appends a summary to `said`. Fails with USAGE if parts do not fit each other
+/* Joins parts, [count] in any order, to the file `out`, and appends a summary to `said`. Fails with
+ * USAGE if parts do not fit each other
  * (the message gives the difference), or a part would be written; with DATA, NO_SPACE or DEVICE
  * (memory). */
-status_t join_parts(const struct join_options *options, struct text *said);
+status_t join_parts(char *const *parts, uint32_t count, const char *path, int force,
+                    struct text *said);
 
 #endif

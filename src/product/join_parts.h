@@ -32,7 +32,8 @@ struct join_dataset {
 };                      /* it is none */
 
 struct join {
-    const struct join_options *options;
+    const char *path; /* of the result */
+    int force;
     struct join_part *parts; /* in their order */
     uint32_t count;
     enum join_along along;

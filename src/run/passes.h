@@ -4,6 +4,7 @@
 #define VOLTMILL_RUN_PASSES_H
 
 #include "input/archive.h"
+#include "job/job.h"
 #include "pipeline/device_carry.h"
 #include "plan/channelise_plan.h"
 #include "run/grid.h"
@@ -104,5 +105,32 @@ status_t channelise_pass_all(MPI_Comm comm, const struct job *job, const struct 
                              double started, struct device_carry *between);
 
 void channelise_pass_end(struct channelise_pass *p, status_t st);
+
+/* A job before its run: loaded, safe, what is left to do of it; and all of its passes planned
+ * (run.c). */
+
+struct run_begin {
+    struct text text; /* the job file's */
+    struct job *job;
+    struct archive *archive; /* NULL: the input is a filterbank */
+    struct resume left;
+};
+
+/* Plan of a run, to the last byte: everything that `voltmill plan` prints. */
+struct run_plan {
+    struct run_begin begun;
+    /* For a semi-coherent search: its parts, of which one incomplete part is planned as the job
+     * (NULL: all are complete), and the pass that merges them; else NULL. */
+    struct grid *grid;
+    const struct grid_part *part;
+    struct dedisperse_pass merge;
+    struct channelise_pass bank;                   /* bank.work NULL: it has nothing to do */
+    struct dedisperse_pass series[JOB_DEDISPERSE]; /* plan NULL: complete */
+    struct room room; /* of what is not complete; room_check() refuses what run does */
+};
+
+/* Plans a run, in one process. Fails as the run would. */
+status_t run_plan_create(const struct run_options *options, struct run_plan **out);
+void run_plan_destroy(struct run_plan *plan);
 
 #endif

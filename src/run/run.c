@@ -22,7 +22,6 @@
 #include "ranks/stop.h"
 #include "run/passes.h"
 #include "run/resume.h"
-#include "run/run_plan.h"
 #include "run/share.h"
 #include "tune/store.h"
 #include "tune/trial.h"

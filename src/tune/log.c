@@ -35,17 +35,6 @@ static int log_compare_entries(const void *left, const void *right)
     return order ? order : (a->round > b->round) - (a->round < b->round);
 }
 
-static int log_read_state(const char *name, enum tune_state *out)
-{
-    for (int i = TUNE_OK; i <= TUNE_FAILED; i++) {
-        if (strcmp(name, state_names[i]) == 0) {
-            *out = (enum tune_state)i;
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Cuts a line into its fields; 0 when it is none. The last field is a whole word, so a line
  * that was cut short cannot pass. */
 static int log_read_line(char *line, struct tune_entry *out)
@@ -62,11 +51,12 @@ static int log_read_line(char *line, struct tune_entry *out)
     }
     out->problem = fields[0];
     out->words = fields[2];
+    const int state = text_place("ok|wrong|failed", fields[6], strlen(fields[6]));
     int good = !rest && units_parse_u64(fields[1], &round) && round < 1000 &&
                units_parse_f64(fields[3], &out->seconds) &&
                units_parse_f64(fields[4], &out->spent) && units_parse_f64(fields[5], &out->cost) &&
-               out->seconds >= 0 && out->spent >= 0 && out->cost >= 0 &&
-               log_read_state(fields[6], &out->state);
+               out->seconds >= 0 && out->spent >= 0 && out->cost >= 0 && state >= 0;
+    out->state = good ? (enum tune_state)(TUNE_OK + state) : TUNE_UNTRIED;
     out->round = good ? (uint32_t)round : 0;
     out->seconds *= 1e-3;
     out->cost *= 1e-3;

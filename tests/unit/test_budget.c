@@ -11,7 +11,7 @@
 #include "input/archive.h"
 #include "input/open.h"
 #include "plan/budget.h"
-#include "plan/channelise_needs.h"
+#include "plan/channelise_plan.h"
 #include "small_archive.h"
 
 #include <math.h>
