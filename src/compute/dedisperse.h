@@ -3,7 +3,7 @@
 #define VOLTMILL_COMPUTE_DEDISPERSE_H
 
 #include "compute/backend.h"
-#include "dsp/dispersion/subbands.h"
+#include "dsp/dispersion/dispersion.h"
 
 /* Floats that are added in binary order before anything else (dedisperse_run()). */
 enum { DEDISPERSE_SIXTEEN = 16 };

@@ -3,7 +3,7 @@
  * groups of peaks. */
 #include "compute/boxcar.h"
 #include "compute/boxcar/boxcar_kernels.h"
-#include "dsp/groups.h"
+#include "product/candidates.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Delays against numbers computed directly, and the plans against what they promise. */
-#include "dsp/dispersion/subbands.h"
+#include "dsp/dispersion/dispersion.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Point sources of an array: a station's samples are those of the station at the reference place,
  * interpolated by a long windowed sinc at the delayed time, and turned by the carrier. */
 #include "dsp/delay_model.h"
-#include "synth/emitter.h"
+#include "synth/signal.h"
 
 #include <math.h>
 #include <setjmp.h>
