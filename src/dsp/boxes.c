@@ -54,8 +54,3 @@ uint64_t boxes_need_end(const struct boxes *boxes, uint64_t end)
 {
     return min_u64(end + boxes->widths - 1, boxes->outputs);
 }
-
-double boxes_expect_false(double threshold, double trials)
-{
-    return trials * 0.5 * erfc(threshold / sqrt(2));
-}

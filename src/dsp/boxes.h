@@ -67,7 +67,4 @@ struct boxes_block boxes_block_at(const struct boxes *boxes, uint64_t time);
 uint64_t boxes_need_from(const struct boxes *boxes, uint64_t first, uint64_t end);
 uint64_t boxes_need_end(const struct boxes *boxes, uint64_t end);
 
-/* Returns how many of `trials` independent numbers of noise alone reach the threshold. */
-double boxes_expect_false(double threshold, double trials);
-
 #endif

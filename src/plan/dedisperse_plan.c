@@ -368,6 +368,12 @@ static void plan_describe_product(struct dedisperse_plan *d)
     product->ifs = d->words.ifs.data;
 }
 
+/* Returns how many of `trials` independent numbers of noise alone reach the threshold. */
+static double boxes_expect_false(double threshold, double trials)
+{
+    return trials * 0.5 * erfc(threshold / sqrt(2));
+}
+
 /* The peaks of a search: a row of cells for each DM. */
 static status_t plan_describe_search(struct dedisperse_plan *d)
 {

@@ -481,34 +481,6 @@ static uint64_t filter_plan_shared(const struct filter_plan *plan, uint64_t rows
     return rows;
 }
 
-/* A product's description of the filters before it, and the facts that can be read back of it. */
-
-int filter_plan_read_choices(const char *words, enum backend_kind backend,
-                             struct filter_choice choices[JOB_FILTERS])
-{
-    uint32_t i = 0;
-    words = strncmp(words, synthesis_plan_word, strlen(synthesis_plan_word)) == 0
-                ? strchr(words, '\n')
-                : words;
-    for (const char *line = words; line; line = strchr(line, '\n')) {
-        char method[32] = "";
-        uint32_t length = 0;
-        line += *line == '\n';
-        const char *at = strstr(line, " samples, decimate ");
-        const char *how = at ? strstr(at, " samples, ") : NULL;
-        how = how ? strstr(how + 1, " samples, ") : NULL;
-        if (i == JOB_FILTERS || !how ||
-            sscanf(how, " samples, %31[a-z-] %" SCNu32, method, &length) < 1) {
-            return 0;
-        }
-        int is_direct = strcmp(method, filter_method_name(FILTER_DIRECT)) == 0;
-        choices[i++] = (struct filter_choice){
-            .backend = backend,
-            .shape = {.method = is_direct ? FILTER_DIRECT : FILTER_OVERLAP_SAVE, .length = length}};
-    }
-    return 1;
-}
-
 /* From the spectra that are wanted of each bank. */
 static status_t needs_find(const struct channelise_plan *work, struct overlap_rows *needs,
                            int whole, struct overlap_rows *rows)

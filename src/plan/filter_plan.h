@@ -63,12 +63,6 @@ const struct stage_plan *filter_plan_stage(const struct filter_plan *plan, uint3
  * rows[filter_plan_count() + 1]. */
 void filter_plan_lengths(const struct filter_plan *plan, uint64_t wanted, uint64_t *rows);
 
-/* Reads the choices of filter_plan_create() from that text, so that rows are made in the same
- * blocks. Returns 0 if it is no such text. */
-int filter_plan_read_choices(const char *words, enum backend_kind backend,
-                             struct filter_choice choices[JOB_FILTERS])
-    __attribute__((warn_unused_result));
-
 /* filter_plan_row_bytes(): bytes of a row of one stream of stage i of filter_plan_count(): float,
  * or two. filter_plan_stride(): rows from stream to stream, so that each begins where kernels
  * require it. */

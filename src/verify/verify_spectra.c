@@ -455,6 +455,34 @@ static uint64_t spectra_chunk_of(const struct verify *verify, const struct verif
            stream / chunking->group_streams;
 }
 
+/* A product's description of the filters before it, and the facts that can be read back of it. */
+
+static int filter_plan_read_choices(const char *words, enum backend_kind backend,
+                                    struct filter_choice choices[JOB_FILTERS])
+{
+    uint32_t i = 0;
+    words = strncmp(words, synthesis_plan_word, strlen(synthesis_plan_word)) == 0
+                ? strchr(words, '\n')
+                : words;
+    for (const char *line = words; line; line = strchr(line, '\n')) {
+        char method[32] = "";
+        uint32_t length = 0;
+        line += *line == '\n';
+        const char *at = strstr(line, " samples, decimate ");
+        const char *how = at ? strstr(at, " samples, ") : NULL;
+        how = how ? strstr(how + 1, " samples, ") : NULL;
+        if (i == JOB_FILTERS || !how ||
+            sscanf(how, " samples, %31[a-z-] %" SCNu32, method, &length) < 1) {
+            return 0;
+        }
+        int is_direct = strcmp(method, filter_method_name(FILTER_DIRECT)) == 0;
+        choices[i++] = (struct filter_choice){
+            .backend = backend,
+            .shape = {.method = is_direct ? FILTER_DIRECT : FILTER_OVERLAP_SAVE, .length = length}};
+    }
+    return 1;
+}
+
 static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
 {
     status_t st = STATUS_OK;
