@@ -108,33 +108,24 @@ out:
     return st;
 }
 
-/* Appends the number of ifs and the names of the first 16: "2: X, Y". Fails with DEVICE
- * (memory). */
-static status_t fbh5_list_pols(const struct fbh5 *fbh5, struct text *out)
-{
-    status_t st = STATUS_OK;
-    enum { LISTED = 16 };
-    struct text name = {0};
-    TRY_OUT(text_add(out, "%u", fbh5->nifs));
-    for (uint32_t i = 0; i < fbh5->nifs && i < LISTED; i++) {
-        name.length = 0;
-        TRY_OUT(fbh5_name_pol(fbh5, i, &name));
-        TRY_OUT(name.length ? text_add(out, "%s%s", i ? ", " : ": ", name.data) : STATUS_OK);
-    }
-    TRY_OUT(name.length && fbh5->nifs > LISTED ? text_add(out, ", ...") : STATUS_OK);
-out:
-    text_free(&name);
-    return st;
-}
-
+/* Says the number of ifs, and the names of the first 16: "2: X, Y". */
 static status_t bank_refuse_pol(const struct export_bank *bank)
 {
     status_t st = STATUS_OK;
+    enum { LISTED = 16 };
+    const struct fbh5 *in = bank->in;
     struct text names = {0};
-    TRY_OUT(fbh5_list_pols(bank->in, &names));
-    TRY_OUT(report_fail(STATUS_USAGE, "export: --pol %s: %s has %s", bank->options->only_pol,
-                        bank->in->path, names.data));
+    struct text name = {0};
+    for (uint32_t i = 0; i < in->nifs && i < LISTED; i++) {
+        name.length = 0;
+        TRY_OUT(fbh5_name_pol(in, i, &name));
+        TRY_OUT(name.length ? text_add(&names, "%s%s", i ? ", " : ": ", name.data) : STATUS_OK);
+    }
+    TRY_OUT(text_add(&names, "%s", name.length && in->nifs > LISTED ? ", ..." : ""));
+    TRY_OUT(report_fail(STATUS_USAGE, "export: --pol %s: %s has %u%s", bank->options->only_pol,
+                        in->path, in->nifs, names.data));
 out:
+    text_free(&name);
     text_free(&names);
     return st;
 }

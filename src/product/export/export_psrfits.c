@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PSRFITS_NAME = 16, PSRFITS_RECORD = 2880 };
+enum { PSRFITS_RECORD = 2880 };
 
 /* Each thread has numbers of up to 8 bytes, then a last row's spectra that there are not. */
 enum { PSRFITS_ROOM = sizeof(double) + sizeof(float) };
@@ -276,42 +276,50 @@ static void psrfits_turn_signs(uint64_t bits, uint8_t *data, uint64_t count)
 }
 
 /* As FITS stores them: big-endian, 16 bits with a sign. */
-static void psrfits_store(uint64_t bits, uint8_t *data, uint64_t count)
-{
-    psrfits_turn_signs(bits, data, count);
-    turn_bytes(data, count * bits / 8, (uint32_t)bits / 8);
-}
-
 static void psrfits_encode(const struct export_rows *form, char *data, uint64_t lines,
                            uint64_t chans)
 {
-    psrfits_store(form->bits, (uint8_t *)data, lines * chans);
+    uint8_t *numbers = (uint8_t *)data;
+    psrfits_turn_signs(form->bits, numbers, lines * chans);
+    turn_bytes(numbers, lines * chans * form->bits / 8, (uint32_t)form->bits / 8);
+}
+
+/* Writes the numbers of a piece, or reads them back. */
+static status_t psrfits_move_data(const struct psrfits_piece *piece, int is_read)
+{
+    const struct export_rows *form = piece->form;
+    struct export_file *file = piece->bank->file;
+    uint64_t lines = piece->rows * form->nifs;
+    uint64_t width = form->bits / 8;
+    uint64_t bytes = piece->chans * width;
+    uint64_t together = piece->chans == form->nchans ? lines : 1;
+    for (uint64_t line = 0; line < lines; line += together) {
+        uint64_t at = piece->at + form->table.data + (line * form->nchans + piece->chan) * width;
+        uint8_t *data = piece->data + line * bytes;
+        TRY(is_read
+                ? file_read(file->before.claim_fd, file->before.part, at, data, together * bytes)
+                : export_file_put(file, at, data, together * bytes));
+    }
+    return STATUS_OK;
 }
 
 static status_t psrfits_put_data(const struct psrfits_piece *piece)
 {
     const struct export_rows *form = piece->form;
-    struct export_file *file = piece->bank->file;
-    uint64_t nifs = form->nifs;
+    char *filler = (char *)psrfits_filler(piece->bank);
     uint64_t width = form->bits / 8;
-    uint64_t bytes = piece->chans * width;
-    uint64_t line_bytes = form->nchans * width;
     uint64_t data = piece->at + form->table.data + piece->chan * width;
-    for (uint64_t k = 0; k < nifs && piece->rows < form->table.rows_each; k++) {
+    for (uint64_t k = 0; k < form->nifs && piece->rows < form->table.rows_each; k++) {
         psrfits_make_filler(piece, k);
-        psrfits_store(form->bits, psrfits_filler(piece->bank), piece->chans);
+        psrfits_encode(form, filler, 1, piece->chans);
         for (uint64_t row = piece->rows; row < form->table.rows_each; row++) {
-            TRY(export_file_put(file, data + (row * nifs + k) * line_bytes,
-                                psrfits_filler(piece->bank), bytes));
+            TRY(export_file_put(piece->bank->file,
+                                data + (row * form->nifs + k) * form->nchans * width, filler,
+                                piece->chans * width));
         }
     }
-    psrfits_store(form->bits, piece->data, piece->rows * nifs * piece->chans);
-    uint64_t together = bytes == line_bytes ? piece->rows * nifs : 1;
-    for (uint64_t line = 0; line < piece->rows * nifs; line += together) {
-        TRY(export_file_put(file, data + line * line_bytes, piece->data + line * bytes,
-                            together * bytes));
-    }
-    return STATUS_OK;
+    psrfits_encode(form, (char *)piece->data, piece->rows * form->nifs, piece->chans);
+    return psrfits_move_data(piece, 0);
 }
 
 /* All of a subint but its numbers and times. */
@@ -366,18 +374,10 @@ static status_t psrfits_rows_put(struct export_bank *bank, const struct fbh5_blo
 static status_t psrfits_get_data(const struct psrfits_piece *piece)
 {
     const struct export_rows *form = piece->form;
-    uint64_t count = piece->rows * form->nifs;
-    uint64_t width = form->bits / 8;
-    uint64_t bytes = piece->chans * width;
-    uint64_t line_bytes = form->nchans * width;
-    uint64_t data = piece->at + form->table.data + piece->chan * width;
-    uint64_t together = bytes == line_bytes ? count : 1;
-    for (uint64_t line = 0; line < count; line += together) {
-        TRY(file_read(piece->bank->file->before.claim_fd, piece->bank->file->before.part,
-                      data + line * line_bytes, piece->data + line * bytes, together * bytes));
-    }
-    turn_bytes(piece->data, count * bytes, (uint32_t)width);
-    psrfits_turn_signs(form->bits, piece->data, count * piece->chans);
+    uint64_t count = piece->rows * form->nifs * piece->chans;
+    TRY(psrfits_move_data(piece, 1));
+    turn_bytes(piece->data, count * form->bits / 8, (uint32_t)form->bits / 8);
+    psrfits_turn_signs(form->bits, piece->data, count);
     return STATUS_OK;
 }
 
@@ -410,7 +410,7 @@ status_t export_psrfits_complete(struct export_bank *bank, uint64_t subint, int 
     return length == 0 && (is_last || is_done) ? psrfits_put_times(&piece) : STATUS_OK;
 }
 
-enum { MOST_POLS = 4, NAME = PSRFITS_NAME };
+enum { MOST_POLS = 4, NAME = 16 };
 
 /* As many spectra to a row as make the last one full, or nearly: readers take what fills it for
  * spectra. At most EXPORT_BLOCK samples and 4,096 spectra. */
@@ -522,7 +522,7 @@ out:
 
 static status_t psrfits_begin(struct export_bank *bank)
 {
-    char pol_type[PSRFITS_NAME];
+    char pol_type[NAME];
     struct export_rows *form = &bank->form;
     struct psrfits_head head = {.in = bank->in,
                                 .header = bank->header,

@@ -13,17 +13,15 @@ enum { CARD = 80, RECORD = 2880, LETTERS = 68 };
 static void head_card(struct text *out, const char *key, const char *value, const char *what)
 {
     char card[4 * CARD];
-    int length = what ? snprintf(card, sizeof card, "%-8s= %s / %s", key, value, what)
-                      : snprintf(card, sizeof card, "%-8s= %s", key, value);
-    char whole[CARD + 1];
-    snprintf(whole, sizeof whole, "%-80.*s", length < CARD ? length : CARD, card);
-    text_add_bytes(out, whole, CARD);
+    snprintf(card, sizeof card, "%-8s= %20s%s%s", key, value, what ? " / " : "", what ? what : "");
+    text_add(out, "%-80.80s", card);
 }
 
 /* Letters of ASCII alone; quotes twice; at least eight. */
 static void head_text(struct text *out, const char *key, const char *value, const char *what)
 {
     char quoted[2 * CARD];
+    char padded[2 * CARD];
     size_t at = 0;
     quoted[at++] = '\'';
     for (const char *letter = value ? value : ""; *letter && at < LETTERS; letter++) {
@@ -38,7 +36,6 @@ static void head_text(struct text *out, const char *key, const char *value, cons
     }
     quoted[at++] = '\'';
     quoted[at] = '\0';
-    char padded[2 * CARD];
     snprintf(padded, sizeof padded, "%-20s", quoted);
     head_card(out, key, padded, what);
 }
@@ -46,7 +43,7 @@ static void head_text(struct text *out, const char *key, const char *value, cons
 static void head_count(struct text *out, const char *key, int64_t value, const char *what)
 {
     char text[32];
-    snprintf(text, sizeof text, "%20" PRId64, value);
+    snprintf(text, sizeof text, "%" PRId64, value);
     head_card(out, key, text, what);
 }
 
@@ -54,37 +51,23 @@ static void head_count(struct text *out, const char *key, int64_t value, const c
 static void head_real(struct text *out, const char *key, double value, const char *what)
 {
     char text[48];
-    char padded[48];
     snprintf(text, sizeof text, "%.17G", isfinite(value) ? value : 0);
     if (!strpbrk(text, ".E")) {
         strcat(text, ".0");
     }
-    snprintf(padded, sizeof padded, "%20s", text);
-    head_card(out, key, padded, what);
-}
-
-static void head_logical(struct text *out, const char *key, int value, const char *what)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%20s", value ? "T" : "F");
     head_card(out, key, text, what);
 }
 
 static void head_comment(struct text *out, const char *words)
 {
-    char card[CARD + 1];
-    snprintf(card, sizeof card, "COMMENT %-72.72s", words);
-    text_add_bytes(out, card, CARD);
+    text_add(out, "COMMENT %-72.72s", words);
 }
 
 static void head_end(struct text *out)
 {
-    char card[CARD + 1];
-    snprintf(card, sizeof card, "%-80s", "END");
-    text_add_bytes(out, card, CARD);
-    memset(card, ' ', CARD);
+    text_add(out, "%-80s", "END");
     while (out->length % RECORD != 0 && out->status == STATUS_OK) {
-        text_add_bytes(out, card, CARD);
+        text_add(out, "%80s", "");
     }
 }
 
@@ -176,10 +159,10 @@ static void head_put_scan(const struct psrfits_head *head, struct text *out)
 
 static void head_put_file(const struct psrfits_head *head, struct text *out)
 {
-    head_logical(out, "SIMPLE", 1, "file conforms to FITS standard");
+    head_card(out, "SIMPLE", "T", "file conforms to FITS standard");
     head_count(out, "BITPIX", 8, NULL);
     head_count(out, "NAXIS", 0, NULL);
-    head_logical(out, "EXTEND", 1, "FITS dataset may contain extensions");
+    head_card(out, "EXTEND", "T", "FITS dataset may contain extensions");
     head_text(out, "CREATOR", "voltmill", "version " VOLTMILL_VERSION);
     head_text(out, "HDRVER", "6.1", "Header version");
     head_text(out, "FITSTYPE", "PSRFITS", "FITS definition for pulsar data files");
