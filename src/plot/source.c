@@ -37,6 +37,15 @@ struct volts {
     struct sample_coding coding;
 };
 
+/* Where rows or samples are from; `start` NULL: unknown. */
+static void source_add_origin(struct json *json, const struct utc *start, const char *source,
+                              const char *telescope)
+{
+    json_text(json, "start", start ? units_utc(*start) : NULL);
+    json_text(json, "source", source);
+    json_text(json, "telescope", telescope);
+}
+
 static void volts_describe(const struct archive *a, struct json *json)
 {
     json_text(json, "layout", a->layout);
@@ -47,9 +56,8 @@ static void volts_describe(const struct archive *a, struct json *json)
     json_f64(json, "rate_hz", a->sample_rate_hz);
     json_f64(json, "scale", a->scale);
     json_f64(json, "first_s", a->offset_seconds + (double)a->first_sample / a->sample_rate_hz);
-    json_text(json, "start", a->sky.has_start ? units_utc(a->sky.start) : NULL);
-    json_text(json, "source", a->sky.source);
-    json_text(json, "telescope", a->sky.telescope);
+    source_add_origin(json, a->sky.has_start ? &a->sky.start : NULL, a->sky.source,
+                      a->sky.telescope);
     for (int i = 0; i < STREAM_AXES; i++) {
         enum axis axis = archive_stream_axes[i];
         json_list(json, axis_name(axis));
@@ -171,15 +179,6 @@ struct source {
     rows_t *peaks;
     void *scratch; /* numbers as they are stored */
 };
-
-/* Where rows or samples are from; `start` NULL: unknown. */
-static void source_add_origin(struct json *json, const struct utc *start, const char *source,
-                              const char *telescope)
-{
-    json_text(json, "start", start ? units_utc(*start) : NULL);
-    json_text(json, "source", source);
-    json_text(json, "telescope", telescope);
-}
 
 /* Names of each polarisation, and whether it is a power. */
 static status_t source_add_pols(const struct fbh5 *f, struct json *json)

@@ -218,7 +218,6 @@ struct rows {
     depot_t *depot; /* of chunks, */
     struct storage storage;
     hid_t type;
-    int rank;
     hsize_t dims[H5S_MAX_RANK];
     char *whole; /* and buffer of whole rows */
     uint64_t held;
@@ -242,7 +241,7 @@ static status_t rows_open_chunks(rows_t *rows)
     TRY(rows_open_depot(product->path, kind_of(product->kind)->rows, &rows->storage, &rows->depot));
     rows->type = H5Dget_type(depot_dataset(rows->depot));
     hid_t space = H5Dget_space(depot_dataset(rows->depot));
-    rows->rank = H5Sget_simple_extent_dims(space, rows->dims, NULL);
+    H5Sget_simple_extent_dims(space, rows->dims, NULL);
     h5_close(space);
     rows->held = max_u64(ROWS_BYTES / product->place.row_bytes, 1);
     return memory_aligned((size_t)(rows->held * product->place.row_bytes), 1, "rows", &rows->whole);
@@ -277,26 +276,33 @@ void rows_close(rows_t *rows)
     free(rows);
 }
 
-/* Whole rows of chunks. */
-static status_t rows_unpack(const rows_t *rows, uint64_t first, uint64_t count, void *out)
+status_t rows_select(depot_t *depot, hid_t type, const char *where, const hsize_t *start,
+                     const hsize_t *size, void *out)
 {
     status_t st = STATUS_OK;
     char what[80];
-    hsize_t start[H5S_MAX_RANK] = {first};
-    hsize_t size[H5S_MAX_RANK] = {count};
-    memcpy(size + 1, rows->dims + 1, (size_t)(rows->rank - 1) * sizeof *size);
-    hid_t memory = H5Screate_simple(rows->rank, size, NULL);
-    hid_t wanted = H5Screate_simple(rows->rank, rows->dims, NULL);
-    snprintf(what, sizeof what, "rows %llu .. %llu", (unsigned long long)first,
-             (unsigned long long)(first + count));
+    hid_t wanted = H5Dget_space(depot_dataset(depot));
+    hid_t memory = H5Screate_simple(H5Sget_simple_extent_ndims(wanted), size, NULL);
+    snprintf(what, sizeof what, "rows %llu .. %llu", (unsigned long long)start[0],
+             (unsigned long long)(start[0] + size[0]));
     H5_TRY_OUT(H5Sselect_hyperslab(wanted, H5S_SELECT_SET, start, NULL, size, NULL), "%s has no %s",
-               rows->product->path, what);
-    const struct depot_read read = {rows->type, memory, wanted, out, what};
-    TRY_OUT(depot_read(rows->depot, &read));
+               where, what);
+    const struct depot_read read = {type, memory, wanted, out, what};
+    TRY_OUT(depot_read(depot, &read));
 out:
     h5_close(memory);
     h5_close(wanted);
     return st;
+}
+
+/* Whole rows of chunks. */
+static status_t rows_unpack(const rows_t *rows, uint64_t first, uint64_t count, void *out)
+{
+    const hsize_t start[H5S_MAX_RANK] = {first};
+    hsize_t size[H5S_MAX_RANK];
+    memcpy(size, rows->dims, sizeof size);
+    size[0] = count;
+    return rows_select(rows->depot, rows->type, rows->product->path, start, size, out);
 }
 
 static status_t rows_read_pieces(const rows_t *rows, uint64_t first, uint64_t count, uint64_t from,

@@ -52,5 +52,9 @@ status_t rows_read(rows_t *rows, uint64_t first, uint64_t count, uint64_t from, 
  * outlive the depot. Fails with DATA or DEVICE. */
 status_t rows_open_depot(const char *path, const char *name, struct storage *storage,
                          depot_t **out);
+/* Reads a part of that dataset, as numbers of `type`; start and size: of each of its dimensions.
+ * `where` names it in messages. Fails with DATA. */
+status_t rows_select(depot_t *depot, hid_t type, const char *where, const hsize_t *start,
+                     const hsize_t *size, void *out);
 
 #endif

@@ -3,7 +3,10 @@
 #ifndef VOLTMILL_PRODUCT_SHEET_H
 #define VOLTMILL_PRODUCT_SHEET_H
 
+#include "dsp/steps.h"
 #include "io/apart.h"
+#include "io/hdf5/h5_dataset.h"
+#include "product/packed.h"
 
 #include <stdint.h>
 
@@ -12,7 +15,17 @@ struct sheet {
     uint64_t nifs, nchannels;
     int is_complex;    /* numbers are |x|^2 then */
     double *coarse_hz; /* [nchannels] of weights: centres of the coarse channels; NULL: not said */
-    struct sheet_file *file;
+    /* For sheet_read() alone. */
+    char *path, *name;
+    char *where; /* both, for messages */
+    hid_t file, pair;
+    struct h5_dataset data;
+    depot_t *depot; /* NULL: HDF5 reads it */
+    struct storage storage;
+    /* Pairs in few bits: scale and offset of each block of rows. */
+    struct h5_dataset scale, offset;
+    struct steps_form form;
+    uint64_t scale_rows; /* 0: they have none */
 };
 
 /* Returns the name of one of the datasets beside a bank that can be shown. */
