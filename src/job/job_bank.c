@@ -41,12 +41,11 @@ const struct schema job_synthesise_schema[] = {
     {.key = NULL},
 };
 
-static int job_bank_parse_window(const char *text, void *out, char *message)
+static int job_bank_parse_window(const char *text, void *out)
 {
     static const char kaiser[] = "kaiser:";
     static const char file[] = "file:";
     struct job_window *window = out;
-    (void)message;
     if (strncmp(text, kaiser, strlen(kaiser)) == 0) {
         window->kind = WINDOW_KAISER;
         /* Up to 100 the Bessel functions stay far from overflow, and no one needs more. */
@@ -66,10 +65,9 @@ static int job_bank_parse_window(const char *text, void *out, char *message)
     return window->kind != WINDOW_KAISER;
 }
 
-static int job_bank_parse_cutoff(const char *text, void *out, char *message)
+static int job_bank_parse_cutoff(const char *text, void *out)
 {
     double value = CUTOFF_FLAT;
-    (void)message;
     int ok =
         strcmp(text, "flat") == 0 || (tree_parse_number(text, &value) && value >= 0 && value <= 64);
     memcpy(out, &value, sizeof value);

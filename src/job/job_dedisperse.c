@@ -135,13 +135,12 @@ static void job_divide_check(struct tree *entry, struct mistakes *mistakes)
 enum { JOB_CHANNELS = 1 << 24, JOB_MOST_WIDTHS = 16384 };
 
 /* "17", "17-40" (both included). Returns 0 when it is neither. */
-static int job_dedisperse_parse_channels(const char *text, void *out, char *message)
+static int job_dedisperse_parse_channels(const char *text, void *out)
 {
     char first[16] = "";
     uint64_t from = 0;
     uint64_t to = 0;
     size_t length = strcspn(text, "-");
-    (void)message;
     if (length >= sizeof first) {
         return 0;
     }

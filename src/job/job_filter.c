@@ -5,10 +5,9 @@
 #include <string.h>
 
 /* "channel", or a frequency in Hz above 0. */
-static int job_filter_parse_reference(const char *text, void *out, char *message)
+static int job_filter_parse_reference(const char *text, void *out)
 {
     double hertz = 0;
-    (void)message;
     if (strcmp(text, "channel") != 0 &&
         !(tree_parse_number(text, &hertz) && hertz > 0 && hertz <= 1e15)) {
         return 0;

@@ -197,37 +197,32 @@ static const struct schema job_streams_schema[] = {
 };
 
 /* oversampling_num, then oversampling_den. */
-static int job_layout_parse_oversampling(const char *text, void *out, char *message)
+static int job_layout_parse_oversampling(const char *text, void *out)
 {
-    (void)message;
     return ratio_parse(text, out);
 }
 
-static int job_layout_parse_axes(const char *text, void *out, char *message)
+static int job_layout_explain_axes(const char *text, char *message)
 {
     struct axes_text axes;
-    (void)out;
     return axes_text_parse(text, &axes, message);
 }
 
-static int job_layout_parse_packing(const char *text, void *out, char *message)
+static int job_layout_parse_packing(const char *text, void *out)
 {
-    (void)message;
     return packing_parse(text, out);
 }
 
-static int job_layout_parse_type(const char *text, void *out, char *message)
+static int job_layout_parse_type(const char *text, void *out)
 {
-    (void)message;
     return number_type_parse(text, out);
 }
 
 /* "pol", "reim", "pol,reim": files_along, then is_reim_along. */
-static int job_layout_parse_along(const char *text, void *out, char *message)
+static int job_layout_parse_along(const char *text, void *out)
 {
     size_t length = strcspn(text, ",");
     int is_reim = strcmp(text, "reim") == 0 || strcmp(text + length, ",reim") == 0;
-    (void)message;
     if (text[length] == ',' && !is_reim) {
         return 0;
     }
@@ -241,11 +236,10 @@ static int job_layout_parse_along(const char *text, void *out, char *message)
 }
 
 /* "/group/dataset@name": with something behind the '@'. */
-static int job_layout_parse_attribute(const char *text, void *out, char *message)
+static int job_layout_parse_attribute(const char *text, void *out)
 {
     const char *at = strrchr(text, '@');
     (void)out;
-    (void)message;
     return at && at[1] != '\0';
 }
 
@@ -347,7 +341,7 @@ const struct schema job_layout_schema[] = {
     {"axes", SCHEMA_TEXT,
      "dimensions of the dataset, outermost first (see axes); formats `raw`, `npy`, `sigmf`, `wav` "
      "take them, too",
-     .absent = "required without `format`", LAYOUT(axes), .parse = job_layout_parse_axes,
+     .absent = "required without `format`", LAYOUT(axes), .explain = job_layout_explain_axes,
      .expected = "the dataset's axes, such as time,pol,reim"},
     {"type", SCHEMA_PARSED,
      "format `raw`: type of a number, such as `ci16_le` (formats-recorders.md)",

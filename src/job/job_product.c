@@ -93,11 +93,10 @@ static void job_product_check_flag(struct tree *product, struct mistakes *mistak
 }
 
 /* An entry of `droop`: a schema's `parse`. */
-static int job_droop_parse(const char *text, void *out, char *message)
+static int job_droop_parse(const char *text, void *out)
 {
     static const char file[] = "file:";
     struct job_droop *droop = out;
-    (void)message;
     if (strncmp(text, file, strlen(file)) == 0) {
         droop->path = text + strlen(file);
         return *droop->path != '\0';

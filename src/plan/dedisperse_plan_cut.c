@@ -27,17 +27,11 @@
 /* Groups of DMs: what a stage knows of the delays, and what DMs have in common. */
 static uint32_t group_step_of(const struct subbands *steps, uint32_t dm)
 {
-    uint32_t low = 0;
-    uint32_t high = steps->nsteps - 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low + 1) / 2;
-        if (steps->first[middle] <= dm) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
+    uint32_t step = 0;
+    while (step + 1 < steps->nsteps && steps->first[step + 1] <= dm) {
+        step++;
     }
-    return low;
+    return step;
 }
 
 static void group_widen(uint32_t delay, uint32_t *least, uint32_t *most)

@@ -281,7 +281,7 @@ static void page_row(struct text *page, const char *name, const char *value)
     }
 }
 
-enum { HOST = 256, MOST_JOB = 1 << 24 };
+enum { HOST = 256 };
 /* Bytes of a product that are read for its pictures. */
 enum { MOST_BYTES = 1 << 30 };
 

@@ -25,9 +25,11 @@ struct verify_steps {
     uint64_t counted; /* its rows */
 };
 
+static const double steps_rounding = 32 * FLT_EPSILON; /* of power, relative */
+
 /* How far a number may be from the reference's. */
 struct steps_slack {
-    double mean, bound, rounding;
+    double mean, bound;
 };
 
 /* Reads `count` of a block's scales from line `first` on, and their offsets, `stride` floats
@@ -140,10 +142,8 @@ static struct steps_slack steps_slack_of(const struct verify *verify,
         mean = fmax(mean, of->wholes[i].mean);
         most = fmax(most, of->wholes[i].most);
     }
-    return (struct steps_slack){.mean = mean,
-                                .bound = filters *
-                                         (sqrt(mean) + 0.1 * sqrt(most) + spectra * of->went_in),
-                                .rounding = 32 * FLT_EPSILON};
+    return (struct steps_slack){
+        .mean = mean, .bound = filters * (sqrt(mean) + 0.1 * sqrt(most) + spectra * of->went_in)};
 }
 
 /* In steps, of a value. */
@@ -151,10 +151,10 @@ static double steps_slack_at(const struct verify_steps *steps, const struct step
                              float value, double factor)
 {
     double power = fmax(fabs((double)value), slack->mean);
-    double allowed = steps->form.is_signed
-                         ? slack->bound
-                         : 2 * sqrt(power) * slack->bound + slack->bound * slack->bound +
-                               slack->rounding * power;
+    double allowed =
+        steps->form.is_signed
+            ? slack->bound
+            : 2 * sqrt(power) * slack->bound + slack->bound * slack->bound + steps_rounding * power;
     return allowed * factor + 1e-6;
 }
 

@@ -35,9 +35,8 @@ struct thing {
     struct member lead;
 };
 
-static int check_title(const char *text, void *out, char *message)
+static int check_title(const char *text, char *message)
 {
-    (void)out;
     if (strcmp(text, "bad") == 0) {
         strcpy(message, "there is a better one");
         return 0;
@@ -63,7 +62,7 @@ static const struct schema rows[] = {
     {"ratio", SCHEMA_NUMBER, THING(ratio), .is_above = 1, .max = INFINITY},
     {"colour", SCHEMA_CHOICE, THING(colour), .choices = (const char *const[]){"red", "green", NULL},
      .values = (const int[]){1, 2}},
-    {"title", SCHEMA_TEXT, THING(title), .expected = "a good title", .parse = check_title},
+    {"title", SCHEMA_TEXT, THING(title), .expected = "a good title", .explain = check_title},
     {"pair", SCHEMA_WHOLE, SCHEMA_PAIR(struct thing, pair[0])},
     {"names", SCHEMA_TEXT, SCHEMA_LIST(struct thing, names, nnames, 1, 3)},
     {"members", SCHEMA_MAPPING, SCHEMA_LIST(struct thing, members, nmembers, 1, 9),

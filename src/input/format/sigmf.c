@@ -56,19 +56,17 @@ struct sigmf {
 
 /* Metadata as tables. */
 
-static int sigmf_parse_type(const char *text, void *out, char *message)
+static int sigmf_parse_type(const char *text, void *out)
 {
     struct number_type *type = out;
-    (void)message;
     return number_type_parse(text, type) && type->has_domain;
 }
 
 /* Python writes +00:00 for Z. */
-static int sigmf_parse_time(const char *text, void *out, char *message)
+static int sigmf_parse_time(const char *text, void *out)
 {
     char utc[UNITS_TEXT];
     const char *zone = strstr(text, "+00:00");
-    (void)message;
     snprintf(utc, sizeof utc, "%.*s", zone ? (int)(zone - text) : (int)strlen(text), text);
     return strlen(text) < sizeof utc && units_parse_utc(utc, out);
 }

@@ -216,13 +216,14 @@ status_t schema_store(const struct schema *row, const char *text, void *at, char
     *ok = 0;
     if (row->type == SCHEMA_TEXT) {
         TRY_OUT(memory_text(text, &copy));
-        *ok = !row->parse || row->parse(copy, at, message);
+        *ok =
+            (!row->parse || row->parse(copy, at)) && (!row->explain || row->explain(copy, message));
         if (*ok) {
             memcpy(at, &copy, sizeof copy);
             copy = NULL;
         }
     } else if (row->type == SCHEMA_PARSED) {
-        *ok = row->parse(text, at, message);
+        *ok = row->parse(text, at);
     } else if (row->type == SCHEMA_NUMBER) {
         *ok = schema_store_number(row, text, at);
     } else if (row->type == SCHEMA_UTC) {

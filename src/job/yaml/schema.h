@@ -58,9 +58,11 @@ struct schema {
     const struct schema *instead; /* a mapping that may stand in the place of the value */
 
     /* Reads `text` into what `out` points to; returns whether it is right. For SCHEMA_TEXT, `text`
-     * is the copy that the struct keeps at `out`. May write a reason of its own into `message`
-     * (MISTAKE_BYTES); otherwise the mistake gives the expected values. */
-    int (*parse)(const char *text, void *out, char *message);
+     * is the copy that the struct keeps at `out`. */
+    int (*parse)(const char *text, void *out);
+    /* Returns whether the text of SCHEMA_TEXT is right. May write a reason of its own into
+     * `message` (MISTAKE_BYTES); otherwise the mistake gives the expected values. */
+    int (*explain)(const char *text, char *message);
 
     int is_path; /* of a file, or "file:PATH": ~ is expanded, and $ refused unless it is in the name
                   */
