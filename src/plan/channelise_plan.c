@@ -105,16 +105,21 @@ static status_t plan_make_coefficients(const struct channelise_plan *work,
     return STATUS_OK;
 }
 
-/* Adds an output of a stage, of product i. */
+/* Adds an output of a stage, of product i; those that are too many are only counted. */
 static void plan_add_output(struct channelise_spec *spec, uint32_t *products, uint32_t i,
                             struct channelise_output output)
 {
-    products[spec->noutputs] = i;
-    spec->outputs[spec->noutputs++] = output;
+    if (spec->noutputs < MOST_OUTPUTS) {
+        products[spec->noutputs] = i;
+        spec->outputs[spec->noutputs] = output;
+    }
+    spec->noutputs++;
 }
 
-/* Outputs of the bank: its products, and spectra for beams or all visibilities. */
-static void plan_set_outputs(const struct channelise_plan *work, struct channelise_plan_bank *bank)
+/* Outputs of the bank: its products, and spectra for beams or all visibilities. Fails with USAGE:
+ * more than stages can make at once. */
+static status_t plan_set_outputs(const struct channelise_plan *work,
+                                 struct channelise_plan_bank *bank)
 {
     static const struct channelise_output spectra = {.quantity = QUANTITY_SPECTRA, .integrate = 1};
     const struct job *job = work->job;
@@ -123,8 +128,6 @@ static void plan_set_outputs(const struct channelise_plan *work, struct channeli
     if (work->beams) {
         bank->channelise.noutputs = 1;
         bank->channelise.outputs[0] = spectra;
-        bank->detect = channelise_of_spectra(&bank->channelise);
-        bank->detect.noutputs = 0;
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         if (channelise_plan_bank_of(work, i) != bank) {
@@ -147,6 +150,14 @@ static void plan_set_outputs(const struct channelise_plan *work, struct channeli
             plan_add_output(spec, products, i, squares);
         }
     }
+    REQUIRE(maker->noutputs <= MOST_OUTPUTS, STATUS_USAGE,
+            "%s: products of one filter bank: %u (those with flag.kurtosis count twice), expected "
+            "at most %d",
+            job->path, maker->noutputs, MOST_OUTPUTS);
+    return REQUIRED(bank->channelise.noutputs <= MOST_OUTPUTS, STATUS_USAGE,
+                    "%s: products with a sum over stations, beside beams: %u of one filter bank "
+                    "(those with flag.kurtosis count twice), expected at most %d",
+                    job->path, bank->channelise.noutputs - 1, MOST_OUTPUTS - 1);
 }
 
 static void plan_set_channelise(const struct channelise_plan *work,
@@ -175,7 +186,6 @@ static void plan_set_channelise(const struct channelise_plan *work,
     spec->kernel = bank->job ? bank->job->kernel : KERNEL_AUTO;
     spec->fft = bank->job ? bank->job->fft : FFT_AUTO;
     spec->pol_inner = archive->nselected[AXIS_CHAN];
-    plan_set_outputs(work, bank);
 }
 
 /* The samples from one spectrum to the next. */
@@ -326,48 +336,6 @@ out:
     return st;
 }
 
-/* Counts the outputs that products of a bank need, of the bank itself beside beams (is_apart) or of
- * the stage that makes all others (plan_set_outputs()). */
-static uint32_t plan_count_outputs(const struct channelise_plan *work,
-                                   const struct channelise_plan_bank *bank, int is_apart)
-{
-    const struct job *job = work->job;
-    uint32_t count = 0;
-    int has_spectra = work->beams != NULL;
-    for (uint32_t i = 0; i < job->nproducts; i++) {
-        if (channelise_plan_bank_of(work, i) != bank ||
-            channelise_plan_is_apart(work, i) != is_apart) {
-            continue;
-        }
-        if (job->products[i].kind == PRODUCT_VISIBILITIES) {
-            count += !has_spectra; /* all of a bank are made of the same spectra */
-            has_spectra = 1;
-        } else {
-            count += job->products[i].flag.has_kurtosis ? 2 : 1;
-        }
-    }
-    return count;
-}
-
-/* Checks the limits of what stages can make at once. */
-static status_t plan_check_count(const struct channelise_plan *work)
-{
-    const struct job *job = work->job;
-    for (uint32_t i = 0; i < work->nbanks; i++) {
-        const uint32_t made = plan_count_outputs(work, &work->banks[i], 0);
-        const uint32_t apart = plan_count_outputs(work, &work->banks[i], 1);
-        REQUIRE(made <= MOST_OUTPUTS, STATUS_USAGE,
-                "%s: products of one filter bank: %u (those with flag.kurtosis count twice), "
-                "expected at most %d",
-                job->path, made, MOST_OUTPUTS);
-        REQUIRE(apart < MOST_OUTPUTS, STATUS_USAGE,
-                "%s: products with a sum over stations, beside beams: %u of one filter bank (those "
-                "with flag.kurtosis count twice), expected at most %d",
-                job->path, apart, MOST_OUTPUTS - 1);
-    }
-    return STATUS_OK;
-}
-
 /* Leaves out the samples at both ends that not all stations have, after their delays. */
 static status_t plan_trim(struct channelise_plan *work)
 {
@@ -454,7 +422,9 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     TRY_OUT(work->array ? plan_trim(work) : STATUS_OK);
     TRY_OUT(beams_plan_create(work, &work->beams));
     work->formed = work->beams ? &work->beams->formed : work->seen;
-    TRY_OUT(plan_check_count(work));
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        TRY_OUT(plan_set_outputs(work, &work->banks[i]));
+    }
     TRY_OUT(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
     TRY_OUT(plan_count_spectra(work));
     plan_settle_weights(work, cut);
