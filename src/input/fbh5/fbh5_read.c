@@ -233,28 +233,65 @@ void fbh5_reader_destroy(fbh5_reader_t *reader)
     free(reader);
 }
 
-static status_t fbh5_read_selected(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
+static status_t fbh5_read_selected(fbh5_reader_t *reader, const struct fbh5_block *block,
+                                   hid_t type, void *out)
 {
     status_t st = STATUS_OK;
-    const struct fbh5 *fbh5 = reader->fbh5;
-    const int is_flat = fbh5->is_flat;
+    const int is_flat = reader->fbh5->is_flat;
     const hsize_t start[3] = {block->row, is_flat ? block->chan : block->first_if, block->chan};
     const hsize_t count[3] = {block->rows, is_flat ? block->chans : block->nifs, block->chans};
-    hid_t type = -1;
     hid_t memory = H5Screate_simple(is_flat ? 2 : 3, count, NULL);
     char what[80];
     snprintf(what, sizeof what, "spectra %llu .. %llu", (unsigned long long)block->row,
              (unsigned long long)(block->row + block->rows));
     hid_t space = H5Dget_space(depot_dataset(reader->depot));
     H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL),
-               "%s: %s are not in /data", fbh5->path, what);
-    TRY_OUT(fbh5_memory_type(fbh5, &type));
+               "%s: %s are not in /data", reader->fbh5->path, what);
     const struct depot_read read = {type, memory, space, out, what};
     st = depot_read(reader->depot, &read);
     reader->is_unreadable = st == STATUS_DATA && depot_is_unreadable(reader->depot);
 out:
     h5_close(space);
     h5_close(memory);
+    return st;
+}
+
+/* Doubles become floats, rows of whole chunks at a time: filters that HDF5 lacks are undone only
+ * where numbers keep their type. */
+static status_t fbh5_read_doubles(fbh5_reader_t *reader, const struct fbh5_block *block, float *out)
+{
+    status_t st = STATUS_OK;
+    double *numbers = NULL;
+    uint64_t width = block->nifs * block->chans;
+    uint64_t chunk = reader->fbh5->chunks.rows;
+    uint64_t most = chunk * max_u64(SCRATCH / (chunk * width * sizeof *numbers), 1);
+    struct fbh5_block part = *block;
+    TRY_OUT(
+        memory_aligned(min_u64(most, block->rows) * width, sizeof *numbers, "spectra", &numbers));
+    for (uint64_t left = block->rows; left > 0; left -= part.rows, part.row += part.rows) {
+        part.rows = min_u64(left, most - part.row % most);
+        TRY_OUT(fbh5_read_selected(reader, &part, H5T_NATIVE_DOUBLE, numbers));
+        for (uint64_t i = 0; i < part.rows * width; i++) {
+            *out++ = (float)numbers[i];
+        }
+    }
+out:
+    free(numbers);
+    return st;
+}
+
+/* Through HDF5, as they are in memory. */
+static status_t fbh5_read_converted(fbh5_reader_t *reader, const struct fbh5_block *block,
+                                    void *out)
+{
+    status_t st = STATUS_OK;
+    hid_t type = -1;
+    if (reader->fbh5->number == FBH5_FLOAT64) {
+        return fbh5_read_doubles(reader, block, out);
+    }
+    TRY_OUT(fbh5_memory_type(reader->fbh5, &type));
+    st = fbh5_read_selected(reader, block, type, out);
+out:
     h5_close(type);
     return st;
 }
@@ -307,7 +344,7 @@ static status_t fbh5_read_stored(fbh5_reader_t *reader, const struct fbh5_block 
     if (!reader->depot) {
         TRY(fbh5_open_data(reader)); /* parts of rows lie scattered, which HDF5 reads well */
     }
-    return fbh5_read_selected(reader, block, out);
+    return fbh5_read_converted(reader, block, out);
 }
 
 /* Makes floats of stored numbers that end where the floats do. */
