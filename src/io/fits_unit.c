@@ -197,7 +197,8 @@ status_t fits_unit_data(fits_unit_t *unit, uint64_t *at)
     return STATUS_OK;
 }
 
-status_t fits_unit_column(fits_unit_t *unit, const char *name, struct fits_column *out)
+status_t fits_unit_column(fits_unit_t *unit, const char *name, int may_be_bits,
+                          struct fits_column *out)
 {
     char wanted[NAME];
     char letters[FLEN_VALUE] = "";
@@ -227,6 +228,10 @@ status_t fits_unit_column(fits_unit_t *unit, const char *name, struct fits_colum
                                 (uint32_t)number,
                                 scale,
                                 zero};
+    if (may_be_bits && out->type == 'X') {
+        out->type = 'B';
+        out->count = ceil_div_u64(out->count, 8);
+    }
     return REQUIRED(fits_column_bytes(out) > 0, STATUS_DATA,
                     "%s: column %s is of type %s, expected numbers (B, I, J, K, E, D)", unit->path,
                     name, letters);

@@ -46,8 +46,10 @@ status_t fits_unit_has_further(fits_unit_t *unit, const char *name, int *out);
 /* Finds the byte of the file at which the rows of a table begin. Fails with DATA, DEVICE. */
 status_t fits_unit_data(fits_unit_t *unit, uint64_t *at);
 
-/* Finds the column of that name; its count is 0 if there is none. Fails with DATA, DEVICE. */
-status_t fits_unit_column(fits_unit_t *unit, const char *name, struct fits_column *out);
+/* Finds the column of that name; its count is 0 if there is none. If `may_be_bits`, a column of
+ * bits (X) becomes the bytes that hold them, the first bit the highest. Fails with DATA, DEVICE. */
+status_t fits_unit_column(fits_unit_t *unit, const char *name, int may_be_bits,
+                          struct fits_column *out);
 
 /* Reads the value of a card as text for free(), long strings (CONTINUE) in one piece; NULL if it is
  * missing, empty, or `*`, by which PSRFITS marks unset values. A key with two different values is a

@@ -293,6 +293,11 @@ def shapes():
             (4, "(1,16,2,20)"):
         file = File(bits=bits, pols=2, table={"TDIM7": text})
         reads(f"{bits} bits, TDIM {text}", file, file.values()[:, :1], pols=[0])
+    for bits, text in (1, "(16,2,40)"), (1, "(1280)"), (1, None), (2, None):
+        file = File(bits=bits, pols=2, table={"TDIM7": text})
+        file.words["columns"] = {"DATA": (f"{1280 * bits}X", file.columns()["DATA"][1])}
+        reads(f"{bits} bits in a column of bits, TDIM {text}", file, file.values()[:, :1], pols=[0])
+    refuses("weights of bits", File(columns={"DAT_WTS": ("16X", np.full((ROWS, 2), 255, "u1"))}), "DAT_WTS", "type X")
     file = File(pols=2, table={"TDIM7": "(16,2,20)"})
     reads("TDIM of fewer elements", file, file.values()[:, :1], ["TDIM7 (16,2,20)"], pols=[0])
     refuses("TDIM of other order", File(pols=2, table={"TDIM7": "(2,16,40)"}), "TDIM7", "(2,16,40)", "NCHAN is 16")

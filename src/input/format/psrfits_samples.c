@@ -220,7 +220,8 @@ static status_t psrfits_find_columns(struct psrfits *fits)
                 "%s: its table SUBINT is compressed (ZTABLE): uncompress it with funpack",
                 fits->path);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        TRY_OUT(fits_unit_column(fits->unit, wanted[i].name, wanted[i].column));
+        int may_be_bits = wanted[i].column == &fits->data;
+        TRY_OUT(fits_unit_column(fits->unit, wanted[i].name, may_be_bits, wanted[i].column));
     }
     REQUIRE_OUT(fits->data.count > 0, STATUS_DATA, "%s: its table SUBINT has no column DATA",
                 fits->path);
