@@ -39,7 +39,11 @@ static const struct description *const kinds[] = {
 
 int main(int argc, char **argv)
 {
-    launch_begin();
+    status_t st = launch_begin();
+    if (st != STATUS_OK) {
+        report_print();
+        return (int)st;
+    }
     backend_begin();
     if (argc > 1 && strcmp(argv[1], apart_word) == 0) {
         apart_serve(argc, argv, kinds, sizeof kinds / sizeof *kinds);

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <yaml.h>
 #include <zlib.h>
@@ -82,12 +83,30 @@ static void launch_give_threads_stacks(void)
     pthread_attr_destroy(&attributes);
 }
 
-void launch_begin(void)
+/* The main thread's stack grows as far as the limit allows when it grows. */
+static status_t launch_give_stack(void)
+{
+    enum { LEAST = 256 << 10 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= LEAST) {
+        return STATUS_OK;
+    }
+    REQUIRE(limit.rlim_max >= LEAST, STATUS_DEVICE,
+            "the stack is limited to %llu KiB (ulimit -s), expected %d or more",
+            (unsigned long long)limit.rlim_max >> 10, LEAST >> 10);
+    limit.rlim_cur = LEAST;
+    return REQUIRED(setrlimit(RLIMIT_STACK, &limit) == 0, STATUS_DEVICE,
+                    "the stack's limit cannot be raised to %d KiB (ulimit -s): %s", LEAST >> 10,
+                    strerror(errno));
+}
+
+status_t launch_begin(void)
 {
     launch_keep_standard();
     launch_give_threads_stacks();
     h5_begin();
     signal(SIGXFSZ, SIG_IGN);
+    return launch_give_stack();
 }
 
 void libraries_print(void)

@@ -3,6 +3,8 @@
 #ifndef VOLTMILL_IO_LAUNCH_H
 #define VOLTMILL_IO_LAUNCH_H
 
+#include "base/status.h"
+
 /* Returns whether a launcher has started this process. Then other ranks may start at the same
  * moment, and output goes through the launcher's pipes, even at a terminal. */
 int launch_is_used(void);
@@ -11,8 +13,9 @@ int launch_is_used(void);
 long launch_rank(void);
 
 /* Sets HDF5 up; a limit on the size of files shows as an error of the write that meets it; standard
- * descriptors that are closed are never given to a file. Call once, before all else. */
-void launch_begin(void);
+ * descriptors that are closed are never given to a file. Call once, before all else. Fails with
+ * DEVICE: the stack is too small. */
+status_t launch_begin(void);
 
 /* Prints the versions of libraries on stdout, as one line of `--version`: at run time, or those of
  * the headers if a library does not tell. */

@@ -87,6 +87,8 @@ same "the archive stays" "$archive" "$(sha256sum <obs.h5)"
 # Little stack: the limit is that of each thread, too.
 runs "a stack of 256 KiB" bash -c 'ulimit -s 256 && "$0" run job.yaml --set products.0.file=small.h5 --set products.0.integrate=4 \
     --set "dedisperse={file: small-d.h5, dm: {list: [0, 1]}}" && "$0" verify small.h5 && "$0" verify small-d.h5' "$voltmill"
+runs "a soft limit is raised" bash -c 'ulimit -Ss 100 && exec "$0" run job.yaml --force --set products.0.file=small.h5' "$voltmill"
+fails "a hard one of 100 KiB" 5 'limited to 100 KiB \(ulimit -s\), expected 256' bash -c 'ulimit -s 100; exec "$0" plan job.yaml' "$voltmill"
 rm -f small.h5 small-d.h5
 
 # A product that comes to be during the run is not replaced.
