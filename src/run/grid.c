@@ -208,12 +208,6 @@ void grid_destroy(struct grid *grid)
     free(grid);
 }
 
-static int grid_is_lock(const char *path)
-{
-    struct identity identity = {.bytes = 1};
-    return report_forgive(identity_of_path(path, &identity)) == STATUS_OK && identity.bytes == 0;
-}
-
 /* Whether a run has made the file, complete or not. */
 static int grid_is_product(const char *path)
 {
@@ -260,10 +254,13 @@ void grid_remove_power(const struct grid_part *part)
     grid_remove_product(part->job->products[0].file);
 }
 
-void grid_remove(const struct grid *grid)
+void grid_remove(struct grid *grid)
 {
-    if (grid->lock_fd < 0 && claim_is_held(grid->lock) == 1) {
-        return; /* another run makes the series anew */
+    /* Another run may be making the series anew, or begin to. The lock of a run that was killed is
+     * taken, and removed with the grid. */
+    if (grid->lock_fd < 0 && (claim_is_held(grid->lock) == 1 || grid_lock(grid) != STATUS_OK)) {
+        report_clear();
+        return;
     }
     for (uint32_t i = 0; i < grid->count; i++) {
         const struct job *part = grid->parts[i].job;
@@ -275,7 +272,6 @@ void grid_remove(const struct grid *grid)
             grid_remove_product(part->dedisperse[0].file);
         }
     }
-    grid_remove_file(grid->lock, grid_is_lock); /* of a run that was killed */
 }
 
 /* Complete series need no power any more, but the last part's. */

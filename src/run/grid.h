@@ -51,8 +51,8 @@ status_t grid_find_left(struct grid *grid, const struct archive *archive,
                         const struct run_options *options, int may_remove);
 
 /* Rank 0, best effort: removes the power of a part whose series are complete; power and series of
- * all parts that are complete and of this very job, unless another run has the lock. */
+ * all parts that are complete and of this very job, with the lock, unless another run has it. */
 void grid_remove_power(const struct grid_part *part);
-void grid_remove(const struct grid *grid);
+void grid_remove(struct grid *grid);
 
 #endif

@@ -149,6 +149,10 @@ flock "$held"
 runs "one that finds it complete while another makes it anew" "$voltmill" run job.yaml
 same "removes nothing" "$(cd cache && echo ./*.coherent-*)" "$(echo ./*.coherent-*)"
 exec {held}>&-
+echo notes >series.h5.coherent
+runs "one that finds it complete, and cannot lock" "$voltmill" run job.yaml
+same "removes nothing either" "$(cd cache && echo ./*.coherent-*)" "$(echo ./*.coherent-*)"
+: >series.h5.coherent
 runs "one that finds it complete" "$voltmill" run job.yaml
 same "removes what was left" "" "$(ls ./*.coherent* 2>/dev/null)"
 
