@@ -755,6 +755,15 @@ def stated_twice():
         path = change(lofar("/", **clock), bf_beam, **said)
         out = voltmill("info", path, status=4 if words else 0)
         ok(all(word in out for word in words or ["195.3125 kHz"]), f"LOFAR's clock and {name}", out)
+    # Units are those that the file states, unless they cannot be meant; without one the size tells.
+    rate, clock, time = "SAMPLING_RATE", "CLOCK_FREQUENCY", "SAMPLING_TIME"
+    for where, key, value, unit in (
+            (bf_beam, rate, 0.1953125, "MHz"), (bf_beam, rate, 0.1953125, "Mhz"), (bf_beam, rate, 195.3125, "kHz"),
+            (bf_beam, rate, 0.1953125, None), (bf_beam, rate, 195312.5, "MHz"), ("/", clock, 200.0, "MHz"), ("/", clock, 2e5, "kHz"),
+            ("/", clock, 0.2, "GHz"), ("/", clock, 2e8, "Hz"), ("/", clock, 200.0, None), (bf_beam, time, 5.12, "us"),
+            (bf_beam, time, 5.12e-3, "ms"), (bf_beam, time, 5.12e-6, "s")):
+        out = voltmill("info", lofar(where, **{key: value, f"{key}_UNIT": unit or ""}))
+        ok("700 at 195.3125 kHz" in out and "assumed" not in out, f"LOFAR's {key} {value:g} {unit}", out)
     # The day of a pointing counts where its text is missing; a text that agrees with it is finer.
     path = lofar(pointing, EXPTIME_START_MJD=55769.75)
     out = voltmill("info", path)

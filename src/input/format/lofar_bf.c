@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 /* Rates, times and frequencies of LOFAR's beam-formed files, in units that are not always those
@@ -28,8 +29,8 @@ struct lofar_bf_place {
     uint64_t rows, chans; /* declared */
 };
 
-/* Between MHz and Hz of anything that LOFAR observes, and of its rates in MHz and in Hz. */
-static const double least_hz = 1e5;
+/* LOFAR neither observes nor samples above this; none of its rates is as few Hz. */
+static const double most_mhz = 300;
 
 /* "SUB_ARRAY_POINTING_000/BEAM_000/STOKES_0" */
 static struct lofar_bf_place lofar_bf_place(const char *stokes)
@@ -43,27 +44,54 @@ static struct lofar_bf_place lofar_bf_place(const char *stokes)
     return place;
 }
 
+/* A unit in Hz or seconds; 0: none of these. */
+static double lofar_bf_unit(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double size;
+    } units[] = {{"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9},
+                 {"s", 1},  {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++) {
+        if (strcasecmp(unit, units[i].name) == 0) {
+            return units[i].size;
+        }
+    }
+    return 0;
+}
+
+/* Reads a number, and the size of the unit beside it (NAME_UNIT); 0: there is none. */
+static status_t lofar_bf_number(const struct fields *f, const char *object, const char *name,
+                                double *out, double *unit, int *found)
+{
+    status_t st = STATUS_OK;
+    char unit_name[80];
+    char *text = NULL;
+    snprintf(unit_name, sizeof unit_name, "%s_UNIT", name);
+    TRY_OUT(fields_f64(f, object, name, out, found));
+    TRY_OUT(fields_text(f, object, unit_name, &text, NULL));
+    *unit = lofar_bf_unit(text);
+out:
+    free(text);
+    return st;
+}
+
+/* Makes Hz by the unit. Without one, and where it cannot be meant, the size tells MHz from Hz. */
+static double lofar_bf_in_hertz(double value, double unit)
+{
+    int is_possible = unit > 0 && fabs(value) * unit <= most_mhz * 1e6;
+    return value * (is_possible ? unit : fabs(value) <= most_mhz ? 1e6 : 1);
+}
+
 /* A number with its unit beside it, of the beam or (in 2011) of the pointing, in Hz. */
 static status_t lofar_bf_hertz(const struct fields *f, const struct lofar_bf_place *place,
                                const char *name, double *out, int *found)
 {
-    status_t st = STATUS_OK;
-    char *unit = NULL;
-    char unit_name[80];
-    const char *object = place->beam;
-    snprintf(unit_name, sizeof unit_name, "%s_UNIT", name);
-    TRY_OUT(fields_f64(f, object, name, out, found));
-    if (!*found) {
-        object = place->pointing;
-        TRY_OUT(fields_f64(f, object, name, out, found));
-    }
-    TRY_OUT(fields_text(f, object, unit_name, &unit, NULL));
-    if (*found && unit && fabs(*out) < least_hz) {
-        *out *= strcmp(unit, "MHz") == 0 ? 1e6 : strcmp(unit, "kHz") == 0 ? 1e3 : 1;
-    }
-out:
-    free(unit);
-    return st;
+    double unit = 0;
+    TRY(lofar_bf_number(f, place->beam, name, out, &unit, found));
+    TRY(*found ? STATUS_OK : lofar_bf_number(f, place->pointing, name, out, &unit, found));
+    *out = lofar_bf_in_hertz(*out, unit);
+    return STATUS_OK;
 }
 
 /* Voltages are sampled at the width of their channels. */
@@ -97,16 +125,17 @@ static status_t lofar_bf_compare_clock(const struct fields *f, const struct lofa
 {
     enum { SUBBANDS = 1024 };
     double clock = 0;
+    double unit = 0;
     double width = 0;
     int64_t channels = 0;
     int has_clock = 0;
     int has_width = 0;
     int found = 0;
-    TRY(fields_f64(f, "/", "CLOCK_FREQUENCY", &clock, &has_clock));
+    TRY(lofar_bf_number(f, "/", "CLOCK_FREQUENCY", &clock, &unit, &has_clock));
     if (!has_clock || rate == 0 || override_has_rate(f->layout)) {
         return STATUS_OK;
     }
-    double subband = clock * (fabs(clock) < least_hz ? 1e6 : 1) / SUBBANDS;
+    double subband = lofar_bf_in_hertz(clock, unit) / SUBBANDS;
     TRY(lofar_bf_hertz(f, place, "SUBBAND_WIDTH", &width, &has_width));
     REQUIRE(!has_width || fabs(width / subband - 1) < 0.01, STATUS_DATA,
             "%s: CLOCK_FREQUENCY is %.12g, of subbands of %.12g Hz, but SUBBAND_WIDTH is %.12g Hz: "
@@ -127,10 +156,12 @@ static status_t lofar_bf_read_rate(struct fields *f, const struct lofar_bf_place
 {
     double rate = 0;
     double step = 0;
+    double unit = 0;
     int has_rate = 0;
     int has_step = 0;
     TRY(lofar_bf_hertz(f, place, "SAMPLING_RATE", &rate, &has_rate));
-    TRY(fields_f64(f, place->beam, "SAMPLING_TIME", &step, &has_step));
+    TRY(lofar_bf_number(f, place->beam, "SAMPLING_TIME", &step, &unit, &has_step));
+    step *= unit > 0 ? unit : 1;
     REQUIRE(has_rate || has_step || override_has_rate(f->layout), STATUS_DATA,
             "%s: neither SAMPLING_RATE nor SAMPLING_TIME is in %s: input.layout.sample_rate_hz "
             "must say it",
@@ -260,7 +291,7 @@ static status_t lofar_bf_read_frequencies(struct fields *f, const struct lofar_b
             count, place->stokes, place->chans);
     f->own.freq.count = (uint32_t)count;
     /* AXIS_UNITS says MHz even where they are Hz. */
-    double factor = count > 0 && fabs(**hz) < least_hz ? 1e6 : 1;
+    double factor = count > 0 && fabs(**hz) <= most_mhz ? 1e6 : 1;
     for (size_t i = 0; i < count; i++) {
         (*hz)[i] *= factor;
     }
