@@ -289,6 +289,23 @@ def flagged():
     with open(path, "wb") as file:
         file.write(b"".join(bad[:2] + frames[2:]))
     same(voltages("flagged", path)[3], SPEED * SAMPLES, "flagged first: recognised, its rate counted")
+    path = scratch("thread.vdif")
+    with open(path, "wb") as file:
+        for i in range(60):
+            for thread in range(3):
+                file.write(vdif_frame(generator.bytes(SAMPLES), 1000 + i // SPEED, i % SPEED, thread, invalid=thread == 1))
+    found, _, _, _, said = voltages("thread", path)
+    ok(found.shape[1] == 2 and "all frames of thread 1 among the first and last are flagged invalid: not read" in said,
+       "a thread of invalid frames alone is named", said)
+    rows = [{"thread": i, "pol": "XYZ"[i], "freq_hz": 1e9} for i in (0, 1, 2)]
+    three, _, _, _, said = voltages("thread", path, {"streams": rows})
+    ok(three.shape[1] == 3 and not three[:, 1].any() and np.array_equal(three[:, ::2], found) and "flagged" not in said,
+       "and read as missing samples if streams lists it", said)
+    job = {"input": {"files": path, "layout": {"streams": rows}}, "channelise": {"channels": 16, "taps": 2},
+           "products": [{"kind": "power", "file": scratch("thread.h5")}]}
+    voltmill("run", "--force", write_yaml("thread.yaml", job))
+    with h5py.File(scratch("thread.h5"), "r") as file:
+        same(np.unique(file["weights"][:, :, 0], axis=0).tolist(), [[1, 0, 1]], "with weights of 0")
     path = scratch("invalid.vdif")
     with open(path, "wb") as file:
         file.write(b"".join(frame[:3] + bytes([frame[3] | 128]) + frame[4:] for frame in frames))

@@ -320,6 +320,41 @@ static status_t vdif_read_headers(const struct format_input *input, struct vdif_
     return STATUS_OK;
 }
 
+static int vdif_lists_thread(const struct job_layout *layout, uint32_t thread)
+{
+    int is_listed = 0;
+    for (uint32_t i = 0; i < layout->nstreams; i++) {
+        is_listed = is_listed || layout->streams[i].thread == thread;
+    }
+    return is_listed;
+}
+
+/* Threads of which all frames are flagged invalid are streams of missing samples if the job lists
+ * them. Others are not read: their numbers may mean nothing. */
+static status_t vdif_settle_invalid(const struct job_layout *layout, struct vdif_survey *survey,
+                                    char **assumed)
+{
+    enum { LEAST = 4 /* frames */ };
+    status_t st = STATUS_OK;
+    struct text names = {0};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < PACKETS_THREADS; i++) {
+        if (!survey->has_thread[i] && survey->invalid[i] >= LEAST) {
+            survey->has_thread[i] = (unsigned char)vdif_lists_thread(layout, i);
+            TRY_OUT(survey->has_thread[i] ? STATUS_OK
+                                          : text_add(&names, "%s%u", count++ > 0 ? ", " : "", i));
+        }
+    }
+    TRY_OUT(assume_if(count > 0, assumed,
+                      "all frames of %s %s among the first and last are flagged invalid: not read; "
+                      "input.layout.streams reads %s as missing samples",
+                      units_plural(count, "thread", "threads"), names.data,
+                      units_plural(count, "it", "them")));
+out:
+    text_free(&names);
+    return st;
+}
+
 /* Words of headers that are not as VDIF has them. */
 static status_t vdif_note_headers(const struct vdif_survey *survey, char **assumed)
 {
@@ -486,6 +521,7 @@ static status_t vdif_open(const struct format_input *input, struct archive **out
     survey->wanted = input->layout->station;
     struct packets *packets = archive->parts[0].packets;
     TRY_OUT(vdif_read_headers(input, survey, packets));
+    TRY_OUT(vdif_settle_invalid(input->layout, survey, &archive->assumed));
     TRY_OUT(vdif_describe(survey, &seen));
     TRY_OUT(memory_format(&archive->layout, "VDIF: %s", seen.data));
     TRY_OUT(vdif_note_headers(survey, &archive->assumed));

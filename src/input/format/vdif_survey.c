@@ -180,6 +180,9 @@ static status_t vdif_survey_frame(void *context, const char *path, uint64_t fram
     vdif_header_read(bytes, &header);
     if (!frames_is_header(&survey->mark, bytes, survey->mark.loose) || header.is_invalid ||
         !vdif_survey_is_wanted(survey, header.station)) {
+        int is_like =
+            header.station == survey->first.station && vdif_is_alike(&survey->first, &header);
+        survey->invalid[header.thread] += header.is_invalid && is_like;
         return STATUS_OK;
     }
     REQUIRE(header.station == survey->first.station, STATUS_USAGE,

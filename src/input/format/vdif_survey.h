@@ -20,16 +20,17 @@ struct vdif_survey {
     uint64_t header_bytes;
     int is_unsure; /* of a legacy header's length: bytes 20 to 23 are the same in all frames */
     unsigned char has_thread[PACKETS_THREADS];
-    int64_t ahead[PACKETS_THREADS]; /* seconds that a thread's clock is ahead of the first's */
-    struct vdif_counted most;       /* of seconds that end in the files; .frames 0: none does */
+    uint32_t invalid[PACKETS_THREADS]; /* frames flagged invalid that are like the first else */
+    int64_t ahead[PACKETS_THREADS];    /* seconds that a thread's clock is ahead of the first's */
+    struct vdif_counted most;          /* of seconds that end in the files; .frames 0: none does */
     struct vdif_counted fewest; /* of a thread that has as many in two seconds, of which hardly any
                                    frame is missing; .frames 0: there is none */
     struct vdif_counted before[PACKETS_THREADS]; /* the second that was counted last */
 };
 
 /* Reads headers of a file: adds what they say, and finds its frames. No field of a frame that is
- * flagged invalid counts. Fails with DATA or USAGE: it is not like those before it, or of another
- * station. */
+ * flagged invalid counts, but for `invalid`. Fails with DATA or USAGE: it is not like those before
+ * it, or of another station. */
 status_t vdif_survey_file(struct vdif_survey *survey, struct packets_file *file);
 
 #endif
