@@ -224,6 +224,11 @@ def sigmf_files():
              {"core:sample_start": 1000, "core:global_index": 1050},
              {"core:sample_start": 2000, "core:global_index": 2350, "core:header_bytes": 16}]
     real = noise(3000, "<i2", 3000)
+    bare = [{**index[0], "core:frequency": 1e9}, {"core:sample_start": 1000}, {**index[2], "core:header_bytes": 0, "core:frequency": 1e9}]
+    plain.write_sigmf(scratch("obs"), real.tobytes(), plain.sigmf_meta("ri16_le", captures=bare))
+    _, gaps, _ = check("SigMF ri16, a capture that says nothing", np.concatenate([real[:2000], np.zeros(300), real[2000:]]),
+                       scratch("obs.sigmf-meta"), "")
+    same(gaps, [[2000, 300]], "SigMF ri16, a capture that says nothing: the gap")
     plain.write_sigmf(scratch("obs"), real[:2000].tobytes() + b"h" * 16 + real[2000:].tobytes() + b"tail", plain.sigmf_meta(
         "ri16_le", captures=index, annotations=words, trailing_bytes=4))
     _, gaps, _ = check("SigMF ri16, captures, a gap, headers", np.concatenate([real[:2000], np.zeros(300), real[2000:]]),
@@ -290,6 +295,8 @@ def sigmf_files():
     refused("SigMF of no rate", meta(sample_rate=0), "core:sample_rate: is 0")
     refused("SigMF, a tuning", meta(captures=[capture, {"core:sample_start": 100, "core:frequency": 1e9}]),
             "core:frequency is 1000000000 Hz from sample 100 on, 1420000000 Hz before it")
+    refused("SigMF, a tuning after none", meta(captures=[{"core:sample_start": 0}, {"core:sample_start": 100, "core:frequency": 1e9}]),
+            "core:frequency is 1000000000 Hz from sample 100 on, none before it")
     check("SigMF that ends within its captures", volts, meta(captures=[capture, {"core:sample_start": 1000}, {"core:sample_start": 4000}]),
           "ends early: captures from sample 4000 on are missing")
     refused("SigMF, a first capture beyond the next", meta(captures=[{"core:sample_start": 2 ** 31}, {"core:sample_start": 1000}]), "expected ascending ones")

@@ -302,6 +302,24 @@ static status_t sigmf_name_data(struct sigmf *sigmf)
 
 /* From metadata to samples. */
 
+/* Completes what a capture says by the one before it, `steps` samples before. */
+static void sigmf_complete(const struct sigmf_capture *one, uint64_t steps, double rate_hz,
+                           struct sigmf_capture *next)
+{
+    if (!next->has_centre) {
+        next->has_centre = one->has_centre;
+        next->centre_hz = one->centre_hz;
+    }
+    if (!next->has_index) {
+        next->has_index = one->has_index;
+        next->index = one->index + steps;
+    }
+    if (!next->has_time && rate_hz > 0) {
+        next->has_time = one->has_time;
+        next->time = utc_add(one->time, (double)steps / rate_hz);
+    }
+}
+
 /* Samples that the recorder lost before a capture, by its index; times that differ are noted.
  * Captures of one frequency are one observation. */
 static status_t sigmf_lost_before(const struct plain *plain, uint32_t i, uint64_t *lost)
@@ -309,14 +327,18 @@ static status_t sigmf_lost_before(const struct plain *plain, uint32_t i, uint64_
     const struct sigmf *sigmf = plain->context;
     const double rate_hz = plain->archive->sample_rate_hz;
     const struct sigmf_capture *one = &sigmf->captures[i - 1];
-    const struct sigmf_capture *next = &sigmf->captures[i];
+    struct sigmf_capture *next = &sigmf->captures[i];
     const uint64_t steps = next->first - one->first;
+    char before[UNITS_TEXT] = "none";
+    if (one->has_centre) {
+        snprintf(before, sizeof before, "%.15g Hz", one->centre_hz);
+    }
     REQUIRE(!next->has_centre || (one->has_centre && next->centre_hz == one->centre_hz) ||
                 override_has_frequencies(plain->layout),
             STATUS_DATA,
             "%s: core:frequency is %.15g Hz from sample %" PRIu64
-            " on, %.15g Hz before it: expected one frequency; input.layout.freq_hz states it",
-            sigmf->meta_path, next->centre_hz, next->first, one->has_centre ? one->centre_hz : NAN);
+            " on, %s before it: expected one frequency; input.layout.freq_hz states it",
+            sigmf->meta_path, next->centre_hz, next->first, before);
     *lost = 0;
     if (one->has_index && next->has_index) {
         REQUIRE(next->index >= one->index + steps && next->index - one->index < UINT64_C(1) << 50,
@@ -335,6 +357,7 @@ static status_t sigmf_lost_before(const struct plain *plain, uint32_t i, uint64_
                           "samples are %.9g s: samples are counted%s",
                           i, apart, expected, next->has_index ? " by core:global_index" : ""));
     }
+    sigmf_complete(one, steps + *lost, rate_hz, next);
     return STATUS_OK;
 }
 
