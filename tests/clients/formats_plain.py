@@ -340,6 +340,13 @@ def wav():
     payload = (x * 100).astype("<i2").tobytes()
     about, _, _ = check("WAV, auxi", pairs(x * 100), plain.write_wav(scratch("a.wav"), payload, form(1, 2, 16), before=plain.auxi()), "I and Q")
     ok(about["freq_hz"][0] == 7.1e6 and about["start_second"] == 25689.25 + 0 * 1, "WAV, auxi: frequency and start", about)
+    none = plain.auxi((0, 0, 0, 0, 0, 0, 0, 0))
+    about, _, _ = check("WAV, auxi without a time", pairs(x * 100), plain.write_wav(scratch("b.wav"), payload, form(1, 2, 16), before=none), "I and Q")
+    ok(about["freq_hz"][0] == 7.1e6 and "start_second" not in about, "WAV, auxi without a time: the frequency", about)
+    for name, after, word in (("data", plain.chunk(b"data", b"more"), "a further data chunk, of 4 bytes from byte"),
+                              ("bytes", b"\1\2\3\4" * 5, "the last 20 bytes of the file, after its data chunk, are no chunk")):
+        path = plain.write_wav(scratch("b.wav"), payload, form(1, 2, 16), after=after)
+        check(f"WAV, {name} after its data", pairs(x * 100), path, word)
     check("WAV, auxi of real samples", (x * 100).reshape(-1, 2).T, scratch("a.wav"), "auxi states a centre of 7100000 Hz", domain="real", format="wav")
     four = plain.write_wav(scratch("a.wav"), payload, form(1, 4, 16), before=plain.chunk(b"LIST", b"odd"), after=plain.chunk(b"LIST", b"more"))
     check("WAV, four channels", (x * 100).reshape(-1, 4).T[:, None, None, None].reshape(4, 1, 1, 1, -1), four, "axes time,station: its 4 channels are stations")

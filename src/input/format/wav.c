@@ -86,7 +86,7 @@ static void wav_read_auxi(struct wav *wav, const unsigned char *chunk, uint64_t 
                  load_u16(chunk + 2, 0), load_u16(chunk + 6, 0), load_u16(chunk + 8, 0),
                  load_u16(chunk + 10, 0), load_u16(chunk + 12, 0), load_u16(chunk + 14, 0));
         time->has_start = units_parse_utc(text, &time->start);
-        wav->centre_hz = time->has_start ? load_u32(chunk + 32, 0) : 0;
+        wav->centre_hz = chunk[0] == '<' ? 0 : load_u32(chunk + 32, 0);
     }
 }
 
@@ -104,6 +104,26 @@ static status_t wav_settle_data(struct wav *wav, uint64_t size, int is_64)
         !is_all && size <= rest, wav->assumed,
         "the size of its data chunk is %" PRIu64 " and %" PRIu64 " bytes follow: %s", size, rest,
         is_all ? "all are samples" : "the recording was cut off, what exists is read");
+}
+
+/* Samples may be in what follows the data chunk: further ones, and bytes that are no chunk. */
+static status_t wav_note_after(struct wav *wav, const unsigned char *name, uint64_t at,
+                               uint64_t *size)
+{
+    const uint64_t rest = wav->out->file_bytes - at;
+    int is_name = 1;
+    for (int i = 0; i < 4; i++) {
+        is_name = is_name && name[i] >= ' ' && name[i] <= '~';
+    }
+    *size = is_name ? *size : rest;
+    TRY(assume_unless(is_name, wav->assumed,
+                      "the last %" PRIu64 " bytes of the file, after its data chunk, are no chunk: "
+                      "they are not read",
+                      rest + WAV_CHUNK));
+    return assume_if(memcmp(name, "data", 4) == 0, wav->assumed,
+                     "a further data chunk, of %" PRIu64 " bytes from byte %" PRIu64
+                     " on, is not read",
+                     min_u64(*size, rest), at);
 }
 
 /* One chunk, whose name is at `at`; *next: that of the next. */
@@ -127,6 +147,8 @@ static status_t wav_read_chunk(struct wav *wav, int is_64, uint64_t at, uint64_t
         out->at = at;
         TRY(wav_settle_data(wav, size, is_64));
         size = out->bytes;
+    } else if (out->at > 0) {
+        TRY(wav_note_after(wav, head, at, &size));
     }
     *next = at + size + size % 2;
     return STATUS_OK;
