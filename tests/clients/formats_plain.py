@@ -174,6 +174,8 @@ def npy():
     paths = [save(y[0, 0, :, i], f"part{i}.npy") for i in range(2)]
     check("npy files side by side", y[0, 0].T, paths, "", format="npy", files_along="pol", **HERTZ)
     data = open(save(y[0, 0]), "rb").read()
+    check("npy, two arrays", y[0, 0].T, plain.write(scratch("b.npy"), data + data), f"the last {len(data)} bytes of the file, after the array",
+          **HERTZ)
     check("npy that ends early", y[0, 0, :700].T, plain.write(scratch("b.npy"), data[:len(data) - 200 * 4 + 1 - 1]),
           "ends early: 700 of 900 time steps", **HERTZ)
     put = lambda *pieces, **words: plain.write_npy(scratch("b.npy"), b"".join(pieces), **{"shape": (100,), **words})

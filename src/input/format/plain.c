@@ -88,7 +88,11 @@ static status_t plain_fit(const struct plain *plain, struct plain_axes *axes)
     const uint64_t held = 8 * plain->bytes / step;
     const uint64_t torn = 8 * plain->bytes % step / 8;
     if (had > 0 && had <= held) {
-        return STATUS_OK;
+        const uint64_t rest = plain->bytes - ceil_div_u64(had * step, 8);
+        return assume_if(rest > 0 && plain->ndims > 0, &plain->archive->assumed,
+                         "the last %" PRIu64 " bytes of the file, after the array of its shape, "
+                         "are not read",
+                         rest);
     }
     REQUIRE(held > 0, STATUS_DATA,
             "%s has %" PRIu64 " bytes of samples: not one time step of %" PRIu64 " bits",
