@@ -370,6 +370,8 @@ def bands_at_zero():
     values = make(8, 64, 1, CHANS).astype("u1")
     path = write_fil(scratch("hertz.fil"), values, 8, fch1=1.5e9, foff=-1e6)
     ok(any("MHz by fch1 and foff, are these in Hz?" in line for line in assumed(path)), "SIGPROC in Hz: told", assumed(path))
+    path = write_fil(scratch("ghz.fil"), make(8, 64, 1, CHANS), 8, -1e-3, fch1=1.4)
+    ok(any("1.385 to 1.4 MHz by fch1 and foff, are these in GHz?" in line for line in assumed(path)), "SIGPROC in GHz: told", assumed(path))
     one = np.ones((2, 1, CHANS))
     table = {"table": [float(i) for i in range(CHANS)], "fch1": 0.0, "foff": 1.0}
     mhz = np.tile(10.0 - np.arange(CHANS), (2, 1)).astype(">f4")

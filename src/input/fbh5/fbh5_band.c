@@ -160,6 +160,7 @@ void fbh5_settle_position(struct fbh5 *fbh5)
 status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
 {
     static const double most = 1e6; /* MHz */
+    static const double usual = 10;
     double low = fbh5_stated_mhz(fbh5, 0);
     double high = low;
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
@@ -167,9 +168,9 @@ status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
         low = mhz < low ? mhz : low; /* GCC 12 for ARM crashes at fmin() here */
         high = mhz > high ? mhz : high;
     }
-    TRY(assume_if(high > most, &fbh5->assumed,
-                  "channels lie at %.9g to %.9g MHz by %s, are these in Hz? They are read as MHz",
-                  low, high, facts));
+    TRY(assume_if(high > most || (low > 0 && high < usual), &fbh5->assumed,
+                  "channels lie at %.9g to %.9g MHz by %s, are these in %s? They are read as MHz",
+                  low, high, facts, high > most ? "Hz" : "GHz"));
     return assume_unless(
         low > 0, &fbh5->assumed,
         "channels lie at %.9g to %.9g MHz by %s, not all above 0 Hz: they are read so", low, high,
