@@ -285,11 +285,12 @@ with h5py.File(scratch("bytes.h5"), "w") as file:
 job, found = said("bytes.h5")
 same(found, ["dataset"], "a name that is no UTF-8 is open")
 with h5py.File(scratch("nothing.h5"), "w") as file:
-    file.attrs["fs"] = RATE
+    file.attrs.update({"fs": RATE, "t0": 1600000000.25, "t0_ms": 1600000000123})
     file["text"] = "nothing"
 found = json.loads(voltmill("info", "--json", "nothing.h5"))
 same(found["proposed"], None, "no numbers, no job")
-same([line.strip() for line in found["attributes"]], ["/@fs = 1280000"], "attributes are listed")
+same([line.strip() for line in found["attributes"]], ["/@fs = 1280000", "/@t0 = 1600000000.25", "/@t0_ms = 1600000000123"],
+     "attributes are listed, with all digits")
 for name in "Stokes_I", "beam_power", "intensity", "waterfall", "dynspec":
     with h5py.File(scratch("powers.h5"), "w") as file:
         root(plain, **{name: order("tcp", "f4")[..., 0]})(file)

@@ -434,7 +434,7 @@ static status_t propose_add_value(struct proposal *p, hid_t object, const char *
     if (found) {
         TRY_OUT(text_add_shown(p->attributes, " = \"%.60s\"", text));
     } else if (h5_get_f64(object, p->path, name, &number, &found) == STATUS_OK) {
-        TRY_OUT(found ? text_add(p->attributes, " = %.10g", number) : STATUS_OK);
+        TRY_OUT(found ? text_add(p->attributes, " = %s", units_exact(number)) : STATUS_OK);
     }
     report_clear(); /* of what is no number */
 out:
