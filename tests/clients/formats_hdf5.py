@@ -777,8 +777,9 @@ def stated_twice():
     ok("EXPTIME_START_MJD is -1, expected" in out, "LOFAR's start: the day of the pointing is none", out)
     path = lofar("/", OBSERVATION_START_MJD=55769 + 43200.125 / 86400)
     ok("assumed" not in voltmill("info", path), "LOFAR's start: a text and a day agree", voltmill("info", path))
-    path = tbb("STATION_X/DIPOLE_001001000", SAMPLE_FREQUENCY=200e3, SAMPLE_FREQUENCY_UNIT="kHz")
-    ok("assumed: " not in voltmill("info", path) and "at 200 MHz" in voltmill("info", path), "TBB's kHz", voltmill("info", path))
+    for rate, unit in (200e3, "kHz"), (0.2, "GHz"), (200.0, "mhz"):
+        out = voltmill("info", tbb("STATION_X/DIPOLE_001001000", SAMPLE_FREQUENCY=rate, SAMPLE_FREQUENCY_UNIT=unit))
+        ok("assumed: " not in out and "at 200 MHz" in out, f"TBB's {unit}", out)
     raws = [chime_raw(600.0, 10 ** 9), chime_raw(600.390625, 10 ** 9 + 10 ** 6, ctime=1700000001.0)]
     for name, files, words in (
             ("LOFAR's NOF_SAMPLES", [lofar(bf_beam + "/STOKES_1", NOF_SAMPLES=800)], "NOF_SAMPLES is 800"),

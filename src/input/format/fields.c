@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum { FIELDS_WHERE = 1200 }; /* room for "FILE: OBJECT" */
@@ -257,6 +258,21 @@ status_t fields_check_scale(const struct fields *f)
 out:
     free(scale);
     return st;
+}
+
+double fields_unit(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double size;
+    } units[] = {{"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9},
+                 {"s", 1},  {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++) {
+        if (strcasecmp(unit, units[i].name) == 0) {
+            return units[i].size;
+        }
+    }
+    return 0;
 }
 
 status_t fields_check_rate(const struct fields *f, double rate_hz)

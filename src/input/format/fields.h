@@ -109,4 +109,8 @@ status_t fields_describe(struct fields *f, const char *name);
  * centre; without frequencies does nothing. Fails with DATA if `dm` is not finite. */
 status_t fields_note_coherent(struct fields *f, double dm);
 
+/* Returns a unit (Hz, kHz, MHz, GHz; s, ms, us, ns; letters in any case) in Hz or seconds; 0: it is
+ * none of these, or NULL. */
+double fields_unit(const char *unit);
+
 #endif

@@ -16,7 +16,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 /* Rates, times and frequencies of LOFAR's beam-formed files, in units that are not always those
@@ -44,22 +43,6 @@ static struct lofar_bf_place lofar_bf_place(const char *stokes)
     return place;
 }
 
-/* A unit in Hz or seconds; 0: none of these. */
-static double lofar_bf_unit(const char *unit)
-{
-    static const struct {
-        const char *name;
-        double size;
-    } units[] = {{"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9},
-                 {"s", 1},  {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
-    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++) {
-        if (strcasecmp(unit, units[i].name) == 0) {
-            return units[i].size;
-        }
-    }
-    return 0;
-}
-
 /* Reads a number, and the size of the unit beside it (NAME_UNIT); 0: there is none. */
 static status_t lofar_bf_number(const struct fields *f, const char *object, const char *name,
                                 double *out, double *unit, int *found)
@@ -70,7 +53,7 @@ static status_t lofar_bf_number(const struct fields *f, const char *object, cons
     snprintf(unit_name, sizeof unit_name, "%s_UNIT", name);
     TRY_OUT(fields_f64(f, object, name, out, found));
     TRY_OUT(fields_text(f, object, unit_name, &text, NULL));
-    *unit = lofar_bf_unit(text);
+    *unit = fields_unit(text);
 out:
     free(text);
     return st;

@@ -70,7 +70,7 @@ static status_t lofar_tbb_hertz(const struct fields *f, const char *object, cons
     status_t st = STATUS_OK;
     char *unit = NULL;
     TRY_OUT(fields_text(f, object, name, &unit, NULL));
-    double scale = !unit ? 1e6 : strcmp(unit, "Hz") == 0 ? 1 : strcmp(unit, "kHz") == 0 ? 1e3 : 1e6;
+    double scale = fields_unit(unit) > 0 ? fields_unit(unit) : 1e6;
     if (scale >= 1e6 && *hertz > 1e5) {
         scale = 1;
         TRY_OUT(assume_if(unit != NULL, &f->archive->assumed,
