@@ -97,6 +97,7 @@ for name, root in {
     "version-text": {"format_version": "one"}, "format-other": {"format": "spectra of tea"},
     "format-number": {"format": 7}, "no-time-scale": {"time_scale": None}, "scale-tai": {"time_scale": "TAI"},
     "scale-number": {"time_scale": 3.0}, "day-negative": {"start_mjd_day": np.int32(-1)},
+    "day-half": {"start_mjd_day": 58849.5}, "day-whole": {"start_mjd_day": 58849.0},
     "day-text": {"start_mjd_day": "today"}, "second-nan": {"start_second": np.nan},
     "ra-huge": {"ra_deg": 1.7e308, "dec_deg": 5.0}, "dec-nan": {"ra_deg": 5.0, "dec_deg": np.nan},
     "second-missing": {"start_second": None}, "day-missing": {"start_mjd_day": None},
@@ -142,6 +143,7 @@ for name, scales in {
     "pol-numbers": {"pol": [0, 1]}, "station-two": {"station": np.array(["A", "B"], dtype=text)},
     "gaps-beyond": {"gaps": np.array([[1000, 25]], "u8")}, "gaps-overlap": {"gaps": np.array([[10, 20], [29, 5]], "u8")},
     "gaps-flat": {"gaps": np.array([1, 2], "u8")}, "gaps-four": {"gaps": np.ones((2, 4), "u8")},
+    "gaps-negative": {"gaps": np.array([[-1, 10]], "i8")},
     "gaps-huge": {"gaps": np.array([[2**64 - 1, 2]], "u8")},
 }.items():
     native(f"{name}.h5", x, scales=scales)
@@ -299,6 +301,8 @@ same "no time_scale: UTC is assumed" "assumed: no-time-scale.h5: start in UTC: t
 bad "time_scale TAI" 4 'scale-tai\.h5: time_scale is TAI, expected UTC' scale-tai.h5
 bad "time_scale a number" 4 'scale-number\.h5: time_scale is not text' scale-number.h5
 bad "start before MJD 0" 4 'day-negative\.h5: start_mjd_day -1' day-negative.h5
+bad "start half a day late" 4 'day-half\.h5: attribute start_mjd_day is 58849\.5, expected a whole number' day-half.h5
+runs "a day of a float" "$voltmill" plan job.yaml --set input.files=day-whole.h5
 bad "start a text" 4 'day-text\.h5: attribute start_mjd_day is not a number' day-text.h5
 bad "right ascension out of range" 4 'ra-huge\.h5: ra_deg 1\.7e\+308, dec_deg 5: not a position' ra-huge.h5
 bad "declination NaN" 4 'dec-nan\.h5: .*not a position' dec-nan.h5
@@ -350,6 +354,7 @@ bad "a gap beyond the end" 4 'gaps-beyond\.h5: gap 0 \(25 samples from 1000\)' g
 bad "gaps that overlap" 4 'gaps-overlap\.h5: gap 1 \(5 samples from 29\)' gaps-overlap.h5
 bad "gaps of one dimension" 4 'gaps-flat\.h5: /gaps has 1 dimensions, expected \[n\]\[2\]' gaps-flat.h5
 bad "gaps of four numbers" 4 'gaps-four\.h5: /gaps is 2 x 4, expected \[n\]\[2\] or \[n\]\[3\]' gaps-four.h5
+bad "a gap before the first sample" 4 'gaps-negative\.h5: gap 0 \(10 samples from' gaps-negative.h5
 bad "a gap that overflows" 4 'gaps-huge\.h5: gap 0' gaps-huge.h5
 bad "of no format, with a link that leads nowhere" 4 'dangling\.h5 is .* input\.layout describes' dangling.h5
 bad "no /voltages" 4 'dataset-missing\.h5 contains no dataset /voltages; it contains /group/other, /volts' dataset-missing.h5

@@ -216,10 +216,9 @@ static status_t fbh5_get_f64(hid_t data, const struct fbh5 *fbh5, const char *na
 
 static status_t fbh5_get_i32(hid_t data, const struct fbh5 *fbh5, const char *name, int32_t *value)
 {
-    int found = 0;
-    int64_t number = 0;
-    TRY(h5_get_i64(data, fbh5->path, name, &number, &found));
-    if (found && number >= INT32_MIN && number <= INT32_MAX) {
+    double number = *value;
+    TRY(fbh5_get_f64(data, fbh5, name, &number));
+    if (number >= INT32_MIN && number <= INT32_MAX) {
         *value = (int32_t)number;
     }
     return STATUS_OK;

@@ -26,7 +26,8 @@ static status_t native_has(const struct fields *f, const char *name, int *out)
 
 /* Gaps of all streams, [n][2]: first sample and count; or of single ones, [n][3], with the stream.
  * Takes them into archive->gaps or, in order, archive->stream_gaps; whether they are in the
- * observation is for who knows it to check. Fails with DATA. */
+ * observation is for who knows it to check. HDF5 would make numbers below 0 those of sample 0: with
+ * a sign they stay, beyond all samples. Fails with DATA. */
 static status_t native_read_gaps(const struct fields *f)
 {
     status_t st = STATUS_OK;
@@ -49,7 +50,7 @@ static status_t native_read_gaps(const struct fields *f)
     TRY_OUT(are_all
                 ? memory_zeroed(count, sizeof *losses->gaps, "gaps", &losses->gaps)
                 : memory_zeroed(count, sizeof *losses->stream_gaps, "gaps", &losses->stream_gaps));
-    TRY_OUT(h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_UINT64, gaps.count,
+    TRY_OUT(h5_dataset_read(&gaps, path, "/gaps", H5T_NATIVE_INT64, gaps.count,
                             are_all ? (void *)losses->gaps : losses->stream_gaps));
     losses->ngaps = are_all ? count : 0;
     losses->nstream_gaps = are_all ? 0 : count;

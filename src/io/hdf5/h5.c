@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -588,7 +589,20 @@ status_t h5_says(hid_t object, const char *where, const char *name, const char *
     return STATUS_OK;
 }
 
-/* Reads the first number of an attribute as `memory_type`, of at most 8 bytes. */
+/* Fails where the first of an attribute's numbers has a fraction, which HDF5 would leave out, or is
+ * none. `raw` has room for all of them. */
+static status_t h5_require_whole(const struct h5_dataset *attribute, const char *where,
+                                 const char *name, char *raw)
+{
+    double number = 0;
+    H5_TRY(h5_values_read(attribute, H5T_NATIVE_DOUBLE, raw), "%s: attribute %s cannot be read",
+           where, name);
+    memcpy(&number, raw, sizeof number);
+    return REQUIRED(fabs(number) < 0x1p63 && number <= floor(number), STATUS_DATA,
+                    "%s: attribute %s is %.17g, expected a whole number", where, name, number);
+}
+
+/* Reads the first number of an attribute as `memory_type`, of 8 bytes. */
 static status_t h5_get_number(hid_t object, const char *where, const char *name, hid_t memory_type,
                               void *value, int *found)
 {
@@ -604,6 +618,9 @@ static status_t h5_get_number(hid_t object, const char *where, const char *name,
                     "%s: attribute %s is not a number", where, name);
         TRY_OUT(h5_check_count(&attribute, where, name));
         TRY_OUT(memory_zeroed((size_t)attribute.count, size, name, &raw));
+        TRY_OUT(class == H5T_FLOAT && H5Tget_class(memory_type) == H5T_INTEGER
+                    ? h5_require_whole(&attribute, where, name, raw)
+                    : STATUS_OK);
         H5_TRY_OUT(h5_values_read(&attribute, memory_type, raw), "%s: attribute %s cannot be read",
                    where, name);
         memcpy(value, raw, size);

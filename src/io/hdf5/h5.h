@@ -125,7 +125,7 @@ status_t h5_says(hid_t object, const char *where, const char *name, const char *
  * with text_free_list(). Fails with DATA, DEVICE. */
 status_t h5_get_texts(hid_t object, const char *where, const char *name, int any_kind, char ***out,
                       size_t *count);
-/* Read a number likewise. Fail with DATA, DEVICE. */
+/* Read a number likewise, i64 a whole one. Fail with DATA, DEVICE. */
 status_t h5_get_f64(hid_t object, const char *where, const char *name, double *value, int *found);
 status_t h5_get_i64(hid_t object, const char *where, const char *name, int64_t *value, int *found);
 
