@@ -274,8 +274,9 @@ static status_t spectra_check_step(const struct fields *f, const struct spectra_
     return REQUIRED(
         fabs(step - expected) <= 1e-9 * expected, STATUS_DATA,
         "%s: time_step is %.12g s, but sample_rate_hz %.17g and a spectrum every %" PRId64
-        " samples make %.12g s: input.layout.sample_rate_hz says the rate of a channel",
-        f->path, step, said->sample_rate_hz, said->hop, expected);
+        " samples of domain %s make %.12g s: input.layout.sample_rate_hz says the rate of a "
+        "channel",
+        f->path, step, said->sample_rate_hz, said->hop, spectra_domain(said), expected);
 }
 
 /* Frequencies, which rate, number of channels and order of the bank state as well. Neighbours are
