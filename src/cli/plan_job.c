@@ -289,7 +289,7 @@ static void bank_print_run(const struct channelise_plan *work)
     if (chunk_groups(chunking) > 1) {
         display_print(" of %s", units_number(chunking->group_streams, "stream", "streams"));
     }
-    if (chunking->block_spectra < chunking->chunk_spectra) {
+    if (chunking->block_spectra < min_u64(chunking->chunk_spectra, chunking->spectra)) {
         display_print(", in blocks of %s", units_count(chunking->block_spectra));
     }
     display_print("\n  ranks' share  at most");

@@ -725,13 +725,13 @@ static void budget_settle_blocks(struct channelise_plan *work, const struct budg
     chunking->block_spectra = budget_suiting_block(
         work, group, min_u64(block, budget_round_up(chunking->chunk_spectra, CHUNK_GRAIN)));
     if (work->nbanks > 1) { /* units are large: none that there is not */
-        chunking->block_spectra =
-            min_u64(chunking->block_spectra, min_u64(chunking->chunk_spectra, chunking->spectra));
+        chunking->block_spectra = min_u64(chunking->block_spectra, chunking->chunk_spectra);
     }
     /* CPUs transpose the streams of small blocks at once, in memory of its own. */
     if (budget_block_bytes(work, group, chunking->block_spectra) > budget) {
         chunking->block_spectra = block;
     }
+    chunking->block_spectra = min_u64(chunking->block_spectra, chunking->spectra);
     for (uint32_t i = 0; i < work->nbanks; i++) {
         struct channelise_spec *spec = &work->banks[i].channelise;
         spec->nstreams = channelise_plan_taken(work, group->streams);

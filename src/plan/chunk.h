@@ -20,7 +20,7 @@ struct chunking {
     uint64_t spectra;       /* of the observation */
     uint64_t chunk_spectra; /* of a chunk; the last one may be shorter */
     uint64_t block_spectra; /* most spectra of a block; a multiple of CHUNK_GRAIN, or at least
-                               chunk_spectra */
+                               chunk_spectra, or all */
     uint32_t streams;
     uint32_t group_streams; /* of a group; the last one may be smaller */
 };

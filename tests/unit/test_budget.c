@@ -391,6 +391,26 @@ static void threads_change_no_chunk_of_a_device(void **state)
     }
 }
 
+/* A block has no more spectra than there are, so what a job needs at least is enough. */
+static void short_observations_fit_what_they_need(void **state)
+{
+    (void)state;
+    uint64_t fitting = 0;
+    for (uint64_t spectra_of = 1; spectra_of < 40; spectra_of += 6) {
+        pretended = (spectra_of + 7) * 64;
+        for (uint64_t memory = 88 * MIB; memory < 89 * MIB; memory += 2048) {
+            struct planned p;
+            if (plan_job(memory, "", spectra, 2, NULL, &p) == STATUS_OK) {
+                assert_true(p.work->memory_bytes <= memory);
+                fitting++;
+            }
+            planned_end(&p);
+        }
+    }
+    pretended = 0;
+    assert_true(fitting > 0);
+}
+
 /* Threads that write rows of other formats take memory that is left, and refuse no job. */
 static void writers_take_what_is_left(void **state)
 {
@@ -500,6 +520,7 @@ int main(void)
         cmocka_unit_test(what_stays_on_a_device_is_not_the_hosts),
         cmocka_unit_test(chunks_that_are_ingested_are_long),
         cmocka_unit_test(threads_change_no_chunk_of_a_device),
+        cmocka_unit_test(short_observations_fit_what_they_need),
         cmocka_unit_test(writers_take_what_is_left),
     };
     int fd = mkstemp(path);
