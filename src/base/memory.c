@@ -77,6 +77,27 @@ status_t memory_room(size_t *room, size_t count, size_t size, const char *what, 
     return STATUS_OK;
 }
 
+/* The compiler knows the usual lengths. */
+void copy_runs(const void *from, uint64_t from_step, void *to, uint64_t to_step, uint64_t count,
+               uint64_t run)
+{
+#define COPY_RUNS(label, bytes)                                                                    \
+    label:                                                                                         \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+        memcpy((char *)to + i * to_step, (const char *)from + i * from_step, (size_t)(bytes));     \
+    }                                                                                              \
+    break
+    switch (run) {
+        COPY_RUNS(case 1, 1);
+        COPY_RUNS(case 2, 2);
+        COPY_RUNS(case 4, 4);
+        COPY_RUNS(case 8, 8);
+        COPY_RUNS(case 16, 16);
+        COPY_RUNS(default, run);
+    }
+#undef COPY_RUNS
+}
+
 void *memory_move(void *pointer)
 {
     void *block = NULL;

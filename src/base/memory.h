@@ -32,6 +32,10 @@ status_t memory_aligned(size_t count, size_t size, const char *what, void *out);
  * smaller, allocates another and sets *room; the contents are lost. Fails with DEVICE (memory). */
 status_t memory_room(size_t *room, size_t count, size_t size, const char *what, void *block);
 
+/* Copies `count` runs of `run` bytes, which begin `from_step` and `to_step` bytes apart. */
+void copy_runs(const void *from, uint64_t from_step, void *to, uint64_t to_step, uint64_t count,
+               uint64_t run);
+
 /* Returns the pointer at `pointer`, and sets it to NULL: moves the block. */
 void *memory_move(void *pointer);
 

@@ -22,33 +22,23 @@ static mode_t again_mode(int flags, va_list args)
     return makes ? (mode_t)va_arg(args, int) : 0;
 }
 
-int again_read(int fd, void *data, size_t bytes)
-{
-    char *at = data;
-    while (bytes > 0) {
-        ssize_t count = read(fd, at, bytes);
-        if (count == 0 || (count < 0 && errno != EINTR)) {
-            return 0;
-        }
-        at += count > 0 ? count : 0;
-        bytes -= count > 0 ? (size_t)count : 0;
+#define AGAIN_ALL(function, kind, call)                                                            \
+    int function(int fd, kind void *data, size_t bytes)                                            \
+    {                                                                                              \
+        kind char *at = data;                                                                      \
+        while (bytes > 0) {                                                                        \
+            ssize_t count = call(fd, at, bytes);                                                   \
+            if (count == 0 || (count < 0 && errno != EINTR)) {                                     \
+                return 0;                                                                          \
+            }                                                                                      \
+            at += count > 0 ? count : 0;                                                           \
+            bytes -= count > 0 ? (size_t)count : 0;                                                \
+        }                                                                                          \
+        return 1;                                                                                  \
     }
-    return 1;
-}
 
-int again_write(int fd, const void *data, size_t bytes)
-{
-    const char *at = data;
-    while (bytes > 0) {
-        ssize_t count = write(fd, at, bytes);
-        if (count < 0 && errno != EINTR) {
-            return 0;
-        }
-        at += count > 0 ? count : 0;
-        bytes -= count > 0 ? (size_t)count : 0;
-    }
-    return 1;
-}
+AGAIN_ALL(again_read, , read)
+AGAIN_ALL(again_write, const, write)
 
 int __wrap_open(const char *path, int flags, ...)
 {

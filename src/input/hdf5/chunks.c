@@ -157,27 +157,6 @@ static void copy_plan(const chunks_t *chunks, uint64_t number, size_t part, size
     }
 }
 
-/* Runs of one length, of which the compiler knows the usual ones. */
-static void copy_runs(const unsigned char *from, uint64_t from_step, unsigned char *to,
-                      uint64_t to_step, uint64_t count, uint64_t run)
-{
-#define COPY_RUNS(label, bytes)                                                                    \
-    label:                                                                                         \
-    for (uint64_t i = 0; i < count; i++) {                                                         \
-        memcpy(to + i * to_step, from + i * from_step, (size_t)(bytes));                           \
-    }                                                                                              \
-    break
-    switch (run) {
-        COPY_RUNS(case 1, 1);
-        COPY_RUNS(case 2, 2);
-        COPY_RUNS(case 4, 4);
-        COPY_RUNS(case 8, 8);
-        COPY_RUNS(case 16, 16);
-        COPY_RUNS(default, run);
-    }
-#undef COPY_RUNS
-}
-
 /* Copies what the box wants of a decompressed chunk; of `parts` about equal ones that make up all
  * of it, number `part`. */
 static void chunks_copy(const chunks_t *chunks, uint64_t number, const unsigned char *data,

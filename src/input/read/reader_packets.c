@@ -56,27 +56,6 @@ static status_t packets_create_numbers(const struct packets *packets, numbers_t 
     return STATUS_OK;
 }
 
-/* Copies samples of `bytes` bytes, `step` bytes apart. */
-static void packets_gather(const char *from, size_t step, uint64_t count, size_t bytes,
-                           char *restrict to)
-{
-#define GATHER(size)                                                                               \
-    case (size):                                                                                   \
-        for (uint64_t i = 0; i < count; i++) {                                                     \
-            memcpy(to + i * (size), from + i * step, (size));                                      \
-        }                                                                                          \
-        break
-    switch (bytes) {
-        GATHER(1);
-        GATHER(2);
-        GATHER(4);
-        GATHER(8);
-    default:
-        break;
-    }
-#undef GATHER
-}
-
 /* Signs of even and odd samples, of both parts. A zero keeps its own. */
 #define PACKETS_TURN(type, word)                                                                   \
     static void packets_turn_##word(const int signs[2][2], uint32_t parts, uint64_t count,         \
@@ -222,8 +201,8 @@ static void packets_scatter(const struct packets_task *task, const struct packet
                 continue;
             }
             if (is_much) {
-                packets_gather(made + stream->channel * sample, each * numbers->bytes, now, sample,
-                               out);
+                copy_runs(made + stream->channel * sample, each * numbers->bytes, out, sample, now,
+                          sample);
             } else {
                 numbers_keep(numbers, &cut, frame + packets->header_bytes, bit, now, out);
             }
