@@ -461,7 +461,6 @@ static status_t fields_text_type(hid_t stored, const char *where, const char *me
     status_t st = STATUS_OK;
     hid_t of = -1;
     hid_t text = -1;
-    hid_t type = -1;
     int index =
         member && H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, member) : -1;
     of = !member ? H5Tcopy(stored) : index >= 0 ? H5Tget_member_type(stored, (unsigned)index) : -1;
@@ -475,16 +474,8 @@ static status_t fields_text_type(hid_t stored, const char *where, const char *me
     text = H5Tcopy(of);
     H5_TRY_OUT(H5Tset_size(text, *size), "%s: a type cannot be made", where);
     H5_TRY_OUT(H5Tset_strpad(text, H5T_STR_NULLTERM), "%s: a type cannot be made", where);
-    if (member) {
-        type = H5Tcreate(H5T_COMPOUND, *size);
-        H5_TRY_OUT(type, "%s: a type cannot be made", where);
-        H5_TRY_OUT(H5Tinsert(type, member, 0, text), "%s: a type cannot be made", where);
-    } else {
-        type = h5_move(&text);
-    }
-    *out = h5_move(&type);
+    TRY_OUT(h5_type_as(text, where, member, out));
 out:
-    h5_close(type);
     h5_close(text);
     h5_close(of);
     return st;

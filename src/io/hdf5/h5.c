@@ -442,13 +442,20 @@ status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, co
     return STATUS_OK;
 }
 
+status_t h5_type_as(hid_t memory, const char *where, const char *member, hid_t *out)
+{
+    *out = member ? H5Tcreate(H5T_COMPOUND, H5Tget_size(memory)) : H5Tcopy(memory);
+    H5_TRY(*out, "%s: a type cannot be made", where);
+    H5_TRY(member ? H5Tinsert(*out, member, 0, memory) : 0, "%s: a type cannot be made", where);
+    return STATUS_OK;
+}
+
 /* HDF5 crashes on members that are outside of their compound. */
 status_t h5_number_type(hid_t stored, const char *where, const char *member, hid_t number,
                         hid_t *out)
 {
     status_t st = STATUS_OK;
     hid_t of = -1;
-    hid_t type = -1;
     int index =
         member && H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, member) : -1;
     REQUIRE_OUT(!member || index >= 0, STATUS_DATA, "%s has no member %s", where, member);
@@ -462,15 +469,9 @@ status_t h5_number_type(hid_t stored, const char *where, const char *member, hid
         size_t bytes = H5Tget_size(stored);
         REQUIRE_OUT(at <= bytes && H5Tget_size(of) <= bytes - at, STATUS_DATA,
                     "%s: its member %s is outside of it", where, member);
-        type = H5Tcreate(H5T_COMPOUND, H5Tget_size(number));
-        H5_TRY_OUT(type, "%s: a type cannot be made", where);
-        H5_TRY_OUT(H5Tinsert(type, member, 0, number), "%s: a type cannot be made", where);
-    } else {
-        type = H5Tcopy(number);
     }
-    *out = h5_move(&type);
+    TRY_OUT(h5_type_as(number, where, member, out));
 out:
-    h5_close(type);
     h5_close(of);
     return st;
 }

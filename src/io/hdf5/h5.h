@@ -106,9 +106,11 @@ status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, co
 /* Reads all values, of an attribute, too, wherever they are; below 0: HDF5 has failed. */
 herr_t h5_values_read(const struct h5_dataset *values, hid_t type, void *out);
 
-/* Makes a type in memory for values of `stored`, each as a `number`; with `member` of that member
- * of a compound alone. `where` names them in messages. Fails with DATA: they are no numbers, or
- * there is no such member. */
+/* Makes a copy of a type in memory; with `member` a compound of that member alone. h5_close() in
+ * any case. Fails with DATA. */
+status_t h5_type_as(hid_t memory, const char *where, const char *member, hid_t *out);
+/* Makes a type in memory likewise for values of `stored`, each as a `number`. `where` names them in
+ * messages. Fails with DATA: they are no numbers, or there is no such member. */
 status_t h5_number_type(hid_t stored, const char *where, const char *member, hid_t number,
                         hid_t *out);
 
