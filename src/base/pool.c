@@ -7,6 +7,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -392,6 +393,36 @@ void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context
     uint64_t number = pool_submit(pool, &block);
     each_work(&each, 0);
     pool_help(pool, number);
+}
+
+struct trying {
+    status_t (*run)(void *context, uint32_t thread, uint64_t task);
+    void *context;
+    atomic_int failed; /* the status_t of any task that failed */
+};
+
+static void try_task(void *context, uint32_t thread, uint64_t task)
+{
+    struct trying *trying = context;
+    status_t st = STATUS_OK;
+    if (atomic_load(&trying->failed) == STATUS_OK) {
+        st = trying->run(trying->context, thread, task);
+    }
+    if (st != STATUS_OK) {
+        atomic_store(&trying->failed, (int)st);
+    }
+    if (st != STATUS_OK && thread > 0) {
+        report_hand_over();
+    }
+}
+
+status_t pool_try_each(uint32_t threads, uint64_t tasks,
+                       status_t (*run)(void *context, uint32_t thread, uint64_t task),
+                       void *context)
+{
+    struct trying trying = {run, context, STATUS_OK};
+    pool_each(threads, tasks, try_task, &trying);
+    return (status_t)atomic_load(&trying.failed);
 }
 
 /* A pool of one helper, whose owner never helps. */

@@ -58,6 +58,11 @@ void pool_run(pool_t *pool, uint64_t tasks, pool_task_t *run, void *context);
  * own: no more threads than tasks. Helpers carry its name, sleep afterwards and end with it. Within
  * a task, or where no thread can be made, the caller does all alone. */
 void pool_each(uint32_t threads, uint64_t tasks, pool_task_t *run, void *context);
+/* The same of tasks that can fail: after a failure no further one begins. Returns the status of a
+ * task that failed. */
+status_t pool_try_each(uint32_t threads, uint64_t tasks,
+                       status_t (*run)(void *context, uint32_t thread, uint64_t task),
+                       void *context);
 
 /* A thread that runs one task at a time beside its owner. */
 typedef struct pool_worker pool_worker_t;

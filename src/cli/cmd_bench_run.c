@@ -221,7 +221,6 @@ struct transfer {
     const struct bounds *bounds;
     const char *file;
     uint64_t bytes; /* of all ranks */
-    _Atomic int st;
 };
 
 static uint64_t bench_file_bytes(const char *path)
@@ -278,7 +277,7 @@ out:
 }
 
 /* The part of one thread. */
-static void bench_transfer_part(void *context, uint32_t thread, uint64_t part)
+static status_t bench_transfer_part(void *context, uint32_t thread, uint64_t part)
 {
     status_t st = STATUS_OK;
     struct transfer *t = context;
@@ -296,10 +295,7 @@ static void bench_transfer_part(void *context, uint32_t thread, uint64_t part)
                     : bench_read(&b->pass->making.inputs, from, to, piece));
 out:
     free(piece);
-    if (st != STATUS_OK) {
-        t->st = (int)st;
-        report_hand_over();
-    }
+    return st;
 }
 
 /* Adds the seconds until all threads of all ranks are done. */
@@ -310,8 +306,7 @@ static status_t bench_transfer_all(const struct bounds *bounds, const char *file
     MPI_Comm comm = bounds->pass->comm;
     TRY(agree_all(comm, STATUS_OK));
     double started = clock_now();
-    pool_each(bounds->threads, bounds->threads, bench_transfer_part, &t);
-    TRY(agree_all(comm, (status_t)t.st));
+    TRY(agree_all(comm, pool_try_each(bounds->threads, bounds->threads, bench_transfer_part, &t)));
     *seconds += clock_now() - started;
     return STATUS_OK;
 }

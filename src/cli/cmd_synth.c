@@ -21,7 +21,6 @@
 
 #include <math.h>
 #include <mpi.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,23 +263,18 @@ static void synthesis_interleave(const struct synthesis *s, const float *from, u
 struct making {
     const struct synthesis *s;
     uint64_t first, count;
-    atomic_int failed;
 };
 
-static void synthesis_make(void *context, uint32_t thread, uint64_t stream)
+static status_t synthesis_make(void *context, uint32_t thread, uint64_t stream)
 {
     struct making *making = context;
     const struct synthesis *s = making->s;
     float *floats = s->floats + (size_t)thread * 2 * s->chunk_samples;
     uint32_t antenna = (uint32_t)(stream / s->spec->chans);
     uint32_t chan = (uint32_t)(stream % s->spec->chans);
-    status_t st = signal_make(s->signal, antenna, chan, making->first, making->count, floats);
-    if (st == STATUS_OK) {
-        synthesis_interleave(s, floats, making->count, stream);
-    } else {
-        report_hand_over();
-        atomic_store(&making->failed, (int)st);
-    }
+    TRY(signal_make(s->signal, antenna, chan, making->first, making->count, floats));
+    synthesis_interleave(s, floats, making->count, stream);
+    return STATUS_OK;
 }
 
 static status_t synthesis_process(void *context, driver_t *driver, uint64_t index)
@@ -288,10 +282,9 @@ static status_t synthesis_process(void *context, driver_t *driver, uint64_t inde
     struct synthesis *s = context;
     uint64_t first = index * s->chunk_samples;
     uint64_t count = min_u64(s->chunk_samples, s->spec->samples - first);
-    struct making making = {s, first, count, STATUS_OK};
+    struct making making = {s, first, count};
     (void)driver;
-    pool_each(s->threads, (uint64_t)s->antennas * s->spec->chans, synthesis_make, &making);
-    TRY((status_t)making.failed);
+    TRY(pool_try_each(s->threads, (uint64_t)s->antennas * s->spec->chans, synthesis_make, &making));
     return before_put(&s->before, s->fd, s->place.data_offset + first * s->place.step_bytes,
                       s->bytes, count * s->place.step_bytes);
 }

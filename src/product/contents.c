@@ -270,23 +270,18 @@ struct contents_reading {
     uint64_t offset, bytes;
     char *pieces;             /* [threads][PIECE_BYTES] */
     atomic_uint_fast32_t sum; /* of the pieces' CRCs, each moved over what comes after it */
-    atomic_int failed;        /* the status_t of any piece that failed */
 };
 
-static void contents_read_piece(void *context, uint32_t thread, uint64_t number)
+static status_t contents_read_piece(void *context, uint32_t thread, uint64_t number)
 {
     struct contents_reading *r = context;
     uint64_t at = number * PIECE_BYTES;
     uint64_t some = min_u64(r->bytes - at, PIECE_BYTES);
     char *piece = r->pieces + (size_t)thread * PIECE_BYTES;
-    status_t st = file_read(r->fd, r->where, r->offset + at, piece, some);
-    if (st != STATUS_OK) {
-        report_hand_over();
-        atomic_store(&r->failed, (int)st);
-        return;
-    }
+    TRY(file_read(r->fd, r->where, r->offset + at, piece, some));
     atomic_fetch_xor(&r->sum,
                      crc_times(crc_of(piece, (size_t)some), crc_power(r->bytes - at - some)));
+    return STATUS_OK;
 }
 
 /* Continues a CRC with bytes of the file. */
@@ -298,8 +293,7 @@ static status_t contents_value_read(int fd, const char *where, uint64_t offset, 
     uint64_t count = ceil_div_u64(bytes, PIECE_BYTES);
     uint32_t threads = (uint32_t)max_u64(min_u64(count, MOST_THREADS), 1);
     TRY_OUT(memory_zeroed(threads, PIECE_BYTES, where, &reading.pieces));
-    pool_each(threads, count, contents_read_piece, &reading);
-    TRY_OUT((status_t)reading.failed);
+    TRY_OUT(pool_try_each(threads, count, contents_read_piece, &reading));
     *crc = crc_times(*crc, crc_power(bytes)) ^ (uint32_t)reading.sum;
 out:
     free(reading.pieces);

@@ -25,11 +25,11 @@ struct flag_counting {
     unsigned char *flags; /* [threads][PIECE] */
     float *kurtosis;
     atomic_uint_fast64_t flagged, by_kurtosis, unknown;
-    atomic_int failed; /* the status_t of any piece that failed */
 };
 
-static status_t flag_count_piece(struct flag_counting *c, uint32_t thread, uint64_t piece)
+static status_t flag_count_piece(void *context, uint32_t thread, uint64_t piece)
 {
+    struct flag_counting *c = context;
     uint64_t at = piece * PIECE;
     uint64_t count = min_u64(PIECE, c->cells - at);
     unsigned char *flags = c->flags + (size_t)thread * PIECE;
@@ -51,16 +51,6 @@ static status_t flag_count_piece(struct flag_counting *c, uint32_t thread, uint6
     return STATUS_OK;
 }
 
-static void flag_count_task(void *context, uint32_t thread, uint64_t piece)
-{
-    struct flag_counting *c = context;
-    status_t st = flag_count_piece(c, thread, piece);
-    if (st != STATUS_OK) {
-        report_hand_over();
-        atomic_store(&c->failed, (int)st);
-    }
-}
-
 status_t product_count_flags(const char *path, const struct product_place *place, uint64_t cells,
                              struct product_flags *out)
 {
@@ -75,8 +65,7 @@ status_t product_count_flags(const char *path, const struct product_place *place
     TRY_OUT(memory_zeroed((size_t)threads * PIECE, 1, "flags", &counting.flags));
     TRY_OUT(memory_zeroed((size_t)threads * PIECE, sizeof(float), "kurtosis", &counting.kurtosis));
     TRY_OUT(file_open_read(path, &counting.fd));
-    pool_each(threads, pieces, flag_count_task, &counting);
-    TRY_OUT((status_t)counting.failed);
+    TRY_OUT(pool_try_each(threads, pieces, flag_count_piece, &counting));
     *out = (struct product_flags){cells, counting.flagged, counting.by_kurtosis, counting.unknown};
 out:
     file_close(counting.fd);

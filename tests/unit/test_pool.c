@@ -1,11 +1,13 @@
 /* Pools of threads: every task once, phases in their order, blocks that end without each other. */
 #include "base/pool.h"
+#include "base/report.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -118,6 +120,33 @@ static void each_has_a_number(void **state)
     }
 }
 
+static status_t try_one(void *context, uint32_t thread, uint64_t task)
+{
+    struct shares *shares = context;
+    (void)thread;
+    if (task == TASKS / 2) {
+        return report_fail(STATUS_DATA, "task %d", TASKS / 2);
+    }
+    atomic_fetch_add(&shares->done, 1);
+    return STATUS_OK;
+}
+
+/* The status and the cause of a task that fails reach the caller, whichever thread had it. */
+static void one_fails(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 1; threads <= MOST; threads++) {
+        struct shares shares = {.threads = threads};
+        char cause[32];
+        snprintf(cause, sizeof cause, "task %d", TASKS / 2);
+        assert_int_equal(pool_try_each(threads, TASKS / 2, try_one, &shares), STATUS_OK);
+        assert_int_equal(pool_try_each(threads, TASKS, try_one, &shares), STATUS_DATA);
+        assert_string_equal(report_cause(), cause);
+        assert_true(shares.done < TASKS / 2 + TASKS);
+        report_clear();
+    }
+}
+
 static void phases(void **state)
 {
     (void)state;
@@ -162,9 +191,8 @@ static void one_is_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_task_once),
-        cmocka_unit_test(each_has_a_number),
-        cmocka_unit_test(phases),
+        cmocka_unit_test(every_task_once), cmocka_unit_test(each_has_a_number),
+        cmocka_unit_test(one_fails),       cmocka_unit_test(phases),
         cmocka_unit_test(one_is_held),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);

@@ -14,7 +14,6 @@
 #include "io/file.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -300,37 +299,23 @@ struct bank_walk {
     struct export_bank banks[EXPORT_THREADS];
     status_t (*use)(struct export_bank *, const struct fbh5_block *);
     pthread_mutex_t reading;
-    atomic_int failed; /* the status_t of any that failed */
 };
 
-static status_t bank_walk_block(struct bank_walk *walk, uint32_t thread, uint64_t number)
+static status_t bank_walk_block(void *context, uint32_t thread, uint64_t number)
 {
-    status_t st = STATUS_OK;
+    struct bank_walk *walk = context;
     struct export_bank *bank = &walk->banks[thread];
     struct fbh5_block block = bank_block(bank, number);
     int is_shared = !fbh5_is_plain(bank->in, &block);
     if (is_shared) {
         pthread_mutex_lock(&walk->reading);
     }
-    st = fbh5_read(bank->reader, &block, bank->stored);
+    status_t st = fbh5_read(bank->reader, &block, bank->stored);
     if (is_shared) {
         pthread_mutex_unlock(&walk->reading);
     }
     TRY(st);
     return walk->use(bank, &block);
-}
-
-static void bank_walk_task(void *context, uint32_t thread, uint64_t number)
-{
-    struct bank_walk *walk = context;
-    status_t st = (status_t)atomic_load(&walk->failed);
-    if (st == STATUS_OK) {
-        st = bank_walk_block(walk, thread, number);
-    }
-    if (st != STATUS_OK) {
-        report_hand_over();
-        atomic_store(&walk->failed, (int)st);
-    }
 }
 
 /* Adds what the threads' banks have counted to that of `bank`. */
@@ -375,8 +360,7 @@ static status_t bank_for_each_block(struct export_bank *bank, uint32_t threads,
         TRY_OUT(bank->in->reach == REACH_PIECES ? fbh5_reader_create(bank->in, 0, 1, &own->reader)
                                                 : STATUS_OK);
     }
-    pool_each(threads, blocks, bank_walk_task, walk);
-    TRY_OUT((status_t)walk->failed);
+    TRY_OUT(pool_try_each(threads, blocks, bank_walk_block, walk));
 out:
     if (walk) {
         bank_walk_end(walk, ready, bank);

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -298,10 +297,9 @@ struct writer_groups {
     export_writer_t *writer;
     uint64_t row;
     const char *data;
-    atomic_int failed; /* the status_t of any that failed */
 };
 
-static void writer_put_group(void *context, uint32_t thread, uint64_t group)
+static status_t writer_put_group(void *context, uint32_t thread, uint64_t group)
 {
     struct writer_groups *groups = context;
     export_writer_t *writer = thread == 0 ? groups->writer : groups->writer->helpers[thread - 1];
@@ -311,26 +309,21 @@ static void writer_put_group(void *context, uint32_t thread, uint64_t group)
     status_t st = export_writer_put(writer, groups->row + first, writer->together, 0, bytes,
                                     groups->data + first * bytes);
     writer->is_mapped = 0;
-    if (st != STATUS_OK) {
-        atomic_store(&groups->failed, (int)st);
-    }
-    if (st != STATUS_OK && thread > 0) {
-        report_hand_over();
-    }
+    return st;
 }
 
 /* Writes the whole groups at the begin of some rows by all threads; *out: rows of them. */
 static status_t writer_put_groups(export_writer_t *writer, uint64_t row, uint64_t rows,
                                   const char *data, uint64_t *out)
 {
-    struct writer_groups all = {writer, row, data, STATUS_OK};
+    struct writer_groups all = {writer, row, data};
     const uint64_t groups = rows / writer->together;
     *out = 0;
     if (writer->threads > 1 && groups > 1 && writer->kept == 0 && row % writer->together == 0) {
         *out = groups * writer->together;
-        pool_each(writer->threads, groups, writer_put_group, &all);
+        TRY(pool_try_each(writer->threads, groups, writer_put_group, &all));
     }
-    return (status_t)atomic_load(&all.failed);
+    return STATUS_OK;
 }
 
 status_t export_writer_put(export_writer_t *writer, uint64_t row, uint64_t rows, uint64_t from,
