@@ -50,18 +50,16 @@ static status_t dedisperse_plan_share(struct dedisperse_plan *d, const struct di
             d->each.coherent[part.first + j] = grid.coherent[i];
         }
     }
+    struct dispersion_share mine = {0, spec->ndms};
     if (only < grid.count) {
-        struct dispersion_share mine = dispersion_grid_share(&grid, only, spec->dms, spec->ndms);
+        mine = dispersion_grid_share(&grid, only, spec->dms, spec->ndms);
         REQUIRE(mine.count > 0, STATUS_USAGE,
                 "%s: dedisperse.coherent: of these DMs %.15g is the nearest of no DM", d->job->path,
                 grid.coherent[only]);
-        TRY(dispersion_grid_settle(&grid, only, spec, &d->delays));
-        memmove(d->each.dms, d->each.dms + mine.first, mine.count * sizeof *d->each.dms);
-        memmove(d->each.coherent, d->each.coherent + mine.first,
-                mine.count * sizeof *d->each.coherent);
-    } else {
-        TRY(dispersion_grid_settle(&grid, only, spec, &d->delays));
     }
+    TRY(dispersion_grid_settle(&grid, only, spec, &d->delays));
+    memmove(d->each.dms, d->each.dms + mine.first, mine.count * sizeof *d->each.dms);
+    memmove(d->each.coherent, d->each.coherent + mine.first, mine.count * sizeof *d->each.coherent);
     return STATUS_OK;
 }
 

@@ -55,20 +55,17 @@ static status_t join_list_names(const struct join *join, struct h5_names *out)
     for (uint32_t i = 0; i < join->count; i++) {
         TRY_OUT(h5_list_all(join->parts[i].file, join->parts[i].path, &names[1]));
         int is_fuller = i == 0 || names[1].count > names[0].count;
-        const struct h5_names *most = &names[is_fuller ? 1 : 0];
-        const struct h5_names *least = &names[is_fuller ? 0 : 1];
-        uint32_t here = is_fuller ? i : fullest;
-        uint32_t other = is_fuller ? fullest : i;
-        for (size_t j = 0; j < most->count && i > 0; j++) {
-            int may_lack = join->along == JOIN_TIME && TEXT_IS_AMONG(of_weights, most->names[j]);
-            REQUIRE_OUT(may_lack || words_have(least, most->names[j]), STATUS_USAGE,
-                        "join: %s has /%s, but %s has not", join->parts[here].path, most->names[j],
-                        join->parts[other].path);
-        }
-        for (size_t j = 0; j < least->count && i > 0; j++) {
-            REQUIRE_OUT(words_have(most, least->names[j]), STATUS_USAGE,
-                        "join: %s has /%s, but %s has not", join->parts[other].path,
-                        least->names[j], join->parts[here].path);
+        const uint32_t parts[2] = {fullest, i}; /* that have these names */
+        for (int k = 0; k < 2 && i > 0; k++) {  /* those of the fuller one first */
+            const int mine = is_fuller ? 1 - k : k;
+            for (size_t j = 0; j < names[mine].count; j++) {
+                const char *name = names[mine].names[j];
+                int may_lack =
+                    k == 0 && join->along == JOIN_TIME && TEXT_IS_AMONG(of_weights, name);
+                REQUIRE_OUT(may_lack || words_have(&names[1 - mine], name), STATUS_USAGE,
+                            "join: %s has /%s, but %s has not", join->parts[parts[mine]].path, name,
+                            join->parts[parts[1 - mine]].path);
+            }
         }
         if (is_fuller) {
             text_free_list(names[0].names, names[0].count);
@@ -631,25 +628,18 @@ out:
     return st;
 }
 
-/* The provenance, as the first part has it; its attributes in a heap: a long job does not fit an
- * object's header. */
+/* The provenance, as the first part has it. */
 static status_t join_make_group(struct join *join, hid_t out, const char *name)
 {
     status_t st = STATUS_OK;
-    hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
-    hid_t from = -1;
     hid_t made = -1;
-    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "%s cannot be made", name);
-    H5_TRY_OUT(H5Pset_attr_phase_change(plist, 0, 0), "%s cannot be made", name);
-    from = H5Gopen2(join->parts[0].file, name, H5P_DEFAULT);
-    made = H5Gcreate2(out, name, H5P_DEFAULT, plist, H5P_DEFAULT);
+    hid_t from = H5Gopen2(join->parts[0].file, name, H5P_DEFAULT);
     H5_TRY_OUT(from, "%s: %s cannot be opened", join->parts[0].path, name);
-    H5_TRY_OUT(made, "%s cannot be made", name);
+    TRY_OUT(parts_make_group(out, name, name, &made));
     TRY_OUT(join_copy_attributes(join, name, from, made));
 out:
     h5_close(from);
     h5_close(made);
-    h5_close(plist);
     return st;
 }
 

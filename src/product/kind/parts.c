@@ -88,17 +88,40 @@ status_t parts_pair_type(hid_t number, const char *what, hid_t *out)
     return parts_compound(2 * bytes, fields, 2, what, out);
 }
 
+/* Attributes of an axis in CF (standard_name, axis) and MSv4 (type, scale, observer). */
+struct parts_word {
+    const char *name, *value;
+};
+static const struct parts_word time_words[] = {
+    {"standard_name", "time"}, {"axis", "T"}, {"type", "time"}, {"scale", "utc"}, {NULL, NULL}};
+static const struct parts_word frequency_words[] = {{"standard_name", "radiation_frequency"},
+                                                    {"type", "spectral_coord"},
+                                                    {"observer", "TOPO"},
+                                                    {NULL, NULL}};
+
+/* A scale, whose values come later where there are none. */
+static status_t parts_scale_words(hid_t file, const char *name, const double *values, hsize_t count,
+                                  const char *units, const char *long_name,
+                                  const struct parts_word *words)
+{
+    status_t st = STATUS_OK;
+    const struct parts_set set = {
+        name,           H5T_IEEE_F64LE,        1, {count}, values, .is_scale = 1,
+        .units = units, .long_name = long_name};
+    hid_t dataset = -1;
+    TRY_OUT(parts_make(file, &set, &dataset));
+    for (; words && words->name; words++) {
+        TRY_OUT(h5_put_text(dataset, words->name, words->value));
+    }
+out:
+    h5_close(dataset);
+    return st;
+}
+
 status_t parts_scale_f64(hid_t file, const char *name, const double *values, hsize_t count,
                          const char *units, const char *long_name)
 {
-    return parts_put(file, &(struct parts_set){name,
-                                               H5T_IEEE_F64LE,
-                                               1,
-                                               {count},
-                                               values,
-                                               .is_scale = 1,
-                                               .units = units,
-                                               .long_name = long_name});
+    return parts_scale_words(file, name, values, count, units, long_name, NULL);
 }
 
 status_t parts_scale_steps(hid_t file, const char *name, struct time_axis axis, hsize_t count,
@@ -171,34 +194,6 @@ out:
     return st;
 }
 
-/* Attributes of an axis in CF (standard_name, axis) and MSv4 (type, scale, observer). */
-struct parts_word {
-    const char *name, *value;
-};
-static const struct parts_word time_words[] = {
-    {"standard_name", "time"}, {"axis", "T"}, {"type", "time"}, {"scale", "utc"}, {NULL, NULL}};
-static const struct parts_word frequency_words[] = {{"standard_name", "radiation_frequency"},
-                                                    {"type", "spectral_coord"},
-                                                    {"observer", "TOPO"},
-                                                    {NULL, NULL}};
-
-/* A scale whose values come later. */
-static status_t parts_scale_words(hid_t file, const char *name, hsize_t count, const char *units,
-                                  const char *long_name, const struct parts_word *words)
-{
-    status_t st = STATUS_OK;
-    const struct parts_set set = {name,           H5T_IEEE_F64LE,        1, {count}, .is_scale = 1,
-                                  .units = units, .long_name = long_name};
-    hid_t dataset = -1;
-    TRY_OUT(parts_make(file, &set, &dataset));
-    for (; words->name; words++) {
-        TRY_OUT(h5_put_text(dataset, words->name, words->value));
-    }
-out:
-    h5_close(dataset);
-    return st;
-}
-
 status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, const char *long_name)
 {
     char units[UNITS_TEXT + 32] = "s";
@@ -210,12 +205,12 @@ status_t parts_scale_time(hid_t file, uint64_t count, const struct sky *sky, con
                  units_utc((struct utc){utc.mjd_day, second}),
                  (unsigned)((utc.second - second) * 1e9));
     }
-    return parts_scale_words(file, "time", count, units, long_name, time_words);
+    return parts_scale_words(file, "time", NULL, count, units, long_name, time_words);
 }
 
 status_t parts_scale_frequency(hid_t file, hsize_t count)
 {
-    return parts_scale_words(file, "frequency", count, "Hz",
+    return parts_scale_words(file, "frequency", NULL, count, "Hz",
                              "sky frequency of the channel's centre", frequency_words);
 }
 
@@ -263,18 +258,26 @@ status_t parts_put_coherent(hid_t file, const struct archive *archive, const dou
     return parts_put(file, &set);
 }
 
+status_t parts_make_group(hid_t file, const char *name, const char *what, hid_t *out)
+{
+    status_t st = STATUS_OK;
+    hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
+    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "%s cannot be made", what);
+    H5_TRY_OUT(H5Pset_attr_phase_change(plist, 0, 0), "%s cannot be made", what);
+    *out = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5_TRY_OUT(*out, "%s cannot be made", what);
+out:
+    h5_close(plist);
+    return st;
+}
+
 status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid_t *out)
 {
     status_t st = STATUS_OK;
     char libraries[96];
     unsigned version[3] = {0};
     hid_t group = -1;
-    hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
-    H5_TRY_OUT(H5Pset_obj_track_times(plist, 0), "the provenance cannot be made");
-    /* In a heap from the first attribute on: a long job does not fit an object header's 64 KiB. */
-    H5_TRY_OUT(H5Pset_attr_phase_change(plist, 0, 0), "the provenance cannot be made");
-    group = H5Gcreate2(file, "provenance", H5P_DEFAULT, plist, H5P_DEFAULT);
-    H5_TRY_OUT(group, "the provenance cannot be made");
+    TRY_OUT(parts_make_group(file, "provenance", "the provenance", &group));
     H5get_libversion(&version[0], &version[1], &version[2]);
     snprintf(libraries, sizeof libraries, "HDF5 %u.%u.%u", version[0], version[1], version[2]);
     TRY_OUT(h5_put_text(group, "software", "voltmill"));
@@ -293,7 +296,6 @@ status_t parts_begin_provenance(hid_t file, const struct product_spec *spec, hid
     *out = h5_move(&group);
 out:
     h5_close(group);
-    h5_close(plist);
     return st;
 }
 
