@@ -108,28 +108,16 @@ static status_t dedispersed_put_delays(hid_t group, const struct dispersion *del
     const hsize_t most = max_u64(PIECE_DELAYS / dims[1], 1);
     uint32_t *rows = NULL;
     hid_t dataset = -1;
-    hid_t space = -1;
-    hid_t piece = -1;
     TRY_OUT(
         memory_zeroed((size_t)(min_u64(most, dims[0]) * dims[1]), sizeof *rows, "delays", &rows));
     TRY_OUT(h5_create_dataset(group, "delays", H5T_STD_U32LE, 2, dims, &dataset));
-    space = H5Dget_space(dataset);
-    H5_TRY_OUT(space, "the space of delays cannot be made");
     for (hsize_t first = 0; first < dims[0]; first += most) {
         const hsize_t start[2] = {first, 0};
         const hsize_t size[2] = {min_u64(most, dims[0] - first), dims[1]};
         dispersion_rows(delays, (uint32_t)first, (uint32_t)size[0], rows);
-        h5_close(piece);
-        piece = H5Screate_simple(2, size, NULL);
-        H5_TRY_OUT(piece, "the space of delays cannot be made");
-        H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
-                   "the space of delays cannot be made");
-        H5_TRY_OUT(H5Dwrite(dataset, H5T_NATIVE_UINT32, piece, space, H5P_DEFAULT, rows),
-                   "delays cannot be written");
+        TRY_OUT(parts_write(dataset, "delays", H5T_NATIVE_UINT32, 2, start, size, rows));
     }
 out:
-    h5_close(piece);
-    h5_close(space);
     h5_close(dataset);
     free(rows);
     return st;

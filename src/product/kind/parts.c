@@ -55,6 +55,22 @@ status_t parts_put(hid_t at, const struct parts_set *set)
     return st;
 }
 
+status_t parts_write(hid_t dataset, const char *name, hid_t type, int rank, const hsize_t *start,
+                     const hsize_t *size, const void *values)
+{
+    status_t st = STATUS_OK;
+    hid_t memory = H5Screate_simple(rank, size, NULL);
+    hid_t space = H5Dget_space(dataset);
+    H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
+               "%s cannot be written", name);
+    H5_TRY_OUT(H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, values), "%s cannot be written",
+               name);
+out:
+    h5_close(memory);
+    h5_close(space);
+    return st;
+}
+
 status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_t count,
                         const void *values)
 {

@@ -23,6 +23,9 @@ struct parts_set {
  * with DATA, NO_SPACE. */
 status_t parts_make(hid_t at, const struct parts_set *set, hid_t *out);
 status_t parts_put(hid_t at, const struct parts_set *set);
+/* Writes a part of a dataset of `rank` dimensions. Fails with DATA. */
+status_t parts_write(hid_t dataset, const char *name, hid_t type, int rank, const hsize_t *start,
+                     const hsize_t *size, const void *values);
 /* Write a list, [count]; parts_put_list() without attributes, or [count][3] if rank is 2; none if
  * `values` is NULL. Fail with DATA, NO_SPACE. */
 status_t parts_put_list(hid_t at, const char *name, hid_t type, int rank, hsize_t count,

@@ -194,24 +194,14 @@ static status_t blt_fill(const struct product_spec *spec, uint64_t first, uint64
 static status_t blt_write(hid_t dataset, int which, uint64_t first, uint64_t count,
                           const struct blt_tile *tile)
 {
-    status_t st = STATUS_OK;
     const hsize_t start[2] = {first, 0};
     const hsize_t size[2] = {count, 3};
-    int rank = which == BLT_UVW ? 2 : 1;
     const void *values = which == BLT_UVW      ? (const void *)tile->uvw
                          : which >= BLT_WHOLES ? (const void *)tile->numbers[which - BLT_WHOLES]
                                                : (const void *)tile->wholes[which];
-    hid_t memory = H5Screate_simple(rank, size, NULL);
-    hid_t space = H5Dget_space(dataset);
-    H5_TRY_OUT(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, size, NULL),
-               "%s cannot be written", blt_names[which]);
-    H5_TRY_OUT(H5Dwrite(dataset, which < BLT_WHOLES ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, memory,
-                        space, H5P_DEFAULT, values),
-               "%s cannot be written", blt_names[which]);
-out:
-    h5_close(memory);
-    h5_close(space);
-    return st;
+    return parts_write(dataset, blt_names[which],
+                       which < BLT_WHOLES ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE,
+                       which == BLT_UVW ? 2 : 1, start, size, values);
 }
 
 static status_t blt_put(hid_t header, const struct product_spec *spec)
