@@ -78,11 +78,14 @@ struct schema {
     } given;
     int may_be_empty; /* a mapping for which {} says something */
     /* Identity: a product says what its bytes depend on. */
-    unsigned without_effect_on; /* bits that the caller knows: products that do not depend on it */
-    const char *only;           /* the only value that they depend on; NULL: all */
-    const char *expected;       /* expected value, in words; NULL: by type and range */
-    const char *absent;         /* default in words; NULL: by the rest of the row */
-    const char *was;            /* an older name of the key that is still read; NULL: none */
+    struct {
+        unsigned without_effect_on; /* bits that the caller knows: products that do not depend on
+                                       it */
+        const char *only;           /* the only value that they depend on; NULL: all */
+    };
+    const char *expected; /* expected value, in words; NULL: by type and range */
+    const char *absent;   /* default in words; NULL: by the rest of the row */
+    const char *was;      /* an older name of the key that is still read; NULL: none */
 };
 
 #define SCHEMA_AT(type, member) .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
