@@ -120,7 +120,7 @@ native("inverted.h5", noise((N, 4, 2)), "time,chan,reim", attrs=dict(sideband=np
 # Values in the file.
 with put("said", x=base.astype("f4")) as file:
     file.attrs.update(dt=2.0, ctime=1.4e9 + 0.25, mjd=56790.5, tel="Mine", ra=np.array([5.5]), when="2014-06-29T01:39:20.5")
-    file["x"].attrs.update(side=np.int32(-1), packed="none")
+    file["x"].attrs.update(side=np.int32(-1), packed="none", gains=np.array([1.0, 1.0, 2.5]))
     file["group/freq"] = np.array([(1420.5, 1)], [("centre", "f8"), ("id", "u4")])
     file["group/list"] = np.array([1.0, 2.0])
 PYTHON
@@ -289,6 +289,7 @@ no such object|scale={attribute: /none@x}|said\.h5: /none@x: there is no /none
 a wrong value|sideband={attribute: /@dt}|said\.h5: /@dt, which is to say input\.layout\.sideband, is 2, expected one of 1, -1, \+1
 a text for a number|scale={attribute: /@tel}|said\.h5: /@tel, which is to say input\.layout\.scale, is Mine, expected a number
 no number|sample_rate_hz={attribute: /@tel, unit: MHz}|said\.h5: /@tel is "Mine", expected a number
+several numbers|scale={attribute: "@gains"}|said\.h5: @gains contains 3 values, such as 1 and 2\.5, expected one
 a packing|packing={attribute: "@packed"}|said\.h5: @packed, which is to say input\.layout\.packing, is none, expected one of
 no member|freq_hz={from: /group/freq}|said\.h5: /group/freq contains compounds: say which member
 another member|freq_hz={from: /group/freq, member: c}|said\.h5: /group/freq has no member c

@@ -223,7 +223,8 @@ out:
     return st;
 }
 
-/* The first value: a text as it is, a number as it must be written to be read again. */
+/* A text as it is, a number as it must be written to be read again: the only one of an attribute,
+ * the first of a dataset. */
 static status_t said_read_text(hid_t file, const char *dataset, struct storage *storage,
                                struct said_values *values, struct text *out, double *number)
 {
@@ -239,6 +240,12 @@ static status_t said_read_text(hid_t file, const char *dataset, struct storage *
     } else {
         TRY_OUT(said_read_numbers(values, NULL, &numbers));
         *number = numbers[0];
+        const size_t count = values->attribute ? (size_t)values->data.count : 1;
+        for (size_t i = 1; i < count; i++) {
+            REQUIRE_OUT(numbers[i] == *number, STATUS_DATA,
+                        "%s: %s contains %zu values, such as %.17g and %.17g, expected one",
+                        values->path, values->where, count, *number, numbers[i]);
+        }
         int is_whole = fabs(*number) < 0x1p53 && *number == floor(*number);
         TRY_OUT(text_add(out, is_whole ? "%.0f" : "%.17g", *number));
     }
