@@ -291,6 +291,11 @@ found = json.loads(voltmill("info", "--json", "nothing.h5"))
 same(found["proposed"], None, "no numbers, no job")
 same([line.strip() for line in found["attributes"]], ["/@fs = 1280000", "/@t0 = 1600000000.25", "/@t0_ms = 1600000000123"],
      "attributes are listed, with all digits")
+with h5py.File(scratch("several.h5"), "w") as file:
+    file["v"] = order("tr")
+    file.attrs.update({"fs": [RATE, 2 * RATE]})
+said_all = voltmill("info", "several.h5")
+ok("sample_rate_hz: ???  # Hz" in said_all, "a rate of two values is open", said_all)
 for name in "Stokes_I", "beam_power", "intensity", "waterfall", "dynspec":
     with h5py.File(scratch("powers.h5"), "w") as file:
         root(plain, **{name: order("tcp", "f4")[..., 0]})(file)

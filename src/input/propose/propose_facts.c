@@ -396,7 +396,8 @@ out:
     return st;
 }
 
-/* The first and the last of an attribute's numbers; of a number of another kind, none. */
+/* The first and the last of an attribute's numbers; of a number of another kind, and of several
+ * different ones that are no frequencies, none. */
 static status_t fact_read_attribute(const struct proposal *p, hid_t object, const char *name,
                                     struct propose_fact *fact)
 {
@@ -418,6 +419,9 @@ static status_t fact_read_attribute(const struct proposal *p, hid_t object, cons
         fact->first = numbers[0];
         fact->last = numbers[attribute.count - 1];
         found = 1;
+        for (uint64_t i = 1; i < attribute.count && fact->word.means != MEANS_CENTRE; i++) {
+            found = found && numbers[i] == numbers[0];
+        }
     }
     fact->count = found ? attribute.count : 0;
 out:
