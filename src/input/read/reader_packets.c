@@ -1,5 +1,6 @@
 /* Samples in recorders' packets: frames found by their headers, their numbers made those that are
  * handed out, and these scattered to their streams. */
+#include "base/lanes.h"
 #include "base/memory.h"
 #include "input/packets/packet_headers.h"
 #include "input/read/reader_parts.h"
@@ -171,6 +172,62 @@ static uint64_t packets_slot_group(const struct packets_task *task, uint32_t slo
     return frames_group(task->packets, task->packets->streams[block].channel);
 }
 
+/* Numbers of 32 bits of four neighbouring channels, `step` bytes from one time to the next. */
+static void copy_four(const char *from, uint64_t step, uint64_t times, char *const to[4])
+{
+    uint64_t i = 0;
+    for (; i + 4 <= times; i += 4) {
+        lanes32_t at[4];
+        for (uint64_t k = 0; k < 4; k++) {
+            memcpy(&at[k], from + (i + k) * step, sizeof at[k]);
+        }
+        const lanes32_t early = SHUFFLE_NUMBERS(lanes32_t, at[0], at[1], 0, 4, 1, 5);
+        const lanes32_t late = SHUFFLE_NUMBERS(lanes32_t, at[2], at[3], 0, 4, 1, 5);
+        const lanes32_t early_high = SHUFFLE_NUMBERS(lanes32_t, at[0], at[1], 2, 6, 3, 7);
+        const lanes32_t late_high = SHUFFLE_NUMBERS(lanes32_t, at[2], at[3], 2, 6, 3, 7);
+        const lanes32_t made[4] = {SHUFFLE_NUMBERS(lanes32_t, early, late, 0, 1, 4, 5),
+                                   SHUFFLE_NUMBERS(lanes32_t, early, late, 2, 3, 6, 7),
+                                   SHUFFLE_NUMBERS(lanes32_t, early_high, late_high, 0, 1, 4, 5),
+                                   SHUFFLE_NUMBERS(lanes32_t, early_high, late_high, 2, 3, 6, 7)};
+        for (uint64_t k = 0; k < 4; k++) {
+            memcpy(to[k] + i * 4, &made[k], sizeof made[k]);
+        }
+    }
+    for (uint64_t k = 0; k < 4 && i < times; k++) {
+        copy_runs(from + i * step + k * 4, step, to[k] + i * 4, 4, times - i, 4);
+    }
+}
+
+/* Copies one stream's samples of those that were made, or four streams' of neighbouring channels,
+ * all of which are there; returns how many. */
+static uint32_t packets_copy(const struct packets_task *task, const struct packet *packet,
+                             uint32_t i, uint64_t at, uint64_t now, const char *made)
+{
+    const struct packets *packets = task->packets;
+    const uint64_t *blocks = task->wanted->slab->blocks;
+    const uint32_t channel = packets->streams[blocks[task->slots[i]]].channel;
+    const size_t sample = task->reader->packets->parts * task->reader->packets->numbers->bytes;
+    const uint64_t step = packets->channels * sample;
+    char *to[4];
+    uint32_t count = 0;
+    for (; count < 4 && i + count < task->begin[packet->thread + 1]; count++) {
+        const uint32_t slot = task->slots[i + count];
+        if (packets->streams[blocks[slot]].channel != channel + count ||
+            !(packet->groups & packets_slot_group(task, slot))) {
+            break;
+        }
+        to[count] = reader_place(task->wanted, slot, at);
+    }
+    if (count == 4 && sample == 4) {
+        copy_four(made + channel * sample, step, now, to);
+        return 4;
+    }
+    if (count > 0) {
+        copy_runs(made + channel * sample, step, to[0], sample, now, sample);
+    }
+    return 1;
+}
+
 /* Takes a frame apart: what of it is wanted. Where that is much of it, all numbers are made, in
  * `made`. */
 static void packets_scatter(const struct packets_task *task, const struct packet *packet,
@@ -181,7 +238,6 @@ static void packets_scatter(const struct packets_task *task, const struct packet
     const numbers_t *numbers = room->numbers;
     const uint32_t *begin = &task->begin[packet->thread];
     const uint64_t each = (uint64_t)packets->channels * room->parts;
-    const size_t sample = room->parts * numbers->bytes;
     const int is_much = packets->channels > 1 && 8 * (begin[1] - begin[0]) >= packets->channels;
     const uint64_t first = (uint64_t)packet->period * packets->samples;
     const uint64_t high = min_u64(first + packets->samples, task->wanted->high);
@@ -190,6 +246,9 @@ static void packets_scatter(const struct packets_task *task, const struct packet
         now = is_much ? min_u64(high - at, room->times) : high - at;
         if (is_much) {
             numbers_make(numbers, frame + packets->header_bytes, bit, now * each, made);
+        }
+        for (uint32_t i = begin[0]; i < begin[1] && is_much;) {
+            i += packets_copy(task, packet, i, at, now, made);
         }
         for (uint32_t i = begin[0]; i < begin[1]; i++) {
             const uint32_t slot = task->slots[i];
@@ -200,10 +259,7 @@ static void packets_scatter(const struct packets_task *task, const struct packet
             if (!(packet->groups & packets_slot_group(task, slot))) {
                 continue;
             }
-            if (is_much) {
-                copy_runs(made + stream->channel * sample, each * numbers->bytes, out, sample, now,
-                          sample);
-            } else {
+            if (!is_much) {
                 numbers_keep(numbers, &cut, frame + packets->header_bytes, bit, now, out);
             }
             packets_turn(room, stream, at, now, out);
