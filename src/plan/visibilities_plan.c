@@ -17,15 +17,24 @@ void visibilities_plan_destroy(struct visibilities_plan *plan)
     }
 }
 
+/* The name of a selected station: the archive's, or in an archive without names the table's. */
+static const char *pairs_name(const struct channelise_plan *work, uint32_t i)
+{
+    const struct array_plan *array = work->array;
+    char **names = work->seen->names[AXIS_STATION];
+    return names ? names[work->seen->selected[AXIS_STATION][i]]
+                 : array->table->stations[array->station_of[i]].name;
+}
+
 /* The place of a station among the selected ones, by its name, else by its number in the archive;
  * the number of stations if there is none. */
-static uint32_t pairs_station(const struct archive *archive, const char *name, size_t length)
+static uint32_t pairs_station(const struct channelise_plan *work, const char *name, size_t length)
 {
+    const struct archive *archive = work->seen;
     const uint32_t count = archive->nselected[AXIS_STATION];
-    char **names = archive->names[AXIS_STATION];
     char digits[24];
-    for (uint32_t i = 0; names && i < count; i++) {
-        const char *own = names[archive->selected[AXIS_STATION][i]];
+    for (uint32_t i = 0; i < count; i++) {
+        const char *own = pairs_name(work, i);
         if (strlen(own) == length && strncmp(own, name, length) == 0) {
             return i;
         }
@@ -59,24 +68,18 @@ static status_t pairs_push(struct visibilities_plan *plan, uint32_t a, uint32_t 
 static status_t pairs_add(const struct channelise_plan *work, uint32_t i, const char *word,
                           struct visibilities_plan *plan)
 {
-    const struct archive *archive = work->seen;
-    const uint32_t stations = archive->nselected[AXIS_STATION];
+    const uint32_t stations = work->seen->nselected[AXIS_STATION];
     const int has_crosses = strcmp(word, "autos") != 0;
     const int has_autos = strcmp(word, "crosses") != 0;
     if (has_crosses && has_autos && strcmp(word, "all") != 0) {
         const char *star = strchr(word, '*');
-        uint32_t a = star ? pairs_station(archive, word, (size_t)(star - word)) : stations;
-        uint32_t b = star ? pairs_station(archive, star + 1, strlen(star + 1)) : stations;
+        uint32_t a = star ? pairs_station(work, word, (size_t)(star - word)) : stations;
+        uint32_t b = star ? pairs_station(work, star + 1, strlen(star + 1)) : stations;
         REQUIRE(a < stations && b < stations, STATUS_USAGE,
                 "%s: products.%u.pairs: '%s': expected all, crosses, autos, or two of the %u "
                 "selected stations, such as 0*1 or %s*%s",
-                work->job->path, i, word, stations,
-                archive->names[AXIS_STATION]
-                    ? archive->names[AXIS_STATION][archive->selected[AXIS_STATION][0]]
-                    : "0",
-                archive->names[AXIS_STATION]
-                    ? archive->names[AXIS_STATION][archive->selected[AXIS_STATION][stations - 1]]
-                    : "1");
+                work->job->path, i, word, stations, pairs_name(work, 0),
+                pairs_name(work, stations - 1));
         return pairs_push(plan, a, b);
     }
     for (uint32_t a = 0; a < stations; a++) {

@@ -6,7 +6,7 @@ warm - <<'PYTHON'
 import h5py
 import numpy as np
 
-for name in ("obs.h5", "nostart.h5", "places.h5"):
+for name in ("obs.h5", "nostart.h5", "places.h5", "bare.h5"):
     with h5py.File(name, "w") as f:
         f.attrs.update({"format": "voltage", "format_version": 1})
         if name != "nostart.h5":
@@ -14,8 +14,9 @@ for name in ("obs.h5", "nostart.h5", "places.h5"):
         v = f.create_dataset("voltages", data=np.random.default_rng(3).integers(-99, 100, (4000, 3, 2, 2), "i1"))
         v.attrs.update({"axes": "time,station,pol,reim", "sample_rate_hz": 1e5, "sideband": 1, "domain": "complex"})
         f["freq_hz"] = [1.4e9]
-        f["pol"] = np.array(["X", "Y"], "S")
-        f["station"] = np.array(["a", "b", "c"], "S")
+        if name != "bare.h5":
+            f["pol"] = np.array(["X", "Y"], "S")
+            f["station"] = np.array(["a", "b", "c"], "S")
         if name == "places.h5":
             f["station_itrf_m"] = [[5109300.0 + 10 * i, 2006650.0, -3239111.0] for i in range(3)]
 PYTHON
@@ -67,6 +68,20 @@ sed 's/name: [abc]/&, flagged: true/' table.yaml >flagged.yaml
 bad_job "beams of flagged stations alone" 'all 3 stations are flagged' array.table=flagged.yaml \
     'beams=[{azimuth_deg: 1, elevation_deg: 2}]'
 bad_job "and their visibilities" 'pairs: none is left' array.table=flagged.yaml products.0.kind=visibilities
+bad_job "polarisations without names" 'those of bare.h5 have no names: expected the product.s feed' input.files=bare.h5 \
+    products.0.kind=visibilities
+bad_job "visibilities without a start" 'does not say when it starts .input.layout.start' input.files=nostart.h5 products.0.kind=visibilities
+# Stations of an archive without names have those of the table.
+bad_job "a pair that is none" 'such as 0\*1 or a\*c' input.files=bare.h5 products.0.kind=visibilities 'products.0.pairs=a*d'
+for pair in 'b*c' '1*2'; do
+    runs "the pair $pair" "$voltmill" run --set input.files=bare.h5 --set "products=[{kind: visibilities, feed: linear,
+        integrate: 10, pairs: '$pair', file: '$pair.uvh5'}]" job.yaml
+done
+runs "of one name and number" /usr/bin/python3 -c '
+import h5py
+with h5py.File("b*c.uvh5") as a, h5py.File("1*2.uvh5") as b:
+    assert (a["Data/visdata"][()] == b["Data/visdata"][()]).all() and set(a["Header/ant_2_array"]) == {1}'
+rm ./*.uvh5
 bad_job "and a sum of them" 'sum: all stations are flagged' array.table=flagged.yaml 'products.0.sum=stations'
 warm - <<'PYTHON'
 import h5py

@@ -114,11 +114,12 @@ static status_t pols_find_feed(const struct product_spec *spec, struct stokes *o
     int is_known = out->feed != FEED_AUTO ||
                    (spec->visibilities->npols == 1 ? pols_know_one(names[0], out)
                                                    : stokes_of_names(names[0], names[1], out));
-    return REQUIRED(
-        is_known, STATUS_USAGE,
-        "visibilities have polarisations X and Y or R and L, but those of %s are called \"%s\" "
-        "and \"%s\": feed: linear (the first one is X) or circular (R)",
-        archive->parts[0].path, names[0], names[1]);
+    return REQUIRED(is_known, STATUS_USAGE,
+                    "visibilities have polarisations X and Y or R and L, but those of %s %s%s%s%s: "
+                    "expected the product's feed, linear (the first one is X) or circular (R)",
+                    archive->parts[0].path,
+                    archive->names[AXIS_POL] ? "are called " : "have no names", names[0],
+                    *names[1] ? " and " : "", names[1]);
 }
 
 /* UVH5 has AIPS's numbers: -1 .. -4, -5 .. -8. */
@@ -419,11 +420,12 @@ static status_t visibilities_describe(hid_t file, const struct product_spec *spe
     double step = bank_time(spec).step;
     const char *path = spec->archive->parts[0].path;
     REQUIRE(spec->archive->sky.has_start, STATUS_USAGE,
-            "visibilities have Julian dates, but %s does not say when it starts: input.start",
+            "visibilities have Julian dates, but %s does not say when it starts: expected "
+            "input.layout.start",
             path);
     REQUIRE(step >= VISIBILITIES_LEAST_STEP, STATUS_USAGE,
             "visibilities of %s: a row lasts %.3g s, but UVH5 tells rows apart by their Julian "
-            "dates, expected %.3g s or more: a greater `integrate`",
+            "dates, expected %.3g s or more: a longer `integrate`",
             path, step, VISIBILITIES_LEAST_STEP);
     REQUIRE(spec->compression == COMPRESSION_NONE && spec->steps.bits == 32, STATUS_USAGE,
             "visibilities of %s are floats, and are not compressed", path);
