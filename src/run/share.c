@@ -483,6 +483,7 @@ static status_t share_coefficients_all(MPI_Comm comm, struct archive *archive, s
         st = st == STATUS_OK ? synthesis_filter_make(job, archive) : st;
         st = st == STATUS_OK ? synthesis_filter_pack(job, &packed) : st;
         st = st == STATUS_OK ? array_job_read(job, archive) : st;
+        assumed_say(archive->parts[0].path, archive->assumed);
         st = st == STATUS_OK ? array_job_pack(job, &packed) : st;
     }
     TRY_OUT(agree_all(comm, st));

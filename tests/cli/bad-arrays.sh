@@ -82,6 +82,10 @@ import h5py
 with h5py.File("b*c.uvh5") as a, h5py.File("1*2.uvh5") as b:
     assert (a["Data/visdata"][()] == b["Data/visdata"][()]).all() and set(a["Header/ant_2_array"]) == {1}'
 rm ./*.uvh5
+runs "a centre without the Earth's rotation" mpirun -n 2 "$voltmill" run --set 'array.centre={ra_deg: 3, dec_deg: 4}' \
+    --set products.0.file=turned.h5 job.yaml
+same "is said once" 1 "$(grep -c '^assumed: obs.h5: array.ut1_utc and array.polar_motion are 0' output)"
+rm turned.h5
 bad_job "and a sum of them" 'sum: all stations are flagged' array.table=flagged.yaml 'products.0.sum=stations'
 warm - <<'PYTHON'
 import h5py
