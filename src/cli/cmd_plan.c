@@ -17,7 +17,8 @@ struct plan_settings {
     int json;
 };
 
-/* Finds the observations of --each or --list; the first of them is planned. */
+/* Finds the observations of --each or --list, and checks their outputs as a run does; the first of
+ * them is planned. */
 static status_t plan_find_first(const struct plan_settings *s, struct observations *all,
                                 struct run_options *run)
 {
@@ -28,6 +29,7 @@ static status_t plan_find_first(const struct plan_settings *s, struct observatio
     if (each || s->list) {
         TRY(observations_find(each, s->list, 0, &all->texts));
         TRY(observations_index(all));
+        TRY(batch_check(run, &(struct batch_choice){.parts = 1}, all));
         run->each = &all->items[0];
         report_note("of %s, %s is planned", units_number(all->count, "observation", "observations"),
                     run->each->files);

@@ -480,14 +480,8 @@ static status_t batch_judge(const struct batch_work *work)
         observations[one->observation].files, observations[other->observation].files, other->path);
 }
 
-/* Rank 0, before anything is made: no file that the job of one observation makes, under its final
- * name or another, is that of another one, whatever path leads to it, nor an observation itself or
- * what leads to a sample of one. Observations are opened for that if any such file is there: those
- * of this part, since without --force no file of another origin is replaced; with it all.
- * Fails with USAGE, naming both observations and the file; with DATA: the job cannot be read.
- * Mistakes in a job wait for its run. */
-static status_t batch_check(const struct run_options *options, const struct batch_choice *choice,
-                            const struct observations *observations)
+status_t batch_check(const struct run_options *options, const struct batch_choice *choice,
+                     const struct observations *observations)
 {
     status_t st = STATUS_OK;
     struct batch_work work = {.options = options, .observations = observations};

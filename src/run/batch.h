@@ -39,6 +39,15 @@ struct batch_choice {
     int keep_going;
 };
 
+/* Checks, before anything is made, that no file that the job of one observation makes, under its
+ * final name or another, is that of another one, whatever path leads to it, nor an observation
+ * itself or what leads to a sample of one. Observations are opened for that if any such file is
+ * there: those of this part, since without --force no file of another origin is replaced; with it
+ * all. For rank 0. Fails with USAGE, naming both observations and the file; with DATA: the job
+ * cannot be read. Mistakes in a job wait for its run. */
+status_t batch_check(const struct run_options *options, const struct batch_choice *choice,
+                     const struct observations *observations);
+
 /* Runs the job of `options` for each observation, which is the job's input; its name replaces
  * {name} in the job's values. Skips complete observations, so the same command resumes. After a
  * failure continues only with `keep_going`. Prints a table of the state of each on stdout.

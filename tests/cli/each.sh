@@ -33,6 +33,9 @@ clash "one name in two folders" 'jobs of one/a\.h5 and two/a\.h5 would both make
 ranks="mpirun -n 2" clash "on two ranks" 'jobs of one/a\.h5 and two/a\.h5 would both make out/a\.out' --each '[ot][nw][eo]/a.h5'
 clash "no {name} at all" 'jobs of both/a\.h5 and both/b\.h5 would both make out/x\.out' --each 'both/*.h5' \
     --set products.0.file=out/x.out
+errs 2 'jobs of both/a\.h5 and both/b\.h5 would both make out/x\.out' "$voltmill" plan --each 'both/*.h5' \
+    --set products.0.file=out/x.out job.yaml
+ok $bad "a plan of that"
 clash "an output without {name} among others" 'both/a\.h5 and both/b\.h5 would both make out/series' \
     --each 'both/*.h5' --set 'dedisperse={dm: {start: 0, step: 1, count: 2}, file: out/series}'
 mkdir linked/a
