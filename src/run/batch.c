@@ -590,7 +590,8 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
         first = first == STATUS_OK || one == STATUS_STOPPED ? one : first;
         is_over = one == STATUS_STOPPED || (failed && !choice->keep_going);
     }
-    for (; i < count; i += choice->parts, batch.left++) {
+    uint32_t waiting = 0;
+    for (; i < count; i += choice->parts, waiting++) {
         TRY_OUT(text_add_shown(&batch.table, "not begun        %s\n",
                                batch.observations.items[i].files));
     }
@@ -600,10 +601,15 @@ status_t batch_run_all(MPI_Comm comm, const struct run_options *options,
         display_print("part %u/%u has no observation\n", choice->part + 1, choice->parts);
     }
     if (is_over) {
-        st = first; /* its message is the last */
+        st = first;
+        if (st != STATUS_STOPPED && waiting > 0) {
+            report_note("%s not begun: --keep-going continues after a failure",
+                        units_number(waiting, "observation was", "observations were"));
+        }
         goto out;
     }
     report_next();
+    batch.left += waiting;
     uint32_t mine = choice->part < count ? 1 + (count - 1 - choice->part) / choice->parts : 0;
     REQUIRE_OUT(!is_stopped, STATUS_STOPPED,
                 "%u of %u observations are not complete; run the same command to resume",

@@ -69,6 +69,7 @@ truncate -s 50000 obs-2.h5
 errs 4 'obs-2\.h5' mpirun -n 2 "$voltmill" run --each 'obs-*.h5' job.yaml
 same "ends with the one that fails" "complete obs-1.h5,failed obs-2.h5,not begun obs-3.h5,not begun obs-4.h5," \
     "$(sed -n 's/  *\(obs-[0-9].h5\)\(:[[:space:]].*\)\{0,1\}$/ \1/p' stdout | tr '\n' ',')"
+same "says how it continues" 1 "$(grep -c '^note: 2 observations were not begun: --keep-going continues after a failure$' stderr)"
 status=0
 mpirun -n 2 "$voltmill" run --keep-going --each 'obs-*.h5' job.yaml >stdout 2>stderr || status=$?
 same "--keep-going: status" 4 $status
