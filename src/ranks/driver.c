@@ -287,7 +287,7 @@ static const double precedence = 6;
  * some of those that wait. */
 static const double arrival = 0.2;
 
-/* "rank 1 on node7 has died: cannot go on with x.h5" */
+/* "rank 1 on node7 has died: run the same command to continue with x.h5" */
 static void driver_say_what_is_lost(const driver_t *driver, int rank, int is_dead, char *out,
                                     size_t bytes)
 {
@@ -298,8 +298,8 @@ static void driver_say_what_is_lost(const driver_t *driver, int rank, int is_dea
     if (!is_dead) {
         snprintf(what, sizeof what, "has not answered for %g s", driver->work->timeout);
     }
-    display_format(out, bytes, "%s %s%s%s", name, what, file ? ": cannot continue with " : "",
-                   file ? file : "");
+    display_format(out, bytes, "%s %s%s%s", name, what,
+                   file ? ": run the same command to continue with " : "", file ? file : "");
 }
 
 /* Rank 0: ends it without a word when the others have given it up. One of them has said so. */

@@ -43,18 +43,18 @@ lost() {
 
 faults=()
 kill_rank() { kill "-$2" "$(pid_of "$1")"; }
-lost "a rank that dies" "rank 2 on $host has died: cannot continue with spectra.h5" kill_rank 2 KILL
-lost "rank 0 that dies" "rank 0 on $host has died: cannot continue with spectra.h5" kill_rank 0 KILL
-lost "a rank that crashes" "rank 1 on $host has died: cannot continue with spectra.h5" kill_rank 1 SEGV
-lost "a rank that hangs" "rank 1 on $host has not answered for 2 s: cannot continue with spectra.h5" kill_rank 1 STOP
-lost "rank 0 that hangs" "rank 0 on $host has not answered for 2 s: cannot continue with spectra.h5" kill_rank 0 STOP
+lost "a rank that dies" "rank 2 on $host has died: run the same command to continue with spectra.h5" kill_rank 2 KILL
+lost "rank 0 that dies" "rank 0 on $host has died: run the same command to continue with spectra.h5" kill_rank 0 KILL
+lost "a rank that crashes" "rank 1 on $host has died: run the same command to continue with spectra.h5" kill_rank 1 SEGV
+lost "a rank that hangs" "rank 1 on $host has not answered for 2 s: run the same command to continue with spectra.h5" kill_rank 1 STOP
+lost "rank 0 that hangs" "rank 0 on $host has not answered for 2 s: run the same command to continue with spectra.h5" kill_rank 0 STOP
 # The launcher wakes it before it ends it: it must not complain then of what it did not see.
 comes_back_late() {
     kill -STOP "$run" "$(pid_of 0)"
     sleep 3
     kill -CONT "$run"
 }
-lost "rank 0 that comes back" "rank 0 on $host has not answered for 2 s: cannot continue with spectra.h5" comes_back_late
+lost "rank 0 that comes back" "rank 0 on $host has not answered for 2 s: run the same command to continue with spectra.h5" comes_back_late
 faults=(SHIM_RANK=1 SHIM_SAMPLES=40:hang)
 lost "a file that hangs" "obs.h5: spectra .* could not be read within 2 s \(rank 1 on $host\)" true
 faults=(SHIM_RANK=1 SHIM_ROWS=100:hang)
