@@ -50,8 +50,10 @@ static void status_print_journal(const journal_t *journal)
     uint64_t done = journal->done;
     display_row("chunks", "%s of %s done, %s left (%.1f %%)", units_count(done), units_count(all),
                 units_count(all - done), 100 * (double)done / (double)all);
-    display_row("bad", "%s bytes of records that are corrupt, and dropped",
-                units_count(journal->dropped));
+    if (journal->dropped > 0) {
+        display_row("bad", "%s of records that are corrupt, and dropped",
+                    units_amount(journal->dropped, "byte", "bytes"));
+    }
     if (journal->clipped > 0) {
         display_row("clipped", "%s so far", units_amount(journal->clipped, "number", "numbers"));
     }
