@@ -568,8 +568,11 @@ static void describe_print_ifs(const struct product *product)
     }
     display_print("\n");
     if (product->kind == PRODUCT_POWER && ifs > 1) {
-        display_row("", "turbo_seti takes one pol and crashes on more: polarisation: I makes "
-                        "one of two");
+        const char *type = product->ifs.pol_type;
+        int is_one = type && (strcmp(type, "I") == 0 || strcmp(type, "AA") == 0);
+        display_row("", "turbo_seti takes one pol and crashes on more: %s",
+                    is_one ? "sum of stations or beams, or input.select, makes one"
+                           : "polarisation: I makes one of two");
     }
 }
 
