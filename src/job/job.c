@@ -226,8 +226,8 @@ static status_t job_settle_dedisperse(struct job *job, uint32_t i)
     return REQUIRED(
         !job_reads_voltages(job) || job->products[dedisperse->input].format == FILE_HDF5,
         STATUS_USAGE,
-        "%s: dedisperse.%u: what is dedispersed, products.%u, becomes a file of format %s: "
-        "expected hdf5 (voltmill export writes others of it)",
+        "%s: dedisperse.%u.input: products.%u becomes a file of format %s, expected hdf5: input "
+        "may name another product, and voltmill export writes other formats of one",
         job->path, i, dedisperse->input, file_format_name(job->products[dedisperse->input].format));
 }
 

@@ -529,8 +529,10 @@ static status_t plan_note_dropped(const struct channelise_plan *work, struct tex
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const struct channelise_plan_bank *bank = &work->banks[i];
         if (bank->dropped_samples > 0) {
-            TRY(text_add(out, "%s%s of each stream (a spectrum takes %" PRIu64 ")", comma,
-                         units_amount(bank->dropped_samples, "sample", "samples"), bank->hop));
+            const char *name = work->nbanks > 1 ? bank->job->name : NULL;
+            TRY(text_add(out, "%s%s of each stream (a spectrum%s%s takes %" PRIu64 ")", comma,
+                         units_amount(bank->dropped_samples, "sample", "samples"),
+                         name ? " of " : "", name ? name : "", bank->hop));
             comma = ", ";
         }
     }

@@ -68,4 +68,11 @@ runs "a run" "$voltmill" run job.yaml
 same "says in one line what is dropped" \
     'note: dropped at the end: 33 samples of each stream (a spectrum takes 64), 1 spectrum of power.h5 (a row has 4)' \
     "$(grep dropped output)"
+banks='channelise=[{name: a, channels: 64, taps: 1}, {name: b, channels: 48, taps: 1}]'
+runs "a plan of two banks" "$voltmill" plan job.yaml --set "$banks" --set 'products=[{kind: power, file: a.h5},
+    {kind: power, bank: b, file: b.h5}]'
+grep -q 'dropped at the end: 33 samples of each stream (a spectrum of a takes 64), 17 .*(a spectrum of b takes 48)$' output
+ok $? "says of which it drops what"
+fails "what is dedispersed is no HDF5" 2 'dedisperse.0.input: products.0 becomes a file of format fil, expected hdf5: input may name' \
+    "$voltmill" plan job.yaml --set products.0.file=a.fil --set 'dedisperse={dm: [1], file: s.h5}'
 plan
