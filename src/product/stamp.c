@@ -117,11 +117,12 @@ status_t stamped_refuse(const char *path)
     REQUIRE_OUT(stamped_is_whole(&stamped), STATUS_DATA,
                 "%s is %s that is cut short: it contains %s of %s spectra", path, stamped.what,
                 rows, units_count(stamped.stamp.rows));
-    FAIL_OUT(STATUS_USAGE,
-             "%s is %s, all of its %s spectra are there: nothing else can be checked, it contains "
-             "neither CRCs nor its job, but a digest of that: `voltmill run JOB` checks whether it "
-             "was made by this job, of these files",
-             path, stamped.what, rows);
+    FAIL_OUT(
+        STATUS_USAGE,
+        "%s is %s, which contains neither CRCs nor its job: nothing can be recomputed, but all "
+        "of its %s spectra are present, and `voltmill run JOB` checks whether JOB made it of "
+        "these files",
+        path, stamped.what, rows);
 out:
     stamped_end(&stamped);
     return st;

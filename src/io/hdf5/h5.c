@@ -242,7 +242,7 @@ static status_t h5_open(const char *path, int may_be_cut, hid_t *out)
             root = H5Gopen2(file, "/", H5P_DEFAULT);
             H5_TRY_OUT(root, "%s is truncated: it ends after %llu bytes, before its first group",
                        path, (unsigned long long)info.st_size);
-            report_warn("%s is truncated: it ends after %llu bytes, before HDF5 says so", path,
+            report_warn("%s is truncated: it ends after %llu bytes, and declares more", path,
                         (unsigned long long)info.st_size);
         }
     }
