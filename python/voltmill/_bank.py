@@ -89,7 +89,9 @@ class Bank:
         for at, names in enumerate(zip(self.names, self.types)):
             if word in (name for name in names if name):
                 return at
-        raise Refused(f"{self.path} has no pol {word}: it has {self.data.ifs}, counted from 0")
+        known = [name for name in self.names or self.types if name]
+        raise Refused(f"{self.path} has no pol {word}: it has {self.data.ifs}, counted from 0"
+                      + (f": {', '.join(known[:8])}" + ", ..." * (len(known) > 8) if known else ""))
 
 
 def check_kinds(path, choice, there):

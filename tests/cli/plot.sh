@@ -261,7 +261,7 @@ fails "picture and numbers in one file" 2 'cannot be one file' "$voltmill" plot 
 fails "numbers where the picture is written" 2 'b\.png\.part: picture and numbers cannot be one file' "$voltmill" plot -o b.png --data ./b.png.part tone.h5
 fails "a panel that nobody knows" 2 'kind' "$voltmill" plot --kind spectrum tone.h5
 fails "a panel that it has not" 2 'tone.h5 has no weights to draw, expected some of waterfall' "$voltmill" plot --force --kind weights tone.h5
-fails "a polarisation that it has not" 2 'tone.h5 has no pol 2: it has 2' "$voltmill" plot --force --pol 2 tone.h5
+fails "a polarisation that it has not" 2 'tone.h5 has no pol 2: it has 2, counted from 0: XX, YY$' "$voltmill" plot --force --pol 2 tone.h5
 fails "channels that it has not" 2 'no channel from 1 to 2 MHz: it has 1400 .. 1431.5' "$voltmill" plot --force --freq 1..2 tone.h5
 fails "times that it has not" 2 'no rows from 5 to 6 s: it has 0 .. 3 s' "$voltmill" plot --force --time 5..6 tone.h5
 fails "a range the wrong way" 2 'expected seconds' "$voltmill" plot --force --time 2..1 tone.h5
