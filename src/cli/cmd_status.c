@@ -10,6 +10,8 @@
 #include "product/contents.h"
 #include "product/stamp.h"
 
+#include <sys/stat.h>
+
 struct status_settings {
     struct shared shared;
     int json;
@@ -40,6 +42,7 @@ static void status_write_finished(const struct product_place *place, struct json
 struct status_unfinished {
     int held; /* a run is at work; below 0: unknown */
     int has_part;
+    int is_empty;             /* the .part, as a run that is killed at its begin leaves it */
     enum mark mark;           /* of the file that is there */
     const journal_t *journal; /* NULL: lost or damaged */
 };
@@ -70,6 +73,8 @@ static void status_print_state(const struct status_unfinished *found)
     int is_of_run = found->mark == MARK_NONE || found->mark == MARK_RUN;
     const char *then = !is_of_run ? "no command is at work: run the same command to begin anew"
                        : !found->has_part ? "its .part is lost: run the same command to begin anew"
+                       : !found->journal && found->is_empty
+                           ? "nothing is written yet: run the same command to begin anew"
                        : !found->journal && found->mark == MARK_NONE
                            ? "it has neither a mark nor a journal: --force replaces it"
                        : !found->journal
@@ -147,7 +152,7 @@ static void status_write_stamped(const struct stamped *found, struct json *json)
 /* It has the name of a complete file, but was copied or renamed before it was one. */
 static void status_of_copy(const char *path, enum mark mark, struct json *json)
 {
-    const struct status_unfinished found = {claim_is_held(path), 0, mark, NULL};
+    const struct status_unfinished found = {.held = claim_is_held(path), .mark = mark};
     if (json) {
         status_write_unfinished(&found, json);
         return;
@@ -193,8 +198,13 @@ static status_t status_of_unfinished(const struct product_files *find, struct js
                 find->journal);
     REQUIRE_OUT(state != JOURNAL_OTHER, STATUS_DATA, "%s was begun by another version of voltmill",
                 find->journal);
-    const struct status_unfinished found = {claim_is_held(find->part), find->has_part,
-                                            mark_of(find->part), journal};
+    struct stat info;
+    const struct status_unfinished found = {.held = claim_is_held(find->part),
+                                            .has_part = find->has_part,
+                                            .is_empty =
+                                                stat(find->part, &info) == 0 && info.st_size == 0,
+                                            .mark = mark_of(find->part),
+                                            .journal = journal};
     if (json) {
         status_write_unfinished(&found, json);
     } else {

@@ -100,6 +100,10 @@ same "same bytes" "$expected" "$(digest)"
 runs "verify --crc of the product" mpirun -n 2 "$voltmill" verify --crc spectra.h5
 "$voltmill" status spectra.h5 | grep -q '  state  *complete'
 ok $? "status: complete"
+: >empty.h5.part
+"$voltmill" status empty.h5 | grep -q 'state  *unfinished, nothing is written yet: run the same command'
+ok $? "status: a .part of a run that was killed at its begin"
+rm empty.h5.part
 cp spectra.h5 rows.h5
 warm -c "
 import h5py
