@@ -590,6 +590,44 @@ static void command_version(void)
     libraries_print();
 }
 
+/* Looks for a key of that name among those of a job, then among their members, and adds its
+ * path to `out`; returns whether there is one. */
+static int command_find_key(const struct schema *keys, const char *word, struct text *out)
+{
+    const size_t before = out->length;
+    for (const struct schema *row = keys; row && row->key; row++) {
+        if (strcmp(row->key, word) == 0) {
+            return text_add(out, "%s", word) == STATUS_OK;
+        }
+    }
+    for (const struct schema *row = keys; row && row->key; row++) {
+        if (row->members && text_add(out, "%s.", row->key) == STATUS_OK &&
+            command_find_key(row->members, word, out)) {
+            return 1;
+        }
+        out->length = before;
+    }
+    return 0;
+}
+
+static status_t command_unknown(const char *typed, const char *guess, const char *group)
+{
+    struct text key = {0};
+    const char *blank = *group ? " " : "";
+    status_t st =
+        guess ? report_fail(STATUS_USAGE,
+                            "unknown command %s (did you mean %s?); see voltmill %s%s--help", typed,
+                            guess, group, blank)
+        : command_find_key(job_schema, typed, &key)
+            ? report_fail(STATUS_USAGE,
+                          "unknown command %s: %s is a key of a job, which `voltmill new` prints",
+                          typed, key.data)
+            : report_fail(STATUS_USAGE, "unknown command %s; see voltmill %s%s--help", typed, group,
+                          blank);
+    text_free(&key);
+    return st;
+}
+
 /* No command is named: help, or a mistake, which is the same on all ranks. */
 static status_t command_none(const struct command *const *commands, int argc, char **argv)
 {
@@ -628,10 +666,7 @@ static status_t command_none(const struct command *const *commands, int argc, ch
     } else if (strcmp(word, "--options") == 0) {
         command_help_table(commands);
     } else {
-        st = *word ? report_fail(STATUS_USAGE, "unknown command %s%s%s%s; see voltmill %s%s--help",
-                                 typed, guess.meant ? " (did you mean " : "",
-                                 guess.meant ? guess.meant : "", guess.meant ? "?)" : "", group,
-                                 blank)
+        st = *word ? command_unknown(typed, guess.meant, group)
                    : report_fail(STATUS_USAGE, "expected a command%s%s%s; see voltmill %s%s--help",
                                  *group ? " after " : "", group, seconds, group, blank);
         st = launch_is_used() ? command_start_all(st, &rank, &ranks) : st;

@@ -74,6 +74,8 @@ fails "no command of the two words" 2 'unknown command bench walk; see voltmill 
 fails "only its own options" 2 'plan: unknown option --dry-run' "$voltmill" plan --dry-run spec.yaml
 
 fails "a command that is near another" 2 'unknown command runn \(did you mean run\?\); see voltmill --help' "$voltmill" runn
+fails "a key of jobs" 2 'unknown command search: dedisperse.search is a key of a job, which `voltmill new` prints' \
+    "$voltmill" search
 fails "one of two words" 2 'unknown command bench rnu \(did you mean bench run\?\); see voltmill bench' "$voltmill" bench rnu
 fails "an option that is near another" 2 'run: unknown option --froce \(did you mean --force\?\); see' "$voltmill" run --froce
 fails "one with a value" 2 'unknown option --stal-timeout=2 \(did you mean --stall-timeout\?\)' "$voltmill" run --stal-timeout=2
