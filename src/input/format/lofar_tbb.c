@@ -193,19 +193,19 @@ static status_t lofar_tbb_read_position(const struct fields *f, const char *name
     status_t st = STATUS_OK;
     static const char *const names[] = {"ANTENNA_POSITION", "ANTENNA_POSITION_VALUE"};
     char *frame = NULL;
+    double *itrf_m = NULL;
     TRY_OUT(fields_text(f, name, "ANTENNA_POSITION_FRAME", &frame, NULL));
     for (int i = 0; i < 2 && frame && strcmp(frame, "ITRF") == 0 && !archive->states.itrf_m; i++) {
         size_t count = 0;
-        double *itrf_m = NULL;
         TRY_OUT(fields_attribute_f64s(f, name, names[i], &itrf_m, &count));
         if (count == 3 && itrf_m[0] != 0) {
-            archive->states.itrf_m = itrf_m;
+            archive->states.itrf_m = memory_move(&itrf_m);
             archive->states.nitrf_m = 3;
-        } else {
-            free(itrf_m);
         }
+        free(memory_move(&itrf_m));
     }
 out:
+    free(itrf_m);
     free(frame);
     return st;
 }
