@@ -27,11 +27,9 @@
 /* Groups of DMs: what a stage knows of the delays, and what DMs have in common. */
 static uint32_t group_step_of(const struct subbands *steps, uint32_t dm)
 {
-    uint32_t step = 0;
-    while (step + 1 < steps->nsteps && steps->first[step + 1] <= dm) {
-        step++;
-    }
-    return step;
+    size_t next = 0; /* the first one begins with DM 0 */
+    FIND_FIRST(next, steps->nsteps, steps->first[next] > dm);
+    return (uint32_t)next - 1;
 }
 
 static void group_widen(uint32_t delay, uint32_t *least, uint32_t *most)
