@@ -497,8 +497,8 @@ static void claim_warn_of(const struct output *output)
     if (is_foreign) {
         claim_warn(output->part, 0);
     } else if (output->state == JOURNAL_NONE && output->part_bytes > 0) {
-        report_warn("%s was left by a run that did not end, and its journal is lost: it is written "
-                    "anew",
+        /* Killed before the first chunk, or somebody has removed it. */
+        report_warn("%s was left by a run that did not end, and has no journal: it is written anew",
                     output->part);
     } else if (output->state == JOURNAL_OURS) {
         report_warn("%s is damaged: %s is written anew", output->journal_path, output->part);

@@ -159,7 +159,7 @@ same "a damaged record: same bytes" "$expected" "$(digest)"
 restore
 rm spectra.h5.journal
 runs "a lost journal: begins anew" mpirun -n 2 "$voltmill" run job.yaml
-grep -q '^warning: spectra.h5.part was left by a run that did not end, and its journal is lost' "$work/output"
+grep -q '^warning: spectra.h5.part was left by a run that did not end, and has no journal' "$work/output"
 ok $? "a lost journal: says so"
 same "a lost journal: same bytes" "$expected" "$(digest)"
 

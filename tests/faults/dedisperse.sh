@@ -132,7 +132,7 @@ same "a torn record: same bytes" "$expected" "$(digest)"
 restore
 rm series.h5.journal
 runs "a lost journal: begins anew" "$voltmill" run job.yaml
-grep -q '^warning: series.h5.part was left by a run that did not end, and its journal is lost' output
+grep -q '^warning: series.h5.part was left by a run that did not end, and has no journal' output
 ok $? "a lost journal: says so"
 same "a lost journal: same bytes" "$expected" "$(digest)"
 
