@@ -309,6 +309,16 @@ def shapes():
     reads("NPOL 1 and POL_TYPE AABB", file, None, ["POL_TYPE AABB"])
     same(info(file.write())["polarisations"], None, "its name is not used")
     refuses("NPOL 2 and POL_TYPE IQUV", File(pols=2, table={"POL_TYPE": "IQUV"}), "NPOL is 2", "IQUV")
+    file = File(pols=4, table={"POL_TYPE": "STOKE"})
+    reads("POL_TYPE STOKE", file, file.values()[:, 3:], pols=[3])
+    same(info(file.write())["polarisations"], "IQUV", "STOKE names all four")
+    job = write_yaml("job.yaml", {"input": {"files": file.write()}, "dedisperse": {"dm": [0.0], "file": "out.h5"}})
+    ok("a sum with number 1 means nothing" in voltmill("run", "--force", job, status=2), "STOKE is not summed")
+    for table, zero, bits, is_told in ({}, 0.0, 8, 1), ({}, 0.0, 4, 1), ({}, 127.5, 8, 0), ({"SIGNINT": 1}, 0.0, 16, 0):
+        file = File(bits=bits, pols=4, zero=zero, table=table)
+        file.offset *= 0
+        reads(f"IQUV of {bits} bits without offsets, ZERO_OFF {zero}", file, file.values()[:, 1:2],
+              ["leave no value below 0"] * is_told, pols=[1])
     reads("SIGNINT of 16 bits", File(bits=16, table={"SIGNINT": 0}), None, ["SIGNINT 0"])
     refuses("a compressed table", File(table={"ZTABLE": True}), "ZTABLE", "funpack")
 

@@ -445,6 +445,28 @@ static status_t psrfits_read_scales(struct psrfits *fits)
     return STATUS_OK;
 }
 
+/* GUPPI and its successors store powers as unsigned numbers, and what may be below 0 beside them
+ * as signed ones, which no card says. */
+static status_t psrfits_note_unsigned(struct psrfits *fits)
+{
+    struct fbh5 *fbh5 = fits->fbh5;
+    const struct fbh5_table *table = &fbh5->table;
+    int has_others = 0;
+    int is_zero = 1;
+    for (uint32_t i = 0; i < fbh5->nifs; i++) {
+        has_others = has_others || !fbh5_is_power(fbh5, i);
+    }
+    if (!has_others || table->bits > 8 || table->is_signed || table->is_moved || table->zero > 0) {
+        return STATUS_OK;
+    }
+    TRY(table->offsets.count > 0 ? psrfits_is_zero(fits, &table->offsets, &is_zero) : STATUS_OK);
+    return assume_if(is_zero, &fbh5->assumed,
+                     "POL_TYPE %s, but SIGNINT, ZERO_OFF and DAT_OFFS leave no value below 0: all "
+                     "samples are read as unsigned (GUPPI stores those that may be below 0 as "
+                     "signed)",
+                     fbh5->pols);
+}
+
 /* POL_TYPE has as many names as NPOL says. A single polarisation is read whatever its name is. */
 static status_t psrfits_read_pols(struct psrfits *fits)
 {
@@ -469,7 +491,11 @@ static status_t psrfits_read_pols(struct psrfits *fits)
             free(memory_move(&fbh5->pols));
         }
     }
-    return STATUS_OK;
+    if (fbh5->pols && strcasecmp(fbh5->pols, "STOKE") == 0) { /* PSRCHIVE's name of all four */
+        free(memory_move(&fbh5->pols));
+        TRY(memory_text("IQUV", &fbh5->pols));
+    }
+    return psrfits_note_unsigned(fits);
 }
 
 status_t psrfits_read_samples(struct psrfits *fits)
