@@ -108,6 +108,10 @@ def wants(choice, kind):
 def choose_pols(bank, choice):
     """Numbers of the polarisations that are drawn."""
     if choice.get("sum"):
+        if bank.data.ifs == 4 and not any(bank.names + bank.types):
+            raise Refused(f"{bank.path} does not say what its 4 pols are (pol_type), and Stokes "
+                          "parameters or products of polarisations have no meaningful sum: choose "
+                          "with --pol")
         for at, is_power in enumerate(bank.powers):
             if not is_power:
                 raise Refused(f"{bank.path}: {bank.pol_name(at)} is no power, and cannot be added "

@@ -124,6 +124,28 @@ def sigproc_header():
     same(out, ["nifs is not said: 1 is used", "tstart is not said: the start is unknown"], "SIGPROC: guesses are told")
 
 
+def sigproc_floats():
+    """Numbers of 32 bits that are no floats of this order of bytes are told."""
+    values = make(8, ROWS, 1, CHANS)
+    path = scratch("floats.fil")
+    for kind, is_told in ("<f4", 0), (">f4", 1), ("<i4", 1), (">i4", 1):
+        write_fil(path, values.astype(kind).view("<f4"), 32)
+        same([line.startswith("numbers of 32 bits such as") for line in assumed(path)], [True] * is_told,
+             f"SIGPROC, 32 bits of {kind}: told")
+    write_fil(path, 0 * values, 32)
+    same(assumed(path), [], "SIGPROC, 32 bits of zeros: nothing is assumed")
+
+
+def unnamed_four():
+    """Four polarisations without names are not added up unseen."""
+    path = write_fil(scratch("four.fil"), make(8, ROWS, 4, CHANS), 8)
+    job = write_yaml("four.yaml", {"input": {"files": path}, "dedisperse": {"dm": [1.0], "file": "four.h5"}})
+    for name, command in (("run", ["run", job]), ("export", ["export", "--format", "fil", "--sum", "-o", scratch("sum.fil"), path]),
+                          ("plot", ["plot", "--sum", "-o", scratch("sum.png"), path])):
+        out = voltmill(*command, status=2)
+        ok("does not say what its 4 pols are" in out, f"{name} of 4 nameless pols: refused", out)
+
+
 def sigproc_joined():
     """Files one after the other in one: where nsamples ends, or where two or more are of the same length."""
     for bits in 1, 8, 32:
@@ -323,6 +345,14 @@ def fbh5_root(values):
         refuses(f"FBH5 with {said}, at the root {root}", write_fbh5(scratch("root.h5"), values, root=root, **said), *words)
 
 
+def fbh5_empty_mask():
+    """blimpy makes a /mask that it never writes."""
+    path = write_fbh5(scratch("empty.h5"), make(8, 64, 1, CHANS).astype("u1"))
+    with h5py.File(path, "r+") as file:
+        file.create_dataset("mask", (64, 1, CHANS), "u1", chunks=(8, 1, CHANS))
+    same(assumed(path), [], "FBH5 with a /mask that was never written")
+
+
 def fbh5_stated():
     """Positions as text, and facts that are there twice."""
     values = make(8, 64, 1, CHANS).astype("u1")
@@ -341,12 +371,22 @@ def fbh5_stated():
             ({}, evenly, []), ({}, {"frequency": evenly["frequency"] / 1e6}, []),
             ({"foff": -2.0}, evenly, ["foff is -2, /frequency says -1: foff is used"]),
             ({"fch1": 1500.0}, evenly, ["fch1 is 1500, /frequency says 1400: fch1 is used"]),
-            ({"tsamp": 2e-3}, evenly, ["tsamp is 0.002, /time says 0.001: tsamp is used"])):
+            ({"tsamp": 2e-3}, evenly, ["tsamp is 0.002, /time says 0.001: tsamp is used"]),
+            ({}, {"frequency": evenly["frequency"] - 20e6 * (np.arange(CHANS) > 7)},
+             ["foff is -1, /frequency says -2.33333333333: foff is used"]),
+            ({"scale_factor": 1.0, "add_offset": 0, "_FillValue": np.nan}, {}, []),
+            ({"scale_factor": 0.5, "add_offset": 10}, {},
+             ["scale_factor 0.5 of /data is not used: numbers are read as they are stored",
+              "add_offset 10 of /data is not used: numbers are read as they are stored"]),
+            ({"_FillValue": 255, "missing_value": 0}, {}, ["_FillValue 255 of /data is not used: such numbers are values",
+                                                           "missing_value 0 of /data is not used: such numbers are values"]),
+            ({}, {"mask": values}, ["/mask is not used: numbers that it marks are values"])):
         path = write_fbh5(scratch("stated.h5"), values, datasets, **said)
         same(assumed(path), lines, f"FBH5 with {said}, {list(datasets)}")
         found, *_ = series("sums", path)
         same(found, values[:, 0].sum(axis=1).astype("f4"), "its numbers")
     fbh5_root(values)
+    fbh5_empty_mask()
     # A power product of our own has all of these twice.
     job = {"input": {"files": "noise.h5", "layout": {"dataset": "/x", "axes": "time,reim", "sample_rate_hz": 1e6,
                                                      "freq_hz": [1.4e9], "start": "2020-01-01"}},
@@ -372,6 +412,9 @@ def bands_at_zero():
     ok(any("MHz by fch1 and foff, are these in Hz?" in line for line in assumed(path)), "SIGPROC in Hz: told", assumed(path))
     path = write_fil(scratch("ghz.fil"), make(8, 64, 1, CHANS), 8, -1e-3, fch1=1.4)
     ok(any("1.385 to 1.4 MHz by fch1 and foff, are these in GHz?" in line for line in assumed(path)), "SIGPROC in GHz: told", assumed(path))
+    path = write_fil(scratch("khz.fil"), values, 8, 1000.0, fch1=1385.0)
+    ok(any("1385 to 16385 MHz by fch1 and foff, are their steps in kHz?" in line for line in assumed(path)),
+       "SIGPROC, foff in kHz: told", assumed(path))
     one = np.ones((2, 1, CHANS))
     table = {"table": [float(i) for i in range(CHANS)], "fch1": 0.0, "foff": 1.0}
     mhz = np.tile(10.0 - np.arange(CHANS), (2, 1)).astype(">f4")
@@ -400,6 +443,8 @@ mock_psrfits()
 bands_at_zero()
 sigproc_within_bytes()
 sigproc_header()
+sigproc_floats()
+unnamed_four()
 sigproc_joined()
 sigproc_hostile()
 foreign()

@@ -161,6 +161,7 @@ status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
 {
     static const double most = 1e6; /* MHz */
     static const double usual = 10;
+    static const double widest = 10; /* highest over lowest frequency of a receiver */
     double low = fbh5_stated_mhz(fbh5, 0);
     double high = low;
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
@@ -171,6 +172,10 @@ status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
     TRY(assume_if(high > most || (low > 0 && high < usual), &fbh5->assumed,
                   "channels lie at %.9g to %.9g MHz by %s, are these in %s? They are read as MHz",
                   low, high, facts, high > most ? "Hz" : "GHz"));
+    TRY(assume_if(low > usual * usual && high <= most && high > widest * low, &fbh5->assumed,
+                  "channels lie at %.9g to %.9g MHz by %s, are their steps in kHz? They are read "
+                  "as MHz",
+                  low, high, facts));
     return assume_unless(
         low > 0, &fbh5->assumed,
         "channels lie at %.9g to %.9g MHz by %s, not all above 0 Hz: they are read so", low, high,
@@ -272,7 +277,7 @@ int fbh5_is_power(const struct fbh5 *fbh5, uint32_t at)
         return 1;
     }
     if (!fbh5_find_name(fbh5, at, name)) {
-        return !strpbrk(fbh5->pols, "QUqu"); /* parts of Stokes parameters */
+        return !strpbrk(fbh5->pols, "QUqu") && !strcasestr(fbh5->pols, "stoke");
     }
     if (strlen(name) == 1) {
         return !strchr("QU", name[0]) && (name[0] != 'V' || !fbh5_has_stokes(fbh5));

@@ -495,13 +495,14 @@ out:
     return st;
 }
 
-/* An axis: its first value, the step to the next, and the mean step. */
+/* An axis: its first value, and the mean step. */
 struct stated_axis {
-    double first, step, mean;
+    double first, mean;
     int is_there;
+    int is_even; /* the first step is the mean one */
 };
 
-/* Reads it where it is a list of `count` numbers that rise or fall evenly. */
+/* Reads it where it is a list of `count` numbers that ends elsewhere than it begins. */
 static status_t stated_read_axis(hid_t file, const char *path, const char *name, uint64_t count,
                                  struct stated_axis *out)
 {
@@ -528,12 +529,21 @@ static status_t stated_read_axis(hid_t file, const char *path, const char *name,
                                      "%s: /%s", path, name));
     }
     out->first = values[0];
-    out->step = values[1] - values[0];
     out->mean = (values[2] - values[0]) / (double)(count - 1);
-    out->is_there = fabs(out->mean) > 0 && fabs(out->step / out->mean - 1) < 1e-3;
+    out->is_there = isfinite(out->mean) && fabs(out->mean) > 0;
+    out->is_even = fabs((values[1] - values[0]) / out->mean - 1) < 1e-3;
 out:
     h5_dataset_close(&axis);
     return st;
+}
+
+/* Whether the mean of `count` steps is another one: by a tenth of a step over all of them; of
+ * uneven ones, such as rounded numbers, by a hundredth. Ours may be uneven, and are then used. */
+static int stated_differs(const struct fbh5 *fbh5, const struct stated_axis *axis, double mean,
+                          double stated, uint64_t count)
+{
+    return axis->is_there && (axis->is_even || !fbh5->is_ours) &&
+           fabs(mean / stated - 1) > (axis->is_even ? 0.1 / (double)count : 0.01);
 }
 
 /* Files of others say assumed: what theirs means is not known. */
@@ -550,20 +560,51 @@ static status_t stated_compare_axes(hid_t file, struct fbh5 *fbh5)
 {
     struct stated_axis frequency = {.is_there = 0};
     struct stated_axis time = {.is_there = 0};
-    double tenth = 0.1 * fabs(fbh5->foff_mhz);
     TRY(stated_read_axis(file, fbh5->path, "frequency", fbh5->nchannels, &frequency));
     TRY(stated_read_axis(file, fbh5->path, "time", fbh5->rows, &time));
     double to_mhz = fbh5->is_ours || fabs(frequency.first) > 1e6 ? 1e-6 : 1;
     double step = to_mhz * frequency.mean;
-    if (frequency.is_there && fabs(step - fbh5->foff_mhz) * fbh5->nchannels > tenth) {
+    if (stated_differs(fbh5, &frequency, step, fbh5->foff_mhz, fbh5->nchannels)) {
         TRY(stated_contradict(fbh5, "foff", fbh5->foff_mhz, "frequency", step));
-    } else if (frequency.is_there && fabs(to_mhz * frequency.first - fbh5->fch1_mhz) > tenth) {
+    } else if (frequency.is_there && frequency.is_even &&
+               fabs(to_mhz * frequency.first - fbh5->fch1_mhz) > 0.1 * fabs(fbh5->foff_mhz)) {
         TRY(stated_contradict(fbh5, "fch1", fbh5->fch1_mhz, "frequency", to_mhz * frequency.first));
     }
-    if (time.is_there && fabs(time.mean / fbh5->time.step - 1) * (double)fbh5->rows > 0.1) {
+    if (stated_differs(fbh5, &time, time.mean, fbh5->time.step, fbh5->rows)) {
         TRY(stated_contradict(fbh5, "tsamp", fbh5->time.step, "time", time.mean));
     }
     return STATUS_OK;
+}
+
+/* Facts that change what the numbers of others mean, which nothing here applies. A mask that was
+ * never written takes no space: blimpy makes such ones. */
+static status_t stated_note_unused(hid_t file, hid_t data, struct fbh5 *fbh5)
+{
+    static const struct {
+        const char *name;
+        double plain; /* the number that changes nothing */
+        const char *are_read;
+    } unused[] = {{"scale_factor", 1, "numbers are read as they are stored"},
+                  {"add_offset", 0, "numbers are read as they are stored"},
+                  {"_FillValue", NAN, "such numbers are values"},
+                  {"missing_value", NAN, "such numbers are values"}};
+    status_t st = STATUS_OK;
+    struct h5_dataset mask = {0};
+    int has_mask = 0;
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
+        double number = unused[i].plain;
+        TRY_OUT(fbh5_find_number(data, fbh5->path, unused[i].name, &number, &(int){0}));
+        TRY_OUT(assume_if(isfinite(number) && number != unused[i].plain, &fbh5->assumed,
+                          "%s %.9g of /data is not used: %s", unused[i].name, number,
+                          unused[i].are_read));
+    }
+    TRY_OUT(h5_has(file, fbh5->path, "mask", &has_mask));
+    TRY_OUT(has_mask ? h5_dataset_open(file, fbh5->path, "/mask", &mask) : STATUS_OK);
+    TRY_OUT(assume_if(has_mask && H5Dget_storage_size(mask.id) > 0, &fbh5->assumed,
+                      "/mask is not used: numbers that it marks are values"));
+out:
+    h5_dataset_close(&mask);
+    return st;
 }
 
 status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5)
@@ -574,6 +615,7 @@ status_t fbh5_compare_stated(hid_t file, hid_t data, struct fbh5 *fbh5)
     TRY(stated_compare_counts(data, "", fbh5));
     TRY(stated_compare_root(file, data, fbh5));
     TRY(stated_compare_axes(file, fbh5));
+    TRY(fbh5->is_ours ? STATUS_OK : stated_note_unused(file, data, fbh5));
     TRY(fbh5->is_ours ? STATUS_OK : fbh5_note_band(fbh5, "fch1 and foff"));
     if (!fbh5->sky.has_start && !fbh5->is_ours) {
         TRY(fbh5_find_number(data, fbh5->path, "tstart", &tstart, &(int){0}));

@@ -557,6 +557,39 @@ static status_t sigproc_check_alone(const struct sigproc_words *words, const str
     return STATUS_OK;
 }
 
+/* Floats of another kind of numbers (integers of 32 bits, or the other order of bytes) are often
+ * tiny or huge, as measured at the begin. */
+static status_t sigproc_check_floats(struct fbh5 *fbh5, int fd)
+{
+    enum { MEASURED = 1 << 14 };
+    static const double huge = 1e30;
+    status_t st = STATUS_OK;
+    const size_t count = (size_t)min_u64(MEASURED, (fbh5->file_bytes - fbh5->data_offset) / 4);
+    float *numbers = NULL;
+    size_t used = 0;
+    size_t odd = 0;
+    float example = 0;
+    if (fbh5->table.bits != 32) {
+        return STATUS_OK;
+    }
+    TRY_OUT(memory_zeroed(count, sizeof *numbers, "numbers", &numbers));
+    TRY_OUT(file_read(fd, fbh5->path, fbh5->data_offset, numbers, count * sizeof *numbers));
+    for (size_t i = 0; i < count; i++) {
+        double size = fabs((double)numbers[i]);
+        int is_odd = size > huge || (size > 0 && size < 1 / huge);
+        used += size > 0;
+        odd += (size_t)is_odd;
+        example = is_odd ? numbers[i] : example;
+    }
+    TRY_OUT(assume_if(odd > used / 8, &fbh5->assumed,
+                      "numbers of 32 bits such as %g are no usual floats, are these integers, or "
+                      "big-endian? They are read as little-endian floats",
+                      (double)example));
+out:
+    free(numbers);
+    return st;
+}
+
 /* As many bytes as the header may have. */
 static status_t sigproc_read_head(const char *path, struct text *head)
 {
@@ -580,6 +613,7 @@ static status_t sigproc_open(const char *path, struct fbh5 **out)
     TRY_OUT(sigproc_read_words(path, &head, &words, &fbh5->assumed));
     TRY_OUT(sigproc_settle(&words, fbh5));
     TRY_OUT(sigproc_check_alone(&words, fbh5, fd));
+    TRY_OUT(sigproc_check_floats(fbh5, fd));
 out:
     sigproc_words_free(&words);
     text_free(&head);

@@ -91,7 +91,12 @@ static status_t bank_open_input(struct export_bank *bank)
 static status_t bank_check_sum(const struct fbh5 *in)
 {
     status_t st = STATUS_OK;
+    enum { FULL = 4 };
     struct text powers = {0};
+    REQUIRE_OUT(in->is_ours || in->pols || in->nifs != FULL, STATUS_USAGE,
+                "export: %s does not say what its 4 pols are (pol_type), and Stokes parameters or "
+                "products of polarisations have no meaningful sum: --pol takes one",
+                in->path);
     for (uint32_t i = 0; i < in->nifs; i++) {
         if (in->nifs > 1 && !fbh5_is_power(in, i)) {
             TRY_OUT(fbh5_powers(in, &powers));
