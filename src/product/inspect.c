@@ -234,7 +234,9 @@ static status_t inspect_check_counts(hid_t file, const struct h5_dataset *beside
         TRY(inspect_need(file, path, beside, PLACE_MISSING));
         TRY(inspect_need(file, path, beside, is_archive ? PLACE_CLIPPED : PLACE_HOLES));
         REQUIRE(is_archive || beside[PLACE_HOLES].count == place->rows, STATUS_DATA,
-                "%s: what it says of NaN rows is not about all rows", path);
+                "%s: /provenance/holes has %" PRIu64 " numbers, but there are %" PRIu64
+                " rows: is it a copy of some of them?",
+                path, beside[PLACE_HOLES].count, place->rows);
         TRY(parts_need_u64(crc->id, path, "span_rows", &place->span_rows));
         REQUIRE(place->span_rows > 0 && crc->count == spans_count(place), STATUS_DATA,
                 "%s: its CRCs are not those of its rows", path);

@@ -146,6 +146,8 @@ contradicts() { # DESCRIPTION MESSAGE PYTHON
 contradicts "a time step of another rate" 'time_step is 2.4e-05 s, but sample_rate_hz 1000000 and a spectrum every 12 samples of domain [a-z]* make 1.2e-05 s' \
     "f.attrs['time_step'] *= 2"
 contradicts "a rate of another time step" 'time_step is 1.2e-05 s, but sample_rate_hz 500000 ' "f.attrs['sample_rate_hz'] /= 2"
+contradicts "a copy of the later rows" '/time goes from [0-9.e-]* to [0-9.e-]* s, but first_time ' "f['time'][:] = f['time'][:] + 5 * f.attrs['time_step']"
+contradicts "a copy of every second row" '/time goes from [0-9.e-]* to [0-9.e-]* s, but first_time ' "f['time'][1:] = 2 * f['time'][1:] - f['time'][0]"
 contradicts "channels closer together than they are wide" '/frequency has channels 31250 Hz apart, but sample_rate_hz 1000000, channels 16 and domain complex make 62500 Hz' \
     "f['frequency'][:] = f['frequency'][:] / 2"
 contradicts "channels farther apart" '/frequency has channels 125000 Hz apart,' "f['frequency'][:] = f['frequency'][:] * 2"

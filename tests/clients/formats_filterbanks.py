@@ -395,6 +395,14 @@ def fbh5_stated():
         file["x"] = random.integers(-50, 50, (9000, 2)).astype("i1")
     voltmill("run", write_yaml("power.yaml", job))
     same(assumed(scratch("power.h5"))[1:], [], "a power product agrees with itself")
+    with h5py.File(scratch("power.h5")) as file, h5py.File(scratch("later.h5"), "w") as later:
+        later.attrs.update(file.attrs)
+        for name in "data", "time", "frequency":
+            later[name] = file[name][5:] if name != "frequency" else file[name][...]
+        later["data"].attrs.update({name: value for name, value in file["data"].attrs.items()
+                                    if name not in ("DIMENSION_LIST", "CLASS", "NAME")})
+    out = voltmill("export", "--format", "fil", "-o", scratch("not.fil"), scratch("later.h5"), status=4)
+    ok("first_time is" in out and "but /time says" in out, "a copy of the later rows of a power product: refused", out)
     for name in "fch1", "foff", "tsamp":
         with h5py.File(scratch("power.h5"), "r+") as file:
             good = file["data"].attrs[name]

@@ -572,6 +572,9 @@ static status_t stated_compare_axes(hid_t file, struct fbh5 *fbh5)
     }
     if (stated_differs(fbh5, &time, time.mean, fbh5->time.step, fbh5->rows)) {
         TRY(stated_contradict(fbh5, "tsamp", fbh5->time.step, "time", time.mean));
+    } else if (fbh5->is_ours && time.is_there &&
+               fabs(time.first - fbh5->time.first) > 0.1 * fbh5->time.step) {
+        TRY(stated_contradict(fbh5, "first_time", fbh5->time.first, "time", time.first));
     }
     return STATUS_OK;
 }

@@ -326,6 +326,44 @@ static status_t spectra_read_start(struct fields *f, const struct spectra_said *
     return fields_check_scale(f);
 }
 
+/* Compares the first and last of /time with first_time and the step: copies of some rows, made by
+ * other programs, keep the attributes of all. */
+static status_t spectra_check_times(const struct fields *f, const struct spectra_said *said,
+                                    uint64_t rows)
+{
+    status_t st = STATUS_OK;
+    struct h5_dataset time = {0};
+    const double step = 1 / spectra_rate(said);
+    const double last = said->first_time + (double)(rows - 1) * step;
+    const hsize_t places[2] = {0, rows - 1};
+    const hsize_t one = 1;
+    double found[2];
+    int is_there = 0;
+    TRY_OUT(h5_has(f->file, f->path, "time", &is_there));
+    if (!is_there) {
+        goto out;
+    }
+    TRY_OUT(fields_require_whole(f, "time"));
+    TRY_OUT(h5_dataset_open(f->file, f->path, "/time", &time));
+    REQUIRE_OUT(time.rank == 1 && time.count == rows, STATUS_DATA,
+                "%s: /time has %" PRIu64 " numbers, but /spectra %" PRIu64 " rows", f->path,
+                time.count, rows);
+    for (int i = 0; i < 2; i++) {
+        TRY_OUT(h5_dataset_read_part(&time, &places[i], &one, H5T_NATIVE_DOUBLE, &found[i],
+                                     "%s: /time", f->path));
+    }
+    REQUIRE_OUT(fabs(found[0] - said->first_time) <= 0.1 * step &&
+                    fabs(found[1] - last) <= 0.1 * step,
+                STATUS_DATA,
+                "%s: /time goes from %.12g to %.12g s, but first_time %.12g and a spectrum every "
+                "%.12g s make %.12g to %.12g s: is it a copy of some rows? input.select takes them "
+                "from the product itself",
+                f->path, found[0], found[1], said->first_time, step, said->first_time, last);
+out:
+    h5_dataset_close(&time);
+    return st;
+}
+
 /* "time,pol,frequency": frequencies are what coarse channels are here. */
 static status_t spectra_read_axes(struct fields *f)
 {
@@ -481,6 +519,8 @@ static status_t spectra_read(struct fields *f, void *context)
     TRY(spectra_read_names(f, AXIS_STATION, archive));
     TRY(spectra_read_names(f, AXIS_POL, archive));
     TRY(fields_describe(f, "spectra"));
+    TRY(override_has_rate(f->layout) ? STATUS_OK
+                                     : spectra_check_times(f, &said, archive->parts[0].samples));
     TRY(spectra_read_steps(f, archive));
     TRY(spectra_note_bank(f, &said, archive));
     TRY(spectra_read_gaps(f, (uint64_t)said.channels, (uint64_t)said.first_channel, archive));
