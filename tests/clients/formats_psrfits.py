@@ -314,11 +314,16 @@ def shapes():
     same(info(file.write())["polarisations"], "IQUV", "STOKE names all four")
     job = write_yaml("job.yaml", {"input": {"files": file.write()}, "dedisperse": {"dm": [0.0], "file": "out.h5"}})
     ok("a sum with number 1 means nothing" in voltmill("run", "--force", job, status=2), "STOKE is not summed")
-    for table, zero, bits, is_told in ({}, 0.0, 8, 1), ({}, 0.0, 4, 1), ({}, 127.5, 8, 0), ({"SIGNINT": 1}, 0.0, 16, 0):
+    for table, zero, bits, is_signed in (({}, 0.0, 8, 1), ({}, 0.0, 4, 1), ({}, 0.0, 2, 1), ({}, 0.0, 1, 0), ({}, 127.5, 8, 0),
+                                         ({"SIGNINT": 1}, 0.0, 16, 0), ({"POL_TYPE": "AABBCRCI"}, 0.0, 8, 1)):
         file = File(bits=bits, pols=4, zero=zero, table=table)
         file.offset *= 0
-        reads(f"IQUV of {bits} bits without offsets, ZERO_OFF {zero}", file, file.values()[:, 1:2],
-              ["leave no value below 0"] * is_told, pols=[1])
+        wrapped = file.stored - 2 ** bits * (file.stored >= 2 ** (bits - 1)) if is_signed else file.stored
+        powers = 2 if "POL_TYPE" in table else 1
+        for pol in range(4):
+            reads(f"{table.get('POL_TYPE', 'IQUV')} of {bits} bits without offsets, ZERO_OFF {zero}, pol {pol}", file,
+                  file.values(stored=file.stored if pol < powers else wrapped)[:, pol:pol + 1],
+                  ["are read as signed, as GUPPI"] * is_signed, pols=[pol])
     reads("SIGNINT of 16 bits", File(bits=16, table={"SIGNINT": 0}), None, ["SIGNINT 0"])
     refuses("a compressed table", File(table={"ZTABLE": True}), "ZTABLE", "funpack")
 

@@ -34,7 +34,8 @@ struct fbh5_table {
     uint32_t scaled_ifs; /* that have their own scale and offset: all, or 1 */
     struct fits_column scales, offsets, weights;
     double unit, zero;
-    int is_moved;    /* `zero` makes signed numbers unsigned, or unsigned ones signed */
+    int has_signed; /* numbers of ifs that are no powers are in two's complement, others unsigned */
+    int is_moved;   /* `zero` makes signed numbers unsigned, or unsigned ones signed */
     uint64_t *first; /* spectrum with which each row begins; what is between is lost */
     uint32_t count;
 };

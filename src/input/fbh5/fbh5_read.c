@@ -97,6 +97,15 @@ static void table_scale(double zero, const float *restrict scale, const float *r
     }
 }
 
+/* Makes unsigned numbers of `bits` bits those in two's complement. */
+static void table_sign(uint32_t bits, uint64_t count, float *numbers)
+{
+    const float half = (float)(1 << (bits - 1));
+    for (uint64_t i = 0; i < count; i++) {
+        numbers[i] -= numbers[i] >= half ? 2 * half : 0;
+    }
+}
+
 /* One spectrum, as far as it is wanted, that begins with number `begin` of `raw`. */
 static void table_make_row(const fbh5_reader_t *reader, const struct fbh5_block *block,
                            const uint8_t *raw, uint64_t begin, const float *scales, char *out)
@@ -107,6 +116,9 @@ static void table_make_row(const fbh5_reader_t *reader, const struct fbh5_block 
     for (uint64_t k = 0; k < block->nifs; k++) {
         uint64_t first = (block->first_if + k) * fbh5->nchannels + block->chan;
         numbers_make(reader->numbers, raw, (begin + first) * table->bits, block->chans, out);
+        if (table->has_signed && !fbh5_is_power(fbh5, (uint32_t)(block->first_if + k))) {
+            table_sign(table->bits, block->chans, (float *)(void *)out);
+        }
         if (table->has_scales) {
             uint64_t j = table->scaled_ifs == 1 ? block->chan : first;
             table_scale(table->zero, scales + j, scales + scaled + j,

@@ -446,24 +446,26 @@ static status_t psrfits_read_scales(struct psrfits *fits)
 }
 
 /* GUPPI and its successors store powers as unsigned numbers, and what may be below 0 beside them
- * as signed ones, which no card says. */
-static status_t psrfits_note_unsigned(struct psrfits *fits)
+ * as signed ones (`numunsigned` of psrfits_utils), which no card says. Where neither a sign nor an
+ * offset is given, nothing else makes sense. */
+static status_t psrfits_find_signed(struct psrfits *fits)
 {
     struct fbh5 *fbh5 = fits->fbh5;
-    const struct fbh5_table *table = &fbh5->table;
+    struct fbh5_table *table = &fbh5->table;
     int has_others = 0;
     int is_zero = 1;
     for (uint32_t i = 0; i < fbh5->nifs; i++) {
         has_others = has_others || !fbh5_is_power(fbh5, i);
     }
-    if (!has_others || table->bits > 8 || table->is_signed || table->is_moved || table->zero > 0) {
+    if (!has_others || table->bits < 2 || table->bits > 8 || table->is_signed || table->is_moved ||
+        table->zero > 0) {
         return STATUS_OK;
     }
     TRY(table->offsets.count > 0 ? psrfits_is_zero(fits, &table->offsets, &is_zero) : STATUS_OK);
+    table->has_signed = is_zero;
     return assume_if(is_zero, &fbh5->assumed,
-                     "POL_TYPE %s, but SIGNINT, ZERO_OFF and DAT_OFFS leave no value below 0: all "
-                     "samples are read as unsigned (GUPPI stores those that may be below 0 as "
-                     "signed)",
+                     "POL_TYPE %s, but SIGNINT, ZERO_OFF and DAT_OFFS leave no value below 0: "
+                     "samples that are no powers are read as signed, as GUPPI stores them",
                      fbh5->pols);
 }
 
@@ -495,7 +497,7 @@ static status_t psrfits_read_pols(struct psrfits *fits)
         free(memory_move(&fbh5->pols));
         TRY(memory_text("IQUV", &fbh5->pols));
     }
-    return psrfits_note_unsigned(fits);
+    return psrfits_find_signed(fits);
 }
 
 status_t psrfits_read_samples(struct psrfits *fits)
