@@ -46,3 +46,12 @@ void stokes_iquv(const struct stokes *stokes, size_t count, const float *const s
         out[3][k] = v_sign * (is_linear ? im : difference);
     }
 }
+
+void stokes_products(const struct stokes *stokes, const double quv[3], double *difference,
+                     double cross[2])
+{
+    int is_linear = stokes_is_linear(stokes);
+    *difference = is_linear ? quv[0] : quv[2];
+    cross[0] = is_linear ? quv[1] : quv[0];
+    cross[1] = is_linear ? quv[2] : quv[1];
+}

@@ -39,4 +39,9 @@ static inline int stokes_is_linear(const struct stokes *stokes)
 void stokes_iquv(const struct stokes *stokes, size_t count, const float *const sums[4],
                  float *const out[4]);
 
+/* Computes the products of a source whose I is 2, from Q, U and V of the IAU as shares of I:
+ * XX = 1 + difference, YY = 1 - difference, X Y* = cross; of circular feeds those of R and L. */
+void stokes_products(const struct stokes *stokes, const double quv[3], double *difference,
+                     double cross[2]);
+
 #endif

@@ -51,6 +51,8 @@ void polarise_gains(const struct synth_spec *spec, const struct synth_polarisati
 {
     struct stokes stokes;
     double quv[3];
+    double difference = 0;
+    double cross[2];
     gains[0][0] = 1;
     gains[0][1] = gains[1][0] = gains[1][1] = 0;
     if (!polarise_is_given(polarisation) ||
@@ -58,10 +60,7 @@ void polarise_gains(const struct synth_spec *spec, const struct synth_polarisati
         return;
     }
     polarise_stokes(polarisation, quv);
-    const int is_linear = stokes_is_linear(&stokes);
-    /* For X and Y, or R and L: XX - YY, and X Y*, with the 2 of I taken as XX + YY = 2. */
-    const double difference = is_linear ? quv[0] : quv[2];
-    const double cross[2] = {is_linear ? quv[1] : quv[0], is_linear ? quv[2] : quv[1]};
+    stokes_products(&stokes, quv, &difference, cross);
     const int is_second = (pol == 1) != stokes.is_swapped;
     const int is_second_stronger = difference < 0;
     const double strong = 1 + fabs(difference);

@@ -191,6 +191,30 @@ static void conventions_differ_in_v_alone(void **state)
     }
 }
 
+/* Products that were made of Stokes parameters give them back. */
+static void products_are_the_inverse(void **state)
+{
+    (void)state;
+    const double quv[3] = {0.25, -0.5, 0.125};
+    for (size_t at = 0; at < 4; at++) {
+        struct stokes stokes = {.feed = at & 1 ? FEED_CIRCULAR : FEED_LINEAR,
+                                .is_swapped = at >> 1 & 1};
+        double difference, cross[2];
+        float found[4];
+        float *const lines[4] = {&found[0], &found[1], &found[2], &found[3]};
+        stokes_products(&stokes, quv, &difference, cross);
+        const double sign = stokes.is_swapped ? -1 : 1;
+        const float a = (float)(1 + sign * difference), b = (float)(1 - sign * difference);
+        const float re = (float)cross[0], im = (float)(sign * cross[1]);
+        const float *const sums[4] = {&a, &b, &re, &im};
+        stokes_iquv(&stokes, 1, sums, lines);
+        assert_true(found[0] == 2);
+        for (int i = 0; i < 3; i++) {
+            assert_true((double)found[i + 1] == 2 * quv[i]);
+        }
+    }
+}
+
 static void names_say_the_feed(void **state)
 {
     (void)state;
@@ -218,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signs_are_those_of_the_sky),
         cmocka_unit_test(conventions_differ_in_v_alone),
+        cmocka_unit_test(products_are_the_inverse),
         cmocka_unit_test(names_say_the_feed),
     };
     return cmocka_run_group_tests_name("stokes", tests, NULL, NULL);
