@@ -146,7 +146,8 @@ enum kernel_kind {
     KERNEL_CACHE,
     KERNEL_LOCAL,
     KERNEL_FINE,
-    KERNEL_BLOCKS
+    KERNEL_BLOCKS,
+    KERNEL_KINDS
 };
 
 /* Library of the FFT after the FIR kernels on OpenCL devices. */

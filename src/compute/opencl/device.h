@@ -99,8 +99,8 @@ status_t device_list(struct device_info **out, uint32_t *count);
 status_t device_choose(const char *wanted, uint32_t local_rank, uint32_t local_size,
                        struct device_info *out, uint32_t *sharers);
 
-/* Opens a device. At most `memory` bytes of its memory are used; 0: this rank's share, 85 % (of a
- * processor's 25 %) divided by `sharers`. Fails with DEVICE. */
+/* Opens a device. At most `memory` bytes of its memory are used; 0: this rank's share of
+ * the part that docs/opencl.md states, divided by `sharers`. Fails with DEVICE. */
 status_t device_open(const struct device_info *info, uint64_t memory, uint32_t sharers,
                      device_t **out);
 void device_close(device_t *device);

@@ -183,7 +183,7 @@ static const char *ppf_fft_name(uint32_t i)
 }
 
 static const struct tune_parameter ppf_parameters[] = {
-    {"kernel", 0, KERNEL_BLOCKS, ppf_kernel_name},
+    {"kernel", 0, KERNEL_KINDS - 1, ppf_kernel_name},
     {"fft", 0, FFT_CLFFT, ppf_fft_name},
     {"simd", 0, 16, NULL},
     {"rows", 0, 1 << 16, NULL},
