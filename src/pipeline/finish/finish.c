@@ -7,19 +7,18 @@
 
 #include <stdlib.h>
 
-static const struct finish_step *const finish_steps[] = {&finish_flag,         &finish_combine,
-                                                         &finish_gains,        &finish_keep,
-                                                         &finish_visibilities, &finish_quantise};
-enum { FINISH_STEPS = sizeof finish_steps / sizeof *finish_steps };
+#define FINISH_ROW(name) &(name),
+static const struct finish_step *const finish_steps[] = {FINISH_STEPS(FINISH_ROW)};
+enum { STEPS = sizeof finish_steps / sizeof *finish_steps };
 
 struct finish {
-    void *steps[FINISH_STEPS]; /* NULL: not needed */
-    pool_t *pool;              /* the caller's; may be NULL */
+    void *steps[STEPS]; /* NULL: not needed */
+    pool_t *pool;       /* the caller's; may be NULL */
 };
 
 void finish_destroy(finish_t *finish)
 {
-    for (size_t i = 0; i < FINISH_STEPS && finish; i++) {
+    for (size_t i = 0; i < STEPS && finish; i++) {
         if (finish->steps[i]) {
             finish_steps[i]->destroy(finish->steps[i]);
         }
@@ -49,7 +48,7 @@ status_t finish_create(const struct channelise_plan *work, uint32_t i, uint64_t 
     }
     TRY_OUT(memory_zeroed(1, sizeof *finish, "a product's rows", &finish));
     finish->pool = pool;
-    for (size_t at = 0; at < FINISH_STEPS; at++) {
+    for (size_t at = 0; at < STEPS; at++) {
         TRY_OUT(finish_steps[at]->create(work, i, rows, &finish->steps[at]));
     }
     *out = memory_move(&finish);
@@ -61,7 +60,7 @@ out:
 status_t finish_run(finish_t *finish, struct finish_rows *rows)
 {
     rows->pool = finish->pool;
-    for (size_t i = 0; i < FINISH_STEPS; i++) {
+    for (size_t i = 0; i < STEPS; i++) {
         TRY(finish->steps[i] ? finish_steps[i]->run(finish->steps[i], rows) : STATUS_OK);
     }
     return STATUS_OK;
@@ -69,7 +68,7 @@ status_t finish_run(finish_t *finish, struct finish_rows *rows)
 
 const struct agreement_whole *finish_wholes(const finish_t *finish)
 {
-    for (size_t i = FINISH_STEPS; i > 0 && finish; i--) {
+    for (size_t i = STEPS; i > 0 && finish; i--) {
         const struct agreement_whole *wholes =
             finish->steps[i - 1] && finish_steps[i - 1]->wholes
                 ? finish_steps[i - 1]->wholes(finish->steps[i - 1])

@@ -130,10 +130,9 @@ status_t finish_run(finish_t *finish, struct finish_rows *rows);
  * [count][columns], if the plan says that they are judged; else NULL. Takes NULL. */
 const struct agreement_whole *finish_wholes(const finish_t *finish);
 
-/* The steps of finishing, in order. Private to finish/. A new one is a file here, a row of the
- * table in finish.c, and what it needs of product_spec (product/product.h), of the groups of
- * streams (plan/plan_products.h) and of memory
- * (plan/budget.c). */
+/* A step of finishing. Private to finish/. A new one is a file here, a row of FINISH_STEPS, what it
+ * needs of product_spec (product/product.h) and of memory (plan/budget.c), and its condition in
+ * plan_products_is_finished() (plan/plan_products.c): no step runs if that is 0. */
 struct finish_step {
     /* As finish_create(); *out = NULL: not needed. */
     status_t (*create)(const struct channelise_plan *work, uint32_t i, uint64_t rows, void **out);
@@ -173,18 +172,24 @@ static inline uint64_t finish_group(const struct finish_rows *rows, uint64_t gro
     return rows->count * group / FINISH_GROUPS;
 }
 
-/* Flags cells, and sums the good ones to dumps. */
-extern const struct finish_step finish_flag;
-/* Makes ifs of streams: Stokes parameters, coherencies, sums of stations and beams. */
-extern const struct finish_step finish_combine;
-/* Divides channels by the gain of what was before. */
-extern const struct finish_step finish_gains;
-/* Leaves channels out, and averages neighbours. */
-extern const struct finish_step finish_keep;
-/* Makes means of the sums of visibilities, and weights of all of their numbers. */
-extern const struct finish_step finish_visibilities;
-/* Rounds to few bits, a block of rows at a time: holds back what is not a whole one yet. Comes
- * last: only the sink takes what it leaves. */
-extern const struct finish_step finish_quantise;
+/* All steps in their order:
+ *   flag           flags cells, and sums the good ones to dumps
+ *   combine        makes ifs of streams: Stokes parameters, coherencies, sums of stations and beams
+ *   gains          divides channels by the gain of what was before
+ *   keep           leaves channels out, and averages neighbours
+ *   visibilities   makes means of the sums of visibilities, and weights of all of their numbers
+ *   quantise       rounds to few bits, a block of rows at a time, and holds back the rest; comes
+ *                  last, as only the sink takes what it leaves */
+/* clang-format off */
+#define FINISH_STEPS(row) \
+    row(finish_flag) \
+    row(finish_combine) \
+    row(finish_gains) \
+    row(finish_keep) \
+    row(finish_visibilities) \
+    row(finish_quantise)
+/* clang-format on */
+#define FINISH_DECLARED(name) extern const struct finish_step name;
+FINISH_STEPS(FINISH_DECLARED)
 
 #endif
