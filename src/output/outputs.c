@@ -256,6 +256,7 @@ status_t outputs_open_all(outputs_t *outputs)
 static status_t outputs_begin(outputs_t *outputs)
 {
     pool_worker_wait(outputs->axes);
+    pool_worker_destroy(memory_move(&outputs->axes)); /* with up to 15 helpers */
     TRY(outputs->axes_status);
     for (uint32_t i = 0; i < outputs->count && !outputs->is_begun; i++) {
         TRY(file_sync(outputs->outputs[i].claim_fd, outputs->outputs[i].part));
