@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <omp.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,32 +275,26 @@ struct filling {
     void *context;
     uint64_t begin, first, end; /* in the file: a piece begins at `begin`, the part at `first` */
     char *map;                  /* of the file from `begin` on; or NULL */
-    atomic_int failed;          /* the status_t of any piece that failed */
 };
 
-static void fill_piece(void *context, uint32_t thread, uint64_t piece)
+static status_t fill_piece(void *context, uint32_t thread, uint64_t piece)
 {
-    struct filling *f = context;
+    const struct filling *f = context;
     char data[FILL_PIECE];
     const uint64_t from = f->begin + piece * FILL_PIECE;
     const uint64_t first = max_u64(from, f->first);
     const size_t bytes = (size_t)(min_u64(from + FILL_PIECE, f->end) - first);
     char *to = f->map ? f->map + (first - f->begin) : data;
-    f->fill(f->context, first - f->first, bytes, to);
-    status_t st = f->map ? STATUS_OK : file_write(f->fd, f->path, first, data, bytes);
-    if (st != STATUS_OK) {
-        atomic_store(&f->failed, (int)st);
-    }
-    if (st != STATUS_OK && thread > 0) {
-        report_hand_over();
-    }
+    (void)thread;
+    TRY(f->fill(f->context, first - f->first, bytes, to));
+    return f->map ? STATUS_OK : file_write(f->fd, f->path, first, data, bytes);
 }
 
 status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t threads,
                    file_fill_t *fill, void *context)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    struct filling f = {fd, path, fill, context, offset, offset, offset + bytes, NULL, STATUS_OK};
+    struct filling f = {fd, path, fill, context, offset, offset, offset + bytes, NULL};
     struct file_part part = {.data = NULL};
     if (threads > 1 && offset % sizeof(double) == 0) {
         part = file_part_map(fd, offset, bytes);
@@ -311,14 +304,15 @@ status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, ui
         f.map = part.map;
     }
     const uint64_t pieces = ceil_div_u64(f.end - f.begin, FILL_PIECE);
-    pool_each(threads, pieces, fill_piece, &f);
+    status_t st = pool_try_each(threads, pieces, fill_piece, &f);
     file_part_unmap(&part);
-    return (status_t)atomic_load(&f.failed);
+    return st;
 }
 
-static void fill_copy(void *context, uint64_t at, uint64_t bytes, void *to)
+static status_t fill_copy(void *context, uint64_t at, uint64_t bytes, void *to)
 {
     memcpy(to, (const char *)context + at, (size_t)bytes);
+    return STATUS_OK;
 }
 
 /* How many threads copy. One writes as fast as it fills a mapping. */
@@ -348,28 +342,16 @@ status_t file_write(int fd, const char *path, uint64_t offset, const void *data,
     return STATUS_OK;
 }
 
-struct copying {
-    const struct file_place *from;
-    atomic_int failed;
-};
-
-static void fill_read(void *context, uint64_t at, uint64_t bytes, void *to)
+static status_t fill_read(void *context, uint64_t at, uint64_t bytes, void *to)
 {
-    struct copying *c = context;
-    status_t st = file_read(c->from->fd, c->from->path, c->from->offset + at, to, bytes);
-    if (st != STATUS_OK) {
-        report_hand_over();
-        atomic_store(&c->failed, (int)st);
-    }
+    const struct file_place *from = context;
+    return file_read(from->fd, from->path, from->offset + at, to, bytes);
 }
 
 status_t file_copy(const struct file_place *from, const struct file_place *to, uint64_t bytes)
 {
-    struct copying copying = {from, STATUS_OK};
-    status_t st =
-        file_fill(to->fd, to->path, to->offset, bytes, fill_threads(), fill_read, &copying);
-    status_t failed = (status_t)atomic_load(&copying.failed);
-    return failed != STATUS_OK ? failed : st;
+    return file_fill(to->fd, to->path, to->offset, bytes, fill_threads(), fill_read,
+                     (void *)(uintptr_t)from);
 }
 
 status_t file_read(int fd, const char *path, uint64_t offset, void *data, uint64_t bytes)

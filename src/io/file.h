@@ -72,11 +72,11 @@ int file_move(int *fd);
 /* Writes all bytes at the offset. Fails with NO_SPACE (full, over quota) or DATA. */
 status_t file_write(int fd, const char *path, uint64_t offset, const void *data, uint64_t bytes);
 /* Sets the bytes from `at` on of the part of a file that file_fill() writes. */
-typedef void file_fill_t(void *context, uint64_t at, uint64_t bytes, void *to);
+typedef status_t file_fill_t(void *context, uint64_t at, uint64_t bytes, void *to);
 /* Writes `bytes` bytes at the offset by several threads, each of which calls `fill` for some of
  * them: multiples of 8 if both numbers are. In a file system in memory, where pwrite() writes a
- * file on one thread at a time, more than one write through a mapping. Fails as file_write() does.
- */
+ * file on one thread at a time, more than one write through a mapping. Fails as file_write() and
+ * `fill` do; begins nothing more then. */
 status_t file_fill(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t threads,
                    file_fill_t *fill, void *context);
 /* Bytes of a file from an offset on, for file_copy(). */

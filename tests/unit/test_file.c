@@ -23,13 +23,14 @@ static unsigned char value(uint64_t at)
     return (unsigned char)((at + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 56);
 }
 
-static void fill(void *context, uint64_t at, uint64_t bytes, void *to)
+static status_t fill(void *context, uint64_t at, uint64_t bytes, void *to)
 {
     unsigned char *out = to;
     (void)__atomic_add_fetch((uint64_t *)context, bytes, __ATOMIC_RELAXED);
     for (uint64_t i = 0; i < bytes; i++) {
         out[i] = value(at + i);
     }
+    return STATUS_OK;
 }
 
 /* A file of `bytes` bytes, each BEFORE, in a folder on the disk or in memory. */
@@ -118,6 +119,7 @@ static void test_reports_a_full_disk(void **state)
     status_t st = file_fill(fd, "it", 8, LONG, THREADS, fill, &filled);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(st, STATUS_NO_SPACE);
+    assert_true(filled < LONG); /* nothing more begins then */
     assert_non_null(strstr(report_cause(), "it: writing "));
     report_clear();
     close(fd);

@@ -34,12 +34,13 @@ status_t kind_describe(hid_t file, const struct product_spec *spec, struct produ
     return kind->describe(file, spec, place);
 }
 
-static void kind_fill_frequencies(void *context, uint64_t at, uint64_t bytes, void *to)
+static status_t kind_fill_frequencies(void *context, uint64_t at, uint64_t bytes, void *to)
 {
     double *hertz = to;
     for (uint64_t i = 0; i < bytes / sizeof *hertz; i++) {
         hertz[i] = bank_frequency(context, at / sizeof *hertz + i);
     }
+    return STATUS_OK;
 }
 
 status_t kind_find_frequencies(hid_t file, const char *path, const struct product_spec *spec,
