@@ -34,8 +34,8 @@ static const struct schema select_rows[] = {
 
 const struct schema job_input_schema[] = {
     {"files", SCHEMA_TEXT,
-     "files of the archive, in order; or, in a job without `channelise`, one filterbank. `*`, `?` "
-     "and `[...]` match several files",
+     "files of the archive, in order, of which `*`, `?` and `[...]` match several; or, in a job "
+     "without `channelise`, one filterbank",
      SCHEMA_LIST(struct job, files, nfiles, 1, UINT32_MAX), .is_path = 1, .is_required = 1,
      .expected = "the path of a file, or a list of them"},
     {"layout", SCHEMA_MAPPING,

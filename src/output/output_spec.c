@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Allocates `count` items. */
@@ -234,10 +235,16 @@ static status_t protect_guard_job(const struct job *job, const struct archive *a
     status_t st = STATUS_OK;
     struct inputs inputs = {0};
     struct fbh5 *fbh5 = NULL;
+    int is_there = 0;
     TRY_OUT(guard_add(out, "the job file", job->path));
     if (archive) {
         TRY_OUT(inputs_of_bank(job, archive, &inputs));
     } else {
+        TRY_OUT(file_exists(job->files[0], &is_there));
+        REQUIRE_OUT(is_there || !strpbrk(job->files[0], "*?["), STATUS_USAGE,
+                    "%s: input.files is %s, expected one filterbank to dedisperse: --each takes "
+                    "patterns",
+                    job->path, job->files[0]);
         TRY_OUT(fbh5_open(job->files[0], FBH5_HEADER, &fbh5));
         TRY_OUT(inputs_of_filterbank(job->files[0], fbh5, &inputs));
     }

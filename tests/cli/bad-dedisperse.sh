@@ -208,6 +208,7 @@ file "/data lies in a lost file" elsewhere 'lost\.h5: No such file'
 file "voltages" volts 'volts\.h5 is no filterbank: it contains voltages'
 file "an unknown filter" filter \
     'filter\.h5: /?data is compressed with the filter 64783 \(nothing\), .* HDF5_PLUGIN_PATH names'
+bad "a pattern" 2 'input\.files is .*\*\.h5, expected one filterbank to dedisperse: --each takes patterns' "input.files=mis*.h5"
 file "no file" missing 'missing\.h5.*No such file'
 runs "no start, and another count of channels" "$voltmill" run job.yaml --set input.files=odd-start.h5
 grep -q '^assumed: odd-start.h5: nchans is 99, but /data has 16: this is used' output
