@@ -38,5 +38,6 @@ export VOLTMILL_CACHE=${VOLTMILL_CACHE:-$test_cache}
 export LC_ALL=C.UTF-8
 # libclFFT deletes objects under another type than it made them. Up to GCC 13 the sanitizer takes what a thread keeps, if it
 # lies at certain addresses, for that of an old glibc, and then crashes where it looks for leaks (google/sanitizers #1322).
-export ASAN_OPTIONS=new_delete_type_mismatch=0:intercept_tls_get_addr=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+# LLVM gives PoCL's threads a stack for signals, which the sanitizer would unmap as its own when they end.
+export ASAN_OPTIONS=new_delete_type_mismatch=0:intercept_tls_get_addr=0:use_sigaltstack=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export LSAN_OPTIONS=suppressions=$PWD/tests/tools/leaks.txt:print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}
