@@ -416,6 +416,19 @@ status_t pass_judge_holes(const struct pass *pass)
                         : "rows are NaN: their input could not be read");
 }
 
+/* Says that there are fewer chunks than ranks, where chunks are long: nodes are paid for. */
+static void pass_note_idle_ranks(const struct pass *pass)
+{
+    enum { LONG_CHUNK = 256 << 20 /* bytes of input */ };
+    uint64_t chunks = chunk_count(&pass->making.chunking);
+    if (pass->rank == 0 && chunks < (uint64_t)pass->size && pass->in_bytes / chunks >= LONG_CHUNK) {
+        report_note(
+            "%s for %d ranks: the others have nothing to do (run.chunk; chunks contain whole "
+            "rows of all products)",
+            units_number(chunks, "chunk", "chunks"), pass->size);
+    }
+}
+
 status_t pass_do_all(struct pass *pass, const struct pass_kind *kind)
 {
     struct run_times *times = pass->options->times;
@@ -423,6 +436,7 @@ status_t pass_do_all(struct pass *pass, const struct pass_kind *kind)
     pass->ready_at = clock_now();
     TRY(pass->options->before ? pass->options->before(pass->options->context, pass) : STATUS_OK);
     pass_say_where_it_goes_on(pass);
+    pass_note_idle_ranks(pass);
     TRY(pass_work_off_all(pass));
     pass->worked_at = clock_now();
     TRY(agree_all(pass->comm, pass->rank == 0 ? kind->check_input(pass) : STATUS_OK));
