@@ -408,10 +408,14 @@ static void try_task(void *context, uint32_t thread, uint64_t task)
     if (atomic_load(&trying->failed) == STATUS_OK) {
         st = trying->run(trying->context, thread, task);
     }
-    if (st != STATUS_OK) {
-        atomic_store(&trying->failed, (int)st);
+    if (st == STATUS_OK) {
+        return;
     }
-    if (st != STATUS_OK && thread > 0) {
+    /* One failure has a cause: a second one handed over would be left for a later failure. */
+    int none = STATUS_OK;
+    if (!atomic_compare_exchange_strong(&trying->failed, &none, (int)st)) {
+        report_clear();
+    } else if (thread > 0) {
         report_hand_over();
     }
 }

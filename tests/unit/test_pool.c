@@ -147,6 +147,26 @@ static void one_fails(void **state)
     }
 }
 
+static status_t fail_each(void *context, uint32_t thread, uint64_t task)
+{
+    (void)context;
+    (void)thread;
+    usleep(50);
+    return report_fail(STATUS_DATA, "task %d of all", (int)task);
+}
+
+/* Nothing is left of the others for a later failure. */
+static void all_fail(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        assert_int_equal(pool_try_each(MOST, MOST, fail_each, NULL), STATUS_DATA);
+        assert_non_null(strstr(report_cause(), " of all"));
+        report_clear();
+        assert_int_equal(report_cause_status(), STATUS_OK);
+    }
+}
+
 static void phases(void **state)
 {
     (void)state;
@@ -192,8 +212,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_task_once), cmocka_unit_test(each_has_a_number),
-        cmocka_unit_test(one_fails),       cmocka_unit_test(phases),
-        cmocka_unit_test(one_is_held),
+        cmocka_unit_test(one_fails),       cmocka_unit_test(all_fail),
+        cmocka_unit_test(phases),          cmocka_unit_test(one_is_held),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
