@@ -140,9 +140,8 @@ status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, 
     struct product_spec product = spec->items[i].spec;
     product.inputs = made_of;
     product.align = spec->job->cut.align;
-    product.frequency_at = frequency_at;
     product.omits_frequencies = fd < 0 || spec->items[i].format != FILE_HDF5;
-    return product_create(fd, path, &product, place);
+    return product_create(fd, path, &product, place, frequency_at);
 }
 
 /* Disk space that the products need, compared with the free space. */

@@ -65,9 +65,8 @@ status_t output_spec_of_search(const struct job *job, const struct archive *arch
 void output_spec_plan_series(struct output_spec *spec, const struct dedisperse_plan *plan);
 void output_spec_free(struct output_spec *spec);
 
-/* Makes the file of item i, as product_create() does. `made_of`: inputs_contents();
- * `frequency_at`: NULL, or as in struct product_spec. The plan is known. Fails with DATA, NO_SPACE,
- * DEVICE (memory). */
+/* Makes the file of item i, as product_create() does. `made_of`: inputs_contents(). The
+ * plan is known. Fails with DATA, NO_SPACE, DEVICE (memory). */
 status_t output_spec_create(const struct output_spec *spec, uint32_t i, int fd, const char *path,
                             const char *made_of, struct product_place *place,
                             uint64_t *frequency_at);

@@ -96,12 +96,12 @@ struct time_axis product_time(const struct product_spec *spec)
 }
 
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
-                        struct product_place *place)
+                        struct product_place *place, uint64_t *frequency_at)
 {
     status_t st = STATUS_OK;
     struct h5_dataset rows = {0};
     hid_t file = -1;
-    uint64_t frequency_at = 0;
+    uint64_t values_at = 0;
     TRY_OUT(spec->align > 0 ? h5_file_create_aligned(fd, path, MARK_RUN, spec->align, &file)
                             : h5_file_create(fd, path, MARK_RUN, &file));
     TRY_OUT(kind_describe(file, spec, place));
@@ -114,11 +114,11 @@ status_t product_create(int fd, const char *path, const struct product_spec *spe
     place->data_offset = at;
     h5_dataset_close(&rows);
     TRY_OUT(places_find(file, path, place, NULL));
-    TRY_OUT(kind_find_frequencies(file, path, spec, &frequency_at));
-    if (spec->frequency_at) {
-        *spec->frequency_at = frequency_at;
+    TRY_OUT(kind_find_frequencies(file, path, spec, &values_at));
+    if (frequency_at) {
+        *frequency_at = values_at;
     } else {
-        TRY_OUT(product_put_frequencies(fd, path, spec, frequency_at));
+        TRY_OUT(product_put_frequencies(fd, path, spec, values_at));
     }
     TRY_OUT(h5_file_finish(&file, &place->file_bytes));
 out:

@@ -75,8 +75,6 @@ struct product_spec {
     uint64_t align;        /* bytes: larger datasets begin at its multiples; 0: at those of 1 MiB */
     int omits_frequencies; /* the values of /frequency stay unwritten: only its size matters, or the
                               rows are converted to a format that states them by a formula */
-    uint64_t *frequency_at; /* product_create() sets it, and leaves /frequency to
-                               product_put_frequencies(); NULL: it writes the values */
 };
 
 /* Offsets of the datasets in the file. Row r is at data_offset (0: the rows are in compressed
@@ -114,9 +112,10 @@ uint64_t product_spec_row_bytes(const struct product_spec *spec);
 struct time_axis product_time(const struct product_spec *spec);
 
 /* Writes the open file anew, which `path` names in messages; `fd` below 0: only computes the
- * places. Fails with NO_SPACE or DATA. */
+ * places. *frequency_at gets the offset of /frequency, whose values product_put_frequencies()
+ * writes then; NULL: they are written. Fails with NO_SPACE or DATA. */
 status_t product_create(int fd, const char *path, const struct product_spec *spec,
-                        struct product_place *place);
+                        struct product_place *place, uint64_t *frequency_at);
 /* Writes the values of /frequency past HDF5, by several threads, at their offset in the open file;
  * 0: nothing. Any thread. Fails with NO_SPACE or DATA. */
 status_t product_put_frequencies(int fd, const char *path, const struct product_spec *spec,

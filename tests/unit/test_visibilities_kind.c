@@ -194,7 +194,7 @@ static void write_product(const struct product_spec *spec, struct product_place 
     struct time_axis time = product_time(spec);
     unlink(out);
     assert_int_equal(file_open_new(out, &fd), STATUS_OK);
-    assert_int_equal(product_create(fd, out, spec, place), STATUS_OK);
+    assert_int_equal(product_create(fd, out, spec, place, NULL), STATUS_OK);
     assert_int_equal(place->row_bytes, product_spec_row_bytes(spec));
     for (int i = 0; i < ROWS; i++) {
         times[i] = time.first + i * time.step;
@@ -306,7 +306,7 @@ static void long_axes_are_whole(void **state)
     m.spec.rows = LONG;
     unlink(out);
     assert_int_equal(file_open_new(out, &fd), STATUS_OK);
-    assert_int_equal(product_create(fd, out, &m.spec, &place), STATUS_OK);
+    assert_int_equal(product_create(fd, out, &m.spec, &place, NULL), STATUS_OK);
     assert_int_equal(mark_hdf5(fd, out, MARK_NONE), STATUS_OK);
     file_close(fd);
     read_values("Header/time_array", H5T_NATIVE_DOUBLE, days, LONG * MOST_PAIRS);
@@ -335,7 +335,7 @@ static void size_is_foreseen(void **state)
     make_spec(&m, MOST_PAIRS, all, 4, NULL);
     write_product(&m.spec, &place);
     m.spec.omits_frequencies = 1;
-    assert_int_equal(product_create(-1, "none", &m.spec, &foreseen), STATUS_OK);
+    assert_int_equal(product_create(-1, "none", &m.spec, &foreseen, NULL), STATUS_OK);
     assert_memory_equal(&foreseen, &place, sizeof place);
     archive_destroy(m.archive);
 }
@@ -343,7 +343,7 @@ static void size_is_foreseen(void **state)
 static void check_refused(struct making *m, const char *words)
 {
     struct product_place place;
-    assert_int_equal(product_create(-1, "none", &m->spec, &place), STATUS_USAGE);
+    assert_int_equal(product_create(-1, "none", &m->spec, &place, NULL), STATUS_USAGE);
     assert_non_null(strstr(report_cause(), words));
     report_clear();
 }

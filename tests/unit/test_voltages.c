@@ -81,7 +81,7 @@ static struct product_place write_product(const struct product_spec *spec, const
     uint32_t crc = 0;
     int fd = -1;
     assert_int_equal(file_open_new(out, &fd), STATUS_OK);
-    assert_int_equal(product_create(fd, out, spec, &place), STATUS_OK);
+    assert_int_equal(product_create(fd, out, spec, &place, NULL), STATUS_OK);
     assert_int_equal(place.rows, ROWS);
     assert_int_equal(place.row_bytes, product_spec_row_bytes(spec));
     assert_int_equal(place.row_bytes, POLS * 2 * spec->steps.bits / 8);
