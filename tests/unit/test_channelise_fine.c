@@ -78,6 +78,10 @@ static void fine_channels_agree_with_reference(void **state)
             again.spec.threads = 3;
             bench_run(&again, BACKEND_CPU, FIRST, 16);
             assert_same(&bench, &again);
+            /* All at once, which threads share in pieces where a piece has enough for two. */
+            again.spec.threads = 2;
+            bench_run(&again, BACKEND_CPU, FIRST, 1000);
+            assert_same(&bench, &again);
             /* The same where each thread makes spectra of its own. */
             again.spec.threads = 1;
             again.spec.is_interleaved = 1;

@@ -651,7 +651,7 @@ static void channelise_fill_block(struct cpu *cpu, const struct run *run, uint64
                                   uint64_t count, struct block *block, uint64_t *rows)
 {
     const struct channelise_spec *spec = &cpu->base.spec;
-    const size_t skipped = (size_t)before * channelise_hop(spec) * ppf_fir_sample_bytes(spec);
+    const size_t skipped = (size_t)before * channelise_hop(spec) * run->input->step;
     for (uint32_t i = 0; i < run->nstreams && !spec->is_spectra; i++) {
         block->re[i] = run->input->re[i] + skipped;
         block->im[i] = run->input->im[i] + skipped;
