@@ -282,7 +282,7 @@ static status_t synthesis_fill(struct synthesis *bench, const struct bench_case 
     TRY(overlap_needs(&overlap, 0, (struct overlap_rows){0, (int64_t)spec->max_rows}, &needs));
     TRY(bank_places((uint32_t)series, bytes, c->format, 1, &bench->re, &bench->im));
     bench->step = series * bytes;
-    bench->run = (struct stage_run){.nstreams = spec->nstreams,
+    bench->run = (struct stage_run){.streams = stream_range(0, spec->nstreams),
                                     .first_sample = needs.first,
                                     .samples = (uint64_t)(needs.end - needs.first),
                                     .rows = spec->max_rows,

@@ -111,7 +111,7 @@ static status_t chain_lay_out(struct bench_chain *chain, uint64_t *words)
     const uint32_t streams = chain->streams * filter_plan_fan(chain->work->filters);
     TRY_OUT(channelise_plan_samples(chain->work, chain->first, chain->spectra, 1, chain->needs));
     samples = (uint64_t)(chain->needs[0].end - chain->needs[0].first);
-    TRY_OUT(slab_create(chain->work->archive, 0, streams, &slab));
+    TRY_OUT(slab_create(chain->work->archive, stream_range(0, streams), &slab));
     TRY_OUT(memory_zeroed(streams, sizeof *chain->re, "offsets", &chain->re));
     TRY_OUT(memory_zeroed(streams, sizeof *chain->im, "offsets", &chain->im));
     slab_offsets(slab, samples, chain->re, chain->im);
@@ -136,8 +136,8 @@ static status_t chain_enqueue(struct bench_chain *chain, struct chain_slot *slot
 {
     struct sample_input input = {chain->re, chain->im, chain->step};
     uint64_t rows[MOST_OUTPUTS];
-    TRY(filter_chain_run(chain->filters, &slot->filtered, slot->in, &input, 0, chain->streams,
-                         chain->needs[0], &input));
+    TRY(filter_chain_run(chain->filters, &slot->filtered, slot->in, &input,
+                         stream_range(0, chain->streams), chain->needs[0], &input));
     if (chain->bank) {
         channelise_begin(chain->bank, chain->first);
         TRY(channelise_run(chain->bank, chain_last_rows(chain, slot), &input, chain->streams,
@@ -333,7 +333,7 @@ static status_t bench_warm_up(const struct channelise_plan *work, struct bank *b
     uint64_t blocks = 0;
     double seconds = 0;
     TRY_OUT(bank_lay_out(bank));
-    TRY_OUT(slab_create(work->archive, 0, bank->spec.nstreams, &slab));
+    TRY_OUT(slab_create(work->archive, stream_range(0, bank->spec.nstreams), &slab));
     slab_offsets(slab, samples, bank->re, bank->im);
     bank->step = (size_t)slab->width;
     bank->in_bytes = slab_bytes(slab, samples);

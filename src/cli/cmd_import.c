@@ -326,7 +326,7 @@ static status_t import_make_file(struct import *s)
 static status_t import_make_buffers(struct import *s)
 {
     const struct archive *archive = s->archive;
-    TRY(slab_create(archive, 0, archive->nstreams, &s->slab));
+    TRY(slab_create(archive, stream_range(0, archive->nstreams), &s->slab));
     uint64_t row = 1 << 20; /* of chunks: it is kept, as far as a quarter of run.memory holds it */
     for (uint32_t i = 0; i < archive->nparts; i++) {
         row = max_u64(row, archive->parts[i].row_bytes);

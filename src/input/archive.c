@@ -324,22 +324,23 @@ int archive_gaps_are_common(const struct archive *archive)
     return archive->losses.nstream_gaps == 0;
 }
 
-uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
-                                uint32_t nstreams, uint64_t first, uint64_t count)
+uint64_t archive_gap_of_streams(const struct archive *archive, struct stream_set streams,
+                                uint64_t first, uint64_t count)
 {
     uint64_t missing = 0;
     if (archive_gaps_are_common(archive)) {
-        return archive_gap_in(archive, first, count) * nstreams;
+        return archive_gap_in(archive, first, count) * streams.count;
     }
-    for (uint32_t i = 0; i < nstreams; i++) {
-        missing += archive_gap_of(archive, first_stream + i, first, count);
+    for (uint32_t i = 0; i < streams.count; i++) {
+        missing += archive_gap_of(archive, stream_set_at(&streams, i), first, count);
     }
     return missing;
 }
 
 uint64_t archive_gap_samples(const struct archive *archive, uint64_t used)
 {
-    return archive_gap_of_streams(archive, 0, archive->nstreams, archive->first_sample, used);
+    return archive_gap_of_streams(archive, stream_range(0, archive->nstreams),
+                                  archive->first_sample, used);
 }
 
 /* Samples that lack some of their packets. */

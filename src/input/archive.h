@@ -8,6 +8,7 @@
 #define VOLTMILL_INPUT_ARCHIVE_H
 
 #include "base/status.h"
+#include "base/stream_set.h"
 #include "base/terms.h"
 #include "base/units.h"
 #include "input/hdf5/sources.h"
@@ -302,9 +303,9 @@ uint64_t archive_count_partial(const struct archive *archive);
 /* Warns of samples that lack packets when `file`, a file of voltages, is made: it has no weights.
  */
 void archive_warn_unweighed(const struct archive *archive, const char *file);
-/* Returns the missing samples of streams first_stream .. first_stream + nstreams - 1 together. */
-uint64_t archive_gap_of_streams(const struct archive *archive, uint32_t first_stream,
-                                uint32_t nstreams, uint64_t first, uint64_t count);
+/* Returns the missing samples of these streams together. */
+uint64_t archive_gap_of_streams(const struct archive *archive, struct stream_set streams,
+                                uint64_t first, uint64_t count);
 /* Returns the missing samples of the first `used` selected samples, all streams together. */
 uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
 

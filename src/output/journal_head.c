@@ -310,6 +310,12 @@ status_t journal_head_pack(const struct journal_head *head, struct text *out)
     TRY(head_pack_numbers(out, &choice->shape, HEAD_CHOICE));
     TRY(pack_text(out, choice->wisdom));
     TRY(head_pack_numbers(out, head->filters, HEAD_FILTERS));
+    if (head->chunking.group_coarse > 0) {
+        static const uint32_t mark = BACKEND_AUTO; /* no synthesis has it */
+        TRY(head_pack_numbers(out, &mark, 1));
+        TRY(head_pack_numbers(out, &head->chunking.group_coarse, 1));
+        return head_pack_numbers(out, &head->chunking.coarse, 1);
+    }
     if (head->synthesis.backend != BACKEND_AUTO) {
         TRY(head_pack_numbers(out, &head->synthesis.backend, 1));
         TRY(head_pack_numbers(out, &head->synthesis.shape, HEAD_SYNTHESIS));
@@ -354,6 +360,16 @@ static int export_rows_makes_sense(const struct export_rows *rows,
             (table->rows_each > 0) == is_psrfits);
 }
 
+/* Whether groups of coarse channels, if they are such, have all streams together. */
+static int head_has_sensible_groups(const struct chunking *chunking)
+{
+    const uint32_t coarse = chunking->coarse;
+    const uint32_t group = chunking->group_coarse;
+    return group == 0 ||
+           (group < coarse && coarse % group == 0 && chunking->streams % coarse == 0 &&
+            chunking->group_streams == chunking->streams / coarse * group);
+}
+
 /* Numbers that the rest of the program may divide by and allocate for. */
 static int head_makes_sense(const struct journal_head *head)
 {
@@ -364,7 +380,7 @@ static int head_makes_sense(const struct journal_head *head)
     return chunking->spectra > 0 && chunking->spectra < UINT64_C(1) << 62 &&
            chunking->chunk_spectra > 0 && chunking->chunk_spectra < UINT64_C(1) << 62 &&
            chunking->streams > 0 && chunking->group_streams > 0 &&
-           chunking->group_streams <= chunking->streams &&
+           chunking->group_streams <= chunking->streams && head_has_sensible_groups(chunking) &&
            chunk_count(chunking) / chunk_groups(chunking) <= CHUNK_MOST / chunk_groups(chunking) &&
            head->integrate > 0 && head->ratio > 0 &&
            multiply_u64(max_u64(chunking->spectra, chunking->chunk_spectra), 2, &spectra) &&
@@ -387,8 +403,14 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out)
     head_unpack_numbers(in, out->filters, HEAD_FILTERS);
     if (!in->failed && in->at < in->length) {
         head_unpack_numbers(in, &out->synthesis.backend, 1);
-        head_unpack_numbers(in, &out->synthesis.shape, HEAD_SYNTHESIS);
-        head_unpack_wisdom(in, out->synthesis.wisdom, sizeof out->synthesis.wisdom);
+        if (out->synthesis.backend == BACKEND_AUTO) {
+            head_unpack_numbers(in, &out->chunking.group_coarse, 1);
+            head_unpack_numbers(in, &out->chunking.coarse, 1);
+            in->failed |= out->chunking.group_coarse == 0;
+        } else {
+            head_unpack_numbers(in, &out->synthesis.shape, HEAD_SYNTHESIS);
+            head_unpack_wisdom(in, out->synthesis.wisdom, sizeof out->synthesis.wisdom);
+        }
     }
     int is_known = out->backend == BACKEND_CPU || out->backend == BACKEND_OPENCL ||
                    out->backend == BACKEND_REFERENCE;
@@ -404,19 +426,22 @@ struct beside_runs beside_runs_of(const struct chunking *chunking, const struct 
                                   const struct beside *beside)
 {
     uint64_t row = beside->row_bytes;
-    uint64_t piece = chunk_share(chunking, row, chunk->streams);
-    int is_whole = piece == row;
-    return (struct beside_runs){.at = beside->offset + beside->first * row +
-                                      chunk_share(chunking, row, chunk->first_stream),
-                                .step = row,
-                                .count = is_whole ? min_u64(beside->rows, 1) : beside->rows,
-                                .bytes = is_whole ? beside->rows * piece : piece};
+    const struct chunk_pieces pieces = chunk_pieces_of(chunking, chunk, row, beside->ifs, 1);
+    int is_whole = pieces.size == row;
+    return (struct beside_runs){.at = beside->offset + beside->first * row + pieces.first,
+                                .row = row,
+                                .step = pieces.step,
+                                .each = pieces.count,
+                                .count = is_whole ? min_u64(beside->rows, 1)
+                                                  : beside->rows * pieces.count,
+                                .bytes = is_whole ? beside->rows * row : pieces.size};
 }
 
 struct beside_shape beside_shape_of(const struct product_place *place,
                                     const struct product_spec *spec)
 {
     return (struct beside_shape){.lines = (uint64_t)spec->nifs * spec->frequencies,
+                                 .ifs = spec->nifs,
                                  .weights = place->weights_offset > 0 ? ifs_weights(spec) : 0,
                                  .cells = spec->flag.is_on     ? flagged_cells(spec)
                                           : spec->visibilities ? 1
@@ -453,19 +478,20 @@ static uint32_t beside_list(const struct product_place *place, const struct besi
 {
     uint64_t lines = shape->lines;
     uint64_t cells = shape->cells;
+    uint64_t ifs = shape->ifs;
     uint64_t block = max_u64(place->scale_rows, 1);
     uint64_t first = rows.first / block;
     uint64_t blocks = ceil_div_u64(rows.count, block);
     uint64_t scales = min_u64(blocks, place->scales - min_u64(first, place->scales));
     const struct beside list[MOST_BESIDE] = {
-        {place->weights_offset, shape->weights * sizeof(float), rows.first, rows.count},
-        {place->flags_offset, shape->cell, rows.first * cells, rows.count * cells},
+        {place->weights_offset, shape->weights * sizeof(float), rows.first, rows.count, ifs},
+        {place->flags_offset, shape->cell, rows.first * cells, rows.count * cells, ifs},
         {place->kurtosis_offset, shape->cell * sizeof(float), rows.first * cells,
-         rows.count * cells},
-        {place->scale_offset, lines * sizeof(float), first, scales},
-        {place->offset_offset, lines * sizeof(float), first, scales},
-        {place->low_offset, lines * sizeof(uint16_t), first, blocks},
-        {place->high_offset, lines * sizeof(uint16_t), first, blocks}};
+         rows.count * cells, ifs},
+        {place->scale_offset, lines * sizeof(float), first, scales, ifs},
+        {place->offset_offset, lines * sizeof(float), first, scales, ifs},
+        {place->low_offset, lines * sizeof(uint16_t), first, blocks, ifs},
+        {place->high_offset, lines * sizeof(uint16_t), first, blocks, ifs}};
     uint32_t count = 0;
     for (uint32_t i = 0; i < MOST_BESIDE; i++) {
         if (list[i].offset > 0) {
@@ -484,13 +510,13 @@ status_t beside_sum(const struct beside_file *file, const struct chunk *chunk,
     for (uint32_t i = 0; i < count; i++) {
         const struct beside_runs runs = beside_runs_of(file->chunking, chunk, &besides[i]);
         for (uint64_t j = 0; j < runs.count; j++) {
-            TRY(beside_add_stored(file, runs.at + j * runs.step, runs.bytes, sum));
+            TRY(beside_add_stored(file, beside_run_at(&runs, j), runs.bytes, sum));
         }
     }
     /* Holes of a chunk's rows are its own if all of their streams are. */
     const uint64_t row = file->place->row_bytes;
     if (file->place->holes_offset > 0 &&
-        chunk_columns_share(file->chunking, file->column, row, chunk->streams) == row) {
+        chunk_pieces_of(file->chunking, chunk, row, file->shape.ifs, file->column).size == row) {
         TRY(beside_add_stored(file, file->place->holes_offset + rows.first, rows.count, sum));
     }
     return STATUS_OK;

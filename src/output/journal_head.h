@@ -76,13 +76,18 @@ int journal_head_unpack(struct unpack *in, struct journal_head *out);
 struct beside {
     uint64_t offset, row_bytes; /* of the whole dataset; offset 0: there is none */
     uint64_t first, rows;
+    uint64_t ifs; /* of a row */
 };
 
-/* Returns a chunk's part of a dataset, as `count` runs of `bytes` bytes, the first at `at`, each
- * `step` after the one before: one run, or one for each row if streams come in groups. */
+/* Returns a chunk's part of a dataset, as `count` runs of `bytes` bytes: one of all rows, or where
+ * streams come in groups `each` in each row. beside_run_at() is where run i begins. */
 struct beside_runs {
-    uint64_t at, step, count, bytes;
+    uint64_t at, row, step, each, count, bytes;
 };
+static inline uint64_t beside_run_at(const struct beside_runs *runs, uint64_t i)
+{
+    return runs->at + i / runs->each * runs->row + i % runs->each * runs->step;
+}
 struct beside_runs beside_runs_of(const struct chunking *chunking, const struct chunk *chunk,
                                   const struct beside *beside);
 
@@ -90,6 +95,7 @@ struct beside_runs beside_runs_of(const struct chunking *chunking, const struct 
  * row, numbers of a cell. */
 struct beside_shape {
     uint64_t lines, weights, cells, cell;
+    uint64_t ifs;
 };
 struct beside_shape beside_shape_of(const struct product_place *place,
                                     const struct product_spec *spec);

@@ -66,8 +66,9 @@ static status_t beside_put(const outputs_t *outputs, struct output *output,
     const struct beside_runs runs = beside_runs_of(&outputs->spec->chunking, chunk, beside);
     for (uint64_t i = 0; i < runs.count; i++) {
         const char *run = (const char *)data + i * runs.bytes;
-        beside_add(&output->place, runs.at + i * runs.step, run, runs.bytes, &output->beside);
-        TRY(file_write(output->fd, output->part, runs.at + i * runs.step, run, runs.bytes));
+        const uint64_t at = beside_run_at(&runs, i);
+        beside_add(&output->place, at, run, runs.bytes, &output->beside);
+        TRY(file_write(output->fd, output->part, at, run, runs.bytes));
     }
     return STATUS_OK;
 }
@@ -78,11 +79,12 @@ static status_t beside_put_flags(const outputs_t *outputs, struct output *output
                                  uint64_t first_row, uint64_t rows, const float *weights)
 {
     unsigned char flags[1 << 16];
-    const struct beside beside = {output->place.flags_offset, ifs_weights(spec), first_row, rows};
+    const struct beside beside = {output->place.flags_offset, ifs_weights(spec), first_row, rows,
+                                  spec->nifs};
     const struct beside_runs runs = beside_runs_of(&outputs->spec->chunking, chunk, &beside);
     for (uint64_t i = 0; i < runs.count; i++) {
         for (uint64_t done = 0; done < runs.bytes; done += sizeof flags) {
-            uint64_t at = runs.at + i * runs.step + done;
+            uint64_t at = beside_run_at(&runs, i) + done;
             uint64_t count = min_u64(runs.bytes - done, sizeof flags);
             visibilities_flag(weights + i * runs.bytes + done, count, spec->weights.least, flags);
             beside_add(&output->place, at, flags, count, &output->beside);
@@ -121,7 +123,7 @@ status_t outputs_weigh(void *context, uint32_t product, const struct chunk *chun
     struct output *output = &outputs->outputs[product];
     const struct product_spec *spec = &outputs->spec->items[product].spec;
     const struct beside beside = {output->place.weights_offset, ifs_weights(spec) * sizeof *weights,
-                                  first_row, rows};
+                                  first_row, rows, spec->nifs};
     TRY(beside_put(outputs, output, chunk, &beside, weights));
     return spec->visibilities
                ? beside_put_flags(outputs, output, chunk, spec, first_row, rows, weights)
@@ -136,7 +138,8 @@ status_t outputs_flag(void *context, uint32_t product, const struct chunk *chunk
     const struct product_spec *spec = &outputs->spec->items[product].spec;
     uint64_t all = spec->rows * flagged_cells(spec);
     uint64_t count = first_cell < all ? min_u64(cells, all - first_cell) : 0;
-    struct beside beside = {output->place.flags_offset, flagged_row(spec), first_cell, count};
+    struct beside beside = {output->place.flags_offset, flagged_row(spec), first_cell, count,
+                            spec->nifs};
     TRY(beside_put(outputs, output, chunk, &beside, flags->flags));
     if (flags->kurtosis) {
         beside.offset = output->place.kurtosis_offset;
@@ -158,10 +161,11 @@ status_t outputs_step(void *context, uint32_t product, const struct chunk *chunk
     uint64_t scales = min_u64(steps->count, place->scales - min_u64(steps->first, place->scales));
     const uint64_t floats = lines * sizeof(float);
     const uint64_t counts = lines * sizeof(uint16_t);
-    const struct beside besides[] = {{place->scale_offset, floats, steps->first, scales},
-                                     {place->offset_offset, floats, steps->first, scales},
-                                     {place->low_offset, counts, steps->first, steps->count},
-                                     {place->high_offset, counts, steps->first, steps->count}};
+    const uint64_t ifs = spec->nifs;
+    const struct beside besides[] = {{place->scale_offset, floats, steps->first, scales, ifs},
+                                     {place->offset_offset, floats, steps->first, scales, ifs},
+                                     {place->low_offset, counts, steps->first, steps->count, ifs},
+                                     {place->high_offset, counts, steps->first, steps->count, ifs}};
     const void *const data[] = {steps->scale, steps->offset, steps->low, steps->high};
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) {
         TRY(beside_put(outputs, output, chunk, &besides[i], data[i]));

@@ -125,7 +125,7 @@ struct resumed_part {
     const struct output_spec_item *item;
     struct chunk chunk;
     struct journal_rows rows;
-    uint64_t first, piece; /* bytes of each row */
+    struct chunk_pieces pieces; /* of each row */
 };
 
 static struct resumed_part resumed_part_of(const outputs_t *outputs, uint32_t product,
@@ -136,10 +136,9 @@ static struct resumed_part resumed_part_of(const outputs_t *outputs, uint32_t pr
     struct output *output = &outputs->outputs[product];
     struct resumed_part part = {
         .output = output, .item = item, .chunk = chunk_at(chunking, number)};
-    uint64_t bytes = output->place.row_bytes;
     part.rows = outputs_rows_of(outputs, product, &part.chunk);
-    part.first = chunk_columns_share(chunking, item->column, bytes, part.chunk.first_stream);
-    part.piece = chunk_columns_share(chunking, item->column, bytes, part.chunk.streams);
+    part.pieces = chunk_pieces_of(chunking, &part.chunk, output->place.row_bytes, item->spec.nifs,
+                                  item->column);
     return part;
 }
 
@@ -149,20 +148,22 @@ static status_t resumed_add(const struct resumed *resumed, const struct resumed_
 {
     const struct output *output = part->output;
     const struct product_place *place = &output->place;
-    int is_whole = part->piece == place->row_bytes;
+    int is_whole = part->pieces.size == place->row_bytes;
     uint64_t first_span = row / place->span_rows;
     for (uint64_t end = row + count; row < end; row += count) {
-        uint64_t from = part->first;
-        uint64_t left = part->piece;
         uint64_t begin = export_rows_at(&output->rows, row, &count);
         count = is_whole ? min_u64(count, end - row) : 1;
-        while (left > 0) {
-            uint64_t at = from;
-            uint64_t bytes = is_whole ? left : export_rows_piece(&output->rows, &from, &left, &at);
-            left = is_whole ? 0 : left;
-            TRY(file_read(output->fd, output->part, begin + at, resumed->rows, count * bytes));
-            spans_add(place, row, count, at, bytes, resumed->rows,
-                      sums + (row / place->span_rows - first_span));
+        for (uint64_t k = 0; k < part->pieces.count; k++) {
+            uint64_t from = part->pieces.first + k * part->pieces.step;
+            for (uint64_t left = part->pieces.size; left > 0;) {
+                uint64_t at = from;
+                uint64_t bytes =
+                    is_whole ? left : export_rows_piece(&output->rows, &from, &left, &at);
+                left = is_whole ? 0 : left;
+                TRY(file_read(output->fd, output->part, begin + at, resumed->rows, count * bytes));
+                spans_add(place, row, count, at, bytes, resumed->rows,
+                          sums + (row / place->span_rows - first_span));
+            }
         }
         if (file_is_huge(place->file_bytes)) {
             file_forget(output->fd, begin, count * place->row_bytes);
@@ -175,7 +176,7 @@ static status_t resumed_add(const struct resumed *resumed, const struct resumed_
 static status_t resumed_sum(struct resumed *resumed, const struct resumed_part *part)
 {
     const struct product_place *place = &part->output->place;
-    uint64_t step = max_u64(READ_BYTES / max_u64(part->piece, 1), 1);
+    uint64_t step = max_u64(READ_BYTES / max_u64(part->pieces.size, 1), 1);
     uint64_t first = part->rows.first;
     uint64_t end = first + part->rows.count;
     for (uint64_t row = first; row < end && !resumed_move(resumed); row += step) {

@@ -305,14 +305,24 @@ void outputs_sum(void *context, uint64_t row, uint64_t count, uint64_t from, uin
 struct summing {
     struct output *output;
     uint64_t first_row, rows;
-    uint64_t first, piece; /* bytes of each row */
+    struct chunk_pieces pieces; /* of each row */
     const void *data;
 };
 
 static void rows_sum(void *context)
 {
     const struct summing *of = context;
-    outputs_sum(of->output, of->first_row, of->rows, of->first, of->piece, of->data);
+    const struct chunk_pieces *pieces = &of->pieces;
+    const char *data = of->data;
+    if (pieces->count == 1) {
+        outputs_sum(of->output, of->first_row, of->rows, pieces->first, pieces->size, data);
+        return;
+    }
+    for (uint64_t i = 0; i < of->rows * pieces->count; i++) {
+        outputs_sum(of->output, of->first_row + i / pieces->count, 1,
+                    pieces->first + i % pieces->count * pieces->step, pieces->size,
+                    data + i * pieces->size);
+    }
 }
 
 /* Writes rows of a product in HDF5, summed meanwhile. */
@@ -321,17 +331,19 @@ static status_t rows_put(const outputs_t *outputs, struct summing *summing)
     status_t st = STATUS_OK;
     struct output *output = summing->output;
     uint64_t row_bytes = output->place.row_bytes;
-    uint64_t piece = summing->piece;
+    const struct chunk_pieces *pieces = &summing->pieces;
     uint64_t at = output->place.data_offset + summing->first_row * row_bytes;
-    pool_worker_t *worker = summing->rows * piece >= LONG_SUM ? outputs->worker : NULL;
+    int is_long = summing->rows * pieces->count * pieces->size >= LONG_SUM;
+    pool_worker_t *worker = is_long ? outputs->worker : NULL;
     pool_worker_begin(worker, rows_sum, summing);
-    if (piece == row_bytes) {
+    if (pieces->size == row_bytes) {
         TRY_OUT(file_write(output->fd, output->part, at, summing->data, summing->rows * row_bytes));
         TRY_OUT(rows_flush(output, at, summing->rows * row_bytes));
     }
-    for (uint64_t i = 0; i < summing->rows && piece < row_bytes; i++) {
-        TRY_OUT(file_write(output->fd, output->part, at + i * row_bytes + summing->first,
-                           (const char *)summing->data + i * piece, piece));
+    for (uint64_t i = 0; i < summing->rows * pieces->count && pieces->size < row_bytes; i++) {
+        const uint64_t from = pieces->first + i % pieces->count * pieces->step;
+        TRY_OUT(file_write(output->fd, output->part, at + i / pieces->count * row_bytes + from,
+                           (const char *)summing->data + i * pieces->size, pieces->size));
     }
 out:
     pool_worker_wait(worker);
@@ -341,11 +353,20 @@ out:
 /* The same of a product in another format, whose writer sums them. */
 static status_t rows_put_other(struct output *output, const struct summing *summing)
 {
+    const struct chunk_pieces *pieces = &summing->pieces;
+    const char *data = summing->data;
     uint64_t together = 0;
     uint64_t last = summing->first_row + summing->rows - 1;
     uint64_t at = export_rows_at(&output->rows, summing->first_row, &together);
-    TRY(export_writer_put(output->writer, summing->first_row, summing->rows, summing->first,
-                          summing->piece, summing->data));
+    if (pieces->count == 1) {
+        TRY(export_writer_put(output->writer, summing->first_row, summing->rows, pieces->first,
+                              pieces->size, data));
+    }
+    for (uint64_t i = 0; i < summing->rows * pieces->count && pieces->count > 1; i++) {
+        TRY(export_writer_put(output->writer, summing->first_row + i / pieces->count, 1,
+                              pieces->first + i % pieces->count * pieces->step, pieces->size,
+                              data + i * pieces->size));
+    }
     return rows_flush(
         output, at, export_rows_at(&output->rows, last, &together) + output->place.row_bytes - at);
 }
@@ -357,10 +378,9 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     struct output *output = &outputs->outputs[product];
     const struct output_spec_item *item = &outputs->spec->items[product];
     uint64_t row_bytes = output->place.row_bytes;
-    const struct chunking *chunking = &outputs->spec->chunking;
-    uint64_t first = chunk_columns_share(chunking, item->column, row_bytes, chunk->first_stream);
-    uint64_t piece = chunk_columns_share(chunking, item->column, row_bytes, chunk->streams);
-    struct summing summing = {output, first_row, rows, first, piece, data};
+    const struct chunk_pieces pieces =
+        chunk_pieces_of(&outputs->spec->chunking, chunk, row_bytes, item->spec.nifs, item->column);
+    struct summing summing = {output, first_row, rows, pieces, data};
     output->first_span = chunk->first * item->ratio / item->integrate / output->place.span_rows;
     TRY(output->writer ? rows_put_other(output, &summing) : rows_put(outputs, &summing));
     /* Once: with the rows of the first columns, or the columns of the first row. */
@@ -370,8 +390,8 @@ status_t outputs_put(void *context, uint32_t product, const struct chunk *chunk,
     } else if (!item->has_times_across && chunk->first_stream == 0) {
         TRY(rows_put_times(outputs, product, first_row, rows));
     }
-    TRY(rows_put_holes(outputs, product, piece == row_bytes, first_row, rows, holes));
-    outputs->chunk_bytes += rows * piece;
+    TRY(rows_put_holes(outputs, product, pieces.size == row_bytes, first_row, rows, holes));
+    outputs->chunk_bytes += rows * pieces.count * pieces.size;
     return STATUS_OK;
 }
 

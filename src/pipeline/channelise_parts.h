@@ -31,12 +31,12 @@ void weights_destroy(weights_t *weights);
 
 /* A block as it leaves the backend. */
 struct weights_block {
-    int is_first;                   /* of a chunk; else it follows the one before */
-    uint64_t first, count;          /* spectra of the bank */
-    uint32_t first_stream, streams; /* of the archive's selected ones */
-    uint32_t made;                  /* streams of products */
-    struct beams_step beams;        /* that they are of */
-    struct losses *losses;          /* found by the reader; they are put in order */
+    int is_first;              /* of a chunk; else it follows the one before */
+    uint64_t first, count;     /* spectra of the bank */
+    struct stream_set streams; /* of the archive's selected ones */
+    uint32_t made;             /* streams of products */
+    struct beams_step beams;   /* that they are of */
+    struct losses *losses;     /* found by the reader; they are put in order */
     const uint64_t *shifts; /* [streams] samples by which the archive's come later than these; NULL:
                                0 */
     int64_t shift;          /* and less this */

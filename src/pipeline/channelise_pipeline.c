@@ -95,7 +95,7 @@ static struct sample_input chain_place(const struct filter_plan *plan, uint32_t 
 }
 
 status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buffer_t *in,
-                          const struct sample_input *input, uint32_t first_stream, uint32_t streams,
+                          const struct sample_input *input, struct stream_set streams,
                           struct overlap_rows counted, struct sample_input *out)
 {
     const struct filter_plan *plan = chain->plan;
@@ -104,8 +104,7 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
     for (uint32_t i = 0; i < filter_plan_count(plan); i++) {
         const struct overlap_rows *from = &block->needs[i];
         const struct overlap_rows *to = &block->needs[i + 1];
-        struct stage_run run = {.first_stream = first_stream,
-                                .nstreams = streams,
+        struct stage_run run = {.streams = streams,
                                 .first_sample = from->first,
                                 .samples = (uint64_t)(from->end - from->first),
                                 .first_row = to->first,
@@ -116,7 +115,7 @@ status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buf
         }
         block->stride = run.out_stride = filter_plan_stride(run.rows);
         TRY(stage_run(chain->stages[i], in, &place, &run, block->rows[i]));
-        place = chain_place(plan, i, run.out_stride, streams, block);
+        place = chain_place(plan, i, run.out_stride, streams.count, block);
         in = block->rows[i];
     }
     *out = place;
@@ -129,14 +128,12 @@ static status_t channelising_largest_slab(const struct channelising *p, uint64_t
 {
     const struct channelise_plan *work = p->work;
     uint32_t groups = chunk_groups(&p->chunking);
-    uint32_t fan = filter_plan_fan(work->filters);
     uint64_t samples = channelise_plan_most_samples(work, p->chunking.block_spectra);
     *out = 0;
     for (uint32_t i = 0; i < groups; i++) {
         struct chunk chunk = chunk_at(&p->chunking, i);
         struct slab *slab = NULL;
-        TRY(slab_create(work->archive, channelise_plan_taken_from(work, chunk.first_stream) * fan,
-                        channelise_plan_taken(work, chunk.streams) * fan, &slab));
+        TRY(slab_create(work->archive, channelise_plan_read(work, &chunk), &slab));
         *out = max_u64(*out, slab_bytes(slab, samples));
         slab_destroy(slab);
     }
@@ -555,14 +552,12 @@ static status_t channelising_prepare(void *context, void *of)
     const uint64_t from = slot->block.from;
     struct overlap_rows *needs = slot->filtered.needs;
     struct overlap_rows reach[FILTER_PLAN_ROWS];
-    const uint32_t fan = filter_plan_fan(work->filters);
+    const struct stream_set streams = channelise_plan_read(work, chunk);
     slot->block.count = min_u64(chunk_block(&p->chunking, chunk, from),
                                 array_plan_cell_end(work->array, from) - from);
-    const uint32_t taken = channelise_plan_taken(work, chunk->streams) * fan;
-    const uint32_t from_stream = channelise_plan_taken_from(work, chunk->first_stream) * fan;
-    if (!slot->slab || slot->slab->first_stream != from_stream || slot->slab->nstreams != taken) {
+    if (!slot->slab || !stream_set_is_same(&slot->slab->streams, &streams)) {
         slab_destroy(memory_move(&slot->slab));
-        TRY(slab_create(work->archive, from_stream, taken, &slot->slab));
+        TRY(slab_create(work->archive, streams, &slot->slab));
     }
     TRY(channelise_plan_samples(work, from, slot->block.count, 1, needs));
     TRY(channelise_plan_samples(work, from, slot->block.count, 0, reach));
@@ -590,7 +585,7 @@ static status_t channelising_prepare(void *context, void *of)
     slot->nsamples = (uint64_t)(needs[0].end - needs[0].first) + array_plan_spread(work->array);
     if (work->array) {
         slot->first_sample -= (uint64_t)-work->array->least;
-        array_plan_shifts(work->array, work, from, from_stream, taken, slot->shifts);
+        array_plan_shifts(work->array, work, from, streams.first, streams.count, slot->shifts);
     }
     return STATUS_OK;
 }
@@ -624,12 +619,16 @@ static status_t channelising_scale(struct channelising *p, uint32_t i, const str
     for (uint32_t j = 0; j < maker->noutputs; j++) {
         uint32_t product = bank->products[j];
         if (plan_products_rounds(work, product)) {
-            uint64_t all = plan_products_lines(work, product, work->chunking.streams);
-            uint64_t first = chunk_share(&work->chunking, all, chunk->first_stream);
-            size_t lines = (size_t)plan_products_lines(work, product, chunk->streams);
+            const struct chunk_pieces lines = chunk_pieces_of(
+                &work->chunking, chunk, plan_products_lines(work, product, work->chunking.streams),
+                work->products[product].spec.nifs, 1);
             free(memory_move(&factors));
-            TRY_OUT(memory_zeroed(lines, sizeof *factors, "scales", &factors));
-            steps_factors(work->products[product].first_scales + first, lines, factors);
+            TRY_OUT(memory_zeroed((size_t)(lines.count * lines.size), sizeof *factors, "scales",
+                                  &factors));
+            for (uint64_t k = 0; k < lines.count; k++) {
+                steps_factors(work->products[product].first_scales + lines.first + k * lines.step,
+                              (size_t)lines.size, factors + k * lines.size);
+            }
             TRY_OUT(channelise_scale(stage, j, chunk->streams, factors));
         }
     }
@@ -755,7 +754,7 @@ static status_t channelising_compute(void *context, void *of)
     struct sample_input input = {slot->re, slot->im, (size_t)slot->slab->width};
     if (slot->swapped) {
         for (uint32_t i = 0; i < slot->slab->nstreams; i++) {
-            const uint32_t first = slot->slab->first_stream;
+            const uint32_t first = slot->slab->streams.first;
             const uint32_t held = array_plan_stream(p->work->array, p->work, first + i) - first;
             slot->swapped[i] = slot->re[held];
             slot->swapped[slot->slab->nstreams + i] = slot->im[held];
@@ -766,9 +765,8 @@ static status_t channelising_compute(void *context, void *of)
     buffer_t *in = slot->in;
     if (p->filters) {
         TRY(filter_chain_run(p->filters, &slot->filtered, in, &input,
-                             channelise_plan_taken_from(p->work, slot->block.chunk.first_stream),
-                             channelise_plan_taken(p->work, slot->block.chunk.streams),
-                             slot->looked_at, &input));
+                             channelise_plan_streams(p->work, &slot->block.chunk), slot->looked_at,
+                             &input));
         in = filter_block_last(p->filters, &slot->filtered);
     }
     if (!p->work->is_bank) {

@@ -209,8 +209,7 @@ static status_t channelising_weigh(struct channelising *p, struct slot *slot)
     const uint32_t fan = filter_plan_fan(p->work->filters);
     struct weights_block block = {
         .is_first = slot->block.is_first,
-        .first_stream = channelise_plan_taken_from(p->work, slot->block.chunk.first_stream) * fan,
-        .streams = channelise_plan_taken(p->work, slot->block.chunk.streams) * fan,
+        .streams = channelise_plan_read(p->work, &slot->block.chunk),
         .made = slot->block.chunk.streams * fan,
         .beams = p->work->beams ? beams_plan_group(p->work, slot->block.chunk.first_stream,
                                                    slot->block.chunk.streams)

@@ -30,11 +30,13 @@ static status_t first_scales_take(void *context, uint32_t product, const struct 
     struct first_scales *first = context;
     const struct chunking *chunking = &first->work->chunking;
     uint64_t all = first_scales_count(first->work, product) / 2;
-    uint64_t from = chunk_share(chunking, all, chunk->first_stream);
-    size_t bytes = (size_t)chunk_share(chunking, all, chunk->streams) * sizeof(float);
-    if (first->of[product] && steps->first == 0) {
-        memcpy(first->of[product] + from, steps->scale, bytes);
-        memcpy(first->of[product] + all + from, steps->offset, bytes);
+    const struct chunk_pieces lines =
+        chunk_pieces_of(chunking, chunk, all, first->work->products[product].spec.nifs, 1);
+    float *of = first->of[product];
+    for (uint64_t k = 0; k < lines.count && of && steps->first == 0; k++) {
+        float *to = of + lines.first + k * lines.step;
+        memcpy(to, steps->scale + k * lines.size, (size_t)lines.size * sizeof *to);
+        memcpy(to + all, steps->offset + k * lines.size, (size_t)lines.size * sizeof *to);
     }
     return STATUS_OK;
 }

@@ -43,7 +43,7 @@ void filter_block_free(struct filter_block *block);
  * of the rows: a synthesis takes filter_plan_fan() of the archive's for each. *out gets the places
  * of the rows in filter_block_last(), for the next stage. Fails with DEVICE. */
 status_t filter_chain_run(filter_chain_t *chain, struct filter_block *block, buffer_t *in,
-                          const struct sample_input *input, uint32_t first_stream, uint32_t streams,
+                          const struct sample_input *input, struct stream_set streams,
                           struct overlap_rows counted, struct sample_input *out);
 
 /* Buffers and stages of this rank on `backend`. When a device's memory is full, blocks are halved

@@ -274,7 +274,7 @@ static status_t weights_create_product(weights_t *weights, uint32_t i, uint64_t 
 {
     const struct channelise_plan *work = weights->work;
     uint32_t streams = channelise_plan_made(work, i, work->chunking.group_streams);
-    uint32_t inner = work->archive->nselected[AXIS_CHAN];
+    uint32_t inner = channelise_plan_coarse(work);
     if (work->products[i].visibilities) {
         uint64_t lines = visibilities_lines(work->products[i].visibilities);
         REQUIRE(lines <= UINT32_MAX, STATUS_USAGE, "%s: too many pairs of streams: %llu",
@@ -394,7 +394,8 @@ static status_t weights_lose(weights_t *weights, uint32_t stream, const struct r
     TRY(shares_unite(runs, &weights->partial, &weights->more, &weights->shares));
     if (weights->filtered && shares->count > 0) {
         weights_add_rows(weights,
-                         filtered_lost(weights->filtered, weights->block.first_stream + stream,
+                         filtered_lost(weights->filtered,
+                                       stream_set_at(&weights->block.streams, stream),
                                        weights->needs, shares),
                          lost);
         return STATUS_OK;
@@ -468,9 +469,9 @@ static status_t weights_gather(weights_t *weights, uint32_t stream, const struct
     if (archive->losses.may_lack) { /* samples that the archive had not declared missing */
         const struct overlap_rows counted = block->counted;
         uint64_t count = runs_count(declared, counted.first, counted.end);
-        uint64_t gap =
-            archive_gap_of(archive, block->first_stream + stream, (uint64_t)(counted.first + later),
-                           (uint64_t)(counted.end - counted.first));
+        uint64_t gap = archive_gap_of(archive, stream_set_at(&block->streams, stream),
+                                      (uint64_t)(counted.first + later),
+                                      (uint64_t)(counted.end - counted.first));
         *missing += count - min_u64(count, gap);
     }
     TRY(weights_add_losses(block->unread, 0, block->unread->count, later, known));
@@ -514,8 +515,8 @@ static status_t weights_add_pair(weights_t *weights, uint32_t stream)
         return lacks_copy(first, &weights->lacks);
     }
     TRY(lacks_add(&weights->lacks, first));
-    TRY(weights_find_partial(weights, block->first_stream + stream - inner,
-                             block->first_stream + stream));
+    TRY(weights_find_partial(weights, stream_set_at(&block->streams, stream - inner),
+                             stream_set_at(&block->streams, stream)));
     TRY(weights_lose_all(weights, stream));
     for (uint32_t i = 0; i < weights->work->job->nproducts; i++) {
         if (weights->pairs[i] && weights_are_of_stations(weights->work, i)) {
@@ -531,13 +532,14 @@ static status_t weights_add_stream(weights_t *weights, uint32_t stream, const st
 {
     const struct channelise_plan *work = weights->work;
     const struct weights_block *block = &weights->block;
+    const uint32_t number = stream_set_at(&block->streams, stream);
     const uint32_t line =
-        array_plan_stream(work->array, work, block->first_stream + stream) - block->first_stream;
+        stream_set_find(&block->streams, array_plan_stream(work->array, work, number));
     TRY(weights_gather(weights, stream, mine, found, missing));
     if (!work->is_bank) {
         return STATUS_OK;
     }
-    TRY(weights_find_partial(weights, block->first_stream + stream, block->first_stream + stream));
+    TRY(weights_find_partial(weights, number, number));
     TRY(weights_lose_all(weights, stream));
     for (uint32_t i = 0; i < MOST_OUTPUTS; i++) {
         if (weights->products[i] && !work->products[i].visibilities &&
@@ -555,7 +557,7 @@ static status_t weights_lose_both(weights_t *weights, uint32_t a, uint32_t b, in
 {
     const struct channelise_plan *work = weights->work;
     const struct lacks *streams = weights->streams;
-    const uint32_t first = weights->block.first_stream;
+    const uint32_t first = weights->block.streams.first;
     *out |= streams[a].known.count + streams[b].known.count > 0 || weights->is_partial;
     if (*out) {
         TRY(lacks_copy(&weights->lacks, &streams[a]));
@@ -663,14 +665,14 @@ static status_t weights_add_streams(weights_t *weights, uint64_t *missing)
     while (mine.common > 0 && losses->items[mine.common - 1].stream == LOSS_OF_ALL) {
         mine.common--;
     }
-    for (uint32_t first = 0; first < block->streams; first += RUNS_TILE) {
-        uint32_t tile = (uint32_t)min_u64(RUNS_TILE, block->streams - first);
+    for (uint32_t first = 0; first < block->streams.count; first += RUNS_TILE) {
+        uint32_t tile = (uint32_t)min_u64(RUNS_TILE, block->streams.count - first);
         for (uint32_t s = 0; s < tile; s++) {
             weights->found[s].count = 0;
         }
         TRY(runs_find(&weights->scan, first, tile, weights->found));
         for (uint32_t s = 0; s < tile; s++) {
-            uint32_t stream = block->first_stream + first + s;
+            uint32_t stream = stream_set_at(&block->streams, first + s);
             for (mine.at = mine.end;
                  mine.at < mine.common && losses->items[mine.at].stream < stream; mine.at++) {
             }

@@ -33,22 +33,17 @@ enum {
     A_CHUNK = 4             /* times a chunk: what a thread needs to decompress one */
 };
 
-/* Measures groups of `streams` streams. Fails with DEVICE. */
-static status_t budget_measure_group(const struct channelise_plan *work, uint32_t streams,
-                                     struct budget_group *out)
+/* Measures the groups into which the work is cut. Fails with DEVICE. */
+static status_t budget_measure_group(const struct channelise_plan *work, struct budget_group *out)
 {
-    uint32_t fan = filter_plan_fan(work->filters);
-    uint32_t all = work->formed->nstreams;
     /* The host reads no samples, unless they are floats (pipeline/channelise_write.c). */
-    *out = (struct budget_group){.streams = streams,
+    *out = (struct budget_group){.streams = work->chunking.group_streams,
                                  .is_ingested = backend_abilities(work->backend)->ingests &&
                                                 !sample_types[work->seen->format].is_float};
-    for (uint32_t first = 0; first < all; first += streams) {
+    for (uint32_t i = 0; i < chunk_groups(&work->chunking); i++) {
+        const struct chunk chunk = chunk_at(&work->chunking, i);
         struct slab *slab = NULL;
-        const uint32_t taken =
-            channelise_plan_taken(work, (uint32_t)min_u64(streams, all - first)) * fan;
-        TRY(slab_create(work->archive, channelise_plan_taken_from(work, first) * fan, taken,
-                        &slab));
+        TRY(slab_create(work->archive, channelise_plan_read(work, &chunk), &slab));
         out->is_ingested = out->is_ingested && slab->width <= INGEST_PIECE &&
                            reader_can_ingest(work->archive, slab);
         out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
@@ -378,7 +373,7 @@ static int budget_fits_device(const struct channelise_plan *work, const struct b
 status_t budget_device_bytes(const struct channelise_plan *work, uint64_t *out)
 {
     struct budget_group group;
-    TRY(budget_measure_group(work, work->chunking.group_streams, &group));
+    TRY(budget_measure_group(work, &group));
     *out = budget_smallest_device_bytes(work, &group, 1);
     return STATUS_OK;
 }
@@ -388,6 +383,7 @@ enum {
                              * not this machine's, on which no job's chunks depend */
     CHUNK_BYTES = 64 << 20, /* in and out, where nothing else decides: a fraction of a second */
     BLOCKS_A_CHUNK = 8,     /* of a backend that prefers small blocks, so that ranks end together */
+    SHORT_PIECE = 1024,     /* of a row: a call for less takes as long; */
     LEAST_CHUNKS = 64,      /* so that ranks have something to share; */
     MOST_CHUNKS = 1 << 22,  /* so that rank 0 keeps up with thousands of ranks */
     GRAINS_A_THREAD = 4,    /* of a block, at least: so that threads end together, */
@@ -425,11 +421,42 @@ static const char *budget_problem(const struct channelise_plan *work, char text[
     return text;
 }
 
-/* Half of a group's streams, or what products take together of them. */
-static uint32_t budget_less_streams(const struct channelise_plan *work, uint32_t streams)
+/* Cuts the work into groups of `streams` streams that follow each other, or (`coarse` not 0) that
+ * are of `coarse` coarse channels. */
+static void budget_set_groups(struct channelise_plan *work, uint32_t streams, uint32_t coarse)
 {
-    uint64_t half = ceil_div_u64((streams + 1) / 2, work->group_quantum) * work->group_quantum;
-    return (uint32_t)min_u64(half, streams);
+    work->chunking.group_streams = streams;
+    work->chunking.group_coarse = coarse;
+    work->chunking.coarse = work->archive->nselected[AXIS_CHAN];
+    for (uint32_t i = 0; i < work->nbanks; i++) {
+        work->banks[i].channelise.pol_inner = channelise_plan_coarse(work);
+    }
+}
+
+/* Cuts smaller groups: of half of the streams, or of what products take together of them; then of
+ * fewer coarse channels, into groups of one size. Returns 0 if there are none. */
+static int budget_cut_finer(struct channelise_plan *work)
+{
+    const uint32_t streams = work->chunking.group_streams;
+    uint64_t half = ceil_div_u64((streams + 1) / 2, work->groups.quantum) * work->groups.quantum;
+    uint32_t coarse = channelise_plan_coarse(work);
+    if (work->chunking.group_coarse == 0 && half < streams) {
+        budget_set_groups(work, (uint32_t)half, 0);
+        return 1;
+    }
+    const uint32_t others = work->chunking.streams / work->archive->nselected[AXIS_CHAN];
+    while (work->groups.are_coarse && coarse > 1) {
+        uint32_t factor = 2;
+        while (coarse % factor > 0) {
+            factor++;
+        }
+        coarse /= factor;
+        if (others * coarse < streams) {
+            budget_set_groups(work, others * coarse, coarse);
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Whether the smallest block of a group fits what is left for blocks. */
@@ -437,47 +464,6 @@ static int budget_fits(const struct channelise_plan *work, const struct budget_g
                        uint64_t budget)
 {
     return budget_block_bytes(work, group, budget_least(work)) <= budget;
-}
-
-/* How many streams work together: as the run was begun, else all of them, or as many as let a small
- * block fit. */
-static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budget,
-                                     const struct chunking *begun, struct budget_group *group)
-{
-    TRY(budget_measure_group(work, begun ? begun->group_streams : work->formed->nstreams, group));
-    while ((!budget_fits(work, group, budget) || !budget_fits_device(work, group)) &&
-           budget_less_streams(work, group->streams) < group->streams && !begun) {
-        TRY(budget_measure_group(work, budget_less_streams(work, group->streams), group));
-    }
-    work->chunking.group_streams = group->streams;
-    return STATUS_OK;
-}
-
-static status_t budget_refuse(const struct channelise_plan *work, const struct chunking *begun,
-                              const struct budget_group *group)
-{
-    uint64_t bytes = budget_block_bytes(work, group, budget_least(work)) + budget_fixed_bytes(work);
-    char given[JOB_MEMORY_TEXT];
-    char problem[PROBLEM_TEXT];
-    char chunks[96] = "";
-    char together[96] = "";
-    if (work->group_quantum > 1) {
-        snprintf(together, sizeof together, " for the %u streams that a product takes together",
-                 group->streams);
-    }
-    if (budget_hdf5_bytes(work) > 0) {
-        snprintf(chunks, sizeof chunks, " (%s of it to read the dataset's chunks)",
-                 units_bytes(budget_hdf5_bytes(work)));
-    }
-    return report_fail(STATUS_USAGE, "%s: run.memory is %s, but %s need at least %s a rank%s%s%s",
-                       work->job->path, job_memory_words(work->job, given),
-                       budget_problem(work, problem), units_bytes(bytes), together, chunks,
-                       begun ? ", as its products were begun; --restart begins anew" : "");
-}
-
-static uint64_t budget_round_up(uint64_t value, uint64_t quantum)
-{
-    return ceil_div_u64(value, quantum) * quantum;
 }
 
 /* Units' worth of samples that two neighbouring blocks both need. */
@@ -504,6 +490,84 @@ static uint64_t budget_overlap_ratio(const struct channelise_plan *work)
     }
     double n = (double)work->chunking.spectra / (double)max_u64(budget_shared(work), 1);
     return min_u64(max_u64((uint64_t)sqrt(n / PINNING), LEAST_RATIO), OVERLAP_RATIO);
+}
+
+/* Whether blocks fit of which neighbours share little: reading and filtering twice what they share
+ * costs more than memory. */
+static int budget_suits(const struct channelise_plan *work, const struct budget_group *group,
+                        uint64_t budget)
+{
+    uint64_t block = budget_overlap_ratio(work) * budget_shared(work);
+    block = ceil_div_u64(max_u64(block, 1), CHUNK_GRAIN) * CHUNK_GRAIN;
+    block = min_u64(block, work->chunking.spectra);
+    return budget_block_bytes(work, group, max_u64(block, budget_least(work))) <= budget;
+}
+
+/* Whether groups cost more than memory: they take parts of time steps, whose others are read again,
+ * or write short parts of the rows of some product. */
+static int budget_groups_cost(const struct channelise_plan *work, const struct budget_group *group)
+{
+    const struct chunk chunk = chunk_at(&work->chunking, 0);
+    int costs = group->bounce_bytes > 0;
+    for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
+        const struct channelise_plan_product *product = &work->products[i];
+        const struct chunk_pieces pieces =
+            chunk_pieces_of(&work->chunking, &chunk, product->row_bytes, product->spec.nifs, 1);
+        costs |= pieces.size < SHORT_PIECE;
+    }
+    return chunk_groups(&work->chunking) > 1 && costs;
+}
+
+/* How many streams work together: as the run was begun, else all of them, or as many as let blocks
+ * fit: groups that cost more only if the smallest block fits in no others. */
+static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budget,
+                                     const struct chunking *begun, struct budget_group *group)
+{
+    budget_set_groups(work, begun ? begun->group_streams : work->formed->nstreams,
+                      begun ? begun->group_coarse : 0);
+    TRY(budget_measure_group(work, group));
+    for (struct budget_group last; !begun;) {
+        const struct chunking before = work->chunking;
+        int fits = budget_fits(work, group, budget) && budget_fits_device(work, group);
+        if ((fits && budget_suits(work, group, budget)) || !budget_cut_finer(work)) {
+            break;
+        }
+        last = *group;
+        TRY(budget_measure_group(work, group));
+        if (fits && budget_groups_cost(work, group)) {
+            budget_set_groups(work, before.group_streams, before.group_coarse);
+            *group = last;
+            break;
+        }
+    }
+    return STATUS_OK;
+}
+
+static status_t budget_refuse(const struct channelise_plan *work, const struct chunking *begun,
+                              const struct budget_group *group)
+{
+    uint64_t bytes = budget_block_bytes(work, group, budget_least(work)) + budget_fixed_bytes(work);
+    char given[JOB_MEMORY_TEXT];
+    char problem[PROBLEM_TEXT];
+    char chunks[96] = "";
+    char together[96] = "";
+    if (work->groups.quantum > 1) {
+        snprintf(together, sizeof together, " for the %u streams that a product takes together",
+                 group->streams);
+    }
+    if (budget_hdf5_bytes(work) > 0) {
+        snprintf(chunks, sizeof chunks, " (%s of it to read the dataset's chunks)",
+                 units_bytes(budget_hdf5_bytes(work)));
+    }
+    return report_fail(STATUS_USAGE, "%s: run.memory is %s, but %s need at least %s a rank%s%s%s",
+                       work->job->path, job_memory_words(work->job, given),
+                       budget_problem(work, problem), units_bytes(bytes), together, chunks,
+                       begun ? ", as its products were begun; --restart begins anew" : "");
+}
+
+static uint64_t budget_round_up(uint64_t value, uint64_t quantum)
+{
+    return ceil_div_u64(value, quantum) * quantum;
 }
 
 /* A block that suits the backend, of at most `most` spectra: not so small that overlaps are read
@@ -749,7 +813,13 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     struct budget_group group;
     uint64_t usual;
     work->writers = 1;
-    TRY(budget_cut(work, job->cut.memory, begun, &group, &usual));
+    uint64_t memory = job->cut.memory;
+    TRY(budget_cut(work, memory, begun, &group, &usual));
+    while (!begun && memory <= job->memory / 2 &&
+           (!budget_suits(work, &group, usual) || budget_groups_cost(work, &group))) {
+        memory *= 2;
+        TRY(budget_cut(work, memory, begun, &group, &usual));
+    }
     uint64_t budget = budget_for_blocks(work, job->memory);
     if (!budget_fits(work, &group, budget) && job->memory < job->cut.memory) {
         TRY(budget_cut(work, job->memory, begun, &group, &budget));

@@ -308,7 +308,7 @@ static status_t plan_settle_order(struct channelise_plan *work)
     if (work->filters) {
         return STATUS_OK;
     }
-    TRY_OUT(slab_create(archive, 0, archive->nstreams, &slab));
+    TRY_OUT(slab_create(archive, stream_range(0, archive->nstreams), &slab));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         work->banks[i].channelise.is_interleaved = slab->width != bytes;
     }
@@ -324,7 +324,7 @@ static status_t plan_count_bytes(struct channelise_plan *work)
     uint32_t groups = chunk_groups(&work->chunking);
     uint64_t chunks = chunk_count(&work->chunking) / groups;
     struct slab *slab = NULL;
-    TRY_OUT(slab_create(archive, 0, archive->nstreams, &slab));
+    TRY_OUT(slab_create(archive, stream_range(0, archive->nstreams), &slab));
     struct overlap_rows all[FILTER_PLAN_ROWS];
     TRY_OUT(channelise_plan_samples(work, 0, work->chunking.spectra, 1, all));
     uint64_t samples = (uint64_t)(all[0].end - all[0].first);

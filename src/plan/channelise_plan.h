@@ -94,8 +94,11 @@ struct channelise_plan {
     uint64_t wanted_block; /* struct channelise_plan_cut */
     int is_judged;         /* likewise, */
     const struct product *judged;
-    uint32_t group_quantum; /* streams that products take together: groups are of multiples of it,
-                               or of all */
+    struct {
+        uint32_t quantum; /* streams that products take together: groups are of multiples of it, or
+                             of all, */
+        int are_coarse;   /* or of some coarse channels of all polarisations */
+    } groups;
 };
 
 /* Whether products have weights: where samples may be missing, or as they were begun. */
@@ -162,11 +165,22 @@ static inline uint32_t channelise_plan_taken(const struct channelise_plan *work,
     return work->beams ? work->seen->nstreams : streams;
 }
 
-/* Returns the first of these, where a chunk's products begin with this one. */
-static inline uint32_t channelise_plan_taken_from(const struct channelise_plan *work,
-                                                  uint32_t first_stream)
+/* Returns these streams of a chunk. */
+static inline struct stream_set channelise_plan_streams(const struct channelise_plan *work,
+                                                        const struct chunk *chunk)
 {
-    return work->beams ? 0 : first_stream;
+    return work->beams ? stream_range(0, work->seen->nstreams) : chunk_streams(chunk);
+}
+
+/* Returns the streams of the archive that are read for a chunk. */
+struct stream_set channelise_plan_read(const struct channelise_plan *work,
+                                       const struct chunk *chunk);
+
+/* Returns the coarse channels that each polarisation has in a group of streams. */
+static inline uint32_t channelise_plan_coarse(const struct channelise_plan *work)
+{
+    return work->chunking.group_coarse > 0 ? work->chunking.group_coarse
+                                           : work->archive->nselected[AXIS_CHAN];
 }
 
 /* Returns the spectra of a bank in units first .. first + count - 1. */

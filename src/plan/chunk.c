@@ -21,16 +21,25 @@ struct chunk chunk_at(const struct chunking *chunking, uint64_t index)
     chunk.group = (uint32_t)(index % groups);
     chunk.first = index / groups * chunking->chunk_spectra;
     chunk.count = min_u64(chunking->chunk_spectra, chunking->spectra - chunk.first);
+    if (chunking->group_coarse > 0) {
+        chunk.first_stream = chunk.group * chunking->group_coarse;
+        chunk.streams = chunking->group_streams;
+        chunk.run = chunking->group_coarse;
+        chunk.stride = chunking->coarse;
+        return chunk;
+    }
     chunk.first_stream = chunk.group * chunking->group_streams;
     chunk.streams =
         (uint32_t)min_u64(chunking->group_streams, chunking->streams - chunk.first_stream);
+    chunk.run = chunk.stride = chunk.streams;
     return chunk;
 }
 
 int chunk_is_same_cut(const struct chunking *a, const struct chunking *b)
 {
     return a->spectra == b->spectra && a->chunk_spectra == b->chunk_spectra &&
-           a->streams == b->streams && a->group_streams == b->group_streams;
+           a->streams == b->streams && a->group_streams == b->group_streams &&
+           a->group_coarse == b->group_coarse;
 }
 
 uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk, uint64_t from)
@@ -50,12 +59,21 @@ uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t s
            whole % chunking->streams * streams / chunking->streams;
 }
 
-uint64_t chunk_columns_share(const struct chunking *chunking, uint64_t column, uint64_t whole,
-                             uint32_t streams)
+struct chunk_pieces chunk_pieces_of(const struct chunking *chunking, const struct chunk *chunk,
+                                    uint64_t whole, uint64_t ifs, uint64_t column)
 {
-    return column > 1
-               ? ceil_div_u64(streams, column) * (whole / ceil_div_u64(chunking->streams, column))
-               : chunk_share(chunking, whole, streams);
+    if (chunk->stride > chunk->run) {
+        const uint64_t line = whole / ifs;
+        return (struct chunk_pieces){line / chunk->stride * chunk->first_stream,
+                                     line / chunk->stride * chunk->run, line, ifs};
+    }
+    if (column > 1) {
+        const uint64_t one = whole / ceil_div_u64(chunking->streams, column);
+        return (struct chunk_pieces){chunk->first_stream / column * one,
+                                     ceil_div_u64(chunk->streams, column) * one, 0, 1};
+    }
+    return (struct chunk_pieces){chunk_share(chunking, whole, chunk->first_stream),
+                                 chunk_share(chunking, whole, chunk->streams), 0, 1};
 }
 
 uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page)

@@ -8,7 +8,7 @@
 #ifndef VOLTMILL_PLAN_CHUNK_H
 #define VOLTMILL_PLAN_CHUNK_H
 
-#include <stdint.h>
+#include "base/stream_set.h"
 
 enum { CHUNK_GRAIN = 16 };
 
@@ -23,12 +23,16 @@ struct chunking {
                                chunk_spectra, or all */
     uint32_t streams;
     uint32_t group_streams; /* of a group; the last one may be smaller */
+    /* Groups are of streams that follow each other; or, where that is not 0, of `group_coarse` of
+     * the `coarse` coarse channels, which it divides, each of all other streams. */
+    uint32_t group_coarse, coarse;
 };
 
 struct chunk {
     uint64_t index;
     uint64_t first, count; /* spectra */
     uint32_t group, first_stream, streams;
+    uint32_t run, stride; /* struct stream_set's */
 };
 
 /* Counts of a chunk, for one product. */
@@ -51,13 +55,29 @@ uint64_t chunk_block(const struct chunking *chunking, const struct chunk *chunk,
 
 /* Returns the share of `streams` streams in `whole` bytes of a product's row, which all streams
  * make. If a part of the streams makes no whole bytes, groups have more streams (struct
- * channelise_plan, group_quantum). */
+ * channelise_plan, groups). */
 uint64_t chunk_share(const struct chunking *chunking, uint64_t whole, uint32_t streams);
 
-/* Returns the share likewise for rows of columns that `column` streams make, the last one perhaps
- * fewer. */
-uint64_t chunk_columns_share(const struct chunking *chunking, uint64_t column, uint64_t whole,
-                             uint32_t streams);
+/* The same of a chunk, and where that is in such a row: `count` pieces of `size` each, the first
+ * one at `first`, `step` from one to the next. Rows have a line for each of `ifs` ifs, or columns
+ * that `column` streams make (else 1), the last one of fewer. */
+struct chunk_pieces {
+    uint64_t first, size, step, count;
+};
+struct chunk_pieces chunk_pieces_of(const struct chunking *chunking, const struct chunk *chunk,
+                                    uint64_t whole, uint64_t ifs, uint64_t column);
+
+/* Returns the place in the row of the chunk's own unit i. */
+static inline uint64_t chunk_pieces_at(const struct chunk_pieces *pieces, uint64_t i)
+{
+    return pieces->first + i / pieces->size * pieces->step + i % pieces->size;
+}
+
+/* Returns the streams of a chunk. */
+static inline struct stream_set chunk_streams(const struct chunk *chunk)
+{
+    return (struct stream_set){chunk->first_stream, chunk->streams, chunk->run, chunk->stride};
+}
 
 /* Returns the multiple of rows such that rows * row_bytes is a multiple of `page`. */
 uint64_t chunk_row_quantum(uint64_t row_bytes, uint64_t page);

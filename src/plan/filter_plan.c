@@ -49,6 +49,14 @@ uint32_t filter_plan_fan(const struct filter_plan *plan)
     return plan ? filter_plan_stage(plan, 0)->fan : 1;
 }
 
+struct stream_set channelise_plan_read(const struct channelise_plan *work,
+                                       const struct chunk *chunk)
+{
+    const struct stream_set set = channelise_plan_streams(work, chunk);
+    const uint32_t fan = filter_plan_fan(work->filters);
+    return fan > 1 ? stream_range(set.first * fan, set.count * fan) : set;
+}
+
 uint64_t filter_plan_stride(uint64_t rows)
 {
     return ceil_div_u64(rows, STRIDE) * STRIDE;

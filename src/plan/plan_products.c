@@ -640,6 +640,14 @@ struct plan_products_shape plan_products_shape_of(const struct channelise_plan *
                                         spec->bank.nchannels};
 }
 
+/* Whether each coarse channel of product i is made of that one alone, by steps that know which
+ * coarse channels they have. */
+static int products_cut_coarse(const struct channelise_plan *work, uint32_t i)
+{
+    const struct product_spec *spec = &work->products[i].spec;
+    return spec->frequencies == bank_channels(spec) && !spec->flag.is_on && !spec->gains;
+}
+
 /* Streams that are in one group. */
 static uint64_t products_together(const struct channelise_plan *work, uint32_t i)
 {
@@ -692,7 +700,8 @@ static status_t products_settle_rows(struct channelise_plan *work, uint32_t i)
 status_t plan_products_settle(struct channelise_plan *work)
 {
     const struct job *job = work->job;
-    work->group_quantum = 1;
+    work->groups.quantum = 1;
+    work->groups.are_coarse = work->is_bank && filter_plan_fan(work->filters) == 1 && !work->array;
     for (uint32_t i = 0; i < job->nproducts; i++) {
         struct channelise_plan_product *product = &work->products[i];
         uint64_t spectra = channelise_plan_bank_of(work, i)->spectra;
@@ -708,7 +717,8 @@ status_t plan_products_settle(struct channelise_plan *work)
                                                                                             << 62,
                 STATUS_USAGE, "%s: product %s would have an absurd size", job->path,
                 job->products[i].file);
-        work->group_quantum = (uint32_t)max_u64(work->group_quantum, products_together(work, i));
+        work->groups.quantum = (uint32_t)max_u64(work->groups.quantum, products_together(work, i));
+        work->groups.are_coarse = work->groups.are_coarse && products_cut_coarse(work, i);
         products_settle_output(work, i);
         TRY(work->is_bank ? products_settle_flag(work, i) : STATUS_OK);
     }

@@ -7,7 +7,7 @@
 /* Returns the backend's output for a product: of flagged power its cells. */
 struct channelise_output plan_ifs_output(const struct job_product *job);
 
-/* Settles work->products (but the coefficients) and work->group_quantum. Banks, rows and weights
+/* Settles work->products (but the coefficients) and work->groups.quantum. Banks, rows and weights
  * are settled already. Fails with USAGE: fewer spectra than a dump has, channels that there are
  * not, sizes that do not fit; with DATA. */
 status_t plan_products_settle(struct channelise_plan *work);

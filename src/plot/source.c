@@ -103,7 +103,7 @@ static status_t volts_open(const struct drawing *d, struct json *json, struct vo
     }
     const struct archive *a = v->archive;
     v->coding = stage_plan_coding(a);
-    TRY_OUT(slab_create(a, 0, a->nstreams, &v->slab));
+    TRY_OUT(slab_create(a, stream_range(0, a->nstreams), &v->slab));
     TRY_OUT(reader_create(a, CACHE_BYTES, 1, &v->reader));
     TRY_OUT(memory_zeroed(a->nstreams, sizeof *v->re, "offsets", &v->re));
     TRY_OUT(memory_zeroed(a->nstreams, sizeof *v->im, "offsets", &v->im));

@@ -30,8 +30,8 @@ enum {
 /* A stretch of rows that one check vouches for: a span, or a chunk's rows of its streams. */
 struct stretch {
     uint64_t first_row, rows;
-    uint64_t from, piece; /* bytes of each row */
-    uint64_t is_beside;   /* its rows are as written, but not the data beside them */
+    struct chunk_pieces pieces; /* bytes of each row */
+    uint64_t is_beside;         /* its rows are as written, but not the data beside them */
 };
 
 struct check {
@@ -106,9 +106,9 @@ static status_t crc_compare_stamps(const struct check *check, const struct stret
         return STATUS_OK;
     }
     if (is_across && stretch->first_row == 0) {
-        TRY(crc_compare_times(check, stretch->from / crc_time_bytes(check),
-                              stretch->piece / crc_time_bytes(check), same));
-    } else if (!is_across && stretch->from == 0) {
+        TRY(crc_compare_times(check, stretch->pieces.first / crc_time_bytes(check),
+                              stretch->pieces.size / crc_time_bytes(check), same));
+    } else if (!is_across && stretch->pieces.first == 0) {
         TRY(crc_compare_times(check, stretch->first_row, stretch->rows, same));
     }
     return STATUS_OK;
@@ -118,15 +118,20 @@ static status_t crc_compare_stamps(const struct check *check, const struct stret
 static status_t crc_sum_stretch(struct check *check, const struct stretch *stretch)
 {
     const struct product_place *place = &check->product->place;
-    uint64_t step = max_u64(ROOM_BYTES / stretch->piece, 1);
+    const struct chunk_pieces *pieces = &stretch->pieces;
+    uint64_t step = max_u64(ROOM_BYTES / pieces->size, 1);
     uint64_t end = stretch->first_row + stretch->rows;
     memset(check->sums, 0,
            (size_t)spans_touched(place, stretch->first_row, stretch->rows) * sizeof *check->sums);
     for (uint64_t row = stretch->first_row; row < end; row += step) {
         uint64_t count = min_u64(step, end - row);
-        TRY(rows_read(check->stored, row, count, stretch->from, stretch->piece, check->rows));
-        spans_add(place, row, count, stretch->from, stretch->piece, check->rows,
-                  check->sums + (row / place->span_rows - stretch->first_row / place->span_rows));
+        for (uint64_t k = 0; k < pieces->count; k++) {
+            const uint64_t from = pieces->first + k * pieces->step;
+            TRY(rows_read(check->stored, row, count, from, pieces->size, check->rows));
+            spans_add(place, row, count, from, pieces->size, check->rows,
+                      check->sums +
+                          (row / place->span_rows - stretch->first_row / place->span_rows));
+        }
     }
     return STATUS_OK;
 }
@@ -158,8 +163,8 @@ static status_t crc_check_span(void *context, driver_t *driver, uint64_t span)
     struct check *check = context;
     const struct product_place *place = &check->product->place;
     uint64_t first = span * place->span_rows;
-    struct stretch stretch = {first, min_u64(place->span_rows, place->rows - first), 0,
-                              place->row_bytes, 0};
+    struct stretch stretch = {
+        first, min_u64(place->span_rows, place->rows - first), {0, place->row_bytes, 0, 1}, 0};
     return crc_check_stretch(check, driver, &stretch, &check->expected[span], 1);
 }
 
@@ -170,6 +175,7 @@ static struct beside_shape beside_shape_of_product(const struct product *product
     uint64_t bits = max_u64(product->bits, 1);
     uint64_t rows = max_u64(product->rows, 1);
     return (struct beside_shape){.lines = product->place.row_bytes * 8 / bits / parts,
+                                 .ifs = product->streams,
                                  .weights = product->weights,
                                  .cells = product->flags.rows / rows,
                                  .cell = product->flags.ifs * product->flags.channels};
@@ -183,9 +189,9 @@ static status_t crc_check_chunk(void *context, driver_t *driver, uint64_t number
     struct journal_rows rows = journal_head_rows(head, &chunk);
     uint64_t row = head->place.row_bytes;
     uint64_t column = check->product->kind == PRODUCT_CANDIDATES ? PEAK_CELL : 1;
-    struct stretch stretch = {rows.first, rows.count,
-                              chunk_columns_share(&head->chunking, column, row, chunk.first_stream),
-                              chunk_columns_share(&head->chunking, column, row, chunk.streams), 0};
+    struct stretch stretch = {
+        rows.first, rows.count,
+        chunk_pieces_of(&head->chunking, &chunk, row, check->product->streams, column), 0};
     const struct beside_file file = {.fd = check->fd,
                                      .path = check->path,
                                      .place = &head->place,
@@ -221,10 +227,13 @@ static void crc_print_damaged(const struct check *check, const struct stretch *s
 {
     display_print("rows %" PRIu64 " to %" PRIu64, stretch->first_row,
                   stretch->first_row + stretch->rows - 1);
-    if (stretch->piece < check->product->place.row_bytes) {
-        display_print(", bytes %" PRIu64 " to %" PRIu64 " of each", stretch->from,
-                      stretch->from + stretch->piece - 1);
+    const struct chunk_pieces *pieces = &stretch->pieces;
+    for (uint64_t k = 0; k < pieces->count && pieces->size < check->product->place.row_bytes; k++) {
+        display_print(k == 0 ? ", bytes %" PRIu64 " to %" PRIu64 : " and %" PRIu64 " to %" PRIu64,
+                      pieces->first + k * pieces->step,
+                      pieces->first + k * pieces->step + pieces->size - 1);
     }
+    display_print(pieces->size < check->product->place.row_bytes ? " of each" : "");
     display_print(stretch->is_beside ? ": their weights, flags or scales are damaged\n"
                                      : ": damaged\n");
 }
@@ -235,8 +244,8 @@ static void crc_write_damaged(const struct check *check, const struct stretch *s
     json_begin(json, NULL);
     json_u64(json, "first_row", stretch->first_row);
     json_u64(json, "rows", stretch->rows);
-    json_u64(json, "first_byte_of_row", stretch->from);
-    json_u64(json, "bytes_of_row", stretch->piece);
+    json_u64(json, "first_byte_of_row", stretch->pieces.first);
+    json_u64(json, "bytes_of_row", stretch->pieces.size);
     json_bool(json, "is_beside", stretch->is_beside != 0);
     json_end(json);
 }

@@ -259,8 +259,10 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
     const struct product *product = verify->product;
     const struct product_place *place = &product->place;
     const char *path = product->path;
-    uint64_t piece = chunk_share(verify->chunking, place->row_bytes, chunk->streams);
-    uint64_t room = piece * 32 / product->bits; /* few bits become floats in place */
+    const struct chunk_pieces pieces =
+        chunk_pieces_of(verify->chunking, chunk, place->row_bytes, product->streams, 1);
+    /* Few bits become floats in place. */
+    uint64_t room = pieces.count * pieces.size * 32 / product->bits;
     if (room > verify->stored_size) {
         free(memory_move(&verify->stored));
         TRY(memory_aligned((size_t)room, 1, "a row", &verify->stored));
@@ -269,7 +271,9 @@ status_t verify_read_row(struct verify *verify, const struct chunk *chunk, uint6
     if (place->holes_offset > 0) {
         TRY(file_read(verify->fd, path, place->holes_offset + row, is_marked, 1));
     }
-    return rows_read(verify->rows, row, 1,
-                     chunk_share(verify->chunking, place->row_bytes, chunk->first_stream), piece,
-                     verify->stored);
+    for (uint64_t k = 0; k < pieces.count; k++) {
+        TRY(rows_read(verify->rows, row, 1, pieces.first + k * pieces.step, pieces.size,
+                      (char *)verify->stored + k * pieces.size));
+    }
+    return STATUS_OK;
 }

@@ -80,7 +80,7 @@ static void input_look(const struct channelise_plan *plan, const struct probe *p
 static status_t input_open(const struct channelise_plan *plan, struct probe *probe)
 {
     const struct archive *archive = plan->archive;
-    TRY(slab_create(archive, 0, archive->nstreams, &probe->slab));
+    TRY(slab_create(archive, stream_range(0, archive->nstreams), &probe->slab));
     TRY(reader_create(archive, plan->cache_bytes, 1, &probe->reader));
     uint64_t step = probe->slab->nblocks * probe->slab->width;
     probe->count = min_u64(archive->samples, min_u64(MOST_SAMPLES, max_u64(MOST_BYTES / step, 16)));
@@ -208,6 +208,7 @@ double verify_rows_went_in(const struct verify_rows *rows)
 struct judged {
     uint32_t groups, together, coarse;
     uint32_t first; /* its number, of streams, or of ifs where these were finished */
+    uint32_t first_coarse;
     int has_ifs;
     uint64_t floats, channels;
     const struct agreement_whole *wholes; /* [groups][together]; NULL: all channels are there */
@@ -231,6 +232,12 @@ static struct judged rows_judged(const struct verify *verify, const struct produ
             (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->streams) / judged.together;
         judged.first = (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->first_stream);
         judged.coarse = wholes ? 1 : spec->archive->nselected[AXIS_CHAN];
+        if (chunk->stride > chunk->run) {
+            judged.groups = spec->nifs / judged.together;
+            judged.first = 0;
+            judged.coarse = chunk->run;
+            judged.first_coarse = chunk->first_stream;
+        }
         judged.channels = wholes ? spec->frequencies : spec->bank.nchannels;
     }
     judged.floats = judged.channels * (product_quantity(spec->kind) == QUANTITY_SPECTRA ? 2 : 1);
@@ -252,7 +259,7 @@ static struct part rows_part(const struct verify *verify, const struct verify_ro
     uint32_t coarse = index % judged->coarse;
     uint64_t at = ((uint64_t)group * judged->together * judged->coarse + coarse) * judged->floats;
     return (struct part){.first = judged->first + group * judged->together,
-                         .coarse = coarse,
+                         .coarse = judged->first_coarse + coarse,
                          .ncoarse = judged->wholes ? rows->spec->archive->nselected[AXIS_CHAN] : 1,
                          .stored = (const float *)(void *)verify->stored + at,
                          .expected = expected + at,

@@ -155,11 +155,14 @@ static status_t spectra_compare_weights(void *context, uint32_t index, const str
     const struct product *product = verify->product;
     float *stored = NULL;
     (void)index;
-    uint64_t lines = chunk_share(verify->chunking, product->weights, chunk->streams);
-    uint64_t first = chunk_share(verify->chunking, product->weights, chunk->first_stream);
+    const struct chunk_pieces pieces =
+        chunk_pieces_of(verify->chunking, chunk, product->weights, product->streams, 1);
+    const uint64_t lines = pieces.size;
     TRY_OUT(memory_zeroed((size_t)lines, sizeof *stored, "weights", &stored));
-    for (uint64_t i = 0; i < rows; i++, weights += lines) {
-        uint64_t at = (first_row + i) * product->weights + first;
+    for (uint64_t i = 0; i < rows * pieces.count; i++, weights += lines) {
+        const uint64_t row = first_row + i / pieces.count;
+        const uint64_t first = pieces.first + i % pieces.count * pieces.step;
+        uint64_t at = row * product->weights + first;
         TRY_OUT(file_read(verify->fd, product->path,
                           product->place.weights_offset + at * sizeof *stored, stored,
                           lines * sizeof *stored));
@@ -168,7 +171,7 @@ static status_t spectra_compare_weights(void *context, uint32_t index, const str
                 stored[s] == weights[s], STATUS_DATA,
                 "%s is not what its job and input make of it: the weight of stream %llu in row "
                 "%llu is %.9g, expected %.9g%s",
-                product->path, (unsigned long long)(first + s), (unsigned long long)(first_row + i),
+                product->path, (unsigned long long)(first + s), (unsigned long long)row,
                 (double)stored[s], (double)weights[s],
                 verify->holes > 0 ? ": was its input unreadable then? --force makes it anew" : "");
         }
@@ -450,9 +453,13 @@ static uint64_t spectra_chunk_of(const struct verify *verify, const struct verif
     const struct product *product = verify->product;
     const struct chunking *chunking = verify->chunking;
     uint64_t numbers = product->place.row_bytes * 8 / max_u64(product->bits, 8);
-    uint64_t stream = mark->at * chunking->streams / numbers;
+    uint64_t group = mark->at * chunking->streams / numbers / chunking->group_streams;
+    if (chunking->group_coarse > 0) {
+        const uint64_t line = numbers / product->streams;
+        group = mark->at % line * chunking->coarse / line / chunking->group_coarse;
+    }
     return mark->row * product->integrate / chunking->chunk_spectra * chunk_groups(chunking) +
-           stream / chunking->group_streams;
+           group;
 }
 
 /* A product's description of the filters before it, and the facts that can be read back of it. */

@@ -17,7 +17,8 @@ struct verify_steps {
     uint32_t parts;
     uint64_t lines; /* of a whole row */
     /* Scale, then offset, of the lines of a chunk, of the block that was read last. */
-    uint64_t block, first, count;
+    uint64_t block, count;
+    struct chunk_pieces pieces;
     float *scale;
     float *row; /* [lines][parts] */
     /* Clipped numbers of the block that rows come of, so far: [low, high][least, most][lines]. */
@@ -32,18 +33,19 @@ struct steps_slack {
     double mean, bound;
 };
 
-/* Reads `count` of a block's scales from line `first` on, and their offsets, `stride` floats
- * after.
- */
+/* Reads the scales of some of a block's lines, and their offsets, `stride` floats after. */
 static status_t steps_read(const struct verify *verify, uint64_t lines, uint64_t block,
-                           uint64_t first, uint64_t count, uint64_t stride, float *out)
+                           const struct chunk_pieces *pieces, uint64_t stride, float *out)
 {
     const struct product *product = verify->product;
-    const uint64_t at = (block * lines + first) * sizeof *out;
-    TRY(file_read(verify->fd, product->path, product->place.scale_offset + at, out,
-                  count * sizeof *out));
-    return file_read(verify->fd, product->path, product->place.offset_offset + at, out + stride,
-                     count * sizeof *out);
+    const uint64_t bytes = pieces->size * sizeof *out;
+    for (uint64_t k = 0; k < pieces->count; k++, out += pieces->size) {
+        const uint64_t at = (block * lines + pieces->first + k * pieces->step) * sizeof *out;
+        TRY(file_read(verify->fd, product->path, product->place.scale_offset + at, out, bytes));
+        TRY(file_read(verify->fd, product->path, product->place.offset_offset + at, out + stride,
+                      bytes));
+    }
+    return STATUS_OK;
 }
 
 status_t verify_steps_create(const struct verify *verify, struct channelise_plan *plan,
@@ -73,7 +75,8 @@ status_t verify_steps_create(const struct verify *verify, struct channelise_plan
     }
     if (spec->steps.are_first) {
         TRY_OUT(memory_zeroed((size_t)steps->lines, 2 * sizeof *given, "scales", &given));
-        TRY_OUT(steps_read(verify, steps->lines, 0, 0, steps->lines, steps->lines, given));
+        const struct chunk_pieces all = {0, steps->lines, 0, 1};
+        TRY_OUT(steps_read(verify, steps->lines, 0, &all, steps->lines, given));
         plan->products[0].first_scales = memory_move(&given);
     }
     *out = memory_move(&steps);
@@ -99,14 +102,15 @@ static status_t steps_find(const struct verify *verify, struct verify_steps *ste
 {
     const struct product_place *place = &verify->product->place;
     uint64_t block = place->scales == 1 ? 0 : row / place->scale_rows;
-    uint64_t first = chunk_share(verify->chunking, steps->lines, chunk->first_stream);
-    uint64_t count = chunk_share(verify->chunking, steps->lines, chunk->streams);
-    if (block == steps->block && first == steps->first && count == steps->count) {
+    const struct chunk_pieces pieces =
+        chunk_pieces_of(verify->chunking, chunk, steps->lines, verify->product->streams, 1);
+    uint64_t count = pieces.count * pieces.size;
+    if (block == steps->block && pieces.first == steps->pieces.first && count == steps->count) {
         return STATUS_OK;
     }
-    TRY(steps_read(verify, steps->lines, block, first, count, steps->lines, steps->scale));
+    TRY(steps_read(verify, steps->lines, block, &pieces, steps->lines, steps->scale));
     steps->block = block;
-    steps->first = first;
+    steps->pieces = pieces;
     steps->count = count;
     return STATUS_OK;
 }
@@ -186,9 +190,12 @@ static status_t steps_compare_counts(const struct verify *verify, const struct v
     uint16_t *found = NULL;
     TRY_OUT(memory_zeroed((size_t)steps->count, sizeof *found, "counts", &found));
     for (int high = 0; high < 2; high++) {
-        uint64_t at = block * steps->lines + steps->first;
-        TRY_OUT(file_read(verify->fd, product->path, offsets[high] + at * sizeof *found, found,
-                          steps->count * sizeof *found));
+        const struct chunk_pieces *pieces = &steps->pieces;
+        for (uint64_t k = 0; k < pieces->count; k++) {
+            uint64_t at = block * steps->lines + pieces->first + k * pieces->step;
+            TRY_OUT(file_read(verify->fd, product->path, offsets[high] + at * sizeof *found,
+                              found + k * pieces->size, pieces->size * sizeof *found));
+        }
         for (uint64_t i = 0; i < steps->count; i++) {
             uint32_t least = steps->clipped[high][0][i];
             uint32_t most = steps->clipped[high][1][i];
@@ -198,7 +205,7 @@ static status_t steps_compare_counts(const struct verify *verify, const struct v
                         "%s is not what its job and input make of it: /clipped_%s of block %llu, "
                         "channel %llu of its ifs, is %u, expected %s",
                         product->path, high ? "high" : "low", (unsigned long long)block,
-                        (unsigned long long)(steps->first + i), found[i], expected);
+                        (unsigned long long)chunk_pieces_at(pieces, i), found[i], expected);
         }
     }
 out:
@@ -286,7 +293,8 @@ static status_t steps_read_mean(const struct verify *verify, uint64_t lines, uin
     const uint64_t count = verify->product->frequencies;
     float *all = NULL;
     TRY_OUT(memory_zeroed((size_t)count, 2 * sizeof *all, "scales", &all));
-    TRY_OUT(steps_read(verify, lines, 0, number * count, count, count, all));
+    const struct chunk_pieces its = {number * count, count, 0, 1};
+    TRY_OUT(steps_read(verify, lines, 0, &its, count, all));
     out->scale = out->offset = 0;
     for (uint64_t i = 0; i < count; i++) {
         out->scale += (double)all[i] / (double)count;
@@ -304,8 +312,9 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
     const struct product *product = verify->product;
     const struct product_place *place = &product->place;
     uint64_t lines = product->streams * product->frequencies;
-    uint64_t first = chunk_share(verify->chunking, lines, chunk->first_stream);
-    uint64_t count = chunk_share(verify->chunking, lines, chunk->streams);
+    const struct chunk_pieces pieces =
+        chunk_pieces_of(verify->chunking, chunk, lines, product->streams, 1);
+    const uint64_t count = pieces.count * pieces.size;
     float *found = NULL; /* scales, then offsets */
     TRY_OUT(memory_zeroed((size_t)count, 2 * sizeof *found, "scales", &found));
     for (uint64_t b = 0; b < expected->count && expected->first + b < place->scales; b++) {
@@ -315,7 +324,7 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
         uint64_t mean_of = UINT64_MAX;
         double largest = 0;
         struct told mean = {0};
-        TRY_OUT(steps_read(verify, lines, number, first, count, count, found));
+        TRY_OUT(steps_read(verify, lines, number, &pieces, count, found));
         for (uint64_t i = 0; i < count; i++) {
             /* GCC 12 for ARM crashes at fmax() here. */
             largest = (double)scale[i] > largest ? (double)scale[i] : largest;
@@ -323,14 +332,14 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
         for (uint64_t i = 0; i < count; i++) {
             const struct told stored = {(double)found[i], (double)found[count + i]};
             struct told told = {(double)scale[i], (double)offset[i]};
-            uint64_t own = (first + i) / product->frequencies;
+            const uint64_t line = chunk_pieces_at(&pieces, i);
+            uint64_t own = line / product->frequencies;
             if (number == 0 && scale[i] == 0) {
                 TRY_OUT(own != mean_of ? steps_read_mean(verify, lines, own, &mean) : STATUS_OK);
                 mean_of = own;
                 told = mean;
             }
-            TRY_OUT(
-                steps_compare_line(verify, number, first + i, &stored, &told, largest, went_in));
+            TRY_OUT(steps_compare_line(verify, number, line, &stored, &told, largest, went_in));
         }
     }
 out:

@@ -111,7 +111,7 @@ static int read_some(const struct archive *archive)
     for (int at_end = 0; at_end < 2; at_end++) {
         struct slab *slab = NULL;
         uint32_t first_stream = at_end ? archive->nstreams - nstreams : 0;
-        status_t st = slab_create(archive, first_stream, nstreams, &slab);
+        status_t st = slab_create(archive, stream_range(first_stream, nstreams), &slab);
         if (st == STATUS_OK) {
             uint64_t each = slab_bytes(slab, 1);
             uint64_t fits = each > 0 ? MOST_BYTES / each : 0;

@@ -183,8 +183,10 @@ static void bench_run_rows(struct bench *b, const struct tested *t, filter_t *fi
     size_t im[STREAMS];
     struct sample_input input = {.re = re, .im = im};
     uint64_t missing;
-    struct stage_run run = {
-        .nstreams = STREAMS, .first_row = first_row, .rows = rows, .out_stride = rows + 3};
+    struct stage_run run = {.streams = stream_range(0, STREAMS),
+                            .first_row = first_row,
+                            .rows = rows,
+                            .out_stride = rows + 3};
     bench_needs(b, first_row, rows, &run.first_sample, &run.samples);
     uint64_t end = (uint64_t)run.first_sample + run.samples;
     uint64_t begin = max_u64(*counted, (uint64_t)run.first_sample);

@@ -153,8 +153,10 @@ static void bench_run_rows(struct bench *b, const struct tested *t, synthesise_t
     size_t *im = calloc(series, sizeof *im);
     struct sample_input input = {.re = re, .im = im};
     uint64_t missing;
-    struct stage_run run = {
-        .nstreams = spec->nstreams, .first_row = first_row, .rows = rows, .out_stride = rows + 3};
+    struct stage_run run = {.streams = stream_range(0, spec->nstreams),
+                            .first_row = first_row,
+                            .rows = rows,
+                            .out_stride = rows + 3};
     assert_int_equal(overlap_needs(&overlap, 0, wanted, &needs), STATUS_OK);
     needs = overlap_common(needs, all);
     needs.end = needs.end < needs.first ? needs.first : needs.end;

@@ -17,8 +17,10 @@ static void chunks_cover_everything_once(void **state)
 {
     (void)state;
     static const struct chunking cases[] = {
-        {1000, 120, 128, 4, 4}, {1000, 120, 32, 5, 2},  {17, 100, 16, 1, 1}, {16, 16, 16, 3, 3},
-        {999, 7, 16, 4, 3},     {5000, 5000, 48, 2, 1}, {1, 1, 16, 1, 1},    {100000, 64, 64, 2, 2},
+        {1000, 120, 128, 4, 4, 0, 0}, {1000, 120, 32, 5, 2, 0, 0},  {17, 100, 16, 1, 1, 0, 0},
+        {16, 16, 16, 3, 3, 0, 0},     {999, 7, 16, 4, 3, 0, 0},     {5000, 5000, 48, 2, 1, 0, 0},
+        {1, 1, 16, 1, 1, 0, 0},       {100000, 64, 64, 2, 2, 0, 0}, {1000, 120, 32, 12, 4, 2, 6},
+        {99, 16, 16, 20, 4, 1, 5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct chunking *chunking = &cases[i];
@@ -42,6 +44,51 @@ static void chunks_cover_everything_once(void **state)
             next = chunk.group + 1 == groups ? chunk.first + chunk.count : next;
         }
         assert_int_equal(covered, chunking->spectra * chunking->streams);
+    }
+}
+
+/* The pieces of all groups make up a row, each number once; streams that are in a set are found in
+ * it. */
+static void groups_of_coarse_channels_make_up_rows(void **state)
+{
+    (void)state;
+    enum { COARSE = 6, OTHERS = 4, EACH = 10, MOST_IFS = 4 };
+    static const uint64_t ifs[] = {1, MOST_IFS};
+    for (uint32_t group = 1; group < COARSE; group = group < 3 ? group + 1 : COARSE) {
+        const struct chunking chunking = {.spectra = 1,
+                                          .chunk_spectra = 1,
+                                          .streams = COARSE * OTHERS,
+                                          .group_streams = group * OTHERS,
+                                          .group_coarse = group,
+                                          .coarse = COARSE};
+        char streams[COARSE * OTHERS] = {0};
+        char numbers[2][MOST_IFS * COARSE * EACH] = {{0}};
+        assert_int_equal(chunk_groups(&chunking), COARSE / group);
+        for (uint64_t c = 0; c < chunk_count(&chunking); c++) {
+            const struct chunk chunk = chunk_at(&chunking, c);
+            const struct stream_set set = chunk_streams(&chunk);
+            for (uint32_t i = 0; i < set.count; i++) {
+                streams[stream_set_at(&set, i)]++;
+                assert_int_equal(stream_set_at(&set, i) % COARSE / group, c);
+                assert_int_equal(stream_set_find(&set, stream_set_at(&set, i)), i);
+            }
+            for (int k = 0; k < 2; k++) {
+                const struct chunk_pieces pieces =
+                    chunk_pieces_of(&chunking, &chunk, ifs[k] * COARSE * EACH, ifs[k], 1);
+                for (uint64_t i = 0; i < pieces.count * pieces.size; i++) {
+                    numbers[k][chunk_pieces_at(&pieces, i)]++;
+                    assert_int_equal(chunk_pieces_at(&pieces, i) / EACH % COARSE / group, c);
+                }
+            }
+        }
+        for (uint64_t i = 0; i < sizeof streams; i++) {
+            assert_int_equal(streams[i], 1);
+        }
+        for (uint64_t i = 0; i < 2 * sizeof numbers[0]; i++) {
+            const uint64_t at = i % sizeof numbers[0];
+            const int k = i / sizeof numbers[0] > 0;
+            assert_int_equal(numbers[k][at], at < ifs[k] * COARSE * EACH);
+        }
     }
 }
 
@@ -104,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunks_cover_everything_once),
+        cmocka_unit_test(groups_of_coarse_channels_make_up_rows),
         cmocka_unit_test(rows_of_a_chunk_fill_pages),
         cmocka_unit_test(grains_are_numbered_as_they_come),
         cmocka_unit_test(sizes_are_checked),

@@ -153,6 +153,37 @@ static void what_was_written_comes_back(void **state)
     journal_head_free(&expected);
 }
 
+/* Groups of coarse channels; those that make up no row make no sense. */
+static void groups_of_coarse_channels_come_back(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t group, coarse;
+        int makes_sense;
+    } cases[] = {{2, 6, 1}, {1, 6, 0}, {6, 6, 0}, {4, 6, 0}, {2, 5, 0}, {2, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct journal_head head = make_head();
+        struct journal_head found;
+        struct text packed = {0};
+        head.chunking.streams = 12;
+        head.chunking.group_streams = 4;
+        head.chunking.group_coarse = cases[i].group;
+        head.chunking.coarse = cases[i].coarse;
+        assert_int_equal(journal_head_pack(&head, &packed), STATUS_OK);
+        struct unpack in = {.data = packed.data, .length = packed.length};
+        assert_int_equal(journal_head_unpack(&in, &found), cases[i].makes_sense);
+        if (cases[i].makes_sense) {
+            assert_int_equal(found.chunking.group_coarse, 2);
+            assert_int_equal(found.chunking.coarse, 6);
+            assert_true(chunk_is_same_cut(&found.chunking, &head.chunking));
+            assert_int_equal(found.synthesis.backend, BACKEND_AUTO);
+        }
+        journal_head_free(&found);
+        journal_head_free(&head);
+        text_free(&packed);
+    }
+}
+
 static void spans_of_chunks(void **state)
 {
     (void)state;
@@ -547,6 +578,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_comes_back),
+        cmocka_unit_test(groups_of_coarse_channels_come_back),
         cmocka_unit_test(spans_of_chunks),
         cmocka_unit_test(records_are_handed_on),
         cmocka_unit_test(records_are_revoked),

@@ -116,7 +116,7 @@ static void filter_into(filter_t *filter, buffer_t *in, const struct sample_inpu
                         uint64_t samples, uint64_t rows, buffer_t *out)
 {
     struct stage_run run = {
-        .nstreams = STREAMS, .samples = samples, .rows = rows, .out_stride = rows};
+        .streams = stream_range(0, STREAMS), .samples = samples, .rows = rows, .out_stride = rows};
     assert_int_equal(stage_run(filter, in, input, &run, out), STATUS_OK);
 }
 

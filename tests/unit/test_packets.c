@@ -246,7 +246,7 @@ static void check_cut(const struct recording *r, const struct archive *archive, 
     struct losses losses = {0};
     size_t re[32];
     size_t im[32];
-    assert_int_equal(slab_create(archive, first_stream, nstreams, &slab), STATUS_OK);
+    assert_int_equal(slab_create(archive, stream_range(first_stream, nstreams), &slab), STATUS_OK);
     char *out = malloc((size_t)slab_bytes(slab, count));
     char *is_lost = calloc((size_t)nstreams, (size_t)count);
     assert_non_null(out);
@@ -446,7 +446,7 @@ static void check_wrong(const char *path, const char *says, uint64_t lost)
     struct job job = job_of(&r, paths, 1);
     assert_int_equal(archive_open(&job, &archive), STATUS_OK);
     assert_int_equal(reader_create(archive, 0, 1, &reader), STATUS_OK);
-    assert_int_equal(slab_create(archive, 0, 1, &slab), STATUS_OK);
+    assert_int_equal(slab_create(archive, stream_range(0, 1), &slab), STATUS_OK);
     assert_int_equal(reader_read(reader, slab, 8000, 800, out, NULL), STATUS_OK);
     assert_int_equal(reader_read(reader, slab, 8 * 2400, 800, out, &losses),
                      says ? STATUS_DATA : STATUS_OK);

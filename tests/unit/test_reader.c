@@ -49,7 +49,7 @@ static void read_replaced(hsize_t steps, hsize_t pols, int is_rewritten, status_
     if (is_rewritten) {
         small_archive_write(path, steps, pols, CHUNK);
     }
-    assert_int_equal(slab_create(archive, 0, archive->nstreams, &slab), STATUS_OK);
+    assert_int_equal(slab_create(archive, stream_range(0, archive->nstreams), &slab), STATUS_OK);
     assert_int_equal(slab_bytes(slab, STEPS), BYTES);
     assert_int_equal(reader_create(archive, 1 << 20, 1, &reader), STATUS_OK);
     memset(out, 0x5a, sizeof out);
@@ -93,7 +93,7 @@ static void steps_are_kept(void **state)
     (void)state;
     small_archive_write(path, STEPS, ALL, CHUNK);
     struct archive *archive = open_archive();
-    assert_int_equal(slab_create(archive, FIRST, TAKEN, &slab), STATUS_OK);
+    assert_int_equal(slab_create(archive, stream_range(FIRST, TAKEN), &slab), STATUS_OK);
     for (int i = 0; i < 4; i++) {
         const int is_whole = i == 1 || i == 2; /* a second time, too */
         slab_keep_steps(slab, is_whole);

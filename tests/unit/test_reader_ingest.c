@@ -147,7 +147,8 @@ static struct fixture fixture_open_axes(hsize_t chunk, uint32_t threads, int fil
     assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &job), STATUS_OK);
     assert_int_equal(archive_open(job, &f.archive), STATUS_OK);
     job_destroy(job);
-    assert_int_equal(slab_create(f.archive, 0, f.archive->nstreams, &f.slab), STATUS_OK);
+    assert_int_equal(slab_create(f.archive, stream_range(0, f.archive->nstreams), &f.slab),
+                     STATUS_OK);
     assert_int_equal(reader_create(f.archive, 1 << 20, threads, &f.reader), STATUS_OK);
     return f;
 }

@@ -334,7 +334,7 @@ static void check_read(const struct archive *archive, reader_t *reader, const nu
     char *out = NULL;
     size_t *place[2];
     uint64_t missing = 0;
-    assert_int_equal(slab_create(archive, from, streams, &slab), STATUS_OK);
+    assert_int_equal(slab_create(archive, stream_range(from, streams), &slab), STATUS_OK);
     assert_int_equal(memory_aligned(slab_bytes(slab, count) + 8, 1, "a slab", &out), STATUS_OK);
     memset(out, 0x5a, slab_bytes(slab, count) + 8);
     status_t status = reader_read(reader, slab, first, count, out, &losses);
@@ -355,7 +355,8 @@ static void check_read(const struct archive *archive, reader_t *reader, const nu
             missing += (uint64_t)lacks;
         }
     }
-    assert_int_equal(archive_gap_of_streams(archive, from, streams, first, count), missing);
+    assert_int_equal(archive_gap_of_streams(archive, stream_range(from, streams), first, count),
+                     missing);
     for (int i = 0; i < 8; i++) {
         assert_int_equal(out[slab_bytes(slab, count) + (uint64_t)i], 0x5a);
     }
@@ -441,7 +442,7 @@ static void read_heaps(uint64_t chans, uint64_t steps, uint64_t pieces, uint32_t
     struct slab *slab = NULL;
     reader_t *reader = NULL;
     char *out = NULL;
-    assert_int_equal(slab_create(archive, 0, archive->nstreams, &slab), STATUS_OK);
+    assert_int_equal(slab_create(archive, stream_range(0, archive->nstreams), &slab), STATUS_OK);
     assert_int_equal(memory_aligned(slab_bytes(slab, count), 1, "a slab", &out), STATUS_OK);
     assert_int_equal(reader_create(archive, 1 << 20, threads, &reader), STATUS_OK);
     assert_int_equal(reader_read(reader, slab, first, count, out, NULL), STATUS_OK);
@@ -505,7 +506,7 @@ static void many(void **context)
     part->nruns = MANY;
     archive->count[AXIS_TIME] = archive->samples = part->samples = (uint64_t)MANY * STEPS;
     char out[8 * 8 * STEPS];
-    assert_int_equal(slab_create(archive, 0, archive->nstreams, &slab), STATUS_OK);
+    assert_int_equal(slab_create(archive, stream_range(0, archive->nstreams), &slab), STATUS_OK);
     assert_int_equal(reader_create(archive, 1 << 20, 1, &reader), STATUS_OK);
     double begun = clock_now();
     for (int i = 0; i < READS; i++) {

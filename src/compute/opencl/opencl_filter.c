@@ -482,19 +482,19 @@ static status_t opencl_filter_create(backend_t *backend, void *made)
 static status_t filter_bring_streams(struct stage *stage, const struct stage_run *run)
 {
     const struct filter_spec *spec = &stage->base.spec;
-    int differs = run->nstreams != stage->nknown;
-    for (uint32_t i = 0; i < run->nstreams; i++) {
-        uint32_t stream = run->first_stream + i;
+    int differs = run->streams.count != stage->nknown;
+    for (uint32_t i = 0; i < run->streams.count; i++) {
+        uint32_t stream = stream_set_at(&run->streams, i);
         const struct filter_stream wanted = {.shift = spec->shift ? spec->shift[stream] : 0,
                                              .response = filter_table_of(spec, stream)};
         differs |= wanted.shift != stage->known[i].shift;
         differs |= wanted.response != stage->known[i].response;
         stage->known[i] = wanted;
     }
-    stage->nknown = run->nstreams;
+    stage->nknown = run->streams.count;
     if (differs) {
         TRY(device_write(stage->opencl->device, stage->streams, 0, stage->known,
-                         run->nstreams * sizeof *stage->known, "streams"));
+                         run->streams.count * sizeof *stage->known, "streams"));
     }
     return STATUS_OK;
 }
@@ -504,7 +504,7 @@ static status_t filter_unpack(struct stage *stage, struct opencl_buffer *in,
                               struct filter_block *block)
 {
     const struct deinterleave_block raw = {
-        in->memory,         input,        run->nstreams,        run->samples,
+        in->memory,         input,        run->streams.count,   run->samples,
         run->counted_first, run->counted, in->use != BUFFER_IN, 0};
     TRY(deinterleave_run(stage->deinterleave, &stage->watch, &raw, &block->in, &block->in_stride,
                          NULL));
@@ -520,14 +520,14 @@ static status_t opencl_filter_run(void *filter, buffer_t *in_buffer,
     const struct filter_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
     struct opencl_buffer *out = (struct opencl_buffer *)out_buffer;
-    uint64_t extent = run->samples > 0
-                          ? deinterleave_extent(&spec->coding, input, run->nstreams, run->samples)
-                          : 0;
+    uint64_t extent = run->samples > 0 ? deinterleave_extent(&spec->coding, input,
+                                                             run->streams.count, run->samples)
+                                       : 0;
     uint64_t row_bytes = spec->is_complex_out ? 2 * sizeof(float) : sizeof(float);
-    uint64_t bytes = ((run->nstreams - 1) * run->out_stride + run->rows) * row_bytes;
+    uint64_t bytes = ((run->streams.count - 1) * run->out_stride + run->rows) * row_bytes;
     struct filter_block block = {.in = in->memory,
                                  .samples = run->samples,
-                                 .nstreams = run->nstreams,
+                                 .nstreams = run->streams.count,
                                  .streams = stage->streams,
                                  .first_sample = run->first_sample,
                                  .first_row = run->first_row,

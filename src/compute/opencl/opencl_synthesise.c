@@ -622,7 +622,7 @@ static status_t synthesise_transform(struct stage *stage, struct progress *progr
     const struct transform_block block = {
         .in = progress->in->memory,
         .input = progress->input,
-        .nstreams = run->nstreams,
+        .nstreams = run->streams.count,
         .from = from,
         .count = to - from,
         .counted_first = counted_first,
@@ -663,14 +663,14 @@ static status_t synthesise_piece(struct stage *stage, struct progress *progress,
                    spec->points);
     const uint64_t across = ceil_div_u64(spec->points, FIR_WIDTH);
     const uint64_t down = ceil_div_u64(count, (uint64_t)stage->rows * spec->points);
-    const struct launch_size size = {(size_t)(across * down * run->nstreams), FIR_WIDTH};
+    const struct launch_size size = {(size_t)(across * down * run->streams.count), FIR_WIDTH};
     const cl_long base = first - (int64_t)from;
     const cl_uint rest = (cl_uint)(n - spec->first - length + spec->hop - wanted * spec->hop);
     TRY(synthesise_count_rest(stage, progress, from));
     TRY(synthesise_transform(stage, progress, from, to));
     return LAUNCH(stage->opencl->device, stage->fir, size, &stage->watch, STEP_FILTER,
                   ARGUMENT(stage->transform->u), ARGUMENT_ULONG(to - from),
-                  ARGUMENT_UINT(run->nstreams), ARGUMENT(stage->coeff), ARGUMENT(base),
+                  ARGUMENT_UINT(run->streams.count), ARGUMENT(stage->coeff), ARGUMENT(base),
                   ARGUMENT(rest), ARGUMENT_UINT(turned), ARGUMENT(progress->out->memory),
                   ARGUMENT_ULONG(at), ARGUMENT_ULONG(run->out_stride), ARGUMENT_ULONG(count));
 }
@@ -697,12 +697,12 @@ static status_t opencl_synthesise_run(void *synthesise, buffer_t *in_buffer,
     const struct synthesise_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
     struct progress progress = {in, (struct opencl_buffer *)out_buffer, input, run, 0};
-    const uint64_t extent = run->samples > 0
-                                ? deinterleave_extent(&spec->coding, input,
-                                                      run->nstreams * spec->channels, run->samples)
-                                : 0;
+    const uint64_t extent =
+        run->samples > 0 ? deinterleave_extent(&spec->coding, input,
+                                               run->streams.count * spec->channels, run->samples)
+                         : 0;
     const uint64_t row_bytes = spec->is_real_out ? sizeof(float) : COMPLEX_BYTES;
-    const uint64_t bytes = ((run->nstreams - 1) * run->out_stride + run->rows) * row_bytes;
+    const uint64_t bytes = ((run->streams.count - 1) * run->out_stride + run->rows) * row_bytes;
     TRY(opencl_block_begin(in, extent, &out_buffer, 1, &stage->watch));
     TRY(synthesise_pieces(stage, &progress));
     TRY(in->use == BUFFER_IN ? transform_fetch(stage->transform, in->counts, &in->counted)

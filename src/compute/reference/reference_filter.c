@@ -129,7 +129,7 @@ static int64_t reference_first_sample(const struct reference_source *source, uin
                                       int64_t row)
 {
     const struct filter_spec *spec = source->spec;
-    int64_t shift = spec->shift ? spec->shift[source->run->first_stream + stream] : 0;
+    int64_t shift = spec->shift ? spec->shift[stream_set_at(&source->run->streams, stream)] : 0;
     return row * spec->decimate + shift + spec->first;
 }
 
@@ -204,7 +204,7 @@ static status_t reference_respond(struct reference_filter *r, const struct refer
     int64_t valid = (length - (spec->taps - 1)) / spec->decimate;
     int64_t end = run->first_row + (int64_t)run->rows;
     size_t samples = (size_t)(valid - 1) * spec->decimate + spec->taps;
-    spec->response(spec->context, spec->response_of[run->first_stream + stream], length,
+    spec->response(spec->context, spec->response_of[stream_set_at(&run->streams, stream)], length,
                    r->response);
     for (int64_t m = run->first_row; m < end;) {
         int64_t within = (m % valid + valid) % valid;
@@ -229,7 +229,7 @@ static status_t reference_filter_run(void *filter, buffer_t *in, const struct sa
     TRY(buffer_get(in, &from));
     TRY(buffer_get(out, &to));
     source.in = from;
-    for (uint32_t stream = 0; stream < run->nstreams; stream++) {
+    for (uint32_t stream = 0; stream < run->streams.count; stream++) {
         if (r->base.spec.response) {
             TRY(reference_respond(r, &source, stream, to));
         } else {
@@ -237,7 +237,7 @@ static status_t reference_filter_run(void *filter, buffer_t *in, const struct sa
         }
     }
     ((struct host_buffer *)in)->missing = samples_missing(
-        &r->base.spec.coding, from, input, run->nstreams, run->counted_first, run->counted);
+        &r->base.spec.coding, from, input, run->streams.count, run->counted_first, run->counted);
     return STATUS_OK;
 }
 

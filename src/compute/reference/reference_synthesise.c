@@ -135,7 +135,7 @@ static status_t reference_synthesise_run(void *synthesise, buffer_t *in,
     source.in = from;
     TRY(overlap_needs(&overlap, 0, rows, &needed));
     needed = overlap_common(needed, there);
-    for (uint32_t stream = 0; stream < run->nstreams; stream++) {
+    for (uint32_t stream = 0; stream < run->streams.count; stream++) {
         memset(r->rows, 0, (size_t)run->rows * sizeof *r->rows);
         for (int64_t s = needed.first; s < needed.end; s++) {
             TRY(reference_synthesise_stream(r, &source, stream, s));
@@ -145,7 +145,7 @@ static status_t reference_synthesise_run(void *synthesise, buffer_t *in,
             r, run->rows, (float *)to + stream * run->out_stride * (spec->is_real_out ? 1 : 2));
     }
     ((struct host_buffer *)in)->missing =
-        samples_missing(&spec->coding, from, input, run->nstreams * spec->channels,
+        samples_missing(&spec->coding, from, input, run->streams.count * spec->channels,
                         run->counted_first, run->counted);
     return STATUS_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_SHARED_SAMPLES_H
 #define VOLTMILL_COMPUTE_SHARED_SAMPLES_H
 
+#include "base/stream_set.h"
 #include "base/terms.h"
 
 #include <stddef.h>
@@ -39,9 +40,9 @@ uint64_t samples_missing(const struct sample_coding *coding, const char *in,
 /* One run of a stage that makes rows of samples. Samples and rows count from the
  * observation's first. */
 struct stage_run {
-    uint32_t first_stream, nstreams; /* that come out; first_stream: among the observation's */
-    int64_t first_sample;            /* the one at place 0 of the buffer */
-    uint64_t samples;                /* in the buffer; those before and after count as 0 V */
+    struct stream_set streams; /* that come out, among the observation's */
+    int64_t first_sample;      /* the one at place 0 of the buffer */
+    uint64_t samples;          /* in the buffer; those before and after count as 0 V */
     int64_t first_row;
     uint64_t rows; /* to be made */
     /* Missing ones are counted among samples counted_first .. counted_first + counted - 1 of the

@@ -105,8 +105,8 @@ static status_t reader_fill_pairs(const struct archive *archive, const struct re
 {
     for (size_t i = 0; i < lacks->count; i++) {
         const struct loss *loss = &lacks->items[i];
-        reader_fill_stream(archive, wanted, loss->stream - wanted->slab->first_stream, loss->first,
-                           loss->count);
+        reader_fill_stream(archive, wanted, stream_set_find(&wanted->slab->streams, loss->stream),
+                           loss->first, loss->count);
         TRY(losses ? losses_add(losses, loss->stream, loss->first, loss->count) : STATUS_OK);
     }
     return STATUS_OK;
@@ -136,7 +136,7 @@ static status_t reader_fill_stream_gaps(const struct archive *archive,
 {
     uint64_t end = wanted->first + wanted->count;
     for (uint32_t i = 0; i < wanted->slab->nstreams && archive->losses.nstream_gaps > 0; i++) {
-        uint32_t stream = wanted->slab->first_stream + i;
+        uint32_t stream = stream_set_at(&wanted->slab->streams, i);
         uint64_t number = archive_stream_number(archive, stream);
         for (size_t j = archive_stream_gap_after(archive, number, wanted->first);
              j < archive->losses.nstream_gaps && archive->losses.stream_gaps[j].stream == number &&

@@ -1,4 +1,4 @@
-/* Reads samples of a range of streams into one block of memory, the slab.
+/* Reads samples of some streams into one block of memory, the slab.
  *
  * Each stream keeps the order in which the archive has it: the slab is the dataset with the time
  * axis cut to the samples wanted and, outside of it, only the blocks that the streams need:
@@ -10,13 +10,15 @@
 #ifndef VOLTMILL_INPUT_READ_READER_H
 #define VOLTMILL_INPUT_READ_READER_H
 
+#include "base/stream_set.h"
 #include "input/archive.h"
 #include "io/mapping.h"
 
-/* Which bytes the streams first_stream .. first_stream + nstreams - 1 need. */
+/* Which bytes a set of streams needs. */
 struct slab {
-    uint32_t first_stream, nstreams;
-    uint64_t *blocks; /* indices of the blocks outside the time axis, ascending */
+    struct stream_set streams;
+    uint32_t nstreams; /* of it */
+    uint64_t *blocks;  /* indices of the blocks outside the time axis, ascending */
     uint64_t nblocks;
     uint64_t inner_bytes; /* of one time step of one block, in the archive */
     uint64_t low_byte;    /* the part of it that is kept: width bytes from low_byte */
@@ -27,8 +29,7 @@ struct slab {
 };
 
 /* Lists the bytes of these streams; slab_destroy() frees them. Fails with DEVICE (memory). */
-status_t slab_create(const struct archive *archive, uint32_t first_stream, uint32_t nstreams,
-                     struct slab **out);
+status_t slab_create(const struct archive *archive, struct stream_set streams, struct slab **out);
 void slab_destroy(struct slab *slab);
 
 /* Keeps whole time steps, where they are short, so that the slab may be in the file as it is, or

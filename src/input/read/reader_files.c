@@ -143,16 +143,15 @@ out:
     return st;
 }
 
-status_t slab_create(const struct archive *archive, uint32_t first_stream, uint32_t nstreams,
-                     struct slab **out)
+status_t slab_create(const struct archive *archive, struct stream_set streams, struct slab **out)
 {
     status_t st = STATUS_OK;
     struct slab *slab = NULL;
     uint64_t low = UINT64_MAX;
     uint64_t high = 0;
     TRY_OUT(memory_zeroed(1, sizeof *slab, "a slab", &slab));
-    slab->first_stream = first_stream;
-    slab->nstreams = nstreams;
+    slab->streams = streams;
+    slab->nstreams = streams.count;
     slab->inner_bytes = archive->stored.element_bytes;
     int inside = 0;
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
@@ -160,11 +159,11 @@ status_t slab_create(const struct archive *archive, uint32_t first_stream, uint3
         inside = inside || archive->shape.dims[i].axis == AXIS_TIME;
     }
     for (int part = 0; part < 2; part++) {
-        TRY_OUT(memory_zeroed(nstreams, sizeof(uint64_t), "a slab", &slab->slot[part]));
-        TRY_OUT(memory_zeroed(nstreams, sizeof(uint64_t), "a slab", &slab->inner[part]));
-        for (uint32_t i = 0; i < nstreams; i++) {
+        TRY_OUT(memory_zeroed(streams.count, sizeof(uint64_t), "a slab", &slab->slot[part]));
+        TRY_OUT(memory_zeroed(streams.count, sizeof(uint64_t), "a slab", &slab->inner[part]));
+        for (uint32_t i = 0; i < streams.count; i++) {
             uint64_t index[AXIS_KINDS];
-            archive_stream_index(archive, first_stream + i, index);
+            archive_stream_index(archive, stream_set_at(&streams, i), index);
             struct place place = slab_find_place(archive, index, part && archive->is_complex);
             slab->slot[part][i] = place.block;
             slab->inner[part][i] = place.inner;
@@ -276,7 +275,7 @@ status_t reader_lack(const struct reader_wanted *wanted, const struct archive *a
     for (uint32_t i = 0; i < slab->nstreams && !is_known; i++) {
         for (int part = 0; part < 2; part++) {
             if (slab->slot[part][i] - wanted->slot < wanted->nslots) {
-                TRY(losses_add(losses, slab->first_stream + i, from, samples));
+                TRY(losses_add(losses, stream_set_at(&slab->streams, i), from, samples));
                 break;
             }
         }
@@ -419,7 +418,7 @@ static int strip_is_long(const struct reader_strip *strip, const struct slab *sl
 static int strip_is_whole(const struct archive *archive, const struct slab *slab, uint64_t first,
                           uint64_t count)
 {
-    return archive_gap_of_streams(archive, slab->first_stream, slab->nstreams, first, count) == 0;
+    return archive_gap_of_streams(archive, slab->streams, first, count) == 0;
 }
 
 struct reader_strip reader_find_strip(const struct archive *archive, const struct slab *slab,

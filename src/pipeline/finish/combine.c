@@ -385,10 +385,10 @@ static status_t combine_create(const struct channelise_plan *work, uint32_t i, u
     TRY_OUT(memory_zeroed(1, sizeof *step, "pols", &step));
     step->stations = selected[AXIS_STATION];
     step->beams = selected[AXIS_BEAM];
-    step->antenna = selected[AXIS_POL] * selected[AXIS_CHAN];
+    step->antenna = selected[AXIS_POL] * channelise_plan_coarse(work);
     step->flagged = spec->flag.is_on ? spec->bank.nchannels : 1;
     step->combine = (struct combine){.pols = selected[AXIS_POL],
-                                     .coarse = selected[AXIS_CHAN] * step->flagged,
+                                     .coarse = channelise_plan_coarse(work) * step->flagged,
                                      .nchannels = spec->bank.nchannels / step->flagged,
                                      .polarisation = spec->combine.polarisation,
                                      .stokes = spec->combine.stokes,
@@ -422,7 +422,8 @@ static struct combine combine_of_group(const struct combine_step *step,
 {
     struct combine combine = step->combine;
     uint32_t antennas = rows->streams / step->antenna;
-    uint32_t first = rows->chunk->first_stream / step->antenna;
+    int is_of_all = rows->chunk->stride > rows->chunk->run;
+    uint32_t first = is_of_all ? 0 : rows->chunk->first_stream / step->antenna;
     int is_summed = combine.sums_stations || combine.sums_beams;
     combine.beams = is_summed ? step->beams : 1;
     combine.stations = antennas / combine.beams;

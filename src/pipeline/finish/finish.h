@@ -4,7 +4,7 @@
  * A step that the job does not use costs nothing: rows then go from the backend's buffer to the
  * sink unchanged. Its result is a pure function of rows counted from the observation's first, so it
  * is independent of how the work is cut. Streams that a step combines are in one group (struct
- * channelise_plan, group_quantum). */
+ * channelise_plan, groups). */
 #ifndef VOLTMILL_PIPELINE_FINISH_FINISH_H
 #define VOLTMILL_PIPELINE_FINISH_FINISH_H
 

@@ -147,9 +147,14 @@ static void quantise_give(const struct quantise_step *step, const struct chunk *
                           struct quantise_lines of, float *scale, float *offset)
 {
     uint64_t all = step->spec->nifs * step->spec->frequencies;
-    uint64_t first = chunk_share(&step->work->chunking, all, chunk->first_stream) + of.first;
-    memcpy(scale, step->given + first, (size_t)of.count * sizeof *scale);
-    memcpy(offset, step->given + all + first, (size_t)of.count * sizeof *offset);
+    const struct chunk_pieces lines =
+        chunk_pieces_of(&step->work->chunking, chunk, all, step->spec->nifs, 1);
+    for (uint64_t done = 0, count = 0; done < of.count; done += count) {
+        const float *from = step->given + chunk_pieces_at(&lines, of.first + done);
+        count = min_u64(of.count - done, lines.size - (of.first + done) % lines.size);
+        memcpy(scale + done, from, (size_t)count * sizeof *scale);
+        memcpy(offset + done, from + all, (size_t)count * sizeof *offset);
+    }
 }
 
 /* Measures lines of a piece, and rounds them if it ends its block. */

@@ -89,7 +89,7 @@ static status_t windows_expect_one(struct fir_window *window, const struct filte
     const size_t im[1] = {input->im[0] - input->re[0]};
     const struct sample_input copied = {re, im, input->step};
     const size_t bytes = (size_t)window->rows * fir_row_floats(spec) * sizeof(float);
-    const struct stage_run run = {.nstreams = 1,
+    const struct stage_run run = {.streams = stream_range(0, 1),
                                   .first_sample = whole->first_sample + (int64_t)first,
                                   .samples = end - first,
                                   .first_row = (int64_t)window->first,
@@ -220,7 +220,7 @@ static status_t trial_lay_out(struct fir_trial *trial)
     trial->input = (struct sample_input){trial->re, trial->im,
                                          sample_bytes(coding->format, coding->is_complex)};
     trial->run =
-        (struct stage_run){.nstreams = spec->nstreams,
+        (struct stage_run){.streams = stream_range(0, spec->nstreams),
                            .first_sample = spec->first + (spec->shift ? spec->shift[0] : 0),
                            .samples = trial->samples,
                            .rows = trial->rows,
@@ -248,7 +248,8 @@ static status_t trial_make_copy(struct fir_trial *trial)
 /* Copies the output of a stage of floats: rows that follow each other without gaps. */
 static status_t trial_copy(struct fir_trial *trial, buffer_t *from, buffer_t *to, uint64_t count)
 {
-    struct stage_run run = {.nstreams = 1, .samples = count, .rows = count, .out_stride = count};
+    struct stage_run run = {
+        .streams = stream_range(0, 1), .samples = count, .rows = count, .out_stride = count};
     const size_t re[1] = {0};
     const size_t im[1] = {trial->spec.coding.is_complex ? sizeof(float) : 0};
     struct sample_input input = {re, im, trial->input.step};

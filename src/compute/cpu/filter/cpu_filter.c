@@ -416,7 +416,8 @@ static void run_turn(const struct filter_block *block, uint32_t thread, uint32_t
     const uint64_t pitch = (samples + TURNED_PAD) * bytes;
     struct turned *turned = &filter->turned[thread];
     if (samples == 0 || block->step == bytes || *place < 0 ||
-        (uint64_t)*place + samples > block->run.samples || first + count > block->run.nstreams ||
+        (uint64_t)*place + samples > block->run.samples ||
+        first + count > block->run.streams.count ||
         !cpu_are_beside(block->re + first, block->im + first, count, bytes)) {
         return;
     }
@@ -441,7 +442,7 @@ static void run_rows(const struct filter_block *block, uint32_t thread, uint32_t
     const struct filter_spec *spec = &filter->base.spec;
     const struct stage_run *run = &block->run;
     struct filter_stream from = run_stream(block, stream);
-    uint32_t number = run->first_stream + stream;
+    uint32_t number = stream_set_at(&run->streams, stream);
     int64_t begin = piece * (int64_t)filter->piece_rows;
     int64_t end = begin + (int64_t)filter->piece_rows;
     int64_t last = run->first_row + (int64_t)run->rows;
@@ -480,7 +481,7 @@ static void run_count(const struct filter_block *block, uint32_t stream, uint64_
 static void run_task(void *context, uint32_t thread, uint64_t task)
 {
     const struct filter_block *block = context;
-    const uint32_t streams = block->run.nstreams;
+    const uint32_t streams = block->run.streams.count;
     uint64_t makes = block->pieces * streams;
     if (task < makes && block->step > block->filter->reader.bytes) {
         run_rows(block, thread, (uint32_t)(task % streams),
@@ -517,14 +518,14 @@ static status_t cpu_filter_run(void *base, buffer_t *in, const struct sample_inp
     block->filter = filter;
     block->source = (struct host_buffer *)in;
     block->source->missing = 0;
-    memcpy(block->re, input->re, run->nstreams * sizeof *block->re);
-    memcpy(block->im, input->im, run->nstreams * sizeof *block->im);
+    memcpy(block->re, input->re, run->streams.count * sizeof *block->re);
+    memcpy(block->im, input->im, run->streams.count * sizeof *block->im);
     block->step = input->step;
     block->run = *run;
     block->count = ++filter->nblocks;
     run_cut(block);
     struct pool_block work = {.context = block, .run = {run_task, NULL}};
-    work.tasks[0] = (block->pieces + block->counts) * run->nstreams;
+    work.tasks[0] = (block->pieces + block->counts) * run->streams.count;
     block->number = cpu_submit(filter->pool, &work, in, out);
     return STATUS_OK;
 }

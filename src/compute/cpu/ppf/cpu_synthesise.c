@@ -417,7 +417,7 @@ static uint64_t run_pieces(const struct cpu_synthesise *stage, const struct stag
     enum { PIECES_A_THREAD = 2 };
     const uint64_t least = 2 * (uint64_t)stage->length;
     const uint64_t wanted =
-        ceil_div_u64((uint64_t)PIECES_A_THREAD * pool_threads(stage->pool), run->nstreams);
+        ceil_div_u64((uint64_t)PIECES_A_THREAD * pool_threads(stage->pool), run->streams.count);
     return max_u64(min_u64(wanted, run->rows / least), 1);
 }
 
@@ -427,7 +427,7 @@ static status_t cpu_synthesise_run(void *base, buffer_t *in, const struct sample
     struct cpu_synthesise *stage = base;
     const struct synthesise_spec *spec = &stage->base.spec;
     struct synthesise_block *block = &stage->blocks[stage->nblocks % POOL_BLOCKS];
-    const size_t series = (size_t)run->nstreams * spec->channels;
+    const size_t series = (size_t)run->streams.count * spec->channels;
     TRY(cpu_begin(stage->pool, block->number, in, &block->in, out, &block->out));
     block->stage = stage;
     block->source = (struct host_buffer *)in;
@@ -435,11 +435,11 @@ static status_t cpu_synthesise_run(void *base, buffer_t *in, const struct sample
     memcpy(block->re, input->re, series * sizeof *block->re);
     memcpy(block->im, input->im, series * sizeof *block->im);
     block->step = input->step;
-    block->channel = run_channel_bytes(spec, input, run->nstreams);
+    block->channel = run_channel_bytes(spec, input, run->streams.count);
     block->run = *run;
     block->pieces = run_pieces(stage, run);
     struct pool_block work = {.context = block, .run = {run_task, NULL}};
-    work.tasks[0] = block->pieces * run->nstreams;
+    work.tasks[0] = block->pieces * run->streams.count;
     block->number = cpu_submit(stage->pool, &work, in, out);
     stage->nblocks++;
     return STATUS_OK;

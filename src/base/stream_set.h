@@ -1,0 +1,39 @@
+/* Streams of an observation that are worked on together: such as follow each other, or some coarse
+ * channels of each polarisation, station and beam. */
+#ifndef VOLTMILL_BASE_STREAM_SET_H
+#define VOLTMILL_BASE_STREAM_SET_H
+
+#include <stdint.h>
+
+struct stream_set {
+    uint32_t first, count;
+    uint32_t run;    /* streams that follow each other, */
+    uint32_t stride; /* and from the first of a run to that of the next: all of one run have both
+                        equal to `count` */
+};
+
+/* The set of `count` streams that follow each other. */
+static inline struct stream_set stream_range(uint32_t first, uint32_t count)
+{
+    return (struct stream_set){first, count, count, count};
+}
+
+/* The number of the stream that is in place i of the set. */
+static inline uint32_t stream_set_at(const struct stream_set *set, uint32_t i)
+{
+    return set->first + i / set->run * set->stride + i % set->run;
+}
+
+/* The place of a stream that is in the set. */
+static inline uint32_t stream_set_find(const struct stream_set *set, uint32_t stream)
+{
+    const uint32_t after = stream - set->first;
+    return after / set->stride * set->run + after % set->stride;
+}
+
+static inline int stream_set_is_same(const struct stream_set *a, const struct stream_set *b)
+{
+    return a->first == b->first && a->count == b->count && a->run == b->run;
+}
+
+#endif

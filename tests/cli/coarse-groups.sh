@@ -1,0 +1,69 @@
+# Stokes parameters of more channels than the memory holds of all streams: groups of some coarse channels of
+# both polarisations, whose rows are in pieces. Products are those of one group, byte for byte.
+. "$(dirname "$0")/../tools/lib.sh"
+cd "$work" || exit 1
+shim=${VOLTMILL_IO_SHIM:-$(dirname "$voltmill")/tests/faults/io_shim.so}
+
+cat >obs.yaml <<YAML
+file: obs.h5
+samples: 704512
+streams: {pols: 2, chans: 6}
+bits: 8
+sample_rate_hz: 1e6
+freq_hz: 100e6
+noise: 20
+tones: [{freq_hz: 100.2e6, amplitude: 30}]
+gaps: [{stream: 3, first: 200000, count: 40000}, {stream: 10, first: 500000, count: 1000}]
+seed: 7
+YAML
+runs "an observation of 6 coarse channels, with gaps in single streams" "$voltmill" synth obs.yaml
+cat >job.yaml <<YAML
+input: {files: obs.h5}
+channelise: {channels: 16384, taps: 4}
+products:
+  - {kind: power, file: iquv.h5, integrate: 2, polarisation: IQUV, feed: linear}
+  - {kind: power, file: sum.fil, integrate: 4, polarisation: I, bits: 8, scale_rows: 4}
+  - {kind: power, file: each.fits, integrate: 2, polarisation: IQUV, feed: linear, bits: 8, scale_rows: 8}
+  - {kind: power, file: two.h5, integrate: 8}
+  - {kind: power, file: packed.h5, integrate: 4, polarisation: coherency, compress: bitshuffle}
+  - {kind: power, file: eight.h5, integrate: 4, polarisation: I, bits: 8, scale_rows: 4}
+run: {chunk: 16, sync: 0.01}
+YAML
+digest() { sha256sum iquv.h5 sum.fil each.fits two.h5 packed.h5 eight.h5; }
+clean_up() { rm -f iquv.h5* sum.fil* each.fits* two.h5* packed.h5* eight.h5*; }
+
+runs "much memory" "$voltmill" run --set run.memory=2GiB job.yaml
+expected=$(digest)
+clean_up
+small=(--set run.memory=240MiB)
+runs "a plan for little memory" "$voltmill" plan "${small[@]}" job.yaml
+grep -Eq '^  chunks +18 of 16 spectra of 2 streams' "$work/output"
+ok $? "has a group for each coarse channel"
+for ranks in 1 3; do
+    runs "little memory, $ranks ranks" mpirun -n $ranks "$voltmill" run "${small[@]}" job.yaml
+    same "the same bytes" "$expected" "$(digest)"
+    [ $ranks = 3 ] || clean_up
+done
+for product in iquv.h5 eight.h5 packed.h5; do
+    runs "verify $product in little memory" "$voltmill" verify "${small[@]}" $product
+    runs "verify --crc" "$voltmill" verify --crc $product
+done
+
+# One number is damaged: of the last Stokes parameter, in the last coarse channel.
+warm - <<'PYTHON'
+import h5py
+with h5py.File("iquv.h5", "r+") as f:
+    f["data"][7, 3, -2] *= 2
+PYTHON
+fails "a number that differs is found" 4 '' "$voltmill" verify "${small[@]}" iquv.h5
+clean_up
+
+{ env LD_PRELOAD="$shim" SHIM_NAP=4 SHIM_ROWS=300:kill "$voltmill" run "${small[@]}" job.yaml >killed 2>&1; } 2>/dev/null
+[ -e iquv.h5.part ]
+ok $? "a run that is killed"
+runs "verify --crc of what is done" "$voltmill" verify --crc iquv.h5.part
+runs "goes on, with other memory" mpirun -n 2 "$voltmill" run --set run.memory=2GiB job.yaml
+grep -q 'of 18 chunks are done: resumes from there' "$work/output"
+ok $? "in the chunks that it was begun with"
+same "the same bytes" "$expected" "$(digest)"
+plan
