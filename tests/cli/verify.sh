@@ -286,4 +286,18 @@ END
 }
 carrier 20 2048 9
 carrier 4 262144 2
+# Frequencies of 1 to 2 MiB of several coarse channels, after which nothing else is in the file.
+cat >fine.yaml <<'END'
+file: fine-obs.h5
+samples: 150000
+streams: {chans: 4}
+bits: 8
+sample_rate_hz: 1e6
+freq_hz: 100e6
+noise: 20
+END
+runs "an observation for fine channels" "$voltmill" synth fine.yaml
+runs "200,000 channels" "$voltmill" spec -c 50000 -t 2 --taps 1 -o fine.h5 fine-obs.h5
+runs "verify" "$voltmill" verify fine.h5
+
 plan

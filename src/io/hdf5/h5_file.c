@@ -265,7 +265,12 @@ static herr_t h5_file_driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t transfe
         *seen = (struct h5_seen){1, seen->reads + 1, at, bytes};
         return 0;
     }
-    uint64_t there = at < writing->eof ? min_u64(bytes, writing->eof - at) : 0;
+    struct stat info = {.st_size = 0};
+    /* Numbers may have been written past HDF5. */
+    uint64_t eof = at + bytes > writing->eof && fstat(writing->fd, &info) == 0
+                       ? max_u64(writing->eof, (uint64_t)info.st_size)
+                       : writing->eof;
+    uint64_t there = at < eof ? min_u64(bytes, eof - at) : 0;
     memset(out, 0, bytes);
     if (file_read(writing->fd, writing->path, at, out, there) != STATUS_OK) {
         return -1;
