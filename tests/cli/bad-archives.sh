@@ -109,6 +109,7 @@ for name, attrs in {
     "axes-twice": {"axes": "time,pol,pol"}, "axes-no-time": {"axes": "beam,pol,reim"},
     "axes-empty": {"axes": ""}, "axes-few": {"axes": "time,reim"}, "axes-reim": {"axes": "reim,pol,time"},
     "rate-missing": {"sample_rate_hz": None}, "rate-text": {"sample_rate_hz": "fast"},
+    "rate-two": {"sample_rate_hz": np.array([1e6, 2e6])}, "rate-twice": {"sample_rate_hz": np.array([1e6, 1e6])},
     "rate-zero": {"sample_rate_hz": 0.0}, "rate-negative": {"sample_rate_hz": -1e6},
     "rate-nan": {"sample_rate_hz": np.nan}, "rate-inf": {"sample_rate_hz": np.inf},
     "domain-missing": {"domain": None}, "domain-other": {"domain": "imaginary"},
@@ -143,7 +144,8 @@ for name, scales in {
     "pol-numbers": {"pol": [0, 1]}, "station-two": {"station": np.array(["A", "B"], dtype=text)},
     "gaps-beyond": {"gaps": np.array([[1000, 25]], "u8")}, "gaps-overlap": {"gaps": np.array([[10, 20], [29, 5]], "u8")},
     "gaps-flat": {"gaps": np.array([1, 2], "u8")}, "gaps-four": {"gaps": np.ones((2, 4), "u8")},
-    "gaps-negative": {"gaps": np.array([[-1, 10]], "i8")},
+    "gaps-negative": {"gaps": np.array([[-1, 10]], "i8")}, "gaps-whole": {"gaps": np.array([[4.0, 10]])},
+    "gaps-fraction": {"gaps": np.array([[4, 10], [20.5, 2]])},
     "gaps-huge": {"gaps": np.array([[2**64 - 1, 2]], "u8")},
 }.items():
     native(f"{name}.h5", x, scales=scales)
@@ -303,6 +305,8 @@ bad "time_scale a number" 4 'scale-number\.h5: time_scale is not text' scale-num
 bad "start before MJD 0" 4 'day-negative\.h5: start_mjd_day -1' day-negative.h5
 bad "start half a day late" 4 'day-half\.h5: attribute start_mjd_day is 58849\.5, expected a whole number' day-half.h5
 runs "a day of a float" "$voltmill" plan job.yaml --set input.files=day-whole.h5
+bad "two sample rates" 4 'rate-two\.h5: /voltages: attribute sample_rate_hz contains 2 different values, expected one' rate-two.h5
+runs "a sample rate twice" "$voltmill" plan job.yaml --set input.files=rate-twice.h5
 bad "start a text" 4 'day-text\.h5: attribute start_mjd_day is not a number' day-text.h5
 bad "right ascension out of range" 4 'ra-huge\.h5: ra_deg 1\.7e\+308, dec_deg 5: not a position' ra-huge.h5
 bad "declination NaN" 4 'dec-nan\.h5: .*not a position' dec-nan.h5
@@ -355,6 +359,8 @@ bad "gaps that overlap" 4 'gaps-overlap\.h5: gap 1 \(5 samples from 29\)' gaps-o
 bad "gaps of one dimension" 4 'gaps-flat\.h5: /gaps has 1 dimensions, expected \[n\]\[2\]' gaps-flat.h5
 bad "gaps of four numbers" 4 'gaps-four\.h5: /gaps is 2 x 4, expected \[n\]\[2\] or \[n\]\[3\]' gaps-four.h5
 bad "a gap before the first sample" 4 'gaps-negative\.h5: gap 0 \(10 samples from' gaps-negative.h5
+bad "a gap of a part of a sample" 4 'gaps-fraction\.h5: /gaps is 20\.5, expected a whole number' gaps-fraction.h5
+runs "gaps of floats" "$voltmill" plan job.yaml --set input.files=gaps-whole.h5
 bad "a gap that overflows" 4 'gaps-huge\.h5: gap 0' gaps-huge.h5
 bad "of no format, with a link that leads nowhere" 4 'dangling\.h5 is .* input\.layout describes' dangling.h5
 bad "no /voltages" 4 'dataset-missing\.h5 contains no dataset /voltages; it contains /group/other, /volts' dataset-missing.h5

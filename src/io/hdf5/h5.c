@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -432,12 +433,33 @@ herr_t h5_values_read(const struct h5_dataset *values, hid_t type, void *out)
                : H5Dread(values->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
 }
 
+/* Fails where a number has a fraction, which HDF5 would leave out, or is none, if floating point is
+ * read as integers of 8 bytes. `raw` has room for all of them. */
+static status_t h5_require_whole(const struct h5_dataset *values, const char *where,
+                                 const char *name, hid_t type, void *raw)
+{
+    if (H5Tget_class(values->type) != H5T_FLOAT || H5Tget_class(type) != H5T_INTEGER ||
+        H5Tget_size(type) != sizeof(double)) {
+        return STATUS_OK;
+    }
+    H5_TRY(h5_values_read(values, H5T_NATIVE_DOUBLE, raw), "%s: %s cannot be read", where, name);
+    for (uint64_t i = 0; i < values->count; i++) {
+        double number = 0;
+        memcpy(&number, (const char *)raw + i * sizeof number, sizeof number);
+        REQUIRE(fabs(number) < 0x1p63 && number <= floor(number), STATUS_DATA,
+                "%s: %s%s is %.17g, expected a whole number", where,
+                H5Iget_type(values->id) == H5I_ATTR ? "attribute " : "", name, number);
+    }
+    return STATUS_OK;
+}
+
 status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
                          hid_t type, uint64_t count, void *out)
 {
     REQUIRE(dataset->count == count, STATUS_DATA, "%s: %s contains %llu values, expected %llu",
             where, name, (unsigned long long)dataset->count, (unsigned long long)count);
     TRY(h5_refuse_external(dataset->id, where, name));
+    TRY(h5_require_whole(dataset, where, name, type, out));
     H5_TRY(h5_values_read(dataset, type, out), "%s: %s cannot be read", where, name);
     return STATUS_OK;
 }
@@ -590,20 +612,7 @@ status_t h5_says(hid_t object, const char *where, const char *name, const char *
     return STATUS_OK;
 }
 
-/* Fails where the first of an attribute's numbers has a fraction, which HDF5 would leave out, or is
- * none. `raw` has room for all of them. */
-static status_t h5_require_whole(const struct h5_dataset *attribute, const char *where,
-                                 const char *name, char *raw)
-{
-    double number = 0;
-    H5_TRY(h5_values_read(attribute, H5T_NATIVE_DOUBLE, raw), "%s: attribute %s cannot be read",
-           where, name);
-    memcpy(&number, raw, sizeof number);
-    return REQUIRED(fabs(number) < 0x1p63 && number <= floor(number), STATUS_DATA,
-                    "%s: attribute %s is %.17g, expected a whole number", where, name, number);
-}
-
-/* Reads the first number of an attribute as `memory_type`, of 8 bytes. */
+/* Reads the number of an attribute as `memory_type`, of 8 bytes; an array must have one value. */
 static status_t h5_get_number(hid_t object, const char *where, const char *name, hid_t memory_type,
                               void *value, int *found)
 {
@@ -619,11 +628,14 @@ static status_t h5_get_number(hid_t object, const char *where, const char *name,
                     "%s: attribute %s is not a number", where, name);
         TRY_OUT(h5_check_count(&attribute, where, name));
         TRY_OUT(memory_zeroed((size_t)attribute.count, size, name, &raw));
-        TRY_OUT(class == H5T_FLOAT && H5Tget_class(memory_type) == H5T_INTEGER
-                    ? h5_require_whole(&attribute, where, name, raw)
-                    : STATUS_OK);
+        TRY_OUT(h5_require_whole(&attribute, where, name, memory_type, raw));
         H5_TRY_OUT(h5_values_read(&attribute, memory_type, raw), "%s: attribute %s cannot be read",
                    where, name);
+        for (uint64_t i = 1; i < attribute.count; i++) {
+            REQUIRE_OUT(memcmp(raw, raw + i * size, size) == 0, STATUS_DATA,
+                        "%s: attribute %s contains %" PRIu64 " different values, expected one",
+                        where, name, attribute.count);
+        }
         memcpy(value, raw, size);
         *found = 1;
     }

@@ -100,7 +100,8 @@ status_t h5_attribute_open(hid_t object, const char *where, const char *name,
 status_t h5_dataset_of(hid_t id, const char *where, struct h5_dataset *out);
 void h5_dataset_close(struct h5_dataset *dataset);
 
-/* Reads all values of a dataset, which are `count`, as numbers of a type. Fails with DATA. */
+/* Reads all values of a dataset, which are `count`, as numbers of a type. Fails with DATA, also
+ * where integers of 8 bytes are read and one has a fraction. */
 status_t h5_dataset_read(const struct h5_dataset *dataset, const char *where, const char *name,
                          hid_t type, uint64_t count, void *out);
 /* Reads all values, of an attribute, too, wherever they are; below 0: HDF5 has failed. */
@@ -115,8 +116,8 @@ status_t h5_number_type(hid_t stored, const char *where, const char *member, hid
                         hid_t *out);
 
 /* Read attributes of an object (`where` names file and object in messages): a scalar, or the first
- * of an array. If it is missing, the h5_get_ functions set *found = 0 and leave *value unchanged.
- * They fail with DATA if it is of another kind. */
+ * text of an array; all its numbers must be equal. If it is missing, the h5_get_ functions set
+ * *found = 0 and leave *value unchanged. They fail with DATA if it is of another kind. */
 status_t h5_get_text(hid_t object, const char *where, const char *name, char **value, int *found);
 /* Reads a text likewise from files of unknown origin: an attribute that is no text counts as
  * missing. Fails with DATA, DEVICE. */
