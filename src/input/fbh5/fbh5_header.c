@@ -55,6 +55,16 @@ status_t start_read_root(hid_t file, const char *path, struct start *out, int *h
     return STATUS_OK;
 }
 
+status_t start_of_header(double tstart, struct utc *out, char **assumed)
+{
+    *out = utc_of_mjd(tstart);
+    return assume_if(
+        out->second < 1 && leap_day_seconds(out->mjd_day - 1) > leap_day_seconds(out->mjd_day),
+        assumed,
+        "tstart is %.15g, a number of both a leap second and the second after it: %s is used",
+        tstart, units_utc(*out));
+}
+
 status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out,
                     char **assumed)
 {
@@ -78,7 +88,8 @@ status_t start_read(hid_t file, const char *path, double tstart, double tsamp, s
                       "tstart is %.15g, start and first_time of the root make %.15g: this is used",
                       tstart, expected));
     } else if (has_header) {
-        start.utc = utc_add(utc_of_mjd(tstart), -offset);
+        TRY(start_of_header(tstart, &start.utc, assumed));
+        start.utc = utc_add(start.utc, -offset);
     }
     start.is_known = has_root || has_header;
     *out = start;

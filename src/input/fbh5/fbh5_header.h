@@ -22,6 +22,11 @@ struct start {
 status_t start_read(hid_t file, const char *path, double tstart, double tsamp, struct start *out,
                     char **assumed);
 
+/* Converts a header's `tstart`. The seconds of a day are counted up to 86400, so a leap second has
+ * the numbers of the second after it, which is used: noted in *assumed. Fails with DEVICE (memory).
+ */
+status_t start_of_header(double tstart, struct utc *out, char **assumed);
+
 /* Read the roots of our own products: their kind, if they are ours at all; format_version
  * (unchanged if there is none); the start, and whether there is a first_time. Fail with DATA. */
 status_t start_read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours);

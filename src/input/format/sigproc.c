@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "input/archive.h"
 #include "input/fbh5/fbh5.h"
+#include "input/fbh5/fbh5_header.h"
 #include "input/format/recorder.h"
 #include "io/file.h"
 
@@ -495,9 +496,8 @@ static status_t sigproc_settle_start(const struct sigproc_words *words, struct f
             ? assume(&fbh5->assumed, "tstart is %.12g: the start is unknown", tstart->number)
             : assume(&fbh5->assumed, "tstart is not said: the start is unknown"));
     fbh5->time.tstart_mjd = fbh5->sky.has_start ? tstart->number : 0;
-    fbh5->sky.start = utc_of_mjd(fbh5->time.tstart_mjd);
     fbh5->time.first = fbh5->time.step / 2;
-    return STATUS_OK;
+    return start_of_header(fbh5->time.tstart_mjd, &fbh5->sky.start, &fbh5->assumed);
 }
 
 /* The header, for all of the program. */
