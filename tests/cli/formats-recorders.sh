@@ -59,6 +59,8 @@ dada("empty.dada", data=0)
 dada("axes.dada", ORDER="FTP", NCHAN=4)
 dada("size.dada", HDR_SIZE=1)
 dada("start.dada", UTC_START=None)
+dada("unknown.dada", UTC_START="UNKNOWN", OBS_OFFSET=0)
+dada("unknown-mjd.dada", UTC_START="unknown", MJD_START="58882.25")
 
 
 def word(name, value=None):
@@ -242,6 +244,11 @@ bad "no samples" empty.dada 'empty\.dada contains 0 bytes after its header'
 bad "a header that ends at once" size.dada 'size\.dada: HDR_SIZE = 1, but HDR_SIZE = 1 is not before that byte'
 "$voltmill" info start.dada >info.txt && grep -q 'UTC_START is not there: the start is unknown' info.txt
 ok $? "PSRDADA without a start: told"
+"$voltmill" info unknown.dada >info.txt && grep -q 'UTC_START = UNKNOWN is no date: the start is unknown' info.txt
+ok $? "PSRDADA of an unknown start: told"
+"$voltmill" info unknown-mjd.dada >info.txt && grep -q 'UTC_START = unknown is no date: MJD_START = 58882.25 is used' info.txt &&
+    grep -q 2020-02-03T06:00:00 info.txt
+ok $? "PSRDADA that has MJD_START alone: used"
 bad "an order of axes" axes.dada 'axes\.dada: ORDER = FTP of 4 channels'
 
 bank good.fil && runs "SIGPROC" "$voltmill" run --force job.yaml

@@ -157,12 +157,14 @@ static int dada_takes_mjd(const struct dada_time *utc, const struct dada_time *m
 static status_t dada_note_missing(const struct dada_time *utc, const struct dada_time *mjd,
                                   char **assumed)
 {
-    const int is_given = *utc->text != '\0';
+    char said[ASCII_VALUE + UNITS_TEXT] = "UTC_START is not there";
+    if (*utc->text) {
+        snprintf(said, sizeof said, "UTC_START = %s is no date", utc->text);
+    }
     return !utc->is_there && mjd->is_there
-               ? assume(assumed, "UTC_START%s%s%s: MJD_START = %s is used, which is good to %.3g s",
-                        is_given ? " = " : "", utc->text,
-                        is_given ? " is no date" : " is not there", mjd->text, mjd->doubt)
-           : !utc->is_there ? assume(assumed, "UTC_START is not there: the start is unknown")
+               ? assume(assumed, "%s: MJD_START = %s is used, which is good to %.3g s", said,
+                        mjd->text, mjd->doubt)
+           : !utc->is_there ? assume(assumed, "%s: the start is unknown", said)
            : utc->doubt > 1 && !mjd->is_there
                ? assume(assumed, "UTC_START = %s has no time of day: 00:00:00 is used", utc->text)
                : assume_if(*mjd->text && !mjd->is_there, assumed,
@@ -175,7 +177,7 @@ status_t dada_read_start(struct dada *dada)
     struct dada_time utc = {.is_there = 0};
     struct dada_time mjd = {.is_there = 0};
     int is_exact = 0;
-    int has_utc = ascii_find(&dada->header, "UTC_START", utc.text);
+    int has_utc = dada_find(&dada->header, "UTC_START", utc.text);
     utc.is_there = has_utc && dada_parse_utc(&utc);
     mjd.is_there = dada_find(&dada->header, "MJD_START", mjd.text) && dada_parse_mjd(&mjd);
     if (dada->layout->time.has_start) {
