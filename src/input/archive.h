@@ -185,6 +185,7 @@ struct archive {
     char *assumed; /* about the files (assume()); NULL: nothing */
     struct {
         int start; /* the files say when they start: sky.has_start is not the job's word */
+        int clock; /* that start is a computer's, too coarse to place files by */
         int freq;  /* the files say where their coarse channels are */
         /* Positions of stations: [count[AXIS_STATION]][3] x, y, z in metres (ITRF); NULL: none. */
         double *itrf_m;

@@ -342,6 +342,20 @@ def wav():
     payload = (x * 100).astype("<i2").tobytes()
     about, _, _ = check("WAV, auxi", pairs(x * 100), plain.write_wav(scratch("a.wav"), payload, form(1, 2, 16), before=plain.auxi()), "I and Q")
     ok(about["freq_hz"][0] == 7.1e6 and about["start_second"] == 25689.25 + 0 * 1, "WAV, auxi: frequency and start", about)
+    for encoding in "utf-16-le", "utf-16", "utf-8":
+        path = plain.write_wav(scratch("x.wav"), payload, form(1, 2, 16), before=plain.auxi_xml(encoding=encoding, hertz=10489550000))
+        about, _, _ = check(f"WAV, auxi in XML, {encoding}", pairs(x * 100), path, "auxi states the second of the start")
+        ok(about["freq_hz"][0] == 10489550000 and about["start_second"] == 22028, f"WAV, auxi in XML, {encoding}: frequency and start", about)
+    path = plain.write_wav(scratch("x.wav"), payload, form(1, 2, 16), before=plain.auxi_xml("", ""))
+    about, _, _ = check("WAV, auxi in XML without numbers", pairs(x * 100), path, "I and Q")
+    ok(about["freq_hz"][0] == 0 and "start_second" not in about, "WAV, auxi in XML without numbers: nothing is known", about)
+    parts = [plain.write_wav(scratch(f"part{i}.wav"), payload, form(1, 2, 16, 3000), before=head)
+             for i, head in enumerate((plain.auxi_xml(), plain.auxi_xml(1714543629), plain.auxi((2024, 5, 1, 6, 7, 8, 9, 250)),
+                                       plain.auxi((2024, 5, 1, 6, 7, 8, 10, 247)), plain.auxi((2024, 5, 1, 6, 7, 8, 11, 247))))]
+    check("WAV, a sequence with starts in XML", pairs(np.tile(x * 100, (2, 1))), parts[:2], "UTCSeconds")
+    check("WAV, a sequence with starts by a clock", pairs(np.tile(x * 100, (2, 1))), parts[2:4],
+          "starts by auxi are up to 0.003 s from those that the samples before them give")
+    refused("WAV, a part of a sequence is missing", [parts[2], parts[4]], "auxi states a start 1.997 s after that of")
     none = plain.auxi((0, 0, 0, 0, 0, 0, 0, 0))
     about, _, _ = check("WAV, auxi without a time", pairs(x * 100), plain.write_wav(scratch("b.wav"), payload, form(1, 2, 16), before=none), "I and Q")
     ok(about["freq_hz"][0] == 7.1e6 and "start_second" not in about, "WAV, auxi without a time: the frequency", about)

@@ -440,8 +440,8 @@ static double gather_start_doubt(double coarse, double found, double length)
     return fmax(fmin(clock_s, share * length), fmin(0.999 * coarse, 0.999)) + drift * found;
 }
 
-/* Starts that attributes of files of a sequence state, compared with the samples before them. One
- * that all repeat is that of the first. */
+/* Starts that attributes of files of a sequence state, or a computer's clock, compared with the
+ * samples before them. One that all repeat is that of the first. */
 static status_t gather_compare_starts(const struct gathered *gathered)
 {
     double worst = 0;
@@ -450,11 +450,14 @@ static status_t gather_compare_starts(const struct gathered *gathered)
     const size_t each = gathered->each;
     uint64_t samples = 0;
     int is_repeated = 1;
-    if (!layout->said[SAID_START].attribute || first->states.start ||
-        first->shape.stacked != AXIS_TIME) {
+    const char *name = first->states.clock ? "auxi" : layout->said[SAID_START].attribute;
+    if (!name || first->states.start || first->shape.stacked != AXIS_TIME) {
         return STATUS_OK;
     }
     for (size_t i = each; i < gathered->count; i++) {
+        if (!gathered->archives[i]->sky.has_start) {
+            return STATUS_OK;
+        }
         is_repeated =
             is_repeated && utc_difference(gathered->archives[i]->sky.start, first->sky.start) == 0;
     }
@@ -476,17 +479,16 @@ static status_t gather_compare_starts(const struct gathered *gathered)
                 "%s: %s states a start %.9g s after that of %s, but the %" PRIu64
                 " samples of the files before it are %.9g s: input.layout.start says when the "
                 "first file starts, input.layout.first_sample where each begins",
-                next->parts[0].path, layout->said[SAID_START].attribute, stated,
-                first->parts[0].path, samples, found);
+                next->parts[0].path, name, stated, first->parts[0].path, samples, found);
     }
     TRY(assume_if(worst > 0, &first->assumed,
                   "starts by %s are up to %.3g s from those that the samples before them give: "
                   "files follow each other from the first on",
-                  layout->said[SAID_START].attribute, worst));
+                  name, worst));
     return assume_if(is_repeated && gathered->count > each, &first->assumed,
                      "%s states the same start in all %zu files: the first file starts then, the "
                      "others follow",
-                     layout->said[SAID_START].attribute, gathered->count / each);
+                     name, gathered->count / each);
 }
 
 static status_t gather_put_together(struct gathered *gathered, struct archive **out)

@@ -145,7 +145,11 @@ static status_t plain_take_words(struct plain *plain)
 {
     struct archive *archive = plain->archive;
     struct job_layout *own = &plain->own;
-    archive->states.start = own->time.has_start && !override_has(plain->layout, SAID_START);
+    archive->states.clock = plain->is_by_clock && own->time.has_start;
+    archive->states.start = own->time.has_start && !plain->is_by_clock;
+    if (override_has(plain->layout, SAID_START)) {
+        archive->states.clock = archive->states.start = 0;
+    }
     archive->states.freq = own->freq.count > 0 && !override_has_frequencies(plain->layout);
     REQUIRE(archive->is_complex || !plain->layout || !plain->layout->has_domain ||
                 !plain->layout->is_complex,

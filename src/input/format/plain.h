@@ -25,6 +25,8 @@ struct plain {
     uint64_t shape[AXES_TEXT_DIMS]; /* elements of each dimension */
     uint32_t ndims;  /* 0: axes state all sizes but that of time, which follows from `bytes` */
     int is_reversed; /* Fortran order: the first dimension varies fastest */
+    int is_by_clock; /* the start is a computer's: files follow each other, and theirs are compared
+                      */
     int is_framed;   /* time must be outermost, and once */
     uint64_t at;     /* offset of the first number in the file */
     uint64_t bytes;  /* of the numbers, as many as exist */

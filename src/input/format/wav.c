@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -19,6 +20,7 @@ enum {
     WAV_BODY = 40,  /* bytes of a chunk that count */
     WAV_FIXED = 16, /* bytes that fmt and ds64 have at least */
     WAV_AUXI = 36,  /* two times and the centre frequency */
+    WAV_XML = 1 << 16,
     WAV_CHUNKS = 4096,
     WAV_PCM = 1,
     WAV_FLOAT = 3,
@@ -75,19 +77,62 @@ static status_t wav_read_format(struct wav *wav, const unsigned char *chunk, uin
         byte_rate, rate, wav->frame);
 }
 
+/* The number that an attribute of XML has; 0: there is none. */
+static double wav_find_number(const char *xml, const char *attribute)
+{
+    char number[UNITS_TEXT];
+    double value = 0;
+    const char *at = strstr(xml, attribute);
+    at = at ? at + strlen(attribute) : "";
+    snprintf(number, sizeof number, "%.*s", (int)strcspn(at, "\""), at);
+    return units_parse_f64(number, &value) ? value : 0;
+}
+
+/* SDR Console's XML, in UTF-16 or in bytes: attributes of one element. Hz, and the second of the
+ * start. */
+static status_t wav_read_xml(struct wav *wav, uint64_t at, uint64_t bytes)
+{
+    status_t st = STATUS_OK;
+    struct job_layout_time *time = &wav->out->own.time;
+    char *xml = NULL;
+    size_t length = 0;
+    bytes = min_u64(bytes, WAV_XML);
+    TRY_OUT(memory_zeroed((size_t)bytes + 1, 1, "a chunk auxi", &xml));
+    TRY_OUT(file_read(wav->out->fd, wav->out->path, at, xml, bytes));
+    const size_t step = bytes > 3 && xml[3] == '\0' ? 2 : 1;
+    for (size_t i = 0; i < bytes; i += step) {
+        xml[length++] = (char)(step == 2 && i + 1 < bytes && xml[i + 1] != '\0' ? '?' : xml[i]);
+    }
+    xml[length] = '\0';
+    const double seconds = wav_find_number(xml, "UTCSeconds=\"");
+    wav->centre_hz = wav_find_number(xml, "RadioCenterFreq=\"");
+    time->has_start = seconds > 0;
+    time->start = utc_of_unix(seconds);
+    TRY_OUT(assume_if(time->has_start && !override_has(wav->out->layout, SAID_START), wav->assumed,
+                      "auxi states the second of the start, UTCSeconds, without its fraction"));
+out:
+    free(xml);
+    return st;
+}
+
 /* Start and centre frequency as SpectraVue and its successors write them: SYSTEMTIME of start and
- * stop, then Hz; others write XML, which is not read. */
-static void wav_read_auxi(struct wav *wav, const unsigned char *chunk, uint64_t bytes)
+ * stop, then Hz; or as XML, which may begin with the mark of its encoding. */
+static status_t wav_read_auxi(struct wav *wav, const unsigned char *chunk, uint64_t bytes,
+                              uint64_t at, uint64_t size)
 {
     char text[UNITS_TEXT];
     struct job_layout_time *time = &wav->out->own.time;
+    if (memmem(chunk, min_u64(bytes, 4), "<", 1)) {
+        return wav_read_xml(wav, at, min_u64(size, wav->out->file_bytes - at));
+    }
     if (bytes >= WAV_AUXI) {
         snprintf(text, sizeof text, "%04u-%02u-%02uT%02u:%02u:%02u.%03u", load_u16(chunk, 0),
                  load_u16(chunk + 2, 0), load_u16(chunk + 6, 0), load_u16(chunk + 8, 0),
                  load_u16(chunk + 10, 0), load_u16(chunk + 12, 0), load_u16(chunk + 14, 0));
         time->has_start = units_parse_utc(text, &time->start);
-        wav->centre_hz = chunk[0] == '<' ? 0 : load_u32(chunk + 32, 0);
+        wav->centre_hz = load_u32(chunk + 32, 0);
     }
+    return STATUS_OK;
 }
 
 /* The size of data. Recorders that were killed leave 0, 2^32 - 1, or that of a file of 4 GiB less;
@@ -142,7 +187,7 @@ static status_t wav_read_chunk(struct wav *wav, int is_64, uint64_t at, uint64_t
     } else if (memcmp(head, "ds64", 4) == 0 && is_64 && count >= WAV_FIXED) {
         wav->long_bytes = load_u32(body + 8, 0) | (uint64_t)load_u32(body + 12, 0) << 32;
     } else if (memcmp(head, "auxi", 4) == 0) {
-        wav_read_auxi(wav, body, count);
+        TRY(wav_read_auxi(wav, body, count, at, size));
     } else if (memcmp(head, "data", 4) == 0 && out->at == 0) {
         out->at = at;
         TRY(wav_settle_data(wav, size, is_64));
@@ -172,6 +217,7 @@ static status_t wav_read(struct plain *out)
                 "%s: its WAV header has no %s chunk before byte %" PRIu64, out->path,
                 wav.frame > 0 ? "data" : "fmt", min_u64(at, out->file_bytes));
     out->known = "WAV";
+    out->is_by_clock = 1;
     int is_two = wav.channels == 2 && layout->has_domain;
     int is_iq = wav.channels == 2 && !layout->axes && !(is_two && !layout->is_complex);
     out->type.is_complex = is_iq;

@@ -65,6 +65,13 @@ def auxi(start=(2024, 5, 1, 6, 7, 8, 9, 250), hertz=7100000):
     return chunk(b"auxi", struct.pack("<16H9I", *start, *start, hertz, *[0] * 8))
 
 
+def auxi_xml(start=1714543628, hertz=7100000, encoding="utf-16-le"):
+    """The same as SDR Console writes it: XML, whole seconds since 1970."""
+    said = (f'<?xml version="1.0"?>\r\n<SDR-XML-Root xml:lang="EN" Created="01-May-2024 06:07"><Definition CurrentTimeUTC="01-05-2024 06:07:08"'
+            f' Folder="F:\\\u2202" RadioCenterFreq="{hertz}" SampleRate="48000" UTCSeconds="{start}"></Definition></SDR-XML-Root>\r\n\0')
+    return chunk(b"auxi", said.encode(encoding, "replace"))
+
+
 def pack24(numbers):
     return np.asarray(numbers, "<i4").reshape(-1, 1).view("u1").reshape(-1, 4)[:, :3].tobytes()
 
