@@ -139,6 +139,23 @@ def sigproc_floats():
     same(assumed(path), [], "SIGPROC, 32 bits of zeros: nothing is assumed")
 
 
+def sigproc_meanings():
+    """Numbers that are of another sign or order of bytes than they are read are told; no usual ones are."""
+    noise = random.standard_normal((ROWS, 1, CHANS))
+    path = scratch("meanings.fil")
+    for name, bits, values, is_told, words in (
+            ("around 0", 8, 30 * noise, 1, {}), ("around 0, signed", 8, 30 * noise, 0, {"signed": b"\1"}),
+            ("around 128", 8, 128 + 30 * noise, 0, {}), ("around 128, signed", 8, 128 + 30 * noise, 1, {"signed": b"\1"}),
+            ("exponential", 8, np.minimum(255, 40 * random.exponential(1, noise.shape)), 0, {}), ("few", 8, np.abs(noise), 0, {}),
+            ("any", 8, random.integers(0, 256, noise.shape), 0, {}), ("zeros", 8, 0 * noise, 0, {}),
+            ("around 0", 16, 900 * noise, 1, {}), ("around 2^15", 16, 32768 + 4000 * noise, 0, {}),
+            ("small", 16, 100 + 20 * noise, 0, {}), ("any", 16, random.integers(0, 65536, noise.shape), 0, {}),
+            ("around 2000, swapped", 16, (2000 + 100 * noise).astype("<u2").byteswap(), 1, {}),
+            ("around 0, swapped", 16, (900 * noise).astype("<i2").byteswap(), 1, {})):
+        write_fil(path, np.rint(values).astype("i4"), bits, **words)
+        same([f"numbers of {bits} bits jump about" in line for line in assumed(path)], [True] * is_told, f"SIGPROC, {bits} bits {name}: told")
+
+
 def unnamed_four():
     """Four polarisations without names are not added up unseen."""
     path = write_fil(scratch("four.fil"), make(8, ROWS, 4, CHANS), 8)
@@ -455,6 +472,7 @@ bands_at_zero()
 sigproc_within_bytes()
 sigproc_header()
 sigproc_floats()
+sigproc_meanings()
 unnamed_four()
 sigproc_joined()
 sigproc_hostile()

@@ -590,6 +590,48 @@ out:
     return st;
 }
 
+/* Mean difference of numbers that follow each other, of 8 or 16 bits, in another meaning, too. */
+static double sigproc_roughness(const unsigned char *bytes, size_t count, uint32_t bits,
+                                int is_signed, int is_swapped)
+{
+    double sum = 0;
+    double last = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t number = bits == 8 ? bytes[i] : load_u16(bytes + 2 * i, is_swapped);
+        const int is_below = is_signed && number >> (bits - 1);
+        const double value = (double)number - (is_below ? 1 << bits : 0);
+        sum += i > 0 ? fabs(value - last) : 0;
+        last = value;
+    }
+    return sum;
+}
+
+/* No header tells the order of bytes, and hardly one the sign. Numbers jump about in the wrong
+ * meaning: as unsigned ones where they fall below 0, by their low byte where bytes are swapped. */
+static status_t sigproc_check_whole(struct fbh5 *fbh5, int fd)
+{
+    static const double rougher = 2;
+    enum { MEASURED = 1 << 15 };
+    unsigned char bytes[MEASURED];
+    const uint32_t bits = fbh5->table.bits;
+    const int is_signed = fbh5->table.is_signed;
+    const size_t held = (size_t)min_u64(MEASURED, fbh5->file_bytes - fbh5->data_offset);
+    if (bits != 8 && bits != 16) {
+        return STATUS_OK;
+    }
+    TRY(file_read(fd, fbh5->path, fbh5->data_offset, bytes, held));
+    const size_t count = held / (bits / 8);
+    const double read = sigproc_roughness(bytes, count, bits, is_signed, 0);
+    int is_other = 0;
+    for (int i = 0; i < (bits == 8 ? 2 : 4); i++) {
+        is_other |= read > rougher * sigproc_roughness(bytes, count, bits, i % 2, i / 2);
+    }
+    return assume_if(is_other, &fbh5->assumed,
+                     "numbers of %u bits jump about: are they %s%s? They are read as %ssigned%s",
+                     bits, is_signed ? "unsigned" : "signed", bits == 8 ? "" : ", or big-endian",
+                     is_signed ? "" : "un", bits == 8 ? "" : " and little-endian");
+}
+
 /* As many bytes as the header may have. */
 static status_t sigproc_read_head(const char *path, struct text *head)
 {
@@ -614,6 +656,7 @@ static status_t sigproc_open(const char *path, struct fbh5 **out)
     TRY_OUT(sigproc_settle(&words, fbh5));
     TRY_OUT(sigproc_check_alone(&words, fbh5, fd));
     TRY_OUT(sigproc_check_floats(fbh5, fd));
+    TRY_OUT(sigproc_check_whole(fbh5, fd));
 out:
     sigproc_words_free(&words);
     text_free(&head);
