@@ -157,6 +157,7 @@ static void status_of_copy(const char *path, enum mark mark, struct json *json)
         status_write_unfinished(&found, json);
         return;
     }
+    display_print("%s\n", path);
     display_row("state", "unfinished, a copy of a .part%s",
                 found.held > 0 ? ", and a run is at work" : "");
     display_row("made by", "%s", mark_command(mark));
@@ -174,6 +175,9 @@ static status_t status_of_finished(const char *path, struct json *json)
     TRY_OUT(stamped_open(path, &stamped));
     TRY_OUT(stamped.fbh5 ? STATUS_OK : formats_expect(path, PRODUCT_EXPECTED));
     TRY_OUT(stamped.fbh5 ? STATUS_OK : product_find_place(path, &place));
+    if (!json) {
+        display_print("%s\n", path);
+    }
     if (stamped.fbh5 && json) {
         status_write_stamped(&stamped, json);
     } else if (stamped.fbh5) {
@@ -208,6 +212,7 @@ static status_t status_of_unfinished(const struct product_files *find, struct js
     if (json) {
         status_write_unfinished(&found, json);
     } else {
+        display_print("%s\n", find->path);
         status_print_state(&found);
     }
 out:
@@ -226,8 +231,6 @@ static status_t status_run(void *settings)
     if (json) {
         json_begin(json, NULL);
         json_text(json, "file", find.path);
-    } else {
-        display_print("%s\n", find.path);
     }
     TRY_OUT(find.is_finished ? status_of_finished(find.path, json)
                              : status_of_unfinished(&find, json));

@@ -499,6 +499,8 @@ out:
 
 status_t product_find_place(const char *path, struct product_place *out)
 {
+    REQUIRE(h5_is_hdf5(path) != 0, STATUS_DATA,
+            "%s is not a product of voltmill: it is not an HDF5 file", path);
     return inspect_find_place(path, INSPECT_ALL, out);
 }
 

@@ -104,6 +104,9 @@ ok $? "status: complete"
 "$voltmill" status empty.h5 | grep -q 'state  *unfinished, nothing is written yet: run the same command'
 ok $? "status: a .part of a run that was killed at its begin"
 rm empty.h5.part
+echo snr,dm >table.csv
+fails "status of a file that is no product" 4 'table\.csv is not a product of voltmill: it is not an HDF5 file' "$voltmill" status table.csv
+same "says so alone" "" "$("$voltmill" status table.csv 2>/dev/null)"
 cp spectra.h5 rows.h5
 warm -c "
 import h5py
