@@ -454,6 +454,20 @@ def mock_dada():
     ok(np.array_equal(freq, 1284e6 + 1e6 * (np.arange(4) - 1.5)) and start == (58882, 14706.25), "and their times")
     found, *_ = voltages("heaps", path, samples=[100, 700], chans=["2"])
     same(found[0, 0, :, 0], expected[:, 2, 100:700], "and a part of them")
+    groups = random.integers(-128, 128, (500, 2, 4)).astype("i1")  # heap, pol, time
+    caspsr = dict(INSTRUMENT="CASPSR", NBIT=8, NDIM=1, NPOL=2, NCHAN=1, BW=-4.0, TSAMP=0.125)
+    found, *_ = voltages("heaps", write_dada(scratch("caspsr.dada"), groups.tobytes(), **caspsr))
+    same(found[0, 0, :, 0], np.moveaxis(groups, 0, 1).reshape(2, -1).astype("f8"), "CASPSR: four samples of each polarisation in turn")
+    found, *_ = voltages("heaps", write_dada(scratch("caspsr.dada"), groups.tobytes(), ORDER="TFP", **caspsr))
+    same(found[0, 0, :, 0], groups.reshape(-1, 2).T.astype("f8"), "CASPSR with ORDER: as that says")
+    found, *_ = voltages("heaps", write_dada(scratch("kpsr.dada"), volts.reshape(20, 4, 128, 2).tobytes(), INSTRUMENT="KPSR", NBIT=8, NDIM=2, NPOL=1,
+                                             NCHAN=4))
+    expected = np.moveaxis(volts.reshape(20, 4, 128, 2), 0, 1).reshape(4, -1, 2).astype("f8")
+    same(found[0, 0, 0], expected[..., 0] + 1j * expected[..., 1], "KAT-7: heaps of 128 samples")
+    for instrument in "UWB", "Medusa", "APSR":
+        said = voltmill("info", write_dada(scratch("blocks.dada"), bytes(8 * 4096), INSTRUMENT=instrument, NBIT=16, NDIM=2, NPOL=2, NCHAN=1,
+                                           TSAMP=0.25), status=4)
+        ok(f"INSTRUMENT = {instrument} without ORDER: its samples are in blocks" in said, f"{instrument}: blocks of unknown length are refused", said)
     for bits, kind in (16, "<i2"), (16, ">i2"), (32, "<f4"):
         numbers = random.normal(0, 1000, (300, 4, 2, 2)).round().astype(kind)
         path = write_dada(scratch("wide.dada"), numbers.tobytes(), 8192, NBIT=bits, NDIM=2, NPOL=2, NCHAN=4, BW=-4.0,

@@ -1,5 +1,5 @@
 /* PSRDADA: an ASCII header of lines and, after it, samples in one piece: [time][chan][pol][dim],
- * or heaps of MeerKAT's beamformer, [heap][pol][chan][time of a heap][dim]. */
+ * or heaps as some instruments write them, [heap][pol][chan][time of a heap][dim]. */
 #include "input/format/dada.h"
 #include "base/memory.h"
 #include "input/archive.h"
@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_HEADER = 16 << 20, HEAP_STEPS = 256 /* samples of a heap of MeerKAT's */ };
+enum { MOST_HEADER = 16 << 20 };
 
 /* Lines of keys and values, with HDR_SIZE among them. */
 static status_t dada_recognise(const char *path, int *is_it)
@@ -78,7 +78,7 @@ static status_t dada_read_place(struct dada *dada)
 {
     uint64_t bytes = 0;
     uint64_t overlap = 0;
-    uint64_t each = dada->has_heaps ? HEAP_STEPS : 1;
+    uint64_t each = dada->heap > 0 ? dada->heap : 1;
     uint64_t piece_bits = dada->step_bits * each;
     TRY(dada_read_offset(dada));
     TRY(dada_read_bytes(dada, &bytes));
@@ -88,12 +88,12 @@ static status_t dada_read_place(struct dada *dada)
             "%s: not one %s of %" PRIu64 " bits",
             dada->path, bytes, dada->header_bytes,
             bytes < dada->file_bytes - dada->header_bytes ? " by FILE_SIZE" : "",
-            dada->has_heaps ? "heap" : "time step", piece_bits);
+            dada->heap > 0 ? "heap" : "time step", piece_bits);
     dada->steps = 8 * bytes / piece_bits * each;
     dada->repeated = dada->steps - 8 * (bytes - min_u64(bytes, overlap)) / piece_bits * each;
     if (8 * bytes % piece_bits != 0) {
         report_warn("%s ends within a %s: what is there of it is left out", dada->path,
-                    dada->has_heaps ? "heap" : "time step");
+                    dada->heap > 0 ? "heap" : "time step");
     }
     return STATUS_OK;
 }
@@ -163,7 +163,7 @@ static status_t dada_read_header(struct dada *dada, struct text *text)
 
 static void dada_set_dims(const struct dada *dada, struct archive *archive)
 {
-    if (dada->has_heaps) {
+    if (dada->heap > 0) {
         recorder_add_dim(archive, AXIS_POL, dada->pols);
         recorder_add_dim(archive, AXIS_CHAN, dada->channels);
         recorder_add_dim(archive, AXIS_TIME, dada->steps);
@@ -182,12 +182,12 @@ static void dada_set_dims(const struct dada *dada, struct archive *archive)
 /* Heaps are a run; else the samples are a dataset in one piece. */
 static status_t dada_add_samples(const struct dada *dada, struct archive_part *part)
 {
-    if (dada->has_heaps) {
+    if (dada->heap > 0) {
         const struct archive_run run = {.file_offset = dada->header_bytes,
-                                        .piece_bytes = HEAP_STEPS * dada->step_bits / 8,
-                                        .pieces = dada->steps / HEAP_STEPS,
-                                        .steps = HEAP_STEPS,
-                                        .stored = HEAP_STEPS};
+                                        .piece_bytes = dada->heap * dada->step_bits / 8,
+                                        .pieces = dada->steps / dada->heap,
+                                        .steps = dada->heap,
+                                        .stored = dada->heap};
         return recorder_add_run(part, &run);
     }
     TRY(memory_zeroed(1, sizeof *part->extents, "samples", &part->extents));

@@ -17,7 +17,7 @@ struct dada {
     uint64_t file_bytes, header_bytes;
     uint32_t pols, channels, bits;
     int is_complex, is_offset, big_endian;
-    int has_heaps;
+    uint64_t heap;     /* time steps of a heap: [heap][pol][chan][time of a heap]; 0: no heaps */
     int pols_first;    /* [time][pol][chan] */
     int is_dc_at_edge; /* of each channel, of complex samples */
     struct ratio oversample;

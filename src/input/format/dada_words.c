@@ -246,6 +246,34 @@ static status_t dada_read_order(struct dada *dada)
         dada->path, order, dada->channels, dada->pols);
 }
 
+/* Instruments whose samples are in heaps, which no other word says (dspsr's unpackers). Those of
+ * steps 0 are in blocks of each polarisation, and refused where these are several. */
+static status_t dada_read_heap(struct dada *dada)
+{
+    static const struct {
+        const char *name;
+        uint32_t steps, dims; /* dims 0: any; else of 8 bits */
+    } known[] = {{"MKBF", 256, 0}, {"KPSR", 128, 2}, {"CASPSR", 4, 1},
+                 {"UWB", 0, 0},    {"Medusa", 0, 0}, {"APSR", 0, 0}};
+    char word[ASCII_VALUE] = "";
+    ascii_find(&dada->header, "INSTRUMENT", word);
+    const int has_order = ascii_find(&dada->header, "ORDER", NULL);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(word, known[i].name) == 0 && (!has_order || i == 0) &&
+            (known[i].dims == 0 ||
+             (dada->bits == 8 && known[i].dims == 1 + (uint32_t)dada->is_complex))) {
+            REQUIRE(known[i].steps > 0 || dada->pols == 1, STATUS_DATA,
+                    "%s: INSTRUMENT = %s without ORDER: its samples are in blocks of one "
+                    "polarisation after the other, of which the header says nothing: "
+                    "input.layout {format: raw, skip: %" PRIu64
+                    ", axes: \"time,pol:%u,time:2048\", ...} describes blocks of 2048",
+                    dada->path, word, dada->header_bytes, dada->pols);
+            dada->heap = known[i].steps;
+        }
+    }
+    return STATUS_OK;
+}
+
 /* Whether there is such a word, which must then be one of the two that are known, unless `is_idle`:
  * nothing rests on it. */
 static status_t dada_read_choice(const struct ascii *header, const char *key, const char *first,
@@ -265,7 +293,7 @@ static status_t dada_note_usual(const struct dada *dada)
     const struct ascii *header = &dada->header;
     char **assumed = dada->assumed;
     char word[ASCII_VALUE];
-    int has_order = dada->has_heaps || dada->channels == 1 || dada->pols == 1 ||
+    int has_order = dada->heap > 0 || dada->channels == 1 || dada->pols == 1 ||
                     ascii_find(header, "ORDER", word);
     int is_fixed = dada->bits <= 2 || dada->bits == 32;
     int has_encoding = 0;
@@ -320,8 +348,8 @@ static status_t dada_read_streams(struct dada *dada)
     dada->step_bits = dada->bits * dims * pols * channels;
     dada->is_offset = ascii_find(header, "ENCODING", word) && strstr(word, "OFFSET") != NULL;
     dada->big_endian = ascii_find(header, "ENDIAN", word) && strncmp(word, "BIG", 3) == 0;
-    dada->has_heaps = ascii_find(header, "INSTRUMENT", word) && strcmp(word, "MKBF") == 0;
-    return dada->has_heaps ? STATUS_OK : dada_read_order(dada);
+    TRY(dada_read_heap(dada));
+    return dada->heap > 0 ? STATUS_OK : dada_read_order(dada);
 }
 
 /* STATE as dspsr writes it (its Signal::State): Nyquist are real, Analytic complex voltages, all
