@@ -41,6 +41,9 @@ recorders.write_guppi(scratch("twice.raw"), volts(1, 2, 2048, 2), 8, 256)
 end = b"END" + b" " * 77
 changed("twice.raw", end, recorders.card("OBSFREQ", 1500.0) + end)
 refused("a card of GUPPI RAW", "twice.raw", "OBSFREQ = 1400", "OBSFREQ = 1500")
+recorders.write_guppi(scratch("texts.raw"), volts(1, 2, 2048, 2), 8, 256)
+changed("texts.raw", end, recorders.card("PKTFMT", "'SIMPLE'") + end)
+refused("a text of GUPPI RAW", "texts.raw", "PKTFMT = 1SFA", "PKTFMT = SIMPLE")
 
 recorders.write_guppi(scratch("bits.raw"), volts(1, 2, 2048, 2), 4, 256, NBITS=8)
 assumed("NBITS that makes samples of several packets", "bits.raw", "PIPERBLK 256", "128 new samples", "NBITS", "2 packets")
@@ -86,6 +89,9 @@ with open(scratch("twice.dada"), "rb") as file:
 with open(scratch("twice.dada"), "wb") as file:
     file.write(data.replace(b"\0" * 40, b"FREQ 1500.0\n".ljust(40, b"\0"), 1))
 refused("a word of PSRDADA", "twice.dada", "FREQ = ", "FREQ = 1500.0")
+for key, one, other in ("UTC_START", "2020-02-03-04:05:06", "2020-02-03-04:05:07"), ("ORDER", "TFP", "TPF"), ("ENDIAN", "LITTLE", "BIG"):
+    recorders.write_dada(scratch("texts.dada"), samples.tobytes(), **DADA, **{key: f"{one}\n{key} {other}"})
+    refused(f"{key} of PSRDADA", "texts.dada", f"{key} = {one}", f"{key} = {other}")
 for order in ("ST", "TS", "STF", "STFP"):
     recorders.write_dada(scratch("order.dada"), samples.tobytes(), ORDER=order, **DADA)
     refused(f"ORDER {order} of two channels and polarisations", "order.dada", f"ORDER = {order}", "2 channels")

@@ -122,6 +122,16 @@ static status_t ascii_check_once(const struct ascii *header, const char *key, si
     return STATUS_OK;
 }
 
+status_t ascii_once(const struct ascii *header, const char *const *keys, size_t count)
+{
+    char value[ASCII_VALUE];
+    for (size_t i = 0; i < count; i++) {
+        size_t after = ascii_find_from(header, keys[i], 0, value);
+        TRY(ascii_check_once(header, keys[i], after, value));
+    }
+    return STATUS_OK;
+}
+
 int ascii_parse_f64(const char *text, double *out)
 {
     char number[ASCII_VALUE];

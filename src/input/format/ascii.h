@@ -27,6 +27,10 @@ int ascii_end_of_cards(const char *text, size_t length, size_t *without, size_t 
  * ends; a longer one is cut. Returns whether there is one. `value` may be NULL. */
 int ascii_find(const struct ascii *header, const char *key, char value[ASCII_VALUE]);
 
+/* Checks that the first header of a file says each key once, or the same each time: fails with
+ * DATA. */
+status_t ascii_once(const struct ascii *header, const char *const *keys, size_t count);
+
 /* Read a number from `least` to `most`. `found` NULL: the key is required; ASCII_MAYBE: it may be
  * missing; else *found says whether it is there. *value is unchanged without it. Fail with DATA,
  * giving file, key, value and expected value. */

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* PSRDADA: the text of a header. Its keys are in capitals, but some writers use lower case. */
+/* PSRDADA: the text of a header. Its keys are in capitals, but some writers use lower case. The
+ * first DADA_ONCE decide what samples mean. */
 
 /* clang-format off */
 static const char *const dada_keys[] = {
@@ -20,7 +21,7 @@ static const char *const dada_keys[] = {
     "DSB", "ENCODING", "ENDIAN", "ORDER", "NANT", "INSTRUMENT", "NBEAM", "FILE_NUMBER",
     "TRANSFER_SIZE", "TELESCOPE", "SOURCE", "BYTES_PER_SECOND", "RESOLUTION", "RA", "DEC"};
 /* clang-format on */
-enum { DADA_KEYS = sizeof dada_keys / sizeof *dada_keys };
+enum { DADA_KEYS = sizeof dada_keys / sizeof *dada_keys, DADA_ONCE = 23 };
 
 /* The key that a line begins with in another case; NULL: none. */
 static const char *dada_key_of(const char *line, size_t length)
@@ -488,6 +489,7 @@ static status_t dada_compare_bytes(const struct dada *dada)
 
 status_t dada_read_words(struct dada *dada)
 {
+    TRY(ascii_once(&dada->header, dada_keys, DADA_ONCE));
     TRY(dada_read_streams(dada));
     TRY(dada_read_state(dada));
     TRY(dada_read_band(dada));

@@ -288,7 +288,10 @@ static status_t guppi_check_position(const struct ascii *header, char **assumed)
 
 status_t guppi_read_words(struct guppi_file *file)
 {
+    static const char *const feed = "FD_POLN";
     struct guppi *guppi = &file->guppi;
+    TRY(ascii_once(&file->header, watched, WATCHED));
+    TRY(ascii_once(&file->header, &feed, 1));
     TRY(guppi_read_streams(&file->header, guppi));
     TRY(guppi_read_band(file));
     TRY(guppi_read_block(&file->header, guppi));
