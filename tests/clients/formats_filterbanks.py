@@ -330,6 +330,7 @@ def fbh5_root(values):
     labels = {"DIMENSION_LABELS": np.array([b"time", b"feed_id", b"frequency"])}
     for root, said, start, lines in (
             (same_root, labels, day, []),
+            ({}, {"DIMENSION_LABELS": np.array([b"frequency", b"feed_id", b"time"])}, day, []),  # blimpy's
             ({}, {"tstart": "58000.5 ", "fch1": "1400"}, 2 * day, []),
             ({}, {"tstart": "2017-09-04T12:00:00", "data_type": "filterbank", "nsamples": 0}, 2 * day, []),
             ({"tstart": 58000.5}, {"tstart": None}, 2 * day, ["/data has no tstart: that of the root is used, 58000.5"]),
@@ -359,7 +360,7 @@ def fbh5_root(values):
             ({}, {"tstart": "yesterday"}, ['tstart is "yesterday"']),
             ({}, {"foff": "-1.0 MHz"}, ['foff is "-1.0 MHz"']),
             ({}, {"nchans": 64}, ["nchans is 64", f"64 spectra of 1 polarisations and {CHANS} channels"]),
-            ({}, {"DIMENSION_LABELS": np.array([b"frequency", b"feed_id", b"time"])},
+            ({}, {"DIMENSION_LABELS": np.array([b"frequency", b"feed_id", b"time"]), "nchans": None},
              ["frequency, feed_id, time", "expected time, feed_id, frequency"]),
             ({}, {"DIMENSION_LABELS": ["time", "frequency", ""]}, ["time, frequency, ,"])):
         refuses(f"FBH5 with {said}, at the root {root}", write_fbh5(scratch("root.h5"), values, root=root, **said), *words)

@@ -452,20 +452,27 @@ static int stated_dimension(const char *label, int rank)
     return -1;
 }
 
+/* blimpy labelled [time][if][channel] the other way round for years: nchans tells. */
 static status_t stated_check_labels(hid_t data, const struct fbh5 *fbh5)
 {
     status_t st = STATUS_OK;
     struct text list = {0};
     char **labels = NULL;
     size_t count = 0;
+    double nchans = 0;
     int is_other = 0;
+    int is_turned = 1;
+    const int rank = fbh5->is_flat ? 2 : 3;
     TRY_OUT(h5_get_texts(data, fbh5->path, "DIMENSION_LABELS", 1, &labels, &count));
+    TRY_OUT(fbh5_find_number(data, fbh5->path, "nchans", &nchans, &(int){0}));
     for (size_t i = 0; i < count; i++) {
-        int dimension = stated_dimension(labels[i], fbh5->is_flat ? 2 : 3);
+        int dimension = stated_dimension(labels[i], rank);
         is_other = is_other || (dimension >= 0 && dimension != (int)i);
+        is_turned = is_turned && (dimension < 0 || dimension + (int)i == rank - 1);
         TRY_OUT(text_add(&list, "%s%s", i > 0 ? ", " : "", labels[i]));
     }
-    REQUIRE_OUT(!is_other, STATUS_DATA,
+    is_turned = is_turned && nchans == fbh5->nchannels && nchans != (double)fbh5->rows;
+    REQUIRE_OUT(!is_other || is_turned, STATUS_DATA,
                 "%s: DIMENSION_LABELS of /data are %s, expected time, %sfrequency", fbh5->path,
                 list.data, fbh5->is_flat ? "" : "feed_id, ");
 out:
