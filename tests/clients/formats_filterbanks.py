@@ -338,6 +338,8 @@ def fbh5_root(values):
             ({}, {"tstart": 2458000.5}, None, ["tstart is 2458000.5: the start is unknown"]),
             ({}, {"tstart": 99999.0}, None,
              ["a start at MJD 99999 (2132-08-31T00:00:00.000000) is outside 1950 to 2100: the start is unknown"]),
+            ({}, {"barycentric": 1, "refdm": 26.5, "pulsarcentric": 0}, day,
+             ["refdm is 26.5: channels are read as if they were not shifted to it", "barycentric is 1: its times are used as if they were the telescope's"]),
             ({}, {"nsamples": 100}, day, ["nsamples is 100, but /data has 64: this is used"]),
             ({}, {"data_type": 2}, day, ["data_type is 2, not that of a filterbank (1): read as one"]),
             ({"nsamples": 100}, {}, day, ["nsamples of the root is 100, but /data has 64: this is used"]),

@@ -367,8 +367,23 @@ static status_t fbh5_read_own(hid_t file, struct fbh5 *fbh5)
     return STATUS_OK;
 }
 
+status_t fbh5_note_moved(double refdm, double barycentric, double pulsarcentric, char **assumed)
+{
+    TRY(assume_if(refdm != 0, assumed,
+                  "refdm is %.12g: channels are read as if they were not shifted to it", refdm));
+    TRY(assume_if(barycentric != 0, assumed,
+                  "barycentric is %.0f: its times are used as if they were the telescope's",
+                  barycentric));
+    return assume_if(pulsarcentric != 0, assumed,
+                     "pulsarcentric is %.0f: its times are used as if they were the telescope's",
+                     pulsarcentric);
+}
+
 status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
 {
+    double refdm = 0;
+    double barycentric = 0;
+    double pulsarcentric = 0;
     fbh5->head.nbeams = 1;
     fbh5->head.ibeam = 1;
     TRY(fbh5_read_axes(file, data, fbh5));
@@ -382,6 +397,10 @@ status_t fbh5_read_header(hid_t file, hid_t data, struct fbh5 *fbh5)
     TRY(fbh5_get_i32(data, fbh5, "telescope_id", &fbh5->head.telescope_id));
     TRY(fbh5_get_i32(data, fbh5, "nbeams", &fbh5->head.nbeams));
     TRY(fbh5_get_i32(data, fbh5, "ibeam", &fbh5->head.ibeam));
+    TRY(fbh5_get_f64(data, fbh5, "refdm", &refdm));
+    TRY(fbh5_get_f64(data, fbh5, "barycentric", &barycentric));
+    TRY(fbh5_get_f64(data, fbh5, "pulsarcentric", &pulsarcentric));
+    TRY(fbh5_note_moved(refdm, barycentric, pulsarcentric, &fbh5->assumed));
     TRY(fbh5_read_words(file, data, fbh5));
     return fbh5_read_own(file, fbh5);
 }

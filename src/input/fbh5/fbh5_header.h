@@ -27,6 +27,10 @@ status_t start_read(hid_t file, const char *path, double tstart, double tsamp, s
  */
 status_t start_of_header(double tstart, struct utc *out, char **assumed);
 
+/* Notes words of a header (0: missing) that change what channels and times mean, which nothing here
+ * undoes. Fails with DEVICE (memory). */
+status_t fbh5_note_moved(double refdm, double barycentric, double pulsarcentric, char **assumed);
+
 /* Read the roots of our own products: their kind, if they are ours at all; format_version
  * (unchanged if there is none); the start, and whether there is a first_time. Fail with DATA. */
 status_t start_read_kind(hid_t file, const char *path, enum product_kind *kind, int *is_ours);

@@ -474,17 +474,10 @@ static status_t sigproc_note_doubts(const struct sigproc_words *words, char **as
 {
     const struct sigproc_value *said = words->said;
     double type = said[SIGPROC_DATA_TYPE].number;
-    double refdm = said[SIGPROC_REFDM].number;
     TRY(assume_if(type != 0 && type != 1, assumed,
                   "data_type is %.0f, not that of a filterbank (1): read as one", type));
-    TRY(assume_if(refdm != 0, assumed,
-                  "refdm is %.12g: channels are read as if they were not shifted to it", refdm));
-    for (int i = SIGPROC_BARYCENTRIC; i <= SIGPROC_PULSARCENTRIC; i++) {
-        TRY(assume_if(said[i].number != 0, assumed,
-                      "%s is %.0f: its times are used as if they were the telescope's",
-                      sigproc_name((enum sigproc_word)i), said[i].number));
-    }
-    return STATUS_OK;
+    return fbh5_note_moved(said[SIGPROC_REFDM].number, said[SIGPROC_BARYCENTRIC].number,
+                           said[SIGPROC_PULSARCENTRIC].number, assumed);
 }
 
 static status_t sigproc_settle_start(const struct sigproc_words *words, struct fbh5 *fbh5)
