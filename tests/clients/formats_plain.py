@@ -218,6 +218,12 @@ def sigmf_files():
     ok("SigMF (2 annotations, ignored)" in voltmill("info", scratch("obs.sigmf-meta")), "SigMF: info counts annotations")
     refused("SigMF, samples instead of metadata", scratch("obs.sigmf-data"), "has the samples of a SigMF recording, expected its metadata: ")
     by_sigmf(scratch("obs.sigmf-meta"), volts, "SigMF ci16")
+    later = [{**capture, "core:sample_start": 700}, {"core:sample_start": 1700, "core:header_bytes": 16}]
+    plain.write_sigmf(scratch("obs"), x[:1000].tobytes() + bytes(16) + x[1000:].tobytes(), plain.sigmf_meta(captures=later, offset=700))
+    about, gaps, _ = check("SigMF, core:offset", volts, scratch("obs.sigmf-meta"), "")
+    ok(about["start_second"] == 22028.25 and gaps == [], "SigMF, core:offset: samples are numbered from there", about)
+    plain.write_sigmf(scratch("obs"), x.tobytes(), plain.sigmf_meta(captures=[capture], offset=700))
+    refused("SigMF, a capture before core:offset", scratch("obs.sigmf-meta"), "core:sample_start is 0, before the first sample of the file, core:offset 700")
     f = (noise((3000, 2), "f8") / 7).astype("<f4")
     plain.write_sigmf(scratch("obs"), f.tobytes(), plain.sigmf_meta("cf32_le", captures=[]))
     check("SigMF cf32", pairs(f), scratch("obs.sigmf-meta"), "")

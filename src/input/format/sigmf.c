@@ -45,6 +45,7 @@ struct sigmf {
     /* Metadata. */
     struct number_type type;
     uint64_t channels, trailing_bytes;
+    uint64_t offset; /* number of the file's first sample, from which captures are numbered */
     int has_rate;
     double rate_hz;
     char *dataset; /* name of the file with the samples; NULL: as the metadata's */
@@ -93,6 +94,7 @@ static const struct schema global_rows[] = {
     {"core:sample_rate", SCHEMA_NUMBER, NULL, SIGMF(rate_hz),
      SCHEMA_GIVEN(struct sigmf, has_rate, 1), .is_above = 1, .max = 1e15},
     {"core:trailing_bytes", SCHEMA_WHOLE, NULL, SIGMF(trailing_bytes), .max = 0x1p50},
+    {"core:offset", SCHEMA_WHOLE, NULL, SIGMF(offset), .max = 0x1p50},
     {"core:dataset", SCHEMA_TEXT, NULL, SIGMF(dataset)},
     {.is_open = 1}};
 
@@ -271,6 +273,13 @@ static status_t sigmf_read_meta(struct sigmf *out)
     }
     TRY_OUT(schema_fill(tree, sigmf_rows, &mistakes, out));
     TRY_OUT(plain_check_mistakes(&mistakes, "SigMF metadata"));
+    for (uint32_t i = 0; i < out->ncaptures; i++) {
+        REQUIRE_OUT(out->captures[i].first >= out->offset, STATUS_DATA,
+                    "%s: core:sample_start is %" PRIu64 ", before the first sample of the file, "
+                    "core:offset %" PRIu64,
+                    out->meta_path, out->captures[i].first, out->offset);
+        out->captures[i].first -= out->offset;
+    }
     if (out->ncaptures == 0) {
         TRY_OUT(memory_zeroed(1, sizeof *out->captures, "captures", &out->captures));
         out->ncaptures = 1;
