@@ -645,7 +645,7 @@ struct plan_products_shape plan_products_shape_of(const struct channelise_plan *
 static int products_cut_coarse(const struct channelise_plan *work, uint32_t i)
 {
     const struct product_spec *spec = &work->products[i].spec;
-    return spec->frequencies == bank_channels(spec) && !spec->flag.is_on && !spec->gains;
+    return spec->frequencies == bank_channels(spec) && !spec->flag.is_on;
 }
 
 /* Streams that are in one group. */

@@ -17,6 +17,7 @@ gaps: [{stream: 3, first: 200000, count: 40000}, {stream: 10, first: 500000, cou
 seed: 7
 YAML
 runs "an observation of 6 coarse channels, with gaps in single streams" "$voltmill" synth obs.yaml
+printf '%s\n' '-400e3 0.5' '-300e3 0.9' '0 1' '300e3 0.8' '400e3 0.4' >droop.txt
 cat >job.yaml <<YAML
 input: {files: obs.h5}
 channelise: {channels: 16384, taps: 4}
@@ -26,11 +27,12 @@ products:
   - {kind: power, file: each.fits, integrate: 2, polarisation: IQUV, feed: linear, bits: 8, scale_rows: 8}
   - {kind: power, file: two.h5, integrate: 8}
   - {kind: power, file: packed.h5, integrate: 4, polarisation: coherency, compress: bitshuffle}
+  - {kind: power, file: level.h5, integrate: 16, polarisation: I, droop: 'file:droop.txt'}
   - {kind: power, file: eight.h5, integrate: 4, polarisation: I, bits: 8, scale_rows: 4}
 run: {chunk: 16, sync: 0.01}
 YAML
-digest() { sha256sum iquv.h5 sum.fil each.fits two.h5 packed.h5 eight.h5; }
-clean_up() { rm -f iquv.h5* sum.fil* each.fits* two.h5* packed.h5* eight.h5*; }
+digest() { sha256sum iquv.h5 sum.fil each.fits two.h5 packed.h5 level.h5 eight.h5; }
+clean_up() { rm -f iquv.h5* sum.fil* each.fits* two.h5* packed.h5* level.h5* eight.h5*; }
 
 runs "much memory" "$voltmill" run --set run.memory=2GiB job.yaml
 expected=$(digest)
@@ -44,9 +46,9 @@ for ranks in 1 3; do
     same "the same bytes" "$expected" "$(digest)"
     [ $ranks = 3 ] || clean_up
 done
-for product in iquv.h5 eight.h5 packed.h5; do
+for product in iquv.h5 eight.h5 packed.h5 level.h5; do
     runs "verify $product in little memory" "$voltmill" verify "${small[@]}" $product
-    runs "verify --crc" "$voltmill" verify --crc $product
+    runs "verify --crc $product" "$voltmill" verify --crc $product
 done
 
 # One number is damaged: of the last Stokes parameter, in the last coarse channel.

@@ -66,10 +66,14 @@ static void gains_group(void *context, uint32_t thread, uint64_t group)
     uint64_t first = finish_group(rows, group) * rows->columns;
     uint64_t end = finish_group(rows, group + 1) * rows->columns;
     float *at = (float *)rows->data + first * gains->nchannels * gains->parts;
+    /* Groups of streams are of whole ifs, or have the same coarse channels of each. */
+    const struct chunk *chunk = rows->chunk;
+    const int are_some = chunk->stride > chunk->run;
+    const uint64_t coarse = are_some ? chunk->run : gains->coarse;
+    const uint64_t skipped = are_some ? chunk->first_stream : 0;
     (void)thread;
     for (uint64_t i = first; i < end; i++) {
-        /* Groups of streams are of whole ifs. */
-        const float *factors = gains->factors + i % gains->coarse * gains->nchannels;
+        const float *factors = gains->factors + (skipped + i % coarse) * gains->nchannels;
         for (uint64_t k = 0; k < gains->nchannels; k++) {
             for (uint32_t part = 0; part < gains->parts; part++) {
                 *at++ *= factors[k];
