@@ -13,6 +13,14 @@ typedef struct mapping mapping_t;
 
 /* Maps bytes of a file. Returns NULL if they cannot be mapped: the caller then reads them. */
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes);
+
+/* Maps likewise bytes of which only strips are wanted: `count` of `bytes` each, the first one at
+ * `first`, `step` from one to the next. */
+struct mapping_strips {
+    uint64_t first, bytes, step, count;
+};
+mapping_t *mapping_open_strips(int fd, uint64_t offset, uint64_t bytes,
+                               const struct mapping_strips *strips);
 void mapping_close(mapping_t *mapping);
 
 /* Unmaps unused windows. Neighbouring ranges share a window of the file's address space, which is

@@ -496,7 +496,7 @@ static status_t channelising_read(void *context, void *of)
         TRY_OUT(reader_map(p->reader, slot->slab, first, count, &slot->mapped));
     }
     if (slot->mapped.mapping) {
-        buffer_lend(slot->in, mapping_data(slot->mapped.mapping));
+        buffer_lend(slot->in, slot->mapped.data);
         goto out;
     }
     slab_keep_steps(slot->slab, 0);
@@ -746,7 +746,8 @@ static status_t channelising_compute(void *context, void *of)
 {
     struct channelising *p = context;
     struct slot *slot = of;
-    slab_offsets(slot->slab, slot->nsamples, slot->re, slot->im);
+    slab_offsets(slot->slab, slot->mapped.mapping ? slot->mapped.count : slot->nsamples, slot->re,
+                 slot->im);
     for (uint32_t i = 0; i < slot->slab->nstreams && slot->shifts; i++) {
         slot->re[i] += (size_t)slot->shifts[i] * (size_t)slot->slab->width;
         slot->im[i] += (size_t)slot->shifts[i] * (size_t)slot->slab->width;

@@ -21,19 +21,24 @@ enum { STEPS = 64, POLS = 3, CHUNK = 8 /* samples: they come through HDF5 */ };
 
 static char path[] = "/tmp/voltmill-test-reader-XXXXXX";
 
-static struct archive *open_archive(void)
+static struct archive *open_axes(const char *axes)
 {
     char text[512];
     struct job *job = NULL;
     struct archive *archive = NULL;
     snprintf(text, sizeof text,
-             "input: {files: %s, layout: {dataset: /x, axes: 'time,pol', sample_rate_hz: 1e6}}\n"
+             "input: {files: %s, layout: {dataset: /x, axes: '%s', sample_rate_hz: 1e6}}\n"
              "channelise: {channels: 2}\nproducts: [{kind: spectra, file: out.h5}]\n",
-             path);
+             path, axes);
     assert_int_equal(job_parse("job.yaml", text, strlen(text), NULL, 0, &job), STATUS_OK);
     assert_int_equal(archive_open(job, &archive), STATUS_OK);
     job_destroy(job);
     return archive;
+}
+
+static struct archive *open_archive(void)
+{
+    return open_axes("time,pol");
 }
 
 /* Reads STEPS samples of all POLS streams of a file that was replaced in between; a fence behind
@@ -107,10 +112,60 @@ static void steps_are_kept(void **state)
     archive_destroy(archive);
 }
 
+/* Streams one after the other are shown in strips, as they are read; but for short strips. */
+static void streams_are_shown_where_they_are(void **state)
+{
+    enum { SAMPLES = 400000, FIRST = 12345, COUNT = 200000, SHORT = 60000 };
+    struct slab *slab = NULL;
+    reader_t *reader = NULL;
+    struct reader_mapped mapped;
+    (void)state;
+    small_archive_write(path, POLS, SAMPLES, 0);
+    char *out = malloc((size_t)POLS * SAMPLES);
+    assert_non_null(out);
+    for (int i = 0; i < POLS * SAMPLES; i++) {
+        out[i] = (char)(i * 7 + i / 1000);
+    }
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, "x", H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_CHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) >= 0);
+    h5_close(dataset);
+    h5_close(file);
+    struct archive *archive = open_axes("pol,time");
+    assert_int_equal(reader_create(archive, 1 << 20, 1, &reader), STATUS_OK);
+    for (uint32_t from = 0; from + 2 <= POLS; from++) {
+        assert_int_equal(slab_create(archive, stream_range(from, 2), &slab), STATUS_OK);
+        assert_int_equal(reader_read(reader, slab, FIRST, COUNT, out, NULL), STATUS_OK);
+        assert_int_equal(reader_map(reader, slab, FIRST, COUNT, &mapped), STATUS_OK);
+        if (!mapped.mapping) { /* on a file system where nothing is mapped */
+            slab_destroy(slab);
+            continue;
+        }
+        assert_int_equal(mapped.count, SAMPLES);
+        for (size_t i = 0; i < 2; i++) {
+            assert_memory_equal((const char *)mapped.data + i * SAMPLES, out + i * COUNT, COUNT);
+        }
+        assert_int_equal(reader_unmap(&mapped), STATUS_OK);
+        assert_int_equal(reader_map(reader, slab, FIRST, SHORT, &mapped), STATUS_OK);
+        assert_null(mapped.mapping);
+        slab_destroy(slab);
+    }
+    /* Two that are not neighbours, and samples beyond the last one. */
+    const struct stream_set apart = {0, 2, 1, 2};
+    assert_int_equal(slab_create(archive, apart, &slab), STATUS_OK);
+    assert_int_equal(reader_map(reader, slab, FIRST, COUNT, &mapped), STATUS_OK);
+    assert_null(mapped.mapping);
+    slab_destroy(slab);
+    free(out);
+    reader_destroy(reader);
+    archive_destroy(archive);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(unchanged), cmocka_unit_test(changed),
-                                       cmocka_unit_test(steps_are_kept)};
+                                       cmocka_unit_test(steps_are_kept),
+                                       cmocka_unit_test(streams_are_shown_where_they_are)};
     int fd = mkstemp(path);
     if (fd < 0) {
         return 1;

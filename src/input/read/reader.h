@@ -97,10 +97,12 @@ struct reader_mapped {
     mapping_t *mapping;
     const struct archive_part *part; /* that has them, */
     const char *path;                /* in this file */
+    const void *data;                /* where a slab of `count` samples, or more, has them */
+    uint64_t count;
 };
 
-/* Maps the same samples, if the file stores them as a slab and this machine can map it; else they
- * must be read. Fails with DATA. */
+/* Maps the same samples, if the file stores them like a slab, of which it may have more than these,
+ * and this machine can map it; else they must be read. Fails with DATA. */
 status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                     struct reader_mapped *out);
 /* Unmaps samples after use, if any are shown. Fails with DATA if the file is no longer the one that

@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slab as it is in a file. */
+/* A slab as it is in a file: strips of some bytes. */
 struct reader_lying {
     const struct archive_part *part;
-    const char *path; /* NULL: it does not */
-    uint64_t file_offset;
+    const char *path; /* NULL: it is not there */
+    uint64_t file_offset, bytes;
+    struct mapping_strips strips;
+    uint64_t stored; /* samples from one strip to the next */
 };
 
 /* Units of a read, shared by threads that sleep in between: a backend's threads want the cores. Who
@@ -453,15 +455,24 @@ static struct reader_lying reader_find_lying(const struct archive *archive, cons
     struct reader_lying found = {.path = NULL};
     const struct reader_strip strip = strip_find(archive, slab, first, count);
     const struct archive_run *run = strip.run;
-    if (slab->nblocks != 1 || !run) {
+    const uint64_t others = slab->nblocks - 1;
+    if (!run || slab->blocks[others] - slab->blocks[0] != others ||
+        (others > 0 && count * slab->width < STRIP_BYTES)) {
         return found;
     }
     uint64_t block = slab->blocks[0] % strip.blocks;
     uint64_t inside = strip.first % run->steps;
-    uint64_t at =
-        strip.first / run->steps * run->piece_bytes + (block * run->stored + inside) * slab->width;
+    /* The whole piece of several strips, which the next slabs are in, too. */
+    const uint64_t skipped = others > 0 ? inside : 0;
+    uint64_t at = strip.first / run->steps * run->piece_bytes +
+                  (block * run->stored + inside - skipped) * slab->width;
     found.part = strip.part;
-    if (strip.part->reach == REACH_EXTENTS) {
+    found.stored = others > 0 ? run->stored : count;
+    found.bytes =
+        others > 0 ? (others * run->stored + run->steps) * slab->width : count * slab->width;
+    found.strips = (struct mapping_strips){skipped * slab->width, count * slab->width,
+                                           found.stored * slab->width, slab->nblocks};
+    if (strip.part->reach == REACH_EXTENTS && others == 0) {
         lying_in_extent(strip.part, at, count * slab->width, &found);
     } else if (count <= run->steps - inside) {
         found.path = run->path;
@@ -495,11 +506,22 @@ status_t reader_map(reader_t *reader, const struct slab *slab, uint64_t first, u
     }
     const struct reader_lying found = reader_find_lying(reader->archive, slab, first, count);
     if (found.path) {
+        const struct mapping_strips *strips = &found.strips;
         TRY(reader_open_file(reader, found.part, found.path));
-        file_expect(reader->fd, found.file_offset, 2 * bytes);
-        *out = (struct reader_mapped){mapping_open(reader->fd, found.file_offset, bytes),
-                                      found.part, found.path};
-        reader_hint(reader, found.file_offset, bytes);
+        for (uint64_t i = 0; i < strips->count; i++) {
+            file_expect(reader->fd, found.file_offset + strips->first + i * strips->step,
+                        2 * strips->bytes);
+        }
+        *out = (struct reader_mapped){
+            .mapping = mapping_open_strips(reader->fd, found.file_offset, found.bytes, strips),
+            .part = found.part,
+            .path = found.path,
+            .count = found.stored};
+        out->data = out->mapping ? (const char *)mapping_data(out->mapping) + strips->first : NULL;
+        for (uint64_t i = 0; i < strips->count; i++) {
+            reader_hint(reader, found.file_offset + strips->first + i * strips->step,
+                        strips->bytes);
+        }
     }
     return STATUS_OK;
 }
