@@ -651,14 +651,14 @@ static void channelise_fill_block(struct cpu *cpu, const struct run *run, uint64
                                   uint64_t count, struct block *block, uint64_t *rows)
 {
     const struct channelise_spec *spec = &cpu->base.spec;
-    const size_t skipped = (size_t)before * channelise_hop(spec) * run->input->step;
+    const size_t step = spec->is_spectra ? 0 : run->input->step; /* spectra come without input */
+    const size_t skipped = (size_t)before * channelise_hop(spec) * step;
     for (uint32_t i = 0; i < run->nstreams && !spec->is_spectra; i++) {
         block->re[i] = run->input->re[i] + skipped;
         block->im[i] = run->input->im[i] + skipped;
     }
     block->cpu = cpu;
-    block->input =
-        (struct sample_input){block->re, block->im, spec->is_spectra ? 0 : run->input->step};
+    block->input = (struct sample_input){block->re, block->im, step};
     block->layout = run->layout;
     block->nstreams = run->nstreams;
     channelise_set_groups(block, run->nstreams);
