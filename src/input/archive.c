@@ -416,7 +416,7 @@ static const struct pack_type partial_type = PACK_PLAIN(struct archive_partial);
 static const struct pack_field part_pointers[] = {
     PACK_FIELD(struct archive_part, path),
     PACK_FIELD(struct archive_part, dataset),
-    PACK_LIST(struct archive_part, extents, nextents, &archive_extent_type),
+    PACK_KEPT(struct archive_part, extents, nextents, &archive_extent_type),
     PACK_LIST(struct archive_part, runs, nruns, &run_type),
     PACK_LIST(struct archive_part, partials, npartials, &partial_type),
     PACK_LIST(struct archive_part, packets, npackets, &packets_type),
@@ -468,25 +468,53 @@ uint64_t archive_piece_bits(const struct archive *archive, uint64_t steps)
     return fits && multiply_u64(bits, steps, &bits) ? bits : 0;
 }
 
-/* A dataset that is in files as it is: a run of one piece. */
-static status_t archive_run_of_extents(const struct archive *archive, struct archive_part *part)
+status_t archive_add_run(struct archive_part *part, const char *path, const struct archive_run *run)
 {
-    uint64_t bits = archive_piece_bits(archive, part->samples);
+    TRY(memory_grown(part->nruns + 1, sizeof *part->runs, "runs of samples", &part->runs));
+    part->runs[part->nruns] = *run;
+    part->runs[part->nruns].path = NULL;
+    return memory_text(path, &part->runs[part->nruns++].path);
+}
+
+void archive_drop_extents(struct archive_part *part)
+{
+    pack_free_list(memory_move(&part->extents), part->nextents, &archive_extent_type);
+    part->nextents = 0;
+}
+
+/* A dataset that is in files as it is: a run of each extent. No runs, for HDF5 reads it, if an
+ * extent ends within a time step, or has not all blocks of its time steps. */
+static status_t archive_runs_of_extents(const struct archive *archive, struct archive_part *part)
+{
+    const int is_one_block = archive_blocks(archive) == 1;
+    const uint64_t after = is_one_block ? 0 : part->cut;
+    const uint64_t bits = archive_piece_bits(archive, part->samples + after);
+    const uint64_t step_bits = archive_piece_bits(archive, 1);
     uint64_t held = 0;
+    uint64_t end = 0;
+    int are_whole = 1;
     for (uint32_t i = 0; i < part->nextents; i++) {
-        held += part->extents[i].bytes;
+        const struct archive_extent *extent = &part->extents[i];
+        struct archive_run run = {.file_offset = extent->file_offset,
+                                  .piece_bytes = extent->bytes,
+                                  .pieces = 1,
+                                  .first_sample = end};
+        held += extent->bytes;
+        const int is_last = held >= ceil_div_u64(bits, 8);
+        are_whole &= is_last || held == 0 || (is_one_block && 8 * held % step_bits == 0);
+        end = is_last ? part->samples : 8 * held / step_bits;
+        run.steps = end - run.first_sample;
+        run.stored = run.steps + after;
+        TRY(run.steps > 0 ? archive_add_run(part, extent->path, &run) : STATUS_OK);
     }
     REQUIRE(bits > 0 && ceil_div_u64(bits, 8) <= held, STATUS_DATA,
             "%s: its dataset contains %" PRIu64 " bytes, expected %" PRIu64, part->path, held,
             ceil_div_u64(bits, 8));
-    TRY(memory_zeroed(1, sizeof *part->runs, "a run", &part->runs));
-    part->nruns = 1;
-    TRY(memory_text(part->extents[0].path, &part->runs[0].path));
-    part->runs[0].file_offset = part->extents[0].file_offset;
-    part->runs[0].piece_bytes = held;
-    part->runs[0].pieces = 1;
-    part->runs[0].steps = part->runs[0].stored = part->samples;
-    part->reach = part->nextents > 1 ? REACH_EXTENTS : REACH_PIECES;
+    if (!are_whole) {
+        pack_free_list(memory_move(&part->runs), part->nruns, &run_type);
+        part->nruns = 0;
+    }
+    archive_drop_extents(part);
     return STATUS_OK;
 }
 
@@ -497,10 +525,14 @@ status_t archive_settle_reach(struct archive *archive)
         !stored->swap_bytes && stored->number.kind == NUMBER_PLAIN && !stored->is_dc_at_edge;
     for (uint32_t i = 0; i < archive->nparts; i++) {
         struct archive_part *part = &archive->parts[i];
+        TRY(part->nextents > 0 ? archive_runs_of_extents(archive, part) : STATUS_OK);
         part->reach = part->npackets > 0 ? REACH_PACKETS
                       : part->nruns > 0  ? REACH_PIECES
                                          : REACH_HDF5;
-        TRY(part->nextents > 0 ? archive_run_of_extents(archive, part) : STATUS_OK);
+        stored->plain_bytes += part->reach == REACH_PACKETS ? part->file_bytes : 0;
+        for (uint32_t j = 0; j < part->nruns; j++) {
+            stored->plain_bytes += part->runs[j].pieces * part->runs[j].piece_bytes;
+        }
     }
     return STATUS_OK;
 }

@@ -85,7 +85,7 @@ enum { LOST_BITS = 20 };
 
 /* One file of the observation, or a dataset of one. Formats put its samples into `extents`, `runs`
  * or `packets`; none of these: they must be read through HDF5 (chunked, filtered or oddly typed
- * datasets). archive_settle_reach() makes of that `reach`, and a run of extents, for all who read.
+ * datasets). archive_settle_reach() makes of that `reach`, and runs of extents, for all who read.
  * Parts that stand side by side may begin and end at different samples: what one has
  * not, its streams lack. */
 struct archive_part {
@@ -96,6 +96,7 @@ struct archive_part {
     uint64_t samples;
     uint64_t repeated;    /* the last of them, which the next file of a sequence holds again: until
                              files are joined */
+    uint64_t cut;         /* samples of the dataset after these, that have no meaning */
     uint64_t origin;      /* where it begins along the dataset's outermost dimension; extents and
                              boxes count from there */
     uint64_t chunk_bytes; /* of a chunk of the dataset in memory; 0 if it has none */
@@ -105,7 +106,7 @@ struct archive_part {
     uint32_t nboxes;
     enum reach reach;
     uint64_t stack; /* place along the axis on which files are stacked; 0 if that is time */
-    struct archive_extent *extents;
+    struct archive_extent *extents; /* until archive_settle_reach() */
     uint32_t nextents;
     struct archive_run *runs; /* ascending; what is between them is missing, like gaps */
     uint32_t nruns;
@@ -151,10 +152,11 @@ struct archive_stored {
     int swap_bytes;               /* stored in the other byte order */
     size_t element_bytes;         /* of one element of the dataset as it comes from the reader */
     struct archive_number number; /* how numbers are stored, if not as `format` says */
-    int is_as_read;    /* numbers are handed out just as they are (archive_settle_reach()) */
-    int is_dc_at_edge; /* frequency 0 of complex samples as they are stored is the edge of the
-                          coarse channel (lower or upper: the same), not its centre; the reader
-                          moves it to the centre */
+    int is_as_read;       /* numbers are handed out just as they are (archive_settle_reach()) */
+    uint64_t plain_bytes; /* of all that is read without HDF5 (archive_settle_reach()) */
+    int is_dc_at_edge;    /* frequency 0 of complex samples as they are stored is the edge of the
+                             coarse channel (lower or upper: the same), not its centre; the reader
+                             moves it to the centre */
 };
 
 /* Dimensions of the dataset, and the axis along which files follow each other. */
@@ -313,8 +315,14 @@ uint64_t archive_gap_samples(const struct archive *archive, uint64_t used);
 /* Returns the bits of a piece of a part with `steps` time steps; 0: they are too many. */
 uint64_t archive_piece_bits(const struct archive *archive, uint64_t steps);
 
+/* Appends a run as this one, in the file at `path`. Fails with DEVICE (memory). */
+status_t archive_add_run(struct archive_part *part, const char *path,
+                         const struct archive_run *run);
+/* Forgets the extents of a part. */
+void archive_drop_extents(struct archive_part *part);
+
 /* Settles how the bytes of each part are reached, when all else is known. Fails with DATA: extents
- * that do not hold all samples. */
+ * that do not hold all samples; with DEVICE (memory). */
 status_t archive_settle_reach(struct archive *archive);
 
 /* Returns the byte that, repeated, is zero volts. */

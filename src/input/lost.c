@@ -357,32 +357,12 @@ out:
     return st;
 }
 
-/* Blocks of time that are longer than what counts of them: as a recorder's pieces are. */
-static status_t cut_to_run(struct archive_part *part, uint64_t samples)
-{
-    const struct archive_extent *extent = &part->extents[0];
-    TRY(memory_zeroed(1, sizeof *part->runs, "a run of samples", &part->runs));
-    part->nruns = 1;
-    *part->runs = (struct archive_run){.file_offset = extent->file_offset,
-                                       .piece_bytes = extent->bytes,
-                                       .pieces = 1,
-                                       .steps = samples,
-                                       .stored = part->samples};
-    return memory_text(extent->path, &part->runs->path);
-}
-
 status_t cut_time(struct archive *archive, uint64_t samples)
 {
     struct archive_part *part = &archive->parts[0];
     uint32_t kept = 0;
     REQUIRE(samples > 0 && samples <= part->samples, STATUS_DATA, "%s: %llu samples of %llu",
             part->path, (unsigned long long)samples, (unsigned long long)part->samples);
-    if (samples < part->samples && archive->shape.dims[0].axis != AXIS_TIME && part->nextents > 0) {
-        TRY(part->nextents == 1 ? cut_to_run(part, samples) : STATUS_OK);
-        pack_free_list(part->extents, part->nextents, &archive_extent_type);
-        part->extents = NULL;
-        part->nextents = 0;
-    }
     for (uint32_t i = 0; i < part->nboxes; i++) {
         struct lost_box *box = &part->boxes[i];
         box->high[archive->shape.time_dim] = min_u64(box->high[archive->shape.time_dim], samples);
@@ -393,6 +373,7 @@ status_t cut_time(struct archive *archive, uint64_t samples)
         }
     }
     part->nboxes = kept;
+    part->cut += part->samples - samples;
     part->samples = samples;
     archive->count[AXIS_TIME] = samples;
     return STATUS_OK;

@@ -18,6 +18,11 @@
 #include <math.h>
 #include <stdio.h>
 
+const uint64_t budget_reach_bytes[] = {[REACH_HDF5] = 24 << 20,
+                                       [REACH_PIECES] = 0,
+                                       [REACH_PACKETS] = 24 << 20,
+                                       [REACH_TABLE] = 24 << 20};
+
 /* The memory of a block, of a group of streams and of all else. For budget.c alone. */
 
 /* Quantities that the memory of a block depends on, over all groups of a size. */
@@ -244,18 +249,17 @@ static uint64_t budget_block_bytes(const struct channelise_plan *work,
            budget_stage_bytes(work, group, spectra, MEMORY_HOST);
 }
 
-/* Largest chunk, and largest row of chunks that one time step touches, of all files that are read
- * through HDF5; *chunk = *row = 0 if none is. */
-static void budget_measure_files(const struct channelise_plan *work, int *is_hdf5, uint64_t *chunk,
-                                 uint64_t *row)
+/* Bytes that ways to samples take, largest chunk, and largest row of chunks that one time step
+ * touches, of all files; 0 if there are none. */
+static void budget_measure_files(const struct channelise_plan *work, uint64_t *ways,
+                                 uint64_t *chunk, uint64_t *row)
 {
-    *is_hdf5 = 0;
-    *chunk = *row = 0;
+    *ways = *chunk = *row = 0;
     for (uint32_t i = 0; i < work->archive->nparts; i++) {
         const struct archive_part *part = &work->archive->parts[i];
-        *is_hdf5 = *is_hdf5 || part->nextents == 0;
-        *chunk = max_u64(*chunk, part->nextents ? 0 : part->chunk_bytes);
-        *row = max_u64(*row, part->nextents ? 0 : part->row_bytes);
+        *ways = max_u64(*ways, budget_reach_bytes[part->reach]);
+        *chunk = max_u64(*chunk, part->chunk_bytes);
+        *row = max_u64(*row, part->row_bytes);
     }
 }
 
@@ -263,11 +267,11 @@ static void budget_measure_files(const struct channelise_plan *work, int *is_hdf
  * threads work on: as they are stored, and as they grow while they are decompressed. */
 static uint64_t budget_hdf5_bytes(const struct channelise_plan *work)
 {
-    int is_hdf5;
+    uint64_t ways;
     uint64_t chunk;
     uint64_t row;
-    budget_measure_files(work, &is_hdf5, &chunk, &row);
-    return is_hdf5 ? BUDGET_HDF5_BYTES + work->cache_bytes + work->unpackers * A_CHUNK * chunk : 0;
+    budget_measure_files(work, &ways, &chunk, &row);
+    return ways > 0 ? ways + work->cache_bytes + work->unpackers * A_CHUNK * chunk : 0;
 }
 
 /* Blocks of a chunk's length of time would need each chunk of a dataset once; shorter ones meet a
@@ -276,10 +280,10 @@ static uint64_t budget_hdf5_bytes(const struct channelise_plan *work)
  */
 static void budget_settle_cache(struct channelise_plan *work, uint64_t memory)
 {
-    int is_hdf5;
+    uint64_t ways;
     uint64_t chunk;
     uint64_t row;
-    budget_measure_files(work, &is_hdf5, &chunk, &row);
+    budget_measure_files(work, &ways, &chunk, &row);
     work->cache_bytes = max_u64(chunk, 1 << 20);
     work->unpackers =
         (uint32_t)max_u64(min_u64(memory / 8 / A_CHUNK / max_u64(chunk, 1), work->threads), 1);

@@ -4,10 +4,10 @@
 
 #include "plan/channelise_plan.h"
 
-enum {
-    BUDGET_BASE_BYTES = 88 << 20, /* program, libraries, MPI: measured */
-    BUDGET_HDF5_BYTES = 24 << 20  /* the same beside it when samples come through HDF5 */
-};
+enum { BUDGET_BASE_BYTES = 88 << 20 /* program, libraries, MPI: measured */ };
+
+/* The same beside it, by the way in which samples are reached. */
+extern const uint64_t budget_reach_bytes[];
 
 /* Settles work->chunking, the sizes in stages that follow from it, work->memory_bytes and
  * work->stage_bytes. Job, archive, filter and products of `work` are settled already. Fails with

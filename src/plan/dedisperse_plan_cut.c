@@ -287,10 +287,8 @@ static uint64_t cut_fixed_bytes(const struct dedisperse_plan *d)
                       (d->what->is_two_step ? 4 * channels * rows * 3 : 0);
     uint64_t spans = ceil_div_u64(rows, spans_rows(rows, d->outputs * sizeof(float)));
     return BUDGET_BASE_BYTES + dedisperse_plan_bounce(d) + tables + 3 * 4 * spans +
-           cut_peaks_bytes(d) +
-           (d->fbh5->reach == REACH_PIECES ? 0
-                                           : BUDGET_HDF5_BYTES + d->fbh5->chunks.row_bytes +
-                                                 fbh5_unpack_bytes(d->fbh5, d->threads));
+           cut_peaks_bytes(d) + budget_reach_bytes[d->fbh5->reach] + d->fbh5->chunks.row_bytes +
+           fbh5_unpack_bytes(d->fbh5, d->threads);
 }
 
 static uint64_t cut_block_bytes(const struct dedisperse_plan *d, const struct cut *cut,

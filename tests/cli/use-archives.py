@@ -34,6 +34,11 @@ open("raw", "wb").write(b"header" + raw)
 plain("external.h5", None, shape=x.shape, dtype="i1", external=[("raw", 6, len(raw))])
 plain("two-external.h5", None, shape=x.shape, dtype="i1", external=[
     ("raw-0", 0, 1001), ("raw-1", 4, 18999), ("raw-2", 8, h5py.h5f.UNLIMITED)])
+for name, pieces in {"whole": (raw[:1008], raw[1008:20004], raw[20004:]), "pol": [x[:, i].tobytes() for i in (0, 1)]}.items():
+    for i, piece in enumerate(pieces):
+        open(f"raw-{name}-{i}", "wb").write(piece)
+    plain(f"{name}-external.h5", None, shape=(2, 4096, 3, 2) if name == "pol" else x.shape, dtype="i1", external=[
+        (f"raw-{name}-{i}", 0, len(piece)) for i, piece in enumerate(pieces)])
 plain("unwritten.h5", None, shape=x.shape, dtype="i1")
 plain("zeros.h5", np.zeros_like(x))
 

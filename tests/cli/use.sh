@@ -126,9 +126,10 @@ warm -c 'import h5py; print(h5py.File("plain-out.h5")["provenance"].attrs["job"]
 like "the job in the product makes it again" plain-out.h5 again
 
 # --- storage: the same samples, stored otherwise
-for file in chunked filtered odd-chunks int16 int16-big float32 float32-big resizable external two-external; do
+for file in chunked filtered odd-chunks int16 int16-big float32 float32-big resizable external two-external whole-external; do
     like "stored $file" plain-out.h5 job input.files=$file.h5
 done
+like "an external file for each polarisation" plain-out.h5 job input.files=pol-external.h5 input.layout.axes=pol,time,chan,reim
 mpirun -n 3 "$voltmill" run job.yaml --set input.files=filtered.h5 --set run.chunk=7 --set products.0.file=three-ranks.h5 >stdout 2>&1
 ok $? "3 ranks read a filtered file"
 comparisons+=("3 ranks read a filtered file: the same rows|three-ranks.h5|plain-out.h5")

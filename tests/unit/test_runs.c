@@ -124,13 +124,17 @@ static void random_part(struct archive *archive, struct archive_part *part, uint
     assert_int_equal(sources_add(&part->storage.sources, path, SOURCE_NAMED, NULL), STATUS_OK);
 }
 
-/* The first piece of the first run as a dataset that lies in one piece, or in two. */
+/* The first piece of the first run as a dataset that is in one piece; or in two, where all blocks
+ * of whole time steps can be in each. */
 static void make_extents(struct archive *archive, struct archive_part *part)
 {
     const struct archive_run *run = &part->runs[0];
-    uint64_t bits = product(archive, 0) * run->stored * product(archive, 1) * number_bits(archive);
-    uint64_t cut = dice(2) ? 1 + dice((bits + 7) / 8) : (bits + 7) / 8;
-    part->nextents = cut < (bits + 7) / 8 ? 2 : 1;
+    uint64_t step_bits = product(archive, 1) * number_bits(archive);
+    uint64_t bits = product(archive, 0) * run->stored * step_bits;
+    uint64_t cut_bits = (1 + dice(run->stored)) * step_bits;
+    int is_cut = product(archive, 0) == 1 && cut_bits % 8 == 0 && cut_bits < bits;
+    uint64_t cut = is_cut ? cut_bits / 8 : (bits + 7) / 8;
+    part->nextents = is_cut ? 2 : 1;
     assert_int_equal(memory_zeroed(2, sizeof *part->extents, "extents", &part->extents), STATUS_OK);
     for (uint32_t i = 0; i < part->nextents; i++) {
         part->extents[i].file_offset = run->file_offset + (i ? cut : 0);
@@ -483,6 +487,59 @@ static void shared(void **context)
     free(bytes);
 }
 
+/* Extents become runs where each has all blocks of whole time steps; else HDF5 reads the dataset.
+ */
+static void ends_of_extents(void **context)
+{
+    (void)context;
+    const struct {
+        int is_time_first;
+        uint64_t bytes[3], cut;
+        enum reach reach;
+        uint32_t nruns;
+        uint64_t steps; /* of the first */
+    } cases[] = {
+        {1, {400}, 0, REACH_PIECES, 1, 100},        {1, {100, 300}, 0, REACH_PIECES, 2, 25},
+        {1, {100, 0, 300}, 0, REACH_PIECES, 2, 25}, {1, {0, 400}, 0, REACH_PIECES, 1, 100},
+        {1, {100, 500}, 50, REACH_PIECES, 2, 25},   {1, {500, 100}, 50, REACH_PIECES, 1, 100},
+        {1, {101, 299}, 0, REACH_HDF5, 0, 0},       {1, {100, 99, 201}, 0, REACH_HDF5, 0, 0},
+        {0, {400}, 0, REACH_PIECES, 1, 100},        {0, {0, 600}, 50, REACH_PIECES, 1, 100},
+        {0, {200, 200}, 0, REACH_HDF5, 0, 0},       {0, {500, 100}, 50, REACH_HDF5, 0, 0},
+        {0, {199, 201}, 0, REACH_HDF5, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct archive *archive = NULL;
+        uint64_t samples = 0;
+        assert_int_equal(archive_create(path, &archive), STATUS_OK);
+        archive->format = SAMPLE_I8;
+        add_dim(archive, cases[i].is_time_first ? AXIS_TIME : AXIS_POL,
+                cases[i].is_time_first ? 100 : 4);
+        add_dim(archive, cases[i].is_time_first ? AXIS_POL : AXIS_TIME,
+                cases[i].is_time_first ? 4 : 100);
+        struct archive_part *part = &archive->parts[0];
+        part->samples = 100;
+        part->cut = cases[i].cut;
+        part->nextents = 3;
+        assert_int_equal(memory_zeroed(3, sizeof *part->extents, "extents", &part->extents),
+                         STATUS_OK);
+        for (int k = 0; k < 3; k++) {
+            part->extents[k].bytes = cases[i].bytes[k];
+            assert_int_equal(memory_text(path, &part->extents[k].path), STATUS_OK);
+        }
+        assert_int_equal(archive_settle_reach(archive), STATUS_OK);
+        assert_int_equal(part->nextents, 0);
+        assert_int_equal(part->reach, cases[i].reach);
+        assert_int_equal(part->nruns, cases[i].nruns);
+        for (uint32_t k = 0; k < part->nruns; k++) {
+            assert_int_equal(part->runs[k].first_sample, samples);
+            assert_int_equal(part->runs[k].steps, k ? 100 - cases[i].steps : cases[i].steps);
+            assert_int_equal(part->runs[k].stored,
+                             part->runs[k].steps + (cases[i].is_time_first ? 0 : part->cut));
+            samples += part->runs[k].steps;
+        }
+        archive_destroy(archive);
+    }
+}
+
 /* Many runs, and parts: a read takes as long as what it reads. */
 static void many(void **context)
 {
@@ -528,7 +585,7 @@ static void many(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(layouts), cmocka_unit_test(shared),
-                                       cmocka_unit_test(many)};
+                                       cmocka_unit_test(many), cmocka_unit_test(ends_of_extents)};
     int fd = mkstemp(path);
     for (size_t i = 0; i < FILE_BYTES; i++) {
         contents[i] = (unsigned char)dice(256);

@@ -188,7 +188,7 @@ static status_t dada_add_samples(const struct dada *dada, struct archive_part *p
                                         .pieces = dada->steps / dada->heap,
                                         .steps = dada->heap,
                                         .stored = dada->heap};
-        return recorder_add_run(part, &run);
+        return archive_add_run(part, part->path, &run);
     }
     TRY(memory_zeroed(1, sizeof *part->extents, "samples", &part->extents));
     part->nextents = 1;

@@ -456,26 +456,21 @@ static status_t dataset_cut_pieces(const char *where, uint64_t pieces, uint64_t 
             "%s: time in two dimensions is read where samples are in one piece, these are chunked, "
             "compressed or of an odd type",
             where);
-    TRY(memory_zeroed(part->nextents, sizeof *part->runs, "runs of pieces", &part->runs));
     for (uint32_t i = 0; i < part->nextents; i++) {
-        struct archive_extent *extent = &part->extents[i];
-        struct archive_run *run = &part->runs[part->nruns++];
+        const struct archive_extent *extent = &part->extents[i];
+        const struct archive_run run = {.file_offset = extent->file_offset,
+                                        .piece_bytes = piece,
+                                        .pieces = extent->bytes / piece,
+                                        .first_sample = first,
+                                        .steps = steps,
+                                        .stored = steps};
         REQUIRE(extent->bytes % piece == 0, STATUS_DATA,
                 "%s: a piece of time is not in one file: it has %" PRIu64 " bytes, %s %" PRIu64,
                 where, piece, extent->path, extent->bytes);
-        *run = (struct archive_run){.path = extent->path,
-                                    .file_offset = extent->file_offset,
-                                    .piece_bytes = piece,
-                                    .pieces = extent->bytes / piece,
-                                    .first_sample = first,
-                                    .steps = steps,
-                                    .stored = steps};
-        extent->path = NULL; /* it moved */
-        first += run->pieces * steps;
+        TRY(archive_add_run(part, extent->path, &run));
+        first += run.pieces * steps;
     }
-    pack_free_list(part->extents, part->nextents, &archive_extent_type);
-    part->extents = NULL;
-    part->nextents = 0;
+    archive_drop_extents(part);
     return STATUS_OK;
 }
 

@@ -219,7 +219,7 @@ static status_t guppi_end_part(struct archive_part *part)
         last.pieces = 1;
         last.first_sample = begin;
         run->pieces = before;
-        TRY(recorder_add_run(part, &last));
+        TRY(archive_add_run(part, part->path, &last));
         run = &part->runs[part->nruns - 1];
     }
     run->steps = part->samples - begin;

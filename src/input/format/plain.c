@@ -224,7 +224,7 @@ static status_t plain_add_samples(struct plain *plain)
                                     .pieces = pieces,
                                     .steps = steps,
                                     .stored = steps};
-    return recorder_add_run(part, &run);
+    return archive_add_run(part, part->path, &run);
 }
 
 status_t plain_open(const char *path, const struct job_layout *layout, plain_step_t *read,

@@ -256,14 +256,6 @@ status_t recorder_describe(const struct job_layout *layout, const struct recorde
     return STATUS_OK;
 }
 
-status_t recorder_add_run(struct archive_part *part, const struct archive_run *run)
-{
-    TRY(memory_grown(part->nruns + 1, sizeof *part->runs, "runs of blocks", &part->runs));
-    part->runs[part->nruns] = *run;
-    part->runs[part->nruns].path = NULL;
-    return memory_text(part->path, &part->runs[part->nruns++].path);
-}
-
 status_t recorder_add_piece(struct archive *archive, uint64_t end, const struct archive_run *piece)
 {
     struct archive_part *part = &archive->parts[0];
@@ -278,5 +270,5 @@ status_t recorder_add_piece(struct archive *archive, uint64_t end, const struct 
         run->pieces++;
         return STATUS_OK;
     }
-    return recorder_add_run(part, piece);
+    return archive_add_run(part, part->path, piece);
 }

@@ -61,9 +61,6 @@ status_t recorder_take_words(const struct job_layout *layout, int is_complex,
 status_t recorder_describe(const struct job_layout *layout, const struct recorder_number *number,
                            struct job_layout *own, struct archive *archive);
 
-/* Appends a run as this one, of the part's own file. Fails with DEVICE, like the next ones. */
-status_t recorder_add_run(struct archive_part *part, const struct archive_run *run);
-
 /* Appends a file's block or frame, a run of one piece, to an archive of one part: to the last run,
  * if it is as its pieces do, else as a new one. Samples from `end` on, where those before end, up
  * to its first are a gap. Fails with DEVICE (memory). */

@@ -8,9 +8,8 @@
 
 /* How the bytes of a part of an observation are reached: settled once, when it is opened. */
 enum reach {
-    REACH_HDF5,    /* by HDF5: chunks, filters, odd types */
+    REACH_HDF5,    /* by HDF5: chunks, filters, odd types, samples cut by the ends of files */
     REACH_PIECES,  /* in place: read, mapped or ingested as they are */
-    REACH_EXTENTS, /* the same of one piece that is in several extents */
     REACH_PACKETS, /* by the headers of packets */
     REACH_TABLE    /* row by row of a filterbank's table */
 };

@@ -20,14 +20,7 @@ status_t reader_create(const struct archive *archive, uint64_t cache_bytes, uint
     reader->fd = -1;
     reader->memory_type = -1;
     reader->blocks_per_file = archive_blocks(archive);
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < archive->nparts; i++) {
-        bytes += archive->parts[i].reach == REACH_PACKETS ? archive->parts[i].file_bytes : 0;
-        for (uint32_t j = 0; j < archive->parts[i].nruns; j++) {
-            bytes += archive->parts[i].runs[j].pieces * archive->parts[i].runs[j].piece_bytes;
-        }
-    }
-    reader->is_huge = file_is_huge(bytes);
+    reader->is_huge = file_is_huge(archive->stored.plain_bytes);
     return numbers_create(archive, &reader->numbers);
 }
 
@@ -56,7 +49,6 @@ void reader_destroy(reader_t *reader)
 static status_t (*const read_by[])(reader_t *, const struct reader_wanted *,
                                    struct losses *) = {[REACH_HDF5] = reader_read_hdf5,
                                                        [REACH_PIECES] = reader_read_pieces,
-                                                       [REACH_EXTENTS] = reader_read_pieces,
                                                        [REACH_PACKETS] = reader_read_packets};
 
 /* Samples of all parts at one place of the stack. */

@@ -285,8 +285,6 @@ status_t reader_lack(const struct reader_wanted *wanted, const struct archive *a
     return STATUS_OK;
 }
 
-enum { SHARED_READ = 8 << 20 /* bytes: that several threads share */ };
-
 void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes)
 {
     if (reader->is_huge && bytes >= LONG_READ) {
@@ -322,63 +320,11 @@ status_t reader_open_file(reader_t *reader, const struct archive_part *part, con
     return STATUS_OK;
 }
 
-/* One long read, by several threads: one alone copies slower than a device is fed. */
-struct long_read {
-    const reader_t *reader;
-    uint64_t offset, bytes, piece;
-    char *out;
-};
-
-static status_t reader_read_piece(const void *context, uint32_t thread, uint64_t unit)
-{
-    const struct long_read *read = context;
-    uint64_t from = unit * read->piece;
-    uint64_t count = min_u64(read->piece, read->bytes - from);
-    (void)thread;
-    return file_read(read->reader->fd, read->reader->path, read->offset + from, read->out + from,
-                     count);
-}
-
 status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure)
 {
     return failure == STATUS_DATA ? sources_judge(&part->storage.sources, reader->path, reader->fd,
                                                   &reader->is_unreadable)
                                   : failure;
-}
-
-status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
-                             uint64_t bytes, char *out)
-{
-    uint64_t start = 0;
-    for (uint32_t i = 0; i < part->nextents && bytes > 0; i++) {
-        const struct archive_extent *extent = &part->extents[i];
-        if (at < start + extent->bytes) {
-            uint64_t inside = at - start;
-            uint64_t count = min_u64(bytes, extent->bytes - inside);
-            uint64_t offset = extent->file_offset + inside;
-            status_t st = STATUS_OK;
-            TRY(reader_open_file(reader, part, extent->path));
-            if (count >= SHARED_READ && reader->threads > 1) {
-                struct long_read read = {reader, offset, count,
-                                         ceil_div_u64(count, reader->threads), out};
-                st =
-                    reader_share(reader, ceil_div_u64(count, read.piece), reader_read_piece, &read);
-            } else {
-                st = file_read(reader->fd, extent->path, offset, out, count);
-            }
-            TRY(reader_judge(reader, part, st));
-            if (count >= LONG_READ) {
-                file_expect(reader->fd, offset + count, count);
-            }
-            reader_hint(reader, offset, count);
-            at += count;
-            out += count;
-            bytes -= count;
-        }
-        start += extent->bytes;
-    }
-    return REQUIRED(bytes == 0, STATUS_DATA, "%s: its dataset ends %" PRIu64 " bytes early",
-                    part->path, bytes);
 }
 
 /* Samples shown as memory where they are in a file, instead of being read. */
@@ -413,8 +359,7 @@ static struct reader_strip strip_find(const struct archive *archive, const struc
 /* Whether pieces of a file, each of some length, hold them. */
 static int strip_is_long(const struct reader_strip *strip, const struct slab *slab)
 {
-    return strip->run && strip->part->reach == REACH_PIECES &&
-           strip->run->steps * slab->width >= STRIP_BYTES;
+    return strip->run && strip->run->steps * slab->width >= STRIP_BYTES;
 }
 
 static int strip_is_whole(const struct archive *archive, const struct slab *slab, uint64_t first,
@@ -433,22 +378,7 @@ struct reader_strip reader_find_strip(const struct archive *archive, const struc
     return found;
 }
 
-/* The extent that holds these bytes of the dataset all together. */
-static void lying_in_extent(const struct archive_part *part, uint64_t at, uint64_t bytes,
-                            struct reader_lying *out)
-{
-    uint64_t start = 0;
-    for (uint32_t i = 0; i < part->nextents; i++) {
-        const struct archive_extent *extent = &part->extents[i];
-        if (at >= start && at + bytes <= start + extent->bytes) {
-            out->path = extent->path;
-            out->file_offset = extent->file_offset + at - start;
-        }
-        start += extent->bytes;
-    }
-}
-
-/* Finds samples that are stored as a slab, uncut, plain and complete: in one piece or extent. */
+/* Finds samples that are stored as a slab, uncut, plain and complete: in one piece. */
 static struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
                                              uint64_t first, uint64_t count)
 {
@@ -464,23 +394,17 @@ static struct reader_lying reader_find_lying(const struct archive *archive, cons
     uint64_t inside = strip.first % run->steps;
     /* The whole piece of several strips, which the next slabs are in, too. */
     const uint64_t skipped = others > 0 ? inside : 0;
-    uint64_t at = strip.first / run->steps * run->piece_bytes +
-                  (block * run->stored + inside - skipped) * slab->width;
     found.part = strip.part;
+    found.file_offset = run->file_offset + strip.first / run->steps * run->piece_bytes +
+                        (block * run->stored + inside - skipped) * slab->width;
     found.stored = others > 0 ? run->stored : count;
     found.bytes =
         others > 0 ? (others * run->stored + run->steps) * slab->width : count * slab->width;
     found.strips = (struct mapping_strips){skipped * slab->width, count * slab->width,
                                            found.stored * slab->width, slab->nblocks};
-    if (strip.part->reach == REACH_EXTENTS && others == 0) {
-        lying_in_extent(strip.part, at, count * slab->width, &found);
-    } else if (count <= run->steps - inside) {
-        found.path = run->path;
-        found.file_offset = run->file_offset + at;
-    }
-    if (found.path && !strip_is_whole(archive, slab, first, count)) {
-        found.path = NULL;
-    }
+    found.path = count <= run->steps - inside && strip_is_whole(archive, slab, first, count)
+                     ? run->path
+                     : NULL;
     return found;
 }
 

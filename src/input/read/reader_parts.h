@@ -110,11 +110,6 @@ void reader_hint(reader_t *reader, uint64_t offset, uint64_t bytes);
  * DEVICE (memory). */
 status_t reader_judge(reader_t *reader, const struct archive_part *part, status_t failure);
 
-/* Reads bytes at .. at + bytes - 1 of the part's dataset, across extents. Fails with DATA,
- * DEVICE. */
-status_t reader_read_extents(reader_t *reader, const struct archive_part *part, uint64_t at,
-                             uint64_t bytes, char *out);
-
 /* Read the requested samples of a part that is stored as pieces, through HDF5, or as packets.
  * Missing samples are added to `losses`, which may be NULL. Fail with DATA, DEVICE. The files of
  * the latter two stay open for the next read, until they are closed. */

@@ -22,7 +22,6 @@ struct reading {
     reader_t *reader;
     const struct reader_wanted *wanted;
     struct archive_run run;
-    int has_extents;    /* several: the first one's offset and all bytes count */
     uint64_t low, high; /* samples of the part */
     uint64_t first_piece, npieces;
     uint64_t slice, nslices; /* steps of a unit, and units of a group in a piece */
@@ -38,15 +37,7 @@ static uint64_t pieces_bytes(uint64_t bits)
     return ceil_div_u64(bits, 8);
 }
 
-static status_t pieces_fetch(const struct reading *reading, uint64_t at, uint64_t bytes, char *out)
-{
-    const reader_t *reader = reading->reader;
-    return reading->has_extents ? reader_read_extents(reading->reader, reading->wanted->part,
-                                                      at - reading->run.file_offset, bytes, out)
-                                : file_read(reader->fd, reader->path, at, out, bytes);
-}
-
-/* The same in memory: where they are mapped, or in `bounce`. */
+/* Bytes of the file in memory: where they are mapped, or in `bounce`. */
 static status_t pieces_show(const struct reading *reading, uint64_t at, uint64_t bytes,
                             char *bounce, const char **out)
 {
@@ -55,17 +46,18 @@ static status_t pieces_show(const struct reading *reading, uint64_t at, uint64_t
         return STATUS_OK;
     }
     *out = bounce;
-    return pieces_fetch(reading, at, bytes, bounce);
+    return file_read(reading->reader->fd, reading->reader->path, at, bounce, bytes);
 }
 
 /* Numbers that are one after the other, from a bit after a byte of the file on. */
 static status_t pieces_make(const struct reading *reading, uint64_t at, uint64_t bit,
                             uint64_t count, char *out, char *bounce)
 {
-    const numbers_t *numbers = reading->reader->numbers;
+    const reader_t *reader = reading->reader;
+    const numbers_t *numbers = reader->numbers;
     uint64_t bits = numbers->stored.bits;
     if (numbers->is_plain) {
-        return pieces_fetch(reading, at + bit / 8, count * numbers->bytes, out);
+        return file_read(reader->fd, reader->path, at + bit / 8, out, count * numbers->bytes);
     }
     uint64_t most = (uint64_t)UNIT_BYTES * 8 / bits;
     for (uint64_t i = 0; i < count; i += most) {
@@ -158,7 +150,7 @@ static status_t pieces_make_groups(struct reading *reading, uint64_t steps)
     const struct reader_wanted *wanted = reading->wanted;
     uint64_t stretch = pieces_bytes(steps * reading->step_bits);
     uint64_t block_bits = reading->run.stored * reading->step_bits;
-    int are_alone = stretch >= LONG_STRETCH || reading->has_extents;
+    int are_alone = stretch >= LONG_STRETCH;
     struct group *last = NULL;
     uint64_t first = 0;
     uint64_t before = 0;
@@ -186,7 +178,7 @@ static status_t pieces_cut(struct reading *reading)
     uint64_t steps = min_u64(run->steps, reading->high - reading->low);
     TRY(pieces_make_groups(reading, steps));
     reading->slice = max_u64(1, (uint64_t)UNIT_BYTES * 8 / reading->step_bits);
-    if (reading->ngroups < reading->wanted->nslots || reading->has_extents) {
+    if (reading->ngroups < reading->wanted->nslots) {
         reading->slice = steps;
     }
     reading->nslices = ceil_div_u64(steps, reading->slice);
@@ -201,7 +193,7 @@ static status_t pieces_read_units(const struct reading *reading)
     reader_t *reader = reading->reader;
     uint64_t units = reading->npieces * reading->ngroups * reading->nslices;
     uint64_t bits = (reading->high - reading->low) * reading->step_bits * reading->wanted->nslots;
-    if (bits / 8 >= SHARED_READ && !reading->has_extents) {
+    if (bits / 8 >= SHARED_READ) {
         return reader_share(reader, units, pieces_read_unit, reading);
     }
     for (uint64_t i = 0; i < units; i++) {
@@ -286,13 +278,9 @@ static status_t pieces_read(struct reading *reading)
     reader_t *reader = reading->reader;
     TRY_OUT(reader_make_bounce(reader, UNIT_BYTES + 8));
     TRY_OUT(pieces_cut(reading));
-    if (!reading->has_extents) {
-        TRY_OUT(reader_open_file(reader, reading->wanted->part, reading->run.path));
-        TRY_OUT(reader_judge(reader, reading->wanted->part, pieces_read_file(reading)));
-        pieces_hint(reading);
-    } else {
-        TRY_OUT(pieces_read_units(reading));
-    }
+    TRY_OUT(reader_open_file(reader, reading->wanted->part, reading->run.path));
+    TRY_OUT(reader_judge(reader, reading->wanted->part, pieces_read_file(reading)));
+    pieces_hint(reading);
 out:
     free(memory_move(&reading->groups));
     return st;
@@ -304,7 +292,6 @@ status_t reader_read_pieces(reader_t *reader, const struct reader_wanted *wanted
     const struct archive_part *part = wanted->part;
     struct reading reading = {.reader = reader,
                               .wanted = wanted,
-                              .has_extents = part->reach == REACH_EXTENTS,
                               .step_bits = wanted->cut.each * reader->numbers->stored.bits};
     uint64_t at = wanted->low - part->first_sample;
     uint64_t end = wanted->high - part->first_sample;
