@@ -345,10 +345,8 @@ static status_t fbh5_find_marks(hid_t file, struct fbh5 *fbh5)
     struct h5_dataset marks = {0};
     int is_there = 0;
     TRY_OUT(h5_has(file, fbh5->path, "weights", &is_there));
-    /* Its compressed rows lie in no other file, either. */
-    int is_here = fbh5->reach == REACH_PIECES ? strcmp(fbh5->data_path, fbh5->path) == 0
-                                              : fbh5->storage.sources.count == 1;
-    if (!fbh5->is_ours || !is_there || !is_here) {
+    /* Its rows are in no other file, either. */
+    if (!fbh5->is_ours || !is_there || fbh5->storage.sources.count > 1) {
         goto out;
     }
     TRY_OUT(h5_dataset_open(file, fbh5->path, "provenance/holes", &marks));

@@ -89,7 +89,7 @@ struct fbh5 {
     int is_ours; /* a power product, which knows more than the format does */
     struct fbh5_chunks chunks;
     enum reach reach; /* REACH_PIECES: rows lie one after the other, at data_offset of data_path */
-    enum reach scattered; /* the same of parts of rows: REACH_TABLE or REACH_HDF5 */
+    enum reach scattered; /* the same of short parts of rows: REACH_TABLE or REACH_HDF5 */
     uint64_t data_offset;
     uint64_t marks_offset;  /* of a byte for each row of ours: 1 where some of it is NaN because it
                                could not be made; 0: not told */

@@ -137,7 +137,7 @@ static uint64_t table_find(const struct fbh5_table *table, uint64_t spectrum)
 }
 
 /* A block from a table. Fails with DATA. */
-static status_t fbh5_table_read(fbh5_reader_t *reader, const struct fbh5_block *block, char *out)
+static status_t fbh5_table_read(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
 {
     const struct fbh5 *fbh5 = reader->fbh5;
     const struct fbh5_table *table = &fbh5->table;
@@ -172,8 +172,8 @@ static status_t fbh5_table_read(fbh5_reader_t *reader, const struct fbh5_block *
                       end - from));
         for (uint64_t i = 0; i < count; i++) {
             table_make_row(reader, block, raw, begin + i * streams, scales,
-                           out + (at - block->row + i) * block->nifs * block->chans *
-                                     fbh5->sample_bytes);
+                           (char *)out + (at - block->row + i) * block->nifs * block->chans *
+                                             fbh5->sample_bytes);
         }
         at += count;
     }
@@ -185,14 +185,9 @@ static const char *fbh5_data_path(const struct fbh5 *fbh5)
     return fbh5->data_path ? fbh5->data_path : fbh5->path;
 }
 
-static status_t fbh5_open_data(fbh5_reader_t *reader)
+static int fbh5_is_whole(const struct fbh5 *fbh5, const struct fbh5_block *block)
 {
-    const struct depot_spec spec = {.path = reader->fbh5->path,
-                                    .name = "data",
-                                    .storage = &reader->fbh5->storage,
-                                    .cache_bytes = reader->cache_bytes,
-                                    .threads = reader->threads};
-    return depot_open(&spec, &reader->depot);
+    return block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
 }
 
 enum { MOST_UNPACK_BYTES = 64 << 20 };
@@ -206,30 +201,6 @@ uint32_t fbh5_unpackers(const struct fbh5 *fbh5, uint32_t threads)
 uint64_t fbh5_unpack_bytes(const struct fbh5 *fbh5, uint32_t threads)
 {
     return fbh5_unpackers(fbh5, threads) * fbh5->chunks.rooms * fbh5->chunks.most_bytes;
-}
-
-status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
-                            fbh5_reader_t **out)
-{
-    TRY(memory_zeroed(1, sizeof **out, "a reader", out));
-    fbh5_reader_t *reader = *out;
-    *reader = (fbh5_reader_t){.fbh5 = fbh5,
-                              .cache_bytes = cache_bytes,
-                              .threads = fbh5_unpackers(fbh5, threads),
-                              .fd = -1,
-                              .own_fd = -1};
-    TRY(fbh5->table.bits > 0 ? table_numbers(fbh5, &reader->numbers) : STATUS_OK);
-    if (fbh5->reach != REACH_HDF5) {
-        TRY(file_open_read(fbh5_data_path(fbh5), &reader->fd));
-        TRY(sources_check_open(&fbh5->storage.sources, fbh5_data_path(fbh5), reader->fd));
-    } else {
-        TRY(fbh5_open_data(reader));
-    }
-    if (fbh5->marks_offset > 0 || fbh5->steps.bits > 0) {
-        TRY(file_open_read(fbh5->path, &reader->own_fd));
-        TRY(sources_check_open(&fbh5->storage.sources, fbh5->path, reader->own_fd));
-    }
-    return STATUS_OK;
 }
 
 void fbh5_reader_destroy(fbh5_reader_t *reader)
@@ -308,29 +279,98 @@ out:
     return st;
 }
 
-int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block)
-{
-    enum { LEAST_LINE = 4096 }; /* bytes: HDF5 reads shorter pieces faster */
-    int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
-    return fbh5->reach == REACH_PIECES &&
-           (is_whole || block->chans * fbh5_stored_bytes(fbh5) >= LEAST_LINE);
-}
-
 /* Lines of a block from a file in which rows follow each other. */
-static status_t fbh5_read_plain(const fbh5_reader_t *reader, const struct fbh5_block *block,
-                                char *out)
+static status_t fbh5_read_plain(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
 {
     const struct fbh5 *fbh5 = reader->fbh5;
     uint64_t width = fbh5_stored_bytes(fbh5);
     uint64_t bytes = block->chans * width;
     uint64_t lines = block->rows * block->nifs;
-    int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
-    uint64_t together = is_whole ? lines : 1;
+    uint64_t together = fbh5_is_whole(fbh5, block) ? lines : 1;
     for (uint64_t i = 0; i < lines; i += together) {
         uint64_t line =
             (block->row + i / block->nifs) * fbh5->nifs + block->first_if + i % block->nifs;
         uint64_t at = fbh5->data_offset + (line * fbh5->nchannels + block->chan) * width;
-        TRY(file_read(reader->fd, fbh5_data_path(fbh5), at, out + i * bytes, together * bytes));
+        TRY(file_read(reader->fd, fbh5_data_path(fbh5), at, (char *)out + i * bytes,
+                      together * bytes));
+    }
+    return STATUS_OK;
+}
+
+/* The ways to rows. open(): unless it is open. judge(): whether samples are to blame for a failed
+ * read, and whether the file is still the same. */
+
+static status_t fbh5_open_data(fbh5_reader_t *reader)
+{
+    const struct depot_spec spec = {.path = reader->fbh5->path,
+                                    .name = "data",
+                                    .storage = &reader->fbh5->storage,
+                                    .cache_bytes = reader->cache_bytes,
+                                    .threads = reader->threads};
+    return reader->depot ? STATUS_OK : depot_open(&spec, &reader->depot);
+}
+
+static status_t fbh5_judge_data(fbh5_reader_t *reader, status_t st)
+{
+    (void)reader; /* depot_read() has */
+    return st;
+}
+
+static status_t fbh5_open_file(fbh5_reader_t *reader)
+{
+    const char *path = fbh5_data_path(reader->fbh5);
+    if (reader->fd >= 0) {
+        return STATUS_OK;
+    }
+    TRY(file_open_read(path, &reader->fd));
+    return sources_check_open(&reader->fbh5->storage.sources, path, reader->fd);
+}
+
+static status_t fbh5_judge_file(fbh5_reader_t *reader, status_t st)
+{
+    const struct sources *sources = &reader->fbh5->storage.sources;
+    const char *path = fbh5_data_path(reader->fbh5);
+    TRY(st == STATUS_DATA ? sources_judge(sources, path, reader->fd, &reader->is_unreadable) : st);
+    return sources_check_open(sources, path, reader->fd);
+}
+
+static const struct {
+    int is_plain;
+    status_t (*open)(fbh5_reader_t *reader);
+    status_t (*read)(fbh5_reader_t *reader, const struct fbh5_block *block, void *out);
+    status_t (*judge)(fbh5_reader_t *reader, status_t st);
+} ways[] = {[REACH_HDF5] = {0, fbh5_open_data, fbh5_read_converted, fbh5_judge_data},
+            [REACH_PIECES] = {1, fbh5_open_file, fbh5_read_plain, fbh5_judge_file},
+            [REACH_TABLE] = {0, fbh5_open_file, fbh5_table_read, fbh5_judge_file}};
+
+static enum reach fbh5_way(const struct fbh5 *fbh5, const struct fbh5_block *block)
+{
+    enum { LEAST_LINE = 4096 }; /* bytes: HDF5 reads shorter pieces faster */
+    return fbh5_is_whole(fbh5, block) || block->chans * fbh5_stored_bytes(fbh5) >= LEAST_LINE
+               ? fbh5->reach
+               : fbh5->scattered;
+}
+
+int fbh5_is_plain(const struct fbh5 *fbh5, const struct fbh5_block *block)
+{
+    return ways[fbh5_way(fbh5, block)].is_plain;
+}
+
+status_t fbh5_reader_create(const struct fbh5 *fbh5, uint64_t cache_bytes, uint32_t threads,
+                            fbh5_reader_t **out)
+{
+    TRY(memory_zeroed(1, sizeof **out, "a reader", out));
+    fbh5_reader_t *reader = *out;
+    *reader = (fbh5_reader_t){.fbh5 = fbh5,
+                              .cache_bytes = cache_bytes,
+                              .threads = fbh5_unpackers(fbh5, threads),
+                              .fd = -1,
+                              .own_fd = -1};
+    TRY(fbh5->table.bits > 0 ? table_numbers(fbh5, &reader->numbers) : STATUS_OK);
+    TRY(ways[fbh5->reach].open(reader));
+    if (fbh5->marks_offset > 0 || fbh5->steps.bits > 0) {
+        TRY(file_open_read(fbh5->path, &reader->own_fd));
+        TRY(sources_check_open(&fbh5->storage.sources, fbh5->path, reader->own_fd));
     }
     return STATUS_OK;
 }
@@ -339,24 +379,11 @@ static status_t fbh5_read_plain(const fbh5_reader_t *reader, const struct fbh5_b
 static status_t fbh5_read_stored(fbh5_reader_t *reader, const struct fbh5_block *block, void *out)
 {
     const struct fbh5 *fbh5 = reader->fbh5;
-    int is_whole = block->nifs == fbh5->nifs && block->chans == fbh5->nchannels;
+    const enum reach way = fbh5_way(fbh5, block);
     reader->is_unreadable = lost_find(&fbh5->lost, block->row, block->rows) != NULL;
     TRY(lost_refuse(&fbh5->lost, fbh5->path, "spectra", block->row, block->rows));
-    int is_plain = fbh5_is_plain(fbh5, block);
-    enum reach reach = is_whole ? fbh5->reach : fbh5->scattered;
-    if (is_plain || reach != REACH_HDF5) {
-        status_t st =
-            is_plain ? fbh5_read_plain(reader, block, out) : fbh5_table_read(reader, block, out);
-        const struct sources *sources = &fbh5->storage.sources;
-        TRY(st == STATUS_DATA
-                ? sources_judge(sources, fbh5_data_path(fbh5), reader->fd, &reader->is_unreadable)
-                : st);
-        return sources_check_open(sources, fbh5_data_path(fbh5), reader->fd);
-    }
-    if (!reader->depot) {
-        TRY(fbh5_open_data(reader)); /* parts of rows lie scattered, which HDF5 reads well */
-    }
-    return fbh5_read_converted(reader, block, out);
+    TRY(ways[way].open(reader));
+    return ways[way].judge(reader, ways[way].read(reader, block, out));
 }
 
 /* Makes floats of stored numbers that end where the floats do. */

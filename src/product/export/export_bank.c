@@ -356,14 +356,15 @@ static status_t bank_for_each_block(struct export_bank *bank, uint32_t threads,
     TRY_OUT(memory_zeroed(1, sizeof *walk, "an export", &walk));
     walk->use = use;
     pthread_mutex_init(&walk->reading, NULL);
+    const struct fbh5_block widest = bank_block(bank, 0);
     while (ready < threads) {
         struct export_bank *own = &walk->banks[ready++];
         *own = *bank;
         own->nans = own->scale.clipped = own->scale.blanks = 0;
         TRY_OUT(bank_make_room(own));
         /* Chunks that several blocks share are kept by one reader. */
-        TRY_OUT(bank->in->reach == REACH_PIECES ? fbh5_reader_create(bank->in, 0, 1, &own->reader)
-                                                : STATUS_OK);
+        TRY_OUT(fbh5_is_plain(bank->in, &widest) ? fbh5_reader_create(bank->in, 0, 1, &own->reader)
+                                                 : STATUS_OK);
     }
     TRY_OUT(pool_try_each(threads, blocks, bank_walk_block, walk));
 out:
