@@ -129,6 +129,13 @@ struct putting {
     struct chunk_counts counts[MOST_OUTPUTS];
 };
 
+/* A way of samples into slots: the buffer for them, and read() of struct pipeline_stages. */
+struct channelising;
+struct intake {
+    status_t (*buffer)(const struct channelising *p, buffer_t **out);
+    status_t (*read)(void *context, void *slot);
+};
+
 struct channelising {
     pipeline_t *pipeline;
     const struct channelise_plan *work;
@@ -137,6 +144,7 @@ struct channelising {
     resident_rows_t *const *resident; /* NULL: rows only go to the sink */
     struct chunking chunking;         /* the work's, with blocks that fit the device */
     reader_t *reader;
+    const struct intake *intake;
     ingest_t *ingest;        /* the reader's; NULL: none */
     uint32_t fillers;        /* threads that fill its pieces */
     int has_looked;          /* for the next block: the reader's */

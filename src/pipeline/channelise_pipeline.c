@@ -229,8 +229,7 @@ static status_t channelising_create_slot(const struct channelising *p, struct sl
                                        &slot->beam_turns)
                        : STATUS_OK);
     }
-    TRY(p->ingest ? p->ingest->ops->buffer(p->ingest, p->in_bytes, &slot->in)
-                  : buffer_create(p->backend, BUFFER_IN, p->in_bytes, &slot->in));
+    TRY(p->intake->buffer(p, &slot->in));
     if (p->filters) {
         TRY(filter_block_create(p->backend, p->filters, work->is_bank ? BUFFER_BETWEEN : BUFFER_OUT,
                                 &slot->filtered));
@@ -412,8 +411,7 @@ static status_t channelising_fit_stages(struct channelising *p)
     return st;
 }
 
-/* The samples of a block: to the device while they are read, shown where they are, or read into its
- * slot. */
+/* The samples of a block go to the device while they are read. */
 static status_t slot_room(void *context, uint32_t thread, void **out)
 {
     const struct slot *slot = context;
@@ -459,21 +457,7 @@ out:
     return st;
 }
 
-/* Gives *done = 0 when the samples must be read into the slot. */
-static status_t channelising_ingest(struct channelising *p, struct slot *slot, int *done)
-{
-    *done = 0;
-    TRY(slot->is_begun ? STATUS_OK : channelising_begin(p, slot));
-    if (slot->is_begun) {
-        slot->is_begun = 0;
-        p->has_looked = 0;
-        TRY(reader_ingest_end(p->reader, channelising_tend, p, done));
-        TRY(p->ingest->ops->end(p->ingest, slot->in, *done));
-    }
-    return STATUS_OK;
-}
-
-/* The reader thread: the samples of a block. */
+/* The reader thread: the samples of a block, shown where they are or read into its slot. */
 static status_t channelising_read(void *context, void *of)
 {
     status_t st = STATUS_OK;
@@ -483,13 +467,7 @@ static status_t channelising_read(void *context, void *of)
     uint64_t first = slot->first_sample;
     uint64_t count = slot->nsamples;
     void *in = NULL;
-    int is_ingested = 0;
     int may_salvage = work->job->on_bad == ON_BAD_NAN;
-    slot->losses.count = slot->unread.count = 0;
-    TRY_OUT(p->ingest ? channelising_ingest(p, slot, &is_ingested) : STATUS_OK);
-    if (is_ingested) {
-        goto out;
-    }
     /* A mapping detects too late that a file was truncated, or is on a failing disk. */
     if (!may_salvage && buffer_lend(slot->in, NULL)) {
         slab_keep_steps(slot->slab, 1);
@@ -515,6 +493,35 @@ out:
     return st;
 }
 
+/* Likewise, to the device while they are read; those that cannot be, as above. */
+static status_t channelising_ingest(void *context, void *of)
+{
+    struct channelising *p = context;
+    struct slot *slot = of;
+    int is_done = 0;
+    TRY(slot->is_begun ? STATUS_OK : channelising_begin(p, slot));
+    if (slot->is_begun) {
+        slot->is_begun = 0;
+        p->has_looked = 0;
+        TRY(reader_ingest_end(p->reader, channelising_tend, p, &is_done));
+        TRY(p->ingest->ops->end(p->ingest, slot->in, is_done));
+    }
+    return is_done ? STATUS_OK : channelising_read(p, slot);
+}
+
+static status_t intake_buffer(const struct channelising *p, buffer_t **out)
+{
+    return buffer_create(p->backend, BUFFER_IN, p->in_bytes, out);
+}
+
+static status_t intake_ingest_buffer(const struct channelising *p, buffer_t **out)
+{
+    return p->ingest->ops->buffer(p->ingest, p->in_bytes, out);
+}
+
+static const struct intake by_read = {intake_buffer, channelising_read};
+static const struct intake by_ingest = {intake_ingest_buffer, channelising_ingest};
+
 /* Threads that read: where processors compute, too, more than 8 only take their time. */
 enum { MOST_READERS = 8 };
 
@@ -523,8 +530,10 @@ static void channelising_destroy(void *context)
     struct channelising *p = context;
     if (p) {
         pool_worker_destroy(p->putting.worker);
-        if (p->ingest) { /* threads of the reader wait for a free piece */
-            p->ingest->ops->stop(p->ingest);
+        for (uint32_t i = 0; i < PIPELINE_MOST_SLOTS; i++) {
+            if (p->slots[i].is_begun) { /* threads of the reader wait for a free piece */
+                p->ingest->ops->stop(p->ingest);
+            }
         }
         reader_destroy(p->reader);
         channelising_drop_stages(p);
@@ -553,6 +562,7 @@ static status_t channelising_prepare(void *context, void *of)
     struct overlap_rows *needs = slot->filtered.needs;
     struct overlap_rows reach[FILTER_PLAN_ROWS];
     const struct stream_set streams = channelise_plan_read(work, chunk);
+    slot->losses.count = slot->unread.count = 0;
     slot->block.count = min_u64(chunk_block(&p->chunking, chunk, from),
                                 array_plan_cell_end(work->array, from) - from);
     if (!slot->slab || !stream_set_is_same(&slot->slab->streams, &streams)) {
@@ -824,6 +834,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
     TRY_OUT(p->fillers >= INGEST_LEAST_THREADS && !p->range
                 ? ingest_create(backend, p->fillers, &p->ingest)
                 : STATUS_OK);
+    p->intake = p->ingest ? &by_ingest : &by_read;
     TRY_OUT(channelising_fit_stages(p));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         TRY_OUT(weights_create(work, i, p->chunking.block_spectra, &p->weights[i]));
@@ -845,7 +856,7 @@ status_t channelise_pipeline_create(const struct channelise_plan *work, backend_
                                      .block = p->chunking.block_spectra,
                                      .make = channelising_make_slot,
                                      .prepare = channelising_prepare,
-                                     .read = channelising_read,
+                                     .read = p->intake->read,
                                      .compute = channelising_compute,
                                      .write = channelising_write,
                                      .settle = p->putting.worker ? channelising_settle : NULL,
