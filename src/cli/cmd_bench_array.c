@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "cli/csv.h"
 #include "cli/values.h"
-#include "compute/beamform.h"
+#include "compute/between.h"
 #include "compute/correlate.h"
 #include "compute/shared/agreement.h"
 #include "compute/shared/correlate_table.h"
@@ -56,12 +56,12 @@ struct bench_correlated {
 
 struct beams {
     backend_t *backend;
-    struct beamform_spec spec;
+    struct between_spec spec;
     uint64_t spectra;
     float *weights;
     float *turns[2]; /* of stations and beams; NULL: none */
     buffer_t *in, *out;
-    beamform_t *stage;
+    between_t *stage;
     struct agreement agreement;
 };
 
@@ -76,7 +76,7 @@ static void beams_end(struct beams *bench)
 }
 
 /* Floats of a spectrum of `streams` stations, or beams. */
-static size_t beams_row(const struct beamform_spec *spec, uint32_t streams)
+static size_t beams_row(const struct between_spec *spec, uint32_t streams)
 {
     return (size_t)2 * streams * spec->pols * spec->coarse * spec->nchannels;
 }
@@ -94,7 +94,7 @@ static status_t beams_make_turns(const struct beams *bench, size_t pairs, float 
 
 static status_t beams_fill(struct beams *bench, int is_fixed)
 {
-    struct beamform_spec *spec = &bench->spec;
+    struct between_spec *spec = &bench->spec;
     const size_t in = bench->spectra * beams_row(spec, spec->stations);
     const size_t out = bench->spectra * beams_row(spec, spec->beams);
     const size_t pairs = (size_t)spec->beams * spec->stations;
@@ -119,7 +119,7 @@ static status_t beams_run(void *context, struct trial_run *out)
     const double started = clock_now();
     void *data = NULL;
     *out = (struct trial_run){.seconds = 0};
-    TRY(beamform_run(bench->stage, bench->in, 0, bench->spectra, &turns, bench->out));
+    TRY(between_run(bench->stage, bench->in, 0, bench->spectra, &turns, bench->out));
     TRY(buffer_get(bench->out, &data));
     out->seconds = clock_now() - started;
     TRY(stage_times(bench->stage, out->steps));
@@ -131,23 +131,23 @@ static status_t beams_run(void *context, struct trial_run *out)
 static status_t beams_check_spectrum(struct beams *bench, backend_t *reference, uint64_t s)
 {
     status_t st = STATUS_OK;
-    struct beamform_spec spec = bench->spec;
+    struct between_spec spec = bench->spec;
     const size_t row = beams_row(&spec, spec.stations);
     const size_t beams = beams_row(&spec, spec.beams);
     const size_t turn = (size_t)spec.stations * 2;
     const struct beamform_turns turns = {
         bench->turns[0] ? bench->turns[0] + s * turn : NULL,
         bench->turns[1] ? bench->turns[1] + s / spec.cell * spec.beams * turn : NULL};
-    beamform_t *stage = NULL;
+    between_t *stage = NULL;
     buffer_t *in = NULL;
     buffer_t *out = NULL;
     void *from = NULL;
     void *to = NULL;
     spec.max_spectra = 1;
-    TRY_OUT(beamform_create(reference, &spec, &stage));
+    TRY_OUT(between_create(reference, &spec, &stage));
     TRY_OUT(bank_part(reference, bench->in, s * row * sizeof(float), row * sizeof(float), &in));
     TRY_OUT(buffer_create(reference, BUFFER_OUT, beams * sizeof(float), &out));
-    TRY_OUT(beamform_run(stage, in, s, 1, &turns, out));
+    TRY_OUT(between_run(stage, in, s, 1, &turns, out));
     TRY_OUT(buffer_get(out, &to));
     TRY_OUT(buffer_get(bench->out, &from));
     agreement_sums(&bench->agreement, (const float *)from + s * beams, to, beams);
@@ -183,8 +183,7 @@ out:
     return st;
 }
 
-/* Times beams. Fails with DEVICE; with USAGE if the backend has no beams. A wrong result is no
- * failure. */
+/* Times beams. Fails with DEVICE. A wrong result is no failure. */
 static status_t bench_beams(const struct array_settings *s, const struct array_row *row,
                             struct bench_formed *out)
 {
@@ -193,7 +192,8 @@ static status_t bench_beams(const struct array_settings *s, const struct array_r
     const int has_device = backend_abilities(backend_which(s->opened))->has_device;
     const uint64_t beyond_caches = has_device ? UINT64_C(1) << 29 : UINT64_C(1) << 26;
     struct beams bench = {.backend = s->opened,
-                          .spec = {.stations = row->stations,
+                          .spec = {.stage = BETWEEN_BEAMFORM,
+                                   .stations = row->stations,
                                    .beams = (uint32_t)row->other,
                                    .pols = s->pols,
                                    .coarse = 1,
@@ -206,7 +206,7 @@ static status_t bench_beams(const struct array_settings *s, const struct array_r
     bench.spectra = s->spectra > 0 ? s->spectra : ceil_div_u64(beyond_caches / bytes + 1, 64) * 64;
     bench.spec.max_spectra = bench.spectra;
     TRY_OUT(beams_fill(&bench, s->is_fixed));
-    TRY_OUT(beamform_create(s->opened, &bench.spec, &bench.stage));
+    TRY_OUT(between_create(s->opened, &bench.spec, &bench.stage));
     TRY_OUT(trial_time(&timed, &bench, s->shared.repeats, NULL, &times));
     *out = (struct bench_formed){.spectra = bench.spectra,
                                  .seconds = times.best.seconds,

@@ -108,14 +108,6 @@ uint64_t correlate_bytes(enum backend_kind kind, const struct correlate_spec *sp
     return ops && ops->correlate->bytes[memory] ? ops->correlate->bytes[memory](spec) : 0;
 }
 
-uint64_t beamform_bytes(enum backend_kind kind, const struct beamform_spec *spec,
-                        enum stage_memory memory)
-{
-    const struct backend_ops *ops = backend_ops_of(kind);
-    return ops && ops->beamform && ops->beamform->bytes[memory] ? ops->beamform->bytes[memory](spec)
-                                                                : 0;
-}
-
 uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *spec)
 {
     const struct backend_ops *ops = backend_ops_of(kind);

@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_COMPUTE_BACKEND_OPS_H
 #define VOLTMILL_COMPUTE_BACKEND_OPS_H
 
-#include "compute/beamform.h"
+#include "compute/between.h"
 #include "compute/channelise.h"
 #include "compute/correlate.h"
 #include "compute/dedisperse.h"
@@ -26,9 +26,9 @@ struct buffer {
     const struct backend_ops *ops;
 };
 
-struct beamform {
-    const struct beamform_ops *ops;
-    struct beamform_spec spec;
+struct between {
+    const struct between_ops *ops;
+    struct between_spec spec;
 };
 
 struct channelise {
@@ -63,11 +63,10 @@ struct fft_baseline {
     const struct fft_baseline_ops *ops;
 };
 
-struct beamform_ops {
+struct between_ops {
     struct stage_ops stage;
-    uint64_t (*bytes[STAGE_MEMORIES])(
-        const struct beamform_spec *spec); /* of a device NULL: none */
-    status_t (*run)(beamform_t *beamform, buffer_t *in, uint64_t first, uint64_t spectra,
+    uint64_t (*bytes[STAGE_MEMORIES])(const struct between_spec *spec); /* NULL: none */
+    status_t (*run)(between_t *between, buffer_t *in, uint64_t first, uint64_t spectra,
                     const struct beamform_turns *turns, buffer_t *out);
 };
 
@@ -152,7 +151,6 @@ struct fft_baseline_ops {
 struct backend_ops {
     enum backend_kind kind;
     struct backend_abilities abilities;
-    const struct beamform_ops *beamform; /* NULL: has none */
     const struct channelise_ops *channelise;
     const struct dedisperse_ops *dedisperse;
     const struct peaks_ops *peaks;                 /* NULL: the host searches */
@@ -180,8 +178,10 @@ struct backend_ops {
 extern const struct backend_ops cpu_ops;
 extern const struct backend_ops reference_ops;
 extern const struct filter_ops cpu_filter, opencl_filter, reference_filter;
-extern const struct beamform_ops reference_beamform;
 extern const struct synthesise_ops reference_synthesise;
+#define BETWEEN_DECLARED(upper, name)                                                              \
+    extern const struct between_ops cpu_##name, opencl_##name, reference_##name;
+BETWEEN_STAGES(BETWEEN_DECLARED)
 extern const struct correlate_ops reference_correlate;
 /* Rows of tables that have an entry for each kind of backend. */
 enum { BACKEND_KINDS = BACKEND_REFERENCE + 1 };

@@ -3,7 +3,7 @@
 #ifndef VOLTMILL_PIPELINE_CHANNELISE_PARTS_H
 #define VOLTMILL_PIPELINE_CHANNELISE_PARTS_H
 
-#include "compute/beamform.h"
+#include "compute/between.h"
 #include "compute/correlate.h"
 #include "compute/device_side.h"
 #include "pipeline/finish/finish.h"
@@ -91,11 +91,10 @@ struct slot {
     ingest_t *ingest; /* that its samples come by; */
     int is_begun;     /* they are on their way */
     buffer_t *out[MOST_OUTPUTS];
-    buffer_t *squares[MOST_OUTPUTS]; /* of power whose cells are judged; else NULL */
-    buffer_t *between[JOB_BANKS]; /* spectra of which beams or visibilities are made; else NULL */
-    buffer_t *formed[JOB_BANKS];  /* spectra of beams; NULL: none are made */
-    struct reader_mapped mapped;  /* samples that were not copied */
-    struct slab *slab;            /* of the streams worked on: most jobs have one group of them */
+    buffer_t *squares[MOST_OUTPUTS];             /* of power whose cells are judged; else NULL */
+    buffer_t *between[JOB_BANKS][BETWEEN_COUNT]; /* spectra that stages leave; NULL: none */
+    struct reader_mapped mapped;                 /* samples that were not copied */
+    struct slab *slab; /* of the streams worked on: most jobs have one group of them */
     size_t *re, *im;
     struct filter_block filtered;           /* where there are filters */
     struct losses losses, unread;           /* samples that are missing, and that are unreadable */
@@ -150,12 +149,11 @@ struct channelising {
     int has_looked;          /* for the next block: the reader's */
     filter_chain_t *filters; /* NULL: none */
     channelise_t *banks[JOB_BANKS];
-    beamform_t *beams[JOB_BANKS]; /* NULL: none are made; else */
+    between_t *between[JOB_BANKS][BETWEEN_COUNT]; /* stages after it; NULL: none */
     struct beams_step beam_steps[JOB_BANKS];
-    channelise_t *makers[JOB_BANKS];         /* what their spectra become */
+    channelise_t *makers[JOB_BANKS];         /* of products of what these leave; NULL: the bank */
     correlate_t *correlations[MOST_OUTPUTS]; /* of products; NULL: no visibilities */
-    int is_scaled[JOB_BANKS]; /* what it rounds, by the scales of streams from here on */
-    uint32_t scaled_from[JOB_BANKS];
+    uint32_t first_stream[JOB_BANKS];        /* of the chunks that stages and scales are for */
     struct slot slots[PIPELINE_MOST_SLOTS];
     uint32_t nslots;
     uint64_t in_bytes;                        /* of a slot's samples */

@@ -147,9 +147,8 @@ static void channelising_drop_slot(struct slot *slot)
         buffer_destroy(slot->out[j]);
         buffer_destroy(slot->squares[j]);
     }
-    for (uint32_t j = 0; j < JOB_BANKS; j++) {
-        buffer_destroy(slot->between[j]);
-        buffer_destroy(slot->formed[j]);
+    for (uint32_t j = 0; j < JOB_BANKS * BETWEEN_COUNT; j++) {
+        buffer_destroy(slot->between[j / BETWEEN_COUNT][j % BETWEEN_COUNT]);
     }
     mapping_close(slot->mapped.mapping);
     slab_destroy(slot->slab);
@@ -175,16 +174,14 @@ static void channelising_drop_stages(struct channelising *p)
         correlate_destroy(memory_move(&p->correlations[i]));
     }
     for (uint32_t i = 0; i < JOB_BANKS; i++) {
-        stage_destroy(p->beams[i]);
-        stage_destroy(p->makers[i]);
-        free(p->beam_steps[i].delays);
-        p->beams[i] = NULL;
-        p->makers[i] = NULL;
-        p->beam_steps[i].delays = NULL;
+        for (uint32_t s = 0; s < BETWEEN_COUNT; s++) {
+            stage_destroy(memory_move(&p->between[i][s]));
+        }
+        stage_destroy(memory_move(&p->makers[i]));
+        free(memory_move(&p->beam_steps[i].delays));
     }
     for (uint32_t i = JOB_BANKS; i > 0; i--) { /* what others share goes last */
         stage_destroy(memory_move(&p->banks[i - 1]));
-        p->is_scaled[i - 1] = 0;
     }
 }
 
@@ -194,9 +191,8 @@ static uint64_t channelising_out_bytes(const struct channelise_plan *work, uint3
 {
     uint32_t streams = work->chunking.group_streams;
     return plan_products_rounds(work, i)
-               ? channelise_output_bytes(
-                     channelise_plan_maker(work, channelise_plan_bank_of(work, i)),
-                     channelising_output(work, i), streams, rows)
+               ? channelise_output_bytes(channelise_plan_bank_of(work, i)->maker,
+                                         channelising_output(work, i), streams, rows)
                : rows * plan_products_made_bytes(work, i, streams);
 }
 
@@ -204,30 +200,20 @@ static status_t channelising_create_slot(const struct channelising *p, struct sl
 {
     const struct channelise_plan *work = p->work;
     uint32_t streams = work->chunking.group_streams;
-    uint32_t taken = channelise_plan_taken(work, streams);
-    uint32_t read = taken * filter_plan_fan(work->filters);
+    uint32_t read = channelise_plan_taken(work, streams) * filter_plan_fan(work->filters);
     TRY(memory_zeroed(read, sizeof *slot->re, "offsets", &slot->re));
     TRY(memory_zeroed(read, sizeof *slot->im, "offsets", &slot->im));
     if (work->array) {
-        const uint64_t each = 2 * work->array->stations * work->seen->nselected[AXIS_CHAN];
-        uint64_t spectra = 0;
-        for (uint32_t i = 0; i < work->nbanks; i++) {
-            spectra = max_u64(spectra, p->chunking.block_spectra * work->banks[i].ratio);
-        }
+        uint64_t floats[2];
+        beams_plan_floats(work, streams, p->chunking.block_spectra, floats);
         TRY(memory_zeroed(read, sizeof *slot->shifts, "delays", &slot->shifts));
         TRY(work->array->has_swaps
                 ? memory_zeroed((size_t)read * 2, sizeof *slot->swapped, "offsets", &slot->swapped)
                 : STATUS_OK);
-        TRY(memory_zeroed((size_t)spectra, (size_t)each * sizeof *slot->turns, "phases",
-                          &slot->turns));
-        uint64_t floats = 0;
-        for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
-            const struct beams_step step = beams_plan_group(work, 0, streams);
-            floats = max_u64(floats, beams_plan_floats(work, i, &step, spectra));
-        }
-        TRY(floats > 0 ? memory_zeroed((size_t)floats, sizeof *slot->beam_turns, "phases",
-                                       &slot->beam_turns)
-                       : STATUS_OK);
+        TRY(memory_zeroed((size_t)floats[0], sizeof *slot->turns, "phases", &slot->turns));
+        TRY(floats[1] > 0 ? memory_zeroed((size_t)floats[1], sizeof *slot->beam_turns, "phases",
+                                          &slot->beam_turns)
+                          : STATUS_OK);
     }
     TRY(p->intake->buffer(p, &slot->in));
     if (p->filters) {
@@ -243,13 +229,13 @@ static status_t channelising_create_slot(const struct channelising *p, struct sl
                         : STATUS_OK);
     }
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
-        const uint64_t block = p->chunking.block_spectra;
-        uint64_t bytes = visibilities_plan_between(&work->banks[i], taken, block);
-        TRY(bytes > 0 ? buffer_create(p->backend, BUFFER_BETWEEN, bytes, &slot->between[i])
-                      : STATUS_OK);
-        bytes = work->beams ? visibilities_plan_between(&work->banks[i], streams, block) : 0;
-        TRY(bytes > 0 ? buffer_create(p->backend, BUFFER_BETWEEN, bytes, &slot->formed[i])
-                      : STATUS_OK);
+        for (uint32_t s = 0; s < BETWEEN_COUNT; s++) {
+            struct between_spec spec;
+            TRY(beams_plan_between(work, i, s, 0, streams, p->chunking.block_spectra, &spec)
+                    ? buffer_create(p->backend, BUFFER_BETWEEN, between_left_bytes(&spec),
+                                    &slot->between[i][s])
+                    : STATUS_OK);
+        }
     }
     return STATUS_OK;
 }
@@ -264,34 +250,14 @@ static void channelising_clear_bits(const struct channelise_plan *work, uint32_t
     }
 }
 
-/* The stage that makes beams of the spectra of bank i: those of a group of streams, unless they are
- * those of before. */
-static status_t channelising_aim(struct channelising *p, uint32_t i, uint32_t first_stream,
-                                 uint32_t streams)
-{
-    struct beams_step *step = &p->beam_steps[i];
-    const struct beams_step wanted = beams_plan_group(p->work, first_stream, streams);
-    struct beamform_spec spec;
-    if (p->beams[i] && step->first == wanted.first && step->beams == wanted.beams) {
-        return STATUS_OK;
-    }
-    stage_destroy(memory_move(&p->beams[i]));
-    free(step->delays);
-    *step = wanted;
-    TRY(beams_plan_begin(p->work, step));
-    beams_plan_spec(p->work, i, p->chunking.block_spectra, step, &spec);
-    return beamform_create(p->backend, &spec, &p->beams[i]);
-}
-
-/* The stages that make beams of the spectra of bank i, and products of these. */
-static status_t channelising_create_beams(struct channelising *p, uint32_t i)
+/* The maker of products of what the stages after bank i leave, where there are such. */
+static status_t channelising_create_maker(struct channelising *p, uint32_t i)
 {
     const struct channelise_plan *work = p->work;
     struct channelise_spec detect = work->banks[i].detect;
     if (detect.noutputs == 0) {
         return STATUS_OK;
     }
-    TRY(channelising_aim(p, i, 0, work->chunking.group_streams));
     detect.max_spectra = p->chunking.block_spectra * work->banks[i].ratio;
     detect.nstreams = work->chunking.group_streams;
     detect.threads = work->threads;
@@ -301,11 +267,54 @@ static status_t channelising_create_beams(struct channelising *p, uint32_t i)
     return channelise_create(p->backend, &detect, &p->makers[i]);
 }
 
+/* Gives bank i what it has for a chunk's streams: the stages between it and its maker, and the
+ * scales by which that rounds. */
+static status_t channelising_turn_to(struct channelising *p, uint32_t i, const struct chunk *chunk)
+{
+    status_t st = STATUS_OK;
+    const struct channelise_plan *work = p->work;
+    const struct channelise_plan_bank *bank = &work->banks[i];
+    channelise_t *stage = p->makers[i] ? p->makers[i] : p->banks[i];
+    float *factors = NULL;
+    p->first_stream[i] = chunk->first_stream;
+    TRY_OUT(p->makers[i] && work->beams
+                ? beams_plan_begin(work, chunk->first_stream, chunk->streams, &p->beam_steps[i])
+                : STATUS_OK);
+    for (uint32_t s = BETWEEN_BANK + 1; s < BETWEEN_COUNT && p->makers[i]; s++) {
+        struct between_spec spec;
+        stage_destroy(memory_move(&p->between[i][s]));
+        TRY_OUT(beams_plan_between(work, i, s, chunk->first_stream, chunk->streams,
+                                   p->chunking.block_spectra, &spec)
+                    ? between_create(p->backend, &spec, &p->between[i][s])
+                    : STATUS_OK);
+    }
+    for (uint32_t j = 0; j < bank->maker->noutputs; j++) {
+        uint32_t product = bank->products[j];
+        if (plan_products_rounds(work, product)) {
+            const struct chunk_pieces lines = chunk_pieces_of(
+                &work->chunking, chunk, plan_products_lines(work, product, work->chunking.streams),
+                work->products[product].spec.nifs, 1);
+            free(memory_move(&factors));
+            TRY_OUT(memory_zeroed((size_t)(lines.count * lines.size), sizeof *factors, "scales",
+                                  &factors));
+            for (uint64_t k = 0; k < lines.count; k++) {
+                steps_factors(work->products[product].first_scales + lines.first + k * lines.step,
+                              (size_t)lines.size, factors + k * lines.size);
+            }
+            TRY_OUT(channelise_scale(stage, j, chunk->streams, factors));
+        }
+    }
+out:
+    free(factors);
+    return st;
+}
+
 /* Stage and buffers for blocks of p->chunking.block_spectra, of the first slot; *made: slots, if it
  * fails, too. */
 static status_t channelising_create_stages(struct channelising *p, uint32_t *made)
 {
     const struct channelise_plan *work = p->work;
+    const struct chunk first = chunk_at(&p->chunking, 0);
     uint64_t block = p->chunking.block_spectra;
     *made = 0;
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
@@ -315,7 +324,8 @@ static status_t channelising_create_stages(struct channelising *p, uint32_t *mad
         spec.beside = p->banks[0];
         channelising_clear_bits(work, i, &spec);
         TRY(channelise_create(p->backend, &spec, &p->banks[i]));
-        TRY(work->beams ? channelising_create_beams(p, i) : STATUS_OK);
+        TRY(channelising_create_maker(p, i));
+        TRY(channelising_turn_to(p, i, &first));
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         struct correlate_spec spec;
@@ -614,41 +624,6 @@ static status_t channelising_keep_rows(const struct channelising *p, const struc
     return STATUS_OK;
 }
 
-/* Gives bank i the scales by which it rounds what it makes of these streams. */
-static status_t channelising_scale(struct channelising *p, uint32_t i, const struct chunk *chunk)
-{
-    status_t st = STATUS_OK;
-    const struct channelise_plan *work = p->work;
-    const struct channelise_plan_bank *bank = &work->banks[i];
-    const struct channelise_spec *maker = channelise_plan_maker(work, bank);
-    channelise_t *stage = work->beams ? p->makers[i] : p->banks[i];
-    float *factors = NULL;
-    if (p->is_scaled[i] && p->scaled_from[i] == chunk->first_stream) {
-        return STATUS_OK;
-    }
-    for (uint32_t j = 0; j < maker->noutputs; j++) {
-        uint32_t product = bank->products[j];
-        if (plan_products_rounds(work, product)) {
-            const struct chunk_pieces lines = chunk_pieces_of(
-                &work->chunking, chunk, plan_products_lines(work, product, work->chunking.streams),
-                work->products[product].spec.nifs, 1);
-            free(memory_move(&factors));
-            TRY_OUT(memory_zeroed((size_t)(lines.count * lines.size), sizeof *factors, "scales",
-                                  &factors));
-            for (uint64_t k = 0; k < lines.count; k++) {
-                steps_factors(work->products[product].first_scales + lines.first + k * lines.step,
-                              (size_t)lines.size, factors + k * lines.size);
-            }
-            TRY_OUT(channelise_scale(stage, j, chunk->streams, factors));
-        }
-    }
-    p->is_scaled[i] = 1;
-    p->scaled_from[i] = chunk->first_stream;
-out:
-    free(factors);
-    return st;
-}
-
 /* Correlates the spectra of bank i of the block. */
 static status_t channelising_correlate(struct channelising *p, struct slot *slot, uint32_t i,
                                        uint64_t first, uint64_t spectra)
@@ -667,42 +642,49 @@ static status_t channelising_correlate(struct channelising *p, struct slot *slot
             turned = direction;
         }
         slot->first_rows[j] = first / p->work->job->products[j].integrate;
-        TRY(correlate_run(p->correlations[j], slot->between[i], spectra, slot->turns, slot->out[j],
-                          &slot->rows[j]));
+        TRY(correlate_run(p->correlations[j], slot->between[i][BETWEEN_BANK], spectra, slot->turns,
+                          slot->out[j], &slot->rows[j]));
     }
     return STATUS_OK;
 }
 
-/* Where the outputs of the stage go that makes the products of bank i; or those of the bank itself,
- * which is apart from that where there are beams: the first are their spectra. */
+/* Where the outputs of bank i's maker go; or those of the bank itself, which is apart from that
+ * where stages are between: the first are their spectra. */
 static void channelising_set_outputs(const struct channelise_plan *work, struct slot *slot,
                                      uint32_t i, int is_apart, buffer_t *out[MOST_OUTPUTS])
 {
     const struct channelise_plan_bank *bank = &work->banks[i];
-    const struct channelise_spec *spec =
-        is_apart ? &bank->channelise : channelise_plan_maker(work, bank);
-    out[0] = slot->between[i];
+    const struct channelise_spec *spec = is_apart ? &bank->channelise : bank->maker;
+    out[0] = slot->between[i][BETWEEN_BANK];
     for (uint32_t j = (uint32_t)is_apart; j < spec->noutputs; j++) {
         const uint32_t product = (is_apart ? bank->apart : bank->products)[j];
         const struct channelise_output *output = &spec->outputs[j];
         out[j] = output->quantity == QUANTITY_SQUARES   ? slot->squares[product]
-                 : work->products[product].visibilities ? slot->between[i]
+                 : work->products[product].visibilities ? slot->between[i][BETWEEN_BANK]
                                                         : slot->out[product];
         slot->first_rows[product] = (uint64_t)slot->spectra[i].first / output->integrate;
         slot->rows[product] = 0;
     }
 }
 
-/* Makes beams of the spectra of bank i of the block, and products of these. */
-static status_t channelising_form(struct channelising *p, struct slot *slot, uint32_t i,
-                                  uint64_t first, uint64_t spectra, buffer_t *const *out,
-                                  uint64_t *rows)
+/* Runs the stages between on the spectra of bank i of the block, and makes products of what they
+ * leave. */
+static status_t channelising_run_maker(struct channelising *p, struct slot *slot, uint32_t i,
+                                       uint64_t first, uint64_t spectra, buffer_t *const *out,
+                                       uint64_t *rows)
 {
     const struct beamform_turns turns = {slot->turns, slot->beam_turns};
-    beams_plan_turns(p->work, i, first, spectra, &p->beam_steps[i], slot->beam_turns);
-    TRY(beamform_run(p->beams[i], slot->between[i], first, spectra, &turns, slot->formed[i]));
-    return channelise_run(p->makers[i], slot->formed[i], NULL, slot->block.chunk.streams, spectra,
-                          0, out, rows);
+    buffer_t *in = slot->between[i][BETWEEN_BANK];
+    if (p->work->beams) {
+        beams_plan_turns(p->work, i, first, spectra, &p->beam_steps[i], slot->beam_turns);
+    }
+    for (uint32_t s = BETWEEN_BANK + 1; s < BETWEEN_COUNT; s++) {
+        if (p->between[i][s]) {
+            TRY(between_run(p->between[i][s], in, first, spectra, &turns, slot->between[i][s]));
+            in = slot->between[i][s];
+        }
+    }
+    return channelise_run(p->makers[i], in, NULL, slot->block.chunk.streams, spectra, 0, out, rows);
 }
 
 /* Runs bank i on the block. The bank that reaches farthest comes first, and has checked all samples
@@ -711,17 +693,15 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
                                       buffer_t *in, const struct sample_input *input)
 {
     const struct channelise_plan_bank *bank = &p->work->banks[i];
-    const struct channelise_spec *maker = channelise_plan_maker(p->work, bank);
+    const int is_apart = bank->maker != &bank->channelise;
     uint64_t first = (uint64_t)slot->spectra[i].first;
     uint64_t spectra = (uint64_t)(slot->spectra[i].end - slot->spectra[i].first);
     uint64_t counted = (uint64_t)(slot->looked_at.end - slot->looked_at.first);
     uint32_t streams = channelise_plan_taken(p->work, slot->block.chunk.streams);
-    buffer_t *out[MOST_OUTPUTS];
-    uint64_t rows[MOST_OUTPUTS] = {0};
-    buffer_t *apart[MOST_OUTPUTS];     /* with beams: of the bank itself, */
-    uint64_t made[MOST_OUTPUTS] = {0}; /* and its rows */
-    channelising_set_outputs(p->work, slot, i, 0, out);
-    channelising_set_outputs(p->work, slot, i, p->work->beams != NULL, apart);
+    buffer_t *out[2][MOST_OUTPUTS]; /* of the maker, and of a bank that is apart from it; */
+    uint64_t rows[2][MOST_OUTPUTS] = {{0}};
+    channelising_set_outputs(p->work, slot, i, 0, out[0]);
+    channelising_set_outputs(p->work, slot, i, is_apart, out[is_apart]);
     if (spectra == 0) {
         return STATUS_OK;
     }
@@ -729,25 +709,26 @@ static status_t channelising_run_bank(struct channelising *p, struct slot *slot,
         channelise_begin(p->banks[i], first);
         if (p->makers[i]) {
             channelise_begin(p->makers[i], first);
-            TRY(channelising_aim(p, i, slot->block.chunk.first_stream, slot->block.chunk.streams));
         }
-        TRY(channelising_scale(p, i, &slot->block.chunk));
+        TRY(p->first_stream[i] != slot->block.chunk.first_stream
+                ? channelising_turn_to(p, i, &slot->block.chunk)
+                : STATUS_OK);
     }
-    buffer_t *const *of_bank = p->work->beams ? apart : out;
-    uint64_t *rows_of_bank = p->work->beams ? made : rows;
-    TRY(i == slot->farthest ? channelise_run(p->banks[i], in, input, streams, spectra,
-                                             p->filters ? 0 : counted, of_bank, rows_of_bank)
-                            : channelise_run_after(p->banks[i], p->banks[slot->farthest], in, input,
-                                                   streams, spectra, of_bank, rows_of_bank));
-    if (slot->turns && slot->between[i]) {
+    TRY(i == slot->farthest
+            ? channelise_run(p->banks[i], in, input, streams, spectra, p->filters ? 0 : counted,
+                             out[is_apart], rows[is_apart])
+            : channelise_run_after(p->banks[i], p->banks[slot->farthest], in, input, streams,
+                                   spectra, out[is_apart], rows[is_apart]));
+    if (slot->turns && slot->between[i][BETWEEN_BANK]) {
         array_plan_turns(p->work->array, p->work, i, 0, first, spectra, slot->turns);
     }
-    TRY(p->beams[i] ? channelising_form(p, slot, i, first, spectra, out, rows) : STATUS_OK);
-    for (uint32_t j = 0; j < maker->noutputs; j++) {
-        slot->rows[bank->products[j]] = rows[j];
+    TRY(p->makers[i] ? channelising_run_maker(p, slot, i, first, spectra, out[0], rows[0])
+                     : STATUS_OK);
+    for (uint32_t j = 0; j < bank->maker->noutputs; j++) {
+        slot->rows[bank->products[j]] = rows[0][j];
     }
-    for (uint32_t j = 1; j < bank->channelise.noutputs && p->work->beams; j++) {
-        slot->rows[bank->apart[j]] = made[j];
+    for (uint32_t j = 1; j < bank->channelise.noutputs && is_apart; j++) {
+        slot->rows[bank->apart[j]] = rows[1][j];
     }
     return channelising_correlate(p, slot, i, first, spectra);
 }

@@ -403,8 +403,8 @@ static status_t channelising_write_product(struct channelising *p, const struct 
     TRY(pipeline_get(p->pipeline, slot->out[i], &rows.data));
     if (plan_products_rounds(p->work, i)) {
         const struct channelise_clipped clipped = channelise_clipped(
-            channelise_plan_maker(p->work, channelise_plan_bank_of(p->work, i)),
-            channelising_output(p->work, i), chunk->streams, rows.first, rows.count);
+            channelise_plan_bank_of(p->work, i)->maker, channelising_output(p->work, i),
+            chunk->streams, rows.first, rows.count);
         rows.clipped = (const uint32_t *)(const void *)((const char *)rows.data + clipped.at);
         rows.clipped_blocks = clipped.blocks;
     }

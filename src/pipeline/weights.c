@@ -575,7 +575,7 @@ static status_t weights_sum_beam(weights_t *weights, uint32_t beam, uint32_t lin
                                  int *is_less)
 {
     const uint64_t count = weights->block.count;
-    const struct beamform_spec *spec = &weights->work->beams->spec[weights->number];
+    const struct between_spec *spec = &weights->work->beams->spec[weights->number];
     const float *factors = spec->factors ? spec->factors + 2 * (size_t)beam * spec->stations : NULL;
     uint32_t active = 0;
     for (uint32_t i = 0; i < spec->stations; i++) {
@@ -602,7 +602,7 @@ static status_t weights_sum_beam(weights_t *weights, uint32_t beam, uint32_t lin
  * two together. */
 static status_t weights_add_beams(weights_t *weights, dumps_t *dumps, int is_joint)
 {
-    const struct beamform_spec *spec = &weights->work->beams->spec[weights->number];
+    const struct between_spec *spec = &weights->work->beams->spec[weights->number];
     const struct beams_step *group = &weights->block.beams;
     const uint32_t lines = (is_joint ? 1 : spec->pols) * spec->coarse;
     const size_t row = 2 * (size_t)spec->stations;

@@ -700,8 +700,8 @@ status_t array_plan_words(const struct channelise_plan *work, struct text *out)
     if (work->beams) {
         const uint32_t together = work->chunking.group_streams / plan->streams;
         TRY(text_add(out, "  beams         %u, phases renewed every %u %s\n", work->beams->beams,
-                     work->beams->cells[0],
-                     units_plural(work->beams->cells[0], "spectrum", "spectra")));
+                     work->beams->spec[0].cell,
+                     units_plural(work->beams->spec[0].cell, "spectrum", "spectra")));
         TRY(together < work->beams->beams
                 ? text_add(out,
                            "  beams         %u at a time fit the memory: all stations are read for "

@@ -2,6 +2,7 @@
 #include "plan/beams_plan.h"
 
 #include "base/memory.h"
+#include "compute/shared/beam_weights.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -270,14 +271,13 @@ status_t beams_plan_settle(struct beams_plan *plan, const struct channelise_plan
     TRY(beams_make_weights(plan, work));
     for (uint32_t i = 0; i < work->nbanks; i++) {
         const int has_own = plan->weights[i] && work->array->tables.beams->sets > 1;
-        plan->cells[i] = beams_cell(plan, work, i);
-        plan->spec[i] = (struct beamform_spec){
+        plan->spec[i] = (struct between_spec){
             .stations = seen->nselected[AXIS_STATION],
             .beams = plan->beams,
             .pols = seen->nselected[AXIS_POL],
             .coarse = seen->nselected[AXIS_CHAN],
             .nchannels = work->banks[i].channelise.nchannels,
-            .cell = plan->cells[i],
+            .cell = beams_cell(plan, work, i),
             .gains = plan->weights[i] && !has_own ? plan->weights[i] : work->array->gains[i],
             .weights = has_own ? plan->weights[i] : NULL,
             .factors = plan->factors ? plan->factors : work->array->factors};
@@ -292,35 +292,59 @@ struct beams_step beams_plan_group(const struct channelise_plan *work, uint32_t 
     return (struct beams_step){.first = first_stream / each, .beams = streams / each};
 }
 
-void beams_plan_spec(const struct channelise_plan *work, uint32_t bank, uint64_t units,
-                     const struct beams_step *step, struct beamform_spec *out)
+int beams_plan_between(const struct channelise_plan *work, uint32_t bank, enum between_stage stage,
+                       uint32_t first_stream, uint32_t streams, uint64_t units,
+                       struct between_spec *out)
 {
-    *out = work->beams->spec[bank];
-    const size_t pairs = (size_t)step->first * out->stations;
-    out->beams = step->beams;
-    out->factors += out->factors ? 2 * pairs : 0;
-    out->weights += out->weights ? 2 * pairs * out->pols * out->coarse * out->nchannels : 0;
-    out->max_spectra = units * work->banks[bank].ratio;
+    const struct channelise_plan_bank *b = &work->banks[bank];
+    const uint32_t left = stage < BETWEEN_BEAMFORM ? channelise_plan_taken(work, streams) : streams;
+    *out = (struct between_spec){.stations = left, .beams = left, .pols = 1, .coarse = 1};
+    if (stage == BETWEEN_BEAMFORM && work->beams) {
+        const struct beams_step group = beams_plan_group(work, first_stream, streams);
+        *out = work->beams->spec[bank];
+        const size_t pairs = (size_t)group.first * out->stations;
+        out->beams = group.beams;
+        out->factors += out->factors ? 2 * pairs : 0;
+        out->weights += out->weights ? 2 * pairs * out->pols * out->coarse * out->nchannels : 0;
+    }
+    out->stage = stage;
+    out->nchannels = b->channelise.nchannels;
+    out->max_spectra = units * b->ratio;
     out->threads = work->threads;
-    out->simd = work->banks[bank].channelise.simd;
+    out->simd = b->channelise.simd;
+    return b->between[stage];
 }
 
-uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank,
-                           const struct beams_step *step, uint64_t spectra)
+void beams_plan_floats(const struct channelise_plan *work, uint32_t streams, uint64_t units,
+                       uint64_t floats[2])
 {
-    const struct beamform_spec *spec = &work->beams->spec[bank];
-    return 2 * (spectra / spec->cell + 2) * step->beams * spec->stations * spec->coarse;
+    uint64_t spectra = 0;
+    floats[0] = floats[1] = 0;
+    for (uint32_t i = 0; i < work->nbanks && work->array; i++) {
+        spectra = max_u64(spectra, units * work->banks[i].ratio);
+        floats[0] = 2 * spectra * work->array->stations * work->seen->nselected[AXIS_CHAN];
+    }
+    for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
+        const struct between_spec *spec = &work->beams->spec[i];
+        const uint64_t cells = spectra / spec->cell + 2;
+        floats[1] = max_u64(floats[1], 2 * cells * beams_plan_group(work, 0, streams).beams *
+                                           spec->stations * spec->coarse);
+    }
 }
 
-uint64_t beams_plan_step_bytes(const struct channelise_plan *work, const struct beams_step *step)
+status_t beams_plan_begin(const struct channelise_plan *work, uint32_t first_stream,
+                          uint32_t streams, struct beams_step *step)
 {
-    return (uint64_t)2 * step->beams * work->array->stations * sizeof(double);
+    free(step->delays);
+    *step = beams_plan_group(work, first_stream, streams);
+    return memory_zeroed((size_t)step->beams * work->array->stations, 2 * sizeof *step->delays,
+                         "delays", &step->delays);
 }
 
-status_t beams_plan_begin(const struct channelise_plan *work, struct beams_step *step)
+uint64_t beams_plan_bytes(const struct channelise_plan *work, uint32_t bank, uint32_t streams)
 {
-    step->next = 0;
-    return memory_zeroed(beams_plan_step_bytes(work, step), 1, "delays", &step->delays);
+    return beams_plan_group(work, 0, streams).beams * work->array->stations * 2 * sizeof(double) +
+           beam_spec_bytes(&work->beams->spec[bank]);
 }
 
 /* Goes to a step of the grid. The step after the last one begins where that ends. */
@@ -335,7 +359,8 @@ static void beams_go(const struct channelise_plan *work, uint32_t bank, uint64_t
     }
     for (uint32_t i = is_next ? pairs : 0; i < 2 * pairs; i++) {
         double seconds[2];
-        beams_time(work, bank, (number + i / pairs) * spectra, work->beams->cells[bank], seconds);
+        beams_time(work, bank, (number + i / pairs) * spectra, work->beams->spec[bank].cell,
+                   seconds);
         step->delays[i] =
             beams_delay(work, step->first + i % pairs / stations, i % stations, seconds);
     }
@@ -345,7 +370,7 @@ static void beams_go(const struct channelise_plan *work, uint32_t bank, uint64_t
 void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_t first,
                       uint64_t count, struct beams_step *step, float *turns)
 {
-    const struct beamform_spec *spec = &work->beams->spec[bank];
+    const struct between_spec *spec = &work->beams->spec[bank];
     const uint32_t pairs = step->beams * spec->stations;
     const uint64_t grid = max_u64(work->array->grid[bank] / spec->cell, 1); /* cells */
     const uint64_t end = first / spec->cell + beamform_cells(spec, first, count);

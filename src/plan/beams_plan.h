@@ -1,9 +1,10 @@
-/* Coherent beams of an array, worked out: their directions and weights, and the voltages as they
- * would be of a telescope that looks there. */
+/* Stages between filter banks and products, worked out (compute/between.h): of coherent beams of an
+ * array directions and weights, and the voltages as they would be of a telescope that looks there.
+ */
 #ifndef VOLTMILL_PLAN_BEAMS_PLAN_H
 #define VOLTMILL_PLAN_BEAMS_PLAN_H
 
-#include "compute/beamform.h"
+#include "compute/between.h"
 #include "plan/array_plan.h"
 
 struct beams_plan {
@@ -11,11 +12,10 @@ struct beams_plan {
     uint64_t *selected;    /* [beams] */
     char **names;          /* [beams], of the job; NULL: none has a name */
     uint32_t beams;
-    /* Weights of a file: as struct beamform_spec has `factors`, and `weights` or `gains`. */
+    /* Weights of a file: as struct between_spec has `factors`, and `weights` or `gains`. */
     float *factors;
     float *weights[JOB_BANKS];
-    uint32_t cells[JOB_BANKS];            /* spectra of each bank whose beams have the same turns */
-    struct beamform_spec spec[JOB_BANKS]; /* of each bank, for the largest block */
+    struct between_spec spec[JOB_BANKS]; /* of each bank, for all beams */
 };
 
 /* Plans the beams of a job with `beams`; *out = NULL for others. work->array and `seen` are known.
@@ -36,22 +36,28 @@ struct beams_step {
 /* Returns the beams of streams first_stream .. first_stream + streams - 1 of products. */
 struct beams_step beams_plan_group(const struct channelise_plan *work, uint32_t first_stream,
                                    uint32_t streams);
-uint64_t beams_plan_step_bytes(const struct channelise_plan *work, const struct beams_step *step);
-/* Makes the delays. Fails with DEVICE (memory). */
-status_t beams_plan_begin(const struct channelise_plan *work, struct beams_step *step);
+/* Makes the step of these streams in the place of another, or of {0}. Fails with DEVICE (memory).
+ */
+status_t beams_plan_begin(const struct channelise_plan *work, uint32_t first_stream,
+                          uint32_t streams, struct beams_step *step);
+/* Returns the bytes of a bank's delays and weights for products of `streams` streams. */
+uint64_t beams_plan_bytes(const struct channelise_plan *work, uint32_t bank, uint32_t streams);
 
-/* Sets the specification of a bank's beams of a group for blocks of `units` units. */
-void beams_plan_spec(const struct channelise_plan *work, uint32_t bank, uint64_t units,
-                     const struct beams_step *step, struct beamform_spec *out);
+/* Returns whether spectra that a stage after a bank leaves are needed. Sets its specification, for
+ * blocks of `units` units of a group of streams; for BETWEEN_BANK, of spectra as the bank leaves
+ * them. */
+int beams_plan_between(const struct channelise_plan *work, uint32_t bank, enum between_stage stage,
+                       uint32_t first_stream, uint32_t streams, uint64_t units,
+                       struct between_spec *out);
 
-/* Returns the floats of the turns of `spectra` spectra of a bank at most, as beams_plan_turns()
- * makes them. */
-uint64_t beams_plan_floats(const struct channelise_plan *work, uint32_t bank,
-                           const struct beams_step *step, uint64_t spectra);
+/* Sets the most floats of the turns of a block of `units` units, for products of `streams` streams:
+ * of stations and of beams, as array_plan_turns() and beams_plan_turns() make them; 0: none. */
+void beams_plan_floats(const struct channelise_plan *work, uint32_t streams, uint64_t units,
+                       uint64_t floats[2]);
 
 /* Computes the turns of the group's beams relative to the array's centre for the cells of spectra
  * first .. first + count - 1 of a bank: float [cells][beams][stations][coarse][2], as
- * beamform_run() takes them. They do not depend on the step. */
+ * between_run() takes them. They do not depend on the step. */
 void beams_plan_turns(const struct channelise_plan *work, uint32_t bank, uint64_t first,
                       uint64_t count, struct beams_step *step, float *turns);
 

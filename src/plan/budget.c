@@ -5,7 +5,6 @@
 #include "base/units.h"
 #include "compute/backend.h"
 #include "compute/device_side.h"
-#include "compute/shared/beam_weights.h"
 #include "input/read/reader.h"
 #include "plan/beams_plan.h"
 #include "plan/channelise_plan.h"
@@ -93,25 +92,25 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
     uint64_t rows[FILTER_PLAN_ROWS];
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {
-        struct channelise_spec spec = work->banks[i].channelise;
-        spec.max_spectra = spectra * work->banks[i].ratio;
+        const struct channelise_plan_bank *bank = &work->banks[i];
+        struct channelise_spec spec = bank->channelise;
+        struct channelise_spec detect = bank->detect;
+        struct between_spec between;
+        spec.max_spectra = detect.max_spectra = spectra * bank->ratio;
         spec.nstreams = channelise_plan_taken(work, group->streams);
+        detect.nstreams = group->streams;
         channelise_plan_share_samples(work, i, spectra, &spec);
         bytes += channelise_bytes(work->backend, &spec, memory);
-    }
-    for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
-        struct beamform_spec spec;
-        struct channelise_spec detect = work->banks[i].detect;
-        const struct beams_step step = beams_plan_group(work, 0, group->streams);
-        beams_plan_spec(work, i, spectra, &step, &spec);
-        detect.max_spectra = spec.max_spectra;
-        detect.nstreams = group->streams;
-        bytes += beamform_bytes(work->backend, &spec, memory);
+        bytes +=
+            bank->maker == &bank->detect ? channelise_bytes(work->backend, &detect, memory) : 0;
+        for (uint32_t s = 0; s < BETWEEN_COUNT; s++) {
+            bytes += beams_plan_between(work, i, s, 0, group->streams, spectra, &between)
+                         ? between_bytes(work->backend, &between, memory)
+                         : 0;
+        }
         /* The plan's own. */
-        bytes += memory == MEMORY_HOST
-                     ? beams_plan_step_bytes(work, &step) + beam_spec_bytes(&work->beams->spec[i])
-                     : 0;
-        bytes += channelise_bytes(work->backend, &detect, memory);
+        bytes +=
+            work->beams && memory == MEMORY_HOST ? beams_plan_bytes(work, i, group->streams) : 0;
     }
     for (uint32_t i = 0; i < work->job->nproducts; i++) {
         struct correlate_spec spec;
@@ -131,17 +130,19 @@ static uint64_t budget_stage_bytes(const struct channelise_plan *work,
     return bytes;
 }
 
-/* Bytes of the spectra of which visibilities are made. */
+/* Bytes of the spectra of which stages or visibilities are made. */
 static uint64_t budget_between_bytes(const struct channelise_plan *work,
                                      const struct budget_group *group, uint64_t spectra,
                                      enum stage_memory memory)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < work->nbanks; i++) {
-        bytes += visibilities_plan_between(&work->banks[i],
-                                           channelise_plan_taken(work, group->streams), spectra);
-        bytes +=
-            work->beams ? visibilities_plan_between(&work->banks[i], group->streams, spectra) : 0;
+        for (uint32_t s = 0; s < BETWEEN_COUNT; s++) {
+            struct between_spec spec;
+            bytes += beams_plan_between(work, i, s, 0, group->streams, spectra, &spec)
+                         ? between_left_bytes(&spec)
+                         : 0;
+        }
     }
     return memory == MEMORY_HOST && backend_abilities(work->backend)->has_device ? 0 : bytes;
 }
@@ -150,17 +151,9 @@ static uint64_t budget_between_bytes(const struct channelise_plan *work,
 static uint64_t budget_turns_bytes(const struct channelise_plan *work,
                                    const struct budget_group *group, uint64_t spectra)
 {
-    uint64_t most = 0;
-    uint64_t floats = 0;
-    for (uint32_t i = 0; i < work->nbanks && work->array; i++) {
-        most = max_u64(most, spectra * work->banks[i].ratio);
-    }
-    for (uint32_t i = 0; i < work->nbanks && work->beams; i++) {
-        const struct beams_step step = beams_plan_group(work, 0, group->streams);
-        floats = max_u64(floats, beams_plan_floats(work, i, &step, most));
-    }
-    floats += work->array ? 2 * most * work->array->stations * work->seen->nselected[AXIS_CHAN] : 0;
-    return floats * sizeof(float);
+    uint64_t floats[2];
+    beams_plan_floats(work, group->streams, spectra, floats);
+    return (floats[0] + floats[1]) * sizeof(float);
 }
 
 /* Bytes of the samples and rows of a block of `spectra` spectra. */

@@ -116,33 +116,37 @@ static void plan_add_output(struct channelise_spec *spec, uint32_t *products, ui
     spec->noutputs++;
 }
 
-/* Outputs of the bank: its products, and spectra for beams or all visibilities. Fails with USAGE:
- * more than stages can make at once. */
+/* Stages after the bank, and outputs: its products, and spectra for stages or all visibilities.
+ * Fails with USAGE: more than stages can make at once. */
 static status_t plan_set_outputs(const struct channelise_plan *work,
                                  struct channelise_plan_bank *bank)
 {
     static const struct channelise_output spectra = {.quantity = QUANTITY_SPECTRA, .integrate = 1};
     const struct job *job = work->job;
-    struct channelise_spec *maker = work->beams ? &bank->detect : &bank->channelise;
-    int has_spectra = work->beams != NULL;
-    if (work->beams) {
-        bank->channelise.noutputs = 1;
-        bank->channelise.outputs[0] = spectra;
+    const int is_wanted[BETWEEN_COUNT] = {[BETWEEN_BEAMFORM] = work->beams != NULL};
+    bank->maker = &bank->channelise;
+    bank->detect = channelise_of_spectra(&bank->channelise);
+    for (uint32_t s = 0; s < BETWEEN_COUNT; s++) {
+        if (is_wanted[s]) {
+            bank->between[s] = bank->between[BETWEEN_BANK] = 1;
+            bank->maker = &bank->detect;
+            bank->channelise.noutputs = 1;
+            bank->channelise.outputs[0] = spectra;
+        }
     }
     for (uint32_t i = 0; i < job->nproducts; i++) {
         if (channelise_plan_bank_of(work, i) != bank) {
             continue;
         }
         const int is_apart = channelise_plan_is_apart(work, i);
-        struct channelise_spec *spec = is_apart ? &bank->channelise : maker;
+        struct channelise_spec *spec = is_apart ? &bank->channelise : bank->maker;
         uint32_t *products = is_apart ? bank->apart : bank->products;
         if (is_apart || job->products[i].kind != PRODUCT_VISIBILITIES) {
             plan_add_output(spec, products, i, plan_ifs_output(&job->products[i]));
-        } else if (!has_spectra) {
+        } else if (!bank->between[BETWEEN_BANK]) {
             plan_add_output(spec, products, i, spectra);
-            has_spectra = 1;
+            bank->between[BETWEEN_BANK] = 1;
         }
-        bank->has_between = has_spectra;
         if (job->products[i].flag.has_kurtosis) {
             const struct channelise_output squares = {
                 .quantity = QUANTITY_SQUARES,
@@ -150,10 +154,10 @@ static status_t plan_set_outputs(const struct channelise_plan *work,
             plan_add_output(spec, products, i, squares);
         }
     }
-    REQUIRE(maker->noutputs <= MOST_OUTPUTS, STATUS_USAGE,
+    REQUIRE(bank->maker->noutputs <= MOST_OUTPUTS, STATUS_USAGE,
             "%s: products of one filter bank: %u (those with flag.kurtosis count twice), expected "
             "at most %d",
-            job->path, maker->noutputs, MOST_OUTPUTS);
+            job->path, bank->maker->noutputs, MOST_OUTPUTS);
     return REQUIRED(bank->channelise.noutputs <= MOST_OUTPUTS, STATUS_USAGE,
                     "%s: products with a sum over stations, beside beams: %u of one filter bank "
                     "(those with flag.kurtosis count twice), expected at most %d",
@@ -352,20 +356,6 @@ static status_t plan_trim(struct channelise_plan *work)
     return STATUS_OK;
 }
 
-/* Beams have as many channels as the banks keep. */
-static status_t plan_settle_beams(struct channelise_plan *work)
-{
-    TRY(beams_plan_settle(work->beams, work));
-    for (uint32_t i = 0; i < work->nbanks; i++) {
-        struct channelise_plan_bank *bank = &work->banks[i];
-        const struct channelise_spec made = bank->detect;
-        bank->detect = channelise_of_spectra(&bank->channelise);
-        bank->detect.noutputs = made.noutputs;
-        memcpy(bank->detect.outputs, made.outputs, sizeof made.outputs);
-    }
-    return STATUS_OK;
-}
-
 static const char *filter_plan_kind(const struct filter_plan_stage *stage)
 {
     if (stage->spec.response) {
@@ -422,18 +412,16 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     TRY_OUT(work->array ? plan_trim(work) : STATUS_OK);
     TRY_OUT(beams_plan_create(work, &work->beams));
     work->formed = work->beams ? &work->beams->formed : work->seen;
-    for (uint32_t i = 0; i < work->nbanks; i++) {
-        TRY_OUT(plan_set_outputs(work, &work->banks[i]));
-    }
     TRY_OUT(memory_zeroed(job->nproducts, sizeof *work->products, "products", &work->products));
     TRY_OUT(plan_count_spectra(work));
     plan_settle_weights(work, cut);
     for (uint32_t i = 0; i < work->nbanks; i++) {
         plan_set_channelise(work, &work->banks[i]);
         TRY_OUT(plan_settle_kept(work, &work->banks[i]));
+        TRY_OUT(plan_set_outputs(work, &work->banks[i]));
     }
     TRY_OUT(work->array ? array_plan_settle(work->array, work) : STATUS_OK);
-    TRY_OUT(work->beams ? plan_settle_beams(work) : STATUS_OK);
+    TRY_OUT(work->beams ? beams_plan_settle(work->beams, work) : STATUS_OK);
     TRY_OUT(plan_products_settle(work));
     TRY_OUT(plan_settle_order(work));
     work->wanted_block = cut ? cut->block : 0;

@@ -5,6 +5,7 @@
 #define VOLTMILL_PLAN_CHANNELISE_PLAN_H
 
 #include "base/memory.h"
+#include "compute/between.h"
 #include "compute/channelise.h"
 #include "dsp/overlap.h"
 #include "input/archive.h"
@@ -42,11 +43,12 @@ struct channelise_plan_bank {
     uint64_t hop;     /* and from one spectrum to the next: fewer of an oversampled bank */
     uint64_t ratio;   /* spectra of a unit of the chunking: 1 of an only bank */
     uint64_t spectra; /* of the observation; those after the last unit are dropped */
-    uint32_t products[MOST_OUTPUTS]; /* of the stage's outputs: places among the job's products, */
-    int has_between;                 /* its spectra go to another stage */
+    int between[BETWEEN_COUNT];      /* which stages' spectra go to another one */
+    struct channelise_spec *maker;   /* of its products: `channelise`, or after stages `detect` */
+    uint32_t products[MOST_OUTPUTS]; /* of the maker's outputs: places among the job's products */
     uint32_t apart[MOST_OUTPUTS];    /* likewise products of stations beside beams: of
-                                        channelise.outputs, the first being the beams' spectra */
-    /* Stage that makes products of the spectra of beams, where a job has these: `channelise` then
+                                        channelise.outputs, the first being spectra for stages */
+    /* Makes products of what the stages between have left, where a job has such: `channelise` then
      * makes spectra alone. noutputs 0: not needed. */
     struct channelise_spec detect;
     uint64_t gap_samples; /* of the samples in use, all streams together: in declared gaps */
@@ -131,13 +133,6 @@ static inline const struct channelise_plan_bank *
 channelise_plan_bank_of(const struct channelise_plan *work, uint32_t i)
 {
     return &work->banks[work->job->products[i].bank];
-}
-
-/* The stage that makes the products of a bank. */
-static inline const struct channelise_spec *
-channelise_plan_maker(const struct channelise_plan *work, const struct channelise_plan_bank *bank)
-{
-    return work->beams ? &bank->detect : &bank->channelise;
 }
 
 /* Whether product i sums the power of stations, beside beams: the filter bank makes it itself. */

@@ -553,11 +553,11 @@ static void products_settle_output(struct channelise_plan *work, uint32_t i)
 {
     struct channelise_plan_bank *bank = &work->banks[work->job->products[i].bank];
     const struct product_spec *spec = &work->products[i].spec;
-    struct channelise_spec *maker = work->beams ? &bank->detect : &bank->channelise;
-    for (uint32_t j = 0; j < maker->noutputs && plan_products_can_round(work, i); j++) {
+    struct channelise_output *outputs = bank->maker->outputs;
+    for (uint32_t j = 0; j < bank->maker->noutputs && plan_products_can_round(work, i); j++) {
         if (bank->products[j] == i) {
-            maker->outputs[j].bits = spec->steps.bits;
-            maker->outputs[j].scale_rows = spec->steps.rows;
+            outputs[j].bits = spec->steps.bits;
+            outputs[j].scale_rows = spec->steps.rows;
         }
     }
 }

@@ -272,11 +272,3 @@ void visibilities_plan_spec(const struct channelise_plan *work, uint32_t i, uint
     out->threads = work->threads;
     out->simd = channelise_plan_bank_of(work, i)->channelise.simd;
 }
-
-uint64_t visibilities_plan_between(const struct channelise_plan_bank *bank, uint32_t streams,
-                                   uint64_t units)
-{
-    return bank->has_between
-               ? units * bank->ratio * streams * bank->channelise.nchannels * 2 * sizeof(float)
-               : 0;
-}

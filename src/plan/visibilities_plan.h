@@ -43,11 +43,6 @@ void visibilities_plan_destroy(struct visibilities_plan *plan); /* takes NULL */
 void visibilities_plan_spec(const struct channelise_plan *work, uint32_t i, uint64_t units,
                             struct correlate_spec *out);
 
-/* Returns the bytes of the spectra of `streams` streams of a block of `units` units of which
- * visibilities are made; 0: the bank makes none. */
-uint64_t visibilities_plan_between(const struct channelise_plan_bank *bank, uint32_t streams,
-                                   uint64_t units);
-
 /* Lines of a row that have weights of their own: [pairs][coarse][products]. */
 static inline uint64_t visibilities_lines(const struct visibilities_plan *plan)
 {

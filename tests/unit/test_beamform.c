@@ -1,6 +1,7 @@
 /* Beams: the reference against the plain sum, all backends against the reference, and that no cut
  * and no number of threads changes a bit. */
 #include "beamform_bench.h"
+#include "compute/between.h"
 
 #include <complex.h>
 

@@ -95,7 +95,6 @@ const struct backend_ops cpu_ops = {
                   .slots =
                       4, /* one is read, one worked on while the one before ends, one written */
                   .block_bytes = BLOCK_BYTES},
-    .beamform = &cpu_beamform,
     .channelise = &cpu_channelise,
     .dedisperse = &cpu_dedisperse,
     .synthesise = &cpu_synthesise,

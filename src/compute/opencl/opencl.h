@@ -86,8 +86,7 @@ status_t opencl_channelise_words(const struct channelise_choice *choice, struct 
 extern const struct ingest_ops opencl_ingest;
 
 /* The stages: ppf/opencl_channelise.c, dedisperse/opencl_dedisperse.c, opencl_peaks.c,
- * resident_rows.c, opencl_synthesise.c, opencl_correlate.c, opencl_beamform.c. */
-extern const struct beamform_ops opencl_beamform;
+ * resident_rows.c, opencl_synthesise.c, opencl_correlate.c. */
 extern const struct channelise_ops opencl_channelise;
 extern const struct dedisperse_ops opencl_dedisperse;
 extern const struct peaks_ops opencl_peaks;

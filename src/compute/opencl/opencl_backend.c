@@ -434,7 +434,6 @@ const struct backend_ops opencl_ops = {
                   .ingests = 1,
                   .slots = 5}, /* one is read, one comes, one is worked on, one goes, one is
                                   written */
-    .beamform = &opencl_beamform,
     .channelise = &opencl_channelise,
     .dedisperse = &opencl_dedisperse,
     .peaks = &opencl_peaks,

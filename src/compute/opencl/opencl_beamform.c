@@ -28,7 +28,7 @@ struct beam_kernels {
 };
 
 struct stage {
-    struct beamform base;
+    struct between base;
     struct opencl *opencl;
     struct beam_kernels kernels[2][2];
     cl_mem factors, table, copies;
@@ -51,7 +51,7 @@ static void opencl_beamform_destroy(void *beamform)
     stopwatch_free(&stage->watch);
 }
 
-static uint64_t beam_turn_bytes(const struct beamform_spec *spec)
+static uint64_t beam_turn_bytes(const struct between_spec *spec)
 {
     return (spec->max_spectra * beam_station_turns(spec) +
             beam_most_cells(spec) * beam_cell_turns(spec)) *
@@ -60,7 +60,7 @@ static uint64_t beam_turn_bytes(const struct beamform_spec *spec)
 
 /* Tiles for the beams and spectra that there are. Two groups of 256 work-items, with 64 sums each,
  * share the registers of a GPU's unit. */
-static struct beam_tile beam_tile_of(const struct beamform_spec *spec,
+static struct beam_tile beam_tile_of(const struct between_spec *spec,
                                      const struct device_info *info, int has_cells)
 {
     struct beam_tile tile = {.pols = spec->pols == 2 ? 2 : 1,
@@ -88,7 +88,7 @@ static struct beam_tile beam_tile_of(const struct beamform_spec *spec,
 static status_t beam_build(struct stage *stage, int has_turns, int has_cells)
 {
     static const enum program_source source = SOURCE_BEAMFORM;
-    const struct beamform_spec *spec = &stage->base.spec;
+    const struct between_spec *spec = &stage->base.spec;
     struct beam_kernels *kernels = &stage->kernels[has_turns][has_cells];
     const struct launch_made made[] = {{"beamform", &kernels->sum},
                                        {"beam_copies", &kernels->copy}};
@@ -111,7 +111,7 @@ static status_t beam_build(struct stage *stage, int has_turns, int has_cells)
 }
 
 /* Beams that are copies. */
-static status_t beam_put_copies(struct stage *stage, const struct beamform_spec *spec)
+static status_t beam_put_copies(struct stage *stage, const struct between_spec *spec)
 {
     status_t st = STATUS_OK;
     cl_uint *pairs = NULL;
@@ -133,7 +133,7 @@ out:
 }
 
 /* Numbers of the table of weights of the kernel. */
-static uint64_t beam_table_numbers(const struct beamform_spec *spec, const struct beam_tile *tile)
+static uint64_t beam_table_numbers(const struct between_spec *spec, const struct beam_tile *tile)
 {
     const uint64_t beams = tile->beam_lanes * tile->beams;
     return ceil_div_u64(spec->beams, beams) * beams * ceil_div_u64(spec->stations, tile->stations) *
@@ -142,7 +142,7 @@ static uint64_t beam_table_numbers(const struct beamform_spec *spec, const struc
 }
 
 /* Place of a weight in that table, `series` counted over [pols][coarse][nchannels]. */
-static size_t beam_table_at(const struct beamform_spec *spec, const struct beam_tile *tile,
+static size_t beam_table_at(const struct between_spec *spec, const struct beam_tile *tile,
                             uint32_t beam, uint32_t station, size_t series)
 {
     const uint32_t beams = tile->beam_lanes * tile->beams;
@@ -160,7 +160,7 @@ static size_t beam_table_at(const struct beamform_spec *spec, const struct beam_
 
 /* Weights in the order in which work-groups take them; zeros of beams, stations and channels that
  * there are not. */
-static status_t beam_put_table(struct stage *stage, const struct beamform_spec *spec)
+static status_t beam_put_table(struct stage *stage, const struct between_spec *spec)
 {
     status_t st = STATUS_OK;
     const struct beam_tile tile = beam_tile_of(spec, &stage->opencl->device->info, 0);
@@ -184,7 +184,7 @@ out:
     return st;
 }
 
-static status_t beam_put_weights(struct stage *stage, const struct beamform_spec *spec)
+static status_t beam_put_weights(struct stage *stage, const struct between_spec *spec)
 {
     device_t *device = stage->opencl->device;
     const uint64_t pairs = (uint64_t)spec->beams * spec->stations;
@@ -202,7 +202,7 @@ static status_t beam_put_weights(struct stage *stage, const struct beamform_spec
 static status_t opencl_beamform_create(backend_t *backend, void *made)
 {
     struct stage *stage = made;
-    const struct beamform_spec given = stage->base.spec, *spec = &given;
+    const struct between_spec given = stage->base.spec, *spec = &given;
     stage->opencl = (struct opencl *)backend;
     stage->base.spec.gains = stage->base.spec.weights = stage->base.spec.factors = NULL;
     stage->watch.is_on = spec->is_timed;
@@ -215,7 +215,7 @@ static status_t beam_launch(struct stage *stage, const struct beam_kernels *kern
                             uint64_t beam_turns, int has_cells, cl_mem in, uint64_t first,
                             uint64_t spectra, cl_mem out)
 {
-    const struct beamform_spec *spec = &stage->base.spec;
+    const struct between_spec *spec = &stage->base.spec;
     const struct beam_tile *tile = &kernels->tile;
     const device_t *device = stage->opencl->device;
     const uint64_t together = tile->spectrum_lanes * tile->spectra;
@@ -244,12 +244,12 @@ static status_t beam_launch(struct stage *stage, const struct beam_kernels *kern
     return STATUS_OK;
 }
 
-static status_t opencl_beamform_run(beamform_t *beamform, buffer_t *in_buffer, uint64_t first,
+static status_t opencl_beamform_run(between_t *beamform, buffer_t *in_buffer, uint64_t first,
                                     uint64_t spectra, const struct beamform_turns *turns,
                                     buffer_t *out)
 {
     struct stage *stage = (struct stage *)beamform;
-    const struct beamform_spec *spec = &stage->base.spec;
+    const struct between_spec *spec = &stage->base.spec;
     struct opencl_buffer *in = (struct opencl_buffer *)in_buffer;
     struct opencl_buffer *turns_in = NULL;
     const int has_turns = turns->stations != NULL;
@@ -272,26 +272,26 @@ static status_t opencl_beamform_run(beamform_t *beamform, buffer_t *in_buffer, u
 }
 
 /* Returns the bytes of the weights: of a table on a device whose groups are large enough. */
-static uint64_t beam_weight_bytes(const struct beamform_spec *spec)
+static uint64_t beam_weight_bytes(const struct between_spec *spec)
 {
     const struct device_info info = {.group_size = 256, .local_bytes = LOCAL_BYTES};
     const struct beam_tile tile = beam_tile_of(spec, &info, 0);
     return spec->weights ? beam_table_numbers(spec, &tile) * PAIR : beam_spec_bytes(spec);
 }
 
-static uint64_t opencl_beamform_bytes(const struct beamform_spec *spec)
+static uint64_t opencl_beamform_bytes(const struct between_spec *spec)
 {
     return DRIVER_BYTES + RUNS * beam_turn_bytes(spec) + beam_weight_bytes(spec);
 }
 
-static uint64_t opencl_beamform_device_bytes(const struct beamform_spec *spec)
+static uint64_t opencl_beamform_device_bytes(const struct between_spec *spec)
 {
     return RUNS * beam_turn_bytes(spec) + beam_weight_bytes(spec) + spec->beams * PAIR;
 }
 
 OPENCL_TIMES(opencl_beamform_times)
 
-const struct beamform_ops opencl_beamform = {
+const struct between_ops opencl_beamform = {
     .stage = {sizeof(struct stage), opencl_beamform_create, opencl_beamform_destroy,
               opencl_beamform_times, NULL},
     .bytes = {opencl_beamform_bytes, opencl_beamform_device_bytes},

@@ -325,7 +325,6 @@ static const struct channelise_ops reference_channelise = {
 
 const struct backend_ops reference_ops = {.kind = BACKEND_REFERENCE,
                                           .abilities = {.is_reference = 1, .slots = 1},
-                                          .beamform = &reference_beamform,
                                           .channelise = &reference_channelise,
                                           .dedisperse = &reference_dedisperse,
                                           .synthesise = &reference_synthesise,

@@ -9,21 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t reference_beamform_bytes(const struct beamform_spec *spec)
+static uint64_t reference_beamform_bytes(const struct between_spec *spec)
 {
-    return sizeof(struct beamform) + beam_spec_bytes(spec);
+    return sizeof(struct between) + beam_spec_bytes(spec);
 }
 
 static void reference_beamform_destroy(void *base)
 {
-    beamform_t *beamform = base;
+    between_t *beamform = base;
     beam_spec_free(&beamform->spec);
 }
 
 static status_t reference_beamform_create(backend_t *backend, void *base)
 {
-    beamform_t *made = base;
-    const struct beamform_spec given = made->spec;
+    between_t *made = base;
+    const struct between_spec given = made->spec;
     (void)backend;
     return beam_spec_copy(&given, &made->spec);
 }
@@ -49,7 +49,7 @@ static void reference_turn(const float *turns, uint32_t channel, double number[2
 
 /* Input of a run, and the number of a beam that is made of it. */
 struct reference_beam {
-    const struct beamform_spec *spec;
+    const struct between_spec *spec;
     const float *in;
     struct beamform_turns turns;
     uint64_t first, s; /* of the run, and in it */
@@ -59,7 +59,7 @@ struct reference_beam {
 /* A station's part of the sum; returns 0 if it is skipped. */
 static int reference_part(const struct reference_beam *at, uint32_t i, double number[2])
 {
-    const struct beamform_spec *spec = at->spec;
+    const struct between_spec *spec = at->spec;
     const size_t series = (size_t)at->pol * spec->coarse + at->coarse;
     const size_t stream = (at->s * spec->stations + i) * spec->pols * spec->coarse + series;
     const float *x = at->in + 2 * (stream * spec->nchannels + at->channel);
@@ -102,11 +102,11 @@ static void reference_sum(const struct reference_beam *at, double sum[2])
     }
 }
 
-static status_t reference_beamform_run(beamform_t *beamform, buffer_t *in, uint64_t first,
+static status_t reference_beamform_run(between_t *beamform, buffer_t *in, uint64_t first,
                                        uint64_t spectra, const struct beamform_turns *turns,
                                        buffer_t *out)
 {
-    const struct beamform_spec *spec = &beamform->spec;
+    const struct between_spec *spec = &beamform->spec;
     struct reference_beam at = {.spec = spec, .turns = *turns, .first = first};
     const uint64_t row = (uint64_t)spec->beams * spec->pols * spec->coarse * spec->nchannels;
     void *from = NULL;
@@ -129,11 +129,11 @@ static status_t reference_beamform_run(beamform_t *beamform, buffer_t *in, uint6
     return STATUS_OK;
 }
 
-const struct beamform_ops reference_beamform = {.stage = {sizeof(struct beamform),
-                                                          reference_beamform_create,
-                                                          reference_beamform_destroy, NULL, NULL},
-                                                .bytes = {reference_beamform_bytes},
-                                                .run = reference_beamform_run};
+const struct between_ops reference_beamform = {.stage = {sizeof(struct between),
+                                                         reference_beamform_create,
+                                                         reference_beamform_destroy, NULL, NULL},
+                                               .bytes = {reference_beamform_bytes},
+                                               .run = reference_beamform_run};
 
 struct reference_correlate {
     struct correlate base;

@@ -6,28 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t beam_most_cells(const struct beamform_spec *spec)
+uint64_t beam_most_cells(const struct between_spec *spec)
 {
     return spec->max_spectra > 0 ? (spec->max_spectra - 1) / spec->cell + 2 : 0;
 }
 
-size_t beam_station_turns(const struct beamform_spec *spec)
+size_t beam_station_turns(const struct between_spec *spec)
 {
     return (size_t)spec->stations * spec->coarse * 2;
 }
 
-size_t beam_cell_turns(const struct beamform_spec *spec)
+size_t beam_cell_turns(const struct between_spec *spec)
 {
     return spec->beams * beam_station_turns(spec);
 }
 
 /* Channels of a station. */
-static size_t beam_series(const struct beamform_spec *spec)
+static size_t beam_series(const struct between_spec *spec)
 {
     return (size_t)spec->pols * spec->coarse * spec->nchannels;
 }
 
-void beam_weight(const struct beamform_spec *spec, uint32_t beam, uint32_t station, size_t series,
+void beam_weight(const struct between_spec *spec, uint32_t beam, uint32_t station, size_t series,
                  double out[2])
 {
     static const float one[2] = {1, 0};
@@ -42,7 +42,7 @@ void beam_weight(const struct beamform_spec *spec, uint32_t beam, uint32_t stati
 }
 
 /* Returns whether all weights of a beam and a station are exactly `value`. */
-static int beam_is_all(const struct beamform_spec *spec, uint32_t beam, uint32_t station,
+static int beam_is_all(const struct between_spec *spec, uint32_t beam, uint32_t station,
                        double value)
 {
     const size_t count = spec->weights ? beam_series(spec) : 1;
@@ -56,7 +56,7 @@ static int beam_is_all(const struct beamform_spec *spec, uint32_t beam, uint32_t
     return 1;
 }
 
-uint32_t beam_copied(const struct beamform_spec *spec, uint32_t beam)
+uint32_t beam_copied(const struct between_spec *spec, uint32_t beam)
 {
     uint32_t found = spec->stations;
     for (uint32_t s = 0; s < spec->stations; s++) {
@@ -82,7 +82,7 @@ static status_t beam_copy(const float *from, size_t count, const float **out)
     return STATUS_OK;
 }
 
-status_t beam_spec_copy(const struct beamform_spec *spec, struct beamform_spec *out)
+status_t beam_spec_copy(const struct between_spec *spec, struct between_spec *out)
 {
     const size_t pairs = (size_t)spec->beams * spec->stations;
     *out = *spec;
@@ -92,14 +92,14 @@ status_t beam_spec_copy(const struct beamform_spec *spec, struct beamform_spec *
     return beam_copy(spec->factors, 2 * pairs, &out->factors);
 }
 
-void beam_spec_free(struct beamform_spec *spec)
+void beam_spec_free(struct between_spec *spec)
 {
     free((void *)(uintptr_t)spec->gains);
     free((void *)(uintptr_t)spec->weights);
     free((void *)(uintptr_t)spec->factors);
 }
 
-uint64_t beam_spec_bytes(const struct beamform_spec *spec)
+uint64_t beam_spec_bytes(const struct between_spec *spec)
 {
     const uint64_t pairs = (uint64_t)spec->beams * spec->stations;
     const uint64_t floats = (spec->gains ? 2 * spec->stations * beam_series(spec) : 0) +

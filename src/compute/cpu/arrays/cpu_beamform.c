@@ -48,7 +48,7 @@ struct beam_block {
 };
 
 struct cpu_beamform {
-    struct beamform base;
+    struct between base;
     const struct beam_kernels *kernels;
     pool_t *pool;
     uint32_t *copied; /* [beams] beam_copied() */
@@ -67,13 +67,13 @@ struct beam_task {
 };
 
 /* Floats of a station's channels in a spectrum. */
-static size_t beam_series(const struct beamform_spec *spec)
+static size_t beam_series(const struct between_spec *spec)
 {
     return (size_t)2 * spec->pols * spec->coarse * spec->nchannels;
 }
 
 /* The first of a task's channels of a row of `series` [pols][coarse][nchannels] pairs. */
-static size_t beam_at(const struct beamform_spec *spec, const struct beam_task *task, size_t series,
+static size_t beam_at(const struct between_spec *spec, const struct beam_task *task, size_t series,
                       uint32_t pol)
 {
     return 2 * (((series * spec->pols + pol) * spec->coarse + task->coarse) * spec->nchannels +
@@ -84,7 +84,7 @@ static size_t beam_at(const struct beamform_spec *spec, const struct beam_task *
 static const float *beam_turns(const struct beam_block *block, int of_beam, uint64_t row,
                                uint32_t station, uint32_t coarse)
 {
-    const struct beamform_spec *spec = &block->stage->base.spec;
+    const struct between_spec *spec = &block->stage->base.spec;
     return block->has[of_beam] ? block->turns[of_beam] +
                                      2 * ((row * spec->stations + station) * spec->coarse + coarse)
                                : NULL;
@@ -92,7 +92,7 @@ static const float *beam_turns(const struct beam_block *block, int of_beam, uint
 
 static struct beam_task beam_task_of(const struct beam_block *block, uint64_t task)
 {
-    const struct beamform_spec *spec = &block->stage->base.spec;
+    const struct between_spec *spec = &block->stage->base.spec;
     const uint64_t lanes = block->stage->kernels->lanes;
     const uint64_t across = ceil_div_u64(spec->nchannels, WIDTH);
     const uint64_t segment = task / across / spec->coarse;
@@ -125,7 +125,7 @@ static void beam_vector(const struct beam_block *block, struct beam_task *task, 
 static float *beam_x(const struct beam_block *block, const struct beam_task *task, uint32_t pol,
                      const struct beam_scratch *scratch)
 {
-    const struct beamform_spec *spec = &block->stage->base.spec;
+    const struct between_spec *spec = &block->stage->base.spec;
     const size_t panel = SEGMENT * spec->stations * 2 * block->stage->kernels->lanes;
     return scratch->x + (task->vector * spec->pols + pol) * panel;
 }
@@ -135,7 +135,7 @@ static void beam_take_spectrum(const struct beam_block *block, const struct beam
                                uint64_t s, struct beam_scratch *scratch)
 {
     const struct cpu_beamform *stage = block->stage;
-    const struct beamform_spec *spec = &stage->base.spec;
+    const struct between_spec *spec = &stage->base.spec;
     const struct beam_kernels *kernels = stage->kernels;
     const size_t number = 2 * kernels->lanes;
     const size_t tile = kernels->spectra * number;
@@ -179,7 +179,7 @@ static void beam_turn(const struct beam_block *block, const struct beam_task *ta
 {
     static const float none[2] = {0, 0};
     const struct cpu_beamform *stage = block->stage;
-    const struct beamform_spec *spec = &stage->base.spec;
+    const struct between_spec *spec = &stage->base.spec;
     const struct beam_kernels *kernels = stage->kernels;
     const size_t number = 2 * kernels->lanes;
     for (uint32_t i = 0; i < kernels->beams; i++) {
@@ -201,7 +201,7 @@ static const float *beam_weigh(const struct beam_block *block, const struct beam
                                uint32_t beam, uint32_t pol, struct beam_scratch *scratch)
 {
     const struct cpu_beamform *stage = block->stage;
-    const struct beamform_spec *spec = &stage->base.spec;
+    const struct between_spec *spec = &stage->base.spec;
     const struct beam_kernels *kernels = stage->kernels;
     const size_t number = 2 * kernels->lanes;
     const struct beam_row row = {spec->stations, beam_series(spec), kernels->beams * number};
@@ -223,7 +223,7 @@ static void beam_sum(const struct beam_block *block, const struct beam_task *tas
                      uint32_t pol, int is_finite, struct beam_scratch *scratch)
 {
     const struct cpu_beamform *stage = block->stage;
-    const struct beamform_spec *spec = &stage->base.spec;
+    const struct between_spec *spec = &stage->base.spec;
     const struct beam_kernels *kernels = stage->kernels;
     const size_t number = 2 * kernels->lanes;
     const float *weights = beam_weigh(block, task, beam, pol, scratch);
@@ -250,7 +250,7 @@ static int beam_is_turned(const float *turns)
 /* A beam that is a station's spectra: sums have changed the sign of zeros. */
 static void beam_copy(const struct beam_block *block, const struct beam_task *task, uint32_t beam)
 {
-    const struct beamform_spec *spec = &block->stage->base.spec;
+    const struct between_spec *spec = &block->stage->base.spec;
     const uint32_t i = block->stage->copied[beam];
     if (i == spec->stations ||
         beam_is_turned(beam_turns(block, 1, task->cell * spec->beams + beam, i, task->coarse))) {
@@ -270,7 +270,7 @@ static void beam_run(void *context, uint32_t thread, uint64_t number)
 {
     const struct beam_block *block = context;
     const struct cpu_beamform *stage = block->stage;
-    const struct beamform_spec *spec = &stage->base.spec;
+    const struct between_spec *spec = &stage->base.spec;
     struct beam_scratch *scratch = &stage->scratch[thread];
     struct beam_task task = beam_task_of(block, number);
     if (task.begin == task.end) {
@@ -293,12 +293,12 @@ static void beam_run(void *context, uint32_t thread, uint64_t number)
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* beams are stored past the caches */
 }
 
-static status_t cpu_beamform_run(beamform_t *beamform, buffer_t *in, uint64_t first,
+static status_t cpu_beamform_run(between_t *beamform, buffer_t *in, uint64_t first,
                                  uint64_t spectra, const struct beamform_turns *turns,
                                  buffer_t *out)
 {
     struct cpu_beamform *stage = (struct cpu_beamform *)beamform;
-    const struct beamform_spec *spec = &stage->base.spec;
+    const struct between_spec *spec = &stage->base.spec;
     struct beam_block *block = &stage->blocks[stage->nblocks % POOL_BLOCKS];
     const float *const given[2] = {turns->stations, turns->beams};
     const size_t floats[2] = {spectra * beam_station_turns(spec),
@@ -325,7 +325,7 @@ static status_t cpu_beamform_run(beamform_t *beamform, buffer_t *in, uint64_t fi
 }
 
 /* Divides a thread's memory, if it is there; returns its floats. */
-static size_t beam_lay_out(const struct beamform_spec *spec, const struct beam_kernels *kernels,
+static size_t beam_lay_out(const struct between_spec *spec, const struct beam_kernels *kernels,
                            struct beam_scratch *scratch)
 {
     const size_t number = 2 * kernels->lanes;
@@ -340,7 +340,7 @@ static size_t beam_lay_out(const struct beamform_spec *spec, const struct beam_k
     return x + 2 * weights + kernels->lanes;
 }
 
-static uint64_t cpu_beamform_bytes(const struct beamform_spec *spec)
+static uint64_t cpu_beamform_bytes(const struct between_spec *spec)
 {
     const struct beam_kernels *kernels = beam_kernels((enum simd_level)(cpu_simd(spec->simd) - 1));
     struct beam_scratch scratch = {.memory = NULL};
@@ -370,7 +370,7 @@ static void cpu_beamform_destroy(void *beamform)
 static status_t cpu_beamform_create(backend_t *backend, void *made)
 {
     struct cpu_beamform *stage = made;
-    const struct beamform_spec given = stage->base.spec, *spec = &given;
+    const struct between_spec given = stage->base.spec, *spec = &given;
     TRY(beam_spec_copy(spec, &stage->base.spec));
     stage->kernels = beam_kernels((enum simd_level)(cpu_simd(spec->simd) - 1));
     REQUIRE(stage->kernels, STATUS_DEVICE,
@@ -426,7 +426,7 @@ status_t cpu_measure_fma(backend_t *backend, uint32_t threads, double *out)
     return STATUS_OK;
 }
 
-const struct beamform_ops cpu_beamform = {
+const struct between_ops cpu_beamform = {
     .stage = {sizeof(struct cpu_beamform), cpu_beamform_create, cpu_beamform_destroy, NULL, NULL},
     .bytes = {cpu_beamform_bytes},
     .run = cpu_beamform_run};
