@@ -281,7 +281,10 @@ mapping_t *mapping_open_strips(int fd, uint64_t offset, uint64_t bytes,
     for (uint64_t i = 0; mapping && i < strips->count; i++) {
         const uintptr_t from = (uintptr_t)mapping->data + strips->first + i * strips->step;
         const struct pages some = {from / page_bytes * page_bytes, from + strips->bytes};
-        if (!mapping_bring(mapping, some, &file)) {
+        /* Strips that are still on the disk are read sooner by several threads. */
+        int is_worth =
+            strips->count == 1 || (file.st_uid == geteuid() && mapping_is_there(mapping, some));
+        if (!is_worth || !mapping_bring(mapping, some, &file)) {
             mapping_close(mapping);
             mapping = NULL;
         }

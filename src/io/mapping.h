@@ -15,7 +15,8 @@ typedef struct mapping mapping_t;
 mapping_t *mapping_open(int fd, uint64_t offset, uint64_t bytes);
 
 /* Maps likewise bytes of which only strips are wanted: `count` of `bytes` each, the first one at
- * `first`, `step` from one to the next. */
+ * `first`, `step` from one to the next. Several are mapped only if they are in memory already, and
+ * the file is the user's own: no other may know that. */
 struct mapping_strips {
     uint64_t first, bytes, step, count;
 };
