@@ -260,20 +260,26 @@ static double steps_left_of(const struct verify *verify, const struct told *line
     return left / steps_a_rms(product->bits);
 }
 
-/* Quiet channels beside a strong one have its errors. */
+/* Errors that a line has of others: quiet channels beside a strong one have its errors, and Stokes
+ * parameters those of the powers whose difference they are. */
+struct steps_others {
+    double scale, offset; /* the largest of all, and of the same channel */
+};
+
 static status_t steps_compare_line(const struct verify *verify, uint64_t block, uint64_t line,
                                    const struct told *found, const struct told *expected,
-                                   double largest, double went_in)
+                                   const struct steps_others *others, double went_in)
 {
     const struct product *product = verify->product;
-    double off = 1e-3 * expected->scale + 1e-4 * largest + steps_left_of(verify, expected, went_in);
+    double off =
+        1e-3 * expected->scale + 1e-4 * others->scale + steps_left_of(verify, expected, went_in);
     double centre = steps_centre(product->bits);
     struct {
         const char *name;
         double found, expected, most;
     } const told[] = {
         {"scale", found->scale, expected->scale, off},
-        {"offset", found->offset, expected->offset, centre * off + 1e-5 * fabs(expected->offset)}};
+        {"offset", found->offset, expected->offset, centre * off + 1e-5 * others->offset}};
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
         REQUIRE(fabs(told[i].found - told[i].expected) <= told[i].most, STATUS_DATA,
                 "%s is not what its job and input make of it: /%s of block %llu, channel %llu of "
@@ -315,8 +321,10 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
     const struct chunk_pieces pieces =
         chunk_pieces_of(verify->chunking, chunk, lines, product->streams, 1);
     const uint64_t count = pieces.count * pieces.size;
-    float *found = NULL; /* scales, then offsets */
+    float *found = NULL;  /* scales, then offsets */
+    float *others = NULL; /* [frequencies]: the largest offset of each channel */
     TRY_OUT(memory_zeroed((size_t)count, 2 * sizeof *found, "scales", &found));
+    TRY_OUT(memory_zeroed((size_t)product->frequencies, sizeof *others, "scales", &others));
     for (uint64_t b = 0; b < expected->count && expected->first + b < place->scales; b++) {
         const float *scale = expected->scale + b * count;
         const float *offset = expected->offset + b * count;
@@ -324,10 +332,13 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
         uint64_t mean_of = UINT64_MAX;
         double largest = 0;
         struct told mean = {0};
+        memset(others, 0, (size_t)product->frequencies * sizeof *others);
         TRY_OUT(steps_read(verify, lines, number, &pieces, count, found));
         for (uint64_t i = 0; i < count; i++) {
             /* GCC 12 for ARM crashes at fmax() here. */
             largest = (double)scale[i] > largest ? (double)scale[i] : largest;
+            float *most = &others[chunk_pieces_at(&pieces, i) % product->frequencies];
+            *most = fabsf(offset[i]) > *most ? fabsf(offset[i]) : *most;
         }
         for (uint64_t i = 0; i < count; i++) {
             const struct told stored = {(double)found[i], (double)found[count + i]};
@@ -339,10 +350,12 @@ status_t verify_steps_compare(const struct verify *verify, const struct chunk *c
                 mean_of = own;
                 told = mean;
             }
-            TRY_OUT(steps_compare_line(verify, number, line, &stored, &told, largest, went_in));
+            const struct steps_others all = {largest, (double)others[line % product->frequencies]};
+            TRY_OUT(steps_compare_line(verify, number, line, &stored, &told, &all, went_in));
         }
     }
 out:
     free(found);
+    free(others);
     return st;
 }

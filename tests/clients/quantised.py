@@ -360,6 +360,13 @@ for i, name in enumerate(("IQUV", "coherency")):
         ok(low[:, 1].sum() + high[:, 1].sum() < 1e-3 * q.size, "and is not clipped", low[:, 1].sum(), high[:, 1].sum())
     for archive in ("begins", "alike"):
         voltmill("verify", "--all", scratch(f"{archive}-{i}.h5"))
+# Of one row the scale is a step of floats: Stokes parameters have the errors of the powers whose difference they are.
+one = rng.normal(0, 20, (30000, 2, 2)).astype("f4")  # time, pol, reim
+one_obs = write_archive("one", one, "time,pol,reim", 1e6, "complex", [100e6], {"pol": ["X", "Y"]})
+voltmill("run", write_yaml("one-row.yaml", {
+    "input": {"files": one_obs}, "channelise": {"channels": 512, "taps": 4},
+    "products": [dict(FEED, kind="power", file="one-row.h5", integrate=55, bits=8, polarisation="IQUV")]}))
+ok("agrees" in voltmill("verify", scratch("one-row.h5")), "IQUV of one row: verify agrees")
 late[:1 << 18, 1] *= np.float32(0.01)
 late_obs = write_archive("louder", late, "time,station,pol,reim", 1e6, "complex", [100e6], TWO)
 out = voltmill("run", "--force", first_scales("louder", late_obs))
