@@ -82,7 +82,7 @@ static status_t seek_put(seek_t *seek, const struct chunk *chunk, const struct b
     struct chunk part = *chunk;
     size_t cells = (size_t)ceil_div_u64(block->end - block->first, PEAK_CELL);
     for (uint64_t dm = 0; dm < chunk->count; dm++) {
-        if (dedisperse_plan_is_level(seek->plan, (uint32_t)(chunk->first + dm))) {
+        if (dedisperse_plan_rounding(seek->plan, (uint32_t)(chunk->first + dm)) <= 0) {
             memset(seek->peaks + dm * cells, 0, cells * sizeof *seek->peaks);
         }
     }

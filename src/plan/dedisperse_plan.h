@@ -117,9 +117,11 @@ uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
  *   sums   [nchannels of the filterbank] */
 void dedisperse_plan_step(const struct dedisperse_plan *dedispersion, double *sums);
 
-/* Returns whether the sums of a DM are nothing but rounding: its channels, but for those of the
- * mask, have one delay, and their mean was taken off. */
-int dedisperse_plan_is_level(const struct dedisperse_plan *dedispersion, uint32_t dm);
+/* Returns how many times the rounding of other sums that of a DM's may be, relative to them: more
+ * than 1 where the mean of channels was taken off. All channels of a sample then have the same
+ * fraction, and round alike; those of one delay cancel. 0: the sums are nothing but rounding, since
+ * channels, but for those of the mask, have one delay. */
+double dedisperse_plan_rounding(const struct dedisperse_plan *dedispersion, uint32_t dm);
 
 /* Returns the maximum number of outputs that a block of `block` outputs makes, including those that
  * its boxes and its noise extend over, rounded up to a length that suits the backend's search. */

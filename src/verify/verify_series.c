@@ -155,8 +155,9 @@ static status_t series_compare_rows(void *context, uint32_t index, const struct 
         memcpy(expected, (const float *)data + i * chunk->streams,
                chunk->streams * sizeof *expected);
         TRY(series_pass_holes(verify, first_row + i, chunk, is_marked, stored, expected));
-        if (!dedisperse_plan_is_level(kind->plan, (uint32_t)(first_row + i))) {
-            agreement_sums(&verify->found.agreement, stored, expected, chunk->streams);
+        const double more = dedisperse_plan_rounding(kind->plan, (uint32_t)(first_row + i));
+        if (more > 0) {
+            agreement_sums(&verify->found.agreement, stored, expected, chunk->streams, more);
         }
     }
     verify->found.recomputed += rows * chunk->streams;

@@ -313,6 +313,13 @@ for mask, name in (([], "of all channels"), (["0-40"], "but for those of the mas
     ok("agrees" in voltmill("verify", "level-series.h5"), "and verify passes them over")
 ok(np.any(flat & (np.ptp(late, axis=1) > 0)), "channels of the mask have other delays")
 
+# All channels of a sample then have the same fraction, and round alike: verify expects so of many channels.
+many = write_fil(scratch("many.fil"), np.clip(np.rint(rng.normal(120, 30, (300, 1, 10000))), 0, 255), 8, fch1=1500.0,
+                 foff=-0.02, tsamp=1e-3)
+voltmill("run", write_yaml("many.yaml", {"input": {"files": many}, "dedisperse": {
+    "dm": [1.5, 6, 20], "zero_dm": "true", "file": "many.h5"}}))
+ok("agrees" in voltmill("verify", scratch("many.h5")), "zero_dm of 10,000 channels: verify agrees")
+
 # ---- Ranges of DMs.
 said = voltmill("ddplan", "--dms", "0..5000", source)
 lines = [line.split() for line in said.splitlines()[2:-1]]

@@ -61,9 +61,9 @@ void agreement_visibilities(struct agreement *agreement, const float *found, con
                             const struct agreement_whole *whole);
 
 /* Compares sums (dedispersed series): the worst error is in units of their rms, or of the number
- * itself if that is larger. */
+ * itself if that is larger. Errors may be `more` times those of other sums. */
 void agreement_sums(struct agreement *agreement, const float *found, const float *expected,
-                    uint64_t count);
+                    uint64_t count, double more);
 
 /* Returns the rms of all errors, relative. */
 double agreement_rms(const struct agreement *agreement);
