@@ -271,9 +271,16 @@ static status_t steps_compare_line(const struct verify *verify, uint64_t block, 
                                    const struct steps_others *others, double went_in)
 {
     const struct product *product = verify->product;
+    const struct told none = {0, 0};
+    const double zeros = -steps_centre(product->bits); /* offset of a line of zeros, with scale 1 */
+    /* Where only one side has zeros, the other has what rounding left. */
+    const int is_found = found->scale != 1 || found->offset != zeros;
+    const int is_expected = expected->scale != 1 || expected->offset != zeros;
+    found = is_expected && !is_found ? &none : found;
+    expected = is_found && !is_expected ? &none : expected;
     double off =
         1e-3 * expected->scale + 1e-4 * others->scale + steps_left_of(verify, expected, went_in);
-    double centre = steps_centre(product->bits);
+    double centre = -zeros;
     struct {
         const char *name;
         double found, expected, most;

@@ -213,4 +213,24 @@ runs "a torn cache: verifies" "$voltmill" verify --chunks 4 lone.h5
 runs "no cache" env VOLTMILL_CACHE=off "$voltmill" run --force lone.yaml
 touch file
 runs "a cache that cannot be" env VOLTMILL_CACHE="$work/file/cache" "$voltmill" run --force lone.yaml
+# V of channel 0 of real samples is zero, or what rounding leaves.
+cat >real.yaml <<'YAML'
+file: real-obs.h5
+samples: 70000
+streams: {pols: 2, chans: 2}
+domain: real
+bits: 8
+sample_rate_hz: 1e6
+freq_hz: 400e6
+noise: 20
+YAML
+cat >real-job.yaml <<'YAML'
+input: {files: real-obs.h5}
+channelise: {channels: 1024, taps: 2, backend: opencl}
+products: [{kind: power, file: real.h5, integrate: 8, polarisation: IQUV, feed: linear, bits: 8}]
+YAML
+runs "real samples" "$voltmill" synth real.yaml
+runs "Stokes parameters of 8 bits" "$voltmill" run real-job.yaml
+runs "Stokes parameters of 8 bits: verifies" "$voltmill" verify real.h5
+
 plan
