@@ -360,7 +360,7 @@ for i, name in enumerate(("IQUV", "coherency")):
         ok(low[:, 1].sum() + high[:, 1].sum() < 1e-3 * q.size, "and is not clipped", low[:, 1].sum(), high[:, 1].sum())
     for archive in ("begins", "alike"):
         voltmill("verify", "--all", scratch(f"{archive}-{i}.h5"))
-# Of one row the scale is a step of floats: Stokes parameters have the errors of the powers whose difference they are.
+# The scale of one row is a step of floats: Stokes parameters have the errors of the powers whose difference they are.
 one = rng.normal(0, 20, (30000, 2, 2)).astype("f4")  # time, pol, reim
 one_obs = write_archive("one", one, "time,pol,reim", 1e6, "complex", [100e6], {"pol": ["X", "Y"]})
 voltmill("run", write_yaml("one-row.yaml", {
