@@ -29,7 +29,9 @@ struct budget_group {
     uint32_t streams;
     uint64_t step_bytes;   /* of a slab, for one sample of each stream: of the largest */
     uint64_t bounce_bytes; /* that the reader needs to cut time steps */
+    int reads_twice;       /* groups read bytes that others read, too; beams always do */
     int is_ingested;       /* samples can go to the device while they are read */
+    uint64_t overlaps;     /* spectra of a chunk, at least, for what neighbours share */
 };
 
 enum {
@@ -44,10 +46,15 @@ static status_t budget_measure_group(const struct channelise_plan *work, struct 
     *out = (struct budget_group){.streams = work->chunking.group_streams,
                                  .is_ingested = backend_abilities(work->backend)->ingests &&
                                                 !sample_types[work->seen->format].is_float};
+    struct slab *slab = NULL;
+    TRY(slab_create(work->archive, stream_range(0, work->archive->nstreams), &slab));
+    const uint64_t once = slab_bytes(slab, 1);
+    uint64_t read = 0;
+    slab_destroy(slab);
     for (uint32_t i = 0; i < chunk_groups(&work->chunking); i++) {
         const struct chunk chunk = chunk_at(&work->chunking, i);
-        struct slab *slab = NULL;
         TRY(slab_create(work->archive, channelise_plan_read(work, &chunk), &slab));
+        read += slab_bytes(slab, 1);
         out->is_ingested = out->is_ingested && slab->width <= INGEST_PIECE &&
                            reader_can_ingest(work->archive, slab);
         out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
@@ -57,6 +64,7 @@ static status_t budget_measure_group(const struct channelise_plan *work, struct 
         }
         slab_destroy(slab);
     }
+    out->reads_twice = !work->beams && (out->bounce_bytes > 0 || read > once);
     return STATUS_OK;
 }
 
@@ -387,7 +395,7 @@ enum {
     THREAD_BYTES = 2 << 20, /* and bytes, up to a chunk: what wakes them up for each block counts */
     OVERLAP_RATIO = 16,     /* a chunk is at least this many times its overlap; */
     LEAST_RATIO = 2,        /* after filters on a device at least this many times, */
-    PINNING = 16            /* see budget_overlap_ratio() */
+    PINNING = 16            /* see budget_worth_ratio() */
 };
 
 enum { PROBLEM_TEXT = 512 };
@@ -475,37 +483,41 @@ static uint64_t budget_shared(const struct channelise_plan *work)
     return ceil_div_u64(channelise_plan_shared(work) * rows, step);
 }
 
-/* How many times its overlap a block is, at least. Behind long filters on a device that is much
- * memory, which is pinned before the first block: measured on an H200's host, a byte in all slots
- * takes some PINNING times as long as reading one that another block has read. With n overlaps in
- * all samples, blocks of r of them take PINNING r + n / r: least where r is the root of n /
- * PINNING. Short runs begin soon, long ones read little twice. */
-static uint64_t budget_overlap_ratio(const struct channelise_plan *work)
+/* How many times its overlap a block is, at least, where that takes much memory: measured on an
+ * H200's host, a byte in all slots, pinned before the first block, takes some PINNING times as long
+ * as reading one that another block has read. With n overlaps in all samples, blocks of r of them
+ * take PINNING r + n / r: least where r is the root of n / PINNING. Short runs begin soon, and have
+ * chunks for many ranks; long ones read little twice. */
+static uint64_t budget_worth_ratio(const struct channelise_plan *work)
 {
-    if (!work->filters || !backend_abilities(work->backend)->has_device) {
-        return OVERLAP_RATIO;
-    }
     double n = (double)work->chunking.spectra / (double)max_u64(budget_shared(work), 1);
     return min_u64(max_u64((uint64_t)sqrt(n / PINNING), LEAST_RATIO), OVERLAP_RATIO);
 }
 
-/* Whether blocks fit of which neighbours share little: reading and filtering twice what they share
- * costs more than memory. */
-static int budget_suits(const struct channelise_plan *work, const struct budget_group *group,
-                        uint64_t budget)
+/* The same in the memory that there is: long filters on a device always take much. */
+static uint64_t budget_overlap_ratio(const struct channelise_plan *work)
 {
-    uint64_t block = budget_overlap_ratio(work) * budget_shared(work);
+    int takes_much = work->filters && backend_abilities(work->backend)->has_device;
+    return takes_much ? budget_worth_ratio(work) : OVERLAP_RATIO;
+}
+
+/* Whether blocks of `ratio` times what neighbours share fit: reading and filtering that twice costs
+ * more than memory. */
+static int budget_suits(const struct channelise_plan *work, const struct budget_group *group,
+                        uint64_t ratio, uint64_t budget)
+{
+    uint64_t block = ratio * budget_shared(work);
     block = ceil_div_u64(max_u64(block, 1), CHUNK_GRAIN) * CHUNK_GRAIN;
     block = min_u64(block, work->chunking.spectra);
     return budget_block_bytes(work, group, max_u64(block, budget_least(work))) <= budget;
 }
 
-/* Whether groups cost more than memory: they take parts of time steps, whose others are read again,
- * or write short parts of the rows of some product. */
+/* Whether groups cost more than memory: they read what others read, too, or write short parts of
+ * the rows of some product. */
 static int budget_groups_cost(const struct channelise_plan *work, const struct budget_group *group)
 {
     const struct chunk chunk = chunk_at(&work->chunking, 0);
-    int costs = group->bounce_bytes > 0;
+    int costs = group->reads_twice;
     for (uint32_t i = 0; i < work->job->nproducts && work->is_bank; i++) {
         const struct channelise_plan_product *product = &work->products[i];
         const struct chunk_pieces pieces =
@@ -516,27 +528,35 @@ static int budget_groups_cost(const struct channelise_plan *work, const struct b
 }
 
 /* How many streams work together: as the run was begun, else all of them, or as many as let blocks
- * fit: groups that cost more only if the smallest block fits in no others. */
+ * fit: groups that cost more only if the smallest block fits in no others. If it fits in none,
+ * those that need least. */
 static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budget,
                                      const struct chunking *begun, struct budget_group *group)
 {
     budget_set_groups(work, begun ? begun->group_streams : work->formed->nstreams,
                       begun ? begun->group_coarse : 0);
     TRY(budget_measure_group(work, group));
-    for (struct budget_group last; !begun;) {
-        const struct chunking before = work->chunking;
-        int fits = budget_fits(work, group, budget) && budget_fits_device(work, group);
-        if ((fits && budget_suits(work, group, budget)) || !budget_cut_finer(work)) {
-            break;
-        }
-        last = *group;
+    struct chunking best = work->chunking;
+    struct budget_group of_best = *group;
+    uint64_t least = budget_block_bytes(work, group, budget_least(work));
+    int fits = least <= budget && budget_fits_device(work, group);
+    while (!begun && !(fits && budget_suits(work, group, budget_overlap_ratio(work), budget)) &&
+           budget_cut_finer(work)) {
         TRY(budget_measure_group(work, group));
-        if (fits && budget_groups_cost(work, group)) {
-            budget_set_groups(work, before.group_streams, before.group_coarse);
-            *group = last;
+        const uint64_t bytes = budget_block_bytes(work, group, budget_least(work));
+        int fits_now = bytes <= budget && budget_fits_device(work, group);
+        if (fits && (!fits_now || budget_groups_cost(work, group))) {
             break;
         }
+        if (bytes <= max_u64(least, budget)) {
+            best = work->chunking;
+            of_best = *group;
+            least = bytes;
+        }
+        fits = fits_now;
     }
+    budget_set_groups(work, best.group_streams, best.group_coarse);
+    *group = of_best;
     return STATUS_OK;
 }
 
@@ -684,7 +704,7 @@ static uint64_t budget_automatic_chunk(const struct channelise_plan *work,
         spectra *= suits > 0 ? BLOCKS_A_CHUNK : 1;
     }
     spectra = min_u64(spectra, most);
-    spectra = max_u64(spectra, budget_overlap_ratio(work) * budget_shared(work));
+    spectra = max_u64(spectra, group->overlaps);
     spectra = max_u64(min_u64(spectra, block), 1);
     uint64_t groups = ceil_div_u64(work->chunking.streams, work->chunking.group_streams);
     spectra = max_u64(spectra, ceil_div_u64(work->chunking.spectra * groups, MOST_CHUNKS));
@@ -731,6 +751,9 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
             work->job->path);
     TRY(budget_settle_groups(work, max_u64(*budget, whole), begun, group));
     uint64_t block = budget_largest_block(work, group, *budget);
+    const uint64_t ratio =
+        memory > work->job->cut.memory ? budget_worth_ratio(work) : budget_overlap_ratio(work);
+    group->overlaps = ratio * budget_shared(work);
     uint64_t cost = (budget_block_bytes(work, group, (uint64_t)CHUNK_GRAIN * 2) -
                      budget_block_bytes(work, group, CHUNK_GRAIN)) /
                     CHUNK_GRAIN;
@@ -813,7 +836,8 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     uint64_t memory = job->cut.memory;
     TRY(budget_cut(work, memory, begun, &group, &usual));
     while (!begun && memory <= job->memory / 2 &&
-           (!budget_suits(work, &group, usual) || budget_groups_cost(work, &group))) {
+           (!budget_suits(work, &group, budget_worth_ratio(work), usual) ||
+            budget_groups_cost(work, &group))) {
         memory *= 2;
         TRY(budget_cut(work, memory, begun, &group, &usual));
     }

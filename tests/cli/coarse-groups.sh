@@ -68,4 +68,24 @@ runs "goes on, with other memory" mpirun -n 2 "$voltmill" run --set run.memory=2
 grep -q 'of 18 chunks are done: resumes from there' "$work/output"
 ok $? "in the chunks that it was begun with"
 same "the same bytes" "$expected" "$(digest)"
+clean_up
+
+# Stations within each time step: some coarse channels of all of them need more memory than one station does.
+truncate -s 420M stations.bin
+cat >stations.yaml <<'YAML'
+input:
+  files: stations.bin
+  layout: {format: raw, type: ci8, axes: "time,station:4,pol:2,chan:8", sample_rate_hz: 1e6, freq_hz: {start: 100e6, step: 1e6}}
+channelise: {channels: 16384, taps: 4, backend: cpu}
+products: [{kind: power, file: stations.h5, integrate: 4, polarisation: I}]
+run: {threads: 1}
+YAML
+runs "stations within time steps" "$voltmill" plan --set run.memory=300MiB stations.yaml
+grep -Eq '^  chunks +28 of 32 spectra of 16 streams' "$work/output"
+ok $? "are cut into single ones where that needs less"
+runs "with more memory" "$voltmill" plan --set run.memory=700MiB stations.yaml
+grep -Eq '^  chunks +13 of 16 spectra *$' "$work/output"
+ok $? "not at all: halves of a time step would be read twice"
+fails "what is too little" 2 'need at least 2[0-9][0-9]\.[0-9]* MiB a rank for the 16 streams' \
+    "$voltmill" plan --set run.memory=200MiB stations.yaml
 plan

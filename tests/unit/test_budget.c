@@ -489,7 +489,33 @@ static void more_than_is_usual_is_taken_where_it_is_there(void **state)
     assert_sound(&p, 60);
     assert_int_equal(p.work->chunking.group_streams, POLS);
     assert_true(p.work->memory_bytes > 64 * MIB);
+    /* Not more than such a short observation is worth: ranks have something to share. */
+    assert_true(chunk_count(&p.work->chunking) >= 32);
     planned_end(&p);
+}
+
+/* Where the smallest block of all streams fits, these stay together: a half of them would read the
+ * same time steps. */
+static void groups_that_read_twice_are_not_cut(void **state)
+{
+    (void)state;
+    uint32_t wholes = 0;
+    for (uint64_t memory = 88 * MIB; memory < 92 * MIB; memory += MIB / 8) {
+        struct planned p;
+        const struct chunking all = {.spectra = SAMPLES / 128 - 8 + 1,
+                                     .chunk_spectra = CHUNK_GRAIN,
+                                     .streams = POLS,
+                                     .group_streams = POLS};
+        status_t st = plan_job(memory, "", spectra, 2, &all, &p);
+        planned_end(&p);
+        if (st == STATUS_OK) {
+            assert_int_equal(plan_job(memory, "", spectra, 2, NULL, &p), STATUS_OK);
+            assert_int_equal(p.work->chunking.group_streams, POLS);
+            planned_end(&p);
+            wholes++;
+        }
+    }
+    assert_true(wholes > 0);
 }
 
 /* Half of what is left, divided; two powers of two lie next to each other but for one between. */
@@ -508,6 +534,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machines_memory_cuts_blocks_alone),
         cmocka_unit_test(more_than_is_usual_is_taken_where_it_is_there),
+        cmocka_unit_test(groups_that_read_twice_are_not_cut),
         cmocka_unit_test(what_a_machine_has_is_shared),
         cmocka_unit_test(what_is_planned_fits),
         cmocka_unit_test(buffers_have_no_rows_beyond_the_last),
