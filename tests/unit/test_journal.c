@@ -184,6 +184,30 @@ static void groups_of_coarse_channels_come_back(void **state)
     }
 }
 
+/* Programs that know no groups of coarse channels take such a journal for another version's. */
+static void groups_of_coarse_channels_are_a_format_of_their_own(void **state)
+{
+    (void)state;
+    static char bytes[MOST_BYTES];
+    for (uint32_t group = 0; group < 2; group++) {
+        struct journal_head head = make_head();
+        journal_t *journal = NULL;
+        uint32_t format;
+        head.chunking.coarse = head.chunking.streams;
+        head.chunking.group_coarse = group;
+        head.chunking.group_streams = group ? 1 : head.chunking.group_streams;
+        assert_int_equal(journal_create(path, &head, &journal), STATUS_OK);
+        journal_destroy(journal);
+        journal_head_free(&head);
+        read_bytes(bytes);
+        memcpy(&format, bytes + sizeof(char[8]), sizeof format);
+        assert_int_equal(format, group ? 12 : 10);
+        journal = open_journal(JOURNAL_GOOD);
+        assert_int_equal(journal->head.chunking.group_coarse, group);
+        journal_destroy(journal);
+    }
+}
+
 static void spans_of_chunks(void **state)
 {
     (void)state;
@@ -579,6 +603,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_comes_back),
         cmocka_unit_test(groups_of_coarse_channels_come_back),
+        cmocka_unit_test(groups_of_coarse_channels_are_a_format_of_their_own),
         cmocka_unit_test(spans_of_chunks),
         cmocka_unit_test(records_are_handed_on),
         cmocka_unit_test(records_are_revoked),
