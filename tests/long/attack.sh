@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Attacks: one fault (SIGKILL, EIO, ENOSPC) at one call on the files of a job, for `run` (two products and a
-# dedispersion, from nothing or begun before; visibilities and beams of an array), `export` and `synth`; then the same command again, with
-# other ranks, threads, memory and chunks. Whatever was hit, there is nothing incomplete under a final name,
-# nothing hangs, a failure is one error line, and what comes out in the end has the bytes of an undisturbed
-# run. Attacks are spread over all calls, of all ranks.
+# dedispersion, from nothing or begun before; visibilities and beams of an array; groups of coarse channels),
+# `export` and `synth`; then the same command again, with other ranks, threads, memory and chunks. Whatever
+# was hit, there is nothing incomplete under a final name, nothing hangs, a failure is one error line, and
+# what comes out in the end has the bytes of an undisturbed run. Attacks are spread over all calls, of all
+# ranks.
 #
 #   ATTACKS=1500 SEED=1 JOBS=1 tests/long/attack.sh    # JOBS: how many run at once
 #   ATTACK='run 2 1 57 eio 3 2 1GiB 100' tests/long/attack.sh   # one alone, as a failure names it
@@ -17,7 +18,7 @@ read -ra sizes <<<"${SIZES:-1 2 3}"
 shim=$(dirname "$voltmill")/tests/faults/attack_shim.so
 export VOLTMILL_CACHE=$work/cache OMP_NUM_THREADS=1
 limit=300 # seconds: what takes longer hangs
-scenarios=(run again fil dat tim synth array)
+scenarios=(run again fil dat tim synth array groups)
 [ -e "$shim" ] || { echo "1..0 # SKIP $shim is not built"; exit 0; }
 
 # The command of a scenario, and its products. A folder contains obs.h5, the jobs, power.h5 and series.h5 to be
@@ -31,6 +32,7 @@ command_of() { # command_of SCENARIO: sets `words` and `made`
     tim) words=(export --format tim --dm 20 -o s times.h5) made=(s_DM20.00.tim) ;;
     synth) words=(synth sky.yaml --set file=made.h5) made=(made.h5) ;;
     array) words=(run array.yaml) made=(vis.uvh5 beams.h5) ;;
+    groups) words=(run groups.yaml) made=(iquv.h5 sum.fil packed.h5) ;;
     esac
 }
 
@@ -53,6 +55,18 @@ tones: [{freq_hz: 400.1e6, amplitude: 4}]
 seed: 3
 YAML
     sed 's/obs.h5/stations.h5/; s/60000/20000/; s/pols: 2/stations: 3, pols: 2/' sky.yaml >stations.yaml
+    # Groups of a coarse channel of both polarisations.
+    sed 's/obs.h5/many.h5/; s/60000/150000/; s/chans: 1/chans: 3/' sky.yaml >many.yaml
+    echo 'gaps: [{stream: 4, first: 50000, count: 9000}]' >>many.yaml
+    cat >groups.yaml <<'YAML'
+input: {files: many.h5}
+channelise: {channels: 4096, taps: 4, backend: cpu}
+products:
+  - {kind: power, file: iquv.h5, integrate: 2, polarisation: IQUV, feed: linear}
+  - {kind: power, file: sum.fil, integrate: 2, polarisation: I, bits: 8, scale_rows: 4}
+  - {kind: power, file: packed.h5, integrate: 2, polarisation: I, compress: lz4}
+run: {chunk: 8, sync: 0.01, threads: 1, memory: 112MiB}
+YAML
     cat >table.yaml <<'YAML'
 reference: {lon_deg: 21.4, lat_deg: -30.7}
 stations:
@@ -94,7 +108,8 @@ prepare() { # prepare N
     mkdir -p "$work/$1/job" "$work/$1/whole"
     cd "$work/$1/job" || return 1
     say_jobs
-    "$voltmill" synth sky.yaml && "$voltmill" synth stations.yaml && "$voltmill" run job.yaml || return 1
+    "$voltmill" synth sky.yaml && "$voltmill" synth stations.yaml && "$voltmill" synth many.yaml || return 1
+    "$voltmill" run job.yaml || return 1
     cp -p power.h5 bank.h5
     cp -p series.h5 times.h5
     local scenario words made
@@ -109,7 +124,7 @@ prepare() { # prepare N
     { begin_again; } 2>/dev/null
 }
 
-clear_made() { rm -f spectra.h5* power.h5* series.h5* bank.fil* s_DM* made.h5* vis.uvh5* beams.h5*; }
+clear_made() { rm -f spectra.h5* power.h5* series.h5* bank.fil* s_DM* made.h5* vis.uvh5* beams.h5* iquv.h5* sum.fil* packed.h5*; }
 
 # Counts the calls of each rank: a line SCENARIO SIZE RANK CALLS for each.
 count_calls() {
@@ -203,7 +218,7 @@ attack() { # attack SCENARIO SIZE RANK CALL FATE SIZE THREADS MEMORY CHUNK
     [ "$fate" = kill ] || [ $status = 0 ] || is_clear $status ../first || { echo "failure: at once: $reason"; return; }
 
     case $scenario in
-    run | again | array) sets=(--set run.threads="$7" --set run.memory="$8" --set run.chunk="$9"); on "$6" ;;
+    run | again | array | groups) sets=(--set run.threads="$7" --set run.memory="$8" --set run.chunk="$9"); on "$6" ;;
     synth) on "$6" ;;
     *) on 1 ;;
     esac
