@@ -501,12 +501,23 @@ static uint64_t budget_overlap_ratio(const struct channelise_plan *work)
     return takes_much ? budget_worth_ratio(work) : OVERLAP_RATIO;
 }
 
+/* Units of a block of `ratio` times what neighbours share; all, where these are not even two such
+ * and ranks have groups to share. */
+static uint64_t budget_long_block(const struct channelise_plan *work, uint64_t ratio)
+{
+    enum { LEAST_GROUPS = 16 };
+    const uint64_t block = ratio * budget_shared(work);
+    int are_few = work->chunking.spectra < 2 * max_u64(block, CHUNK_GRAIN);
+    return are_few && chunk_groups(&work->chunking) >= LEAST_GROUPS ? work->chunking.spectra
+                                                                    : block;
+}
+
 /* Whether blocks of `ratio` times what neighbours share fit: reading and filtering that twice costs
  * more than memory. */
 static int budget_suits(const struct channelise_plan *work, const struct budget_group *group,
                         uint64_t ratio, uint64_t budget)
 {
-    uint64_t block = ratio * budget_shared(work);
+    uint64_t block = budget_long_block(work, ratio);
     block = ceil_div_u64(max_u64(block, 1), CHUNK_GRAIN) * CHUNK_GRAIN;
     block = min_u64(block, work->chunking.spectra);
     return budget_block_bytes(work, group, max_u64(block, budget_least(work))) <= budget;
@@ -753,7 +764,7 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
     uint64_t block = budget_largest_block(work, group, *budget);
     const uint64_t ratio =
         memory > work->job->cut.memory ? budget_worth_ratio(work) : budget_overlap_ratio(work);
-    group->overlaps = ratio * budget_shared(work);
+    group->overlaps = budget_long_block(work, ratio);
     uint64_t cost = (budget_block_bytes(work, group, (uint64_t)CHUNK_GRAIN * 2) -
                      budget_block_bytes(work, group, CHUNK_GRAIN)) /
                     CHUNK_GRAIN;
