@@ -241,13 +241,16 @@ static void crc_print_damaged(const struct check *check, const struct stretch *s
 static void crc_write_damaged(const struct check *check, const struct stretch *stretch)
 {
     struct json *json = check->json;
-    json_begin(json, NULL);
-    json_u64(json, "first_row", stretch->first_row);
-    json_u64(json, "rows", stretch->rows);
-    json_u64(json, "first_byte_of_row", stretch->pieces.first);
-    json_u64(json, "bytes_of_row", stretch->pieces.size);
-    json_bool(json, "is_beside", stretch->is_beside != 0);
-    json_end(json);
+    const struct chunk_pieces *pieces = &stretch->pieces;
+    for (uint64_t k = 0; k < pieces->count; k++) {
+        json_begin(json, NULL);
+        json_u64(json, "first_row", stretch->first_row);
+        json_u64(json, "rows", stretch->rows);
+        json_u64(json, "first_byte_of_row", pieces->first + k * pieces->step);
+        json_u64(json, "bytes_of_row", pieces->size);
+        json_bool(json, "is_beside", stretch->is_beside != 0);
+        json_end(json);
+    }
 }
 
 static status_t crc_take(void *context, const char *data, size_t bytes)

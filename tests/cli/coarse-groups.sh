@@ -64,6 +64,26 @@ clean_up
 [ -e iquv.h5.part ]
 ok $? "a run that is killed"
 runs "verify --crc of what is done" "$voltmill" verify --crc iquv.h5.part
+flip() { # the last byte of a number of the third Stokes parameter
+    warm - <<'PYTHON'
+import io
+import h5py
+with open("iquv.h5.part", "rb") as f: # with HDF5's signature in place of the mark
+    whole = io.BytesIO(b"\x89HDF\r\n\x1a\n" + f.read()[8:])
+with h5py.File(whole) as f:
+    at = f["data"].id.get_offset() + 4 * (2 * f["data"].shape[2] + 5) + 3
+with open("iquv.h5.part", "r+b") as f:
+    f.seek(at)
+    byte = f.read(1)
+    f.seek(at)
+    f.write(bytes([byte[0] ^ 1]))
+PYTHON
+}
+flip
+errs 4 '1 of [0-9]* chunks are damaged' "$voltmill" verify --crc --json iquv.h5.part
+[ "$(grep -c '"first_byte_of_row": \(0\|393216\|786432\|1179648\),$' stdout)" = 4 ]
+ok $? "names the parts of rows of a damaged chunk"
+flip
 runs "goes on, with other memory" mpirun -n 2 "$voltmill" run --set run.memory=2GiB job.yaml
 grep -q 'of 18 chunks are done: resumes from there' "$work/output"
 ok $? "in the chunks that it was begun with"
