@@ -29,7 +29,8 @@ struct budget_group {
     uint32_t streams;
     uint64_t step_bytes;   /* of a slab, for one sample of each stream: of the largest */
     uint64_t bounce_bytes; /* that the reader needs to cut time steps */
-    int reads_twice;       /* groups read bytes that others read, too; beams always do */
+    uint64_t read_bytes;   /* of a time step, by all groups together; */
+    int reads_twice;       /* some of them by several; beams always do so */
     int is_ingested;       /* samples can go to the device while they are read */
     uint64_t overlaps;     /* spectra of a chunk, at least, for what neighbours share */
 };
@@ -49,12 +50,11 @@ static status_t budget_measure_group(const struct channelise_plan *work, struct 
     struct slab *slab = NULL;
     TRY(slab_create(work->archive, stream_range(0, work->archive->nstreams), &slab));
     const uint64_t once = slab_bytes(slab, 1);
-    uint64_t read = 0;
     slab_destroy(slab);
     for (uint32_t i = 0; i < chunk_groups(&work->chunking); i++) {
         const struct chunk chunk = chunk_at(&work->chunking, i);
         TRY(slab_create(work->archive, channelise_plan_read(work, &chunk), &slab));
-        read += slab_bytes(slab, 1);
+        out->read_bytes += slab_bytes(slab, 1);
         out->is_ingested = out->is_ingested && slab->width <= INGEST_PIECE &&
                            reader_can_ingest(work->archive, slab);
         out->step_bytes = max_u64(out->step_bytes, slab_bytes(slab, 1));
@@ -64,7 +64,7 @@ static status_t budget_measure_group(const struct channelise_plan *work, struct 
         }
         slab_destroy(slab);
     }
-    out->reads_twice = !work->beams && (out->bounce_bytes > 0 || read > once);
+    out->reads_twice = !work->beams && (out->bounce_bytes > 0 || out->read_bytes > once);
     return STATUS_OK;
 }
 
@@ -438,18 +438,12 @@ static void budget_set_groups(struct channelise_plan *work, uint32_t streams, ui
     }
 }
 
-/* Cuts smaller groups: of half of the streams, or of what products take together of them; then of
- * fewer coarse channels, into groups of one size. Returns 0 if there are none. */
-static int budget_cut_finer(struct channelise_plan *work)
+/* Cuts groups of less than `streams` streams: of fewer coarse channels, and of one size. Returns 0
+ * if there are none. */
+static int budget_cut_coarse(struct channelise_plan *work, uint32_t streams)
 {
-    const uint32_t streams = work->chunking.group_streams;
-    uint64_t half = ceil_div_u64((streams + 1) / 2, work->groups.quantum) * work->groups.quantum;
-    uint32_t coarse = channelise_plan_coarse(work);
-    if (work->chunking.group_coarse == 0 && half < streams) {
-        budget_set_groups(work, (uint32_t)half, 0);
-        return 1;
-    }
     const uint32_t others = work->chunking.streams / work->archive->nselected[AXIS_CHAN];
+    uint32_t coarse = channelise_plan_coarse(work);
     while (work->groups.are_coarse && coarse > 1) {
         uint32_t factor = 2;
         while (coarse % factor > 0) {
@@ -462,6 +456,44 @@ static int budget_cut_finer(struct channelise_plan *work)
         }
     }
     return 0;
+}
+
+/* Cuts smaller groups: of half of the streams, or of what products take together of them; then of
+ * fewer coarse channels; behind those, of streams again, if they can be fewer. Returns 0 if there
+ * are none. */
+static int budget_cut_finer(struct channelise_plan *work)
+{
+    const uint32_t streams = work->chunking.group_streams;
+    uint64_t half = ceil_div_u64((streams + 1) / 2, work->groups.quantum) * work->groups.quantum;
+    if (work->chunking.group_coarse > 0 && budget_cut_coarse(work, streams)) {
+        return 1;
+    }
+    if (half < streams) {
+        budget_set_groups(work, (uint32_t)half, 0);
+        return 1;
+    }
+    return work->chunking.group_coarse == 0 && budget_cut_coarse(work, streams);
+}
+
+/* The same, measured: of coarse channels at once where these read less than others of whose bytes
+ * some are read twice. Fails with DEVICE; *found: whether there are any. */
+static status_t budget_cut_and_measure(struct channelise_plan *work, struct budget_group *group,
+                                       int *found)
+{
+    const uint32_t streams = work->chunking.group_streams;
+    *found = budget_cut_finer(work);
+    TRY(*found ? budget_measure_group(work, group) : STATUS_OK);
+    const struct chunking others = work->chunking;
+    const struct budget_group of_others = *group;
+    if (*found && others.group_coarse == 0 && group->reads_twice &&
+        budget_cut_coarse(work, streams)) {
+        TRY(budget_measure_group(work, group));
+        if (group->read_bytes >= of_others.read_bytes) {
+            budget_set_groups(work, others.group_streams, others.group_coarse);
+            *group = of_others;
+        }
+    }
+    return STATUS_OK;
 }
 
 /* Whether the smallest block of a group fits what is left for blocks. */
@@ -485,12 +517,12 @@ static uint64_t budget_shared(const struct channelise_plan *work)
 
 /* How many times its overlap a block is, at least, where that takes much memory: measured on an
  * H200's host, a byte in all slots, pinned before the first block, takes some PINNING times as long
- * as reading one that another block has read. With n overlaps in all samples, blocks of r of them
+ * as reading one that another block has read. With n overlaps in all groups, blocks of r of them
  * take PINNING r + n / r: least where r is the root of n / PINNING. Short runs begin soon, and have
  * chunks for many ranks; long ones read little twice. */
-static uint64_t budget_worth_ratio(const struct channelise_plan *work)
+static uint64_t budget_worth_ratio(const struct channelise_plan *work, uint32_t groups)
 {
-    double n = (double)work->chunking.spectra / (double)max_u64(budget_shared(work), 1);
+    double n = (double)work->chunking.spectra * groups / (double)max_u64(budget_shared(work), 1);
     return min_u64(max_u64((uint64_t)sqrt(n / PINNING), LEAST_RATIO), OVERLAP_RATIO);
 }
 
@@ -498,7 +530,7 @@ static uint64_t budget_worth_ratio(const struct channelise_plan *work)
 static uint64_t budget_overlap_ratio(const struct channelise_plan *work)
 {
     int takes_much = work->filters && backend_abilities(work->backend)->has_device;
-    return takes_much ? budget_worth_ratio(work) : OVERLAP_RATIO;
+    return takes_much ? budget_worth_ratio(work, 1) : OVERLAP_RATIO;
 }
 
 /* Units of a block of `ratio` times what neighbours share; all, where these are not even two such
@@ -551,12 +583,12 @@ static status_t budget_settle_groups(struct channelise_plan *work, uint64_t budg
     struct budget_group of_best = *group;
     uint64_t least = budget_block_bytes(work, group, budget_least(work));
     int fits = least <= budget && budget_fits_device(work, group);
-    while (!begun && !(fits && budget_suits(work, group, budget_overlap_ratio(work), budget)) &&
-           budget_cut_finer(work)) {
-        TRY(budget_measure_group(work, group));
+    int found = !begun;
+    while (found && !(fits && budget_suits(work, group, budget_overlap_ratio(work), budget))) {
+        TRY(budget_cut_and_measure(work, group, &found));
         const uint64_t bytes = budget_block_bytes(work, group, budget_least(work));
         int fits_now = bytes <= budget && budget_fits_device(work, group);
-        if (fits && (!fits_now || budget_groups_cost(work, group))) {
+        if (!found || (fits && (!fits_now || budget_groups_cost(work, group)))) {
             break;
         }
         if (bytes <= max_u64(least, budget)) {
@@ -762,9 +794,10 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
             work->job->path);
     TRY(budget_settle_groups(work, max_u64(*budget, whole), begun, group));
     uint64_t block = budget_largest_block(work, group, *budget);
-    const uint64_t ratio =
-        memory > work->job->cut.memory ? budget_worth_ratio(work) : budget_overlap_ratio(work);
-    group->overlaps = budget_long_block(work, ratio);
+    const uint64_t ratio = memory > work->job->cut.memory
+                               ? budget_worth_ratio(work, chunk_groups(&work->chunking))
+                               : budget_overlap_ratio(work);
+    group->overlaps = budget_round_up(budget_long_block(work, ratio), CHUNK_GRAIN);
     uint64_t cost = (budget_block_bytes(work, group, (uint64_t)CHUNK_GRAIN * 2) -
                      budget_block_bytes(work, group, CHUNK_GRAIN)) /
                     CHUNK_GRAIN;
@@ -847,7 +880,8 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     uint64_t memory = job->cut.memory;
     TRY(budget_cut(work, memory, begun, &group, &usual));
     while (!begun && memory <= job->memory / 2 &&
-           (!budget_suits(work, &group, budget_worth_ratio(work), usual) ||
+           (!budget_suits(work, &group, budget_worth_ratio(work, chunk_groups(&work->chunking)),
+                          usual) ||
             budget_groups_cost(work, &group))) {
         memory *= 2;
         TRY(budget_cut(work, memory, begun, &group, &usual));

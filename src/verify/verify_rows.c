@@ -219,11 +219,12 @@ static struct judged rows_judged(const struct verify *verify, const struct produ
 {
     int is_crossed = spec->combine.polarisation == POLARISATION_IQUV ||
                      spec->combine.polarisation == POLARISATION_COHERENCY;
+    const int are_coarse = chunk->stride > chunk->run; /* then streams are judged as ifs, too */
     struct judged judged = {.groups = chunk->streams,
                             .together = 1,
                             .coarse = 1,
                             .first = chunk->first_stream,
-                            .has_ifs = wholes || ifs_are_combined(spec),
+                            .has_ifs = wholes || ifs_are_combined(spec) || are_coarse,
                             .channels = spec->bank.nchannels,
                             .wholes = wholes};
     if (judged.has_ifs) {
@@ -232,7 +233,7 @@ static struct judged rows_judged(const struct verify *verify, const struct produ
             (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->streams) / judged.together;
         judged.first = (uint32_t)chunk_share(verify->chunking, spec->nifs, chunk->first_stream);
         judged.coarse = wholes ? 1 : spec->archive->nselected[AXIS_CHAN];
-        if (chunk->stride > chunk->run) {
+        if (are_coarse) {
             judged.groups = spec->nifs / judged.together;
             judged.first = 0;
             judged.coarse = chunk->run;

@@ -108,4 +108,9 @@ grep -Eq '^  chunks +13 of 16 spectra *$' "$work/output"
 ok $? "not at all: halves of a time step would be read twice"
 fails "what is too little" 2 'need at least 2[0-9][0-9]\.[0-9]* MiB a rank for the 16 streams' \
     "$voltmill" plan --set run.memory=200MiB stations.yaml
+# Polarisations side by side, each a product's own: those of a coarse channel stay together.
+sed 's/time,station:4,pol:2,chan:8/chan:8,time,pol:2/; s/, polarisation: I//' stations.yaml >pols.yaml
+runs "polarisations side by side" "$voltmill" plan --set run.memory=160MiB pols.yaml
+grep -Eq '^  chunks +144 of 48 spectra of 2 streams' "$work/output"
+ok $? "are not read twice"
 plan
