@@ -30,6 +30,7 @@ struct seek {
     struct peak *peaks; /* [DMs][cells of a block] */
     char *holes;        /* [DMs] of the chunk so far */
     int has_holes;
+    char *is_level; /* [DMs] of the chunk: their sums are nothing but rounding */
 };
 
 static void seek_destroy(seek_t *seek)
@@ -40,6 +41,7 @@ static void seek_destroy(seek_t *seek)
         free(seek->share);
         free(seek->peaks);
         free(seek->holes);
+        free(seek->is_level);
         free(seek);
     }
 }
@@ -61,6 +63,7 @@ static status_t seek_create(const struct dedisperse_plan *plan, const struct pip
     TRY_OUT(memory_aligned(dms, (size_t)plan->bursts.boxes.block / PEAK_CELL * sizeof *seek->peaks,
                            "peaks", &seek->peaks));
     TRY_OUT(memory_zeroed(dms, 1, "holes", &seek->holes));
+    TRY_OUT(memory_zeroed(dms, 1, "DMs", &seek->is_level));
     TRY_OUT(boxcar_create(&plan->bursts.boxes, plan->threads, &seek->boxcar));
     *out = memory_move(&seek);
 out:
@@ -74,6 +77,10 @@ static void seek_begin(seek_t *seek, const struct chunk *chunk, uint64_t from)
     seek->next = chunk->first_stream;
     seek->has_holes = 0;
     memset(seek->holes, 0, (size_t)chunk->count);
+    for (uint64_t dm = 0; dm < chunk->count; dm++) {
+        const uint32_t number = (uint32_t)(chunk->first + dm);
+        seek->is_level[dm] = dedisperse_plan_rounding(seek->plan, number) <= 0;
+    }
 }
 
 /* Puts seek->peaks, those of a block. Rounding has no bursts. */
@@ -82,7 +89,7 @@ static status_t seek_put(seek_t *seek, const struct chunk *chunk, const struct b
     struct chunk part = *chunk;
     size_t cells = (size_t)ceil_div_u64(block->end - block->first, PEAK_CELL);
     for (uint64_t dm = 0; dm < chunk->count; dm++) {
-        if (dedisperse_plan_rounding(seek->plan, (uint32_t)(chunk->first + dm)) <= 0) {
+        if (seek->is_level[dm]) {
             memset(seek->peaks + dm * cells, 0, cells * sizeof *seek->peaks);
         }
     }

@@ -787,11 +787,13 @@ static status_t budget_cut(struct channelise_plan *work, uint64_t memory,
             "%s: no chunk can contain whole rows of all products: their integrate (times "
             "scale_rows) have no sensible common multiple",
             work->job->path);
-    REQUIRE(!begun ||
-                (begun->spectra == work->chunking.spectra &&
-                 begun->streams == work->chunking.streams && begun->chunk_spectra % quantum == 0),
-            STATUS_USAGE, "%s: its products were begun in other chunks: --restart begins anew",
-            work->job->path);
+    REQUIRE(
+        !begun ||
+            (begun->spectra == work->chunking.spectra && begun->streams == work->chunking.streams &&
+             begun->chunk_spectra % quantum == 0 &&
+             (begun->group_coarse == 0 || begun->coarse == work->archive->nselected[AXIS_CHAN])),
+        STATUS_USAGE, "%s: its products were begun in other chunks: --restart begins anew",
+        work->job->path);
     TRY(budget_settle_groups(work, max_u64(*budget, whole), begun, group));
     uint64_t block = budget_largest_block(work, group, *budget);
     const uint64_t ratio = memory > work->job->cut.memory
@@ -882,7 +884,7 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     while (!begun && memory <= job->memory / 2 &&
            (!budget_suits(work, &group, budget_worth_ratio(work, chunk_groups(&work->chunking)),
                           usual) ||
-            budget_groups_cost(work, &group))) {
+            (!work->beams && budget_groups_cost(work, &group)))) {
         memory *= 2;
         TRY(budget_cut(work, memory, begun, &group, &usual));
     }
@@ -892,6 +894,7 @@ status_t budget_settle(struct channelise_plan *work, const struct chunking *begu
     }
     TRY(!budget_fits(work, &group, budget) ? budget_refuse(work, begun, &group) : STATUS_OK);
     work->stage_bytes = budget;
+    work->groups.read_bytes = group.read_bytes;
     /* Longer blocks than there are in JOB_MEMORY are no faster, but more memory to touch first. */
     budget_settle_blocks(work, &group,
                          budget_fits(work, &group, usual) ? min_u64(usual, budget) : budget);

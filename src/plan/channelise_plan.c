@@ -325,16 +325,15 @@ static status_t plan_count_bytes(struct channelise_plan *work)
 {
     status_t st = STATUS_OK;
     const struct archive *archive = work->archive;
-    uint32_t groups = chunk_groups(&work->chunking);
-    uint64_t chunks = chunk_count(&work->chunking) / groups;
+    uint64_t chunks = chunk_count(&work->chunking) / chunk_groups(&work->chunking);
     struct slab *slab = NULL;
     TRY_OUT(slab_create(archive, stream_range(0, archive->nstreams), &slab));
     struct overlap_rows all[FILTER_PLAN_ROWS];
     TRY_OUT(channelise_plan_samples(work, 0, work->chunking.spectra, 1, all));
     uint64_t samples = (uint64_t)(all[0].end - all[0].first);
     work->input_bytes = slab_bytes(slab, samples);
-    work->read_bytes = slab_bytes(slab, samples + (chunks - 1) * channelise_plan_shared(work)) *
-                       (work->beams ? groups : 1);
+    work->read_bytes =
+        work->groups.read_bytes * (samples + (chunks - 1) * channelise_plan_shared(work));
 out:
     slab_destroy(slab);
     return st;

@@ -100,6 +100,7 @@ struct channelise_plan {
         uint32_t quantum; /* streams that products take together: groups are of multiples of it, or
                              of all, */
         int are_coarse;   /* or of some coarse channels of all polarisations */
+        uint64_t read_bytes; /* of one sample of each stream, by all groups together */
     } groups;
 };
 

@@ -119,7 +119,7 @@ static status_t crc_sum_stretch(struct check *check, const struct stretch *stret
 {
     const struct product_place *place = &check->product->place;
     const struct chunk_pieces *pieces = &stretch->pieces;
-    uint64_t step = max_u64(ROOM_BYTES / pieces->size, 1);
+    uint64_t step = max_u64(ROOM_BYTES / max_u64(pieces->size, 1), 1);
     uint64_t end = stretch->first_row + stretch->rows;
     memset(check->sums, 0,
            (size_t)spans_touched(place, stretch->first_row, stretch->rows) * sizeof *check->sums);

@@ -378,6 +378,10 @@ struct reader_strip reader_find_strip(const struct archive *archive, const struc
     return found;
 }
 
+/* Bytes of a piece of several strips, at most: its pages stay with the process until the next
+ * piece. A recorder's block is less; of a dataset all would stay. */
+enum { MOST_SHOWN = 128 << 20 };
+
 /* Finds samples that are stored as a slab, uncut, plain and complete: in one piece. */
 static struct reader_lying reader_find_lying(const struct archive *archive, const struct slab *slab,
                                              uint64_t first, uint64_t count)
@@ -402,7 +406,8 @@ static struct reader_lying reader_find_lying(const struct archive *archive, cons
         others > 0 ? (others * run->stored + run->steps) * slab->width : count * slab->width;
     found.strips = (struct mapping_strips){skipped * slab->width, count * slab->width,
                                            found.stored * slab->width, slab->nblocks};
-    found.path = count <= run->steps - inside && strip_is_whole(archive, slab, first, count)
+    found.path = count <= run->steps - inside && (others == 0 || found.bytes <= MOST_SHOWN) &&
+                         strip_is_whole(archive, slab, first, count)
                      ? run->path
                      : NULL;
     return found;
