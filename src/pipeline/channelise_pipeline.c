@@ -739,19 +739,19 @@ static status_t channelising_compute(void *context, void *of)
     struct slot *slot = of;
     slab_offsets(slot->slab, slot->mapped.mapping ? slot->mapped.count : slot->nsamples, slot->re,
                  slot->im);
-    for (uint32_t i = 0; i < slot->slab->nstreams && slot->shifts; i++) {
+    for (uint32_t i = 0; i < slot->slab->streams.count && slot->shifts; i++) {
         slot->re[i] += (size_t)slot->shifts[i] * (size_t)slot->slab->width;
         slot->im[i] += (size_t)slot->shifts[i] * (size_t)slot->slab->width;
     }
     struct sample_input input = {slot->re, slot->im, (size_t)slot->slab->width};
     if (slot->swapped) {
-        for (uint32_t i = 0; i < slot->slab->nstreams; i++) {
+        for (uint32_t i = 0; i < slot->slab->streams.count; i++) {
             const uint32_t first = slot->slab->streams.first;
             const uint32_t held = array_plan_stream(p->work->array, p->work, first + i) - first;
             slot->swapped[i] = slot->re[held];
-            slot->swapped[slot->slab->nstreams + i] = slot->im[held];
+            slot->swapped[slot->slab->streams.count + i] = slot->im[held];
         }
-        input = (struct sample_input){slot->swapped, slot->swapped + slot->slab->nstreams,
+        input = (struct sample_input){slot->swapped, slot->swapped + slot->slab->streams.count,
                                       (size_t)slot->slab->width};
     }
     buffer_t *in = slot->in;

@@ -1,4 +1,4 @@
-/* How work is cut so that it fits: groups of streams, blocks within run.memory, chunks. */
+/* The memory that work takes, however it is cut. */
 #ifndef VOLTMILL_PLAN_BUDGET_H
 #define VOLTMILL_PLAN_BUDGET_H
 
@@ -9,12 +9,40 @@ enum { BUDGET_BASE_BYTES = 88 << 20 /* program, libraries, MPI: measured */ };
 /* The same beside it, by the way in which samples are reached. */
 extern const uint64_t budget_reach_bytes[];
 
-/* Settles work->chunking, the sizes in stages that follow from it, work->memory_bytes and
- * work->stage_bytes. Job, archive, filter and products of `work` are settled already. Fails with
- * USAGE: a budget that is too small (says how much is needed), dumps without a sensible common
- * multiple, far too many chunks. `begun`: streams and chunks as an earlier run has cut them, or
- * NULL. */
-status_t budget_settle(struct channelise_plan *work, const struct chunking *begun);
+/* Quantities that the memory of a block depends on, over all groups of a size. */
+struct budget_group {
+    uint32_t streams;
+    uint64_t step_bytes;   /* of a slab, for one sample of each stream: of the largest */
+    uint64_t bounce_bytes; /* that the reader needs to cut time steps */
+    uint64_t read_bytes;   /* of a time step, by all groups together; */
+    int reads_twice;       /* some of them by several; beams always do so */
+    int is_ingested;       /* samples can go to the device while they are read */
+    uint64_t overlaps;     /* spectra of a chunk, at least, for what neighbours share */
+};
+
+/* Measures the groups into which the work is cut. Fails with DEVICE (memory). */
+status_t budget_measure_group(const struct channelise_plan *work, struct budget_group *out);
+
+/* Return units of the smallest block; and whether it fits what the job gives a rank of the device's
+ * memory: what it does not say, shows when the device is opened. */
+uint64_t budget_least(const struct channelise_plan *work);
+int budget_fits_device(const struct channelise_plan *work, const struct budget_group *group);
+
+/* Return bytes for blocks of `spectra` units: of the samples and rows of one; and of all that the
+ * host keeps: all sets of buffers, weights, flags, the workspace. */
+uint64_t budget_slot_bytes(const struct channelise_plan *work, const struct budget_group *group,
+                           uint64_t spectra, enum stage_memory memory);
+uint64_t budget_block_bytes(const struct channelise_plan *work, const struct budget_group *group,
+                            uint64_t spectra);
+
+/* Settles work->cache_bytes, for chunks of datasets, within `memory`. */
+void budget_settle_cache(struct channelise_plan *work, uint64_t memory);
+
+/* Return bytes that no block takes, the cache being settled: to read chunked datasets, for rows on
+ * their way into files of other formats, and these with all else. */
+uint64_t budget_hdf5_bytes(const struct channelise_plan *work);
+uint64_t budget_formats_bytes(const struct channelise_plan *work);
+uint64_t budget_fixed_bytes(const struct channelise_plan *work);
 
 /* Returns the number of threads that finish rows (pipeline/finish): all, or a quarter if the
  * backend computes on the cores itself, since waiting for more would take longer. */

@@ -7,7 +7,7 @@
 #include "io/machine.h"
 #include "plan/array_plan.h"
 #include "plan/beams_plan.h"
-#include "plan/budget.h"
+#include "plan/channelise_cut.h"
 #include "plan/flag_mask.h"
 #include "plan/plan_products.h"
 #include "plan/stage_plan.h"
@@ -425,7 +425,7 @@ status_t channelise_plan_create(const struct job *job, const struct archive *arc
     TRY_OUT(plan_settle_order(work));
     work->wanted_block = cut ? cut->block : 0;
     work->judged = cut ? cut->judged : NULL;
-    TRY_OUT(budget_settle(work, cut ? cut->begun : NULL));
+    TRY_OUT(channelise_cut(work, cut ? cut->begun : NULL));
     TRY_OUT(plan_count_bytes(work));
     /* Last, because they may be large: a budget that is too small is found before. */
     for (uint32_t i = 0; i < work->nbanks && work->is_bank; i++) {

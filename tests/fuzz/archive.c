@@ -94,7 +94,7 @@ static void check_offsets(const struct archive *archive, const struct slab *slab
     size_t number = archive->stored.is_compound ? archive->stored.element_bytes / 2
                                                 : archive->stored.element_bytes;
     slab_offsets(slab, count, re, im);
-    for (uint32_t i = 0; count > 0 && bytes > 0 && i < slab->nstreams; i++) {
+    for (uint32_t i = 0; count > 0 && bytes > 0 && i < slab->streams.count; i++) {
         uint64_t last = (count - 1) * slab->width + number;
         EXPECT(re[i] <= bytes && last <= bytes - re[i]);
         EXPECT(im[i] <= bytes && last <= bytes - im[i]);

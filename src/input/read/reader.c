@@ -127,7 +127,7 @@ static status_t reader_fill_stream_gaps(const struct archive *archive,
                                         const struct reader_wanted *wanted, struct losses *losses)
 {
     uint64_t end = wanted->first + wanted->count;
-    for (uint32_t i = 0; i < wanted->slab->nstreams && archive->losses.nstream_gaps > 0; i++) {
+    for (uint32_t i = 0; i < wanted->slab->streams.count && archive->losses.nstream_gaps > 0; i++) {
         uint32_t stream = stream_set_at(&wanted->slab->streams, i);
         uint64_t number = archive_stream_number(archive, stream);
         for (size_t j = archive_stream_gap_after(archive, number, wanted->first);

@@ -17,15 +17,15 @@
 /* Which bytes a set of streams needs. */
 struct slab {
     struct stream_set streams;
-    uint32_t nstreams; /* of it */
-    uint64_t *blocks;  /* indices of the blocks outside the time axis, ascending */
+    uint64_t *blocks; /* indices of the blocks outside the time axis, ascending */
     uint64_t nblocks;
     uint64_t inner_bytes; /* of one time step of one block, in the archive */
     uint64_t low_byte;    /* the part of it that is kept: width bytes from low_byte */
     uint64_t width;
     uint64_t needed[2]; /* low_byte and width for these streams alone */
-    uint64_t *slot[2];  /* [nstreams] place of the block of real and imaginary part in `blocks` */
-    uint64_t *inner[2]; /* [nstreams] bytes from the start of a kept time step */
+    uint64_t
+        *slot[2]; /* [streams.count] place of the block of real and imaginary part in `blocks` */
+    uint64_t *inner[2]; /* [streams.count] bytes from the start of a kept time step */
 };
 
 /* Lists the bytes of these streams; slab_destroy() frees them. Fails with DEVICE (memory). */
@@ -42,7 +42,7 @@ uint64_t slab_bytes(const struct slab *slab, uint64_t count);
 /* Computes the byte offsets of sample 0 of each stream in a slab of `count` samples, of the real
  * (or only) and the imaginary part; two samples in a row are slab->width bytes apart.
  *
- *   re, im   size_t [nstreams] */
+ *   re, im   size_t [streams.count] */
 void slab_offsets(const struct slab *slab, uint64_t count, size_t *re, size_t *im);
 
 typedef struct reader reader_t;

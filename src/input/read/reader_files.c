@@ -119,11 +119,11 @@ static struct place slab_find_place(const struct archive *archive, uint64_t inde
 static status_t slab_number_blocks(struct slab *slab)
 {
     status_t st = STATUS_OK;
-    size_t named = (size_t)slab->nstreams * 2;
+    size_t named = (size_t)slab->streams.count * 2;
     uint64_t *all = NULL;
     TRY_OUT(memory_zeroed(named, sizeof *all, "blocks of a slab", &all));
-    memcpy(all, slab->slot[0], slab->nstreams * sizeof *all);
-    memcpy(all + slab->nstreams, slab->slot[1], slab->nstreams * sizeof *all);
+    memcpy(all, slab->slot[0], slab->streams.count * sizeof *all);
+    memcpy(all + slab->streams.count, slab->slot[1], slab->streams.count * sizeof *all);
     qsort(all, named, sizeof *all, compare_u64);
     size_t kept = 0;
     for (size_t i = 0; i < named; i++) {
@@ -132,7 +132,7 @@ static status_t slab_number_blocks(struct slab *slab)
         }
     }
     for (int part = 0; part < 2; part++) {
-        for (uint32_t i = 0; i < slab->nstreams; i++) {
+        for (uint32_t i = 0; i < slab->streams.count; i++) {
             uint64_t *at = bsearch(&slab->slot[part][i], all, kept, sizeof *all, compare_u64);
             slab->slot[part][i] = (uint64_t)(at - all);
         }
@@ -153,7 +153,6 @@ status_t slab_create(const struct archive *archive, struct stream_set streams, s
     uint64_t high = 0;
     TRY_OUT(memory_zeroed(1, sizeof *slab, "a slab", &slab));
     slab->streams = streams;
-    slab->nstreams = streams.count;
     slab->inner_bytes = archive->stored.element_bytes;
     int inside = 0;
     for (uint32_t i = 0; i < archive->shape.ndims; i++) {
@@ -209,7 +208,7 @@ void slab_keep_steps(struct slab *slab, int is_whole)
     const int is_short = is_whole && slab->inner_bytes <= MOST_STEP;
     const uint64_t low = is_short ? 0 : slab->needed[0];
     for (int part = 0; part < 2; part++) {
-        for (uint32_t i = 0; i < slab->nstreams; i++) {
+        for (uint32_t i = 0; i < slab->streams.count; i++) {
             slab->inner[part][i] += slab->low_byte - low;
         }
     }
@@ -228,7 +227,7 @@ uint64_t slab_bytes(const struct slab *slab, uint64_t count)
 
 void slab_offsets(const struct slab *slab, uint64_t count, size_t *re, size_t *im)
 {
-    for (uint32_t i = 0; i < slab->nstreams; i++) {
+    for (uint32_t i = 0; i < slab->streams.count; i++) {
         re[i] = (size_t)(slab->slot[0][i] * count * slab->width + slab->inner[0][i]);
         im[i] = (size_t)(slab->slot[1][i] * count * slab->width + slab->inner[1][i]);
     }
@@ -274,7 +273,7 @@ status_t reader_lack(const struct reader_wanted *wanted, const struct archive *a
     reader_fill_zeros(wanted, archive, from, samples);
     /* Samples in gaps are reported there. */
     int is_known = !losses || archive_gap_in(archive, from, samples) == samples;
-    for (uint32_t i = 0; i < slab->nstreams && !is_known; i++) {
+    for (uint32_t i = 0; i < slab->streams.count && !is_known; i++) {
         for (int part = 0; part < 2; part++) {
             if (slab->slot[part][i] - wanted->slot < wanted->nslots) {
                 TRY(losses_add(losses, stream_set_at(&slab->streams, i), from, samples));
