@@ -4,7 +4,8 @@ coarse channels and of streams, several banks and products, dedispersion, arrays
 job runs with other threads, ranks, memory and chunks, to the same bytes; `verify` agrees; all layouts have equal rows.
 
     COUNT=120 SEED=1 tests/long/thresholds.py    # jobs of the seeds 1 to 120, kinds in turn
-    COUNT=1 SEED=17 BACKEND=opencl tests/long/thresholds.py"""
+    COUNT=1 SEED=17 BACKEND=opencl tests/long/thresholds.py
+    LARGEST=1e8 tests/long/thresholds.py         # observations of up to 10^8 samples, for machines of many cores"""
 import hashlib
 import os
 import random
@@ -20,7 +21,7 @@ from mocks.filterbanks import write_fil
 from mocks.recorders import write_guppi
 
 COUNT, SEED, BACKEND = int(os.environ.get("COUNT", "120")), int(os.environ.get("SEED", "1")), os.environ.get("BACKEND", "cpu")
-LARGEST = 4e6 if BACKEND == "cpu" else 2e5  # samples of all streams
+LARGEST = float(os.environ.get("LARGEST", "4e6" if BACKEND == "cpu" else "2e5"))  # samples of all streams
 CHANNELS = 2, 6, 16, 64, 100, 256, 1000, 1024, 4096, 12288, 16384, 24576, 32768, 65536, 131072, 196608
 
 
@@ -120,7 +121,7 @@ def dedispersion(dice):
 
 
 def arrays(dice):
-    spec, path, raws = observe(dice, pols=(1, 2), chans=(1, 2), stations=(3, 5, 17, 70, 190) if BACKEND == "cpu" else (3, 5))
+    spec, path, raws = observe(dice, pols=(1, 2), chans=(1, 2), stations=(3, 5, 17, 70, 190) if LARGEST > 1e6 else (3, 5))
     places = [{"name": f"S{i:03}", "enu_m": [dice.uniform(-9e3, 9e3), dice.uniform(-9e3, 9e3), 0]}
               for i in range(spec["streams"]["stations"])]
     table = write_yaml("array.yaml", {"reference": {"lon_deg": 21.4, "lat_deg": -30.7}, "stations": places})
