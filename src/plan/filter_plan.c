@@ -165,7 +165,7 @@ static void filter_plan_respond(const void *context, uint32_t which, uint32_t le
 {
     const struct filter_plan_stage *stage = context;
     const int has_table = stage->deripple_table && length == stage->spec.choice.shape.length;
-    chirp_response(&stage->chirps[which], length, out);
+    chirp_response(&stage->chirps[which], stage->roots, length, out);
     for (uint32_t k = 0; k < length && (stage->scale != 1 || stage->deripple.half); k++) {
         const uint64_t at = min_u64(k, length - k);
         const double deripple = !stage->deripple.half ? 1
@@ -268,6 +268,7 @@ static status_t filter_plan_make_chirps(const struct job *job, uint32_t number,
     stage->delay = (double)first;
     stage->scale = in->scale;
     stage->spec.nresponses = count;
+    TRY(chirp_roots_create(&stage->roots));
     stage->spec.response = filter_plan_respond;
     stage->spec.context = stage;
     stage->spec.response_of = stage->response_of;
@@ -435,6 +436,7 @@ void filter_plan_destroy(struct filter_plan *plan)
         free(plan->stages[i].chirps);
         free(plan->stages[i].deripple.half);
         free(plan->stages[i].deripple_table);
+        free(plan->stages[i].roots);
         free(plan->stages[i].response_of);
         free(plan->stages[i].shift);
     }

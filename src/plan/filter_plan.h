@@ -21,6 +21,7 @@ struct filter_plan_stage {
     double scale;            /* of what comes in, in the responses */
     struct filter_coefficients made; /* scaled to volts; of chirps empty */
     struct chirp *chirps;            /* [spec.nresponses] */
+    double (*roots)[2];              /* of their responses: chirp_roots_create() */
     struct deripple deripple;        /* within the chirps; half NULL: none */
     double *deripple_table; /* [spec.choice.shape.length / 2 + 1]: its response at a transform's
                                frequencies, which are symmetric */

@@ -1,5 +1,6 @@
 /* The chirp of dispersion: phases against four times double's precision, delays and lengths, and
  * that what it disperses it gathers again, whole and by overlap-save. */
+#include "dsp/chirp_kernels.h"
 #include "dsp/dispersion/chirp.h"
 #include "dsp/dispersion/dispersion.h"
 #include "dsp/noise.h"
@@ -255,6 +256,14 @@ static void test_refused(void **state)
 
 enum { STREAM = 1 << 16 }; /* samples; it goes round, so that every row can be looked at */
 
+static void respond(const struct chirp *c, uint32_t length, double (*h)[2])
+{
+    double(*roots)[2] = NULL;
+    assert_int_equal(chirp_roots_create(&roots), STATUS_OK);
+    chirp_response(c, roots, length, h);
+    free(roots);
+}
+
 /* Multiplies the spectrum of data, [count][2] (real streams: the imaginary parts are 0), by the
  * response, or by a window over frequency (`fade` > 0: 1 but within so much of the band's edges).
  */
@@ -268,7 +277,7 @@ static void multiply(const struct chirp *c, double fade, uint32_t count, double 
     if (count == STREAM) {
         chirp_exact(c, count, 0, count, h);
     } else {
-        chirp_response(c, count, h);
+        respond(c, count, h);
     }
     for (uint32_t k = 0; k < count && fade > 0; k++) {
         const double f = fabs(remainder((double)k / count, 1));
@@ -439,8 +448,8 @@ static void check_filter(struct chirp c)
     double(*longer)[2] = block_of(2 * length, sizeof *longer);
     double(*exact)[2] = block_of(length, sizeof *exact);
     chirp_exact(&c, length, 0, length, exact);
-    chirp_response(&c, length, h);
-    chirp_response(&c, 2 * length, longer);
+    respond(&c, length, h);
+    respond(&c, 2 * length, longer);
     for (uint32_t k = 0; k < length; k++) {
         const double f = fabs(remainder((double)k / length, 1));
         const double edge = c.is_complex ? 0.5 - f : fmin(f, 0.5 - f);
@@ -502,7 +511,7 @@ static double error_beyond(const struct chirp *c, double hz)
     double(*h)[2] = block_of(length, sizeof *h);
     double(*exact)[2] = block_of(length, sizeof *exact);
     chirp_exact(c, length, 0, length, exact);
-    chirp_response(c, length, h);
+    respond(c, length, h);
     for (uint32_t k = 0; k < length; k++) {
         const double f = fabs(remainder((double)k / length, 1));
         const double edge = c->is_complex ? 0.5 - f : fmin(f, 0.5 - f);
@@ -625,6 +634,47 @@ static void test_sign(void **state)
     }
 }
 
+/* Every instruction set has the bits of the baseline, of any length and in any parts. */
+static void test_kernels_agree(void **state)
+{
+    enum { LONGEST = 2 * CHIRP_ROOTS };
+    const struct chirp_kernels *base = chirp_kernels(SIMD_BASE);
+    struct chirp_phases p = {12345, 6789, -1, {1.5e15, 0.1}, {4e8, 1e-9}, {0.37, 1e-18}};
+    double(*roots)[2] = NULL;
+    double(*expected)[2] = block_of(LONGEST, sizeof *expected);
+    double(*found)[2] = block_of(LONGEST, sizeof *found);
+    (void)state;
+    assert_int_equal(chirp_roots_create(&roots), STATUS_OK);
+    for (enum simd_level level = SIMD_BASE; level < SIMD_LEVELS; level++) {
+        const struct chirp_kernels *kernels = chirp_kernels(level);
+        for (uint32_t length = 4; length <= LONGEST && kernels; length *= 2) {
+            for (uint32_t at = 0; at < length; at += CHIRP_PIECE) {
+                const uint32_t count = length < CHIRP_PIECE ? length : CHIRP_PIECE;
+                base->fill(&p, at, count, expected + at);
+                kernels->fill(&p, at, count, found + at);
+            }
+            assert_memory_equal(found, expected, length * sizeof *found);
+            base->down(length, roots, expected);
+            kernels->down(length, roots, found);
+            assert_memory_equal(found, expected, length * sizeof *found);
+            base->up(length, roots, expected);
+            kernels->up(length, roots, found);
+            assert_memory_equal(found, expected, length * sizeof *found);
+        }
+        for (uint32_t at = 0; at < LONGEST / 4 && kernels; at += LONGEST / 8) {
+            kernels->split(LONGEST, at, LONGEST / 8, roots, found);
+        }
+        for (uint32_t i = 0; i < 4 && kernels; i++) {
+            kernels->down(LONGEST / 4, roots, found + i * (LONGEST / 4));
+        }
+        base->down(LONGEST, roots, expected);
+        assert_memory_equal(found, expected, LONGEST * sizeof *found);
+    }
+    free(roots);
+    free(expected);
+    free(found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -636,6 +686,7 @@ int main(void)
         cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_full_band),
         cmocka_unit_test(test_filter),         cmocka_unit_test(test_inverse),
         cmocka_unit_test(test_edges),          cmocka_unit_test(test_sign),
+        cmocka_unit_test(test_kernels_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,110 +3,44 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
+#include "dsp/chirp_kernels.h"
 #include "dsp/dispersion/dispersion.h"
-#include "dsp/phasor.h"
 
 #include <math.h>
 
-/* An FFT there and back in place, for those who only scale what they find there: no order is put
- * right in between, no memory is needed beside the data, and every machine gives the same bits.
- *
- * Radix 2, one half after the other, so that what fits a cache stays there; roots of unity are made
- * as they are needed. Gentleman and Sande 1966, Fast Fourier transforms: for fun and profit. */
-
 enum {
-    PIECE = 512,    /* roots of unity at a time */
     TILE = 1 << 15, /* points of a task */
-    LEAVES = 16,    /* parts of a long transform that threads do in one go */
+    LEAVES = 16,    /* parts of a long transform that threads do in one go: a power of 4 */
     MOST_THREADS = 8
 };
 
-/* exp(2 pi i (first + j) / length), j < count. */
-static void round_trip_roots(uint32_t length, uint32_t first, uint32_t count,
-                             double (*restrict out)[2])
+SIMD_DEFINE_FIND(chirp_kernels, chirp_kernels)
+
+/* The best kernels of this machine, looked up once. */
+static const struct chirp_kernels *chirp_best(void)
 {
-    const double step = 1.0 / length;
-    for (uint32_t j = 0; j < count; j++) {
-        phasor(step * (first + j), out[j]);
+    static const struct chirp_kernels *_Atomic best;
+    const struct chirp_kernels *kernels = best;
+    if (!kernels) {
+        best = kernels = chirp_kernels(simd_best());
     }
+    return kernels;
 }
 
-/* Sums to the lower half, differences times roots (every stride-th of them) to the upper one. */
-static void round_trip_split(uint32_t count, uint32_t stride, double (*restrict root)[2],
-                             double (*restrict low)[2], double (*restrict high)[2])
+status_t chirp_roots_create(double (**out)[2])
 {
-    for (uint32_t j = 0; j < count; j++) {
-        const double *w = root[j * stride];
-        const double re = low[j][0] - high[j][0];
-        const double im = low[j][1] - high[j][1];
-        low[j][0] += high[j][0];
-        low[j][1] += high[j][1];
-        high[j][0] = re * w[0] - im * w[1];
-        high[j][1] = re * w[1] + im * w[0];
+    TRY(memory_aligned(CHIRP_ROOTS, sizeof **out, "roots of unity", out));
+    for (uint32_t half = 1; half < CHIRP_ROOTS; half *= 2) {
+        for (uint32_t at = 0; at < half; at += CHIRP_PIECE) {
+            chirp_best()->roots(2 * half, at, (uint32_t)min_u64(half, CHIRP_PIECE),
+                                *out + half + at);
+        }
     }
-}
-
-/* The other way. */
-static void round_trip_join(uint32_t count, uint32_t stride, double (*restrict root)[2],
-                            double (*restrict low)[2], double (*restrict high)[2])
-{
-    for (uint32_t j = 0; j < count; j++) {
-        const double *w = root[j * stride];
-        const double re = high[j][0] * w[0] + high[j][1] * w[1];
-        const double im = high[j][1] * w[0] - high[j][0] * w[1];
-        high[j][0] = low[j][0] - re;
-        high[j][1] = low[j][1] - im;
-        low[j][0] += re;
-        low[j][1] += im;
-    }
-}
-
-typedef void round_trip_step(uint32_t count, uint32_t stride, double (*restrict root)[2],
-                             double (*restrict low)[2], double (*restrict high)[2]);
-
-/* One step over butterflies first .. first + count - 1 of the neighbouring halves of `length`
- * points. */
-static void round_trip_halves(round_trip_step *step, uint32_t length, uint32_t first,
-                              uint32_t count, double (*restrict table)[2], double (*data)[2])
-{
-    const uint32_t half = length / 2;
-    double root[PIECE][2];
-    if (half <= PIECE) {
-        step(half, PIECE / half, table, data, data + half);
-        return;
-    }
-    for (uint32_t at = first; at < first + count; at += PIECE) {
-        round_trip_roots(length, at, PIECE, root);
-        step(PIECE, 1, root, data + at, data + half + at);
-    }
-}
-
-/* From `length` frequencies to samples, x(n) = sum_k data[k] exp(+2 pi i k n / length), length a
- * power of two up to 2^31:
- *
- *   data   [length][2] in: frequency k at place k; out: sample n at the place whose number is
- *                        n with its bits in reverse order */
-static void round_trip_down(uint32_t length, double (*restrict table)[2], double (*data)[2])
-{
-    if (length > 1) {
-        round_trip_halves(round_trip_split, length, 0, length / 2, table, data);
-        round_trip_down(length / 2, table, data);
-        round_trip_down(length / 2, table, data + length / 2);
-    }
-}
-
-/* And back, times `length`. */
-static void round_trip_up(uint32_t length, double (*restrict table)[2], double (*data)[2])
-{
-    if (length > 1) {
-        round_trip_up(length / 2, table, data);
-        round_trip_up(length / 2, table, data + length / 2);
-        round_trip_halves(round_trip_join, length, 0, length / 2, table, data);
-    }
+    return STATUS_OK;
 }
 
 /* Returns the index after n in bit-reversed order. */
-static uint32_t round_trip_next(uint32_t length, uint32_t n)
+static uint32_t chirp_next(uint32_t length, uint32_t n)
 {
     uint32_t bit = length / 2;
     while (n & bit) {
@@ -266,7 +200,7 @@ struct responding {
     const struct chirp *chirp;
     struct window window;
     uint32_t length, part; /* of the transform that is split or joined, or done in one go */
-    double (*table)[2];
+    double (*roots)[2];
     double (*out)[2];
     void (*work)(const struct responding *r, uint64_t tile);
 };
@@ -277,31 +211,28 @@ static void responding_exact(const struct responding *r, uint64_t tile)
     chirp_exact(r->chirp, r->length, first, (uint32_t)min_u64(TILE, r->length), r->out + first);
 }
 
-static void responding_step(const struct responding *r, round_trip_step *step, uint64_t tile)
-{
-    const uint64_t tiles = r->part / 2 / TILE;
-    round_trip_halves(step, r->part, (uint32_t)(tile % tiles) * TILE, TILE, r->table,
-                      r->out + tile / tiles * r->part);
-}
-
 static void responding_split(const struct responding *r, uint64_t tile)
 {
-    responding_step(r, round_trip_split, tile);
+    const uint64_t tiles = r->part / 4 / TILE;
+    chirp_best()->split(r->part, (uint32_t)(tile % tiles) * TILE, TILE, r->roots,
+                        r->out + tile / tiles * r->part);
 }
 
 static void responding_join(const struct responding *r, uint64_t tile)
 {
-    responding_step(r, round_trip_join, tile);
+    const uint64_t tiles = r->part / 4 / TILE;
+    chirp_best()->join(r->part, (uint32_t)(tile % tiles) * TILE, TILE, r->roots,
+                       r->out + tile / tiles * r->part);
 }
 
 static void responding_down(const struct responding *r, uint64_t leaf)
 {
-    round_trip_down(r->part, r->table, r->out + leaf * r->part);
+    chirp_best()->down(r->part, r->roots, r->out + leaf * r->part);
 }
 
 static void responding_up(const struct responding *r, uint64_t leaf)
 {
-    round_trip_up(r->part, r->table, r->out + leaf * r->part);
+    chirp_best()->up(r->part, r->roots, r->out + leaf * r->part);
 }
 
 static void responding_fade(const struct responding *r, uint64_t tile)
@@ -312,7 +243,7 @@ static void responding_fade(const struct responding *r, uint64_t tile)
     for (uint32_t bit = 1; bit < r->length; bit *= 2) {
         n |= first & bit ? r->length / 2 / bit : 0;
     }
-    for (uint32_t i = first; i < first + count; i++, n = round_trip_next(r->length, n)) {
+    for (uint32_t i = first; i < first + count; i++, n = chirp_next(r->length, n)) {
         const double left = chirp_left(&r->window, n) / r->length;
         r->out[i][0] *= left;
         r->out[i][1] *= r->chirp->is_complex ? left : 0;
@@ -333,23 +264,22 @@ static void responding_each(struct responding *r, uint64_t tasks,
     pool_each(MOST_THREADS, tasks, responding_task, r);
 }
 
-void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2])
+void chirp_response(const struct chirp *chirp, double (*roots)[2], uint32_t length,
+                    double (*out)[2])
 {
-    double table[PIECE][2];
     const uint64_t tiles = ceil_div_u64(length, TILE);
     const uint32_t leaf = tiles < LEAVES ? length : length / LEAVES;
-    struct responding r = {chirp, chirp_window(chirp, length), length, length, table, out, NULL};
-    round_trip_roots(2 * PIECE, 0, PIECE, table);
+    struct responding r = {chirp, chirp_window(chirp, length), length, length, roots, out, NULL};
     responding_each(&r, tiles, responding_exact);
-    for (; r.part > leaf; r.part /= 2) {
-        responding_each(&r, tiles / 2, responding_split);
+    for (; r.part > leaf; r.part /= 4) {
+        responding_each(&r, tiles / 4, responding_split);
     }
     responding_each(&r, length / leaf, responding_down);
     responding_each(&r, tiles, responding_fade);
     responding_each(&r, length / leaf, responding_up);
     while (r.part < length) {
-        r.part *= 2;
-        responding_each(&r, tiles / 2, responding_join);
+        r.part *= 4;
+        responding_each(&r, tiles / 4, responding_join);
     }
     if (!chirp->is_complex) {
         chirp_mirror(length, out);
@@ -365,60 +295,6 @@ void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2]
  * Only IEEE additions, products and quotients are used, no fma() or sin(). So every machine gives
  * the same bits, and compilers vectorise the loops. */
 
-enum { EXACT_PIECE = 256 }; /* frequencies at a time */
-
-/* ---- Numbers of twice double's precision: the unrounded sum hi + lo, |lo| <= half an ulp of hi.
- * Dekker 1971, A floating-point technique for extending the available precision. ---- */
-
-struct pair {
-    double hi, lo;
-};
-
-static inline struct pair exact_sum(double a, double b)
-{
-    const double sum = a + b;
-    const double part = sum - a;
-    return (struct pair){sum, (a - (sum - part)) + (b - part)};
-}
-
-static inline struct pair exact_product(double a, double b)
-{
-    const double split = 134217729.0; /* 2^27 + 1 */
-    const double a1 = split * a - (split * a - a);
-    const double b1 = split * b - (split * b - b);
-    const double a2 = a - a1;
-    const double b2 = b - b1;
-    const double product = a * b;
-    return (struct pair){product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2};
-}
-
-static inline struct pair exact_add(struct pair a, struct pair b)
-{
-    struct pair sum = exact_sum(a.hi, b.hi);
-    return exact_sum(sum.hi, sum.lo + (a.lo + b.lo));
-}
-
-static inline struct pair exact_scale(struct pair a, double b)
-{
-    struct pair product = exact_product(a.hi, b);
-    return exact_sum(product.hi, product.lo + a.lo * b);
-}
-
-/* a / b, not normalised: hi is the quotient of doubles, lo what it misses. */
-static inline struct pair exact_quotient(struct pair a, struct pair b)
-{
-    const double first = a.hi / b.hi;
-    const struct pair product = exact_product(first, b.hi);
-    const double rest = ((a.hi - product.hi) - product.lo) + (a.lo - first * b.lo);
-    return (struct pair){first, rest / b.hi};
-}
-
-static inline double exact_fraction(struct pair turns)
-{
-    const double rest = (turns.hi - phasor_whole(turns.hi)) + turns.lo;
-    return rest - phasor_whole(rest);
-}
-
 /* In 2^-64 turns, modulo a turn. */
 static uint64_t exact_fixed(double turns)
 {
@@ -427,93 +303,64 @@ static uint64_t exact_fixed(double turns)
     return rest < 0 ? 0 - size : size;
 }
 
-static uint64_t exact_fixed_pair(struct pair turns)
+static uint64_t exact_fixed_pair(struct chirp_pair turns)
 {
     return exact_fixed(turns.hi) + exact_fixed(turns.lo);
 }
 
 /* ---- Phases ---- */
 
-/* Terms of the phases of an FFT's frequencies. The phase of bin k (k - length in the upper half)
- * is, in turns, offset + k step + sign A / v, v = start_hz + k bin_hz. */
-struct phases {
-    uint64_t offset, step; /* 2^-64 turns */
-    double sign;
-    struct pair dispersion; /* A, seconds Hz^2 */
-    struct pair start_hz, bin_hz;
-};
-
-static struct phases exact_phases(const struct chirp *chirp, uint32_t length)
+static struct chirp_phases exact_phases(const struct chirp *chirp, uint32_t length)
 {
-    struct phases p;
+    struct chirp_phases p;
     const double s = chirp->sideband;
-    const struct pair one = {length, 0};
-    const struct pair r = {chirp->reference_hz, 0};
+    const struct chirp_pair one = {length, 0};
+    const struct chirp_pair r = {chirp->reference_hz, 0};
     p.sign = chirp->is_inverse ? s : -s;
     p.dispersion =
-        exact_scale(exact_product(dispersion_constant_of(chirp->constant), chirp->dm), 1e12);
-    p.start_hz = (struct pair){chirp->centre_hz, 0};
+        chirp_scale(chirp_product(dispersion_constant_of(chirp->constant), chirp->dm), 1e12);
+    p.start_hz = (struct chirp_pair){chirp->centre_hz, 0};
     if (!chirp->is_complex) {
-        p.start_hz = exact_sum(chirp->centre_hz, -s * chirp->sample_rate_hz / 4);
+        p.start_hz = chirp_sum(chirp->centre_hz, -s * chirp->sample_rate_hz / 4);
     }
-    p.bin_hz = exact_quotient((struct pair){s * chirp->sample_rate_hz, 0}, one);
+    p.bin_hz = chirp_quotient((struct chirp_pair){s * chirp->sample_rate_hz, 0}, one);
     /* A / r^2 times start - 2 r, and times a bin. */
-    const struct pair slope = exact_quotient(exact_quotient(p.dispersion, r), r);
-    const struct pair from = exact_add(p.start_hz, (struct pair){-2 * chirp->reference_hz, 0});
-    struct pair offset = exact_scale(slope, from.hi);
-    offset = exact_add(offset, (struct pair){slope.hi * from.lo, 0});
-    struct pair step = exact_scale(slope, p.bin_hz.hi);
-    step = exact_add(step, (struct pair){slope.hi * p.bin_hz.lo, 0});
-    p.offset = exact_fixed_pair(exact_scale(offset, p.sign));
-    p.step = exact_fixed_pair(exact_scale(step, p.sign));
+    const struct chirp_pair slope = chirp_quotient(chirp_quotient(p.dispersion, r), r);
+    const struct chirp_pair from =
+        chirp_add(p.start_hz, (struct chirp_pair){-2 * chirp->reference_hz, 0});
+    struct chirp_pair offset = chirp_scale(slope, from.hi);
+    offset = chirp_add(offset, (struct chirp_pair){slope.hi * from.lo, 0});
+    struct chirp_pair step = chirp_scale(slope, p.bin_hz.hi);
+    step = chirp_add(step, (struct chirp_pair){slope.hi * p.bin_hz.lo, 0});
+    p.offset = exact_fixed_pair(chirp_scale(offset, p.sign));
+    p.step = exact_fixed_pair(chirp_scale(step, p.sign));
     /* Samples that are taken `shift` later have turned by k shift / length. */
     int64_t shift = chirp->shift % (int64_t)length;
-    p.step -= exact_fixed_pair(exact_quotient((struct pair){(double)shift, 0}, one));
+    p.step -= exact_fixed_pair(chirp_quotient((struct chirp_pair){(double)shift, 0}, one));
     return p;
-}
-
-/* Numbers first .. first + count - 1, none of them in another half than the first. */
-static void exact_fill(const struct phases *p, double first, uint32_t count,
-                       double (*restrict out)[2])
-{
-    double turns[EXACT_PIECE];
-    uint64_t linear = p->offset + p->step * (uint64_t)(int64_t)first;
-    for (uint32_t i = 0; i < count; i++) {
-        /* 53 bits and a sign are 10^-16 turns. */
-        turns[i] = 0x1p-64 * (double)(int64_t)linear;
-        linear += p->step;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pair v = exact_add(p->start_hz, exact_scale(p->bin_hz, first + (double)i));
-        turns[i] += p->sign * exact_fraction(exact_quotient(p->dispersion, v));
-        turns[i] -= phasor_whole(turns[i]);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        phasor(turns[i], out[i]);
-    }
 }
 
 void chirp_exact(const struct chirp *chirp, uint32_t length, uint32_t first, uint32_t count,
                  double (*restrict out)[2])
 {
-    const struct phases phases = exact_phases(chirp, length);
+    const struct chirp_phases phases = exact_phases(chirp, length);
     const uint32_t half = length / 2 + length % 2; /* from here on frequencies are negative */
     for (uint32_t done = 0; done < count;) {
         const uint32_t k = first + done;
-        uint32_t n = count - done < EXACT_PIECE ? count - done : EXACT_PIECE;
+        uint32_t n = count - done < CHIRP_PIECE ? count - done : CHIRP_PIECE;
         if (k < half && half - k < n) {
             n = half - k;
         }
         double(*to)[2] = out + done;
         done += n;
         if (k < half) {
-            exact_fill(&phases, k, n, to);
+            chirp_best()->fill(&phases, k, n, to);
         } else if (chirp->is_complex) {
-            exact_fill(&phases, (double)k - length, n, to);
+            chirp_best()->fill(&phases, (double)k - length, n, to);
         } else {
             /* Conjugates, from the other end. */
-            double mirror[EXACT_PIECE][2];
-            exact_fill(&phases, length - (k + n - 1), n, mirror);
+            double mirror[CHIRP_PIECE][2];
+            chirp_best()->fill(&phases, length - (k + n - 1), n, mirror);
             for (uint32_t i = 0; i < n; i++) {
                 to[i][0] = mirror[n - 1 - i][0];
                 to[i][1] = -mirror[n - 1 - i][1];

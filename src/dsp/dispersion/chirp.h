@@ -75,7 +75,12 @@ status_t chirp_reach(const struct chirp *chirp, double least, double most, int64
  * back to 2e-7 (complex: 1e-9), and there any length gives it the same response to 1e-7; a pulse of
  * one sample comes back with 0.999 of its amplitude, of which no other sample has more than 4e-3
  * (tests/unit/test_chirp.c). */
-void chirp_response(const struct chirp *chirp, uint32_t length, double (*out)[2]);
+void chirp_response(const struct chirp *chirp, double (*roots)[2], uint32_t length,
+                    double (*out)[2]);
+
+/* Allocates the roots of unity that all responses share: CHIRP_ROOTS numbers (dsp/chirp_kernels.h).
+ * Freed by free(). Fails with DEVICE (memory). */
+status_t chirp_roots_create(double (**out)[2]);
 
 /* Computes the exact chirp at frequencies first .. first + count - 1 of an FFT of any length, in
  * its order (the upper half negative), into out [count][2]: the factor defined above, without
