@@ -136,10 +136,10 @@ INLINE void quarters_pass(int is_split, uint32_t length, uint32_t first, uint32_
         return;
     }
     for (uint32_t at = first; at < first + count; at += CHIRP_PIECE) {
+        kernels_roots(length, at, CHIRP_PIECE, made[0]);
+        kernels_roots(length, quarter + at, CHIRP_PIECE, made[1]);
+        kernels_roots(length / 2, at, CHIRP_PIECE, made[2]);
         const struct quarter_roots w = {made[0], made[1], made[2]};
-        kernels_roots(length, at, CHIRP_PIECE, w.low);
-        kernels_roots(length, quarter + at, CHIRP_PIECE, w.high);
-        kernels_roots(length / 2, at, CHIRP_PIECE, w.half);
         quarters_step(is_split, &w, quarter, CHIRP_PIECE, data + at);
     }
 }

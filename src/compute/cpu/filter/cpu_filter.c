@@ -403,35 +403,53 @@ static struct filter_stream run_stream(const struct filter_block *block, uint32_
                                   .samples = block->run.samples};
 }
 
-/* Takes the samples of a piece from *place on from what is transposed, where they are neighbours.
- */
+/* Returns how many streams beside this one are transposed together; 0: none. */
+static uint32_t run_neighbours(const struct filter_block *block, uint32_t stream)
+{
+    const size_t bytes = block->filter->reader.bytes;
+    const uint32_t count = (uint32_t)(TURN_BYTES / bytes);
+    const uint32_t first = stream - stream % count;
+    return block->step != bytes && first + count <= block->run.streams.count &&
+                   cpu_are_beside(block->re + first, block->im + first, count, bytes)
+               ? count
+               : 0;
+}
+
+/* Takes the samples of a piece from *place on from what is transposed, where they are neighbours;
+ * before the block's first sample and after its last there are none. */
 static void run_turn(const struct filter_block *block, uint32_t thread, uint32_t stream,
                      int64_t piece, struct filter_stream *from, int64_t *place)
 {
     const struct cpu_filter *filter = block->filter;
     const size_t bytes = filter->reader.bytes;
-    const uint32_t count = (uint32_t)(TURN_BYTES / bytes);
-    const uint32_t first = stream - stream % count;
-    const uint64_t samples = turned_samples(&filter->base.spec);
+    const uint32_t count = run_neighbours(block, stream);
+    const uint64_t samples = count > 0 ? turned_samples(&filter->base.spec) : 0;
     const uint64_t pitch = (samples + TURNED_PAD) * bytes;
     struct turned *turned = &filter->turned[thread];
-    if (samples == 0 || block->step == bytes || *place < 0 ||
-        (uint64_t)*place + samples > block->run.samples ||
-        first + count > block->run.streams.count ||
-        !cpu_are_beside(block->re + first, block->im + first, count, bytes)) {
+    const uint32_t first = count > 0 ? stream - stream % count : stream;
+    const int64_t there = (int64_t)block->run.samples;
+    const int64_t end = *place + (int64_t)samples < there ? *place + (int64_t)samples : there;
+    const int64_t needed = end - (*place < 0 ? 0 : *place);
+    if (samples == 0 || needed <= 0) {
+        return;
+    }
+    /* Whole registers of them, with some before, or at the block's begin some after. */
+    const int64_t size = (int64_t)(ceil_div_u64((uint64_t)needed, count) * count);
+    const int64_t begin = end > size ? end - size : 0;
+    if (begin + size > there) {
         return;
     }
     if (turned->block != block->count || turned->piece != piece || turned->first != first) {
         filter->reader.kernels->turn(bytes,
-                                     block->in + block->re[first] + (size_t)*place * block->step,
-                                     block->step, (size_t)samples, (size_t)pitch, turned->data);
+                                     block->in + block->re[first] + (size_t)begin * block->step,
+                                     block->step, (size_t)size, (size_t)pitch, turned->data);
         *turned = (struct turned){turned->data, block->count, piece, first};
     }
     from->re = turned->data + (stream - first) * pitch;
     from->im = from->re + (block->im[stream] - block->re[stream]);
     from->step = bytes;
-    from->samples = samples;
-    *place = 0;
+    from->samples = (uint64_t)size;
+    *place -= begin;
 }
 
 /* Rows `piece` x piece_rows ..., as far as the run wants them. */
@@ -461,17 +479,34 @@ static void run_rows(const struct filter_block *block, uint32_t thread, uint32_t
     }
 }
 
+/* Counts missing samples of a stream. Where neighbours lie interleaved, the first one's task counts
+ * those of all. */
 static void run_count(const struct filter_block *block, uint32_t stream, uint64_t piece)
 {
     _Alignas(64) float re[READ_SAMPLES];
     _Alignas(64) float im[READ_SAMPLES];
-    const struct filter_stream from = run_stream(block, stream);
-    uint64_t end = min_u64((piece + 1) * COUNT_SAMPLES, block->run.counted);
+    char turned[TURN_BYTES * READ_SAMPLES];
+    const struct filter_reader *reader = &block->filter->reader;
+    const uint32_t together = run_neighbours(block, stream);
+    const uint64_t end = min_u64((piece + 1) * COUNT_SAMPLES, block->run.counted);
     uint64_t missing = 0;
     for (uint64_t n = piece * COUNT_SAMPLES; n < end; n += READ_SAMPLES) {
-        missing +=
-            filter_read(&block->filter->reader, &from, (int64_t)(block->run.counted_first + n),
-                        (size_t)min_u64(end - n, READ_SAMPLES), re, im);
+        const uint64_t at = block->run.counted_first + n;
+        const size_t count = (size_t)min_u64(end - n, READ_SAMPLES);
+        if (together == 0 || count % together != 0 || at + count > block->run.samples) {
+            const struct filter_stream from = run_stream(block, stream);
+            missing += filter_read(reader, &from, (int64_t)at, count, re, im);
+        } else if (stream % together == 0) {
+            const size_t pitch = READ_SAMPLES * reader->bytes;
+            reader->kernels->turn(reader->bytes, block->in + block->re[stream] + at * block->step,
+                                  block->step, count, pitch, turned);
+            for (uint32_t i = 0; i < together; i++) {
+                const char *data = turned + i * pitch;
+                const struct filter_stream from = {
+                    data, data + (block->im[stream] - block->re[stream]), reader->bytes, count};
+                missing += filter_read(reader, &from, 0, count, re, im);
+            }
+        }
     }
     if (missing > 0) {
         __atomic_fetch_add(&block->source->missing, missing, __ATOMIC_RELAXED);
