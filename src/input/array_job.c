@@ -639,13 +639,13 @@ void array_job_drop(struct array_tables *tables)
     array_table_destroy(tables->table);
     calc_table_destroy(tables->calc);
     beam_file_destroy(tables->beams);
-    *tables = (struct array_tables){NULL};
+    *tables = (struct array_tables){0};
 }
 
 status_t array_job_unpack(struct unpack *in, struct job *job)
 {
     status_t st = STATUS_OK;
-    struct array_tables tables = {NULL};
+    struct array_tables tables = {0};
     unpack_fields(in, &job->array, fields, FIELDS);
     TRY_OUT(unpack_check(in, "the array"));
     if (job->beam_weights) {

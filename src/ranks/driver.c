@@ -406,7 +406,7 @@ static status_t driver_take_told(driver_t *driver, int rank, size_t bytes, int i
         if (!half->is_broken) {
             st = work->take(work->context, half->text.data, half->text.length);
         }
-        *half = (struct told){.text = {half->text.data, 0, half->text.capacity}};
+        *half = (struct told){.text = {.data = half->text.data, .capacity = half->text.capacity}};
     }
     return st;
 }

@@ -24,7 +24,9 @@ static struct observer make_observer(int has_diurnal)
 {
     return (struct observer){.place =
                                  earth_place_of_geodetic(21.443 * DEGREE, -30.713 * DEGREE, 1038),
-                             .earth = {-0.1734, 0.123 * DEGREE / 3600, 0.345 * DEGREE / 3600},
+                             .earth = {.ut1_utc_s = -0.1734,
+                                       .polar_x_rad = 0.123 * DEGREE / 3600,
+                                       .polar_y_rad = 0.345 * DEGREE / 3600},
                              .has_diurnal = has_diurnal};
 }
 

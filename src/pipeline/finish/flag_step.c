@@ -222,7 +222,7 @@ static void flag_beyond(struct kurtosis_limits limits, const float *restrict val
                         unsigned char *restrict marks)
 {
     for (size_t k = 0; k < count; k++) {
-        marks[k] |= (values[k] < limits.low) | (values[k] > limits.high) ? FLAG_KURTOSIS : 0;
+        marks[k] |= ((values[k] < limits.low) | (values[k] > limits.high)) ? FLAG_KURTOSIS : 0;
     }
 }
 
@@ -435,7 +435,7 @@ static float flag_weight(double sum, uint64_t cells)
 {
     static const float almost = 1 - FLT_EPSILON / 2;
     float weight = (float)(sum / (double)cells);
-    return (sum < (double)cells) & (weight > almost) ? almost : weight;
+    return ((sum < (double)cells) & (weight > almost)) ? almost : weight;
 }
 
 static void flag_weights(const double *restrict sums, uint64_t count, uint64_t cells,

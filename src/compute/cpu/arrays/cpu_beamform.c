@@ -405,7 +405,7 @@ struct beam_rate {
 static void beam_multiply_add(void *context, uint32_t thread, uint64_t task)
 {
     struct beam_rate *rate = context;
-    const float sum = rate->kernels->multiply_add(FMA_ROUNDS);
+    float sum = rate->kernels->multiply_add(FMA_ROUNDS);
     (void)thread;
     (void)task;
     __atomic_store(&rate->sum, &sum, __ATOMIC_RELAXED);
