@@ -347,6 +347,11 @@ out:
     return st;
 }
 
+status_t outputs_end_sync_all(outputs_t *outputs)
+{
+    return agree_all(outputs->comm, sync_thread_end(outputs->sync));
+}
+
 status_t outputs_finish_all(outputs_t *outputs)
 {
     return agree_all(outputs->comm, outputs->rank == 0 ? outputs_publish(outputs) : STATUS_OK);

@@ -130,6 +130,11 @@ status_t outputs_flags(const outputs_t *outputs, uint32_t i, struct product_flag
 /* Counts likewise numbers of product i that were clipped to few bits. Fails with DATA. */
 status_t outputs_clips(const outputs_t *outputs, uint32_t i, struct product_clips *out);
 
+/* Ends the threads that sync, after the last chunk: rank 0's still syncs what outputs_take() has
+ * added to the journals, of files that are about to be replaced. Its failure is no one else's: the
+ * kernel reports it once. Collective. Fails with NO_SPACE, DATA. */
+status_t outputs_end_sync_all(outputs_t *outputs);
+
 /* Finishes complete products: finds the medians, compresses the rows, with `threads` threads a
  * rank, or makes files of other formats, where products need it. Ends the process without progress
  * for `patience` seconds (0: never). Fails with NO_SPACE, DATA; with STOPPED if a rank was asked to

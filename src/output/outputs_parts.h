@@ -25,7 +25,8 @@ typedef struct sync_thread sync_thread_t;
 
 /* Starts the thread outputs->sync. Fails with DEVICE. */
 status_t sync_thread_begin(outputs_t *outputs);
-/* Ends it; what is not synced is dropped. */
+/* Ends it after the batch that it syncs; what is not synced is dropped. Fails as the last batch. */
+status_t sync_thread_end(sync_thread_t *sync);
 void sync_thread_destroy(sync_thread_t *sync);
 
 struct output {

@@ -62,8 +62,7 @@ static status_t sync_files(const outputs_t *outputs)
         const struct output *output = &outputs->outputs[i];
         TRY(output->fd >= 0 ? file_sync_data(output->fd, output->part) : STATUS_OK);
         if (output->journal && !output->is_published) {
-            /* A compressed file takes the name over at the end. */
-            REQUIRE(output->packed_fd >= 0 || !file_is_nameless(output->claim_fd), STATUS_DATA,
+            REQUIRE(!file_is_nameless(output->claim_fd), STATUS_DATA,
                     "%s was removed or replaced while this run wrote it", output->part);
             TRY(journal_sync(output->journal));
         }
@@ -129,15 +128,22 @@ out:
     return st;
 }
 
+status_t sync_thread_end(sync_thread_t *sync)
+{
+    if (sync->has_thread) {
+        thread_wake(&sync->lock, &sync->changed, &sync->is_ending);
+        pthread_join(sync->thread, NULL);
+        sync->has_thread = 0;
+    }
+    return sync->status;
+}
+
 void sync_thread_destroy(sync_thread_t *sync)
 {
     if (!sync) {
         return;
     }
-    if (sync->has_thread) {
-        thread_wake(&sync->lock, &sync->changed, &sync->is_ending);
-        pthread_join(sync->thread, NULL);
-    }
+    (void)sync_thread_end(sync);
     text_free(&sync->open);
     text_free(&sync->safe);
     free(sync);

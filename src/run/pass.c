@@ -339,6 +339,7 @@ status_t pass_open_all(const struct pass *pass)
 
 status_t pass_finish_all(const struct pass *pass)
 {
+    TRY(pass_work_within_limit_all(pass, finished, outputs_end_sync_all));
     TRY(outputs_pack_all(pass->outputs, channelise_plan_threads(pass->job, pass->local_size),
                          pass->patience));
     return pass_work_within_limit_all(pass, finished, outputs_finish_all);

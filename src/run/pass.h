@@ -114,8 +114,8 @@ status_t pass_work_off_all(struct pass *pass);
 /* Returns the sink of the pass's pipeline. */
 struct pipeline_sink pass_sink(const struct pass *pass);
 
-/* outputs_open_all() and outputs_finish_all() within the pass's patience: end the process if they
- * take longer. Fail as these. */
+/* outputs_open_all(), and what follows the last chunk up to outputs_finish_all(), within the pass's
+ * patience: end the process if they take longer. Fail as these. */
 status_t pass_open_all(const struct pass *pass);
 status_t pass_finish_all(const struct pass *pass);
 
