@@ -25,7 +25,9 @@
  * DM number i of a tile begins SKEW * i samples earlier than its first: the rows that steep delays take
  * overlap more. CHUNK rows are worked off between barriers, which in the direct kernel only keep the group
  * together, for the caches. Floats are added as compute/dedisperse.h says: sixteen rows in binary order (BLOCK
- * of them at once, the others of a sixteen wait in `pending`), then these sums; PADDED is a multiple of 16 then. */
+ * of them at once, the others of a sixteen wait in `pending`), then these sums; PADDED is a multiple of 16 then.
+ * After LIMIT rows these go to `out`, which stores what is done so far: in registers it would halve the groups
+ * that run at a time. */
 #ifndef SAMPLE
 #define SAMPLE 1
 #define FLOATS 0
@@ -257,6 +259,47 @@ static inline void stage_offsets(const __global uint *restrict rel, const __glob
 }
 #endif
 
+/* Writes the sums of a work-item. Floats are added to what is there if `is_more`; what that has no digits for
+ * stays in the sums (Knuth). */
+static inline void write_sums(sums_t *sums, const bool is_more, uint tx, uint dy, uint dm, uint last, ulong at,
+                              ulong samples, __global float *restrict out, ulong out_stride)
+{
+#pragma unroll
+    for (uint q = 0; q < DM_OUT; q++) {
+        const uint i = dy * DM_OUT + q;
+        const ulong line = dm + i;
+        if (line > last) {
+            continue;
+        }
+#pragma unroll
+        for (uint r = 0; r < TIME_OUT; r++) {
+            const long t = (long)((at + WORD(r)) * PACK) - (long)(SKEW * i);
+            __global float *to = out + line * out_stride;
+#if PACK == 4
+            if (t >= 0 && t + 3 < (long)samples && (line * out_stride + (ulong)t) % 4 == 0) {
+                *(__global float4 *)(to + t) = (float4)(finished(sums, q, r, 0), finished(sums, q, r, 1),
+                                                        finished(sums, q, r, 2), finished(sums, q, r, 3));
+                continue;
+            }
+#endif
+#pragma unroll
+            for (uint j = 0; j < PACK; j++) {
+                if (t + j >= 0 && t + j < (long)samples) {
+#if FLOATS && NROWS > LIMIT
+                    const float s = sums->s[q][r];
+                    const float before = is_more ? to[t + j] : 0;
+                    const float sum = before + s;
+                    sums->s[q][r] = (before - (sum - (sum - before))) + (s - (sum - before));
+                    to[t + j] = sum;
+#else
+                    to[t + j] = finished(sums, q, r, j);
+#endif
+                }
+            }
+        }
+    }
+}
+
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 dedisperse(const __global element *restrict rows, ulong row_stride, const __global uint *restrict rel,
            const __global uint *restrict all_bases, const __global uint *restrict firsts,
@@ -396,35 +439,14 @@ dedisperse(const __global element *restrict rows, ulong row_stride, const __glob
         if ((first + CHUNK) % LIMIT == 0 || first + CHUNK >= PADDED) {
             flush(&sums);
         }
+#elif FLOATS && NROWS > LIMIT
+        if ((first + CHUNK) % LIMIT == 0) {
+            write_sums(&sums, first >= LIMIT, tx, dy, dm, last, at, samples, out, out_stride);
+        }
 #endif
 #if STAGING > 0
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     }
-#pragma unroll
-    for (uint q = 0; q < DM_OUT; q++) {
-        const uint i = dy * DM_OUT + q;
-        const ulong line = dm + i;
-        if (line > last) {
-            continue;
-        }
-#pragma unroll
-        for (uint r = 0; r < TIME_OUT; r++) {
-            const long t = (long)((at + WORD(r)) * PACK) - (long)(SKEW * i);
-            __global float *to = out + line * out_stride;
-#if PACK == 4
-            if (t >= 0 && t + 3 < (long)samples && (line * out_stride + (ulong)t) % 4 == 0) {
-                *(__global float4 *)(to + t) = (float4)(finished(&sums, q, r, 0), finished(&sums, q, r, 1),
-                                                        finished(&sums, q, r, 2), finished(&sums, q, r, 3));
-                continue;
-            }
-#endif
-#pragma unroll
-            for (uint j = 0; j < PACK; j++) {
-                if (t + j >= 0 && t + j < (long)samples) {
-                    to[t + j] = finished(&sums, q, r, j);
-                }
-            }
-        }
-    }
+    write_sums(&sums, NROWS > LIMIT, tx, dy, dm, last, at, samples, out, out_stride);
 }

@@ -20,6 +20,8 @@
  * Where DMs have little in common a step has single rows, which are added as they are: s += w beside the odd bytes, so
  * that the first of a pair of sums has too much, the second << 8, until single rows end.
  *
+ * Sums of floats go to `out` after LIMIT rows, as in dedisperse.cl.
+ *
  * DM number i of a tile begins SKEW * i samples earlier than its first.
  *
  * On an H200 a phase takes its reads of local memory, 128 bytes a clock of a compute unit, and some 800 clocks beside:
@@ -55,6 +57,8 @@
 #define TOGETHER (FLOATS && GROUP_ROWS == 4 ? 4 : 2)
 /* High parts, which 16 bits cannot store: up to 1,024 rows one word has those of four, beyond that those of two. */
 #define HIGHS (PACK == 1 || NROWS <= 257 ? 0 : NROWS <= 1024 ? 1 : 2)
+/* Rows of floats of a block (compute/dedisperse.h). */
+#define LIMIT 256
 /* Flags of a step. */
 #define IS_FULL(head) ((head).z >> 31)
 #define IS_SINGLE(head) ((head).z & 1u << 15)
@@ -385,6 +389,39 @@ static inline float finished(const sums_t *sums, uint q, uint r, uint k)
 #endif
 }
 
+/* Writes the sums of a work-item, as in dedisperse.cl. */
+static inline void write_sums(sums_t *sums, const bool is_more, uint tx, uint dy, uint dm, uint last, ulong at,
+                              ulong quarter, ulong samples, __global float *restrict out, ulong out_stride)
+{
+#pragma unroll
+    for (uint q = 0; q < DM_OUT; q++) {
+        const uint i = dy * DM_OUT + q;
+        const ulong line = dm + i;
+        if (line > last) {
+            continue;
+        }
+#pragma unroll
+        for (uint r = 0; r < COLUMNS_OUT; r++) {
+#pragma unroll
+            for (uint k = 0; k < PACK * PACK; k++) {
+                const long t = (long)(at + tx + r * TIME_ITEMS + k * quarter) - (long)(SKEW * i);
+                if (t >= 0 && t < (long)samples) {
+                    __global float *to = out + line * out_stride + t;
+#if FLOATS && NROWS > LIMIT
+                    const float s = sums->s[q][r];
+                    const float before = is_more ? *to : 0;
+                    const float sum = before + s;
+                    sums->s[q][r] = (before - (sum - (sum - before))) + (s - (sum - before));
+                    *to = sum;
+#else
+                    *to = finished(sums, q, r, k);
+#endif
+                }
+            }
+        }
+    }
+}
+
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 dedisperse_tree(const __global uint4 *restrict words, ulong word_stride, const __global uint4 *restrict steps,
                 const __global uint4 *restrict tables, const __global uint2 *restrict tiles,
@@ -420,6 +457,7 @@ dedisperse_tree(const __global uint4 *restrict words, ulong word_stride, const _
         }
     }
     words += at / 4;
+    bool is_more = false;
     uint4 head = steps[first];
     uint4 next = steps[first + 1];
     for (uint i = id; i < head.y; i += GROUP) {
@@ -472,6 +510,12 @@ dedisperse_tree(const __global uint4 *restrict words, ulong word_stride, const _
             move_odd(&sums, -(1u << 8));
         }
 #endif
+#if FLOATS && NROWS > LIMIT
+        if (IS_FULL(head)) {
+            write_sums(&sums, is_more, tx, dy, dm, last, at, quarter, samples, out, out_stride);
+            is_more = true;
+        }
+#endif
 #if HIGHS
         if (IS_FULL(head)) {
             set_aside(&sums);
@@ -483,22 +527,5 @@ dedisperse_tree(const __global uint4 *restrict words, ulong word_stride, const _
         head = next;
         next = after;
     }
-#pragma unroll
-    for (uint q = 0; q < DM_OUT; q++) {
-        const uint i = dy * DM_OUT + q;
-        const ulong line = dm + i;
-        if (line > last) {
-            continue;
-        }
-#pragma unroll
-        for (uint r = 0; r < COLUMNS_OUT; r++) {
-#pragma unroll
-            for (uint k = 0; k < PACK * PACK; k++) {
-                const long t = (long)(at + tx + r * TIME_ITEMS + k * quarter) - (long)(SKEW * i);
-                if (t >= 0 && t < (long)samples) {
-                    out[line * out_stride + t] = finished(&sums, q, r, k);
-                }
-            }
-        }
-    }
+    write_sums(&sums, is_more, tx, dy, dm, last, at, quarter, samples, out, out_stride);
 }

@@ -5,8 +5,9 @@
 #include "compute/backend.h"
 #include "dsp/dispersion/dispersion.h"
 
-/* Floats that are added in binary order before anything else (dedisperse_run()). */
-enum { DEDISPERSE_SIXTEEN = 16 };
+/* Floats that are added in binary order before anything else; those of a block (dedisperse_run()).
+ */
+enum { DEDISPERSE_SIXTEEN = 16, DEDISPERSE_BLOCK = 256 };
 
 /* How a sample of power is stored: native byte order. */
 enum series_format { SERIES_U8, SERIES_U16, SERIES_F32 };
@@ -97,7 +98,10 @@ uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *
  * exact before they become floats. Floats are added in one order: the channels that are not masked,
  * ascending (of groups, in two steps), make sixteens; each is added in pairs, pairs of pairs and so
  * on, ((0 + 1) + (2 + 3)) + ..., the last one filled up with zeros; these sums are added one after
- * the other. So a tree of patterns adds as brute force does: the result is a pure function of
+ * the other to a sum s. After each DEDISPERSE_BLOCK of channels, and the last one, s is added to
+ * the result, which begins at 0; s becomes the rounding error of that addition (Knuth, The art of
+ * computer programming, vol. 2, 4.2.2, theorem B). So s stays small, and rounding does not grow
+ * with the result. So a tree of patterns adds as brute force does: the result is a pure function of
  * samples and delays, whatever the cut in time and DMs, threads, instruction set and shape, and the
  * same from cpu and opencl. The input is transposed first ([time][channel] or not), which takes few
  * percent of the time and lets everything that follows read whole words without looking for ends.

@@ -7,6 +7,7 @@
 #include "product/ifs.h"
 #include "product/kind/bank_axes.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -160,19 +161,44 @@ static status_t plan_settle_mask(struct dedisperse_plan *d)
                     plan_number_of(d), nchannels, d->fbh5->path);
 }
 
-/* Takes the mean of the channels off that are not masked: what comes at all frequencies at once is
- * gone, and dispersed bursts stay but for a part like their share of the band. */
+/* Subtracts the mean of the channels that are not masked: what comes at all frequencies at once is
+ * gone, and dispersed bursts stay but for a part like their share of the band.
+ *
+ * All channels of whole numbers would then have the same fraction, and round alike, so that errors
+ * would grow as the number of channels. So the sums of the first channels are rounded, and a
+ * channel is the difference of two: errors of neighbours cancel. They are rounded to a power of two
+ * of 2^-22 to 2^-21 of the rms, of which floats hold sums of sixteen channels exactly; after
+ * sixteens (the first that are added, compute/dedisperse.h) to four times that, for sums of some
+ * hundred. */
 static void plan_level(const struct dedisperse_plan *d, double *sums)
 {
+    enum { DIGITS = 21, AFTER_SIXTEEN = 4 };
+    const uint32_t nchannels = d->fbh5->nchannels;
     double sum = 0;
+    double squares = 0;
     double there = 0;
-    for (uint32_t c = 0; c < d->fbh5->nchannels; c++) {
+    for (uint32_t c = 0; c < nchannels; c++) {
         int is_used = !d->mask[c] && isfinite(sums[c]);
-        sum += is_used ? sums[c] : 0;
+        const double value = is_used ? sums[c] : 0;
+        sum += value;
+        squares += value * value;
         there += is_used;
     }
-    for (uint32_t c = 0; c < d->fbh5->nchannels && there > 0; c++) {
-        sums[c] -= sum / there;
+    const double mean = there > 0 ? sum / there : 0;
+    const double rms = there > 0 ? sqrt(fmax(squares / there - mean * mean, 0)) : 0;
+    /* Added and subtracted, it rounds doubles to whole numbers of its last digit. */
+    const double rounds = rms > 0 ? ldexp(1.5, DBL_MANT_DIG - 1 + ilogb(rms) - DIGITS) : 0;
+    double exact = 0;
+    double before = 0;
+    uint32_t number = 0;
+    for (uint32_t c = 0; c < nchannels; c++) {
+        int is_used = !d->mask[c] && isfinite(sums[c]);
+        number += !d->mask[c];
+        const double large = number % DEDISPERSE_SIXTEEN == 0 ? AFTER_SIXTEEN * rounds : rounds;
+        exact += is_used ? sums[c] - mean : 0;
+        const double rounded = exact + large - large;
+        sums[c] = is_used ? rounded - before : sums[c] - mean;
+        before = is_used ? rounded : before;
     }
 }
 
@@ -347,7 +373,8 @@ static void plan_describe_product(struct dedisperse_plan *d)
     d->spec.arithmetic = is_reference                    ? "reference: sums in double"
                          : d->input.format != SERIES_F32 ? "sums of integers, exact"
                                                          : "sums of floats, sixteen channels in "
-                                                           "binary order, then of these";
+                                                           "binary order, then of these, blocks of "
+                                                           "256 channels with their rounding error";
     product->input = d->fbh5;
     product->dms = d->each.dms;
     product->coherent_dms = d->each.coherent;

@@ -118,9 +118,8 @@ uint64_t dedisperse_plan_bounce(const struct dedisperse_plan *dedispersion);
 void dedisperse_plan_step(const struct dedisperse_plan *dedispersion, double *sums);
 
 /* Returns how many times the rounding of other sums that of a DM's may be, relative to them: more
- * than 1 where the mean of channels was taken off. All channels of a sample then have the same
- * fraction, and round alike; those of one delay cancel. 0: the sums are nothing but rounding, since
- * channels, but for those of the mask, have one delay. */
+ * than 1 where the mean of channels was taken off, and channels of one delay cancel. 0: the sums
+ * are nothing but rounding, since channels, but for those of the mask, have one delay. */
 double dedisperse_plan_rounding(const struct dedisperse_plan *dedispersion, uint32_t dm);
 
 /* Returns the maximum number of outputs that a block of `block` outputs makes, including those that

@@ -83,7 +83,6 @@ out:
 
 double dedisperse_plan_rounding(const struct dedisperse_plan *d, uint32_t dm)
 {
-    enum { ALIKE = 500 /* channels that round alike by as much as others at random: measured */ };
     const struct dm_group all = {.delays = d->delays, .steps = d->steps};
     uint32_t last = UINT32_MAX;
     uint32_t same = 0;
@@ -100,9 +99,7 @@ double dedisperse_plan_rounding(const struct dedisperse_plan *d, uint32_t dm)
         }
     }
     const double others = 2 * (double)(used - most) / (double)max_u64(used, 1);
-    return !d->what->is_zero_dm ? 1
-           : used == most       ? 0
-                                : (1 + (double)used / ALIKE) / sqrt(fmin(others, 1));
+    return !d->what->is_zero_dm ? 1 : used == most ? 0 : 1 / sqrt(fmin(others, 1));
 }
 
 void dm_group_span(const struct dedisperse_plan *d, uint32_t first, uint32_t count, uint32_t *base,

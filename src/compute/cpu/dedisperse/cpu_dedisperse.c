@@ -48,7 +48,7 @@ static void tiles_sum_strip(const struct tile_rows *in, struct tile_scratch *scr
     memset(scratch->totals, 0, ndms * sizeof scratch->totals[0]);
     for (uint32_t r = 0; r < in->nrows; r += chunk) {
         uint32_t count = in->nrows - r < chunk ? in->nrows - r : chunk;
-        int begins = r % in->limit == 0;
+        int begins = r == 0 || (r % in->limit == 0 && !kernel->is_float);
         int ends = r + count == in->nrows || (r + chunk) % in->limit == 0;
         for (uint32_t d = 0; d < ndms; d++) {
             kernel->add(in->rows + r * in->stride + at, in->stride,

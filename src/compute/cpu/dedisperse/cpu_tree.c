@@ -19,8 +19,8 @@
  */
 
 enum {
-    TREE_PART_CHANNELS = 256,   /* 8-bit samples of which fit 16 bits */
-    TREE_ROWS_BYTES = 512 << 10 /* of a chunk, about: they stay in L2 */
+    TREE_PART_CHANNELS = DEDISPERSE_BLOCK, /* 8-bit samples of which fit 16 bits, too */
+    TREE_ROWS_BYTES = 512 << 10            /* of a chunk, about: they stay in L2 */
 };
 
 /* A place in memory that the next group takes again. */
@@ -335,10 +335,10 @@ static size_t cpu_tree_totals_bytes(const cpu_tree_t *tree)
     return tree->tile * tree->piece * sizeof(uint32_t);
 }
 
-/* Sums of parts, where totals are wider than those. */
+/* Sums of parts, where totals are wider than those, or of floats. */
 static size_t cpu_tree_sums_bytes(const cpu_tree_t *tree)
 {
-    return tree->sums->sample_bytes < sizeof(uint32_t)
+    return tree->sums->sample_bytes < sizeof(uint32_t) || tree->is_float
                ? tree->tile * tree->piece * tree->sums->sample_bytes
                : 0;
 }

@@ -1,6 +1,7 @@
 /* The kernels of strips.h, compiled once for each instruction set (base/lanes.h). */
 #include "compute/cpu/dedisperse/strips.h"
 #include "base/lanes.h"
+#include "compute/dedisperse.h"
 
 /* Registers of a pass over the channels. */
 enum { PASS = LANES == 16 ? 8 : 4, PASS_BYTES = VECTOR * PASS };
@@ -230,15 +231,39 @@ static void total_sum16(const char *rows, const uint32_t *starts, uint32_t count
 }
 
 /* Totals that are the sums themselves. */
+static void total_sum32(const char *rows, const uint32_t *starts, uint32_t count, unsigned part,
+                        void *sums, void *total)
+{
+    (void)sums;
+    add_sum32(rows, 0, starts, count, part & PART_BEGINS && part & PART_IS_FIRST, total);
+}
+
+/* Knuth's sum of two floats with its rounding error. */
+static void flush_f32(void *sums, void *total)
+{
+    float *s = sums;
+    float *to = total;
+    for (int i = 0; i < STRIP_BYTES / 4; i++) {
+        const float sum = to[i] + s[i];
+        const float share = sum - to[i];
+        s[i] = (to[i] - (sum - share)) + (s[i] - share);
+        to[i] = sum;
+    }
+}
+
 #define DEFINE_TOTAL(name, add)                                                                    \
     static void name(const char *rows, const uint32_t *starts, uint32_t count, unsigned part,      \
                      void *sums, void *total)                                                      \
     {                                                                                              \
-        (void)sums;                                                                                \
-        add(rows, 0, starts, count, part &PART_BEGINS &&part &PART_IS_FIRST, total);               \
+        add(rows, 0, starts, count, part &PART_BEGINS &&part &PART_IS_FIRST, sums);                \
+        if (part & PART_ENDS) {                                                                    \
+            if (part & PART_IS_FIRST) {                                                            \
+                memset(total, 0, STRIP_BYTES);                                                     \
+            }                                                                                      \
+            flush_f32(sums, total);                                                                \
+        }                                                                                          \
     }
 
-DEFINE_TOTAL(total_sum32, add_sum32)
 DEFINE_TOTAL(total_f32_by_4, add_f32_by_4)
 DEFINE_TOTAL(total_f32_by_2, add_f32_by_2)
 DEFINE_TOTAL(total_f32_by_1, add_f32_by_1)
@@ -261,7 +286,7 @@ static void stream_floats(const void *from, size_t count, float *out)
     lanes_settle();
 }
 
-static void flush_u8(const void *sums, void *total)
+static void flush_u8(void *sums, void *total)
 {
     const uint16_t *s = sums;
     const uint16_t *o = s + STRIP_BYTES / 2;
@@ -272,7 +297,7 @@ static void flush_u8(const void *sums, void *total)
     }
 }
 
-static void flush_u16(const void *sums, void *total)
+static void flush_u16(void *sums, void *total)
 {
     const uint32_t *s = sums;
     const uint32_t *o = s + STRIP_BYTES / 4;
@@ -283,7 +308,7 @@ static void flush_u16(const void *sums, void *total)
     }
 }
 
-static void flush_sum16(const void *sums, void *total)
+static void flush_sum16(void *sums, void *total)
 {
     const uint16_t *s = sums;
     uint32_t *to = total;
@@ -292,19 +317,10 @@ static void flush_sum16(const void *sums, void *total)
     }
 }
 
-static void flush_sum32(const void *sums, void *total)
+static void flush_sum32(void *sums, void *total)
 {
     const uint32_t *s = sums;
     uint32_t *to = total;
-    for (int i = 0; i < STRIP_BYTES / 4; i++) {
-        to[i] += s[i];
-    }
-}
-
-static void flush_f32(const void *sums, void *total)
-{
-    const float *s = sums;
-    float *to = total;
     for (int i = 0; i < STRIP_BYTES / 4; i++) {
         to[i] += s[i];
     }
@@ -350,23 +366,22 @@ static void spread_f32(const void *sums, void *restrict out)
     memcpy(out, sums, STRIP_BYTES);
 }
 
-/* Floats are never flushed before the end. */
-#define NO_LIMIT (1U << 31)
 #define STRIP_FLOATS(add, join, total)                                                             \
     {                                                                                              \
-        4, NO_LIMIT, add, flush_f32, give_floats, spread_f32, join, total, stream_floats           \
+        4, DEDISPERSE_BLOCK, 1, add, flush_f32, give_floats, spread_f32, join, total,              \
+            stream_floats                                                                          \
     }
 
 extern const struct strip_kernels FOR_LEVEL(strip_kernels);
 const struct strip_kernels FOR_LEVEL(strip_kernels) = {
     .kinds = {
-        [STRIP_U8] = {1, 256, add_u8, flush_u8, give_integers, spread_u8, join_u8, NULL, NULL},
-        [STRIP_U16] = {2, 1 << 16, add_u16, flush_u16, give_integers, spread_u16, join_u16, NULL,
+        [STRIP_U8] = {1, 256, 0, add_u8, flush_u8, give_integers, spread_u8, join_u8, NULL, NULL},
+        [STRIP_U16] = {2, 1 << 16, 0, add_u16, flush_u16, give_integers, spread_u16, join_u16, NULL,
                        NULL},
         [STRIP_F32] = STRIP_FLOATS(add_f32, join_f32, NULL),
-        [STRIP_SUM16] = {2, STRIP_CHUNK, add_sum16, flush_sum16, give_integers, NULL, join_sum16,
+        [STRIP_SUM16] = {2, STRIP_CHUNK, 0, add_sum16, flush_sum16, give_integers, NULL, join_sum16,
                          total_sum16, stream_floats},
-        [STRIP_SUM32] = {4, 1 << 16, add_sum32, flush_sum32, give_integers, NULL, join_sum32,
+        [STRIP_SUM32] = {4, 1 << 16, 0, add_sum32, flush_sum32, give_integers, NULL, join_sum32,
                          total_sum32, stream_floats},
         [STRIP_F32_BY_4] = STRIP_FLOATS(add_f32_by_4, join_sum_f32, total_f32_by_4),
         [STRIP_F32_BY_2] = STRIP_FLOATS(add_f32_by_2, join_sum_f32, total_f32_by_2),

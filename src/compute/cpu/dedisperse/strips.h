@@ -7,7 +7,8 @@
  *
  * so S - (O << half) gives the sum of the lower halves exactly as long as that fits a lane.
  *
- * Floats are added as compute/dedisperse.h says: sixteen rows in binary order, then these sums. */
+ * Floats are added as compute/dedisperse.h says: sixteen rows in binary order, then these sums.
+ * What a total has no digits for stays in the sums. */
 #ifndef VOLTMILL_COMPUTE_CPU_DEDISPERSE_STRIPS_H
 #define VOLTMILL_COMPUTE_CPU_DEDISPERSE_STRIPS_H
 
@@ -39,6 +40,7 @@ enum { PART_BEGINS = 1, PART_ENDS = 2, PART_IS_FIRST = 4 };
 struct strip_kernel {
     size_t sample_bytes;
     uint32_t limit; /* channels after which sums must be flushed */
+    int is_float;
     /* sums = or += strips of `count` channels. For floats, `count` is a multiple of 16 in all calls
      * but the last.
      *
@@ -47,8 +49,9 @@ struct strip_kernel {
      *   sums     aligned to 64 bytes; they begin at zero, or continue */
     void (*add)(const char *rows, size_t stride, const uint32_t *delays, uint32_t count, int begins,
                 void *sums);
-    /* total[t] += the sum of sample t: uint32, or float of STRIP_F32. */
-    void (*flush)(const void *sums, void *total);
+    /* total[t] += the sum of sample t: uint32, or float of STRIP_F32. Sums of floats keep the rest,
+     * to which the next rows are added. */
+    void (*flush)(void *sums, void *total);
     /* out[t] = (float)total[t], t < count. */
     void (*give)(const void *total, size_t count, float *out);
     /* The sums as samples of a sub-band: of STRIP_SUM16, STRIP_SUM32 or STRIP_F32. */
@@ -57,8 +60,8 @@ struct strip_kernel {
      * (from[2][t] + from[3][t]), of sums of them from[0][t] + from[1][t]. Up to 64 bytes after each
      * may be read. */
     void (*join)(const void *const from[4], size_t count, void *to);
-    /* Adds rows[0][t + starts[0]] + ... to the totals of a strip. Of 16 bits, totals are made of
-     * parts whose sums fit: `sums` keeps those of a part until it ends. */
+    /* Adds rows[0][t + starts[0]] + ... to the totals of a strip. Of 16 bits and of floats, totals
+     * are made of parts: `sums` keeps those of a part until it ends. */
     void (*total)(const char *rows, const uint32_t *starts, uint32_t count, unsigned part,
                   void *sums, void *total);
     /* Copies past the caches, to be waited for by a lock. */

@@ -313,6 +313,9 @@ static void tile_cut_step(const struct tree_tile *t, uint32_t i, struct tree_ste
             break;
         }
         *out = step;
+        if (t->problem->is_float && step.to * t->shape->group % DEDISPERSE_BLOCK == 0) {
+            break;
+        }
     }
 }
 
@@ -383,7 +386,7 @@ enum {
 
 /* Flags of a step. */
 #define TREE_SINGLE (1U << 15)  /* rows, not sums */
-#define TREE_FULL (1U << 31)    /* high parts are set aside after it */
+#define TREE_FULL (1U << 31)    /* high parts are set aside after it; a block of floats ends */
 #define TREE_ENDS (1U << 22)    /* even bytes are found after it */
 #define TREE_GOES_ON (1U << 23) /* more single rows follow a full step */
 
@@ -542,9 +545,12 @@ static void tile_set_flags(const struct tree_tile *t, uint32_t i, uint32_t *sinc
     const struct tree_step *next = i + 1 < t->nsteps ? step + 1 : NULL;
     int goes_on = next && next->is_single;
     int is_more = t->problem->nrows > ALL_ROWS;
+    int is_block = step->to * t->shape->group % DEDISPERSE_BLOCK == 0;
     *since += tree_tile_rows(t, step);
     head[2] |= tree_tile_sums(t, step) << 16 | (step->is_single ? TREE_SINGLE : 0);
-    if (next && is_more && *since + tree_tile_rows(t, next) > FULL_ROWS) {
+    if (t->problem->is_float) {
+        head[2] |= next && is_block && step->to > step->from ? TREE_FULL : 0;
+    } else if (next && is_more && *since + tree_tile_rows(t, next) > FULL_ROWS) {
         head[2] |= TREE_FULL;
         head[3] |= goes_on ? TREE_GOES_ON : 0;
         *since = 0;
