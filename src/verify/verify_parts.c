@@ -175,7 +175,7 @@ static status_t verify_marks(const struct verify *verify, uint64_t most, struct 
 /* A TiB: who made the product had no more. */
 static const uint64_t MOST_MEMORY = UINT64_C(1) << 40;
 
-status_t verify_pick(struct verify *verify, uint64_t total,
+status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
                      uint64_t (*chunk_of)(const struct verify *verify,
                                           const struct verify_mark *mark))
 {
@@ -184,12 +184,12 @@ status_t verify_pick(struct verify *verify, uint64_t total,
     struct verify_mark *marks = NULL;
     uint64_t nmarks = 0;
     uint64_t wanted = max_u64(options->chunks, 2);
-    TRY_OUT(verify_marks(verify, options->chunks, &marks, &nmarks));
+    TRY_OUT(verify_marks(verify, ceil_div_u64(options->chunks, together), &marks, &nmarks));
     if (options->all || options->chunks >= total) {
         verify->nchunks = verify->npicked = chunk_count(verify->chunking);
         goto out;
     }
-    TRY_OUT(memory_zeroed((size_t)(wanted + nmarks), sizeof *verify->picked, "chunks",
+    TRY_OUT(memory_zeroed((size_t)(wanted + nmarks * together), sizeof *verify->picked, "chunks",
                           &verify->picked));
     uint64_t *picked = verify->picked;
     picked[1] = total - 1;
@@ -199,8 +199,8 @@ status_t verify_pick(struct verify *verify, uint64_t total,
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         picked[i] = (state >> 11) % total;
     }
-    for (uint64_t i = 0; i < nmarks; i++) {
-        picked[wanted++] = chunk_of(verify, &marks[i]);
+    for (uint64_t i = 0; i < nmarks * together; i++) {
+        picked[wanted++] = chunk_of(verify, &marks[i / together]) + i % together;
     }
     qsort(picked, (size_t)wanted, sizeof *picked, compare_u64);
     for (uint64_t i = 0; i < wanted; i++) {

@@ -87,9 +87,9 @@ status_t verify_chunk_end(void *verify, const struct chunk *chunk,
 status_t verify_times(int fd, const struct product *product, uint64_t count, struct time_axis axis);
 
 /* Picks the chunks of `total` to check, ascending: the first, the last, some of those that contain
- * marked rows, and others at random; all of them on request. The same on all ranks. Fails with
- * DATA. */
-status_t verify_pick(struct verify *verify, uint64_t total,
+ * marked rows, each with `together` chunks that tell whether it is marked rightly, and others at
+ * random; all of them on request. The same on all ranks. Fails with DATA. */
+status_t verify_pick(struct verify *verify, uint64_t total, uint64_t together,
                      uint64_t (*chunk_of)(const struct verify *verify,
                                           const struct verify_mark *mark));
 

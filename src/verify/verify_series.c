@@ -176,7 +176,7 @@ static status_t series_prepare(struct verify *verify)
     verify->chunking = &series->plan->chunking;
     verify->input = series->fbh5->path;
     TRY(series_compare_description(verify, series->plan));
-    TRY(verify_pick(verify, chunk_count(verify->chunking), series_chunk_of));
+    TRY(verify_pick(verify, chunk_count(verify->chunking), 1, series_chunk_of));
     return dedisperse_pipeline_create(series->plan, verify->backend, NULL, &sink,
                                       &verify->pipeline);
 }

@@ -447,19 +447,12 @@ out:
     return st;
 }
 
-/* The chunk in which a row has the NaN that was found. */
+/* The first chunk of a row, whose other groups of streams follow. */
 static uint64_t spectra_chunk_of(const struct verify *verify, const struct verify_mark *mark)
 {
-    const struct product *product = verify->product;
     const struct chunking *chunking = verify->chunking;
-    uint64_t numbers = product->place.row_bytes * 8 / max_u64(product->bits, 8);
-    uint64_t group = mark->at * chunking->streams / numbers / chunking->group_streams;
-    if (chunking->group_coarse > 0) {
-        const uint64_t line = numbers / product->streams;
-        group = mark->at % line * chunking->coarse / line / chunking->group_coarse;
-    }
-    return mark->row * product->integrate / chunking->chunk_spectra * chunk_groups(chunking) +
-           group;
+    return mark->row * verify->product->integrate / chunking->chunk_spectra *
+           chunk_groups(chunking);
 }
 
 /* A product's description of the filters before it, and the facts that can be read back of it. */
@@ -533,7 +526,7 @@ static status_t spectra_prepare(struct verify *verify, struct spectra *spectra)
         verify,
         ceil_div_u64(product->rows * product->integrate, verify->chunking->chunk_spectra) *
             chunk_groups(verify->chunking),
-        spectra_chunk_of));
+        chunk_groups(verify->chunking), spectra_chunk_of));
     return channelise_pipeline_create(spectra->plan, verify->backend, &sink, NULL,
                                       &verify->pipeline);
 }

@@ -13,7 +13,7 @@ sample_rate_hz: 1e6
 freq_hz: 100e6
 noise: 20
 tones: [{freq_hz: 100.2e6, amplitude: 30}]
-gaps: [{stream: 3, first: 200000, count: 40000}, {stream: 10, first: 500000, count: 1000}]
+gaps: [{stream: 3, first: 300000, count: 120000}, {stream: 10, first: 500000, count: 1000}]
 seed: 7
 YAML
 runs "an observation of 6 coarse channels, with gaps in single streams" "$voltmill" synth obs.yaml
@@ -50,6 +50,15 @@ for product in iquv.h5 eight.h5 packed.h5 level.h5; do
     runs "verify $product in little memory" "$voltmill" verify "${small[@]}" $product
     runs "verify --crc $product" "$voltmill" verify --crc $product
 done
+
+# A row that is NaN in one coarse channel, because of its gap, is marked: as if more had been unreadable.
+cp iquv.h5 marked.h5
+warm -c 'import h5py
+with h5py.File("marked.h5", "r+") as f:
+    f["provenance/holes"][10] = 1'
+fails "a false mark is found in groups of coarse channels" 4 'marked\.h5: row 10 is marked in /provenance/holes, but all' \
+    "$voltmill" verify --chunks 2 --set run.memory=104MiB marked.h5
+rm marked.h5
 
 # One number is damaged: of the last Stokes parameter, in the last coarse channel.
 warm - <<'PYTHON'
