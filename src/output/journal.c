@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Groups of coarse channels are a format of their own: programs that do not know them refuse it. */
-enum { JOURNAL_FORMAT = 10, JOURNAL_COARSE = 12, JOURNAL_HEAD_BYTES = 64 << 20 };
+enum { JOURNAL_FORMAT = 13, JOURNAL_COARSE = 14, JOURNAL_HEAD_BYTES = 64 << 20 };
 
 #define JOURNAL_MAGIC "vmjournl"
 

@@ -40,8 +40,8 @@ struct weights_block {
     const uint64_t *shifts; /* [streams] samples by which the archive's come later than these; NULL:
                                0 */
     int64_t shift;          /* and less this */
-    const struct losses *unread; /* and of these what could not be read (run.on_bad: nan) */
-    const char *samples;         /* from this one on: checked; */
+    struct losses *unread;  /* and of these what could not be read (run.on_bad: nan) */
+    const char *samples;    /* from this one on: checked; */
     int64_t first_sample;
     uint64_t nsamples; /* 0: none is missing that the reader does not know */
     struct sample_input input;

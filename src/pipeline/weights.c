@@ -433,14 +433,44 @@ static status_t weights_find_partial(weights_t *weights, uint32_t one, uint32_t 
     return STATUS_OK;
 }
 
-/* `later`: samples by which a loss comes earlier, after the delay of its station. */
 /* Losses of a stream: its own, items at .. end - 1 of the list, and those of all, at its end. */
 struct mine {
     size_t at, end, common;
 };
 
-static status_t weights_add_losses(const struct losses *losses, size_t at, size_t end,
-                                   int64_t later, struct runs *out)
+static int weights_by_stream(const void *left, const void *right)
+{
+    const struct loss *a = left;
+    const struct loss *b = right;
+    return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+static struct mine mine_begin(struct losses *losses)
+{
+    struct mine mine = {0, 0, losses->count};
+    if (losses->count > 1) {
+        qsort(losses->items, losses->count, sizeof *losses->items, weights_by_stream);
+    }
+    while (mine.common > 0 && losses->items[mine.common - 1].stream == LOSS_OF_ALL) {
+        mine.common--;
+    }
+    return mine;
+}
+
+/* Streams come in ascending order. */
+static void mine_find(const struct losses *losses, uint32_t stream, struct mine *mine)
+{
+    for (mine->at = mine->end; mine->at < mine->common && losses->items[mine->at].stream < stream;
+         mine->at++) {
+    }
+    for (mine->end = mine->at;
+         mine->end < mine->common && losses->items[mine->end].stream == stream; mine->end++) {
+    }
+}
+
+/* Items at .. end - 1; `later`: samples by which they come earlier, after the station's delay. */
+static status_t weights_add_items(const struct losses *losses, size_t at, size_t end, int64_t later,
+                                  struct runs *out)
 {
     for (; at < end; at++) {
         const struct loss *loss = &losses->items[at];
@@ -450,8 +480,16 @@ static status_t weights_add_losses(const struct losses *losses, size_t at, size_
     return STATUS_OK;
 }
 
+static status_t weights_add_losses(const struct losses *losses, const struct mine *mine,
+                                   int64_t later, struct runs *out)
+{
+    TRY(weights_add_items(losses, mine->at, mine->end, later, out));
+    return weights_add_items(losses, mine->common, losses->count, later, out);
+}
+
 /* Puts together what a stream lacks: all of it into `known`; into `declared` what it lacks beside
- * what could not be read. Counts what only numbers show. */
+ * what could not be read. `mine`: of losses, of what could not be read. Counts what only numbers
+ * show. */
 static status_t weights_gather(weights_t *weights, uint32_t stream, const struct mine *mine,
                                const struct runs *found, uint64_t *missing)
 {
@@ -461,8 +499,7 @@ static status_t weights_gather(weights_t *weights, uint32_t stream, const struct
     struct runs *declared = &weights->lacks.declared;
     const int64_t later = block->shifts ? (int64_t)block->shifts[stream] - block->shift : 0;
     known->count = 0;
-    TRY(weights_add_losses(block->losses, mine->at, mine->end, later, known));
-    TRY(weights_add_losses(block->losses, mine->common, block->losses->count, later, known));
+    TRY(weights_add_losses(block->losses, &mine[0], later, known));
     declared->count = 0;
     TRY(runs_add_all(declared, known));
     runs_join(declared);
@@ -474,7 +511,7 @@ static status_t weights_gather(weights_t *weights, uint32_t stream, const struct
                                       (uint64_t)(counted.end - counted.first));
         *missing += count - min_u64(count, gap);
     }
-    TRY(weights_add_losses(block->unread, 0, block->unread->count, later, known));
+    TRY(weights_add_losses(block->unread, &mine[1], later, known));
     runs_join(known);
     TRY(runs_subtract(found, known, &weights->more));
     *missing += runs_count(&weights->more, block->counted.first, block->counted.end);
@@ -647,24 +684,10 @@ static status_t weights_add_lines(weights_t *weights, uint32_t product)
     return STATUS_OK;
 }
 
-static int weights_by_stream(const void *left, const void *right)
-{
-    const struct loss *a = left;
-    const struct loss *b = right;
-    return (a->stream > b->stream) - (a->stream < b->stream);
-}
-
 static status_t weights_add_streams(weights_t *weights, uint64_t *missing)
 {
     const struct weights_block *block = &weights->block;
-    struct losses *losses = block->losses;
-    struct mine mine = {0, 0, losses->count};
-    if (losses->count > 1) {
-        qsort(losses->items, losses->count, sizeof *losses->items, weights_by_stream);
-    }
-    while (mine.common > 0 && losses->items[mine.common - 1].stream == LOSS_OF_ALL) {
-        mine.common--;
-    }
+    struct mine mine[2] = {mine_begin(block->losses), mine_begin(block->unread)};
     for (uint32_t first = 0; first < block->streams.count; first += RUNS_TILE) {
         uint32_t tile = (uint32_t)min_u64(RUNS_TILE, block->streams.count - first);
         for (uint32_t s = 0; s < tile; s++) {
@@ -673,13 +696,9 @@ static status_t weights_add_streams(weights_t *weights, uint64_t *missing)
         TRY(runs_find(&weights->scan, first, tile, weights->found));
         for (uint32_t s = 0; s < tile; s++) {
             uint32_t stream = stream_set_at(&block->streams, first + s);
-            for (mine.at = mine.end;
-                 mine.at < mine.common && losses->items[mine.at].stream < stream; mine.at++) {
-            }
-            for (mine.end = mine.at;
-                 mine.end < mine.common && losses->items[mine.end].stream == stream; mine.end++) {
-            }
-            TRY(weights_add_stream(weights, first + s, &mine, &weights->found[s], missing));
+            mine_find(block->losses, stream, &mine[0]);
+            mine_find(block->unread, stream, &mine[1]);
+            TRY(weights_add_stream(weights, first + s, mine, &weights->found[s], missing));
         }
     }
     return STATUS_OK;

@@ -99,6 +99,59 @@ ok $? "in the chunks that it was begun with"
 same "the same bytes" "$expected" "$(digest)"
 clean_up
 
+# Some bytes of one coarse channel are unreadable: no other one loses samples, however many are read with it.
+warm - <<'PYTHON'
+import h5py
+import numpy as np
+with h5py.File("apart.h5", "w") as f:
+    f["v"] = np.random.default_rng(5).integers(-60, 60, (6, 2, 704512, 2)).astype("i1")
+PYTHON
+cat >apart.yaml <<'YAML'
+input:
+  files: apart.h5
+  layout: {dataset: /v, axes: "chan,pol,time,reim", sample_rate_hz: 1e6, freq_hz: {start: 100e6, step: 1e6}}
+channelise: {channels: 16384, taps: 4, backend: cpu}
+products: [{kind: power, file: apart-i.h5, integrate: 4, polarisation: I}]
+run: {chunk: 16, on_bad: nan}
+YAML
+at=$(warm -c 'import h5py; print(h5py.File("apart.h5")["v"].id.get_offset() + 2 * (5 * 704512 + 300000))')
+broken=(env "LD_PRELOAD=$shim" "SHIM_BAD=$at-$((at + 400000))")
+for memory in 2GiB 240MiB; do
+    status=0
+    "${broken[@]}" "$voltmill" run --set run.memory=$memory apart.yaml >log 2>&1 || status=$?
+    [ $status = 6 ] || note <log
+    lost=$(warm -c 'import h5py, numpy as np
+with h5py.File("apart-i.h5") as f:
+    isnan = np.isnan(f["data"][:, 0]).reshape(f["data"].shape[0], 6, -1)
+    assert (isnan.all(2).any(1) == f["provenance/holes"][:]).all()
+    print(isnan.any((0, 2)).nonzero()[0])')
+    same "unreadable samples of one coarse channel, $memory: that one alone has NaN" "6 [2]" "$status $lost"
+    sha256sum apart-i.h5 >>sums
+    runs "verify, $memory" "${broken[@]}" "$voltmill" verify --all --set run.memory=$memory apart-i.h5
+    rm apart-i.h5*
+done
+same "the same bytes in groups" 1 "$(sort -u sums | wc -l)"
+
+# Some bytes within time steps, which all streams share.
+warm - <<'PYTHON'
+import h5py
+import numpy as np
+with h5py.File("within.h5", "w") as f:
+    f["v"] = np.random.default_rng(6).integers(-60, 60, (8192, 1024, 2, 2)).astype("i1")
+PYTHON
+sed 's/apart/within/; s/chan,pol,time/time,chan,pol/; s/channels: 16384/channels: 64/; s/integrate: 4/integrate: 32/; s/chunk: 16/chunk: 64/' \
+    apart.yaml >within.yaml
+at=$(warm -c 'import h5py; print(h5py.File("within.h5")["v"].id.get_offset() + 4096 * 3000)')
+rm sums
+for memory in 2GiB 96MiB; do
+    status=0
+    env "LD_PRELOAD=$shim" "SHIM_BAD=$((at + 1024))-$((at + 3072))" "$voltmill" run --force --set run.memory=$memory within.yaml >log 2>&1 || status=$?
+    less=$(warm -c 'import h5py; print((h5py.File("within-i.h5")["weights"][:] < 1).sum())')
+    same "unreadable bytes of 512 streams in a time step, $memory" "0 512" "$status $less"
+    sha256sum <within-i.h5 >>sums
+done
+same "the same bytes in groups of them" 1 "$(sort -u sums | wc -l)"
+
 # Stations within each time step: some coarse channels of all of them need more memory than one station does.
 truncate -s 420M stations.bin
 cat >stations.yaml <<'YAML'

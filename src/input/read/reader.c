@@ -191,7 +191,8 @@ int reader_is_unreadable(const reader_t *reader)
 
 enum { PIECE_BYTES = 1 << 20, MOST_PIECE = 1 << 16 };
 
-/* Samples that perhaps cannot be read, to the sample: the same whatever range is asked for. */
+/* Samples that perhaps cannot be read, to the sample: the same whatever range is asked for, and
+ * whatever streams. */
 
 /* Reads samples low .. high - 1 into `room`; *is_read 0: they cannot all be read. */
 static status_t salvage_try(reader_t *reader, const struct slab *slab, uint64_t low, uint64_t high,
@@ -248,14 +249,16 @@ static status_t salvage_find(reader_t *reader, const struct slab *slab, uint64_t
 {
     int is_read = 0;
     uint64_t good = low; /* all before it can be read, not all before `bad` */
-    uint64_t bad = high;
+    TRY(salvage_try(reader, slab, low, low + 1, room, NULL, &is_read)); /* often this one */
+    uint64_t bad = is_read ? high : low + 1;
     while (bad - good > 1) {
         uint64_t middle = good + (bad - good) / 2;
         TRY(salvage_try(reader, slab, good, middle, room, NULL, &is_read));
         *(is_read ? &good : &bad) = middle;
     }
     *first = good;
-    bad = good; /* not all from it on can be read, but all from `good` on */
+    TRY(salvage_try(reader, slab, high - 1, high, room, NULL, &is_read));
+    bad = is_read ? good : high - 1; /* not all from it on can be read, but all from `good` on */
     good = high;
     while (good - bad > 1) {
         uint64_t middle = bad + (good - bad) / 2;
@@ -264,6 +267,98 @@ static status_t salvage_find(reader_t *reader, const struct slab *slab, uint64_t
     }
     *end = good;
     return STATUS_OK;
+}
+
+/* Samples low .. high - 1 of the slab's stream number i, and those of them that are wanted, by a
+ * slab of its own; *is_read as before. */
+static status_t salvage_read_stream(reader_t *reader, const struct reader_wanted *wanted,
+                                    const struct slab *own, uint32_t i, uint64_t low, uint64_t high,
+                                    char *room, struct losses *losses, int *is_read)
+{
+    const struct slab *slab = wanted->slab;
+    const uint32_t bytes = sample_types[reader->archive->format].bytes;
+    const size_t known = losses->count;
+    const uint64_t from = max_u64(low, wanted->first);
+    const uint64_t to = min_u64(high, wanted->first + wanted->count);
+    *is_read = 1;
+    if (low == high) {
+        return STATUS_OK;
+    }
+    TRY(salvage_try(reader, own, low, high, room, losses, is_read));
+    for (size_t k = known; k < losses->count; k++) {
+        losses->items[k].stream = own->streams.first;
+    }
+    for (int part = 0; part < 2 && *is_read && from < to; part++) {
+        char *at = reader_place(wanted, slab->slot[part][i], from) + slab->inner[part][i];
+        const char *its = room + (own->slot[part][0] * (high - low) + from - low) * own->width +
+                          own->inner[part][0];
+        for (uint64_t k = 0; k < to - from; k++) {
+            memcpy(at + k * slab->width, its + k * own->width, bytes);
+        }
+    }
+    return STATUS_OK;
+}
+
+static status_t salvage_stream(reader_t *reader, const struct reader_wanted *wanted,
+                               const struct slab *own, uint32_t i, uint64_t low, uint64_t high,
+                               char *room, struct losses *losses, struct losses *unread)
+{
+    const uint32_t stream = own->streams.first;
+    int is_read = 0;
+    uint64_t first = 0;
+    uint64_t end = 0;
+    TRY(salvage_read_stream(reader, wanted, own, i, low, high, room, losses, &is_read));
+    if (is_read) {
+        return STATUS_OK;
+    }
+    TRY(salvage_find(reader, own, low, high, room, &first, &end));
+    TRY(salvage_read_stream(reader, wanted, own, i, low, first, room, losses, &is_read));
+    first = is_read ? first : low;
+    TRY(salvage_read_stream(reader, wanted, own, i, end, high, room, losses, &is_read));
+    end = is_read ? end : high;
+    const uint64_t from = max_u64(first, wanted->first);
+    const uint64_t to = min_u64(end, wanted->first + wanted->count);
+    if (from < to) {
+        reader_fill_stream(reader->archive, wanted, i, from, to - from);
+    }
+    return losses_add(unread, stream, first, end - first);
+}
+
+/* Samples low .. high - 1, of which some are unreadable: each stream alone, so that its loss does
+ * not depend on the streams that are read with it. */
+static status_t salvage_streams(reader_t *reader, const struct reader_wanted *wanted, uint64_t low,
+                                uint64_t high, char *room, struct losses *losses,
+                                struct losses *unread)
+{
+    status_t st = STATUS_OK;
+    const struct archive *archive = reader->archive;
+    const uint32_t streams = wanted->slab->streams.count;
+    const size_t known = unread->count;
+    const struct lost_range *lost = lost_find(&archive->losses.lost, low, high - low);
+    struct slab *own = NULL;
+    int is_whole = 1; /* all of all streams are unreadable */
+    if (lost && lost->first <= low && lost->first + lost->count >= high) {
+        return salvage_give_up(reader, wanted, low, high, unread);
+    }
+    reader->is_apart = 1;
+    reader->bad.count = 0;
+    for (uint32_t i = 0; i < streams; i++) {
+        slab_destroy(memory_move(&own));
+        TRY_OUT(
+            slab_create(archive, stream_range(stream_set_at(&wanted->slab->streams, i), 1), &own));
+        TRY_OUT(salvage_stream(reader, wanted, own, i, low, high, room, losses, unread));
+        is_whole = is_whole && unread->count == known + i + 1 &&
+                   unread->items[known + i].first == low &&
+                   unread->items[known + i].count == high - low;
+    }
+    if (is_whole) {
+        unread->count = known;
+        TRY_OUT(salvage_give_up(reader, wanted, low, high, unread));
+    }
+out:
+    reader->is_apart = 0;
+    slab_destroy(own);
+    return st;
 }
 
 static status_t salvage_do(reader_t *reader, const struct reader_wanted *wanted, uint64_t low,
@@ -277,7 +372,7 @@ static status_t salvage_do(reader_t *reader, const struct reader_wanted *wanted,
         return STATUS_OK;
     }
     TRY(salvage_find(reader, wanted->slab, low, high, room, &first, &end));
-    TRY(salvage_give_up(reader, wanted, first, end, unread));
+    TRY(salvage_streams(reader, wanted, first, end, room, losses, unread));
     /* A disk that fails now and then may fail once more. */
     TRY(salvage_read(reader, wanted, low, first, room, losses, &is_read));
     TRY(is_read ? STATUS_OK : salvage_give_up(reader, wanted, low, first, unread));

@@ -87,8 +87,9 @@ int reader_is_unreadable(const reader_t *reader);
 
 /* Reads likewise data that may be unreadable: unreadable samples become zero volts and are added to
  * `unread`. In pieces of samples that follow from the archive alone, counted from the first
- * selected one, they are one range, from the first unreadable one to the last, so the loss does not
- * depend on the requested samples. Fails as reader_read() does for other reasons. */
+ * selected one, they are one range of a stream, from the first unreadable one to the last. So the
+ * loss does not depend on the requested samples and streams. Fails as reader_read() does for other
+ * reasons. */
 status_t reader_salvage(reader_t *reader, const struct slab *slab, uint64_t first, uint64_t count,
                         void *out, struct losses *losses, struct losses *unread);
 

@@ -310,6 +310,7 @@ status_t reader_open_file(reader_t *reader, const struct archive_part *part, con
         TRY(reader_check_file(reader));
         file_close(reader->fd);
         reader->path = NULL;
+        reader->bad.count = 0;
         TRY(file_open_read(path, &reader->fd));
         TRY(sources_check_open(&part->storage.sources, path, reader->fd));
         reader->path = path;

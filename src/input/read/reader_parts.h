@@ -33,6 +33,11 @@ struct reader {
     hid_t memory_type;
     uint64_t chunk_steps; /* time steps of one chunk; 0: not chunked */
     int is_unreadable;    /* the last failure was that of samples */
+    int is_apart;         /* bytes that are not needed must not be read: they may be unreadable */
+    struct {
+        uint64_t sectors[256]; /* unreadable ones of the open file, not read again while is_apart */
+        uint32_t count;
+    } bad;
     struct packets_room *packets;
     struct reader_ingests *ingests; /* made when they are wanted */
 };

@@ -4,6 +4,7 @@
 #include "input/read/reader_parts.h"
 #include "io/file.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -32,6 +33,25 @@ struct reading {
     uint64_t mapped_from;
 };
 
+/* Reads the open file. A sector that was unreadable is not tried again for each stream that has
+ * some of it, since a disk takes seconds for that; none is smaller than these. */
+static status_t pieces_fetch(reader_t *reader, uint64_t at, uint64_t bytes, char *out)
+{
+    enum { SECTOR = 512, SECTORS = sizeof reader->bad.sectors / sizeof *reader->bad.sectors };
+    const uint64_t first = at / SECTOR;
+    const uint64_t last = (at + bytes - 1) / SECTOR;
+    for (uint32_t i = 0; reader->is_apart && i < reader->bad.count && i < SECTORS; i++) {
+        const uint64_t sector = reader->bad.sectors[i];
+        REQUIRE(sector < first || sector > last, STATUS_DATA, "%s: byte %" PRIu64 " is unreadable",
+                reader->path, at);
+    }
+    const status_t st = file_read(reader->fd, reader->path, at, out, bytes);
+    if (st == STATUS_DATA && reader->is_apart && first == last) {
+        reader->bad.sectors[reader->bad.count++ % SECTORS] = first;
+    }
+    return st;
+}
+
 static uint64_t pieces_bytes(uint64_t bits)
 {
     return ceil_div_u64(bits, 8);
@@ -46,18 +66,17 @@ static status_t pieces_show(const struct reading *reading, uint64_t at, uint64_t
         return STATUS_OK;
     }
     *out = bounce;
-    return file_read(reading->reader->fd, reading->reader->path, at, bounce, bytes);
+    return pieces_fetch(reading->reader, at, bytes, bounce);
 }
 
 /* Numbers that are one after the other, from a bit after a byte of the file on. */
 static status_t pieces_make(const struct reading *reading, uint64_t at, uint64_t bit,
                             uint64_t count, char *out, char *bounce)
 {
-    const reader_t *reader = reading->reader;
-    const numbers_t *numbers = reader->numbers;
+    const numbers_t *numbers = reading->reader->numbers;
     uint64_t bits = numbers->stored.bits;
     if (numbers->is_plain) {
-        return file_read(reader->fd, reader->path, at + bit / 8, out, count * numbers->bytes);
+        return pieces_fetch(reading->reader, at + bit / 8, count * numbers->bytes, out);
     }
     uint64_t most = (uint64_t)UNIT_BYTES * 8 / bits;
     for (uint64_t i = 0; i < count; i += most) {
@@ -82,7 +101,8 @@ static status_t pieces_read_block(const struct reading *reading, uint64_t at, ui
     if (cut->kept == cut->each) {
         return pieces_make(reading, at, bit, steps * cut->each, out, bounce);
     }
-    if (kept_bits / 8 >= LONG_STRETCH || reading->step_bits / 8 > UNIT_BYTES) {
+    if (kept_bits / 8 >= LONG_STRETCH || reading->step_bits / 8 > UNIT_BYTES ||
+        reading->reader->is_apart) {
         bit += cut->skipped * numbers->stored.bits;
         for (uint64_t i = 0; i < steps; i++) {
             TRY(pieces_make(reading, at, bit + i * reading->step_bits, cut->kept, out + i * row,
@@ -150,7 +170,7 @@ static status_t pieces_make_groups(struct reading *reading, uint64_t steps)
     const struct reader_wanted *wanted = reading->wanted;
     uint64_t stretch = pieces_bytes(steps * reading->step_bits);
     uint64_t block_bits = reading->run.stored * reading->step_bits;
-    int are_alone = stretch >= LONG_STRETCH;
+    int are_alone = stretch >= LONG_STRETCH || reading->reader->is_apart;
     struct group *last = NULL;
     uint64_t first = 0;
     uint64_t before = 0;
@@ -251,7 +271,8 @@ static void pieces_map(struct reading *reading)
     uint64_t wanted_bits = (reading->high - reading->low) * wanted->cut.kept * wanted->nslots *
                            reading->reader->numbers->stored.bits;
     reading->mapped_from = run->file_offset + reading->first_piece * run->piece_bytes + low;
-    if (!is_copied && bytes >= LONG_READ && wanted_bits / 8 >= bytes / 2) {
+    if (!is_copied && !reading->reader->is_apart && bytes >= LONG_READ &&
+        wanted_bits / 8 >= bytes / 2) {
         reading->mapping = mapping_open(reading->reader->fd, reading->mapped_from, bytes);
     }
 }
