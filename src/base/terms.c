@@ -37,7 +37,7 @@ NAMES(window, window_kind, "hann", "hamming", "blackman", "kaiser", "rect", "fil
 NAMES(normalise, normalise, "energy", "peak", "none")
 NAMES(order, channel_order, "ascending", "fft")
 NAMES(backend, backend_kind, "auto", "cpu", "opencl", "reference")
-NAMES(kernel, kernel_kind, "auto", "fused", "slide", "cache", "local", "fine", "blocks")
+NAMES(kernel, kernel_kind, KERNELS(KERNEL_NAME, COMMA))
 NAMES(fft, fft_kind, "auto", "vkfft", "clfft")
 NAMES(filter_method, filter_method, "auto", "direct", "overlap-save")
 NAMES(planning, fft_planning, "auto", "estimate", "measure", "patient")

@@ -138,17 +138,18 @@ enum channel_order {
 enum backend_kind { BACKEND_AUTO, BACKEND_CPU, BACKEND_OPENCL, BACKEND_REFERENCE };
 
 /* How the OpenCL backend filters: FIR and FFT in one kernel, one of the FIR kernels before a
- * library's FFT, or with the first of two or three kernels that transform by columns and rows. */
-enum kernel_kind {
-    KERNEL_AUTO,
-    KERNEL_FUSED,
-    KERNEL_SLIDE,
-    KERNEL_CACHE,
-    KERNEL_LOCAL,
-    KERNEL_FINE,
-    KERNEL_BLOCKS,
-    KERNEL_KINDS
-};
+ * library's FFT, or with the first of two or three kernels that transform by columns and rows.
+ * A list of ids and names, with something between. */
+/* clang-format off */
+#define KERNELS(kernel, and) \
+    kernel(AUTO, "auto") and kernel(FUSED, "fused") and kernel(SLIDE, "slide") and \
+    kernel(CACHE, "cache") and kernel(LOCAL, "local") and kernel(FINE, "fine") and \
+    kernel(BLOCKS, "blocks")
+/* clang-format on */
+#define KERNEL_ID(id, name) KERNEL_##id
+#define KERNEL_NAME(id, name) name
+#define COMMA ,
+enum kernel_kind { KERNELS(KERNEL_ID, COMMA), KERNEL_KINDS };
 
 /* Library of the FFT after the FIR kernels on OpenCL devices. */
 enum fft_kind { FFT_AUTO, FFT_VKFFT, FFT_CLFFT };

@@ -133,8 +133,8 @@ const struct schema job_bank_schema[] = {
      BANK(backend), .choices = backend_names},
     {"kernel", SCHEMA_CHOICE,
      "OpenCL kernel (opencl.md): `fused` filters and transforms in one kernel, `fine` by columns "
-     "and rows, `slide`, `cache`, `local` or `blocks` filter before a library's FFT; `auto` "
-     "measures them on the device and remembers",
+     "and rows, the others filter before a library's FFT; `auto` measures them on the device and "
+     "remembers",
      BANK(kernel), .choices = kernel_names},
     {"fft", SCHEMA_CHOICE, "FFT library on OpenCL devices, for kernels that use one", BANK(fft),
      .choices = fft_names},
