@@ -99,52 +99,51 @@ int ratio_parse(const char *text, struct ratio *out)
     return ok;
 }
 
-const char *nibbles_name(struct nibbles nibbles)
-{
-    static const char *const names[2][2] = {
-        {"4+4 two's complement lo=re", "4+4 two's complement hi=re"},
-        {"4+4 offset lo=re", "4+4 offset hi=re"}};
-    return names[nibbles.offset_binary][nibbles.high_is_real];
-}
+const double packing_levels[2][4] = {{-1, 1}, {-3.3359, -1, 1, 3.3359}};
 
-/* Returns 0 when the text is no such name. */
-static int nibbles_parse(const char *text, struct nibbles *out)
-{
-    for (int offset = 0; offset < 2; offset++) {
-        for (int high = 0; high < 2; high++) {
-            struct nibbles candidate = {offset, high};
-            if (strcmp(text, nibbles_name(candidate)) == 0) {
-                *out = candidate;
-                return 1;
-            }
-        }
+#define PACKING_ROW(name, bits, is_offset, high_is_real)                                           \
+    {                                                                                              \
+        name, bits, is_offset, high_is_real                                                        \
     }
-    return 0;
+static const struct {
+    const char *text;
+    uint32_t bits;
+    int is_offset, high_is_real;
+} packings[] = {PACKINGS_OF_NIBBLES(PACKING_ROW, COMMA), PACKINGS_BELOW_8(PACKING_ROW, COMMA),
+                PACKINGS_FROM_8(PACKING_ROW, COMMA)};
+enum { PACKINGS = sizeof packings / sizeof *packings };
+
+const char *packing_name(const struct packing *packing)
+{
+    const struct nibbles *pair = packing->bits == 0 ? &packing->nibbles : NULL;
+    const int is_offset = pair ? pair->offset_binary : packing->is_offset;
+    int i = 0;
+    while (i < PACKINGS - 1 &&
+           (packings[i].bits != packing->bits || packings[i].is_offset != is_offset ||
+            packings[i].high_is_real != (pair && pair->high_is_real))) {
+        i++;
+    }
+    return packings[i].text;
 }
 
 int packing_parse(const char *text, struct packing *out)
 {
-    static const struct {
-        const char *text;
-        uint32_t bits;
-        int is_offset;
-    } packings[] = {
-        {"1 bit", 1, 1},         {"2 bit offset", 2, 1},           {"2 bit two's complement", 2, 0},
-        {"4 bit offset", 4, 1},  {"4 bit two's complement", 4, 0}, {"8 bit offset", 8, 1},
-        {"16 bit offset", 16, 1}};
     static const char high_first[] = " high first";
     *out = (struct packing){.bits = 0};
-    for (size_t i = 0; i < sizeof packings / sizeof *packings; i++) {
-        size_t length = strlen(packings[i].text);
+    for (int i = 0; i < PACKINGS; i++) {
+        const uint32_t bits = packings[i].bits;
+        const int is_offset = packings[i].is_offset;
+        const size_t length = strlen(packings[i].text);
         if (strncmp(text, packings[i].text, length) == 0) {
-            int is_high = packings[i].bits < 8 && strcmp(text + length, high_first) == 0;
-            out->bits = packings[i].bits;
-            out->is_offset = packings[i].is_offset;
-            out->is_high_bit_first = is_high;
-            return is_high || text[length] == '\0';
+            *out = (struct packing){.nibbles = {bits == 0 && is_offset, packings[i].high_is_real},
+                                    .bits = bits,
+                                    .is_offset = bits > 0 && is_offset,
+                                    .is_high_bit_first = bits > 0 && bits < 8 &&
+                                                         strcmp(text + length, high_first) == 0};
+            return out->is_high_bit_first || text[length] == '\0';
         }
     }
-    return nibbles_parse(text, &out->nibbles);
+    return 0;
 }
 
 int number_type_parse(const char *text, struct number_type *out)

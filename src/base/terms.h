@@ -48,11 +48,13 @@ struct nibbles {
 struct packing {
     struct nibbles nibbles; /* of bits = 0: both parts of a sample in one byte */
     uint32_t bits;          /* of one number: 1, 2, 4, 8, 16 */
-    int is_offset;          /* value = stored - half of the range; else two's complement. Of 1 bit
-                               -1, 1; of 2 bits with offset VDIF's levels, with PACKING_HIGH */
+    int is_offset;          /* value = stored - half of the range; else two's complement. Of 1 and
+                               2 bits packing_levels */
     int is_high_bit_first;  /* below 8 bits: the first number is in a byte's high bits */
 };
-#define PACKING_HIGH 3.3359 /* the outer levels of 2 bits, where the inner ones are -1, 1 */
+
+/* Levels of numbers with offset of 1 and of 2 bits: by their bits less 1. */
+extern const double packing_levels[2][4];
 
 /* Type of a number in a file, in SigMF's notation: "ci16_le". */
 struct number_type {
@@ -291,16 +293,26 @@ extern const char *const filter_method_names[];
 extern const char *const window_names[], *const quantity_names[];
 extern const char *const polarisation_names[], *const stokes_v_names[], *const feed_names[];
 
-/* Returns "4+4 offset hi=re", "4+4 two's complement lo=re" and so on. */
-const char *nibbles_name(struct nibbles nibbles);
+/* Packings: name, bits (0: nibbles), is_offset, high_is_real; with something between. */
+/* clang-format off */
+#define PACKINGS_OF_NIBBLES(row, and) \
+    row("4+4 offset hi=re", 0, 1, 1) and row("4+4 offset lo=re", 0, 1, 0) and \
+    row("4+4 two's complement hi=re", 0, 0, 1) and row("4+4 two's complement lo=re", 0, 0, 0)
+#define PACKINGS_BELOW_8(row, and) \
+    row("1 bit", 1, 1, 0) and row("2 bit offset", 2, 1, 0) and \
+    row("2 bit two's complement", 2, 0, 0) and row("4 bit offset", 4, 1, 0) and \
+    row("4 bit two's complement", 4, 0, 0)
+#define PACKINGS_FROM_8(row, and) row("8 bit offset", 8, 1, 0) and row("16 bit offset", 16, 1, 0)
+#define PACKING_TEXT(name, bits, is_offset, high_is_real) "\"" name "\""
+#define PACKING_TEXTS /* for messages */ \
+    "one of " PACKINGS_OF_NIBBLES(PACKING_TEXT, ", ") ", " PACKINGS_BELOW_8(PACKING_TEXT, ", ") \
+    " (these also followed by \"high first\"), " PACKINGS_FROM_8(PACKING_TEXT, ", ")
+/* clang-format on */
 
-/* Reads the name of any packing: also "2 bit offset", "4 bit two's complement high first", "16 bit
- * offset" and "1 bit". PACKING_TEXTS lists them for messages. */
+/* Reads the name of any packing: also "4 bit two's complement high first". */
 int packing_parse(const char *text, struct packing *out) __attribute__((warn_unused_result));
-#define PACKING_TEXTS                                                                              \
-    "one of \"4+4 offset hi=re\", \"4+4 offset lo=re\", \"4+4 two's complement hi=re\", \"4+4 "    \
-    "two's complement lo=re\", \"1 bit\", \"2 bit offset\", \"2 bit two's complement\", \"4 bit "  \
-    "offset\", \"4 bit two's complement\" (these also followed by \"high first\"), \"8 bit "       \
-    "offset\", \"16 bit offset\""
+
+/* Returns the name of a packing, without the order of its bits. */
+const char *packing_name(const struct packing *packing);
 
 #endif

@@ -459,7 +459,7 @@ static void describe_print_samples(const struct archive *archive)
     display_print("  %-13s %s%s", "samples", sample_types[archive->format].name,
                   archive->is_complex ? " complex" : " real");
     if (archive->format == SAMPLE_I4) {
-        display_print(" (%s)", nibbles_name(archive->stored.nibbles));
+        display_print(" (%s)", packing_name(&(struct packing){.nibbles = archive->stored.nibbles}));
     }
     display_print(", %s at %s: %s", units_count(archive->samples),
                   units_hertz(archive->sample_rate_hz),

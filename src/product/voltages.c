@@ -64,9 +64,6 @@ static status_t voltages_name_axes(const struct voltages_spec *spec, struct text
     return STATUS_OK;
 }
 
-/* Levels of 1 and of 2 bits. */
-static const double usual[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
-
 /* Packing of a recorder's packets (input/read/reader_packets.c). */
 static void packing_of_packets(const struct packets *packets, struct voltages_packing *out)
 {
@@ -88,7 +85,7 @@ static void packing_of_packets(const struct packets *packets, struct voltages_pa
         }
     } else if (packets->bits <= 2) {
         out->bits = packets->bits;
-        memcpy(out->levels, usual[packets->bits == 2], sizeof usual[0]);
+        memcpy(out->levels, packing_levels[packets->bits - 1], sizeof *packing_levels);
     }
 }
 
@@ -132,21 +129,18 @@ static void packing_of_numbers(const struct archive *archive, struct voltages_pa
 }
 
 /* The name of the levels, if they have one. */
-static void packing_name(struct voltages_packing *packing)
+static void packing_call(struct voltages_packing *packing)
 {
-    static const char *const offset[] = {"", "1 bit", "2 bit offset", "", "4 bit offset"};
-    static const char *const two[] = {"", "", "2 bit two's complement", "",
-                                      "4 bit two's complement"};
     uint32_t count = 1u << packing->bits;
     int is_signed = packing->bits > 1;
     for (uint32_t i = 0; i < count; i++) {
         is_signed = is_signed && packing->levels[i] == (double)i - count / 2;
     }
     packing->is_signed = is_signed;
-    packing->name = is_signed ? two[packing->bits] : offset[packing->bits];
-    packing->has_levels =
-        !is_signed && (packing->bits > 2 || memcmp(packing->levels, usual[packing->bits - 1],
-                                                   count * sizeof *packing->levels) != 0);
+    packing->name = packing_name(&(struct packing){.bits = packing->bits, .is_offset = !is_signed});
+    packing->has_levels = !is_signed && (packing->bits > 2 ||
+                                         memcmp(packing->levels, packing_levels[packing->bits - 1],
+                                                count * sizeof *packing->levels) != 0);
 }
 
 void voltages_find_packing(const struct archive *archive, struct voltages_packing *out)
@@ -162,7 +156,7 @@ void voltages_find_packing(const struct archive *archive, struct voltages_packin
         packing_of_numbers(archive, out);
     }
     if (out->bits > 0 && out->bits < 8) {
-        packing_name(out);
+        packing_call(out);
         out->is_time_inner = numbers * out->bits % 8 != 0;
     }
     /* A missing number keeps its place only where the stored one is it, or it less the offset. */
@@ -317,8 +311,9 @@ static status_t voltages_put_samples(hid_t file, const struct voltages_spec *spe
         : is_packed                      ? h5_put_f64(*out, "offset", spec->packing->offset)
                                          : STATUS_OK);
     if (spec->format == SAMPLE_I4) {
-        const struct nibbles nibbles = {.offset_binary = 0, .high_is_real = 1};
-        TRY(h5_put_text(*out, "packing", nibbles_name(spec->nibbles ? *spec->nibbles : nibbles)));
+        const struct packing pair = {.nibbles =
+                                         spec->nibbles ? *spec->nibbles : (struct nibbles){0, 1}};
+        TRY(h5_put_text(*out, "packing", packing_name(&pair)));
     }
     if (spec->has_missing_value) {
         TRY(h5_put_f64(*out, "missing_value", spec->missing_value));

@@ -38,10 +38,9 @@ void dataset_set_packing(const struct packing *packing, const double *levels,
     number->kind = packing->is_offset ? NUMBER_UNSIGNED : NUMBER_SIGNED;
     number->offset = packing->is_offset ? (double)(UINT64_C(1) << (packing->bits - 1)) : 0;
     if (levels || (packing->is_offset && packing->bits <= 2)) {
-        static const double usual[2][4] = {{-1, 1}, {-PACKING_HIGH, -1, 1, PACKING_HIGH}};
         number->kind = NUMBER_LEVELS;
         number->offset = 0;
-        memcpy(number->levels, levels ? levels : usual[packing->bits - 1],
+        memcpy(number->levels, levels ? levels : packing_levels[packing->bits - 1],
                sizeof(double) << packing->bits);
     }
 }

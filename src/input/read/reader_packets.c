@@ -41,17 +41,15 @@ static status_t packets_create_numbers(const struct packets *packets, numbers_t 
 {
     const uint32_t bits = packets->is_packed ? 8 : packets->bits;
     const int is_plain = packets->is_packed || packets->kind == PACKETS_DRX;
-    const int is_one = bits == 1;
-    const struct archive_number stored = {
-        .kind = is_plain    ? NUMBER_SIGNED
-                : bits <= 2 ? NUMBER_LEVELS
-                            : NUMBER_UNSIGNED,
-        .bits = bits,
-        .offset = is_plain    ? 0
-                  : bits == 8 ? 127.5
-                              : ldexp(1, (int)bits - 1),
-        .is_doubled = !is_plain && bits == 8,
-        .levels = {is_one ? -1 : -PACKING_HIGH, is_one ? 1 : -1, 1, PACKING_HIGH}};
+    struct archive_number stored = {.kind = is_plain    ? NUMBER_SIGNED
+                                            : bits <= 2 ? NUMBER_LEVELS
+                                                        : NUMBER_UNSIGNED,
+                                    .bits = bits,
+                                    .offset = is_plain    ? 0
+                                              : bits == 8 ? 127.5
+                                                          : ldexp(1, (int)bits - 1),
+                                    .is_doubled = !is_plain && bits == 8};
+    memcpy(stored.levels, packing_levels[bits == 2], sizeof *packing_levels);
     TRY(numbers_create_as(&stored, packets->is_packed ? SAMPLE_I8 : packets->format, out));
     (*out)->is_plain = is_plain;
     return STATUS_OK;
