@@ -19,7 +19,7 @@ runs "an observation" "$voltmill" synth "$work/obs.yaml"
 job() {
     cat <<YAML
 input: {files: $work/obs.h5}
-channelise: {channels: 120, taps: 5}
+channelise: {channels: 120, taps: 5, window: hann}
 products:
   - {kind: spectra, file: $work/$1-spectra.h5}
   - {kind: power, file: $work/$1-power.h5, integrate: 10}

@@ -221,7 +221,7 @@ same "help has --pol alone" 2 "$({ "$voltmill" export --help; "$voltmill" plot -
 
 sed "s|TMP|$work|" >job.yaml <<'END'
 input: {files: nowhere.h5}
-channelise: {channels: 256, taps: 8}
+channelise: {channels: 256, taps: 8, window: hann}
 products: [{kind: power, file: TMP/p.h5}]
 END
 runs "a filter bank, without its archive" plot --filter -o filter.svg --data numbers.csv job.yaml

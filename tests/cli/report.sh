@@ -17,7 +17,7 @@ END
 "$voltmill" synth obs.yaml >/dev/null || exit 1
 cat >job.yaml <<'END'
 input: {files: obs.h5}
-channelise: {channels: 64, taps: 4}
+channelise: {channels: 64, taps: 4, window: hann}
 products:
   - {kind: power, file: power.h5, integrate: 8}
   - {kind: spectra, file: spectra.h5}

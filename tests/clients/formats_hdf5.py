@@ -60,7 +60,7 @@ class Check:
         self.name, self.rate, self.channels, self.keep = name, rate, channels, keep
         self.centres = np.asarray(centres, dtype=np.float64)
         job = {"input": {"files": files, **({"layout": layout} if layout else {})},
-               "channelise": {"channels": channels, "taps": TAPS},
+               "channelise": {"channels": channels, "taps": TAPS, "window": "hann"},
                "products": [{"kind": "spectra", "file": scratch(name + ".spectra.h5")}]}
         path = write_yaml(name + ".yaml", job)
         voltmill("run", path)

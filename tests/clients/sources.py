@@ -12,7 +12,7 @@ from common import finish, note, ok, same, scratch, synth, voltmill, write_yaml
 
 def run(name, archive, channels, **product):
     product = {"kind": "power", "file": scratch(f"{name}.power.h5"), **product}
-    job = {"input": {"files": archive}, "channelise": {"channels": channels, "taps": 4}, "products": [product]}
+    job = {"input": {"files": archive}, "channelise": {"channels": channels, "taps": 4, "window": "hann"}, "products": [product]}
     voltmill("run", "--force", write_yaml(f"{name}.yaml", job))
     with h5py.File(product["file"]) as file:
         return file["data"][...].astype("f8"), file["frequency"][...], file["time"][...]
