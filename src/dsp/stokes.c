@@ -34,7 +34,7 @@ void stokes_iquv(const struct stokes *stokes, size_t count, const float *const s
     const float *second = sums[stokes->is_swapped ? 0 : 1];
     /* Swapping takes A B* to its conjugate. */
     float im_sign = stokes->is_swapped ? -2.0F : 2.0F;
-    float v_sign = stokes->v == STOKES_V_IAU ? 1.0F : -1.0F;
+    float v_sign = stokes->v == STOKES_V_IAU ? STOKES_V_OF_RIGHT : -STOKES_V_OF_RIGHT;
     for (size_t k = 0; k < count; k++) {
         float sum = first[k] + second[k];
         float difference = first[k] - second[k];
@@ -51,7 +51,8 @@ void stokes_products(const struct stokes *stokes, const double quv[3], double *d
                      double cross[2])
 {
     int is_linear = stokes_is_linear(stokes);
-    *difference = is_linear ? quv[0] : quv[2];
+    double right = STOKES_V_OF_RIGHT * quv[2];
+    *difference = is_linear ? quv[0] : right;
     cross[0] = is_linear ? quv[1] : quv[0];
-    cross[1] = is_linear ? quv[2] : quv[1];
+    cross[1] = is_linear ? right : quv[1];
 }

@@ -20,6 +20,9 @@
 
 #include <stddef.h>
 
+/* V of a right-handed source of I = 1, as the IAU has it. */
+#define STOKES_V_OF_RIGHT 1
+
 /* Recognises two polarisations by their names (X and Y, MeerKAT's 0x and 0y, H and V: H counts as
  * X; R and L, RCP and LCP; upper or lower case), and sets all but the sign of V. Returns 0 if they
  * are none of these. */

@@ -31,7 +31,7 @@ static void polarise_stokes(const struct synth_polarisation *polarisation, doubl
 {
     quv[0] = quv[1] = quv[2] = 0;
     if (polarisation->circular) {
-        quv[2] = polarisation->circular;
+        quv[2] = STOKES_V_OF_RIGHT * polarisation->circular;
     } else if (polarisation->has_linear) {
         quv[0] = cos(2 * POLARISE_DEGREE * polarisation->linear_deg);
         quv[1] = sin(2 * POLARISE_DEGREE * polarisation->linear_deg);

@@ -18,7 +18,7 @@ struct synth_polarisation {
     double i, q, u, v;
     int has_linear;
     double linear_deg; /* from x (north) to y (east): Q, U = cos, sin of twice it */
-    int circular;      /* 1: right-handed (V > 0), -1: left-handed */
+    int circular;      /* 1: right-handed, -1: left-handed */
 };
 
 /* A source that is switched on and off periodically. */
