@@ -464,10 +464,7 @@ def mock_dada():
                                              NCHAN=4))
     expected = np.moveaxis(volts.reshape(20, 4, 128, 2), 0, 1).reshape(4, -1, 2).astype("f8")
     same(found[0, 0, 0], expected[..., 0] + 1j * expected[..., 1], "KAT-7: heaps of 128 samples")
-    for instrument in "UWB", "Medusa", "APSR":
-        said = voltmill("info", write_dada(scratch("blocks.dada"), bytes(8 * 4096), INSTRUMENT=instrument, NBIT=16, NDIM=2, NPOL=2, NCHAN=1,
-                                           TSAMP=0.25), status=4)
-        ok(f"INSTRUMENT = {instrument} without ORDER: its samples are in blocks" in said, f"{instrument}: blocks of unknown length are refused", said)
+    mock_dada_instruments()
     for bits, kind in (16, "<i2"), (16, ">i2"), (32, "<f4"):
         numbers = random.normal(0, 1000, (300, 4, 2, 2)).round().astype(kind)
         path = write_dada(scratch("wide.dada"), numbers.tobytes(), 8192, NBIT=bits, NDIM=2, NPOL=2, NCHAN=4, BW=-4.0,
@@ -498,6 +495,50 @@ def mock_dada():
     mock_dada_overlap()
     mock_dada_edge()
     mock_dada_spelling()
+
+
+def mock_dada_instruments():
+    """Heaps, and offset binary, by INSTRUMENT (dspsr's unpackers): heaps of `axes` and their sizes."""
+    sizes = {"p": 2, "c": 6}
+
+    def write(name, axes, steps, kind, **words):
+        numbers = random.integers(-100, 100, [4, *(sizes.get(axis, steps) for axis in axes), 2]).astype(kind)
+        found = np.transpose(numbers.astype("f8"), (1 + axes.index("p"), 1 + axes.index("c"), 0, 1 + axes.index("t"), 4))
+        found = found.reshape(2, sizes["c"], -1, 2)
+        stored = numbers.view("u2") ^ 0x8000 if words.pop("offset", 0) else numbers
+        path = write_dada(scratch("one.dada"), stored.tobytes(), INSTRUMENT=name, NDIM=2, NPOL=2, NCHAN=sizes["c"], NBIT=8 * numbers.itemsize,
+                          TSAMP=sizes["c"] / 4, **words)
+        return path, found[..., 0] + 1j * found[..., 1]
+
+    def check(name, axes, steps, kind, told, **words):
+        path, expected = write(name, axes, steps, kind, **words)
+        found, *_ = voltages("one", path)
+        same(found[0, 0], expected, f"INSTRUMENT {name} {words}, {kind}: [heap] and {axes}")
+        ok(told in assumed("one"), f"{name} says: {told}", assumed("one"))
+
+    check("MeerKAT", "pct", 256, "i1", "ENCODING is not there: numbers are two's complement")
+    check("LowCBF", "cpt", 32, "i2", "the scales of packets, and which were lost", UDP_NSAMP=32, UDP_NCHAN=3)
+    check("MidCBF", "cpt", 4, "i1", "the scales of packets, and which were lost", UDP_NSAMP=4, UDP_NCHAN=6)
+    check("LFAASP", "ctp", 2048, "i1", "")
+    check("BOREAS", "cpt", 384, "f4", "")
+    sizes["c"] = 1
+    for name in "UWB", "Medusa", "Apollo":
+        check(name, "cpt", 2048, "i2", "ENCODING is not there: numbers are offset binary, as its INSTRUMENT writes them", offset=1)
+    check("Medusa", "cpt", 2048, "i2", "", offset=1, ORDER="SFPT", ENCODING="OFFSETBINARY")
+    check("Medusa", "tcp", 64, "i1", "DAT_SCL_0_0 = 0.5 and further scales and offsets of the header are not applied", DAT_SCL_0_0=0.5)
+    check("Medusa", "tcp", 64, "f4", "", ORDER="TFPS")
+    sizes["p"] = 1
+    path = write_dada(scratch("one.dada"), (np.arange(2048, dtype="u2") ^ 0x8000).tobytes(), INSTRUMENT="UWB", NDIM=2, NPOL=1, NCHAN=1, NBIT=16,
+                      TSAMP=0.25)
+    same(voltages("one", path)[0].astype("c16").view("f8").ravel(), np.arange(2048), "UWB of one polarisation: offset binary, too")
+    sizes.update(p=2, c=6)
+    for name, kind, words, told in (("APSR", "i1", {}, "in blocks of an order that the header does not state"),
+                                    ("UWB", "f4", {}, "in blocks of an order that the header does not state"),
+                                    ("MKBFRo", "i1", {}, "in blocks of an order that the header does not state"),
+                                    ("MidCBF", "i2", {}, "has no UDP_NSAMP"),
+                                    ("LowCBF", "i2", {"PACKET_WEIGHTS_SIZE": 48, "UDP_NSAMP": 32}, "the weights of packets, no voltages")):
+        said = voltmill("info", write(name, "cpt", 32, kind, **words)[0], status=4)
+        ok(told in said, f"INSTRUMENT {name} {words} is refused", said)
 
 
 def mock_dada_overlap():

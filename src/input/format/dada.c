@@ -1,5 +1,5 @@
 /* PSRDADA: an ASCII header of lines and, after it, samples in one piece: [time][chan][pol][dim],
- * or heaps as some instruments write them, [heap][pol][chan][time of a heap][dim]. */
+ * or heaps as some instruments write them, such as [heap][pol][chan][time of a heap][dim]. */
 #include "input/format/dada.h"
 #include "base/memory.h"
 #include "input/archive.h"
@@ -163,19 +163,11 @@ static status_t dada_read_header(struct dada *dada, struct text *text)
 
 static void dada_set_dims(const struct dada *dada, struct archive *archive)
 {
-    if (dada->heap > 0) {
-        recorder_add_dim(archive, AXIS_POL, dada->pols);
-        recorder_add_dim(archive, AXIS_CHAN, dada->channels);
-        recorder_add_dim(archive, AXIS_TIME, dada->steps);
-        return;
-    }
-    recorder_add_dim(archive, AXIS_TIME, dada->steps);
-    if (dada->pols_first) {
-        recorder_add_dim(archive, AXIS_POL, dada->pols);
-    }
-    recorder_add_dim(archive, AXIS_CHAN, dada->channels);
-    if (!dada->pols_first) {
-        recorder_add_dim(archive, AXIS_POL, dada->pols);
+    for (size_t i = 0; i < sizeof dada->axes / sizeof *dada->axes; i++) {
+        recorder_add_dim(archive, dada->axes[i],
+                         dada->axes[i] == AXIS_TIME   ? dada->steps
+                         : dada->axes[i] == AXIS_CHAN ? dada->channels
+                                                      : dada->pols);
     }
 }
 

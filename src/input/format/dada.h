@@ -17,8 +17,8 @@ struct dada {
     uint64_t file_bytes, header_bytes;
     uint32_t pols, channels, bits;
     int is_complex, is_offset, big_endian;
-    uint64_t heap;     /* time steps of a heap: [heap][pol][chan][time of a heap]; 0: no heaps */
-    int pols_first;    /* [time][pol][chan] */
+    uint64_t heap; /* time steps of a heap, samples of which are ordered by `axes`; 0: no heaps */
+    enum axis axes[3]; /* the slowest first */
     int is_dc_at_edge; /* of each channel, of complex samples */
     struct ratio oversample;
     double seconds, centre_hz, width_hz;

@@ -237,9 +237,12 @@ static status_t dada_read_order(struct dada *dada)
             left[count++] = *c;
         }
     }
-    dada->pols_first = strcmp(left, "TPF") == 0;
+    const int pols_first = strcmp(left, "TPF") == 0;
+    dada->axes[0] = AXIS_TIME;
+    dada->axes[1] = pols_first ? AXIS_POL : AXIS_CHAN;
+    dada->axes[2] = pols_first ? AXIS_CHAN : AXIS_POL;
     return REQUIRED(
-        dada->pols_first || strcmp(left, "TFP") == 0 || strcmp(left, "TF") == 0 ||
+        pols_first || strcmp(left, "TFP") == 0 || strcmp(left, "TF") == 0 ||
             strcmp(left, "TP") == 0 || strcmp(left, "T") == 0,
         STATUS_DATA,
         "%s: ORDER = %s of %u channels and %u polarisations: time is not the slowest axis, and "
@@ -247,32 +250,69 @@ static status_t dada_read_order(struct dada *dada)
         dada->path, order, dada->channels, dada->pols);
 }
 
-/* Instruments whose samples are in heaps, which no other word says (dspsr's unpackers). Those of
- * steps 0 are in blocks of each polarisation, and refused where these are several. */
-static status_t dada_read_heap(struct dada *dada)
+/* Facts about instruments that no other word of a header states (dspsr's unpackers). */
+static const struct dada_instrument {
+    const char *names[3];
+    uint32_t bits, dims; /* 0: any */
+    uint32_t steps;      /* of a heap; 0: UDP_NSAMP; 1: the order is unknown, or no axis' */
+    enum axis axes[3];   /* in a heap, the slowest first */
+    int is_offset;       /* binary, without ENCODING */
+} instruments[] = {{{"MKBF"}, 0, 0, 256, {AXIS_POL, AXIS_CHAN, AXIS_TIME}, 0},
+                   {{"MeerKAT"}, 8, 2, 256, {AXIS_POL, AXIS_CHAN, AXIS_TIME}, 0},
+                   {{"KPSR"}, 8, 2, 128, {AXIS_POL, AXIS_CHAN, AXIS_TIME}, 0},
+                   {{"CASPSR"}, 8, 1, 4, {AXIS_POL, AXIS_CHAN, AXIS_TIME}, 0},
+                   {{"UWB", "Medusa", "Apollo"}, 16, 2, 2048, {AXIS_CHAN, AXIS_POL, AXIS_TIME}, 1},
+                   {{"LowCBF", "MidCBF"}, 0, 2, 0, {AXIS_CHAN, AXIS_POL, AXIS_TIME}, 0},
+                   {{"LFAASP"}, 8, 2, 2048, {AXIS_CHAN, AXIS_TIME, AXIS_POL}, 0},
+                   {{"Boreas", "BOREAS"}, 32, 2, 384, {AXIS_CHAN, AXIS_POL, AXIS_TIME}, 0},
+                   {{"UWB", "Medusa", "Apollo"}, 32, 2, 1, {AXIS_TIME}, 0},
+                   {{"Boreas", "BOREAS", "MKBFRo"}, 0, 2, 1, {AXIS_TIME}, 0},
+                   {{"APSR"}, 0, 2, 1, {AXIS_TIME}, 0}};
+
+static const struct dada_instrument *dada_find_instrument(const struct dada *dada, const char *word)
 {
-    static const struct {
-        const char *name;
-        uint32_t steps, dims; /* dims 0: any; else of 8 bits */
-    } known[] = {{"MKBF", 256, 0}, {"KPSR", 128, 2}, {"CASPSR", 4, 1},
-                 {"UWB", 0, 0},    {"Medusa", 0, 0}, {"APSR", 0, 0}};
-    char word[ASCII_VALUE] = "";
-    ascii_find(&dada->header, "INSTRUMENT", word);
-    const int has_order = ascii_find(&dada->header, "ORDER", NULL);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(word, known[i].name) == 0 && (!has_order || i == 0) &&
-            (known[i].dims == 0 ||
-             (dada->bits == 8 && known[i].dims == 1 + (uint32_t)dada->is_complex))) {
-            REQUIRE(known[i].steps > 0 || dada->pols == 1, STATUS_DATA,
-                    "%s: INSTRUMENT = %s without ORDER: its samples are in blocks of one "
-                    "polarisation after the other, of which the header says nothing: "
-                    "input.layout {format: raw, skip: %" PRIu64
-                    ", axes: \"time,pol:%u,time:2048\", ...} describes blocks of 2048",
-                    dada->path, word, dada->header_bytes, dada->pols);
-            dada->heap = known[i].steps;
+    for (size_t i = 0; i < 3 * sizeof instruments / sizeof *instruments; i++) {
+        const struct dada_instrument *one = &instruments[i / 3];
+        if (one->names[i % 3] && strcmp(word, one->names[i % 3]) == 0 &&
+            (one->bits == 0 || one->bits == dada->bits) &&
+            (one->dims == 0 || one->dims == 1 + (uint32_t)dada->is_complex)) {
+            return one;
         }
     }
-    return STATUS_OK;
+    return NULL;
+}
+
+/* ORDER takes precedence (not over MKBF), unless time is last in it: that says less than the
+ * instrument, since no recorder writes one stream after the other. */
+static status_t dada_read_heap(struct dada *dada)
+{
+    char word[ASCII_VALUE] = "";
+    char order[ASCII_VALUE] = "T";
+    ascii_find(&dada->header, "INSTRUMENT", word);
+    ascii_find(&dada->header, "ORDER", order);
+    const struct dada_instrument *one = dada_find_instrument(dada, word);
+    int is_last = *order && order[strlen(order) - 1] == 'T';
+    if (one && one->is_offset && !dada_find(&dada->header, "ENCODING", order)) {
+        dada->is_offset = 1;
+    }
+    if (!one || dada->channels * dada->pols == 1 || (!is_last && one != instruments)) {
+        return STATUS_OK;
+    }
+    REQUIRE(one->steps != 1, STATUS_DATA,
+            "%s: INSTRUMENT = %s without ORDER: its samples are in blocks of an order that the "
+            "header does not state: input.layout {format: raw, skip: %" PRIu64
+            ", axes: \"time,pol:%u,time:2048\", ...} describes blocks of 2048 of each polarisation",
+            dada->path, word, dada->header_bytes, dada->pols);
+    memcpy(dada->axes, one->axes, sizeof dada->axes);
+    dada->heap = one->steps;
+    if (one->steps > 0) {
+        return STATUS_OK;
+    }
+    TRY(ascii_u64(&dada->header, "UDP_NSAMP", 1, 1 << 20, &dada->heap, NULL));
+    return assume(dada->assumed,
+                  "INSTRUMENT = %s: the scales of packets, and which were lost, are "
+                  "in the file of their weights: they are not used",
+                  word);
 }
 
 /* Whether there is such a word, which must then be one of the two that are known, unless `is_idle`:
@@ -310,8 +350,12 @@ static status_t dada_note_usual(const struct dada *dada)
         TRY(assume_if(ascii_find(header, several[i], word) && strtoull(word, NULL, 10) > 1, assumed,
                       "%s = %s, but samples are read as those of one stream", several[i], word));
     }
-    TRY(assume_unless(has_encoding, assumed,
-                      "ENCODING is not there: numbers are two's complement"));
+    TRY(assume_unless(has_encoding, assumed, "ENCODING is not there: numbers are %s",
+                      dada->is_offset ? "offset binary, as its INSTRUMENT writes them"
+                                      : "two's complement"));
+    TRY(assume_if(dada_find(header, "DAT_SCL_0_0", word), assumed,
+                  "DAT_SCL_0_0 = %s and further scales and offsets of the header are not applied",
+                  word));
     return assume_unless(has_endian, assumed, "ENDIAN is not there: numbers are little-endian");
 }
 
@@ -353,11 +397,15 @@ static status_t dada_read_streams(struct dada *dada)
     return dada->heap > 0 ? STATUS_OK : dada_read_order(dada);
 }
 
-/* STATE as dspsr writes it (its Signal::State): Nyquist are real, Analytic complex voltages, all
- * others powers. Rate and band, which are compared with NDIM, bear out one of the two. */
+/* Files that are not of voltages. STATE as dspsr writes it (its Signal::State): Nyquist are real,
+ * Analytic complex voltages, all others powers. Rate and band, which are compared with NDIM, bear
+ * out one of the two. */
 static status_t dada_read_state(const struct dada *dada)
 {
     char state[ASCII_VALUE];
+    REQUIRE(!ascii_find(&dada->header, "PACKET_WEIGHTS_SIZE", state), STATUS_DATA,
+            "%s: PACKET_WEIGHTS_SIZE = %s: it contains the weights of packets, no voltages",
+            dada->path, state);
     if (!dada_find(&dada->header, "STATE", state)) {
         return STATUS_OK;
     }
