@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from common import DATA, Failed, canonical, finish, note, ok, same, scratch, voltmill, write_yaml
-from mocks.recorders import LEVELS, write_dada, write_guppi
+from mocks.recorders import LEVELS, card, write_dada, write_guppi
 import h5py
 
 try:
@@ -275,6 +275,33 @@ def mock_guppi_packets():
              "SYNCTIME and PKTIDX 0 say that it starts at 2020-05-31T00:15:03", start=1101)
     guppi_is("SYNCTIME beside PKTSTART 0", counts("a.raw", ten, lambda i: late + 4 * i, 128, PKTSTART=0, SYNCTIME=1590884100), ten,
              "the start time (STT_) is that of PKTIDX 6281250, the first block's, by SYNCTIME, not that of PKTSTART 0")
+
+
+def mock_guppi_beams():
+    """Floating point and beams as recorders of the ATA write them: BLADE's output beside the words of its antennas."""
+    words = {"DATATYPE": "'FLOAT'", "NANTS": 20, "NPOL": 2, "TBIN": 1e-6, "OBSFREQ": 1400.0, "OBSBW": 4.0, "PIPERBLK": 64, "STT_IMJD": 59000,
+             "STT_SMJD": 1000, "STT_OFFS": 0.5, "OVERLAP": 0, "PKTFMT": "'ATASNAPV'"}
+
+    def write(kind, aspects, **more):
+        numbers = random.normal(0, 1000, (2, aspects, 4, 64, 2, 2)).astype(kind)
+        said = {"OBSNCHAN": 4 * aspects, "NBITS": 8 * numbers.itemsize, "BLOCSIZE": numbers[0].nbytes, **words, **more}
+        path = put("beams.raw", *(b"".join(card(key, value) for key, value in {**said, "PKTIDX": 64 * i}.items()) + b"END" + b" " * 77
+                                  + block.tobytes() for i, block in enumerate(numbers)))
+        expected = np.transpose(numbers.astype("f8"), (1, 4, 2, 0, 3, 5)).reshape(aspects, 2, 4, 128, 2)
+        return path, expected[..., 0] + 1j * expected[..., 1]
+
+    for kind, aspects, axis, told, more in (
+            ("<f2", 1, 1, "NBEAMS 1 and NANTS 20 differ: samples are of beams", {"NBEAMS": 1}),
+            ("<f4", 3, 1, "NBEAMS 3 and NANTS 20 differ: samples are of beams", {"NBEAMS": 3}),
+            ("<f2", 1, 1, "NBEAMS 1 and NANTS 2 differ: samples are of beams", {"NBEAMS": 1, "NANTS": 2}),
+            ("<f2", 2, 0, "", {"NBEAMS": 1, "NANTS": 2}), ("<f4", 2, 1, "", {"NBEAMS": 2, "NANTS": 1, "DATATYPE": "'float'"})):
+        path, expected = write(kind, aspects, **more)
+        found, freq, start, _, gaps = voltages("beams", path)
+        same(np.moveaxis(found, 1 - axis, 0)[0], expected, f"GUPPI RAW of {kind}, {more}: {aspects} {('antennas', 'beams')[axis]}")
+        ok(freq[0] == 1398.5e6 and start == (59000, 1000.5) and len(gaps) == 0, "frequencies and start", freq, start, gaps)
+        ok(told in assumed("beams") if told else not assumed("beams"), f"says {told or 'nothing'}", assumed("beams"))
+    said = voltmill("info", write("<f4", 1, NBEAMS=1, NBITS=8)[0], status=4)
+    ok("NBITS = 8 and DATATYPE = FLOAT, expected 16 or 32" in said, "floats of 8 bits are refused", said)
 
 
 def mock_guppi_damage():
@@ -626,6 +653,7 @@ def mock_dada_spelling():
 
 mock_guppi()
 mock_guppi_packets()
+mock_guppi_beams()
 mock_guppi_damage()
 mock_guppi_dropped()
 mock_dada()

@@ -493,7 +493,7 @@ static void nonsense_is_refused(void **state)
         {"OBSNCHAN='many'", "OBSNCHAN = many, expected"},
         {"OBSNCHAN=3,NANTS=2", "OBSNCHAN = 3 coarse channels of NANTS = 2"},
         {"NPOL=3", "NPOL = 3"},
-        {"NBITS=7", "NBITS = 7, expected 2, 4, 8 or 16"},
+        {"NBITS=7", "NBITS = 7, expected 2, 4, 8, 16 or 32"},
         {"OVERLAP=64", "OVERLAP = 64, expected a whole number from 0 to 63"},
         {"TBIN=0", "TBIN = 0, expected"},
         {"TBIN=nan", "TBIN = nan, expected"},

@@ -277,7 +277,7 @@ static void guppi_set_dims(const struct guppi *guppi, uint64_t samples, struct a
     if (guppi->is_time_first) {
         recorder_add_dim(archive, AXIS_TIME, samples);
     } else if (guppi->stations > 1) {
-        recorder_add_dim(archive, AXIS_STATION, guppi->stations);
+        recorder_add_dim(archive, guppi->are_beams ? AXIS_BEAM : AXIS_STATION, guppi->stations);
     }
     recorder_add_dim(archive, AXIS_CHAN, guppi->channels);
     if (!guppi->is_time_first) {
@@ -403,13 +403,14 @@ static status_t guppi_describe(struct guppi_file *file, uint64_t more)
     const struct guppi_block *last = &blocks->items[blocks->count - 1];
     struct job_layout own = {.files_along = layout->files_along};
     const struct recorder_number number = {.bits = guppi->bits,
+                                           .is_half = guppi->is_float && guppi->bits == 16,
                                            .is_complex = guppi->is_complex,
                                            .nibbles = {.offset_binary = 0, .high_is_real = 1},
                                            .levels = guppi->bits == 2 ? guppi_levels : NULL};
     archive->parts[0].samples = last->first + guppi_steps(guppi, last) + more;
     guppi_set_dims(guppi, archive->parts[0].samples, archive);
     TRY_OUT(guppi_name_pols(file));
-    TRY_OUT(guppi_name_stations(file));
+    TRY_OUT(guppi->are_beams ? STATUS_OK : guppi_name_stations(file));
     TRY_OUT(guppi_set_words(file, &own));
     TRY_OUT(guppi_check_synctime(file));
     TRY_OUT(layout->has_oversampling ? STATUS_OK : guppi_set_oversampling(file, &own));

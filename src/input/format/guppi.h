@@ -9,8 +9,9 @@
 struct guppi {
     uint64_t block_bytes;        /* the last block may have less */
     uint32_t stations, channels; /* of each station */
+    int are_beams;               /* these stations */
     uint32_t pols, bits;
-    int is_complex;
+    int is_float, is_complex;
     int is_time_first; /* PKTFMT SIMPLE: [time][chan][pol]; else [station][chan][time][pol] */
     double seconds;    /* from sample to sample */
     double centre_hz, width_hz;

@@ -9,16 +9,17 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MOST_CHANNELS = 1 << 22, MOST_STATIONS = 1 << 16 };
 
 /* Words that must not change; those before SAME_TEXT are compared in other ways, and those from
  * NAMES on may change. */
-enum { SAME_TEXT = 5, NAMES = 18 };
-static const char *const watched[] = {"BLOCSIZE", "STT_IMJD", "STT_SMJD", "STT_OFFS", "STTVALID",
-                                      "OBSNCHAN", "NANTS",    "NPOL",     "NBITS",    "PKTFMT",
-                                      "OVERLAP",  "TBIN",     "OBSFREQ",  "OBSBW",    "CHAN_BW",
-                                      "PKTSIZE",  "PIPERBLK", "PKTSTART", "ANTNMS00", "ANTNMS01"};
+enum { SAME_TEXT = 5, NAMES = 20 };
+static const char *const watched[] = {
+    "BLOCSIZE", "STT_IMJD", "STT_SMJD", "STT_OFFS", "STTVALID", "OBSNCHAN", "NANTS",   "NPOL",
+    "NBITS",    "PKTFMT",   "OVERLAP",  "TBIN",     "OBSFREQ",  "OBSBW",    "CHAN_BW", "PKTSIZE",
+    "PIPERBLK", "PKTSTART", "NBEAMS",   "DATATYPE", "ANTNMS00", "ANTNMS01"};
 enum { WATCHED = sizeof watched / sizeof *watched };
 
 int guppi_watches(const char *card)
@@ -99,25 +100,57 @@ status_t guppi_compare_words(struct guppi_file *file, const struct ascii *header
     return STATUS_OK;
 }
 
-/* Coarse channels, polarisations, bits. */
-static status_t guppi_read_streams(const struct ascii *header, struct guppi *out)
+/* OBSNCHAN counts the channels of all NANTS antennas, or of NBEAMS beams that were made of them:
+ * NBEAMS counts where the width of a channel is that of beams, since some recorders write NBEAMS 1
+ * beside antennas, others leave the NANTS of what they made beams of. */
+static status_t guppi_read_stations(const struct ascii *header, uint64_t channels, char **assumed,
+                                    uint64_t *stations, int *are_beams)
 {
+    uint64_t beams = 0;
+    double seconds = 0;
+    double width = 0;
+    int found = 0;
+    *stations = 1;
+    TRY(ascii_u64(header, "NANTS", 1, MOST_STATIONS, stations, ASCII_MAYBE));
+    TRY(ascii_u64(header, "NBEAMS", 0, MOST_STATIONS, &beams, &found));
+    TRY(ascii_f64(header, "TBIN", -1e15, 1e15, &seconds, ASCII_MAYBE));
+    TRY(ascii_f64(header, "OBSBW", -1e15, 1e15, &width, ASCII_MAYBE));
+    const double rates = (double)channels / (seconds * 1e6 * fabs(width));
+    *are_beams = beams > 0 && fabs(rates / (double)beams - 1) < 0.01 &&
+                 !(fabs(rates / (double)*stations - 1) < 0.01);
+    TRY(assume_if(*are_beams && *stations > 1, assumed,
+                  "NBEAMS %" PRIu64 " and NANTS %" PRIu64
+                  " differ: samples are of beams, whose channels OBSBW and TBIN agree with",
+                  beams, *stations));
+    *stations = *are_beams ? beams : *stations;
+    return STATUS_OK;
+}
+
+/* Coarse channels, polarisations, bits. */
+static status_t guppi_read_streams(const struct ascii *header, char **assumed, struct guppi *out)
+{
+    enum { FLOAT = 32 };
     char format[ASCII_VALUE] = "";
+    char type[ASCII_VALUE] = "";
     uint64_t stations = 1;
     uint64_t channels = 0;
     uint64_t pols = 0;
     uint64_t bits = 8;
-    TRY(ascii_u64(header, "NANTS", 1, MOST_STATIONS, &stations, ASCII_MAYBE));
     TRY(ascii_u64(header, "OBSNCHAN", 1, MOST_CHANNELS, &channels, NULL));
+    TRY(guppi_read_stations(header, channels, assumed, &stations, &out->are_beams));
     REQUIRE(channels % stations == 0, STATUS_DATA,
             "%s: OBSNCHAN = %" PRIu64 " coarse channels of NANTS = %" PRIu64 " antennas together, "
             "expected a multiple of NANTS",
             header->path, channels, stations);
     TRY(ascii_u64(header, "NPOL", 1, 4, &pols, NULL));
     REQUIRE(pols != 3, STATUS_DATA, "%s: NPOL = 3, expected 1, 2 or 4", header->path);
-    TRY(ascii_u64(header, "NBITS", 2, 16, &bits, ASCII_MAYBE));
-    REQUIRE(bits == 2 || bits == 4 || bits == 8 || bits == 16, STATUS_DATA,
-            "%s: NBITS = %" PRIu64 ", expected 2, 4, 8 or 16", header->path, bits);
+    TRY(ascii_u64(header, "NBITS", 2, FLOAT, &bits, ASCII_MAYBE));
+    ascii_find(header, "DATATYPE", type);
+    out->is_float = bits == FLOAT || strncasecmp(type, "FLOAT", 5) == 0;
+    REQUIRE(bits == 16 || (out->is_float ? bits == FLOAT : bits == 2 || bits == 4 || bits == 8),
+            STATUS_DATA, "%s: NBITS = %" PRIu64 "%s, expected %s", header->path, bits,
+            out->is_float ? " and DATATYPE = FLOAT" : "",
+            out->is_float ? "16 or 32" : "2, 4, 8, 16 or 32");
     ascii_find(header, "PKTFMT", format);
     out->is_time_first = strcmp(format, "SIMPLE") == 0;
     out->stations = (uint32_t)stations;
@@ -292,7 +325,7 @@ status_t guppi_read_words(struct guppi_file *file)
     struct guppi *guppi = &file->guppi;
     TRY(ascii_once(&file->header, watched, WATCHED));
     TRY(ascii_once(&file->header, &feed, 1));
-    TRY(guppi_read_streams(&file->header, guppi));
+    TRY(guppi_read_streams(&file->header, &file->archive->assumed, guppi));
     TRY(guppi_read_band(file));
     TRY(guppi_read_block(&file->header, guppi));
     TRY(guppi_read_start(&file->header, &guppi->has_start, &guppi->start));

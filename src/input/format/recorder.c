@@ -216,6 +216,8 @@ static status_t recorder_set_number(const struct recorder_number *number,
     if (number->levels && !own->numbers.has_packing) {
         archive->stored.number.kind = NUMBER_LEVELS;
         memcpy(archive->stored.number.levels, number->levels, sizeof(double) << number->bits);
+    } else if (number->is_half) {
+        archive->stored.number.kind = NUMBER_FLOAT;
     } else if (number->bits < 32 && !is_pair && (number->bits < 8 || packing.is_offset)) {
         dataset_set_packing(&packing, own->numbers.nlevels > 0 ? own->numbers.levels : NULL,
                             &archive->stored.number);

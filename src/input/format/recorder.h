@@ -42,6 +42,7 @@ void recorder_add_dim(struct archive *archive, enum axis axis, uint64_t size);
 /* How numbers are stored. */
 struct recorder_number {
     uint32_t bits; /* 1, 2, 4, 8, 16, or 32: floating point */
+    int is_half;   /* 16 bits are floating point, too */
     int is_complex;
     struct nibbles nibbles; /* of complex samples of 4 + 4 bits */
     int is_offset;          /* offset binary instead of two's complement */

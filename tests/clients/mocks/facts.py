@@ -73,6 +73,8 @@ GUPPI = [
     F("OVERLAP", SPAN + " start", "PIPERBLK"),
     F("DIRECTIO", "", "*padding=zero=removed", says="DIRECTIO|header of a GUPPI RAW block", last="free"),
     F("FD_POLN", NAMES, removed="default", more={"circular": "CIRC"}, same="*"),
+    F("NBEAMS", "", removed="default", same="*"),
+    F("DATATYPE", "", removed="default", same="*", more={"float": "FLOAT"}, says="DATATYPE|NBITS"),
     F("SRC_NAME|TELESCOP|RA_STR|DEC_STR", NAMES, removed="default", same="*", last="free"),
     F("NDROP", "weights rows", "NPKT=removed", removed="told", last="own"),
     F("NPKT", "weights rows", "DROPSTAT", removed="told", last="own"),
@@ -82,7 +84,7 @@ GUPPI = [
 GUPPI_ALSO = {"CHAN_BW": lambda keys, size: float(keys["OBSBW"]) / int(keys["OBSNCHAN"]), "PKTSTART": 0,
               "PKTSIZE": lambda keys, size: (size - int(keys["OVERLAP"]) * size // (int(keys["PIPERBLK"]) + int(keys["OVERLAP"])))
               // int(keys["PIPERBLK"]), "SRC_NAME": "'B1937+21'", "TELESCOP": "'GBT'", "RA_STR": "'19:39:38.6'",
-              "DEC_STR": "'+21:34:59'", "OBSERVER": "'someone'", "FD_POLN": "'LIN'", "FRONTEND": "'Rcvr'"}
+              "DEC_STR": "'+21:34:59'", "OBSERVER": "'someone'", "FD_POLN": "'LIN'", "FRONTEND": "'Rcvr'", "NBEAMS": 1, "DATATYPE": "'INTEGER'"}
 GUPPI_DROPS = {"NPKT": lambda keys, size: int(keys["PIPERBLK"]), "NDROP": 0,
                "DROPSTAT": lambda keys, size: f"'0/{keys['PIPERBLK']}'"}
 
