@@ -189,7 +189,7 @@ status=0
 same "or all of it, with holes: never in silence" 6 "$status"
 "$voltmill" info torn.raw >info.txt && grep -q 'lost  *samples 192 \.\. 256: torn\.raw is cut off: it ends with 524' info.txt
 ok $? "info of a file that is cut off"
-fails "info of a text" 4 'job\.yaml is not an HDF5 file \([0-9]+ bytes\), and shows no other format \(npy, wav, sigmf, guppi, dada' "$voltmill" info job.yaml
+fails "info of a text" 4 'job\.yaml is not an HDF5 file \([0-9]+ bytes\), and shows no other format \(npy, wav, sigmf, guppi, mwax, dada' "$voltmill" info job.yaml
 
 # --- commands that take products
 while read -r file is expects command; do

@@ -61,6 +61,7 @@ struct format {
     row(wav_format) \
     row(sigmf_format) \
     row(guppi_format) \
+    row(mwax_format) \
     row(dada_format) \
     row(digital_rf_format) \
     row(drx_format) \

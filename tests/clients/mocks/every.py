@@ -98,6 +98,17 @@ def dada_heaps(at, rng):
 
 
 @mock()
+def mwax(at, rng):
+    """Two coarse channels, each in two files; some packets are lost, where delays have shifted them."""
+    for chan in 109, 110:
+        for k in range(2):
+            packets = rng.random((4, 16)) > 0.2
+            recorders.write_mwax(at(f"{k}_{chan}.sub"), noise(rng, (2, 2, 32768, 2)), delays=(3, 3, -5, -5), packets=packets,
+                                 COARSE_CHANNEL=chan, SUBOBS_ID=1344081136 + 8 * k, OBS_OFFSET=8 * k)
+    return "*.sub"
+
+
+@mock()
 def vdif(at, rng):
     """Frames in random order; some are lost, flagged, there twice; streams of either sideband, in two files."""
     frames = []

@@ -125,6 +125,26 @@ DADA_ALSO = {"MJD_START": "58882.170214120370", "PICOSECONDS": 500000000000, "ST
              * int(keys["NCHAN"]) // 8 * 1000000}
 
 
+# ---- MWAX: MWATelescope/mwax_udp2sub, src/makesub.c; docs/formats-recorders.md
+
+MWAX = [
+    F("HDR_SIZE", "rows weights shape", "*length", known=True),
+    F("NBIT|NPOL", "rows", says="NBIT|NPOL"),
+    F("NINPUTS", "rows shape weights names rate freq", says="NINPUTS|bytes|IDX"),
+    F("NTIMESAMPLES", SPAN + " names", "TRANSFER_SIZE", says="NTIMESAMPLES|bytes|ends early|names"),
+    F("SAMPLE_RATE", RATE + " start oversampling", says="SAMPLE_RATE|BANDWIDTH_HZ|ends early|IDX|overlap|apart|starts"),
+    F("BANDWIDTH_HZ", "freq rows oversampling shape", says="SAMPLE_RATE|BANDWIDTH_HZ|apart|closer|oversampl"),
+    F("SECS_PER_SUBOBS", SPAN + " names", says="SECS_PER_SUBOBS|ends early|IDX|bytes|overlap|starts"),
+    F("COARSE_CHANNEL", FREQ + " shape", says="COARSE_CHANNEL|overlap|starts", last="own"),
+    F("SUBOBS_ID", START + " " + SPAN, "UTC_START", says="SUBOBS_ID|overlap|starts|NDIM", last="own", known=True),
+    F("UTC_START|OBS_OFFSET", "", "SUBOBS_ID", removed="told", last="own", says="UTC_START|OBS_OFFSET", same="*"),
+    F("IDX_PACKET_MAP", "weights rows names", says="IDX_PACKET_MAP|missing|unreadable", same="*"),
+    F("IDX_DELAY_TABLE", "weights rows names", says="IDX_DELAY_TABLE|IDX_PACKET_MAP|names|delays", same="*"),
+    F("TRANSFER_SIZE", "", "NTIMESAMPLES", removed="told", last="own", same="*"),
+    *ignored("POPULATED", "OBS_ID", "MODE", "MWAX_SUB_VER"),
+]
+
+
 # ---- VDIF: the specification (vlbi.org/vdif) and its extended headers 1 and 3; docs/formats-recorders.md
 
 VDIF_BITS = {"invalid": (0, "<u4", 31, 1), "legacy": (0, "<u4", 30, 1), "second": (0, "<u4", 0, 30),
@@ -558,6 +578,7 @@ FORMATS = {
     "dada": (dada, DADA, {"bare": {}, "rich": DADA_ALSO}),
     "dada_heaps": (dada, DADA, {"bare": {}, "rich": {**DADA_ALSO, "FILE_SIZE": None}}),
     "dada_long": (dada, DADA, {"bare": {}}),
+    "mwax": (dada, MWAX, {"bare": {}}),
     "vdif": (frames(32 + 128, VDIF_BITS), vdif("*job", "*job"), {"bare": {}}),
     "vdif_complex": (frames(16 + 400, VDIF_BITS), vdif(), {"bare": {}}),
     "vdif_edv3": (frames(32 + 1000, EDV_BITS), vdif("", "rate"), {"bare": {}}),

@@ -1,4 +1,4 @@
-"""GUPPI RAW and PSRDADA."""
+"""GUPPI RAW, PSRDADA and sub-observations of the MWA."""
 import numpy as np
 
 LEVELS = np.array([3.3358750, 1, -1, -3.3358750])  # of 2 bits, by GUPPI's codes
@@ -51,4 +51,31 @@ def write_dada(path, payload, header=4096, **words):
     text = "".join(f"{key} {value}  # as said\n" for key, value in words.items()).encode()
     with open(path, "wb") as file:
         file.write(text + b"\0" * (header - len(text)) + payload)
+    return path
+
+
+def write_mwax(path, volts, steps=512, delays=(), packets=None, row=28, tiles=None, **words):
+    """volts [station][pol][time][reim], 8 s; whole samples of delay of each input, packets that came [input][packet of
+    2048], both in the tables of the first block; None: a header has no such word."""
+    stations, pols, total, _ = volts.shape
+    inputs, rate = stations * pols, total // 8
+    delays = np.zeros(inputs, "<i2") if len(delays) == 0 else np.array(delays, "<i2")
+    tiles = np.arange(stations) + 101 if tiles is None else np.array(tiles)
+    table = np.zeros((inputs, row), "u1")
+    table[:, :2] = (2 * np.repeat(tiles, 2) + np.arange(inputs) % 2).astype("<u2").view("u1").reshape(inputs, 2)
+    table[:, 2:4] = delays.view("u1").reshape(inputs, 2)
+    packets = np.ones((inputs, total // 2048), bool) if packets is None else packets
+    came = np.packbits(packets, axis=1)
+    first = np.zeros(inputs * steps * 2, "u1")
+    first[:table.size] = table.ravel()
+    first[table.size:table.size + came.size] = came.ravel()
+    words = {"HDR_SIZE": 4096, "POPULATED": 1, "OBS_ID": 1344081136, "SUBOBS_ID": 1344081136, "MODE": "MWAX_VCS",
+             "UTC_START": "2022-08-09-11:51:58", "OBS_OFFSET": 0, "NBIT": 8, "NPOL": 2, "NTIMESAMPLES": steps, "NINPUTS": inputs,
+             "TRANSFER_SIZE": inputs * (steps + total) * 2, "COARSE_CHANNEL": 109, "SECS_PER_SUBOBS": 8, "BANDWIDTH_HZ": rate,
+             "SAMPLE_RATE": rate, "IDX_PACKET_MAP": f"{table.size}+{came.size}", "IDX_DELAY_TABLE": f"0+{table.size}",
+             "MWAX_SUB_VER": 2, **words}
+    text = "".join(f"{key} {value}\n" for key, value in words.items() if value is not None).encode()
+    blocks = volts.reshape(inputs, -1, steps, 2).transpose(1, 0, 2, 3).astype("i1")
+    with open(path, "wb") as file:
+        file.write(text + b"\0" * (4096 - len(text)) + first.tobytes() + blocks.tobytes())
     return path
