@@ -165,6 +165,7 @@ plain("compound-3.h5", pairs("i1", "i1", "i1"))
 plain("compound-mixed.h5", pairs("i1", "i2"))
 plain("compound-order.h5", pairs("<i2", ">i2"))
 plain("compound-good.h5", pairs("i2", "i2"))
+plain("compound-turned.h5", np.zeros((1024, 2), [("Imag", "i2"), ("Real", "i2")]))
 def patched(path, before, value):
     """Replaces the four bytes behind `before`."""
     content = bytearray(open(path, "rb").read())
@@ -397,6 +398,8 @@ bad "compound of 1" 4 'compound-1\.h5: /x: its compound has 1 member, expected 2
 bad "compound of 3" 4 'compound-3\.h5: /x: its compound has 3 members, expected 2' compound-3.h5 "$pair"
 bad "compound of two types" 4 'compound-mixed\.h5: /x: the two members .* differ' compound-mixed.h5 "$pair"
 bad "compound of two byte orders" 4 'compound-order\.h5: /x: the two members .* differ' compound-order.h5 "$pair"
+bad "compound with the imaginary part first" 4 'compound-turned\.h5: /x: its compound has Imag before Real, expected the real part first' \
+    compound-turned.h5 "$pair"
 bad "compound of compounds" 4 'compound-nested\.h5: /x contains' compound-nested.h5 "$pair"
 bad "compound and reim" 4 'compound-good\.h5: /x: its elements are complex already, yet axes names reim' \
     compound-good.h5 "$(foreign time,reim)"

@@ -20,6 +20,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* Samples of a dataset: from HDF5's types and the packing to numbers as they are stored. */
 
@@ -133,6 +134,28 @@ static int dataset_has_two_places(hid_t type, size_t number_bytes)
     return number_bytes <= bytes && high <= bytes - number_bytes && high - low >= number_bytes;
 }
 
+/* Checks that the members do not name the imaginary part first: read as they are, such samples
+ * would be conjugates times i, with the band reversed. A job that states the sideband knows. */
+static status_t dataset_check_parts(hid_t type, const char *where, const struct job_layout *layout)
+{
+    static const char *const turned[][2] = {
+        {"imag", "real"}, {"imaginary", "real"}, {"im", "re"}, {"i", "r"}, {"q", "i"}};
+    char *first = H5Tget_member_name(type, 0);
+    char *second = H5Tget_member_name(type, 1);
+    int is_turned = 0;
+    for (size_t i = 0; first && second && i < sizeof turned / sizeof *turned; i++) {
+        is_turned |= strcasecmp(first, turned[i][0]) == 0 && strcasecmp(second, turned[i][1]) == 0;
+    }
+    status_t st = REQUIRED(!is_turned || layout->has_sideband, STATUS_DATA,
+                           "%s: its compound has %s before %s, expected the real part first: with "
+                           "input.layout.sideband, the opposite of what it is, they are read as "
+                           "conjugates",
+                           where, first, second);
+    H5free_memory(first);
+    H5free_memory(second);
+    return st;
+}
+
 /* Sets is_compound and number, or (4 + 4 bits) format, as samples are stored: numbers_settle() says
  * what is handed out. Fails with DATA. */
 static status_t dataset_read_type(hid_t dataset, const char *where, const struct job_layout *layout,
@@ -159,6 +182,7 @@ static status_t dataset_read_type(hid_t dataset, const char *where, const struct
                     "side in it",
                     where, H5Tget_member_offset(type, 0), H5Tget_member_offset(type, 1),
                     H5Tget_size(type));
+        TRY_OUT(dataset_check_parts(type, where, layout));
     } else {
         number = H5Tcopy(type);
     }
