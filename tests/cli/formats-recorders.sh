@@ -115,6 +115,9 @@ put("three.vdif", *vdif(3))
 put("five.vdif", *vdif(5, legacy=1))
 put("version.vdif", *vdif(2, version=3))
 put("torn.vdif", next(vdif(2, edv=3))[:500])
+put("sg", struct.pack("<7I", 0xfeed6666, 2, 5 * 2032 + 8, 0, 2032, 0, 5 * 2032 + 8) + b"".join(
+    struct.pack("<4I", 100, 30 << 24 | i, 2032 // 8, 1 << 26) + bytes(16 + 2000) for i in range(5)))
+put("net.pcap", struct.pack("<IHHIIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1) + bytes(3000))
 put("m5b", (struct.pack("<4I", 0xabaddeed, 1, 0x12345678, 0) + bytes(range(100)) * 100) * 3)
 put("m4", b"abc" * 5, mark4(64))
 put("m4.32", mark4(32))
@@ -218,6 +221,8 @@ five.vdif looks like VDIF \(version 0, numbers of 5 bits\)
 version.vdif looks like VDIF \(version 3, numbers of 2 bits\), expected version 0 or 1
 torn.vdif \(500 bytes\): it looks like VDIF .*no frame follows
 m5b looks like Mark 5B .*: convert it to VDIF
+sg looks like one of the files among which a Mark 6 scattered a recording
+net.pcap is a capture of a network
 m4 looks like Mark 4 of 64 tracks
 m4.32 looks like Mark 4 of 32 tracks
 codif looks like CODIF .*: convert it to VDIF

@@ -54,6 +54,15 @@ static const struct unread_row unread_rows[] = {
     {0, BYTES("\xde\xc0\xde\x5c"),
      "looks like LWA packets (sync word 0xDEC0DE5C), but has no whole DRX packet of 4128 or 8224 "
      "bytes with a beam and a decimation; TBN and TBW are not read"},
+    {0, BYTES("\x66\x66\xed\xfe"),
+     "looks like one of the files among which a Mark 6 scattered a recording (sync word "
+     "0xFEED6666), with every Nth block: gather them first (mk6gather, m6sg_gather)"},
+    {0, BYTES("\xd4\xc3\xb2\xa1"),
+     "is a capture of a network (pcap): extract the payload of its packets first"},
+    {0, BYTES("\x4d\x3c\xb2\xa1"),
+     "is a capture of a network (pcap): extract the payload of its packets first"},
+    {0, BYTES("\x0a\x0d\x0d\x0a"),
+     "is a capture of a network (pcapng): extract the payload of its packets first"},
     {0, BYTES("\x1f\x8b"), "is compressed with gzip: uncompress it first (gunzip)"},
     {0, BYTES("BZh"), "is compressed with bzip2: uncompress it first (bunzip2)"},
     {0,

@@ -1,5 +1,6 @@
 /* VDIF: frames of a VLBI recorder. Their headers say times, threads and how numbers are stored, and
  * perhaps the sample rate; what the streams are, only the job can say. */
+#include "base/byte_order.h"
 #include "base/memory.h"
 #include "input/archive.h"
 #include "input/format/formats.h"
@@ -539,6 +540,9 @@ out:
     return st;
 }
 
+/* A Mark 6 scatters blocks of frames over its disks: one of its files is no recording. */
+static const uint32_t MARK6_SCATTERED = 0xfeed6666;
+
 /* Frames may begin behind the first byte, which must be a frame like them, flagged, or fill: other
  * files hold bytes like headers, too. A file of a single frame must be no longer, and say by its
  * extended data what it is. */
@@ -559,6 +563,9 @@ static status_t vdif_recognise(const char *path, int *is_it)
     }
     const struct packets_seek seek = {.fd = fd, .path = path, .bytes = identity.bytes};
     TRY_OUT(file_read(fd, path, 0, bytes, min_u64(sizeof bytes, identity.bytes)));
+    if (load_u32(bytes, 0) == MARK6_SCATTERED) {
+        goto out;
+    }
     vdif_header_read(bytes, &first);
     int is_late = first.is_fill || first.is_invalid;
     if (is_late || vdif_is_possible(&first)) {
