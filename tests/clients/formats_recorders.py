@@ -559,9 +559,9 @@ def mock_dada_instruments():
                       TSAMP=0.25)
     same(voltages("one", path)[0].astype("c16").view("f8").ravel(), np.arange(2048), "UWB of one polarisation: offset binary, too")
     sizes.update(p=2, c=6)
-    for name, kind, words, told in (("APSR", "i1", {}, "in blocks of an order that the header does not state"),
-                                    ("UWB", "f4", {}, "in blocks of an order that the header does not state"),
-                                    ("MKBFRo", "i1", {}, "in blocks of an order that the header does not state"),
+    for name, kind, words, told in (("APSR", "i1", {}, "in blocks of a length that the header does not state"),
+                                    ("UWB", "f4", {}, "in blocks of a length that the header does not state"),
+                                    ("MKBFRo", "i1", {}, "pairs of its samples or channels are interleaved, which is not read"),
                                     ("MidCBF", "i2", {}, "has no UDP_NSAMP"),
                                     ("LowCBF", "i2", {"PACKET_WEIGHTS_SIZE": 48, "UDP_NSAMP": 32}, "the weights of packets, no voltages")):
         said = voltmill("info", write(name, "cpt", 32, kind, **words)[0], status=4)

@@ -254,7 +254,7 @@ static status_t dada_read_order(struct dada *dada)
 static const struct dada_instrument {
     const char *names[3];
     uint32_t bits, dims; /* 0: any */
-    uint32_t steps;      /* of a heap; 0: UDP_NSAMP; 1: the order is unknown, or no axis' */
+    uint32_t steps;      /* of a heap; 0: UDP_NSAMP; 1: unknown; 2: pairs that are not read */
     enum axis axes[3];   /* in a heap, the slowest first */
     int is_offset;       /* binary, without ENCODING */
 } instruments[] = {{{"MKBF"}, 0, 0, 256, {AXIS_POL, AXIS_CHAN, AXIS_TIME}, 0},
@@ -266,7 +266,7 @@ static const struct dada_instrument {
                    {{"LFAASP"}, 8, 2, 2048, {AXIS_CHAN, AXIS_TIME, AXIS_POL}, 0},
                    {{"Boreas", "BOREAS"}, 32, 2, 384, {AXIS_CHAN, AXIS_POL, AXIS_TIME}, 0},
                    {{"UWB", "Medusa", "Apollo"}, 32, 2, 1, {AXIS_TIME}, 0},
-                   {{"Boreas", "BOREAS", "MKBFRo"}, 0, 2, 1, {AXIS_TIME}, 0},
+                   {{"Boreas", "BOREAS", "MKBFRo"}, 0, 2, 2, {AXIS_TIME}, 0},
                    {{"APSR"}, 0, 2, 1, {AXIS_TIME}, 0}};
 
 static const struct dada_instrument *dada_find_instrument(const struct dada *dada, const char *word)
@@ -298,9 +298,13 @@ static status_t dada_read_heap(struct dada *dada)
     if (!one || dada->channels * dada->pols == 1 || (!is_last && one != instruments)) {
         return STATUS_OK;
     }
+    REQUIRE(one->steps != 2, STATUS_DATA,
+            "%s: INSTRUMENT = %s without ORDER: pairs of its samples or channels are interleaved, "
+            "which is not read",
+            dada->path, word);
     REQUIRE(one->steps != 1, STATUS_DATA,
-            "%s: INSTRUMENT = %s without ORDER: its samples are in blocks of an order that the "
-            "header does not state: input.layout {format: raw, skip: %" PRIu64
+            "%s: INSTRUMENT = %s without ORDER: its samples are in blocks of a length that "
+            "the header does not state: input.layout {format: raw, skip: %" PRIu64
             ", axes: \"time,pol:%u,time:2048\", ...} describes blocks of 2048 of each polarisation",
             dada->path, word, dada->header_bytes, dada->pols);
     memcpy(dada->axes, one->axes, sizeof dada->axes);
