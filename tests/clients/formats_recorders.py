@@ -492,6 +492,7 @@ def mock_dada():
     expected = np.moveaxis(volts.reshape(20, 4, 128, 2), 0, 1).reshape(4, -1, 2).astype("f8")
     same(found[0, 0, 0], expected[..., 0] + 1j * expected[..., 1], "KAT-7: heaps of 128 samples")
     mock_dada_instruments()
+    mock_dada_upm()
     for bits, kind in (16, "<i2"), (16, ">i2"), (32, "<f4"):
         numbers = random.normal(0, 1000, (300, 4, 2, 2)).round().astype(kind)
         path = write_dada(scratch("wide.dada"), numbers.tobytes(), 8192, NBIT=bits, NDIM=2, NPOL=2, NCHAN=4, BW=-4.0,
@@ -566,6 +567,40 @@ def mock_dada_instruments():
                                     ("LowCBF", "i2", {"PACKET_WEIGHTS_SIZE": 48, "UDP_NSAMP": 32}, "the weights of packets, no voltages")):
         said = voltmill("info", write(name, "cpt", 32, kind, **words)[0], status=4)
         ok(told in said, f"INSTRUMENT {name} {words} is refused", said)
+
+
+def mock_dada_upm():
+    """LOFAR's udpPacketManager: 4 times 160 time steps of 6 channels as its modes store them, all named CASPSR."""
+    volts = random.integers(-100, 100, (4, 160, 6, 2, 2)).astype("i1")
+    blocks = np.transpose(volts, (0, 2, 1, 3, 4))
+    packets = np.transpose(volts.reshape(-1, 16, 6, 2, 2), (0, 2, 1, 3, 4))
+    expected = np.transpose(volts.reshape(-1, 6, 2, 2), (2, 1, 0, 3)).astype("f8")
+    expected = expected[..., 0] + 1j * expected[..., 1]
+
+    def write(name, stored, mode, number=0, **words):
+        words = {"NBIT": 8, "NDIM": 2, "NPOL": 2, "NCHAN": 6, "BW": 6.0, "STATE": "Analytic", f"UPM_OUTPFMT{number}": mode, "UPM_PKTPERITR": 10,
+                 **words}
+        return write_dada(scratch(name), np.ascontiguousarray(stored).tobytes(), 1000, INSTRUMENT="CASPSR", **words)
+
+    for mode, stored, words in (("FREQ-POS-XrXiYrYi", volts, {}), ("FREQ-NEG-XrXiYrYi", volts[:, :, ::-1], {"BW": -6.0}),
+                                ("TIME-XrXiYrYi", blocks, {}), ("PKT-XrXiYrYi", packets, {})):
+        found, freq, *_ = voltages("upm", write("upm.dada", stored, mode, **words))
+        same(found[0, 0], expected, f"udpPacketManager's {mode}: channels reversed, not what is in them")
+        same(freq, 1281.5e6 + 1e6 * np.arange(6), f"udpPacketManager's {mode}: frequencies")
+        ok("ORDER is not there" not in assumed("upm"), f"udpPacketManager's {mode} says the order", assumed("upm"))
+    for kind, bits in ("i1", 8), ("f4", 32):
+        both = [write(f"upm{pol}.dada", blocks[:, :, :, pol].astype(kind), f"{'XY'[pol]}r{'XY'[pol]}i-TIME", pol, NPOL=1, NBIT=bits)
+                for pol in (0, 1)]
+        same(voltages("upm", both, {"files_along": "pol"})[0][0, 0], expected, f"udpPacketManager's polarisations side by side, {bits} bits")
+    parts = [write(f"upm{i}.dada", blocks[..., i // 2, i % 2], f"{'XY'[i // 2]}{'ri'[i % 2]}-TIME", i, NPOL=1, NDIM=1) for i in range(4)]
+    said = voltmill("info", parts[0], status=4)
+    recipe = 'format: raw, skip: 1000, type: i8, axes: "time,chan:6,time:160", files_along: "pol,reim"'
+    ok(recipe in said, "udpPacketManager's parts are told with a recipe", said)
+    found, *_ = voltages("upm", parts, {"format": "raw", "skip": 1000, "type": "i8", "axes": "time,chan:6,time:160", "files_along": "pol,reim",
+                                        "sample_rate_hz": 1e6, "freq_hz": {"start": 1281.5e6, "step": 1e6}})
+    same(found[0, 0], expected, "the recipe reads them")
+    said = voltmill("info", write("upm.dada", volts, "PKT-HDR-XrXiYrYi"), status=4)
+    ok("packets have headers between their samples" in said, "udpPacketManager's whole packets are refused", said)
 
 
 def mock_dada_overlap():

@@ -213,6 +213,7 @@ static status_t dada_describe(const struct dada *dada, struct archive *archive)
     TRY_OUT(ascii_text(header, "TELESCOPE", &own.sky.telescope));
     TRY_OUT(ascii_text(header, "SOURCE", &own.sky.source));
     TRY_OUT(recorder_set_band(dada->centre_hz, dada->width_hz, dada->channels, &own));
+    own.sideband = dada->is_upper ? 1 : own.sideband;
     archive->sky.has_position =
         ascii_position(header, "RA", "DEC", &archive->sky.ra_deg, &archive->sky.dec_deg);
     TRY_OUT(recorder_describe(dada->layout, &number, &own, archive));

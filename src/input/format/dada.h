@@ -17,6 +17,7 @@ struct dada {
     uint64_t file_bytes, header_bytes;
     uint32_t pols, channels, bits;
     int is_complex, is_offset, big_endian;
+    int is_upper;  /* sideband +1 within each channel, even if frequency falls between them */
     uint64_t heap; /* time steps of a heap, samples of which are ordered by `axes`; 0: no heaps */
     enum axis axes[3]; /* the slowest first */
     int is_dc_at_edge; /* of each channel, of complex samples */

@@ -282,6 +282,41 @@ static const struct dada_instrument *dada_find_instrument(const struct dada *dad
     return NULL;
 }
 
+/* LOFAR's udpPacketManager names itself CASPSR, for dspsr's sake, and says in words of its own how
+ * samples are stored. It reverses channels, but not what is in them. */
+static status_t dada_read_upm(struct dada *dada)
+{
+    enum { PACKET = 16 /* time steps */ };
+    char key[] = "UPM_OUTPFMT0"; /* of the first file of an observation; up to 3 */
+    char *digit = &key[sizeof key - 2];
+    char word[ASCII_VALUE] = "";
+    char blocks[UNITS_TEXT] = "";
+    uint64_t packets = 1;
+    while (*digit < '4' && !ascii_find(&dada->header, key, word)) {
+        ++*digit;
+    }
+    dada->is_upper = *digit < '4';
+    REQUIRE(!strstr(word, "HDR"), STATUS_DATA,
+            "%s: %s = %s: packets have headers between their samples: another mode of "
+            "udpPacketManager, such as 10, takes them out",
+            dada->path, key, word);
+    int is_blocks = strstr(word, "TIME") != NULL;
+    TRY(is_blocks ? ascii_u64(&dada->header, "UPM_PKTPERITR", 1, 1 << 30, &packets, NULL)
+                  : STATUS_OK);
+    if (is_blocks || strstr(word, "PKT")) {
+        dada->heap = PACKET * packets;
+        memcpy(dada->axes, (enum axis[]){AXIS_CHAN, AXIS_TIME, AXIS_POL}, sizeof dada->axes);
+        snprintf(blocks, sizeof blocks, ",time:%" PRIu64, dada->heap);
+    }
+    return REQUIRED(
+        (*word != 'X' && *word != 'Y') || word[2] != '-', STATUS_DATA,
+        "%s: %s = %s: it contains real or imaginary parts alone: input.layout {format: raw, skip: "
+        "%" PRIu64 ", type: %c%u, axes: \"time,chan:%u%s\", files_along: \"pol,reim\", ...} reads "
+        "the four files together",
+        dada->path, key, word, dada->header_bytes, dada->bits == 32 ? 'f' : 'i', dada->bits,
+        dada->channels, blocks);
+}
+
 /* ORDER takes precedence (not over MKBF), unless time is last in it: that says less than the
  * instrument, since no recorder writes one stream after the other. */
 static status_t dada_read_heap(struct dada *dada)
@@ -295,7 +330,8 @@ static status_t dada_read_heap(struct dada *dada)
     if (one && one->is_offset && !dada_find(&dada->header, "ENCODING", order)) {
         dada->is_offset = 1;
     }
-    if (!one || dada->channels * dada->pols == 1 || (!is_last && one != instruments)) {
+    if (!one || dada->channels * dada->pols == 1 || (!is_last && one != instruments) ||
+        dada->is_upper) {
         return STATUS_OK;
     }
     REQUIRE(one->steps != 2, STATUS_DATA,
@@ -338,7 +374,7 @@ static status_t dada_note_usual(const struct dada *dada)
     const struct ascii *header = &dada->header;
     char **assumed = dada->assumed;
     char word[ASCII_VALUE];
-    int has_order = dada->heap > 0 || dada->channels == 1 || dada->pols == 1 ||
+    int has_order = dada->heap > 0 || dada->is_upper || dada->channels == 1 || dada->pols == 1 ||
                     ascii_find(header, "ORDER", word);
     int is_fixed = dada->bits <= 2 || dada->bits == 32;
     int has_encoding = 0;
@@ -397,6 +433,7 @@ static status_t dada_read_streams(struct dada *dada)
     dada->step_bits = dada->bits * dims * pols * channels;
     dada->is_offset = ascii_find(header, "ENCODING", word) && strstr(word, "OFFSET") != NULL;
     dada->big_endian = ascii_find(header, "ENDIAN", word) && strncmp(word, "BIG", 3) == 0;
+    TRY(dada_read_upm(dada));
     TRY(dada_read_heap(dada));
     return dada->heap > 0 ? STATUS_OK : dada_read_order(dada);
 }
