@@ -116,7 +116,8 @@ static status_t join_check_frequencies(const struct archive *a, const struct arc
     for (uint64_t i = 0; is_said && i < a->count[AXIS_CHAN]; i++) {
         REQUIRE(a->freq_hz[i] == b->freq_hz[i], STATUS_DATA,
                 "%s and %s do not belong to one observation: their freq_hz differ, coarse channel "
-                "%" PRIu64 " is at %.17g Hz and %.17g Hz",
+                "%" PRIu64 " is at %.17g Hz and %.17g Hz: input.layout.files_along: chan joins "
+                "neighbouring bands",
                 a->parts[0].path, b->parts[0].path, i, a->freq_hz[i], b->freq_hz[i]);
     }
     return STATUS_OK;
@@ -268,8 +269,11 @@ static status_t join_find_gap(const struct archive *base, uint64_t samples, uint
         int64_t behind = start.whole - (int64_t)samples;
         REQUIRE(behind >= 0, STATUS_DATA,
                 "%s starts %.1f samples before the end of the files before it: files of one "
-                "observation must not overlap",
-                next->parts[0].path, -((double)behind + start.over));
+                "observation must not overlap%s",
+                next->parts[0].path, -((double)behind + start.over),
+                start.whole == 0 ? "; input.layout.files_along joins those of several beams, "
+                                   "polarisations or stations"
+                                 : "");
         REQUIRE((uint64_t)behind <= held, STATUS_DATA,
                 "%s starts %.1f samples after the end of the files before it, more than all files "
                 "contain together: do they belong to one observation?",

@@ -493,6 +493,7 @@ def mock_dada():
     same(found[0, 0, 0], expected[..., 0] + 1j * expected[..., 1], "KAT-7: heaps of 128 samples")
     mock_dada_instruments()
     mock_dada_upm()
+    mock_dada_lump()
     for bits, kind in (16, "<i2"), (16, ">i2"), (32, "<f4"):
         numbers = random.normal(0, 1000, (300, 4, 2, 2)).round().astype(kind)
         path = write_dada(scratch("wide.dada"), numbers.tobytes(), 8192, NBIT=bits, NDIM=2, NPOL=2, NCHAN=4, BW=-4.0,
@@ -601,6 +602,42 @@ def mock_dada_upm():
     same(found[0, 0], expected, "the recipe reads them")
     said = voltmill("info", write("upm.dada", volts, "PKT-HDR-XrXiYrYi"), status=4)
     ok("packets have headers between their samples" in said, "udpPacketManager's whole packets are refused", said)
+
+
+def mock_dada_lump():
+    """LuMP of LOFAR's stations: the first sample is behind UTC_START, and not all subbands of NCHAN are written."""
+    volts = random.integers(-100, 100, (300, 4, 2, 2)).astype("<i2")
+    expected = np.transpose(volts.astype("f8"), (2, 1, 0, 3))
+    expected = expected[..., 0] + 1j * expected[..., 1]
+
+    def write(name, numbers, **words):
+        channels = numbers.shape[1]
+        words = {"NBIT": 16, "NDIM": 2, "NPOL": 2, "NCHAN": channels, "BW": float(channels), "STATE": "Analytic", "ENDIAN": "LITTLE",
+                 "BINARY_FORMAT": "INTEGER_BIN_FORM", "UTC_START": "2013-07-02-01:37:40", "MJD_START": "56475.067824074074",
+                 "UTC_REFERENCE_TIME_T": "0x51D22E94", "UTC_OFFSET_START_LEADING": "%.17E" % (12.5 - 0.5e-6), "LUMP_VERSION": 2,
+                 "FILE_SIZE": 4096 + numbers.nbytes, "NCHAN_RECORDED": channels, **words}
+        return write_dada(scratch(name), numbers.tobytes(), **words)
+
+    found, freq, start, *_ = voltages("lump", write("lump.raw", volts))
+    same(found[0, 0], expected, "LuMP: samples")
+    ok(start[0] == 56475 and abs(start[1] - (5872.5 - 0.5e-6)) < 1e-9, "LuMP: the start is UTC_OFFSET_START_LEADING behind UTC_START", start)
+    ok("ENCODING" not in assumed("lump"), "LuMP says how numbers are stored", assumed("lump"))
+    some = write("lump.raw", volts, NCHAN=9, BW=9.0)
+    said = voltmill("info", some, status=4)
+    ok("contains 4 subbands (NCHAN_RECORDED) of NCHAN = 9: input.layout.freq_hz" in said, "LuMP's subbands with others between", said)
+    bands = [140e6, 141e6, 143e6, 148e6]
+    found, freq, *_ = voltages("lump", some, {"freq_hz": bands})
+    same(found[0, 0], expected, "LuMP's subbands at given frequencies")
+    same(freq, np.array(bands), "LuMP's subbands at given frequencies: these")
+    said = voltmill("info", write("lump.raw", volts.astype("<f2"), BINARY_FORMAT="IEEE_FLOAT"), status=4)
+    ok("BINARY_FORMAT = IEEE_FLOAT of 16 bits" in said, "LuMP's short floating point is no integer", said)
+    files = [write(f"lump{i}.raw", volts[:, i:i + 1], FREQ=1282.5 + i) for i in range(4)]
+    said = voltmill("info", *files, status=4)
+    ok("input.layout.files_along: chan joins neighbouring bands" in said, "a file for each subband: how they are joined", said)
+    found, freq, *_ = voltages("lump", files, {"files_along": "chan"})
+    same(found[0, 0], expected, "a file for each subband, joined")
+    said = voltmill("info", files[0], write("lump1.raw", volts[:, :1], FREQ=1282.5), status=4)
+    ok("must not overlap; input.layout.files_along joins those of several beams" in said, "two files of one time: how they are joined", said)
 
 
 def mock_dada_overlap():

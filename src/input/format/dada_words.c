@@ -18,10 +18,11 @@
 static const char *const dada_keys[] = {
     "HDR_SIZE", "HDR_VERSION", "NBIT", "NDIM", "NPOL", "NCHAN", "TSAMP", "FREQ", "BW", "UTC_START",
     "MJD_START", "PICOSECONDS", "OBS_OFFSET", "OBS_OVERLAP", "FILE_SIZE", "STATE", "OS_FACTOR",
-    "DSB", "ENCODING", "ENDIAN", "ORDER", "NANT", "INSTRUMENT", "NBEAM", "FILE_NUMBER",
+    "DSB", "ENCODING", "ENDIAN", "ORDER", "NANT", "INSTRUMENT", "UDP_NSAMP", "UPM_PKTPERITR",
+    "NCHAN_RECORDED", "BINARY_FORMAT", "UTC_OFFSET_START_LEADING", "NBEAM", "FILE_NUMBER",
     "TRANSFER_SIZE", "TELESCOPE", "SOURCE", "BYTES_PER_SECOND", "RESOLUTION", "RA", "DEC"};
 /* clang-format on */
-enum { DADA_KEYS = sizeof dada_keys / sizeof *dada_keys, DADA_ONCE = 23 };
+enum { DADA_KEYS = sizeof dada_keys / sizeof *dada_keys, DADA_ONCE = 28 };
 
 /* The key that a line begins with in another case; NULL: none. */
 static const char *dada_key_of(const char *line, size_t length)
@@ -177,7 +178,9 @@ status_t dada_read_start(struct dada *dada)
 {
     struct dada_time utc = {.is_there = 0};
     struct dada_time mjd = {.is_there = 0};
+    double later = 0;
     int is_exact = 0;
+    int is_later = 0;
     int has_utc = dada_find(&dada->header, "UTC_START", utc.text);
     utc.is_there = has_utc && dada_parse_utc(&utc);
     mjd.is_there = dada_find(&dada->header, "MJD_START", mjd.text) && dada_parse_mjd(&mjd);
@@ -190,6 +193,8 @@ status_t dada_read_start(struct dada *dada)
     TRY(dada_note_missing(&utc, &mjd, dada->assumed));
     struct utc whole = utc.time;
     TRY(dada_add_picoseconds(&dada->header, &utc, &is_exact));
+    /* LuMP's first sample is that much behind the whole second that the other words say. */
+    TRY(ascii_f64(&dada->header, "UTC_OFFSET_START_LEADING", -1e9, 1e9, &later, &is_later));
     double apart = 0;
     if (utc.is_there && mjd.is_there) {
         double limit = 1.001 * (is_exact ? mjd.doubt : mjd.doubt + utc.doubt) + 1e-6;
@@ -205,8 +210,9 @@ status_t dada_read_start(struct dada *dada)
                           "that and PICOSECONDS are used",
                           mjd.text, utc.text));
     }
-    int is_mjd = mjd.is_there && !(is_exact && utc.is_there) && dada_takes_mjd(&utc, &mjd, apart);
-    dada->start = is_mjd ? mjd.time : utc.time;
+    int is_mjd = mjd.is_there && !((is_exact || is_later) && utc.is_there) &&
+                 dada_takes_mjd(&utc, &mjd, apart);
+    dada->start = utc_add(is_mjd ? mjd.time : utc.time, later);
     dada->has_start = utc.is_there || mjd.is_there;
     return STATUS_OK;
 }
@@ -382,7 +388,8 @@ static status_t dada_note_usual(const struct dada *dada)
     TRY(dada_read_choice(header, "ENCODING", "TWOSCOMPLEMENT", "OFFSET",
                          is_fixed || dada->layout->numbers.has_packing, &has_encoding));
     TRY(dada_read_choice(header, "ENDIAN", "LITTLE", "BIG", dada->bits <= 8, &has_endian));
-    has_encoding = has_encoding || is_fixed || dada->layout->numbers.has_packing;
+    has_encoding = has_encoding || is_fixed || dada->layout->numbers.has_packing ||
+                   ascii_find(header, "BINARY_FORMAT", word);
     has_endian = has_endian || dada->bits <= 8;
     TRY(assume_unless(has_order, assumed, "ORDER is not there: [time][channel][pol]"));
     static const char *const several[] = {"NANT", "NBEAM"};
@@ -416,6 +423,28 @@ static status_t dada_read_bits(struct dada *dada)
                      "NBIT = -32: 32-bit floating point, as dspsr writes it");
 }
 
+/* LuMP, of LOFAR's stations, counts the subbands from the lowest to the highest that it wrote, and
+ * has two words of its own. */
+static status_t dada_read_lump(struct dada *dada)
+{
+    const struct ascii *header = &dada->header;
+    char word[ASCII_VALUE] = "";
+    uint64_t written = dada->channels;
+    TRY(ascii_u64(header, "NCHAN_RECORDED", 1, MOST_CHANNELS, &written, ASCII_MAYBE));
+    REQUIRE(written == dada->channels || override_has_frequencies(dada->layout), STATUS_DATA,
+            "%s: it contains %" PRIu64 " subbands (NCHAN_RECORDED) of NCHAN = %u: "
+            "input.layout.freq_hz says their frequencies",
+            dada->path, written, dada->channels);
+    dada->channels = (uint32_t)written;
+    int is_float = ascii_find(header, "BINARY_FORMAT", word) && strcmp(word, "IEEE_FLOAT") == 0;
+    return REQUIRED((!is_float && strcmp(word, "INTEGER_BIN_FORM") != 0) ||
+                        is_float == (dada->bits == 32),
+                    STATUS_DATA,
+                    "%s: BINARY_FORMAT = %s of %u bits, expected IEEE_FLOAT of 32 bits, or "
+                    "INTEGER_BIN_FORM of fewer",
+                    dada->path, word, dada->bits);
+}
+
 static status_t dada_read_streams(struct dada *dada)
 {
     const struct ascii *header = &dada->header;
@@ -430,7 +459,8 @@ static status_t dada_read_streams(struct dada *dada)
     dada->is_complex = dims == 2;
     dada->pols = (uint32_t)pols;
     dada->channels = (uint32_t)channels;
-    dada->step_bits = dada->bits * dims * pols * channels;
+    TRY(dada_read_lump(dada));
+    dada->step_bits = dada->bits * dims * pols * dada->channels;
     dada->is_offset = ascii_find(header, "ENCODING", word) && strstr(word, "OFFSET") != NULL;
     dada->big_endian = ascii_find(header, "ENDIAN", word) && strncmp(word, "BIG", 3) == 0;
     TRY(dada_read_upm(dada));
