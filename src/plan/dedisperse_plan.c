@@ -161,44 +161,96 @@ static status_t plan_settle_mask(struct dedisperse_plan *d)
                     plan_number_of(d), nchannels, d->fbh5->path);
 }
 
+/* Sums over the channels that are not masked and finite. */
+struct level {
+    double sum, squares, there;
+};
+
+static void level_add(struct level *level, double value)
+{
+    level->sum += value;
+    level->squares += value * value;
+    level->there++;
+}
+
+/* Four sums of every fourth channel, so that an addition need not wait for the last one. */
+static struct level plan_add_up(const struct dedisperse_plan *d, const double *sums)
+{
+    enum { LANES = 4 };
+    static const uint8_t none[DEDISPERSE_SIXTEEN];
+    struct level lanes[LANES] = {{0}};
+    const uint32_t nchannels = d->fbh5->nchannels;
+    for (uint32_t c = 0; c < nchannels;) {
+        if (c + sizeof none <= nchannels && memcmp(d->mask + c, none, sizeof none) == 0) {
+            for (uint32_t i = 0; i < sizeof none; i += LANES, c += LANES) {
+                for (uint32_t k = 0; k < LANES; k++) {
+                    level_add(&lanes[k], sums[c + k]);
+                }
+            }
+            continue;
+        }
+        if (!d->mask[c]) {
+            level_add(&lanes[0], sums[c]);
+        }
+        c++;
+    }
+    for (uint32_t k = 1; k < LANES; k++) {
+        lanes[0].sum += lanes[k].sum;
+        lanes[0].squares += lanes[k].squares;
+        lanes[0].there += lanes[k].there;
+    }
+    if (isfinite(lanes[0].sum)) {
+        return lanes[0];
+    }
+    lanes[0] = (struct level){0};
+    for (uint32_t c = 0; c < nchannels; c++) {
+        if (!d->mask[c] && isfinite(sums[c])) {
+            level_add(&lanes[0], sums[c]);
+        }
+    }
+    return lanes[0];
+}
+
 /* Subtracts the mean of the channels that are not masked: what comes at all frequencies at once is
  * gone, and dispersed bursts stay but for a part like their share of the band.
  *
  * All channels of whole numbers would then have the same fraction, and round alike, so that errors
- * would grow as the number of channels. So the sums of the first channels are rounded, and a
- * channel is the difference of two: errors of neighbours cancel. They are rounded to a power of two
- * of 2^-22 to 2^-21 of the rms, of which floats hold sums of sixteen channels exactly; after
- * sixteens (the first that are added, compute/dedisperse.h) to four times that, for sums of some
+ * would grow as the number of channels. So multiples of the mean are rounded, and a channel loses
+ * the difference of two: errors of neighbours cancel. Within sixteen channels (the first that are
+ * added, compute/dedisperse.h) they are rounded to a power of two of 2^-22 to 2^-21 of the rms, of
+ * which floats hold sums of sixteen exactly; of whole sixteens to four times that, for sums of some
  * hundred. */
 static void plan_level(const struct dedisperse_plan *d, double *sums)
 {
-    enum { DIGITS = 21, AFTER_SIXTEEN = 4 };
-    const uint32_t nchannels = d->fbh5->nchannels;
-    double sum = 0;
-    double squares = 0;
-    double there = 0;
-    for (uint32_t c = 0; c < nchannels; c++) {
-        int is_used = !d->mask[c] && isfinite(sums[c]);
-        const double value = is_used ? sums[c] : 0;
-        sum += value;
-        squares += value * value;
-        there += is_used;
-    }
-    const double mean = there > 0 ? sum / there : 0;
-    const double rms = there > 0 ? sqrt(fmax(squares / there - mean * mean, 0)) : 0;
+    enum { DIGITS = 21, AFTER_SIXTEEN = 4, LAST = DEDISPERSE_SIXTEEN - 1 };
+    const struct level level = plan_add_up(d, sums);
+    const double mean = level.there > 0 ? level.sum / level.there : 0;
+    const double square = level.there > 0 ? level.squares / level.there - mean * mean : 0;
     /* Added and subtracted, it rounds doubles to whole numbers of its last digit. */
-    const double rounds = rms > 0 ? ldexp(1.5, DBL_MANT_DIG - 1 + ilogb(rms) - DIGITS) : 0;
-    double exact = 0;
+    const double rounds =
+        square > 0 ? ldexp(1.5, DBL_MANT_DIG - 1 + ilogb(sqrt(square)) - DIGITS) : 0;
+    double steps[LAST];
+    double within = 0;
     double before = 0;
     uint32_t number = 0;
-    for (uint32_t c = 0; c < nchannels; c++) {
-        int is_used = !d->mask[c] && isfinite(sums[c]);
-        number += !d->mask[c];
-        const double large = number % DEDISPERSE_SIXTEEN == 0 ? AFTER_SIXTEEN * rounds : rounds;
-        exact += is_used ? sums[c] - mean : 0;
-        const double rounded = exact + large - large;
-        sums[c] = is_used ? rounded - before : sums[c] - mean;
-        before = is_used ? rounded : before;
+    for (uint32_t k = 0; k < LAST; k++) {
+        const double rounded = (k + 1) * mean + rounds - rounds;
+        steps[k] = rounded - within;
+        within = rounded;
+    }
+    for (uint32_t c = 0; c < d->fbh5->nchannels; c++) {
+        if (d->mask[c]) {
+            continue;
+        }
+        const uint32_t k = number++ % DEDISPERSE_SIXTEEN;
+        if (k < LAST) {
+            sums[c] -= steps[k];
+        } else {
+            const double large = AFTER_SIXTEEN * rounds;
+            const double rounded = number * mean + large - large;
+            sums[c] -= rounded - before - within;
+            before = rounded;
+        }
     }
 }
 

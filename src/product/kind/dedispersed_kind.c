@@ -31,10 +31,9 @@ static const char delay_convention[] =
     "tsamp_s), f and the reference r in MHz, halves away from zero. In mode two-step samples are "
     "taken at most error_samples beside these.";
 
-static const char zero_dm_words[] =
-    "of each sample, after ifs and times were added up, the mean "
-    "of the channels that are not masked was taken off all; sums of the "
-    "first channels were rounded to 2^-19 of the rms, or finer";
+static const char zero_dm_words[] = "of each sample, after ifs and times were added up, the mean "
+                                    "of the channels that are not masked was taken off all; "
+                                    "multiples of it were rounded to 2^-19 of the rms, or finer";
 
 static const char time_convention[] =
     "/time holds seconds after start_mjd_day (Modified Julian Day, UTC) and start_second of the "
