@@ -20,7 +20,7 @@
  * Where DMs have little in common a step has single rows, which are added as they are: s += w beside the odd bytes, so
  * that the first of a pair of sums has too much, the second << 8, until single rows end.
  *
- * Sums of floats go to `out` after LIMIT rows, as in dedisperse.cl.
+ * Sums of blocks of floats go to `out`, as in dedisperse.cl.
  *
  * DM number i of a tile begins SKEW * i samples earlier than its first.
  *
@@ -57,8 +57,8 @@
 #define TOGETHER (FLOATS && GROUP_ROWS == 4 ? 4 : 2)
 /* High parts, which 16 bits cannot store: up to 1,024 rows one word has those of four, beyond that those of two. */
 #define HIGHS (PACK == 1 || NROWS <= 257 ? 0 : NROWS <= 1024 ? 1 : 2)
-/* Rows of floats of a block (compute/dedisperse.h). */
-#define LIMIT 256
+/* Floats of more rows make blocks (compute/dedisperse.h). */
+#define IS_BLOCKED (FLOATS && NROWS > 4096)
 /* Flags of a step. */
 #define IS_FULL(head) ((head).z >> 31)
 #define IS_SINGLE(head) ((head).z & 1u << 15)
@@ -407,7 +407,7 @@ static inline void write_sums(sums_t *sums, const bool is_more, uint tx, uint dy
                 const long t = (long)(at + tx + r * TIME_ITEMS + k * quarter) - (long)(SKEW * i);
                 if (t >= 0 && t < (long)samples) {
                     __global float *to = out + line * out_stride + t;
-#if FLOATS && NROWS > LIMIT
+#if IS_BLOCKED
                     const float s = sums->s[q][r];
                     const float before = is_more ? *to : 0;
                     const float sum = before + s;
@@ -510,7 +510,7 @@ dedisperse_tree(const __global uint4 *restrict words, ulong word_stride, const _
             move_odd(&sums, -(1u << 8));
         }
 #endif
-#if FLOATS && NROWS > LIMIT
+#if IS_BLOCKED
         if (IS_FULL(head)) {
             write_sums(&sums, is_more, tx, dy, dm, last, at, quarter, samples, out, out_stride);
             is_more = true;

@@ -5,9 +5,16 @@
 #include "compute/backend.h"
 #include "dsp/dispersion/dispersion.h"
 
-/* Floats that are added in binary order before anything else; those of a block (dedisperse_run()).
- */
-enum { DEDISPERSE_SIXTEEN = 16, DEDISPERSE_BLOCK = 256 };
+/* Floats that are added in binary order before anything else (dedisperse_run()). */
+enum { DEDISPERSE_SIXTEEN = 16 };
+
+/* Returns the rows of floats of a block, after which their sum is added to the result: all, unless
+ * their number is so large that rounding would show. */
+static inline uint32_t dedisperse_block(uint32_t nrows)
+{
+    enum { FEW = 4096, BLOCK = 256 };
+    return nrows > FEW ? BLOCK : FEW;
+}
 
 /* How a sample of power is stored: native byte order. */
 enum series_format { SERIES_U8, SERIES_U16, SERIES_F32 };
@@ -98,7 +105,7 @@ uint64_t dedisperse_bytes(enum backend_kind kind, const struct dedisperse_spec *
  * exact before they become floats. Floats are added in one order: the channels that are not masked,
  * ascending (of groups, in two steps), make sixteens; each is added in pairs, pairs of pairs and so
  * on, ((0 + 1) + (2 + 3)) + ..., the last one filled up with zeros; these sums are added one after
- * the other to a sum s. After each DEDISPERSE_BLOCK of channels, and the last one, s is added to
+ * the other to a sum s. After each dedisperse_block() of channels, and the last one, s is added to
  * the result, which begins at 0; s becomes the rounding error of that addition (Knuth, The art of
  * computer programming, vol. 2, 4.2.2, theorem B). So s stays small, and rounding does not grow
  * with the result. So a tree of patterns adds as brute force does: the result is a pure function of

@@ -422,11 +422,13 @@ static void plan_describe_product(struct dedisperse_plan *d)
                                     .rows = d->delays.ndms,
                                     .series = product};
     /* One for all backends but the reference: they add alike. */
-    d->spec.arithmetic = is_reference                    ? "reference: sums in double"
-                         : d->input.format != SERIES_F32 ? "sums of integers, exact"
-                                                         : "sums of floats, sixteen channels in "
-                                                           "binary order, then of these, blocks of "
-                                                           "256 channels with their rounding error";
+    d->spec.arithmetic = is_reference ? "reference: sums in double"
+                         : d->input.format != SERIES_F32
+                             ? "sums of integers, exact"
+                             : "sums of floats, sixteen channels in "
+                               "binary order, then of these; of more "
+                               "than 4096 channels in blocks of 256 with "
+                               "their rounding error";
     product->input = d->fbh5;
     product->dms = d->each.dms;
     product->coherent_dms = d->each.coherent;

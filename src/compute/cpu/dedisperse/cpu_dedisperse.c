@@ -507,6 +507,11 @@ static void dedisperse_transpose_piece(void *context, uint32_t thread, uint64_t 
     }
 }
 
+static uint32_t dedisperse_limit(const struct strip_kernel *kernel, uint32_t nrows)
+{
+    return kernel->is_float ? dedisperse_block(nrows) : kernel->limit;
+}
+
 /* Second phase by brute force: a piece of time of some of the DMs. */
 static void dedisperse_sum_piece(void *context, uint32_t thread, uint64_t task)
 {
@@ -523,7 +528,7 @@ static void dedisperse_sum_piece(void *context, uint32_t thread, uint64_t task)
                            .nrows = d->table.nused,
                            .ndms = (uint32_t)(to - from),
                            .tile = d->tile,
-                           .limit = d->first->limit};
+                           .limit = dedisperse_limit(d->first, d->table.nused)};
     tiles_sum(&in, &d->scratch[thread], min_u64(d->piece, d->samples - t),
               d->out + from * d->out_stride + t, d->out_stride);
 }
@@ -561,7 +566,7 @@ static void dedisperse_make_sub_bands(const struct cpu_dedisperse *d, struct til
  * their kind allows. */
 static uint32_t dedisperse_second_limit(const struct cpu_dedisperse *d)
 {
-    uint32_t limit = d->second->limit;
+    uint32_t limit = dedisperse_limit(d->second, d->base.spec.steps->ngroups);
     if (d->base.spec.format == SERIES_U8) {
         limit = UINT16_MAX / (UINT8_MAX * d->base.spec.steps->group);
         limit = limit >= STRIP_CHUNK ? limit / STRIP_CHUNK * STRIP_CHUNK : limit;

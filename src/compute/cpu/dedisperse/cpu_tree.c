@@ -19,8 +19,8 @@
  */
 
 enum {
-    TREE_PART_CHANNELS = DEDISPERSE_BLOCK, /* 8-bit samples of which fit 16 bits, too */
-    TREE_ROWS_BYTES = 512 << 10            /* of a chunk, about: they stay in L2 */
+    TREE_PART_CHANNELS = 256,   /* 8-bit samples of which fit 16 bits */
+    TREE_ROWS_BYTES = 512 << 10 /* of a chunk, about: they stay in L2 */
 };
 
 /* A place in memory that the next group takes again. */
@@ -477,7 +477,8 @@ static void cpu_tree_add_chunk(const cpu_tree_t *tree, const struct tree_memory 
 /* Returns the flags of the chunk that ends with this group within its part. */
 static unsigned cpu_tree_end_part(const cpu_tree_t *tree, uint32_t group, unsigned part)
 {
-    int ends = group + 1 == tree->ntop || (group + 1) * tree->group % TREE_PART_CHANNELS == 0;
+    const uint32_t channels = tree->is_float ? dedisperse_block(tree->nrows) : TREE_PART_CHANNELS;
+    int ends = group + 1 == tree->ntop || (group + 1) * tree->group % channels == 0;
     return part | (ends ? PART_ENDS : 0);
 }
 

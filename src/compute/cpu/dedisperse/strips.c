@@ -368,8 +368,7 @@ static void spread_f32(const void *sums, void *restrict out)
 
 #define STRIP_FLOATS(add, join, total)                                                             \
     {                                                                                              \
-        4, DEDISPERSE_BLOCK, 1, add, flush_f32, give_floats, spread_f32, join, total,              \
-            stream_floats                                                                          \
+        4, 0, 1, add, flush_f32, give_floats, spread_f32, join, total, stream_floats               \
     }
 
 extern const struct strip_kernels FOR_LEVEL(strip_kernels);

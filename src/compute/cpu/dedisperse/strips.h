@@ -39,7 +39,7 @@ enum { PART_BEGINS = 1, PART_ENDS = 2, PART_IS_FIRST = 4 };
 
 struct strip_kernel {
     size_t sample_bytes;
-    uint32_t limit; /* channels after which sums must be flushed */
+    uint32_t limit; /* channels after which sums must be flushed; 0: dedisperse_block() */
     int is_float;
     /* sums = or += strips of `count` channels. For floats, `count` is a multiple of 16 in all calls
      * but the last.

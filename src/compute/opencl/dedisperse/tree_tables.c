@@ -313,7 +313,8 @@ static void tile_cut_step(const struct tree_tile *t, uint32_t i, struct tree_ste
             break;
         }
         *out = step;
-        if (t->problem->is_float && step.to * t->shape->group % DEDISPERSE_BLOCK == 0) {
+        if (t->problem->is_float &&
+            step.to * t->shape->group % dedisperse_block(t->problem->nrows) == 0) {
             break;
         }
     }
@@ -545,7 +546,7 @@ static void tile_set_flags(const struct tree_tile *t, uint32_t i, uint32_t *sinc
     const struct tree_step *next = i + 1 < t->nsteps ? step + 1 : NULL;
     int goes_on = next && next->is_single;
     int is_more = t->problem->nrows > ALL_ROWS;
-    int is_block = step->to * t->shape->group % DEDISPERSE_BLOCK == 0;
+    int is_block = step->to * t->shape->group % dedisperse_block(t->problem->nrows) == 0;
     *since += tree_tile_rows(t, step);
     head[2] |= tree_tile_sums(t, step) << 16 | (step->is_single ? TREE_SINGLE : 0);
     if (t->problem->is_float) {
