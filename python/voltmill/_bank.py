@@ -10,22 +10,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import _figure
-from ._figure import Axis, Figure, Line, Panel
+from ._figure import Axis, Figure, Line, Panel, Refused
 
 BLOCK = 1 << 22        # numbers that are read at once
 MOST_COLUMNS = 4       # polarisations of a picture
 PANELS = ("bandpass", "waterfall", "weights", "kurtosis", "flags", "time")
-# Label, limits of the colours, the value that stands for "as it should be".
-BESIDE = {"weights": ("weight", (0, 1), 1.0), "kurtosis": ("spectral kurtosis", (0.5, 1.5), 1.0),
-          "flags": ("share left out", (0, 1), 0.0)}
-
-
-class Refused(ValueError):
-    """A picture that cannot be drawn: `status` is that of the program."""
-
-    def __init__(self, message, status=2):
-        super().__init__(message)
-        self.status = status
+# Title, label and limits of the colours, the value that stands for "as it should be".
+BESIDE = {"weights": ("weight", "weight", (0, 1), 1.0),
+          "kurtosis": ("spectral kurtosis", "kurtosis", (0.5, 1.5), 1.0),
+          "flags": ("share omitted", "share", (0, 1), 0.0)}
 
 
 @dataclass
@@ -328,7 +321,7 @@ class BankFigure:
         bank, pixels = self.bank, self.pixels
         rows = "row" if pixels.group == 1 else "rows"
         return (f"{_figure.heading(bank.path, bank.source, bank.telescope)}\n"
-                f"0 s: {bank.start + ' UTC' if bank.start else 'unknown'};  a pixel: "
+                f"{_figure.began(bank.start)};  a pixel: "
                 f"{_figure.hertz(self.grid.step)} x {_figure.seconds(pixels.group * bank.step)} "
                 f"({pixels.group} {rows})")
 
@@ -366,14 +359,11 @@ class BankFigure:
         title = "waterfall"
         if self.choice.get("flatten"):
             title = "above each channel's median"
-            middle = _medians(image)
+            middle = _figure.medians(image, 1)
             with np.errstate(divide="ignore", invalid="ignore"):
                 image = image / middle if is_power else image - middle
         image = self._level(image, is_power)
-        low, high = _figure.colour_limits(image, 0.2 if is_power else 1e-30)
-        if not is_power:
-            high = max(abs(low), abs(high))
-            low = -high
+        low, high = _figure.colour_limits(image, 0.2 if is_power else 1e-38, not is_power)
         return Panel("waterfall", title, **self._axes(image), share=4,
                      z=Axis("power (dB)" if is_power else "value", (low, high)),
                      about=None if is_power else 0.0)
@@ -398,14 +388,14 @@ class BankFigure:
         first, end = self.seconds
         count = self.pixels.times
         x = first + (np.arange(count) + 0.5) * (end - first) / count
-        return Panel("time", "all channels", Axis("time (s)", (first, end)),
+        return Panel("time", "mean of all channels", Axis("time (s)", (first, end)),
                      Axis("power (dB)" if is_power else "value"), share=1.5,
                      lines=[Line(x, self._level(self.pixels.level[column], is_power))])
 
     def _beside(self, kind, pol):
         """A sheet at the picture's times; its rows may be longer than the bank's."""
         bank, sheet = self.bank, self.bank.beside[kind]
-        label, limits, about = BESIDE[kind]
+        title, label, limits, about = BESIDE[kind]
         step = bank.data.rows / sheet.rows * bank.step
         low, high = np.array(self.seconds) - bank.origin
         first = int(np.floor(low / step + 1e-6))
@@ -425,16 +415,8 @@ class BankFigure:
         pixels.fill(read, max(BLOCK // each, 1))
         part = ", of one that it was made of" if sheet.ifs != bank.data.ifs else ""
         times = first * step, (first + pixels.times * pixels.group) * step
-        return Panel(kind, label + part, **self._axes(pixels.image[0], times), share=4 / 3,
+        return Panel(kind, title + part, **self._axes(pixels.image[0], times), share=4 / 3,
                      z=Axis(label, limits), about=about if kind == "kurtosis" else None)
-
-
-def _medians(image):
-    """Median of each row, without NaN."""
-    out = np.full((len(image), 1), np.nan)
-    there = ~np.isnan(image).all(axis=1)
-    out[there] = np.nanmedian(image[there], axis=1, keepdims=True)
-    return out
 
 
 def _nan_mean(values):

@@ -9,13 +9,14 @@ import numpy as np
 from . import _bank, _figure
 from ._bank import BLOCK, Refused, wants
 from ._figure import Axis, Figure, Line, Panel
-from ._series import DM, SNR, DmTime, Pulse, Series, SeriesFigure, best_sums
+from ._series import DM, SNR, DmTime, Pulse, Series, SeriesFigure, best_sums, count_dms
 
 CONSTANT = 1 / 2.41e-4         # s MHz^2 / (pc cm^-3), as TEMPO and PRESTO have it
 MOST_BANDS = 128               # groups of channels that are shifted against each other
 LEAST_AROUND, AROUND, BINS = 48, 12, 4  # samples and widths before and after; bins of a width
 TRIALS = 65                    # DMs of a plane
 MOST_SAMPLES = 1 << 22         # of a filterbank that is dedispersed whole
+RMS = "power (rms)"            # above the mean
 BURST_KINDS = ("pulse", "waterfall", "dm-time", "snr")
 
 
@@ -144,13 +145,13 @@ class Burst:
         """All bands at another DM, in units of their rms away from the burst."""
         step = self.group * self.bank.step
         shifts = np.round((dm - self.pulse.dm) * self.band_slope / step).astype("i8")
-        there = ~np.isnan(self.rows).all(axis=1)
         width = self.bins - 2 * self.margin
-        total = np.zeros(width)
-        for band in np.flatnonzero(there):
+        total, count = np.zeros((2, width))
+        for band, row in enumerate(self.rows):
             at = min(max(self.margin + shifts[band], 0), 2 * self.margin)
-            total += np.nan_to_num(self.rows[band, at:at + width])
-        return total / np.sqrt(max(there.sum(), 1))
+            total += np.nan_to_num(row[at:at + width])
+            count += np.isfinite(row[at:at + width])
+        return _bank.divide(total, np.sqrt(count))
 
     def plane(self):
         """DMs, and S/N [DM][time] of single bins."""
@@ -159,6 +160,9 @@ class Burst:
         image = np.array([self.series(dm) for dm in dms])
         quiet = self._is_quiet()[self.shown]
         centre = self.series(self.pulse.dm)[quiet]
+        centre = centre[np.isfinite(centre)]
+        if len(centre) == 0:
+            return dms, image
         return dms, (image - centre.mean()) / (centre.std() or 1)
 
     def panels(self, choice, marks=None, columns=(0, 1)):
@@ -172,7 +176,7 @@ class Burst:
             if wants(choice, "pulse"):
                 bins = _figure.seconds(self.group * self.bank.step)
                 out.append(Panel("pulse", f"pulse, bins of {bins}",
-                                 Axis("time (s)", self.limits), Axis("rms"), column=columns[0],
+                                 Axis("time (s)", self.limits), Axis(RMS), column=columns[0],
                                  lines=[Line(x, plane[at], look="steps")]))
             if wants(choice, "waterfall"):
                 out.append(self._waterfall(choice, columns[0]))
@@ -180,12 +184,12 @@ class Burst:
                 size = dms[1] - dms[0] if len(dms) > 1 else 1.0
                 out.append(Panel("dm-time", "DM over time", Axis("time (s)", self.limits),
                                  Axis(DM, (dms[0] - size / 2, dms[-1] + size / 2)),
-                                 Axis("rms", (_figure.colour_limits(plane, 1)[0], plane.max())),
+                                 Axis(RMS, (_figure.colour_limits(plane, 1)[0], np.nanmax(plane))),
                                  plane, share=4, column=columns[1]))
             if wants(choice, "snr"):
                 wide = max(int(round(self.width_s / (self.group * self.bank.step))), 1)
-                snr = [np.nanmax(best_sums(row, (0.0, 1.0), 2 * wide)[0]) for row in plane]
-                marks = [Line(dms, np.array(snr), "bands of the filterbank" if marks else "", "line",
+                snr = [np.fmax.reduce(best_sums(row, (0.0, 1.0), 2 * wide)[0]) for row in plane]
+                marks = [Line(dms, np.array(snr), "filterbank" if marks else "", "line",
                               "grey" if marks else "blue")] + (marks or [])
         if wants(choice, "snr") and marks:
             out.append(Panel("snr", f"S/N against DM{of}", Axis(DM), Axis(SNR), lines=marks,
@@ -212,7 +216,7 @@ class Burst:
         axes = {"x": time, "y": frequency, "image": image}
         if choice.get("turn"):
             axes = {"x": frequency, "y": time, "image": image.T}
-        return Panel("waterfall", title, **axes, z=Axis("rms", (low, high)), share=4,
+        return Panel("waterfall", title, **axes, z=Axis(RMS, (low, high)), share=4,
                      column=column)
 
 
@@ -319,7 +323,7 @@ def draw_dedispersed(bank, choice):
             found.strongest], found.first, found.end))
     words = best.words(whole.step, " of all channels")
     title = (f"{_figure.heading(bank.path, bank.source, bank.telescope)}\n{words}\n"
-             f"0 s: {bank.start + ' UTC' if bank.start else 'unknown'}; times at "
+             f"{_figure.began(bank.start)};  times at "
              f"{whole.reference / 1e6:.9g} MHz")
     return Figure(title, _close_up(panels), [f"the best: {words}"])
 
@@ -457,13 +461,22 @@ class SearchFigure:
 
     def _title(self):
         s = self.search
-        line = (f"0 s: {s.start + ' UTC' if s.start else 'unknown'};  {len(s.dms)} DMs, samples of "
+        line = (f"{_figure.began(s.start)};  {count_dms(s.dms)}, samples of "
                 f"{_figure.seconds(s.step)}")
+        if 0 < s.reference_hz < np.inf:
+            line += f"; times at {s.reference_hz / 1e6:.9g} MHz"
         words = ""
         if self.one:
             one = Pulse(self.one["snr"], self.one["time_s"], self.one["width"], self.one["dm"])
             words = ("\n" if self.is_one else "\nthe strongest: ") + one.words(s.step, " of the search")
         return f"{_figure.heading(s.path, s.source, s.telescope)}{words}\n{line}"
+
+    def _boxes(self, title):
+        """Boxes on white."""
+        least, most = self.search.threshold, self.map.image.max()
+        panel = self.map.panel(title, (least, max(most, least + 1)))
+        panel.image, panel.blank = np.where(panel.image > 0, panel.image, np.nan), "white"
+        return panel
 
     def _overview(self):
         s, out = self.search, []
@@ -471,15 +484,12 @@ class SearchFigure:
                  one["dm_least"] <= self.map.limits[1]]
         count = f"{len(s.found)} candidate{'s' * (len(s.found) != 1)}"
         if wants(self.choice, "dm-time"):
-            peak = max([s.threshold] + [one["snr"] for one in found])
-            self.map.image[self.map.image == 0] = np.nan
-            panel = self.map.panel(f"{count} of S/N {s.threshold:g} or more, with their boxes",
-                                   (0, peak))
-            panel.blank = "white"
+            panel = self._boxes(f"{count} of S/N {s.threshold:g} or more (circles), boxes of all "
+                                "peaks")
             values = np.array([[one["time_s"], one["dm"], one["snr"]] for one in found])
             if len(found):
-                size = 12 * np.clip((values[:, 2] / s.threshold) ** 2, 1, 60)
-                panel.lines.append(Line(values[:, 0], values[:, 1], "", "points", "orange", size))
+                panel.lines.append(Line(values[:, 0], values[:, 1], "", "points", "orange",
+                                        values[:, 2]))
             out.append(panel)
         if wants(self.choice, "histogram") and found:
             out.append(_histogram("candidates by DM", DM, np.array([one["dm"] for one in found]),
@@ -513,8 +523,7 @@ class SearchFigure:
             raise Refused(f"{s.searched or 'the filterbank'} cannot be read: there is no "
                           f"{asked[0]} to draw", 4)
         if self.is_one and wants(choice, "dm-time"):
-            out.append(self.map.panel(f"best boxes of 1 to {s.widths} samples",
-                                      (0, max(s.threshold, np.nanmax(self.map.image)))))
+            out.append(self._boxes(f"best boxes of 1 to {s.widths} samples"))
         if wants(choice, "snr"):
             out.append(Panel("snr", "S/N against DM", Axis(DM), Axis(SNR), lines=[marks]))
         return out
@@ -523,7 +532,7 @@ class SearchFigure:
 def _histogram(title, label, values, limits):
     count, edges = np.histogram(values, bins=min(max(int(np.sqrt(len(values)) * 2), 8), 60),
                                 range=limits)
-    line = Line((edges[1:] + edges[:-1]) / 2, count.astype("f8"), look="steps")
+    line = Line((edges[1:] + edges[:-1]) / 2, count.astype("f8"), look="bars")
     return Panel("histogram", title, Axis(label, limits), Axis("candidates"), lines=[line],
                  share=1.5)
 

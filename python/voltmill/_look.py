@@ -152,15 +152,16 @@ def _panels(looked, frequency, at):
         label, level = "mean (dB)", np.nanmean(line, axis=1, dtype="f8")
     seconds = (np.add.outer(looked.places, (np.arange(parts) + 0.5) * rows) * looked.step).ravel()
     missing = np.isnan(line).mean(axis=1)
+    time = Axis("time (s)", (0, looked.all * looked.step))
     numbers = blocks[np.isfinite(blocks)]
     values, shares = _histogram(numbers) if numbers.size else (np.zeros(1), np.zeros(1))
-    yield Panel("bandpass", name, Axis("MHz"), Axis(label), lines=[Line(mhz, _decibels(power))], column=at)
-    yield Panel("time", "", Axis("seconds after the first sample"), Axis("rms" if looked.volts else "mean"),
+    yield Panel("bandpass", f"{name}, bandpass", Axis("frequency (MHz)"), Axis(label), lines=[Line(mhz, _decibels(power))], column=at)
+    yield Panel("time", "level in time", time, Axis("rms" if looked.volts else "mean"),
                 lines=[Line(seconds, level, look="points")], column=at)
     if missing.any():
-        yield Panel("gaps", "", Axis("seconds after the first sample"), Axis("share missing", (0, 1)),
+        yield Panel("gaps", "share missing", time, Axis("share", (0, 1)),
                     lines=[Line(seconds, missing, look="points", colour="orange")], column=at, share=1)
-    yield Panel("levels", "", Axis("stored number"), Axis("share", base=10),
+    yield Panel("levels", "histogram of stored numbers", Axis("stored number"), Axis("share", base=10),
                 lines=[Line(values, np.where(shares > 0, shares, np.nan), look="steps")], column=at)
 
 

@@ -33,6 +33,10 @@ class Pulse:
                 f"({_figure.seconds(self.width * step)}) wide, DM {self.dm:.7g} pc cm⁻³")
 
 
+def count_dms(dms):
+    return "1 DM" if len(dms) == 1 else f"{len(dms)} DMs"
+
+
 def noise_of(samples):
     """Median, and 1.4826 times the median distance from it."""
     finite = samples[np.isfinite(samples)].astype("f8")
@@ -232,7 +236,7 @@ class SeriesFigure:
     def _title(self):
         s = self.series
         return (f"{_figure.heading(s.path, s.source, s.telescope)}\n"
-                f"0 s: {s.start + ' UTC' if s.start else 'unknown'};  {len(s.dms)} DMs, samples of "
+                f"{_figure.began(s.start)};  {count_dms(s.dms)}, samples of "
                 f"{_figure.seconds(s.step)}")
 
 

@@ -50,9 +50,9 @@ class _Response:
 def _coefficients(bank, values):
     count = min(len(values), COEFFICIENTS)
     at = len(values) * (2 * np.arange(count) + 1) // (2 * count)
-    return Panel("coefficients", "coefficients, the oldest sample first",
+    return Panel("coefficients", "coefficients over the largest one, the oldest sample first",
                  Axis("tap (the samples of one spectrum)", (0, bank["taps"])),
-                 Axis("of the largest"),
+                 Axis("coefficient"),
                  lines=[Line((at + 0.5) / bank["samples"], values[at] / np.abs(values).max())])
 
 
@@ -62,7 +62,7 @@ def _response(response):
     f = steps / response.each
     lines = [Line(f, np.maximum(_decibels(response.bare(steps)), FLOOR), "FFT alone", "faint",
                   "grey"),
-             Line(f, np.maximum(_decibels(response.at(steps)), FLOOR), "this filter bank")]
+             Line(f, np.maximum(_decibels(response.at(steps)), FLOOR), "filter bank")]
     return Panel("response", "response to tones beside a channel",
                  Axis("tone, from the channel's centre (channels)", (-WIDE, WIDE)),
                  Axis("power (dB)", (FLOOR, 5)), lines=lines, share=3)
@@ -137,17 +137,29 @@ def _number(row, name):
         return float("nan")
 
 
-# By a column that no other kind has: what may be varied, values, label, base of their axis, title,
-# and a second axis.
+# By a column that no other kind has: what may be varied, values with their names, label, base of
+# their axis, title, and a second axis.
 BENCHES = {
-    "gsamples_per_s": (("taps", "channels", "bits", "streams", "complex"), ("gsamples_per_s",),
-                       "input samples, 10⁹ a second", None, "filter bank", None),
-    "times_plain": (("taps", "points", "complex"), ("times_plain", "moved_times_plain"),
-                    "times as fast as a plain loop", 10, "long filter", "points"),
-    "ratio_to_bound": (("ranks", "samples"), ("total_s", "read_s", "compute_s", "write_s"),
-                       "seconds", None, "run", None),
-    "gadd_per_s": (("dms", "bits", "group", "dm_step", "setup"), ("gadd_per_s",),
-                   "additions, 10⁹ a second", None, "dedispersion", None)}
+    "gsamples_per_s": (("taps", "channels", "bits", "streams", "complex"), {"gsamples_per_s": ""},
+                       "10⁹ samples/s", None, "filter bank, input samples", None),
+    "times_plain": (("taps", "points", "complex"),
+                    {"times_plain": "", "moved_times_plain": "with transfers"}, "speed-up",
+                    10, "long filter, speed-up over a plain loop", "points"),
+    "ratio_to_bound": (("ranks", "samples"), {"total_s": "whole", "read_s": "read",
+                                              "compute_s": "compute", "write_s": "write"},
+                       "time (s)", None, "run", None),
+    "gadd_per_s": (("dms", "bits", "group", "dm_step", "mode", "setup"), {"gadd_per_s": ""},
+                   "10⁹ additions/s", None, "dedispersion", None)}
+
+
+NAMES = {"dms": "DMs", "dm_step": "DM step"}
+
+
+def _word(key, value):
+    """A column with its value: "taps 8", "real"."""
+    if key == "complex":
+        return {"0": "real", "1": "complex"}.get(value, value)
+    return f"{NAMES.get(key, key)} {value}"
 
 
 class _Bench:
@@ -192,7 +204,7 @@ class _Bench:
 
     def name(self, row, axis):
         """The name of a row's line: "taps 8, bits 16"."""
-        words = [f"{k} {row.get(k, '')}" for k in self.keys if k != axis and self.count(k) > 1]
+        words = [_word(k, row.get(k, "")) for k in self.keys if k != axis and self.count(k) > 1]
         return ", ".join(words + [row[""]] * (len(self.files) > 1))
 
     def panel(self, axis):
@@ -205,19 +217,25 @@ class _Bench:
             for k, value in enumerate(self.values):
                 lines += self._line(axis, name, number, k, value)
         if not lines:
-            raise Refused(f"{self.files[0]}: holds no numbers above 0 under {self.values[0]}", 4)
-        fixed = [f"{k} {self.rows[0][k]}" for k in self.keys
+            raise Refused(f"{self.files[0]}: contains no numbers above 0 in column "
+                          f"{next(iter(self.values))}", 4)
+        fixed = [_word(k, self.rows[0][k]) for k in self.keys
                  if k != axis and self.count(k) == 1 and self.rows[0].get(k)]
         return Panel(axis, ": ".join([self.title] + [", ".join(fixed)] * bool(fixed)),
-                     Axis(axis, base=2 if self.count(axis) > 2 else None),
+                     self._axis(axis),
                      Axis(self.label, base=self.base), lines=lines, share=5)
+
+    def _axis(self, key):
+        numbers = tuple(sorted({_number(row, key) for row in self.rows}))
+        return (Axis(NAMES.get(key, key), base=2) if len(numbers) > 2 else
+                Axis(NAMES.get(key, key), ticks=numbers))
 
     def _line(self, axis, name, number, k, value):
         points = sorted((_number(row, axis), _number(row, value)) for row in self.rows
                         if self.name(row, axis) == name and _number(row, value) > 0)
         if not points:
             return []
-        title = ", ".join(word for word in (name, value if len(self.values) > 1 else "") if word)
+        title = ", ".join(word for word in (name, self.values[value]) if word)
         is_second = k > 0 and self.also
         colour = CYCLE[(number if self.also else number + k) % len(CYCLE)]
         x, y = np.array(points).T
@@ -236,8 +254,8 @@ def draw_tuner(path):
     if names[0] != "problem" or not {"model_ms", "how", "ms", "result"} <= set(names):
         raise Refused(f"{path}: is no log of voltmill tune", 4)
     trials = Panel("trials", "trials, and the best so far", Axis("trial"),
-                   Axis("milliseconds", base=10), share=5)
-    model = Panel("model", "the model", Axis("by the model (ms)", base=10),
+                   Axis("time (ms)", base=10), share=5)
+    model = Panel("model", "times against the model's", Axis("by the model (ms)", base=10),
                   Axis("timed (ms)", base=10), share=4)
     problems = list(dict.fromkeys(row["problem"] for row in rows))[:PROBLEMS]
     for number, problem in enumerate(problems):

@@ -225,7 +225,7 @@ channelise: {channels: 256, taps: 8, window: hann}
 products: [{kind: power, file: TMP/p.h5}]
 END
 runs "a filter bank, without its archive" plot --filter -o filter.svg --data numbers.csv job.yaml
-same "which passes its channel" "0.00" "$(values response "this filter bank" | awk '$1 == 0 { printf "%.2f\n", $3 }')"
+same "which passes its channel" "0.00" "$(values response "filter bank" | awk '$1 == 0 { printf "%.2f\n", $3 }')"
 same "and loses 6 dB at its border" "-6.0" "$(values scalloping strongest | awk '$1 == 0.5 { printf "%.1f\n", $3 }')"
 runs "with a flat cutoff" plot --filter --set channelise.cutoff=flat -o filter.svg --data numbers.csv job.yaml
 same "it loses 3 dB there" "-3.01" "$(values scalloping strongest | awk '$1 == 0.5 { printf "%.2f\n", $3 }')"

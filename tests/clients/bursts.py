@@ -178,7 +178,7 @@ if has_pictures():
     drawn = [line.rsplit(",", 4) for line in open(scratch("candidate.csv")).read().splitlines()[1:]]
     snr = {float(x): float(value) for name, line, x, _, value in drawn if name.startswith("snr,") and line == "search"}
     around = max((float(value), float(x)) for name, line, x, _, value in drawn
-                 if name.startswith("snr,") and line == "bands of the filterbank")
+                 if name.startswith("snr,") and line == "filterbank")
     dm = found["dm"][n]
     ok(max(snr, key=snr.get) == dm and abs(snr[dm] - found["snr"][n]) < 1e-3, "plot: S/N is largest at its DM", snr)
     ok(abs(around[0] / found["snr"][n] - 1) < 0.3 and abs(around[1] - dm) < 20, "so is that of the filterbank around it", around, dm)
