@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Invariants of an archive, whatever its files say: parts, runs and gaps are in order, inside of
  * the observation, and their sums do not overflow. */
@@ -432,6 +433,43 @@ static status_t open_expand_globs(const struct job *job, glob_t *paths)
     return STATUS_OK;
 }
 
+struct open_named {
+    struct stat info;
+    const char *path;
+};
+
+static int open_by_file(const void *left, const void *right)
+{
+    const struct stat *a = &((const struct open_named *)left)->info;
+    const struct stat *b = &((const struct open_named *)right)->info;
+    return a->st_dev != b->st_dev ? (a->st_dev > b->st_dev) - (a->st_dev < b->st_dev)
+                                  : (a->st_ino > b->st_ino) - (a->st_ino < b->st_ino);
+}
+
+/* Files without times of their own are joined in the order of the list: one that is listed twice,
+ * by overlapping patterns or through a link, would repeat its samples without a word. */
+static status_t open_check_once(const glob_t *paths)
+{
+    status_t st = STATUS_OK;
+    struct open_named *named = NULL;
+    size_t count = 0;
+    TRY_OUT(memory_zeroed(paths->gl_pathc, sizeof *named, "names of files", &named));
+    for (size_t i = 0; i < paths->gl_pathc; i++) {
+        named[count].path = paths->gl_pathv[i];
+        count += stat(paths->gl_pathv[i], &named[count].info) == 0; /* else its open reports why */
+    }
+    qsort(named, count, sizeof *named, open_by_file);
+    for (size_t i = 1; i < count; i++) {
+        int is_again = strcmp(named[i].path, named[i - 1].path) == 0;
+        REQUIRE_OUT(open_by_file(&named[i], &named[i - 1]) != 0, STATUS_USAGE,
+                    "input.files: %s is listed twice%s%s: expected each file once", named[i].path,
+                    is_again ? "" : ", also as ", is_again ? "" : named[i - 1].path);
+    }
+out:
+    free(named);
+    return st;
+}
+
 /* A job may leave out rate only if the file says it; centre frequencies have a sensible default
  * for one coarse channel. */
 static status_t open_settle_frequencies(const struct job *job, struct archive *archive)
@@ -502,6 +540,7 @@ static status_t open_here(const struct job *job, struct archive **out)
     status_t st = STATUS_OK;
     glob_t paths = {0};
     TRY_OUT(open_expand_globs(job, &paths));
+    TRY_OUT(open_check_once(&paths));
     const struct format_input input = {paths.gl_pathv, paths.gl_pathc, &job->layout};
     TRY_OUT(formats_open(&input, out));
     struct archive *archive = *out;

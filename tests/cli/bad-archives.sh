@@ -437,7 +437,11 @@ bad "another packing" 4 'packing-0\.h5 and packing-1\.h5 .*sample types differ' 
 bad "names in another order" 4 'names-ab\.h5 and names-ba\.h5 .*names of streams differ' '[names-ab.h5, names-ba.h5]'
 bad "a file of another day" 4 'another-day\.h5 starts .* samples after the end .*more than all files' '[good.h5, another-day.h5]'
 bad "files that overlap" 4 'overlap-in-time\.h5 starts 10\.0 samples before the end' '[good.h5, overlap-in-time.h5]'
-bad "the same file twice" 4 'good\.h5 starts 1024\.0 samples before the end' '[good.h5, good.h5]'
+bad "the same file twice" 2 'input\.files: good\.h5 is listed twice: expected each file once' '[good.h5, good.h5]'
+ln -s few.h5 linked.h5
+bad "without times of its own, by two patterns" 2 'few\.h5 is listed twice:' '[few.h*, f*w.h5]' "$layout"
+bad "through a link" 2 'is listed twice, also as (few|linked)\.h5:' '[few.h5, linked.h5]' "$layout"
+rm linked.h5
 bad "one of the files is missing" 4 'nowhere\.h5: No such file' '[good.h5, nowhere.h5]'
 
 # --- wrong in the middle of a run

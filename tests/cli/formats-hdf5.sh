@@ -287,7 +287,7 @@ bad "CHIME beam: a rate that does not fit them" 4 'channel 512 is at 600 MHz, bu
 bad "CHIME beam: channels closer than their rate" 4 'are 390625 Hz apart, but each is 781250 Hz wide .*`oversampling: 2/1` in input.layout' beam-close.h5
 bad "CHIME beam: fewer starts than channels" 4 '/time0 has 2 values, .*3 coarse channels' beam-starts.h5
 bad "CHIME beam: starts of another kind" 4 'has no member fpga_count' beam-member.h5
-bad "CHIME beam: two files" 4 'each file is an observation of its own' '[beam.h5, beam.h5]'
+bad "CHIME beam: two files" 4 'each file is an observation of its own' '[beam.h5, beam-numbers.h5]'
 
 job_says='input.layout={format: meerkat, sample_rate_hz: 1e6, freq_hz: {start: 1e9, step: 1e6}}'
 good "MeerKAT, as the job says" meerkat.h5 "$job_says"
