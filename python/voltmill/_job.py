@@ -43,7 +43,7 @@ def cause(stderr: str, status: int) -> str:
             found.append(line)
         elif found:
             break
-    return "\n".join(found) or "\n".join(lines[-5:]) or f"voltmill ended with status {status}"
+    return "\n".join(found) or "\n".join(lines[-20:]) or f"voltmill ended with status {status}"
 
 
 def _ask(words: Sequence[str], environment: Mapping[str, str] | None = None, good: Sequence[int] = (0,)) -> str:

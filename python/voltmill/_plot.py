@@ -34,6 +34,8 @@ def _key(product, which):
     """Slices of all axes, but the number of one stream: the first, unless it is named."""
     key = list(product.index(**which))
     for i, name in enumerate(product.dims):
+        if isinstance(key[i], np.ndarray):
+            raise ValueError(f"{product.path}: this range of {name} is not stored side by side")
         chosen = range(product.shape[i])[key[i]]
         if name in STREAMS:
             key[i] = chosen if isinstance(chosen, int) else chosen[0]

@@ -296,7 +296,7 @@ class Product:
     def index(self, **ranges: Any) -> tuple[Any, ...]:
         """A key for [] from ranges of axes: index(frequency=(1.4e9, 1.41e9), time=(0, 10), pol="X"). A range is (low,
         high) in the axis' units, both included, None for no limit; times may be seconds or datetime64; a single number
-        is the nearest, a name the one that is called so."""
+        is the nearest, a name the one that is called so. KeyError: no such name, or a number beyond the axis."""
         key = [slice(None)] * self.ndim
         for name, asked in ranges.items():
             name = "pol" if name == "if" else name # as it was called before
@@ -307,17 +307,23 @@ class Product:
 
     def _find(self, name, asked):
         values = self._axis(name)
-        if isinstance(asked, str) and values.dtype.kind == "U":
-            found = np.flatnonzero(values == asked)
+        if values.dtype.kind == "U" or isinstance(asked, str) and name != "time":
+            found = np.flatnonzero(values.astype("U") == str(asked))
             if len(found) == 0:
-                raise KeyError(f"no {name} {asked!r}, only {', '.join(values)}")
+                raise KeyError(f"no {name} {asked!r}, only {', '.join(map(str, values))}")
             return int(found[0])
         if isinstance(asked, tuple):
             low, high = (self._seconds(v) if name == "time" else v for v in asked)
             inside = (values >= (-np.inf if low is None else low)) & (values <= (np.inf if high is None else high))
             found = np.flatnonzero(inside)
-            return slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, 0)
-        return int(np.argmin(np.abs(values - (self._seconds(asked) if name == "time" else asked))))
+            whole = slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, 0)
+            return whole if len(found) == whole.stop - whole.start else found # channels in another order
+        value = self._seconds(asked) if name == "time" else asked
+        low, high = float(values.min()), float(values.max())
+        half = (high - low) / max(len(values) - 1, 1) / 2
+        if len(values) > 1 and not low - half <= value <= high + half:
+            raise KeyError(f"no {name} near {value}, only {low} .. {high} {UNITS.get(name, '')}".rstrip())
+        return int(np.argmin(np.abs(values - value)))
 
     def _seconds(self, value):
         if isinstance(value, (np.datetime64, str)):

@@ -111,6 +111,9 @@ with voltmill.open("out/s.h5") as product:
        "an index by values", key)
     equal(product.index(frequency=1.00001e8)[2], int(np.argmin(np.abs(product.frequency - 1.00001e8))), "the nearest")
     for wrong, kind in ((lambda: product.index(pol="Z"), KeyError), (lambda: product.index(beam=1), KeyError),
+                        (lambda: product.index(pol=2), KeyError), (lambda: product.index(frequency="X"), KeyError),
+                        (lambda: product.index(frequency=100.0), KeyError), # MHz for Hz
+                        (lambda: product.index(time=1e3), KeyError), (lambda: product.index(time=np.nan), KeyError),
                         (lambda: product[0, 0, 0, 0], IndexError), (lambda: product[None], IndexError)):
         try:
             wrong()
@@ -119,6 +122,14 @@ with voltmill.open("out/s.h5") as product:
             ok(True, f"a wrong index is an error: {error}")
     product.close()
     ok("closed" in repr(product), "closed")
+
+voltmill.run({"input": job["input"], "channelise": {**job["channelise"], "order": "fft"},
+              "products": [{"kind": "spectra", "file": "out/f.h5"}]})
+with voltmill.open("out/f.h5") as product:
+    key = product.index(frequency=(0.99995e8, 1.00005e8)) # the middle of a coarse channel, its first and last channels
+    found, whole = product.frequency[key[-1]], product[:3]
+    ok(0 < len(found) < 64 and np.abs(found - 1e8).max() <= 5e3, "a range of channels in the order of the FFT", found)
+    ok(np.array_equal(product[(slice(3), *key[1:])], whole[..., np.abs(product.frequency - 1e8) <= 5e3]), "its numbers")
 
 # ---- Only what is asked for is read
 
