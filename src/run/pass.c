@@ -389,8 +389,10 @@ status_t pass_work_off_all(struct pass *pass)
         st = st == STATUS_OK ? outputs_compare_end_all(pass->outputs, &again) : st;
     } while (st == STATUS_OK && again);
     if (st == STATUS_STOPPED && pass->rank == 0) {
-        report_fail(st, "%s are done; run the same command to resume",
-                    pass_count_done(pass, count));
+        int is_comparing = compares && outputs_done(pass->outputs) == chunks;
+        report_fail(st, "%s are done%s; run the same command to resume",
+                    pass_count_done(pass, count),
+                    is_comparing ? ", but not all rows of earlier runs are compared" : "");
         report_print(); /* before what may take long: threads and devices end */
     }
     /* Else reading what earlier runs have written may have taken most of it. */

@@ -122,7 +122,7 @@ kill -TERM $run
 status=0
 wait $run || status=$?
 same "a run that is to stop while it compares" 75 $status
-grep -q '^stopped: 97 of 97 chunks are done; run the same command to resume' log
+grep -q '^stopped: 97 of 97 chunks are done, but not all rows of earlier runs are compared; run the same' log
 ok $? "says so"
 goes_on "stopped: goes on" 1 "$voltmill" run job.yaml
 
