@@ -304,6 +304,24 @@ def mock_guppi_beams():
     ok("NBITS = 8 and DATATYPE = FLOAT, expected 16 or 32" in said, "floats of 8 bits are refused", said)
 
 
+def mock_guppi_vdif():
+    """Numbers as VDIF has them in blocks (VLA's YUPPI): offset binary, the first in the low bits."""
+    for bits, is_complex in ((2, 0), (4, 0), (8, 0), (4, 1), (8, 1)):
+        codes = random.integers(0, 1 << bits, (2, 64, 2, 1 + is_complex)).astype("u1")
+        each = codes.reshape(2, -1, 8 // bits).astype("u4")
+        stored = (each << bits * np.arange(8 // bits, dtype="u4")).sum(axis=2).astype("u1")
+        words = {"OBSNCHAN": 1, "NPOL": 2, "NBITS": bits, "BLOCSIZE": stored[0].nbytes, "TBIN": 1e-6 / (2 - is_complex), "OBSFREQ": 1400.0,
+                 "OBSBW": 1.0, "STT_IMJD": 59000, "STT_SMJD": 1000, "STT_OFFS": 0.5, "OVERLAP": 0, "PKTFMT": "'VDIF'", "PKTSIZE": stored[0].nbytes}
+        path = put("vdif.raw", *(b"".join(card(key, value) for key, value in {**words, "PKTIDX": i}.items()) + b"END" + b" " * 77
+                                 + block.tobytes() for i, block in enumerate(stored)))
+        numbers = np.array([-3.3359, -1, 1, 3.3359], "f4")[codes] if bits == 2 else codes.astype("f8") - (1 << bits - 1)
+        expected = np.transpose(numbers, (2, 0, 1, 3)).reshape(2, 128, -1)
+        found = voltages("vdif", path)[0][0, 0, :, 0]
+        same(found.astype("f4") if bits == 2 else found, expected[..., 0] + 1j * expected[..., 1] if is_complex else expected[..., 0],
+             f"GUPPI RAW with PKTFMT VDIF, {bits} bits, {'complex' if is_complex else 'real'}")
+        ok("PKTFMT = VDIF: numbers are offset binary" in assumed("vdif"), "says what PKTFMT VDIF means", assumed("vdif"))
+
+
 def mock_guppi_damage():
     """Bytes that are no block, blocks that are cut short, headers that are not where they should be."""
     volts = make(8, False, 1, 2, 8 * 64, 2)
@@ -726,6 +744,7 @@ def mock_dada_spelling():
 mock_guppi()
 mock_guppi_packets()
 mock_guppi_beams()
+mock_guppi_vdif()
 mock_guppi_damage()
 mock_guppi_dropped()
 mock_dada()

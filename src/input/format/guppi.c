@@ -402,17 +402,21 @@ static status_t guppi_describe(struct guppi_file *file, uint64_t more)
     const struct guppi_blocks *blocks = &file->blocks;
     const struct guppi_block *last = &blocks->items[blocks->count - 1];
     struct job_layout own = {.files_along = layout->files_along};
-    const struct recorder_number number = {.bits = guppi->bits,
-                                           .is_half = guppi->is_float && guppi->bits == 16,
-                                           .is_complex = guppi->is_complex,
-                                           .nibbles = {.offset_binary = 0, .high_is_real = 1},
-                                           .levels = guppi->bits == 2 ? guppi_levels : NULL};
+    const struct recorder_number number = {
+        .bits = guppi->bits,
+        .is_half = guppi->is_float && guppi->bits == 16,
+        .is_complex = guppi->is_complex,
+        .is_offset = guppi->is_vdif,
+        .nibbles = {guppi->is_vdif, !guppi->is_vdif},
+        .levels = guppi->bits == 2 && !guppi->is_vdif ? guppi_levels : NULL};
     archive->parts[0].samples = last->first + guppi_steps(guppi, last) + more;
     guppi_set_dims(guppi, archive->parts[0].samples, archive);
     TRY_OUT(guppi_name_pols(file));
     TRY_OUT(guppi->are_beams ? STATUS_OK : guppi_name_stations(file));
     TRY_OUT(guppi_set_words(file, &own));
     TRY_OUT(guppi_check_synctime(file));
+    TRY_OUT(assume_if(guppi->is_vdif && !layout->numbers.has_packing, &archive->assumed,
+                      "PKTFMT = VDIF: numbers are offset binary, the first in a byte's low bits"));
     TRY_OUT(layout->has_oversampling ? STATUS_OK : guppi_set_oversampling(file, &own));
     TRY_OUT(recorder_describe(layout, &number, &own, archive));
     TRY_OUT(guppi_add_runs(guppi, blocks, archive));

@@ -12,6 +12,7 @@ struct guppi {
     int are_beams;               /* these stations */
     uint32_t pols, bits;
     int is_float, is_complex;
+    int is_vdif;       /* PKTFMT VDIF: numbers are as VDIF has them */
     int is_time_first; /* PKTFMT SIMPLE: [time][chan][pol]; else [station][chan][time][pol] */
     double seconds;    /* from sample to sample */
     double centre_hz, width_hz;

@@ -153,6 +153,7 @@ static status_t guppi_read_streams(const struct ascii *header, char **assumed, s
             out->is_float ? "16 or 32" : "2, 4, 8, 16 or 32");
     ascii_find(header, "PKTFMT", format);
     out->is_time_first = strcmp(format, "SIMPLE") == 0;
+    out->is_vdif = strcmp(format, "VDIF") == 0 && bits <= 8;
     out->stations = (uint32_t)stations;
     out->channels = (uint32_t)(channels / stations);
     out->pols = (uint32_t)min_u64(pols, 2);
