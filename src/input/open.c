@@ -492,8 +492,9 @@ static status_t open_settle_frequencies(const struct job *job, struct archive *a
     if (!archive->freq_hz) {
         REQUIRE(chans == 1, STATUS_USAGE,
                 "%s: input.layout.freq_hz is missing: expected the centre of each of %" PRIu64
-                " coarse channels",
-                job->path, chans);
+                " coarse channels%s",
+                job->path, chans,
+                archive->parts[0].packets ? ", or streams if they are polarisations" : "");
         TRY(memory_zeroed(1, sizeof *archive->freq_hz, "frequencies", &archive->freq_hz));
         /* Real samples: the first Nyquist zone; complex: baseband. */
         archive->freq_hz[0] = archive->is_complex ? 0 : archive->sample_rate_hz / 4;

@@ -59,6 +59,9 @@ bad "a text" 4 'text\.bin: no VDIF frame begins there' text.bin input.layout.for
 bad "a text that is to be DRX" 4 'text\.bin' text.bin input.layout.format=drx
 bad "frames of another length" 4 'recordings\.bin: the VDIF frame at byte 83200 says that it has 1632 bytes, those before it have 832' recordings.bin
 bad "frames of other channels" 4 'byte 64064 holds 2 channels of 8 bit real .*before it 1 of 8 bit' channels.bin
+bad "two channels that may be polarisations" 2 'freq_hz is missing: .* 2 coarse channels, or streams if they are polarisations' two.bin
+"$voltmill" info two.bin 2>&1 | sed -n '/^input:/,$p' | sed 's/# streams/streams/; /freq_hz: ???  #/d; s/???/1.4e9/g; s/channels: 1024/channels: 64/' >two.yaml
+runs "the streams that info proposes" "$voltmill" run two.yaml
 bad "frames of two stations" 2 'byte 66560 is of station On, those before it of Ef: input\.layout\.station' stations.bin
 bad "a length that is twice that of the frames" 4 'twice\.bin: its VDIF headers say a length of 1664 bytes, but .* every 832 bytes' twice.bin
 bad "the same, of two stations" 4 'say a length of 1664 bytes, but .* every 832 bytes' twice-stations.bin

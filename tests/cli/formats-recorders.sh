@@ -56,6 +56,7 @@ dada("good.dada")
 dada("bits.dada", NBIT=9)
 dada("header.dada", HDR_SIZE=10 ** 6)
 dada("empty.dada", data=0)
+dada("dspsr.hdr", data=0, HDR_SIZE=None, HDR_VERSION=0.1, NBIT=None, NCHAN=None, UTC_START=None, INSTRUMENT="VDIF", DATAFILE="beam.vdif")
 dada("axes.dada", ORDER="FTP", NCHAN=4)
 dada("size.dada", HDR_SIZE=1)
 dada("start.dada", UTC_START=None)
@@ -245,6 +246,7 @@ EOF
 job good.dada && runs "PSRDADA" "$voltmill" run --force job.yaml
 bad "NBIT" bits.dada 'bits\.dada: NBIT = 9, expected 1, 2, 4, 8, 16 or 32'
 bad "a header longer than the file" header.dada 'header\.dada: HDR_SIZE = 1000000, but the file has 5696 bytes'
+bad "a header for dspsr alone" dspsr.hdr 'dspsr\.hdr describes, for dspsr, the samples in DATAFILE = beam\.vdif: that file is the one to read'
 bad "no samples" empty.dada 'empty\.dada contains 0 bytes after its header'
 bad "a header that ends at once" size.dada 'size\.dada: HDR_SIZE = 1, but HDR_SIZE = 1 is not before that byte'
 "$voltmill" info start.dada >info.txt && grep -q 'UTC_START is not there: the start is unknown' info.txt

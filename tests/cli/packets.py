@@ -84,7 +84,7 @@ def main():
         "fill": [struct.pack("<I", 0x11223344) * 208] * 2 + frames[2:], "zero-fill": [bytes(832)] * 3 + frames[2:],
         "late": frames[2:],
         "back": plain(range(150, 300)) + plain(range(150)),
-        "brief": plain(range(9)),
+        "brief": plain(range(9)), "two": plain(channels=1),
         "clocks": [vdif(period, thread, seconds=-8192 * (thread > 0)) for period in range(PERIODS) for thread in range(3)],
         "third": frames + [vdif(PERIODS, 2)],
         "drx": packets, "drx-torn": packets + [packets[0][:99]],

@@ -22,7 +22,7 @@ static status_t dada_recognise(const char *path, int *is_it)
     const struct ascii header = {path, 0, head.data, head.length, 0};
     *is_it = (ascii_find(&header, "HDR_SIZE", NULL) || ascii_find(&header, "HDR_VERSION", NULL)) &&
              (ascii_find(&header, "NBIT", NULL) || ascii_find(&header, "NCHAN", NULL) ||
-              ascii_find(&header, "UTC_START", NULL));
+              ascii_find(&header, "UTC_START", NULL) || ascii_find(&header, "DATAFILE", NULL));
 out:
     text_free(&head);
     return st;
@@ -143,9 +143,14 @@ static status_t dada_check_size(const struct text *head, const struct dada *dada
 static status_t dada_read_header(struct dada *dada, struct text *text)
 {
     const char *path = dada->path;
+    char word[ASCII_VALUE] = "";
     int found = 0;
     TRY(dada_head(path, DADA_HEADER, text, NULL));
     const struct ascii first = {path, 0, text->data, text->length, 0};
+    REQUIRE(dada->file_bytes > DADA_HEADER || !dada_find(&first, "DATAFILE", word), STATUS_DATA,
+            "%s describes, for dspsr, the samples in DATAFILE = %s: that file is the one to read, "
+            "with what its own headers lack in input.layout",
+            path, word);
     dada->header_bytes = DADA_HEADER;
     TRY(ascii_u64(&first, "HDR_SIZE", 1, MOST_HEADER, &dada->header_bytes, &found));
     REQUIRE(dada->header_bytes <= dada->file_bytes, STATUS_DATA,

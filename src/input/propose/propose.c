@@ -404,6 +404,8 @@ status_t propose_said(const char *path, const char *format, const char *message,
         {"sample_rate_hz", "sample_rate_hz: ???  # Hz, of one stream"},
         {"freq_hz", "freq_hz: ???  # Hz, centre of each coarse channel: a list, or {start: HZ, "
                     "step: HZ}"},
+        {"or streams", "# streams: [{thread: 0, channel: 0, pol: X, freq_hz: ???}, {thread: 0, "
+                       "channel: 1, pol: Y, freq_hz: ???}]  # instead, of polarisations"},
         {"start,", "start: ???  # UTC of the first sample"},
         {"input.layout.station", "station: ???  # one of the two"},
     };
