@@ -203,7 +203,7 @@ like "files_along time,reim" "$good" '[time0re.h5, time0im.h5, time1re.h5, time1
 like "files_along pol,reim" "$good" '[pol0re.h5, pol0im.h5, pol1re.h5, pol1im.h5]' \
     --set 'input.layout={dataset: /x, axes: time, sample_rate_hz: 1e6, files_along: "pol,reim"}'
 errs 2 'input\.files: 3 files, expected real and imaginary parts in turn' "$voltmill" plan job.yaml \
-    --set 'input.files=[re.h5, im.h5, re.h5]' --set "input.layout={$plain, files_along: reim}"
+    --set 'input.files=[re.h5, im.h5, time0re.h5]' --set "input.layout={$plain, files_along: reim}"
 ok $bad "an odd number of them"
 like "heaps" "$good" heaps.h5 --set 'input.layout.axes="time,pol,time:50,reim"'
 errs 4 'heaps-chunks\.h5: /x: time in two dimensions is read where samples are in one piece' "$voltmill" plan job.yaml \
