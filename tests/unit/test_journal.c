@@ -201,7 +201,7 @@ static void groups_of_coarse_channels_are_a_format_of_their_own(void **state)
         journal_head_free(&head);
         read_bytes(bytes);
         memcpy(&format, bytes + sizeof(char[8]), sizeof format);
-        assert_int_equal(format, group ? 12 : 10);
+        assert_int_equal(format, group ? 14 : 13);
         journal = open_journal(JOURNAL_GOOD);
         assert_int_equal(journal->head.chunking.group_coarse, group);
         journal_destroy(journal);
