@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,9 +101,8 @@ static void cache_make_folder(char *path)
  * used unchecked, including kernels of processors. */
 static void cache_say_refused(const char *what, const char *path, const char *why)
 {
-    static int is_said;
-    if (!is_said) {
-        is_said = 1;
+    static atomic_int is_said; /* threads compile kernels, and open devices beside the main one */
+    if (!atomic_exchange(&is_said, 1)) {
         report_warn("%s: %s %s", what, path, why);
     }
 }
