@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "input/coefficients.h"
 #include "io/file.h"
+#include "io/folder.h"
 #include "job/job.h"
 #include "product/export/export_file.h"
 #include "product/product.h"
@@ -143,6 +144,23 @@ static status_t plot_name(const struct plot_options *o, char **out, const char *
     return STATUS_OK;
 }
 
+/* Pictures are put beside their files by default, and archives are often only readable: what `look`
+ * measures needs no picture. `format` becomes NULL then. */
+static status_t plot_check_place(const struct plot_options *o, const char *output,
+                                 const char **format)
+{
+    int is_there = 0;
+    status_t st = o->output ? STATUS_OK : folder_check(output, &is_there);
+    if (st == STATUS_USAGE && o->of == PLOT_LOOK) {
+        report_note("no picture: %s (-o FILE puts it elsewhere)", report_cause());
+        report_clear();
+        *format = NULL;
+        return STATUS_OK;
+    }
+    return st == STATUS_USAGE ? report_again(st, "%s (-o FILE puts it elsewhere)", report_cause())
+                              : st;
+}
+
 static status_t plot_draw(const struct plot_options *o, const char *format, struct drawn *drawn)
 {
     status_t st = STATUS_OK;
@@ -182,7 +200,8 @@ status_t plot_make(const struct plot_options *o, struct text *said)
     int has_picture = 0;
     if (!o->is_text) {
         TRY_OUT(plot_name(o, &output, &format));
-        TRY_OUT(plot_protect(o, output, &guard));
+        TRY_OUT(plot_check_place(o, output, &format));
+        TRY_OUT(format ? plot_protect(o, output, &guard) : STATUS_OK);
     }
     TRY_OUT(plot_draw(o, format, &drawn));
     if (!drawn.picture.data) {
@@ -193,12 +212,10 @@ status_t plot_make(const struct plot_options *o, struct text *said)
         TRY_OUT(plot_publish(o->data, &drawn.numbers, MARK_PLOT, o->force, &guard, &has_numbers));
     }
     TRY_OUT(plot_publish(output, &drawn.picture, MARK_PLOT, o->force, &guard, &has_picture));
-    if (has_numbers && has_picture) {
-        TRY_OUT(text_add_shown(said, "complete before: %s\n", output));
-    } else {
-        TRY_OUT(text_add_shown(said, "%s: ", output));
-        TRY_OUT(text_add_bytes(said, drawn.said.data, drawn.said.length));
-    }
+    /* The first line is the picture's size, the others are what was found. */
+    size_t skipped = has_numbers && has_picture ? strcspn(drawn.said.data, "\n") + 1 : 0;
+    TRY_OUT(text_add_shown(said, skipped ? "complete before: %s\n" : "%s: ", output));
+    TRY_OUT(text_add_bytes(said, drawn.said.data + skipped, drawn.said.length - skipped));
 out:
     guard_free(&guard);
     drawn_free(&drawn);

@@ -125,6 +125,16 @@ if has_pictures; then
     ok $? "beside the file, named without the pattern"
     grep -q '^clip-look.png: [0-9]* x [0-9]* pixels' stdout && [ "$(column pol0 4)" = -100 ]
     ok $? "with the text"
+    look 'clip*.h5' && [ "$(head -n 1 stdout)" = "complete before: clip-look.png" ] && [ "$(column pol0 4)" = -100 ]
+    ok $? "again: the same picture, and the text"
+    if can_be_nobody; then
+        mkdir -m 755 archive && cp clip.h5 archive && chmod 644 archive/clip.h5
+        "${nobody[@]}" env -u VOLTMILL_PYTHON "$voltmill" look archive/clip.h5 >stdout 2>stderr && [ "$(column pol0 4)" = -100 ] &&
+            grep -q '^note: no picture: archive/clip-look.png cannot be made: .*(-o FILE puts it elsewhere)' stderr
+        ok $? "beside a file in a read-only folder: the text, and a note"
+    else
+        skip "read-only folders: nobody can run the program here"
+    fi
     cp clip.h5 'clip[1].h5' && look 'cl*[a-z].h5' && look 'clip[1].h5' && [ -e cl-look.png ] && [ -e clip_1_-look.png ]
     ok $? "of other patterns, and of a file whose name looks like one"
     rm 'clip[1].h5'

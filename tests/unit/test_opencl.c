@@ -866,6 +866,63 @@ static void test_kept(void **state)
     device_close(device);
 }
 
+/* End of the furthest place that was filled. */
+static uint64_t filled_end;
+
+typedef cl_int(CL_API_CALL *enqueue_fill)(cl_command_queue, cl_mem, const void *, size_t, size_t,
+                                          size_t, cl_uint, const cl_event *, cl_event *);
+
+cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue, cl_mem memory, const void *pattern,
+                                       size_t pattern_bytes, size_t at, size_t bytes, cl_uint count,
+                                       const cl_event *events, cl_event *event)
+{
+    enqueue_fill fill = NULL;
+    void *symbol = dlsym(RTLD_NEXT, "clEnqueueFillBuffer");
+    memcpy(&fill, &symbol, sizeof fill);
+    filled_end = at + bytes > filled_end ? at + bytes : filled_end;
+    return fill(queue, memory, pattern, pattern_bytes, at, bytes, count, events, event);
+}
+
+/* Zeros at any place of a buffer, without a fill beyond 2 GiB, where NVIDIA's fills other memory.
+ */
+static void test_clear(void **state)
+{
+    (void)state;
+    enum { AROUND = 64, MOST = (3 << 16) + 4 };
+    const uint64_t far = (UINT64_C(1) << 31) + 12;
+    const struct {
+        uint64_t at, bytes;
+    } parts[] = {{AROUND, 4}, {AROUND + 4, MOST}, {far, 4}, {far, 1 << 16}, {far, MOST}};
+    static unsigned char there[AROUND + MOST + AROUND];
+    cl_mem memory = NULL;
+    need_device();
+    struct device_info info = choose();
+    device_t *device = NULL;
+    assert_ok(device_open(&info, far << 1, 1, &device));
+    if (info.most_bytes < far + MOST + AROUND) {
+        device_close(device);
+        print_message("no buffer beyond 2 GiB: skipped\n");
+        skip();
+    }
+    assert_ok(device_allocate(device, far + MOST + AROUND, "a test", &memory));
+    filled_end = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const uint64_t from = parts[i].at - AROUND, bytes = parts[i].bytes + 2 * AROUND;
+        memset(there, 1, sizeof there);
+        assert_ok(device_write(device, memory, from, there, bytes, "a test"));
+        assert_ok(device_clear(device, memory, parts[i].at, parts[i].bytes));
+        assert_int_equal(clEnqueueReadBuffer(device->compute, memory, CL_TRUE, from, bytes, there,
+                                             0, NULL, NULL),
+                         CL_SUCCESS);
+        for (uint64_t k = 0; k < bytes; k++) {
+            assert_int_equal(there[k], k < AROUND || k >= AROUND + parts[i].bytes);
+        }
+    }
+    assert_true(filled_end > 0 && filled_end <= UINT64_C(1) << 31);
+    DEVICE_RELEASE(device, memory);
+    device_close(device);
+}
+
 /* Tasks of this program as a child of its own. */
 static int be_child(const char *task)
 {
@@ -900,6 +957,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_allocate, set_up),
         cmocka_unit_test_setup(test_pinned, set_up),
         cmocka_unit_test_setup(test_kept, set_up),
+        cmocka_unit_test_setup(test_clear, set_up),
         cmocka_unit_test_setup(test_program_cache, set_up),
         cmocka_unit_test_setup(test_ahead, set_up),
         cmocka_unit_test_setup(test_refused_binary, set_up),

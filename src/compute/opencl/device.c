@@ -590,13 +590,31 @@ status_t device_put(device_t *device, const void *data, uint64_t bytes, const ch
 
 status_t device_clear(const device_t *device, cl_mem memory, uint64_t at, uint64_t bytes)
 {
-    enum { MOST = 1 << 30 }; /* NVIDIA's fill goes astray beyond 2 GiB (driver 580) */
-    const cl_float zero = 0;
-    for (uint64_t i = 0; i < bytes && !device->is_ahead; i += MOST) {
+    /* NVIDIA's fill goes astray at places beyond 2 GiB (driver 580): there some zeros are written,
+     * and copied until they are enough. */
+    enum { MOST = 1 << 30, PIECE = 1 << 16 };
+    static const cl_float zeros[PIECE / sizeof(cl_float)];
+    uint64_t cleared = min_u64(bytes, PIECE);
+    if (bytes == 0 || device->is_ahead) {
+        return STATUS_OK;
+    }
+    if (at + bytes <= MOST) {
         CL_TRY(device,
-               clEnqueueFillBuffer(device->compute, memory, &zero, sizeof zero, (size_t)(at + i),
-                                   (size_t)min_u64(MOST, bytes - i), 0, NULL, NULL),
+               clEnqueueFillBuffer(device->compute, memory, zeros, sizeof *zeros, (size_t)at,
+                                   (size_t)bytes, 0, NULL, NULL),
                "write zeros");
+        return STATUS_OK;
+    }
+    CL_TRY(device,
+           clEnqueueWriteBuffer(device->compute, memory, CL_FALSE, (size_t)at, (size_t)cleared,
+                                zeros, 0, NULL, NULL),
+           "write zeros");
+    for (uint64_t now = 0; cleared < bytes; cleared += now) {
+        now = min_u64(cleared, bytes - cleared);
+        CL_TRY(device,
+               clEnqueueCopyBuffer(device->compute, memory, memory, (size_t)at,
+                                   (size_t)(at + cleared), (size_t)now, 0, NULL, NULL),
+               "copy zeros");
     }
     return STATUS_OK;
 }

@@ -44,7 +44,7 @@ void fbh5_destroy(struct fbh5 *fbh5)
     pack_destroy(fbh5, &fbh5_type);
 }
 
-enum { MOST_TABLE_IFS = 1 << 10, MOST_CHANNELS = 1 << 24 };
+enum { MOST_TABLE_IFS = 1 << 10 };
 
 /* Filterbanks in tables: begun, and checked. */
 
@@ -69,9 +69,9 @@ status_t filterbank_finish(struct fbh5 *fbh5)
     const struct fbh5_table *table = &fbh5->table;
     uint64_t streams = (uint64_t)fbh5->nifs * fbh5->nchannels;
     REQUIRE(fbh5->nifs >= 1 && fbh5->nifs <= MOST_TABLE_IFS && fbh5->nchannels >= 1 &&
-                fbh5->nchannels <= MOST_CHANNELS,
+                fbh5->nchannels <= FBH5_MOST_CHANNELS,
             STATUS_DATA, "%s: %u pols of %u channels, expected 1 to %d, and 1 to %d", fbh5->path,
-            fbh5->nifs, fbh5->nchannels, MOST_TABLE_IFS, MOST_CHANNELS);
+            fbh5->nifs, fbh5->nchannels, MOST_TABLE_IFS, FBH5_MOST_CHANNELS);
     REQUIRE(table->bits <= 32 && (table->bits & (table->bits - 1)) == 0 && table->bits > 0,
             STATUS_DATA, "%s: %u bits, expected 1, 2, 4, 8, 16 or 32", fbh5->path, table->bits);
     REQUIRE(streams * table->bits % 8 * (table->rows_each % 8) % 8 == 0, STATUS_DATA,

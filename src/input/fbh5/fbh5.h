@@ -51,6 +51,9 @@ struct fbh5_steps {
 /* Numbers of /data: those that are handed out as they are stored, and others. */
 enum { FBH5_PLAIN, FBH5_I8, FBH5_I16, FBH5_FLOAT16, FBH5_FLOAT64 };
 
+/* Channels of a filterbank: a fine band of GBT has 308 x 2^20. Delays are made of fewer. */
+enum { FBH5_MOST_CHANNELS = 1 << 30, FBH5_MOST_DISPERSED = 1 << 24 };
+
 /* Keywords of SIGPROC that files say. */
 struct fbh5_head {
     char *rawdatafile;             /* NULL when unknown */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FREQUENCIES = 1 << 16, MOST_CHANNELS = 1 << 24 };
+enum { FREQUENCIES = 1 << 16 };
 
 /* Opens /frequency; leaves it at {0} when there is none that fits. */
 static status_t fbh5_band_open(const struct fbh5 *fbh5, struct h5_dataset *out)
@@ -80,8 +80,8 @@ status_t fbh5_load_band(struct fbh5 *fbh5)
     status_t st = STATUS_OK;
     struct h5_dataset band = {0};
     uint32_t nchannels = fbh5->nchannels;
-    REQUIRE_OUT(nchannels >= 1 && nchannels <= MOST_CHANNELS, STATUS_DATA,
-                "%s: %u channels, expected 1 to %d", fbh5->path, nchannels, MOST_CHANNELS);
+    REQUIRE_OUT(nchannels >= 1 && nchannels <= FBH5_MOST_CHANNELS, STATUS_DATA,
+                "%s: %u channels, expected 1 to %d", fbh5->path, nchannels, FBH5_MOST_CHANNELS);
     if (fbh5->freq_hz) {
         goto out; /* as its header lists them */
     }
@@ -184,9 +184,9 @@ status_t fbh5_note_band(struct fbh5 *fbh5, const char *facts)
 
 status_t fbh5_check_dispersed(const struct fbh5 *fbh5)
 {
-    REQUIRE(fbh5->nchannels >= 2, STATUS_DATA,
-            "%s: 1 channel, expected 2 to %d: nothing can be dedispersed", fbh5->path,
-            MOST_CHANNELS);
+    REQUIRE(fbh5->nchannels >= 2 && fbh5->nchannels <= FBH5_MOST_DISPERSED, STATUS_DATA,
+            "%s: %s, expected 2 to %d: nothing can be dedispersed", fbh5->path,
+            units_number(fbh5->nchannels, "channel", "channels"), FBH5_MOST_DISPERSED);
     for (uint32_t c = 0; c < fbh5->nchannels; c++) {
         REQUIRE(fbh5->freq_hz[c] > 0, STATUS_DATA,
                 "%s: channel %u is at %g Hz, expected a frequency above 0", fbh5->path, c,

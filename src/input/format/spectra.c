@@ -223,7 +223,7 @@ static int64_t spectra_points(const struct spectra_said *said)
 
 static status_t spectra_read_root(struct fields *f, struct spectra_said *out)
 {
-    enum { MOST_CHANNELS = 1 << 26, MOST_TAPS = 1 << 20 };
+    enum { MOST_CHANNELS = 1 << 30, MOST_TAPS = 1 << 24 }; /* as a job may have */
     *out = (struct spectra_said){.average = 1};
     TRY(fields_need_i64(f, "/", "channels", &out->channels));
     TRY(fields_need_i64(f, "/", "taps", &out->taps));

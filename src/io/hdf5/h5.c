@@ -498,12 +498,25 @@ out:
     return st;
 }
 
+/* Whether a file holds all values of a dataset, in one piece: then it states no absurd number. */
+static int h5_is_stored(const struct h5_dataset *values)
+{
+    hsize_t bytes = 0;
+    hid_t file = H5Iget_type(values->id) == H5I_DATASET ? H5Iget_file_id(values->id) : -1;
+    int is_stored = file > 0 && h5_offset(values->id) != HADDR_UNDEF &&
+                    H5Fget_filesize(file, &bytes) >= 0 &&
+                    values->count <= bytes / H5Tget_size(values->type);
+    h5_close(file);
+    return is_stored;
+}
+
 /* Fails where there are none, or absurdly many. */
 static status_t h5_check_count(const struct h5_dataset *values, const char *where, const char *name)
 {
     enum { MOST = 1 << 27 };
-    return REQUIRED(values->count >= 1 && values->count <= MOST, STATUS_DATA,
-                    "%s: %s contains %llu values", where, name, (unsigned long long)values->count);
+    return REQUIRED(values->count >= 1 && (values->count <= MOST || h5_is_stored(values)),
+                    STATUS_DATA, "%s: %s contains %llu values", where, name,
+                    (unsigned long long)values->count);
 }
 
 /* Turns the texts that HDF5 read (fixed length, or variable length pointers) into our own. */
